@@ -1,0 +1,133 @@
+package config
+
+import "time"
+
+// Config is the whole of config.toml after defaults, environment and
+// validation. It never changes once loaded.
+type Config struct {
+	// DataDir is the folder of the archive: databases, media, index and socket.
+	DataDir  string    `toml:"data_dir" env:"DATA_DIR"`
+	Log      Log       `toml:"log" envPrefix:"LOG_"`
+	Web      Web       `toml:"web" envPrefix:"WEB_"`
+	Receiver Receiver  `toml:"receiver" envPrefix:"RECEIVER_"`
+	Service  Service   `toml:"service" envPrefix:"SERVICE_"`
+	Accounts []Account `toml:"accounts"`
+	Sync     Sync      `toml:"sync" envPrefix:"SYNC_"`
+	Media    Media     `toml:"media" envPrefix:"MEDIA_"`
+}
+
+// Log says what is written to standard error and how.
+type Log struct {
+	Level  string `toml:"level" env:"LEVEL"`   // trace, debug, info, warn, error
+	Format string `toml:"format" env:"FORMAT"` // json, or console for a terminal
+}
+
+// Web is the page's listener, private by default.
+type Web struct {
+	Listen string `toml:"listen" env:"LISTEN"` // host:port, loopback unless changed
+	// Hosts are further names by which the page may be asked for, beside
+	// loopback and the listening address: a request for another Host is refused,
+	// so that no foreign page can read the archive through DNS.
+	Hosts []string `toml:"hosts" env:"HOSTS"`
+	// TimeZone is the IANA name in which the page shows times; empty means the
+	// machine's own.
+	TimeZone string `toml:"time_zone" env:"TIME_ZONE"`
+}
+
+// Receiver is the only listener that faces the internet.
+type Receiver struct {
+	Listen string `toml:"listen" env:"LISTEN"` // empty: no receiver
+	// PublicURL is the HTTPS address under which the service reaches Listen;
+	// empty: no webhooks are registered and downloads are polled.
+	PublicURL      string   `toml:"public_url" env:"PUBLIC_URL"`
+	MaxBody        int64    `toml:"max_body_bytes" env:"MAX_BODY_BYTES"`
+	TrustedProxies []string `toml:"trusted_proxies" env:"TRUSTED_PROXIES"` // CIDRs
+	TLSCert        string   `toml:"tls_cert" env:"TLS_CERT"`               // file, read again when it changes
+	TLSKey         string   `toml:"tls_key" env:"TLS_KEY"`
+	// KeepBodies is how long a delivery's body is kept after it was applied.
+	KeepBodies Duration `toml:"keep_bodies" env:"KEEP_BODIES"`
+}
+
+// Service serves the service's own interface from the archive, under
+// /external/v1 on the page's listener.
+type Service struct {
+	Enabled bool `toml:"enabled" env:"ENABLED"`
+	// PublicURL is the address programs reach it at; empty means the listener's own.
+	PublicURL    string `toml:"public_url" env:"PUBLIC_URL"`
+	AllowPrivate bool   `toml:"allow_private" env:"ALLOW_PRIVATE"` // webhooks and callbacks may go to private addresses
+}
+
+// Account is one person's access to the service.
+type Account struct {
+	Name    string `toml:"name"`
+	BaseURL string `toml:"base_url"` // includes /external/v1
+	// Email is whose account it is; with the service enabled over the archive,
+	// that person sees what the account sees.
+	Email          string   `toml:"email"`
+	APIKey         string   `toml:"api_key"`
+	APIKeyFile     string   `toml:"api_key_file"`
+	WebhookSecrets []string `toml:"webhook_secrets"`
+	RecordedBy     []string `toml:"recorded_by"` // outside recorders, one pass each
+	Teams          []string `toml:"teams"`       // teams, one pass each
+	OAuth          *OAuth   `toml:"oauth"`
+	// AllowPrivate lets recordings be fetched from addresses that are not
+	// globally routable: for a service in one's own network.
+	AllowPrivate bool `toml:"allow_private"`
+}
+
+// OAuth is an account that connects through an OAuth app (section 5.5).
+type OAuth struct {
+	ClientID         string `toml:"client_id"`
+	ClientSecret     string `toml:"client_secret"`
+	ClientSecretFile string `toml:"client_secret_file"`
+	RedirectURL      string `toml:"redirect_url"`  // HTTPS
+	AuthorizeURL     string `toml:"authorize_url"` // default: base_url + /oauth2/authorize
+	TokenURL         string `toml:"token_url"`     // default: base_url + /oauth2/token
+}
+
+// Sync holds a cron expression for each job; an empty one means never.
+type Sync struct {
+	TimeZone  string `toml:"time_zone" env:"TIME_ZONE"` // IANA name, UTC by default
+	CatchUp   string `toml:"catch_up" env:"CATCH_UP"`   // new meetings since the last look
+	Backfill  string `toml:"backfill" env:"BACKFILL"`   // the full history, where it is not complete
+	Walk      string `toml:"walk" env:"WALK"`           // everything, without content: edits, shares, what is gone
+	Refresh   string `toml:"refresh" env:"REFRESH"`     // content again: the last days, then older in rotation
+	Directory string `toml:"directory" env:"DIRECTORY"` // types, teams, members, users
+}
+
+// Media says where recordings are kept.
+type Media struct {
+	// URL is file: (the data directory), file:///path or s3://bucket/prefix.
+	URL      string `toml:"url" env:"URL"`
+	Download bool   `toml:"download" env:"DOWNLOAD"` // false: no recordings are fetched
+	// MinFree is how many bytes stay free on the disk: no download starts below.
+	MinFree int64 `toml:"min_free_bytes" env:"MIN_FREE_BYTES"`
+}
+
+// Duration is a time.Duration written as "90m" or "36h".
+type Duration time.Duration
+
+// UnmarshalText reads a Go duration; anything else is an error.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+// Default is the configuration of an empty file.
+func Default() Config {
+	return Config{
+		Log:      Log{Level: "info", Format: "json"},
+		Web:      Web{Listen: "127.0.0.1:8377"},
+		Receiver: Receiver{MaxBody: 32 << 20, KeepBodies: Duration(30 * 24 * time.Hour)},
+		Sync: Sync{
+			TimeZone:  "UTC",
+			CatchUp:   "*/5 * * * *",
+			Backfill:  "0 1 * * *",
+			Walk:      "0 2 * * *",
+			Refresh:   "0 3 * * *",
+			Directory: "30 0 * * *",
+		},
+		Media: Media{URL: "file:", Download: true, MinFree: 1 << 30},
+	}
+}

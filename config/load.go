@@ -1,0 +1,156 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/pelletier/go-toml/v2"
+)
+
+// envPrefix begins every variable: MINUTEBOOK_WEB_LISTEN sets web.listen.
+const envPrefix = "MINUTEBOOK_"
+
+// Load reads the file at path, lays the environment (KEY=value pairs, as
+// os.Environ gives them) over it, reads the secrets that are kept in files and
+// validates the whole. Paths in the file are relative to the file's folder.
+// On failure the error names the file and the setting, and for a key that is
+// not known its line and column.
+func Load(path string, environ []string) (*Config, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	c, err := decode(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read configuration %s: %w", path, err)
+	}
+	if err := c.overlay(environ); err != nil {
+		return nil, fmt.Errorf("read configuration from the environment: %w", err)
+	}
+	c.anchor(filepath.Dir(path))
+	if err := c.readSecrets(); err != nil {
+		return nil, fmt.Errorf("read configuration %s: %w", path, err)
+	}
+	if err := c.validate(); err != nil {
+		return nil, fmt.Errorf("check configuration %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func decode(raw []byte) (*Config, error) {
+	c := Default()
+	err := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(&c)
+	if err == nil {
+		return &c, nil
+	}
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) {
+		return nil, unknownKeys(unknown)
+	}
+	var bad *toml.DecodeError
+	if errors.As(err, &bad) {
+		row, col := bad.Position()
+		return nil, fmt.Errorf("line %d, column %d: %w", row, col, err)
+	}
+	return nil, err
+}
+
+// unknownKeys names each key that has no setting, with its place. The
+// library's own report would show the lines around it, and an API key may
+// stand there.
+func unknownKeys(e *toml.StrictMissingError) error {
+	var places []string
+	for i := range e.Errors {
+		row, col := e.Errors[i].Position()
+		places = append(places, fmt.Sprintf("unknown key %q at line %d, column %d",
+			strings.Join(e.Errors[i].Key(), "."), row, col))
+	}
+	return errors.New(strings.Join(places, "; "))
+}
+
+func (c *Config) overlay(environ []string) error {
+	vars := env.ToMap(environ)
+	if err := env.ParseWithOptions(c, env.Options{Environment: vars, Prefix: envPrefix}); err != nil {
+		return err
+	}
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		prefix := envPrefix + "ACCOUNT_" + envName(a.Name) + "_"
+		if v := vars[prefix+"API_KEY"]; v != "" {
+			a.APIKey, a.APIKeyFile = v, ""
+		}
+		if v := vars[prefix+"WEBHOOK_SECRETS"]; v != "" {
+			a.WebhookSecrets = strings.Fields(strings.ReplaceAll(v, ",", " "))
+		}
+		if v := vars[prefix+"OAUTH_CLIENT_SECRET"]; v != "" && a.OAuth != nil {
+			a.OAuth.ClientSecret, a.OAuth.ClientSecretFile = v, ""
+		}
+	}
+	return nil
+}
+
+// envName is an account's name as it stands in a variable: upper case, with
+// everything but letters and digits as an underscore.
+func envName(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(name))
+}
+
+// anchor makes the file's relative paths absolute, so that the working
+// directory of the daemon does not matter.
+func (c *Config) anchor(dir string) {
+	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey}
+	for i := range c.Accounts {
+		paths = append(paths, &c.Accounts[i].APIKeyFile)
+		if o := c.Accounts[i].OAuth; o != nil {
+			paths = append(paths, &o.ClientSecretFile)
+		}
+	}
+	for _, p := range paths {
+		if *p != "" && !filepath.IsAbs(*p) {
+			*p = filepath.Join(dir, *p)
+		}
+	}
+}
+
+func (c *Config) readSecrets() error {
+	for i := range c.Accounts {
+		a := &c.Accounts[i]
+		if err := fromFile(a.APIKeyFile, &a.APIKey); err != nil {
+			return fmt.Errorf("accounts[%d].api_key_file (%s): %w", i, a.Name, err)
+		}
+		if o := a.OAuth; o != nil {
+			if err := fromFile(o.ClientSecretFile, &o.ClientSecret); err != nil {
+				return fmt.Errorf("accounts[%d].oauth.client_secret_file (%s): %w", i, a.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func fromFile(path string, into *string) error {
+	if path == "" {
+		return nil
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if *into != "" {
+		return errors.New("set both the value and its file; keep one")
+	}
+	*into = strings.TrimSpace(string(raw))
+	if *into == "" {
+		return fmt.Errorf("read %s: the file is empty", path)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const account = `
+data_dir = "data"
+[[accounts]]
+name = "ada"
+base_url = "https://api.example/external/v1"
+`
+
+func load(t *testing.T, text string, environ ...string) (*Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return Load(path, environ)
+}
+
+func TestLoadRefuses(t *testing.T) {
+	tests := []struct {
+		name, text string
+		environ    []string
+		want       []string
+	}{
+		{"unknown key", "data_dir = \"d\"\n[web]\n  lisen = \"x\"\n", nil, []string{`"web.lisen"`, "line 3", "column 3"}},
+		{"not toml", "data_dir = \n", nil, []string{"line 1"}},
+		{"wrong type", "data_dir = 4\n", nil, []string{"data_dir", "line 1"}},
+		{"no data_dir", "", nil, []string{"data_dir: is missing"}},
+		{"no key", account, nil, []string{"accounts[0].api_key", `"ada"`, "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}},
+		{"empty key file", account + "api_key_file = \"/dev/null\"\n", nil, []string{"api_key_file", "empty"}},
+		{"two keys", account + "api_key=\"k\"\n[accounts.oauth]\nclient_id=\"c\"\nclient_secret=\"s\"\nredirect_url=\"https://x.example/\"\n", nil, []string{"keep one"}},
+		{"http redirect", account + "[accounts.oauth]\nclient_id=\"c\"\nclient_secret=\"s\"\nredirect_url=\"http://x.example/\"\n", nil, []string{"oauth.redirect_url"}},
+		{"twice", account + "api_key=\"k\"\n[[accounts]]\nname=\"ada\"\nbase_url=\"https://api.example/external/v1\"\napi_key=\"k\"\n", nil, []string{`"ada" stands twice`}},
+		{"two services", account + "api_key=\"k\"\n[[accounts]]\nname=\"bob\"\nbase_url=\"https://other.example/external/v1\"\napi_key=\"k\"\n", nil, []string{"accounts[1].base_url", "one service"}},
+		{"name with a slash", strings.Replace(account, "ada", "a/b", 1), nil, []string{"accounts[0].name"}},
+		{"cron that does not parse", account + "api_key=\"k\"\n[sync]\nwalk=\"every day\"\n", nil, []string{"sync.walk"}},
+		{"cron that never fires", account + "api_key=\"k\"\n[sync]\nwalk=\"0 0 31 2 *\"\n", nil, []string{"sync.walk", "never fires"}},
+		{"cron that panics", account + "api_key=\"k\"\n[sync]\nwalk=\"TZ=0\"\n", nil, []string{"sync.walk"}},
+		{"public address without a listener", account + "api_key=\"k\"\n[receiver]\npublic_url=\"https://x.example\"\n", nil, []string{"receiver.listen"}},
+		{"half of TLS", account + "api_key=\"k\"\n[receiver]\ntls_cert=\"c.pem\"\n", nil, []string{"tls_key"}},
+		{"level from the environment", account + "api_key=\"k\"\n", []string{"MINUTEBOOK_LOG_LEVEL=loud"}, []string{"log.level"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := load(t, tt.text, tt.environ...)
+			if err == nil {
+				t.Fatal("loaded")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestLoadLaysEnvironmentOverFile(t *testing.T) {
+	c, err := load(t, account+"api_key = \"from-file\"\n",
+		"MINUTEBOOK_WEB_LISTEN=127.0.0.1:9", "MINUTEBOOK_ACCOUNT_ADA_API_KEY=from-env",
+		"MINUTEBOOK_ACCOUNT_ADA_WEBHOOK_SECRETS=whsec_a,whsec_b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.Accounts[0]
+	if c.Web.Listen != "127.0.0.1:9" || a.APIKey != "from-env" || len(a.WebhookSecrets) != 2 {
+		t.Errorf("got listen %q, key %q, secrets %q", c.Web.Listen, a.APIKey, a.WebhookSecrets)
+	}
+	if !filepath.IsAbs(c.DataDir) || filepath.Base(c.DataDir) != "data" {
+		t.Errorf("data_dir %q is not anchored at the file's folder", c.DataDir)
+	}
+}
+
+func TestLoadReadsKeyFile(t *testing.T) {
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, []byte("  secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(t, account+"api_key_file = \""+key+"\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Accounts[0].APIKey != "secret" {
+		t.Errorf("key is %q", c.Accounts[0].APIKey)
+	}
+}
+
+func TestErrorsKeepSecrets(t *testing.T) {
+	const secret = "mb_very_secret_key"
+	for _, text := range []string{
+		account + "api_key = \"" + secret + "\"\nnmae = 1\n",
+		account + "api_key = \"" + secret + "\"\n[web]\nlisten = \"nowhere\"\n",
+	} {
+		_, err := load(t, text)
+		if err == nil || strings.Contains(err.Error(), secret) {
+			t.Errorf("error is %v", err)
+		}
+	}
+}

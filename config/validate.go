@@ -1,0 +1,159 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"github.com/rs/zerolog"
+)
+
+// accountName is what may stand in /webhooks/{account} without escaping.
+var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+
+// validate reports everything that is wrong at once: a person mends a file in
+// one go.
+func (c *Config) validate() error {
+	var errs []error
+	bad := func(setting, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %s", setting, fmt.Sprintf(format, args...)))
+	}
+	if c.DataDir == "" {
+		bad("data_dir", "is missing: name the folder that holds the archive")
+	}
+	if _, err := zerolog.ParseLevel(c.Log.Level); err != nil {
+		bad("log.level", "%q is none of trace, debug, info, warn, error", c.Log.Level)
+	}
+	if c.Log.Format != "json" && c.Log.Format != "console" {
+		bad("log.format", "%q is neither json nor console", c.Log.Format)
+	}
+	c.validateListeners(bad)
+	c.validateAccounts(bad)
+	c.validateSchedule(bad)
+	if _, err := url.Parse(c.Media.URL); err != nil {
+		bad("media.url", "%v", err)
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) validateListeners(bad func(string, string, ...any)) {
+	if _, _, err := net.SplitHostPort(c.Web.Listen); err != nil {
+		bad("web.listen", "%v; write host:port, such as 127.0.0.1:8377", err)
+	}
+	if _, err := time.LoadLocation(c.Web.TimeZone); err != nil {
+		bad("web.time_zone", "%v", err)
+	}
+	r := c.Receiver
+	if r.Listen != "" {
+		if _, _, err := net.SplitHostPort(r.Listen); err != nil {
+			bad("receiver.listen", "%v; write host:port, such as 127.0.0.1:8378", err)
+		}
+	}
+	if r.PublicURL != "" {
+		u, err := url.Parse(r.PublicURL)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+			bad("receiver.public_url", "is no http or https address")
+		}
+		if r.Listen == "" {
+			bad("receiver.listen", "is missing, but receiver.public_url is set")
+		}
+	}
+	if (r.TLSCert == "") != (r.TLSKey == "") {
+		bad("receiver.tls_cert", "and receiver.tls_key go together")
+	}
+	if r.MaxBody < 1<<10 {
+		bad("receiver.max_body_bytes", "%d is less than 1024", r.MaxBody)
+	}
+	for _, p := range r.TrustedProxies {
+		if _, err := netip.ParsePrefix(p); err != nil {
+			bad("receiver.trusted_proxies", "%v; write an address range such as 127.0.0.1/32", err)
+		}
+	}
+}
+
+func (c *Config) validateAccounts(bad func(string, string, ...any)) {
+	seen := map[string]bool{}
+	for i, a := range c.Accounts {
+		at := fmt.Sprintf("accounts[%d]", i)
+		switch {
+		case a.Name == "":
+			bad(at+".name", "is missing")
+		case !accountName.MatchString(a.Name):
+			bad(at+".name", "%q: use small letters, digits, - and _", a.Name)
+		case seen[a.Name]:
+			bad(at+".name", "%q stands twice", a.Name)
+		}
+		seen[a.Name] = true
+		u, err := url.Parse(a.BaseURL)
+		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
+			bad(at+".base_url", "is no http or https address; it includes /external/v1")
+		}
+		if a.BaseURL != c.Accounts[0].BaseURL {
+			bad(at+".base_url", "differs from the first account's: one archive holds one service")
+		}
+		c.validateCredential(at, a, bad)
+	}
+}
+
+func (c *Config) validateCredential(at string, a Account, bad func(string, string, ...any)) {
+	if a.OAuth == nil {
+		if a.APIKey == "" {
+			bad(at+".api_key", "is missing (account %q): set api_key, api_key_file or %sACCOUNT_%s_API_KEY",
+				a.Name, envPrefix, envName(a.Name))
+		}
+		return
+	}
+	if a.APIKey != "" {
+		bad(at+".api_key", "and %s.oauth are both set; keep one", at)
+	}
+	if a.OAuth.ClientID == "" {
+		bad(at+".oauth.client_id", "is missing")
+	}
+	if a.OAuth.ClientSecret == "" {
+		bad(at+".oauth.client_secret", "is missing: set it, client_secret_file or %sACCOUNT_%s_OAUTH_CLIENT_SECRET",
+			envPrefix, envName(a.Name))
+	}
+	if u, err := url.Parse(a.OAuth.RedirectURL); err != nil || u.Scheme != "https" {
+		bad(at+".oauth.redirect_url", "is no https address")
+	}
+}
+
+func (c *Config) validateSchedule(bad func(string, string, ...any)) {
+	if _, err := time.LoadLocation(c.Sync.TimeZone); err != nil {
+		bad("sync.time_zone", "%v", err)
+	}
+	for name, expr := range map[string]string{
+		"catch_up": c.Sync.CatchUp, "backfill": c.Sync.Backfill, "walk": c.Sync.Walk,
+		"refresh": c.Sync.Refresh, "directory": c.Sync.Directory,
+	} {
+		if err := checkCron(expr); err != nil {
+			bad("sync."+name, "%v", err)
+		}
+	}
+}
+
+// checkCron refuses what does not parse and what parses but never fires, such
+// as the 31st of February. The library panics on some input, hence recover.
+func checkCron(expr string) (err error) {
+	if expr == "" {
+		return nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("parse %q: %v", expr, r)
+		}
+	}()
+	s, err := cron.ParseStandard(expr)
+	if err != nil {
+		return err
+	}
+	if s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
+		return fmt.Errorf("%q never fires", expr)
+	}
+	return nil
+}
