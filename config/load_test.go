@@ -31,7 +31,7 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		{"unknown key", "data_dir = \"d\"\n[web]\n  lisen = \"x\"\n", nil, []string{`"web.lisen"`, "line 3", "column 3"}},
 		{"not toml", "data_dir = \n", nil, []string{"line 1"}},
-		{"wrong type", "data_dir = 4\n", nil, []string{"data_dir", "line 1"}},
+		{"wrong type", "data_dir = 4\n", nil, []string{"DataDir", "line 1"}},
 		{"no data_dir", "", nil, []string{"data_dir: is missing"}},
 		{"no key", account, nil, []string{"accounts[0].api_key", `"ada"`, "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}},
 		{"empty key file", account + "api_key_file = \"/dev/null\"\n", nil, []string{"api_key_file", "empty"}},
