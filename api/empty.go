@@ -1,0 +1,67 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Empty tells whether a part says nothing, and so must never replace one that
+// says something: it is absent, null, a blank string, an array or object
+// without anything in it or with only empty things in it, a summary without
+// Markdown, an utterance without text, CRM matches that hold only the reason why
+// there are none. What is not JSON is not empty.
+func Empty(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return true
+	}
+	return json.Valid(raw) && empty(raw)
+}
+
+func empty(raw []byte) bool {
+	switch raw[0] {
+	case 'n':
+		return true
+	case '"':
+		return len(bytes.TrimSpace([]byte(decodeString(raw)))) == 0
+	case '[':
+		all := true
+		eachElement(raw, func(v []byte) { all = all && empty(v) })
+		return all
+	case '{':
+		return emptyObject(raw)
+	}
+	return false
+}
+
+// emptyObject judges an object by what carries its content, where the keys tell
+// what it is, and otherwise by all of its values.
+func emptyObject(raw []byte) bool {
+	members := map[string][]byte{}
+	all := true
+	scanMembers(raw, func(key string, _, value []byte) {
+		members[key] = value
+		all = all && empty(value)
+	})
+	has := func(key string) bool { _, ok := members[key]; return ok }
+	blank := func(key string) bool { v, ok := members[key]; return !ok || empty(v) }
+	switch {
+	case all:
+		return true
+	case has("markdown_formatted"):
+		return blank("markdown_formatted")
+	case has("template_name"):
+		return len(members) == 1
+	case has("speaker"):
+		return blank("text")
+	case has("error"):
+		delete(members, "error")
+		for key := range members {
+			if !blank(key) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

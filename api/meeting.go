@@ -1,0 +1,123 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+)
+
+// Meeting is an item of the meetings list and the body of a webhook delivery
+// (specification 2.2). Nullable fields and content are Opt: asked for and not
+// there yet, not asked for, and empty are three things.
+type Meeting struct {
+	Title                       string      `json:"title"`
+	MeetingTitle                Opt[string] `json:"meeting_title,omitzero"`
+	MeetingType                 Opt[string] `json:"meeting_type,omitzero"`
+	RecordingID                 int64       `json:"recording_id"` // not the number inside URL
+	URL                         string      `json:"url"`
+	ShareURL                    string      `json:"share_url"`
+	CreatedAt                   Time        `json:"created_at"`
+	ScheduledStartTime          Time        `json:"scheduled_start_time"`
+	ScheduledEndTime            Time        `json:"scheduled_end_time"`
+	RecordingStartTime          Time        `json:"recording_start_time"`
+	RecordingEndTime            Time        `json:"recording_end_time"`
+	CalendarInviteesDomainsType string      `json:"calendar_invitees_domains_type"`
+	SharedWith                  string      `json:"shared_with"`
+	TranscriptLanguage          string      `json:"transcript_language"` // may be "unknown"
+	CalendarInvitees            []Invitee   `json:"calendar_invitees"`
+	RecordedBy                  Recorder    `json:"recorded_by"`
+	MeetingURL                  Opt[string] `json:"meeting_url,omitzero"`
+
+	Transcript     Opt[[]TranscriptEntry] `json:"transcript,omitzero"`
+	DefaultSummary Opt[Summary]           `json:"default_summary,omitzero"`
+	ActionItems    Opt[[]ActionItem]      `json:"action_items,omitzero"`
+	Highlights     Opt[[]Highlight]       `json:"highlights,omitzero"`
+	CRMMatches     Opt[CRMMatches]        `json:"crm_matches,omitzero"`
+
+	// Extra holds the keys that the specification does not name, verbatim.
+	Extra map[string]json.RawMessage `json:"-"`
+}
+
+// Values of Meeting.CalendarInviteesDomainsType and of the list's filter, whose
+// default is DomainsAll.
+const (
+	DomainsAll          = "all"
+	DomainsOnlyInternal = "only_internal"
+	DomainsExternal     = "one_or_more_external"
+)
+
+// Values of Meeting.SharedWith.
+const (
+	SharedNoTeams       = "no_teams"
+	SharedSingleTeam    = "single_team"
+	SharedMultipleTeams = "multiple_teams"
+	SharedAllTeams      = "all_teams"
+)
+
+// knownMeetingKey tells the keys that Meeting has a field for.
+func knownMeetingKey(key string) bool {
+	switch key {
+	case "title", "meeting_title", "meeting_type", "recording_id", "url", "share_url",
+		"created_at", "scheduled_start_time", "scheduled_end_time",
+		"recording_start_time", "recording_end_time",
+		"calendar_invitees_domains_type", "shared_with", "transcript_language",
+		"calendar_invitees", "recorded_by", "meeting_url",
+		"transcript", "default_summary", "action_items", "highlights", "crm_matches":
+		return true
+	}
+	return false
+}
+
+// UnmarshalJSON reads a meeting leniently: it fails only on what is no JSON
+// object. Mistyped fields stay zero or absent, unknown keys go to Extra.
+func (m *Meeting) UnmarshalJSON(b []byte) error {
+	type plain Meeting
+	*m = Meeting{}
+	if string(b) == "null" {
+		return nil
+	}
+	if err := decodeLenient(b, (*plain)(m)); err != nil {
+		return fmt.Errorf("decode meeting: %w", err)
+	}
+	return eachMember(b, func(key string, _, value []byte) {
+		if key == "recording_id" && m.RecordingID == 0 {
+			m.RecordingID, _ = parseID(value)
+		}
+		if knownMeetingKey(key) {
+			return
+		}
+		if m.Extra == nil {
+			m.Extra = map[string]json.RawMessage{}
+		}
+		m.Extra[key] = append(json.RawMessage(nil), value...)
+	})
+}
+
+// MarshalJSON writes every required key, the optional ones that are present,
+// and Extra after them in the order of its keys.
+func (m Meeting) MarshalJSON() ([]byte, error) {
+	type plain Meeting
+	if m.CalendarInvitees == nil {
+		m.CalendarInvitees = []Invitee{}
+	}
+	b, err := json.Marshal(plain(m))
+	if err != nil || len(m.Extra) == 0 {
+		return b, err
+	}
+	keys := make([]string, 0, len(m.Extra))
+	for k := range m.Extra {
+		if !knownMeetingKey(k) {
+			keys = append(keys, k)
+		}
+	}
+	sort.Strings(keys)
+	b = b[:len(b)-1]
+	for _, k := range keys {
+		name, err := json.Marshal(k)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(append(b, ','), name...), ':'), m.Extra[k]...)
+	}
+	return append(b, '}'), nil
+}

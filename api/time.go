@@ -1,0 +1,143 @@
+package api
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Time is an instant of the service. It is read from RFC 3339 in any offset,
+// with or without fractions, and written as the service writes it, in UTC with
+// whole seconds. The zero Time is a missing one and is written as null.
+type Time struct{ time.Time }
+
+const timeLayout = "2006-01-02T15:04:05Z"
+
+// lenientLayouts are the forms read beside RFC 3339; without an offset they are
+// taken to be UTC.
+var lenientLayouts = [...]string{
+	"2006-01-02T15:04:05.999999999",
+	"2006-01-02 15:04:05.999999999Z07:00",
+	"2006-01-02 15:04:05.999999999",
+	"2006-01-02T15:04:05.999999999Z0700",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02",
+}
+
+// TimeOf wraps t, converted to UTC.
+func TimeOf(t time.Time) Time { return Time{t.UTC()} }
+
+// ParseTime reads an instant as leniently as Time is decoded. The result is in
+// UTC.
+func ParseTime(s string) (time.Time, error) {
+	s = strings.TrimSpace(s)
+	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
+		return t.UTC(), nil
+	}
+	for _, layout := range lenientLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("parse time %q: want the form 2025-10-15T17:31:26Z", clip(s, 40))
+}
+
+// String is the written form, or the empty string for a missing time.
+func (t Time) String() string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(timeLayout)
+}
+
+// MarshalJSON writes 2006-01-02T15:04:05Z, or null for the zero Time.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + t.String() + `"`), nil
+}
+
+// UnmarshalJSON never fails: what is not a time is a missing one.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	*t = Time{}
+	var s string
+	if json.Unmarshal(b, &s) != nil || s == "" {
+		return nil
+	}
+	if parsed, err := ParseTime(s); err == nil {
+		t.Time = parsed
+	}
+	return nil
+}
+
+var errOffset = errors.New("want HH:MM:SS")
+
+const maxOffsetHours = 100_000
+
+// ParseOffset reads an offset into a recording, HH:MM:SS. MM:SS, single digits
+// and a fraction of a second are read too; minutes and seconds after a larger
+// unit stay below 60. The result is never negative.
+func ParseOffset(s string) (time.Duration, error) {
+	fields := strings.Split(strings.TrimSpace(s), ":")
+	if len(fields) < 2 || len(fields) > 3 {
+		return 0, offsetError(s)
+	}
+	last := len(fields) - 1
+	whole, fraction, hasFraction := strings.Cut(fields[last], ".")
+	fields[last] = whole
+	var seconds int64
+	for i, f := range fields {
+		n, ok := digits(f)
+		if !ok || i > 0 && n >= 60 {
+			return 0, offsetError(s)
+		}
+		seconds = seconds*60 + n
+	}
+	if seconds > maxOffsetHours*3600 {
+		return 0, offsetError(s)
+	}
+	d := time.Duration(seconds) * time.Second
+	if hasFraction {
+		extra, err := time.ParseDuration("0." + fraction + "s")
+		if err != nil || fraction == "" || strings.ContainsAny(fraction, "+-eE") {
+			return 0, offsetError(s)
+		}
+		d += extra
+	}
+	return d, nil
+}
+
+// FormatOffset writes d as HH:MM:SS, fractions cut off; negative is 00:00:00.
+func FormatOffset(d time.Duration) string {
+	s := int64(max(d, 0) / time.Second)
+	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+func offsetError(s string) error {
+	return fmt.Errorf("parse offset %q: %w", clip(s, 40), errOffset)
+}
+
+func digits(s string) (int64, bool) {
+	if s == "" || len(s) > 9 {
+		return 0, false
+	}
+	var n int64
+	for _, c := range []byte(s) {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return n, true
+}
+
+// clip shortens foreign text for an error message.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "…"
+}
