@@ -1,0 +1,76 @@
+package search
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dateSpan reads a day, month or year, "today" or "yesterday", and returns
+// its beginning and the beginning of what follows, in the given place.
+func dateSpan(value string, now time.Time, loc *time.Location) (from, to time.Time, err error) {
+	now = now.In(loc)
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, loc)
+	switch strings.ToLower(value) {
+	case "today":
+		return today, today.AddDate(0, 0, 1), nil
+	case "yesterday":
+		return today.AddDate(0, 0, -1), today, nil
+	}
+	plain := strings.ReplaceAll(value, "/", "-")
+	for _, form := range []struct {
+		layout              string
+		years, months, days int
+	}{
+		{"2006-1-2", 0, 0, 1}, {"2006-1", 0, 1, 0}, {"2006", 1, 0, 0},
+	} {
+		if from, err := time.ParseInLocation(form.layout, plain, loc); err == nil {
+			return from, from.AddDate(form.years, form.months, form.days), nil
+		}
+	}
+	if n, err := strconv.Atoi(strings.TrimRight(value, "hdwmy")); err == nil && n >= 0 {
+		if from, err := lastSpan(value, now); err == nil {
+			return from, from.Add(time.Nanosecond), nil
+		}
+	}
+	return from, to, fmt.Errorf("%q is not a date such as 2026-03-05, 2026-03, 2026, today or yesterday", value)
+}
+
+// lastSpan reads 12h, 7d, 2w, 3m (months) or 1y and returns when that time
+// before now was.
+func lastSpan(value string, now time.Time) (time.Time, error) {
+	wrong := fmt.Errorf("%q is not a stretch of time such as 12h, 7d, 2w, 3m or 1y", value)
+	if len(value) < 2 {
+		return time.Time{}, wrong
+	}
+	n, err := strconv.Atoi(value[:len(value)-1])
+	if err != nil || n < 0 || n > 10_000 {
+		return time.Time{}, wrong
+	}
+	switch value[len(value)-1] {
+	case 'h', 'H':
+		return now.Add(-time.Duration(n) * time.Hour), nil
+	case 'd', 'D':
+		return now.AddDate(0, 0, -n), nil
+	case 'w', 'W':
+		return now.AddDate(0, 0, -7*n), nil
+	case 'm', 'M':
+		return now.AddDate(0, -n, 0), nil
+	case 'y', 'Y':
+		return now.AddDate(-n, 0, 0), nil
+	}
+	return time.Time{}, wrong
+}
+
+// readDuration reads 45 (minutes), 30m, 1h or 1h30m.
+func readDuration(value string) (time.Duration, error) {
+	if n, err := strconv.Atoi(value); err == nil && n >= 0 && n < 1_000_000 {
+		return time.Duration(n) * time.Minute, nil
+	}
+	d, err := time.ParseDuration(strings.ToLower(value))
+	if err != nil || d < 0 {
+		return 0, fmt.Errorf("%q is not a length such as 30m, 1h or 1h30m", value)
+	}
+	return d, nil
+}

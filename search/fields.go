@@ -1,0 +1,155 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Field is one field of the query language.
+type Field struct {
+	Name    string
+	Meaning string   // for people, one line
+	Values  []string // the allowed values; none when they are free
+	check   func(value string) error
+}
+
+// Fields lists the fields of the query language, for the page's panel, the
+// documentation and error hints.
+func Fields() []Field {
+	return []Field{
+		{Name: "speaker", Meaning: "said while this person speaks"},
+		{Name: "person", Meaning: "meetings where this person spoke or was invited"},
+		{Name: "recorded-by", Meaning: "recorded by this person (name or address)"},
+		{Name: "email", Meaning: "meetings of this address"},
+		{Name: "domain", Meaning: "meetings with somebody of this domain"},
+		{Name: "team", Meaning: "recorded by somebody of this team"},
+		{Name: "type", Meaning: "of this meeting type"},
+		{Name: "title", Meaning: "this word or phrase in the title"},
+		{Name: "language", Meaning: "spoken in this language, such as en"},
+		{Name: "account", Meaning: "read through this account"},
+		{Name: "id", Meaning: "the recording with this number", check: checkID},
+		{Name: "after", Meaning: "on or after this day, month or year", check: checkDate},
+		{Name: "before", Meaning: "before this day, month or year begins", check: checkDate},
+		{Name: "on", Meaning: "on this day, in this month or year", check: checkDate},
+		{Name: "last", Meaning: "within the last 12h, 7d, 2w, 3m or 1y", check: checkLast},
+		{Name: "longer", Meaning: "longer than 30m or 1h30m", check: checkDuration},
+		{Name: "shorter", Meaning: "shorter than 30m or 1h30m", check: checkDuration},
+		{Name: "has", Meaning: "which holds this", Values: []string{"video", "audio", "transcript", "summary", "actions", "highlights", "crm"}},
+		{Name: "is", Meaning: "of this kind", Values: []string{"external", "internal", "private", "gone"}},
+		{Name: "in", Meaning: "look for the words only here", Values: []string{"transcript", "summary", "actions", "highlights", "title", "crm"}},
+		{Name: "action", Meaning: "with an action item in this state", Values: []string{"open", "done"}},
+		{Name: "assignee", Meaning: "with an action item of this person"},
+		{Name: "sort", Meaning: "order of the answer", Values: []string{SortDate, SortRelevance}},
+	}
+}
+
+// readFilter checks a filter's field and value.
+func readFilter(t token) (Node, error) {
+	fields := Fields()
+	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == t.field })
+	if i < 0 {
+		names := make([]string, len(fields))
+		for i, f := range fields {
+			names[i] = f.Name
+		}
+		return nil, &QueryError{Pos: t.pos, Message: fmt.Sprintf("there is no field %q", t.field), Hint: unknownHint(t, names)}
+	}
+	field, value := fields[i], strings.TrimSpace(t.text)
+	at := t.pos + len(t.field) + 1
+	if value == "" {
+		return nil, &QueryError{Pos: t.pos, Message: fmt.Sprintf("%s: has no value", field.Name), Hint: field.Name + ": is for " + field.Meaning}
+	}
+	if len(field.Values) > 0 {
+		value = strings.ToLower(value)
+		if !slices.Contains(field.Values, value) {
+			return nil, &QueryError{Pos: at, Message: fmt.Sprintf("%s: does not know %q", field.Name, value), Hint: valueHint(value, field.Values)}
+		}
+	}
+	if field.check != nil {
+		if err := field.check(value); err != nil {
+			return nil, &QueryError{Pos: at, Message: err.Error(), Hint: field.Name + ": is for " + field.Meaning}
+		}
+	}
+	return &Filter{Field: field.Name, Value: value, Pos: t.pos}, nil
+}
+
+func unknownHint(t token, names []string) string {
+	near := nearest(t.field, names)
+	if t.text == "" {
+		return fmt.Sprintf("did you mean %s:?", near)
+	}
+	return fmt.Sprintf("did you mean %s:%s? To search for the text, put quotation marks round it", near, t.text)
+}
+
+func valueHint(value string, values []string) string {
+	return fmt.Sprintf("did you mean %s? It knows %s", nearest(value, values), strings.Join(values, ", "))
+}
+
+// nearest is the candidate with the fewest edits to s; the first of equals.
+func nearest(s string, candidates []string) string {
+	best, least := "", 1<<30
+	for _, c := range candidates {
+		d := edits(s, c)
+		if strings.HasPrefix(c, s) && s != "" {
+			d = 0
+		}
+		if d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// edits counts the insertions, deletions, replacements and swaps of
+// neighbours that make b of a.
+func edits(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		row[0] = i
+		for j := 1; j <= len(y); j++ {
+			cost := 1
+			if x[i-1] == y[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(y)]
+}
+
+func checkID(value string) error {
+	for _, r := range value {
+		if r < '0' || r > '9' {
+			return fmt.Errorf("%q is not a recording's number", value)
+		}
+	}
+	if len(value) > 18 {
+		return fmt.Errorf("%q is too long for a recording's number", value)
+	}
+	return nil
+}
+
+func checkDate(value string) error {
+	_, _, err := dateSpan(value, time.Unix(0, 0), time.UTC)
+	return err
+}
+
+func checkLast(value string) error {
+	_, err := lastSpan(value, time.Unix(0, 0))
+	return err
+}
+
+func checkDuration(value string) error {
+	_, err := readDuration(value)
+	return err
+}

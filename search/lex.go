@@ -1,0 +1,170 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+type kind int
+
+const (
+	kindEnd kind = iota
+	kindWord
+	kindPhrase
+	kindFilter
+	kindMinus
+	kindOr
+	kindOpen
+	kindClose
+)
+
+// token is one piece of a query; pos is the byte offset where it begins.
+type token struct {
+	kind  kind
+	text  string // the word, the phrase without its quotes, the filter's value
+	field string // of a filter, in lower case
+	pos   int
+}
+
+// lexer cuts a query into tokens. It never fails: what has no meaning of its
+// own is a word.
+type lexer struct {
+	in  string
+	pos int
+}
+
+func lex(query string) []token {
+	l := &lexer{in: query}
+	var out []token
+	for {
+		t := l.next()
+		out = append(out, t)
+		if t.kind == kindEnd {
+			return out
+		}
+	}
+}
+
+func (l *lexer) next() token {
+	for l.pos < len(l.in) {
+		r, size := l.peek()
+		at := l.pos
+		switch {
+		case unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError:
+			l.pos += size
+		case r == '(':
+			l.pos += size
+			return token{kind: kindOpen, pos: at}
+		case r == ')':
+			l.pos += size
+			return token{kind: kindClose, pos: at}
+		case isQuote(r):
+			if text, ok := l.quoted(); ok {
+				return token{kind: kindPhrase, text: text, pos: at}
+			}
+		case r == '-' || r == '−':
+			l.pos += size
+			if l.minusBinds() {
+				return token{kind: kindMinus, pos: at}
+			}
+		default:
+			if t, ok := l.word(); ok {
+				return t
+			}
+		}
+	}
+	return token{kind: kindEnd, pos: len(l.in)}
+}
+
+func (l *lexer) peek() (rune, int) { return utf8.DecodeRuneInString(l.in[l.pos:]) }
+
+// minusBinds says whether something stands right after a minus sign; alone it
+// means nothing.
+func (l *lexer) minusBinds() bool {
+	r, _ := l.peek()
+	return l.pos < len(l.in) && !unicode.IsSpace(r) && r != ')' && r != '-' && r != '−'
+}
+
+// quoted reads a phrase when the quote at the position is closed later, and
+// otherwise steps over the stray quote.
+func (l *lexer) quoted() (string, bool) {
+	_, size := l.peek()
+	l.pos += size
+	rest := l.in[l.pos:]
+	end := strings.IndexFunc(rest, isQuote)
+	if end < 0 {
+		return "", false
+	}
+	_, size = utf8.DecodeRuneInString(rest[end:])
+	l.pos += end + size
+	return cleanPhrase(rest[:end]), true
+}
+
+// word reads a word, a filter, or the word OR.
+func (l *lexer) word() (token, bool) {
+	at := l.pos
+	run := l.run()
+	if field, value, ok := splitField(run); ok {
+		t := token{kind: kindFilter, field: field, text: value, pos: at}
+		if value == "" && l.pos < len(l.in) {
+			if r, _ := l.peek(); isQuote(r) {
+				t.text, _ = l.quoted()
+			}
+		}
+		return t, true
+	}
+	switch run {
+	case "OR", "|", "||":
+		return token{kind: kindOr, text: run, pos: at}, true
+	case "AND", "&", "&&", "*", "~":
+		return token{}, false
+	}
+	return token{kind: kindWord, text: run, pos: at}, true
+}
+
+// run reads up to the next space, parenthesis or quote.
+func (l *lexer) run() string {
+	rest := l.in[l.pos:]
+	end := strings.IndexFunc(rest, endsWord)
+	if end < 0 {
+		end = len(rest)
+	}
+	l.pos += end
+	return rest[:end]
+}
+
+// splitField takes "name:value" apart when name could be a field's. Addresses
+// of the web and times of the day are words.
+func splitField(run string) (field, value string, ok bool) {
+	name, value, found := strings.Cut(run, ":")
+	if !found || len(name) < 2 || strings.HasPrefix(value, "/") {
+		return "", "", false
+	}
+	for _, r := range name {
+		if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '-' && r != '_' {
+			return "", "", false
+		}
+	}
+	return strings.ReplaceAll(strings.ToLower(name), "_", "-"), value, true
+}
+
+func endsWord(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || r == '(' || r == ')' || isQuote(r) || r == utf8.RuneError
+}
+
+func isQuote(r rune) bool {
+	switch r {
+	case '"', '“', '”', '„', '«', '»', '‟':
+		return true
+	}
+	return false
+}
+
+// cleanPhrase makes one space of any run of spaces and control characters, so
+// that a phrase prints as it parses.
+func cleanPhrase(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError
+	}), " ")
+}

@@ -1,0 +1,126 @@
+package search
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+func TestParsePrints(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"", ""},
+		{"  budget   talks ", "budget talks"},
+		{`"exact words" more`, `"exact words" more`},
+		{`"  two   spaces "`, `"two spaces"`},
+		{`“curly quotes”`, `"curly quotes"`},
+		{`say "hello`, "say hello"},
+		{`5" screen`, "5 screen"},
+		{"a OR b c", "a OR b c"},
+		{"a (b OR c) d", "a b OR c d"},
+		{"(a b) OR c", "(a b) OR c"},
+		{"OR", "OR"},
+		{"a OR", "a OR"},
+		{"-draft -(a b)", "-draft -(a b)"},
+		{"- x --y", "x -y"},
+		{"bud* fuzy~ *", "bud* fuzy~"},
+		{"Speaker:Anna recorded_by:bob", "speaker:Anna recorded-by:bob"},
+		{`speaker:"Anna Lee"`, `speaker:"Anna Lee"`},
+		{"https://a.example/x 12:30 ABC-123", "https://a.example/x 12:30 ABC-123"},
+		{"sort:date budget", "budget sort:date"},
+		{"after:2024-03 before:2025 last:7d longer:1h30m", "after:2024-03 before:2025 last:7d longer:1h30m"},
+		{"()", ""},
+	} {
+		q, err := Parse(c.in)
+		if err != nil {
+			t.Errorf("Parse(%q): %v", c.in, err)
+			continue
+		}
+		if got := q.String(); got != c.want {
+			t.Errorf("Parse(%q) prints %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for _, c := range []struct {
+		in   string
+		pos  int
+		says string
+	}{
+		{"budget speker:anna", 7, "speaker:anna"},
+		{"has:vidoe", 4, "video"},
+		{"(a b", 0, "closed"},
+		{"a b)", 3, "closes nothing"},
+		{"after:soon", 6, "2026-03"},
+		{"speaker:", 0, "no value"},
+		{"longer:much", 7, "30m"},
+		{"-in:title x", 1, "negated"},
+		{"a (sort:date b)", 3, "whole answer"},
+		{"id:12x", 3, "number"},
+		{strings.Repeat("(", 40), 32, "deep"},
+		{strings.Repeat("x", 5000), 4096, "longer"},
+		{strings.Repeat("x ", 200), 256, "parts"},
+	} {
+		_, err := Parse(c.in)
+		var qe *QueryError
+		if !errors.As(err, &qe) {
+			t.Errorf("Parse(%q) = %v, want a QueryError", c.in, err)
+			continue
+		}
+		if qe.Pos != c.pos || !strings.Contains(qe.Error(), c.says) {
+			t.Errorf("Parse(%q) = %d %q, want %d and %q", c.in, qe.Pos, qe.Error(), c.pos, c.says)
+		}
+	}
+}
+
+// stable checks that a query that parses prints as something that parses to
+// the same tree.
+func stable(in string) error {
+	q, err := Parse(in)
+	if err != nil {
+		var qe *QueryError
+		if !errors.As(err, &qe) || qe.Pos < 0 || qe.Pos > len(in) {
+			return err
+		}
+		return nil
+	}
+	printed := q.String()
+	again, err := Parse(printed)
+	if err != nil {
+		if len(printed) > maxQueryBytes {
+			return nil
+		}
+		return errors.New("printed as " + printed + ": " + err.Error())
+	}
+	noPos := cmpopts.IgnoreFields
+	if diff := cmp.Diff(q, again, noPos(Word{}, "Pos"), noPos(Phrase{}, "Pos"), noPos(Filter{}, "Pos")); diff != "" {
+		return errors.New("printed as " + printed + ": " + diff)
+	}
+	return nil
+}
+
+func TestPrintingIsStable(t *testing.T) {
+	piece := rapid.SampledFrom([]string{"a", "budget", "OR", "AND", "(", ")", "-", `"`, " ", " ", "*", "~", ":", "speaker:", "in:title",
+		"has:video", "sort:date", "on:2024", "“", "é", "会議", "\x00", "\xff", "x-1", "|", "--", `"a b"`, "NOT", "title:\"", "last:7d"})
+	rapid.Check(t, func(t *rapid.T) {
+		in := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
+		if err := stable(in); err != nil {
+			t.Fatalf("%q: %v", in, err)
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{"", `a "b c" -d OR (e f*) g~ speaker:"h i" sort:date`, "((((", `"`, "in:", "\xff:\x00"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		if err := stable(in); err != nil {
+			t.Fatalf("%q: %v", in, err)
+		}
+	})
+}
