@@ -1,0 +1,144 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+)
+
+// Applied is what Apply did.
+type Applied struct {
+	Changed   []int64  // meetings with an effective change, each once, rising
+	Position  Position // the head of the log after it
+	New       int      // meetings never seen before
+	Revisions int      // versions never seen before
+}
+
+// Apply takes in a batch of observations and sets marks, such as the cursor of
+// the page they came from, in one transaction with full synchronisation. What
+// becomes current is decided by the rules in merge.go; applying the same again
+// changes nothing. It fails, with nothing applied, on an observation that is not
+// of a meeting or whose part is not JSON, and when the disk does.
+func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark) (Applied, error) {
+	weighed, err := weighAll(ctx, batch)
+	if err != nil {
+		return Applied{}, err
+	}
+	var t *applying
+	position, err := a.change(ctx, func(tx *sql.Tx) error {
+		t = newApplying(a, newStatements(ctx, tx))
+		for i := range batch {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := t.observe(&batch[i], weighed[i]); err != nil {
+				return fmt.Errorf("apply observation of %d: %w", batch[i].RecordingID, err)
+			}
+		}
+		return setMarks(ctx, tx, marks)
+	})
+	if err != nil {
+		return Applied{}, err
+	}
+	slices.Sort(t.applied.Changed)
+	t.applied.Changed = slices.Compact(t.applied.Changed)
+	t.applied.Position = position
+	return t.applied, nil
+}
+
+// weighAll hashes the parts of a batch on all processors, before the writer is
+// held.
+func weighAll(ctx context.Context, batch []Observation) ([][]shown, error) {
+	weighed := make([][]shown, len(batch))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range batch {
+		g.Go(func() (err error) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			weighed[i], err = batch[i].weigh()
+			return err
+		})
+	}
+	return weighed, g.Wait()
+}
+
+// applying is the transaction of one Apply or Rebuild.
+type applying struct {
+	*statements
+	archive  *Archive
+	applied  Applied
+	speakers map[speaker]int64
+	at       time.Time
+}
+
+func newApplying(a *Archive, s *statements) *applying {
+	return &applying{statements: s, archive: a, speakers: map[speaker]int64{}, at: a.now()}
+}
+
+func (t *applying) observe(o *Observation, parts []shown) error {
+	var one int
+	if gone, err := t.scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &one); gone || err != nil {
+		return err
+	}
+	res, err := t.exec(`INSERT INTO meetings (recording_id) VALUES (?) ON CONFLICT DO NOTHING`, o.RecordingID)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil {
+		return err
+	} else if n > 0 {
+		t.applied.New++
+	}
+	for _, p := range parts {
+		if err := t.observePart(o, p); err != nil {
+			return fmt.Errorf("part %s: %w", p.part, err)
+		}
+	}
+	if o.Source == SourceList {
+		return t.sight(o)
+	}
+	return nil
+}
+
+// observePart records that a part was shown and, where that makes another
+// version current, derives its rows and logs the change.
+func (t *applying) observePart(o *Observation, p shown) error {
+	if p.null {
+		_, err := t.exec(`INSERT INTO parts (recording_id, part) VALUES (?, ?) ON CONFLICT DO NOTHING`, o.RecordingID, p.part)
+		return err
+	}
+	v, before, err := t.keepRevision(o, p)
+	if err != nil {
+		return err
+	}
+	var raw []byte
+	var changed bool
+	if p.part == api.PartMeeting {
+		raw, changed, err = t.decideMeeting(o.RecordingID, v, before, p.raw)
+	} else {
+		raw, changed, err = t.decide(o.RecordingID, p.part, v, p.raw)
+	}
+	if err != nil || !changed {
+		return err
+	}
+	if err := t.derive(o.RecordingID, p.part, raw); err != nil {
+		return err
+	}
+	return t.changed(o.RecordingID, ChangePart, p.part)
+}
+
+// changed logs an effective change.
+func (t *applying) changed(id int64, kind ChangeKind, part api.Part) error {
+	t.applied.Changed = append(t.applied.Changed, id)
+	_, err := t.exec(`INSERT INTO changes (recording_id, kind, part, at) VALUES (?, ?, ?, ?)`, id, kind, part, t.at.UnixMilli())
+	return err
+}

@@ -1,0 +1,143 @@
+package archive
+
+import (
+	"database/sql"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/api"
+)
+
+// speaker is who an entry is attributed to: one row of the table speakers.
+type speaker struct{ name, email string }
+
+// entryColumns and entryChunk shape the statement that inserts many entries at
+// once, which is several times faster than one by one.
+const (
+	entryColumns = 5
+	entryChunk   = 64
+)
+
+const insertEntries = `INSERT INTO transcript_entries (recording_id, position, offset_seconds, speaker_id, text) VALUES `
+
+// deriveTranscript replaces a meeting's entries. An entry whose timestamp
+// cannot be read has the offset of the one before it.
+func (t *applying) deriveTranscript(id int64, raw json.RawMessage) error {
+	before, err := t.clearTranscript(id)
+	if err != nil {
+		return err
+	}
+	entries := lenient[[]api.TranscriptEntry](raw)
+	spoke := map[int64]*[2]int{} // by speaker: entries, words
+	words := 0
+	args := make([]any, 0, entryChunk*entryColumns)
+	var offset time.Duration
+	for i, e := range entries {
+		if at, err := api.ParseOffset(e.Timestamp); err == nil {
+			offset = at
+		}
+		who, err := t.speakerID(speaker{e.Speaker.DisplayName, e.Speaker.MatchedCalendarInviteeEmail.Or("")})
+		if err != nil {
+			return err
+		}
+		if spoke[who] == nil {
+			spoke[who] = new([2]int)
+		}
+		n := countWords(e.Text)
+		spoke[who][0]++
+		spoke[who][1] += n
+		words += n
+		args = append(args, id, i, offset.Seconds(), who, e.Text)
+		if len(args) == cap(args) || i == len(entries)-1 {
+			if _, err := t.exec(insertEntries+entryRows(len(args)/entryColumns), args...); err != nil {
+				return err
+			}
+			args = args[:0]
+		}
+	}
+	if err := t.deriveSpoke(id, spoke, before); err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE meetings SET has_transcript = ?, entries = ?, words = ? WHERE recording_id = ?`,
+		!api.Empty(raw), len(entries), words, id)
+	return err
+}
+
+func entryRows(n int) string { return strings.Repeat(",(?,?,?,?,?)", n)[1:] }
+
+// clearTranscript deletes a meeting's entries and returns who spoke in them.
+func (t *applying) clearTranscript(id int64) ([]int64, error) {
+	var speakers []int64
+	err := t.each(`SELECT speaker_id FROM meeting_speakers WHERE recording_id = ?`, []any{id}, func(rows *sql.Rows) error {
+		var s int64
+		err := rows.Scan(&s)
+		speakers = append(speakers, s)
+		return err
+	})
+	if err != nil || len(speakers) == 0 {
+		return nil, err
+	}
+	if _, err := t.exec(`DELETE FROM transcript_entries WHERE recording_id = ?`, id); err != nil {
+		return nil, err
+	}
+	_, err = t.exec(`DELETE FROM meeting_speakers WHERE recording_id = ?`, id)
+	return speakers, err
+}
+
+// deriveSpoke writes who spoke how much, and drops speakers whom nothing names
+// any more.
+func (t *applying) deriveSpoke(id int64, spoke map[int64]*[2]int, before []int64) error {
+	for _, who := range slices.Sorted(maps.Keys(spoke)) {
+		_, err := t.exec(`INSERT INTO meeting_speakers (recording_id, speaker_id, entries, words) VALUES (?, ?, ?, ?)`,
+			id, who, spoke[who][0], spoke[who][1])
+		if err != nil {
+			return err
+		}
+	}
+	for _, who := range before {
+		if spoke[who] != nil {
+			continue
+		}
+		res, err := t.exec(`DELETE FROM speakers WHERE id = ?1
+			AND NOT EXISTS (SELECT 1 FROM meeting_speakers WHERE speaker_id = ?1)`, who)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil {
+			return err
+		} else if n > 0 {
+			maps.DeleteFunc(t.speakers, func(_ speaker, id int64) bool { return id == who })
+		}
+	}
+	return nil
+}
+
+// speakerID finds or makes the row of a speaker.
+func (t *applying) speakerID(s speaker) (int64, error) {
+	if id, ok := t.speakers[s]; ok {
+		return id, nil
+	}
+	if _, err := t.exec(`INSERT INTO speakers (name, email) VALUES (?, ?) ON CONFLICT DO NOTHING`, s.name, s.email); err != nil {
+		return 0, err
+	}
+	var id int64
+	_, err := t.scan(`SELECT id FROM speakers WHERE name = ? AND email = ?`, []any{s.name, s.email}, &id)
+	t.speakers[s] = id
+	return id, err
+}
+
+// countWords counts what white space separates.
+func countWords(s string) int {
+	n, in := 0, false
+	for _, r := range s {
+		space := r == ' ' || r == '\n' || r == '\t' || r == '\r' || r == '\u00a0' || r == '\u3000'
+		if !space && !in {
+			n++
+		}
+		in = !space
+	}
+	return n
+}

@@ -1,0 +1,28 @@
+// Package archive keeps what a meeting recording service has ever shown: every
+// part of every meeting verbatim, every differing version of it, recordings as
+// plain files, and what is derived from them for reading and for SQL tools.
+//
+// # What lives in a data directory
+//
+//	archive.db   meetings: revisions, current parts, derived rows, change log
+//	inbox.db     deliveries, acknowledged and not yet applied
+//	service.db   the state of the service room, opened through SideDB
+//	media/       recordings by SHA-256, read-only
+//	index/       the search index, which is disposable
+//	lock         held by the one process that owns the directory
+//
+// Everything that arrives is an [Observation] and enters by [Archive.Apply]:
+// one transaction that adds revisions, decides the current parts by the rules
+// of merge.go, derives the rows and appends to the change log. Followers read
+// the log with [Archive.Changes] and keep their own cursor.
+//
+// # What it promises
+//
+// When Apply, or any other writing method, returns without an error, its effect
+// survives a power cut; when it returns an error, or never returns, either the
+// whole effect is there or nothing of it, and doing it again changes nothing
+// more. The same observations in any order, repeated or not, end in the same
+// current parts and the same revisions. Content is never replaced by the
+// absence of content. A recording is in media/ whole, hashed and synced, before
+// a row names it; a row is deleted before its file.
+package archive

@@ -1,0 +1,41 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that callers tell apart with errors.Is.
+var (
+	// ErrInUse: another process owns the data directory; see InUseError.
+	ErrInUse = errors.New("data directory is in use")
+	// ErrNoArchive: there is no archive in the directory and none was to be created.
+	ErrNoArchive = errors.New("no archive here")
+	// ErrNewer: a database was written by a newer Minutebook.
+	ErrNewer = errors.New("database is from a newer version")
+	// ErrNotFound: the archive has never held it.
+	ErrNotFound = errors.New("not found")
+	// ErrForgotten: the meeting was erased with forget.
+	ErrForgotten = errors.New("meeting was forgotten")
+	// ErrForeignEpoch: a position is not of this archive's log; start over.
+	ErrForeignEpoch = errors.New("position is not of this archive's change log")
+	// ErrClosed: the archive was closed while, or before, it was asked.
+	ErrClosed = errors.New("archive is closed")
+)
+
+// InUseError names the process that owns a data directory.
+type InUseError struct {
+	Dir string
+	PID int // 0 when the owner has not written it yet
+}
+
+// Error says who owns the directory and what can be done.
+func (e *InUseError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("open %s: data directory is in use by another process", e.Dir)
+	}
+	return fmt.Sprintf("open %s: data directory is in use by process %d; stop it first", e.Dir, e.PID)
+}
+
+// Is makes errors.Is(err, ErrInUse) true.
+func (e *InUseError) Is(target error) bool { return target == ErrInUse }

@@ -1,0 +1,104 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Key is a place in the order of List: newest first by (Start, RecordingID).
+// Start is the recording's start, else the scheduled one, else the creation.
+type Key struct {
+	Start       time.Time
+	RecordingID int64
+}
+
+// ListQuery says which meetings to list; zero fields do not restrict.
+type ListQuery struct {
+	Viewer        Viewer
+	After, Before time.Time // exclusive, on the order's Start
+	Type          string    // name of a meeting type
+	Team          string    // the recorder's team
+	RecordedBy    string    // the recorder's email
+	Person        string    // email, or name, of a recorder, invitee or speaker
+	Cursor        *Key      // list what comes after it
+	Limit         int       // at most; 0 means all
+	IncludeGone   bool
+}
+
+// List returns meetings, newest first.
+func (a *Archive) List(ctx context.Context, q ListQuery) ([]*Row, error) {
+	where, args, err := a.conditions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	query := `SELECT ` + rowColumns + ` FROM meetings m`
+	if len(where) > 0 {
+		query += ` WHERE ` + strings.Join(where, " AND ")
+	}
+	query += ` ORDER BY m.sort_at DESC, m.recording_id DESC`
+	if q.Limit > 0 {
+		query += fmt.Sprintf(" LIMIT %d", q.Limit)
+	}
+	rows, err := a.db.R.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list meetings: %w", err)
+	}
+	var list []*Row
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		r, err := scanRow(rows.Scan)
+		list = append(list, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list meetings: %w", err)
+	}
+	return list, nil
+}
+
+// conditions are the terms of WHERE and their arguments.
+func (a *Archive) conditions(ctx context.Context, q ListQuery) (where []string, args []any, err error) {
+	add := func(term string, values ...any) {
+		where = append(where, term)
+		args = append(args, values...)
+	}
+	if !q.IncludeGone {
+		add(`m.gone_at IS NULL`)
+	}
+	if !q.After.IsZero() {
+		add(`m.sort_at > ?`, q.After.UnixMilli())
+	}
+	if !q.Before.IsZero() {
+		add(`m.sort_at < ?`, q.Before.UnixMilli())
+	}
+	if q.Type != "" {
+		add(`m.meeting_type = ?`, q.Type)
+	}
+	if q.Team != "" {
+		add(`m.recorded_by_team = ?`, q.Team)
+	}
+	if q.RecordedBy != "" {
+		add(`m.recorded_by_email = ?`, q.RecordedBy)
+	}
+	if q.Person != "" {
+		add(personTerm, q.Person, q.Person, q.Person, q.Person, q.Person, q.Person)
+	}
+	if q.Cursor != nil {
+		add(`(m.sort_at, m.recording_id) < (?, ?)`, q.Cursor.Start.UnixMilli(), q.Cursor.RecordingID)
+	}
+	term, values, err := a.visibleTerm(ctx, q.Viewer)
+	if err != nil {
+		return nil, nil, err
+	}
+	if term != "" {
+		add(term, values...)
+	}
+	return where, args, nil
+}
+
+const personTerm = `(m.recorded_by_email = ? OR m.recorded_by_name = ?
+	OR m.recording_id IN (SELECT recording_id FROM invitees WHERE email = ? OR name = ?)
+	OR m.recording_id IN (SELECT recording_id FROM meeting_speakers
+		WHERE speaker_id IN (SELECT id FROM speakers WHERE email = ? OR name = ?)))`

@@ -1,0 +1,106 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"minutebook/api"
+)
+
+// Source is the way by which something arrived.
+type Source string
+
+// The sources. All but SourceWebhook and SourceImport are reads.
+const (
+	SourceWebhook    Source = "webhook"    // a signed delivery
+	SourceList       Source = "list"       // an item of GET /meetings
+	SourceTranscript Source = "transcript" // GET /recordings/{id}/transcript
+	SourceSummary    Source = "summary"    // GET /recordings/{id}/summary
+	SourceCallback   Source = "callback"   // a transcript or summary sent on request
+	SourceImport     Source = "import"     // a file
+)
+
+// read tells whether the source shows content as it was at the observation's time.
+func (s Source) read() bool {
+	switch s {
+	case SourceList, SourceTranscript, SourceSummary, SourceCallback:
+		return true
+	}
+	return false
+}
+
+func (s Source) valid() bool { return s.read() || s == SourceWebhook || s == SourceImport }
+
+// Observation is one showing of a meeting, or of some of its parts.
+type Observation struct {
+	Account string
+	Source  Source
+	// At dates the content: of a read, when its request was sent; of a webhook,
+	// the meeting's finalisation (created_at), whenever it arrived; of an
+	// import, when the file was written.
+	At time.Time
+	// Query is the list query that showed the meeting, for SourceList: "" the
+	// plain list, else a name of the caller's choice such as "teams:Sales". It
+	// feeds the sightings that CompleteWalk judges.
+	Query       string
+	RecordingID int64
+	Parts       map[api.Part]json.RawMessage // verbatim; absent parts are left out
+}
+
+// FromMeeting makes the observation of a whole Meeting object. It fails when raw
+// is not a JSON object with a recording_id.
+func FromMeeting(account string, src Source, at time.Time, raw []byte) (Observation, error) {
+	id, parts, err := api.SplitMeeting(raw)
+	if err != nil {
+		return Observation{}, fmt.Errorf("read meeting: %w", err)
+	}
+	return Observation{Account: account, Source: src, At: at, RecordingID: id, Parts: parts}, nil
+}
+
+// shown is a part of an observation, weighed outside the transaction.
+type shown struct {
+	part    api.Part
+	raw     json.RawMessage
+	null    bool
+	empty   bool
+	hash    [32]byte
+	rawHash int64
+}
+
+// weigh checks an observation and hashes its parts, in the order of api.Parts.
+func (o *Observation) weigh() ([]shown, error) {
+	if o.RecordingID <= 0 {
+		return nil, fmt.Errorf("apply observation: recording_id %d is not positive", o.RecordingID)
+	}
+	if !o.Source.valid() {
+		return nil, fmt.Errorf("apply observation of %d: unknown source %q", o.RecordingID, o.Source)
+	}
+	parts := make([]shown, 0, len(o.Parts))
+	for _, p := range api.Parts() {
+		raw, ok := o.Parts[p]
+		raw = bytes.TrimSpace(raw)
+		if !ok || len(raw) == 0 {
+			continue
+		}
+		if string(raw) == "null" {
+			parts = append(parts, shown{part: p, null: true, empty: true})
+			continue
+		}
+		if !json.Valid(raw) {
+			return nil, fmt.Errorf("apply observation of %d: part %s is not JSON", o.RecordingID, p)
+		}
+		parts = append(parts, shown{part: p, raw: raw, empty: api.Empty(raw),
+			hash: api.CanonicalHash(raw), rawHash: rawHash(raw)})
+	}
+	return parts, nil
+}
+
+// rawHash tells spellings of the same content apart.
+func rawHash(raw []byte) int64 {
+	sum := sha256.Sum256(raw)
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}

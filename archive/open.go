@@ -1,0 +1,158 @@
+package archive
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Options say which archive to open.
+type Options struct {
+	Dir      string // the data directory
+	Create   bool   // create the directory and the archive when missing
+	MediaURL string // "" and "file:" keep recordings in Dir/media
+	Logger   zerolog.Logger
+	Now      func() time.Time // time.Now when nil
+}
+
+// Archive is an open data directory. It is owned by this process until Close
+// and is safe for concurrent use.
+type Archive struct {
+	dir   string
+	log   zerolog.Logger
+	now   func() time.Time
+	lock  *dirLock
+	db    *DB
+	media Store
+	codec *codec
+	head  changeLog
+
+	mu     sync.Mutex // guards side and closed
+	side   []*DB
+	closed bool
+}
+
+// Open takes ownership of the data directory, brings its databases to the
+// newest schema and reads the change log's head. It fails with ErrInUse,
+// ErrNoArchive or ErrNewer, in each case leaving the directory as it was.
+func Open(ctx context.Context, o Options) (_ *Archive, err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("open archive: %w", err)
+	}
+	path := filepath.Join(dir, "archive.db")
+	if err := prepareDir(dir, path, o.Create); err != nil {
+		return nil, err
+	}
+	a := &Archive{dir: dir, log: o.Logger, now: o.Now}
+	if a.lock, err = lockDir(dir); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			a.Close()
+		}
+	}()
+	a.reportModes()
+	if a.codec, err = newCodec(); err != nil {
+		return nil, err
+	}
+	if a.db, err = openDB(ctx, path); err != nil {
+		return nil, err
+	}
+	if err = a.db.migrate(ctx, archiveMigrations()); err != nil {
+		return nil, err
+	}
+	if err = a.loadEpoch(ctx); err != nil {
+		return nil, err
+	}
+	if a.media, err = openStore(ctx, dir, o.MediaURL); err != nil {
+		return nil, err
+	}
+	for _, open := range rooms() {
+		if err = open(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// prepareDir refuses a directory without an archive unless one is to be made.
+func prepareDir(dir, path string, create bool) error {
+	_, err := os.Stat(path)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("open archive: %w", err)
+	case !create:
+		return fmt.Errorf("open %s: %w; create one with init or --create, or correct data_dir", dir, ErrNoArchive)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	return nil
+}
+
+// loadEpoch reads the epoch, or begins the first one.
+func (a *Archive) loadEpoch(ctx context.Context) error {
+	return a.db.inTx(ctx, func(tx *sql.Tx) error {
+		epoch := newEpoch()
+		_, err := tx.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('epoch', ?), ('created_at', ?)
+			ON CONFLICT (name) DO NOTHING`, epoch, a.now().UTC().Format(time.RFC3339))
+		if err != nil {
+			return fmt.Errorf("begin epoch: %w", err)
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT value FROM info WHERE name = 'epoch'`).Scan(&epoch); err != nil {
+			return fmt.Errorf("read epoch: %w", err)
+		}
+		seq, err := lastSeq(ctx, tx)
+		a.head.start(Position{Epoch: epoch, Seq: seq})
+		return err
+	})
+}
+
+func newEpoch() string {
+	var b [12]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// Close lets go of everything, the directory last. A second Close does nothing.
+func (a *Archive) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil
+	}
+	a.closed = true
+	a.head.close()
+	var errs []error
+	for i := len(a.side) - 1; i >= 0; i-- {
+		errs = append(errs, a.side[i].Close())
+	}
+	if a.db != nil {
+		errs = append(errs, a.db.Close())
+	}
+	errs = append(errs, a.lock.release())
+	return errors.Join(errs...)
+}
+
+// Dir is the absolute path of the data directory.
+func (a *Archive) Dir() string { return a.dir }
+
+// DB is the archive's own database, for the files of this package.
+func (a *Archive) DB() *DB { return a.db }

@@ -1,0 +1,155 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/api"
+)
+
+// Row is a meeting without its content, as lists show it. Strings and times
+// that the service left out are zero.
+type Row struct {
+	RecordingID                               int64
+	Title, MeetingTitle, MeetingType          string
+	URL, ShareURL, MeetingURL                 string
+	Language, SharedWith, DomainsType         string
+	CreatedAt                                 time.Time
+	ScheduledStart, ScheduledEnd              time.Time
+	Start, End                                time.Time // of the recording
+	RecordedBy                                api.Recorder
+	HasTranscript, HasSummary, HasActionItems bool
+	HasHighlights, HasCRM, HasVideo, HasAudio bool
+	Gone                                      bool // no account sees it any more
+	GoneAt                                    time.Time
+	Entries, Words                            int // of the transcript
+	sortAt                                    time.Time
+}
+
+// Key is the row's place in List's order.
+func (r *Row) Key() Key { return Key{Start: r.sortAt, RecordingID: r.RecordingID} }
+
+const rowColumns = `m.recording_id, m.title, m.meeting_title, m.meeting_type, m.url, m.share_url, m.meeting_url,
+	m.transcript_language, m.shared_with, m.calendar_invitees_domains_type, m.created_at, m.scheduled_start_time,
+	m.scheduled_end_time, m.recording_start_time, m.recording_end_time, m.recorded_by_name, m.recorded_by_email,
+	m.recorded_by_email_domain, m.recorded_by_team, m.has_transcript, m.has_summary, m.has_action_items,
+	m.has_highlights, m.has_crm_matches, m.has_video, m.has_audio, m.gone_at, m.entries, m.words, m.sort_at`
+
+// scanRow reads rowColumns.
+func scanRow(scan func(...any) error) (*Row, error) {
+	r := &Row{}
+	var created, schedStart, schedEnd, start, end, gone sql.NullInt64
+	var team string
+	var sortAt int64
+	err := scan(&r.RecordingID, &r.Title, &r.MeetingTitle, &r.MeetingType, &r.URL, &r.ShareURL, &r.MeetingURL,
+		&r.Language, &r.SharedWith, &r.DomainsType, &created, &schedStart, &schedEnd, &start, &end,
+		&r.RecordedBy.Name, &r.RecordedBy.Email, &r.RecordedBy.EmailDomain, &team,
+		&r.HasTranscript, &r.HasSummary, &r.HasActionItems, &r.HasHighlights, &r.HasCRM, &r.HasVideo, &r.HasAudio,
+		&gone, &r.Entries, &r.Words, &sortAt)
+	if err != nil {
+		return nil, err
+	}
+	if team != "" {
+		r.RecordedBy.Team = api.Some(team)
+	}
+	r.CreatedAt, r.ScheduledStart, r.ScheduledEnd = nullTime(created), nullTime(schedStart), nullTime(schedEnd)
+	r.Start, r.End, r.GoneAt, r.Gone = nullTime(start), nullTime(end), nullTime(gone), gone.Valid
+	r.sortAt = timeOf(sortAt)
+	return r, nil
+}
+
+// Row returns a meeting's row. It fails with ErrNotFound or ErrForgotten.
+func (a *Archive) Row(ctx context.Context, id int64) (*Row, error) {
+	row := a.db.R.QueryRowContext(ctx, `SELECT `+rowColumns+` FROM meetings m WHERE m.recording_id = ?`, id)
+	r, err := scanRow(row.Scan)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("read meeting %d: %w", id, a.missing(ctx, id))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read meeting %d: %w", id, err)
+	}
+	return r, nil
+}
+
+// missing says why a meeting is not there.
+func (a *Archive) missing(ctx context.Context, id int64) error {
+	var one int
+	err := a.db.R.QueryRowContext(ctx, `SELECT 1 FROM tombstones WHERE recording_id = ?`, id).Scan(&one)
+	switch {
+	case err == nil:
+		return ErrForgotten
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrNotFound
+	}
+	return err
+}
+
+// known fails with ErrNotFound or ErrForgotten when there is no such meeting.
+func known(ctx context.Context, tx *sql.Tx, id int64) error {
+	var held, forgotten bool
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM meetings WHERE recording_id = ?1),
+		EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)`, id).Scan(&held, &forgotten)
+	switch {
+	case err != nil:
+		return err
+	case forgotten:
+		return ErrForgotten
+	case !held:
+		return ErrNotFound
+	}
+	return nil
+}
+
+// Rows returns the rows of the meetings that are there, by recording_id.
+func (a *Archive) Rows(ctx context.Context, ids []int64) (map[int64]*Row, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, fmt.Errorf("read meetings: %w", err)
+	}
+	rows, err := a.db.R.QueryContext(ctx, `SELECT `+rowColumns+` FROM meetings m
+		WHERE m.recording_id IN (SELECT value FROM json_each(?))`, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("read meetings: %w", err)
+	}
+	found := make(map[int64]*Row, len(ids))
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		r, err := scanRow(rows.Scan)
+		if err != nil {
+			return err
+		}
+		found[r.RecordingID] = r
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read meetings: %w", err)
+	}
+	return found, nil
+}
+
+// Counts is how much there is.
+type Counts struct {
+	Meetings, Gone                             int
+	WithTranscript, WithSummary, WithRecording int
+	WithActionItems, WithHighlights            int
+	Entries, Words                             int64
+	Forgotten                                  int
+}
+
+// Counts counts the meetings, gone ones included.
+func (a *Archive) Counts(ctx context.Context) (Counts, error) {
+	var c Counts
+	err := a.db.R.QueryRowContext(ctx, `SELECT count(*), count(gone_at), coalesce(sum(has_transcript), 0),
+		coalesce(sum(has_summary), 0), coalesce(sum(has_video OR has_audio), 0), coalesce(sum(has_action_items), 0),
+		coalesce(sum(has_highlights), 0), coalesce(sum(entries), 0), coalesce(sum(words), 0),
+		(SELECT count(*) FROM tombstones) FROM meetings`).
+		Scan(&c.Meetings, &c.Gone, &c.WithTranscript, &c.WithSummary, &c.WithRecording, &c.WithActionItems,
+			&c.WithHighlights, &c.Entries, &c.Words, &c.Forgotten)
+	if err != nil {
+		return Counts{}, fmt.Errorf("count meetings: %w", err)
+	}
+	return c, nil
+}

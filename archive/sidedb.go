@@ -1,0 +1,42 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+)
+
+// SideDB opens, creating it when missing, another database of the data
+// directory, such as service.db, and brings it to the newest of the given goose
+// migrations (*.sql at the root of the file system). It is closed with the
+// archive and is part of backup, verify and forget. Opening a name twice fails.
+func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*DB, error) {
+	if name != filepath.Base(name) || filepath.Ext(name) != ".db" {
+		return nil, fmt.Errorf("open side database: %q is not a plain *.db name", name)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, ErrClosed
+	}
+	path := filepath.Join(a.dir, name)
+	if path == a.db.Path {
+		return nil, fmt.Errorf("open side database: %s is the archive itself", name)
+	}
+	for _, db := range a.side {
+		if db.Path == path {
+			return nil, fmt.Errorf("open side database: %s is open already", name)
+		}
+	}
+	db, err := openDB(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx, migrations); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	a.side = append(a.side, db)
+	return db, nil
+}

@@ -1,0 +1,102 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+)
+
+// sight notes that a list query showed the meeting. A meeting that was gone is
+// back when a later walk than the one that missed it lists it.
+func (t *applying) sight(o *Observation) error {
+	at := o.At.UnixMilli()
+	_, err := t.exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at) VALUES (?, ?, ?, ?4, ?4)
+		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at),
+			gone_at = iif(excluded.last_at >= gone_at, NULL, gone_at)
+		WHERE excluded.first_at < first_at OR excluded.last_at > last_at`, o.RecordingID, o.Account, o.Query, at)
+	if err != nil {
+		return err
+	}
+	res, err := t.exec(`UPDATE meetings SET gone_at = NULL WHERE recording_id = ?1 AND gone_at IS NOT NULL
+		AND EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, o.RecordingID)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	return t.changed(o.RecordingID, ChangeGone, "")
+}
+
+// CompleteWalk says that a walk of a list query, begun at startedAt, went
+// through to its last page without an error. What the query listed before and
+// this walk did not is no longer seen by it; a meeting that no query of any
+// account sees any more is marked gone, and returned. Meetings that no list ever
+// showed are not judged. A walk older than the last complete one does nothing.
+func (a *Archive) CompleteWalk(ctx context.Context, account, query string, startedAt time.Time) (gone []int64, err error) {
+	started := startedAt.UnixMilli()
+	_, err = a.change(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, newStatements(ctx, tx))
+		res, err := t.exec(`INSERT INTO walks (account, query, started_at, ended_at) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET started_at = excluded.started_at, ended_at = excluded.ended_at
+			WHERE excluded.started_at >= started_at`, account, query, started, t.at.UnixMilli())
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		gone, err = t.markGone(account, query, started)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("complete walk of %q for %s: %w", query, account, err)
+	}
+	return gone, nil
+}
+
+func (t *applying) markGone(account, query string, started int64) ([]int64, error) {
+	var missed []int64
+	err := t.each(`UPDATE sightings SET gone_at = ?3 WHERE account = ?1 AND query = ?2 AND last_at < ?3 AND gone_at IS NULL
+		RETURNING recording_id`, []any{account, query, started}, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		missed = append(missed, id)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var gone []int64
+	for _, id := range missed {
+		res, err := t.exec(`UPDATE meetings SET gone_at = ?2 WHERE recording_id = ?1 AND gone_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, id, started)
+		if err != nil {
+			return nil, err
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			continue
+		}
+		if err := t.changed(id, ChangeGone, ""); err != nil {
+			return nil, err
+		}
+		gone = append(gone, id)
+	}
+	return gone, nil
+}
+
+// LastWalk is the start of the last complete walk of a query, zero when there
+// was none.
+func (a *Archive) LastWalk(ctx context.Context, account, query string) (time.Time, error) {
+	var at sql.NullInt64
+	err := a.db.R.QueryRowContext(ctx, `SELECT max(started_at) FROM walks WHERE account = ? AND query = ?`, account, query).Scan(&at)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read last walk: %w", err)
+	}
+	return nullTime(at), nil
+}
