@@ -1,0 +1,85 @@
+package syncer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+const (
+	askPrefix = "sync/ask/"
+	// lateFor is how long after its creation a meeting's missing content is waited
+	// for: the schedule's last entry and a day's grace.
+	lateFor = 8 * 24 * time.Hour
+)
+
+// lateSchedule says when missing content is asked for again, counted from the
+// first look: a meeting can be listed long before its transcript exists.
+func lateSchedule() []time.Duration {
+	s := []time.Duration{5 * time.Minute, 15 * time.Minute, 60 * time.Minute, 180 * time.Minute}
+	for day := range 7 {
+		s = append(s, time.Duration(day+1)*24*time.Hour)
+	}
+	return s
+}
+
+// ask is content of one meeting that is still to be read: it was not there yet,
+// or the list that showed the meeting may not carry it. It is a mark, written
+// together with the observation that made it necessary.
+type ask struct {
+	RecordingID int64     `json:"recording_id"`
+	Account     string    `json:"account"`
+	Pass        string    `json:"pass,omitempty"` // the query that lists the meeting
+	Transcript  bool      `json:"transcript,omitempty"`
+	Summary     bool      `json:"summary,omitempty"`
+	Created     time.Time `json:"created"` // of the meeting
+	First       time.Time `json:"first"`   // the first look
+	Due         time.Time `json:"due"`
+	Tries       int       `json:"tries,omitempty"` // answers without content
+	Urgent      bool      `json:"urgent,omitempty"`
+	// Again marks a second reading of content that is in the archive: its absence
+	// is not waited for.
+	Again bool `json:"again,omitempty"`
+}
+
+func askKey(id int64) string { return askPrefix + strconv.FormatInt(id, 10) }
+
+// late is the ask after another answer without content at now, or ok false when
+// it has been waited for long enough. Looks that fell into a time when nothing
+// ran are not made up one by one.
+func (a ask) late(now time.Time) (next ask, ok bool) {
+	a.Tries++
+	if a.Again || now.Sub(a.Created) > lateFor {
+		return a, false
+	}
+	for _, after := range lateSchedule() {
+		if due := a.First.Add(after); due.After(now) {
+			a.Due = due
+			return a, true
+		}
+	}
+	return a, false
+}
+
+// postponed is the ask after a failed call, which says nothing about content.
+func (a ask) postponed(now time.Time, wait time.Duration) ask {
+	a.Due = now.Add(wait)
+	return a
+}
+
+func (a ask) encode() []byte {
+	b, err := json.Marshal(a)
+	if err != nil {
+		panic("encode ask: " + err.Error()) // times of this era always encode
+	}
+	return b
+}
+
+func decodeAsk(b []byte) (ask, error) {
+	var a ask
+	if err := json.Unmarshal(b, &a); err != nil {
+		return ask{}, fmt.Errorf("read an ask's mark: %w", err)
+	}
+	return a, nil
+}

@@ -1,0 +1,61 @@
+package syncer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLateContentIsAskedForOnSchedule(t *testing.T) {
+	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	a, now := ask{Created: start, First: start, Due: start}, start
+	var got []time.Duration
+	for {
+		next, ok := a.late(now)
+		if !ok {
+			break
+		}
+		got = append(got, next.Due.Sub(start))
+		a, now = next, next.Due
+	}
+	day := 24 * time.Hour
+	want := []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour,
+		day, 2 * day, 3 * day, 4 * day, 5 * day, 6 * day, 7 * day}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if a.Tries != len(want) {
+		t.Errorf("tries = %d, want %d", a.Tries, len(want))
+	}
+}
+
+func TestLateSkipsLooksThatWereSleptThrough(t *testing.T) {
+	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	a, ok := ask{Created: start, First: start}.late(start.Add(26 * time.Hour))
+	if !ok || a.Due.Sub(start) != 48*time.Hour {
+		t.Errorf("due %v after the first look, %v; want 48h", a.Due.Sub(start), ok)
+	}
+}
+
+func TestOldMeetingsAreNotWaitedFor(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	if _, ok := (ask{Created: now.AddDate(0, -1, 0), First: now}).late(now); ok {
+		t.Error("a month-old meeting without a transcript is asked for again")
+	}
+	if _, ok := (ask{Created: now, First: now, Again: true}).late(now); ok {
+		t.Error("a second reading is waited for")
+	}
+}
+
+func TestAskSurvivesItsMark(t *testing.T) {
+	want := ask{RecordingID: 7, Account: "a", Pass: "p", Transcript: true, Urgent: true, Tries: 2,
+		Created: time.Unix(1, 0).UTC(), First: time.Unix(2, 0).UTC(), Due: time.Unix(3, 0).UTC()}
+	got, err := decodeAsk(want.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

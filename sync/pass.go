@@ -1,0 +1,52 @@
+package syncer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+)
+
+// passSize bounds how many values one query carries, and so its address.
+const passSize = 25
+
+// pass is one way of asking for meetings. The plain list leaves out what people
+// outside the organisation recorded (specification 4.1); passes that name
+// recorders or teams bring it.
+type pass struct {
+	// Name is the query in sightings, on which the rule of what is gone is
+	// counted, and in the keys of marks. It changes with the values, because an
+	// absence from a query says nothing about another one.
+	Name       string
+	RecordedBy []string
+	Teams      []string
+}
+
+// passes returns the plain list and then the passes for the recorders and teams
+// given, in an order that depends on nothing else.
+func passes(recordedBy, teams []string) []pass {
+	all := []pass{{}}
+	for group := range slices.Chunk(tidy(recordedBy), passSize) {
+		all = append(all, pass{Name: "recorded_by:" + digest(group), RecordedBy: group})
+	}
+	for group := range slices.Chunk(tidy(teams), passSize) {
+		all = append(all, pass{Name: "teams:" + digest(group), Teams: group})
+	}
+	return all
+}
+
+func tidy(values []string) []string {
+	var out []string
+	for _, v := range values {
+		if v = strings.TrimSpace(v); v != "" {
+			out = append(out, v)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func digest(values []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(values, "\x00")))
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,93 @@
+package syncer
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// The jobs of a schedule.
+const (
+	JobCatchUp   = "catch_up"
+	JobBackfill  = "backfill"
+	JobWalk      = "walk"
+	JobRefresh   = "refresh"
+	JobDirectory = "directory"
+)
+
+// Schedule holds a cron expression of five fields (or a descriptor such as
+// "@hourly") for each job; an empty one means that the job runs only on
+// request. Location nil means UTC.
+type Schedule struct {
+	CatchUp   string
+	Backfill  string
+	Walk      string
+	Refresh   string
+	Directory string
+	Location  *time.Location
+}
+
+// timetable is a job's expression, parsed.
+type timetable struct {
+	job  string
+	cron cron.Schedule
+}
+
+// parse reads every expression and reports all that are wrong at once: what does
+// not parse, and what parses but never fires, such as a 31st of February.
+func (s Schedule) parse() ([]timetable, error) {
+	loc := s.Location
+	if loc == nil {
+		loc = time.UTC
+	}
+	var tables []timetable
+	var errs []error
+	for _, j := range []struct{ job, expr string }{
+		{JobCatchUp, s.CatchUp}, {JobBackfill, s.Backfill}, {JobWalk, s.Walk},
+		{JobRefresh, s.Refresh}, {JobDirectory, s.Directory},
+	} {
+		if j.expr == "" {
+			continue
+		}
+		c, err := parseCron(j.expr, loc)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("schedule of %s: %w", j.job, err))
+			continue
+		}
+		tables = append(tables, timetable{job: j.job, cron: c})
+	}
+	return tables, errors.Join(errs...)
+}
+
+// parseCron parses one expression. The library panics on some input, hence the
+// recover.
+func parseCron(expr string, loc *time.Location) (s cron.Schedule, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("parse %q: %v", expr, r)
+		}
+	}()
+	s, err = cron.ParseStandard(expr)
+	if err != nil {
+		return nil, err
+	}
+	if spec, ok := s.(*cron.SpecSchedule); ok {
+		spec.Location = loc
+	}
+	if s.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, loc)).IsZero() {
+		return nil, fmt.Errorf("%q never fires", expr)
+	}
+	return s, nil
+}
+
+// missed tells whether the job should have run between last and now. A job that
+// has never run has missed its run.
+func (t timetable) missed(last, now time.Time) bool {
+	if last.IsZero() {
+		return true
+	}
+	next := t.cron.Next(last)
+	return !next.IsZero() && !next.After(now)
+}
