@@ -1,0 +1,173 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+)
+
+// Priority orders the calls that wait for the budget.
+type Priority int
+
+// The priorities, lowest first. A context without one has PriorityNight.
+const (
+	PriorityNight    Priority = iota // walks, backfill, re-reads
+	PriorityPerson                   // somebody waits for a command
+	PriorityFollowUp                 // what a webhook announced
+	PriorityDownload                 // links that lapse
+)
+
+type priorityKey struct{}
+
+// WithPriority gives the calls made with the returned context a priority.
+func WithPriority(ctx context.Context, p Priority) context.Context {
+	return context.WithValue(ctx, priorityKey{}, p)
+}
+
+// PriorityOf returns the priority that WithPriority gave to ctx.
+func PriorityOf(ctx context.Context) Priority {
+	p, _ := ctx.Value(priorityKey{}).(Priority)
+	return min(max(p, PriorityNight), PriorityDownload)
+}
+
+// patience is how much younger a call of the highest priority may be and still
+// go first. Whoever has waited longer than that goes before all who come later,
+// so nothing starves.
+func (p Priority) patience() time.Duration {
+	switch p {
+	case PriorityDownload:
+		return 0
+	case PriorityFollowUp:
+		return time.Minute
+	case PriorityPerson:
+		return 2 * time.Minute
+	}
+	return 15 * time.Minute
+}
+
+// waiter is a call that waits for its slot.
+type waiter struct {
+	classes []Class
+	due     time.Time     // since when it has waited, and its patience
+	granted chan struct{} // closed when slot is set
+	slot    *slot
+}
+
+func (w *waiter) needs(c Class) bool { return slices.Contains(w.classes, c) }
+
+// slot is the right to send one call.
+type slot struct {
+	classes []Class
+	start   time.Time
+}
+
+// acquire waits until a call of the given classes may be sent. since is when the
+// call first asked, for its place in the queue. The slot must be given to
+// answered or returned.
+func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class) (*slot, error) {
+	if err := b.Load(ctx); err != nil {
+		return nil, err
+	}
+	w := &waiter{classes: classes, due: since.Add(PriorityOf(ctx).patience()), granted: make(chan struct{})}
+	b.mu.Lock()
+	at := sort.Search(len(b.waiting), func(i int) bool { return b.waiting[i].due.After(w.due) })
+	b.waiting = slices.Insert(b.waiting, at, w)
+	b.serve()
+	b.mu.Unlock()
+	select {
+	case <-w.granted:
+	case <-ctx.Done():
+		b.leave(w)
+		return nil, context.Cause(ctx)
+	}
+	if err := b.save(ctx); err != nil {
+		b.returned(w.slot)
+		return nil, err
+	}
+	return w.slot, nil
+}
+
+// leave takes a waiter whose context has ended out of the queue.
+func (b *Budget) leave(w *waiter) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if w.slot != nil {
+		b.release(w.slot)
+	} else if i := slices.Index(b.waiting, w); i >= 0 {
+		b.waiting = slices.Delete(b.waiting, i, i+1)
+	}
+	b.serve()
+}
+
+// returned gives back the slot of a call that was never sent.
+func (b *Budget) returned(s *slot) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.release(s)
+	b.serve()
+}
+
+func (b *Budget) release(s *slot) {
+	if _, ok := b.inFlight[s]; !ok {
+		return
+	}
+	delete(b.inFlight, s)
+	b.changes++
+	for _, c := range s.classes {
+		b.windows[c].inFlight--
+	}
+}
+
+// serve grants slots to all waiting calls that may go, in their order, and sets
+// the timer for the next moment at which another one may. The lock is held.
+func (b *Budget) serve() {
+	now := b.now()
+	for _, w := range b.windows {
+		w.expire(now)
+	}
+	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
+		for _, c := range w.classes {
+			if !b.windows[c].open(now) {
+				return false
+			}
+		}
+		b.grant(w, now)
+		return true
+	})
+	b.setTimer(now)
+}
+
+func (b *Budget) grant(w *waiter, now time.Time) {
+	w.slot = &slot{classes: w.classes, start: now}
+	b.inFlight[w.slot] = struct{}{}
+	b.changes++
+	for _, c := range w.classes {
+		b.windows[c].inFlight++
+	}
+	close(w.granted)
+}
+
+func (b *Budget) setTimer(now time.Time) {
+	if b.wake != nil {
+		b.wake.Stop()
+		b.wake = nil
+	}
+	var next time.Time
+	for _, w := range b.waiting {
+		for _, c := range w.classes {
+			t := b.windows[c].nextChange(now)
+			if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+				next = t
+			}
+		}
+	}
+	if next.IsZero() {
+		return
+	}
+	b.wake = time.AfterFunc(next.Sub(now), func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.serve()
+	})
+}

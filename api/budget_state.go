@@ -1,0 +1,158 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// longestCall bounds how long ago a call may have been sent that was still in
+// flight when the state was saved and yet be counted now.
+const longestCall = 10 * time.Minute
+
+// budgetState is what is kept of a budget. Times are Unix milliseconds.
+type budgetState struct {
+	Version int                   `json:"v"`
+	SavedAt int64                 `json:"saved_at"`
+	Windows map[Class]windowState `json:"windows"`
+}
+
+type windowState struct {
+	Held     []int64    `json:"held,omitempty"`      // when slots come free
+	InFlight []int64    `json:"in_flight,omitempty"` // when calls were sent
+	Others   [][2]int64 `json:"others,omitempty"`    // number, until
+	Blocked  int64      `json:"blocked,omitempty"`
+	Limit    int        `json:"limit"`
+	Since    int64      `json:"lowered_since,omitempty"`
+	Next     int64      `json:"lowered_next,omitempty"`
+	StepMS   int64      `json:"lowered_step,omitempty"`
+}
+
+// save gives the store the present state, unless a concurrent call has done so
+// since the caller's change: calls that were granted together share one write.
+func (b *Budget) save(ctx context.Context) error {
+	if b.store == nil {
+		return nil
+	}
+	b.mu.Lock()
+	mine := b.changes
+	b.mu.Unlock()
+	if err := b.lockStore(ctx); err != nil {
+		return err
+	}
+	defer b.unlockStore()
+	b.mu.Lock()
+	if b.saved >= mine {
+		b.mu.Unlock()
+		return nil
+	}
+	at := b.changes
+	state, err := json.Marshal(b.state(b.now()))
+	b.mu.Unlock()
+	if err == nil {
+		err = b.store.SaveBudget(ctx, b.connection, state)
+	}
+	if err != nil {
+		return fmt.Errorf("keep the rate budget of %s: %w", b.connection, err)
+	}
+	b.mu.Lock()
+	b.saved = at
+	b.mu.Unlock()
+	return nil
+}
+
+// state describes the budget for restore. The lock is held.
+func (b *Budget) state(now time.Time) budgetState {
+	st := budgetState{Version: 1, SavedAt: now.UnixMilli(), Windows: map[Class]windowState{}}
+	for c, w := range b.windows {
+		w.expire(now)
+		ws := windowState{Limit: w.limit, Blocked: milli(w.blocked), Since: milli(w.lowered.since),
+			Next: milli(w.lowered.next), StepMS: w.lowered.step.Milliseconds()}
+		for _, t := range w.held {
+			ws.Held = append(ws.Held, ceilMilli(t))
+		}
+		for _, o := range w.others {
+			ws.Others = append(ws.Others, [2]int64{int64(o.n), ceilMilli(o.until)})
+		}
+		st.Windows[c] = ws
+	}
+	for s := range b.inFlight {
+		for _, c := range s.classes {
+			ws := st.Windows[c]
+			ws.InFlight = append(ws.InFlight, milli(s.start))
+			st.Windows[c] = ws
+		}
+	}
+	return st
+}
+
+// restore takes over a kept state. Calls that were in flight may be counted by
+// the service until now, so they hold their slots for a window. No time further
+// ahead than it can be is believed, should the clock have been set back.
+func (b *Budget) restore(raw []byte, now time.Time) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	var st budgetState
+	if err := json.Unmarshal(raw, &st); err != nil {
+		return fmt.Errorf("read the kept budget: %w", err)
+	}
+	if st.Version != 1 {
+		return fmt.Errorf("read the kept budget: version %d is not known", st.Version)
+	}
+	full := now.Add(windowLength + windowMargin)
+	for c, ws := range st.Windows {
+		w, ok := b.windows[c]
+		if !ok {
+			continue
+		}
+		for _, ms := range ws.Held {
+			w.hold(earliest(time.UnixMilli(ms), full))
+		}
+		for _, ms := range ws.InFlight {
+			if now.Sub(time.UnixMilli(ms)) < longestCall {
+				w.hold(full)
+			}
+		}
+		for _, o := range ws.Others {
+			w.others = append(w.others, othersCalls{int(o[0]), earliest(time.UnixMilli(o[1]), full)})
+		}
+		if ws.Limit > 0 && ws.Limit < nominalLimit(c) {
+			w.limit = ws.Limit
+			w.lowered = lowering{time.UnixMilli(ws.Since), time.Duration(max(ws.StepMS, guessStep.Milliseconds())) * time.Millisecond,
+				earliest(time.UnixMilli(ws.Next), now.Add(toldStep))}
+		}
+		if ws.Blocked > 0 {
+			w.blocked = earliest(time.UnixMilli(ws.Blocked), now.Add(maxRetryAfter))
+		}
+		w.expire(now)
+	}
+	return nil
+}
+
+// assumeSpent fills every window, as if the limit had been used up just now.
+func (b *Budget) assumeSpent(now time.Time) {
+	for _, w := range b.windows {
+		*w = window{class: w.class, limit: nominalLimit(w.class)}
+		for range w.limit {
+			w.hold(now.Add(windowLength + windowMargin))
+		}
+	}
+}
+
+func milli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func ceilMilli(t time.Time) int64 { return t.Add(time.Millisecond - 1).UnixMilli() }
+
+func earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,248 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// call is one request of the interface, to be sent once or more.
+type call struct {
+	method  string
+	path    string // below the base URL, escaped where needed
+	query   url.Values
+	body    []byte // JSON, or nil
+	classes []Class
+	// once: a repetition of what may have been done would do it twice.
+	once bool
+	// uncertain is set when an attempt broke off that may have been carried out.
+	uncertain bool
+}
+
+func get(path string, query url.Values) *call {
+	return &call{method: http.MethodGet, path: path, query: query, classes: []Class{ClassGlobal}}
+}
+
+// heavy makes the call count as a heavy one too.
+func (c *call) heavy() *call {
+	c.classes = []Class{ClassGlobal, ClassHeavy}
+	return c
+}
+
+// answer is a successful one.
+type answer struct {
+	status             int
+	body               []byte // valid JSON, or empty
+	sentAt, answeredAt time.Time
+}
+
+const (
+	// maxBody bounds what is read of an answer.
+	maxBody      = 256 << 20
+	maxErrorBody = 64 << 10
+	// attempts and refusals bound the repetitions of one call.
+	maxAttempts = 6
+	maxRefusals = 20
+	firstDelay  = time.Second
+	maxDelay    = 30 * time.Second
+)
+
+// do sends a call until it succeeds, fails for good or has been tried often
+// enough.
+func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
+	since := c.now()
+	failures, refusals, renewed := 0, 0, false
+	for {
+		a, req, err := c.attempt(ctx, cl, since)
+		if err == nil {
+			return a, nil
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, context.Cause(ctx))
+		}
+		switch status := statusOf(err); {
+		case status == http.StatusUnauthorized && !renewed && req != nil:
+			renewed = true
+			again, credErr := c.cred.Refused(ctx, req)
+			if credErr != nil {
+				return nil, errors.Join(err, credErr)
+			}
+			if !again {
+				return nil, err
+			}
+		case status == http.StatusTooManyRequests:
+			// The budget keeps the wait; the call goes back to its place.
+			if refusals++; refusals >= maxRefusals {
+				return nil, err
+			}
+		case !IsTemporary(err), cl.once && !unsent(err):
+			return nil, err
+		default:
+			cl.uncertain = cl.uncertain || !unsent(err)
+			if failures++; failures >= maxAttempts {
+				return nil, err
+			}
+			if err := c.pause(ctx, failures, err); err != nil {
+				return nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, err)
+			}
+		}
+		c.log.Debug().Err(err).Msg("repeating a call")
+	}
+}
+
+// pause waits before repetition n: longer each time, at random between half and
+// the whole of it, and never shorter than the service asked.
+func (c *Client) pause(ctx context.Context, n int, err error) error {
+	delay := min(firstDelay<<(n-1), maxDelay)
+	delay = delay/2 + time.Duration(c.random()*float64(delay/2))
+	var told *Error
+	if errors.As(err, &told) {
+		delay = max(delay, told.RetryAfter)
+	}
+	return sleep(ctx, delay)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// attempt sends a call once, within the budget. The request is returned as soon
+// as there is one, for the credential to recognise.
+func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answer, *http.Request, error) {
+	req, err := c.request(ctx, cl)
+	if err != nil {
+		return nil, nil, err
+	}
+	slot, err := c.budget.acquire(ctx, since, cl.classes...)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Only now: a token must not lapse while the call waits.
+	if err := c.cred.Apply(ctx, req); err != nil {
+		c.budget.returned(slot)
+		return nil, nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, err)
+	}
+	timed, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	a := &answer{sentAt: c.now()}
+	resp, err := c.http.Do(req.WithContext(timed))
+	if err != nil {
+		return nil, req, c.broken(ctx, cl, slot, err)
+	}
+	body, readErr := readBody(resp)
+	a.status, a.body, a.answeredAt = resp.StatusCode, body, c.now()
+	c.budget.answered(ctx, slot, resp.StatusCode, resp.Header)
+	c.log.Debug().Str("method", cl.method).Str("path", cl.path).Int("status", resp.StatusCode).
+		Dur("took", a.answeredAt.Sub(a.sentAt)).Int("bytes", len(body)).Msg("call")
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return nil, req, newError(cl, resp.StatusCode, resp.Header, body, a.answeredAt)
+	}
+	if readErr == nil {
+		readErr = checkJSON(resp, body)
+	}
+	if readErr != nil {
+		return nil, req, &brokenError{method: cl.method, path: cl.path, cause: readErr, temporary: !errors.Is(readErr, errUnusable)}
+	}
+	return a, req, nil
+}
+
+func (c *Client) request(ctx context.Context, cl *call) (*http.Request, error) {
+	address := c.base.String() + cl.path
+	if len(cl.query) > 0 {
+		address += "?" + cl.query.Encode()
+	}
+	var body io.Reader
+	if cl.body != nil {
+		body = bytes.NewReader(cl.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, cl.method, address, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, withoutAddress(err))
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", c.userAgent)
+	if cl.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, nil
+}
+
+// broken books a call without an answer. Where not even a connection came about
+// the service cannot have counted it.
+func (c *Client) broken(ctx context.Context, cl *call, s *slot, err error) error {
+	b := &brokenError{method: cl.method, path: cl.path, cause: withoutAddress(err), temporary: true}
+	var op *net.OpError
+	var dns *net.DNSError
+	if errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial" {
+		b.unsent = true
+		c.budget.returned(s)
+		return b
+	}
+	c.budget.answered(ctx, s, 0, nil)
+	return b
+}
+
+func unsent(err error) bool {
+	var b *brokenError
+	return errors.As(err, &b) && b.unsent
+}
+
+// withoutAddress takes the URL out of what net/http reports: it may carry
+// callback tokens.
+func withoutAddress(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+var errUnusable = errors.New("the answer is not what this interface sends; check base_url")
+
+func readBody(resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close()
+	limit := int64(maxBody)
+	if resp.StatusCode >= 300 {
+		limit = maxErrorBody
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return body, fmt.Errorf("read the answer: %w", withoutAddress(err))
+	}
+	if int64(len(body)) > limit && resp.StatusCode < 300 {
+		return nil, fmt.Errorf("%w: it is longer than %d MiB", errUnusable, maxBody>>20)
+	}
+	return body, nil
+}
+
+// checkJSON tells an answer that was cut off, which may be whole the next time,
+// from one of another kind.
+func checkJSON(resp *http.Response, body []byte) error {
+	if len(bytes.TrimSpace(body)) == 0 || json.Valid(body) {
+		return nil
+	}
+	if strings.Contains(resp.Header.Get("Content-Type"), "html") {
+		return fmt.Errorf("%w: it is HTML", errUnusable)
+	}
+	var any json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(body)).Decode(&any)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the answer: it was cut off after %d bytes", len(body))
+	}
+	return fmt.Errorf("%w: it is not JSON", errUnusable)
+}

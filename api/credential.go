@@ -1,0 +1,111 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+)
+
+// Credential puts a caller's authentication into requests. An implementation
+// never shows its secret in errors or when it is printed.
+type Credential interface {
+	// Apply authenticates a request. It may call the token endpoint first; an
+	// error means that the request cannot be sent.
+	Apply(ctx context.Context, r *http.Request) error
+	// Refused is told that r, to which it was applied, was answered 401. It
+	// returns true when a repetition would carry something newer.
+	Refused(ctx context.Context, r *http.Request) (bool, error)
+	// InlineContent tells whether the list may include transcripts and
+	// summaries: true for API keys, false for OAuth connections.
+	InlineContent() bool
+}
+
+const apiKeyHeader = "X-Api-Key"
+
+// APIKey is the credential of a key that is known.
+func APIKey(key string) Credential {
+	return &apiKey{read: func() (string, error) { return key, nil }}
+}
+
+// APIKeyFromEnv reads the key from an environment variable at its first use.
+func APIKeyFromEnv(name string) Credential {
+	return &apiKey{read: func() (string, error) {
+		v, ok := os.LookupEnv(name)
+		if !ok {
+			return "", fmt.Errorf("the environment variable %s is not set", name)
+		}
+		return v, nil
+	}}
+}
+
+// APIKeyFromFile reads the key from a file at its first use, and again when the
+// service refuses it, so that a replaced key needs no restart.
+func APIKeyFromFile(path string) Credential {
+	return &apiKey{read: func() (string, error) {
+		b, err := os.ReadFile(path)
+		return string(bytes.TrimSpace(b)), err
+	}}
+}
+
+type apiKey struct {
+	read func() (string, error)
+
+	mu  sync.Mutex // guards key
+	key string
+}
+
+// String keeps the key out of anything printed.
+func (k *apiKey) String() string { return "API key" }
+
+// GoString is String, for %#v.
+func (k *apiKey) GoString() string { return "API key" }
+
+func (k *apiKey) InlineContent() bool { return true }
+
+func (k *apiKey) Apply(_ context.Context, r *http.Request) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.key == "" {
+		key, err := k.load()
+		if err != nil {
+			return err
+		}
+		k.key = key
+	}
+	r.Header.Set(apiKeyHeader, k.key)
+	return nil
+}
+
+func (k *apiKey) Refused(_ context.Context, r *http.Request) (bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key, err := k.load()
+	if err != nil {
+		return false, err
+	}
+	k.key = key
+	return key != r.Header.Get(apiKeyHeader), nil
+}
+
+// load reads and checks the key. The lock is held.
+func (k *apiKey) load() (string, error) {
+	key, err := k.read()
+	if err != nil {
+		return "", fmt.Errorf("read the API key: %w", err)
+	}
+	key = strings.TrimSpace(key)
+	if key == "" {
+		return "", errors.New("the API key is empty: set api_key or api_key_file")
+	}
+	for _, c := range []byte(key) {
+		if c <= ' ' || c >= 0x7f {
+			return "", errors.New("the API key holds characters that no key has, such as a line break")
+		}
+	}
+	return key, nil
+}

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// newError makes the Error of an answer. There is no body schema: JSON of
+// several forms, plain text, HTML and nothing have all been seen.
+func newError(c *call, status int, h http.Header, body []byte, now time.Time) *Error {
+	e := &Error{Status: status, Method: c.method, Path: c.path, Cursor: c.query.Get("cursor") != ""}
+	e.RetryAfter, _ = RetryAfter(h, now)
+	e.Message = messageIn(h.Get("Content-Type"), body)
+	return e
+}
+
+var (
+	addressPattern = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://\S+`)
+	secretPattern  = regexp.MustCompile(`(?i)(whsec_|bearer\s+)\S+`)
+)
+
+// messageIn finds the sentence for a person in an error's body, without
+// addresses, which may carry tokens, and without line breaks.
+func messageIn(contentType string, body []byte) string {
+	body = bytes.TrimSpace(body)
+	text := ""
+	switch {
+	case len(body) == 0:
+	case json.Valid(body):
+		text = jsonMessage(body, 0)
+	case !strings.Contains(contentType, "html") && body[0] != '<':
+		text = string(body)
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
+	text = addressPattern.ReplaceAllString(text, "[address]")
+	text = secretPattern.ReplaceAllString(text, "[secret]")
+	return clip(text, 300)
+}
+
+// jsonMessage looks for a string under the usual keys, first things first.
+func jsonMessage(raw []byte, depth int) string {
+	raw = bytes.TrimSpace(raw)
+	if depth > 4 || len(raw) == 0 {
+		return ""
+	}
+	switch raw[0] {
+	case '"':
+		return decodeString(raw)
+	case '[':
+		var first string
+		eachElement(raw, func(v []byte) {
+			if first == "" {
+				first = jsonMessage(v, depth+1)
+			}
+		})
+		return first
+	case '{':
+		members := map[string][]byte{}
+		scanMembers(raw, func(key string, _, value []byte) { members[key] = value })
+		for _, key := range []string{"error_description", "message", "error", "errors", "detail", "title"} {
+			if v, ok := members[key]; ok {
+				if text := jsonMessage(v, depth+1); text != "" {
+					return text
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/url"
+	"time"
+)
+
+// MeetingQuery is a query of the meetings list (specification 4.1); the zero
+// query lists everything without content, except what users outside the
+// organisation recorded, which only RecordedBy or Teams bring.
+type MeetingQuery struct {
+	Domains       []string  // companies of invitees, exact
+	DomainsType   string    // DomainsAll, DomainsOnlyInternal, DomainsExternal or ""
+	CreatedAfter  time.Time // zero: no bound; sent in whole seconds, never later
+	CreatedBefore time.Time // zero: no bound; sent in whole seconds, never earlier
+	MeetingType   string    // an unknown name gives an empty list
+	RecordedBy    []string  // addresses
+	Teams         []string  // names
+
+	IncludeTranscript, IncludeSummary bool // heavy, and not with OAuth
+	IncludeActionItems                bool
+	IncludeHighlights                 bool
+	IncludeCRM                        bool
+}
+
+// Heavy tells whether the query counts as a heavy call.
+func (q MeetingQuery) Heavy() bool { return q.IncludeTranscript || q.IncludeSummary }
+
+// values encodes the query. Only flags that are set are sent.
+func (q MeetingQuery) values() url.Values {
+	v := url.Values{}
+	set := func(key, value string) {
+		if value != "" {
+			v.Set(key, value)
+		}
+	}
+	flag := func(key string, on bool) {
+		if on {
+			v.Set(key, "true")
+		}
+	}
+	many := func(key string, values []string) {
+		for _, value := range values {
+			v.Add(key+"[]", value)
+		}
+	}
+	many("calendar_invitees_domains", q.Domains)
+	set("calendar_invitees_domains_type", q.DomainsType)
+	if !q.CreatedAfter.IsZero() {
+		v.Set("created_after", q.CreatedAfter.UTC().Format(timeLayout))
+	}
+	if !q.CreatedBefore.IsZero() {
+		v.Set("created_before", q.CreatedBefore.Add(time.Second-1).UTC().Format(timeLayout))
+	}
+	set("meeting_type", q.MeetingType)
+	many("recorded_by", q.RecordedBy)
+	many("teams", q.Teams)
+	flag("include_transcript", q.IncludeTranscript)
+	flag("include_summary", q.IncludeSummary)
+	flag("include_action_items", q.IncludeActionItems)
+	flag("include_highlights", q.IncludeHighlights)
+	flag("include_crm_matches", q.IncludeCRM)
+	return v
+}
+
+// MeetingsPage reads one page of the meetings list, the items verbatim; cursor
+// is the last page's NextCursor, or empty for the first, and belongs to the same
+// query. See IsCursorRefused.
+func (c *Client) MeetingsPage(ctx context.Context, q MeetingQuery, cursor string) (*Page[json.RawMessage], error) {
+	cl := get("/meetings", q.values())
+	if q.Heavy() {
+		if !c.InlineContent() {
+			return nil, ErrInlineContent
+		}
+		cl.heavy()
+	}
+	return c.list(ctx, cl, cursor, true)
+}
+
+// Meetings yields all meetings of a query, each once even where the service
+// repeats it. It ends after the first error.
+func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meeting, error] {
+	return func(yield func(*Meeting, error) bool) {
+		seen := map[int64]bool{}
+		raw := pages(func(cursor string) (*Page[json.RawMessage], error) { return c.MeetingsPage(ctx, q, cursor) })
+		for item, err := range raw {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			m := new(Meeting)
+			if err := json.Unmarshal(item, m); err != nil || seen[m.RecordingID] {
+				continue
+			}
+			seen[m.RecordingID] = true
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}

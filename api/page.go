@@ -1,0 +1,128 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/url"
+	"time"
+)
+
+// Page is one answer of a list (specification 2.1).
+type Page[T any] struct {
+	Limit              Opt[int]
+	NextCursor         string // "" on the last page
+	Items              []T
+	SentAt, AnsweredAt time.Time // an observation is dated by SentAt
+}
+
+// envelope is decoded by hand, since null, absent and mistyped differ here: a
+// list that is not there must never pass for an empty one.
+func readPage(cl *call, a *answer, itemsRequired bool) (*Page[json.RawMessage], error) {
+	p := &Page[json.RawMessage]{SentAt: a.sentAt, AnsweredAt: a.answeredAt}
+	found := false
+	malformed := func(what string) error {
+		return &brokenError{method: cl.method, path: cl.path, cause: fmt.Errorf("%w: %s", errUnusable, what)}
+	}
+	if len(bytes.TrimSpace(a.body)) == 0 {
+		return nil, malformed("the body is empty")
+	}
+	err := eachMember(a.body, func(key string, _, value []byte) {
+		switch key {
+		case "limit":
+			_ = p.Limit.UnmarshalJSON(value)
+		case "next_cursor":
+			p.NextCursor = textIn(value)
+		case "items":
+			if value[0] == '[' {
+				found = true
+				p.Items = p.Items[:0]
+				eachElement(value, func(v []byte) { p.Items = append(p.Items, v) })
+			}
+		}
+	})
+	if err != nil {
+		return nil, malformed(err.Error())
+	}
+	if !found && itemsRequired {
+		return nil, malformed("the list has no items")
+	}
+	if p.NextCursor != "" && p.NextCursor == cl.query.Get("cursor") {
+		return nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, ErrCursorLoop)
+	}
+	return p, nil
+}
+
+// textIn reads an opaque text that should be a string; a number is taken as it
+// is written, anything else as missing.
+func textIn(value []byte) string {
+	switch value[0] {
+	case '"':
+		return decodeString(value)
+	case 'n', 't', 'f', '{', '[':
+		return ""
+	}
+	return string(value)
+}
+
+// list reads one page of raw items.
+func (c *Client) list(ctx context.Context, cl *call, cursor string, itemsRequired bool) (*Page[json.RawMessage], error) {
+	if cursor != "" {
+		if cl.query == nil {
+			cl.query = url.Values{}
+		}
+		cl.query.Set("cursor", cursor)
+	}
+	a, err := c.do(ctx, cl)
+	if err != nil {
+		return nil, err
+	}
+	return readPage(cl, a, itemsRequired)
+}
+
+// typed reads one page of a directory; items that are no objects are left out.
+func typed[T any](ctx context.Context, c *Client, cl *call, cursor string) (*Page[T], error) {
+	raw, err := c.list(ctx, cl, cursor, false)
+	if err != nil {
+		return nil, err
+	}
+	p := &Page[T]{Limit: raw.Limit, NextCursor: raw.NextCursor, SentAt: raw.SentAt, AnsweredAt: raw.AnsweredAt}
+	for _, item := range raw.Items {
+		var v T
+		if decodeLenient(item, &v) == nil && item[0] == '{' {
+			p.Items = append(p.Items, v)
+		}
+	}
+	return p, nil
+}
+
+// pages yields the items of all pages. It stops after the first error, which it
+// yields with a zero item.
+func pages[T any](page func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		seen := map[string]bool{}
+		for cursor := ""; ; {
+			p, err := page(cursor)
+			if err == nil && seen[p.NextCursor] {
+				err = ErrCursorLoop
+			}
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, item := range p.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if p.NextCursor == "" {
+				return
+			}
+			cursor = p.NextCursor
+			seen[cursor] = true
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Content is a transcript or a summary, read by itself.
+type Content struct {
+	// Raw is the transcript's array or the summary's object, verbatim. It is nil
+	// when there is none yet: it was null or empty, or answered 404.
+	Raw json.RawMessage
+	// NotFound tells that the answer was 404: not there yet, or no such
+	// recording, or not visible to this caller.
+	NotFound bool
+	SentAt   time.Time
+}
+
+// Transcript reads a recording's transcript (specification 4.3; heavy).
+func (c *Client) Transcript(ctx context.Context, id int64) (*Content, error) {
+	return c.content(ctx, id, "transcript", '[')
+}
+
+// Summary reads a recording's summary (specification 4.4; heavy).
+func (c *Client) Summary(ctx context.Context, id int64) (*Content, error) {
+	return c.content(ctx, id, "summary", '{')
+}
+
+// SendTranscript asks the service to POST the transcript to destinationURL
+// (heavy).
+func (c *Client) SendTranscript(ctx context.Context, id int64, destinationURL string) error {
+	return c.send(ctx, id, "transcript", destinationURL)
+}
+
+// SendSummary asks the service to POST the summary to destinationURL (heavy).
+func (c *Client) SendSummary(ctx context.Context, id int64, destinationURL string) error {
+	return c.send(ctx, id, "summary", destinationURL)
+}
+
+func (c *Client) content(ctx context.Context, id int64, what string, opening byte) (*Content, error) {
+	sent := c.now()
+	a, err := c.do(ctx, get(recordingPath(id, what), nil).heavy())
+	if IsNotFound(err) {
+		return &Content{NotFound: true, SentAt: sent}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw := contentIn(a.body, what, opening)
+	if Empty(raw) {
+		raw = nil
+	}
+	return &Content{Raw: raw, SentAt: a.sentAt}, nil
+}
+
+// contentIn takes what is wanted out of an answer: the member of that name, or
+// the body itself where it is of that kind already. Of anything else it takes
+// nothing.
+func contentIn(body []byte, what string, opening byte) json.RawMessage {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 || !json.Valid(body) {
+		return nil
+	}
+	if body[0] == '{' {
+		var inner []byte
+		wrapped := false
+		scanMembers(body, func(key string, _, value []byte) {
+			if key == what || key == "default_"+what {
+				inner, wrapped = value, true
+			}
+		})
+		if wrapped {
+			body = inner
+		}
+	}
+	if body[0] != opening {
+		return nil
+	}
+	return json.RawMessage(body)
+}
+
+func (c *Client) send(ctx context.Context, id int64, what, destinationURL string) error {
+	if destinationURL == "" {
+		return errors.New("ask for a " + what + " to be sent: no destination_url")
+	}
+	_, err := c.do(ctx, get(recordingPath(id, what), url.Values{"destination_url": {destinationURL}}).heavy())
+	return err
+}
+
+// RequestDownload asks for a recording's media (specification 4.5); with a
+// destinationURL the service POSTs the completed download there. Every call
+// makes a new download. See IsForbidden and IsNoMedia for refusals that last.
+func (c *Client) RequestDownload(ctx context.Context, id int64, destinationURL string) (*Download, error) {
+	cl := &call{method: http.MethodPost, path: recordingPath(id, "download"), classes: []Class{ClassGlobal, ClassDownload}}
+	if destinationURL != "" {
+		body, err := json.Marshal(map[string]string{"destination_url": destinationURL})
+		if err != nil {
+			return nil, err
+		}
+		cl.body = body
+	}
+	return c.download(ctx, id, cl)
+}
+
+// Download reads the state of a download (specification 4.6).
+func (c *Client) Download(ctx context.Context, id int64, downloadID string) (*Download, error) {
+	return c.download(ctx, id, get(recordingPath(id, "downloads/"+url.PathEscape(downloadID)), nil))
+}
+
+func (c *Client) download(ctx context.Context, id int64, cl *call) (*Download, error) {
+	a, err := c.do(ctx, cl)
+	if err != nil {
+		return nil, err
+	}
+	d := new(Download)
+	if err := decodeLenient(a.body, d); err != nil || d.DownloadID == "" || d.Status == "" {
+		return nil, &brokenError{method: cl.method, path: cl.path, cause: fmt.Errorf("%w: it is no download", errUnusable)}
+	}
+	if d.RecordingID == 0 {
+		d.RecordingID = id
+	}
+	return d, nil
+}
+
+func recordingPath(id int64, rest string) string {
+	return "/recordings/" + strconv.FormatInt(id, 10) + "/" + rest
+}
