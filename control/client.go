@@ -1,0 +1,90 @@
+package control
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+)
+
+// ErrNoDaemon is returned by Dial when nobody answers on the socket.
+var ErrNoDaemon = errors.New("no daemon is running on this data directory")
+
+// Client calls the operations of a running daemon.
+type Client struct {
+	http http.Client
+}
+
+// Dial finds the daemon that owns a data directory. It returns ErrNoDaemon
+// where none listens.
+func Dial(ctx context.Context, dataDir string) (*Client, error) {
+	path, err := SocketPath(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	probe, err := dial(ctx, "", "")
+	if err != nil {
+		return nil, ErrNoDaemon
+	}
+	probe.Close()
+	return &Client{http: http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() error {
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// Call runs an operation in the daemon.
+func (c *Client) Call(ctx context.Context, name string, request json.RawMessage, onEvent func(json.RawMessage) error) (json.RawMessage, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://daemon/operations/"+name, bytes.NewReader(request))
+	if err != nil {
+		return nil, fmt.Errorf("ask the daemon for %s: %w", name, err)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("ask the daemon for %s: %w", name, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<10))
+		return nil, fmt.Errorf("ask the daemon for %s: %s: %s", name, resp.Status, bytes.TrimSpace(text))
+	}
+	return readFrames(name, resp.Body, onEvent)
+}
+
+func readFrames(name string, r io.Reader, onEvent func(json.RawMessage) error) (json.RawMessage, error) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return nil, fmt.Errorf("ask the daemon for %s: it stopped in the middle: %w", name, err)
+		}
+		var f frame
+		if err := json.Unmarshal(line, &f); err != nil {
+			return nil, fmt.Errorf("read the daemon's answer to %s: %w", name, err)
+		}
+		switch {
+		case f.Error != nil:
+			return nil, f.Error
+		case f.Event != nil:
+			if onEvent == nil {
+				continue
+			}
+			if err := onEvent(f.Event); err != nil {
+				return nil, err
+			}
+		default:
+			return f.Result, nil
+		}
+	}
+}

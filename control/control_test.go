@@ -1,0 +1,170 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+)
+
+type greeting struct{ Name string }
+
+// operations are three small ones: one that reports and answers, one that
+// fails, one that waits until its caller is gone.
+func operations(gone chan<- error) *Registry {
+	r := NewRegistry()
+	Register(r, "greet", func(_ context.Context, q greeting, emit Emit) (string, error) {
+		for _, word := range []string{"one", "two"} {
+			if err := emit(word); err != nil {
+				return "", err
+			}
+		}
+		return "hello " + q.Name, nil
+	})
+	Register(r, "fail", func(context.Context, struct{}, Emit) (struct{}, error) {
+		return struct{}{}, archive.ErrNotFound
+	})
+	Register(r, "wait", func(ctx context.Context, _ struct{}, emit Emit) (struct{}, error) {
+		if err := emit("waiting"); err != nil {
+			return struct{}{}, err
+		}
+		<-ctx.Done()
+		gone <- ctx.Err()
+		return struct{}{}, ctx.Err()
+	})
+	return r
+}
+
+// serve runs the operations on a socket of dir and returns how to stop it.
+func serve(t *testing.T, dir string, r *Registry) (stop func()) {
+	t.Helper()
+	l, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, l, r) }()
+	return func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBothWaysAnswerTheSame(t *testing.T) {
+	dir := t.TempDir()
+	r := operations(nil)
+	defer serve(t, dir, r)()
+	client, err := Dial(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for name, caller := range map[string]Caller{"here": r, "daemon": client} {
+		var events []string
+		got, err := Call[string](t.Context(), caller, "greet", greeting{"Ada"}, func(e json.RawMessage) error {
+			events = append(events, string(e))
+			return nil
+		})
+		if err != nil || got != "hello Ada" || !slices.Equal(events, []string{`"one"`, `"two"`}) {
+			t.Errorf("%s: got %q, events %q, error %v", name, got, events, err)
+		}
+		_, err = Call[struct{}](t.Context(), caller, "fail", struct{}{}, nil)
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != KindNotFound || e.Message != archive.ErrNotFound.Error() {
+			t.Errorf("%s: failure is %#v", name, err)
+		}
+		_, err = Call[struct{}](t.Context(), caller, "nothing", struct{}{}, nil)
+		if !errors.As(err, &e) || e.Kind != KindUnknown {
+			t.Errorf("%s: unknown operation is %#v", name, err)
+		}
+	}
+}
+
+func TestCallerGoneCancelsOperation(t *testing.T) {
+	dir := t.TempDir()
+	gone := make(chan error, 1)
+	defer serve(t, dir, operations(gone))()
+	client, err := Dial(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = Call[struct{}](ctx, client, "wait", struct{}{}, func(json.RawMessage) error {
+		cancel()
+		return nil
+	})
+	if err == nil {
+		t.Error("the call ended well")
+	}
+	select {
+	case err := <-gone:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("operation saw %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the operation goes on without its caller")
+	}
+}
+
+func TestDaemonThatStopsIsAnError(t *testing.T) {
+	_, err := readFrames("greet", strings.NewReader("{\"event\":1}\n{\"res"), nil)
+	if err == nil || !strings.Contains(err.Error(), "stopped in the middle") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+func TestSocketOfDeadProcessIsReplaced(t *testing.T) {
+	dir := t.TempDir()
+	path, err := SocketPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.SetUnlinkOnClose(false)
+	dead.Close()
+	if _, err := Dial(t.Context(), dir); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("a dead socket gives %v", err)
+	}
+	defer serve(t, dir, operations(nil))()
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("socket is %v, %v", info.Mode(), err)
+	}
+	if _, err := Dial(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLongPathGoesToRuntimeDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long/", 30))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	path, err := SocketPath(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(path) > maxSocketPath || strings.HasPrefix(path, dir) {
+		t.Fatalf("socket at %s", path)
+	}
+	defer serve(t, dir, operations(nil))()
+	if _, err := Dial(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+}

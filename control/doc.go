@@ -1,0 +1,12 @@
+// Package control is the one set of operations behind the commands.
+//
+// An operation takes a JSON request, may report progress as JSON events, and
+// ends with a JSON result or an error. It runs in the process that owns the
+// data directory: here when no daemon runs, otherwise in the daemon, reached
+// over the Unix socket in its data directory. Both ways go through the same
+// encoding, so a command's output does not depend on where the work was done.
+//
+// The socket is mode 0600 and the peer's user is checked as well. When the
+// daemon dies in the middle of an operation the caller gets an error that says
+// so; what the operation had committed stays, and asking again is safe.
+package control

@@ -1,0 +1,84 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+)
+
+// maxRequest bounds one request in bytes; requests are options, never data.
+const maxRequest = 1 << 20
+
+// frame is one line of an answer: events first, then one result or error.
+type frame struct {
+	Event  json.RawMessage `json:"event,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Error  *Error          `json:"error,omitempty"`
+}
+
+// Serve answers callers on l until ctx ends, then cancels what still runs and
+// returns when the last operation has. It closes l.
+func Serve(ctx context.Context, l net.Listener, r *Registry) error {
+	server := &http.Server{
+		Handler:           handler(r),
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve commands: %w", err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := server.Shutdown(stop); err != nil {
+		server.Close()
+	}
+	<-done
+	return nil
+}
+
+func handler(r *Registry) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /operations/{name}", func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxRequest))
+		if err != nil {
+			http.Error(w, "read request: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		answer(req.Context(), w, r, req.PathValue("name"), body)
+	})
+	return mux
+}
+
+// answer writes the operation's frames, each flushed as it comes.
+func answer(ctx context.Context, w http.ResponseWriter, r *Registry, name string, body []byte) {
+	encoder := json.NewEncoder(w)
+	flush := http.NewResponseController(w).Flush
+	write := func(f frame) error {
+		if err := encoder.Encode(f); err != nil {
+			return err
+		}
+		return flush()
+	}
+	result, err := r.Call(ctx, name, body, func(event json.RawMessage) error {
+		return write(frame{Event: event})
+	})
+	if err != nil {
+		var e *Error
+		if !errors.As(err, &e) {
+			e = asError(err)
+		}
+		write(frame{Error: e}) //nolint:errcheck // nobody listens any more: there is nobody to tell
+		return
+	}
+	write(frame{Result: result}) //nolint:errcheck // as above
+}
