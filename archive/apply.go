@@ -86,6 +86,7 @@ func newApplying(a *Archive, s *statements) *applying {
 
 func (t *applying) observe(o *Observation, parts []shown) error {
 	var one int
+	fresh := false
 	if gone, err := t.scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &one); gone || err != nil {
 		return err
 	}
@@ -96,6 +97,7 @@ func (t *applying) observe(o *Observation, parts []shown) error {
 	if n, err := res.RowsAffected(); err != nil {
 		return err
 	} else if n > 0 {
+		fresh = true
 		t.applied.New++
 	}
 	for _, p := range parts {
@@ -104,7 +106,7 @@ func (t *applying) observe(o *Observation, parts []shown) error {
 		}
 	}
 	if o.Source == SourceList {
-		return t.sight(o)
+		return t.sight(o, fresh)
 	}
 	return nil
 }

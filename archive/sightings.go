@@ -8,15 +8,29 @@ import (
 )
 
 // sight notes that a list query showed the meeting. A meeting that was gone is
-// back when a later walk than the one that missed it lists it.
-func (t *applying) sight(o *Observation) error {
+// back when a later walk than the one that missed it lists it. That an account
+// sees a meeting that was known before without it is logged.
+func (t *applying) sight(o *Observation, fresh bool) error {
 	at := o.At.UnixMilli()
-	_, err := t.exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at) VALUES (?, ?, ?, ?4, ?4)
+	sawBefore, err := t.sees(o.RecordingID, o.Account)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at) VALUES (?, ?, ?, ?4, ?4)
 		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at),
 			gone_at = iif(excluded.last_at >= gone_at, NULL, gone_at)
 		WHERE excluded.first_at < first_at OR excluded.last_at > last_at`, o.RecordingID, o.Account, o.Query, at)
 	if err != nil {
 		return err
+	}
+	if !sawBefore && !fresh {
+		if sees, err := t.sees(o.RecordingID, o.Account); err != nil {
+			return err
+		} else if sees {
+			if err := t.changed(o.RecordingID, ChangeVisibility, ""); err != nil {
+				return err
+			}
+		}
 	}
 	res, err := t.exec(`UPDATE meetings SET gone_at = NULL WHERE recording_id = ?1 AND gone_at IS NOT NULL
 		AND EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, o.RecordingID)
@@ -27,6 +41,12 @@ func (t *applying) sight(o *Observation) error {
 		return err
 	}
 	return t.changed(o.RecordingID, ChangeGone, "")
+}
+
+// sees tells whether some query of the account shows the meeting.
+func (t *applying) sees(id int64, account string) (bool, error) {
+	var one int
+	return t.scan(`SELECT 1 FROM sightings WHERE recording_id = ? AND account = ? AND gone_at IS NULL LIMIT 1`, []any{id, account}, &one)
 }
 
 // CompleteWalk says that a walk of a list query, begun at startedAt, went
@@ -80,6 +100,13 @@ func (t *applying) markGone(account, query string, started int64) ([]int64, erro
 			return nil, err
 		}
 		if n == 0 {
+			if sees, err := t.sees(id, account); err != nil {
+				return nil, err
+			} else if !sees {
+				if err := t.changed(id, ChangeVisibility, ""); err != nil {
+					return nil, err
+				}
+			}
 			continue
 		}
 		if err := t.changed(id, ChangeGone, ""); err != nil {

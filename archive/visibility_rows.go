@@ -1,0 +1,165 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/api"
+)
+
+// Visibility is what decides who sees a meeting and which of the list's
+// filters it matches (specification 1.7, 4.1).
+type Visibility struct {
+	RecordingID   int64
+	Start         time.Time // the list's order: (Start, RecordingID)
+	CreatedAt     time.Time // zero when unknown
+	MeetingType   string
+	RecorderEmail string // lower case
+	RecorderTeam  string
+	DomainsType   string
+	SharedWith    string
+	HasSummary    bool
+	HasVideo      bool
+	HasAudio      bool
+	Domains       []string              // of the invitees, lower case, each once
+	Principals    []string              // sorted
+	Shares        map[string]ShareLevel // the explicit ones
+}
+
+// Visible calls fn with the visibility of each of the meetings that the archive
+// holds, in no order; ids nil means all of them. All is of one moment.
+func (a *Archive) Visible(ctx context.Context, ids []int64, fn func(Visibility) error) error {
+	err := a.db.inRead(ctx, func(tx *sql.Tx) error {
+		r := visibilityReader{ctx: ctx, tx: tx}
+		if ids != nil {
+			list, err := json.Marshal(ids)
+			if err != nil {
+				return err
+			}
+			r.where, r.args = ` WHERE recording_id IN (SELECT value FROM json_each(?))`, []any{string(list)}
+		}
+		return r.read(fn)
+	})
+	if err != nil {
+		return fmt.Errorf("read visibility: %w", err)
+	}
+	return nil
+}
+
+// visibilityReader reads the tables that decide, one after the other.
+type visibilityReader struct {
+	ctx   context.Context
+	tx    *sql.Tx
+	where string
+	args  []any
+}
+
+func (r visibilityReader) read(fn func(Visibility) error) error {
+	domains, err := r.pairs(`SELECT recording_id, lower(email_domain) FROM invitees`)
+	if err != nil {
+		return err
+	}
+	accounts, err := r.pairs(`SELECT recording_id, CASE WHEN gone_at IS NULL THEN account END FROM sightings`)
+	if err != nil {
+		return err
+	}
+	shares, err := r.shares()
+	if err != nil {
+		return err
+	}
+	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, sort_at, created_at, meeting_type, lower(recorded_by_email),
+		recorded_by_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio FROM meetings`+r.where, r.args...)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, func(rows *sql.Rows) error {
+		var v Visibility
+		var start int64
+		var created sql.NullInt64
+		err := rows.Scan(&v.RecordingID, &start, &created, &v.MeetingType, &v.RecorderEmail,
+			&v.RecorderTeam, &v.DomainsType, &v.SharedWith, &v.HasSummary, &v.HasVideo, &v.HasAudio)
+		if err != nil {
+			return err
+		}
+		v.Start, v.CreatedAt = timeOf(start), nullTime(created)
+		v.Domains, v.Shares = domains[v.RecordingID], shares[v.RecordingID]
+		v.Principals = v.principals(accounts[v.RecordingID])
+		return fn(v)
+	})
+}
+
+// principals applies the rule that Principals states.
+func (v *Visibility) principals(accounts []string) []string {
+	var p []string
+	if v.RecorderEmail != "" {
+		p = append(p, UserPrincipal(v.RecorderEmail))
+	}
+	for _, account := range accounts {
+		p = append(p, AccountPrincipal(account))
+	}
+	switch v.SharedWith {
+	case api.SharedAllTeams:
+		p = append(p, PrincipalEveryone, PrincipalShared)
+	case api.SharedSingleTeam:
+		p = append(p, PrincipalShared)
+		if v.RecorderTeam != "" {
+			p = append(p, TeamPrincipal(v.RecorderTeam))
+		}
+	case api.SharedMultipleTeams:
+		p = append(p, PrincipalShared)
+	}
+	for principal := range v.Shares {
+		p = append(p, principal)
+		if principal == PrincipalEveryone || strings.HasPrefix(principal, "team:") {
+			p = append(p, PrincipalShared)
+		}
+	}
+	slices.Sort(p)
+	return slices.Compact(p)
+}
+
+// pairs reads a text by recording, each once; null and empty ones are left out.
+func (r visibilityReader) pairs(query string) (map[int64][]string, error) {
+	rows, err := r.tx.QueryContext(r.ctx, query+r.where, r.args...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int64][]string{}
+	return all, eachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		var text sql.NullString
+		if err := rows.Scan(&id, &text); err != nil {
+			return err
+		}
+		if text.String != "" && !slices.Contains(all[id], text.String) {
+			all[id] = append(all[id], text.String)
+		}
+		return nil
+	})
+}
+
+func (r visibilityReader) shares() (map[int64]map[string]ShareLevel, error) {
+	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, principal, level FROM shares`+r.where, r.args...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int64]map[string]ShareLevel{}
+	return all, eachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		var principal string
+		var level ShareLevel
+		if err := rows.Scan(&id, &principal, &level); err != nil {
+			return err
+		}
+		if all[id] == nil {
+			all[id] = map[string]ShareLevel{}
+		}
+		all[id][principal] = level
+		return nil
+	})
+}
