@@ -37,9 +37,10 @@ type Archive struct {
 	codec *codec
 	head  changeLog
 
-	mu     sync.Mutex // guards side and closed
-	side   []*DB
-	closed bool
+	mu      sync.Mutex // guards side, closers and closed
+	side    []*DB
+	closers []func() error
+	closed  bool
 }
 
 // Open takes ownership of the data directory, brings its databases to the
@@ -141,6 +142,9 @@ func (a *Archive) Close() error {
 	a.closed = true
 	a.head.close()
 	var errs []error
+	for i := len(a.closers) - 1; i >= 0; i-- {
+		errs = append(errs, a.closers[i]())
+	}
 	for i := len(a.side) - 1; i >= 0; i-- {
 		errs = append(errs, a.side[i].Close())
 	}
