@@ -29,7 +29,7 @@ func TestExampleLoads(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := Load(path, nil)
+		c, err := Load(path, "", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

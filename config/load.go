@@ -17,11 +17,12 @@ const envPrefix = "MINUTEBOOK_"
 
 // Load reads the file at path, lays the environment (KEY=value pairs, as
 // os.Environ gives them) over it, reads the secrets that are kept in files and
-// validates the whole. Paths in the file are relative to the file's folder.
-// On failure the error names the file and the setting, and for a key that is
-// not known its line and column.
-func Load(path string, environ []string) (*Config, error) {
-	raw, err := os.ReadFile(path)
+// validates the whole. An empty path means no file: the defaults and the
+// environment. A dataDir that is not empty replaces data_dir. Paths in the file
+// are relative to the file's folder. On failure the error names the file and
+// the setting, and for a key that is not known its line and column.
+func Load(path, dataDir string, environ []string) (*Config, error) {
+	raw, err := read(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
@@ -33,6 +34,11 @@ func Load(path string, environ []string) (*Config, error) {
 		return nil, fmt.Errorf("read configuration from the environment: %w", err)
 	}
 	c.anchor(filepath.Dir(path))
+	if dataDir != "" {
+		if c.DataDir, err = filepath.Abs(dataDir); err != nil {
+			return nil, fmt.Errorf("find the data directory: %w", err)
+		}
+	}
 	if err := c.readSecrets(); err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", path, err)
 	}
@@ -40,6 +46,13 @@ func Load(path string, environ []string) (*Config, error) {
 		return nil, fmt.Errorf("check configuration %s: %w", path, err)
 	}
 	return c, nil
+}
+
+func read(path string) ([]byte, error) {
+	if path == "" {
+		return nil, nil
+	}
+	return os.ReadFile(path)
 }
 
 func decode(raw []byte) (*Config, error) {

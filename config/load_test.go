@@ -20,7 +20,7 @@ func load(t *testing.T, text string, environ ...string) (*Config, error) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Load(path, environ)
+	return Load(path, "", environ)
 }
 
 func TestLoadRefuses(t *testing.T) {
@@ -102,5 +102,16 @@ func TestErrorsKeepSecrets(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("error is %v", err)
 		}
+	}
+}
+
+func TestLoadWithoutFile(t *testing.T) {
+	dir := t.TempDir()
+	c, err := Load("", dir, []string{"MINUTEBOOK_WEB_LISTEN=127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.DataDir != dir || c.Web.Listen != "127.0.0.1:0" {
+		t.Errorf("got data_dir %q, web.listen %q", c.DataDir, c.Web.Listen)
 	}
 }
