@@ -19,12 +19,16 @@ type call struct {
 	method  string
 	path    string // below the base URL, escaped where needed
 	query   url.Values
-	body    []byte // JSON, or nil
+	body    []byte // or nil
+	form    bool   // the body is a form, not JSON
 	classes []Class
 	// once: a repetition of what may have been done would do it twice.
 	once bool
 	// uncertain is set when an attempt broke off that may have been carried out.
 	uncertain bool
+	// finish: once sent, the call is carried to its end though its context ends,
+	// because its answer cannot be had again.
+	finish bool
 }
 
 func get(path string, query url.Values) *call {
@@ -137,7 +141,11 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 		c.budget.returned(slot)
 		return nil, nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, err)
 	}
-	timed, cancel := context.WithTimeout(ctx, c.timeout)
+	life := ctx
+	if cl.finish {
+		life = context.WithoutCancel(ctx)
+	}
+	timed, cancel := context.WithTimeout(life, c.timeout)
 	defer cancel()
 	a := &answer{sentAt: c.now()}
 	resp, err := c.http.Do(req.WithContext(timed))
@@ -176,7 +184,9 @@ func (c *Client) request(ctx context.Context, cl *call) (*http.Request, error) {
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.userAgent)
-	if cl.body != nil {
+	if cl.form {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	} else if cl.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	return req, nil

@@ -61,7 +61,10 @@ func jsonMessage(raw []byte, depth int) string {
 	case '{':
 		members := map[string][]byte{}
 		scanMembers(raw, func(key string, _, value []byte) { members[key] = value })
-		for _, key := range []string{"error_description", "message", "error", "errors", "detail", "title"} {
+		if about := jsonMessage(members["error_description"], depth+1); about != "" {
+			return strings.TrimPrefix(jsonMessage(members["error"], depth+1)+": "+about, ": ")
+		}
+		for _, key := range []string{"message", "error", "errors", "detail", "title"} {
 			if v, ok := members[key]; ok {
 				if text := jsonMessage(v, depth+1); text != "" {
 					return text

@@ -1,0 +1,169 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// OAuthOptions describe a connection through an OAuth app (specification 4.12,
+// 5.5 and 5.6). Account, BaseURL, the client's ID and secret and Store are
+// required, RedirectURL for connecting.
+type OAuthOptions struct {
+	Account      string // the name used in messages and in Store
+	BaseURL      string
+	ClientID     string
+	ClientSecret string
+	RedirectURL  string // https
+	AuthorizeURL string // "": BaseURL/oauth2/authorize
+	TokenURL     string // "": BaseURL/oauth2/token
+	Scope        string // "": public_api
+	Store        TokenStore
+	HTTP         *http.Client
+	Budget       *Budget // the connection's; nil: one that is kept nowhere
+	Now          func() time.Time
+	Rand         func() float64
+	Logger       zerolog.Logger
+}
+
+// TokenStore keeps the tokens of an account.
+type TokenStore interface {
+	// LoadToken returns what was last saved, or nil when there is nothing.
+	LoadToken(ctx context.Context, account string) ([]byte, error)
+	// SaveToken replaces it, and returns only when that is durable.
+	SaveToken(ctx context.Context, account string, token []byte) error
+}
+
+// OAuth is the credential of an OAuth connection. It renews the access token
+// before it lapses, one refresh at a time, and stores the rotated pair durably
+// before it uses it: the old refresh token is void as soon as the service has
+// answered. If a crash loses a pair between the two, the next refresh is
+// refused and the connection asks to be made again (NeedsReconnect). It is safe
+// for concurrent use.
+type OAuth struct {
+	o      OAuthOptions
+	client *Client // for the token endpoint's host
+	path   string  // the token endpoint there
+
+	turn     chan struct{} // held, as a semaphore, while what follows is used
+	pair     *tokenPair    // in the store; nil: not read from it yet
+	unstored *tokenPair    // issued, but the store failed: not to be used yet
+}
+
+const (
+	defaultScope   = "public_api"
+	tokenTimeout   = 30 * time.Second
+	authorizePath  = "/oauth2/authorize"
+	tokenPath      = "/oauth2/token"
+	refreshAhead   = 2 * time.Minute
+	refreshAheadBy = 10 // at most this part of a token's life
+)
+
+// NewOAuth checks the options. It sends and reads nothing.
+func NewOAuth(o OAuthOptions) (*OAuth, error) {
+	base, err := ParseBaseURL(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	if o.ClientID == "" || o.ClientSecret == "" || o.Store == nil || o.Account == "" {
+		return nil, errors.New("set up oauth: account, client_id, client_secret and a store are needed")
+	}
+	if o.AuthorizeURL == "" {
+		o.AuthorizeURL = base.String() + authorizePath
+	}
+	if o.TokenURL == "" {
+		o.TokenURL = base.String() + tokenPath
+	}
+	if o.Scope == "" {
+		o.Scope = defaultScope
+	}
+	token, err := ParseBaseURL(o.TokenURL)
+	if err != nil {
+		return nil, fmt.Errorf("set up oauth: token_url: %w", err)
+	}
+	host := url.URL{Scheme: token.Scheme, Host: token.Host}
+	client, err := NewClient(ClientOptions{BaseURL: host.String(), Credential: noCredential{}, HTTP: o.HTTP, Budget: o.Budget,
+		Now: o.Now, Rand: o.Rand, Logger: o.Logger, Timeout: tokenTimeout})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := ParseBaseURL(o.AuthorizeURL); err != nil {
+		return nil, fmt.Errorf("set up oauth: authorize_url: %w", err)
+	}
+	return &OAuth{o: o, client: client, path: token.EscapedPath(), turn: make(chan struct{}, 1)}, nil
+}
+
+// noCredential is that of the token endpoint, which is authenticated by its
+// form.
+type noCredential struct{}
+
+func (noCredential) Apply(context.Context, *http.Request) error           { return nil }
+func (noCredential) Refused(context.Context, *http.Request) (bool, error) { return false, nil }
+func (noCredential) InlineContent() bool                                  { return false }
+
+// String keeps the secrets out of anything printed.
+func (a *OAuth) String() string { return "OAuth connection of " + a.o.Account }
+
+// GoString is String, for %#v.
+func (a *OAuth) GoString() string { return a.String() }
+
+// InlineContent is false: the service refuses it to OAuth apps.
+func (a *OAuth) InlineContent() bool { return false }
+
+// NewState makes an unguessable value for AuthorizeURL.
+func NewState() string { return rand.Text() }
+
+// AuthorizeURL is the address at which a person allows the connection; the
+// service then sends them to RedirectURL with a code and the state.
+func (a *OAuth) AuthorizeURL(state string) (string, error) {
+	u, err := url.Parse(a.o.RedirectURL)
+	if err != nil || u.Scheme != "https" || u.Host == "" {
+		return "", errors.New("connect: redirect_url has to be an https address (specification 5.5)")
+	}
+	query := url.Values{"client_id": {a.o.ClientID}, "redirect_uri": {a.o.RedirectURL},
+		"response_type": {"code"}, "scope": {a.o.Scope}, "state": {state}}
+	return a.o.AuthorizeURL + "?" + query.Encode(), nil
+}
+
+// CodeFrom takes the code out of the address that the service sent a person to,
+// whole or from its question mark on, and checks that it answers the request
+// with this state.
+func CodeFrom(address, state string) (string, error) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil {
+		return "", errors.New("connect: this is no address; paste the one the browser was sent to")
+	}
+	query := u.Query()
+	if refusal := query.Get("error"); refusal != "" {
+		return "", fmt.Errorf("connect: the service refused: %s", messageIn("", []byte(refusal+" "+query.Get("error_description"))))
+	}
+	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(state)) != 1 {
+		return "", errors.New("connect: the address belongs to another attempt (its state differs); begin again")
+	}
+	if query.Get("code") == "" {
+		return "", errors.New("connect: the address carries no code; paste the one the browser was sent to")
+	}
+	return query.Get("code"), nil
+}
+
+// Exchange makes the connection from a code, and stores it durably. A code can
+// be used once.
+func (a *OAuth) Exchange(ctx context.Context, code string) error {
+	if err := a.lock(ctx); err != nil {
+		return err
+	}
+	defer a.unlock()
+	pair, err := a.request(ctx, url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {a.o.RedirectURL}}, "")
+	if err != nil {
+		return fmt.Errorf("connect account %s: %w", a.o.Account, err)
+	}
+	return a.keep(ctx, pair)
+}

@@ -1,0 +1,257 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// tokenPair is what the store keeps of a connection.
+type tokenPair struct {
+	AccessToken  string    `json:"access_token"`
+	RefreshToken string    `json:"refresh_token"`
+	ObtainedAt   time.Time `json:"obtained_at"`
+	ExpiresAt    time.Time `json:"expires_at,omitzero"` // zero: not told
+	Scope        string    `json:"scope,omitempty"`
+	// Reconnect says why the connection has to be made again.
+	Reconnect string `json:"reconnect,omitempty"`
+}
+
+// due tells whether the access token has lapsed or soon will.
+func (p *tokenPair) due(now time.Time) bool {
+	if p.ExpiresAt.IsZero() {
+		return false
+	}
+	ahead := min(refreshAhead, p.ExpiresAt.Sub(p.ObtainedAt)/refreshAheadBy)
+	return !now.Before(p.ExpiresAt.Add(-ahead))
+}
+
+// ReconnectError tells that a person has to allow an OAuth connection (again).
+type ReconnectError struct {
+	Account string
+	Reason  string
+}
+
+func (e *ReconnectError) Error() string {
+	return fmt.Sprintf("account %s has to be connected: %s; run: minutebook auth login %s", e.Account, e.Reason, e.Account)
+}
+
+// NeedsReconnect tells that nothing helps but connecting the account again.
+func NeedsReconnect(err error) bool {
+	var e *ReconnectError
+	return errors.As(err, &e)
+}
+
+// OAuthStatus is the state of a connection.
+type OAuthStatus struct {
+	Connected bool      `json:"connected"`
+	Reconnect string    `json:"reconnect,omitempty"` // why it has to be made again
+	Obtained  time.Time `json:"obtained,omitzero"`   // when its tokens were issued
+	Expires   time.Time `json:"expires,omitzero"`    // when the access token lapses; it is renewed before
+	Scope     string    `json:"scope,omitempty"`
+}
+
+// Status reads the connection's state from its store and calls nobody.
+func (a *OAuth) Status(ctx context.Context) (OAuthStatus, error) {
+	if err := a.lock(ctx); err != nil {
+		return OAuthStatus{}, err
+	}
+	defer a.unlock()
+	if err := a.reload(ctx); err != nil {
+		return OAuthStatus{}, err
+	}
+	p := a.pair
+	return OAuthStatus{Connected: p.Reconnect == "", Reconnect: p.Reconnect, Obtained: p.ObtainedAt, Expires: p.ExpiresAt, Scope: p.Scope}, nil
+}
+
+// Apply sets the bearer token, after renewing it where it is due.
+func (a *OAuth) Apply(ctx context.Context, r *http.Request) error {
+	if err := a.lock(ctx); err != nil {
+		return err
+	}
+	defer a.unlock()
+	if a.pair == nil || a.pair.Reconnect != "" {
+		// It may have been connected since, by another command.
+		if err := a.reload(ctx); err != nil {
+			return err
+		}
+	}
+	if a.pair.Reconnect != "" {
+		return &ReconnectError{a.o.Account, a.pair.Reconnect}
+	}
+	if a.pair.due(a.client.now()) {
+		if err := a.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	r.Header.Set("Authorization", bearer+a.pair.AccessToken)
+	return nil
+}
+
+const bearer = "Bearer "
+
+// Refused renews a token that was refused, unless that has happened already
+// since the request was made.
+func (a *OAuth) Refused(ctx context.Context, r *http.Request) (bool, error) {
+	if err := a.lock(ctx); err != nil {
+		return false, err
+	}
+	defer a.unlock()
+	used := strings.TrimPrefix(r.Header.Get("Authorization"), bearer)
+	if a.pair != nil && a.pair.AccessToken != used {
+		return true, nil
+	}
+	if err := a.reload(ctx); err != nil {
+		return false, err
+	}
+	if a.pair.Reconnect != "" {
+		return false, &ReconnectError{a.o.Account, a.pair.Reconnect}
+	}
+	if a.pair.AccessToken != used {
+		return true, nil
+	}
+	return true, a.refresh(ctx)
+}
+
+// refresh replaces the pair. It holds the turn, so there is one at a time.
+func (a *OAuth) refresh(ctx context.Context) error {
+	old := a.pair.RefreshToken
+	pair, err := a.request(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old}}, old)
+	if err == nil {
+		return a.keep(ctx, pair)
+	}
+	if !refreshIsVoid(err) {
+		return fmt.Errorf("renew the token of account %s: %w", a.o.Account, err)
+	}
+	// Somebody else may have been first: then the store has their pair.
+	if err := a.reload(ctx); err != nil {
+		return err
+	}
+	if a.pair.RefreshToken != old || a.pair.Reconnect != "" {
+		if a.pair.Reconnect != "" {
+			return &ReconnectError{a.o.Account, a.pair.Reconnect}
+		}
+		return nil
+	}
+	lost := *a.pair
+	lost.Reconnect = "the service no longer accepts its refresh token (" + refusal(err) + ")"
+	if err := a.keep(ctx, &lost); err != nil {
+		return err
+	}
+	a.o.Logger.Warn().Str("account", a.o.Account).Msg("the OAuth connection is lost; run: minutebook auth login " + a.o.Account)
+	return &ReconnectError{a.o.Account, lost.Reconnect}
+}
+
+// refreshIsVoid tells a refused refresh token from a refused app and from what
+// may pass.
+func refreshIsVoid(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
+		return false
+	}
+	for _, code := range []string{"invalid_client", "unauthorized_client", "unsupported_grant_type"} {
+		if strings.HasPrefix(e.Message, code) {
+			return false
+		}
+	}
+	return true
+}
+
+func refusal(err error) string {
+	var e *Error
+	if errors.As(err, &e) && e.Message != "" {
+		return strconv.Itoa(e.Status) + " " + e.Message
+	}
+	return strconv.Itoa(statusOf(err))
+}
+
+// request asks the token endpoint. An answer without a refresh token leaves the
+// old one in force.
+func (a *OAuth) request(ctx context.Context, form url.Values, old string) (*tokenPair, error) {
+	form.Set("client_id", a.o.ClientID)
+	form.Set("client_secret", a.o.ClientSecret)
+	cl := &call{method: http.MethodPost, path: a.path, body: []byte(form.Encode()), form: true, classes: []Class{ClassToken}, finish: true}
+	answer, err := a.client.do(ctx, cl)
+	if err != nil {
+		return nil, err
+	}
+	pair := &tokenPair{ObtainedAt: answer.sentAt.UTC().Round(0), RefreshToken: old}
+	err = eachMember(answer.body, func(key string, _, value []byte) {
+		text := textIn(value)
+		switch key {
+		case "access_token":
+			pair.AccessToken = text
+		case "refresh_token":
+			if text != "" {
+				pair.RefreshToken = text
+			}
+		case "scope":
+			pair.Scope = text
+		case "expires_in":
+			if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 && s < 1e9 {
+				pair.ExpiresAt = pair.ObtainedAt.Add(time.Duration(s * float64(time.Second)))
+			}
+		}
+	})
+	if err != nil || pair.AccessToken == "" || pair.RefreshToken == "" {
+		return nil, errors.New("the token endpoint's answer carries no token pair; check token_url")
+	}
+	return pair, nil
+}
+
+// keep stores a pair durably, whatever became of the caller, before it is used.
+// When the store fails, the pair waits for the next turn: the old one is void.
+func (a *OAuth) keep(ctx context.Context, pair *tokenPair) error {
+	raw, err := json.Marshal(pair)
+	if err == nil {
+		err = a.o.Store.SaveToken(context.WithoutCancel(ctx), a.o.Account, raw)
+	}
+	if err != nil {
+		a.unstored = pair
+		return fmt.Errorf("store the tokens of account %s: %w", a.o.Account, err)
+	}
+	a.pair, a.unstored = pair, nil
+	return nil
+}
+
+// reload reads the pair from the store.
+func (a *OAuth) reload(ctx context.Context) error {
+	raw, err := a.o.Store.LoadToken(ctx, a.o.Account)
+	if err != nil {
+		return fmt.Errorf("load the tokens of account %s: %w", a.o.Account, err)
+	}
+	pair := &tokenPair{Reconnect: "it has not been connected yet"}
+	if len(raw) > 0 {
+		pair = new(tokenPair)
+		if err := json.Unmarshal(raw, pair); err != nil || pair.AccessToken == "" {
+			pair = &tokenPair{Reconnect: "its kept tokens are unreadable"}
+		}
+	}
+	a.pair = pair
+	return nil
+}
+
+// lock takes the turn, and stores first what could not be stored before.
+func (a *OAuth) lock(ctx context.Context) error {
+	select {
+	case a.turn <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if a.unstored == nil {
+		return nil
+	}
+	err := a.keep(ctx, a.unstored)
+	if err != nil {
+		a.unlock()
+	}
+	return err
+}
+
+func (a *OAuth) unlock() { <-a.turn }
