@@ -12,8 +12,8 @@ import (
 const (
 	// guessStep and toldStep are how long a lowered limit is believed without
 	// another answer that says so: guessed from a bare 429, told by a header.
-	guessStep    = 2 * time.Minute
-	maxGuessStep = 30 * time.Minute
+	guessStep    = 5 * time.Minute
+	maxGuessStep = time.Hour
 	toldStep     = 30 * time.Minute
 	// firstRefusal is the wait after a 429 that names no time; it doubles up to
 	// the window's length.

@@ -22,8 +22,8 @@ type othersCalls struct {
 // lowering is what is known of a limit below the nominal one.
 type lowering struct {
 	since time.Time     // the answer that last said so; zero: not lowered
-	step  time.Duration // how long without another such answer until it is doubled
-	next  time.Time     // when that is
+	step  time.Duration // how long without another such answer until it is tried higher
+	next  time.Time     // when it is tried higher the next time
 }
 
 // expire forgets what lies behind now and tries lowered limits higher again.
@@ -41,8 +41,9 @@ func (w *window) expire(now time.Time) {
 	}
 	w.others = kept
 	for w.limit < nominalLimit(w.class) && !w.lowered.next.After(now) {
-		w.limit = min(2*w.limit, nominalLimit(w.class))
-		w.lowered.next = w.lowered.next.Add(w.lowered.step)
+		// Gently at first: a wrong guess costs one refusal.
+		w.limit = min(w.limit+max(1, w.limit-elevatedLimit), nominalLimit(w.class))
+		w.lowered.next = w.lowered.next.Add(windowLength + windowMargin)
 	}
 }
 
