@@ -1,0 +1,77 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+)
+
+func TestActionItemsAcrossMeetingsAndChoices(t *testing.T) {
+	ctx := context.Background()
+	a, err := Open(ctx, Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	const meeting = `{"title":%q,"recording_id":%d,"recording_start_time":"2026-03-0%dT10:00:00Z","meeting_type":%q,
+		"recorded_by":{"name":"Ana","email":"ana@x.example","team":"Ops"},"transcript":[
+		{"speaker":{"display_name":"Bo"},"text":"hello there","timestamp":"00:00:01"}],"action_items":[
+		{"description":"send notes","completed":%v,"recording_timestamp":"00:10:05","assignee":{"name":"Bo","email":"bo@x.example"}},
+		{"description":"book a room","completed":false,"recording_timestamp":"","assignee":null}]}`
+	var batch []Observation
+	for i, m := range []string{fmt.Sprintf(meeting, "First", 1, 1, "Sync", true), fmt.Sprintf(meeting, "Second", 2, 2, "", false)} {
+		o, err := FromMeeting("acme", SourceList, time.Unix(int64(i), 0), []byte(m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch = append(batch, o)
+	}
+	if _, err := a.Apply(ctx, batch); err != nil {
+		t.Fatal(err)
+	}
+	open := false
+	for _, c := range []struct {
+		query ActionQuery
+		want  string
+	}{
+		{ActionQuery{}, "Second:send notes@10m5s Second:book a room@-1ns First:send notes@10m5s First:book a room@-1ns "},
+		{ActionQuery{Person: "bo@x.example"}, "Second:send notes@10m5s First:send notes@10m5s "},
+		{ActionQuery{Person: "Bo", Completed: &open}, "Second:send notes@10m5s "},
+		{ActionQuery{Person: "-", Limit: 1}, "Second:book a room@-1ns "},
+		{ActionQuery{Person: "nobody"}, ""},
+	} {
+		c.query.Viewer = Viewer{All: true}
+		items, err := a.ActionItems(ctx, c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, i := range items {
+			got += fmt.Sprintf("%s:%s@%v ", i.Title, i.Description, i.Offset)
+		}
+		if got != c.want {
+			t.Errorf("%+v: %s, want %s", c.query, got, c.want)
+		}
+	}
+	people, err := a.Assignees(ctx, Viewer{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]AssigneeCount{{Open: 2}, {Name: "Bo", Email: "bo@x.example", Open: 1, Done: 1}}, people); diff != "" {
+		t.Error(diff)
+	}
+	choices, err := a.Choices(ctx, Viewer{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Choices{Types: []string{"Sync"}, Teams: []string{"Ops"}, People: []string{"Ana", "Bo"}}, choices); diff != "" {
+		t.Error(diff)
+	}
+	if items, err := a.ActionItems(ctx, ActionQuery{Viewer: Viewer{Email: "stranger@y.example"}}); err != nil || len(items) != 0 {
+		t.Errorf("a stranger sees %d action items, %v", len(items), err)
+	}
+}
