@@ -1,0 +1,157 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// The states of a delivery. It is received first, and then applied or, when it
+// cannot be understood, quarantined; a replay makes it received again.
+const (
+	StateReceived    = "received"
+	StateApplied     = "applied"
+	StateQuarantined = "quarantined"
+)
+
+// The kinds of a delivery: a signed webhook, or what the service posts to a
+// callback address (section 6.2).
+const (
+	KindWebhook    = "webhook"
+	KindTranscript = "transcript"
+	KindSummary    = "summary"
+	KindDownload   = "download"
+)
+
+// Errors of Put. After ErrInboxDisk and ErrInboxBehind the sender may try again;
+// the delivery is then not acknowledged, though it can be there already.
+var (
+	ErrInboxDisk   = errors.New("write the inbox: the disk is full or failing")
+	ErrInboxBehind = errors.New("write the inbox: too much is waiting to be committed")
+	ErrInboxClosed = errors.New("write the inbox: it is closed")
+	// ErrNoDelivery and ErrNoCallback: no such row; ErrCallbackExpired: too late.
+	ErrNoDelivery      = errors.New("no such delivery in the inbox")
+	ErrNoCallback      = errors.New("no such callback address")
+	ErrCallbackExpired = errors.New("this callback address has expired")
+)
+
+// A Delivery is what a sender was, or will be, answered 200 for.
+type Delivery struct {
+	ID         int64 // given by Put's commit, rising
+	Account    string
+	WebhookID  string // with Account and Kind the key that is accepted once
+	ReceivedAt time.Time
+	SentAt     time.Time // by the sender's clock; zero: not said
+	Header     http.Header
+	Body       []byte // nil once it was let go
+	Size       int64  // of the body as sent, also when it was let go
+	State      string // one of the State constants; empty means StateReceived
+	SettledAt  time.Time
+	Reason     string // why it is in quarantine
+	// RecordingID is the recording it is about: known from the start for a
+	// callback, after it was applied for a webhook, 0 before.
+	RecordingID int64
+	Kind        string // one of the Kind constants; empty means KindWebhook
+}
+
+// InboxOptions are the settings of an inbox. The zero value serves.
+type InboxOptions struct {
+	Create bool // make the file when it is missing
+	Logger zerolog.Logger
+	Now    func() time.Time
+	// MaxWaiting is how many bytes may wait for a commit before Put answers
+	// ErrInboxBehind; 0 means 48 MiB.
+	MaxWaiting int64
+	// Fault is called before (done false) and after each step of a commit, and
+	// its error is taken for the step's own; nil in a real inbox. Tests use it to
+	// fail a step that did not happen and one that did.
+	Fault func(step InboxStep, done bool) error
+}
+
+// InboxStep names what an inbox's writer does, for InboxOptions.Fault.
+type InboxStep string
+
+// The steps of a commit, in their order.
+const (
+	StepBegin  InboxStep = "begin"
+	StepInsert InboxStep = "insert"
+	StepCommit InboxStep = "commit"
+)
+
+// An Inbox keeps deliveries from their acknowledgement until they are applied,
+// and their keys for good. It has its own file and its own writer, so that
+// nothing the archive does delays an acknowledgement. Its methods may be called
+// from any goroutine.
+type Inbox struct {
+	path string
+	log  zerolog.Logger
+	now  func() time.Time
+	r    *sql.DB
+
+	// Owned by the writer goroutine after OpenInbox.
+	w     *sql.DB
+	conn  *sql.Conn
+	fault func(InboxStep, bool) error
+
+	writes  chan *write
+	stop    chan struct{} // closed by Close: no further writes
+	stopped chan struct{} // closed by the writer goroutine when it ends
+	closing sync.Once
+
+	mu         sync.Mutex
+	waiting    int64         // bytes queued or being committed
+	maxWaiting int64         // constant
+	arrived    chan struct{} // closed and replaced when a commit brought deliveries
+}
+
+// OpenInbox opens the inbox at path, brings its schema up to date and makes
+// what an earlier process committed durable before it trusts it. One process at
+// a time may have an inbox open; the archive's lock sees to that.
+func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, error) {
+	w, r, err := openInboxDBs(ctx, path, opts.Create)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := w.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, w.Close(), r.Close())
+	}
+	i := &Inbox{
+		path: path, log: opts.Logger, now: opts.Now, w: w, r: r, conn: conn, fault: opts.Fault,
+		writes:  make(chan *write, 1024),
+		stop:    make(chan struct{}),
+		stopped: make(chan struct{}),
+		arrived: make(chan struct{}), maxWaiting: opts.MaxWaiting,
+	}
+	if i.now == nil {
+		i.now = time.Now
+	}
+	if i.fault == nil {
+		i.fault = func(InboxStep, bool) error { return nil }
+	}
+	if i.maxWaiting <= 0 {
+		i.maxWaiting = 48 << 20
+	}
+	go i.writeLoop()
+	return i, nil
+}
+
+// Path is the inbox's file.
+func (i *Inbox) Path() string { return i.path }
+
+// Close commits what is waiting and closes the file. Puts that come later get
+// ErrInboxClosed.
+func (i *Inbox) Close() error {
+	var err error
+	i.closing.Do(func() {
+		close(i.stop)
+		<-i.stopped
+		err = errors.Join(i.conn.Close(), i.w.Close(), i.r.Close())
+	})
+	return err
+}

@@ -1,0 +1,188 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// groups opens an inbox whose writer waits at its first BEGIN until open is
+// called, so that what is put meanwhile becomes a group. commits counts.
+func groups(t *testing.T, opts InboxOptions) (i *Inbox, open func(), commits *atomic.Int32) {
+	gate := make(chan struct{})
+	open, commits = sync.OnceFunc(func() { close(gate) }), new(atomic.Int32)
+	opts.Fault = func(s InboxStep, done bool) error {
+		if s == StepBegin && !done {
+			<-gate
+		}
+		if s == StepCommit && done {
+			commits.Add(1)
+		}
+		return nil
+	}
+	i = openTestInbox(t, filepath.Join(t.TempDir(), "inbox.db"), opts)
+	t.Cleanup(open) // before Close, which waits for the writer
+	return i, open, commits
+}
+
+// queued waits until n small writes are with the writer or before it.
+func queued(t *testing.T, i *Inbox, n int) {
+	t.Helper()
+	for range 10000 {
+		i.mu.Lock()
+		waiting := i.waiting
+		i.mu.Unlock()
+		if waiting >= int64(n)*1024 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatalf("fewer than %d writes were queued", n)
+}
+
+func TestInboxGroupsShareACommit(t *testing.T) {
+	i, open, commits := groups(t, InboxOptions{})
+	var wg sync.WaitGroup
+	var duplicates atomic.Int32
+	const n = 40
+	for k := range n {
+		wg.Go(func() {
+			// Every id comes twice, with two bodies.
+			dup, err := i.Put(t.Context(), delivery("a", fmt.Sprint("msg_", k/2), fmt.Sprint(k)))
+			if err != nil {
+				t.Error(err)
+			}
+			if dup {
+				duplicates.Add(1)
+			}
+		})
+	}
+	queued(t, i, n)
+	if got, err := i.Pending(t.Context(), 100); err != nil || len(got) != 0 {
+		t.Fatalf("pending before the commit: %d, %v", len(got), err)
+	}
+	open()
+	wg.Wait()
+	if duplicates.Load() != n/2 {
+		t.Errorf("%d duplicates, want %d", duplicates.Load(), n/2)
+	}
+	if got := len(pendingIDs(t, i)); got != n/2 {
+		t.Errorf("%d deliveries are kept, want %d", got, n/2)
+	}
+	if c := commits.Load(); c > 2 {
+		t.Errorf("%d deliveries took %d commits, want 2 at most", n, c)
+	}
+}
+
+func TestInboxBadRowFailsAlone(t *testing.T) {
+	i, open, _ := groups(t, InboxOptions{})
+	errs := make([]error, 9)
+	var wg sync.WaitGroup
+	for k := range errs {
+		d := delivery("a", fmt.Sprint("msg_", k), "{}")
+		if k == 4 {
+			d.Kind = "no such kind" // the schema refuses it
+		}
+		wg.Go(func() { _, errs[k] = i.Put(t.Context(), d) })
+	}
+	queued(t, i, len(errs))
+	open()
+	wg.Wait()
+	for k, err := range errs {
+		if (err != nil) != (k == 4) {
+			t.Errorf("delivery %d: %v", k, err)
+		}
+	}
+	if got := len(pendingIDs(t, i)); got != 8 {
+		t.Errorf("%d deliveries are kept, want 8", got)
+	}
+}
+
+func TestInboxRefusesWhenBehind(t *testing.T) {
+	i, open, _ := groups(t, InboxOptions{MaxWaiting: 3000})
+	var wg sync.WaitGroup
+	for k := range 2 {
+		wg.Go(func() {
+			if _, err := i.Put(t.Context(), delivery("a", fmt.Sprint("msg_", k), "{}")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	queued(t, i, 2)
+	if _, err := i.Put(t.Context(), delivery("a", "msg_9", "{}")); !errors.Is(err, ErrInboxBehind) {
+		t.Errorf("put beyond what may wait: %v, want ErrInboxBehind", err)
+	}
+	if !i.Behind(1024) || i.Behind(0) {
+		t.Error("Behind does not agree with Put")
+	}
+	open()
+	wg.Wait()
+	if dup := put(t, i, delivery("a", "msg_9", "{}")); dup {
+		t.Error("the refused delivery is known already")
+	}
+}
+
+// Every step of a commit fails once, before and after it took effect. Whoever
+// got an error was not kept, or is a duplicate the next time; whoever got none
+// is there, also after reopening.
+func TestInboxFaults(t *testing.T) {
+	for _, step := range []InboxStep{StepBegin, StepInsert, StepCommit} {
+		for _, done := range []bool{false, true} {
+			for _, times := range []int{1, 3} {
+				t.Run(fmt.Sprintf("%s done=%v times=%d", step, done, times), func(t *testing.T) {
+					faultRound(t, step, done, times)
+				})
+			}
+		}
+	}
+}
+
+func faultRound(t *testing.T, step InboxStep, done bool, times int) {
+	path := filepath.Join(t.TempDir(), "inbox.db")
+	failures := new(atomic.Int32)
+	i := openTestInbox(t, path, InboxOptions{Fault: func(s InboxStep, d bool) error {
+		if s == step && d == done && failures.Add(1) <= int32(times) {
+			return errors.New("injected")
+		}
+		return nil
+	}})
+	acknowledged := map[string]bool{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for k := range 12 {
+		wg.Go(func() {
+			id := fmt.Sprint("msg_", k)
+			_, err := i.Put(t.Context(), delivery("a", id, "{}"))
+			mu.Lock()
+			defer mu.Unlock()
+			acknowledged[id] = err == nil
+		})
+	}
+	wg.Wait()
+	if failures.Load() == 0 {
+		t.Fatal("the fault never happened")
+	}
+	if err := i.Close(); err != nil {
+		t.Fatal(err)
+	}
+	i = openTestInbox(t, path, InboxOptions{})
+	kept := map[string]bool{}
+	for _, id := range pendingIDs(t, i) {
+		kept[id] = true
+	}
+	for id, ok := range acknowledged {
+		if ok && !kept[id] {
+			t.Errorf("%s was acknowledged and is lost", id)
+		}
+		if dup := put(t, i, delivery("a", id, "{}")); dup != kept[id] {
+			t.Errorf("%s again: duplicate %v, kept %v", id, dup, kept[id])
+		}
+	}
+	if n := len(pendingIDs(t, i)); n != len(acknowledged) {
+		t.Errorf("%d deliveries in the end, want %d", n, len(acknowledged))
+	}
+}

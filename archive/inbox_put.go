@@ -1,0 +1,140 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/klauspost/compress/s2"
+)
+
+const (
+	encodingPlain = 0
+	encodingS2    = 1
+)
+
+const putSQL = `INSERT INTO deliveries
+	(account, kind, webhook_id, received_at, sent_at, recording_id, state, settled_at, reason, size, checksum, header, encoding, body)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	ON CONFLICT (account, kind, webhook_id) DO NOTHING`
+
+// Put keeps a delivery and returns when the commit that holds it is on disk:
+// only then may its sender be answered 2xx. A delivery whose account, kind and
+// webhook id are known already is a duplicate: nothing is changed, whatever its
+// body, and Put returns only once the first one is on disk. Put keeps no
+// reference to d.Body.
+//
+// After an error nothing may be acknowledged, but the delivery can be there.
+func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error) {
+	known := false // written by the writer, read after its answer
+	args, err := i.putArgs(d)
+	if err != nil {
+		return false, err
+	}
+	body, _ := args[len(args)-1].([]byte)
+	w := &write{size: int64(len(body)) + 1024, arrives: true}
+	w.do = func(ctx context.Context, conn *sql.Conn) error {
+		res, err := conn.ExecContext(ctx, putSQL, args...)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		known = n == 0
+		return err
+	}
+	if err := i.submit(ctx, w); err != nil {
+		return false, err
+	}
+	return known, nil
+}
+
+func (i *Inbox) putArgs(d Delivery) ([]any, error) {
+	if d.Kind == "" {
+		d.Kind = KindWebhook
+	}
+	if d.State == "" {
+		d.State = StateReceived
+	}
+	switch {
+	case d.Account == "":
+		return nil, errors.New("put delivery: it has no account")
+	case d.WebhookID == "":
+		return nil, errors.New("put delivery: it has no webhook-id")
+	case d.State != StateReceived && d.State != StateQuarantined:
+		return nil, fmt.Errorf("put delivery: it cannot arrive as %q", d.State)
+	}
+	if d.ReceivedAt.IsZero() {
+		d.ReceivedAt = i.now()
+	}
+	var settled int64
+	if d.State == StateQuarantined {
+		settled = millis(i.now())
+	}
+	header, err := json.Marshal(d.Header)
+	if err != nil {
+		return nil, fmt.Errorf("put delivery: %w", err)
+	}
+	encoding, body := packBody(d.Body)
+	return []any{
+		d.Account, d.Kind, d.WebhookID, millis(d.ReceivedAt), millis(d.SentAt), d.RecordingID,
+		d.State, settled, d.Reason, len(d.Body), int64(xxhash.Sum64(body)), string(header), encoding, body,
+	}, nil
+}
+
+// packBody compresses a body, in the caller's goroutine and not the writer's.
+// The result shares nothing with it.
+func packBody(body []byte) (encoding int, packed []byte) {
+	if len(body) > 512 {
+		packed = s2.Encode(nil, body)
+		if len(packed) < len(body)-len(body)/16 {
+			return encodingS2, packed
+		}
+	}
+	return encodingPlain, append(make([]byte, 0, len(body)), body...)
+}
+
+// unpackBody undoes packBody; an error means that the file is damaged.
+func unpackBody(encoding int, checksum int64, packed []byte) ([]byte, error) {
+	switch {
+	case packed == nil:
+		return nil, nil
+	case int64(xxhash.Sum64(packed)) != checksum:
+		return nil, errors.New("unpack a delivery's body: its checksum differs: the inbox is damaged")
+	case encoding == encodingPlain:
+		return packed, nil
+	case encoding == encodingS2:
+		body, err := s2.Decode(nil, packed)
+		if err != nil {
+			return nil, fmt.Errorf("unpack a delivery's body: %w", err)
+		}
+		return body, nil
+	}
+	return nil, fmt.Errorf("unpack a delivery's body: unknown encoding %d", encoding)
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func fromMillis(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func headerOf(text string) http.Header {
+	var h http.Header
+	if json.Unmarshal([]byte(text), &h) != nil {
+		return nil
+	}
+	return h
+}

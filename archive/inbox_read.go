@@ -1,0 +1,159 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// maxPendingBytes bounds the bodies that one call of Pending brings into memory.
+const maxPendingBytes = 16 << 20
+
+const deliveryColumns = `id, account, kind, webhook_id, received_at, sent_at, recording_id,
+	state, settled_at, reason, size, header`
+
+const bodyColumns = `, encoding, checksum, body`
+
+// Pending returns deliveries that wait to be applied, in the order they came: at
+// most limit, and fewer when their bodies are large, but at least one if any
+// waits. One whose body is damaged comes with a nil Body.
+func (i *Inbox) Pending(ctx context.Context, limit int) ([]Delivery, error) {
+	rows, err := i.r.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+`
+		FROM deliveries WHERE state = 'received' ORDER BY id LIMIT ?`, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read pending deliveries: %w", err)
+	}
+	defer rows.Close()
+	var out []Delivery
+	var size int64
+	for size < maxPendingBytes && rows.Next() {
+		d, err := scanDelivery(rows, true)
+		if err != nil {
+			return nil, fmt.Errorf("read pending deliveries: %w", err)
+		}
+		size += d.Size
+		out = append(out, d)
+	}
+	return out, rows.Err()
+}
+
+// PendingCount is how many deliveries wait to be applied.
+func (i *Inbox) PendingCount(ctx context.Context) (n int, err error) {
+	err = i.r.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE state = 'received'`).Scan(&n)
+	return n, err
+}
+
+// WaitPending returns nil when a delivery waits to be applied, or ctx's error.
+func (i *Inbox) WaitPending(ctx context.Context) error {
+	for {
+		i.mu.Lock()
+		arrived := i.arrived
+		i.mu.Unlock()
+		n, err := i.PendingCount(ctx)
+		if err != nil || n > 0 {
+			return err
+		}
+		select {
+		case <-arrived:
+		case <-i.stop:
+			return ErrInboxClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Delivery returns one delivery with its body, or ErrNoDelivery.
+func (i *Inbox) Delivery(ctx context.Context, id int64) (Delivery, error) {
+	row := i.r.QueryRowContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries WHERE id = ?`, id)
+	d, err := scanDelivery(row, true)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNoDelivery
+	}
+	if err != nil {
+		return Delivery{}, fmt.Errorf("read delivery %d: %w", id, err)
+	}
+	return d, nil
+}
+
+// DeliveryOf finds a webhook's delivery by the key its sender gave it, without
+// its body, or returns ErrNoDelivery.
+func (i *Inbox) DeliveryOf(ctx context.Context, account, webhookID string) (Delivery, error) {
+	row := i.r.QueryRowContext(ctx, `SELECT `+deliveryColumns+` FROM deliveries
+		WHERE account = ? AND kind = 'webhook' AND webhook_id = ?`, account, webhookID)
+	d, err := scanDelivery(row, false)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNoDelivery
+	}
+	if err != nil {
+		return Delivery{}, fmt.Errorf("read delivery %q: %w", webhookID, err)
+	}
+	return d, nil
+}
+
+// A DeliveryQuery selects deliveries to list. The zero value selects all.
+type DeliveryQuery struct {
+	Account string
+	State   string
+	Before  int64 // only those with a smaller ID; 0: from the latest
+	Limit   int   // 0 means 50
+}
+
+// List returns deliveries without their bodies, the latest first.
+func (i *Inbox) List(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
+	if q.Limit <= 0 {
+		q.Limit = 50
+	}
+	rows, err := i.r.QueryContext(ctx, `SELECT `+deliveryColumns+` FROM deliveries
+		WHERE (?1 = '' OR account = ?1) AND (?2 = '' OR state = ?2) AND (?3 = 0 OR id < ?3)
+		ORDER BY id DESC LIMIT ?4`, q.Account, q.State, q.Before, q.Limit)
+	if err != nil {
+		return nil, fmt.Errorf("list deliveries: %w", err)
+	}
+	defer rows.Close()
+	var out []Delivery
+	for rows.Next() {
+		d, err := scanDelivery(rows, false)
+		if err != nil {
+			return nil, fmt.Errorf("list deliveries: %w", err)
+		}
+		out = append(out, d)
+	}
+	return out, rows.Err()
+}
+
+// InboxCounts says how many deliveries are in which state.
+type InboxCounts struct {
+	Received    int `json:"received"`
+	Applied     int `json:"applied"`
+	Quarantined int `json:"quarantined"`
+}
+
+// Counts counts every delivery ever acknowledged, by state.
+func (i *Inbox) Counts(ctx context.Context) (c InboxCounts, err error) {
+	err = i.r.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE state = 'received'),
+		count(*) FILTER (WHERE state = 'applied'), count(*) FILTER (WHERE state = 'quarantined')
+		FROM deliveries`).Scan(&c.Received, &c.Applied, &c.Quarantined)
+	return c, err
+}
+
+func scanDelivery(row interface{ Scan(...any) error }, withBody bool) (Delivery, error) {
+	var d Delivery
+	var received, sent, settled, checksum int64
+	var encoding int
+	var header string
+	var packed []byte
+	to := []any{&d.ID, &d.Account, &d.Kind, &d.WebhookID, &received, &sent, &d.RecordingID,
+		&d.State, &settled, &d.Reason, &d.Size, &header}
+	if withBody {
+		to = append(to, &encoding, &checksum, &packed)
+	}
+	if err := row.Scan(to...); err != nil {
+		return d, err
+	}
+	d.ReceivedAt, d.SentAt, d.SettledAt = fromMillis(received), fromMillis(sent), fromMillis(settled)
+	d.Header = headerOf(header)
+	d.Body, _ = unpackBody(encoding, checksum, packed) // damaged: without a body, which intake reports
+	return d, nil
+}

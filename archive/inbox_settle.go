@@ -1,0 +1,138 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// An Outcome is what became of a delivery.
+type Outcome struct {
+	ID          int64
+	RecordingID int64  // what it was about, 0 where it could not be said
+	Quarantine  string // why it could not be applied; "" means that it was
+}
+
+// Settle notes what became of deliveries, all in one commit. It is called after
+// the commit that applied them: what is lost in between is applied again, which
+// changes nothing.
+func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
+	if len(outcomes) == 0 {
+		return nil
+	}
+	at := millis(i.now())
+	return i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
+		for _, o := range outcomes {
+			state := StateApplied
+			if o.Quarantine != "" {
+				state = StateQuarantined
+			}
+			if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET state = ?, settled_at = ?, reason = ?,
+				recording_id = CASE WHEN ? = 0 THEN recording_id ELSE ? END WHERE id = ? AND state <> 'applied'`,
+				state, at, o.Quarantine, o.RecordingID, o.RecordingID, o.ID); err != nil {
+				return fmt.Errorf("settle delivery %d: %w", o.ID, err)
+			}
+		}
+		return nil
+	}})
+}
+
+// MarkApplied notes that deliveries are in the archive.
+func (i *Inbox) MarkApplied(ctx context.Context, ids ...int64) error {
+	outcomes := make([]Outcome, len(ids))
+	for n, id := range ids {
+		outcomes[n].ID = id
+	}
+	return i.Settle(ctx, outcomes...)
+}
+
+// Quarantine keeps a delivery apart that could not be understood, with the
+// reason for a person to read. Its body is kept until it is replayed.
+func (i *Inbox) Quarantine(ctx context.Context, id int64, reason string) error {
+	return i.Settle(ctx, Outcome{ID: id, Quarantine: reason})
+}
+
+// Replay makes a delivery wait to be applied again, whatever its state. It
+// returns ErrNoDelivery, or an error when its body was let go.
+func (i *Inbox) Replay(ctx context.Context, id int64) error {
+	d, err := i.Delivery(ctx, id)
+	if err != nil {
+		return err
+	}
+	if d.Body == nil {
+		return fmt.Errorf("replay delivery %d: its body is no longer kept; `sync` reads the meeting again", id)
+	}
+	return i.submit(ctx, &write{size: 64, arrives: true, do: func(ctx context.Context, conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, `UPDATE deliveries SET state = 'received', settled_at = 0, reason = ''
+			WHERE id = ? AND body IS NOT NULL`, id)
+		return err
+	}})
+}
+
+// LetGo drops the bodies of deliveries that were applied before a time, and
+// callback addresses that expired before it, a thousand of each in one commit,
+// and returns how many bodies it dropped. Keys stay: a repeat is still known.
+// Quarantined bodies stay too.
+func (i *Inbox) LetGo(ctx context.Context, before time.Time) (int, error) {
+	var dropped int64
+	w := &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
+		res, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '' WHERE id IN (
+			SELECT id FROM deliveries WHERE state = 'applied' AND body IS NOT NULL AND settled_at < ?
+			ORDER BY settled_at LIMIT 1000)`, millis(before))
+		if err != nil {
+			return fmt.Errorf("let bodies go: %w", err)
+		}
+		if _, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE token_hash IN (
+			SELECT token_hash FROM callbacks WHERE expires_at < ? ORDER BY expires_at LIMIT 1000)`, millis(before)); err != nil {
+			return fmt.Errorf("let callbacks go: %w", err)
+		}
+		dropped, err = res.RowsAffected()
+		return err
+	}}
+	if err := i.submit(ctx, w); err != nil {
+		return 0, err
+	}
+	return int(dropped), nil
+}
+
+// KeepBodies drops bodies once they are older than keep, now and every hour
+// until ctx ends, and returns ctx's error.
+func (i *Inbox) KeepBodies(ctx context.Context, keep time.Duration) error {
+	tick := time.NewTicker(time.Hour)
+	defer tick.Stop()
+	for {
+		for {
+			n, err := i.LetGo(ctx, i.now().Add(-keep))
+			if ctx.Err() != nil || errors.Is(err, ErrInboxClosed) {
+				return errors.Join(ctx.Err(), err)
+			}
+			if err != nil {
+				i.log.Error().Err(err).Msg("letting bodies go failed")
+			}
+			if n < 1000 {
+				break
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// ForgetRecording drops the bodies of everything that arrived about a
+// recording; what waits to be applied is settled without it. Keys stay, so that
+// a repeat does not bring it back.
+func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
+	return i.submit(ctx, &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
+		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '', reason = '', state = 'applied',
+			settled_at = ? WHERE recording_id = ?`, millis(i.now()), recordingID); err != nil {
+			return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
+		}
+		_, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE recording_id = ?`, recordingID)
+		return err
+	}})
+}

@@ -1,0 +1,217 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// maxGroup and maxGroupBytes bound what one commit takes, so that the first of
+// it does not wait for long.
+const (
+	maxGroup      = 256
+	maxGroupBytes = 8 << 20
+)
+
+// A write is one change of the inbox. The writer goroutine fills in err and
+// closes done once the commit that holds the change is on disk, or has failed.
+type write struct {
+	do      func(context.Context, *sql.Conn) error
+	size    int64
+	arrives bool // brings a delivery to apply
+	done    chan struct{}
+	err     error
+}
+
+// submit has the writer do w and waits for its commit. When ctx ends first, the
+// change can still take place.
+func (i *Inbox) submit(ctx context.Context, w *write) error {
+	w.done = make(chan struct{})
+	if !i.reserve(w.size) {
+		return ErrInboxBehind
+	}
+	select {
+	case <-i.stop:
+		i.release(w.size)
+		return ErrInboxClosed
+	default:
+	}
+	select {
+	case i.writes <- w:
+	case <-i.stop:
+		i.release(w.size)
+		return ErrInboxClosed
+	case <-ctx.Done():
+		i.release(w.size)
+		return ctx.Err()
+	}
+	select {
+	case <-w.done:
+		return w.err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-i.stopped:
+	}
+	select { // the writer has ended: with this write, or before it
+	case <-w.done:
+		return w.err
+	default:
+		return ErrInboxClosed
+	}
+}
+
+func (i *Inbox) reserve(size int64) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.waiting > 0 && i.waiting+size > i.maxWaiting {
+		return false
+	}
+	i.waiting += size
+	return true
+}
+
+func (i *Inbox) release(size int64) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.waiting -= size
+}
+
+// Behind reports whether so much waits for a commit that a Put of size bytes
+// would be refused.
+func (i *Inbox) Behind(size int64) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.waiting > 0 && i.waiting+size > i.maxWaiting
+}
+
+// writeLoop is the only goroutine that writes the file. It takes whatever waits,
+// commits it as one group, and answers each of the group after that.
+func (i *Inbox) writeLoop() {
+	defer close(i.stopped)
+	for {
+		select {
+		case w := <-i.writes:
+			i.commitGroup(i.gather(w))
+			continue
+		default:
+		}
+		select {
+		case w := <-i.writes:
+			i.commitGroup(i.gather(w))
+		case <-i.stop:
+			for len(i.writes) > 0 {
+				i.commitGroup(i.gather(<-i.writes))
+			}
+			return
+		}
+	}
+}
+
+func (i *Inbox) gather(first *write) []*write {
+	group, size := []*write{first}, first.size
+	for len(group) < maxGroup && size < maxGroupBytes {
+		select {
+		case w := <-i.writes:
+			group, size = append(group, w), size+w.size
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// commitGroup writes a group in one transaction. When anything of it fails,
+// nothing of it has happened, and each is tried in a transaction of its own: a
+// bad one fails alone.
+func (i *Inbox) commitGroup(group []*write) {
+	ctx := context.Background() // a commit under way is not given up
+	if err := i.commit(ctx, group); err != nil {
+		for n, w := range group {
+			if len(group) > 1 {
+				err = i.commit(ctx, group[n:n+1])
+			}
+			w.err = inboxError(err)
+			if w.err != nil {
+				i.log.Error().Err(w.err).Msg("inbox write failed")
+			}
+		}
+	}
+	var size int64
+	arrives := false
+	for _, w := range group {
+		size += w.size
+		arrives = arrives || w.arrives && w.err == nil
+		close(w.done)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.waiting -= size
+	if arrives {
+		close(i.arrived)
+		i.arrived = make(chan struct{})
+	}
+}
+
+func (i *Inbox) commit(ctx context.Context, group []*write) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, i.rollback(ctx))
+		}
+	}()
+	if err := i.step(StepBegin, func() error { return i.exec(ctx, "BEGIN IMMEDIATE") }); err != nil {
+		return err
+	}
+	for _, w := range group {
+		if err := i.step(StepInsert, func() error { return w.do(ctx, i.conn) }); err != nil {
+			return err
+		}
+	}
+	return i.step(StepCommit, func() error { return i.exec(ctx, "COMMIT") })
+}
+
+func (i *Inbox) step(s InboxStep, do func() error) error {
+	if err := i.fault(s, false); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return fmt.Errorf("%s: %w", s, err)
+	}
+	return i.fault(s, true)
+}
+
+func (i *Inbox) exec(ctx context.Context, query string) error {
+	_, err := i.conn.ExecContext(ctx, query)
+	return err
+}
+
+// rollback ends the transaction, if there still is one: some errors have ended
+// it already.
+func (i *Inbox) rollback(ctx context.Context) error {
+	open := false
+	err := i.conn.Raw(func(c any) error {
+		open = !c.(*sqlite3.SQLiteConn).AutoCommit()
+		return nil
+	})
+	if err != nil || !open {
+		return err
+	}
+	return i.exec(ctx, "ROLLBACK")
+}
+
+// inboxError names what a sender may wait for.
+func inboxError(err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrNomem:
+		return fmt.Errorf("%w: %w", ErrInboxDisk, err)
+	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return fmt.Errorf("%w: %w", ErrInboxBehind, err)
+	}
+	return err
+}
