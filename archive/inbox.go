@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"net/http"
 	"sync"
@@ -88,15 +87,10 @@ const (
 // nothing the archive does delays an acknowledgement. Its methods may be called
 // from any goroutine.
 type Inbox struct {
-	path string
-	log  zerolog.Logger
-	now  func() time.Time
-	r    *sql.DB
-
-	// Owned by the writer goroutine after OpenInbox.
-	w     *sql.DB
-	conn  *sql.Conn
-	fault func(InboxStep, bool) error
+	db    *DB // W is used by the writer goroutine alone
+	log   zerolog.Logger
+	now   func() time.Time
+	fault func(InboxStep, bool) error // called by the writer goroutine
 
 	writes  chan *write
 	stop    chan struct{} // closed by Close: no further writes
@@ -113,16 +107,12 @@ type Inbox struct {
 // what an earlier process committed durable before it trusts it. One process at
 // a time may have an inbox open; the archive's lock sees to that.
 func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, error) {
-	w, r, err := openInboxDBs(ctx, path, opts.Create)
+	db, err := openInboxDB(ctx, path, opts.Create)
 	if err != nil {
 		return nil, err
 	}
-	conn, err := w.Conn(ctx)
-	if err != nil {
-		return nil, errors.Join(err, w.Close(), r.Close())
-	}
 	i := &Inbox{
-		path: path, log: opts.Logger, now: opts.Now, w: w, r: r, conn: conn, fault: opts.Fault,
+		db: db, log: opts.Logger, now: opts.Now, fault: opts.Fault,
 		writes:  make(chan *write, 1024),
 		stop:    make(chan struct{}),
 		stopped: make(chan struct{}),
@@ -142,7 +132,7 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 }
 
 // Path is the inbox's file.
-func (i *Inbox) Path() string { return i.path }
+func (i *Inbox) Path() string { return i.db.Path }
 
 // Close commits what is waiting and closes the file. Puts that come later get
 // ErrInboxClosed.
@@ -151,7 +141,7 @@ func (i *Inbox) Close() error {
 	i.closing.Do(func() {
 		close(i.stop)
 		<-i.stopped
-		err = errors.Join(i.conn.Close(), i.w.Close(), i.r.Close())
+		err = i.db.Close()
 	})
 	return err
 }

@@ -35,7 +35,7 @@ func (i *Inbox) NewCallback(ctx context.Context, account string, recordingID int
 	now := i.now()
 	w := &write{size: 256, do: func(ctx context.Context, conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, `INSERT INTO callbacks (token_hash, account, recording_id, kind, created_at, expires_at)
-			VALUES (?, ?, ?, ?, ?, ?)`, hash[:], account, recordingID, kind, millis(now), millis(now.Add(ttl)))
+			VALUES (?, ?, ?, ?, ?, ?)`, hash[:], account, recordingID, kind, inboxTime(now), inboxTime(now.Add(ttl)))
 		return err
 	}}
 	if err := i.submit(ctx, w); err != nil {
@@ -51,7 +51,7 @@ func (i *Inbox) Callback(ctx context.Context, kind, token string) (Callback, err
 	hash := sha256.Sum256([]byte(token))
 	c := Callback{Kind: kind, Key: hex.EncodeToString(hash[:])}
 	var expires int64
-	err := i.r.QueryRowContext(ctx, `SELECT account, recording_id, expires_at FROM callbacks
+	err := i.db.R.QueryRowContext(ctx, `SELECT account, recording_id, expires_at FROM callbacks
 		WHERE token_hash = ? AND kind = ?`, hash[:], kind).Scan(&c.Account, &c.RecordingID, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Callback{}, ErrNoCallback
@@ -59,7 +59,7 @@ func (i *Inbox) Callback(ctx context.Context, kind, token string) (Callback, err
 	if err != nil {
 		return Callback{}, fmt.Errorf("find callback: %w", err)
 	}
-	c.ExpiresAt = fromMillis(expires)
+	c.ExpiresAt = fromInboxTime(expires)
 	if i.now().Before(c.ExpiresAt) {
 		return c, nil
 	}
@@ -74,7 +74,7 @@ func (i *Inbox) Callback(ctx context.Context, kind, token string) (Callback, err
 }
 
 func (i *Inbox) answered(ctx context.Context, c Callback) (is bool, err error) {
-	err = i.r.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries
+	err = i.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries
 		WHERE account = ? AND kind = ? AND webhook_id = ?)`, c.Account, c.Kind, c.Key).Scan(&is)
 	if err != nil {
 		return false, fmt.Errorf("find callback's answer: %w", err)

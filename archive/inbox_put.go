@@ -73,7 +73,7 @@ func (i *Inbox) putArgs(d Delivery) ([]any, error) {
 	}
 	var settled int64
 	if d.State == StateQuarantined {
-		settled = millis(i.now())
+		settled = inboxTime(i.now())
 	}
 	header, err := json.Marshal(d.Header)
 	if err != nil {
@@ -81,7 +81,7 @@ func (i *Inbox) putArgs(d Delivery) ([]any, error) {
 	}
 	encoding, body := packBody(d.Body)
 	return []any{
-		d.Account, d.Kind, d.WebhookID, millis(d.ReceivedAt), millis(d.SentAt), d.RecordingID,
+		d.Account, d.Kind, d.WebhookID, inboxTime(d.ReceivedAt), inboxTime(d.SentAt), d.RecordingID,
 		d.State, settled, d.Reason, len(d.Body), int64(xxhash.Sum64(body)), string(header), encoding, body,
 	}, nil
 }
@@ -117,18 +117,19 @@ func unpackBody(encoding int, checksum int64, packed []byte) ([]byte, error) {
 	return nil, fmt.Errorf("unpack a delivery's body: unknown encoding %d", encoding)
 }
 
-func millis(t time.Time) int64 {
+// inboxTime writes a time as the inbox's columns hold it: 0 for none.
+func inboxTime(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMilli()
 }
 
-func fromMillis(ms int64) time.Time {
+func fromInboxTime(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}
-	return time.UnixMilli(ms).UTC()
+	return timeOf(ms)
 }
 
 func headerOf(text string) http.Header {

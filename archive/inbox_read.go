@@ -19,7 +19,7 @@ const bodyColumns = `, encoding, checksum, body`
 // most limit, and fewer when their bodies are large, but at least one if any
 // waits. One whose body is damaged comes with a nil Body.
 func (i *Inbox) Pending(ctx context.Context, limit int) ([]Delivery, error) {
-	rows, err := i.r.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+`
+	rows, err := i.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+`
 		FROM deliveries WHERE state = 'received' ORDER BY id LIMIT ?`, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read pending deliveries: %w", err)
@@ -40,7 +40,7 @@ func (i *Inbox) Pending(ctx context.Context, limit int) ([]Delivery, error) {
 
 // PendingCount is how many deliveries wait to be applied.
 func (i *Inbox) PendingCount(ctx context.Context) (n int, err error) {
-	err = i.r.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE state = 'received'`).Scan(&n)
+	err = i.db.R.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE state = 'received'`).Scan(&n)
 	return n, err
 }
 
@@ -66,7 +66,7 @@ func (i *Inbox) WaitPending(ctx context.Context) error {
 
 // Delivery returns one delivery with its body, or ErrNoDelivery.
 func (i *Inbox) Delivery(ctx context.Context, id int64) (Delivery, error) {
-	row := i.r.QueryRowContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries WHERE id = ?`, id)
+	row := i.db.R.QueryRowContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries WHERE id = ?`, id)
 	d, err := scanDelivery(row, true)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNoDelivery
@@ -80,7 +80,7 @@ func (i *Inbox) Delivery(ctx context.Context, id int64) (Delivery, error) {
 // DeliveryOf finds a webhook's delivery by the key its sender gave it, without
 // its body, or returns ErrNoDelivery.
 func (i *Inbox) DeliveryOf(ctx context.Context, account, webhookID string) (Delivery, error) {
-	row := i.r.QueryRowContext(ctx, `SELECT `+deliveryColumns+` FROM deliveries
+	row := i.db.R.QueryRowContext(ctx, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE account = ? AND kind = 'webhook' AND webhook_id = ?`, account, webhookID)
 	d, err := scanDelivery(row, false)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -105,7 +105,7 @@ func (i *Inbox) List(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
 	if q.Limit <= 0 {
 		q.Limit = 50
 	}
-	rows, err := i.r.QueryContext(ctx, `SELECT `+deliveryColumns+` FROM deliveries
+	rows, err := i.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE (?1 = '' OR account = ?1) AND (?2 = '' OR state = ?2) AND (?3 = 0 OR id < ?3)
 		ORDER BY id DESC LIMIT ?4`, q.Account, q.State, q.Before, q.Limit)
 	if err != nil {
@@ -132,7 +132,7 @@ type InboxCounts struct {
 
 // Counts counts every delivery ever acknowledged, by state.
 func (i *Inbox) Counts(ctx context.Context) (c InboxCounts, err error) {
-	err = i.r.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE state = 'received'),
+	err = i.db.R.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE state = 'received'),
 		count(*) FILTER (WHERE state = 'applied'), count(*) FILTER (WHERE state = 'quarantined')
 		FROM deliveries`).Scan(&c.Received, &c.Applied, &c.Quarantined)
 	return c, err
@@ -152,7 +152,7 @@ func scanDelivery(row interface{ Scan(...any) error }, withBody bool) (Delivery,
 	if err := row.Scan(to...); err != nil {
 		return d, err
 	}
-	d.ReceivedAt, d.SentAt, d.SettledAt = fromMillis(received), fromMillis(sent), fromMillis(settled)
+	d.ReceivedAt, d.SentAt, d.SettledAt = fromInboxTime(received), fromInboxTime(sent), fromInboxTime(settled)
 	d.Header = headerOf(header)
 	d.Body, _ = unpackBody(encoding, checksum, packed) // damaged: without a body, which intake reports
 	return d, nil

@@ -22,7 +22,7 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
 	}
-	at := millis(i.now())
+	at := inboxTime(i.now())
 	return i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
 		for _, o := range outcomes {
 			state := StateApplied
@@ -80,12 +80,12 @@ func (i *Inbox) LetGo(ctx context.Context, before time.Time) (int, error) {
 	w := &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
 		res, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '' WHERE id IN (
 			SELECT id FROM deliveries WHERE state = 'applied' AND body IS NOT NULL AND settled_at < ?
-			ORDER BY settled_at LIMIT 1000)`, millis(before))
+			ORDER BY settled_at LIMIT 1000)`, inboxTime(before))
 		if err != nil {
 			return fmt.Errorf("let bodies go: %w", err)
 		}
 		if _, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE token_hash IN (
-			SELECT token_hash FROM callbacks WHERE expires_at < ? ORDER BY expires_at LIMIT 1000)`, millis(before)); err != nil {
+			SELECT token_hash FROM callbacks WHERE expires_at < ? ORDER BY expires_at LIMIT 1000)`, inboxTime(before)); err != nil {
 			return fmt.Errorf("let callbacks go: %w", err)
 		}
 		dropped, err = res.RowsAffected()
@@ -129,7 +129,7 @@ func (i *Inbox) KeepBodies(ctx context.Context, keep time.Duration) error {
 func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 	return i.submit(ctx, &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
 		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '', reason = '', state = 'applied',
-			settled_at = ? WHERE recording_id = ?`, millis(i.now()), recordingID); err != nil {
+			settled_at = ? WHERE recording_id = ?`, inboxTime(i.now()), recordingID); err != nil {
 			return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
 		}
 		_, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE recording_id = ?`, recordingID)

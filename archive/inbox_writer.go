@@ -156,20 +156,25 @@ func (i *Inbox) commitGroup(group []*write) {
 }
 
 func (i *Inbox) commit(ctx context.Context, group []*write) (err error) {
+	conn, err := i.db.W.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, i.rollback(ctx))
+			err = errors.Join(err, rollbackOpen(ctx, conn))
 		}
 	}()
-	if err := i.step(StepBegin, func() error { return i.exec(ctx, "BEGIN IMMEDIATE") }); err != nil {
+	if err := i.step(StepBegin, func() error { return execOn(ctx, conn, "BEGIN IMMEDIATE") }); err != nil {
 		return err
 	}
 	for _, w := range group {
-		if err := i.step(StepInsert, func() error { return w.do(ctx, i.conn) }); err != nil {
+		if err := i.step(StepInsert, func() error { return w.do(ctx, conn) }); err != nil {
 			return err
 		}
 	}
-	return i.step(StepCommit, func() error { return i.exec(ctx, "COMMIT") })
+	return i.step(StepCommit, func() error { return execOn(ctx, conn, "COMMIT") })
 }
 
 func (i *Inbox) step(s InboxStep, do func() error) error {
@@ -182,23 +187,23 @@ func (i *Inbox) step(s InboxStep, do func() error) error {
 	return i.fault(s, true)
 }
 
-func (i *Inbox) exec(ctx context.Context, query string) error {
-	_, err := i.conn.ExecContext(ctx, query)
+func execOn(ctx context.Context, conn *sql.Conn, query string) error {
+	_, err := conn.ExecContext(ctx, query)
 	return err
 }
 
-// rollback ends the transaction, if there still is one: some errors have ended
-// it already.
-func (i *Inbox) rollback(ctx context.Context) error {
+// rollbackOpen ends the transaction, if there still is one: some errors have
+// ended it already.
+func rollbackOpen(ctx context.Context, conn *sql.Conn) error {
 	open := false
-	err := i.conn.Raw(func(c any) error {
+	err := conn.Raw(func(c any) error {
 		open = !c.(*sqlite3.SQLiteConn).AutoCommit()
 		return nil
 	})
 	if err != nil || !open {
 		return err
 	}
-	return i.exec(ctx, "ROLLBACK")
+	return execOn(ctx, conn, "ROLLBACK")
 }
 
 // inboxError names what a sender may wait for.

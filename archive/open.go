@@ -34,6 +34,7 @@ type Archive struct {
 	lock  *dirLock
 	db    *DB
 	media Store
+	inbox *Inbox
 	codec *codec
 	head  changeLog
 

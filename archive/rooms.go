@@ -6,7 +6,7 @@ import "context"
 // the archive that have files or goroutines of their own. What they must end is
 // given to onClose; databases opened with SideDB are closed after all of that.
 func rooms() []func(context.Context, *Archive) error {
-	return nil
+	return []func(context.Context, *Archive) error{inboxRoom}
 }
 
 // onClose has Close call fn, in the reverse order of these calls, before it

@@ -1,0 +1,112 @@
+package archive
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"minutebook/api"
+)
+
+// Observe reads what a delivery says about a meeting. Its error, a sentence for
+// a person, means that the delivery belongs in quarantine: it is not JSON, of an
+// unknown shape, or damaged. A download callback is only a hint to read the
+// download; for it Observe checks the shape and returns no parts.
+//
+// A webhook's observation is dated by the meeting's created_at, or else by when
+// it was sent; a callback's by when it was received.
+func Observe(d Delivery) (Observation, error) {
+	switch {
+	case d.Body == nil:
+		return Observation{}, errors.New("its body is damaged or was let go")
+	case !json.Valid(d.Body):
+		return Observation{}, errors.New("it is not JSON")
+	}
+	switch d.Kind {
+	case KindWebhook, "":
+		return observeWebhook(d)
+	case KindTranscript, KindSummary, KindDownload:
+		return observeCallback(d)
+	}
+	return Observation{}, fmt.Errorf("unknown kind %q", d.Kind)
+}
+
+func observeWebhook(d Delivery) (Observation, error) {
+	o, err := FromMeeting(d.Account, SourceWebhook, d.ReceivedAt, d.Body)
+	if err != nil {
+		return Observation{}, fmt.Errorf("it is not a meeting: %w", err)
+	}
+	if o.RecordingID <= 0 {
+		return Observation{}, fmt.Errorf("it is not a meeting: recording_id %d", o.RecordingID)
+	}
+	if !d.SentAt.IsZero() {
+		o.At = d.SentAt
+	}
+	var m struct {
+		CreatedAt api.Opt[api.Time] `json:"created_at"`
+	}
+	if json.Unmarshal(d.Body, &m) == nil {
+		if at, ok := m.CreatedAt.Get(); ok && !at.IsZero() {
+			o.At = at.Time
+		}
+	}
+	return o, nil
+}
+
+// callbackParts names the member of a callback's body that holds its content,
+// and the part of a meeting that this is.
+var callbackParts = map[string]struct {
+	member string
+	part   api.Part
+}{
+	KindTranscript: {"transcript", api.PartTranscript},
+	KindSummary:    {"summary", api.PartSummary},
+}
+
+func observeCallback(d Delivery) (Observation, error) {
+	o := Observation{Account: d.Account, Source: SourceCallback, At: d.ReceivedAt, RecordingID: d.RecordingID}
+	var body map[string]json.RawMessage
+	if err := json.Unmarshal(d.Body, &body); err != nil {
+		return Observation{}, errors.New("it is not a JSON object")
+	}
+	if raw, ok := body["recording_id"]; ok {
+		var id int64
+		if json.Unmarshal(raw, &id) != nil || id != d.RecordingID {
+			return Observation{}, fmt.Errorf("it is about recording %.40s, and its address was given for %d", raw, d.RecordingID)
+		}
+	}
+	if d.Kind == KindDownload {
+		if _, ok := body["download_id"]; !ok {
+			return Observation{}, errors.New("it is not a download: it has no download_id")
+		}
+		return o, nil
+	}
+	want := callbackParts[d.Kind]
+	raw, ok := body[want.member]
+	if !ok {
+		return Observation{}, fmt.Errorf("it is not a %s: it has no member %q", d.Kind, want.member)
+	}
+	if !api.Empty(raw) {
+		if err := rightShape(d.Kind, raw); err != nil {
+			return Observation{}, err
+		}
+	}
+	o.Parts = map[api.Part]json.RawMessage{want.part: raw}
+	return o, nil
+}
+
+// rightShape tells content from what only has its name.
+func rightShape(kind string, raw json.RawMessage) error {
+	if kind == KindTranscript {
+		var entries []map[string]json.RawMessage
+		if json.Unmarshal(raw, &entries) != nil {
+			return errors.New("its transcript is not an array of entries")
+		}
+		return nil
+	}
+	var summary map[string]json.RawMessage
+	if json.Unmarshal(raw, &summary) != nil {
+		return errors.New("its summary is not an object")
+	}
+	return nil
+}
