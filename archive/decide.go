@@ -52,11 +52,9 @@ func (t *applying) newRevision(o *Observation, v *version, p shown) error {
 		return err
 	}
 	t.applied.Revisions++
-	if p.packed == nil {
-		p.encoding, p.packed = t.archive.codec.pack(p.raw)
-	}
+	encoding, body := t.archive.codec.pack(p.raw)
 	_, err = t.exec(`INSERT INTO bodies (revision_id, raw_hash, size, encoding, body) VALUES (?, ?, ?, ?, ?)`,
-		v.id, p.rawHash, len(p.raw), p.encoding, p.packed)
+		v.id, p.rawHash, len(p.raw), encoding, body)
 	return err
 }
 

@@ -1,0 +1,83 @@
+package search
+
+import (
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// Request asks for the meetings that answer a query.
+type Request struct {
+	Query     string         // in the language of docs/search.md; empty finds every meeting
+	Viewer    archive.Viewer // only what this person sees is found, counted and suggested
+	Limit     int            // meetings in the answer; 0 means 10, at most 100
+	After     string         // Answer.Next of the page before; empty for the first page
+	Moments   int            // moments per meeting; 0 means 3, at most 20
+	Facets    bool           // count the values of fields
+	Histogram bool           // count the meetings over time
+	Location  *time.Location // of the dates in the query and the histogram; nil means UTC
+}
+
+// Answer is what a search found.
+type Answer struct {
+	Total      int  // meetings found
+	Exact      bool // false when there are at least Total
+	Meetings   []Hit
+	Facets     []Facet
+	Histogram  []Bar
+	DidYouMean string   // a query that would find more, or empty
+	Relaxed    string   // how the query was loosened to find something, for people; empty when it was not
+	Progress   Progress // how much of the archive was searched
+	Next       string   // Request.After of the next page; empty on the last
+}
+
+// Hit is a meeting with its best moments.
+type Hit struct {
+	Row     *archive.Row
+	Moments []Moment
+}
+
+// Moment is where something was said or noted. Part tells where it stands: in
+// the transcript, where Entry is the index of the entry and Speaker who says
+// it, or in another part, where Entry is -1 unless the part names a moment.
+type Moment struct {
+	Offset  time.Duration // into the recording
+	Entry   int
+	Speaker string
+	Text    string // the whole entry or item
+	Snippet []Span // what matters of Text, in its original spelling
+	Part    api.Part
+}
+
+// Span is a piece of a snippet; Hit ones are what the query asked for.
+type Span struct {
+	Text string
+	Hit  bool
+}
+
+// Facet counts the meetings found by the values of a field, most first.
+type Facet struct {
+	Field  string // a field of the query language, or "month"
+	Values []FacetValue
+}
+
+// FacetValue is one value and how many of the found meetings have it.
+type FacetValue struct {
+	Value string
+	Count int
+}
+
+// Bar counts the meetings from a month's beginning to the next one's.
+type Bar struct {
+	From  time.Time
+	Count int
+}
+
+// Progress says how far the index is.
+type Progress struct {
+	Indexed    int  // meetings in the index that answers
+	Total      int  // meetings in the archive
+	Rebuilding bool // the index, or its successor, is being built
+	Position   archive.Position
+}

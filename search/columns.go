@@ -1,0 +1,166 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+)
+
+// columns hold what counting and ordering need of one segment's meetings, by
+// document number. A segment never changes, so they are read once.
+type columns struct {
+	id      []int64
+	start   []int64 // Unix milliseconds
+	seconds []int32
+	words   []int32
+	one     [oneFields][]uint32    // language, type, team: numbers of strings
+	many    [manyFields][][]uint32 // has, domains, people
+	byID    map[int64]uint32
+}
+
+// Fields with one value a meeting, and with many.
+const (
+	oneLanguage = iota
+	oneType
+	oneTeam
+	oneFields
+)
+const (
+	manyHas = iota
+	manyDomains
+	manyPeople
+	manyFields
+)
+
+type segmentKey struct {
+	store *store
+	id    uint64
+}
+
+// columnCache keeps the columns of the segments in use.
+type columnCache struct {
+	mu      sync.Mutex // guards all
+	held    map[segmentKey]*columns
+	numbers map[string]uint32
+	strings []string
+}
+
+func newColumnCache() *columnCache {
+	return &columnCache{held: map[segmentKey]*columns{}, numbers: map[string]uint32{}}
+}
+
+// of returns the columns of a snapshot's segments, reading those that are new
+// and forgetting those that are gone.
+func (c *columnCache) of(s *store, snap *scorch.IndexSnapshot) ([]*columns, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	segments := snap.Segments()
+	out := make([]*columns, len(segments))
+	used := map[segmentKey]bool{}
+	for i, seg := range segments {
+		key := segmentKey{s, seg.Id()}
+		used[key] = true
+		cols, ok := c.held[key]
+		if !ok {
+			var err error
+			if cols, err = c.read(seg); err != nil {
+				return nil, err
+			}
+			c.held[key] = cols
+		}
+		out[i] = cols
+	}
+	for key := range c.held {
+		if key.store == s && !used[key] {
+			delete(c.held, key)
+		}
+	}
+	return out, nil
+}
+
+// drop forgets the columns of a store.
+func (c *columnCache) drop(s *store) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for key := range c.held {
+		if key.store == s {
+			delete(c.held, key)
+		}
+	}
+}
+
+func (c *columnCache) read(seg *scorch.SegmentSnapshot) (*columns, error) {
+	n := int(seg.FullSize())
+	cols := &columns{id: make([]int64, n), start: make([]int64, n), seconds: make([]int32, n), words: make([]int32, n), byID: make(map[int64]uint32, n)}
+	for i := range cols.one {
+		cols.one[i] = make([]uint32, n)
+	}
+	for i := range cols.many {
+		cols.many[i] = make([][]uint32, n)
+	}
+	for doc := range n {
+		var raw []byte
+		err := seg.VisitDocument(uint64(doc), func(field string, _ byte, value []byte, _ []uint64) bool {
+			if field == fieldRecord {
+				raw = slices.Clone(value)
+			}
+			return true
+		})
+		if err != nil {
+			return nil, fmt.Errorf("read search index: %w", err)
+		}
+		r, err := decodeRecord(raw, c.intern)
+		if err != nil {
+			return nil, err
+		}
+		c.set(cols, doc, r)
+	}
+	return cols, nil
+}
+
+func (c *columnCache) set(cols *columns, doc int, r *record) {
+	cols.id[doc], cols.start[doc] = r.ID, r.Start
+	cols.seconds[doc], cols.words[doc] = int32(r.Seconds), int32(r.Words)
+	cols.byID[r.ID] = uint32(doc)
+	for i, s := range []string{r.Language, r.Type, r.Team} {
+		cols.one[i][doc] = c.numbers[s]
+	}
+	for i, list := range [][]string{r.Has, r.Domains, r.People} {
+		numbers := make([]uint32, len(list))
+		for j, s := range list {
+			numbers[j] = c.numbers[s]
+		}
+		cols.many[i][doc] = numbers
+	}
+}
+
+// intern gives every string a number. The caller holds mu.
+func (c *columnCache) intern(b []byte) string {
+	if n, ok := c.numbers[string(b)]; ok {
+		return c.strings[n]
+	}
+	s := string(b)
+	c.numbers[s] = uint32(len(c.strings))
+	c.strings = append(c.strings, s)
+	return s
+}
+
+// name returns the string of a number.
+func (c *columnCache) name(n uint32) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.strings[n]
+}
+
+// living is the set of a segment's documents that are not deleted.
+func living(seg *scorch.SegmentSnapshot) *roaring.Bitmap {
+	all := roaring.New()
+	all.AddRange(0, uint64(seg.FullSize()))
+	if gone := seg.Deleted(); gone != nil {
+		all.AndNot(gone)
+	}
+	return all
+}

@@ -1,0 +1,336 @@
+package search
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// scope narrows where the words of a group are looked for.
+type scope struct {
+	fields   []string // nil means everywhere
+	speakers []string // one or more of speaker: values, all of which must speak
+}
+
+// eval finds the visible meetings that a part of the query holds for. Words
+// that are optional (stop words, and all words of a loosened query) hold
+// everywhere; what they find is left in their leaves for ranking.
+func (v *view) eval(n Node, leaves map[Node]*leaf, in scope, optional bool) (docset, error) {
+	if err := v.ctx.Err(); err != nil {
+		return nil, err
+	}
+	switch n := n.(type) {
+	case *And:
+		return v.evalAnd(n, leaves, in, optional)
+	case *Or:
+		out := v.none()
+		for _, kid := range n.Kids {
+			found, err := v.eval(kid, leaves, in, false)
+			if err != nil {
+				return nil, err
+			}
+			out.or(found)
+		}
+		return out, nil
+	case *Not:
+		found, err := v.eval(n.Kid, leaves, in, false)
+		if err != nil {
+			return nil, err
+		}
+		return v.all().without(found), nil
+	case *Filter:
+		return v.filter(n)
+	default:
+		return v.evalLeaf(leaves[n], in, optional)
+	}
+}
+
+func (v *view) evalAnd(n *And, leaves map[Node]*leaf, in scope, optional bool) (docset, error) {
+	for _, kid := range n.Kids {
+		f, ok := kid.(*Filter)
+		switch {
+		case ok && f.Field == "in":
+			in.fields = append(in.fields[:len(in.fields):len(in.fields)], partField(f.Value))
+		case ok && f.Field == "speaker":
+			in.speakers = append(in.speakers[:len(in.speakers):len(in.speakers)], f.Value)
+		}
+	}
+	out := v.all()
+	for _, kid := range n.Kids {
+		if f, ok := kid.(*Filter); ok && f.Field == "in" {
+			continue
+		}
+		found, err := v.eval(kid, leaves, in, optional)
+		if err != nil {
+			return nil, err
+		}
+		out.and(found)
+	}
+	if len(in.fields) > 0 && !hasWords(n) {
+		return v.havingAny(n, out)
+	}
+	return out, nil
+}
+
+// hasWords says whether there is a word or a phrase in a group.
+func hasWords(n Node) bool {
+	found := false
+	walk(n, false, func(n Node, _ bool) {
+		switch n.(type) {
+		case *Word, *Phrase:
+			found = true
+		}
+	})
+	return found
+}
+
+// havingAny keeps the meetings with something in one of the parts that a group
+// without words names.
+func (v *view) havingAny(n *And, out docset) (docset, error) {
+	any := v.none()
+	for _, kid := range n.Kids {
+		f, ok := kid.(*Filter)
+		if !ok || f.Field != "in" {
+			continue
+		}
+		found, err := v.having(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		any.or(found)
+	}
+	return out.and(any), nil
+}
+
+func (v *view) evalLeaf(l *leaf, in scope, optional bool) (docset, error) {
+	if l == nil {
+		return v.all(), nil
+	}
+	found, err := v.find(l, in)
+	if err != nil {
+		return nil, err
+	}
+	l.meetings = found
+	if optional || l.stop {
+		return v.all(), nil
+	}
+	return v.none().or(found), nil
+}
+
+// find is the set of visible meetings that have a leaf.
+func (v *view) find(l *leaf, in scope) (docset, error) {
+	if len(l.terms) > 0 {
+		return v.findPhrase(l, in)
+	}
+	forms, err := v.formsOf(l.key)
+	if err != nil {
+		return nil, err
+	}
+	l.forms = forms
+	terms := make([]string, len(forms))
+	for i, f := range forms {
+		terms[i] = f.term
+	}
+	if len(in.speakers) > 0 {
+		return v.saidBy(in, func(m *momentSegment) (*roaring.Bitmap, error) { return m.any(fieldText, terms) })
+	}
+	out := v.none()
+	for _, field := range in.in() {
+		found, err := v.withTerms(field, terms...)
+		if err != nil {
+			return nil, err
+		}
+		out.or(found)
+	}
+	return out, nil
+}
+
+func (s scope) in() []string {
+	if len(s.fields) > 0 {
+		return s.fields
+	}
+	return textFields()
+}
+
+// findPhrase finds words that follow one another: in the transcript through
+// the moments, in the other parts through the meetings' own pairs.
+func (v *view) findPhrase(l *leaf, in scope) (docset, error) {
+	out := v.none()
+	if len(in.speakers) > 0 {
+		return v.saidBy(in, func(m *momentSegment) (*roaring.Bitmap, error) { return m.phrase(l.terms) })
+	}
+	for _, field := range in.in() {
+		if field == fieldText {
+			found, err := v.inMoments(func(m *momentSegment) (*roaring.Bitmap, error) { return m.phrase(l.terms) })
+			if err != nil {
+				return nil, err
+			}
+			out.or(found)
+			continue
+		}
+		found := v.all()
+		for i := 1; i < len(l.terms); i++ {
+			one, err := v.withTerms(fieldPairs, pairTerm(field, l.terms[i-1], l.terms[i]))
+			if err != nil {
+				return nil, err
+			}
+			found.and(one)
+		}
+		out.or(found)
+	}
+	if len(l.terms) > 2 && out.size() > 0 {
+		v.inexact = true
+	}
+	return out, nil
+}
+
+// saidBy finds the meetings where something is said in a moment in which all
+// the speakers speak.
+func (v *view) saidBy(in scope, what func(*momentSegment) (*roaring.Bitmap, error)) (docset, error) {
+	return v.inMoments(func(m *momentSegment) (*roaring.Bitmap, error) {
+		docs, err := what(m)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range in.speakers {
+			by, err := m.speaker(s)
+			if err != nil {
+				return nil, err
+			}
+			docs.And(by)
+		}
+		return docs, nil
+	})
+}
+
+// filter is the set of visible meetings that a filter holds for.
+func (v *view) filter(f *Filter) (docset, error) {
+	folded := foldText(f.Value)
+	lower := strings.ToLower(f.Value)
+	switch f.Field {
+	case "speaker":
+		return v.people(keySpeaker, f.Value)
+	case "person":
+		return v.people(keyPerson, f.Value)
+	case "recorded-by":
+		return v.people(keyRecorder, f.Value)
+	case "assignee":
+		return v.people(keyAssignee, f.Value)
+	case "email":
+		return v.withKeys(keyEmail + lower)
+	case "domain":
+		return v.withKeys(keyDomain + strings.TrimPrefix(lower, "@"))
+	case "team":
+		return v.withKeys(keyTeam + folded)
+	case "type":
+		return v.withKeys(keyType + folded)
+	case "language":
+		return v.withKeys(keyLanguage+lower, keyLanguage+baseCode(lower))
+	case "account":
+		return v.withKeys(keySees + "account:" + f.Value)
+	case "has":
+		return v.withKeys(keyHas + lower)
+	case "is":
+		return v.withKeys(keyIs + lower)
+	case "action":
+		return v.withKeys(keyAction + lower)
+	case "in":
+		return v.having(lower)
+	case "title":
+		if l := phraseLeaf(f.Value); l != nil {
+			l.key.field = fieldText
+			return v.find(l, scope{fields: []string{fieldTitle}})
+		}
+		return v.all(), nil
+	case "id":
+		id, err := strconv.ParseInt(f.Value, 10, 64)
+		out := v.none()
+		v.addMeeting(out, id)
+		return out, err
+	}
+	return v.timed(f)
+}
+
+// having is the set of meetings with something in a part; every meeting has a
+// title.
+func (v *view) having(part string) (docset, error) {
+	if part == "title" {
+		return v.all(), nil
+	}
+	return v.withKeys(keyHas + part)
+}
+
+// people finds meetings by a name, a word of it, the beginning of one with a
+// star, or an address.
+func (v *view) people(kind, value string) (docset, error) {
+	keys, err := v.personKeys(kind, value)
+	if err != nil {
+		return nil, err
+	}
+	return v.withKeys(keys...)
+}
+
+func (v *view) personKeys(kind, value string) ([]string, error) {
+	if begin, ok := strings.CutSuffix(value, "*"); ok && begin != "" {
+		found, err := v.scan(fieldKeys, kind+foldText(begin), func(string) bool { return true })
+		keys := make([]string, 0, len(found))
+		for _, f := range found {
+			keys = append(keys, f.term)
+		}
+		return keys, err
+	}
+	return []string{kind + foldText(value), kind + strings.ToLower(value)}, nil
+}
+
+// timed is the set of meetings that a filter on time or length holds for.
+func (v *view) timed(f *Filter) (docset, error) {
+	switch f.Field {
+	case "longer", "shorter":
+		d, err := readDuration(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		bound := int32(d / time.Second)
+		return v.where(func(c *columns, doc uint32) bool {
+			if f.Field == "longer" {
+				return c.seconds[doc] > bound
+			}
+			return c.seconds[doc] < bound
+		}), nil
+	case "last":
+		from, err := lastSpan(f.Value, v.now)
+		if err != nil {
+			return nil, err
+		}
+		return v.between(from, time.Time{}), nil
+	case "after", "before", "on":
+		from, to, err := dateSpan(f.Value, v.now, v.loc)
+		if err != nil {
+			return nil, err
+		}
+		switch f.Field {
+		case "after":
+			return v.between(from, time.Time{}), nil
+		case "before":
+			return v.between(time.Time{}, from), nil
+		}
+		return v.between(from, to), nil
+	}
+	return nil, fmt.Errorf("search by %s: no such field", f.Field)
+}
+
+// between is the set of meetings that begin at or after from and before to; a
+// zero bound is none.
+func (v *view) between(from, to time.Time) docset {
+	low, high := int64(-1<<62), int64(1<<62)
+	if !from.IsZero() {
+		low = from.UnixMilli()
+	}
+	if !to.IsZero() {
+		high = to.UnixMilli()
+	}
+	return v.where(func(c *columns, doc uint32) bool { return c.start[doc] >= low && c.start[doc] < high })
+}

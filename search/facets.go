@@ -1,0 +1,130 @@
+package search
+
+import (
+	"sort"
+	"time"
+)
+
+// facetValues is how many values of a field are listed at most.
+const facetValues = 12
+
+// facets counts the values of the fields among the meetings found.
+func (v *view) facets(set docset) []Facet {
+	one := [oneFields]map[uint32]int{}
+	many := [manyFields]map[uint32]int{}
+	for i := range one {
+		one[i] = map[uint32]int{}
+	}
+	for i := range many {
+		many[i] = map[uint32]int{}
+	}
+	for i, docs := range set {
+		cols := v.columns[i]
+		for it := docs.Iterator(); it.HasNext(); {
+			doc := it.Next()
+			for f := range one {
+				one[f][cols.one[f][doc]]++
+			}
+			for f := range many {
+				for _, n := range cols.many[f][doc] {
+					many[f][n]++
+				}
+			}
+		}
+	}
+	return []Facet{
+		{"person", v.facet(many[manyPeople])},
+		{"team", v.facet(one[oneTeam])},
+		{"type", v.facet(one[oneType])},
+		{"domain", v.facet(many[manyDomains])},
+		{"language", v.facet(one[oneLanguage])},
+		{"month", v.months(set)},
+		{"has", v.facet(many[manyHas])},
+	}
+}
+
+// facet lists the most frequent values, most first.
+func (v *view) facet(counts map[uint32]int) []FacetValue {
+	out := make([]FacetValue, 0, len(counts))
+	for n, count := range counts {
+		if name := v.x.columns.name(n); name != "" {
+			out = append(out, FacetValue{name, count})
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		if out[i].Count != out[j].Count {
+			return out[i].Count > out[j].Count
+		}
+		return out[i].Value < out[j].Value
+	})
+	return out[:min(len(out), facetValues)]
+}
+
+// months lists the months of the meetings found, newest first.
+func (v *view) months(set docset) []FacetValue {
+	var out []FacetValue
+	bars := v.histogram(set)
+	for i := len(bars) - 1; i >= 0; i-- {
+		if bars[i].Count > 0 && len(out) < facetValues {
+			out = append(out, FacetValue{bars[i].From.Format("2006-01"), bars[i].Count})
+		}
+	}
+	return out
+}
+
+// mostBars bounds a histogram; one over a longer time begins later.
+const mostBars = 240
+
+// histogram counts the meetings found by month, from the first to the last,
+// empty months included.
+func (v *view) histogram(set docset) []Bar {
+	counts := map[int]int{}
+	first, last := 1<<30, -1<<30
+	var at monthCache
+	for i, docs := range set {
+		cols := v.columns[i]
+		for it := docs.Iterator(); it.HasNext(); {
+			m := at.month(cols.start[it.Next()], v.loc)
+			counts[m]++
+			first, last = min(first, m), max(last, m)
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	first = max(first, last-mostBars+1)
+	bars := make([]Bar, 0, last-first+1)
+	for m := first; m <= last; m++ {
+		bars = append(bars, Bar{monthStart(m, v.loc), counts[m]})
+	}
+	return bars
+}
+
+func monthStart(m int, loc *time.Location) time.Time {
+	return time.Date(m/12, time.Month(m%12+1), 1, 0, 0, 0, 0, loc)
+}
+
+// monthCache remembers the bounds of the months met, since reading a calendar
+// is slow.
+type monthCache struct {
+	bounds []monthBounds
+}
+
+type monthBounds struct {
+	from, to int64
+	month    int
+}
+
+// month numbers the month of an instant in a place: year*12 + month-1.
+func (c *monthCache) month(ms int64, loc *time.Location) int {
+	i := sort.Search(len(c.bounds), func(i int) bool { return c.bounds[i].to > ms })
+	if i < len(c.bounds) && c.bounds[i].from <= ms {
+		return c.bounds[i].month
+	}
+	t := time.UnixMilli(ms).In(loc)
+	m := t.Year()*12 + int(t.Month()) - 1
+	b := monthBounds{monthStart(m, loc).UnixMilli(), monthStart(m+1, loc).UnixMilli(), m}
+	c.bounds = append(c.bounds, b)
+	sort.Slice(c.bounds, func(i, j int) bool { return c.bounds[i].from < c.bounds[j].from })
+	return m
+}

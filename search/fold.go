@@ -1,0 +1,106 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// folder makes of every spelling of a word the one it is indexed by: lower
+// case, compatibility forms made plain, accents of Latin, Greek and Arabic
+// letters left off. It reuses one buffer.
+type folder struct{ buf []byte }
+
+func (f *folder) fold(s string) string {
+	plain, lower := true, true
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			plain = false
+			break
+		}
+		if s[i] >= 'A' && s[i] <= 'Z' {
+			lower = false
+		}
+	}
+	switch {
+	case plain && lower:
+		return s
+	case plain:
+		f.buf = f.buf[:0]
+		for i := 0; i < len(s); i++ {
+			c := s[i]
+			if c >= 'A' && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			f.buf = append(f.buf, c)
+		}
+		return string(f.buf)
+	}
+	return foldWide(s)
+}
+
+// foldWide folds what is not plain ASCII.
+func foldWide(s string) string {
+	var b strings.Builder
+	base := rune(0)
+	for _, r := range norm.NFKD.String(strings.ToLower(s)) {
+		if isAccent(r) && !keepsAccent(base, r) {
+			continue
+		}
+		if !unicode.Is(unicode.M, r) {
+			base = r
+		}
+		if plain, ok := plainLetter(r); ok {
+			b.WriteString(plain)
+			continue
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return norm.NFC.String(b.String())
+}
+
+// isAccent says whether r is a mark that people leave off when they type.
+func isAccent(r rune) bool {
+	return r >= 0x0300 && r <= 0x036f || r >= 0x064b && r <= 0x0655 || r == 0x0670 || r == 0x0640 || r >= 0x0591 && r <= 0x05c7
+}
+
+// keepsAccent says whether the mark makes another letter of base: й is not и,
+// and the voiced kana are not the plain ones.
+func keepsAccent(base, mark rune) bool { return base == 'и' && mark == 0x0306 }
+
+func plainLetter(r rune) (string, bool) {
+	switch r {
+	case 'ß':
+		return "ss", true
+	case 'æ':
+		return "ae", true
+	case 'œ':
+		return "oe", true
+	case 'ø':
+		return "o", true
+	case 'ł':
+		return "l", true
+	case 'đ', 'ð':
+		return "d", true
+	case 'þ':
+		return "th", true
+	case 'ı':
+		return "i", true
+	case 'ς':
+		return "σ", true
+	}
+	return "", false
+}
+
+// foldText folds a whole value, such as a name or a type: its words with one
+// space between them.
+func foldText(s string) string {
+	var f folder
+	words := strings.Fields(s)
+	for i, w := range words {
+		words[i] = f.fold(w)
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,227 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/archive"
+)
+
+// Sizes of batches. Larger ones cost memory and are not faster.
+const (
+	batchMeetings = 32
+	batchChanges  = 1024
+)
+
+// retryAfter is how long Follow waits after a failure.
+const retryAfter = 2 * time.Second
+
+// Follow keeps the index up with the archive until ctx ends, and then returns
+// nil. Failures are logged and tried again.
+func (x *Index) Follow(ctx context.Context) error {
+	for {
+		wait := x.archive.WaitChange
+		if err := x.CatchUp(ctx); err != nil && ctx.Err() == nil {
+			if errors.Is(err, ErrClosed) || errors.Is(err, archive.ErrClosed) {
+				return err
+			}
+			x.log.Error().Err(err).Msg("follow the archive into the search index")
+			wait = pause
+		}
+		if err := wait(ctx, x.reached()); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("follow the archive: %w", err)
+		}
+	}
+}
+
+func pause(ctx context.Context, _ archive.Position) error {
+	t := time.NewTimer(retryAfter)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+	return nil
+}
+
+// reached is the position of the indexes that answer.
+func (x *Index) reached() archive.Position {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.serving.position()
+}
+
+// CatchUp indexes everything up to the head of the change log and returns. It
+// builds the index first where it is not whole. When it is interrupted the
+// next call goes on where this one ended.
+func (x *Index) CatchUp(ctx context.Context) error {
+	x.work.Lock()
+	defer x.work.Unlock()
+	defer x.count(ctx)
+	for {
+		serving, next, err := x.generations()
+		if err != nil {
+			return err
+		}
+		if next == nil && x.isSuspect() {
+			if next, err = x.startNext(ctx, serving); err != nil {
+				return err
+			}
+		}
+		if next != nil {
+			if err := x.build(ctx, serving, next); err != nil {
+				return err
+			}
+			continue
+		}
+		switch more, err := x.step(ctx, serving); {
+		case errors.Is(err, archive.ErrForeignEpoch):
+			x.distrust("the archive is not the one it was made of")
+		case err != nil:
+			return err
+		case !more:
+			return nil
+		}
+	}
+}
+
+func (x *Index) generations() (serving, next *generation, err error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.closed {
+		return nil, nil, ErrClosed
+	}
+	return x.serving, x.next, nil
+}
+
+// distrust asks for the serving indexes to be built anew.
+func (x *Index) distrust(why string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.suspect == "" && x.next == nil {
+		x.suspect = why
+		x.log.Warn().Str("reason", why).Msg("the search index will be built anew")
+	}
+}
+
+func (x *Index) isSuspect() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.suspect != ""
+}
+
+// startNext begins a new generation beside the serving one.
+func (x *Index) startNext(ctx context.Context, serving *generation) (*generation, error) {
+	head, err := x.archive.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	g, err := createGeneration(x.dir, serving.number+1, head)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.next, x.suspect = g, ""
+	return g, nil
+}
+
+// step indexes the next changes of the log; more is false at its head.
+func (x *Index) step(ctx context.Context, g *generation) (more bool, err error) {
+	from := g.position()
+	changes, err := x.archive.Changes(ctx, from, batchChanges)
+	if err != nil || len(changes) == 0 {
+		return false, err
+	}
+	for len(changes) > 0 {
+		ids, used := firstMeetings(changes, batchMeetings)
+		to := archive.Position{Epoch: from.Epoch, Seq: changes[used-1].Seq}
+		if from.Epoch == "" {
+			head, err := x.archive.Head(ctx)
+			if err != nil {
+				return false, err
+			}
+			to.Epoch = head.Epoch
+		}
+		advance := func(st state) state { st.Position = to; return st }
+		if err := x.put(ctx, g, ids, advance); err != nil {
+			return false, err
+		}
+		changes = changes[used:]
+	}
+	return true, ctx.Err()
+}
+
+// firstMeetings returns the meetings of the first changes, at most n of them,
+// and how many changes they cover.
+func firstMeetings(changes []archive.Change, n int) (ids []int64, used int) {
+	seen := map[int64]bool{}
+	for _, c := range changes {
+		if !seen[c.RecordingID] {
+			if len(ids) == n {
+				break
+			}
+			seen[c.RecordingID] = true
+			ids = append(ids, c.RecordingID)
+		}
+		used++
+	}
+	return ids, used
+}
+
+// build fills a new generation with the whole archive, newest meetings first,
+// and puts it in the place of the serving one.
+func (x *Index) build(ctx context.Context, serving, g *generation) error {
+	for !g.built() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := x.buildStep(ctx, g); err != nil {
+			return err
+		}
+		x.count(ctx)
+		if serving != g {
+			if _, err := x.step(ctx, serving); err != nil && !errors.Is(err, archive.ErrForeignEpoch) {
+				x.log.Warn().Err(err).Msg("follow the archive while the index is built anew")
+			}
+		}
+	}
+	x.mu.Lock()
+	x.serving, x.next = g, nil
+	x.mu.Unlock()
+	x.log.Info().Int("generation", g.number).Msg("search index is whole")
+	if serving != g {
+		return serving.remove()
+	}
+	return nil
+}
+
+// buildStep indexes the next meetings of the walk over the archive.
+func (x *Index) buildStep(ctx context.Context, g *generation) error {
+	at := g.meetings.at()
+	if other := g.moments.at(); other.Walked < at.Walked {
+		at = other
+	}
+	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Cursor: at.Next, Limit: batchMeetings})
+	if err != nil {
+		return fmt.Errorf("build the search index: %w", err)
+	}
+	var ids []int64
+	for _, r := range rows {
+		ids = append(ids, r.RecordingID)
+	}
+	next := at
+	next.Walked += len(rows)
+	if len(rows) > 0 {
+		key := rows[len(rows)-1].Key()
+		next.Next = &key
+	}
+	if len(rows) < batchMeetings {
+		next.Built, next.Next = true, nil
+	}
+	return x.put(ctx, g, ids, func(state) state { return next })
+}

@@ -1,0 +1,172 @@
+package search
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	index "github.com/blevesearch/bleve_index_api"
+)
+
+// form is a spelling under which a word of the query is looked for, and how
+// much it counts: the word as typed 1, its other forms less.
+type form struct {
+	term   string
+	weight float64
+}
+
+type formKey struct {
+	field  string
+	term   string
+	prefix bool
+	fuzzy  bool
+}
+
+// Bounds of what one word may stand for.
+const (
+	maxForms   = 64    // forms of a word
+	maxScanned = 20000 // terms looked at to find them
+)
+
+// Weights of forms.
+const (
+	weightStem  = 0.75
+	weightFuzzy = 0.5
+)
+
+// formsOf returns the spellings of a word that the index has in a field. The
+// word itself comes first, whether or not the index has it.
+func (v *view) formsOf(key formKey) ([]form, error) {
+	if known, ok := v.forms[key]; ok {
+		return known, nil
+	}
+	forms := []form{{key.term, 1}}
+	var more []scanned
+	var err error
+	switch {
+	case key.fuzzy:
+		more, err = v.near(key)
+	case key.prefix || singlePacked(key.term):
+		more, err = v.scan(key.field, key.term, func(string) bool { return true })
+	default:
+		more, err = v.stems(key)
+	}
+	if err != nil {
+		return nil, err
+	}
+	sort.SliceStable(more, func(i, j int) bool { return more[i].count > more[j].count })
+	for _, s := range more {
+		if s.term != key.term && len(forms) < maxForms {
+			forms = append(forms, form{s.term, s.weight})
+		}
+	}
+	v.forms[key] = forms
+	return forms, nil
+}
+
+func singlePacked(term string) bool {
+	r := []rune(term)
+	return len(r) == 1 && isPacked(r[0])
+}
+
+// scanned is a term of the index found for a word.
+type scanned struct {
+	term   string
+	count  uint64
+	weight float64
+}
+
+// stems finds the terms that share a stem with the word, in any language that
+// the viewer's meetings are in.
+func (v *view) stems(key formKey) ([]scanned, error) {
+	found := map[string]scanned{}
+	for _, lang := range v.langs {
+		if lang.analyzer == nil {
+			continue
+		}
+		stem := lang.stem(key.term)
+		if lang.stemsPrefixes() {
+			found[stemTerm(stem)] = scanned{stemTerm(stem), 0, weightStem}
+			found[stem] = scanned{stem, 0, weightStem}
+			continue
+		}
+		begin := commonPrefix(stem, key.term)
+		if r := []rune(begin); len(r) > 3 {
+			begin = string(r[:len(r)-1])
+		}
+		if len([]rune(begin)) < 2 {
+			continue
+		}
+		more, err := v.scan(key.field, begin, func(term string) bool { return lang.stem(term) == stem })
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range more {
+			s.weight = weightStem
+			found[s.term] = s
+		}
+	}
+	out := make([]scanned, 0, len(found))
+	for _, s := range found {
+		out = append(out, s)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].term < out[j].term })
+	return out, nil
+}
+
+func commonPrefix(a, b string) string {
+	x, y := []rune(a), []rune(b)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	return string(x[:n])
+}
+
+// scan lists the terms of a field that begin with a prefix.
+func (v *view) scan(field, prefix string, keep func(string) bool) ([]scanned, error) {
+	dict, err := v.termsSnapshot(field).FieldDictPrefix(field, []byte(prefix))
+	if err != nil {
+		return nil, fmt.Errorf("read search index: %w", err)
+	}
+	defer dict.Close()
+	return v.collect(dict, func(e *index.DictEntry) (float64, bool) {
+		return 1, !strings.HasPrefix(e.Term, "\x01") && keep(e.Term)
+	})
+}
+
+// near lists the terms of a field that are a few edits from a word.
+func (v *view) near(key formKey) ([]scanned, error) {
+	distance := 1
+	if len([]rune(key.term)) > 5 {
+		distance = 2
+	}
+	dict, err := v.termsSnapshot(key.field).FieldDictFuzzy(key.field, key.term, distance, "")
+	if err != nil {
+		return nil, fmt.Errorf("read search index: %w", err)
+	}
+	defer dict.Close()
+	return v.collect(dict, func(e *index.DictEntry) (float64, bool) { return weightFuzzy, true })
+}
+
+func (v *view) collect(dict index.FieldDict, keep func(*index.DictEntry) (float64, bool)) ([]scanned, error) {
+	var out []scanned
+	for range maxScanned {
+		e, err := dict.Next()
+		if err != nil {
+			return nil, fmt.Errorf("read search index: %w", err)
+		}
+		if e == nil {
+			return out, v.ctx.Err()
+		}
+		if weight, ok := keep(e); ok {
+			out = append(out, scanned{e.Term, e.Count, weight})
+		}
+	}
+	return out, nil
+}
+
+// termsSnapshot is where the terms of a field are looked up: everything that
+// moments hold meetings hold too.
+func (v *view) termsSnapshot(string) *scorch.IndexSnapshot { return v.meetings }

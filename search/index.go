@@ -1,0 +1,179 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+)
+
+// Options of Open.
+type Options struct {
+	Archive *archive.Archive // required
+	Dir     string           // where the index lives; "" means index/ in the archive's directory
+	Logger  zerolog.Logger
+	Now     func() time.Time // nil means time.Now
+}
+
+// Index answers searches over an archive. Its methods may be called
+// concurrently.
+type Index struct {
+	archive *archive.Archive
+	dir     string
+	log     zerolog.Logger
+	now     func() time.Time
+	langs   *languages
+	columns *columnCache
+	tuning  tuning
+
+	work sync.Mutex // held by the one goroutine that writes
+
+	mu       sync.RWMutex // guards all below
+	serving  *generation  // answers; never nil while open
+	next     *generation  // being built beside serving; nil when there is none
+	meetings int          // in the archive, as last counted
+	suspect  string       // why the serving indexes are to be built anew, or empty
+	closed   bool
+}
+
+// ErrClosed is returned by the methods of a closed Index.
+var ErrClosed = errors.New("the search index is closed")
+
+// Open opens the index of an archive, or makes an empty one where there is
+// none, or none that is of use: damaged indexes are set aside and built anew
+// by CatchUp and Follow. It fails when the index is open in another process,
+// or the disk does not let it write.
+func Open(ctx context.Context, o Options) (*Index, error) {
+	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, langs: newLanguages(), columns: newColumnCache(), tuning: defaultTuning()}
+	if x.dir == "" {
+		x.dir = filepath.Join(o.Archive.Dir(), "index")
+	}
+	if x.now == nil {
+		x.now = time.Now
+	}
+	if err := os.MkdirAll(x.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open search index: %w", err)
+	}
+	if err := x.openGenerations(ctx); err != nil {
+		return nil, err
+	}
+	x.count(ctx)
+	return x, nil
+}
+
+// openGenerations opens the newest generation that is whole, and the one that
+// was being built when the program ended, and removes all others.
+func (x *Index) openGenerations(ctx context.Context) error {
+	numbers, err := generationNumbers(x.dir)
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		g, err := openGeneration(x.dir, n)
+		switch {
+		case errors.Is(err, errLocked):
+			return errors.Join(err, x.closeAll())
+		case err != nil:
+			x.log.Warn().Err(err).Int("generation", n).Msg("search index is of no use and will be built anew")
+			x.removeFiles(n)
+		case x.serving != nil || x.next != nil && !g.built():
+			if err := g.remove(); err != nil {
+				x.log.Warn().Err(err).Msg("remove an old search index")
+			}
+		case g.built():
+			x.serving = g
+		default:
+			x.next = g
+		}
+	}
+	if x.serving == nil && x.next == nil {
+		head, err := x.archive.Head(ctx)
+		if err != nil {
+			return fmt.Errorf("open search index: %w", err)
+		}
+		number := 1
+		if len(numbers) > 0 {
+			number = numbers[0] + 1
+		}
+		if x.next, err = createGeneration(x.dir, number, head); err != nil {
+			return err
+		}
+	}
+	if x.serving == nil {
+		x.serving = x.next
+	}
+	return nil
+}
+
+// removeFiles deletes a generation of any format that does not open.
+func (x *Index) removeFiles(number int) {
+	found, _ := filepath.Glob(filepath.Join(x.dir, fmt.Sprintf("v*-%06d", number)))
+	for _, dir := range found {
+		if err := os.RemoveAll(dir); err != nil {
+			x.log.Warn().Err(err).Msg("remove a damaged search index")
+		}
+	}
+}
+
+// count reads how many meetings the archive has, for Progress.
+func (x *Index) count(ctx context.Context) {
+	c, err := x.archive.Counts(ctx)
+	if err != nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.meetings = c.Meetings
+}
+
+// Progress says how far the index that answers is.
+func (x *Index) Progress() Progress {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	p := Progress{Total: x.meetings, Rebuilding: x.next != nil}
+	if x.closed {
+		return p
+	}
+	done, ok := x.serving.use()
+	if !ok {
+		return p
+	}
+	defer done()
+	if n, err := x.serving.meetings.index.DocCount(); err == nil {
+		p.Indexed = int(n)
+	}
+	p.Total = max(p.Total, p.Indexed)
+	p.Position = x.serving.position()
+	return p
+}
+
+// Close waits for searches and for the batch that is being written, and closes
+// the indexes.
+func (x *Index) Close() error {
+	x.work.Lock()
+	defer x.work.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return nil
+	}
+	x.closed = true
+	return x.closeAll()
+}
+
+func (x *Index) closeAll() error {
+	var errs []error
+	for _, g := range []*generation{x.serving, x.next} {
+		if g != nil {
+			errs = append(errs, g.close())
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,150 @@
+package search
+
+import (
+	"strconv"
+	"strings"
+
+	"minutebook/api"
+)
+
+// Kinds of keys: each begins the terms of fieldKeys that one filter asks for.
+const (
+	keyMeeting  = "m:"  // in moments, the meeting they are of
+	keySpeaker  = "sp:" // full folded name, each word of it, address
+	keyPerson   = "pe:"
+	keyRecorder = "re:"
+	keyAssignee = "as:"
+	keyEmail    = "em:"
+	keyDomain   = "do:"
+	keyTeam     = "te:"
+	keyType     = "ty:"
+	keyLanguage = "la:"
+	keyHas      = "ha:"
+	keyIs       = "is:"
+	keyAction   = "ac:"
+	keySees     = "vi:" // principals, see archive.Principals
+)
+
+// meetingKeys lists the keys of a meeting.
+func meetingKeys(s *source) []string {
+	set := map[string]bool{}
+	m := s.meeting
+	for _, p := range s.speakers() {
+		addPerson(set, keySpeaker, p)
+	}
+	for _, p := range s.people() {
+		addPerson(set, keyPerson, p)
+		if p.email != "" {
+			email := strings.ToLower(p.email)
+			set[keyEmail+email] = true
+			set[keyDomain+domainOf(email)] = true
+		}
+	}
+	for _, i := range m.CalendarInvitees {
+		if d := i.EmailDomain.Or(""); d != "" {
+			set[keyDomain+strings.ToLower(d)] = true
+		}
+	}
+	addPerson(set, keyRecorder, s.recorder())
+	addValue(set, keyTeam, m.RecordedBy.Team.Or(""))
+	addValue(set, keyType, m.MeetingType.Or(""))
+	addValue(set, keyLanguage, s.row.Language)
+	if base := baseCode(s.row.Language); base != "" {
+		set[keyLanguage+base] = true
+	}
+	for _, a := range m.ActionItems.Or(nil) {
+		who, _ := a.Assignee.Get()
+		addPerson(set, keyAssignee, person{who.Name.Or(""), who.Email.Or("")})
+		set[keyAction+actionState(a)] = true
+	}
+	for _, has := range hasList(s) {
+		set[keyHas+has] = true
+	}
+	for _, is := range isList(s) {
+		set[keyIs+is] = true
+	}
+	for _, p := range s.principals {
+		set[keySees+p] = true
+	}
+	return setOf(set)
+}
+
+func actionState(a api.ActionItem) string {
+	if a.Completed {
+		return "done"
+	}
+	return "open"
+}
+
+func addValue(set map[string]bool, kind, value string) {
+	if v := foldText(value); v != "" {
+		set[kind+v] = true
+	}
+}
+
+// addPerson adds the folded name, its words, and the address.
+func addPerson(set map[string]bool, kind string, p person) {
+	addValue(set, kind, p.name)
+	for _, t := range tokenize(p.name) {
+		set[kind+t.term] = true
+	}
+	if p.email != "" {
+		set[kind+strings.ToLower(p.email)] = true
+	}
+}
+
+func domainOf(email string) string {
+	return email[strings.LastIndexByte(email, '@')+1:]
+}
+
+func hasList(s *source) []string {
+	r := s.row
+	var out []string
+	for _, h := range []struct {
+		name string
+		has  bool
+	}{
+		{"video", r.HasVideo}, {"audio", r.HasAudio}, {"transcript", r.HasTranscript}, {"summary", r.HasSummary},
+		{"actions", r.HasActionItems}, {"highlights", r.HasHighlights}, {"crm", r.HasCRM && len(crmLines(s.meeting.CRMMatches.Or(api.CRMMatches{}))) > 0},
+	} {
+		if h.has {
+			out = append(out, h.name)
+		}
+	}
+	return out
+}
+
+func isList(s *source) []string {
+	var out []string
+	switch s.meeting.CalendarInviteesDomainsType {
+	case api.DomainsExternal:
+		out = append(out, "external")
+	case api.DomainsOnlyInternal:
+		out = append(out, "internal")
+	}
+	if s.meeting.SharedWith == api.SharedNoTeams {
+		out = append(out, "private")
+	}
+	if s.row.Gone {
+		out = append(out, "gone")
+	}
+	return out
+}
+
+// momentID names a moment: the meeting, its first entry and the entry after
+// its last.
+func momentID(meeting int64, s stretch) string {
+	return strconv.FormatInt(meeting, 10) + ":" + strconv.Itoa(s.From) + ":" + strconv.Itoa(s.To)
+}
+
+// readMomentID takes a moment's name apart; ok is false for any other string.
+func readMomentID(id []byte) (meeting int64, s stretch, ok bool) {
+	parts := strings.Split(string(id), ":")
+	if len(parts) != 3 {
+		return 0, s, false
+	}
+	meeting, err := strconv.ParseInt(parts[0], 10, 64)
+	from, err1 := strconv.Atoi(parts[1])
+	to, err2 := strconv.Atoi(parts[2])
+	return meeting, stretch{from, to}, err == nil && err1 == nil && err2 == nil
+}

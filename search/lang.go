@@ -1,0 +1,127 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	// Stop words and stemmers register themselves under their language's code.
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ar"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/bg"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ca"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ckb"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/cs"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/da"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/de"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/el"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/en"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/es"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/eu"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/fa"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/fi"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/fr"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ga"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/gl"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/hi"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/hr"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/hu"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/hy"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/id"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/it"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/nl"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/no"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/pl"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/pt"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ro"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/ru"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/sv"
+	_ "github.com/blevesearch/bleve/v2/analysis/lang/tr"
+	"github.com/blevesearch/bleve/v2/registry"
+)
+
+// language is what is known of one language: its stop words, folded, and its
+// stemmer. Either may be missing.
+type language struct {
+	code     string
+	stop     map[string]bool
+	analyzer analysis.Analyzer
+}
+
+// languages hands out languages by code, loading each once.
+type languages struct {
+	mu     sync.Mutex // guards both
+	cache  *registry.Cache
+	loaded map[string]*language
+}
+
+func newLanguages() *languages {
+	return &languages{cache: registry.NewCache(), loaded: map[string]*language{}}
+}
+
+// baseCode makes of a transcript_language the code that languages knows:
+// "pt-BR" is "pt"; what is empty or unknown is "".
+func baseCode(code string) string {
+	code = strings.ToLower(strings.TrimSpace(code))
+	if i := strings.IndexAny(code, "-_"); i >= 0 {
+		code = code[:i]
+	}
+	switch code {
+	case "unknown", "und", "auto":
+		return ""
+	case "nb", "nn":
+		return "no"
+	}
+	return code
+}
+
+// get returns the language of a base code. One that Bleve does not have comes
+// without stop words and stemmer.
+func (l *languages) get(code string) *language {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if lang, ok := l.loaded[code]; ok {
+		return lang
+	}
+	lang := &language{code: code, stop: map[string]bool{}}
+	if code != "" {
+		if words, err := l.cache.TokenMapNamed("stop_" + code); err == nil {
+			for w := range words {
+				for _, t := range tokenize(w) {
+					lang.stop[t.term] = true
+				}
+			}
+		}
+		if a, err := l.cache.AnalyzerNamed(code); err == nil && len(code) == 2 || err == nil && code == "ckb" {
+			lang.analyzer = a
+		}
+	}
+	l.loaded[code] = lang
+	return lang
+}
+
+// stem returns the stem of a folded word, or the word where the language has
+// no stemmer.
+func (l *language) stem(term string) (stem string) {
+	if l.analyzer == nil {
+		return term
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			stem = term // a stemmer that trips over a strange word leaves it as it is
+		}
+	}()
+	out := l.analyzer.Analyze([]byte(term))
+	if len(out) != 1 || len(out[0].Term) == 0 {
+		return term
+	}
+	return string(out[0].Term)
+}
+
+// stemsPrefixes says whether the language's stems drop beginnings too, so that
+// the forms of a word do not share theirs.
+func (l *language) stemsPrefixes() bool { return l.code == "ar" || l.code == "ckb" || l.code == "fa" }
+
+// stemTerm is the term under which a stem is indexed where that is needed. No
+// word's own form begins with that byte.
+func stemTerm(stem string) string { return fmt.Sprintf("\x01%s", stem) }

@@ -1,0 +1,104 @@
+package search
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+)
+
+// momentSegment is one segment of the moments' index.
+type momentSegment struct {
+	v   *view
+	seg *scorch.SegmentSnapshot
+}
+
+// inMoments finds the visible meetings that have a moment of which what says
+// that it matches.
+func (v *view) inMoments(what func(*momentSegment) (*roaring.Bitmap, error)) (docset, error) {
+	out := v.none()
+	for _, seg := range v.moments.Segments() {
+		docs, err := what(&momentSegment{v, seg})
+		if err != nil {
+			return nil, err
+		}
+		last := int64(-1)
+		for it := docs.Iterator(); it.HasNext(); {
+			name, err := seg.DocID(uint64(it.Next()))
+			if err != nil {
+				return nil, fmt.Errorf("read search index: %w", err)
+			}
+			if id := meetingOf(name); id != last {
+				v.addMeeting(out, id)
+				last = id
+			}
+		}
+		if err := v.ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// meetingOf is the meeting that a moment's name begins with.
+func meetingOf(name []byte) int64 {
+	var id int64
+	for i, c := range name {
+		if c == '-' && i == 0 {
+			continue
+		}
+		if c < '0' || c > '9' {
+			break
+		}
+		id = id*10 + int64(c-'0')
+	}
+	if len(name) > 0 && name[0] == '-' {
+		return -id
+	}
+	return id
+}
+
+// any is the set of moments that have one of the terms in a field.
+func (m *momentSegment) any(field string, terms []string) (*roaring.Bitmap, error) {
+	out := roaring.New()
+	for _, t := range terms {
+		docs, err := postings(m.seg, field, t)
+		if err != nil {
+			return nil, err
+		}
+		out.Or(docs)
+	}
+	return out, nil
+}
+
+// phrase is the set of moments that have all pairs of a phrase.
+func (m *momentSegment) phrase(terms []string) (*roaring.Bitmap, error) {
+	var out *roaring.Bitmap
+	for i := 1; i < len(terms); i++ {
+		docs, err := postings(m.seg, fieldPairs, pairTerm(fieldText, terms[i-1], terms[i]))
+		if err != nil {
+			return nil, err
+		}
+		if out == nil {
+			out = docs
+			continue
+		}
+		out.And(docs)
+	}
+	return out, nil
+}
+
+// speaker is the set of moments in which a speaker speaks.
+func (m *momentSegment) speaker(value string) (*roaring.Bitmap, error) {
+	keys, err := m.v.personKeys(keySpeaker, value)
+	if err != nil {
+		return nil, err
+	}
+	return m.any(fieldKeys, keys)
+}
+
+// ofMeeting is the set of a meeting's moments.
+func (m *momentSegment) ofMeeting(id int64) (*roaring.Bitmap, error) {
+	return postings(m.seg, fieldKeys, keyMeeting+strconv.FormatInt(id, 10))
+}

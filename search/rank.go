@@ -1,0 +1,263 @@
+package search
+
+import (
+	"container/heap"
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// ranked is a meeting in the order of the answer.
+type ranked struct {
+	id      int64
+	start   int64
+	score   float64
+	moments []rankedMoment // best first; nil where moments were not looked at
+}
+
+// rankedMoment is a moment of a meeting with its score.
+type rankedMoment struct {
+	stretch
+	score float64
+}
+
+// before orders by score, then newest, then by id, all descending.
+func (r ranked) before(o ranked) bool {
+	if r.score != o.score {
+		return r.score > o.score
+	}
+	if r.start != o.start {
+		return r.start > o.start
+	}
+	return r.id > o.id
+}
+
+// worst is a heap whose first is the one to drop.
+type worst []ranked
+
+func (h worst) Len() int           { return len(h) }
+func (h worst) Less(i, j int) bool { return h[j].before(h[i]) }
+func (h worst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *worst) Push(x any)        { *h = append(*h, x.(ranked)) }
+func (h *worst) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
+}
+
+// best returns the first n of a set in the order of before, those that skip
+// says yes to left out. Without scores the order is newest first.
+func (v *view) best(set docset, s scores, n int, skip func(ranked) bool) []ranked {
+	var h worst
+	for i, docs := range set {
+		cols := v.columns[i]
+		for it := docs.Iterator(); it.HasNext(); {
+			doc := it.Next()
+			r := ranked{id: cols.id[doc], start: cols.start[doc]}
+			if s != nil {
+				r.score = float64(s[i][doc])
+			}
+			if len(h) == n && !r.before(h[0]) || skip != nil && skip(r) {
+				continue
+			}
+			heap.Push(&h, r)
+			if len(h) > n {
+				heap.Pop(&h)
+			}
+		}
+	}
+	sort.Slice(h, func(i, j int) bool { return h[i].before(h[j]) })
+	return h
+}
+
+// rankMoments scores the moments of meetings by the leaves and keeps them,
+// best first, with each.
+func (v *view) rankMoments(list []ranked, leaves []*leaf, in scope, t tuning) error {
+	rarities, err := v.momentRarities(leaves)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		list[i].moments = nil
+	}
+	for _, seg := range v.moments.Segments() {
+		m := &momentSegment{v, seg}
+		found, err := m.candidates(list, in)
+		if err != nil {
+			return err
+		}
+		if len(found.docs) == 0 {
+			continue
+		}
+		for i, l := range leaves {
+			if err := m.score(found, l, rarities[i], t); err != nil {
+				return err
+			}
+		}
+		if err := m.collect(found, list); err != nil {
+			return err
+		}
+	}
+	for i := range list {
+		smooth(list[i].moments, t.neighbour)
+	}
+	return v.ctx.Err()
+}
+
+// candidates are documents of a segment with their scores, and the meeting in
+// the list that each is of.
+type candidates struct {
+	set    *roaring.Bitmap
+	docs   []uint32
+	at     map[uint32]int
+	of     []int
+	scores []float64
+	tf     []float64
+}
+
+func (m *momentSegment) candidates(list []ranked, in scope) (*candidates, error) {
+	c := &candidates{set: roaring.New(), at: map[uint32]int{}}
+	var by []*roaring.Bitmap
+	for _, s := range in.speakers {
+		docs, err := m.speaker(s)
+		if err != nil {
+			return nil, err
+		}
+		by = append(by, docs)
+	}
+	for i, r := range list {
+		docs, err := m.ofMeeting(r.id)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range by {
+			docs.And(s)
+		}
+		for it := docs.Iterator(); it.HasNext(); {
+			doc := it.Next()
+			c.at[doc] = len(c.docs)
+			c.docs = append(c.docs, doc)
+			c.of = append(c.of, i)
+		}
+		c.set.Or(docs)
+	}
+	c.scores, c.tf = make([]float64, len(c.docs)), make([]float64, len(c.docs))
+	return c, nil
+}
+
+// score adds a leaf to the candidates' scores.
+func (m *momentSegment) score(c *candidates, l *leaf, idf float64, t tuning) error {
+	if l.stop || l.meetings == nil {
+		return nil
+	}
+	if len(l.terms) > 0 {
+		docs, err := m.phrase(l.terms)
+		if err != nil {
+			return err
+		}
+		docs.And(c.set)
+		for it := docs.Iterator(); it.HasNext(); {
+			c.tf[c.at[it.Next()]] += t.phrase
+		}
+	} else {
+		for _, fw := range t.moment {
+			err := addForms(m.seg, fw, l.forms, c.set, func(doc uint32, tf float64) { c.tf[c.at[doc]] += tf })
+			if err != nil {
+				return err
+			}
+		}
+	}
+	for i, tf := range c.tf {
+		if tf > 0 {
+			c.scores[i] += idf * tf * (t.momentK1 + 1) / (tf + t.momentK1)
+			c.tf[i] = 0
+		}
+	}
+	return nil
+}
+
+// collect hands the moments with a score to their meetings.
+func (m *momentSegment) collect(c *candidates, list []ranked) error {
+	for i, doc := range c.docs {
+		name, err := m.seg.DocID(uint64(doc))
+		if err != nil {
+			return fmt.Errorf("read search index: %w", err)
+		}
+		if _, st, ok := readMomentID(name); ok {
+			r := &list[c.of[i]]
+			r.moments = append(r.moments, rankedMoment{st, c.scores[i]})
+		}
+	}
+	return nil
+}
+
+// smooth gives moments a share of the ones before and after them, and sorts
+// them, best first.
+func smooth(moments []rankedMoment, share float64) {
+	slices.SortFunc(moments, func(a, b rankedMoment) int { return a.From - b.From })
+	plain := make([]float64, len(moments))
+	for i, m := range moments {
+		plain[i] = m.score
+	}
+	for i := range moments {
+		if plain[i] == 0 {
+			continue
+		}
+		if i > 0 {
+			moments[i].score += share * plain[i-1]
+		}
+		if i+1 < len(moments) {
+			moments[i].score += share * plain[i+1]
+		}
+	}
+	sort.SliceStable(moments, func(i, j int) bool { return moments[i].score > moments[j].score })
+}
+
+// combine adds the moments' scores to the meetings' and sorts anew.
+func combine(list []ranked, t tuning) {
+	for i := range list {
+		for j, m := range list[i].moments {
+			switch {
+			case j == 0:
+				list[i].score += t.best * m.score
+			case j < 3:
+				list[i].score += t.more * m.score
+			}
+		}
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].before(list[j]) })
+}
+
+// momentRarities are the leaves' rarities among moments.
+func (v *view) momentRarities(leaves []*leaf) ([]float64, error) {
+	all, err := v.moments.DocCount()
+	if err != nil {
+		return nil, fmt.Errorf("read search index: %w", err)
+	}
+	out := make([]float64, len(leaves))
+	for i, l := range leaves {
+		n := 0
+		for _, seg := range v.moments.Segments() {
+			m := &momentSegment{v, seg}
+			var docs *roaring.Bitmap
+			if len(l.terms) > 0 {
+				docs, err = m.phrase(l.terms)
+			} else {
+				terms := make([]string, len(l.forms))
+				for j, f := range l.forms {
+					terms[j] = f.term
+				}
+				docs, err = m.any(fieldText, terms)
+			}
+			if err != nil {
+				return nil, err
+			}
+			n += int(docs.GetCardinality())
+		}
+		out[i] = rarity(n, int(all))
+	}
+	return out, nil
+}

@@ -1,0 +1,129 @@
+package search
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// record is what counting and ordering need of a meeting. It is the only
+// thing stored in the index, and is read once per segment.
+type record struct {
+	ID       int64
+	Start    int64 // Unix milliseconds
+	Seconds  int64 // length of the recording
+	Words    int64 // in the transcript
+	Language string
+	Type     string
+	Team     string
+	Has      []string
+	Domains  []string
+	People   []string
+}
+
+func recordOf(s *source, words int) *record {
+	r := &record{
+		ID:       s.row.RecordingID,
+		Start:    s.start().UnixMilli(),
+		Seconds:  int64(s.length() / time.Second),
+		Words:    int64(words),
+		Language: baseCode(s.row.Language),
+		Type:     strings.TrimSpace(s.meeting.MeetingType.Or("")),
+		Team:     strings.TrimSpace(s.meeting.RecordedBy.Team.Or("")),
+		Has:      hasList(s),
+	}
+	seen := map[string]bool{}
+	for _, p := range s.people() {
+		name := strings.TrimSpace(p.name)
+		if name != "" && !seen[keyPerson+name] {
+			seen[keyPerson+name] = true
+			r.People = append(r.People, name)
+		}
+		domain := domainOf(strings.ToLower(p.email))
+		if domain != "" && !seen[keyDomain+domain] {
+			seen[keyDomain+domain] = true
+			r.Domains = append(r.Domains, domain)
+		}
+	}
+	return r
+}
+
+func (r *record) encode() []byte {
+	b := []byte{}
+	for _, n := range []int64{r.ID, r.Start, r.Seconds, r.Words} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, s := range []string{r.Language, r.Type, r.Team} {
+		b = appendString(b, s)
+	}
+	for _, list := range [][]string{r.Has, r.Domains, r.People} {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, s := range list {
+			b = appendString(b, s)
+		}
+	}
+	return b
+}
+
+func appendString(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+// decodeRecord reads what encode wrote. Each string is passed through intern.
+func decodeRecord(b []byte, intern func([]byte) string) (*record, error) {
+	d := decoder{b: b, intern: intern}
+	r := &record{ID: d.number(), Start: d.number(), Seconds: d.number(), Words: d.number(),
+		Language: d.text(), Type: d.text(), Team: d.text()}
+	r.Has, r.Domains, r.People = d.list(), d.list(), d.list()
+	if d.bad {
+		return nil, fmt.Errorf("decode an index record of %d bytes: it is damaged", len(b))
+	}
+	return r, nil
+}
+
+type decoder struct {
+	b      []byte
+	intern func([]byte) string
+	bad    bool
+}
+
+func (d *decoder) number() int64 {
+	n, size := binary.Varint(d.b)
+	d.step(size)
+	return n
+}
+
+func (d *decoder) step(size int) {
+	if size <= 0 || size > len(d.b) {
+		d.bad, d.b = true, nil
+		return
+	}
+	d.b = d.b[size:]
+}
+
+func (d *decoder) text() string {
+	n, size := binary.Uvarint(d.b)
+	d.step(size)
+	if d.bad || n > uint64(len(d.b)) {
+		d.bad = true
+		return ""
+	}
+	s := d.intern(d.b[:n])
+	d.b = d.b[n:]
+	return s
+}
+
+func (d *decoder) list() []string {
+	n, size := binary.Uvarint(d.b)
+	d.step(size)
+	if d.bad || n > uint64(len(d.b)) {
+		d.bad = true
+		return nil
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = d.text()
+	}
+	return out
+}

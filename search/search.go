@@ -1,0 +1,183 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+)
+
+// Bounds of an answer.
+const (
+	defaultMeetings = 10
+	maxMeetings     = 100
+	defaultMoments  = 3
+	maxMoments      = 20
+)
+
+// ErrDamaged is returned by a search that came upon damaged index files. The
+// index is built anew meanwhile.
+var ErrDamaged = errors.New("the search index is damaged and is being built anew")
+
+// Search answers a request. It fails with a *QueryError when the query cannot
+// be read, with ErrCursor when Request.After is not of this query, and with
+// ErrDamaged.
+func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
+	q, err := Parse(r.Query)
+	if err != nil {
+		return nil, err
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			x.distrust(fmt.Sprint(p))
+			x.log.Error().Any("panic", p).Bytes("stack", debug.Stack()).Msg("search")
+			err = ErrDamaged
+		}
+	}()
+	r.Limit = bounded(r.Limit, defaultMeetings, maxMeetings)
+	r.Moments = bounded(r.Moments, defaultMoments, maxMoments)
+	after, err := readCursor(r.After, q.String())
+	if err != nil {
+		return nil, err
+	}
+	v, err := x.view(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	answer, err := v.answer(r, q, after)
+	if err != nil {
+		return nil, err
+	}
+	answer.Progress = x.Progress()
+	return answer, nil
+}
+
+func bounded(n, def, most int) int {
+	if n <= 0 {
+		return def
+	}
+	return min(n, most)
+}
+
+// answer runs the query: what matches, in which order, and how it looks.
+func (v *view) answer(r Request, q *Query, after *cursor) (*Answer, error) {
+	f, err := v.match(q, r.Query)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{Total: f.set.size(), Relaxed: f.relaxed}
+	page, next, err := v.page(f, q, r, after)
+	if err != nil {
+		return nil, err
+	}
+	a.Next = next
+	if a.Meetings, err = v.show(page, f, r); err != nil {
+		return nil, err
+	}
+	a.Exact = !v.inexact
+	if r.Facets {
+		a.Facets = v.facets(f.set)
+	}
+	if r.Histogram {
+		a.Histogram = v.histogram(f.set)
+	}
+	return a, nil
+}
+
+// found is what a query matches.
+type found struct {
+	set     docset
+	leaves  []*leaf // to rank and highlight by
+	in      scope   // of the whole query
+	relaxed string
+}
+
+// match finds the meetings that a query holds for. Where it is a question in
+// plain words, or no meeting has all its words, the ones that have most of its
+// rarest words are taken.
+func (v *view) match(q *Query, text string) (*found, error) {
+	leaves := v.leavesOf(q.Root)
+	f := &found{leaves: asked(q.Root, leaves), in: topScope(q.Root)}
+	question := isQuestion(q.Root, text)
+	var err error
+	if !question {
+		if f.set, err = v.eval(q.Root, leaves, scope{}, false); err != nil {
+			return nil, err
+		}
+		if f.set.size() > 0 || !plainWords(q.Root) || len(f.leaves) < 2 {
+			return f, nil
+		}
+	}
+	if f.set, err = v.eval(q.Root, leaves, scope{}, true); err != nil {
+		return nil, err
+	}
+	f.set.and(v.mostOf(f.leaves))
+	f.relaxed = "No meeting has all of these words; these have the most of the rarest."
+	if question {
+		f.relaxed = "Read as a question: these have the most of its rarest words."
+	}
+	return f, nil
+}
+
+// topScope is the scope of the query's outermost group.
+func topScope(root Node) scope {
+	var in scope
+	kids := []Node{root}
+	if and, ok := root.(*And); ok {
+		kids = and.Kids
+	}
+	for _, kid := range kids {
+		if f, ok := kid.(*Filter); ok && f.Field == "in" {
+			in.fields = append(in.fields, partField(f.Value))
+		} else if ok && f.Field == "speaker" {
+			in.speakers = append(in.speakers, f.Value)
+		}
+	}
+	return in
+}
+
+// leastShare is the share of the best meeting's words, weighed by rarity, that
+// a meeting must have where a query is loosened.
+const leastShare = 0.5
+
+// mostOf is the set of meetings that have the most of the rarest leaves.
+func (v *view) mostOf(leaves []*leaf) docset {
+	weight := v.weigh(leaves)
+	var most float64
+	for _, docs := range weight {
+		for _, w := range docs {
+			most = max(most, w)
+		}
+	}
+	out := v.none()
+	for i, docs := range weight {
+		for doc, w := range docs {
+			if most > 0 && w >= leastShare*most {
+				out[i].Add(uint32(doc))
+			}
+		}
+	}
+	return out
+}
+
+// weigh adds up, for each meeting, the rarities of the leaves it has.
+func (v *view) weigh(leaves []*leaf) [][]float64 {
+	out := make([][]float64, len(v.segments))
+	for i, seg := range v.segments {
+		out[i] = make([]float64, seg.FullSize())
+	}
+	for _, l := range leaves {
+		if l.stop || l.meetings == nil {
+			continue
+		}
+		w := rarity(l.meetings.size(), v.count)
+		for i, docs := range l.meetings {
+			for it := docs.Iterator(); it.HasNext(); {
+				out[i][it.Next()] += w
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,286 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+var testNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// line is an entry of a test meeting.
+type line struct {
+	at      int // seconds
+	speaker string
+	text    string
+}
+
+// meeting is a meeting of a test, in the service's JSON.
+func meeting(id int64, title, lang string, start time.Time, lines []line, more map[string]any) []byte {
+	var transcript []map[string]any
+	for _, l := range lines {
+		transcript = append(transcript, map[string]any{
+			"speaker":   map[string]any{"display_name": l.speaker, "matched_calendar_invitee_email": strings.ToLower(strings.Fields(l.speaker)[0]) + "@own.example"},
+			"text":      l.text,
+			"timestamp": api.FormatOffset(time.Duration(l.at) * time.Second),
+		})
+	}
+	m := map[string]any{
+		"recording_id": id, "title": title, "meeting_title": title, "transcript_language": lang,
+		"recording_start_time": start.Format(time.RFC3339), "recording_end_time": start.Add(45 * time.Minute).Format(time.RFC3339),
+		"created_at": start.Add(46 * time.Minute).Format(time.RFC3339), "url": "https://meet.example/calls/1",
+		"calendar_invitees_domains_type": "only_internal", "shared_with": "no_teams", "meeting_type": "Sales call",
+		"recorded_by":       map[string]any{"name": "Anna Lee", "email": "anna@own.example", "email_domain": "own.example", "team": "Sales"},
+		"calendar_invitees": []any{},
+		"transcript":        transcript,
+	}
+	for k, v := range more {
+		m[k] = v
+	}
+	raw, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+// house is an archive and its index in a test's folder.
+type house struct {
+	t       testing.TB
+	dir     string
+	archive *archive.Archive
+	index   *Index
+}
+
+func newHouse(t testing.TB) *house {
+	h := &house{t: t, dir: t.TempDir()}
+	h.open()
+	t.Cleanup(h.close)
+	return h
+}
+
+func (h *house) open() {
+	ctx := context.Background()
+	var err error
+	h.archive, err = archive.Open(ctx, archive.Options{Dir: h.dir, Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.index, err = Open(ctx, Options{Archive: h.archive, Logger: zerolog.Nop(), Now: func() time.Time { return testNow }})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) close() {
+	if err := h.index.Close(); err != nil {
+		h.t.Error(err)
+	}
+	if err := h.archive.Close(); err != nil {
+		h.t.Error(err)
+	}
+}
+
+// add applies meetings to the archive as read from the account "main".
+func (h *house) add(raws ...[]byte) {
+	h.t.Helper()
+	var batch []archive.Observation
+	for _, raw := range raws {
+		o, err := archive.FromMeeting("main", archive.SourceList, time.Now(), raw)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		batch = append(batch, o)
+	}
+	if _, err := h.archive.Apply(context.Background(), batch); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) catchUp() {
+	h.t.Helper()
+	if err := h.index.CatchUp(context.Background()); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *house) search(r Request) *Answer {
+	h.t.Helper()
+	if !r.Viewer.All && r.Viewer.Email == "" {
+		r.Viewer.All = true
+	}
+	a, err := h.index.Search(context.Background(), r)
+	if err != nil {
+		h.t.Fatalf("search %q: %v", r.Query, err)
+	}
+	return a
+}
+
+// ids are the meetings of an answer, in order.
+func ids(a *Answer) string {
+	var out []string
+	for _, h := range a.Meetings {
+		out = append(out, fmt.Sprint(h.Row.RecordingID))
+	}
+	return strings.Join(out, " ")
+}
+
+// marked is a snippet with its hits in brackets.
+func marked(s []Span) string {
+	var b strings.Builder
+	for _, p := range s {
+		if p.Hit {
+			b.WriteString("[" + p.Text + "]")
+			continue
+		}
+		b.WriteString(p.Text)
+	}
+	return b.String()
+}
+
+func day(d int) time.Time { return time.Date(2026, 5, d, 9, 0, 0, 0, time.UTC) }
+
+// threeMeetings are enough to tell most queries apart.
+func threeMeetings() [][]byte {
+	return [][]byte{
+		meeting(1, "Budget review", "en", day(1), []line{
+			{0, "Anna Lee", "Let's begin with the budget for marketing."},
+			{30, "Bob Stone", "The budgets were cut, ticket ABC-123 has the numbers."},
+			{95, "Anna Lee", "Nothing more about that. On to the e-mail campaign."},
+			{180, "Bob Stone", "We renewed the contract with the printing company."},
+		}, map[string]any{"default_summary": map[string]any{"template_name": "General", "markdown_formatted": "## Summary\n\nThe marketing budget was discussed.\n"},
+			"action_items": []any{map[string]any{"description": "Send the revised forecast", "completed": false, "user_generated": false,
+				"recording_timestamp": "00:01:40", "recording_playback_url": "https://x.example", "assignee": map[string]any{"name": "Bob Stone", "email": "bob@own.example", "team": "Sales"}}}}),
+		meeting(2, "Weekly", "en", day(10), []line{
+			{0, "Cara Díaz", "Good morning everybody, how are you?"},
+			{20, "Bob Stone", "The release is on Friday, Zoë will call O'Brien."},
+			{130, "Cara Díaz", "Marketing wants a new page."},
+		}, map[string]any{"meeting_type": "Standup", "shared_with": "all_teams", "calendar_invitees_domains_type": "one_or_more_external",
+			"calendar_invitees": []any{map[string]any{"name": "Zoë Park", "email": "zoe@client.example", "email_domain": "client.example", "is_external": true}}}),
+		meeting(3, "Besprechung", "de", day(20), []line{
+			{0, "Dora Kühn", "Guten Morgen, heute geht es um die Häuser und die Verträge."},
+			{70, "Anna Lee", "Der Vertrag mit dem Kunden läuft aus."},
+		}, map[string]any{"recorded_by": map[string]any{"name": "Dora Kühn", "email": "dora@own.example", "email_domain": "own.example", "team": "Ops"}}),
+	}
+}
+
+func TestQueries(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	for _, c := range []struct{ query, want string }{
+		{"", "3 2 1"},
+		{"budget", "1"},
+		{"marketing", "1 2"},
+		{"marketing sort:date", "2 1"},
+		{"marketing budget", "1"},
+		{"marketing -budget", "2"},
+		{"budget OR release sort:date", "2 1"},
+		{"(budget OR release) -friday", "1"},
+		{`"were cut"`, "1"},
+		{`"cut were"`, ""},
+		{`"about that on"`, "1"},
+		{`"numbers nothing"`, "1"},
+		{"renew", "1"},
+		{"market*", "1 2"},
+		{"relaese~", "2"},
+		{"zoe obrien", "2"},
+		{"ABC-123", "1"},
+		{"abc123", "1"},
+		{"email", "1"},
+		{"haus", "3"},
+		{"vertrag", "3"},
+		{"the", "1 2"},
+		{"speaker:anna budget", "1"},
+		{"speaker:cara", "2"},
+		{`speaker:"cara diaz"`, "2"},
+		{"speaker:bob contract", "1"},
+		{"speaker:anna contract", ""},
+		{"person:zoe", "2"},
+		{"recorded-by:dora", "3"},
+		{"email:zoe@client.example", "2"},
+		{"domain:client.example", "2"},
+		{"team:ops", "3"},
+		{"type:standup", "2"},
+		{`type:"sales call"`, "3 1"},
+		{"title:review", "1"},
+		{"language:de", "3"},
+		{"account:main", "3 2 1"},
+		{"id:2", "2"},
+		{"on:2026-05-10", "2"},
+		{"after:2026-05-10", "3 2"},
+		{"before:2026-05-10", "1"},
+		{"on:2026-05", "3 2 1"},
+		{"last:2w", "3"},
+		{"longer:30m", "3 2 1"},
+		{"shorter:30m", ""},
+		{"has:summary", "1"},
+		{"has:actions", "1"},
+		{"is:external", "2"},
+		{"is:private", "3 1"},
+		{"action:open", "1"},
+		{"action:done", ""},
+		{"assignee:bob", "1"},
+		{"in:summary marketing", "1"},
+		{"in:summary in:title weekly", "2"},
+		{"forecast", "1"},
+		{"in:actions forecast", "1"},
+		{"in:transcript forecast", ""},
+	} {
+		a := h.search(Request{Query: c.query})
+		if got := ids(a); got != c.want || a.Relaxed != "" && !strings.Contains(c.query, "?") {
+			t.Errorf("%q finds %q (%s), want %q", c.query, got, a.Relaxed, c.want)
+		}
+		if want := len(strings.Fields(c.want)); a.Total != want || !a.Exact && len(strings.Fields(c.query)) < 3 {
+			t.Errorf("%q: total %d (exact %v), want %d", c.query, a.Total, a.Exact, want)
+		}
+	}
+}
+
+func TestMoments(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	for _, c := range []struct {
+		query, want string
+	}{
+		{"budget", "0s Anna Lee transcript: Let's begin with the [budget] for marketing."},
+		{"ABC-123", "30s Bob Stone transcript: The budgets were cut, ticket [ABC-123] has the numbers."},
+		{`"were cut"`, "30s Bob Stone transcript: The budgets [were cut], ticket ABC-123 has the numbers."},
+		{"forecast", "1m40s Bob Stone action_items: Send the revised [forecast]"},
+		{"zoe", "20s Bob Stone transcript: The release is on Friday, [Zoë] will call O'Brien."},
+		{"speaker:bob budget", "30s Bob Stone transcript: The [budgets] were cut, ticket ABC-123 has the numbers."},
+	} {
+		a := h.search(Request{Query: c.query})
+		if len(a.Meetings) == 0 || len(a.Meetings[0].Moments) == 0 {
+			t.Errorf("%q finds no moment", c.query)
+			continue
+		}
+		m := a.Meetings[0].Moments[0]
+		if got := fmt.Sprintf("%s %s %s: %s", m.Offset, m.Speaker, m.Part, marked(m.Snippet)); got != c.want {
+			t.Errorf("%q: %s\nwant %s", c.query, got, c.want)
+		}
+	}
+}
+
+func TestRelaxed(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	a := h.search(Request{Query: "printing company unheardof"})
+	if ids(a) != "1" || a.Relaxed == "" {
+		t.Errorf("loosened: finds %q, says %q", ids(a), a.Relaxed)
+	}
+	a = h.search(Request{Query: "What did Bob say about the contract with the printing company?"})
+	if len(a.Meetings) == 0 || a.Meetings[0].Row.RecordingID != 1 || a.Relaxed == "" {
+		t.Errorf("question: finds %q, says %q", ids(a), a.Relaxed)
+	}
+}

@@ -1,0 +1,231 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// show reads the meetings of a page from the archive and quotes their best
+// moments. What the archive no longer has is left out.
+func (v *view) show(page []ranked, f *found, r Request) ([]Hit, error) {
+	ids := make([]int64, len(page))
+	for i, p := range page {
+		ids[i] = p.id
+	}
+	rows, err := v.x.archive.Rows(v.ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the meetings found: %w", err)
+	}
+	weights := make([]float64, len(f.leaves))
+	for i, l := range f.leaves {
+		if l.meetings != nil {
+			weights[i] = rarity(l.meetings.size(), v.count)
+		}
+		if l.stop {
+			weights[i] *= 0.05
+		}
+	}
+	q := &quoter{v: v, m: newMatcher(f.leaves, weights), in: f.in, most: r.Moments}
+	hits := make([]Hit, 0, len(page))
+	for _, p := range page {
+		row := rows[p.id]
+		if row == nil {
+			continue
+		}
+		moments, err := q.moments(v.ctx, row, p)
+		if err != nil {
+			return nil, err
+		}
+		hits = append(hits, Hit{Row: row, Moments: moments})
+	}
+	return hits, nil
+}
+
+// quoter quotes meetings.
+type quoter struct {
+	v    *view
+	m    *matcher
+	in   scope
+	most int
+}
+
+// quoted is a moment with the score it is chosen by.
+type quoted struct {
+	Moment
+	score float64
+}
+
+// moments are the best moments of a meeting: of the transcript in the order of
+// the index, and among them the best of what was noted.
+func (q *quoter) moments(ctx context.Context, row *archive.Row, p ranked) ([]Moment, error) {
+	if len(q.m.leaves) == 0 && len(q.in.speakers) == 0 {
+		return nil, nil
+	}
+	var out []Moment
+	if contains(q.in.in(), fieldText) {
+		said, err := q.said(ctx, row, p)
+		if err != nil {
+			return nil, err
+		}
+		out = said
+	}
+	noted, err := q.noted(ctx, row)
+	if err != nil {
+		return nil, err
+	}
+	for len(noted) > 0 && (len(out) < q.most || len(out) == q.most && q.most > 2 && out[len(out)-1].Part == api.PartTranscript) {
+		if len(out) == q.most {
+			out = out[:q.most-1]
+		}
+		out = append(out, noted[0].Moment)
+		noted = noted[1:]
+	}
+	return out, nil
+}
+
+// said quotes the best moments of the transcript.
+func (q *quoter) said(ctx context.Context, row *archive.Row, p ranked) ([]Moment, error) {
+	lang := q.v.x.langs.get(baseCode(row.Language))
+	var out []Moment
+	for _, m := range p.moments {
+		if len(out) == q.most || m.score <= 0 && len(q.m.leaves) > 0 {
+			break
+		}
+		entries, err := q.v.x.archive.Entries(ctx, p.id, m.From, m.To+1)
+		if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if best, ok := q.bestEntry(entries, m.stretch, lang); ok {
+			out = append(out, best)
+		}
+	}
+	return out, nil
+}
+
+// bestEntry quotes the entry of a moment that answers best; ok is false when
+// none holds anything of the query, which happens when the transcript has
+// changed since it was indexed.
+func (q *quoter) bestEntry(entries []archive.Entry, st stretch, lang *language) (best Moment, ok bool) {
+	most := 0.0
+	for i, e := range entries {
+		if e.Index >= st.To || !q.speaks(e) {
+			continue
+		}
+		hits := q.m.find(e.Text, lang)
+		score := q.m.score(hits)
+		if len(hits) == 0 && i+1 < len(entries) {
+			hits = q.across(e, entries[i+1])
+			score = q.m.score(hits) * 0.9
+		}
+		if len(q.m.leaves) == 0 && !ok || len(hits) > 0 && score > most {
+			most, ok = score, true
+			best = Moment{Offset: e.Offset, Entry: e.Index, Speaker: e.Speaker, Text: e.Text, Part: api.PartTranscript, Snippet: q.m.snippet(e.Text, hits)}
+		}
+	}
+	return best, ok
+}
+
+// across finds phrases that begin in one entry and end in the next; what of
+// them stands in the first.
+func (q *quoter) across(e, next archive.Entry) []hit {
+	var hits []hit
+	for _, h := range q.m.phrases(tokenize(e.Text + " " + next.Text)) {
+		if h.start < len(e.Text) {
+			h.end = min(h.end, len(e.Text))
+			hits = append(hits, h)
+		}
+	}
+	return hits
+}
+
+// speaks says whether an entry is by the speakers that the query names, where
+// it names any.
+func (q *quoter) speaks(e archive.Entry) bool {
+	if len(q.in.speakers) == 0 {
+		return true
+	}
+	keys := map[string]bool{}
+	addPerson(keys, "", person{e.Speaker, e.Email})
+	for _, s := range q.in.speakers {
+		if begin, ok := strings.CutSuffix(s, "*"); ok {
+			for k := range keys {
+				if strings.HasPrefix(k, foldText(begin)) {
+					return true
+				}
+			}
+		}
+		if keys[foldText(s)] || keys[strings.ToLower(s)] {
+			return true
+		}
+	}
+	return false
+}
+
+// noted quotes what summary, action items, highlights and CRM matches hold of
+// the query, best first.
+func (q *quoter) noted(ctx context.Context, row *archive.Row) ([]quoted, error) {
+	if len(q.m.leaves) == 0 || len(q.in.speakers) > 0 || !(row.HasSummary || row.HasActionItems || row.HasHighlights || row.HasCRM) {
+		return nil, nil
+	}
+	m, err := q.v.x.archive.Meeting(ctx, row.RecordingID)
+	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the notes of %d: %w", row.RecordingID, err)
+	}
+	lang := q.v.x.langs.get(baseCode(row.Language))
+	var out []quoted
+	for _, n := range notesOf(m) {
+		if !contains(q.in.in(), n.field) {
+			continue
+		}
+		if hits := q.m.find(n.Text, lang); len(hits) > 0 {
+			n.Snippet = q.m.snippet(n.Text, hits)
+			out = append(out, quoted{n.Moment, q.m.score(hits)})
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })
+	return out, nil
+}
+
+// note is an item of a part other than the transcript.
+type note struct {
+	Moment
+	field string
+}
+
+func notesOf(m *api.Meeting) []note {
+	var out []note
+	sum, _ := m.DefaultSummary.Get()
+	for _, line := range strings.Split(sum.MarkdownFormatted.Or(""), "\n") {
+		if line = strings.TrimSpace(strings.TrimLeft(line, "#-*> ")); line != "" {
+			out = append(out, note{Moment{Entry: -1, Text: line, Part: api.PartSummary}, fieldSummary})
+		}
+	}
+	for _, a := range m.ActionItems.Or(nil) {
+		at, _ := api.ParseOffset(a.RecordingTimestamp)
+		who, _ := a.Assignee.Get()
+		out = append(out, note{Moment{Offset: at, Entry: -1, Speaker: who.Name.Or(""), Text: a.Description, Part: api.PartActionItems}, fieldActions})
+	}
+	for _, h := range m.Highlights.Or(nil) {
+		text := h.Summary.Or("")
+		if t := h.Text.Or(""); t != "" {
+			text = strings.TrimSpace(text + " " + t)
+		}
+		out = append(out, note{Moment{Offset: seconds(h.StartTime), Entry: -1, Text: text, Part: api.PartHighlights}, fieldHighlights})
+	}
+	for _, line := range crmLines(m.CRMMatches.Or(api.CRMMatches{})) {
+		out = append(out, note{Moment{Entry: -1, Text: line, Part: api.PartCRM}, fieldCRM})
+	}
+	return out
+}

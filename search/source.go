@@ -1,0 +1,130 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// source is everything about a meeting that the indexes are made of, as read
+// from the archive.
+type source struct {
+	row        *archive.Row
+	meeting    *api.Meeting
+	entries    []archive.Entry
+	principals []string
+}
+
+// readSource reads a meeting. It fails with archive.ErrNotFound and
+// archive.ErrForgotten when there is nothing to index.
+func readSource(ctx context.Context, a *archive.Archive, id int64) (*source, error) {
+	row, err := a.Row(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	s := &source{row: row}
+	if s.meeting, err = a.Meeting(ctx, id); err != nil {
+		return nil, fmt.Errorf("read meeting %d for the index: %w", id, err)
+	}
+	if s.entries, err = a.Entries(ctx, id, 0, -1); err != nil {
+		return nil, fmt.Errorf("read transcript %d for the index: %w", id, err)
+	}
+	principals, err := a.Principals(ctx, []int64{id})
+	if err != nil {
+		return nil, fmt.Errorf("read who sees %d for the index: %w", id, err)
+	}
+	s.principals = principals[id]
+	return s, nil
+}
+
+// start is the meeting's place in time, as the archive's lists order it.
+func (s *source) start() time.Time { return s.row.Key().Start }
+
+func (s *source) length() time.Duration {
+	if d := s.row.End.Sub(s.row.Start); !s.row.Start.IsZero() && !s.row.End.IsZero() && d > 0 {
+		return d
+	}
+	if n := len(s.entries); n > 0 {
+		return s.entries[n-1].Offset
+	}
+	return 0
+}
+
+func (s *source) title() string {
+	other := s.meeting.MeetingTitle.Or("")
+	if other == "" || other == s.meeting.Title {
+		return s.meeting.Title
+	}
+	return s.meeting.Title + "\n" + other
+}
+
+func (s *source) summary() string {
+	sum, _ := s.meeting.DefaultSummary.Get()
+	return sum.MarkdownFormatted.Or("")
+}
+
+func (s *source) crm() string {
+	crm, _ := s.meeting.CRMMatches.Get()
+	return strings.Join(crmLines(crm), "\n")
+}
+
+func crmLines(crm api.CRMMatches) []string {
+	var lines []string
+	for _, c := range crm.Contacts.Or(nil) {
+		lines = append(lines, strings.TrimSpace(c.Name.Or("")+" "+c.Email.Or("")))
+	}
+	for _, c := range crm.Companies.Or(nil) {
+		lines = append(lines, c.Name.Or(""))
+	}
+	for _, d := range crm.Deals.Or(nil) {
+		lines = append(lines, d.Name.Or(""))
+	}
+	return lines
+}
+
+func highlightText(h api.Highlight) string {
+	parts := []string{h.Type, h.Summary.Or(""), h.Text.Or("")}
+	return strings.TrimSpace(strings.Join(parts, "\n"))
+}
+
+func actionText(a api.ActionItem) string {
+	who, _ := a.Assignee.Get()
+	return strings.TrimSpace(a.Description + "\n" + who.Name.Or(""))
+}
+
+// person is one way a person takes part in a meeting.
+type person struct{ name, email string }
+
+// speakers lists who speaks, each once.
+func (s *source) speakers() []person {
+	var out []person
+	seen := map[person]bool{}
+	for _, e := range s.entries {
+		p := person{e.Speaker, e.Email}
+		if !seen[p] {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// people lists who spoke, was invited or recorded.
+func (s *source) people() []person {
+	out := s.speakers()
+	for _, i := range s.meeting.CalendarInvitees {
+		out = append(out, person{i.Name.Or(""), i.Email.Or("")})
+		if n := i.MatchedSpeakerDisplayName.Or(""); n != "" && n != i.Name.Or("") {
+			out = append(out, person{n, i.Email.Or("")})
+		}
+	}
+	return append(out, s.recorder())
+}
+
+func (s *source) recorder() person {
+	return person{s.meeting.RecordedBy.Name, s.meeting.RecordedBy.Email}
+}

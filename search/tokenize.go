@@ -1,0 +1,250 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// tok is one word of a text: its folded form and where it stands, in bytes.
+// A whole is the joined form of words that punctuation ties together
+// (abc123 for ABC-123, email for e-mail); it stands over its parts, which
+// come as toks of their own, and takes no place in the sequence of words.
+type tok struct {
+	term       string
+	start, end int
+	whole      bool
+}
+
+// Bounds of a word, so that no text makes terms of unbounded size.
+const (
+	maxTermBytes  = 64
+	maxWholeParts = 12
+)
+
+// tokenize cuts text into words, the same way for documents and queries.
+// Letters and digits make words; scripts written without spaces make
+// overlapping pairs of characters.
+func tokenize(text string) []tok {
+	t := tokenizer{in: text, out: make([]tok, 0, len(text)/5+1)}
+	for t.pos < len(t.in) {
+		t.run()
+	}
+	return t.out
+}
+
+type part struct {
+	start, end int
+	joint      rune // what ties it to the part before; 0 for the first
+}
+
+type tokenizer struct {
+	in    string
+	pos   int
+	out   []tok
+	parts []part
+	fold  folder
+}
+
+// run reads one stretch of words tied together, and emits it.
+func (t *tokenizer) run() {
+	r, size := t.rune(t.pos)
+	switch {
+	case isPacked(r):
+		t.packed()
+		return
+	case !isWordRune(r):
+		t.pos += size
+		return
+	}
+	t.parts = t.parts[:0]
+	joint := rune(0)
+	for {
+		start := t.pos
+		t.word()
+		t.parts = append(t.parts, part{start: start, end: t.pos, joint: joint})
+		r, size := t.rune(t.pos)
+		if !isJoint(r) || t.pos+size >= len(t.in) {
+			break
+		}
+		next, _ := t.rune(t.pos + size)
+		if !isWordRune(next) || isPacked(next) || r == ',' && !t.digitsAround(size) {
+			break
+		}
+		joint = r
+		t.pos += size
+	}
+	t.emit()
+}
+
+// word steps over letters, digits and their marks.
+func (t *tokenizer) word() {
+	for t.pos < len(t.in) {
+		r, size := t.rune(t.pos)
+		if !isWordRune(r) && !unicode.Is(unicode.M, r) || isPacked(r) {
+			return
+		}
+		t.pos += size
+	}
+}
+
+func (t *tokenizer) rune(at int) (rune, int) {
+	if at >= len(t.in) {
+		return 0, 0
+	}
+	if c := t.in[at]; c < utf8.RuneSelf {
+		return rune(c), 1
+	}
+	return utf8.DecodeRuneInString(t.in[at:])
+}
+
+func (t *tokenizer) digitsAround(size int) bool {
+	return t.pos > 0 && isDigit(t.in[t.pos-1]) && isDigit(t.in[t.pos+size])
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// emit writes the parts of a run and, where they belong together, the whole.
+func (t *tokenizer) emit() {
+	if len(t.parts) == 1 {
+		t.add(t.parts[0].start, t.parts[0].end)
+		return
+	}
+	first, last := t.parts[0], t.parts[len(t.parts)-1]
+	if t.number() {
+		term := strings.ReplaceAll(t.in[first.start:last.end], ",", "")
+		t.out = append(t.out, tok{term: clip(term), start: first.start, end: last.end})
+		return
+	}
+	if isApostrophe(last.joint) && (t.in[last.start:last.end] == "s" || t.in[last.start:last.end] == "S") {
+		t.parts = t.parts[:len(t.parts)-1]
+		t.emit()
+		return
+	}
+	mark := len(t.out)
+	var whole strings.Builder
+	for i, p := range t.parts {
+		term := t.fold.fold(t.in[p.start:p.end])
+		whole.WriteString(term)
+		if t.swallowed(i) {
+			continue
+		}
+		t.out = append(t.out, tok{term: clip(term), start: p.start, end: p.end})
+	}
+	if whole.Len() > maxTermBytes || len(t.parts) > maxWholeParts {
+		return
+	}
+	w := tok{term: whole.String(), start: first.start, end: last.end, whole: len(t.out) > mark}
+	t.out = append(t.out, w)
+}
+
+// number says whether the parts are one number: 1,000 or 3.5 or 10.0.0.1.
+func (t *tokenizer) number() bool {
+	for _, p := range t.parts {
+		if p.joint != 0 && p.joint != '.' && p.joint != ',' {
+			return false
+		}
+		for i := p.start; i < p.end; i++ {
+			if !isDigit(t.in[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// swallowed says whether part i is no word of its own: what an apostrophe
+// cuts off before (l'homme) or after (don't, we'll).
+func (t *tokenizer) swallowed(i int) bool {
+	p := t.parts[i]
+	if i+1 < len(t.parts) && isApostrophe(t.parts[i+1].joint) {
+		rest := t.parts[i+1]
+		return elides(t.in[p.start:p.end]) || contracts(t.in[rest.start:rest.end])
+	}
+	return isApostrophe(p.joint) && contracts(t.in[p.start:p.end])
+}
+
+// elides says whether a word before an apostrophe is an elided one.
+func elides(s string) bool {
+	switch strings.ToLower(s) {
+	case "l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "gl", "dell", "nell", "all", "dall", "sull", "jusqu", "lorsqu", "puisqu", "quoiqu", "o":
+		return true
+	}
+	return false
+}
+
+// contracts says whether a word after an apostrophe is an English ending.
+func contracts(s string) bool {
+	switch strings.ToLower(s) {
+	case "s", "t", "d", "m", "re", "ve", "ll":
+		return true
+	}
+	return false
+}
+
+func (t *tokenizer) add(start, end int) {
+	if term := t.fold.fold(t.in[start:end]); term != "" {
+		t.out = append(t.out, tok{term: clip(term), start: start, end: end})
+	}
+}
+
+// packed emits a stretch of a script without spaces as pairs of characters,
+// and its last character alone, so that a single character is found anywhere.
+func (t *tokenizer) packed() {
+	prev, prevEnd, n := -1, 0, 0
+	for t.pos < len(t.in) {
+		r, size := t.rune(t.pos)
+		if !isPacked(r) {
+			break
+		}
+		if prev >= 0 {
+			t.add(prev, t.pos+size)
+		}
+		prev, prevEnd = t.pos, t.pos+size
+		t.pos += size
+		n++
+	}
+	mark := len(t.out)
+	t.add(prev, prevEnd)
+	if n > 1 && len(t.out) > mark {
+		t.out[mark].whole = true
+	}
+}
+
+func clip(term string) string {
+	if len(term) <= maxTermBytes {
+		return term
+	}
+	cut := maxTermBytes
+	for cut > 0 && !utf8.RuneStart(term[cut]) {
+		cut--
+	}
+	return term[:cut]
+}
+
+func isWordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	}
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
+}
+
+func isJoint(r rune) bool {
+	switch r {
+	case '\'', '’', 'ʼ', '-', '‐', '‑', '_', '.', '@', ',':
+		return true
+	}
+	return false
+}
+
+func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' }
+
+// isPacked says whether r belongs to a script that is written without spaces
+// between words.
+func isPacked(r rune) bool {
+	if r < 0x0e00 {
+		return false
+	}
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) || r == 'ー'
+}

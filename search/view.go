@@ -1,0 +1,210 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+)
+
+// view is what one search sees: both indexes as they were at one instant,
+// narrowed to what the viewer may see.
+type view struct {
+	ctx      context.Context
+	x        *Index
+	now      time.Time
+	loc      *time.Location
+	meetings *scorch.IndexSnapshot
+	moments  *scorch.IndexSnapshot
+	segments []*scorch.SegmentSnapshot // of meetings
+	columns  []*columns                // of segments
+	visible  docset
+	count    int // visible meetings
+	words    int // their mean length
+	langs    []*language
+	inexact  bool
+	forms    map[formKey][]form
+	release  func()
+}
+
+// docset is a set of meetings: a bitmap of document numbers per segment.
+type docset []*roaring.Bitmap
+
+// view takes a snapshot for a viewer. The caller closes it.
+func (x *Index) view(ctx context.Context, r Request) (v *view, err error) {
+	x.mu.RLock()
+	if x.closed {
+		x.mu.RUnlock()
+		return nil, ErrClosed
+	}
+	g := x.serving
+	done, ok := g.use()
+	x.mu.RUnlock()
+	if !ok {
+		return nil, ErrClosed
+	}
+	v = &view{ctx: ctx, x: x, now: x.now(), loc: r.Location, forms: map[formKey][]form{}}
+	v.release = done
+	defer func() {
+		if err != nil {
+			v.close()
+		}
+	}()
+	if v.loc == nil {
+		v.loc = time.UTC
+	}
+	if v.meetings, err = g.meetings.snapshot(); err != nil {
+		return nil, err
+	}
+	if v.moments, err = g.moments.snapshot(); err != nil {
+		return nil, err
+	}
+	v.segments = v.meetings.Segments()
+	if v.columns, err = x.columns.of(g.meetings, v.meetings); err != nil {
+		return nil, err
+	}
+	if err := v.narrow(r); err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// close gives the snapshots back.
+func (v *view) close() error {
+	var errs []error
+	for _, s := range []*scorch.IndexSnapshot{v.meetings, v.moments} {
+		if s != nil {
+			errs = append(errs, s.Close())
+		}
+	}
+	v.release()
+	return errors.Join(errs...)
+}
+
+// narrow finds what the viewer may see, and its languages.
+func (v *view) narrow(r Request) error {
+	v.visible = v.each(func(i int) *roaring.Bitmap { return living(v.segments[i]) })
+	if !r.Viewer.All {
+		principals, err := v.x.archive.ViewerPrincipals(v.ctx, r.Viewer)
+		if err != nil {
+			return fmt.Errorf("find what %s may see: %w", r.Viewer.Email, err)
+		}
+		var keys []string
+		for _, p := range principals {
+			keys = append(keys, keySees+p)
+		}
+		seen, err := v.withKeys(keys...)
+		if err != nil {
+			return err
+		}
+		v.visible = seen
+	}
+	var words int64
+	codes := map[uint32]bool{}
+	for i, docs := range v.visible {
+		cols := v.columns[i]
+		for it := docs.Iterator(); it.HasNext(); {
+			doc := it.Next()
+			words += int64(cols.words[doc])
+			codes[cols.one[oneLanguage][doc]] = true
+			v.count++
+		}
+	}
+	v.words = int(words/int64(max(v.count, 1))) + 1
+	for n := range codes {
+		v.langs = append(v.langs, v.x.langs.get(v.x.columns.name(n)))
+	}
+	return nil
+}
+
+func (v *view) each(of func(i int) *roaring.Bitmap) docset {
+	out := make(docset, len(v.segments))
+	for i := range out {
+		out[i] = of(i)
+	}
+	return out
+}
+
+func (v *view) none() docset { return v.each(func(int) *roaring.Bitmap { return roaring.New() }) }
+
+// all is a copy of the visible meetings.
+func (v *view) all() docset {
+	return v.each(func(i int) *roaring.Bitmap { return v.visible[i].Clone() })
+}
+
+// withKeys is the set of visible meetings that have one of the keys.
+func (v *view) withKeys(keys ...string) (docset, error) {
+	return v.withTerms(fieldKeys, keys...)
+}
+
+// withTerms is the set of visible meetings that have one of the terms in a
+// field.
+func (v *view) withTerms(field string, terms ...string) (docset, error) {
+	out := v.none()
+	for i, seg := range v.segments {
+		for _, t := range terms {
+			docs, err := postings(seg, field, t)
+			if err != nil {
+				return nil, err
+			}
+			out[i].Or(docs)
+		}
+		out[i].And(v.visible[i])
+	}
+	return out, v.ctx.Err()
+}
+
+// where is the set of visible meetings of which keep says yes.
+func (v *view) where(keep func(cols *columns, doc uint32) bool) docset {
+	out := v.none()
+	for i, docs := range v.visible {
+		for it := docs.Iterator(); it.HasNext(); {
+			if doc := it.Next(); keep(v.columns[i], doc) {
+				out[i].Add(doc)
+			}
+		}
+	}
+	return out
+}
+
+func (d docset) and(o docset) docset {
+	for i := range d {
+		d[i].And(o[i])
+	}
+	return d
+}
+
+func (d docset) or(o docset) docset {
+	for i := range d {
+		d[i].Or(o[i])
+	}
+	return d
+}
+
+func (d docset) without(o docset) docset {
+	for i := range d {
+		d[i].AndNot(o[i])
+	}
+	return d
+}
+
+func (d docset) size() int {
+	n := 0
+	for _, docs := range d {
+		n += int(docs.GetCardinality())
+	}
+	return n
+}
+
+// addMeeting adds the visible meeting of that id to the set, if there is one.
+func (v *view) addMeeting(d docset, id int64) {
+	for i, cols := range v.columns {
+		if doc, ok := cols.byID[id]; ok && v.visible[i].Contains(doc) {
+			d[i].Add(doc)
+			return
+		}
+	}
+}
