@@ -209,3 +209,5 @@ func TestACallEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+var testTime = time.Date(2025, 10, 15, 17, 31, 26, 0, time.UTC)
