@@ -139,3 +139,20 @@ func (p *pace) fits(now time.Time, open []link) bool {
 	}
 	return true
 }
+
+// speed is the measured rate in bytes a second, 0 while there is none.
+func (p *pace) speed() float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rate
+}
+
+// estimate is how long so many recordings take, 0 while nothing is measured.
+func (p *pace) estimate(recordings int) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.rate == 0 {
+		return 0
+	}
+	return time.Duration(float64(recordings) * p.size / p.rate * float64(time.Second))
+}

@@ -1,0 +1,129 @@
+package syncer
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"minutebook/archive"
+)
+
+// asks is what is open of content, in memory: a copy of the marks under
+// askPrefix, changed after each commit that changes them.
+type asks struct {
+	mu     sync.Mutex // guards what follows
+	open   map[int64]ask
+	taken  map[int64]bool // being answered
+	change chan struct{}  // closed and replaced at every update
+}
+
+func newAsks() *asks {
+	return &asks{open: map[int64]ask{}, taken: map[int64]bool{}, change: make(chan struct{})}
+}
+
+// load reads the marks of an archive.
+func (b *asks) load(ctx context.Context, ar *archive.Archive) error {
+	marks, err := ar.Marks(ctx, askPrefix)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, value := range marks {
+		a, err := decodeAsk(value)
+		if err != nil {
+			return err
+		}
+		if _, ok := b.open[a.RecordingID]; !ok {
+			b.open[a.RecordingID] = a
+		}
+	}
+	return nil
+}
+
+func (b *asks) get(id int64) (ask, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a, ok := b.open[id]
+	return a, ok
+}
+
+// update is called after the commit that wrote the same.
+func (b *asks) update(wanted []ask, done []int64) {
+	if len(wanted)+len(done) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range wanted {
+		b.open[a.RecordingID] = a
+	}
+	for _, id := range done {
+		delete(b.open, id)
+	}
+	b.ring()
+}
+
+func (b *asks) ring() {
+	close(b.change)
+	b.change = make(chan struct{})
+}
+
+// take hands out at most limit asks of an account that are due, urgent ones and
+// then new meetings first. They are given back with release.
+func (b *asks) take(account string, now time.Time, limit int) []ask {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var due []ask
+	for id, a := range b.open {
+		if a.Account == account && !b.taken[id] && !a.Due.After(now) {
+			due = append(due, a)
+		}
+	}
+	slices.SortFunc(due, func(x, y ask) int {
+		if x.Urgent != y.Urgent {
+			if x.Urgent {
+				return -1
+			}
+			return 1
+		}
+		if c := y.Created.Compare(x.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(askKey(x.RecordingID), askKey(y.RecordingID))
+	})
+	due = due[:min(limit, len(due))]
+	for _, a := range due {
+		b.taken[a.RecordingID] = true
+	}
+	return due
+}
+
+func (b *asks) release(id int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.taken, id)
+	b.ring()
+}
+
+// state tells how many asks of an account are open and due, when the next one
+// is due, and what is closed at the next change.
+func (b *asks) state(account string, now time.Time) (open, due int, next time.Time, change <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, a := range b.open {
+		if a.Account != account {
+			continue
+		}
+		open++
+		if !a.Due.After(now) {
+			due++
+		}
+		if !b.taken[id] && (next.IsZero() || a.Due.Before(next)) {
+			next = a.Due
+		}
+	}
+	return open, due, next, b.change
+}

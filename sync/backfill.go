@@ -1,0 +1,156 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/archive"
+)
+
+const (
+	// overlap is how far a catch-up reaches back behind the last one: a meeting's
+	// created_at is stamped before it is listed.
+	overlap = 2 * time.Hour
+	// recently is how long after its creation a meeting's content is read again
+	// every night.
+	recently = 7 * 24 * time.Hour
+
+	ranPrefix = "sync/ran/"
+)
+
+// backfill reads the full history with content, once for every pass, and goes on
+// where it was interrupted. Passes that a changed configuration adds are read
+// when it runs next.
+func (s *Syncer) backfill(ctx context.Context, a *account, t *tally) error {
+	read := false
+	for _, p := range a.passes {
+		o := order{kind: kindBackfill, account: a, pass: p, content: true, before: s.now(), survey: true}
+		c, ok, err := s.courseOf(ctx, o)
+		if err != nil {
+			return err
+		}
+		if ok && c.Done {
+			continue
+		}
+		if _, err := s.walk(ctx, o, t); err != nil {
+			return err
+		}
+		read = true
+	}
+	if !read {
+		return nil
+	}
+	s.log.Info().Str("account", a.Name).Msg("backfill is complete")
+	// What was just read need not be read again this night.
+	now := s.now()
+	return errors.Join(s.setRan(ctx, a, JobWalk, now), s.setRan(ctx, a, JobRefresh, now))
+}
+
+// backfilled tells whether the full history of every pass has been read.
+func (s *Syncer) backfilled(ctx context.Context, a *account) (bool, error) {
+	for _, p := range a.passes {
+		c, ok, err := s.courseOf(ctx, order{kind: kindBackfill, account: a, pass: p})
+		if err != nil || !ok || !c.Done {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// full reads the full history again, on request.
+func (s *Syncer) full(ctx context.Context, a *account, t *tally) error {
+	for _, p := range a.passes {
+		o := order{kind: kindFull, account: a, pass: p, content: true, again: true, survey: true}
+		c, err := s.walk(ctx, o, t)
+		if err != nil {
+			return err
+		}
+		if err := s.completed(ctx, a, p, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// since reads everything from a day on again, on request.
+func (s *Syncer) since(ctx context.Context, a *account, from time.Time, t *tally) error {
+	return s.each(ctx, a, order{kind: kindSince, content: true, again: true, after: from}, t)
+}
+
+// each makes the same walk for every pass.
+func (s *Syncer) each(ctx context.Context, a *account, o order, t *tally) error {
+	o.account = a
+	for _, o.pass = range a.passes {
+		if _, err := s.walk(ctx, o, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lightWalk reads everything without a heavy call. It shows edits and what was
+// newly shared; and what a complete walk did not show is not there any more.
+func (s *Syncer) lightWalk(ctx context.Context, a *account, t *tally) error {
+	if ok, err := s.backfilled(ctx, a); err != nil || !ok {
+		return err
+	}
+	for _, p := range a.passes {
+		c, err := s.walk(ctx, order{kind: kindLight, account: a, pass: p}, t)
+		if err != nil {
+			return err
+		}
+		if err := s.completed(ctx, a, p, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completed counts absences after a complete, error-free walk.
+func (s *Syncer) completed(ctx context.Context, a *account, p pass, c course) error {
+	gone, err := s.archive.CompleteWalk(ctx, a.Name, p.Name, c.Started)
+	if err == nil && len(gone) > 0 {
+		s.log.Info().Str("account", a.Name).Int("meetings", len(gone)).Msg("meetings are gone from the service")
+	}
+	return err
+}
+
+// catchUp looks at what was created since the last catch-up, or since the pin of
+// a backfill that is still going on, with an overlap.
+func (s *Syncer) catchUp(ctx context.Context, a *account, t *tally) error {
+	last, err := s.ran(ctx, a, JobCatchUp)
+	if err != nil {
+		return err
+	}
+	if last.IsZero() {
+		c, ok, err := s.courseOf(ctx, order{kind: kindBackfill, account: a})
+		if err != nil || !ok {
+			return err
+		}
+		last = c.Started
+	}
+	return s.each(ctx, a, order{kind: kindNew, after: last.Add(-overlap)}, t)
+}
+
+// ran returns when the last successful run of a job began, zero when none did.
+func (s *Syncer) ran(ctx context.Context, a *account, job string) (at time.Time, err error) {
+	b, err := s.archive.Mark(ctx, a.mark(ranPrefix+job))
+	if err != nil || b == nil {
+		return time.Time{}, err
+	}
+	if err := json.Unmarshal(b, &at); err != nil {
+		return time.Time{}, fmt.Errorf("read when %s ran: %w", job, err)
+	}
+	return at, nil
+}
+
+func (s *Syncer) setRan(ctx context.Context, a *account, job string, at time.Time) error {
+	b, err := json.Marshal(at)
+	if err != nil {
+		return fmt.Errorf("note that %s ran: %w", job, err)
+	}
+	return s.archive.SetMarks(ctx, archive.Mark{Key: a.mark(ranPrefix + job), Value: b})
+}

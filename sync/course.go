@@ -1,0 +1,207 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// The kinds of walk. Each has a course of its own for every account and pass.
+const (
+	kindBackfill = "backfill" // the full history, once
+	kindFull     = "full"     // the full history again, on request
+	kindSince    = "since"    // from a day on, on request
+	kindLight    = "light"    // everything, without content
+	kindRecent   = "recent"   // the content of the last days again
+	kindNew      = "new"      // what was created since the last look
+)
+
+// stale is the age at which an interrupted walk is begun anew, except a
+// backfill, whose pin makes it as good as ever.
+const stale = 24 * time.Hour
+
+// order is a walk that is to be made.
+type order struct {
+	kind    string
+	account *account
+	pass    pass
+	content bool // with transcripts and summaries
+	again   bool // content that is in the archive is read again
+	after   time.Time
+	before  time.Time // the pin
+	survey  bool      // worth finding out how meetings are spread over time
+}
+
+// key is the mark of the order's course; its windows are below it.
+func (o order) key() string {
+	return o.account.mark("sync/walk/"+o.kind) + "/" + o.pass.Name
+}
+
+func windowKey(key string, n int) string { return fmt.Sprintf("%s/w/%04d", key, n) }
+
+func layoutKey(a *account, p pass) string { return a.mark("sync/layout") + "/" + p.Name }
+
+// query is the order's list query between two times. The parts that cost no
+// heavy call are always read.
+func (o order) query(after, before time.Time) api.MeetingQuery {
+	inline := o.content && !o.account.OAuth
+	return api.MeetingQuery{
+		CreatedAfter: after, CreatedBefore: before,
+		RecordedBy: o.pass.RecordedBy, Teams: o.pass.Teams,
+		IncludeTranscript: inline, IncludeSummary: inline,
+		IncludeActionItems: true, IncludeHighlights: true, IncludeCRM: true,
+	}
+}
+
+// course is the mark of a walk: what it was begun as, and whether it is done.
+type course struct {
+	Started time.Time `json:"started"`
+	After   time.Time `json:"after,omitzero"`
+	Before  time.Time `json:"before,omitzero"`
+	Again   bool      `json:"again,omitempty"`
+	Done    bool      `json:"done,omitempty"`
+	Ended   time.Time `json:"ended,omitzero"`
+}
+
+func (c course) encode() []byte {
+	b, err := json.Marshal(c)
+	if err != nil {
+		panic("encode course: " + err.Error()) // times of this era always encode
+	}
+	return b
+}
+
+// courseOf reads the course of an order; ok is false when there is none.
+func (s *Syncer) courseOf(ctx context.Context, o order) (c course, ok bool, err error) {
+	b, err := s.archive.Mark(ctx, o.key())
+	if err != nil || b == nil {
+		return course{}, false, err
+	}
+	if err := json.Unmarshal(b, &c); err != nil {
+		return course{}, false, fmt.Errorf("read the course of a %s walk: %w", o.kind, err)
+	}
+	return c, true, nil
+}
+
+// open goes on with the order's course where it was interrupted, or begins a new
+// one. It returns the windows that are not done.
+func (s *Syncer) open(ctx context.Context, o order, t *tally) (course, []window, error) {
+	c, ok, err := s.courseOf(ctx, o)
+	if err != nil {
+		return course{}, nil, err
+	}
+	old, err := s.archive.Marks(ctx, o.key()+"/w/")
+	if err != nil {
+		return course{}, nil, err
+	}
+	if ok && c.resumable(o, s.now()) {
+		windows, err := unfinished(old)
+		t.resumed(len(old) - len(windows))
+		return c, windows, err
+	}
+	c = course{Started: s.now(), After: o.after, Before: o.before, Again: o.again}
+	cuts, marks, err := s.cuts(ctx, o)
+	if err != nil {
+		return course{}, nil, err
+	}
+	windows := windowsBetween(c.After, c.Before, cuts)
+	for key := range old {
+		marks = append(marks, archive.Mark{Key: key})
+	}
+	for _, w := range windows {
+		marks = append(marks, archive.Mark{Key: windowKey(o.key(), w.N), Value: w.encode()})
+	}
+	marks = append(marks, archive.Mark{Key: o.key(), Value: c.encode()})
+	return c, windows, s.archive.SetMarks(ctx, marks...)
+}
+
+// resumable tells whether an interrupted course still serves the order.
+func (c course) resumable(o order, now time.Time) bool {
+	if c.Done || (o.kind == kindSince && !c.After.Equal(o.after)) {
+		return false
+	}
+	return o.kind == kindBackfill || now.Sub(c.Started) < stale
+}
+
+func unfinished(marks map[string][]byte) ([]window, error) {
+	var windows []window
+	for _, b := range marks {
+		w, err := decodeWindow(b)
+		if err != nil {
+			return nil, err
+		}
+		if !w.Done {
+			windows = append(windows, w)
+		}
+	}
+	slices.SortFunc(windows, func(a, b window) int { return a.N - b.N })
+	return windows, nil
+}
+
+// close marks the course as done and removes its windows.
+func (s *Syncer) close(ctx context.Context, o order, c course) error {
+	old, err := s.archive.Marks(ctx, o.key()+"/w/")
+	if err != nil {
+		return err
+	}
+	c.Done, c.Ended = true, s.now()
+	marks := []archive.Mark{{Key: o.key(), Value: c.encode()}}
+	for key := range old {
+		marks = append(marks, archive.Mark{Key: key})
+	}
+	return s.archive.SetMarks(ctx, marks...)
+}
+
+// cuts returns where an order's windows are divided, and the mark that keeps
+// what a survey found for later walks.
+func (s *Syncer) cuts(ctx context.Context, o order) ([]time.Time, []archive.Mark, error) {
+	key := layoutKey(o.account, o.pass)
+	if o.survey {
+		samples, err := s.survey(ctx, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		cuts := layout(samples, maxWindow)
+		b, err := json.Marshal(cuts)
+		if err != nil {
+			return nil, nil, fmt.Errorf("keep the layout of windows: %w", err)
+		}
+		return cuts, []archive.Mark{{Key: key, Value: b}}, nil
+	}
+	if o.kind != kindLight {
+		return nil, nil, nil
+	}
+	b, err := s.archive.Mark(ctx, key)
+	if err != nil || b == nil {
+		return nil, nil, err
+	}
+	var cuts []time.Time
+	if err := json.Unmarshal(b, &cuts); err != nil {
+		return nil, nil, fmt.Errorf("read the layout of windows: %w", err)
+	}
+	return everyThird(cuts), nil, nil
+}
+
+// everyThird thins the cuts for a walk of light pages, which are quick.
+func everyThird(cuts []time.Time) []time.Time {
+	var few []time.Time
+	for i := 2; i < len(cuts); i += 3 {
+		few = append(few, cuts[i])
+	}
+	return few
+}
+
+// passName makes a pass readable in logs and failures.
+func passName(p pass) string {
+	if p.Name == "" {
+		return "all meetings"
+	}
+	kind, _, _ := strings.Cut(p.Name, ":")
+	return kind + " " + strings.Join(append(slices.Clone(p.RecordedBy), p.Teams...), ", ")
+}

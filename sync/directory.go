@@ -1,0 +1,128 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// refusedFor is how long a list that the account may not see is left alone.
+const refusedFor = 7 * 24 * time.Hour
+
+// directory reads meeting types, teams, the members of each team and, where the
+// account may, users. Each list is put into the archive whole or not at all.
+func (s *Syncer) directory(ctx context.Context, a *account) error {
+	return errors.Join(
+		s.listed(ctx, a, "meeting types", func() error {
+			types, err := all(a.Client.MeetingTypes(ctx))
+			if err != nil {
+				return err
+			}
+			return s.archive.PutMeetingTypes(ctx, a.Name, types)
+		}),
+		s.listed(ctx, a, "teams", func() error {
+			teams, err := all(a.Client.Teams(ctx))
+			if err != nil {
+				return err
+			}
+			if err := s.archive.PutTeams(ctx, a.Name, teams); err != nil {
+				return err
+			}
+			return s.members(ctx, a, teams)
+		}),
+		s.listed(ctx, a, "users", func() error {
+			users, err := all(a.Client.Users(ctx, api.UserQuery{}))
+			if err != nil {
+				return err
+			}
+			return s.archive.PutUsers(ctx, a.Name, users)
+		}),
+	)
+}
+
+// members reads the members of each team. A service that does not know the
+// filter answers every team with everybody; that says nothing about teams and,
+// since memberships decide who sees what, is not believed.
+func (s *Syncer) members(ctx context.Context, a *account, teams []api.Team) error {
+	found := make([][]api.TeamMember, len(teams))
+	for i, team := range teams {
+		var err error
+		if found[i], err = all(a.Client.TeamMembers(ctx, team.Name)); err != nil {
+			return err
+		}
+	}
+	if len(teams) > 1 && allTheSame(found) {
+		s.log.Warn().Str("account", a.Name).Msg("every team has the same members: the service does not filter them, so none are kept")
+		return nil
+	}
+	for i, team := range teams {
+		if err := s.archive.PutTeamMembers(ctx, a.Name, team.Name, found[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func allTheSame(lists [][]api.TeamMember) bool {
+	key := func(list []api.TeamMember) string {
+		var emails []string
+		for _, m := range list {
+			emails = append(emails, m.Email)
+		}
+		slices.Sort(emails)
+		return strings.Join(emails, "\n")
+	}
+	for _, list := range lists[1:] {
+		if key(list) != key(lists[0]) {
+			return false
+		}
+	}
+	return len(lists[0]) > 0
+}
+
+// listed reads one list of the directory unless it was refused lately, and
+// remembers a refusal, which is no failure.
+func (s *Syncer) listed(ctx context.Context, a *account, what string, read func() error) error {
+	key := a.mark("sync/refused/" + what)
+	b, err := s.archive.Mark(ctx, key)
+	if err != nil {
+		return err
+	}
+	var at time.Time
+	if b != nil && json.Unmarshal(b, &at) == nil && s.now().Sub(at) < refusedFor {
+		return nil
+	}
+	err = s.judge(ctx, a, read())
+	if api.IsForbidden(err) {
+		s.log.Info().Str("account", a.Name).Str("list", what).Msg("the account may not read this list; it is tried again in a week")
+		b, err := json.Marshal(s.now())
+		if err != nil {
+			return err
+		}
+		return s.archive.SetMarks(ctx, archive.Mark{Key: key, Value: b})
+	}
+	if err != nil {
+		return fmt.Errorf("read %s of account %s: %w", what, a.Name, err)
+	}
+	return nil
+}
+
+// all collects a list.
+func all[T any](seq iter.Seq2[T, error]) ([]T, error) {
+	var out []T
+	for v, err := range seq {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}

@@ -1,0 +1,159 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"minutebook/archive"
+)
+
+const (
+	// lastMoment is how long before its expiry a link is taken for lapsed.
+	lastMoment = 5 * time.Second
+	// hopeless is how many attempts without a byte end a fetch that somebody waits
+	// for.
+	hopeless = 5
+)
+
+var (
+	// errLater says that a recording stays as it is until the next run.
+	errLater = errors.New("left for the next run")
+	// errLink says that the link was not accepted.
+	errLink = errors.New("the media host does not accept the link")
+	// errContent says that what arrived is not what was announced.
+	errContent = errors.New("the recording is not what was announced")
+)
+
+// fetch brings a recording that has a link to the disk. Interruptions are
+// resumed for as long as the link is good.
+func (l *loader) fetch(ctx context.Context, t *task) error {
+	a := l.s.account(t.row.Account)
+	if a == nil {
+		return l.lapsed(ctx, t, "its account is not configured any more")
+	}
+	if done, err := l.attachedAlready(ctx, t); done || err != nil {
+		return err
+	}
+	idle, wrong := 0, 0
+	for wait := time.Second; ; wait = min(2*wait, 5*time.Minute) {
+		if !l.s.now().Add(lastMoment).Before(t.row.ExpiresAt) {
+			return l.lapsed(ctx, t, "the link expired")
+		}
+		before := t.row.Fetched
+		err := l.attempt(ctx, a, t)
+		var room *diskError
+		switch {
+		case err == nil, ctx.Err() != nil, errors.As(err, &room):
+			return err
+		case errors.Is(err, errContent):
+			if wrong++; wrong == 3 {
+				return err
+			}
+		case errors.Is(err, errLink):
+			return l.lapsed(ctx, t, err.Error())
+		case errors.Is(err, errParked), t.row.State != archive.DownloadReady:
+			return err
+		}
+		if t.row.Fetched > before {
+			idle, wait = 0, time.Second
+		} else if idle++; t.once && idle >= hopeless {
+			return fmt.Errorf("%w: %w", errLater, err)
+		}
+		l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", t.row.Fetched).Err(err).Msg("fetch interrupted: it goes on")
+		pause(ctx, wait)
+	}
+}
+
+// attachedAlready closes the queue's row of a recording that was attached just
+// before a crash.
+func (l *loader) attachedAlready(ctx context.Context, t *task) (bool, error) {
+	held, err := l.s.archive.MediaOf(ctx, t.row.RecordingID)
+	if err != nil || len(held) == 0 {
+		return false, err
+	}
+	return true, l.finished(ctx, t)
+}
+
+// attempt fetches what is missing of a recording and, when it is whole, makes it
+// the archive's: first the file, then what points to it, then the queue.
+func (l *loader) attempt(ctx context.Context, a *account, t *task) error {
+	release, err := l.slots.take(ctx, t.row.ExpiresAt)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if t.url == "" { // a link of an earlier process: it is asked for again
+		d, err := l.look(ctx, a, t)
+		if err != nil || d == nil {
+			return err
+		}
+		if err := l.settle(ctx, t, d); err != nil || t.row.State != archive.DownloadReady {
+			return err
+		}
+	}
+	if err := l.s.roomFor(t.row.Size - t.row.Fetched); err != nil {
+		return err
+	}
+	path := l.s.archive.PartialPath(strconv.FormatInt(t.row.RecordingID, 10))
+	l.meter.begin(l.s.now())
+	err = l.stream(ctx, a, t, path)
+	l.pace.fetched(l.meter.end(l.s.now()))
+	if err != nil {
+		return err
+	}
+	return l.keep(ctx, t, path)
+}
+
+// keep moves a whole file into the store, checks that it holds the bytes that
+// arrived, and attaches it.
+func (l *loader) keep(ctx context.Context, t *task, path string) error {
+	blob, err := l.s.archive.Media().Import(ctx, path)
+	if err != nil {
+		return err
+	}
+	if want := t.sum.hex(); blob.SHA256 != want || blob.Size != t.row.Size {
+		return errors.Join(fmt.Errorf("%w: it changed between the line and the disk", errContent),
+			l.s.archive.Media().Delete(ctx, blob.SHA256), l.startOver(ctx, t, path))
+	}
+	if blob.ContentType == "" {
+		blob.ContentType = t.row.ContentType
+	}
+	err = l.s.archive.AttachMedia(ctx, t.row.RecordingID, t.row.Kind, blob)
+	if errors.Is(err, archive.ErrForgotten) || errors.Is(err, archive.ErrNotFound) {
+		row := t.row
+		row.State, row.Reason = archive.DownloadNone, "the meeting is not in the archive any more"
+		return errors.Join(l.s.archive.Media().Delete(ctx, blob.SHA256), l.save(ctx, t, row))
+	}
+	if err != nil {
+		return err
+	}
+	t.tally.recording()
+	l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", blob.Size).Msg("recording kept")
+	return l.finished(ctx, t)
+}
+
+// finished closes the row of a recording that is attached.
+func (l *loader) finished(ctx context.Context, t *task) error {
+	row := t.row
+	row.State, row.Reason, row.Failures, row.Fetched, row.Validator = archive.DownloadDone, "", 0, 0, ""
+	return errors.Join(l.save(ctx, t, row), l.s.archive.ResolveFailure(context.WithoutCancel(ctx), row.Account,
+		classDownload, strconv.FormatInt(row.RecordingID, 10)))
+}
+
+// startOver throws away what has been fetched.
+func (l *loader) startOver(ctx context.Context, t *task, path string) error {
+	row := t.row
+	row.Fetched, row.Validator = 0, ""
+	t.sum = nil
+	if err := l.save(ctx, t, row); err != nil {
+		return err
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package syncer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+const (
+	// intakeBatch is how many deliveries are applied in one transaction.
+	intakeBatch = 50
+	// intakePause is how long intake rests after the disk failed.
+	intakePause = 5 * time.Second
+)
+
+// intake applies what is in the inbox as soon as it is there, until the context
+// ends. What fails because of the disk is tried again; what no trying will change
+// goes to quarantine, with the reason.
+func (s *Syncer) intake(ctx context.Context) error {
+	inbox := s.archive.Inbox()
+	for ctx.Err() == nil {
+		err := inbox.WaitPending(ctx)
+		if err == nil {
+			_, err = s.drain(ctx, inbox)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, archive.ErrInboxClosed):
+			return err
+		case err != nil:
+			s.trouble("intake", err)
+			pause(ctx, intakePause)
+		default:
+			s.trouble("intake", nil)
+		}
+	}
+	return ctx.Err()
+}
+
+// drain applies one batch of the inbox and returns how many deliveries it took.
+func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
+	pending, err := inbox.Pending(ctx, intakeBatch)
+	if err != nil || len(pending) == 0 {
+		return 0, err
+	}
+	in := gathered{}
+	for _, d := range pending {
+		in.add(s.read(d))
+	}
+	wanted, err := s.followUps(ctx, in.batch)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := s.apply(ctx, in.batch, wanted, nil); err != nil {
+		if len(pending) == 1 || ctx.Err() != nil {
+			return 0, err
+		}
+		return s.drainSingly(ctx, inbox, pending)
+	}
+	for _, id := range in.downloads {
+		s.loader.confirm(id)
+	}
+	return len(pending), inbox.Settle(ctx, in.outcomes...)
+}
+
+// drainSingly applies deliveries one by one after their batch failed, so that
+// one bad delivery does not keep the others back. One that fails alone although
+// the archive can be written is kept in quarantine.
+func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending []archive.Delivery) (int, error) {
+	for n, d := range pending {
+		in := gathered{}
+		in.add(s.read(d))
+		wanted, err := s.followUps(ctx, in.batch)
+		if err == nil {
+			_, err = s.apply(ctx, in.batch, wanted, nil)
+		}
+		if err != nil {
+			if probe := s.archive.SetMarks(ctx, archive.Mark{Key: "sync/probe", Value: []byte("1")}); probe != nil {
+				return n, errors.Join(err, probe)
+			}
+			in.outcomes = []archive.Outcome{{ID: d.ID, Quarantine: err.Error()}}
+		}
+		if err := inbox.Settle(ctx, in.outcomes...); err != nil {
+			return n, err
+		}
+	}
+	return len(pending), nil
+}
+
+// received is what a delivery turned out to be.
+type received struct {
+	observation *archive.Observation // nil: nothing to apply
+	download    int64                // the recording whose download is announced
+	outcome     archive.Outcome
+}
+
+// gathered is a batch of deliveries.
+type gathered struct {
+	batch     []archive.Observation
+	downloads []int64
+	outcomes  []archive.Outcome
+}
+
+func (g *gathered) add(r received) {
+	if r.observation != nil {
+		g.batch = append(g.batch, *r.observation)
+	}
+	if r.download != 0 {
+		g.downloads = append(g.downloads, r.download)
+	}
+	g.outcomes = append(g.outcomes, r.outcome)
+}
+
+// read makes of a delivery what can be applied.
+func (s *Syncer) read(d archive.Delivery) received {
+	quarantine := func(format string, args ...any) received {
+		reason := fmt.Sprintf(format, args...)
+		s.log.Warn().Str("account", d.Account).Int64("delivery", d.ID).Str("reason", reason).Msg("delivery quarantined")
+		return received{outcome: archive.Outcome{ID: d.ID, RecordingID: d.RecordingID, Quarantine: reason}}
+	}
+	if d.Body == nil {
+		return quarantine("its body cannot be read back: the inbox file is damaged there")
+	}
+	applied := archive.Outcome{ID: d.ID, RecordingID: d.RecordingID}
+	switch d.Kind {
+	case archive.KindDownload:
+		return received{download: d.RecordingID, outcome: applied}
+	case archive.KindTranscript, archive.KindSummary:
+		ob, err := callbackContent(d)
+		if err != nil {
+			return quarantine("%v", err)
+		}
+		return received{observation: ob, outcome: applied}
+	}
+	ob, err := archive.FromMeeting(d.Account, archive.SourceWebhook, time.Time{}, d.Body)
+	if err != nil {
+		return quarantine("it is no meeting: %v", err)
+	}
+	// A webhook's content is that of the meeting's finalisation, whenever it comes.
+	ob.At = createdAt(ob.Parts[api.PartMeeting])
+	if ob.At.IsZero() {
+		ob.At = d.ReceivedAt
+	}
+	applied.RecordingID = ob.RecordingID
+	return received{observation: &ob, outcome: applied}
+}
+
+// callbackContent reads a transcript or summary that was sent on request: the
+// object of the synchronous answer, or the bare value.
+func callbackContent(d archive.Delivery) (*archive.Observation, error) {
+	key, part, opening := "transcript", api.PartTranscript, byte('[')
+	if d.Kind == archive.KindSummary {
+		key, part, opening = "summary", api.PartSummary, '{'
+	}
+	raw := json.RawMessage(bytes.TrimSpace(d.Body))
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) == nil {
+		if inner, ok := object[key]; ok {
+			raw = bytes.TrimSpace(inner)
+		}
+	}
+	if !json.Valid(raw) || (string(raw) != "null" && raw[0] != opening) {
+		return nil, fmt.Errorf("it is no %s", key)
+	}
+	return &archive.Observation{Account: d.Account, Source: archive.SourceCallback, At: d.ReceivedAt,
+		RecordingID: d.RecordingID, Parts: map[api.Part]json.RawMessage{part: raw}}, nil
+}
+
+// followUps are the asks for what webhooks left out and the archive lacks.
+func (s *Syncer) followUps(ctx context.Context, batch []archive.Observation) ([]ask, error) {
+	ids := make([]int64, len(batch))
+	for i, ob := range batch {
+		ids[i] = ob.RecordingID
+	}
+	rows, err := s.archive.Rows(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []ask
+	now := s.now()
+	for _, ob := range batch {
+		a := s.account(ob.Account)
+		if a == nil || ob.Source != archive.SourceWebhook {
+			continue
+		}
+		one := newAsk(order{account: a}, ob, rows[ob.RecordingID], now)
+		if _, asked := s.asks.get(ob.RecordingID); asked || (!one.Transcript && !one.Summary) {
+			continue
+		}
+		if now.Sub(one.Created) > lateFor && rows[ob.RecordingID] != nil {
+			continue // a replay of long ago
+		}
+		one.Urgent = true
+		wanted = append(wanted, one)
+	}
+	return wanted, nil
+}
+
+// pause waits, or until the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,159 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+const classJob = "job"
+
+// do runs a job of an account: once at a time, noting when it last succeeded
+// and, as a failure, why it did not. wait false skips it while it runs already.
+func (s *Syncer) do(ctx context.Context, a *account, job string, wait bool, t *tally) error {
+	leave, ok := a.tryEnter(job)
+	if !ok {
+		if !wait {
+			return nil
+		}
+		var err error
+		if leave, err = a.enter(ctx, job); err != nil {
+			return err
+		}
+	}
+	defer leave()
+	began := s.now()
+	err := s.usable(ctx, a, false)
+	if err == nil {
+		err = s.perform(ctx, a, job, t)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return errors.Join(err, s.archive.RecordFailure(ctx, archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error()}))
+	}
+	return errors.Join(s.setRan(ctx, a, job, began), s.archive.ResolveFailure(ctx, a.Name, classJob, job))
+}
+
+func (s *Syncer) perform(ctx context.Context, a *account, job string, t *tally) error {
+	switch job {
+	case JobCatchUp:
+		return s.catchUp(ctx, a, t)
+	case JobBackfill:
+		return s.backfill(ctx, a, t)
+	case JobWalk:
+		return s.lightWalk(ctx, a, t)
+	case JobRefresh:
+		return s.refresh(ctx, a, t)
+	case JobDirectory:
+		return s.directory(ctx, a)
+	}
+	return fmt.Errorf("run job %q: there is no such job", job)
+}
+
+// doAll runs a job for every account at once. Failures are in the ledger and the
+// log.
+func (s *Syncer) doAll(ctx context.Context, job string) {
+	var g errgroup.Group
+	for _, a := range s.accounts {
+		g.Go(func() error {
+			if err := s.do(ctx, a, job, false, nil); err != nil && ctx.Err() == nil {
+				s.log.Warn().Str("account", a.Name).Str("job", job).Err(err).Msg("job failed")
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+}
+
+// keepSchedule runs the jobs by the schedule until the context ends and the last
+// of them has returned.
+func (s *Syncer) keepSchedule(ctx context.Context) error {
+	log := cronLog{s.log}
+	c := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(log),
+		cron.WithChain(cron.SkipIfStillRunning(log), cron.Recover(log)))
+	for _, table := range s.tables {
+		c.Schedule(table.cron, cron.FuncJob(func() { s.doAll(ctx, table.job) }))
+	}
+	c.Start()
+	<-ctx.Done()
+	<-c.Stop().Done()
+	return ctx.Err()
+}
+
+// cronLog writes the library's errors to the log; what it tells of every wake-up
+// is left out.
+type cronLog struct{ log zerolog.Logger }
+
+// Info is called for every event of the scheduler.
+func (l cronLog) Info(string, ...any) {}
+
+// Error is called when a job has panicked.
+func (l cronLog) Error(err error, msg string, kv ...any) {
+	l.log.Error().Err(err).Fields(kv).Msg(msg)
+}
+
+// startUp brings an account up to date when the daemon starts: its backfill,
+// tried until it is complete, then what the schedule would have run meanwhile.
+func (s *Syncer) startUp(ctx context.Context, a *account) error {
+	for wait := 5 * time.Second; ; wait = min(2*wait, 5*time.Minute) {
+		err := s.do(ctx, a, JobBackfill, true, nil)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, errParked) {
+			wait = retryParked
+		}
+		s.log.Warn().Str("account", a.Name).Dur("retry_in", wait).Err(err).Msg("backfill interrupted")
+		pause(ctx, wait)
+	}
+	for _, table := range s.tables {
+		last, err := s.ran(ctx, a, table.job)
+		if err != nil {
+			return err
+		}
+		if table.job == JobBackfill || !table.missed(last, s.now()) {
+			continue
+		}
+		if err := s.do(ctx, a, table.job, false, nil); err != nil && ctx.Err() == nil {
+			s.log.Warn().Str("account", a.Name).Str("job", table.job).Err(err).Msg("job failed")
+		}
+	}
+	return ctx.Err()
+}
+
+// keepAsking answers asks of an account until the context ends. A parked account
+// is looked at again when its time has come.
+func (s *Syncer) keepAsking(ctx context.Context, a *account) error {
+	for ctx.Err() == nil {
+		err := s.usable(ctx, a, false)
+		if err == nil {
+			err = s.answerAsks(ctx, a, false, nil)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if errors.Is(err, errParked) {
+			pause(ctx, time.Minute)
+			continue
+		}
+		s.trouble("content of "+a.Name, err)
+		pause(ctx, 10*time.Second)
+	}
+	return ctx.Err()
+}
+
+// person gives calls the priority of somebody who waits.
+func person(ctx context.Context) context.Context { return api.WithPriority(ctx, api.PriorityPerson) }

@@ -1,0 +1,117 @@
+package syncer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// Account is one person's access to the service.
+type Account struct {
+	Name   string
+	Client *api.Client
+	// RecordedBy and Teams name recorders outside the organisation and teams whose
+	// meetings are read in passes of their own: the plain list leaves out what
+	// others recorded (specification 4.1).
+	RecordedBy []string
+	Teams      []string
+	// OAuth accounts may not read content with the list (specification 5.7).
+	OAuth bool
+	// AllowPrivate lets recordings of this account be fetched from addresses that
+	// are not globally routable.
+	AllowPrivate bool
+}
+
+// Options are what New needs. Archive is required.
+type Options struct {
+	Archive  *archive.Archive
+	Accounts []Account
+	Schedule Schedule
+	// PublicURL is the address under which the service reaches the receiver; when
+	// set, downloads are announced there and hardly polled.
+	PublicURL string
+	// MediaHTTP fetches recordings; nil means clients of this package's own, which
+	// dial only globally routable addresses unless private ones are allowed.
+	MediaHTTP     *http.Client
+	AllowPrivate  bool // for all accounts
+	DownloadMedia bool // recordings of every meeting are wanted
+	// MinFree is how many bytes stay free on the disk; below, downloads wait.
+	MinFree int64
+	// Fetchers is how many recordings are fetched at a time; 0 means 2.
+	Fetchers int
+	// Cursors is how many windows of one walk are read at a time; 0 means 6.
+	Cursors int
+	Now     func() time.Time // nil: time.Now
+	Logger  zerolog.Logger
+}
+
+// Syncer reads the service into an archive. It is safe for concurrent use: a
+// command's Sync and the daemon's Run share its accounts, and no job of an
+// account runs twice at a time.
+type Syncer struct {
+	opt      Options
+	archive  *archive.Archive
+	accounts []*account
+	tables   []timetable
+	asks     *asks
+	loader   *loader
+	now      func() time.Time
+	log      zerolog.Logger
+	troubles troubles
+}
+
+// New checks the options and returns a Syncer that has done nothing yet. It
+// fails when an account is incomplete or stands twice, and when an expression of
+// the schedule does not parse or never fires.
+func New(o Options) (*Syncer, error) {
+	if o.Archive == nil {
+		return nil, errors.New("start sync: no archive is given")
+	}
+	tables, err := o.Schedule.parse()
+	if err != nil {
+		return nil, err
+	}
+	if o.PublicURL != "" {
+		if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" {
+			return nil, errors.New("start sync: the public address is no address")
+		}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Fetchers <= 0 {
+		o.Fetchers = 2
+	}
+	if o.Cursors <= 0 {
+		o.Cursors = 6
+	}
+	s := &Syncer{opt: o, archive: o.Archive, tables: tables, now: o.Now, log: o.Logger, asks: newAsks()}
+	for _, a := range o.Accounts {
+		if a.Name == "" || a.Client == nil {
+			return nil, fmt.Errorf("start sync: account %q needs a name and a client", a.Name)
+		}
+		if s.account(a.Name) != nil {
+			return nil, fmt.Errorf("start sync: account %q stands twice", a.Name)
+		}
+		s.accounts = append(s.accounts, newAccount(a))
+	}
+	s.loader = newLoader(s)
+	return s, nil
+}
+
+// account returns the account of that name, or nil.
+func (s *Syncer) account(name string) *account {
+	for _, a := range s.accounts {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}

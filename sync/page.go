@@ -1,0 +1,164 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// take applies a page of a walk: its meetings, the asks that follow from them
+// and the marks given, in one transaction.
+func (s *Syncer) take(ctx context.Context, o order, page *api.Page[json.RawMessage], t *tally, marks ...archive.Mark) error {
+	var batch []archive.Observation
+	for _, raw := range page.Items {
+		ob, err := archive.FromMeeting(o.account.Name, archive.SourceList, page.SentAt, raw)
+		if err != nil {
+			if err := s.noteUnreadable(ctx, o, err); err != nil {
+				return err
+			}
+			continue
+		}
+		ob.Query = o.pass.Name
+		dropUnasked(&ob, o)
+		batch = append(batch, ob)
+	}
+	wanted, done, err := s.asksAfter(ctx, o, batch, page.SentAt)
+	if err != nil {
+		return err
+	}
+	applied, err := s.apply(ctx, batch, wanted, done, marks...)
+	if err != nil {
+		return err
+	}
+	t.page(len(page.Items), applied.New)
+	return nil
+}
+
+// apply is the one way into the archive: observations, asks that begin or go on,
+// and asks that are done, in one transaction; then the recordings of what is new
+// are queued.
+func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted []ask, done []int64, marks ...archive.Mark) (archive.Applied, error) {
+	for _, a := range wanted {
+		marks = append(marks, archive.Mark{Key: askKey(a.RecordingID), Value: a.encode()})
+	}
+	for _, id := range done {
+		marks = append(marks, archive.Mark{Key: askKey(id)})
+	}
+	applied, err := s.archive.Apply(ctx, batch, marks...)
+	if err != nil {
+		return applied, err
+	}
+	s.asks.update(wanted, done)
+	if s.opt.DownloadMedia && len(applied.Changed) > 0 {
+		n, err := s.archive.WantDownloads(ctx, applied.Changed...)
+		if err != nil {
+			return applied, err
+		}
+		if n > 0 {
+			s.loader.ring()
+		}
+	}
+	return applied, nil
+}
+
+// dropUnasked removes parts that are null because they were not asked for: that
+// says nothing about the meeting.
+func dropUnasked(ob *archive.Observation, o order) {
+	if o.content && !o.account.OAuth {
+		return
+	}
+	for _, p := range []api.Part{api.PartTranscript, api.PartSummary} {
+		if api.Empty(ob.Parts[p]) {
+			delete(ob.Parts, p)
+		}
+	}
+}
+
+// asksAfter decides what is to be asked for after a page: content that a light
+// page does not carry, for meetings that are new or read again, and content that
+// a full page should have carried but which was not there yet. done are asks
+// that the page has answered.
+func (s *Syncer) asksAfter(ctx context.Context, o order, batch []archive.Observation, sent time.Time) (wanted []ask, done []int64, err error) {
+	ids := make([]int64, len(batch))
+	for i, ob := range batch {
+		ids[i] = ob.RecordingID
+	}
+	rows, err := s.archive.Rows(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen := map[int64]bool{}
+	for _, ob := range batch {
+		if seen[ob.RecordingID] {
+			continue
+		}
+		seen[ob.RecordingID] = true
+		a := newAsk(o, ob, rows[ob.RecordingID], sent)
+		old, asked := s.asks.get(ob.RecordingID)
+		switch {
+		case o.content && !o.account.OAuth:
+			if !a.Transcript && !a.Summary {
+				if asked {
+					done = append(done, a.RecordingID)
+				}
+				continue
+			}
+			if asked {
+				old.Transcript, old.Summary = a.Transcript, a.Summary
+				a = old
+			}
+			if a.Due.After(sent) {
+				continue // it has its time
+			}
+			next, ok := a.late(sent)
+			switch {
+			case ok:
+				wanted = append(wanted, next)
+			case asked:
+				done = append(done, a.RecordingID)
+			}
+		case asked && s.parkedAccount(old.Account):
+			old.Account, old.Pass = o.account.Name, o.pass.Name
+			wanted = append(wanted, old)
+		case asked:
+		case rows[ob.RecordingID] == nil && (a.Transcript || a.Summary):
+			wanted = append(wanted, a)
+		case o.again:
+			a.Transcript, a.Summary, a.Again = true, true, true
+			wanted = append(wanted, a)
+		}
+	}
+	return wanted, done, nil
+}
+
+// newAsk is the ask for what neither the observation nor the archive has of a
+// meeting; both flags are false when nothing is missing.
+func newAsk(o order, ob archive.Observation, row *archive.Row, sent time.Time) ask {
+	created := createdAt(ob.Parts[api.PartMeeting])
+	if created.IsZero() {
+		created = sent
+	}
+	return ask{
+		RecordingID: ob.RecordingID, Account: o.account.Name, Pass: o.pass.Name,
+		Transcript: api.Empty(ob.Parts[api.PartTranscript]) && (row == nil || !row.HasTranscript),
+		Summary:    api.Empty(ob.Parts[api.PartSummary]) && (row == nil || !row.HasSummary),
+		Created:    created, First: sent, Due: sent,
+	}
+}
+
+func (s *Syncer) parkedAccount(name string) bool {
+	a := s.account(name)
+	return a == nil || a.parking() != nil
+}
+
+// noteUnreadable keeps what is known of an item that is no meeting.
+func (s *Syncer) noteUnreadable(ctx context.Context, o order, err error) error {
+	s.log.Warn().Str("account", o.account.Name).Err(err).Msg("item of the meetings list left out")
+	return s.archive.RecordFailure(ctx, archive.Failure{
+		Account: o.account.Name, Class: "list", What: fmt.Sprintf("an item of %s", passName(o.pass)), Reason: err.Error(),
+	})
+}

@@ -1,0 +1,105 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// maxRestarts is how often one window is begun again before the walk gives up
+// until its next run: a service that refuses every cursor would be asked for
+// ever.
+const maxRestarts = 6
+
+// walk makes a whole walk, or goes on with one that was interrupted, and returns
+// its course when the last page of its last window has been applied. Several
+// windows are read at once. On an error everything that was read stays applied,
+// and the next walk of the same order goes on after it.
+func (s *Syncer) walk(ctx context.Context, o order, t *tally) (course, error) {
+	c, windows, err := s.open(ctx, o, t)
+	if err != nil {
+		return course{}, s.walkError(o, err)
+	}
+	o.again = c.Again
+	numbers := new(atomic.Int64)
+	for _, w := range windows {
+		numbers.Store(max(numbers.Load(), int64(w.N)))
+	}
+	t.windows(len(windows))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(s.opt.Cursors)
+	for _, w := range windows {
+		g.Go(func() error {
+			if gctx.Err() != nil {
+				return gctx.Err()
+			}
+			return s.readWindow(gctx, o, w, numbers, t)
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return course{}, s.walkError(o, err)
+	}
+	return c, s.close(ctx, o, c)
+}
+
+func (s *Syncer) walkError(o order, err error) error {
+	return fmt.Errorf("walk %s (%s) of account %s: %w", passName(o.pass), o.kind, o.account.Name, err)
+}
+
+// readWindow reads a window to its end, page by page; each page is applied
+// together with the window's new cursor. When a cursor is refused, only this
+// window begins again.
+func (s *Syncer) readWindow(ctx context.Context, o order, w window, numbers *atomic.Int64, t *tally) error {
+	for todo := []window{w}; len(todo) > 0; {
+		w, todo = todo[0], todo[1:]
+		for !w.Done {
+			next, err := s.readPage(ctx, o, w, t)
+			if err == nil {
+				w = next
+				continue
+			}
+			if !api.IsCursorRefused(err) || w.Cursor == "" || w.Restarts >= maxRestarts {
+				return err
+			}
+			parts, err := s.restart(ctx, o, w, numbers)
+			if err != nil {
+				return err
+			}
+			w, todo = parts[0], append(todo, parts[1:]...)
+		}
+		t.windowDone()
+	}
+	return nil
+}
+
+// restart writes what takes the place of a window whose cursor was refused.
+func (s *Syncer) restart(ctx context.Context, o order, w window, numbers *atomic.Int64) ([]window, error) {
+	s.log.Info().Str("account", o.account.Name).Str("walk", o.kind).Int("pages", w.Pages).Int("restarts", w.Restarts+1).
+		Msg("cursor refused: this window is read again")
+	parts := w.restart(int(numbers.Add(1)), s.now())
+	var marks []archive.Mark
+	for _, p := range parts {
+		marks = append(marks, archive.Mark{Key: windowKey(o.key(), p.N), Value: p.encode()})
+	}
+	return parts, s.archive.SetMarks(ctx, marks...)
+}
+
+// readPage reads and applies the next page of a window and returns the window
+// after it.
+func (s *Syncer) readPage(ctx context.Context, o order, w window, t *tally) (window, error) {
+	after, before := w.bounds()
+	page, err := o.account.Client.MeetingsPage(ctx, o.query(after, before), w.Cursor)
+	if err != nil {
+		return w, s.judge(ctx, o.account, err)
+	}
+	next, err := w.advance(page.NextCursor)
+	if err != nil {
+		return w, err
+	}
+	return next, s.take(ctx, o, page, t, archive.Mark{Key: windowKey(o.key(), w.N), Value: next.encode()})
+}
