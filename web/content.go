@@ -1,0 +1,113 @@
+package web
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/api"
+)
+
+// action is something to be done, and when that was agreed.
+type action struct {
+	Text, Who, Email, Team string
+	Done, ByHand           bool
+	At                     time.Duration // -1 when it is not known
+	Address                string
+}
+
+// highlight is a marked stretch of a recording.
+type highlight struct {
+	Kind, Summary, Text string
+	From, To            time.Duration
+	Address             string
+}
+
+// crm is what a connected CRM knows of the people in a meeting.
+type crm struct {
+	Records []crmRecord
+	Error   string
+}
+
+type crmRecord struct{ Kind, Name, Detail, Address string }
+
+func actionsOf(m *api.Meeting, id int64) []action {
+	var out []action
+	for _, a := range m.ActionItems.Or(nil) {
+		who := a.Assignee.Or(api.Assignee{})
+		v := action{Text: a.Description, Who: who.Name.Or(who.Email.Or("")), Email: who.Email.Or(""),
+			Team: who.Team.Or(""), Done: a.Completed, ByHand: a.UserGenerated, At: -1}
+		if at, err := api.ParseOffset(a.RecordingTimestamp); err == nil {
+			v.At = at
+		}
+		v.Address = meetingAddress(id, v.At, -1, "")
+		out = append(out, v)
+	}
+	return out
+}
+
+func highlightsOf(m *api.Meeting, id int64) []highlight {
+	var out []highlight
+	for _, h := range m.Highlights.Or(nil) {
+		v := highlight{Kind: h.Type, Summary: h.Summary.Or(""), Text: h.Text.Or(""),
+			From: secondsOf(h.StartTime), To: secondsOf(h.EndTime)}
+		if v.Summary == "" {
+			v.Summary, v.Text = v.Text, ""
+		}
+		v.Address = meetingAddress(id, v.From, -1, "")
+		out = append(out, v)
+	}
+	return out
+}
+
+// secondsOf reads a fractional number of seconds, within what a recording has.
+func secondsOf(f float64) time.Duration {
+	if !(f > 0) || f > 1e6 {
+		return 0
+	}
+	return time.Duration(f * float64(time.Second))
+}
+
+// crmOf returns nothing when there is nothing to say.
+func crmOf(m *api.Meeting) *crm {
+	matches, ok := m.CRMMatches.Get()
+	if !ok {
+		return nil
+	}
+	c := &crm{Error: matches.Error.Or("")}
+	add := func(kind, name, detail, address string) {
+		if name != "" || detail != "" {
+			c.Records = append(c.Records, crmRecord{kind, name, detail, address})
+		}
+	}
+	for _, v := range matches.Companies.Or(nil) {
+		add("Company", v.Name.Or(""), "", v.RecordURL.Or(""))
+	}
+	for _, v := range matches.Contacts.Or(nil) {
+		add("Contact", v.Name.Or(v.Email.Or("")), v.Email.Or(""), v.RecordURL.Or(""))
+	}
+	for _, v := range matches.Deals.Or(nil) {
+		detail := ""
+		if amount, ok := v.Amount.Get(); ok {
+			detail = grouped(amount)
+		}
+		add("Deal", v.Name.Or(""), detail, v.RecordURL.Or(""))
+	}
+	if len(c.Records) == 0 && c.Error == "" {
+		return nil
+	}
+	return c
+}
+
+// grouped writes an amount, which has no currency, with its cents if it has any.
+func grouped(amount float64) string {
+	whole, cents, _ := strings.Cut(strconv.FormatFloat(amount, 'f', 2, 64), ".")
+	n, err := strconv.ParseInt(whole, 10, 64)
+	if err != nil {
+		return whole
+	}
+	if cents == "00" {
+		return number(n)
+	}
+	return number(n) + "." + cents
+}

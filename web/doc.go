@@ -1,0 +1,18 @@
+// Package web is the page: search, the list of meetings, each meeting with its
+// recording, action items across meetings and the state of the archive; the
+// JSON API behind it, the media, /healthz and /metrics.
+//
+// It promises three things to the reader's browser: no request leaves for
+// another host (the policy sent with every answer forbids it), every page works
+// without scripts except for the following of a recording, and a link to a
+// moment (/meetings/ID?t=SECONDS) opens there with or without them. To the
+// archive's owner it promises that a foreign page cannot read it through DNS:
+// a request for a Host that is neither loopback, the listener's own address nor
+// configured is refused.
+//
+// The package holds no state but a random key for signed media addresses; after
+// a crash or restart, open pages ask for a new address by themselves.
+//
+// Requests that wait (/api/changes) end with their context: a server that wants
+// to stop at once cancels its BaseContext.
+package web

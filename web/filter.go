@@ -1,0 +1,36 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"minutebook/archive"
+)
+
+// listFilter is what the list is narrowed to, and what it can be narrowed to.
+type listFilter struct{ Type, Team, Person picker }
+
+// picker is one filter as a field of the form.
+type picker struct {
+	Name, Label, Value string
+	Options            []string
+}
+
+// Any tells whether the list is narrowed at all.
+func (f listFilter) Any() bool {
+	return f.Type.Value != "" || f.Team.Value != "" || f.Person.Value != ""
+}
+
+// listFilter offers what the archive holds; what is chosen is always among it,
+// so that sending the form again does not lose it.
+func (s *server) listFilter(r *http.Request, q archive.ListQuery) (listFilter, error) {
+	c, err := s.Archive.Choices(r.Context(), viewer)
+	pick := func(name, label, value string, options []string) picker {
+		if value != "" && !slices.Contains(options, value) {
+			options = append([]string{value}, options...)
+		}
+		return picker{name, label, value, options}
+	}
+	return listFilter{pick("type", "Type", q.Type, c.Types), pick("team", "Team", q.Team, c.Teams),
+		pick("person", "Person", q.Person, c.People)}, err
+}

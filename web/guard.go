@@ -1,0 +1,63 @@
+package web
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// policy forbids every request to another host, inline code and framing.
+const policy = "default-src 'self'; object-src 'none'; base-uri 'none'; " +
+	"form-action 'self'; frame-ancestors 'none'"
+
+// guard refuses foreign Hosts and requests from foreign pages, and puts the
+// security headers on every answer.
+func (s *server) guard(next http.Handler) http.Handler {
+	hosts := map[string]bool{}
+	for _, h := range s.Hosts {
+		hosts[strings.ToLower(strings.TrimSuffix(h, "."))] = true
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("X-Frame-Options", "DENY")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+		if !hostAllowed(r, hosts) {
+			http.Error(w, "this archive is not served under that host name; "+
+				"add the name to hosts under [web] in the configuration", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// hostAllowed tells whether the request's Host is loopback, the address that
+// the connection came in at, or one of the configured names.
+func hostAllowed(r *http.Request, hosts map[string]bool) bool {
+	host := r.Host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") || hosts[host] {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err != nil {
+		return false
+	}
+	if ip.Unmap().IsLoopback() {
+		return true
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok {
+		return false
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	return err == nil && at.Addr().Unmap().WithZone("") == ip.Unmap().WithZone("")
+}

@@ -1,0 +1,125 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+)
+
+// listSize is how many meetings a page of the list shows.
+const listSize = 50
+
+// viewer is who asks: the page belongs to the archive's owner.
+var viewer = archive.Viewer{All: true}
+
+// homePage is the list of meetings, newest first.
+type homePage struct {
+	frame
+	Counts archive.Counts
+	Days   []day
+	Filter listFilter
+	Older  string // the address of the next page
+	Newest string // the address of the first page, when this is another
+	Live   string // the change log's head, from which scripts wait on
+}
+
+// day is the meetings of one day.
+type day struct {
+	Name     string
+	Date     time.Time
+	Meetings []listed
+}
+
+// listed is a meeting as a row of a list.
+type listed struct {
+	*archive.Row
+	Start  time.Time // in the reader's zone
+	Length time.Duration
+}
+
+// home answers with the list, or with the results when something is asked.
+func (s *server) home(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	if query := strings.TrimSpace(q.Get("q")); query != "" {
+		return s.results(w, r, query)
+	}
+	list, err := listQuery(q)
+	if err != nil {
+		return err
+	}
+	p := homePage{frame: s.newFrame("home", "")}
+	p.Live = s.position(r)
+	rows, err := s.Archive.List(r.Context(), list)
+	if err != nil {
+		return err
+	}
+	if p.Counts, err = s.Archive.Counts(r.Context()); err != nil {
+		return err
+	}
+	if p.Filter, err = s.listFilter(r, list); err != nil {
+		return err
+	}
+	if len(rows) > listSize {
+		rows = rows[:listSize]
+		q.Set("cursor", cursorOf(rows[listSize-1]))
+		p.Older = "/?" + q.Encode()
+	}
+	if list.Cursor != nil {
+		q.Del("cursor")
+		p.Newest = "/?" + q.Encode()
+	}
+	p.Days = s.days(rows)
+	return s.render(w, http.StatusOK, "home", p)
+}
+
+// listQuery reads the list's filters and its place from an address.
+func listQuery(q url.Values) (archive.ListQuery, error) {
+	list := archive.ListQuery{Viewer: viewer, Type: q.Get("type"), Team: q.Get("team"),
+		RecordedBy: q.Get("recorded_by"), Person: q.Get("person"),
+		IncludeGone: true, Limit: listSize + 1}
+	if c := q.Get("cursor"); c != "" {
+		ms, id, ok := strings.Cut(c, "-")
+		at, err := strconv.ParseInt(ms, 10, 64)
+		if err == nil && ok {
+			list.Cursor = &archive.Key{Start: time.UnixMilli(at).UTC()}
+			list.Cursor.RecordingID, err = strconv.ParseInt(id, 10, 64)
+		}
+		if err != nil || !ok {
+			return list, &failure{http.StatusBadRequest, fmt.Sprintf("The list has no place %q; begin at the newest.", c)}
+		}
+	}
+	return list, nil
+}
+
+func cursorOf(r *archive.Row) string {
+	return fmt.Sprintf("%d-%d", r.Key().Start.UnixMilli(), r.RecordingID)
+}
+
+// days groups rows, which come newest first, by the day they began in the
+// reader's zone.
+func (s *server) days(rows []*archive.Row) []day {
+	now := s.Now().In(s.Location)
+	var days []day
+	for _, row := range rows {
+		m := s.listed(row)
+		if n := len(days); n == 0 || !sameDay(days[n-1].Date, m.Start) {
+			days = append(days, day{Name: dayName(m.Start, now), Date: m.Start})
+		}
+		d := &days[len(days)-1]
+		d.Meetings = append(d.Meetings, m)
+	}
+	return days
+}
+
+func (s *server) listed(row *archive.Row) listed {
+	m := listed{Row: row, Start: row.Key().Start.In(s.Location)}
+	if row.End.After(row.Start) {
+		m.Length = row.End.Sub(row.Start)
+	}
+	return m
+}

@@ -1,0 +1,51 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+)
+
+// media serves a recording at an address of our own, by ranges. A forged
+// address is 403, one that has lapsed 410, so that the page knows to ask again.
+func (s *server) media(w http.ResponseWriter, r *http.Request) {
+	sha := r.PathValue("sha")
+	genuine, fresh := s.signer.check(sha, r.URL.Query(), s.Now())
+	switch {
+	case !genuine:
+		http.Error(w, "this is not an address of a recording", http.StatusForbidden)
+		return
+	case !fresh:
+		http.Error(w, "this address has lapsed; open the meeting again", http.StatusGone)
+		return
+	}
+	file, blob, err := s.Archive.Media().Open(r.Context(), sha)
+	if err != nil {
+		if !errors.Is(err, archive.ErrNotFound) {
+			s.Logger.Error().Err(err).Str("sha256", sha).Msg("open recording")
+		}
+		http.Error(w, "the recording is not on disk", http.StatusNotFound)
+		return
+	}
+	defer file.Close()
+	contentType := r.URL.Query().Get("type")
+	if !playable(contentType) {
+		contentType = blob.ContentType
+	}
+	if !playable(contentType) {
+		contentType = "application/octet-stream"
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("ETag", `"`+sha+`"`)
+	h.Set("Cache-Control", "private, max-age=43200")
+	http.ServeContent(w, r, "", time.Time{}, file)
+}
+
+// playable keeps a foreign content type from making a page out of a recording.
+func playable(contentType string) bool {
+	return strings.HasPrefix(contentType, "video/") || strings.HasPrefix(contentType, "audio/")
+}

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"html/template"
+	"net/http"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// meetingPage is a meeting with everything that is kept of it.
+type meetingPage struct {
+	frame
+	listed
+	Heading    string
+	Scheduled  string // when it was planned, if that differs
+	Zone       string
+	People     []person
+	Recorder   api.Recorder
+	Links      []link
+	Player     player
+	Summary    template.HTML
+	Template   string // the name of the summary's template
+	Actions    []action
+	Highlights []highlight
+	CRM        *crm
+	Lines      []line
+	Speakers   []speaker
+	Timeline   *timeline
+	Matches    int // lines that match the query one came with
+	At         time.Duration
+	Live       string
+}
+
+// link leads out of the archive.
+type link struct{ Label, Address string }
+
+// meeting answers /meetings/{id}?t=SECONDS&q=QUERY.
+func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	live := s.position(r)
+	row, err := s.Archive.Row(ctx, id)
+	if err != nil {
+		return err
+	}
+	m, err := s.Archive.Meeting(ctx, id)
+	if err != nil {
+		return err
+	}
+	entries, err := s.Archive.Entries(ctx, id, 0, -1)
+	if err != nil {
+		return err
+	}
+	p := &meetingPage{frame: s.newFrame("meeting", ""), listed: s.listed(row), At: momentAsked(r), Live: live}
+	p.Query = r.URL.Query().Get("q")
+	p.Heading = heading(row)
+	p.Title = p.Heading
+	if p.Length == 0 && len(entries) > 0 {
+		p.Length = entries[len(entries)-1].Offset + 10*time.Second
+	}
+	p.describe(m, s.Location)
+	if err := p.content(s, r, m, entries); err != nil {
+		return err
+	}
+	if p.Player, err = s.player(r, row, p.At); err != nil {
+		return err
+	}
+	return s.render(w, http.StatusOK, "meeting", p)
+}
+
+// describe fills what stands above the content: times, people, links.
+func (p *meetingPage) describe(m *api.Meeting, zone *time.Location) {
+	p.Zone = p.Start.Format("MST")
+	planned := m.ScheduledStartTime.Time
+	if !planned.IsZero() && planned.Sub(p.Start).Abs() > 5*time.Minute {
+		p.Scheduled = planned.In(zone).Format("2 January 2006, 15:04")
+	}
+	p.People = people(m)
+	p.Recorder = m.RecordedBy
+	if m.URL != "" {
+		p.Links = append(p.Links, link{"At the service", m.URL})
+	}
+	if m.ShareURL != "" && m.ShareURL != m.URL {
+		p.Links = append(p.Links, link{"Share link", m.ShareURL})
+	}
+	if join := m.MeetingURL.Or(""); join != "" {
+		p.Links = append(p.Links, link{"Conference", join})
+	}
+}
+
+// content fills the summary, what was decided and marked, and the transcript.
+func (p *meetingPage) content(s *server, r *http.Request, m *api.Meeting, entries []archive.Entry) error {
+	if sum, ok := m.DefaultSummary.Get(); ok {
+		p.Template = sum.TemplateName.Or("")
+		html, err := markdown(sum.MarkdownFormatted.Or(""))
+		if err != nil {
+			return err
+		}
+		p.Summary = html
+	}
+	p.Actions = actionsOf(m, p.RecordingID)
+	p.Highlights = highlightsOf(m, p.RecordingID)
+	p.CRM = crmOf(m)
+	marks, err := s.matches(r, p.RecordingID, p.Query)
+	if err != nil {
+		return err
+	}
+	p.Lines, p.Speakers = lines(entries, p.Length, p.At, marks)
+	for _, l := range p.Lines {
+		if l.Snippet != nil {
+			p.Matches++
+		}
+	}
+	p.Timeline = newTimeline(p.Lines, p.Speakers, p.Highlights, p.Length)
+	return nil
+}
+
+// heading is a meeting's name: what the calendar says, or the recording.
+func heading(row *archive.Row) string {
+	switch {
+	case row.Title != "":
+		return row.Title
+	case row.MeetingTitle != "":
+		return row.MeetingTitle
+	}
+	return "Untitled meeting"
+}

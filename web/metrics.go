@@ -1,0 +1,122 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/search"
+)
+
+// metrics are the page's own and, read when they are asked for, the archive's.
+type metrics struct {
+	handler  http.Handler
+	requests *prometheus.HistogramVec
+	now      func() time.Time
+}
+
+// newMetrics registers them; a registry that has them already is an error.
+func newMetrics(o Options) (*metrics, error) {
+	m := &metrics{now: o.Now, requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name:    "minutebook_web_request_seconds",
+		Help:    "How long the page's answers took, by pattern and status.",
+		Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 5, 30},
+	}, []string{"pattern", "status"})}
+	for _, c := range []prometheus.Collector{m.requests, newArchiveCollector(o)} {
+		if err := o.Registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	m.handler = promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{})
+	return m, nil
+}
+
+// observe times the answers by the pattern that served them.
+func (m *metrics) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, rec := m.now(), &recorder{ResponseWriter: w, status: http.StatusOK}
+		next.ServeHTTP(rec, r)
+		pattern := strings.TrimPrefix(r.Pattern, "GET ")
+		m.requests.WithLabelValues(pattern, strconv.Itoa(rec.status)).Observe(m.now().Sub(began).Seconds())
+	})
+}
+
+// recorder notes the status that was sent.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap gives http.ResponseController the writer below.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// archiveCollector reads the archive and the index when metrics are gathered.
+type archiveCollector struct {
+	archive  *archive.Archive
+	index    *search.Index
+	log      zerolog.Logger
+	counts   *prometheus.Desc
+	indexed  *prometheus.Desc
+	failures *prometheus.Desc
+}
+
+func newArchiveCollector(o Options) *archiveCollector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("minutebook_"+name, help, labels, nil)
+	}
+	return &archiveCollector{archive: o.Archive, index: o.Index, log: o.Logger,
+		counts:   desc("meetings", "Meetings in the archive, by what is kept of them.", "with"),
+		indexed:  desc("indexed_meetings", "Meetings that a search finds."),
+		failures: desc("open_failures", "What does not work at present, by account and class.", "account", "class"),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (c *archiveCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- c.counts
+	out <- c.indexed
+	out <- c.failures
+}
+
+// Collect implements prometheus.Collector. What cannot be read is left out.
+func (c *archiveCollector) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	gauge := func(d *prometheus.Desc, v int, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), labels...)
+	}
+	gauge(c.indexed, c.index.Progress().Indexed)
+	counts, err := c.archive.Counts(ctx)
+	if err != nil {
+		c.log.Error().Err(err).Msg("gather metrics")
+		return
+	}
+	gauge(c.counts, counts.Meetings, "anything")
+	gauge(c.counts, counts.WithTranscript, "transcript")
+	gauge(c.counts, counts.WithSummary, "summary")
+	gauge(c.counts, counts.WithRecording, "recording")
+	failures, err := c.archive.Failures(ctx, true)
+	if err != nil {
+		c.log.Error().Err(err).Msg("gather metrics")
+		return
+	}
+	open := map[[2]string]int{}
+	for _, f := range failures {
+		open[[2]string{f.Account, f.Class}]++
+	}
+	for key, n := range open {
+		gauge(c.failures, n, key[0], key[1])
+	}
+}

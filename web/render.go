@@ -1,0 +1,152 @@
+package web
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+)
+
+//go:embed templates/*
+var templateFiles embed.FS
+
+// pages are the parsed templates, one set a page: the layout, the partials
+// (whose names begin with an underscore) and the page itself.
+type pages struct{ byName map[string]*template.Template }
+
+func loadPages(a *assets, zone *time.Location) (*pages, error) {
+	root, err := template.New("").Funcs(functions(a, zone)).
+		ParseFS(templateFiles, "templates/layout.html", "templates/_*.html")
+	if err != nil {
+		return nil, fmt.Errorf("read the page's layout: %w", err)
+	}
+	names, err := fs.Glob(templateFiles, "templates/[a-z]*.html")
+	if err != nil {
+		return nil, err
+	}
+	p := &pages{byName: map[string]*template.Template{}}
+	for _, file := range names {
+		name := strings.TrimSuffix(path.Base(file), ".html")
+		if name == "layout" {
+			continue
+		}
+		t, err := root.Clone()
+		if err == nil {
+			t, err = t.ParseFS(templateFiles, file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the template of %s: %w", name, err)
+		}
+		p.byName[name] = t
+	}
+	return p, nil
+}
+
+// frame is what every page has around its content.
+type frame struct {
+	Page     string // the template's name, also the body's class
+	Title    string
+	Query    string // what stands in the search box
+	Version  string
+	Indexing *indexing // set while the index is behind
+}
+
+// indexing is how far the index has come.
+type indexing struct {
+	Indexed, Total, Percent int
+	Rebuilding              bool
+}
+
+// newFrame fills the frame of a page for this moment.
+func (s *server) newFrame(page, title string) frame {
+	f := frame{Page: page, Title: title, Version: s.Version}
+	p := s.Index.Progress()
+	if p.Total > 0 && (p.Rebuilding || p.Indexed < p.Total) {
+		f.Indexing = &indexing{Indexed: p.Indexed, Total: p.Total,
+			Percent: min(99, p.Indexed*100/p.Total), Rebuilding: p.Rebuilding}
+	}
+	return f
+}
+
+// handler answers a page's request or returns why not; page turns what it
+// returns into a status and a page that says so.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// page registers a handler of HTML pages.
+func (s *server) page(mux *http.ServeMux, pattern string, h handler) {
+	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.failPage(w, r, err)
+		}
+	})
+}
+
+// render writes a page; nothing is sent when its template fails.
+func (s *server) render(w http.ResponseWriter, status int, name string, data any) error {
+	var buf bytes.Buffer
+	if err := s.pages.byName[name].ExecuteTemplate(&buf, "layout", data); err != nil {
+		return fmt.Errorf("write the %s page: %w", name, err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = buf.WriteTo(w) // the reader may have gone
+	return nil
+}
+
+// failure is an error with the status and the words for a person.
+type failure struct {
+	status  int
+	message string
+}
+
+func (f *failure) Error() string { return f.message }
+
+// failed turns any error into a failure; what is not expected is logged and
+// told without its details.
+func (s *server) failed(r *http.Request, err error) *failure {
+	var f *failure
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, archive.ErrForgotten):
+		return &failure{http.StatusGone, "This meeting was forgotten on purpose, and nothing of it is kept."}
+	case errors.Is(err, archive.ErrNotFound):
+		return &failure{http.StatusNotFound, "There is no such meeting in this archive."}
+	case r.Context().Err() != nil:
+		return &failure{http.StatusServiceUnavailable, "The request ended before its answer was there."}
+	}
+	s.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("answer request")
+	return &failure{http.StatusInternalServerError, "Something went wrong here; the log says what."}
+}
+
+func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
+	f := s.failed(r, err)
+	data := struct {
+		frame
+		Status  int
+		Message string
+	}{s.newFrame("error", http.StatusText(f.status)), f.status, f.message}
+	if err := s.render(w, f.status, "error", data); err != nil {
+		s.Logger.Error().Err(err).Msg("answer request")
+		http.Error(w, f.message, f.status)
+	}
+}
+
+func (s *server) notFound(http.ResponseWriter, *http.Request) error {
+	return &failure{http.StatusNotFound, "There is no page at this address."}
+}
+
+// help is the query language on a page of its own.
+func (s *server) help(w http.ResponseWriter, _ *http.Request) error {
+	return s.render(w, http.StatusOK, "help", struct{ frame }{s.newFrame("help", "How to search")})
+}

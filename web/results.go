@@ -1,0 +1,107 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"minutebook/api"
+	"minutebook/search"
+)
+
+// resultsPage is the answer to a query, or what is wrong with it.
+type resultsPage struct {
+	frame
+	Error     *search.QueryError
+	Before    string // the query up to the error
+	At        string // the rest
+	Answer    *search.Answer
+	Hits      []hit
+	Facets    []facetView
+	Histogram *histogram
+	More      string
+	First     string
+}
+
+// hit is a meeting of the answer with its moments.
+type hit struct {
+	listed
+	Address string
+	Moments []moment
+}
+
+// moment is a place in a meeting.
+type moment struct {
+	search.Moment
+	Address string
+	Where   string // what it is when it is not the transcript
+	Timed   bool
+}
+
+// results answers a query with meetings, best first.
+func (s *server) results(w http.ResponseWriter, r *http.Request, query string) error {
+	p := resultsPage{frame: s.newFrame("results", query)}
+	p.Query = query
+	after := r.URL.Query().Get("after")
+	answer, err := s.Index.Search(r.Context(), search.Request{Query: query, Viewer: viewer,
+		Limit: 20, After: after, Moments: 3, Facets: true, Histogram: true, Location: s.Location})
+	var wrong *search.QueryError
+	if errors.As(err, &wrong) {
+		p.Error = wrong
+		at := max(0, min(wrong.Pos, len(query)))
+		p.Before, p.At = query[:at], query[at:]
+		return s.render(w, http.StatusBadRequest, "results", p)
+	}
+	if err != nil {
+		return err
+	}
+	p.Answer = answer
+	for _, h := range answer.Meetings {
+		p.Hits = append(p.Hits, s.hit(h, query))
+	}
+	p.Facets = facetViews(answer.Facets, query)
+	p.Histogram = s.newHistogram(answer.Histogram, query)
+	if answer.Next != "" {
+		p.More = "/?" + url.Values{"q": {query}, "after": {answer.Next}}.Encode()
+	}
+	if after != "" {
+		p.First = searchAddress(query)
+	}
+	return s.render(w, http.StatusOK, "results", p)
+}
+
+func (s *server) hit(h search.Hit, query string) hit {
+	out := hit{listed: s.listed(h.Row), Address: meetingAddress(h.Row.RecordingID, -1, -1, query)}
+	for _, m := range h.Moments {
+		v := moment{Moment: m, Where: partName(m.Part), Timed: m.Part == "" || m.Part == api.PartTranscript || m.Offset > 0}
+		at, entry := time.Duration(-1), m.Entry
+		if v.Timed {
+			at = m.Offset
+		}
+		v.Address = meetingAddress(h.Row.RecordingID, at, entry, query)
+		if !v.Timed {
+			v.Address += "#" + string(m.Part)
+		}
+		out.Moments = append(out.Moments, v)
+	}
+	return out
+}
+
+// partName says where in a meeting something stands; the transcript, where most
+// of it does, needs no name.
+func partName(p api.Part) string {
+	switch p {
+	case api.PartMeeting:
+		return "Title"
+	case api.PartSummary:
+		return "Summary"
+	case api.PartActionItems:
+		return "Action item"
+	case api.PartHighlights:
+		return "Highlight"
+	case api.PartCRM:
+		return "CRM"
+	}
+	return ""
+}

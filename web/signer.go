@@ -1,0 +1,50 @@
+package web
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"io"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// mediaLife is how long a media address works: longer than a long meeting takes
+// to watch. A page that stays open longer asks for a new one.
+const mediaLife = 12 * time.Hour
+
+// signer makes and checks addresses of recordings. Its key lives as long as the
+// process.
+type signer struct{ key [32]byte }
+
+func newSigner(random io.Reader) (*signer, error) {
+	s := &signer{}
+	_, err := io.ReadFull(random, s.key[:])
+	return s, err
+}
+
+// address returns the path and query under which a blob can be had from now
+// until mediaLife has passed. Times are cut to the hour, so that reloading a
+// page finds the recording in the browser's cache.
+func (s *signer) address(sha, contentType string, now time.Time) string {
+	expires := strconv.FormatInt(now.Truncate(time.Hour).Add(mediaLife+time.Hour).Unix(), 10)
+	q := url.Values{"type": {contentType}, "expires": {expires}, "signature": {s.sign(sha, contentType, expires)}}
+	return "/media/" + url.PathEscape(sha) + "?" + q.Encode()
+}
+
+// check tells whether an address is one of ours and still good.
+func (s *signer) check(sha string, q url.Values, now time.Time) (genuine, fresh bool) {
+	want := s.sign(sha, q.Get("type"), q.Get("expires"))
+	if !hmac.Equal([]byte(want), []byte(q.Get("signature"))) {
+		return false, false
+	}
+	expires, err := strconv.ParseInt(q.Get("expires"), 10, 64)
+	return err == nil, err == nil && now.Unix() < expires
+}
+
+func (s *signer) sign(sha, contentType, expires string) string {
+	mac := hmac.New(sha256.New, s.key[:])
+	io.WriteString(mac, sha+"\n"+contentType+"\n"+expires)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+)
+
+//go:embed static
+var staticFiles embed.FS
+
+// assets are the embedded files under addresses that contain their hash, so
+// that a browser keeps them for good and a new build is seen at once.
+type assets struct {
+	byPath  map[string]asset  // "/static/HASH/app.js"
+	address map[string]string // "app.js" to its address
+}
+
+type asset struct {
+	body        []byte
+	contentType string
+}
+
+// loadAssets hashes all files together: the stylesheet names its fonts
+// relatively, so one hash must cover both.
+func loadAssets() (*assets, error) {
+	a := &assets{byPath: map[string]asset{}, address: map[string]string{}}
+	files := map[string][]byte{}
+	sum := sha256.New()
+	err := fs.WalkDir(staticFiles, "static", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := staticFiles.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(p, "static/")
+		files[name] = body
+		fmt.Fprintf(sum, "%s %d\n", name, len(body))
+		sum.Write(body)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the page's own files: %w", err)
+	}
+	version := hex.EncodeToString(sum.Sum(nil))[:12]
+	for name, body := range files {
+		address := "/static/" + version + "/" + name
+		a.byPath[address] = asset{body, contentType(name)}
+		a.address[name] = address
+	}
+	return a, nil
+}
+
+func contentType(name string) string {
+	switch path.Ext(name) {
+	case ".woff2":
+		return "font/woff2"
+	case ".js":
+		return "text/javascript; charset=utf-8"
+	case ".svg":
+		return "image/svg+xml"
+	}
+	return mime.TypeByExtension(path.Ext(name))
+}
+
+// ServeHTTP serves an asset to be kept for a year: its address changes with it.
+func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f, ok := a.byPath[r.URL.Path]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", f.contentType)
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.body))
+}
+
+func (s *server) favicon(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, s.assets.address["icon.svg"], http.StatusFound)
+}

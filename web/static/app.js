@@ -1,0 +1,377 @@
+// Everything here adds to pages that work without it: keys, following a
+// recording in its transcript, and pages that change as the archive does.
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+function clock(seconds) {
+  const s = Math.max(0, Math.floor(seconds));
+  const mm = h => String(Math.floor(s / 60) % 60).padStart(h ? 2 : 1, "0");
+  const ss = String(s % 60).padStart(2, "0");
+  return s < 3600 ? `${mm(false)}:${ss}` : `${Math.floor(s / 3600)}:${mm(true)}:${ss}`;
+}
+
+function button(text, label, onclick) {
+  const b = document.createElement("button");
+  b.type = "button";
+  b.textContent = text;
+  if (label) { b.title = label; b.setAttribute("aria-label", label); }
+  b.addEventListener("click", onclick);
+  return b;
+}
+
+// ---- Lists: keys move through them, filters act at once --------------------
+
+function move(step) {
+  const rows = $$("main a.row");
+  if (!rows.length) return false;
+  const at = rows.indexOf(document.activeElement);
+  const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + step));
+  rows[next].focus();
+  rows[next].scrollIntoView({ block: "nearest" });
+  return true;
+}
+
+for (const form of $$("form[data-auto]")) {
+  form.addEventListener("change", () => {
+    for (const field of form.elements) if (!field.value) field.disabled = true;
+    form.submit();
+  });
+  $("button", form).hidden = true;
+}
+addEventListener("pageshow", () => {
+  for (const field of $$("form[data-auto] select")) field.disabled = false;
+});
+if (matchMedia("(max-width: 980px)").matches) for (const d of $$("details[data-fold]")) d.open = false;
+
+// ---- A meeting: the recording and its transcript ---------------------------
+
+class Meeting {
+  constructor(stage) {
+    this.id = stage.dataset.meeting;
+    this.lines = $$(".lines > li", stage);
+    this.times = this.lines.map(l => Number(l.dataset.t));
+    this.list = $(".lines", stage);
+    this.timeline = $("svg.timeline", stage);
+    this.head = this.timeline && $("line.head", this.timeline);
+    this.following = true;
+    this.asked = Number(new URLSearchParams(location.search).get("t") ?? NaN);
+    this.resume = button("Follow the recording", "", () => this.follow(true));
+    this.resume.className = "resume";
+    this.resume.hidden = true;
+    document.body.append(this.resume);
+    stage.addEventListener("click", e => this.click(e));
+    this.timeline?.addEventListener("click", e => this.clickTimeline(e));
+    for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
+    this.setUpMatches();
+    this.attach();
+  }
+
+  // attach takes hold of the player; called again when a recording arrives.
+  attach() {
+    this.media = $("#media");
+    if (!this.media) return;
+    this.list?.setAttribute("data-seek", "");
+    this.timeline?.setAttribute("data-seek", "");
+    this.addControls();
+    const m = this.media;
+    m.addEventListener("timeupdate", () => this.tick());
+    m.addEventListener("seeked", () => this.tick());
+    m.addEventListener("play", () => this.tick());
+    m.addEventListener("error", () => this.renew());
+    m.addEventListener("ratechange", () => { this.rate.textContent = `${m.playbackRate}×`; });
+    if (this.asked >= 0) this.seek(this.asked, false);
+    else this.tick();
+  }
+
+  addControls() {
+    const bar = document.createElement("div");
+    bar.className = "controls";
+    this.now = document.createElement("span");
+    this.now.className = "now";
+    this.rate = button("1×", "Playing speed (< and >)", () => this.speed(1, true));
+    this.toggle = button("Follow", "Follow the recording in the transcript (f)", () => this.follow(!this.following));
+    this.toggle.setAttribute("aria-pressed", "true");
+    this.copier = button("Copy link", "Copy a link to this moment (c)", () => this.copy());
+    bar.append(this.now, this.rate, this.toggle, this.copier);
+    this.media.closest("#player").append(bar);
+    this.now.textContent = clock(0);
+    try {
+      const rate = Number(localStorage.getItem("rate"));
+      if (rate >= 0.5 && rate <= 3) this.media.playbackRate = rate;
+    } catch { /* storage may be refused */ }
+  }
+
+  // seek goes to a moment, once the recording is there to be moved in.
+  seek(seconds, play) {
+    const m = this.media;
+    if (!m) return;
+    const go = () => {
+      m.currentTime = Number.isFinite(m.duration) ? Math.min(seconds, m.duration) : seconds;
+      if (play) m.play().catch(() => { /* the reader has to press play */ });
+    };
+    this.target = seconds;
+    if (m.readyState >= 1) go();
+    else m.addEventListener("loadedmetadata", go, { once: true });
+    this.mark(seconds, false);
+  }
+
+  click(e) {
+    if (e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+    const timed = e.target.closest("a[data-t]");
+    const line = e.target.closest(".lines > li");
+    if (!timed && !line || !this.media || !String(getSelection()).trim() === false) return;
+    if (!timed && e.target.closest("a") && !e.target.closest("a.clock")) return;
+    e.preventDefault();
+    this.go(Number((timed ?? line).dataset.t));
+  }
+
+  // go plays from a moment and makes the address say so.
+  go(seconds) {
+    this.follow(true, false);
+    this.seek(seconds, true);
+    const url = new URL(location);
+    url.searchParams.set("t", Math.floor(seconds));
+    url.hash = "";
+    history.replaceState(history.state, "", url);
+  }
+
+  clickTimeline(e) {
+    const box = this.timeline.getBoundingClientRect();
+    const length = Number(this.timeline.dataset.length);
+    if (this.media && length) this.go(Math.max(0, (e.clientX - box.left) / box.width) * length);
+  }
+
+  // at is the index of the line being said at a moment.
+  at(seconds) {
+    let low = 0, high = this.times.length;
+    while (low < high) {
+      const mid = (low + high) >> 1;
+      if (this.times[mid] <= seconds) low = mid + 1; else high = mid;
+    }
+    low--;
+    while (low > 0 && this.times[low - 1] === this.times[low]) low--;
+    return low;
+  }
+
+  tick() {
+    const seconds = this.media.currentTime;
+    this.now.textContent = Number.isFinite(this.media.duration) ? `${clock(seconds)} / ${clock(this.media.duration)}` : clock(seconds);
+    this.mark(seconds, this.following && !this.media.paused);
+  }
+
+  // mark shows a moment in transcript and timeline.
+  mark(seconds, scroll) {
+    if (this.head) {
+      const x = 1000 * Math.min(1, seconds / Number(this.timeline.dataset.length));
+      this.head.removeAttribute("hidden");
+      this.head.setAttribute("x1", x);
+      this.head.setAttribute("x2", x);
+    }
+    const line = this.lines[this.at(seconds + 0.05)];
+    if (line === this.current) return;
+    this.current?.classList.remove("now");
+    this.current?.removeAttribute("aria-current");
+    for (const l of $$(".lines .here")) l.classList.remove("here");
+    this.current = line;
+    line?.classList.add("now");
+    line?.setAttribute("aria-current", "true");
+    if (scroll && line) this.show(line);
+  }
+
+  show(line) {
+    line.scrollIntoView({ block: innerWidth > 980 ? "center" : "nearest", behavior: still.matches ? "auto" : "smooth" });
+  }
+
+  follow(on, show = true) {
+    this.following = on;
+    this.toggle?.setAttribute("aria-pressed", String(on));
+    this.resume.hidden = true;
+    if (on && show && this.current) this.show(this.current);
+  }
+
+  // wander is the reader looking elsewhere: the page stays where they are.
+  wander() {
+    if (!this.following || !this.media || this.media.paused) return;
+    this.follow(false);
+    this.resume.hidden = false;
+  }
+
+  speed(step, round) {
+    if (!this.media) return;
+    const rates = [0.75, 1, 1.25, 1.5, 1.75, 2, 2.5];
+    const at = rates.findIndex(r => r >= this.media.playbackRate - 0.01) + step;
+    this.media.playbackRate = rates[round ? at % rates.length : Math.min(rates.length - 1, Math.max(0, at))];
+    try { localStorage.setItem("rate", this.media.playbackRate); } catch { /* storage may be refused */ }
+  }
+
+  async copy() {
+    const url = new URL(location.pathname, location);
+    url.searchParams.set("t", Math.floor(this.media ? this.media.currentTime : Number(this.current?.dataset.t ?? 0)));
+    const said = this.copier ?? document.createElement("button");
+    try {
+      await navigator.clipboard.writeText(url.href);
+      said.textContent = "Copied";
+    } catch {
+      history.replaceState(history.state, "", url);
+      said.textContent = "In the address bar";
+    }
+    setTimeout(() => { said.textContent = "Copy link"; }, 1600);
+  }
+
+  // renew asks for a fresh address when the recording's has lapsed.
+  async renew() {
+    if (this.renewed && Date.now() - this.renewed < 10000) return;
+    this.renewed = Date.now();
+    const m = this.media, at = m.currentTime || this.target || 0, playing = !m.paused;
+    const answer = await fetch(`/api/meetings/${this.id}/media`).then(r => r.ok ? r.json() : null).catch(() => null);
+    const address = answer && (m.tagName === "VIDEO" ? answer.video : answer.audio);
+    if (!address) return;
+    m.src = address;
+    this.seek(at, playing);
+  }
+
+  // step moves line by line; enter plays from the line.
+  step(by) {
+    const focused = this.lines.indexOf(document.activeElement?.closest?.(".lines > li"));
+    const from = focused >= 0 ? focused : this.lines.indexOf(this.current);
+    const line = this.lines[Math.min(this.lines.length - 1, Math.max(0, from + by))];
+    if (!line) return;
+    this.following = false;
+    $("a.clock", line).focus({ preventScroll: true });
+    line.scrollIntoView({ block: "center" });
+  }
+
+  setUpMatches() {
+    const bar = $("[data-matches]");
+    this.matches = this.lines.filter(l => l.classList.contains("match"));
+    if (!bar || !this.matches.length) return;
+    bar.append(button("↑", "Previous match (p)", () => this.match(-1)), button("↓", "Next match (n)", () => this.match(1)));
+  }
+
+  match(step) {
+    if (!this.matches.length) return;
+    const here = this.lines.indexOf(this.matched ?? $(".lines .here, .lines .now") ?? this.lines[0]);
+    const order = step > 0 ? this.matches : [...this.matches].reverse();
+    this.matched = order.find(l => step > 0 ? this.lines.indexOf(l) > here : this.lines.indexOf(l) < here) ?? order[0];
+    this.follow(false);
+    $("a.clock", this.matched).focus({ preventScroll: true });
+    this.show(this.matched);
+  }
+
+  key(e) {
+    const m = this.media;
+    switch (e.key) {
+      case "j": this.step(1); return true;
+      case "k": this.step(-1); return true;
+      case "n": this.match(1); return true;
+      case "p": this.match(-1); return true;
+      case "c": this.copy(); return true;
+    }
+    if (!m || e.target === m) return false;
+    switch (e.key) {
+      case " ": m.paused ? m.play() : m.pause(); return true;
+      case "ArrowLeft": m.currentTime = Math.max(0, m.currentTime - 5); return true;
+      case "ArrowRight": m.currentTime += 5; return true;
+      case "<": this.speed(-1, false); return true;
+      case ">": this.speed(1, false); return true;
+      case "f": this.follow(!this.following); return true;
+    }
+    return false;
+  }
+}
+
+const stage = $("[data-meeting]");
+const meeting = stage && new Meeting(stage);
+
+// Back to the results keeps their place, when that is where one came from.
+$("[data-back]")?.addEventListener("click", e => {
+  const from = document.referrer && new URL(document.referrer);
+  if (from && from.origin === location.origin && from.pathname === "/" && history.length > 1 && !e.metaKey && !e.ctrlKey) {
+    e.preventDefault();
+    history.back();
+  }
+});
+
+// ---- Keys ------------------------------------------------------------------
+
+addEventListener("keydown", e => {
+  if (e.metaKey || e.ctrlKey || e.altKey || e.isComposing) return;
+  if (e.target.closest?.("input, select, textarea")) {
+    if (e.key === "Escape") e.target.blur();
+    return;
+  }
+  if (e.key === " " && e.target.closest?.("button, summary, a")) return;
+  let done = true;
+  if (e.key === "/") { const box = $("input[name=q]"); box.focus(); box.select(); }
+  else if (e.key === "?") location.assign("/help");
+  else if (meeting) done = meeting.key(e);
+  else if (e.key === "j") done = move(1);
+  else if (e.key === "k") done = move(-1);
+  else done = false;
+  if (done) e.preventDefault();
+});
+
+// ---- Pages that change as the archive does ---------------------------------
+
+const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
+
+// refresh brings one part of the page up to date from the page itself.
+async function refresh(name) {
+  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const fresh = $(`[data-live="${name}"]`, page), old = $(`[data-live="${name}"]`);
+  if (!fresh || !old || fresh.innerHTML === old.innerHTML) return;
+  if (name === "player") {
+    if (meeting?.media || !$("#media", fresh)) return;
+    old.replaceChildren(...fresh.childNodes);
+    meeting?.attach();
+    return;
+  }
+  const known = new Set($$("[data-id]", old).map(e => e.dataset.id));
+  const focused = document.activeElement?.getAttribute?.("href");
+  const had = old.contains(document.activeElement);
+  old.replaceChildren(...fresh.childNodes);
+  if (known.size) for (const e of $$("[data-id]", old)) if (!known.has(e.dataset.id)) e.classList.add("fresh");
+  if (had && focused) $$("a", old).find(a => a.getAttribute("href") === focused)?.focus({ preventScroll: true });
+  const sum = $(".hero .sum"), newSum = $(".hero .sum", page);
+  if (sum && newSum) sum.replaceChildren(...newSum.childNodes);
+}
+
+async function live(part) {
+  let from = part.dataset.from;
+  while (from) {
+    try {
+      if (document.hidden) {
+        await new Promise(resolve => document.addEventListener("visibilitychange", resolve, { once: true }));
+      }
+      const answer = await fetch(`/api/changes?from=${encodeURIComponent(from)}`);
+      if (!answer.ok) throw new Error(answer.statusText);
+      const { head, changed } = await answer.json();
+      if (changed) await refresh(part.dataset.live);
+      from = head;
+      await pause(changed ? 700 : 0);
+    } catch {
+      await pause(5000);
+    }
+  }
+}
+
+const part = $("[data-live][data-from]");
+if (part) live(part);
+
+// The banner counts by itself.
+async function watchIndexing() {
+  while ($("[data-live=indexing]")) {
+    await pause(2000);
+    const answer = await fetch("/status").catch(() => null);
+    if (!answer?.ok) continue;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = $("[data-live=indexing]", page), old = $("[data-live=indexing]");
+    if (fresh) old.replaceChildren(...fresh.childNodes);
+    else old.remove();
+  }
+}
+watchIndexing();

@@ -1,0 +1,122 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/search"
+)
+
+// Options are what the page is made of. Archive and Index are required.
+type Options struct {
+	Archive *archive.Archive
+	Index   *search.Index
+
+	// Status returns what `status --json` prints; nil leaves the page with what
+	// archive and index say themselves.
+	Status func(ctx context.Context) (any, error)
+
+	// Service answers under /external/v1 when it is set.
+	Service http.Handler
+
+	// Hosts are further names, without port, by which the page may be asked for.
+	Hosts []string
+
+	// Registry is where the metrics are registered and gathered from; nil makes one.
+	Registry *prometheus.Registry
+
+	Logger   zerolog.Logger
+	Now      func() time.Time // default time.Now
+	Rand     io.Reader        // default crypto/rand; 32 bytes are read in New
+	Location *time.Location   // the zone that times are shown in, default time.Local
+	Version  string
+}
+
+// server is the handler's state; nothing in it changes after New.
+type server struct {
+	Options
+	pages   *pages
+	assets  *assets
+	signer  *signer
+	metrics *metrics
+}
+
+// New returns the handler for the page's listener. It fails when Archive or
+// Index is missing, or when no randomness can be read.
+func New(o Options) (http.Handler, error) {
+	if o.Archive == nil || o.Index == nil {
+		return nil, errors.New("make the page: it needs an archive and an index")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+	assets, err := loadAssets()
+	if err != nil {
+		return nil, err
+	}
+	pages, err := loadPages(assets, o.Location)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := newSigner(o.Rand)
+	if err != nil {
+		return nil, fmt.Errorf("make the page's media key: %w", err)
+	}
+	s := &server{Options: o, pages: pages, assets: assets, signer: signer}
+	if s.metrics, err = newMetrics(o); err != nil {
+		return nil, err
+	}
+	return s.routes(), nil
+}
+
+// routes puts the guards around the pages. The service's own interface stands
+// beside them: it asks for credentials itself and sets its own headers.
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	s.page(mux, "GET /{$}", s.home)
+	s.page(mux, "GET /meetings/{id}", s.meeting)
+	s.page(mux, "GET /actions", s.actions)
+	s.page(mux, "GET /status", s.status)
+	s.page(mux, "GET /help", s.help)
+	s.api(mux, "GET /api/search", s.apiSearch)
+	s.api(mux, "GET /api/meetings", s.apiMeetings)
+	s.api(mux, "GET /api/meetings/{id}", s.apiMeeting)
+	s.api(mux, "GET /api/meetings/{id}/media", s.apiMedia)
+	s.api(mux, "GET /api/actions", s.apiActions)
+	s.api(mux, "GET /api/status", s.apiStatus)
+	s.api(mux, "GET /api/changes", s.apiChanges)
+	s.api(mux, "/api/", s.apiUnknown)
+	mux.HandleFunc("GET /media/{sha}", s.media)
+	mux.Handle("GET /static/", s.assets)
+	mux.HandleFunc("GET /favicon.ico", s.favicon)
+	mux.Handle("GET /metrics", s.metrics.handler)
+	mux.HandleFunc("GET /healthz", s.healthz)
+	s.page(mux, "/", s.notFound)
+
+	guarded := s.guard(s.metrics.observe(mux))
+	if s.Service == nil {
+		return guarded
+	}
+	outer := http.NewServeMux()
+	outer.Handle("/external/v1/", s.Service)
+	outer.Handle("/", guarded)
+	return outer
+}
