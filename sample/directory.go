@@ -101,5 +101,7 @@ ON|Oskar Nowak|Customer Success|customer success manager
 IM|Ines Marchetti|Product|product manager
 TL|Theo Lam|Product|designer
 BV|Bram Vos|Platform|site reliability, left the company|deactivated
-RS|Rosa Silveira|Platform|signal engineer, starts soon|invited
+RS|Rosa Silveira|Platform|signal engineer
+ED|Elif Demir|Platform|infrastructure engineer
+AW|Anton Weller|Firmware|acoustics engineer, has not opened an account yet|invited
 `
