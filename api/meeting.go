@@ -54,43 +54,89 @@ const (
 	SharedAllTeams      = "all_teams"
 )
 
-// knownMeetingKey tells the keys that Meeting has a field for.
-func knownMeetingKey(key string) bool {
+// field returns where the value of a key goes, or nil where the specification
+// names no such key. Keys count exactly as they are written.
+func (m *Meeting) field(key string) any {
 	switch key {
-	case "title", "meeting_title", "meeting_type", "recording_id", "url", "share_url",
-		"created_at", "scheduled_start_time", "scheduled_end_time",
-		"recording_start_time", "recording_end_time",
-		"calendar_invitees_domains_type", "shared_with", "transcript_language",
-		"calendar_invitees", "recorded_by", "meeting_url",
-		"transcript", "default_summary", "action_items", "highlights", "crm_matches":
-		return true
+	case "title":
+		return &m.Title
+	case "meeting_title":
+		return &m.MeetingTitle
+	case "meeting_type":
+		return &m.MeetingType
+	case "recording_id":
+		return &m.RecordingID
+	case "url":
+		return &m.URL
+	case "share_url":
+		return &m.ShareURL
+	case "created_at":
+		return &m.CreatedAt
+	case "scheduled_start_time":
+		return &m.ScheduledStartTime
+	case "scheduled_end_time":
+		return &m.ScheduledEndTime
+	case "recording_start_time":
+		return &m.RecordingStartTime
+	case "recording_end_time":
+		return &m.RecordingEndTime
+	case "calendar_invitees_domains_type":
+		return &m.CalendarInviteesDomainsType
+	case "shared_with":
+		return &m.SharedWith
+	case "transcript_language":
+		return &m.TranscriptLanguage
+	case "calendar_invitees":
+		return &m.CalendarInvitees
+	case "recorded_by":
+		return &m.RecordedBy
+	case "meeting_url":
+		return &m.MeetingURL
 	}
-	return false
+	return m.content(key)
+}
+
+func (m *Meeting) content(key string) any {
+	switch Part(key) {
+	case PartTranscript:
+		return &m.Transcript
+	case PartSummary:
+		return &m.DefaultSummary
+	case PartActionItems:
+		return &m.ActionItems
+	case PartHighlights:
+		return &m.Highlights
+	case PartCRM:
+		return &m.CRMMatches
+	}
+	return nil
 }
 
 // UnmarshalJSON reads a meeting leniently: it fails only on what is no JSON
 // object. Mistyped fields stay zero or absent, unknown keys go to Extra.
 func (m *Meeting) UnmarshalJSON(b []byte) error {
-	type plain Meeting
 	*m = Meeting{}
 	if string(b) == "null" {
 		return nil
 	}
-	if err := decodeLenient(b, (*plain)(m)); err != nil {
+	err := eachMember(b, func(key string, _, value []byte) {
+		into := m.field(key)
+		switch {
+		case into == nil:
+			if m.Extra == nil {
+				m.Extra = map[string]json.RawMessage{}
+			}
+			m.Extra[key] = append(json.RawMessage(nil), value...)
+		case into == &m.RecordingID:
+			m.RecordingID, _ = parseID(value)
+		default:
+			_ = decodeLenient(value, into) // mistyped: as if it were not there
+		}
+	})
+	if err != nil {
 		return fmt.Errorf("decode meeting: %w", err)
 	}
-	return eachMember(b, func(key string, _, value []byte) {
-		if key == "recording_id" && m.RecordingID == 0 {
-			m.RecordingID, _ = parseID(value)
-		}
-		if knownMeetingKey(key) {
-			return
-		}
-		if m.Extra == nil {
-			m.Extra = map[string]json.RawMessage{}
-		}
-		m.Extra[key] = append(json.RawMessage(nil), value...)
-	})
+	return nil
 }
 
 // MarshalJSON writes every required key, the optional ones that are present,
@@ -106,7 +152,7 @@ func (m Meeting) MarshalJSON() ([]byte, error) {
 	}
 	keys := make([]string, 0, len(m.Extra))
 	for k := range m.Extra {
-		if !knownMeetingKey(k) {
+		if m.field(k) == nil {
 			keys = append(keys, k)
 		}
 	}
