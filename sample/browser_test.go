@@ -1,0 +1,82 @@
+package sample
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// jump seeks a media element and answers its duration, place and, for a picture,
+// the sum of its pixels weighted by where they are.
+const jump = `(async (kind, src, at) => {
+	const m = document.createElement(kind); m.src = src; m.muted = true; m.preload = 'auto';
+	const once = (ev) => new Promise((ok, no) => { m.addEventListener(ev, ok, {once: true}); m.addEventListener('error', () => no(m.error.message)); });
+	await once('loadeddata'); m.currentTime = at; await once('seeked');
+	let sum = 0;
+	if (kind == 'video') {
+		const c = document.createElement('canvas'); c.width = m.videoWidth; c.height = m.videoHeight;
+		const g = c.getContext('2d'); g.drawImage(m, 0, 0);
+		g.getImageData(0, 0, c.width, c.height).data.forEach((v, i) => { if (i %% 4 == 0 && v > 128) sum += i; });
+	}
+	return [m.duration, m.currentTime, sum];
+})(%q, %q, %f)`
+
+// The picture at a second is the one of this second, in the browser that is there.
+func TestABrowserSeeksToTheSecond(t *testing.T) {
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("chromium is not installed")
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>") })
+	mux.HandleFunc("/video", func(w http.ResponseWriter, r *http.Request) {
+		v, typ := Video()
+		w.Header().Set("Content-Type", typ)
+		http.ServeContent(w, r, "", time.Time{}, v)
+	})
+	mux.HandleFunc("/audio", func(w http.ResponseWriter, r *http.Request) {
+		a, typ := Audio()
+		w.Header().Set("Content-Type", typ)
+		http.ServeContent(w, r, "", time.Time{}, a)
+	})
+	srv := httptest.NewServer(mux)
+	defer srv.Close()
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
+	defer cancel()
+	ctx, cancel = chromedp.NewContext(ctx)
+	defer cancel()
+	if err := chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel = context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	to := func(kind string, at float64) []float64 {
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(jump, kind, "/"+kind, at), chromedp.EvalAwaitPromise))
+		if err != nil {
+			t.Fatalf("seek %s to %.1f: %v", kind, at, err)
+		}
+		if d := got[0] - RecordingLength.Seconds(); d < -1 || d > 1 {
+			t.Errorf("%s lasts %.1f s", kind, got[0])
+		}
+		if d := got[1] - at; d < -0.1 || d > 0.1 {
+			t.Errorf("%s asked for %.1f is at %.1f", kind, at, got[1])
+		}
+		return got
+	}
+	for _, at := range []float64{0, 754, 3591} {
+		if a, b := to("video", at+0.2)[2], to("video", at+0.8)[2]; a != b {
+			t.Errorf("the picture changes within second %.0f", at)
+		}
+		if a, b := to("video", at+0.5)[2], to("video", at+1.5)[2]; a == b {
+			t.Errorf("the picture of second %.0f is the one of the next", at)
+		}
+	}
+	to("audio", 754)
+}
