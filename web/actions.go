@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"time"
 
-	"minutebook/api"
 	"minutebook/archive"
 )
 
@@ -53,7 +52,7 @@ func (s *server) actions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range counts {
+	for _, c := range samePeople(counts) {
 		p.People = append(p.People, newAssignee(c, p.Person, p.State))
 	}
 	query.Limit = mostActions + 1
@@ -66,6 +65,35 @@ func (s *server) actions(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.Groups = s.grouped(items, p.People)
 	return s.render(w, http.StatusOK, "actions", p)
+}
+
+// samePeople puts what was given to a bare name to the one person who has it;
+// where several do, it stays apart.
+func samePeople(counts []archive.AssigneeCount) []archive.AssigneeCount {
+	addressed := map[string][]int{} // positions of those with an address, by name
+	for i, c := range counts {
+		if c.Email != "" && c.Name != "" {
+			addressed[c.Name] = append(addressed[c.Name], i)
+		}
+	}
+	var out []archive.AssigneeCount
+	for _, c := range counts {
+		if same := addressed[c.Name]; len(same) == 1 && c.Email == "" {
+			counts[same[0]].Open += c.Open
+			counts[same[0]].Done += c.Done
+		}
+	}
+	for _, c := range counts {
+		same := addressed[c.Name]
+		switch {
+		case len(same) == 1 && c.Email == "":
+			continue
+		case len(same) == 1:
+			c.Email = "" // the name is enough, and finds both
+		}
+		out = append(out, c)
+	}
+	return out
 }
 
 func actionQuery(q url.Values) (archive.ActionQuery, error) {
@@ -130,15 +158,12 @@ func actionsAddress(person, state string) string {
 
 // grouped puts items under their people, in the order of the people.
 func (s *server) grouped(items []archive.ActionRow, people []assignee) []actionGroup {
-	byKey := map[string][]agreed{}
+	byKey, known := map[string][]agreed{}, map[string]bool{}
+	for _, p := range people {
+		known[p.Key] = true
+	}
 	for _, i := range items {
-		key := i.Email
-		if key == "" {
-			key = i.Assignee
-		}
-		if key == "" {
-			key = "-"
-		}
+		key := keyOf(i, known)
 		v := agreed{Meeting: i.Title, Start: i.Start.In(s.Location), action: action{
 			Text: i.Description, Done: i.Completed, ByHand: i.UserGenerated, At: i.Offset,
 			Address: meetingAddress(i.RecordingID, i.Offset, -1, "")}}
@@ -156,45 +181,13 @@ func (s *server) grouped(items []archive.ActionRow, people []assignee) []actionG
 	return groups
 }
 
-// actionJSON is an action item in the JSON list.
-type actionJSON struct {
-	RecordingID   int64    `json:"recording_id"`
-	Title         string   `json:"title"`
-	Start         api.Time `json:"recording_start_time"`
-	Description   string   `json:"description"`
-	Completed     bool     `json:"completed"`
-	OffsetSeconds *float64 `json:"offset_seconds"`
-	Assignee      struct {
-		Name  string `json:"name"`
-		Email string `json:"email"`
-		Team  string `json:"team"`
-	} `json:"assignee"`
-}
-
-// apiActions lists action items: ?person, state, limit.
-func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
-	q := r.URL.Query()
-	query, err := actionQuery(q)
-	if err != nil {
-		return err
+// keyOf is the person among the known ones that an item was given to.
+func keyOf(i archive.ActionRow, known map[string]bool) string {
+	switch {
+	case i.Email != "" && known[i.Email]:
+		return i.Email
+	case i.Assignee != "" && known[i.Assignee]:
+		return i.Assignee
 	}
-	if query.Limit, err = numberAsked(q, "limit", mostActions, 1, 10000); err != nil {
-		return err
-	}
-	items, err := s.Archive.ActionItems(r.Context(), query)
-	if err != nil {
-		return err
-	}
-	out := make([]actionJSON, len(items))
-	for n, i := range items {
-		out[n] = actionJSON{RecordingID: i.RecordingID, Title: i.Title, Start: api.TimeOf(i.Start),
-			Description: i.Description, Completed: i.Completed}
-		out[n].Assignee.Name, out[n].Assignee.Email, out[n].Assignee.Team = i.Assignee, i.Email, i.Of
-		if i.Offset >= 0 {
-			seconds := i.Offset.Seconds()
-			out[n].OffsetSeconds = &seconds
-		}
-	}
-	writeJSON(w, http.StatusOK, map[string]any{"action_items": out})
-	return nil
+	return "-"
 }

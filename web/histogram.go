@@ -46,7 +46,8 @@ func (s *server) newHistogram(bars []search.Bar, query string) *histogram {
 		}
 		tall := max(3, float64(b.Count)/float64(most)*(histogramHeight-2))
 		from := b.From.In(s.Location)
-		v := histogramBar{X: float64(i) * step, Width: min(step*0.82, 40), Y: histogramHeight - tall,
+		wide := min(step*0.86, 64)
+		v := histogramBar{X: (float64(i)+0.5)*step - wide/2, Width: wide, Y: histogramHeight - tall,
 			Height: tall, Count: b.Count, Label: from.Format(layout)}
 		v.Address = searchAddress(query + " " + span(from))
 		h.Bars = append(h.Bars, v)

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"minutebook/archive"
 	"minutebook/search"
 )
 
@@ -31,6 +32,27 @@ func newMarker(moments []search.Moment) marker {
 		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
 	})
 	return m
+}
+
+// sparing is the marker without the words that so many lines have that marking
+// them would only hide the others.
+func (m marker) sparing(entries []archive.Entry) marker {
+	var rare marker
+	for _, form := range m.forms {
+		one, lines := marker{[]string{form}}, 0
+		for _, e := range entries {
+			if one.spans(e.Text) != nil {
+				lines++
+			}
+		}
+		if lines <= 3 || lines*6 <= len(entries) {
+			rare.forms = append(rare.forms, form)
+		}
+	}
+	if len(rare.forms) == 0 {
+		return m
+	}
+	return rare
 }
 
 // spans cuts a text into what is hit and what is not; nothing when nothing is.

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/microcosm-cc/bluemonday"
@@ -16,13 +19,16 @@ import (
 )
 
 // markdown turns a summary into clean HTML: no scripts, no images (a request to
-// another host), links that do not tell where they were followed from.
-func markdown(source string) (template.HTML, error) {
+// another host), links that do not tell where they were followed from. Links to
+// a moment of the recording, which the service's summaries hold under one of the
+// recording's own addresses, lead to the moment here.
+func markdown(source string, own ...string) (template.HTML, error) {
 	if strings.TrimSpace(source) == "" {
 		return "", nil
 	}
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM),
-		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(lowerHeadings{}, 100))))
+		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(lowerHeadings{}, 100),
+			util.Prioritized(momentLinks(own), 101))))
 	var buf bytes.Buffer
 	if err := md.Convert([]byte(source), &buf); err != nil {
 		return "", fmt.Errorf("read the summary's Markdown: %w", err)
@@ -39,7 +45,7 @@ func summaryPolicy() *bluemonday.Policy {
 	p.AllowAttrs("align").Matching(bluemonday.CellAlign).OnElements("th", "td")
 	p.AllowAttrs("href").OnElements("a")
 	p.AllowURLSchemes("http", "https", "mailto")
-	p.AllowRelativeURLs(false)
+	p.AllowRelativeURLs(true)
 	p.RequireParseableURLs(true)
 	p.RequireNoReferrerOnLinks(true)
 	p.RequireNoFollowOnLinks(true)
@@ -62,4 +68,33 @@ func (lowerHeadings) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 	}
 	each(func(h *ast.Heading) { top = min(top, h.Level) })
 	each(func(h *ast.Heading) { h.Level = min(6, h.Level-top+3) })
+}
+
+// momentLinks are the addresses of a recording at the service.
+type momentLinks []string
+
+// Transform leads links such as ADDRESS?timestamp=1058.9 to ?t=1058.
+func (own momentLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if link, ok := n.(*ast.Link); ok && entering {
+			if seconds, ok := own.moment(string(link.Destination)); ok {
+				link.Destination = []byte("?t=" + strconv.FormatInt(seconds, 10))
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// moment reads the moment that a link to the recording names.
+func (own momentLinks) moment(address string) (int64, bool) {
+	base, query, _ := strings.Cut(address, "?")
+	if base == "" || !slices.Contains(own, base) {
+		return 0, false
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return 0, false
+	}
+	seconds, err := strconv.ParseFloat(values.Get("timestamp"), 64)
+	return int64(seconds), err == nil && seconds >= 0 && seconds < 1e6
 }

@@ -97,7 +97,7 @@ func (p *meetingPage) describe(m *api.Meeting, zone *time.Location) {
 func (p *meetingPage) content(s *server, r *http.Request, m *api.Meeting, entries []archive.Entry) error {
 	if sum, ok := m.DefaultSummary.Get(); ok {
 		p.Template = sum.TemplateName.Or("")
-		html, err := markdown(sum.MarkdownFormatted.Or(""))
+		html, err := markdown(sum.MarkdownFormatted.Or(""), m.URL, m.ShareURL)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func (p *meetingPage) content(s *server, r *http.Request, m *api.Meeting, entrie
 	if err != nil {
 		return err
 	}
-	p.Lines, p.Speakers = lines(entries, p.Length, p.At, marks)
+	p.Lines, p.Speakers = lines(entries, p.Length, p.At, marks.sparing(entries))
 	for _, l := range p.Lines {
 		if l.Snippet != nil {
 			p.Matches++

@@ -1,9 +1,9 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -13,7 +13,6 @@ import (
 type player struct {
 	Video, Audio string // addresses of our own, at the moment asked for
 	State        string // said in place of a recording
-	Note         string
 }
 
 // player finds the recording of a meeting. Without scripts the address itself
@@ -43,19 +42,33 @@ func (s *server) player(r *http.Request, row *archive.Row, at time.Duration) (pl
 	return p, err
 }
 
-// mediaState says why there is no recording to play.
+// mediaState says why there is no recording to play, and what is done about it.
 func (s *server) mediaState(r *http.Request, row *archive.Row) (string, error) {
-	failures, err := s.Archive.Failures(r.Context(), true)
-	if err != nil {
+	d, err := s.Archive.DownloadOf(r.Context(), row.RecordingID)
+	if err != nil && !errors.Is(err, archive.ErrNotFound) {
 		return "", err
 	}
-	for _, f := range failures {
-		if f.RecordingID == row.RecordingID && strings.Contains(f.Class, "download") {
-			return "The recording could not be fetched yet: " + f.Reason, nil
-		}
-	}
-	if row.Gone {
-		return "The recording was not kept before the meeting went from the service.", nil
+	switch {
+	case err == nil && d.State == archive.DownloadNone:
+		return "There is no recording of this meeting.", nil
+	case err == nil && d.State == archive.DownloadRefused:
+		return "No account here may have the recording of this meeting.", nil
+	case row.Gone:
+		return "The meeting went from the service before its recording was kept.", nil
+	case err == nil && d.State == archive.DownloadRequested:
+		return "The service is preparing the recording. When it is ready, it is fetched and plays here.", nil
+	case err == nil && d.State == archive.DownloadReady:
+		return "The recording is being fetched" + fetched(d) + ". When it is whole, it plays here.", nil
+	case err == nil && d.Failures > 0:
+		return "The recording could not be fetched yet, and will be tried again: " + d.Reason, nil
 	}
 	return "The recording is not here yet. When it is, it plays here.", nil
+}
+
+// fetched says how much of a recording is on disk, when that is known.
+func fetched(d archive.Download) string {
+	if d.Size <= 0 {
+		return ""
+	}
+	return ", " + strconv.FormatInt(min(99, d.Fetched*100/d.Size), 10) + "% of " + bytesOf(d.Size)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"minutebook/archive"
 	"minutebook/search"
@@ -18,6 +19,10 @@ type statusPage struct {
 	Tree     []node
 	Live     string
 }
+
+// toldAbove are the parts of the status that the page shows in its own form.
+var toldAbove = map[string]bool{"Meetings": true, "With transcript": true, "With summary": true,
+	"With recording": true, "Indexed": true, "Failures": true, "Version": true, "Running": true}
 
 // status answers /status.
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
@@ -34,9 +39,11 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if p.Tree, err = readTree(raw, s.Location); err != nil {
+	tree, err := readTree(raw, s.Location)
+	if err != nil {
 		return err
 	}
+	p.Tree = slices.DeleteFunc(tree, func(n node) bool { return toldAbove[n.Label] })
 	return s.render(w, http.StatusOK, "status", p)
 }
 
