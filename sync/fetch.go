@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/outbound"
 )
 
 const (
@@ -49,6 +50,8 @@ func (l *loader) fetch(ctx context.Context, t *task) error {
 		switch {
 		case err == nil, ctx.Err() != nil, errors.As(err, &room):
 			return err
+		case errors.Is(err, outbound.ErrNotGlobal):
+			return fmt.Errorf("%w; allow_private lets this account fetch from there", err)
 		case errors.Is(err, errContent):
 			if wrong++; wrong == 3 {
 				return err

@@ -54,11 +54,11 @@ func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
 	for _, d := range pending {
 		in.add(s.read(d))
 	}
-	wanted, err := s.followUps(ctx, in.batch)
+	wanted, done, err := s.followUps(ctx, in.batch)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := s.apply(ctx, in.batch, wanted, nil); err != nil {
+	if _, err := s.apply(ctx, in.batch, wanted, done); err != nil {
 		if len(pending) == 1 || ctx.Err() != nil {
 			return 0, err
 		}
@@ -77,9 +77,9 @@ func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending 
 	for n, d := range pending {
 		in := gathered{}
 		in.add(s.read(d))
-		wanted, err := s.followUps(ctx, in.batch)
+		wanted, done, err := s.followUps(ctx, in.batch)
 		if err == nil {
-			_, err = s.apply(ctx, in.batch, wanted, nil)
+			_, err = s.apply(ctx, in.batch, wanted, done)
 		}
 		if err != nil {
 			if probe := s.archive.SetMarks(ctx, archive.Mark{Key: "sync/probe", Value: []byte("1")}); probe != nil {
@@ -173,17 +173,17 @@ func callbackContent(d archive.Delivery) (*archive.Observation, error) {
 		RecordingID: d.RecordingID, Parts: map[api.Part]json.RawMessage{part: raw}}, nil
 }
 
-// followUps are the asks for what webhooks left out and the archive lacks.
-func (s *Syncer) followUps(ctx context.Context, batch []archive.Observation) ([]ask, error) {
+// followUps are the asks for what webhooks left out and the archive lacks; done
+// are those that webhooks have answered.
+func (s *Syncer) followUps(ctx context.Context, batch []archive.Observation) (wanted []ask, done []int64, err error) {
 	ids := make([]int64, len(batch))
 	for i, ob := range batch {
 		ids[i] = ob.RecordingID
 	}
 	rows, err := s.archive.Rows(ctx, ids)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var wanted []ask
 	now := s.now()
 	for _, ob := range batch {
 		a := s.account(ob.Account)
@@ -191,16 +191,18 @@ func (s *Syncer) followUps(ctx context.Context, batch []archive.Observation) ([]
 			continue
 		}
 		one := newAsk(order{account: a}, ob, rows[ob.RecordingID], now)
-		if _, asked := s.asks.get(ob.RecordingID); asked || (!one.Transcript && !one.Summary) {
-			continue
+		_, asked := s.asks.get(ob.RecordingID)
+		missing := one.Transcript || one.Summary
+		replay := now.Sub(one.Created) > lateFor && rows[ob.RecordingID] != nil
+		switch {
+		case asked && !missing:
+			done = append(done, ob.RecordingID)
+		case !asked && missing && !replay:
+			one.Urgent = true
+			wanted = append(wanted, one)
 		}
-		if now.Sub(one.Created) > lateFor && rows[ob.RecordingID] != nil {
-			continue // a replay of long ago
-		}
-		one.Urgent = true
-		wanted = append(wanted, one)
 	}
-	return wanted, nil
+	return wanted, done, nil
 }
 
 // pause waits, or until the context ends.

@@ -91,6 +91,7 @@ func (s *Syncer) asksAfter(ctx context.Context, o order, batch []archive.Observa
 	if err != nil {
 		return nil, nil, err
 	}
+	var d decision
 	seen := map[int64]bool{}
 	for _, ob := range batch {
 		if seen[ob.RecordingID] {
@@ -98,41 +99,62 @@ func (s *Syncer) asksAfter(ctx context.Context, o order, batch []archive.Observa
 		}
 		seen[ob.RecordingID] = true
 		a := newAsk(o, ob, rows[ob.RecordingID], sent)
-		old, asked := s.asks.get(ob.RecordingID)
-		switch {
-		case o.content && !o.account.OAuth:
-			if !a.Transcript && !a.Summary {
-				if asked {
-					done = append(done, a.RecordingID)
-				}
-				continue
-			}
-			if asked {
-				old.Transcript, old.Summary = a.Transcript, a.Summary
-				a = old
-			}
-			if a.Due.After(sent) {
-				continue // it has its time
-			}
-			next, ok := a.late(sent)
-			switch {
-			case ok:
-				wanted = append(wanted, next)
-			case asked:
-				done = append(done, a.RecordingID)
-			}
-		case asked && s.parkedAccount(old.Account):
-			old.Account, old.Pass = o.account.Name, o.pass.Name
-			wanted = append(wanted, old)
-		case asked:
-		case rows[ob.RecordingID] == nil && (a.Transcript || a.Summary):
-			wanted = append(wanted, a)
-		case o.again:
-			a.Transcript, a.Summary, a.Again = true, true, true
-			wanted = append(wanted, a)
+		if o.content && !o.account.OAuth {
+			s.afterFull(&d, a, sent)
+		} else {
+			s.afterLight(&d, o, a, rows[ob.RecordingID] != nil)
 		}
 	}
-	return wanted, done, nil
+	return d.wanted, d.done, nil
+}
+
+// decision collects the asks that follow from a page.
+type decision struct {
+	wanted []ask
+	done   []int64
+}
+
+// afterFull looks at a meeting of a page that carries content: what is missing
+// is not there yet and is waited for.
+func (s *Syncer) afterFull(d *decision, a ask, sent time.Time) {
+	old, asked := s.asks.get(a.RecordingID)
+	if !a.Transcript && !a.Summary {
+		if asked {
+			d.done = append(d.done, a.RecordingID)
+		}
+		return
+	}
+	if asked {
+		old.Transcript, old.Summary = a.Transcript, a.Summary
+		a = old
+	}
+	if a.Due.After(sent) {
+		return // it has its time
+	}
+	next, ok := a.late(sent)
+	switch {
+	case ok:
+		d.wanted = append(d.wanted, next)
+	case asked:
+		d.done = append(d.done, a.RecordingID)
+	}
+}
+
+// afterLight looks at a meeting of a page without content: that of a new meeting
+// is asked for, and that of a known one when it is to be read again.
+func (s *Syncer) afterLight(d *decision, o order, a ask, known bool) {
+	old, asked := s.asks.get(a.RecordingID)
+	switch {
+	case asked && s.parkedAccount(old.Account):
+		old.Account, old.Pass = o.account.Name, o.pass.Name
+		d.wanted = append(d.wanted, old)
+	case asked:
+	case !known && (a.Transcript || a.Summary):
+		d.wanted = append(d.wanted, a)
+	case o.again:
+		a.Transcript, a.Summary, a.Again = true, true, true
+		d.wanted = append(d.wanted, a)
+	}
 }
 
 // newAsk is the ask for what neither the observation nor the archive has of a

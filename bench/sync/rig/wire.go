@@ -1,0 +1,183 @@
+package rig
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+)
+
+// ErrCut is what a wire answers with when it was told to fail a call.
+var ErrCut = errors.New("the wire was cut")
+
+// Wire carries calls to a handler.
+type Wire struct {
+	Handler http.Handler
+	// Delay is how long a call takes to be seen by the handler, and its answer to
+	// come back; nil means no time.
+	Delay func(*http.Request) (there, back time.Duration)
+	// Fail is asked before a call is handed over, and after (answered true) before
+	// its answer comes back; an error takes the answer's place. n counts the calls
+	// from 1.
+	Fail func(n int, r *http.Request, answered bool) error
+	// Rate is how many bytes a second bodies of media come in, over all of them
+	// that come at a time; 0 means at once.
+	Rate float64
+
+	mu    sync.Mutex // guards what follows
+	calls []Call
+	free  time.Time // when the line is free for the next piece of media
+}
+
+// Call is one that was carried.
+type Call struct {
+	At       time.Time // sent
+	Answered time.Time
+	Method   string
+	Path     string // without /external/v1
+	Heavy    bool
+	Status   int // 0: cut
+}
+
+// RoundTrip carries one call.
+func (w *Wire) RoundTrip(r *http.Request) (*http.Response, error) {
+	n := w.begin(r)
+	resp, err := w.carry(r, n)
+	w.end(n, resp)
+	return resp, err
+}
+
+func (w *Wire) begin(r *http.Request) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	q := r.URL.Query()
+	path := strings.TrimPrefix(r.URL.Path, "/external/v1")
+	heavy := q.Get("include_transcript") == "true" || q.Get("include_summary") == "true" ||
+		strings.HasSuffix(path, "/transcript") || strings.HasSuffix(path, "/summary")
+	w.calls = append(w.calls, Call{At: time.Now(), Method: r.Method, Path: path, Heavy: heavy})
+	return len(w.calls)
+}
+
+func (w *Wire) end(n int, resp *http.Response) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls[n-1].Answered = time.Now()
+	if resp != nil {
+		w.calls[n-1].Status = resp.StatusCode
+	}
+}
+
+func (w *Wire) carry(r *http.Request, n int) (*http.Response, error) {
+	var there, back time.Duration
+	if w.Delay != nil {
+		there, back = w.Delay(r)
+	}
+	if err := sleep(r.Context(), there); err != nil {
+		return nil, err
+	}
+	if w.Fail != nil {
+		if err := w.Fail(n, r, false); err != nil {
+			return nil, err
+		}
+	}
+	in := r.Clone(r.Context())
+	in.RequestURI, in.RemoteAddr, in.Host = r.URL.RequestURI(), "192.0.2.1:1234", r.URL.Host
+	if in.Body == nil {
+		in.Body = http.NoBody
+	}
+	rec := httptest.NewRecorder()
+	w.Handler.ServeHTTP(rec, in)
+	if err := sleep(r.Context(), back); err != nil {
+		return nil, err
+	}
+	if w.Fail != nil {
+		if err := w.Fail(n, r, true); err != nil {
+			return nil, err
+		}
+	}
+	resp := rec.Result()
+	resp.Request = r
+	if w.Rate > 0 && strings.Contains(r.URL.Path, "/media/") {
+		resp.Body = &trickle{ctx: r.Context(), wire: w, rest: rec.Body.Bytes()}
+	}
+	return resp, nil
+}
+
+// Calls returns what was carried so far.
+func (w *Wire) Calls() []Call {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]Call(nil), w.calls...)
+}
+
+// Count counts the calls that match.
+func (w *Wire) Count(match func(Call) bool) int {
+	n := 0
+	for _, c := range w.Calls() {
+		if match(c) {
+			n++
+		}
+	}
+	return n
+}
+
+// trickle is a body that comes over a line shared with others.
+type trickle struct {
+	ctx  context.Context
+	wire *Wire
+	rest []byte
+}
+
+// Read waits until the line has carried the next piece.
+func (t *trickle) Read(p []byte) (int, error) {
+	if len(t.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), 32<<10)], t.rest)
+	if err := sleep(t.ctx, t.wire.book(n)); err != nil {
+		return 0, err
+	}
+	t.rest = t.rest[n:]
+	return n, nil
+}
+
+// Close drops the rest.
+func (t *trickle) Close() error { return nil }
+
+// book takes the line's next free time for n bytes and returns how long it is
+// until they have come.
+func (w *Wire) book(n int) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	if w.free.Before(now) {
+		w.free = now
+	}
+	w.free = w.free.Add(time.Duration(float64(n) / w.Rate * float64(time.Second)))
+	return w.free.Sub(now)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// File is a recording of a size, for service.Options.Video.
+func File(size int) func() (io.ReadSeeker, string) {
+	data := bytes.Repeat([]byte("minutebook"), size/10+1)[:size]
+	return func() (io.ReadSeeker, string) { return bytes.NewReader(data), "video/mp4" }
+}

@@ -1,0 +1,124 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+)
+
+func deliver(t *testing.T, s *Syncer, id, body string) {
+	t.Helper()
+	_, err := s.archive.Inbox().Put(t.Context(), archive.Delivery{Account: "a", WebhookID: id,
+		ReceivedAt: time.Now(), SentAt: time.Now(), Body: []byte(body), Kind: archive.KindWebhook})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const whole = `{"recording_id": %d, "title": "T", "created_at": "%s",
+	"transcript": [{"speaker": {"display_name": "A"}, "text": "hello", "timestamp": "00:00:01"}],
+	"default_summary": {"template_name": "G", "markdown_formatted": "done"}}`
+
+func TestIntakeAppliesAndSettles(t *testing.T) {
+	s, _ := testLoader(t, newMediaHost(t, 1), true)
+	now := time.Now().UTC().Format(time.RFC3339)
+	deliver(t, s, "m1", fmt.Sprintf(whole, 1, now))
+	deliver(t, s, "m2", `not JSON at all`)
+	deliver(t, s, "m3", `{"title": "no recording"}`)
+	deliver(t, s, "m4", `{"recording_id": 2, "title": "bare", "created_at": "`+now+`"}`)
+	inbox := s.archive.Inbox()
+	if n, err := s.drain(t.Context(), inbox); n != 4 || err != nil {
+		t.Fatalf("drained %d, %v", n, err)
+	}
+	counts, err := inbox.Counts(t.Context())
+	if err != nil || counts.Received != 0 || counts.Applied != 2 || counts.Quarantined != 2 {
+		t.Errorf("inbox: %+v, %v", counts, err)
+	}
+	row, err := s.archive.Row(t.Context(), 1)
+	if err != nil || !row.HasTranscript || !row.HasSummary {
+		t.Errorf("meeting 1: %+v, %v", row, err)
+	}
+	// What the second webhook left out is asked for at once, before anything else.
+	a, ok := s.asks.get(2)
+	if !ok || !a.Urgent || !a.Transcript || !a.Summary || a.Due.After(time.Now()) {
+		t.Errorf("ask of meeting 2: %+v, %v", a, ok)
+	}
+	if _, ok := s.asks.get(1); ok {
+		t.Error("a whole meeting is asked for")
+	}
+	if _, err := s.archive.DownloadOf(t.Context(), 1); err != nil {
+		t.Errorf("its recording is not queued: %v", err)
+	}
+}
+
+func TestIntakeTwiceChangesNothing(t *testing.T) {
+	s, _ := testLoader(t, newMediaHost(t, 1), true)
+	deliver(t, s, "m1", fmt.Sprintf(whole, 1, "2026-05-04T10:00:00Z"))
+	inbox := s.archive.Inbox()
+	if _, err := s.drain(t.Context(), inbox); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.archive.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := inbox.Replay(t.Context(), 1); err != nil { // as after a crash before it was settled
+		t.Fatal(err)
+	}
+	if n, err := s.drain(t.Context(), inbox); n != 1 || err != nil {
+		t.Fatalf("drained %d, %v", n, err)
+	}
+	after, err := s.archive.Head(t.Context())
+	if err != nil || after != before {
+		t.Errorf("the change log moved from %v to %v, %v", before, after, err)
+	}
+}
+
+func TestIntakeRunsUntilItsContextEnds(t *testing.T) {
+	s, _ := testLoader(t, newMediaHost(t, 1), true)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.intake(ctx) }()
+	head, err := s.archive.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, s, "m1", fmt.Sprintf(whole, 1, "2026-05-04T10:00:00Z"))
+	if err := s.archive.WaitChange(ctx, head); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("intake returned %v", err)
+	}
+}
+
+func TestCallbacksCarryContent(t *testing.T) {
+	s, _ := testLoader(t, newMediaHost(t, 1), true)
+	for i, body := range []string{
+		`{"recording_id": 7, "transcript": [{"speaker": {"display_name": "A"}, "text": "wrapped", "timestamp": "00:00:01"}]}`,
+		`{"nothing": "here"}`,
+	} {
+		_, err := s.archive.Inbox().Put(t.Context(), archive.Delivery{Account: "a", WebhookID: fmt.Sprint("c", i),
+			ReceivedAt: time.Now(), Body: []byte(body), Kind: archive.KindTranscript, RecordingID: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.drain(t.Context(), s.archive.Inbox()); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := s.archive.Entries(t.Context(), 7, 0, -1)
+	if err != nil || len(entries) != 1 || !strings.Contains(entries[0].Text, "wrapped") {
+		t.Errorf("entries %v, %v", entries, err)
+	}
+	counts, err := s.archive.Inbox().Counts(t.Context())
+	if err != nil || counts.Quarantined != 1 {
+		t.Errorf("inbox: %+v, %v", counts, err)
+	}
+}
