@@ -137,8 +137,9 @@ func (w *window) guessLowered(now time.Time) {
 }
 
 // RetryAfter reads the Retry-After header, seconds or an HTTP date, as a wait
-// from now; ok is false when there is none that can be read. A date in the past
-// is no wait; more than a day is taken as a day.
+// from now; ok is false when there is none that can be read. A date is measured
+// by the service's own clock where the answer has a Date. One in the past is no
+// wait; more than a day is taken as a day.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {
@@ -150,6 +151,9 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	t, err := http.ParseTime(v)
 	if err != nil {
 		return 0, false
+	}
+	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = theirs
 	}
 	return min(max(t.Sub(now), 0), maxRetryAfter), true
 }

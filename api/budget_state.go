@@ -14,7 +14,6 @@ const longestCall = 10 * time.Minute
 // budgetState is what is kept of a budget. Times are Unix milliseconds.
 type budgetState struct {
 	Version int                   `json:"v"`
-	SavedAt int64                 `json:"saved_at"`
 	Windows map[Class]windowState `json:"windows"`
 }
 
@@ -64,7 +63,7 @@ func (b *Budget) save(ctx context.Context) error {
 
 // state describes the budget for restore. The lock is held.
 func (b *Budget) state(now time.Time) budgetState {
-	st := budgetState{Version: 1, SavedAt: now.UnixMilli(), Windows: map[Class]windowState{}}
+	st := budgetState{Version: 1, Windows: map[Class]windowState{}}
 	for c, w := range b.windows {
 		w.expire(now)
 		ws := windowState{Limit: w.limit, Blocked: milli(w.blocked), Since: milli(w.lowered.since),

@@ -77,7 +77,7 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 			renewed = true
 			again, credErr := c.cred.Refused(ctx, req)
 			if credErr != nil {
-				return nil, errors.Join(err, credErr)
+				return nil, fmt.Errorf("%w; %w", err, credErr)
 			}
 			if !again {
 				return nil, err

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"sort"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -47,11 +48,11 @@ type member struct {
 }
 
 func appendCanonicalObject(dst, raw []byte) []byte {
-	var members []member
+	members := make([]member, 0, 8)
 	scanMembers(raw, func(key string, rawKey, value []byte) {
 		members = append(members, member{key, rawKey, value})
 	})
-	sort.SliceStable(members, func(i, j int) bool { return members[i].key < members[j].key })
+	slices.SortStableFunc(members, func(a, b member) int { return strings.Compare(a.key, b.key) })
 	dst = append(dst, '{')
 	first := true
 	for i, m := range members {

@@ -96,6 +96,11 @@ func ParseBaseURL(s string) (*url.URL, error) {
 func plainHTTP(h *http.Client) *http.Client {
 	if h == nil {
 		h = &http.Client{}
+		if t, ok := http.DefaultTransport.(*http.Transport); ok {
+			t = t.Clone()
+			t.MaxIdleConnsPerHost = nominalLimit(ClassHeavy) // as many as are ever busy at once
+			h.Transport = t
+		}
 	}
 	c := *h
 	c.Jar = nil

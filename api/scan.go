@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 var (
@@ -104,7 +105,7 @@ func skipString(b []byte, i int) int {
 // decodeString returns the text of a valid JSON string literal.
 func decodeString(lit []byte) string {
 	if bytes.IndexByte(lit, '\\') < 0 {
-		return string(bytes.ToValidUTF8(lit[1:len(lit)-1], []byte("\uFFFD")))
+		return strings.ToValidUTF8(string(lit[1:len(lit)-1]), "\uFFFD")
 	}
 	var s string
 	if json.Unmarshal(lit, &s) != nil {
