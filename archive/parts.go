@@ -18,7 +18,7 @@ func (a *Archive) PartsOf(ctx context.Context, id int64) (map[api.Part]json.RawM
 		if err := known(ctx, tx, id); err != nil {
 			return err
 		}
-		parts, err = a.currentParts(ctx, tx, id)
+		parts, err = a.currentParts(ctx, tx, id, "")
 		return err
 	})
 	if err != nil {
@@ -27,9 +27,11 @@ func (a *Archive) PartsOf(ctx context.Context, id int64) (map[api.Part]json.RawM
 	return parts, nil
 }
 
-func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64) (map[api.Part]json.RawMessage, error) {
+// currentParts reads the parts of a meeting but for the one to leave out, if
+// any.
+func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, without api.Part) (map[api.Part]json.RawMessage, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT p.part, p.folded IS NOT NULL, b.encoding, b.body
-		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id WHERE p.recording_id = ?`, id)
+		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id WHERE p.recording_id = ? AND p.part <> ?`, id, without)
 	if err != nil {
 		return nil, err
 	}

@@ -67,16 +67,9 @@ func meetingDocument(s *source, langs *languages) *document.Document {
 		said = appendTerms(said, tokenize(e.Text), lang, nil)
 	}
 	addText(d, fieldText, said)
-	parts := map[string]string{
-		fieldTitle:      s.title(),
-		fieldSummary:    s.summary(),
-		fieldHighlights: s.highlights(),
-		fieldActions:    s.actions(),
-		fieldCRM:        s.crm(),
-	}
 	pairs := map[string]bool{}
-	for field, text := range parts {
-		tokens := tokenize(text)
+	for _, field := range []string{fieldTitle, fieldSummary, fieldHighlights, fieldActions, fieldCRM} {
+		tokens := tokenize(s.part(field))
 		addText(d, field, appendTerms(nil, tokens, lang, nil))
 		addPairs(pairs, field, tokens)
 	}

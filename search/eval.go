@@ -163,28 +163,33 @@ func (v *view) findPhrase(l *leaf, in scope) (docset, error) {
 		return v.saidBy(in, func(m *momentSegment) (*roaring.Bitmap, error) { return m.phrase(l.terms) })
 	}
 	for _, field := range in.in() {
+		var found docset
+		var err error
 		if field == fieldText {
-			found, err := v.inMoments(func(m *momentSegment) (*roaring.Bitmap, error) { return m.phrase(l.terms) })
-			if err != nil {
-				return nil, err
-			}
-			out.or(found)
-			continue
+			found, err = v.inMoments(func(m *momentSegment) (*roaring.Bitmap, error) { return m.phrase(l.terms) })
+		} else {
+			found, err = v.phraseInNotes(field, l.terms)
 		}
-		found := v.all()
-		for i := 1; i < len(l.terms); i++ {
-			one, err := v.withTerms(fieldPairs, pairTerm(field, l.terms[i-1], l.terms[i]))
-			if err != nil {
-				return nil, err
-			}
-			found.and(one)
+		if err != nil {
+			return nil, err
 		}
 		out.or(found)
 	}
-	if len(l.terms) > 2 && out.size() > 0 {
-		v.inexact = true
-	}
 	return out, nil
+}
+
+// phraseInNotes finds words that follow one another in a part other than the
+// transcript.
+func (v *view) phraseInNotes(field string, terms []string) (docset, error) {
+	found := v.all()
+	for i := 1; i < len(terms); i++ {
+		one, err := v.withTerms(fieldPairs, pairTerm(field, terms[i-1], terms[i]))
+		if err != nil {
+			return nil, err
+		}
+		found.and(one)
+	}
+	return v.verifiedNotes(found, field, terms)
 }
 
 // saidBy finds the meetings where something is said in a moment in which all

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -72,8 +73,34 @@ func (m *momentSegment) any(field string, terms []string) (*roaring.Bitmap, erro
 	return out, nil
 }
 
-// phrase is the set of moments that have all pairs of a phrase.
+// phrase is the set of moments that have a phrase. It is remembered for the
+// search.
 func (m *momentSegment) phrase(terms []string) (*roaring.Bitmap, error) {
+	key := phraseKey{m.seg.Id(), strings.Join(terms, " ")}
+	if docs, ok := m.v.phrases[key]; ok {
+		return docs.Clone(), nil
+	}
+	docs, err := m.pairs(terms)
+	if err != nil {
+		return nil, err
+	}
+	if docs, err = m.verified(docs, terms); err != nil {
+		return nil, err
+	}
+	m.v.phrases[key] = docs
+	return docs.Clone(), nil
+}
+
+// phraseKey names a phrase in a segment.
+type phraseKey struct {
+	segment uint64
+	terms   string
+}
+
+// pairs is the set of moments that have the hashes of all pairs of a phrase.
+// Where a word of it is in the text of moments at all, it must be in theirs or,
+// for the last, may be in the moment after.
+func (m *momentSegment) pairs(terms []string) (*roaring.Bitmap, error) {
 	var out *roaring.Bitmap
 	for i := 1; i < len(terms); i++ {
 		docs, err := postings(m.seg, fieldPairs, pairTerm(fieldText, terms[i-1], terms[i]))
@@ -86,7 +113,26 @@ func (m *momentSegment) phrase(terms []string) (*roaring.Bitmap, error) {
 		}
 		out.And(docs)
 	}
+	if m.v.isStop(terms[0]) {
+		return out, nil
+	}
+	docs, err := postings(m.seg, fieldText, terms[0])
+	if err != nil {
+		return nil, err
+	}
+	out.And(docs)
 	return out, nil
+}
+
+// isStop says whether a word is a stop word in any of the viewer's languages,
+// and so may be missing in the text of moments.
+func (v *view) isStop(term string) bool {
+	for _, l := range v.langs {
+		if l.stop[term] {
+			return true
+		}
+	}
+	return false
 }
 
 // speaker is the set of moments in which a speaker speaks.

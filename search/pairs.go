@@ -1,14 +1,15 @@
 package search
 
-import (
-	"encoding/binary"
-	"hash/fnv"
-)
+import "hash/fnv"
 
-// Neighbouring words are indexed as 32-bit hashes, so that a phrase is found
-// without word positions. Two different pairs share a hash once in four
-// thousand million, so a phrase of two words needs no check; of longer ones,
-// whose pairs could stand apart, the text is read.
+// Neighbouring words are indexed as 18-bit hashes, so that a phrase is found
+// without word positions, in a third of their space. Two different pairs share
+// a hash now and then, so what is found so is checked against the text, see
+// verify.go.
+
+// pairBits is the length of the hashes: longer ones cost space, since short
+// lists of documents are kept badly; shorter ones find more that is not there.
+const pairBits = 18
 
 // pairTerm is the term of two neighbours in a field.
 func pairTerm(field, a, b string) string {
@@ -16,9 +17,8 @@ func pairTerm(field, a, b string) string {
 	h.Write([]byte(a))
 	h.Write([]byte{0})
 	h.Write([]byte(b))
-	var sum [4]byte
-	binary.BigEndian.PutUint32(sum[:], mix(h.Sum32()))
-	return field + string(sum[:])
+	sum := mix(h.Sum32()) & (1<<pairBits - 1)
+	return field + string([]byte{byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
 // mix spreads the hash's bits.

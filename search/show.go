@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -98,7 +97,7 @@ func (q *quoter) said(ctx context.Context, row *archive.Row, p ranked) ([]Moment
 			break
 		}
 		entries, err := q.v.x.archive.Entries(ctx, p.id, m.From, m.To+1)
-		if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+		if isMissing(err) {
 			return nil, nil
 		}
 		if err != nil {
@@ -176,8 +175,8 @@ func (q *quoter) noted(ctx context.Context, row *archive.Row) ([]quoted, error) 
 	if len(q.m.leaves) == 0 || len(q.in.speakers) > 0 || !(row.HasSummary || row.HasActionItems || row.HasHighlights || row.HasCRM) {
 		return nil, nil
 	}
-	m, err := q.v.x.archive.Meeting(ctx, row.RecordingID)
-	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+	m, err := q.v.x.archive.Notes(ctx, row.RecordingID)
+	if isMissing(err) {
 		return nil, nil
 	}
 	if err != nil {

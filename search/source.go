@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,6 +10,12 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 )
+
+// isMissing says whether an error means that the archive no longer has a
+// meeting.
+func isMissing(err error) bool {
+	return errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten)
+}
 
 // source is everything about a meeting that the indexes are made of, as read
 // from the archive.
@@ -27,7 +34,7 @@ func readSource(ctx context.Context, a *archive.Archive, id int64) (*source, err
 		return nil, err
 	}
 	s := &source{row: row}
-	if s.meeting, err = a.Meeting(ctx, id); err != nil {
+	if s.meeting, err = a.Notes(ctx, id); err != nil {
 		return nil, fmt.Errorf("read meeting %d for the index: %w", id, err)
 	}
 	if s.entries, err = a.Entries(ctx, id, 0, -1); err != nil {
@@ -84,6 +91,23 @@ func crmLines(crm api.CRMMatches) []string {
 		lines = append(lines, d.Name.Or(""))
 	}
 	return lines
+}
+
+// part is the text of a field other than the transcript.
+func (s *source) part(field string) string {
+	switch field {
+	case fieldTitle:
+		return s.title()
+	case fieldSummary:
+		return s.summary()
+	case fieldHighlights:
+		return s.highlights()
+	case fieldActions:
+		return s.actions()
+	case fieldCRM:
+		return s.crm()
+	}
+	return ""
 }
 
 func highlightText(h api.Highlight) string {

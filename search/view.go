@@ -25,8 +25,10 @@ type view struct {
 	count    int // visible meetings
 	words    int // their mean length
 	langs    []*language
-	inexact  bool
 	forms    map[formKey][]form
+	phrases  map[phraseKey]*roaring.Bitmap
+	unread   int  // moments that may still be read to check phrases
+	inexact  bool // some were not
 	release  func()
 }
 
@@ -46,7 +48,7 @@ func (x *Index) view(ctx context.Context, r Request) (v *view, err error) {
 	if !ok {
 		return nil, ErrClosed
 	}
-	v = &view{ctx: ctx, x: x, now: x.now(), loc: r.Location, forms: map[formKey][]form{}}
+	v = &view{ctx: ctx, x: x, now: x.now(), loc: r.Location, forms: map[formKey][]form{}, phrases: map[phraseKey]*roaring.Bitmap{}, unread: mostVerified}
 	v.release = done
 	defer func() {
 		if err != nil {

@@ -2,13 +2,10 @@ package search
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
 	"github.com/blevesearch/bleve/v2"
-
-	"minutebook/archive"
 )
 
 // put writes the current state of meetings into both indexes, moments first,
@@ -23,7 +20,7 @@ func (x *Index) put(ctx context.Context, g *generation, ids []int64, advance fun
 	}
 	for _, id := range ids {
 		s, err := readSource(ctx, x.archive, id)
-		gone := errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten)
+		gone := isMissing(err)
 		if err != nil && !gone {
 			return err
 		}
