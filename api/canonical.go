@@ -17,7 +17,12 @@ func CanonicalHash(raw []byte) [32]byte {
 	if !json.Valid(raw) {
 		return sha256.Sum256(append([]byte("not json\x00"), raw...))
 	}
-	return sha256.Sum256(appendCanonical(make([]byte, 0, len(raw)), bytes.TrimSpace(raw)))
+	return canonicalHash(bytes.TrimSpace(raw))
+}
+
+// canonicalHash is CanonicalHash of valid JSON without space around it.
+func canonicalHash(raw []byte) [32]byte {
+	return sha256.Sum256(appendCanonical(make([]byte, 0, len(raw)), raw))
 }
 
 func appendCanonical(dst, raw []byte) []byte {

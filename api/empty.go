@@ -18,6 +18,16 @@ func Empty(raw json.RawMessage) bool {
 	return json.Valid(raw) && empty(raw)
 }
 
+// Judge is CanonicalHash and Empty in one go, which is half the work. ok tells
+// whether raw is JSON; what is not has the hash of its bytes and is not empty.
+func Judge(raw []byte) (hash [32]byte, isEmpty, ok bool) {
+	if !json.Valid(raw) {
+		return CanonicalHash(raw), false, false
+	}
+	raw = bytes.TrimSpace(raw)
+	return canonicalHash(raw), empty(raw), true
+}
+
 func empty(raw []byte) bool {
 	switch raw[0] {
 	case 'n':
@@ -25,9 +35,7 @@ func empty(raw []byte) bool {
 	case '"':
 		return len(bytes.TrimSpace([]byte(decodeString(raw)))) == 0
 	case '[':
-		all := true
-		eachElement(raw, func(v []byte) { all = all && empty(v) })
-		return all
+		return everyElement(raw, empty)
 	case '{':
 		return emptyObject(raw)
 	}

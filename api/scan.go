@@ -58,6 +58,23 @@ func eachElement(raw []byte, fn func(value []byte)) {
 	}
 }
 
+// everyElement tells whether fn is true of every element of the valid JSON array
+// raw; it stops at the first of which it is not.
+func everyElement(raw []byte, fn func(value []byte) bool) bool {
+	i := skipSpace(raw, skipSpace(raw, 0)+1)
+	for raw[i] != ']' {
+		end := skipValue(raw, i)
+		if !fn(raw[i:end]) {
+			return false
+		}
+		i = skipSpace(raw, end)
+		if raw[i] == ',' {
+			i = skipSpace(raw, i+1)
+		}
+	}
+	return true
+}
+
 func skipSpace(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
 		i++

@@ -4,11 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
 )
@@ -27,7 +24,7 @@ type Applied struct {
 // changes nothing. It fails, with nothing applied, on an observation that is not
 // of a meeting or whose part is not JSON, and when the disk does.
 func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark) (Applied, error) {
-	weighed, err := weighAll(ctx, batch)
+	weighed, err := a.weighAll(ctx, batch)
 	if err != nil {
 		return Applied{}, err
 	}
@@ -53,24 +50,6 @@ func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark)
 	return t.applied, nil
 }
 
-// weighAll hashes the parts of a batch on all processors, before the writer is
-// held.
-func weighAll(ctx context.Context, batch []Observation) ([][]shown, error) {
-	weighed := make([][]shown, len(batch))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range batch {
-		g.Go(func() (err error) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			weighed[i], err = batch[i].weigh()
-			return err
-		})
-	}
-	return weighed, g.Wait()
-}
-
 // applying is the transaction of one Apply or Rebuild.
 type applying struct {
 	*statements
@@ -90,7 +69,8 @@ func (t *applying) observe(o *Observation, parts []shown) error {
 	if gone, err := t.scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &one); gone || err != nil {
 		return err
 	}
-	res, err := t.exec(`INSERT INTO meetings (recording_id) VALUES (?) ON CONFLICT DO NOTHING`, o.RecordingID)
+	res, err := t.exec(`INSERT INTO meetings (recording_id, number)
+		SELECT ?1, coalesce(max(number), 0) + 1 FROM meetings WHERE true ON CONFLICT DO NOTHING`, o.RecordingID)
 	if err != nil {
 		return err
 	}
@@ -132,7 +112,12 @@ func (t *applying) observePart(o *Observation, p shown) error {
 	if err != nil || !changed {
 		return err
 	}
-	if err := t.derive(o.RecordingID, p.part, raw); err != nil {
+	if p.entries != nil { // the transcript itself became current
+		err = t.deriveTranscript(o.RecordingID, raw, p.entries)
+	} else {
+		err = t.derive(o.RecordingID, p.part, raw)
+	}
+	if err != nil {
 		return err
 	}
 	return t.changed(o.RecordingID, ChangePart, p.part)

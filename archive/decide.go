@@ -52,9 +52,11 @@ func (t *applying) newRevision(o *Observation, v *version, p shown) error {
 		return err
 	}
 	t.applied.Revisions++
-	encoding, body := t.archive.codec.pack(p.raw)
+	if p.packed == nil {
+		p.encoding, p.packed = t.archive.codec.pack(p.raw)
+	}
 	_, err = t.exec(`INSERT INTO bodies (revision_id, raw_hash, size, encoding, body) VALUES (?, ?, ?, ?, ?)`,
-		v.id, p.rawHash, len(p.raw), encoding, body)
+		v.id, p.rawHash, len(p.raw), p.encoding, p.packed)
 	return err
 }
 

@@ -17,7 +17,7 @@ func (t *applying) derive(id int64, part api.Part, raw json.RawMessage) error {
 	case api.PartMeeting:
 		return t.deriveMeeting(id, raw)
 	case api.PartTranscript:
-		return t.deriveTranscript(id, raw)
+		return t.deriveTranscript(id, raw, lenient[[]api.TranscriptEntry](raw))
 	case api.PartSummary:
 		return t.deriveSummary(id, raw)
 	case api.PartActionItems:

@@ -17,20 +17,28 @@ type speaker struct{ name, email string }
 // entryColumns and entryChunk shape the statement that inserts many entries at
 // once, which is several times faster than one by one.
 const (
-	entryColumns = 5
+	entryColumns = 4
 	entryChunk   = 64
 )
 
-const insertEntries = `INSERT INTO transcript_entries (recording_id, position, offset_seconds, speaker_id, text) VALUES `
+// maxEntries is how many entries of a transcript have rows: see entries.id.
+const maxEntries = 1 << 20
+
+const insertEntries = `INSERT INTO entries (id, offset_seconds, speaker_id, text) VALUES `
 
 // deriveTranscript replaces a meeting's entries. An entry whose timestamp
-// cannot be read has the offset of the one before it.
-func (t *applying) deriveTranscript(id int64, raw json.RawMessage) error {
-	before, err := t.clearTranscript(id)
+// cannot be read has the offset of the one before it; entries beyond maxEntries
+// have no row and stay in the part alone.
+func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api.TranscriptEntry) error {
+	var first int64
+	if _, err := t.scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
+		return err
+	}
+	before, err := t.clearTranscript(id, first)
 	if err != nil {
 		return err
 	}
-	entries := lenient[[]api.TranscriptEntry](raw)
+	entries = entries[:min(len(entries), maxEntries)]
 	spoke := map[int64]*[2]int{} // by speaker: entries, words
 	words := 0
 	args := make([]any, 0, entryChunk*entryColumns)
@@ -50,7 +58,7 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage) error {
 		spoke[who][0]++
 		spoke[who][1] += n
 		words += n
-		args = append(args, id, i, offset.Seconds(), who, e.Text)
+		args = append(args, first+int64(i), offset.Seconds(), who, e.Text)
 		if len(args) == cap(args) || i == len(entries)-1 {
 			if _, err := t.exec(insertEntries+entryRows(len(args)/entryColumns), args...); err != nil {
 				return err
@@ -66,10 +74,10 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage) error {
 	return err
 }
 
-func entryRows(n int) string { return strings.Repeat(",(?,?,?,?,?)", n)[1:] }
+func entryRows(n int) string { return strings.Repeat(",(?,?,?,?)", n)[1:] }
 
 // clearTranscript deletes a meeting's entries and returns who spoke in them.
-func (t *applying) clearTranscript(id int64) ([]int64, error) {
+func (t *applying) clearTranscript(id, first int64) ([]int64, error) {
 	var speakers []int64
 	err := t.each(`SELECT speaker_id FROM meeting_speakers WHERE recording_id = ?`, []any{id}, func(rows *sql.Rows) error {
 		var s int64
@@ -80,7 +88,7 @@ func (t *applying) clearTranscript(id int64) ([]int64, error) {
 	if err != nil || len(speakers) == 0 {
 		return nil, err
 	}
-	if _, err := t.exec(`DELETE FROM transcript_entries WHERE recording_id = ?`, id); err != nil {
+	if _, err := t.exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, first, first+maxEntries-1); err != nil {
 		return nil, err
 	}
 	_, err = t.exec(`DELETE FROM meeting_speakers WHERE recording_id = ?`, id)

@@ -19,9 +19,13 @@ type Entry struct {
 // to; a negative to means all. A meeting without a transcript, or not known,
 // has none.
 func (a *Archive) Entries(ctx context.Context, id int64, from, to int) ([]Entry, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT e.position, e.offset_seconds, s.name, s.email, e.text
-		FROM transcript_entries e JOIN speakers s ON s.id = e.speaker_id
-		WHERE e.recording_id = ?1 AND e.position >= ?2 AND (?3 < 0 OR e.position < ?3) ORDER BY e.position`, id, from, to)
+	if to < 0 || to > maxEntries {
+		to = maxEntries
+	}
+	rows, err := a.db.R.QueryContext(ctx, `SELECT e.id & 0xfffff, e.offset_seconds, s.name, s.email, e.text
+		FROM meetings m JOIN entries e ON e.id >= (m.number << 20) + ?2 AND e.id < (m.number << 20) + ?3
+		JOIN speakers s ON s.id = e.speaker_id
+		WHERE m.recording_id = ?1 ORDER BY e.id`, id, max(from, 0), to)
 	if err != nil {
 		return nil, fmt.Errorf("read transcript of %d: %w", id, err)
 	}

@@ -1,9 +1,6 @@
 package archive
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -59,48 +56,4 @@ func FromMeeting(account string, src Source, at time.Time, raw []byte) (Observat
 		return Observation{}, fmt.Errorf("read meeting: %w", err)
 	}
 	return Observation{Account: account, Source: src, At: at, RecordingID: id, Parts: parts}, nil
-}
-
-// shown is a part of an observation, weighed outside the transaction.
-type shown struct {
-	part    api.Part
-	raw     json.RawMessage
-	null    bool
-	empty   bool
-	hash    [32]byte
-	rawHash int64
-}
-
-// weigh checks an observation and hashes its parts, in the order of api.Parts.
-func (o *Observation) weigh() ([]shown, error) {
-	if o.RecordingID <= 0 {
-		return nil, fmt.Errorf("apply observation: recording_id %d is not positive", o.RecordingID)
-	}
-	if !o.Source.valid() {
-		return nil, fmt.Errorf("apply observation of %d: unknown source %q", o.RecordingID, o.Source)
-	}
-	parts := make([]shown, 0, len(o.Parts))
-	for _, p := range api.Parts() {
-		raw, ok := o.Parts[p]
-		raw = bytes.TrimSpace(raw)
-		if !ok || len(raw) == 0 {
-			continue
-		}
-		if string(raw) == "null" {
-			parts = append(parts, shown{part: p, null: true, empty: true})
-			continue
-		}
-		if !json.Valid(raw) {
-			return nil, fmt.Errorf("apply observation of %d: part %s is not JSON", o.RecordingID, p)
-		}
-		parts = append(parts, shown{part: p, raw: raw, empty: api.Empty(raw),
-			hash: api.CanonicalHash(raw), rawHash: rawHash(raw)})
-	}
-	return parts, nil
-}
-
-// rawHash tells spellings of the same content apart.
-func rawHash(raw []byte) int64 {
-	sum := sha256.Sum256(raw)
-	return int64(binary.BigEndian.Uint64(sum[:8]))
 }

@@ -53,6 +53,7 @@ CREATE INDEX parts_by_revision ON parts (revision_id);
 -- thrown away and is rebuilt from them. Times are milliseconds UTC.
 CREATE TABLE meetings (
   recording_id             INTEGER PRIMARY KEY,
+  number                   INTEGER NOT NULL UNIQUE, -- by first arrival, from 1
   title                    TEXT NOT NULL DEFAULT '',
   meeting_title            TEXT NOT NULL DEFAULT '',
   meeting_type             TEXT NOT NULL DEFAULT '',
@@ -93,14 +94,21 @@ CREATE TABLE speakers (
   UNIQUE (name, email)
 ) STRICT;
 
-CREATE TABLE transcript_entries (
-  recording_id   INTEGER NOT NULL,
-  position       INTEGER NOT NULL, -- from 0
+-- The entries of transcripts. id is meetings.number * 2^20 + the position of the
+-- entry, so that entries are stored in order and without an index of their own.
+-- To be read through the view transcript_entries.
+CREATE TABLE entries (
+  id             INTEGER PRIMARY KEY,
   offset_seconds REAL    NOT NULL,
   speaker_id     INTEGER NOT NULL REFERENCES speakers (id),
-  text           TEXT    NOT NULL,
-  PRIMARY KEY (recording_id, position)
-) STRICT, WITHOUT ROWID;
+  text           TEXT    NOT NULL
+) STRICT;
+
+CREATE VIEW transcript_entries (recording_id, position, offset_seconds, speaker, email, text) AS
+  SELECT m.recording_id, e.id & 0xfffff, e.offset_seconds, s.name, s.email, e.text
+  FROM meetings m
+  JOIN entries e ON e.id BETWEEN m.number << 20 AND (m.number << 20) + 0xfffff
+  JOIN speakers s ON s.id = e.speaker_id;
 
 -- Who spoke in which meeting, and how much.
 CREATE TABLE meeting_speakers (

@@ -1,0 +1,97 @@
+package archive
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"minutebook/api"
+)
+
+// corpus reads the meetings of a file of the corpus of real meetings, or skips
+// the test when it is not there.
+func corpus(t testing.TB, name string) [][]byte {
+	t.Helper()
+	dir := os.Getenv("MINUTEBOOK_CORPUS")
+	if dir == "" {
+		dir = "../../shared/corpus"
+	}
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		t.Skipf("the corpus is not there (set MINUTEBOOK_CORPUS): %v", err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var meetings [][]byte
+	lines := bufio.NewScanner(z)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		meetings = append(meetings, append([]byte(nil), lines.Bytes()...))
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return meetings
+}
+
+// TestCorpusComesBackByteForByte takes in every real meeting and reads it back.
+func TestCorpusComesBackByteForByte(t *testing.T) {
+	for _, name := range []string{"akash.ndjson.gz", "qmsum.ndjson.gz"} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t)
+			meetings := corpus(t, name)
+			for i := 0; i < len(meetings); i += 10 {
+				var batch []Observation
+				for _, raw := range meetings[i:min(i+10, len(meetings))] {
+					batch = append(batch, observe(t, SourceList, epoch0, raw))
+				}
+				apply(t, a, batch...)
+			}
+			counts, err := a.Counts(t.Context())
+			if err != nil || counts.Meetings != len(meetings) {
+				t.Fatalf("counts %+v, %v; want %d meetings", counts, err, len(meetings))
+			}
+			for _, raw := range meetings {
+				checkMeeting(t, a, raw)
+			}
+		})
+	}
+}
+
+func checkMeeting(t *testing.T, a *Archive, raw []byte) {
+	t.Helper()
+	id, want, err := api.SplitMeeting(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := a.PartsOf(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range api.Parts() {
+		if string(got[p]) != string(want[p]) {
+			t.Fatalf("meeting %d: part %s is not what arrived", id, p)
+		}
+	}
+	var said []api.TranscriptEntry
+	if err := json.Unmarshal(want[api.PartTranscript], &said); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := a.Entries(t.Context(), id, 0, -1)
+	if err != nil || len(entries) != len(said) {
+		t.Fatalf("meeting %d: %d entries, %v; want %d", id, len(entries), err, len(said))
+	}
+	for i, e := range entries {
+		at, _ := api.ParseOffset(said[i].Timestamp)
+		if e.Text != said[i].Text || e.Speaker != said[i].Speaker.DisplayName || e.Offset != at.Truncate(time.Millisecond) {
+			t.Fatalf("meeting %d: entry %d is %+v; want %+v", id, i, e, said[i])
+		}
+	}
+}

@@ -1,0 +1,117 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+)
+
+// shown is a part of an observation with all that can be worked out about it
+// before the writer is held.
+type shown struct {
+	part    api.Part
+	raw     json.RawMessage
+	null    bool
+	empty   bool
+	hash    [32]byte
+	rawHash int64
+
+	// Only of what is not held yet: its compressed form, and what a transcript
+	// says.
+	packed   []byte
+	encoding int
+	entries  []api.TranscriptEntry
+}
+
+// weighAll weighs the parts of a batch on all processors.
+func (a *Archive) weighAll(ctx context.Context, batch []Observation) ([][]shown, error) {
+	weighed := make([][]shown, len(batch))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range batch {
+		g.Go(func() (err error) {
+			if weighed[i], err = batch[i].weigh(); err != nil {
+				return err
+			}
+			return a.workAhead(ctx, batch[i].RecordingID, weighed[i])
+		})
+	}
+	return weighed, g.Wait()
+}
+
+// weigh checks an observation and hashes its parts, in the order of api.Parts.
+func (o *Observation) weigh() ([]shown, error) {
+	if o.RecordingID <= 0 {
+		return nil, fmt.Errorf("apply observation: recording_id %d is not positive", o.RecordingID)
+	}
+	if !o.Source.valid() {
+		return nil, fmt.Errorf("apply observation of %d: unknown source %q", o.RecordingID, o.Source)
+	}
+	parts := make([]shown, 0, len(o.Parts))
+	for _, p := range api.Parts() {
+		raw := bytes.TrimSpace(o.Parts[p])
+		if len(raw) == 0 {
+			continue
+		}
+		if string(raw) == "null" {
+			parts = append(parts, shown{part: p, null: true, empty: true})
+			continue
+		}
+		s := shown{part: p, raw: raw, rawHash: rawHash(raw)}
+		var ok bool
+		if s.hash, s.empty, ok = api.Judge(raw); !ok {
+			return nil, fmt.Errorf("apply observation of %d: part %s is not JSON", o.RecordingID, p)
+		}
+		parts = append(parts, s)
+	}
+	return parts, nil
+}
+
+// workAhead compresses and decodes the parts that are not held. Should the
+// answer be outdated when the writer gets to it, that only costs time.
+func (a *Archive) workAhead(ctx context.Context, id int64, parts []shown) error {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT hash FROM revisions WHERE recording_id = ?`, id)
+	if err != nil {
+		return fmt.Errorf("apply observation of %d: %w", id, err)
+	}
+	held := map[[32]byte]bool{}
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		var hash []byte
+		if err := rows.Scan(&hash); err != nil {
+			return err
+		}
+		if len(hash) == 32 {
+			held[[32]byte(hash)] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("apply observation of %d: %w", id, err)
+	}
+	for i := range parts {
+		s := &parts[i]
+		if s.null || held[s.hash] {
+			continue
+		}
+		s.encoding, s.packed = a.codec.pack(s.raw)
+		if s.part == api.PartTranscript {
+			s.entries = lenient[[]api.TranscriptEntry](s.raw)
+		}
+	}
+	return nil
+}
+
+// rawHash tells spellings of the same content apart.
+func rawHash(raw []byte) int64 {
+	sum := sha256.Sum256(raw)
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}
