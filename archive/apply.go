@@ -63,14 +63,19 @@ func newApplying(a *Archive, s *statements) *applying {
 	return &applying{statements: s, archive: a, speakers: map[speaker]int64{}, at: a.now()}
 }
 
+const insertMeeting = `INSERT INTO meetings (recording_id, number)
+	SELECT ?1, coalesce(max(number), 0) + 1 FROM meetings WHERE true ON CONFLICT DO NOTHING`
+
 func (t *applying) observe(o *Observation, parts []shown) error {
+	if len(parts) == 0 && o.Source != SourceList {
+		return nil // it shows nothing
+	}
 	var one int
 	fresh := false
 	if gone, err := t.scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &one); gone || err != nil {
 		return err
 	}
-	res, err := t.exec(`INSERT INTO meetings (recording_id, number)
-		SELECT ?1, coalesce(max(number), 0) + 1 FROM meetings WHERE true ON CONFLICT DO NOTHING`, o.RecordingID)
+	res, err := t.exec(insertMeeting, o.RecordingID)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (t *applying) clearTranscript(id, first int64) ([]int64, error) {
 		speakers = append(speakers, s)
 		return err
 	})
-	if err != nil || len(speakers) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	if _, err := t.exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, first, first+maxEntries-1); err != nil {

@@ -94,7 +94,7 @@ func TestAnyOrderEndsTheSame(t *testing.T) {
 	ids := []int64{1, 2}
 	rapid.Check(t, func(rt *rapid.T) {
 		batch := rapid.SliceOfN(rapid.Custom(drawObservation), 1, 12).Draw(rt, "batch")
-		for _, id := range ids { // both meetings are known, whatever was drawn
+		for _, id := range ids { // so that both meetings are known, whatever was drawn
 			batch = append(batch, Observation{Account: "a", Source: SourceList, At: epoch0, RecordingID: id})
 		}
 		shuffled := rapid.Permutation(append(slices.Clone(batch), batch[:rapid.IntRange(0, len(batch)).Draw(rt, "again")]...)).Draw(rt, "shuffled")

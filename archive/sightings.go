@@ -76,6 +76,10 @@ func (a *Archive) CompleteWalk(ctx context.Context, account, query string, start
 	return gone, nil
 }
 
+// deriveGone sets gone_at from the sightings: when the last of them ended.
+const deriveGone = `UPDATE meetings SET gone_at =
+	(SELECT iif(count(*) = count(gone_at), max(gone_at), NULL) FROM sightings WHERE recording_id = ?1) WHERE recording_id = ?1`
+
 func (t *applying) markGone(account, query string, started int64) ([]int64, error) {
 	var missed []int64
 	err := t.each(`UPDATE sightings SET gone_at = ?3 WHERE account = ?1 AND query = ?2 AND last_at < ?3 AND gone_at IS NULL
@@ -90,8 +94,8 @@ func (t *applying) markGone(account, query string, started int64) ([]int64, erro
 	}
 	var gone []int64
 	for _, id := range missed {
-		res, err := t.exec(`UPDATE meetings SET gone_at = ?2 WHERE recording_id = ?1 AND gone_at IS NULL
-			AND NOT EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, id, started)
+		res, err := t.exec(deriveGone+` AND gone_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, id)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,181 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"minutebook/api"
+)
+
+const rebuildChunk = 50 // meetings a transaction
+
+// Rebuild decides the current parts again by the rules of merge.go and derives
+// every row from them, meeting by meeting. An archive that is well has the same
+// content afterwards, and nothing in its change log; one whose rows or parts are
+// damaged, while its revisions are not, is well again. It can be interrupted at
+// any time and begun again. progress, which may be nil, is told after every
+// chunk.
+func (a *Archive) Rebuild(ctx context.Context, progress func(done, total int)) error {
+	ids, err := a.rebuildIDs(ctx)
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	for done := 0; done < len(ids); {
+		chunk := ids[done:min(done+rebuildChunk, len(ids))]
+		_, err := a.change(ctx, func(tx *sql.Tx) error {
+			t := newApplying(a, newStatements(ctx, tx))
+			for _, id := range chunk {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := t.rebuildMeeting(id); err != nil {
+					return fmt.Errorf("meeting %d: %w", id, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("rebuild: %w", err)
+		}
+		done += len(chunk)
+		if progress != nil {
+			progress(done, len(ids))
+		}
+	}
+	return nil
+}
+
+// derivedTables hold rows by recording_id that are derived from parts alone.
+var derivedTables = [...]string{"invitees", "summaries", "action_items", "highlights", "crm_matches", "meeting_speakers"}
+
+// rebuildIDs drops the rows that belong to no meeting and returns the meetings:
+// all of which something was shown.
+func (a *Archive) rebuildIDs(ctx context.Context) ([]int64, error) {
+	var ids []int64
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, newStatements(ctx, tx))
+		const shownIDs = `(SELECT recording_id FROM revisions UNION SELECT recording_id FROM parts
+			UNION SELECT recording_id FROM sightings UNION SELECT recording_id FROM attachments)`
+		if _, err := t.exec(`DELETE FROM meetings WHERE recording_id NOT IN ` + shownIDs); err != nil {
+			return err
+		}
+		for _, table := range derivedTables {
+			if _, err := t.exec(`DELETE FROM ` + table + ` WHERE recording_id NOT IN ` + shownIDs); err != nil {
+				return err
+			}
+		}
+		err := t.each(`SELECT * FROM `+shownIDs+` ORDER BY 1`, nil, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if _, err := t.exec(insertMeeting, id); err != nil {
+				return err
+			}
+		}
+		if err := t.dropLooseEntries(); err != nil {
+			return err
+		}
+		_, err = t.exec(`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers)
+			AND id NOT IN (SELECT speaker_id FROM entries)`)
+		return err
+	})
+	return ids, err
+}
+
+// dropLooseEntries deletes entries between the ranges of the meetings.
+func (t *applying) dropLooseEntries() error {
+	var numbers []int64
+	err := t.each(`SELECT DISTINCT e.id >> 20 FROM entries e
+		WHERE NOT EXISTS (SELECT 1 FROM meetings WHERE number = e.id >> 20)`, nil, func(rows *sql.Rows) error {
+		var n int64
+		err := rows.Scan(&n)
+		numbers = append(numbers, n)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if _, err := t.exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, n<<20, n<<20+maxEntries-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *applying) rebuildMeeting(id int64) error {
+	for _, reset := range []string{
+		`UPDATE meetings SET has_transcript = 0, has_summary = 0, has_action_items = 0, has_highlights = 0,
+			has_crm_matches = 0, entries = 0, words = 0 WHERE recording_id = ?`,
+		`DELETE FROM summaries WHERE recording_id = ?`,
+		`DELETE FROM crm_matches WHERE recording_id = ?`,
+		`UPDATE revisions SET
+			read_at = coalesce((SELECT max(last_at) FROM observations WHERE revision_id = id AND source NOT IN ('webhook', 'import')), 0),
+			told_at = coalesce((SELECT max(last_at) FROM observations WHERE revision_id = id AND source IN ('webhook', 'import')), 0)
+			WHERE recording_id = ?`,
+	} {
+		if _, err := t.exec(reset, id); err != nil {
+			return err
+		}
+	}
+	for _, part := range api.Parts() {
+		if err := t.rebuildPart(id, part); err != nil {
+			return fmt.Errorf("part %s: %w", part, err)
+		}
+	}
+	if _, err := t.exec(deriveGone, id); err != nil {
+		return err
+	}
+	return deriveMedia(t.ctx, t.tx, id)
+}
+
+// rebuildPart decides a part among all its versions and derives its rows, none
+// when it has none.
+func (t *applying) rebuildPart(id int64, part api.Part) error {
+	var versions []*version
+	err := t.each(`SELECT id, hash, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
+		[]any{id, part}, func(rows *sql.Rows) error {
+			v := &version{}
+			var hash []byte
+			err := rows.Scan(&v.id, &hash, &v.empty, &v.readAt, &v.toldAt)
+			copy(v.hash[:], hash)
+			versions = append(versions, v)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if len(versions) == 0 {
+		if part == api.PartSummary || part == api.PartCRM {
+			return nil // their rows were deleted
+		}
+		return t.derive(id, part, nil)
+	}
+	f, err := t.archive.merged(t.ctx, t.tx, part, versions)
+	if err != nil {
+		return err
+	}
+	var was sql.NullInt64
+	var wasFolded sql.NullString
+	if _, err := t.scan(`SELECT revision_id, folded FROM parts WHERE recording_id = ? AND part = ?`,
+		[]any{id, part}, &was, &wasFolded); err != nil {
+		return err
+	}
+	if err := t.derive(id, part, f.raw); err != nil {
+		return err
+	}
+	if now := foldedColumn(f); was.Int64 != f.base || wasFolded != now {
+		if err := t.setCurrent(id, part, f.base, now); err != nil {
+			return err
+		}
+		return t.changed(id, ChangePart, part)
+	}
+	return nil
+}
