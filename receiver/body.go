@@ -1,0 +1,109 @@
+package receiver
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	firstBuffer = 64 << 10 // what most deliveries fit into
+	largeBody   = 1 << 20
+	// largeTogether is how many bytes of large bodies are verified at a time.
+	largeTogether = 32 << 20
+	slowest       = 64 << 10 // bytes a second, after BodyTime
+)
+
+// memory counts the bytes of bodies that are not committed yet.
+type memory struct {
+	used atomic.Int64
+	max  int64
+}
+
+func (m *memory) take(n int64) bool {
+	if m.used.Add(n) > m.max {
+		m.used.Add(-n)
+		return false
+	}
+	return true
+}
+
+// body is a request's body in memory that memory has counted.
+type body struct {
+	bytes []byte
+	r     *Receiver
+	taken int64
+	small *[firstBuffer]byte // from the pool
+}
+
+func (b *body) free() {
+	b.r.memory.used.Add(-b.taken)
+	if b.small != nil {
+		b.r.buffers.Put(b.small)
+	}
+	*b = body{r: b.r}
+}
+
+// readBody reads a body as it comes, and counts what has come and not what was
+// announced, so that a sender cannot hold memory with a number alone.
+func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*body, refusal) {
+	b := &body{r: r}
+	if !r.memory.take(firstBuffer) {
+		return nil, crowded
+	}
+	b.taken = firstBuffer
+	if b.small, _ = r.buffers.Get().(*[firstBuffer]byte); b.small == nil {
+		b.small = new([firstBuffer]byte)
+	}
+	b.bytes = b.small[:0]
+	started := time.Now()
+	due := started.Add(r.o.BodyTime)
+	rc.SetReadDeadline(due)
+	for {
+		if len(b.bytes) == cap(b.bytes) {
+			if f := b.grow(req.ContentLength); f != none {
+				b.free()
+				return nil, f
+			}
+			due = started.Add(r.o.BodyTime + time.Duration(len(b.bytes))*time.Second/slowest)
+			rc.SetReadDeadline(due)
+		}
+		n, err := req.Body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		if int64(len(b.bytes)) > r.o.MaxBody {
+			b.free()
+			return nil, tooLarge
+		}
+		if errors.Is(err, io.EOF) {
+			rc.SetReadDeadline(time.Time{})
+			return b, none
+		}
+		if err != nil {
+			b.free()
+			return nil, fromRead(err)
+		}
+	}
+}
+
+// grow doubles the buffer, to no more than what was announced.
+func (b *body) grow(announced int64) refusal {
+	size := 2 * int64(cap(b.bytes))
+	if announced > int64(len(b.bytes)) {
+		size = min(size, announced+1) // one more, to read the end
+	}
+	size = min(size, b.r.o.MaxBody+1)
+	if !b.r.memory.take(size) {
+		return crowded
+	}
+	larger := make([]byte, len(b.bytes), size)
+	copy(larger, b.bytes)
+	b.r.memory.used.Add(-b.taken)
+	b.bytes, b.taken = larger, size
+	if b.small != nil {
+		b.r.buffers.Put(b.small)
+		b.small = nil
+	}
+	return none
+}

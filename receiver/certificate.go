@@ -1,0 +1,79 @@
+package receiver
+
+import (
+	"crypto/tls"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// A certificate is read from its two files again when either has changed. What
+// cannot be read, half a renewal for instance, leaves the old one in use.
+type certificate struct {
+	certFile, keyFile string
+	log               zerolog.Logger
+
+	mu      sync.Mutex
+	looked  time.Time
+	stamp   [2]fileStamp
+	current *tls.Certificate
+}
+
+type fileStamp struct {
+	at   time.Time
+	size int64
+}
+
+func loadCertificate(certFile, keyFile string, log zerolog.Logger) (*certificate, error) {
+	c := &certificate{certFile: certFile, keyFile: keyFile, log: log}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// load reads the files unless they are as they were. It needs mu, but for the
+// first time.
+func (c *certificate) load() error {
+	var stamp [2]fileStamp
+	for n, name := range []string{c.certFile, c.keyFile} {
+		fi, err := os.Stat(name)
+		if err != nil {
+			return fmt.Errorf("read certificate: %w", err)
+		}
+		stamp[n] = fileStamp{fi.ModTime(), fi.Size()}
+	}
+	if c.current != nil && stamp == c.stamp {
+		return nil
+	}
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err != nil {
+		return fmt.Errorf("read certificate %s: %w", c.certFile, err)
+	}
+	if c.current != nil {
+		c.log.Info().Str("certificate", c.certFile).Msg("certificate read again")
+	}
+	c.current, c.stamp = &pair, stamp
+	return nil
+}
+
+// get is for tls.Config.GetCertificate; it looks at the files once a second at
+// most.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.looked) > time.Second {
+		c.looked = time.Now()
+		if err := c.load(); err != nil {
+			c.log.Error().Err(err).Msg("the old certificate stays in use")
+		}
+	}
+	return c.current, nil
+}
+
+func (c *certificate) config() *tls.Config {
+	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+}

@@ -1,0 +1,33 @@
+package receiver
+
+import (
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// disk knows, to the second, whether there is room to store anything.
+type disk struct {
+	path string
+	min  int64
+
+	mu   sync.Mutex
+	at   time.Time
+	full bool
+}
+
+// room reports whether at least min bytes are free where the inbox is. A file
+// system that cannot say is taken to have room.
+func (d *disk) room(now time.Time) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if now.Sub(d.at).Abs() < time.Second {
+		return !d.full
+	}
+	d.at = now
+	var s unix.Statfs_t
+	d.full = unix.Statfs(filepath.Dir(d.path), &s) == nil && int64(s.Bavail)*int64(s.Bsize) < d.min
+	return !d.full
+}

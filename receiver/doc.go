@@ -1,0 +1,25 @@
+// Package receiver is the only part that faces the internet. It takes signed
+// webhook deliveries and callbacks, puts them into the archive's inbox, and
+// answers.
+//
+// # What lives here
+//
+// Verification of deliveries with the Standard Webhooks library over the bytes
+// as sent; callback tokens; bounds on headers, bodies, memory, time and
+// connections; TLS with certificates that are read again when they change; and
+// the listener, which shares no route with the page.
+//
+// # What it promises
+//
+// A 200 is sent only after the commit that holds the delivery is on disk. A
+// repeat gets its 200 only then too, and changes nothing. What was signed by a
+// known secret is never thrown away: what cannot be understood is kept in
+// quarantine by the intake. An unknown account, a wrong signature and a message
+// of the wrong age get one and the same answer. No secret, token or body is
+// logged.
+//
+// # In a crash
+//
+// Nothing is kept here. A sender that got no answer sends again; what was
+// committed before the crash is then known as a duplicate.
+package receiver

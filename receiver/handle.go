@@ -1,0 +1,158 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+)
+
+// writeTime is how long an answer may take to be taken off our hands, and
+// lingerTime how long the rest of a refused body is let in so that the sender
+// sees the answer.
+const (
+	writeTime  = 10 * time.Second
+	lingerTime = 250 * time.Millisecond
+)
+
+// serve wraps a handler that says why it refuses, or none for 200.
+func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) refusal) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		rc := http.NewResponseController(w)
+		addr := clientAddr(req, r.o.TrustedProxies)
+		f := crowded
+		if r.clients.enter(addr, r.o.MaxPerAddr) {
+			f = handle(req, rc)
+			r.clients.leave(addr)
+		}
+		rc.SetWriteDeadline(time.Now().Add(writeTime))
+		if f == none {
+			useful(req.Context())
+			w.WriteHeader(http.StatusOK)
+			return
+		}
+		r.counts.refused(f.status)
+		if f.unread {
+			rc.SetReadDeadline(time.Now().Add(lingerTime))
+		}
+		f.write(w)
+	}
+}
+
+// admit is what every request must pass before its body is read.
+func (r *Receiver) admit(req *http.Request) refusal {
+	switch {
+	case req.Method != http.MethodPost:
+		return wrongMethod
+	case !plain(req.Header):
+		return encoded
+	case req.ContentLength > r.o.MaxBody:
+		return tooLarge
+	case !r.disk.room(r.o.Now()):
+		return diskFull
+	case r.inbox.Behind(max(req.ContentLength, 0)):
+		return crowded
+	}
+	return none
+}
+
+// plain reports that the body is not said to be compressed: what is signed are
+// the bytes as they are.
+func plain(h http.Header) bool {
+	for _, v := range h["Content-Encoding"] {
+		if !strings.EqualFold(strings.TrimSpace(v), "identity") {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *Receiver) webhook(req *http.Request, rc *http.ResponseController) refusal {
+	if f := r.admit(req); f != none {
+		return f
+	}
+	head, f := readSigned(req.Header, r.o.Now())
+	if f != none {
+		return f
+	}
+	body, f := r.readBody(req, rc)
+	if f != none {
+		return f
+	}
+	defer body.free()
+	account := req.PathValue("account")
+	if f := r.verified(req, account, body.bytes); f != none {
+		return f
+	}
+	return r.put(req, archive.Delivery{
+		Account: account, Kind: archive.KindWebhook, WebhookID: head.id, SentAt: head.at,
+		ReceivedAt: r.o.Now(), Header: kept(req.Header), Body: body.bytes,
+	})
+}
+
+// verified verifies a body. The library copies it several times over, so large
+// ones wait for each other.
+func (r *Receiver) verified(req *http.Request, account string, body []byte) refusal {
+	if n := int64(len(body)); n > largeBody {
+		if r.verify.Acquire(req.Context(), n) != nil {
+			return behind // the sender went away
+		}
+		defer r.verify.Release(n)
+	}
+	if !r.keys.Load().verify(account, body, req.Header) {
+		return unverified.read()
+	}
+	return none
+}
+
+// put keeps a delivery. A sender that went away meanwhile changes nothing: it
+// will come again and be told.
+func (r *Receiver) put(req *http.Request, d archive.Delivery) refusal {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), r.o.CommitTime)
+	defer cancel()
+	duplicate, err := r.inbox.Put(ctx, d)
+	if err != nil {
+		r.log.Error().Err(err).Str("account", d.Account).Str("kind", d.Kind).Msg("delivery not stored")
+		return fromInbox(err)
+	}
+	r.counts.taken(duplicate)
+	return none
+}
+
+// callback takes what the service posts to an address made for one answer. The
+// token is the credential: without a right one no body is read. What cannot be
+// understood is kept in quarantine beside the token, which stays good.
+func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refusal {
+	kind, token := req.PathValue("kind"), req.PathValue("token")
+	if kind != archive.KindTranscript && kind != archive.KindSummary && kind != archive.KindDownload {
+		return notFound
+	}
+	if f := r.admit(req); f != none {
+		return f
+	}
+	if len(token) > maxID {
+		return unverified
+	}
+	c, err := r.inbox.Callback(req.Context(), kind, token)
+	switch {
+	case errors.Is(err, archive.ErrNoCallback), errors.Is(err, archive.ErrCallbackExpired):
+		return unverified
+	case err != nil:
+		r.log.Error().Err(err).Msg("callback not found out")
+		return crowded
+	}
+	body, f := r.readBody(req, rc)
+	if f != none {
+		return f
+	}
+	defer body.free()
+	d := archive.Delivery{Account: c.Account, Kind: kind, WebhookID: c.Key, RecordingID: c.RecordingID,
+		ReceivedAt: r.o.Now(), Header: kept(req.Header), Body: body.bytes}
+	if _, err := archive.Observe(d); err != nil {
+		d.State, d.Reason, d.WebhookID = archive.StateQuarantined, err.Error(), c.Key+".unread"
+	}
+	return r.put(req, d)
+}

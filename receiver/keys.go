@@ -1,0 +1,77 @@
+package receiver
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// minKey is the shortest key in bytes that is accepted. The library takes an
+// empty one, with which anybody can sign.
+const minKey = 16
+
+// A keyring holds what verifies deliveries, one library object for each secret.
+// It is never changed.
+type keyring struct {
+	accounts map[string][]*standardwebhooks.Webhook
+	dummy    *standardwebhooks.Webhook // of a key that nobody knows
+	tries    int                       // how many keys are tried for every delivery
+}
+
+func newKeyring(sources ...map[string][]string) (*keyring, error) {
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails
+	dummy, err := standardwebhooks.NewWebhookRaw(secret)
+	if err != nil {
+		return nil, err
+	}
+	k := &keyring{accounts: map[string][]*standardwebhooks.Webhook{}, dummy: dummy, tries: 1}
+	for _, source := range sources {
+		for account, secrets := range source {
+			for n, s := range secrets {
+				key, err := newKey(s)
+				if err != nil {
+					return nil, fmt.Errorf("use webhook secret %d of account %q: %w", n+1, account, err)
+				}
+				k.accounts[account] = append(k.accounts[account], key)
+			}
+			k.tries = max(k.tries, len(k.accounts[account]))
+		}
+	}
+	return k, nil
+}
+
+// newKey reads one secret: base64, with or without "whsec_" before it. Its
+// errors do not repeat it.
+func newKey(secret string) (*standardwebhooks.Webhook, error) {
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		return nil, errors.New("it is not base64 after whsec_; copy it whole from where the webhook was made")
+	}
+	if len(raw) < minKey {
+		return nil, fmt.Errorf("it has %d bytes, at least %d are needed: with so few anybody could sign", len(raw), minKey)
+	}
+	return standardwebhooks.NewWebhook(secret)
+}
+
+// verify reports whether any of the account's secrets signed body. What is not
+// signed takes the same work for every account, known or not.
+func (k *keyring) verify(account string, body []byte, h http.Header) bool {
+	keys := k.accounts[account]
+	for n := range k.tries {
+		key := k.dummy
+		if n < len(keys) {
+			key = keys[n]
+		}
+		// The age was checked before the body was read.
+		if key.VerifyIgnoringTimestamp(body, h) == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,182 @@
+package receiver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
+
+	"minutebook/archive"
+)
+
+// Options are the settings of a receiver. Inbox is required; zero values of the
+// others mean what their comments say.
+type Options struct {
+	Inbox *archive.Inbox
+	// Accounts holds the webhook secrets of each account as configured; those
+	// of webhooks registered by this archive are read from the inbox. An account
+	// may have none yet.
+	Accounts map[string][]string
+	// TrustedProxies may name the real client in X-Forwarded-For.
+	TrustedProxies []netip.Prefix
+	TLSCert        string // PEM files; both or none. Read again when they change
+	TLSKey         string
+
+	MaxBody   int64 // bytes of one body, 32 MiB
+	MaxMemory int64 // bytes of all bodies not yet verified and committed, 64 MiB
+	// BodyTime is how long a sender may take for its body, beside a second for
+	// every 64 KiB that it has sent; 10 s.
+	BodyTime   time.Duration
+	HeaderTime time.Duration // for the headers of a request, 10 s
+	CommitTime time.Duration // for the commit before 503, 10 s
+	IdleTime   time.Duration // of a connection between requests, 2 min
+	StopTime   time.Duration // for what is under way when Serve is to end, 15 s
+	// MaxConns and MaxConnsPerAddr bound open connections, 4096 and 2048; beyond,
+	// the one that has been useless for the longest is closed. Proxies are only
+	// bound by the first.
+	MaxConns        int
+	MaxConnsPerAddr int
+	MaxPerAddr      int   // requests of one address at a time, 2048; beyond: 503
+	MinFree         int64 // bytes free on the inbox's disk below which nothing is taken, 64 MiB
+	// KeepBodies is how long the bodies of applied deliveries are kept; 0: always.
+	KeepBodies time.Duration
+
+	Now    func() time.Time
+	Logger zerolog.Logger
+}
+
+// Receiver takes deliveries. Its methods may be called from any goroutine.
+type Receiver struct {
+	o       Options
+	log     zerolog.Logger
+	inbox   *archive.Inbox
+	keys    atomic.Pointer[keyring]
+	memory  memory
+	buffers sync.Pool           // of *[firstBuffer]byte
+	verify  *semaphore.Weighted // bytes of large bodies being verified
+	clients clients
+	disk    disk
+	counts  counts
+
+	mu         sync.Mutex // guards the two, from which keys is made
+	configured map[string][]string
+	registered map[string][]string
+}
+
+// New makes a receiver. It fails when a secret is unusable: not base64, or of
+// fewer than 16 bytes, with which anybody could sign.
+func New(o Options) (*Receiver, error) {
+	if o.Inbox == nil {
+		return nil, errors.New("make receiver: it needs an inbox")
+	}
+	if (o.TLSCert == "") != (o.TLSKey == "") {
+		return nil, errors.New("make receiver: tls_cert and tls_key belong together; set both or none")
+	}
+	o = o.withDefaults()
+	r := &Receiver{o: o, log: o.Logger, inbox: o.Inbox,
+		configured: map[string][]string{}, registered: map[string][]string{}}
+	r.memory.max = o.MaxMemory
+	r.verify = semaphore.NewWeighted(max(largeTogether, o.MaxBody))
+	r.disk = disk{path: o.Inbox.Path(), min: o.MinFree}
+	for name, secrets := range o.Accounts {
+		r.configured[name] = secrets
+	}
+	return r, r.rekey()
+}
+
+func (o Options) withDefaults() Options {
+	orBytes := func(v *int64, d int64) { *v = or(*v, d) }
+	orBytes(&o.MaxBody, 32<<20)
+	orBytes(&o.MaxMemory, max(64<<20, o.MaxBody))
+	orBytes(&o.MinFree, 64<<20)
+	o.BodyTime = or(o.BodyTime, 10*time.Second)
+	o.HeaderTime = or(o.HeaderTime, 10*time.Second)
+	o.CommitTime = or(o.CommitTime, 10*time.Second)
+	o.IdleTime = or(o.IdleTime, 2*time.Minute)
+	o.StopTime = or(o.StopTime, 15*time.Second)
+	o.MaxConns = or(o.MaxConns, 4096)
+	o.MaxConnsPerAddr = or(o.MaxConnsPerAddr, 2048)
+	o.MaxPerAddr = or(o.MaxPerAddr, 2048)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+func or[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+// SetSecrets replaces the configured secrets of an account while deliveries
+// come in; with several, any of them verifies. On an error the old ones stay.
+func (r *Receiver) SetSecrets(account string, secrets []string) error {
+	r.mu.Lock()
+	old, had := r.configured[account]
+	r.configured[account] = secrets
+	r.mu.Unlock()
+	err := r.rekey()
+	if err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if delete(r.configured, account); had {
+			r.configured[account] = old
+		}
+	}
+	return err
+}
+
+// Refresh reads the secrets of registered webhooks from the inbox again. Serve
+// does so at its start; whoever registers or deletes a webhook does after it.
+func (r *Receiver) Refresh(ctx context.Context) error {
+	all, err := r.inbox.Registrations(ctx, "")
+	if err != nil {
+		return fmt.Errorf("read webhook secrets: %w", err)
+	}
+	registered := map[string][]string{}
+	for _, g := range all {
+		if g.Secret == "" {
+			continue
+		}
+		if _, err := newKey(g.Secret); err != nil {
+			r.log.Error().Str("account", g.Account).Str("webhook", g.ID).Err(err).Msg("registered webhook is unusable")
+			continue
+		}
+		registered[g.Account] = append(registered[g.Account], g.Secret)
+	}
+	r.mu.Lock()
+	r.registered = registered
+	r.mu.Unlock()
+	return r.rekey()
+}
+
+func (r *Receiver) rekey() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k, err := newKeyring(r.configured, r.registered)
+	if err != nil {
+		return err
+	}
+	r.keys.Store(k)
+	return nil
+}
+
+// Handler serves POST /webhooks/{account} and POST /callbacks/{kind}/{token},
+// and 404 for everything else.
+func (r *Receiver) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/webhooks/{account}", r.serve(r.webhook))
+	mux.HandleFunc("/callbacks/{kind}/{token}", r.serve(r.callback))
+	mux.HandleFunc("/", r.serve(func(*http.Request, *http.ResponseController) refusal { return notFound }))
+	return mux
+}

@@ -1,0 +1,185 @@
+package receiver
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+)
+
+func TestDeliveryIsKeptVerbatim(t *testing.T) {
+	r := start(t, Options{})
+	body := " " + meeting + "\n"
+	if got := r.deliver(t, "msg_1", body); got != 200 {
+		t.Fatalf("status %d", got)
+	}
+	ds := r.pending(t)
+	if len(ds) != 1 {
+		t.Fatalf("%d deliveries are kept", len(ds))
+	}
+	d := ds[0]
+	if string(d.Body) != body || d.Account != "anna" || d.WebhookID != "msg_1" || d.Kind != archive.KindWebhook ||
+		d.Header.Get("Webhook-Signature") == "" || d.SentAt.IsZero() || d.ReceivedAt.IsZero() {
+		t.Errorf("kept as %+v", d)
+	}
+	if c := r.Counts(); c.Accepted != 1 || c.Duplicates != 0 || len(c.Refused) != 0 {
+		t.Errorf("counts %+v", c)
+	}
+}
+
+func TestDuplicatesAreAnsweredOnceCommitted(t *testing.T) {
+	gate := make(chan struct{})
+	open := sync.OnceFunc(func() { close(gate) })
+	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{
+		Fault: func(s archive.InboxStep, done bool) error {
+			if s == archive.StepCommit && !done {
+				<-gate
+			}
+			return nil
+		}}, Options{})
+	t.Cleanup(open)
+	var wg sync.WaitGroup
+	var answered atomic.Int32
+	for n := range 8 {
+		wg.Go(func() {
+			// The same id with eight bodies: the first counts, all are answered.
+			if got := r.deliver(t, "msg_1", fmt.Sprintf(`{"recording_id":%d}`, n+1)); got != 200 {
+				t.Errorf("status %d", got)
+			}
+			answered.Add(1)
+		})
+	}
+	time.Sleep(50 * time.Millisecond)
+	if n := answered.Load(); n != 0 {
+		t.Errorf("%d were answered before the commit", n)
+	}
+	open()
+	wg.Wait()
+	if n := len(r.pending(t)); n != 1 {
+		t.Errorf("%d deliveries are kept, want 1", n)
+	}
+	if c := r.Counts(); c.Accepted != 1 || c.Duplicates != 7 {
+		t.Errorf("counts %+v", c)
+	}
+}
+
+func TestSecretsRotateWithoutAGap(t *testing.T) {
+	r := start(t, Options{})
+	with := func(secret, id string) int {
+		return send(t, signedRequest(t, r.url, "anna", secret, id, time.Now(), []byte(meeting))).status
+	}
+	steps := []struct {
+		secrets []string
+		a, b    int
+	}{{[]string{secretA}, 200, 401}, {[]string{secretA, secretB}, 200, 200}, {[]string{secretB}, 401, 200}, {nil, 401, 401}}
+	for n, s := range steps {
+		if err := r.SetSecrets("anna", s.secrets); err != nil {
+			t.Fatal(err)
+		}
+		if a, b := with(secretA, fmt.Sprint("a", n)), with(secretB, fmt.Sprint("b", n)); a != s.a || b != s.b {
+			t.Errorf("step %d: %d and %d, want %d and %d", n, a, b, s.a, s.b)
+		}
+	}
+	if err := r.SetSecrets("anna", []string{secretA, "whsec_"}); err == nil {
+		t.Error("an empty secret was taken")
+	}
+	if got := with(secretA, "after"); got != 401 {
+		t.Errorf("after a refused change: %d, want the state before it", got)
+	}
+}
+
+func TestRegisteredSecretsCount(t *testing.T) {
+	r := start(t, Options{Accounts: map[string][]string{"anna": nil}})
+	intent, err := r.inbox.PutIntent(t.Context(), "anna", "https://h.example/webhooks/anna", "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.inbox.PutRegistration(t.Context(), intent, "wh_1", secretA); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.deliver(t, "msg_1", meeting); got != 401 {
+		t.Errorf("before the refresh: %d", got)
+	}
+	if err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.deliver(t, "msg_1", meeting); got != 200 {
+		t.Errorf("after the refresh: %d", got)
+	}
+}
+
+func TestUnusableSecretsAreRefused(t *testing.T) {
+	inbox, err := archive.OpenInbox(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inbox.Close()
+	for _, s := range []string{"", "whsec_", "whsec_c2hvcnQ=", "c2hvcnQ=", "whsec_not base64!", "whsec_" + strings.Repeat("A", 19)} {
+		_, err := New(Options{Inbox: inbox, Accounts: map[string][]string{"anna": {secretA, s}}})
+		if err == nil {
+			t.Errorf("secret %q was taken", s)
+			continue
+		}
+		if len(s) > 6 && strings.Contains(err.Error(), s) {
+			t.Errorf("the error repeats the secret: %v", err)
+		}
+		if !strings.Contains(err.Error(), "anna") {
+			t.Errorf("the error does not name the account: %v", err)
+		}
+	}
+}
+
+func TestCallbacks(t *testing.T) {
+	now := time.Now()
+	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{Now: func() time.Time { return now }}, Options{})
+	token, err := r.inbox.NewCallback(t.Context(), "anna", 42, archive.KindTranscript, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func(path, body string) int {
+		req, err := http.NewRequest("POST", r.url+"/callbacks/"+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return send(t, req).status
+	}
+	right := `{"transcript":[{"text":"Hello"}]}`
+	steps := []struct {
+		name, path, body string
+		status, kept     int
+	}{
+		{"another token", "transcript/" + strings.Repeat("A", 43), right, 401, 0},
+		{"another kind", "summary/" + token, right, 401, 0},
+		{"no such kind", "meeting/" + token, right, 404, 0},
+		{"another recording", "transcript/" + token, `{"recording_id":43,"transcript":[]}`, 200, 0},
+		{"the answer", "transcript/" + token, right, 200, 1},
+		{"its repeat", "transcript/" + token, right, 200, 1},
+		{"another body", "transcript/" + token, `{"transcript":[]}`, 200, 1},
+	}
+	for _, s := range steps {
+		if got := post(s.path, s.body); got != s.status {
+			t.Errorf("%s: %d, want %d", s.name, got, s.status)
+		}
+		if n := len(r.pending(t)); n != s.kept {
+			t.Errorf("%s: %d kept, want %d", s.name, n, s.kept)
+		}
+	}
+	now = now.Add(2 * time.Hour)
+	if got := post("transcript/"+token, right); got != 200 {
+		t.Errorf("a repeat after the time of the token: %d", got)
+	}
+	d := r.pending(t)[0]
+	if d.RecordingID != 42 || d.Kind != archive.KindTranscript || strings.Contains(d.WebhookID, token) {
+		t.Errorf("kept as %+v", d)
+	}
+	q, err := r.inbox.List(t.Context(), archive.DeliveryQuery{State: archive.StateQuarantined})
+	if err != nil || len(q) != 1 {
+		t.Errorf("quarantine: %+v, %v; want the one for another recording", q, err)
+	}
+}
