@@ -108,6 +108,16 @@ func TestErrorKinds(t *testing.T) {
 			t.Errorf("%d: temporary is not %v", status, temporary)
 		}
 	}
+	for err, refused := range map[error]bool{
+		wrap(&Error{Status: 401, Path: "/users"}): true, wrap(&Error{Status: 403, Path: "/meetings"}): true,
+		wrap(&Error{Status: 403, Path: "/users"}): false, wrap(&Error{Status: 403, Path: "/recordings/1/download"}): false,
+		wrap(&Error{Status: 400, Path: "/meetings"}): false, fmt.Errorf("x: %w", &ReconnectError{"work", "lost"}): true,
+		errors.New("x"): false,
+	} {
+		if IsAccountRefused(err) != refused {
+			t.Errorf("%v: account refused is not %v", err, refused)
+		}
+	}
 	if IsTemporary(nil) || IsTemporary(errors.New("x")) || IsNotFound(nil) {
 		t.Error("an error that is none of the service's is taken for one")
 	}

@@ -41,6 +41,27 @@ func statusOf(err error) int {
 // IsUnauthorized tells that the credential was refused (401).
 func IsUnauthorized(err error) bool { return statusOf(err) == http.StatusUnauthorized }
 
+// IsAccountRefused tells that nothing of this account will be answered until a
+// person does something: its credential was refused, its OAuth connection is
+// lost, or its user is deactivated, which is some 4xx where no permission is
+// asked for (specification 5.3).
+func IsAccountRefused(err error) bool {
+	if NeedsReconnect(err) {
+		return true
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Status {
+	case http.StatusUnauthorized:
+		return true
+	case http.StatusPaymentRequired, http.StatusForbidden, http.StatusGone, http.StatusLocked:
+		return !e.Cursor && (e.Path == "/meetings" || e.Path == "/meeting_types")
+	}
+	return false
+}
+
 // IsForbidden tells that the caller is not permitted this (403).
 func IsForbidden(err error) bool { return statusOf(err) == http.StatusForbidden }
 

@@ -81,7 +81,7 @@ const parkPrefix = "sync/parked"
 // credential is refused parks the account, once and in the archive. It returns
 // the error, wrapped.
 func (s *Syncer) judge(ctx context.Context, a *account, err error) error {
-	if err == nil || !api.IsUnauthorized(err) {
+	if err == nil || !api.IsAccountRefused(err) {
 		return err
 	}
 	now := s.now()
@@ -92,7 +92,7 @@ func (s *Syncer) judge(ctx context.Context, a *account, err error) error {
 	}
 	a.parked = p
 	a.mu.Unlock()
-	s.log.Warn().Str("account", a.Name).Err(err).Msg("account parked: the service refuses its credential")
+	s.log.Warn().Str("account", a.Name).Err(err).Msg("account parked: the service refuses it")
 	return errors.Join(fmt.Errorf("%w: %w", errParked, err), s.saveParking(ctx, a, p))
 }
 
