@@ -105,6 +105,18 @@ func (a *Archive) Users(ctx context.Context) ([]api.User, error) {
 	return users, err
 }
 
+// UsersOf returns the users that one account shows.
+func (a *Archive) UsersOf(ctx context.Context, account string) ([]api.User, error) {
+	users := []api.User{}
+	err := a.readDirectory(ctx, "users", userColumns+` FROM users WHERE account = ?`, []any{account},
+		func(rows *sql.Rows) error {
+			u, err := scanUser(rows)
+			users = append(users, u)
+			return err
+		})
+	return users, err
+}
+
 // User returns the user with an address; ErrNotFound when no account shows one.
 func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
 	var found *api.User
@@ -200,4 +212,11 @@ func nonNil(names []string) []string {
 		return []string{}
 	}
 	return names
+}
+
+// InternalDomains returns the mail domains, in lower case, of invitees that the
+// meetings call internal.
+func (a *Archive) InternalDomains(ctx context.Context) ([]string, error) {
+	return a.column(ctx, `SELECT DISTINCT lower(email_domain) FROM invitees
+		WHERE is_external = 0 AND email_domain <> '' ORDER BY 1`)
 }

@@ -1,0 +1,87 @@
+package service
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// getTranscript is GET /recordings/{recording_id}/transcript (4.3).
+func (s *Service) getTranscript(w http.ResponseWriter, r *http.Request, c caller) error {
+	return s.getContent(w, r, c, api.PartTranscript, "transcript")
+}
+
+// getSummary is GET /recordings/{recording_id}/summary (4.4).
+func (s *Service) getSummary(w http.ResponseWriter, r *http.Request, c caller) error {
+	return s.getContent(w, r, c, api.PartSummary, "summary")
+}
+
+// getContent answers with one part of a recording under its key, or, with a
+// destination_url, sends it there. A part that does not exist is 404.
+func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, part api.Part, key string) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	destination := r.URL.Query().Get("destination_url")
+	if destination != "" {
+		if err := checkDestination(destination); err != nil {
+			return err
+		}
+	}
+	if _, ok := s.mirror.get(id, c.email); !ok {
+		return notFound("recording")
+	}
+	parts, err := s.archive.PartsOf(r.Context(), id)
+	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+		return notFound("recording")
+	}
+	if err != nil {
+		return err
+	}
+	raw := s.strict.mendPart(part, parts[part])
+	if late := s.faults.late(id, string(part), destination == ""); late != nil && destination == "" {
+		return late(w, key)
+	}
+	if api.Empty(raw) {
+		return notFound(key)
+	}
+	if destination == "" {
+		writeBody(w, http.StatusOK, contentBody(0, key, raw))
+		return nil
+	}
+	if err := s.store.queueCallback(r.Context(), key, id, destination, contentBody(id, key, raw)); err != nil {
+		return err
+	}
+	s.ring()
+	writeJSON(w, http.StatusOK, map[string]string{"destination_url": destination})
+	return nil
+}
+
+// contentBody is the answer's form; what is sent to a destination_url says
+// which recording it is of besides.
+func contentBody(id int64, key string, raw json.RawMessage) []byte {
+	body := make([]byte, 0, len(raw)+64)
+	body = append(body, '{')
+	if id != 0 {
+		body = fmt.Appendf(body, `"recording_id":%d,`, id)
+	}
+	body = fmt.Appendf(body, "%q:", key)
+	return append(append(body, raw...), '}')
+}
+
+// checkDestination refuses what is no address to send to. Whether it may be
+// dialled is seen when it is.
+func checkDestination(text string) error {
+	const most = 2048
+	u, err := url.Parse(text)
+	if err != nil || len(text) > most || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
+		return badRequest("destination_url must be an absolute http or https URL")
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// deriver collects from loaded meetings what their organisation must look like:
+// users are recorders, and invitees of the recorders' domains; a user's team is
+// their recorded_by.team; whoever the meetings call external is none.
+type deriver struct {
+	people   map[string]*derived
+	votes    map[string]int // domain: internal showings minus external ones
+	types    map[string]time.Time
+	meetings []loadedMeeting
+}
+
+// derived is what is known of one address.
+type derived struct {
+	name, team string
+	first      time.Time
+}
+
+// loadedMeeting is what the shares of a meeting are derived from.
+type loadedMeeting struct {
+	id         int64
+	sharedWith string
+	team       string
+	invitees   []string
+}
+
+func newDeriver() *deriver {
+	return &deriver{people: map[string]*derived{}, votes: map[string]int{}, types: map[string]time.Time{}}
+}
+
+func (d *deriver) add(id int64, m *api.Meeting) {
+	at := m.CreatedAt.Time
+	recorder := foldEmail(m.RecordedBy.Email)
+	team := m.RecordedBy.Team.Or("")
+	own := false
+	loaded := loadedMeeting{id: id, sharedWith: m.SharedWith, team: team}
+	for _, i := range m.CalendarInvitees {
+		email := foldEmail(i.Email.Or(""))
+		if email == "" {
+			continue
+		}
+		own = own || email == recorder
+		vote := 1
+		if i.IsExternal {
+			vote = -1
+		}
+		d.votes[domainOf(email)] += vote
+		d.person(email, i.Name.Or(""), "", at)
+		loaded.invitees = append(loaded.invitees, email)
+	}
+	if recorder != "" {
+		d.person(recorder, m.RecordedBy.Name, team, at)
+		if !own {
+			d.votes[domainOf(recorder)]++
+		}
+	}
+	if name := m.MeetingType.Or(""); name != "" {
+		if first, ok := d.types[name]; !ok || at.Before(first) {
+			d.types[name] = at
+		}
+	}
+	d.meetings = append(d.meetings, loaded)
+}
+
+func (d *deriver) person(email, name, team string, at time.Time) {
+	p := d.people[email]
+	if p == nil {
+		p = &derived{first: at}
+		d.people[email] = p
+	}
+	if p.name == "" {
+		p.name = name
+	}
+	if p.team == "" {
+		p.team = team
+	}
+	if at.Before(p.first) {
+		p.first = at
+	}
+}
+
+// putDerived adds what was collected to the directory that is there; nothing
+// that is there is changed.
+func (s *Service) putDerived(ctx context.Context, d *deriver) error {
+	users, err := s.archive.UsersOf(ctx, archive.LocalAccount)
+	if err != nil {
+		return err
+	}
+	members, err := s.archive.Memberships(ctx)
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, u := range users {
+		known[u.Email] = true
+	}
+	teams := map[string]time.Time{}
+	byTeam := map[string]bool{}
+	for _, email := range sortedEmails(d.people) {
+		p := d.people[email]
+		if d.votes[domainOf(email)] <= 0 {
+			continue
+		}
+		if !known[email] {
+			users = append(users, plainUser(email, p.name, api.TimeOf(p.first)))
+		}
+		if p.team == "" || len(members[email]) > 0 {
+			continue
+		}
+		members[email] = []string{p.team}
+		byTeam[p.team] = true
+		if first, ok := teams[p.team]; !ok || p.first.Before(first) {
+			teams[p.team] = p.first
+		}
+	}
+	if err := s.archive.PutUsers(ctx, archive.LocalAccount, users); err != nil {
+		return err
+	}
+	if err := s.addTeams(ctx, teams, d.types); err != nil {
+		return err
+	}
+	for team := range byTeam {
+		if err := s.archive.PutTeamMembers(ctx, archive.LocalAccount, team, membersOf(team, members, users)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func sortedEmails(people map[string]*derived) []string {
+	emails := make([]string, 0, len(people))
+	for email := range people {
+		emails = append(emails, email)
+	}
+	slices.Sort(emails)
+	return emails
+}
+
+// membersOf lists the users of a team.
+func membersOf(team string, teams map[string][]string, users []api.User) []api.TeamMember {
+	var members []api.TeamMember
+	for _, u := range users {
+		if slices.Contains(teams[u.Email], team) {
+			members = append(members, api.TeamMember{Name: u.Name.Or(""), Email: u.Email, CreatedAt: u.CreatedAt})
+		}
+	}
+	return members
+}
+
+// addTeams adds teams and meeting types to those there are.
+func (s *Service) addTeams(ctx context.Context, teams, types map[string]time.Time) error {
+	haveTeams, err := s.archive.Teams(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range haveTeams {
+		delete(teams, t.Name)
+	}
+	for name, at := range teams {
+		haveTeams = append(haveTeams, api.Team{Name: name, CreatedAt: api.TimeOf(at)})
+	}
+	if err := s.archive.PutTeams(ctx, archive.LocalAccount, haveTeams); err != nil {
+		return err
+	}
+	haveTypes, err := s.archive.Types(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range haveTypes {
+		delete(types, t.Name)
+	}
+	for name, at := range types {
+		haveTypes = append(haveTypes, api.MeetingType{Name: name, Status: api.StatusActive, CreatedAt: api.TimeOf(at)})
+	}
+	return s.archive.PutMeetingTypes(ctx, archive.LocalAccount, haveTypes)
+}

@@ -1,0 +1,233 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// downloadLife is how long a generated file can be fetched (section 8).
+const downloadLife = 24 * time.Hour
+
+// download is a row of the downloads. Its status follows from the time.
+type download struct {
+	id, credential, email         string
+	recordingID                   int64
+	kind                          archive.MediaKind
+	sha256                        string // "" is a recording of the sandbox
+	size                          int64
+	contentType                   string
+	baseURL                       string
+	destination                   string
+	failure                       string
+	createdAt, readyAt, expiresAt time.Time
+}
+
+// status is where the download stands in 3.1 at a time.
+func (d *download) status(now time.Time) string {
+	switch {
+	case now.Before(d.readyAt):
+		return api.DownloadProcessing
+	case d.failure != "":
+		return api.DownloadFailed
+	case !now.Before(d.expiresAt):
+		return api.DownloadExpired
+	}
+	return api.DownloadCompleted
+}
+
+// answer is the download as the interface shows it (2.7) with a status.
+func (s *Service) downloadAnswer(d *download, status string) api.Download {
+	a := api.Download{DownloadID: d.id, RecordingID: d.recordingID, Status: status}
+	switch status {
+	case api.DownloadFailed:
+		a.FailureReason = api.Some(d.failure)
+	case api.DownloadCompleted:
+		file := api.Some(api.DownloadFile{URL: s.mediaURL(d), ContentType: d.contentType,
+			FileSizeBytes: d.size, ExpiresAt: api.TimeOf(d.expiresAt)})
+		if d.kind == archive.MediaAudio {
+			a.Audio = file
+		} else {
+			a.Video = file
+		}
+	}
+	return a
+}
+
+// postDownload is POST /recordings/{recording_id}/download (4.5).
+func (s *Service) postDownload(w http.ResponseWriter, r *http.Request, c caller) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	destination, err := downloadBody(r)
+	if err != nil {
+		return err
+	}
+	e, ok := s.mirror.get(id, c.email)
+	if !ok {
+		return notFound("recording")
+	}
+	if !s.mirror.mayDownload(e, c.email) {
+		return forbidden("this recording is shared with you with limited access")
+	}
+	d, err := s.newDownload(r, c, id, destination)
+	if err != nil {
+		return err
+	}
+	status := d.status(d.createdAt)
+	if d.kind == archive.MediaVideo {
+		status = api.DownloadProcessing // 3.1: generated in the background, however quick
+	}
+	if err := s.store.putDownload(r.Context(), d, s.callbackOf(d)); err != nil {
+		return err
+	}
+	s.ring()
+	writeJSON(w, http.StatusAccepted, s.downloadAnswer(d, status))
+	return nil
+}
+
+// callbackOf is what the destination_url is sent once the download has come to
+// its end; nil without one.
+func (s *Service) callbackOf(d *download) []byte {
+	if d.destination == "" {
+		return nil
+	}
+	body, err := json.Marshal(s.downloadAnswer(d, d.status(d.readyAt)))
+	if err != nil {
+		return nil // plain values always can be
+	}
+	return body
+}
+
+func (s *Service) newDownload(r *http.Request, c caller, recordingID int64, destination string) (*download, error) {
+	d := &download{recordingID: recordingID, credential: c.id, email: c.email, destination: destination, baseURL: s.baseURL(r)}
+	d.createdAt = fromMS(ms(s.now()))
+	d.readyAt = d.createdAt
+	if err := s.chooseMedia(r.Context(), d); err != nil {
+		return nil, err
+	}
+	if d.kind == archive.MediaVideo {
+		d.readyAt = d.createdAt.Add(s.opts.Generation)
+		if d.failure == "" {
+			d.failure = s.faults.generation(recordingID)
+		}
+	}
+	d.expiresAt = d.readyAt.Add(downloadLife)
+	var err error
+	d.id, err = s.store.newID("dl_")
+	return d, err
+}
+
+// chooseMedia says what is downloaded: the archive's video, else its audio;
+// in the sandbox, where there is neither, its recording. 422 without any.
+func (s *Service) chooseMedia(ctx context.Context, d *download) error {
+	attached, err := s.archive.MediaOf(ctx, d.recordingID)
+	if err != nil {
+		return err
+	}
+	for _, kind := range []archive.MediaKind{archive.MediaVideo, archive.MediaAudio} {
+		for _, m := range attached {
+			if m.Kind == kind {
+				d.kind, d.sha256, d.size, d.contentType = kind, m.SHA256, m.Size, m.ContentType
+				return nil
+			}
+		}
+	}
+	if s.opts.Sandbox {
+		return s.chooseSample(ctx, d)
+	}
+	return errNoMedia
+}
+
+var errNoMedia = &failure{status: http.StatusUnprocessableEntity, text: "the recording has no downloadable media"}
+
+// downloadBody reads the optional body of 4.5.
+func downloadBody(r *http.Request) (destination string, err error) {
+	var body struct {
+		Destination *string `json:"destination_url"`
+	}
+	if err := readJSON(r, &body, true); err != nil {
+		return "", err
+	}
+	if body.Destination == nil || *body.Destination == "" {
+		return "", nil
+	}
+	return *body.Destination, checkDestination(*body.Destination)
+}
+
+// mayDownload tells whether one of the ways by which a person sees a meeting is
+// more than a limited share (4.5). An explicit share says its level itself.
+func (m *mirror) mayDownload(e *entry, email string) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	sees := m.sees(email)
+	for _, p := range e.principals {
+		if sees.has(p) && e.shares[m.words.texts[p]] != archive.ShareLimited {
+			return true
+		}
+	}
+	return false
+}
+
+// getDownload is GET /recordings/{recording_id}/downloads/{download_id} (4.6).
+func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) error {
+	id, err := pathID(r)
+	if err != nil {
+		return err
+	}
+	d, err := s.store.download(r.Context(), r.PathValue("download_id"))
+	if err != nil {
+		return err
+	}
+	if d == nil || d.recordingID != id || !sameSecret(d.credential, c.id) {
+		return notFound("download")
+	}
+	if _, ok := s.mirror.get(id, c.email); !ok {
+		return notFound("download")
+	}
+	writeJSON(w, http.StatusOK, s.downloadAnswer(d, d.status(s.now())))
+	return nil
+}
+
+// putDownload stores a download and what its end is to send, in one commit.
+func (st store) putDownload(ctx context.Context, d *download, callback []byte) error {
+	return st.inTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO downloads (id, recording_id, credential, email, kind, sha256, size, content_type,
+			base_url, destination_url, failure_reason, created_at, ready_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			d.id, d.recordingID, d.credential, d.email, string(d.kind), d.sha256, d.size, d.contentType,
+			d.baseURL, d.destination, d.failure, ms(d.createdAt), ms(d.readyAt), ms(d.expiresAt))
+		if err != nil {
+			return fmt.Errorf("store download: %w", err)
+		}
+		if callback == nil {
+			return nil
+		}
+		return st.insertCallback(ctx, tx, "download", d.recordingID, d.destination, callback, d.readyAt)
+	})
+}
+
+// download reads a download; nil when there is none.
+func (st store) download(ctx context.Context, id string) (*download, error) {
+	d := &download{id: id}
+	var created, ready, expires int64
+	err := st.db.R.QueryRowContext(ctx, `SELECT recording_id, credential, email, kind, sha256, size, content_type,
+		base_url, destination_url, failure_reason, created_at, ready_at, expires_at FROM downloads WHERE id = ?`, id).
+		Scan(&d.recordingID, &d.credential, &d.email, &d.kind, &d.sha256, &d.size, &d.contentType,
+			&d.baseURL, &d.destination, &d.failure, &created, &ready, &expires)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read download: %w", err)
+	}
+	d.createdAt, d.readyAt, d.expiresAt = fromMS(created), fromMS(ready), fromMS(expires)
+	return d, nil
+}

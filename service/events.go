@@ -1,0 +1,124 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// event is a meeting whose summary is there for the first time (6.1).
+type event struct {
+	recordingID int64
+	// judge says, for a webhook that may know of the meeting, whether it is to
+	// fire: recorded after the webhook was created, not imported. nil: always.
+	judge func(webhook) bool
+}
+
+// queueEvent decides, once and for ever, for every webhook whether it fires for
+// the meeting, and queues those that do, in the caller's transaction. The
+// decision is a row of its own either way, so that nothing that happens later
+// to the meeting, its visibility or the archive makes the webhook fire.
+func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) error {
+	hooks, err := webhooks(ctx, tx, "")
+	if err != nil || len(hooks) == 0 {
+		return err
+	}
+	parts, err := s.archive.PartsOf(ctx, ev.recordingID)
+	if err != nil {
+		return err
+	}
+	if api.Empty(parts[api.PartSummary]) {
+		return nil
+	}
+	for _, hook := range hooks {
+		state := "pending"
+		var body []byte
+		if !s.fires(hook, ev) {
+			state = "skipped"
+		} else if body, err = s.strict.composeMeeting(ev.recordingID, parts, hook.includes); err != nil {
+			return err
+		}
+		at := s.now()
+		if s.faults.roll(faultReorder, strconv.FormatInt(ev.recordingID, 10)) {
+			at = at.Add(reorderWait)
+		}
+		if err := s.store.insertEvent(ctx, tx, hook, ev.recordingID, state, body, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fires applies a webhook's scopes with the visibility of this moment.
+func (s *Service) fires(hook webhook, ev event) bool {
+	if ev.judge != nil && !ev.judge(hook) {
+		return false
+	}
+	if p, ok := s.mirror.person(hook.email); !ok || !p.active() {
+		return false
+	}
+	e, visible := s.mirror.get(ev.recordingID, hook.email)
+	if !visible {
+		return false
+	}
+	scopes := s.mirror.scopes(e, hook.email)
+	return slices.ContainsFunc(hook.triggers, func(t string) bool { return slices.Contains(scopes, t) })
+}
+
+// scopes are the trigger scopes that a meeting which the person sees falls
+// under. A private call falls under my_recordings alone.
+func (m *mirror) scopes(e *entry, email string) []string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	recorder := m.words.texts[e.recorder]
+	if recorder == email {
+		if e.withTeams() {
+			return []string{api.TriggerMyRecordings, api.TriggerMySharedWithTeam}
+		}
+		return []string{api.TriggerMyRecordings}
+	}
+	if recorder != "" && m.dir.external(recorder) {
+		return []string{api.TriggerSharedExternal}
+	}
+	return []string{api.TriggerSharedTeam}
+}
+
+// withTeams tells whether a meeting is shared with a team or with everyone.
+func (e *entry) withTeams() bool {
+	switch e.sharedWith {
+	case api.SharedSingleTeam, api.SharedMultipleTeams, api.SharedAllTeams:
+		return true
+	}
+	for principal := range e.shares {
+		if principal == archive.PrincipalEveryone || strings.HasPrefix(principal, "team:") {
+			return true
+		}
+	}
+	return false
+}
+
+// reorderWait is how much later a re-ordered webhook is sent.
+const reorderWait = 7 * time.Second
+
+// insertEvent stores the decision on (webhook, recording); a second one is
+// ignored. The webhook-id is fixed here, before the first sending.
+func (st store) insertEvent(ctx context.Context, tx *sql.Tx, hook webhook, id int64, state string, body []byte, at time.Time) error {
+	message, err := st.newID("msg_")
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO deliveries (kind, webhook_id, recording_id, message_id, url, body, state, created_at, next_at)
+		VALUES ('webhook', ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		hook.id, id, message, hook.url, body, state, ms(st.now()), ms(at))
+	if err != nil {
+		return fmt.Errorf("queue webhook: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"minutebook/archive"
+)
+
+// baseURL is how the caller reaches this service, for links in the answer.
+func (s *Service) baseURL(r *http.Request) string {
+	if s.opts.PublicURL != "" {
+		return s.opts.PublicURL
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}
+
+// mediaURL is the signed link to a download's file. The signature covers all of
+// its path and its query, and the link carries no other credential.
+func (s *Service) mediaURL(d *download) string {
+	return d.baseURL + mediaPath(d) + "?" + s.mediaQuery(d)
+}
+
+func mediaPath(d *download) string {
+	file := "video.mp4"
+	if d.kind == archive.MediaAudio {
+		file = "audio.m4a"
+	}
+	return BasePath + "/media/" + d.id + "/" + file
+}
+
+func (s *Service) mediaQuery(d *download) string {
+	expires := strconv.FormatInt(d.expiresAt.Unix(), 10)
+	return "expires=" + expires + "&signature=" + url.QueryEscape(s.signer.sign("media", mediaPath(d), expires))
+}
+
+// errMediaLink is the answer to a link with any character changed, and to one
+// that is not valid yet or any more.
+var errMediaLink = forbidden("this link is not valid")
+
+// media serves the file behind a signed link, with ranges.
+func (s *Service) media(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	d, err := s.store.download(ctx, r.PathValue("download_id"))
+	if err != nil {
+		return err
+	}
+	if d == nil || r.URL.EscapedPath() != mediaPath(d) || !sameSecret(r.URL.RawQuery, s.mediaQuery(d)) {
+		return errMediaLink
+	}
+	if now := s.now(); now.Before(d.readyAt) || d.failure != "" || !now.Before(d.expiresAt) || s.faults.expired(d.recordingID) {
+		return errMediaLink
+	}
+	if err := s.mirror.refresh(ctx); err != nil {
+		return err
+	}
+	if !s.mirror.holds(d.recordingID) {
+		return notFound("recording")
+	}
+	content, err := s.openMedia(ctx, d)
+	if errors.Is(err, archive.ErrNotFound) {
+		return notFound("recording")
+	}
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	h := w.Header()
+	h.Set("Content-Type", d.contentType)
+	h.Set("Cache-Control", "private, no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("ETag", fmt.Sprintf(`"%s-%d"`, d.sha256, d.size))
+	s.faults.spoilLength(d, w, func(w http.ResponseWriter) {
+		http.ServeContent(w, r, "", time.Time{}, content)
+	})
+	return nil
+}
+
+// openMedia opens the bytes of a download.
+func (s *Service) openMedia(ctx context.Context, d *download) (io.ReadSeekCloser, error) {
+	if d.sha256 == "" {
+		r, _ := s.sample(d.kind)
+		return nopCloser{r}, nil
+	}
+	r, _, err := s.archive.Media().Open(ctx, d.sha256)
+	return r, err
+}
+
+type nopCloser struct{ io.ReadSeeker }
+
+// Close does nothing: a sample holds nothing open.
+func (nopCloser) Close() error { return nil }
+
+func (s *Service) sample(kind archive.MediaKind) (io.ReadSeeker, string) {
+	if kind == archive.MediaAudio {
+		return s.opts.Audio()
+	}
+	return s.opts.Video()
+}
+
+// chooseSample gives a download of the sandbox its recording: a video, unless
+// the directory file says otherwise of the meeting.
+func (s *Service) chooseSample(ctx context.Context, d *download) error {
+	d.kind = archive.MediaVideo
+	var media string
+	err := s.store.db.R.QueryRowContext(ctx, `SELECT media, failure_reason FROM recordings WHERE recording_id = ?`,
+		d.recordingID).Scan(&media, &d.failure)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return fmt.Errorf("read recording of %d: %w", d.recordingID, err)
+	case media == "none":
+		return errNoMedia
+	case media == string(archive.MediaAudio):
+		d.kind = archive.MediaAudio
+	}
+	r, contentType := s.sample(d.kind)
+	d.contentType = contentType
+	if d.size, err = r.Seek(0, io.SeekEnd); err != nil {
+		return fmt.Errorf("measure recording: %w", err)
+	}
+	return nil
+}
+
+// holds tells whether the archive holds a meeting.
+func (m *mirror) holds(id int64) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.byID[id] != nil
+}

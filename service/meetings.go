@@ -1,0 +1,191 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sort"
+
+	"minutebook/archive"
+)
+
+// errOAuthContent is the service's own text for 5.7.
+var errOAuthContent = badRequest("OAuth users are not allowed to include summary or transcript in this request. " +
+	"Please use /recordings endpoint instead.")
+
+// getMeetings is GET /meetings (4.1).
+func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) error {
+	q, err := parseMeetingsQuery(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	if c.oauth && q.contentAsked() {
+		return errOAuthContent
+	}
+	var after *position
+	if q.cursor != "" {
+		fields, err := s.cursors.open(q.cursor, "meetings", c.id, q.filters, 2)
+		if err != nil {
+			return err
+		}
+		p, err := parsePosition(fields)
+		if err != nil {
+			return err
+		}
+		if after = &p; s.faults.roll(faultCursor, faultKey(r)) {
+			return errCursor
+		}
+	}
+	ids, last, more := s.mirror.page(c.email, &q, after)
+	if after != nil && s.faults.roll(faultRepeat, faultKey(r)) {
+		if _, ok := s.mirror.get(after.id, c.email); ok {
+			ids = append([]int64{after.id}, ids...)
+		}
+	}
+	items, err := s.compose(r.Context(), ids, q.include)
+	if err != nil {
+		return err
+	}
+	next := "null"
+	if more {
+		next = `"` + s.cursors.seal("meetings", c.id, q.filters, last.fields()...) + `"`
+	}
+	writeBody(w, http.StatusOK, meetingsEnvelope(items, next))
+	return nil
+}
+
+// meetingsEnvelope writes the list of 2.1 around items that are written
+// already, so that no byte of a transcript is touched.
+func meetingsEnvelope(items [][]byte, next string) []byte {
+	size := 64 + len(next)
+	for _, item := range items {
+		size += len(item) + 1
+	}
+	body := make([]byte, 0, size)
+	body = append(body, `{"limit":10,"next_cursor":`...)
+	body = append(body, next...)
+	body = append(body, `,"items":[`...)
+	for i, item := range items {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, item...)
+	}
+	return append(body, `]}`...)
+}
+
+// compose writes meetings with the parts asked for. One that was forgotten
+// since the page was found is left out.
+func (s *Service) compose(ctx context.Context, ids []int64, include []partName) ([][]byte, error) {
+	items := make([][]byte, 0, len(ids))
+	for _, id := range ids {
+		parts, err := s.archive.PartsOf(ctx, id)
+		if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.faults.lateParts(id, parts)
+		item, err := s.strict.composeMeeting(id, parts, include)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// page finds up to pageSize meetings after a position that the person sees and
+// the filters match, newest first; more says whether others follow, and last
+// is the position of the page's last one.
+func (m *mirror) page(email string, q *meetingsQuery, after *position) (ids []int64, last position, more bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	match, possible := m.matcher(email, q)
+	if !possible {
+		return nil, last, false
+	}
+	i := 0
+	if after != nil {
+		i = sort.Search(len(m.order), func(i int) bool {
+			e := m.order[i]
+			return e.start < after.start || e.start == after.start && e.id < after.id
+		})
+	}
+	for ; i < len(m.order); i++ {
+		e := m.order[i]
+		if !match(e) {
+			continue
+		}
+		if len(ids) == pageSize {
+			return ids, last, true
+		}
+		ids = append(ids, e.id)
+		last = position{e.start, e.id}
+	}
+	return ids, last, false
+}
+
+// matcher turns a query into a test of entries; possible is false when nothing
+// can match, such as for a meeting type that is not known. Caller holds mu.
+func (m *mirror) matcher(email string, q *meetingsQuery) (match func(*entry) bool, possible bool) {
+	sees := m.sees(email)
+	types, ok1 := m.wanted(one(q.meetingType))
+	domainsType, ok2 := m.wanted(one(q.domainsType))
+	domains, ok3 := m.wanted(q.domains)
+	recorders, ok4 := m.wanted(q.recordedBy)
+	teams, ok5 := m.wanted(q.teams)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
+		return nil, false
+	}
+	onlyInternal := len(q.recordedBy) == 0 && len(q.teams) == 0
+	outside := map[word]bool{}
+	return func(e *entry) bool {
+		switch {
+		case !sees.any(e.principals),
+			types != nil && !types.has(e.meetingType),
+			domainsType != nil && !domainsType.has(e.domainsType),
+			recorders != nil && !recorders.has(e.recorder),
+			teams != nil && !teams.has(e.team),
+			q.after != 0 && e.created <= q.after,
+			q.before != 0 && (e.created == 0 || e.created >= q.before),
+			domains != nil && !domains.any(e.domains):
+			return false
+		}
+		return !onlyInternal || !m.outside(outside, e.recorder)
+	}, true
+}
+
+// wanted is the set of a filter's values that occur at all: nil without a
+// filter, and ok false when none of them does.
+func (m *mirror) wanted(values []string) (set wordSet, ok bool) {
+	if len(values) == 0 {
+		return nil, true
+	}
+	for _, v := range values {
+		if w, known := m.words.ids[v]; known {
+			set = set.with(w)
+		}
+	}
+	return set, set != nil
+}
+
+func one(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// outside tells whether a recorder is external to the organisation, and
+// remembers it in seen. A recording without a recorder's address is not.
+func (m *mirror) outside(seen map[word]bool, recorder word) bool {
+	external, known := seen[recorder]
+	if !known {
+		email := m.words.texts[recorder]
+		external = email != "" && m.dir.external(email)
+		seen[recorder] = external
+	}
+	return external
+}

@@ -1,0 +1,170 @@
+package service
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/api"
+)
+
+// pageSize is the number of items of a page; no parameter raises it (2.1).
+const pageSize = 10
+
+// meetingFilters are the parameters that a cursor is bound to.
+var meetingFilters = []string{"calendar_invitees_domains", "calendar_invitees_domains_type",
+	"created_after", "created_before", "meeting_type", "recorded_by", "teams"}
+
+// includeParts are the include flags of the list and the part each asks for.
+var includeParts = []struct {
+	param string
+	part  api.Part
+}{
+	{"include_transcript", api.PartTranscript},
+	{"include_summary", api.PartSummary},
+	{"include_action_items", api.PartActionItems},
+	{"include_highlights", api.PartHighlights},
+	{"include_crm_matches", api.PartCRM},
+}
+
+// meetingsQuery is a request for a page of meetings (4.1).
+type meetingsQuery struct {
+	domains, recordedBy, teams []string
+	domainsType, meetingType   string
+	after, before              int64 // milliseconds; 0 means no bound
+	include                    []api.Part
+	filters                    string // canonical, for the cursor
+	cursor                     string
+}
+
+// meetingsClasses: content makes the list a heavy call (section 8).
+func meetingsClasses(r *http.Request) []limitClass {
+	q := r.URL.Query()
+	for _, name := range []string{"include_transcript", "include_summary"} {
+		if on, err := boolParam(q, name); err == nil && on {
+			return heavy(r)
+		}
+	}
+	return light(r)
+}
+
+// parseMeetingsQuery reads the parameters; what makes no sense is a 400.
+func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
+	v := withoutBrackets(values)
+	q := meetingsQuery{
+		domains: lower(v["calendar_invitees_domains"]), recordedBy: lower(v["recorded_by"]), teams: present(v["teams"]),
+		meetingType: v.Get("meeting_type"), cursor: v.Get("cursor"), filters: filterKey(v, meetingFilters...),
+	}
+	for _, inc := range includeParts {
+		on, err := boolParam(v, inc.param)
+		if err != nil {
+			return q, err
+		}
+		if on {
+			q.include = append(q.include, inc.part)
+		}
+	}
+	switch q.domainsType = v.Get("calendar_invitees_domains_type"); q.domainsType {
+	case "", api.DomainsAll:
+		q.domainsType = ""
+	case api.DomainsOnlyInternal, api.DomainsExternal:
+	default:
+		return q, badRequest("calendar_invitees_domains_type must be all, only_internal or one_or_more_external")
+	}
+	for _, address := range q.recordedBy {
+		if !strings.Contains(address, "@") {
+			return q, badRequest("recorded_by[] must be e-mail addresses")
+		}
+	}
+	var err error
+	if q.after, err = timeParam(v, "created_after"); err != nil {
+		return q, err
+	}
+	q.before, err = timeParam(v, "created_before")
+	return q, err
+}
+
+// contentAsked tells whether what OAuth apps may not ask of the list is asked.
+func (q *meetingsQuery) contentAsked() bool {
+	return slices.Contains(q.include, api.PartTranscript) || slices.Contains(q.include, api.PartSummary)
+}
+
+// withoutBrackets accepts key[]=v and key=v alike for arrays.
+func withoutBrackets(values url.Values) url.Values {
+	plain := make(url.Values, len(values))
+	for key, vs := range values {
+		name := strings.TrimSuffix(key, "[]")
+		plain[name] = append(plain[name], vs...)
+	}
+	return plain
+}
+
+func boolParam(v url.Values, name string) (bool, error) {
+	switch text := strings.ToLower(v.Get(name)); text {
+	case "", "false", "0":
+		return false, nil
+	case "true", "1":
+		return true, nil
+	}
+	return false, badRequest("%s must be true or false", name)
+}
+
+// timeParam reads an instant; a plus sign that was not encoded arrives as a
+// space and is put back.
+func timeParam(v url.Values, name string) (int64, error) {
+	text := v.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	if len(text) > 19 {
+		text = text[:19] + strings.ReplaceAll(text[19:], " ", "+")
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		if t, err = time.Parse(time.DateOnly, text); err != nil {
+			return 0, badRequest("%s must be a date-time such as 2025-10-15T17:31:26Z", name)
+		}
+	}
+	return t.UnixMilli(), nil
+}
+
+func lower(values []string) []string {
+	out := present(values)
+	for i := range out {
+		out[i] = strings.ToLower(strings.TrimSpace(out[i]))
+	}
+	return out
+}
+
+// present leaves out empty values, which say nothing.
+func present(values []string) []string {
+	var out []string
+	for _, v := range values {
+		if v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// position is the place in the list after which a page begins.
+type position struct{ start, id int64 }
+
+func (p position) fields() []string {
+	return []string{strconv.FormatInt(p.start, 36), strconv.FormatInt(p.id, 36)}
+}
+
+func parsePosition(fields []string) (position, error) {
+	start, err := strconv.ParseInt(fields[0], 36, 64)
+	if err != nil {
+		return position{}, errCursor
+	}
+	id, err := strconv.ParseInt(fields[1], 36, 64)
+	if err != nil {
+		return position{}, errCursor
+	}
+	return position{start, id}, nil
+}

@@ -1,0 +1,68 @@
+package service
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+)
+
+// token is POST /oauth2/token (4.12), for both grants.
+func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
+	s.limits.look(classToken).writeHeaders(w.Header())
+	if err := r.ParseForm(); err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return &failure{status: http.StatusRequestEntityTooLarge, text: "the body is too large"}
+		}
+		return grantError("invalid_request", "the body must be form-encoded")
+	}
+	clientID, err := s.authenticateApp(r)
+	if err != nil {
+		return err
+	}
+	q, ok := s.limits.take(clientID, s.now(), classToken)
+	q.writeHeaders(w.Header())
+	if !ok {
+		return tooMany(w.Header(), q)
+	}
+	var t tokens
+	switch f := r.PostForm; f.Get("grant_type") {
+	case "authorization_code":
+		t, err = s.store.exchange(r.Context(), clientID, f.Get("code"), f.Get("redirect_uri"), f.Get("code_verifier"))
+	case "refresh_token":
+		t, err = s.store.rotate(r.Context(), clientID, f.Get("refresh_token"))
+	case "":
+		return grantError("invalid_request", "grant_type is required")
+	default:
+		return grantError("unsupported_grant_type", "grant_type is authorization_code or refresh_token")
+	}
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, t)
+	return nil
+}
+
+// authenticateApp says which app calls: by client_id and client_secret in the
+// form, or by HTTP Basic as OAuth libraries try first.
+func (s *Service) authenticateApp(r *http.Request) (string, error) {
+	id, secret, basic := r.BasicAuth()
+	if basic {
+		if plain, err := url.QueryUnescape(id); err == nil {
+			id = plain
+		}
+		if plain, err := url.QueryUnescape(secret); err == nil {
+			secret = plain
+		}
+	} else {
+		id, secret = r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+	}
+	app, err := s.store.app(r.Context(), id)
+	if err != nil {
+		return "", err
+	}
+	if app == nil || !sameSecret(string(app.secretHash), string(hashSecret(secret))) {
+		return "", &failure{status: http.StatusUnauthorized, text: "invalid_client", detail: "client_id and client_secret do not match"}
+	}
+	return app.ClientID, nil
+}

@@ -1,0 +1,168 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+// senders is how many attempts are under way at one time.
+const senders = 16
+
+// idleWait bounds how long the sender sleeps without looking.
+const idleWait = time.Minute
+
+// sendQueue attempts what is due until ctx ends, and waits for the attempts
+// under way. What is queued stays queued until its outcome is recorded, so an
+// attempt cut short by a crash is made again, with the same webhook-id.
+func (s *Service) sendQueue(ctx context.Context) error {
+	type done struct {
+		id       int64
+		endpoint string
+		err      error
+	}
+	results := make(chan done, senders)
+	inflight, busy := map[int64]bool{}, map[string]int{}
+	defer func() {
+		for range inflight {
+			<-results
+		}
+	}()
+	for {
+		due, next, err := s.store.due(ctx, s.now(), 4*senders)
+		if err != nil {
+			return err
+		}
+		for i := range due {
+			o := &due[i]
+			if inflight[o.id] || len(inflight) >= senders || busy[o.endpointKey()] >= perEndpoint {
+				continue
+			}
+			inflight[o.id] = true
+			busy[o.endpointKey()]++
+			go func() { results <- done{o.id, o.endpointKey(), s.attempt(ctx, o)} }()
+		}
+		wait := time.NewTimer(s.untilNext(next))
+		select {
+		case <-ctx.Done():
+			wait.Stop()
+			return ctx.Err()
+		case r := <-results:
+			delete(inflight, r.id)
+			if busy[r.endpoint]--; busy[r.endpoint] == 0 {
+				delete(busy, r.endpoint)
+			}
+			if r.err != nil && ctx.Err() == nil {
+				s.log.Error().Err(r.err).Msg("record a sending; it will be made again")
+				if err := sleep(ctx, time.Second); err != nil {
+					return err
+				}
+			}
+		case <-s.wake:
+		case <-wait.C:
+		}
+		wait.Stop()
+	}
+}
+
+func (s *Service) untilNext(next time.Time) time.Duration {
+	if next.IsZero() {
+		return idleWait
+	}
+	return min(max(next.Sub(s.now()), time.Millisecond), idleWait)
+}
+
+// attempt sends a row once and records how it went.
+func (s *Service) attempt(ctx context.Context, o *outgoing) error {
+	secret := ""
+	if o.webhookID != "" {
+		hooks, err := webhooks(ctx, s.store.db.R, o.webhookID)
+		if err != nil {
+			return err
+		}
+		if len(hooks) == 0 {
+			return nil // deleted or disabled meanwhile, and its deliveries with it
+		}
+		secret = hooks[0].secret
+	}
+	out := s.send(ctx, o, secret)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if out.ok && o.webhookID != "" && s.faults.roll(faultDuplicate, strconv.FormatInt(o.recordingID, 10)) {
+		s.send(ctx, o, secret)
+	}
+	disabled, err := s.store.record(ctx, o, out)
+	if err != nil {
+		return err
+	}
+	event := s.log.Debug()
+	if disabled {
+		event = s.log.Warn()
+	}
+	event.Str("kind", o.kind).Int64("recording_id", o.recordingID).Str("webhook", o.webhookID).Int("attempt", o.attempts+1).
+		Bool("delivered", out.ok).Bool("disabled", disabled).Str("reason", out.reason).Msg("sent")
+	return nil
+}
+
+// send makes one attempt. Only a 2xx within deliveryTimeout is a success.
+func (s *Service) send(ctx context.Context, o *outgoing, secret string) outcome {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url, bytes.NewReader(o.body))
+	if err != nil {
+		return outcome{at: s.now(), reason: "the address cannot be called"}
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("User-Agent", "Minutebook-Webhooks/1.0")
+	if secret != "" {
+		if err := sign(req, secret, o, s.now()); err != nil {
+			return outcome{at: s.now(), reason: err.Error()}
+		}
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return outcome{at: s.now(), reason: withoutURL(err)}
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
+	out := outcome{at: s.now(), status: resp.StatusCode, ok: resp.StatusCode >= 200 && resp.StatusCode < 300}
+	if !out.ok {
+		out.reason = "answered " + strconv.Itoa(resp.StatusCode)
+	}
+	return out
+}
+
+// sign puts the Standard Webhooks headers on a delivery, dated now.
+func sign(req *http.Request, secret string, o *outgoing, now time.Time) error {
+	hook, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		return fmt.Errorf("read webhook secret: %w", err)
+	}
+	signature, err := hook.Sign(o.messageID, now, o.body)
+	if err != nil {
+		return fmt.Errorf("sign webhook: %w", err)
+	}
+	req.Header.Set(standardwebhooks.HeaderWebhookID, o.messageID)
+	req.Header.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	req.Header.Set(standardwebhooks.HeaderWebhookSignature, signature)
+	return nil
+}
+
+// withoutURL is what went wrong without the address, which may hold a secret.
+func withoutURL(err error) string {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) || u != nil && u.Timeout() {
+		return "no answer in time"
+	}
+	return err.Error()
+}

@@ -1,0 +1,214 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/archive"
+	"minutebook/internal/outbound"
+	"minutebook/sample"
+)
+
+// BasePath is the prefix of every path of the interface (section 9).
+const BasePath = "/external/v1"
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Options say what a Service works on and how it behaves. The zero value of
+// every field but Archive has a meaning.
+type Options struct {
+	Archive *archive.Archive
+	// Sandbox makes it the whole service by itself: meetings are loaded into
+	// it and its webhooks fire when a meeting finishes. Otherwise it is a view
+	// of an archive that others fill.
+	Sandbox bool
+	// PublicURL is where callers reach it, without BasePath, for the links it
+	// gives out. Empty: as each caller addressed it.
+	PublicURL string
+	// Generation is how long a video takes from its request to completed.
+	Generation time.Duration
+	// Window is how limits count; empty means WindowFixed.
+	Window Window
+	// Elevated lowers the heavy limit to 5 (section 8), and DownloadLimit, when
+	// above 0, sets the one of download requests. What SetLimits set in an
+	// earlier run of the same data directory holds unless these say something.
+	Elevated      bool
+	DownloadLimit int
+	// Latency is added to every answer.
+	Latency time.Duration
+	// Faults is what goes wrong on purpose, in the grammar of docs/service.md.
+	Faults string
+	// AllowPrivate lets webhooks and callbacks go to addresses that are not
+	// globally routable.
+	AllowPrivate bool
+	// Hold keeps back the newest that many loaded meetings (sandbox), NewEvery
+	// finishes one of them every so often; 0 finishes none by itself.
+	Hold     int
+	NewEvery time.Duration
+	// People says whose account an account of the archive is: account name to
+	// e-mail address. What the account is shown, that person sees.
+	People map[string]string
+	// Video and Audio are the recordings of the sandbox; nil means those of
+	// package sample.
+	Video, Audio func() (io.ReadSeeker, string)
+
+	Now    func() time.Time // time.Now when nil
+	Rand   io.Reader        // crypto/rand when nil
+	Logger zerolog.Logger
+}
+
+// Service is the specification's server. It is safe for concurrent use. It
+// belongs to its archive and is closed with it.
+type Service struct {
+	opts    Options
+	log     zerolog.Logger
+	now     func() time.Time
+	archive *archive.Archive
+	store   store
+	mirror  *mirror
+	limits  *limiter
+	signer  signer
+	cursors cursors
+	faults  *faults
+	strict  *strictCache
+	client  *http.Client // for webhooks and callbacks
+	handler http.Handler
+	slots   chan struct{} // one per request being answered
+
+	wake chan struct{} // rings when the queue has something new
+	elev atomic.Bool
+	load sync.Mutex // one Load, Finish or LoadDirectory at a time
+}
+
+// maxConcurrent bounds the requests that are answered at one time.
+const maxConcurrent = 256
+
+// New opens service.db in the archive's data directory and returns a Service
+// ready to answer. It fails when an option makes no sense.
+func New(ctx context.Context, opts Options) (*Service, error) {
+	if opts.Archive == nil {
+		return nil, errors.New("open service: no archive given")
+	}
+	s := &Service{opts: opts, log: opts.Logger.With().Str("room", "service").Logger(), archive: opts.Archive,
+		slots: make(chan struct{}, maxConcurrent), wake: make(chan struct{}, 1)}
+	s.setDefaults()
+	var err error
+	if s.limits, err = newLimiter(opts.Window); err != nil {
+		return nil, fmt.Errorf("open service: %w", err)
+	}
+	if s.faults, err = parseFaults(opts.Faults); err != nil {
+		return nil, fmt.Errorf("open service: %w", err)
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("open service: %w", err)
+	}
+	db, err := s.archive.SideDB(ctx, "service.db", files)
+	if err != nil {
+		return nil, fmt.Errorf("open service: %w", err)
+	}
+	s.store = store{db: db, now: s.now, rand: s.opts.Rand}
+	if err := s.start(ctx); err != nil {
+		return nil, fmt.Errorf("open service: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Service) setDefaults() {
+	o := &s.opts
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Video == nil {
+		o.Video = sample.Video
+	}
+	if o.Audio == nil {
+		o.Audio = sample.Audio
+	}
+	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
+	s.now = o.Now
+	s.client = outbound.NewClient(outbound.Options{AllowPrivate: o.AllowPrivate, Timeout: deliveryTimeout})
+}
+
+// start reads what the data directory says and sets what the options say.
+func (s *Service) start(ctx context.Context) error {
+	secret, err := s.store.secret(ctx)
+	if err != nil {
+		return err
+	}
+	s.signer = signer{secret}
+	s.cursors = cursors{s.signer}
+	s.mirror = newMirror(s.archive)
+	s.strict = newStrictCache()
+	for account, email := range s.opts.People {
+		if err := s.archive.PutAccountPerson(ctx, account, email); err != nil {
+			return err
+		}
+	}
+	if err := s.startLimits(ctx); err != nil {
+		return err
+	}
+	s.handler = s.routes()
+	return s.startFollowing(ctx)
+}
+
+// Handler serves everything under BasePath: the endpoints, OAuth's consent
+// page, the interface's description and signed media.
+func (s *Service) Handler() http.Handler { return s.handler }
+
+// Run sends webhooks and callbacks, follows the archive, and finishes held-back
+// meetings, until ctx ends. It returns nil when ctx ended it.
+func (s *Service) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return s.sendQueue(ctx) })
+	g.Go(func() error { return s.sweep(ctx) })
+	if s.opts.Sandbox {
+		if s.opts.NewEvery > 0 {
+			g.Go(func() error { return s.finishEvery(ctx) })
+		}
+	} else {
+		g.Go(func() error { return s.follow(ctx) })
+	}
+	err := g.Wait()
+	if errors.Is(err, context.Canceled) || errors.Is(err, archive.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// ring wakes the sender of the queue.
+func (s *Service) ring() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// sleep waits for d or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

@@ -1,0 +1,116 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// shareAllKey is the setting that lists with whom every loaded meeting is shared.
+const shareAllKey = "share_all"
+
+// ShareAll shares every loaded meeting individually with a person, at standard
+// level, held-back and later ones when they enter.
+func (s *Service) ShareAll(ctx context.Context, email string) error {
+	s.load.Lock()
+	defer s.load.Unlock()
+	emails, err := s.shareAll(ctx)
+	if err != nil {
+		return err
+	}
+	if email = foldEmail(email); !slices.Contains(emails, email) {
+		value, err := json.Marshal(append(emails, email))
+		if err != nil {
+			return err
+		}
+		if err := s.store.set(ctx, shareAllKey, value); err != nil {
+			return err
+		}
+	}
+	if err := s.mirror.refresh(ctx); err != nil {
+		return err
+	}
+	var shares []archive.Share
+	for _, id := range s.mirror.ids() {
+		shares = append(shares, archive.Share{RecordingID: id, Principal: archive.UserPrincipal(email), Level: archive.ShareStandard})
+	}
+	if err := s.archive.PutShares(ctx, shares...); err != nil {
+		return err
+	}
+	return s.mirror.refresh(ctx)
+}
+
+func (s *Service) shareAll(ctx context.Context) ([]string, error) {
+	value, err := s.store.setting(ctx, shareAllKey)
+	if err != nil || value == nil {
+		return nil, err
+	}
+	var emails []string
+	if err := json.Unmarshal(value, &emails); err != nil {
+		return nil, fmt.Errorf("read with whom all is shared: %w", err)
+	}
+	return emails, nil
+}
+
+// shareLoaded puts the shares of meetings that have entered the archive: with
+// whom everything is shared and, where the directory is derived, for
+// multiple_teams the teams of the recorder and of the internal invitees.
+func (s *Service) shareLoaded(ctx context.Context, derived bool, meetings ...loadedMeeting) error {
+	emails, err := s.shareAll(ctx)
+	if err != nil {
+		return err
+	}
+	d := s.mirror.directory()
+	var shares []archive.Share
+	for _, m := range meetings {
+		if !s.mirror.holds(m.id) {
+			continue // held back
+		}
+		for _, email := range emails {
+			shares = append(shares, archive.Share{RecordingID: m.id, Principal: archive.UserPrincipal(email), Level: archive.ShareStandard})
+		}
+		if !derived || m.sharedWith != api.SharedMultipleTeams {
+			continue
+		}
+		for _, team := range teamsOf(d, m) {
+			shares = append(shares, archive.Share{RecordingID: m.id, Principal: archive.TeamPrincipal(team), Level: archive.ShareStandard})
+		}
+	}
+	if len(shares) == 0 {
+		return nil
+	}
+	if err := s.archive.PutShares(ctx, shares...); err != nil {
+		return err
+	}
+	return s.mirror.refresh(ctx)
+}
+
+// teamsOf are the teams of a meeting's recorder and internal invitees.
+func teamsOf(d *directory, m loadedMeeting) []string {
+	var teams []string
+	if m.team != "" {
+		teams = append(teams, m.team)
+	}
+	for _, email := range m.invitees {
+		if p := d.byEmail[email]; p != nil {
+			teams = append(teams, p.teams...)
+		}
+	}
+	slices.Sort(teams)
+	return slices.Compact(teams)
+}
+
+// ids returns all meetings, newest first.
+func (m *mirror) ids() []int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	ids := make([]int64, len(m.order))
+	for i, e := range m.order {
+		ids[i] = e.id
+	}
+	return ids
+}

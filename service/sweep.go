@@ -1,0 +1,34 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// keepExpired is how long downloads are remembered after they have expired, so
+// that a late reader is told so; keepCodes is the same for codes and tokens.
+const (
+	keepExpired = 30 * 24 * time.Hour
+	keepCodes   = 24 * time.Hour
+)
+
+// sweep removes, once an hour, what has long expired.
+func (s *Service) sweep(ctx context.Context) error {
+	for {
+		now := s.now()
+		for query, before := range map[string]time.Time{
+			`DELETE FROM downloads WHERE expires_at < ?`:                                            now.Add(-keepExpired),
+			`DELETE FROM access_tokens WHERE expires_at < ?`:                                        now.Add(-keepCodes),
+			`DELETE FROM auth_codes WHERE expires_at < ?`:                                           now.Add(-keepCodes),
+			`DELETE FROM deliveries WHERE kind <> 'webhook' AND state <> 'pending' AND last_at < ?`: now.Add(-keepExpired),
+		} {
+			if _, err := s.store.db.W.ExecContext(ctx, query, ms(before)); err != nil {
+				return fmt.Errorf("remove what has expired: %w", err)
+			}
+		}
+		if err := sleep(ctx, time.Hour); err != nil {
+			return err
+		}
+	}
+}

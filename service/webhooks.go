@@ -1,0 +1,191 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+
+	"minutebook/api"
+)
+
+// webhook is a registered endpoint and whose it is.
+type webhook struct {
+	id, email, url, secret string
+	includes               []partName
+	triggers               []string
+	createdAt              time.Time
+	failingSince           time.Time // of the first attempt since which none succeeded; zero when the last did
+}
+
+// webhookRequest is the body of 4.10. Pointers tell a missing key from a value.
+type webhookRequest struct {
+	DestinationURL string   `json:"destination_url"`
+	TriggeredFor   []string `json:"triggered_for"`
+	Transcript     bool     `json:"include_transcript"`
+	CRM            bool     `json:"include_crm_matches"`
+	Summary        bool     `json:"include_summary"`
+	ActionItems    bool     `json:"include_action_items"`
+	Highlights     bool     `json:"include_highlights"`
+}
+
+var triggerScopes = []string{api.TriggerMyRecordings, api.TriggerSharedExternal, api.TriggerMySharedWithTeam, api.TriggerSharedTeam}
+
+// check applies the creation rules of 4.10.
+func (q *webhookRequest) check() error {
+	if q.DestinationURL == "" {
+		return badRequest("destination_url is required")
+	}
+	if err := checkDestination(q.DestinationURL); err != nil {
+		return err
+	}
+	if len(q.TriggeredFor) == 0 {
+		return badRequest("triggered_for must name at least one scope")
+	}
+	for _, scope := range q.TriggeredFor {
+		if !slices.Contains(triggerScopes, scope) {
+			return badRequest("triggered_for holds an unknown scope")
+		}
+	}
+	if !q.Transcript && !q.CRM && !q.Summary && !q.ActionItems {
+		return badRequest("at least one of include_transcript, include_crm_matches, include_summary and include_action_items must be true")
+	}
+	return nil
+}
+
+func (q *webhookRequest) includes() []partName {
+	var parts []partName
+	for _, f := range []struct {
+		on   bool
+		part partName
+	}{{q.Transcript, api.PartTranscript}, {q.Summary, api.PartSummary}, {q.ActionItems, api.PartActionItems},
+		{q.Highlights, api.PartHighlights}, {q.CRM, api.PartCRM}} {
+		if f.on {
+			parts = append(parts, f.part)
+		}
+	}
+	return parts
+}
+
+// postWebhook is POST /webhooks (4.10).
+func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) error {
+	var q webhookRequest
+	if err := readJSON(r, &q, false); err != nil {
+		return err
+	}
+	if err := q.check(); err != nil {
+		return err
+	}
+	slices.Sort(q.TriggeredFor)
+	hook := webhook{email: c.email, url: q.DestinationURL, includes: q.includes(),
+		triggers: slices.Compact(q.TriggeredFor), createdAt: fromMS(ms(s.now()))}
+	if err := s.store.putWebhook(r.Context(), &hook); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusCreated, api.Webhook{
+		ID: hook.id, URL: hook.url, Secret: hook.secret, CreatedAt: api.TimeOf(hook.createdAt), TriggeredFor: hook.triggers,
+		IncludeTranscript: q.Transcript, IncludeCRMMatches: q.CRM, IncludeSummary: q.Summary,
+		IncludeActionItems: q.ActionItems, IncludeHighlights: q.Highlights,
+	})
+	return nil
+}
+
+// deleteWebhook is DELETE /webhooks/{id} (4.11). Another person's does not exist.
+// What is queued for it is not sent any more.
+func (s *Service) deleteWebhook(w http.ResponseWriter, r *http.Request, c caller) error {
+	ctx := r.Context()
+	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
+		res, err := tx.ExecContext(ctx, `UPDATE webhooks SET deleted_at = ?, secret = '' WHERE id = ? AND email = ? AND deleted_at IS NULL`,
+			ms(s.now()), r.PathValue("id"), c.email)
+		if err != nil {
+			return fmt.Errorf("delete webhook: %w", err)
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return notFound("webhook")
+		}
+		return dropPending(ctx, tx, r.PathValue("id"), "deleted")
+	})
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// dropPending ends the deliveries that a webhook still waits for.
+func dropPending(ctx context.Context, tx *sql.Tx, id, state string) error {
+	_, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = ?, body = NULL WHERE webhook_id = ? AND state = 'pending'`, state, id)
+	if err != nil {
+		return fmt.Errorf("drop deliveries: %w", err)
+	}
+	return nil
+}
+
+// putWebhook gives a webhook its id and secret and stores it.
+func (st store) putWebhook(ctx context.Context, hook *webhook) error {
+	key := make([]byte, 32)
+	if _, err := io.ReadFull(st.rand, key); err != nil {
+		return fmt.Errorf("make webhook secret: %w", err)
+	}
+	hook.secret = "whsec_" + base64.StdEncoding.EncodeToString(key)
+	var err error
+	if hook.id, err = st.newID("wh_"); err != nil {
+		return err
+	}
+	includes, err := json.Marshal(hook.includes)
+	if err != nil {
+		return err
+	}
+	triggers, err := json.Marshal(hook.triggers)
+	if err != nil {
+		return err
+	}
+	_, err = st.db.W.ExecContext(ctx, `INSERT INTO webhooks (id, email, url, secret, includes, triggered_for, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, hook.id, hook.email, hook.url, hook.secret, string(includes), string(triggers), ms(hook.createdAt))
+	if err != nil {
+		return fmt.Errorf("store webhook: %w", err)
+	}
+	return nil
+}
+
+// webhooks reads those that are neither deleted nor disabled; with id, that one.
+func webhooks(ctx context.Context, q querier, id string) ([]webhook, error) {
+	rows, err := q.QueryContext(ctx, `SELECT id, email, url, secret, includes, triggered_for, created_at, coalesce(failing_since, 0)
+		FROM webhooks WHERE deleted_at IS NULL AND disabled_at IS NULL AND (?1 = '' OR id = ?1) ORDER BY created_at, id`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read webhooks: %w", err)
+	}
+	defer rows.Close()
+	var hooks []webhook
+	for rows.Next() {
+		var h webhook
+		var includes, triggers string
+		var created, failing int64
+		if err := rows.Scan(&h.id, &h.email, &h.url, &h.secret, &includes, &triggers, &created, &failing); err != nil {
+			return nil, fmt.Errorf("read webhooks: %w", err)
+		}
+		if err := json.Unmarshal([]byte(includes), &h.includes); err != nil {
+			return nil, fmt.Errorf("read webhook %s: %w", h.id, err)
+		}
+		if err := json.Unmarshal([]byte(triggers), &h.triggers); err != nil {
+			return nil, fmt.Errorf("read webhook %s: %w", h.id, err)
+		}
+		h.createdAt = fromMS(created)
+		if failing != 0 {
+			h.failingSince = fromMS(failing)
+		}
+		hooks = append(hooks, h)
+	}
+	return hooks, rows.Err()
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
