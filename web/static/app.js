@@ -119,13 +119,12 @@ class Meeting {
 
   click(e) {
     if (e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
-    const timed = e.target.closest('a[data-t], .prose a[href^="?t="]');
+    const timed = e.target.closest("a[data-t]");
     const line = e.target.closest(".lines > li");
     if (!timed && !line || !this.media || !String(getSelection()).trim() === false) return;
     if (!timed && e.target.closest("a") && !e.target.closest("a.clock")) return;
     e.preventDefault();
-    const { t } = (timed ?? line).dataset;
-    this.go(Number(t ?? new URLSearchParams(timed.search).get("t")));
+    this.go(Number((timed ?? line).dataset.t));
   }
 
   // go plays from a moment and makes the address say so.

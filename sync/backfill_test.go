@@ -1,0 +1,61 @@
+package syncer_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+func newSyncer(t *testing.T, u *rig.Upstream, ar *archive.Archive) *syncer.Syncer {
+	t.Helper()
+	s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), Logger: zerolog.New(zerolog.NewTestWriter(t)),
+		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestBackfillIsCompleteAndASecondRunIsLight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := rig.Today()
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(137, now.Add(-30*24*time.Hour), 7*time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		s := newSyncer(t, u, ar)
+		var last syncer.Event
+		if err := s.Sync(t.Context(), syncer.Request{}, func(e syncer.Event) { last = e }); err != nil {
+			t.Fatal(err)
+		}
+		counts, err := ar.Counts(t.Context())
+		if err != nil || counts.Meetings != 137 || counts.WithTranscript != 137 || counts.WithSummary != 137 {
+			t.Fatalf("archive: %+v, %v", counts, err)
+		}
+		if !last.Done || last.Found != 137 || last.Kept != 137 {
+			t.Errorf("last event: %+v", last)
+		}
+		heavy := u.Wire.Count(func(c rig.Call) bool { return c.Heavy })
+		if heavy != 14 {
+			t.Errorf("%d heavy calls for 14 pages", heavy)
+		}
+		before := len(u.Wire.Calls())
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		calls := u.Wire.Calls()[before:]
+		if len(calls) != 14 {
+			t.Errorf("the second run made %d calls, want the light walk's 14", len(calls))
+		}
+		for _, c := range calls {
+			if c.Heavy || c.Path != "/meetings" {
+				t.Errorf("the second run called %+v", c)
+			}
+		}
+	})
+}
