@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -63,12 +64,13 @@ var callbackParts = map[string]struct {
 	KindSummary:    {"summary", api.PartSummary},
 }
 
+// observeCallback takes the object of the synchronous answer, with or without a
+// recording_id, or its bare value.
 func observeCallback(d Delivery) (Observation, error) {
 	o := Observation{Account: d.Account, Source: SourceCallback, At: d.ReceivedAt, RecordingID: d.RecordingID}
+	d.Body = bytes.TrimSpace(d.Body)
 	var body map[string]json.RawMessage
-	if err := json.Unmarshal(d.Body, &body); err != nil {
-		return Observation{}, errors.New("it is not a JSON object")
-	}
+	_ = json.Unmarshal(d.Body, &body) // not an object: no members
 	if raw, ok := body["recording_id"]; ok {
 		var id int64
 		if json.Unmarshal(raw, &id) != nil || id != d.RecordingID {
@@ -84,9 +86,12 @@ func observeCallback(d Delivery) (Observation, error) {
 	want := callbackParts[d.Kind]
 	raw, ok := body[want.member]
 	if !ok {
-		return Observation{}, fmt.Errorf("it is not a %s: it has no member %q", d.Kind, want.member)
+		if _, summary := body["markdown_formatted"]; d.Body[0] != '[' && !(summary && d.Kind == KindSummary) {
+			return Observation{}, fmt.Errorf("it is not a %s: it has no member %q", d.Kind, want.member)
+		}
+		raw = d.Body
 	}
-	if !api.Empty(raw) {
+	if string(raw) != "null" {
 		if err := rightShape(d.Kind, raw); err != nil {
 			return Observation{}, err
 		}

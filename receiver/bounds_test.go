@@ -1,0 +1,227 @@
+package receiver
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+)
+
+// raw opens a connection, writes text and leaves it open.
+func raw(t *testing.T, addr, text string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if _, err := io.WriteString(c, text); err != nil {
+		t.Fatal(err)
+	}
+	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	return c
+}
+
+// head is a request's head whose headers pass every check before the body.
+func head(extra string) string {
+	return "POST /webhooks/anna HTTP/1.1\r\nHost: h\r\nWebhook-Id: msg_1\r\nWebhook-Timestamp: " + fmt.Sprint(time.Now().Unix()) +
+		"\r\nWebhook-Signature: v1," + strings.Repeat("A", 44) + "\r\n" + extra + "\r\n\r\n"
+}
+
+func statusOf(t *testing.T, c net.Conn) int {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode
+}
+
+func TestBodyTooLarge(t *testing.T) {
+	r := start(t, Options{MaxBody: 1000})
+	if got := r.deliver(t, "msg_1", strings.Repeat(" ", 1000)); got != 200 {
+		t.Errorf("a body of the limit: %d", got)
+	}
+	if got := r.deliver(t, "msg_2", strings.Repeat(" ", 1001)); got != 413 {
+		t.Errorf("a body over the limit: %d", got)
+	}
+	// The answer comes without the body being asked for.
+	c := raw(t, r.addr, head("Expect: 100-continue\r\nContent-Length: 1001"))
+	if got := statusOf(t, c); got != 413 {
+		t.Errorf("announced: %d, want 413 and no 100", got)
+	}
+	c = raw(t, r.addr, head("Transfer-Encoding: chunked")+"3e8\r\n"+strings.Repeat(" ", 1000)+"\r\n1\r\n \r\n0\r\n\r\n")
+	if got := statusOf(t, c); got != 413 {
+		t.Errorf("chunked: %d", got)
+	}
+	if n := len(r.pending(t)); n != 1 {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+func TestNoBodyIsReadForWhatCannotSucceed(t *testing.T) {
+	r := start(t, Options{})
+	for name, c := range map[string]struct {
+		head string
+		want int
+	}{
+		"old":       {strings.Replace(head("Expect: 100-continue\r\nContent-Length: 10"), "Webhook-Timestamp: 1", "Webhook-Timestamp: ", 1), 401},
+		"malformed": {strings.Replace(head("Expect: 100-continue\r\nContent-Length: 10"), "msg_1", "msg.1", 1), 400},
+		"encoded":   {head("Expect: 100-continue\r\nContent-Encoding: gzip\r\nContent-Length: 10"), 415},
+		"token":     {"POST /callbacks/summary/nothing HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n", 401},
+		"method":    {"PUT /webhooks/anna HTTP/1.1\r\nHost: h\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n", 405},
+	} {
+		if got := statusOf(t, raw(t, r.addr, c.head)); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestSlowSenders(t *testing.T) {
+	r := start(t, Options{BodyTime: 50 * time.Millisecond})
+	if got := statusOf(t, raw(t, r.addr, head("Content-Length: 1000")+"{")); got != 408 {
+		t.Errorf("a body that does not come: %d, want 408", got)
+	}
+	if got := statusOf(t, raw(t, r.addr, head("Transfer-Encoding: chunked")+"1\r\n{\r\n")); got != 408 {
+		t.Errorf("chunks that do not come: %d, want 408", got)
+	}
+	c := raw(t, r.addr, head("Content-Length: 1000")+"{")
+	c.(*net.TCPConn).CloseWrite()
+	if got := statusOf(t, c); got != 400 {
+		t.Errorf("a body that ends early: %d, want 400", got)
+	}
+	if got := r.deliver(t, "msg_1", meeting); got != 200 {
+		t.Errorf("a right one afterwards: %d", got)
+	}
+	if used := r.memory.used.Load(); used != 0 {
+		t.Errorf("%d bytes are still counted", used)
+	}
+}
+
+func TestSlowHeadersAreCut(t *testing.T) {
+	r := start(t, Options{HeaderTime: 50 * time.Millisecond})
+	c := raw(t, r.addr, "POST /webhooks/anna HTTP/1.1\r\nHost: h\r\nWebhook-")
+	if _, err := io.ReadAll(c); err != nil {
+		t.Errorf("reading until the server closes: %v", err)
+	}
+}
+
+func TestMemoryIsCapped(t *testing.T) {
+	r := start(t, Options{MaxBody: 1 << 20, MaxMemory: 1 << 20})
+	half := strings.Repeat(" ", 500<<10)
+	c := raw(t, r.addr, head(fmt.Sprint("Content-Length: ", 1<<20))+half)
+	waitFor(t, func() bool { return r.memory.used.Load() > 500<<10 })
+	req := signedRequest(t, r.url, "anna", secretA, "msg_2", time.Now(), bytes.Repeat([]byte(" "), 600<<10))
+	got := send(t, req)
+	if got.status != 503 || got.header.Get("Retry-After") == "" {
+		t.Errorf("beyond the cap: %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
+	}
+	if got := r.deliver(t, "msg_3", meeting); got != 200 {
+		t.Errorf("a small one beside it: %d", got)
+	}
+	c.Close()
+	waitFor(t, func() bool { return r.memory.used.Load() == 0 })
+}
+
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	for range 10000 {
+		if ok() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("it did not come")
+}
+
+func TestUnwritableInboxIs503(t *testing.T) {
+	var mu sync.Mutex
+	var fail error
+	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{
+		Fault: func(archive.InboxStep, bool) error { mu.Lock(); defer mu.Unlock(); return fail },
+	}, Options{})
+	for _, err := range []error{archive.ErrInboxDisk, errors.New("database is locked")} {
+		mu.Lock()
+		fail = err
+		mu.Unlock()
+		got := send(t, signedRequest(t, r.url, "anna", secretA, "msg_1", time.Now(), []byte(meeting)))
+		if got.status != 503 || got.header.Get("Retry-After") == "" {
+			t.Errorf("%v: %d, Retry-After %q", err, got.status, got.header.Get("Retry-After"))
+		}
+	}
+	mu.Lock()
+	fail = nil
+	mu.Unlock()
+	if got := r.deliver(t, "msg_1", meeting); got != 200 {
+		t.Errorf("afterwards: %d", got)
+	}
+	if n := len(r.pending(t)); n != 1 {
+		t.Errorf("%d are kept", n)
+	}
+}
+
+func TestFullDiskIs503BeforeTheBody(t *testing.T) {
+	r := start(t, Options{MinFree: 1 << 62})
+	if got := statusOf(t, raw(t, r.addr, head("Expect: 100-continue\r\nContent-Length: 10"))); got != 503 {
+		t.Errorf("status %d", got)
+	}
+}
+
+func TestSlowConnectionsMakeWay(t *testing.T) {
+	r := start(t, Options{MaxConnsPerAddr: 20})
+	good := raw(t, r.addr, "") // opened first, and kept by delivering
+	send := func(id string) int {
+		req := signedRequest(t, r.url, "anna", secretA, id, time.Now(), []byte(meeting))
+		if err := req.Write(good); err != nil {
+			t.Fatal(err)
+		}
+		return statusOf(t, good)
+	}
+	if got := send("msg_1"); got != 200 {
+		t.Fatalf("status %d", got)
+	}
+	for n := range 60 {
+		raw(t, r.addr, head("Content-Length: 1000"))
+		if n%10 == 0 {
+			if got := send(fmt.Sprint("msg_kept_", n)); got != 200 {
+				t.Errorf("the good connection after %d slow ones: %d", n, got)
+			}
+			if got := r.deliver(t, fmt.Sprint("msg_new_", n), meeting); got != 200 {
+				t.Errorf("a new connection after %d slow ones: %d", n, got)
+			}
+		}
+	}
+}
+
+func TestClientAddr(t *testing.T) {
+	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	for _, c := range []struct {
+		peer, want string
+		forwarded  []string
+	}{
+		{"192.0.2.1:5", "192.0.2.1", []string{"198.51.100.9"}}, // not a proxy: not believed
+		{"10.0.0.1:5", "10.0.0.1", nil},
+		{"10.0.0.1:5", "198.51.100.9", []string{"198.51.100.9"}},
+		{"10.0.0.1:5", "198.51.100.9", []string{"203.0.113.7, 198.51.100.9, 10.2.3.4"}},
+		{"10.0.0.1:5", "198.51.100.9", []string{"203.0.113.7", "198.51.100.9"}},
+		{"10.0.0.1:5", "10.0.0.1", []string{"unknown"}},
+		{"[::1]:5", "2001:db8::1", []string{"2001:db8::1"}},
+		{"[::ffff:10.0.0.1]:5", "198.51.100.9", []string{"::ffff:198.51.100.9"}},
+	} {
+		req := &http.Request{RemoteAddr: c.peer, Header: http.Header{"X-Forwarded-For": c.forwarded}}
+		if got := clientAddr(req, trusted); got.String() != c.want {
+			t.Errorf("%s forwarding %q: %s, want %s", c.peer, c.forwarded, got, c.want)
+		}
+	}
+}
