@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -71,6 +72,13 @@ func (m *memoryStore) save(key string, v []byte) error {
 	m.n++
 	m.data[key] = v
 	return nil
+}
+
+// clone is what a new process finds when this one is killed now.
+func (m *memoryStore) clone() *memoryStore {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &memoryStore{data: maps.Clone(m.data)}
 }
 
 func (m *memoryStore) LoadToken(_ context.Context, a string) ([]byte, error)  { return m.load("t" + a) }
