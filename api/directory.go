@@ -1,5 +1,7 @@
 package api
 
+import "encoding/json"
+
 // MeetingType is a kind of meeting of the organisation (specification 2.3); its
 // name is a value of the meetings list's filter.
 type MeetingType struct {
@@ -65,3 +67,12 @@ const (
 	ViewMultipleTeams = "multiple_teams"
 	ViewAllTeams      = "all_teams"
 )
+
+// MarshalJSON writes no teams as an empty list.
+func (a Access) MarshalJSON() ([]byte, error) {
+	type plain Access
+	if a.Teams == nil {
+		a.Teams = []string{}
+	}
+	return json.Marshal(plain(a))
+}

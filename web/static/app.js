@@ -119,12 +119,13 @@ class Meeting {
 
   click(e) {
     if (e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
-    const timed = e.target.closest("a[data-t]");
+    const timed = e.target.closest('a[data-t], .prose a[href^="?t="]');
     const line = e.target.closest(".lines > li");
     if (!timed && !line || !this.media || !String(getSelection()).trim() === false) return;
     if (!timed && e.target.closest("a") && !e.target.closest("a.clock")) return;
     e.preventDefault();
-    this.go(Number((timed ?? line).dataset.t));
+    const { t } = (timed ?? line).dataset;
+    this.go(Number(t ?? new URLSearchParams(timed.search).get("t")));
   }
 
   // go plays from a moment and makes the address say so.

@@ -1,0 +1,89 @@
+package api
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// breakOff sends raw bytes and closes the connection.
+func breakOff(t *testing.T, w http.ResponseWriter, raw string) {
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_, _ = conn.Write([]byte(raw))
+	if tcp, ok := conn.(*net.TCPConn); ok && raw == "" {
+		_ = tcp.SetLinger(0) // a reset
+	}
+	_ = conn.Close()
+}
+
+// Over real connections: an answer that ends early, resets and passing failures
+// are met again; what the first call lost, the second brings.
+func TestBrokenConnectionsAreMetAgain(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]func(w http.ResponseWriter, r *http.Request){
+		"reset": func(w http.ResponseWriter, _ *http.Request) { breakOff(t, w, "") },
+		"cut body": func(w http.ResponseWriter, _ *http.Request) {
+			breakOff(t, w, "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"items\":")
+		},
+		"cut chunks": func(w http.ResponseWriter, _ *http.Request) {
+			breakOff(t, w, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{\"it\r\n")
+		},
+		"503": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>", http.StatusServiceUnavailable) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls atomic.Int32
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if calls.Add(1) == 1 {
+					first(w, r)
+					return
+				}
+				fmt.Fprint(w, `{"items":[{"name":"A"}],"next_cursor":null}`)
+			}))
+			defer s.Close()
+			tr := &http.Transport{}
+			defer tr.CloseIdleConnections()
+			c, err := NewClient(ClientOptions{BaseURL: s.URL, Credential: APIKey("k"), HTTP: &http.Client{Transport: tr}, Rand: func() float64 { return 0 }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := c.TeamsPage(t.Context(), "")
+			if err != nil || len(page.Items) != 1 || calls.Load() != 2 {
+				t.Fatalf("got %+v, %v after %d calls", page, err, calls.Load())
+			}
+			if u := c.Budget().Snapshot()[0]; u.Used != 2 || u.InFlight != 0 {
+				t.Errorf("both calls count until a window has passed, but there is %+v", u)
+			}
+		})
+	}
+}
+
+func TestACallThatNeverConnectedCountsForNothing(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	c, err := NewClient(ClientOptions{BaseURL: "http://" + address, Credential: APIKey("k"), Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = c.attempt(t.Context(), get("/teams", nil), time.Now())
+	if !IsTemporary(err) || !unsent(err) || c.Budget().Snapshot()[0].Used != 0 {
+		t.Errorf("%v, used %d", err, c.Budget().Snapshot()[0].Used)
+	}
+}

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// answer decodes what the JSON interface says.
+func (s *site) answer(status int, address string, v any) {
+	s.t.Helper()
+	resp, body := s.get(address)
+	if resp.StatusCode != status {
+		s.t.Errorf("%s: status %d, want %d", address, resp.StatusCode, status)
+	}
+	if ct := resp.Header.Get("Content-Type"); ct != "application/json; charset=utf-8" {
+		s.t.Errorf("%s: content type %q", address, ct)
+	}
+	if err := json.Unmarshal([]byte(body), v); err != nil {
+		s.t.Fatalf("%s: %v in %q", address, err, body)
+	}
+}
+
+func TestSearchAnswersInTheFixedForm(t *testing.T) {
+	s := newSite(t, meeting(5, "Budget", "2026-06-30T15:00:00Z",
+		`"transcript":[{"speaker":{"display_name":"Bo"},"text":"The tariff is fixed.","timestamp":"00:02:05"}]`))
+	var got map[string]any
+	s.answer(200, "/api/search?q=tariff", &got)
+	m := got["meetings"].([]any)[0].(map[string]any)
+	moment := m["moments"].([]any)[0].(map[string]any)
+	flat := []any{got["total"], m["recording_id"], m["title"], moment["offset_seconds"], moment["speaker"], moment["text"]}
+	if diff := cmp.Diff([]any{1.0, 5.0, "Budget", 125.0, "Bo", "The tariff is fixed."}, flat); diff != "" {
+		t.Error(diff)
+	}
+	s.answer(200, "/api/search?q=nothinglikeit", &got)
+	if got["total"] != 0.0 || len(got["meetings"].([]any)) != 0 {
+		t.Errorf("nothing found: %v", got)
+	}
+	var wrong struct {
+		Error, Hint string
+		Position    int
+	}
+	s.answer(400, "/api/search?q=tariff+speeker:bo", &wrong)
+	if wrong.Error == "" || wrong.Hint == "" || wrong.Position != 7 {
+		t.Errorf("a wrong query: %+v", wrong)
+	}
+	for _, bad := range []string{"limit=0", "limit=x", "moments=99"} {
+		s.answer(400, "/api/search?q=tariff&"+bad, &wrong)
+	}
+	s.answer(404, "/api/nothing", &wrong)
+	s.answer(404, "/api/meetings/99", &wrong)
+}
+
+func TestMeetingIsTheArchivesOwn(t *testing.T) {
+	s := newSite(t)
+	want, err := s.archive.MeetingJSON(context.Background(), s.ids[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, body := s.get("/api/meetings/" + itoa(s.ids[3])); body != string(want) {
+		t.Error("the interface's meeting is not the archive's")
+	}
+}
+
+func TestMeetingsListPages(t *testing.T) {
+	s := newSite(t)
+	seen, next := map[int64]bool{}, ""
+	for range 20 {
+		var page struct {
+			Meetings []struct {
+				RecordingID int64 `json:"recording_id"`
+			}
+			Next string
+		}
+		s.answer(200, "/api/meetings?limit=7&cursor="+next, &page)
+		for _, m := range page.Meetings {
+			if seen[m.RecordingID] {
+				t.Errorf("meeting %d is listed twice", m.RecordingID)
+			}
+			seen[m.RecordingID] = true
+		}
+		if next = page.Next; next == "" {
+			break
+		}
+	}
+	if len(seen) != len(s.ids) {
+		t.Errorf("%d meetings listed, want %d", len(seen), len(s.ids))
+	}
+}
+
+func TestChangesAnswersWhenTheArchiveChanges(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	head, err := s.archive.Head(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type change struct {
+		Head    string
+		Changed bool
+	}
+	answers := make(chan change, 1)
+	go func() {
+		var c change
+		resp, err := s.Client().Get(s.URL + fmt.Sprintf("/api/changes?from=%s.%d", head.Epoch, head.Seq))
+		if err == nil {
+			defer resp.Body.Close()
+			body, _ := io.ReadAll(resp.Body)
+			_ = json.Unmarshal(body, &c)
+		}
+		answers <- c
+	}()
+	select {
+	case c := <-answers:
+		t.Fatalf("an answer without a change: %+v", c)
+	case <-time.After(100 * time.Millisecond):
+	}
+	s.apply(meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
+	if c := <-answers; !c.Changed || c.Head == "" {
+		t.Errorf("after a change: %+v", c)
+	}
+	var c change
+	s.answer(200, "/api/changes?from=another.3", &c)
+	if !c.Changed {
+		t.Error("a position of another archive is waited on")
+	}
+	s.answer(400, "/api/changes?from=x", &struct{}{})
+}

@@ -1,0 +1,90 @@
+package web
+
+import (
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestForeignHostsAreRefused(t *testing.T) {
+	s := newSite(t)
+	for host, want := range map[string]int{
+		"127.0.0.1:8080": 200, "localhost": 200, "LOCALHOST.:99": 200, "minutebook.localhost": 200,
+		"[::1]:8080": 200, "notes.example": 200, "notes.example:443": 200, "NOTES.example.": 200,
+		"evil.example": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421,
+		"10.0.0.7": 421, "evilnotes.example": 421, "notes.example.evil.example": 421,
+	} {
+		for _, address := range []string{"/", "/api/meetings", "/metrics", "/media/00"} {
+			resp, body := s.get(address, "Host", host)
+			if want == 421 && (resp.StatusCode != 421 || !strings.Contains(body, "hosts under [web]")) {
+				t.Errorf("Host %s at %s: %d, want it refused with a hint", host, address, resp.StatusCode)
+			}
+			if want == 200 && resp.StatusCode == 421 {
+				t.Errorf("Host %s at %s is refused", host, address)
+			}
+		}
+	}
+}
+
+func TestAddressOfTheConnectionIsAHost(t *testing.T) {
+	r := httptest.NewRequest("GET", "http://192.168.1.5:8080/", nil)
+	if hostAllowed(r, nil) {
+		t.Error("an address that nothing is known of is let in")
+	}
+	r.Host = "0.0.0.0"
+	if hostAllowed(r, nil) {
+		t.Error("the unspecified address is let in")
+	}
+}
+
+// TestPagesAskNobodyElse looks for what the policy would block anyway: inline
+// code and styles, and requests to other hosts.
+func TestPagesAskNobodyElse(t *testing.T) {
+	s := newSite(t)
+	s.attachVideo(s.ids...)
+	inline := regexp.MustCompile(`(?i)<script(?:\s+[^>]*)?>[^<]|\sstyle\s*=|\son[a-z]+\s*=\s*"|<style`)
+	foreign := regexp.MustCompile(`(?i)\s(?:src|srcset|poster|action|data)\s*=\s*"(?:https?:)?//|<link[^>]+href="(?:https?:)?//|@import|url\(\s*['"]?(?:https?:)?//`)
+	pages := []string{"/", "/?q=budget", "/?q=nope:", "/actions", "/status", "/help", "/nothing",
+		"/meetings/" + itoa(s.ids[0]) + "?t=100&q=budget", s.assetAddress("style.css")}
+	for _, page := range pages {
+		resp, body := s.get(page)
+		if m := inline.FindString(body); m != "" {
+			t.Errorf("%s has inline code or style: %q", page, m)
+		}
+		if m := foreign.FindString(body); m != "" {
+			t.Errorf("%s asks another host: %q", page, m)
+		}
+		h := resp.Header
+		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: policy %q", page, csp)
+		}
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"} {
+			if h.Get(name) != want {
+				t.Errorf("%s: %s is %q, want %q", page, name, h.Get(name), want)
+			}
+		}
+	}
+}
+
+// assetAddress is where a page finds an asset.
+func (s *site) assetAddress(name string) string {
+	_, body := s.get("/help")
+	return regexp.MustCompile(`/static/[0-9a-f]+/` + regexp.QuoteMeta(name)).FindString(body)
+}
+
+func TestAssetsAreKeptForGood(t *testing.T) {
+	s := newSite(t)
+	for name, kind := range map[string]string{"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
+		"icon.svg": "image/svg+xml", "fonts/inter-latin.woff2": "font/woff2"} {
+		resp, body := s.get(s.assetAddress(name))
+		h := resp.Header
+		if resp.StatusCode != 200 || h.Get("Content-Type") != kind || !strings.Contains(h.Get("Cache-Control"), "immutable") || body == "" {
+			t.Errorf("%s: %d %s %s", name, resp.StatusCode, h.Get("Content-Type"), h.Get("Cache-Control"))
+		}
+	}
+	if resp, _ := s.get("/static/000000000000/app.js"); resp.StatusCode != 404 {
+		t.Errorf("an asset of another build: %d, want 404", resp.StatusCode)
+	}
+}

@@ -1,0 +1,175 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"minutebook/archive"
+)
+
+func TestHomeListsByDayAndNarrows(t *testing.T) {
+	s := newSite(t,
+		meeting(1, "Stand-up", "2026-07-01T08:30:00Z", `"meeting_type":"Sync"`),
+		meeting(2, "Review", "2026-06-30T15:00:00Z", `"meeting_type":"Review","recording_end_time":"2026-06-30T16:05:00Z"`),
+		meeting(3, "Kick-off", "2025-03-03T09:00:00Z", `"meeting_type":"Review"`))
+	body := s.shows(200, "/", "Today", "Yesterday", "Monday, 3 March 2025", "1 h 5 min", "Stand-up", "Ana Ruiz",
+		`href="/meetings/2"`, "3 meetings", "<option>Sync</option>")
+	if strings.Index(body, "Stand-up") > strings.Index(body, "Kick-off") {
+		t.Error("the list does not begin with the newest")
+	}
+	body = s.shows(200, "/?type=Review&person=Ana+Ruiz", "Kick-off", "<option selected>Review</option>")
+	if strings.Contains(body, "Stand-up") {
+		t.Error("the list is not narrowed to its type")
+	}
+	s.shows(200, "/?team=Nobody", "No such meetings", "<option selected>Nobody</option>")
+	s.shows(400, "/?cursor=x", "no place")
+}
+
+func TestListGoesOnWithoutGapOrRepeat(t *testing.T) {
+	s := newSite(t, meeting(1, "First", "2026-01-01T09:00:00Z", ""))
+	for id := int64(2); id <= 123; id++ { // several with the same start
+		s.apply(meeting(id, fmt.Sprint("Nr ", id), fmt.Sprintf("2026-02-%02dT09:00:00Z", 1+id/10), ""))
+	}
+	seen := map[string]int{}
+	next := "/"
+	for pages := 0; next != "" && pages < 10; pages++ {
+		body := s.shows(200, next)
+		for _, m := range regexp.MustCompile(`data-id="(\d+)"`).FindAllStringSubmatch(body, -1) {
+			seen[m[1]]++
+		}
+		next = ""
+		if m := regexp.MustCompile(`rel="next" href="([^"]+)"`).FindStringSubmatch(body); m != nil {
+			next = strings.ReplaceAll(m[1], "&amp;", "&")
+		}
+	}
+	if len(seen) != 123 {
+		t.Errorf("%d meetings on all pages, want 123", len(seen))
+	}
+	for id, n := range seen {
+		if n != 1 {
+			t.Errorf("meeting %s is listed %d times", id, n)
+		}
+	}
+}
+
+func TestMeetingHoldsEverythingAndOpensAtItsMoment(t *testing.T) {
+	s := newSite(t, meeting(7, "Budget", "2026-06-30T15:00:00Z", `"url":"https://svc.example/calls/9",
+		"calendar_invitees":[{"name":"Bo Lee","email":"bo@out.example","is_external":true}],
+		"default_summary":{"template_name":"General","markdown_formatted":"# Decided\n\n- **Ship** it ([0:20](https://svc.example/calls/9?timestamp=20.9))"},
+		"action_items":[{"description":"Send the sheet","completed":false,"recording_timestamp":"00:00:20","assignee":{"name":"Bo Lee"}}],
+		"highlights":[{"type":"Objection","summary":"Too dear","start_time":19.5,"end_time":30}],
+		"crm_matches":{"deals":[{"name":"Renewal","amount":12500,"record_url":"https://crm.example/1"}]},
+		"transcript":[{"speaker":{"display_name":"Ana Ruiz"},"text":"Good morning.","timestamp":"00:00:01"},
+			{"speaker":{"display_name":"Bo Lee"},"text":"The budget is too small.","timestamp":"00:00:20"},
+			{"speaker":{"display_name":"Bo Lee"},"text":"By half.","timestamp":"00:01:05"}]`))
+	body := s.shows(200, "/meetings/7?t=64&q=budget", "Tuesday, 30 June 2026, 15:00 UTC", "Bo Lee",
+		"<h3>Decided</h3>", "<strong>Ship</strong>", `href="?t=20"`, "Send the sheet", "Objection", "Too dear",
+		"Renewal", "12\u202f500", `href="https://crm.example/1"`, "1 match", "The <mark>budget</mark> is too small.",
+		`id="e1" class="v0 first here match" data-t="20"`, `autofocus>0:20</a>`)
+	if n := len(regexp.MustCompile(`<li id="e\d+" class="[^"]* here`).FindAllString(body, -1)); n != 1 {
+		t.Errorf("%d lines are marked as the moment, want 1", n)
+	}
+	if strings.Count(body, `class="who">Bo Lee</span><a class="clock"`) != 1 {
+		t.Error("a speaker who goes on is named again")
+	}
+	s.shows(200, "/meetings/7", "The recording is not here yet")
+	s.shows(404, "/meetings/8", "no such meeting")
+	s.shows(404, "/meetings/x")
+	s.shows(404, "/nothing", "no page at this address")
+}
+
+func TestPlayerBeginsAtTheMomentWithoutScripts(t *testing.T) {
+	s := newSite(t)
+	s.attachVideo(s.ids[0])
+	body := s.shows(200, fmt.Sprintf("/meetings/%d?t=754", s.ids[0]), "<video", `#t=754"`)
+	if strings.Contains(body, "not here yet") {
+		t.Error("the page says that there is no recording, and has one")
+	}
+}
+
+func TestResultsLeadToTheMoment(t *testing.T) {
+	s := newSite(t)
+	body := s.shows(200, "/?q=budget", "<mark>budget</mark>", `class="n"`, "Leadership Review")
+	m := regexp.MustCompile(`href="(/meetings/(\d+)\?q=budget&amp;t=(\d+)#e(\d+))"`).FindStringSubmatch(body)
+	if m == nil {
+		t.Fatal("no moment has a link")
+	}
+	target := s.shows(200, strings.ReplaceAll(m[1], "&amp;", "&"), "<mark>budget</mark>")
+	line := regexp.MustCompile(`id="e` + m[4] + `" class="[^"]*here[^"]*" data-t="` + m[3] + `"`)
+	if !line.MatchString(target) {
+		t.Errorf("%s does not open at its line", m[1])
+	}
+	s.shows(400, "/?q=colour:red", "cannot be read", "there is no field", "did you mean")
+	s.shows(200, "/?q=zzyzx", "Nothing found")
+	s.shows(400, "/api/search?q=after:x", `"hint"`)
+}
+
+func TestFacetsNarrowAndWiden(t *testing.T) {
+	s := newSite(t)
+	body := s.shows(200, "/?q="+url.QueryEscape(`budget type:"Leadership Review"`), `class="on"`)
+	if !strings.Contains(body, `href="/?q=budget"`) {
+		t.Error("an active facet does not lead back to the query without it")
+	}
+}
+
+func TestHostileContentStaysText(t *testing.T) {
+	const evil = `\"><script>alert(1)</script><img src=x onerror=alert(1)>`
+	s := newSite(t, meeting(1, "x", "2026-06-30T15:00:00Z", strings.ReplaceAll(`"meeting_title":"EVIL","meeting_type":"EVIL",
+		"url":"javascript:alert(1)","share_url":"https://x.example/\"EVIL",
+		"calendar_invitees":[{"name":"EVIL","email":"EVIL"}],
+		"default_summary":{"markdown_formatted":"EVIL\n\n[a](javascript:alert(1)) ![b](https://spy.example/p.png)"},
+		"action_items":[{"description":"EVIL","assignee":{"name":"EVIL"}}],
+		"highlights":[{"type":"EVIL","summary":"EVIL","start_time":1}],
+		"crm_matches":{"companies":[{"name":"EVIL","record_url":"javascript:alert(1)"}],"error":"EVIL"},
+		"transcript":[{"speaker":{"display_name":"EVIL"},"text":"EVIL needle","timestamp":"00:00:01"}]`, "EVIL", evil)))
+	for _, page := range []string{"/", "/meetings/1?q=needle", "/actions", "/?q=needle", "/?q=" + url.QueryEscape(`<script>alert(1)</script>"`)} {
+		_, body := s.get(page)
+		for _, bad := range []string{"<script>alert", "<img", `href="javascript:`, "spy.example"} {
+			if strings.Contains(body, bad) {
+				t.Errorf("%s holds %s", page, bad)
+			}
+		}
+	}
+}
+
+func TestActionsByPerson(t *testing.T) {
+	items := `"action_items":[{"description":"one","assignee":{"name":"Bo Lee","email":"bo@acme.example"}},
+		{"description":"two","assignee":{"name":"Bo Lee"}},{"description":"three","completed":true,"assignee":null}]`
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", items))
+	body := s.shows(200, "/actions", `<h2>Bo Lee <span class="n">2</span></h2>`, `href="/actions?person=Bo&#43;Lee"`)
+	if strings.Contains(body, "three") {
+		t.Error("a done item is among the open ones")
+	}
+	s.shows(200, "/actions?state=done", "Nobody yet", "three")
+	s.shows(200, "/actions?person=Bo+Lee", "one", "two", `aria-current="true"`)
+	s.shows(400, "/actions?state=half")
+}
+
+func TestStatusTellsWhatFails(t *testing.T) {
+	s := newSite(t)
+	s.shows(200, "/status", "Nothing fails at present", fmt.Sprintf("<b>%d</b><span>meetings</span>", len(s.ids)))
+	err := s.archive.RecordFailure(t.Context(), archive.Failure{Account: "acme", Class: "download", What: "recording 7",
+		RecordingID: 7, Reason: "the link had lapsed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.shows(200, "/status", "the link had lapsed", `href="/meetings/7"`)
+	if resp, body := s.get("/healthz"); resp.StatusCode != http.StatusOK || body != "ok\n" {
+		t.Errorf("healthz: %d %q", resp.StatusCode, body)
+	}
+	s.shows(200, "/metrics", fmt.Sprintf(`minutebook_meetings{with="anything"} %d`, len(s.ids)),
+		`minutebook_open_failures{account="acme",class="download"} 1`, `pattern="/healthz"`)
+}
+
+func TestBannerWhileIndexing(t *testing.T) {
+	s := newSiteBehind(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
+	s.shows(200, "/?q=two", "0%", "0 of 2 meetings", "as far as it is indexed")
+	s.catchUp()
+	if body := s.shows(200, "/?q=two", "1 meeting"); strings.Contains(body, `data-live="indexing"`) {
+		t.Error("the banner stays when all is indexed")
+	}
+}

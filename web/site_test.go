@@ -1,0 +1,167 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/sample"
+	"minutebook/search"
+)
+
+// site is the page over a real archive and index, with the sample's meetings.
+type site struct {
+	*httptest.Server
+	t       testing.TB
+	archive *archive.Archive
+	index   *search.Index
+	ids     []int64 // of the sample's meetings, in its order
+	now     func() time.Time
+}
+
+// at is when the tests' readers look at the page.
+var at = time.Date(2026, time.July, 1, 12, 0, 0, 0, time.UTC)
+
+// newSite is a site whose index has caught up.
+func newSite(t testing.TB, meetings ...json.RawMessage) *site {
+	t.Helper()
+	s := newSiteBehind(t, meetings...)
+	s.catchUp()
+	return s
+}
+
+// newSiteBehind is a site whose index holds nothing yet.
+func newSiteBehind(t testing.TB, meetings ...json.RawMessage) *site {
+	t.Helper()
+	ctx := context.Background()
+	s := &site{t: t, now: func() time.Time { return at }}
+	var err error
+	s.archive, err = archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.archive.Close() })
+	if meetings == nil {
+		meetings = sample.All()
+	}
+	s.store(meetings...)
+	s.index, err = search.Open(ctx, search.Options{Archive: s.archive, Logger: zerolog.Nop(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.index.Close() })
+	handler, err := New(Options{Archive: s.archive, Index: s.index, Logger: zerolog.New(zerolog.NewTestWriter(t)),
+		Now: func() time.Time { return s.now() }, Location: time.UTC, Hosts: []string{"notes.example"}, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Server = httptest.NewServer(handler)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// apply takes meetings into archive and index.
+func (s *site) apply(meetings ...json.RawMessage) {
+	s.t.Helper()
+	s.store(meetings...)
+	s.catchUp()
+}
+
+func (s *site) catchUp() {
+	s.t.Helper()
+	if err := s.index.CatchUp(context.Background()); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// store takes meetings into the archive alone.
+func (s *site) store(meetings ...json.RawMessage) {
+	s.t.Helper()
+	var batch []archive.Observation
+	for i, raw := range meetings {
+		o, err := archive.FromMeeting("acme", archive.SourceList, at.Add(time.Duration(i)*time.Second), raw)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.ids = append(s.ids, o.RecordingID)
+		batch = append(batch, o)
+	}
+	if _, err := s.archive.Apply(context.Background(), batch); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// attachVideo makes the sample's video the recording of meetings.
+func (s *site) attachVideo(ids ...int64) {
+	s.t.Helper()
+	video, contentType := sample.Video()
+	blob, err := s.archive.Media().Put(context.Background(), video)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	blob.ContentType = contentType
+	for _, id := range ids {
+		if err := s.archive.AttachMedia(context.Background(), id, archive.MediaVideo, blob); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// get fetches an address of the site.
+func (s *site) get(address string, header ...string) (*http.Response, string) {
+	s.t.Helper()
+	req, err := http.NewRequest(http.MethodGet, s.URL+address, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := 0; i+1 < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := s.Client().Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+// shows fetches a page and fails unless it holds all of the pieces.
+func (s *site) shows(status int, address string, pieces ...string) string {
+	s.t.Helper()
+	resp, body := s.get(address)
+	if resp.StatusCode != status {
+		s.t.Errorf("%s: status %d, want %d", address, resp.StatusCode, status)
+	}
+	for _, p := range pieces {
+		if !strings.Contains(body, p) {
+			s.t.Errorf("%s does not hold %q", address, p)
+		}
+	}
+	return body
+}
+
+// meeting is a Meeting of our own; more is added to its members.
+func meeting(id int64, title, start, more string) json.RawMessage {
+	if more != "" {
+		more = "," + more
+	}
+	return json.RawMessage(fmt.Sprintf(`{"recording_id":%d,"title":%q,"created_at":%q,
+		"recording_start_time":%q,"recorded_by":{"name":"Ana Ruiz","email":"ana@acme.example","team":"Ops"}%s}`,
+		id, title, start, start, more))
+}

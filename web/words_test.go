@@ -1,0 +1,130 @@
+package web
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"minutebook/archive"
+	"minutebook/search"
+)
+
+func TestMarkerFindsWholeWordsAnywhere(t *testing.T) {
+	m := newMarker([]search.Moment{{Snippet: []search.Span{{Text: "Über", Hit: true}, {Text: " x "}, {Text: "the plan", Hit: true}, {Text: "予算", Hit: true}}}})
+	for text, want := range map[string]string{
+		"über uns":               "[über] uns",
+		"ÜBER The Plan, planner": "[ÜBER] [The Plan], planner",
+		"überall":                "",
+		"İ the plan":             "İ [the plan]",
+		"来月の予算です":                "来月の[予算]です",
+		"":                       "",
+	} {
+		var b strings.Builder
+		for _, s := range m.spans(text) {
+			if s.Hit {
+				b.WriteString("[" + s.Text + "]")
+			} else {
+				b.WriteString(s.Text)
+			}
+		}
+		if b.String() != want {
+			t.Errorf("%q: %q, want %q", text, b.String(), want)
+		}
+	}
+}
+
+func TestMarkerSparesWhatIsEverywhere(t *testing.T) {
+	var entries []archive.Entry
+	for range 40 {
+		entries = append(entries, archive.Entry{Text: "the thing"})
+	}
+	entries[7].Text = "the tariff"
+	if diff := cmp.Diff([]string{"tariff"}, marker{[]string{"tariff", "the"}}.sparing(entries).forms); diff != "" {
+		t.Error(diff)
+	}
+	if got := (marker{[]string{"the"}}).sparing(entries).forms; len(got) != 1 {
+		t.Error("a query of nothing but common words marks nothing")
+	}
+}
+
+func TestMarkdownIsCleaned(t *testing.T) {
+	html, err := markdown("# Top\n\n## Sub\n\n<script>x</script><b onclick=x>bold</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"+
+		"![i](https://spy.example/i.png) [l](https://ok.example/) [m](https://svc.example/7?timestamp=61.5) "+
+		"[n](https://other.example/7?timestamp=61) [j](javascript:x)", "https://svc.example/7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<h3>Top</h3>", "<h4>Sub</h4>", "<td>1</td>", `href="https://ok.example/"`, `href="?t=61"`, "noreferrer"} {
+		if !strings.Contains(string(html), want) {
+			t.Errorf("no %s in %s", want, html)
+		}
+	}
+	for _, bad := range []string{"script", "onclick", "<img", "javascript", `href="?t=61">n`} {
+		if strings.Contains(string(html), bad) {
+			t.Errorf("%s in %s", bad, html)
+		}
+	}
+}
+
+func TestWithoutTakesWholeTerms(t *testing.T) {
+	for _, c := range []struct {
+		query, term, want string
+		there             bool
+	}{
+		{"a type:x b", "type:x", "a b", true},
+		{"type:x", "type:x", "", true},
+		{"a type:xy", "type:x", "a type:xy", false},
+		{"-type:x", "type:x", "-type:x", false},
+		{`a team:"B C"`, `team:"B C"`, "a", true},
+	} {
+		if got, there := without(c.query, c.term); got != c.want || there != c.there {
+			t.Errorf("%q without %q: %q %v", c.query, c.term, got, there)
+		}
+	}
+}
+
+func TestTreeKeepsOrderAndLosesNothing(t *testing.T) {
+	tree, err := readTree([]byte(`{"b":1234567,"a_b":"2026-06-30T15:00:00Z","z":null,"t":"0001-01-01T00:00:00Z","in":{"x":true},
+		"accounts":[{"name":"n","open":2},{"name":"m","last":{"k":"v"}}],"empty":[],"words":["a","b"]}`), time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []node{
+		{Label: "B", Value: "1\u202f234\u202f567"},
+		{Label: "A b", Value: "30 Jun 2026, 15:00:00"},
+		{Label: "In", Group: []node{{Label: "X", Value: "yes"}}},
+		{Label: "Accounts", Table: &table{Head: []string{"Name", "Open", "Last"},
+			Rows: [][]string{{"n", "2", ""}, {"m", "", "K v"}}}},
+		{Label: "Words", Value: "a, b"},
+	}
+	if diff := cmp.Diff(want, tree); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzTree(f *testing.F) {
+	f.Add(`{"a":[{"b":1},{"c":[1,{"d":2}]}]}`)
+	f.Fuzz(func(t *testing.T, s string) {
+		if json.Valid([]byte(s)) && strings.HasPrefix(strings.TrimSpace(s), "{") {
+			if _, err := readTree([]byte(s), time.UTC); err != nil {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+	})
+}
+
+func TestFormats(t *testing.T) {
+	for got, want := range map[string]string{
+		clock(65 * time.Second): "1:05", clock(3725 * time.Second): "1:02:05", clock(-1): "0:00",
+		minutes(0): "", minutes(20 * time.Second): "20 s", minutes(59*time.Minute + 40*time.Second): "1 h", minutes(90 * time.Minute): "1 h 30 min",
+		number(-1234): "-1\u202f234", bytesOf(999): "999 bytes", bytesOf(1_240_000): "1.2 MB",
+		fieldTerm("type", "Sales Call"): `type:"Sales Call"`, fieldTerm("email", "a@b.example"): "email:a@b.example",
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
