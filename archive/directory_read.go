@@ -12,11 +12,15 @@ import (
 // localFirst orders rows so that the one that wins comes first.
 const localFirst = ` ORDER BY account <> 'local', account`
 
-// Types returns the meeting types of all accounts by name, each name once.
-func (a *Archive) Types(ctx context.Context) ([]api.MeetingType, error) {
+// Types returns the meeting types of all accounts, each name once.
+func (a *Archive) Types(ctx context.Context) ([]api.MeetingType, error) { return a.TypesOf(ctx, "") }
+
+// TypesOf returns the meeting types that one account shows; "" means all.
+func (a *Archive) TypesOf(ctx context.Context, account string) ([]api.MeetingType, error) {
 	types := []api.MeetingType{}
 	seen := map[string]bool{}
-	err := a.readDirectory(ctx, "meeting types", `SELECT name, status, created_at FROM meeting_types`+localFirst, nil,
+	err := a.readDirectory(ctx, "meeting types", `SELECT name, status, created_at FROM meeting_types
+		WHERE ?1 = '' OR account = ?1`+localFirst, []any{account},
 		func(rows *sql.Rows) error {
 			var t api.MeetingType
 			var at sql.NullInt64
@@ -33,10 +37,14 @@ func (a *Archive) Types(ctx context.Context) ([]api.MeetingType, error) {
 }
 
 // Teams returns the teams of all accounts, each name once.
-func (a *Archive) Teams(ctx context.Context) ([]api.Team, error) {
+func (a *Archive) Teams(ctx context.Context) ([]api.Team, error) { return a.TeamsOf(ctx, "") }
+
+// TeamsOf returns the teams that one account shows; "" means all.
+func (a *Archive) TeamsOf(ctx context.Context, account string) ([]api.Team, error) {
 	teams := []api.Team{}
 	seen := map[string]bool{}
-	err := a.readDirectory(ctx, "teams", `SELECT name, created_at FROM teams`+localFirst, nil,
+	err := a.readDirectory(ctx, "teams", `SELECT name, created_at FROM teams
+		WHERE ?1 = '' OR account = ?1`+localFirst, []any{account},
 		func(rows *sql.Rows) error {
 			var t api.Team
 			var at sql.NullInt64
@@ -70,6 +78,21 @@ func (a *Archive) Members(ctx context.Context, team string) ([]api.TeamMember, e
 				members = append(members, m)
 			}
 			return nil
+		})
+	return members, err
+}
+
+// MembersOf returns the members of a team that one account shows.
+func (a *Archive) MembersOf(ctx context.Context, account, team string) ([]api.TeamMember, error) {
+	members := []api.TeamMember{}
+	err := a.readDirectory(ctx, "team members", `SELECT email, name, created_at FROM team_members WHERE account = ? AND team = ?`,
+		[]any{account, team}, func(rows *sql.Rows) error {
+			var m api.TeamMember
+			var at sql.NullInt64
+			err := rows.Scan(&m.Email, &m.Name, &at)
+			m.CreatedAt = apiTime(at)
+			members = append(members, m)
+			return err
 		})
 	return members, err
 }

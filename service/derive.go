@@ -156,9 +156,18 @@ func membersOf(team string, teams map[string][]string, users []api.User) []api.T
 	return members
 }
 
-// addTeams adds teams and meeting types to those there are.
+// namesAt is names that are all of one time.
+func namesAt(at time.Time, names ...string) map[string]time.Time {
+	m := map[string]time.Time{}
+	for _, name := range names {
+		m[name] = at
+	}
+	return m
+}
+
+// addTeams adds teams and meeting types to those that are said here.
 func (s *Service) addTeams(ctx context.Context, teams, types map[string]time.Time) error {
-	haveTeams, err := s.archive.Teams(ctx)
+	haveTeams, err := s.archive.TeamsOf(ctx, archive.LocalAccount)
 	if err != nil {
 		return err
 	}
@@ -171,7 +180,7 @@ func (s *Service) addTeams(ctx context.Context, teams, types map[string]time.Tim
 	if err := s.archive.PutTeams(ctx, archive.LocalAccount, haveTeams); err != nil {
 		return err
 	}
-	haveTypes, err := s.archive.Types(ctx)
+	haveTypes, err := s.archive.TypesOf(ctx, archive.LocalAccount)
 	if err != nil {
 		return err
 	}

@@ -235,17 +235,22 @@ func (s *Service) ensureAdmin(ctx context.Context) (string, error) {
 			return u.Email, nil
 		}
 	}
-	domain := "sandbox.example"
-	for _, u := range d.users {
-		domain = domainOf(u.Email)
-		break
-	}
-	admin := plainUser("admin@"+domain, "Administrator", api.TimeOf(s.now()))
-	admin.Permissions = api.Some(api.Permissions{
-		SettingsAccess: api.Access{Level: api.SettingsAccountAdmin, Teams: []string{}},
-		ViewAccess:     api.Access{Level: api.ViewAllTeams, Teams: []string{}},
-	})
+	admin := plainUser("admin@"+d.mainDomain(), "Administrator", api.TimeOf(s.now()))
+	admin.Permissions = api.Some(adminPermissions())
 	return admin.Email, s.PutUser(ctx, admin)
+}
+
+// mainDomain is the domain of most users.
+func (d *directory) mainDomain() string {
+	best, most := "sandbox.example", 0
+	count := map[string]int{}
+	for _, u := range d.users {
+		domain := domainOf(u.Email)
+		if count[domain]++; count[domain] > most {
+			best, most = domain, count[domain]
+		}
+	}
+	return best
 }
 
 // PutUser adds a user to what this program itself says of the organisation, or

@@ -36,6 +36,9 @@ type Options struct {
 	// it and its webhooks fire when a meeting finishes. Otherwise it is a view
 	// of an archive that others fill.
 	Sandbox bool
+	// Offline is for commands beside no running service: whether it is a
+	// sandbox is then what the data directory says, and nothing is run.
+	Offline bool
 	// PublicURL is where callers reach it, without BasePath, for the links it
 	// gives out. Empty: as each caller addressed it.
 	PublicURL string
@@ -154,6 +157,9 @@ func (s *Service) start(ctx context.Context) error {
 		return err
 	}
 	s.signer = signer{secret}
+	if err := s.startSandbox(ctx); err != nil {
+		return err
+	}
 	s.cursors = cursors{s.signer}
 	s.mirror = newMirror(s.archive)
 	s.strict = newStrictCache()
@@ -166,7 +172,23 @@ func (s *Service) start(ctx context.Context) error {
 		return err
 	}
 	s.handler = s.routes()
+	if s.opts.Offline {
+		return nil
+	}
 	return s.startFollowing(ctx)
+}
+
+// startSandbox marks the data directory of a sandbox, or reads the mark.
+func (s *Service) startSandbox(ctx context.Context) error {
+	if s.opts.Sandbox {
+		return s.store.set(ctx, "sandbox", []byte("1"))
+	}
+	if !s.opts.Offline {
+		return nil
+	}
+	mark, err := s.store.setting(ctx, "sandbox")
+	s.opts.Sandbox = mark != nil
+	return err
 }
 
 // Handler serves everything under BasePath: the endpoints, OAuth's consent

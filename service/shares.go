@@ -14,7 +14,8 @@ import (
 const shareAllKey = "share_all"
 
 // ShareAll shares every loaded meeting individually with a person, at standard
-// level, held-back and later ones when they enter.
+// level, held-back and later ones when they enter. Somebody who is not in the
+// directory yet becomes a user of it.
 func (s *Service) ShareAll(ctx context.Context, email string) error {
 	s.load.Lock()
 	defer s.load.Unlock()
@@ -33,6 +34,11 @@ func (s *Service) ShareAll(ctx context.Context, email string) error {
 	}
 	if err := s.mirror.refresh(ctx); err != nil {
 		return err
+	}
+	if s.mirror.directory().byEmail[email] == nil {
+		if _, err := s.CreateUser(ctx, NewUser{Email: email}); err != nil {
+			return err
+		}
 	}
 	var shares []archive.Share
 	for _, id := range s.mirror.ids() {
