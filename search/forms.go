@@ -25,7 +25,7 @@ type formKey struct {
 
 // Bounds of what one word may stand for.
 const (
-	maxForms   = 64    // forms of a word
+	maxForms   = 1024  // forms of a word
 	maxScanned = 20000 // terms looked at to find them
 )
 
@@ -55,9 +55,13 @@ func (v *view) formsOf(key formKey) ([]form, error) {
 	if err != nil {
 		return nil, err
 	}
-	sort.SliceStable(more, func(i, j int) bool { return more[i].count > more[j].count })
+	if len(more) > maxForms {
+		sort.SliceStable(more, func(i, j int) bool { return more[i].count > more[j].count })
+		more = more[:maxForms]
+	}
+	sort.Slice(more, func(i, j int) bool { return more[i].term < more[j].term })
 	for _, s := range more {
-		if s.term != key.term && len(forms) < maxForms {
+		if s.term != key.term {
 			forms = append(forms, form{s.term, s.weight})
 		}
 	}
@@ -111,7 +115,6 @@ func (v *view) stems(key formKey) ([]scanned, error) {
 	for _, s := range found {
 		out = append(out, s)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].term < out[j].term })
 	return out, nil
 }
 

@@ -14,6 +14,9 @@ import (
 	"minutebook/archive"
 )
 
+// everyone is the owner of the archive.
+var everyone = archive.Viewer{All: true}
+
 var testNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // line is an entry of a test meeting.
