@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"minutebook/archive"
@@ -19,8 +20,12 @@ const (
 const retryAfter = 2 * time.Second
 
 // Follow keeps the index up with the archive until ctx ends, and then returns
-// nil. Failures are logged and tried again.
+// nil. Failures are logged and tried again. Once it has caught up for the first
+// time it checks the index, see Check.
 func (x *Index) Follow(ctx context.Context) error {
+	var checks sync.WaitGroup
+	defer checks.Wait()
+	first := true
 	for {
 		wait := x.archive.WaitChange
 		if err := x.CatchUp(ctx); err != nil && ctx.Err() == nil {
@@ -29,12 +34,28 @@ func (x *Index) Follow(ctx context.Context) error {
 			}
 			x.log.Error().Err(err).Msg("follow the archive into the search index")
 			wait = pause
+		} else if first && ctx.Err() == nil {
+			first = false
+			checks.Go(func() { x.checkOnce(ctx) })
 		}
 		if err := wait(ctx, x.reached()); ctx.Err() != nil {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("follow the archive: %w", err)
 		}
+	}
+}
+
+// checkOnce checks the index and has it built anew when it is not sound.
+func (x *Index) checkOnce(ctx context.Context) {
+	err := x.Check(ctx)
+	switch {
+	case errors.Is(err, ErrUnsound):
+		if err := x.CatchUp(ctx); err != nil && ctx.Err() == nil {
+			x.log.Error().Err(err).Msg("build the search index anew")
+		}
+	case err != nil && ctx.Err() == nil:
+		x.log.Warn().Err(err).Msg("check the search index")
 	}
 }
 
@@ -195,6 +216,7 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 	x.mu.Unlock()
 	x.log.Info().Int("generation", g.number).Msg("search index is whole")
 	if serving != g {
+		x.columns.drop(serving.meetings)
 		return serving.remove()
 	}
 	return nil

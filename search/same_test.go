@@ -43,7 +43,7 @@ func drawMeeting(t *rapid.T, id int64) []byte {
 // and edits answers as one that is built of what came of them.
 func TestIncrementalIsRebuilt(t *testing.T) {
 	queries := []string{"", "budget", "budget contract", "the", `"budget contract"`, `"the budget"`, "market*", "speaker:anna renew", "type:standup", "in:summary page",
-		"-release", "contract OR friday", "sort:date budget", "zoe email", "objection", "What did we say about the printing contract?", "title:numbers", "language:de budget"}
+		"-release", "contract OR friday", "sort:date budget", "zoe email", "objection", "What did we say about the printing contract?", "title:numbers", "language:de budget", "is:gone", "-is:gone budget"}
 	rapid.Check(t, func(rt *rapid.T) {
 		h := newHouse(t)
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
@@ -52,6 +52,12 @@ func TestIncrementalIsRebuilt(t *testing.T) {
 				batch = append(batch, drawMeeting(rt, int64(rapid.IntRange(1, 9).Draw(rt, "id"))))
 			}
 			h.add(batch...)
+			if rapid.IntRange(0, 3).Draw(rt, "walk") == 0 {
+				seen := time.Now().Add(time.Duration(rapid.IntRange(-1, 1).Draw(rt, "walked")) * time.Hour)
+				if _, err := h.archive.CompleteWalk(context.Background(), "main", "", seen); err != nil {
+					rt.Fatal(err)
+				}
+			}
 			if rapid.Bool().Draw(rt, "follow") {
 				h.catchUp()
 			}
@@ -78,7 +84,7 @@ func TestIncrementalIsRebuilt(t *testing.T) {
 }
 
 // told is everything that an index says to a query, page by page.
-func told(t *rapid.T, x *Index, query string) []string {
+func told(t interface{ Fatalf(string, ...any) }, x *Index, query string) []string {
 	var out []string
 	after := ""
 	for {

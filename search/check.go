@@ -1,0 +1,166 @@
+package search
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"minutebook/archive"
+)
+
+// sampled is how many meetings a check looks up words of.
+const sampled = 24
+
+// ErrUnsound is returned by Check when the index is not what it should be.
+var ErrUnsound = errors.New("the search index is not sound")
+
+// Check reads every file of the index and compares it with its checksum, and
+// looks up words of a sample of meetings that must be found. When something is
+// wrong it fails with ErrUnsound, and the next CatchUp builds the index anew.
+// It is meant for a caught-up index; meetings that arrive meanwhile are not
+// held against it.
+func (x *Index) Check(ctx context.Context) error {
+	err := x.checkFiles(ctx)
+	if err == nil {
+		err = x.checkSample(ctx)
+	}
+	if errors.Is(err, ErrUnsound) {
+		x.distrust(err.Error())
+	}
+	return err
+}
+
+// checkFiles compares the segments' files with their checksums. Bleve does so
+// neither when it opens nor when it reads them.
+func (x *Index) checkFiles(ctx context.Context) error {
+	x.mu.RLock()
+	g := x.serving
+	closed := x.closed
+	x.mu.RUnlock()
+	if closed {
+		return ErrClosed
+	}
+	done, ok := g.use()
+	if !ok {
+		return nil
+	}
+	defer done()
+	for _, s := range []*store{g.meetings, g.moments} {
+		snap, err := s.snapshot()
+		if err != nil {
+			return err
+		}
+		err = checkSegments(ctx, snap)
+		snap.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkSegments(ctx context.Context, snap *scorch.IndexSnapshot) error {
+	for _, seg := range snap.Segments() {
+		p, ok := seg.Segment().(segment.PersistedSegment)
+		if !ok {
+			continue
+		}
+		if err := checkFile(ctx, p.Path()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkFile compares a file's CRC-32 with its last four bytes.
+func checkFile(ctx context.Context, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%w: %v", ErrUnsound, err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || st.Size() < 4 {
+		return fmt.Errorf("%w: %s is cut off", ErrUnsound, filepath.Base(path))
+	}
+	sum := crc32.NewIEEE()
+	for left := st.Size() - 4; left > 0; {
+		n, err := io.CopyN(sum, f, min(left, 1<<20))
+		if err != nil {
+			return fmt.Errorf("%w: read %s: %v", ErrUnsound, filepath.Base(path), err)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		left -= n
+	}
+	var want [4]byte
+	if _, err := io.ReadFull(f, want[:]); err != nil {
+		return fmt.Errorf("%w: read %s: %v", ErrUnsound, filepath.Base(path), err)
+	}
+	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
+		return fmt.Errorf("%w: the checksum of %s is wrong", ErrUnsound, filepath.Base(path))
+	}
+	return nil
+}
+
+// checkSample looks up words of the newest meetings.
+func (x *Index) checkSample(ctx context.Context) error {
+	if x.Progress().Rebuilding {
+		return nil
+	}
+	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Limit: sampled * 8})
+	if err != nil {
+		return err
+	}
+	before := x.reached()
+	for i := 0; i < len(rows); i += 8 {
+		head, err := x.archive.Head(ctx)
+		if err != nil || head != before {
+			return err
+		}
+		if err := x.checkMeeting(ctx, rows[i].RecordingID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkMeeting looks up a meeting by its number and its longest word.
+func (x *Index) checkMeeting(ctx context.Context, id int64) error {
+	s, err := readSource(ctx, x.archive, id)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	word := ""
+	for _, e := range s.entries {
+		for _, t := range tokenize(e.Text) {
+			if len(t.term) > len(word) && !t.whole {
+				word = t.term
+			}
+		}
+	}
+	q := fmt.Sprintf("id:%d", id)
+	if word != "" {
+		q += fmt.Sprintf(" in:transcript %q", word)
+	}
+	a, err := x.Search(ctx, Request{Query: q, Viewer: archive.Viewer{All: true}, Limit: 1})
+	if err != nil {
+		return err
+	}
+	if a.Total != 1 || word != "" && (len(a.Meetings) != 1 || len(a.Meetings[0].Moments) == 0) {
+		return fmt.Errorf("%w: meeting %d is not found by its own words", ErrUnsound, id)
+	}
+	return nil
+}
