@@ -30,6 +30,8 @@ func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b B
 	if kind != MediaVideo && kind != MediaAudio {
 		return fmt.Errorf("attach recording to %d: unknown kind %q", id, kind)
 	}
+	a.blobs.Lock()
+	defer a.blobs.Unlock()
 	held, err := a.media.Stat(ctx, b.SHA256)
 	if err != nil {
 		return fmt.Errorf("attach recording to %d: %w", id, err)

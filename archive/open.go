@@ -38,10 +38,13 @@ type Archive struct {
 	codec *codec
 	head  changeLog
 
-	mu      sync.Mutex // guards side, closers and closed
+	mu      sync.Mutex // guards side, closers, erasers and closed
 	side    []*DB
 	closers []func() error
+	erasers []eraser
 	closed  bool
+
+	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }
 
 // Open takes ownership of the data directory, brings its databases to the

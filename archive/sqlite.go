@@ -22,14 +22,14 @@ type DB struct {
 const readers = 4
 
 const (
-	writerParams = "?mode=rw&_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=1&_txlock=immediate&_cache_size=-32000"
+	writerParams = "?mode=rw&_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=1&_txlock=immediate&_secure_delete=on&_cache_size=-32000"
 	readerParams = "?mode=ro&_query_only=1&_busy_timeout=5000&_cache_size=-8000"
 )
 
 // pragmas that every connection must read back: a key that the driver does not
 // know is silently ignored, and a file system can refuse WAL.
 var (
-	writerPragmas = map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000", "foreign_keys": "1"}
+	writerPragmas = map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000", "foreign_keys": "1", "secure_delete": "1"}
 	readerPragmas = map[string]string{"journal_mode": "wal", "query_only": "1", "busy_timeout": "5000"}
 )
 

@@ -241,11 +241,21 @@ CREATE TABLE attachments (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX attachments_by_media ON attachments (sha256);
 
--- Meetings that were forgotten: Apply does not bring them back.
+-- Meetings that were forgotten: Apply does not bring them back. done_at is null
+-- until everything that held something of it has let go.
 CREATE TABLE tombstones (
   recording_id INTEGER PRIMARY KEY,
-  forgotten_at INTEGER NOT NULL
+  held_from    INTEGER NOT NULL, -- when it first came
+  forgotten_at INTEGER NOT NULL,
+  blobs        TEXT    NOT NULL, -- JSON array: recordings to delete with it
+  done_at      INTEGER
 ) STRICT;
+
+-- Backups that were made, to name those that still hold what was forgotten.
+CREATE TABLE backups (
+  destination TEXT PRIMARY KEY,
+  at          INTEGER NOT NULL -- of the last one there
+) STRICT, WITHOUT ROWID;
 
 -- What was erased, when, and why. Holds nothing of what was erased but its id.
 CREATE TABLE audit (

@@ -1,0 +1,132 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"minutebook/internal/durable"
+)
+
+// meetingTables are the tables with rows of one meeting by recording_id, in the
+// order in which they can be deleted from. entries and speakers are apart, and
+// so are tombstones and audit, which stay.
+var meetingTables = [...]string{
+	"parts", "revisions", "meeting_speakers", "invitees", "summaries", "action_items", "highlights", "crm_matches",
+	"sightings", "attachments", "failures", "shares", "downloads", "changes", "meetings",
+}
+
+// bury deletes all that archive.db holds of a meeting and raises its tombstone,
+// within one transaction. The pages freed are overwritten (secure_delete).
+func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string) error {
+	now := a.now().UnixMilli()
+	t := newStatements(ctx, tx)
+	for _, step := range []string{
+		`INSERT INTO tombstones (recording_id, held_from, forgotten_at, blobs) SELECT ?1,
+			min(?2, coalesce((SELECT min(at) FROM changes WHERE recording_id = ?1), 0)), ?2,
+			(SELECT json_group_array(sha256) FROM attachments x WHERE recording_id = ?1 AND NOT EXISTS
+				(SELECT 1 FROM attachments y WHERE y.sha256 = x.sha256 AND y.recording_id <> ?1))`,
+		`DELETE FROM entries WHERE id BETWEEN (SELECT number << 20 FROM meetings WHERE recording_id = ?1)
+			AND (SELECT (number << 20) + 0xfffff FROM meetings WHERE recording_id = ?1) AND ?2`,
+	} {
+		if _, err := t.exec(step, id, now); err != nil {
+			return err
+		}
+	}
+	for _, table := range meetingTables {
+		if _, err := t.exec(`DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
+			return fmt.Errorf("delete from %s: %w", table, err)
+		}
+	}
+	for _, step := range []string{
+		`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers)`,
+		`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`,
+	} {
+		if _, err := t.exec(step); err != nil {
+			return err
+		}
+	}
+	if _, err := t.exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'forget', ?, ?, '')`, now, id, reason); err != nil {
+		return err
+	}
+	return logChange(ctx, tx, id, ChangeForgotten, "", timeOf(now))
+}
+
+// dropCopies deletes the copies that were made before migrations.
+func (db *DB) dropCopies() ([]string, error) {
+	var dropped []string
+	dir, name := filepath.Split(db.Path)
+	entries, err := filepath.Glob(filepath.Join(globEscape(filepath.Clean(dir)), name+".before-*"))
+	if err != nil {
+		return nil, fmt.Errorf("find copies of %s: %w", db.Path, err)
+	}
+	for _, path := range entries {
+		if err := durable.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return dropped, fmt.Errorf("delete copy: %w", err)
+		}
+		dropped = append(dropped, path)
+	}
+	return dropped, nil
+}
+
+// globEscape makes a directory's name stand for itself in a pattern.
+func globEscape(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
+}
+
+// truncateWAL moves all of the write-ahead log into the database and empties
+// it. Readers of an older state are waited for, ten seconds at most.
+func (db *DB) truncateWAL(ctx context.Context) error {
+	var busy, logged, moved int
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	for {
+		err := db.W.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved)
+		if err != nil {
+			return fmt.Errorf("empty the log of %s: %w", db.Path, err)
+		}
+		if busy == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			return fmt.Errorf("empty the log of %s: it is being read; try again", db.Path)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// AuditLine is one act that erased something.
+type AuditLine struct {
+	At          time.Time
+	Action      string // forget, retention
+	RecordingID int64
+	Reason      string
+	Detail      string
+}
+
+// Audit returns what was erased, when and why, the oldest first.
+func (a *Archive) Audit(ctx context.Context) ([]AuditLine, error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT at, action, recording_id, reason, detail FROM audit ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("read audit: %w", err)
+	}
+	var lines []AuditLine
+	return lines, eachRow(rows, func(rows *sql.Rows) error {
+		var l AuditLine
+		var at int64
+		if err := rows.Scan(&at, &l.Action, &l.RecordingID, &l.Reason, &l.Detail); err != nil {
+			return err
+		}
+		l.At = timeOf(at)
+		lines = append(lines, l)
+		return nil
+	})
+}

@@ -1,0 +1,189 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Forgotten is what Forget did.
+type Forgotten struct {
+	RecordingID int64
+	Recordings  int      // recordings deleted, those that no other meeting has
+	Copies      []string // copies from before a migration, deleted
+	Backups     []string // backups that still hold the meeting: theirs to delete
+}
+
+// eraser is a room's way to let go of a meeting.
+type eraser struct {
+	name string
+	fn   func(ctx context.Context, id int64) error
+}
+
+// OnForget has Forget call fn for every meeting that is forgotten, after the
+// archive has let go of it. fn erases what its room holds and returns when that
+// is so on disk; it is called again, also for what it erased before, when
+// anything failed. Rooms register it before they begin to follow the archive.
+func (a *Archive) OnForget(name string, fn func(ctx context.Context, id int64) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.erasers = append(a.erasers, eraser{name, fn})
+}
+
+// Forget erases a meeting for good: its revisions and rows, deliveries' bodies,
+// the recordings that no other meeting has, copies of the database from before
+// a migration, and what every room registered with OnForget holds. What stays is
+// its id, as a tombstone that keeps it from coming back, and a line of the audit
+// with the reason. It returns without an error only when all of that is done.
+// Interrupted or failed, the meeting is no longer readable, and Forget or
+// FinishForgetting goes on. It fails with ErrNotFound for what was never held.
+func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotten, error) {
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		switch err := known(ctx, tx, id); {
+		case errors.Is(err, ErrForgotten):
+			return nil // begun before; what is left is done below
+		case err != nil:
+			return err
+		}
+		return a.bury(ctx, tx, id, reason)
+	})
+	if err == nil {
+		var f Forgotten
+		if f, err = a.finishForgetting(ctx, id); err == nil {
+			return f, nil
+		}
+	}
+	return Forgotten{}, fmt.Errorf("forget meeting %d: %w", id, err)
+}
+
+// FinishForgetting goes on with what a crash or a failure interrupted. It is
+// called once all rooms have registered with OnForget.
+func (a *Archive) FinishForgetting(ctx context.Context) error {
+	ids, err := a.unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("finish forgetting: %w", err)
+	}
+	for _, id := range ids {
+		if _, err := a.finishForgetting(ctx, id); err != nil {
+			return fmt.Errorf("finish forgetting meeting %d: %w", id, err)
+		}
+	}
+	return nil
+}
+
+// unfinished are the meetings whose forgetting is not done.
+func (a *Archive) unfinished(ctx context.Context) ([]int64, error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM tombstones WHERE done_at IS NULL ORDER BY 1`)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	return ids, eachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+}
+
+// finishForgetting does everything after the tombstone; all of it can be done
+// twice.
+func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, error) {
+	f := Forgotten{RecordingID: id}
+	var err error
+	if f.Recordings, err = a.dropBlobs(ctx, id); err != nil {
+		return f, err
+	}
+	if err := a.inbox.ForgetRecording(ctx, id); err != nil {
+		return f, err
+	}
+	a.mu.Lock()
+	erasers, databases := a.erasers, append([]*DB{a.db}, a.side...)
+	a.mu.Unlock()
+	for _, e := range erasers {
+		if err := e.fn(ctx, id); err != nil {
+			return f, fmt.Errorf("%s still holds something of it: %w", e.name, err)
+		}
+	}
+	for _, db := range databases {
+		copies, err := db.dropCopies()
+		if err != nil {
+			return f, err
+		}
+		f.Copies = append(f.Copies, copies...)
+		if err := db.truncateWAL(ctx); err != nil {
+			return f, err
+		}
+	}
+	if f.Backups, err = a.backupsWith(ctx, id); err != nil {
+		return f, err
+	}
+	_, err = a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ?, blobs = '[]' WHERE recording_id = ?`, a.now().UnixMilli(), id)
+	return f, err
+}
+
+// dropBlobs deletes the recordings that a tombstone names and nothing else has.
+func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
+	var list string
+	err := a.db.R.QueryRowContext(ctx, `SELECT blobs FROM tombstones WHERE recording_id = ?`, id).Scan(&list)
+	if err != nil {
+		return 0, err
+	}
+	var blobs []string
+	if err := json.Unmarshal([]byte(list), &blobs); err != nil {
+		return 0, fmt.Errorf("read which recordings to delete: %w", err)
+	}
+	dropped := 0
+	for _, sha := range blobs {
+		gone, err := a.dropBlob(ctx, sha)
+		if err != nil {
+			return dropped, err
+		}
+		if gone {
+			dropped++
+		}
+	}
+	return dropped, nil
+}
+
+// dropBlob deletes a blob unless a meeting has it.
+func (a *Archive) dropBlob(ctx context.Context, sha string) (bool, error) {
+	a.blobs.Lock()
+	defer a.blobs.Unlock()
+	var used bool
+	err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used)
+	if err != nil || used {
+		return false, err
+	}
+	return true, a.media.Delete(ctx, sha)
+}
+
+// backupsWith names the backups that were made while the meeting was held.
+func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT destination FROM backups, tombstones
+		WHERE recording_id = ? AND at BETWEEN held_from AND forgotten_at ORDER BY at, destination`, id)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	return names, eachRow(rows, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		names = append(names, name)
+		return err
+	})
+}
+
+// NoteBackup remembers that a backup was made, so that Forget can name it. It is
+// called when the backup is complete, with the time of its snapshot.
+func (a *Archive) NoteBackup(ctx context.Context, destination string, at time.Time) error {
+	_, err := a.db.W.ExecContext(ctx, `INSERT INTO backups (destination, at) VALUES (?, ?)
+		ON CONFLICT DO UPDATE SET at = excluded.at`, destination, at.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("note backup: %w", err)
+	}
+	return nil
+}

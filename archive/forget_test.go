@@ -1,0 +1,180 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"minutebook/api"
+)
+
+// holding returns the files of a data directory that hold a string.
+func holding(t *testing.T, dir, word string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(word)) {
+			files = append(files, filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestForgetLeavesNothingButTheID(t *testing.T) {
+	a := newArchive(t)
+	const word = "Xylophonist"
+	for id := int64(1); id <= 40; id++ {
+		said := strings.Repeat("some words of the others ", 20)
+		if id == 20 {
+			said = strings.Repeat(word+" whispered. ", 300)
+		}
+		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id, "Title "+said[:11], said)))
+	}
+	apply(t, a, observe(t, SourceList, epoch0.Add(time.Hour), bytes.ReplaceAll(meetingJSON(20, "Again "+word, word), []byte("Ann"), []byte(word))))
+	if _, err := a.inbox.Put(t.Context(), Delivery{Account: "main", WebhookID: "msg_1", Kind: "webhook", ReceivedAt: epoch0,
+		RecordingID: 20, Body: meetingJSON(20, word, word)}); err != nil {
+		t.Fatal(err)
+	}
+	only, err := a.Media().Put(t.Context(), strings.NewReader("recording of "+word))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shared, err := a.Media().Put(t.Context(), strings.NewReader("recording of two"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []struct {
+		id   int64
+		blob Blob
+	}{{20, only}, {20, shared}, {21, shared}} {
+		if err := a.AttachMedia(t.Context(), at.id, MediaVideo, at.blob); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.db.copyBefore(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.NoteBackup(t.Context(), "/mnt/usb", epoch0); err != nil {
+		t.Fatal(err)
+	}
+	if len(holding(t, a.dir, word)) < 3 {
+		t.Fatal("the test's word is not where it should be found")
+	}
+	asked := int64(0)
+	a.OnForget("a room", func(_ context.Context, id int64) error { asked = id; return nil })
+
+	f, err := a.Forget(t.Context(), 20, "asked by the person")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Recordings != 1 || len(f.Copies) != 1 || !slices.Equal(f.Backups, []string{"/mnt/usb"}) || asked != 20 {
+		t.Errorf("forgot %+v, room asked for %d", f, asked)
+	}
+	if files := holding(t, a.dir, word); files != nil {
+		t.Errorf("%s is still in %v", word, files)
+	}
+	if _, err := a.Row(t.Context(), 20); !errors.Is(err, ErrForgotten) {
+		t.Errorf("row: %v; want ErrForgotten", err)
+	}
+	if m, err := a.MediaOf(t.Context(), 21); err != nil || len(m) != 1 {
+		t.Errorf("recordings of the other meeting: %v, %v", m, err)
+	}
+	if _, err := a.Media().Stat(t.Context(), shared.SHA256); err != nil {
+		t.Errorf("shared recording: %v", err)
+	}
+	lines, err := a.Audit(t.Context())
+	if want := []AuditLine{{epoch0, "forget", 20, "asked by the person", ""}}; err != nil || !cmp.Equal(lines, want) {
+		t.Errorf("audit %+v, %v", lines, err)
+	}
+	if got := apply(t, a, observe(t, SourceList, epoch0.Add(9*time.Hour), meetingJSON(20, word, word))); len(got.Changed)+got.New != 0 {
+		t.Errorf("a later sync brought it back: %+v", got)
+	}
+	if counts, err := a.Counts(t.Context()); err != nil || counts.Meetings != 39 || counts.Forgotten != 1 {
+		t.Errorf("counts %+v, %v", counts, err)
+	}
+	if _, err := a.Forget(t.Context(), 99, "typo"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("forget of an unknown meeting: %v; want ErrNotFound", err)
+	}
+	if _, err := a.Forget(t.Context(), 20, "again"); err != nil {
+		t.Errorf("forget again: %v", err)
+	}
+}
+
+func TestForgettingGoesOnAfterAFailure(t *testing.T) {
+	a := filled(t)
+	media, err := a.MediaOf(t.Context(), 2)
+	if err != nil || len(media) != 1 {
+		t.Fatal(media, err)
+	}
+	broken := errors.New("index is away")
+	a.OnForget("index", func(context.Context, int64) error { return broken })
+	if _, err := a.Forget(t.Context(), 2, "r"); !errors.Is(err, broken) || !strings.Contains(err.Error(), "index") {
+		t.Fatalf("forget: %v; want the room's failure", err)
+	}
+	if _, err := a.Row(t.Context(), 2); !errors.Is(err, ErrForgotten) {
+		t.Fatalf("row of a half forgotten meeting: %v", err)
+	}
+	dir := a.dir
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	a = openArchive(t, dir)
+	if ids, err := a.unfinished(t.Context()); err != nil || !slices.Equal(ids, []int64{2}) {
+		t.Fatalf("unfinished %v, %v; want 2", ids, err)
+	}
+	if err := a.FinishForgetting(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := a.unfinished(t.Context()); err != nil || len(ids) != 0 {
+		t.Fatalf("unfinished %v, %v; want none", ids, err)
+	}
+	if _, err := a.Media().Stat(t.Context(), media[0].SHA256); !errors.Is(err, ErrNotFound) {
+		t.Fatalf("its recording: %v; want ErrNotFound", err)
+	}
+	changes, err := a.Changes(t.Context(), Position{}, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 2 && c.Kind == ChangeForgotten })
+	if !told || slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 2 && c.Part == api.PartTranscript }) {
+		t.Errorf("log of the forgotten meeting: told %v, %v", told, changes)
+	}
+}
+
+// TestForgetCoversEveryTable fails when a table with meetings' rows is added and
+// forgetting does not know it.
+func TestForgetCoversEveryTable(t *testing.T) {
+	a := newArchive(t)
+	tables, err := columnOf(a.db, `SELECT s.name FROM sqlite_schema s JOIN pragma_table_info(s.name) c ON c.name = 'recording_id'
+		WHERE s.type = 'table' ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := append(slices.Clone(meetingTables[:]), "tombstones", "audit")
+	for _, table := range tables {
+		if !slices.Contains(known, table) {
+			t.Errorf("table %s has rows of meetings that forget leaves", table)
+		}
+	}
+	if len(tables) != len(known) {
+		t.Errorf("forget knows %d tables, there are %d: %v", len(known), len(tables), fmt.Sprint(tables))
+	}
+}
