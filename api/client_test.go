@@ -60,6 +60,40 @@ func TestMeetingsOverPages(t *testing.T) {
 	})
 }
 
+func TestAWalkSurvivesARefusedCursor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls, refuse := 0, 1
+		c := testClient(t, func(w http.ResponseWriter, r *http.Request) {
+			calls++
+			switch cursor := r.URL.Query().Get("cursor"); {
+			case cursor != "" && refuse > 0:
+				refuse--
+				w.WriteHeader(http.StatusBadRequest)
+			case cursor == "":
+				fmt.Fprint(w, `{"limit":null,"next_cursor":"c","items":[{"recording_id":1},{"recording_id":2}]}`)
+			default:
+				fmt.Fprint(w, `{"limit":null,"next_cursor":null,"items":[{"recording_id":3}]}`)
+			}
+		})
+		walk := func() (ids []int64, err error) {
+			for m, err := range c.Meetings(t.Context(), MeetingQuery{}) {
+				if err != nil {
+					return ids, err
+				}
+				ids = append(ids, m.RecordingID)
+			}
+			return ids, nil
+		}
+		if ids, err := walk(); err != nil || fmt.Sprint(ids) != "[1 2 3]" || calls != 4 {
+			t.Errorf("got %v, %v after %d calls", ids, err, calls)
+		}
+		refuse = 100
+		if ids, err := walk(); !IsCursorRefused(err) || fmt.Sprint(ids) != "[1 2]" {
+			t.Errorf("where it is always refused: %v, %v", ids, err)
+		}
+	})
+}
+
 func TestAListThatIsNotThereIsNotEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, body := range []string{``, `{}`, `{"items":null}`, `{"items":{}}`, `[]`, `null`, `{"items":[],"next_cursor":"x"}`} {

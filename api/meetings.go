@@ -80,25 +80,46 @@ func (c *Client) MeetingsPage(ctx context.Context, q MeetingQuery, cursor string
 	return c.list(ctx, cl, cursor, true)
 }
 
+// maxRestarts bounds how often a walk begins again without having met anything
+// new in between.
+const maxRestarts = 3
+
 // Meetings yields all meetings of a query, each once even where the service
-// repeats it. It ends after the first error.
+// repeats it, and leaves out items that are no objects. When a cursor is refused
+// on the way it begins again and goes on with what it has not yielded yet. It
+// ends after the first error.
 func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meeting, error] {
 	return func(yield func(*Meeting, error) bool) {
 		seen := map[int64]bool{}
-		raw := pages(func(cursor string) (*Page[json.RawMessage], error) { return c.MeetingsPage(ctx, q, cursor) })
-		for item, err := range raw {
+		restarts, cursor, cursors := 0, "", map[string]bool{}
+		for {
+			p, err := c.MeetingsPage(ctx, q, cursor)
+			if err == nil && cursors[p.NextCursor] {
+				err = ErrCursorLoop
+			}
+			if IsCursorRefused(err) && restarts < maxRestarts {
+				restarts, cursor = restarts+1, ""
+				clear(cursors)
+				continue
+			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			m := new(Meeting)
-			if err := json.Unmarshal(item, m); err != nil || seen[m.RecordingID] {
-				continue
+			for _, item := range p.Items {
+				m := new(Meeting)
+				if json.Unmarshal(item, m) != nil || m.RecordingID != 0 && seen[m.RecordingID] {
+					continue
+				}
+				seen[m.RecordingID], restarts = true, 0
+				if !yield(m, nil) {
+					return
+				}
 			}
-			seen[m.RecordingID] = true
-			if !yield(m, nil) {
+			if cursor = p.NextCursor; cursor == "" {
 				return
 			}
+			cursors[cursor] = true
 		}
 	}
 }
