@@ -30,6 +30,7 @@ type meetingPage struct {
 	Timeline   *timeline
 	Matches    int // lines that match the query one came with
 	At         time.Duration
+	Revisions  []revision // of parts that changed
 	Live       string
 }
 
@@ -68,6 +69,9 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if p.Player, err = s.player(r, row, p.At); err != nil {
+		return err
+	}
+	if p.Revisions, err = s.revisions(r, id); err != nil {
 		return err
 	}
 	return s.render(w, http.StatusOK, "meeting", p)

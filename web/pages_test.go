@@ -82,6 +82,26 @@ func TestMeetingHoldsEverythingAndOpensAtItsMoment(t *testing.T) {
 	s.shows(404, "/nothing", "no page at this address")
 }
 
+func TestMeetingTellsThatItChanged(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"default_summary":{"markdown_formatted":"one"}`))
+	if body := s.shows(200, "/meetings/1"); strings.Contains(body, "Changed since") {
+		t.Error("a meeting that never changed says that it did")
+	}
+	s.apply(meeting(1, "Plan", "2026-06-30T15:00:00Z", ""),
+		meeting(1, "Plan", "2026-06-30T15:00:00Z", `"default_summary":{"markdown_formatted":"two"}`))
+	body := s.shows(200, "/meetings/1", "2 versions kept", "list (acme)", "<p>two</p>")
+	m := regexp.MustCompile(`/api/meetings/1/revisions/\d+`).FindAllString(body, -1)
+	if len(m) != 2 {
+		t.Fatalf("%d versions have an address, want 2", len(m))
+	}
+	_, first := s.get(m[0])
+	_, second := s.get(m[1])
+	if !strings.Contains(first+second, `"one"`) || !strings.Contains(first+second, `"two"`) {
+		t.Errorf("the versions are %s and %s", first, second)
+	}
+	s.shows(404, "/api/meetings/1/revisions/999")
+}
+
 func TestPlayerBeginsAtTheMomentWithoutScripts(t *testing.T) {
 	s := newSite(t)
 	s.attachVideo(s.ids[0])

@@ -100,6 +100,7 @@ func (s *server) routes() http.Handler {
 	s.api(mux, "GET /api/meetings", s.apiMeetings)
 	s.api(mux, "GET /api/meetings/{id}", s.apiMeeting)
 	s.api(mux, "GET /api/meetings/{id}/media", s.apiMedia)
+	s.api(mux, "GET /api/meetings/{id}/revisions/{revision}", s.apiRevision)
 	s.api(mux, "GET /api/actions", s.apiActions)
 	s.api(mux, "GET /api/status", s.apiStatus)
 	s.api(mux, "GET /api/changes", s.apiChanges)

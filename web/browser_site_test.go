@@ -1,0 +1,144 @@
+package web
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browser is a Chromium that notes what a page must not do.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex // guards what follows
+	requests int
+	wrong    []string // foreign requests, console errors, exceptions
+}
+
+// newBrowser starts a fresh Chromium, or skips the test where there is none.
+// When the test ends it fails on every foreign request and console error.
+func newBrowser(t *testing.T, home string) *browser {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if found, err := exec.LookPath(name); err == nil && path == "" {
+			path = found
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium here; make test installs it")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, stop := chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.UserDataDir(profile(t)), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true), chromedp.Flag("mute-audio", true),
+		chromedp.Flag("autoplay-policy", "no-user-gesture-required"))...)
+	t.Cleanup(stop)
+	ctx, leave := chromedp.NewContext(ctx)
+	t.Cleanup(leave)
+	b := &browser{t: t, ctx: ctx}
+	b.do(chromedp.EmulateViewport(1280, 850))
+	if err := chromedp.Listen(ctx, func(ev any) { b.note(ev, home) }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.verdict)
+	return b
+}
+
+// profile is a folder that is removed once Chromium's children let go of it.
+func profile(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "minutebook-browser")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for range 50 {
+			if os.RemoveAll(dir) == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+	return dir
+}
+
+func (b *browser) note(ev any, home string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		b.requests++
+		u, err := url.Parse(e.Request.URL)
+		own := err == nil && (u.Scheme == "data" || u.Scheme+"://"+u.Host == home) // data: the player's own icons
+		if !own {
+			b.wrong = append(b.wrong, "request to "+e.Request.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		b.wrong = append(b.wrong, "exception: "+e.ExceptionDetails.Text)
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == "error" {
+			b.wrong = append(b.wrong, "console error")
+		}
+	case *log.EventEntryAdded:
+		if e.Entry.Level == "error" {
+			b.wrong = append(b.wrong, e.Entry.Text+" "+e.Entry.URL)
+		}
+	}
+}
+
+func (b *browser) verdict() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.requests == 0 {
+		b.t.Error("no request was seen: the test does not look")
+	}
+	if len(b.wrong) > 0 {
+		b.t.Errorf("the pages did what they must not:\n%s", strings.Join(b.wrong, "\n"))
+	}
+}
+
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	if err := chromedp.Do(b.ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// waitFor asks until an expression is true. It asks from outside: a page without
+// scripts cannot poll itself, and one that is left cannot answer.
+func (b *browser) waitFor(expression string) {
+	b.t.Helper()
+	var err error
+	for range 200 {
+		var is bool
+		if is, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression)); is {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	state, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+		`location.href + ", recording at " + document.querySelector("#media")?.currentTime + ", " + document.activeElement?.outerHTML?.slice(0, 200)`))
+	b.t.Fatalf("never became true: %s (%v); %s", expression, err, state)
+}
+
+func evaluate[T any](b *browser, expression string) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
