@@ -3,8 +3,10 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -67,6 +69,12 @@ func (m *mirror) readDirectory(ctx context.Context) error {
 	if d.teams, err = m.archive.Teams(ctx); err != nil {
 		return err
 	}
+	for i := range d.types {
+		d.types[i].CreatedAt = dated(d.types[i].CreatedAt)
+	}
+	for i := range d.teams {
+		d.teams[i].CreatedAt = dated(d.teams[i].CreatedAt)
+	}
 	slices.SortFunc(d.types, typesOrder)
 	slices.SortFunc(d.teams, teamsOrder)
 	if err := m.readMembers(ctx, d); err != nil {
@@ -98,6 +106,9 @@ func (m *mirror) readMembers(ctx context.Context, d *directory) error {
 		if err != nil {
 			return err
 		}
+		for i := range members {
+			members[i].CreatedAt = dated(members[i].CreatedAt)
+		}
 		slices.SortFunc(members, membersOrder)
 		d.members[name] = members
 	}
@@ -111,8 +122,9 @@ func (m *mirror) readPeople(ctx context.Context, d *directory) error {
 	if d.users, err = m.archive.Users(ctx); err != nil {
 		return err
 	}
-	for _, u := range d.users {
-		d.byEmail[u.Email] = &person{user: u}
+	for i := range d.users {
+		d.users[i].CreatedAt = dated(d.users[i].CreatedAt)
+		d.byEmail[d.users[i].Email] = &person{user: d.users[i]}
 	}
 	for _, member := range d.members[""] {
 		if d.byEmail[member.Email] == nil {
@@ -152,6 +164,15 @@ func (m *mirror) readPeople(ctx context.Context, d *directory) error {
 		}
 	}
 	return nil
+}
+
+// dated gives what has no date the beginning of 1970: created_at is required
+// and may not be null.
+func dated(t api.Time) api.Time {
+	if t.IsZero() {
+		return api.TimeOf(time.Unix(0, 0))
+	}
+	return t
 }
 
 // plainUser is somebody of whom no list of users tells.
@@ -266,4 +287,45 @@ func (s *Service) PutUser(ctx context.Context, u api.User) error {
 		return err
 	}
 	return s.mirror.refresh(ctx)
+}
+
+// OutsideRecorders returns the addresses of those outside the organisation who
+// recorded meetings, held-back ones among them, in alphabetical order. The list
+// shows their meetings only when it is asked for them (4.1).
+func (s *Service) OutsideRecorders(ctx context.Context) ([]string, error) {
+	if err := s.mirror.refresh(ctx); err != nil {
+		return nil, err
+	}
+	emails := s.mirror.outsideRecorders()
+	rows, err := s.store.db.R.QueryContext(ctx, `SELECT DISTINCT lower(json_extract(CAST(body AS TEXT), '$.recorded_by.email')) FROM held
+		WHERE json_extract(CAST(body AS TEXT), '$.recorded_by.email') IS NOT NULL`)
+	if err != nil {
+		return nil, fmt.Errorf("list outside recorders: %w", err)
+	}
+	held, err := texts(rows)
+	if err != nil {
+		return nil, fmt.Errorf("list outside recorders: %w", err)
+	}
+	d := s.mirror.directory()
+	for _, email := range held {
+		if d.external(email) {
+			emails = append(emails, email)
+		}
+	}
+	slices.Sort(emails)
+	return slices.Compact(emails), nil
+}
+
+func (m *mirror) outsideRecorders() []string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var emails []string
+	seen := map[word]bool{}
+	for _, e := range m.order {
+		_, again := seen[e.recorder]
+		if m.outside(seen, e.recorder) && !again {
+			emails = append(emails, m.words.texts[e.recorder])
+		}
+	}
+	return emails
 }

@@ -52,6 +52,7 @@ func (s *Service) routes() http.Handler {
 	mux.Handle(BasePath+"/oauth2/authorize", s.plain(s.authorize, http.MethodGet, http.MethodPost))
 	mux.Handle(BasePath+"/oauth2/token", s.plain(s.token, http.MethodPost))
 	mux.Handle(BasePath+"/openapi.yaml", s.plain(s.description, http.MethodGet))
+	mux.Handle(BasePath+"/directory.schema.json", s.plain(s.directorySchema, http.MethodGet))
 	mux.Handle(BasePath+"/media/{download_id}/{file}", s.plain(s.media, http.MethodGet, http.MethodHead))
 	mux.Handle("/", s.plain(func(http.ResponseWriter, *http.Request) error { return notFound("path") }))
 	return s.bounded(mux)
