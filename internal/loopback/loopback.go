@@ -11,7 +11,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -45,15 +45,32 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := wait(r, t.Before); err != nil {
 		return nil, err
 	}
-	rec := &recorder{header: http.Header{}, status: http.StatusOK}
-	t.Handler.ServeHTTP(rec, serverRequest(r, body))
+	rec := &recorder{header: http.Header{}, status: http.StatusOK, declared: -1}
+	aborted := serve(t.Handler, rec, serverRequest(r, body))
 	if err := wait(r, t.After); err != nil {
 		return nil, err
+	}
+	if aborted && !rec.written {
+		return nil, syscall.ECONNRESET
 	}
 	if err := t.fail(r, true); err != nil {
 		return nil, err
 	}
-	return rec.response(r), nil
+	return rec.response(r, aborted), nil
+}
+
+// serve runs the handler and tells whether it broke the connection off, which
+// handlers do by panicking with http.ErrAbortHandler.
+func serve(h http.Handler, rec *recorder, r *http.Request) (aborted bool) {
+	defer func() {
+		if p := recover(); p == http.ErrAbortHandler {
+			aborted = true
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	h.ServeHTTP(rec, r)
+	return false
 }
 
 func (t *Transport) fail(r *http.Request, answered bool) error {
@@ -87,43 +104,5 @@ func wait(r *http.Request, d func(*http.Request) time.Duration) error {
 		return nil
 	case <-r.Context().Done():
 		return context.Cause(r.Context())
-	}
-}
-
-// recorder takes a handler's answer.
-type recorder struct {
-	header  http.Header
-	sent    http.Header // as it was when the status was written
-	status  int
-	body    bytes.Buffer
-	written bool
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(status int) {
-	if r.written || status < 200 {
-		return
-	}
-	r.written, r.status, r.sent = true, status, r.header.Clone()
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(b)
-}
-
-// Flush lets handlers stream; the client gets the whole at once.
-func (r *recorder) Flush() { r.WriteHeader(http.StatusOK) }
-
-func (r *recorder) response(req *http.Request) *http.Response {
-	r.WriteHeader(http.StatusOK)
-	if req.Method == http.MethodHead {
-		r.body.Reset()
-	}
-	return &http.Response{
-		Status: strconv.Itoa(r.status) + " " + http.StatusText(r.status), StatusCode: r.status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: r.sent, Body: io.NopCloser(&r.body), ContentLength: int64(r.body.Len()), Request: req,
 	}
 }
