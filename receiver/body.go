@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	firstBuffer = 64 << 10 // what most deliveries fit into
+	firstBuffer = 4 << 10  // what a slow sender holds
+	usualBuffer = 64 << 10 // what most deliveries fit into, kept for the next one
 	largeBody   = 1 << 20
 	// largeTogether is how many bytes of large bodies are verified at a time.
 	largeTogether = 32 << 20
@@ -35,13 +36,13 @@ type body struct {
 	bytes []byte
 	r     *Receiver
 	taken int64
-	small *[firstBuffer]byte // from the pool
+	usual *[usualBuffer]byte // from the pool, nil: bytes is not
 }
 
 func (b *body) free() {
 	b.r.memory.used.Add(-b.taken)
-	if b.small != nil {
-		b.r.buffers.Put(b.small)
+	if b.usual != nil {
+		b.r.buffers.Put(b.usual)
 	}
 	*b = body{r: b.r}
 }
@@ -54,10 +55,7 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 		return nil, crowded
 	}
 	b.taken = firstBuffer
-	if b.small, _ = r.buffers.Get().(*[firstBuffer]byte); b.small == nil {
-		b.small = new([firstBuffer]byte)
-	}
-	b.bytes = b.small[:0]
+	b.bytes = make([]byte, 0, firstBuffer)
 	started := time.Now()
 	due := started.Add(r.o.BodyTime)
 	rc.SetReadDeadline(due)
@@ -87,23 +85,31 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 	}
 }
 
-// grow doubles the buffer, to no more than what was announced.
+// grow makes the buffer larger: the usual size first, then double, to no more
+// than what was announced.
 func (b *body) grow(announced int64) refusal {
-	size := 2 * int64(cap(b.bytes))
-	if announced > int64(len(b.bytes)) {
+	size := max(usualBuffer, 2*int64(cap(b.bytes)))
+	if size > usualBuffer && announced > int64(len(b.bytes)) {
 		size = min(size, announced+1) // one more, to read the end
 	}
-	size = min(size, b.r.o.MaxBody+1)
+	size = max(min(size, b.r.o.MaxBody+1), int64(len(b.bytes))+1)
 	if !b.r.memory.take(size) {
 		return crowded
 	}
-	larger := make([]byte, len(b.bytes), size)
-	copy(larger, b.bytes)
-	b.r.memory.used.Add(-b.taken)
-	b.bytes, b.taken = larger, size
-	if b.small != nil {
-		b.r.buffers.Put(b.small)
-		b.small = nil
+	from := *b
+	if size == usualBuffer {
+		if b.usual, _ = b.r.buffers.Get().(*[usualBuffer]byte); b.usual == nil {
+			b.usual = new([usualBuffer]byte)
+		}
+		b.bytes = b.usual[:len(from.bytes)]
+	} else {
+		b.bytes, b.usual = make([]byte, len(from.bytes), size), nil
+	}
+	copy(b.bytes, from.bytes)
+	b.taken = size
+	b.r.memory.used.Add(-from.taken)
+	if from.usual != nil {
+		b.r.buffers.Put(from.usual)
 	}
 	return none
 }

@@ -16,10 +16,21 @@ import (
 	"minutebook/archive"
 )
 
+// Inbox is where deliveries are kept: an *archive.Inbox. Its Put returns only
+// when the delivery is on disk.
+type Inbox interface {
+	Put(ctx context.Context, d archive.Delivery) (duplicate bool, err error)
+	Callback(ctx context.Context, kind, token string) (archive.Callback, error)
+	Registrations(ctx context.Context, account string) ([]archive.Registration, error)
+	KeepBodies(ctx context.Context, keep time.Duration) error
+	Behind(size int64) bool
+	Path() string
+}
+
 // Options are the settings of a receiver. Inbox is required; zero values of the
 // others mean what their comments say.
 type Options struct {
-	Inbox *archive.Inbox
+	Inbox Inbox
 	// Accounts holds the webhook secrets of each account as configured; those
 	// of webhooks registered by this archive are read from the inbox. An account
 	// may have none yet.
@@ -56,10 +67,10 @@ type Options struct {
 type Receiver struct {
 	o       Options
 	log     zerolog.Logger
-	inbox   *archive.Inbox
+	inbox   Inbox
 	keys    atomic.Pointer[keyring]
 	memory  memory
-	buffers sync.Pool           // of *[firstBuffer]byte
+	buffers sync.Pool           // of *[usualBuffer]byte
 	verify  *semaphore.Weighted // bytes of large bodies being verified
 	clients clients
 	disk    disk
