@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
+
+	"minutebook/internal/durable"
 )
 
 // Forgotten is what Forget did.
@@ -95,6 +98,9 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	f := Forgotten{RecordingID: id}
 	var err error
 	if f.Recordings, err = a.dropBlobs(ctx, id); err != nil {
+		return f, err
+	}
+	if err := durable.Remove(a.PartialPath(strconv.FormatInt(id, 10))); err != nil {
 		return f, err
 	}
 	if err := a.inbox.ForgetRecording(ctx, id); err != nil {

@@ -107,6 +107,20 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 	if got := apply(t, a, observe(t, SourceList, epoch0.Add(9*time.Hour), meetingJSON(20, word, word))); len(got.Changed)+got.New != 0 {
 		t.Errorf("a later sync brought it back: %+v", got)
 	}
+	if _, err := a.inbox.Put(t.Context(), Delivery{Account: "main", WebhookID: "msg_2", Kind: "webhook", ReceivedAt: epoch0,
+		Body: meetingJSON(20, word, word)}); err != nil {
+		t.Fatal(err)
+	}
+	pending, err := a.inbox.Pending(t.Context(), 9)
+	if err != nil || len(pending) != 1 {
+		t.Fatalf("pending %v, %v; want the later delivery alone", pending, err)
+	}
+	if err := a.inbox.Settle(t.Context(), Outcome{ID: pending[0].ID, RecordingID: 20}); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := a.inbox.Delivery(t.Context(), pending[0].ID); err != nil || d.Body != nil || d.WebhookID != "msg_2" {
+		t.Errorf("a later delivery left %+v, %v; want its id and no body", d, err)
+	}
 	if counts, err := a.Counts(t.Context()); err != nil || counts.Meetings != 39 || counts.Forgotten != 1 {
 		t.Errorf("counts %+v, %v", counts, err)
 	}

@@ -87,10 +87,11 @@ const (
 // nothing the archive does delays an acknowledgement. Its methods may be called
 // from any goroutine.
 type Inbox struct {
-	db    *DB // W is used by the writer goroutine alone
-	log   zerolog.Logger
-	now   func() time.Time
-	fault func(InboxStep, bool) error // called by the writer goroutine
+	db        *DB // W is used by the writer goroutine alone
+	log       zerolog.Logger
+	now       func() time.Time
+	fault     func(InboxStep, bool) error                // called by the writer goroutine
+	forgotten func(context.Context, int64) (bool, error) // nil: nothing was
 
 	writes  chan *write
 	stop    chan struct{} // closed by Close: no further writes

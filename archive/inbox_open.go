@@ -19,6 +19,7 @@ func inboxRoom(ctx context.Context, a *Archive) error {
 	if err != nil {
 		return err
 	}
+	i.forgotten = a.isForgotten
 	a.inbox = i
 	a.mu.Lock()
 	a.side = append(a.side, i.db)

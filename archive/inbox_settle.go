@@ -23,8 +23,18 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		return nil
 	}
 	at := inboxTime(i.now())
+	gone, err := i.forgottenOf(ctx, outcomes)
+	if err != nil {
+		return err
+	}
 	return i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
 		for _, o := range outcomes {
+			if gone[o.RecordingID] {
+				if err := dropDelivery(ctx, conn, o, at); err != nil {
+					return err
+				}
+				continue
+			}
 			state := StateApplied
 			if o.Quarantine != "" {
 				state = StateQuarantined
@@ -37,6 +47,36 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		}
 		return nil
 	}})
+}
+
+// forgottenOf tells which of the meetings were forgotten: their deliveries leave
+// an id and no body.
+func (i *Inbox) forgottenOf(ctx context.Context, outcomes []Outcome) (map[int64]bool, error) {
+	gone := map[int64]bool{}
+	if i.forgotten == nil {
+		return gone, nil
+	}
+	for _, o := range outcomes {
+		if _, asked := gone[o.RecordingID]; asked || o.RecordingID == 0 {
+			continue
+		}
+		is, err := i.forgotten(ctx, o.RecordingID)
+		if err != nil {
+			return nil, fmt.Errorf("settle delivery %d: %w", o.ID, err)
+		}
+		gone[o.RecordingID] = is
+	}
+	return gone, nil
+}
+
+// dropDelivery settles a delivery about a forgotten meeting.
+func dropDelivery(ctx context.Context, conn *sql.Conn, o Outcome, at int64) error {
+	_, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '', reason = '', state = 'applied',
+		settled_at = ?, recording_id = ? WHERE id = ?`, at, o.RecordingID, o.ID)
+	if err != nil {
+		return fmt.Errorf("settle delivery %d: %w", o.ID, err)
+	}
+	return nil
 }
 
 // MarkApplied notes that deliveries are in the archive.

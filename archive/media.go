@@ -45,7 +45,8 @@ type Store interface {
 func (a *Archive) Media() Store { return a.media }
 
 // PartialPath is where an interrupted download of that name grows, in the file
-// system of the file store, so that Import can move it.
+// system of the file store, so that Import can move it. Of a meeting's recording
+// the name is its recording_id: forgetting the meeting deletes it.
 func (a *Archive) PartialPath(name string) string {
 	return filepath.Join(a.dir, "media", "partial", url.PathEscape(name))
 }

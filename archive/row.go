@@ -88,6 +88,13 @@ func (a *Archive) missing(ctx context.Context, id int64) error {
 	return err
 }
 
+// isForgotten tells whether a meeting was erased with Forget.
+func (a *Archive) isForgotten(ctx context.Context, id int64) (bool, error) {
+	var is bool
+	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?)`, id).Scan(&is)
+	return is, err
+}
+
 // known fails with ErrNotFound or ErrForgotten when there is no such meeting.
 func known(ctx context.Context, tx *sql.Tx, id int64) error {
 	var held, forgotten bool
