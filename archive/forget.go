@@ -107,14 +107,14 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 		return f, err
 	}
 	a.mu.Lock()
-	erasers, databases := a.erasers, append([]*DB{a.db}, a.side...)
+	erasers := a.erasers
 	a.mu.Unlock()
 	for _, e := range erasers {
 		if err := e.fn(ctx, id); err != nil {
 			return f, fmt.Errorf("%s still holds something of it: %w", e.name, err)
 		}
 	}
-	for _, db := range databases {
+	for _, db := range a.allDBs() {
 		copies, err := db.dropCopies()
 		if err != nil {
 			return f, err

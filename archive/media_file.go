@@ -23,7 +23,8 @@ func newFileStore(dir string) (*fileStore, error) {
 	if err := durable.MkdirAll(filepath.Join(dir, "partial")); err != nil {
 		return nil, fmt.Errorf("make media directory: %w", err)
 	}
-	return &fileStore{dir}, nil
+	s := &fileStore{dir}
+	return s, s.sweepPartial()
 }
 
 func (s *fileStore) path(sha string) string { return filepath.Join(s.dir, sha[:2], sha) }

@@ -38,11 +38,12 @@ type Archive struct {
 	codec *codec
 	head  changeLog
 
-	mu      sync.Mutex // guards side, closers, erasers and closed
-	side    []*DB
-	closers []func() error
-	erasers []eraser
-	closed  bool
+	mu        sync.Mutex // guards side, closers, erasers, verifiers and closed
+	side      []*DB
+	closers   []func() error
+	erasers   []eraser
+	verifiers []verifier
+	closed    bool
 
 	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }

@@ -1,0 +1,117 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+)
+
+// VerifyOptions say what Verify does.
+type VerifyOptions struct {
+	// Repair puts right what can be put right from what is there: rows are
+	// derived again, what is lost is taken out so that the next sync or download
+	// brings it again. Nothing that can be read is deleted.
+	Repair bool
+	// SkipMedia leaves the bytes of recordings unread; that every file is there,
+	// with its size, is looked at all the same.
+	SkipMedia bool
+	// Progress, when not nil, is told what is being looked at and how far it is.
+	Progress func(stage string, done, total int)
+}
+
+// Verified is what Verify looked at and found.
+type Verified struct {
+	Meetings   int                 `json:"meetings"`
+	Revisions  int                 `json:"revisions"`
+	Recordings int                 `json:"recordings"`
+	Deliveries int                 `json:"deliveries"`
+	Damages    map[DamageClass]int `json:"damages"` // not repaired ones
+	Repaired   int                 `json:"repaired"`
+}
+
+// ExitCode is 0 when nothing is left damaged, else that of the gravest class.
+func (v Verified) ExitCode() int {
+	for _, class := range damageClasses {
+		if v.Damages[class] > 0 {
+			return class.ExitCode()
+		}
+	}
+	for class := range v.Damages {
+		return class.ExitCode()
+	}
+	return 0
+}
+
+// verifier is a room's own check.
+type verifier struct {
+	name string
+	fn   func(ctx context.Context, o VerifyOptions, found func(Damage)) error
+}
+
+// OnVerify has Verify call fn too: the check of what a room keeps beside the
+// archive, such as an index. fn reports each damage, repaired when it did.
+func (a *Archive) OnVerify(name string, fn func(ctx context.Context, o VerifyOptions, found func(Damage)) error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.verifiers = append(a.verifiers, verifier{name, fn})
+}
+
+// Verify looks at everything that the archive keeps and reports each damage to
+// found, as it is met. It can run beside the daemon; its memory does not grow
+// with the archive. It fails only when it could not look: damage is no failure.
+func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage)) (Verified, error) {
+	a.mu.Lock()
+	rooms := append([]verifier(nil), a.verifiers...)
+	a.mu.Unlock()
+	c := &check{archive: a, options: o, sum: Verified{Damages: map[DamageClass]int{}}, found: found}
+	steps := []verifier{
+		{"databases", c.databases}, {"forgotten meetings", c.forgetting}, {"revisions", c.revisions},
+		{"foreign keys", c.foreignKeys}, {"rows", c.rows}, {"recordings", c.media}, {"deliveries", c.deliveries},
+	}
+	for _, s := range append(steps, rooms...) {
+		if o.Progress != nil {
+			o.Progress(s.name, 0, 0)
+		}
+		if err := s.fn(ctx, o, c.report); err != nil {
+			return c.sum, fmt.Errorf("verify %s: %w", s.name, err)
+		}
+	}
+	return c.sum, nil
+}
+
+// check is one run of Verify.
+type check struct {
+	archive *Archive
+	options VerifyOptions
+	sum     Verified
+	found   func(Damage)
+}
+
+func (c *check) report(d Damage) {
+	if d.Repaired {
+		c.sum.Repaired++
+	} else {
+		c.sum.Damages[d.Class]++
+	}
+	c.found(d)
+}
+
+func (c *check) progress(stage string, done, total int) {
+	if c.options.Progress != nil {
+		c.options.Progress(stage, done, total)
+	}
+}
+
+// CheckCursor reports a follower's cursor that is beyond the change log of its
+// own epoch; rooms call it from what they gave to OnVerify. A cursor of another
+// epoch is no damage: its owner starts over.
+func (a *Archive) CheckCursor(ctx context.Context, name, path string, at Position) (Damage, bool, error) {
+	head, err := a.Head(ctx)
+	if err != nil {
+		return Damage{}, false, err
+	}
+	if at.Epoch != head.Epoch || at.Seq <= head.Seq {
+		return Damage{}, false, nil
+	}
+	return Damage{Class: DamageCursor, Path: path,
+		What: fmt.Sprintf("%s says it has followed to change %d, and the last change is %d", name, at.Seq, head.Seq)}, true, nil
+}

@@ -1,0 +1,146 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// allDBs are the archive's own database and those of the rooms.
+func (a *Archive) allDBs() []*DB {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return append([]*DB{a.db}, a.side...)
+}
+
+// databases runs SQLite's own check over every database.
+func (c *check) databases(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
+	for _, db := range c.archive.allDBs() {
+		rows, err := db.R.QueryContext(ctx, `PRAGMA integrity_check(100)`)
+		if err == nil {
+			err = eachRow(rows, func(rows *sql.Rows) error {
+				var line string
+				if err := rows.Scan(&line); err != nil {
+					return err
+				}
+				if line != "ok" {
+					found(Damage{Class: DamageDatabase, Path: db.Path, What: line})
+				}
+				return nil
+			})
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil { // too damaged to be checked
+			found(Damage{Class: DamageDatabase, Path: db.Path, What: err.Error()})
+		}
+	}
+	return nil
+}
+
+// foreignKeys looks for rows that refer to rows that are not there. Those of a
+// meeting are put right by deciding and deriving it again.
+func (c *check) foreignKeys(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+	for _, db := range c.archive.allDBs() {
+		rows, err := db.R.QueryContext(ctx, `SELECT "table", coalesce(rowid, 0), "parent" FROM pragma_foreign_key_check`)
+		if err != nil {
+			return err
+		}
+		broken := map[string]int{} // by table and parent: a damaged file can have millions
+		err = eachRow(rows, func(rows *sql.Rows) error {
+			var table, parent string
+			var rowid int64
+			err := rows.Scan(&table, &rowid, &parent)
+			broken[table+" refer to "+parent]++
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for what, n := range broken {
+			found(Damage{Class: DamageForeignKey, Path: db.Path, What: fmt.Sprintf("%d rows of %s that are not there", n, what),
+				Repaired: o.Repair && db == c.archive.db && c.archive.dropBroken(ctx) == nil})
+		}
+	}
+	return nil
+}
+
+// dropBroken removes the rows that refer to nothing, all of which are derived or
+// say only what the row that is lost said better.
+func (a *Archive) dropBroken(ctx context.Context) error {
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		for _, q := range []string{
+			`DELETE FROM bodies WHERE revision_id NOT IN (SELECT id FROM revisions)`,
+			`DELETE FROM observations WHERE revision_id NOT IN (SELECT id FROM revisions)`,
+			`DELETE FROM parts WHERE revision_id NOT IN (SELECT id FROM revisions)`,
+			`DELETE FROM entries WHERE speaker_id NOT IN (SELECT id FROM speakers)`,
+			`DELETE FROM meeting_speakers WHERE speaker_id NOT IN (SELECT id FROM speakers)`,
+			`DELETE FROM attachments WHERE sha256 NOT IN (SELECT sha256 FROM media)`,
+		} {
+			if _, err := tx.ExecContext(ctx, q); err != nil {
+				return fmt.Errorf("remove rows that refer to nothing: %w", err)
+			}
+		}
+		return nil
+	})
+	return err
+}
+
+// forgetting looks for what a forgotten meeting left.
+func (c *check) forgetting(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+	a := c.archive
+	ids, err := a.unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		d := Damage{Class: DamageForgetting, RecordingID: id, What: "forgetting it was interrupted"}
+		if o.Repair {
+			if _, err := a.finishForgetting(ctx, id); err != nil {
+				d.What += " and does not finish: " + err.Error()
+			} else {
+				d.Repaired = true
+			}
+		}
+		found(d)
+	}
+	for _, table := range meetingTables {
+		if table == "changes" {
+			continue // where it is told
+		}
+		if err := c.remains(ctx, table, o, found); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *check) remains(ctx context.Context, table string, o VerifyOptions, found func(Damage)) error {
+	a := c.archive
+	query := `SELECT recording_id, count(*) FROM ` + table + ` WHERE recording_id IN (SELECT recording_id FROM tombstones) GROUP BY 1`
+	rows, err := a.db.R.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	left := map[int64]int{}
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		var n int
+		err := rows.Scan(&id, &n)
+		left[id] = n
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for id, n := range left {
+		d := Damage{Class: DamageForgetting, Path: a.db.Path, RecordingID: id, What: fmt.Sprintf("%d rows of it are in %s", n, table)}
+		if o.Repair {
+			_, err := a.db.W.ExecContext(ctx, `DELETE FROM `+table+` WHERE recording_id = ?`, id)
+			d.Repaired = err == nil
+		}
+		found(d)
+	}
+	return nil
+}

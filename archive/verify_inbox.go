@@ -1,0 +1,68 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// deliveries reads back every delivery's body that is still kept. Nothing can
+// bring one back; once it was applied, what it brought is in the archive, and a
+// repair lets the body go.
+func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+	inbox := c.archive.inbox
+	for after := int64(0); ; {
+		rows, err := inbox.db.R.QueryContext(ctx, `SELECT id, recording_id, state, encoding, checksum, body FROM deliveries
+			WHERE id > ? AND body IS NOT NULL ORDER BY id LIMIT ?`, after, verifyChunk)
+		if err != nil {
+			return err
+		}
+		var damages []Damage
+		var applied []int64
+		n := 0
+		err = eachRow(rows, func(rows *sql.Rows) error {
+			var id, recording, checksum int64
+			var state string
+			var encoding int
+			var body []byte
+			if err := rows.Scan(&id, &recording, &state, &encoding, &checksum, &body); err != nil {
+				return err
+			}
+			n++
+			after = id
+			if _, err := unpackBody(encoding, checksum, body); err != nil {
+				damages = append(damages, Damage{Class: DamageDelivery, Path: inbox.db.Path, RecordingID: recording,
+					What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", id, state, err)})
+				if state == StateApplied {
+					applied = append(applied, id)
+				} else {
+					applied = append(applied, 0)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, d := range damages {
+			if o.Repair && applied[i] != 0 {
+				d.Repaired = inbox.dropBody(ctx, applied[i]) == nil
+			}
+			found(d)
+		}
+		if n == 0 {
+			return nil
+		}
+		c.sum.Deliveries += n
+	}
+}
+
+// dropBody lets go of the body of one applied delivery.
+func (i *Inbox) dropBody(ctx context.Context, id int64) error {
+	return i.submit(ctx, &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
+		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL WHERE id = ?`, id); err != nil {
+			return fmt.Errorf("let go of the body of delivery %d: %w", id, err)
+		}
+		return nil
+	}})
+}

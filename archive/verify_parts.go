@@ -1,0 +1,132 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+)
+
+// stored is a revision as it is read back for checking.
+type stored struct {
+	id, recordingID int64
+	part            api.Part
+	hash            []byte
+	rawHash         int64
+	size, encoding  int
+	empty           bool
+	body            []byte
+	seen            bool // by at least one observation
+}
+
+const verifyChunk = 64 // revisions, or meetings, read at a time
+
+// revisions reads every revision back and holds it against its hashes.
+func (c *check) revisions(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+	a := c.archive
+	var total int
+	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM revisions`).Scan(&total); err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		chunk, err := a.storedAfter(ctx, after)
+		if err != nil || len(chunk) == 0 {
+			return err
+		}
+		after = chunk[len(chunk)-1].id
+		faults := make([]error, len(chunk))
+		var g errgroup.Group
+		g.SetLimit(runtime.GOMAXPROCS(0))
+		for i := range chunk {
+			g.Go(func() error {
+				faults[i] = a.checkStored(&chunk[i])
+				return nil
+			})
+		}
+		g.Wait()
+		for i, fault := range faults {
+			if fault == nil {
+				continue
+			}
+			s := chunk[i]
+			d := Damage{Class: DamagePart, Path: a.db.Path, RecordingID: s.recordingID,
+				What: fmt.Sprintf("revision %d of part %s: %v", s.id, s.part, fault)}
+			d.Repaired = o.Repair && a.dropRevision(ctx, s) == nil
+			found(d)
+		}
+		c.sum.Revisions += len(chunk)
+		c.progress("revisions", c.sum.Revisions, total)
+	}
+}
+
+func (a *Archive) storedAfter(ctx context.Context, after int64) ([]stored, error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT r.id, r.recording_id, r.part, r.hash, r.empty, coalesce(b.raw_hash, 0),
+		coalesce(b.size, -1), coalesce(b.encoding, -1), b.body, EXISTS (SELECT 1 FROM observations o WHERE o.revision_id = r.id)
+		FROM revisions r LEFT JOIN bodies b ON b.revision_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`, after, verifyChunk)
+	if err != nil {
+		return nil, err
+	}
+	var list []stored
+	return list, eachRow(rows, func(rows *sql.Rows) error {
+		var s stored
+		err := rows.Scan(&s.id, &s.recordingID, &s.part, &s.hash, &s.empty, &s.rawHash, &s.size, &s.encoding, &s.body, &s.seen)
+		list = append(list, s)
+		return err
+	})
+}
+
+// checkStored says what is wrong with a revision.
+func (a *Archive) checkStored(s *stored) error {
+	if s.size < 0 {
+		return errors.New("its bytes are missing")
+	}
+	raw, err := a.codec.unpack(s.encoding, s.body)
+	switch {
+	case err != nil:
+		return err
+	case !json.Valid(raw):
+		return errors.New("it no longer parses")
+	case len(raw) != s.size || rawHash(raw) != s.rawHash:
+		return errors.New("its bytes are not those that arrived")
+	}
+	hash, empty, _ := api.Judge(raw)
+	switch {
+	case string(hash[:]) != string(s.hash):
+		return errors.New("its content is not what its hash says")
+	case empty != s.empty:
+		return errors.New("it is marked empty and is not, or the reverse")
+	case !s.seen:
+		return errors.New("nothing says where it came from")
+	}
+	return nil
+}
+
+// dropRevision takes out a revision that can no longer be read, notes it in the
+// audit and decides its meeting again; the next walk brings the part again.
+func (a *Archive) dropRevision(ctx context.Context, s stored) error {
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, newStatements(ctx, tx))
+		for _, q := range []string{
+			`UPDATE parts SET folded = NULL WHERE revision_id = ?1 OR ?1 IN (SELECT value FROM json_each(folded))`,
+			`UPDATE parts SET revision_id = NULL WHERE revision_id = ?1`,
+			`DELETE FROM revisions WHERE id = ?1`,
+		} {
+			if _, err := t.exec(q, s.id); err != nil {
+				return err
+			}
+		}
+		_, err := t.exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'repair', ?, 'unreadable', ?)`,
+			t.at.UnixMilli(), s.recordingID, fmt.Sprintf("revision %d of part %s", s.id, s.part))
+		if err != nil {
+			return err
+		}
+		return t.rebuildMeeting(s.recordingID)
+	})
+	return err
+}

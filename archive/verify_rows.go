@@ -1,0 +1,208 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// rows holds every meeting's parts and rows against what its revisions make, by
+// making them again in a transaction that is then rolled back, or, when it is to
+// repair, committed.
+func (c *check) rows(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+	a := c.archive
+	if err := c.looseRows(ctx, o, found); err != nil {
+		return err
+	}
+	var total int
+	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM meetings`).Scan(&total); err != nil {
+		return err
+	}
+	for after := int64(0); ; {
+		ids, err := a.idsAfter(ctx, after)
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		after = ids[len(ids)-1]
+		differ, err := a.differing(ctx, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range differ {
+			d := Damage{Class: DamageRows, Path: a.db.Path, RecordingID: id, What: "its parts or rows are not what its revisions make"}
+			d.Repaired = o.Repair && a.rebuildOne(ctx, id) == nil
+			found(d)
+		}
+		c.sum.Meetings += len(ids)
+		c.progress("rows", c.sum.Meetings, total)
+	}
+}
+
+func (a *Archive) rebuildOne(ctx context.Context, id int64) error {
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		return newApplying(a, newStatements(ctx, tx)).rebuildMeeting(id)
+	})
+	return err
+}
+
+func (a *Archive) idsAfter(ctx context.Context, after int64) ([]int64, error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM meetings WHERE recording_id > ? ORDER BY 1 LIMIT ?`, after, verifyChunk)
+	if err != nil {
+		return nil, err
+	}
+	var ids []int64
+	return ids, eachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+}
+
+var errUndo = errors.New("only looked")
+
+// differing returns those of the meetings that a rebuild would change. A meeting
+// that cannot be rebuilt has a damaged part, which is named as that.
+func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
+	var differ []int64
+	err := a.db.inTx(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, newStatements(ctx, tx))
+		for _, id := range ids {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			before, err := t.digest(id)
+			if err != nil {
+				return err
+			}
+			if _, err := t.exec(`SAVEPOINT meeting`); err != nil {
+				return err
+			}
+			if t.rebuildMeeting(id) == nil {
+				after, err := t.digest(id)
+				if err != nil {
+					return err
+				}
+				if before != after {
+					differ = append(differ, id)
+				}
+			}
+			if _, err := t.exec(`ROLLBACK TO meeting`); err != nil {
+				return err
+			}
+			clear(t.speakers)
+		}
+		return errUndo
+	})
+	if !errors.Is(err, errUndo) {
+		return nil, err
+	}
+	return differ, nil
+}
+
+// digest is a hash over everything that a rebuild of a meeting writes.
+func (t *applying) digest(id int64) ([32]byte, error) {
+	h := sha256.New()
+	queries := []string{
+		`SELECT * FROM meetings WHERE recording_id = ?`,
+		`SELECT * FROM parts WHERE recording_id = ?`,
+		`SELECT id, read_at, told_at FROM revisions WHERE recording_id = ? ORDER BY id`,
+		`SELECT e.id, e.offset_seconds, s.name, s.email, e.text FROM meetings m
+			JOIN entries e ON e.id BETWEEN m.number << 20 AND (m.number << 20) + 0xfffff
+			LEFT JOIN speakers s ON s.id = e.speaker_id WHERE m.recording_id = ? ORDER BY e.id`,
+		`SELECT s.name, s.email, x.entries, x.words FROM meeting_speakers x LEFT JOIN speakers s ON s.id = x.speaker_id
+			WHERE x.recording_id = ? ORDER BY 1, 2`,
+		`SELECT * FROM invitees WHERE recording_id = ?`, `SELECT * FROM summaries WHERE recording_id = ?`,
+		`SELECT * FROM action_items WHERE recording_id = ?`, `SELECT * FROM highlights WHERE recording_id = ?`,
+		`SELECT * FROM crm_matches WHERE recording_id = ?`,
+	}
+	for _, q := range queries {
+		err := t.each(q, []any{id}, func(rows *sql.Rows) error {
+			columns, err := rows.Columns()
+			if err != nil {
+				return err
+			}
+			values := make([]sql.RawBytes, len(columns))
+			to := make([]any, len(columns))
+			for i := range values {
+				to[i] = &values[i]
+			}
+			if err := rows.Scan(to...); err != nil {
+				return err
+			}
+			for _, v := range values {
+				fmt.Fprintf(h, "%t%d:", v == nil, len(v))
+				h.Write(v)
+			}
+			return nil
+		})
+		if err != nil {
+			return [32]byte{}, err
+		}
+		h.Write([]byte{0})
+	}
+	return [32]byte(h.Sum(nil)), nil
+}
+
+// looseRows looks for rows of meetings of which there is no part.
+func (c *check) looseRows(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+	a := c.archive
+	const none = `recording_id NOT IN (SELECT recording_id FROM parts) AND recording_id NOT IN (SELECT recording_id FROM sightings)`
+	loose := map[int64][]string{}
+	for _, table := range append(derivedTables[:], "meetings", "attachments") {
+		rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT recording_id FROM `+table+` WHERE `+none+` LIMIT 10000`)
+		if err != nil {
+			return err
+		}
+		err = eachRow(rows, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			loose[id] = append(loose[id], table)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for id, tables := range loose {
+		d := Damage{Class: DamageNoPart, Path: a.db.Path, RecordingID: id, What: "rows in " + strings.Join(tables, ", ") + " come from no part"}
+		d.Repaired = o.Repair && a.dropLoose(ctx, id) == nil
+		found(d)
+	}
+	return nil
+}
+
+// dropLoose rebuilds a meeting that has revisions after all, and deletes the
+// rows of one that has none.
+func (a *Archive) dropLoose(ctx context.Context, id int64) error {
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, newStatements(ctx, tx))
+		var held bool
+		if _, err := t.scan(`SELECT EXISTS (SELECT 1 FROM revisions WHERE recording_id = ?)`, []any{id}, &held); err != nil {
+			return err
+		}
+		if held {
+			if _, err := t.exec(insertMeeting, id); err != nil {
+				return err
+			}
+			return t.rebuildMeeting(id)
+		}
+		var first int64
+		if _, err := t.scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
+			return err
+		}
+		if _, err := t.clearTranscript(id, first); err != nil {
+			return err
+		}
+		for _, table := range append(derivedTables[:], "attachments", "meetings") {
+			if _, err := t.exec(`DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
+}
