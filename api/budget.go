@@ -30,6 +30,9 @@ const (
 	windowLength = 60 * time.Second
 	// windowMargin covers what two clocks may run apart within a window.
 	windowMargin = 100 * time.Millisecond
+	// lostMargin is how much longer than its caller's wait a call without an
+	// answer may go on at the service, and be counted only then.
+	lostMargin = 30 * time.Second
 	// elevatedLimit is what the service may lower heavy and download limits to.
 	elevatedLimit = 5
 )

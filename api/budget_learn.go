@@ -23,17 +23,21 @@ const (
 )
 
 // answered books the end of a call that was or may have been sent: its slot is
-// held for a window from now, and the answer's headers, if there was an answer,
+// held for a window from now, longer when there was no answer (status 0), and the answer's headers, if there was an answer,
 // are learned from. It returns how long the service wants not to be asked, and
 // is to be called once the whole answer has been read.
 func (b *Budget) answered(ctx context.Context, s *slot, status int, h http.Header) time.Duration {
 	b.mu.Lock()
 	now := b.now()
 	b.release(s)
+	until := now.Add(windowLength + windowMargin)
+	if status == 0 {
+		until = until.Add(lostMargin)
+	}
 	for _, c := range s.classes {
 		w := b.windows[c]
 		w.expire(now)
-		w.hold(now.Add(windowLength + windowMargin))
+		w.hold(until)
 	}
 	class, told := b.learnLimit(s, h, now)
 	var wait time.Duration

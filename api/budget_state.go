@@ -87,8 +87,9 @@ func (b *Budget) state(now time.Time) budgetState {
 }
 
 // restore takes over a kept state. Calls that were in flight may be counted by
-// the service until now, so they hold their slots for a window. No time further
-// ahead than it can be is believed, should the clock have been set back.
+// the service even now, so they hold their slots like calls without an answer.
+// No time further ahead than it can be is believed, should the clock have been
+// set back.
 func (b *Budget) restore(raw []byte, now time.Time) error {
 	if len(raw) == 0 {
 		return nil
@@ -100,7 +101,7 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 	if st.Version != 1 {
 		return fmt.Errorf("read the kept budget: version %d is not known", st.Version)
 	}
-	full := now.Add(windowLength + windowMargin)
+	full := now.Add(windowLength + windowMargin + lostMargin)
 	for c, ws := range st.Windows {
 		w, ok := b.windows[c]
 		if !ok {
