@@ -44,6 +44,7 @@ func misbehave(w http.ResponseWriter, r *http.Request) {
 func TestItBehavesAsAConnection(t *testing.T) {
 	real := httptest.NewServer(http.HandlerFunc(misbehave))
 	defer real.Close()
+	wired := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	see := func(c *http.Client, base, path string) string {
 		req, err := http.NewRequest(http.MethodPost, base+path, strings.NewReader("body"))
 		if err != nil {
@@ -59,7 +60,7 @@ func TestItBehavesAsAConnection(t *testing.T) {
 	}
 	over := &http.Client{Transport: &Transport{Handler: http.HandlerFunc(misbehave)}}
 	for _, path := range []string{"/echo?q=1", "/abort", "/half", "/short", "/long", "/nothing"} {
-		want, got := see(real.Client(), real.URL, path), see(over, "http://loop.example", path)
+		want, got := see(wired, real.URL, path), see(over, "http://loop.example", path)
 		if got != want {
 			t.Errorf("%s: %s, but over a connection %s", path, got, want)
 		}
