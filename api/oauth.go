@@ -53,6 +53,8 @@ type OAuth struct {
 	client *Client // for the token endpoint's host
 	path   string  // the token endpoint there
 
+	logins logins
+
 	turn     chan struct{} // held, as a semaphore, while what follows is used
 	pair     *tokenPair    // in the store; nil: not read from it yet
 	unstored *tokenPair    // issued, but the store failed: not to be used yet
