@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/mcp"
 	"minutebook/search"
 )
 
@@ -31,6 +32,10 @@ type Options struct {
 	// Hosts are further names, without port, by which the page may be asked for.
 	Hosts []string
 
+	// PageURL is the address of the page itself, for the links that assistants
+	// are given; "" leaves them out.
+	PageURL string
+
 	// Registry is where the metrics are registered and gathered from; nil makes one.
 	Registry *prometheus.Registry
 
@@ -48,6 +53,7 @@ type server struct {
 	assets  *assets
 	signer  *signer
 	metrics *metrics
+	mcp     http.Handler
 }
 
 // New returns the handler for the page's listener. It fails when Archive or
@@ -84,6 +90,12 @@ func New(o Options) (http.Handler, error) {
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err
 	}
+	tools, err := mcp.New(mcp.Options{Archive: o.Archive, Index: o.Index, Viewer: viewer, PageURL: o.PageURL,
+		Location: o.Location, Version: o.Version, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	s.mcp = http.NewCrossOriginProtection().Handler(tools.Handler())
 	return s.routes(), nil
 }
 
@@ -105,6 +117,7 @@ func (s *server) routes() http.Handler {
 	s.api(mux, "GET /api/status", s.apiStatus)
 	s.api(mux, "GET /api/changes", s.apiChanges)
 	s.api(mux, "/api/", s.apiUnknown)
+	mux.Handle("/mcp", s.mcp) // the archive as tools for assistants
 	mux.HandleFunc("GET /media/{sha}", s.media)
 	mux.Handle("GET /static/", s.assets)
 	mux.HandleFunc("GET /favicon.ico", s.favicon)

@@ -1,0 +1,138 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+type listArgs struct {
+	After  string `json:"after,omitempty" jsonschema:"YYYY-MM-DD, on or after this day"`
+	Before string `json:"before,omitempty" jsonschema:"YYYY-MM-DD, before this day"`
+	Type   string `json:"meeting_type,omitempty"`
+	Team   string `json:"team,omitempty" jsonschema:"the recorder's team"`
+	Person string `json:"person,omitempty" jsonschema:"name or e-mail address of a recorder, invitee or speaker"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"1 to 100; default 20"`
+	Cursor string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before"`
+}
+
+type listAnswer struct {
+	Meetings   []head `json:"meetings"`
+	NextCursor string `json:"next_cursor,omitempty"`
+}
+
+func (s *Server) list(ctx context.Context, _ *sdk.CallToolRequest, a listArgs) (*sdk.CallToolResult, listAnswer, error) {
+	limit := within(a.Limit, 20, 100)
+	q := archive.ListQuery{Viewer: s.Viewer, Type: a.Type, Team: a.Team, Person: a.Person, IncludeGone: true, Limit: limit + 1}
+	var err error
+	if q.After, err = s.day(a.After); err == nil {
+		q.Before, err = s.day(a.Before)
+	}
+	if err != nil {
+		return nil, listAnswer{}, err
+	}
+	if !q.After.IsZero() {
+		q.After = q.After.Add(-time.Millisecond) // the day itself is meant too
+	}
+	if a.Cursor != "" {
+		if q.Cursor, err = readCursor(a.Cursor); err != nil {
+			return nil, listAnswer{}, err
+		}
+	}
+	rows, err := s.Archive.List(ctx, q)
+	if err != nil {
+		return nil, listAnswer{}, s.failed("listing meetings", err)
+	}
+	out := listAnswer{Meetings: []head{}}
+	if len(rows) > limit {
+		rows = rows[:limit]
+		k := rows[limit-1].Key()
+		out.NextCursor = fmt.Sprintf("%d-%d", k.Start.UnixMilli(), k.RecordingID)
+	}
+	for _, r := range rows {
+		out.Meetings = append(out.Meetings, s.head(r))
+	}
+	return nil, out, nil
+}
+
+func readCursor(c string) (*archive.Key, error) {
+	ms, id, _ := strings.Cut(c, "-")
+	at, err1 := strconv.ParseInt(ms, 10, 64)
+	n, err2 := strconv.ParseInt(id, 10, 64)
+	if err1 != nil || err2 != nil {
+		return nil, errors.New("cursor is not the next_cursor of an answer")
+	}
+	return &archive.Key{Start: time.UnixMilli(at).UTC(), RecordingID: n}, nil
+}
+
+// day reads a date in the reader's zone; none is the zero time.
+func (s *Server) day(v string) (time.Time, error) {
+	if v == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, v, s.Location)
+	if err != nil {
+		return t, fmt.Errorf("%q is not a date such as 2026-03-05", v)
+	}
+	return t, nil
+}
+
+type actionArgs struct {
+	Person string `json:"person,omitempty" jsonschema:"the assignee's name or e-mail address; - for what was given to nobody"`
+	State  string `json:"state,omitempty" jsonschema:"open, done or all; default open"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"1 to 200; default 50"`
+}
+
+type actionAnswer struct {
+	ActionItems []agreed `json:"action_items"`
+	More        bool     `json:"more,omitempty" jsonschema:"there are older ones"`
+}
+
+type agreed struct {
+	todo
+	RecordingID int64  `json:"recording_id"`
+	Title       string `json:"title" jsonschema:"of the meeting"`
+	Date        string `json:"date" jsonschema:"of the meeting"`
+	URL         string `json:"url,omitempty"`
+}
+
+func (s *Server) actions(ctx context.Context, _ *sdk.CallToolRequest, a actionArgs) (*sdk.CallToolResult, actionAnswer, error) {
+	limit := within(a.Limit, 50, 200)
+	q := archive.ActionQuery{Viewer: s.Viewer, Person: a.Person, Limit: limit + 1}
+	done := a.State == "done"
+	switch a.State {
+	case "", "open", "done":
+		q.Completed = &done
+	case "all":
+	default:
+		return nil, actionAnswer{}, errors.New("state is open, done or all")
+	}
+	items, err := s.Archive.ActionItems(ctx, q)
+	if err != nil {
+		return nil, actionAnswer{}, s.failed("listing action items", err)
+	}
+	out := actionAnswer{ActionItems: []agreed{}}
+	if len(items) > limit {
+		items, out.More = items[:limit], true
+	}
+	for _, i := range items {
+		v := agreed{todo: todo{Description: i.Description, Done: i.Completed, Assignee: i.Assignee},
+			RecordingID: i.RecordingID, Title: i.Title, Date: s.date(i.Start), URL: s.link(i.RecordingID, i.Offset)}
+		if v.Assignee == "" {
+			v.Assignee = i.Email
+		}
+		if i.Offset >= 0 {
+			v.At = api.FormatOffset(i.Offset)
+		}
+		out.ActionItems = append(out.ActionItems, v)
+	}
+	return nil, out, nil
+}

@@ -1,0 +1,246 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/sample"
+	"minutebook/search"
+)
+
+// newServer is a server over the sample's meetings.
+func newServer(t *testing.T, viewer archive.Viewer) *Server {
+	t.Helper()
+	ctx := context.Background()
+	a, err := archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	var batch []archive.Observation
+	for _, raw := range sample.All() {
+		o, err := archive.FromMeeting("acme", archive.SourceList, time.Now(), raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch = append(batch, o)
+	}
+	if _, err := a.Apply(ctx, batch); err != nil {
+		t.Fatal(err)
+	}
+	x, err := search.Open(ctx, search.Options{Archive: a, Logger: zerolog.Nop(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	if err := x.CatchUp(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Archive: a, Index: x, Viewer: viewer, PageURL: "http://127.0.0.1:8080/",
+		Logger: zerolog.New(zerolog.NewTestWriter(t)), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// connect is an assistant's session over HTTP.
+func connect(t *testing.T, s *Server) *sdk.ClientSession {
+	t.Helper()
+	site := httptest.NewServer(s.Handler())
+	t.Cleanup(site.Close)
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(context.Background(),
+		&sdk.StreamableClientTransport{Endpoint: site.URL, DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	return session
+}
+
+// call calls a tool and decodes its answer; it returns the error a tool told.
+func call(t *testing.T, c *sdk.ClientSession, tool string, args map[string]any, answer any) string {
+	t.Helper()
+	result, err := c.CallTool(context.Background(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return err.Error()
+	}
+	text := result.Content[0].(*sdk.TextContent).Text
+	if result.IsError {
+		return text
+	}
+	if err := json.Unmarshal([]byte(text), answer); err != nil {
+		t.Fatalf("%s: %v in %s", tool, err, text)
+	}
+	return ""
+}
+
+func TestAssistantFindsAndReads(t *testing.T) {
+	c := connect(t, newServer(t, archive.Viewer{All: true}))
+	tools, err := c.ListTools(context.Background(), nil)
+	if err != nil || len(tools.Tools) != 5 {
+		t.Fatalf("%d tools, %v; want 5", len(tools.Tools), err)
+	}
+	for _, tool := range tools.Tools {
+		if tool.Annotations == nil || !tool.Annotations.ReadOnlyHint {
+			t.Errorf("%s does not say that it only reads", tool.Name)
+		}
+	}
+	var found searchAnswer
+	if told := call(t, c, "search_meetings", map[string]any{"query": "budget", "limit": 1}, &found); told != "" {
+		t.Fatal(told)
+	}
+	if found.Total < 2 || len(found.Meetings) != 1 || len(found.Meetings[0].Moments) == 0 || found.NextCursor == "" {
+		t.Fatalf("search: %+v", found)
+	}
+	m := found.Meetings[0]
+	at := m.Moments[0]
+	if !strings.HasPrefix(at.URL, "http://127.0.0.1:8080/meetings/") || !strings.Contains(at.URL, "?t=") {
+		t.Errorf("a moment's address is %q", at.URL)
+	}
+	var text transcriptAnswer
+	if told := call(t, c, "read_transcript", map[string]any{"recording_id": m.RecordingID, "from": at.At, "to": at.At}, &text); told != "" {
+		t.Fatal(told)
+	}
+	if len(text.Entries) == 0 || text.Entries[0].Text != at.Text || text.Entries[0].Speaker != at.Speaker {
+		t.Errorf("at %s the transcript has %+v, search said %+v", at.At, text.Entries, at)
+	}
+	var whole meetingAnswer
+	if told := call(t, c, "get_meeting", map[string]any{"recording_id": m.RecordingID}, &whole); told != "" {
+		t.Fatal(told)
+	}
+	if whole.Title != m.Title || whole.Summary == "" || len(whole.Invited) == 0 || whole.Entries < 60 {
+		t.Errorf("the meeting is %+v", whole)
+	}
+}
+
+func TestTranscriptComesWholeInPieces(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	c := connect(t, s)
+	rows, err := s.Archive.List(context.Background(), archive.ListQuery{Viewer: archive.Viewer{All: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[:5] {
+		n, from, pieces := 0, "", 0
+		for ; pieces < 50; pieces++ {
+			var piece transcriptAnswer
+			if told := call(t, c, "read_transcript", map[string]any{"recording_id": row.RecordingID, "from": from}, &piece); told != "" {
+				t.Fatal(told)
+			}
+			n += len(piece.Entries)
+			if from = piece.NextFrom; from == "" {
+				break
+			}
+		}
+		if n != row.Entries {
+			t.Errorf("meeting %d: %d entries in its pieces, want %d", row.RecordingID, n, row.Entries)
+		}
+	}
+}
+
+func TestListsGoOnAndNarrow(t *testing.T) {
+	c := connect(t, newServer(t, archive.Viewer{All: true}))
+	seen, cursor := map[int64]bool{}, ""
+	for range 20 {
+		var page listAnswer
+		if told := call(t, c, "list_meetings", map[string]any{"limit": 7, "cursor": cursor}, &page); told != "" {
+			t.Fatal(told)
+		}
+		for _, m := range page.Meetings {
+			if seen[m.RecordingID] {
+				t.Errorf("meeting %d twice", m.RecordingID)
+			}
+			seen[m.RecordingID] = true
+		}
+		if cursor = page.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if len(seen) != len(sample.All()) {
+		t.Errorf("%d meetings listed, want %d", len(seen), len(sample.All()))
+	}
+	var open, all actionAnswer
+	if told := call(t, c, "list_action_items", map[string]any{"limit": 200}, &open); told != "" {
+		t.Fatal(told)
+	}
+	if told := call(t, c, "list_action_items", map[string]any{"limit": 200, "state": "all"}, &all); told != "" {
+		t.Fatal(told)
+	}
+	if len(open.ActionItems) == 0 || len(all.ActionItems) < len(open.ActionItems) {
+		t.Errorf("%d open items of %d", len(open.ActionItems), len(all.ActionItems))
+	}
+}
+
+func TestWrongCallsAreToldWhy(t *testing.T) {
+	c := connect(t, newServer(t, archive.Viewer{All: true}))
+	for _, w := range []struct {
+		tool string
+		args map[string]any
+		want string
+	}{
+		{"search_meetings", map[string]any{"query": "speeker:ana"}, "did you mean speaker:ana"},
+		{"get_meeting", map[string]any{"recording_id": 1}, "no such meeting"},
+		{"read_transcript", map[string]any{"recording_id": 1, "from": "noon"}, "HH:MM:SS"},
+		{"list_meetings", map[string]any{"after": "soon"}, "2026-03-05"},
+		{"list_meetings", map[string]any{"cursor": "x"}, "next_cursor"},
+		{"list_action_items", map[string]any{"state": "half"}, "open, done or all"},
+		{"get_meeting", map[string]any{}, "recording_id"},
+	} {
+		if told := call(t, c, w.tool, w.args, &struct{}{}); !strings.Contains(told, w.want) {
+			t.Errorf("%s %v: told %q, want %q in it", w.tool, w.args, told, w.want)
+		}
+	}
+}
+
+func TestAssistantSeesWhatItsPersonSees(t *testing.T) {
+	s := newServer(t, archive.Viewer{Email: "stranger@elsewhere.example"})
+	c := connect(t, s)
+	var found searchAnswer
+	call(t, c, "search_meetings", map[string]any{"query": "budget"}, &found)
+	var list listAnswer
+	call(t, c, "list_meetings", nil, &list)
+	if found.Total != 0 || len(list.Meetings) != 0 {
+		t.Errorf("a stranger finds %d and lists %d meetings", found.Total, len(list.Meetings))
+	}
+	rows, err := s.Archive.List(context.Background(), archive.ListQuery{Viewer: archive.Viewer{All: true}, Limit: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range []string{"get_meeting", "read_transcript"} {
+		if told := call(t, c, tool, map[string]any{"recording_id": rows[0].RecordingID}, &struct{}{}); !strings.Contains(told, "no such meeting") {
+			t.Errorf("%s tells a stranger %q", tool, told)
+		}
+	}
+}
+
+func TestServesAStream(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	toServer, fromClient := io.Pipe()
+	toClient, fromServer := io.Pipe()
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(context.Background(), toServer, fromServer) }()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(context.Background(), &sdk.IOTransport{Reader: toClient, Writer: fromClient}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list listAnswer
+	if told := call(t, session, "list_meetings", map[string]any{"limit": 1}, &list); told != "" || len(list.Meetings) != 1 {
+		t.Errorf("over a stream: %q, %d meetings", told, len(list.Meetings))
+	}
+	session.Close()
+	if err := <-done; err != nil {
+		t.Errorf("the end of the input is an error: %v", err)
+	}
+}

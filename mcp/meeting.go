@@ -1,0 +1,163 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+type meetingArgs struct {
+	RecordingID int64 `json:"recording_id" jsonschema:"as other tools name it"`
+}
+
+type meetingAnswer struct {
+	head
+	Team        string      `json:"team,omitempty"`
+	Language    string      `json:"language,omitempty"`
+	Invited     []invited   `json:"invited,omitempty"`
+	Summary     string      `json:"summary,omitempty" jsonschema:"Markdown"`
+	ActionItems []todo      `json:"action_items,omitempty"`
+	Highlights  []highlight `json:"highlights,omitempty"`
+	Entries     int         `json:"transcript_entries"`
+	Gone        bool        `json:"gone,omitempty" jsonschema:"the service does not show it any more"`
+}
+
+type invited struct {
+	Name     string `json:"name,omitempty"`
+	Email    string `json:"email,omitempty"`
+	External bool   `json:"external,omitempty"`
+}
+
+type todo struct {
+	Description string `json:"description"`
+	Done        bool   `json:"done"`
+	Assignee    string `json:"assignee,omitempty"`
+	At          string `json:"at,omitempty" jsonschema:"HH:MM:SS into the recording"`
+}
+
+type highlight struct {
+	Type    string `json:"type,omitempty"`
+	Summary string `json:"summary,omitempty"`
+	Text    string `json:"text,omitempty"`
+	At      string `json:"at" jsonschema:"HH:MM:SS into the recording"`
+}
+
+func (s *Server) meeting(ctx context.Context, _ *sdk.CallToolRequest, a meetingArgs) (*sdk.CallToolResult, meetingAnswer, error) {
+	row, err := s.visible(ctx, a.RecordingID)
+	if err != nil {
+		return nil, meetingAnswer{}, s.failed("reading the meeting", err)
+	}
+	m, err := s.Archive.Meeting(ctx, a.RecordingID)
+	if err != nil {
+		return nil, meetingAnswer{}, s.failed("reading the meeting", err)
+	}
+	out := meetingAnswer{head: s.head(row), Team: m.RecordedBy.Team.Or(""), Language: m.TranscriptLanguage,
+		Entries: row.Entries, Gone: row.Gone}
+	for _, i := range m.CalendarInvitees {
+		out.Invited = append(out.Invited, invited{i.Name.Or(""), i.Email.Or(""), i.IsExternal})
+	}
+	out.Summary = m.DefaultSummary.Or(api.Summary{}).MarkdownFormatted.Or("")
+	for _, i := range m.ActionItems.Or(nil) {
+		who := i.Assignee.Or(api.Assignee{})
+		out.ActionItems = append(out.ActionItems, todo{i.Description, i.Completed,
+			who.Name.Or(who.Email.Or("")), i.RecordingTimestamp})
+	}
+	for _, h := range m.Highlights.Or(nil) {
+		at := time.Duration(h.StartTime * float64(time.Second))
+		out.Highlights = append(out.Highlights, highlight{h.Type, h.Summary.Or(""), h.Text.Or(""), api.FormatOffset(at)})
+	}
+	return nil, out, nil
+}
+
+// visible returns a meeting's row, or ErrNotFound for one that the viewer does
+// not see: the two are not told apart.
+func (s *Server) visible(ctx context.Context, id int64) (*archive.Row, error) {
+	row, err := s.Archive.Row(ctx, id)
+	if err != nil || s.Viewer.All {
+		return row, err
+	}
+	mine, err := s.Archive.ViewerPrincipals(ctx, s.Viewer)
+	if err != nil {
+		return nil, err
+	}
+	its, err := s.Archive.Principals(ctx, []int64{id})
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(its[id], func(p string) bool { return slices.Contains(mine, p) }) {
+		return nil, archive.ErrNotFound
+	}
+	return row, nil
+}
+
+type transcriptArgs struct {
+	RecordingID int64  `json:"recording_id" jsonschema:"as other tools name it"`
+	From        string `json:"from,omitempty" jsonschema:"HH:MM:SS into the recording; default its start"`
+	To          string `json:"to,omitempty" jsonschema:"HH:MM:SS; default the end"`
+}
+
+type transcriptAnswer struct {
+	head
+	Entries  []said `json:"entries"`
+	NextFrom string `json:"next_from,omitempty" jsonschema:"from of the next piece; absent at the end"`
+}
+
+type said struct {
+	At      string `json:"at"`
+	Speaker string `json:"speaker"`
+	Text    string `json:"text"`
+}
+
+// mostText is how many bytes of talk one answer holds: some ten minutes.
+const mostText = 12_000
+
+func (s *Server) transcript(ctx context.Context, _ *sdk.CallToolRequest, a transcriptArgs) (*sdk.CallToolResult, transcriptAnswer, error) {
+	from, to, err := span(a.From, a.To)
+	if err != nil {
+		return nil, transcriptAnswer{}, err
+	}
+	row, err := s.visible(ctx, a.RecordingID)
+	if err != nil {
+		return nil, transcriptAnswer{}, s.failed("reading the transcript", err)
+	}
+	entries, err := s.Archive.Entries(ctx, a.RecordingID, 0, -1)
+	if err != nil {
+		return nil, transcriptAnswer{}, s.failed("reading the transcript", err)
+	}
+	out := transcriptAnswer{head: s.head(row), Entries: []said{}}
+	size := 0
+	for i, e := range entries {
+		if e.Offset < from || e.Offset > to {
+			continue
+		}
+		// A piece ends between two times, so that the next one begins at the second.
+		if size > mostText && e.Offset != entries[i-1].Offset {
+			out.NextFrom = api.FormatOffset(e.Offset)
+			break
+		}
+		size += len(e.Text)
+		out.Entries = append(out.Entries, said{api.FormatOffset(e.Offset), e.Speaker, e.Text})
+	}
+	return nil, out, nil
+}
+
+func span(from, to string) (a, b time.Duration, err error) {
+	b = 1000 * time.Hour
+	if from != "" {
+		if a, err = api.ParseOffset(from); err != nil {
+			return 0, 0, errors.New("from is a time into the recording, as HH:MM:SS")
+		}
+	}
+	if to != "" {
+		if b, err = api.ParseOffset(to); err != nil {
+			return 0, 0, errors.New("to is a time into the recording, as HH:MM:SS")
+		}
+	}
+	return a, b, nil
+}

@@ -1,0 +1,133 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/search"
+)
+
+type searchArgs struct {
+	Query   string `json:"query" jsonschema:"words, phrases and fields; empty finds every meeting"`
+	Limit   int    `json:"limit,omitempty" jsonschema:"meetings in the answer, 1 to 50; default 10"`
+	Moments int    `json:"moments,omitempty" jsonschema:"moments of each meeting, 1 to 20; default 3"`
+	Cursor  string `json:"cursor,omitempty" jsonschema:"next_cursor of the answer before"`
+}
+
+type searchAnswer struct {
+	Total      int     `json:"total" jsonschema:"meetings found"`
+	AtLeast    bool    `json:"at_least,omitempty" jsonschema:"total is a lower bound"`
+	Note       string  `json:"note,omitempty" jsonschema:"how the query was loosened, or that indexing is not done"`
+	DidYouMean string  `json:"did_you_mean,omitempty"`
+	Meetings   []found `json:"meetings"`
+	NextCursor string  `json:"next_cursor,omitempty"`
+}
+
+// head is what names a meeting.
+type head struct {
+	RecordingID int64  `json:"recording_id"`
+	Title       string `json:"title"`
+	Date        string `json:"date" jsonschema:"when it was recorded"`
+	Minutes     int    `json:"minutes,omitempty"`
+	Type        string `json:"meeting_type,omitempty"`
+	RecordedBy  string `json:"recorded_by,omitempty"`
+	URL         string `json:"url,omitempty" jsonschema:"the meeting on the archive's page"`
+}
+
+type found struct {
+	head
+	Moments []moment `json:"moments"`
+}
+
+type moment struct {
+	At      string `json:"at,omitempty" jsonschema:"HH:MM:SS into the recording"`
+	Speaker string `json:"speaker,omitempty"`
+	Text    string `json:"text"`
+	Part    string `json:"part" jsonschema:"where it stands: transcript, default_summary, action_items, highlights, crm_matches or meeting"`
+	URL     string `json:"url,omitempty"`
+}
+
+func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArgs) (*sdk.CallToolResult, searchAnswer, error) {
+	answer, err := s.Index.Search(ctx, search.Request{Query: a.Query, Viewer: s.Viewer,
+		Limit: within(a.Limit, 10, 50), Moments: within(a.Moments, 3, 20), After: a.Cursor, Location: s.Location})
+	var wrong *search.QueryError
+	if errors.As(err, &wrong) {
+		return nil, searchAnswer{}, fmt.Errorf("the query cannot be read at character %d: %s. %s", wrong.Pos, wrong.Message, wrong.Hint)
+	}
+	if err != nil {
+		return nil, searchAnswer{}, s.failed("search", err)
+	}
+	out := searchAnswer{Total: answer.Total, AtLeast: !answer.Exact, Note: answer.Relaxed,
+		DidYouMean: answer.DidYouMean, Meetings: []found{}, NextCursor: answer.Next}
+	if p := answer.Progress; p.Indexed < p.Total {
+		out.Note += fmt.Sprintf(" Only %d of %d meetings are indexed so far.", p.Indexed, p.Total)
+	}
+	for _, h := range answer.Meetings {
+		f := found{head: s.head(h.Row), Moments: []moment{}}
+		for _, m := range h.Moments {
+			v := moment{Speaker: m.Speaker, Text: m.Text, Part: string(m.Part)}
+			if m.Part == api.PartTranscript || m.Offset > 0 {
+				v.At, v.URL = api.FormatOffset(m.Offset), s.link(h.Row.RecordingID, m.Offset)
+			}
+			f.Moments = append(f.Moments, v)
+		}
+		out.Meetings = append(out.Meetings, f)
+	}
+	return nil, out, nil
+}
+
+// head names a meeting for an assistant.
+func (s *Server) head(r *archive.Row) head {
+	h := head{RecordingID: r.RecordingID, Title: r.Title, Date: s.date(r.Key().Start), Type: r.MeetingType,
+		RecordedBy: r.RecordedBy.Name, URL: s.link(r.RecordingID, -1)}
+	if h.Title == "" {
+		h.Title = r.MeetingTitle
+	}
+	if r.End.After(r.Start) {
+		h.Minutes = int(r.End.Sub(r.Start).Round(time.Minute) / time.Minute)
+	}
+	return h
+}
+
+func (s *Server) date(t time.Time) string { return t.In(s.Location).Format("2006-01-02 15:04 MST") }
+
+// link is where a meeting, or with at >= 0 a moment of it, stands on the page.
+func (s *Server) link(id int64, at time.Duration) string {
+	if s.PageURL == "" {
+		return ""
+	}
+	address := s.PageURL + "/meetings/" + strconv.FormatInt(id, 10)
+	if at >= 0 {
+		address += "?t=" + strconv.FormatInt(int64(at/time.Second), 10)
+	}
+	return address
+}
+
+// failed logs what an assistant need not know and returns what it may.
+func (s *Server) failed(doing string, err error) error {
+	switch {
+	case errors.Is(err, archive.ErrNotFound):
+		return errors.New("there is no such meeting in this archive; search_meetings finds its recording_id")
+	case errors.Is(err, archive.ErrForgotten):
+		return errors.New("this meeting was forgotten on purpose; nothing of it is kept")
+	case errors.Is(err, context.Canceled):
+		return err
+	}
+	s.Logger.Error().Err(err).Str("doing", doing).Msg("answer an assistant")
+	return fmt.Errorf("%s failed inside the archive; its log says why", doing)
+}
+
+// within is n, its default when it is 0, and never beyond 1 and most.
+func within(n, def, most int) int {
+	if n == 0 {
+		return def
+	}
+	return max(1, min(n, most))
+}

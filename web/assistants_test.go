@@ -1,0 +1,45 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+func TestAssistantsAreServedAndForeignPagesAreNot(t *testing.T) {
+	s := newSite(t)
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(context.Background(),
+		&sdk.StreamableClientTransport{Endpoint: s.URL + "/mcp", DisableStandaloneSSE: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	result, err := session.CallTool(context.Background(),
+		&sdk.CallToolParams{Name: "search_meetings", Arguments: map[string]any{"query": "budget"}})
+	if err != nil || result.IsError || !strings.Contains(result.Content[0].(*sdk.TextContent).Text, "recording_id") {
+		t.Fatalf("search: %+v, %v", result, err)
+	}
+	for header, value := range map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site", "Host": "evil.example"} {
+		req, err := http.NewRequest(http.MethodPost, s.URL+"/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", "application/json, text/event-stream")
+		if req.Header.Set(header, value); header == "Host" {
+			req.Host = value
+		}
+		resp, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode < 400 {
+			t.Errorf("a request with %s: %s is answered %d", header, value, resp.StatusCode)
+		}
+	}
+}
