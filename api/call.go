@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -193,17 +194,25 @@ func (c *Client) request(ctx context.Context, cl *call) (*http.Request, error) {
 }
 
 // broken books a call without an answer. Where not even a connection came about
-// the service cannot have counted it.
+// the service cannot have counted it; a certificate that is not accepted will not
+// be so the next time either.
 func (c *Client) broken(ctx context.Context, cl *call, s *slot, err error) error {
 	b := &brokenError{method: cl.method, path: cl.path, cause: withoutAddress(err), temporary: true}
 	var op *net.OpError
 	var dns *net.DNSError
-	if errors.As(err, &dns) || errors.As(err, &op) && op.Op == "dial" {
+	var certificate *tls.CertificateVerificationError
+	var noTLS tls.RecordHeaderError
+	switch {
+	case errors.As(err, &certificate), errors.As(err, &noTLS), errors.Is(err, http.ErrSchemeMismatch):
+		b.unsent, b.temporary = true, false
+	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
 		b.unsent = true
-		c.budget.returned(s)
-		return b
 	}
-	c.budget.answered(ctx, s, 0, nil)
+	if b.unsent {
+		c.budget.returned(s)
+	} else {
+		c.budget.answered(ctx, s, 0, nil)
+	}
 	return b
 }
 

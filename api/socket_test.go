@@ -2,9 +2,12 @@ package api
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -85,5 +88,27 @@ func TestACallThatNeverConnectedCountsForNothing(t *testing.T) {
 	_, _, err = c.attempt(t.Context(), get("/teams", nil), time.Now())
 	if !IsTemporary(err) || !unsent(err) || c.Budget().Snapshot()[0].Used != 0 {
 		t.Errorf("%v, used %d", err, c.Budget().Snapshot()[0].Used)
+	}
+}
+
+func TestACertificateThatIsNotAcceptedIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	open := httptest.NewServer(http.NotFoundHandler())
+	defer open.Close()
+	for _, base := range []string{secure.URL, "https" + strings.TrimPrefix(open.URL, "http")} {
+		tr := &http.Transport{}
+		defer tr.CloseIdleConnections()
+		c, err := NewClient(ClientOptions{BaseURL: base, Credential: APIKey("k"), HTTP: &http.Client{Transport: tr}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = c.Check(t.Context())
+		if err == nil || IsTemporary(err) || c.Budget().Snapshot()[0].Used != 0 {
+			t.Errorf("%v, used %d", err, c.Budget().Snapshot()[0].Used)
+		}
 	}
 }
