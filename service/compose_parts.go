@@ -17,22 +17,30 @@ func (c *strictCache) mendPart(p api.Part, raw json.RawMessage) json.RawMessage 
 	}
 	switch p {
 	case api.PartTranscript:
-		return mendAs[[]api.TranscriptEntry](c, raw, strictEntries)
+		return mendAs(c, raw, strictEntries, func(entries []api.TranscriptEntry) {
+			for i := range entries {
+				entries[i].Timestamp = mendOffset(entries[i].Timestamp)
+			}
+		})
 	case api.PartSummary:
-		return mendAs[api.Summary](c, raw, strictSummary)
+		return mendAs(c, raw, strictSummary, func(api.Summary) {})
 	case api.PartActionItems:
-		return mendAs[[]api.ActionItem](c, raw, strictActionItems)
+		return mendAs(c, raw, strictActionItems, func(items []api.ActionItem) {
+			for i := range items {
+				items[i].RecordingTimestamp = mendOffset(items[i].RecordingTimestamp)
+			}
+		})
 	case api.PartHighlights:
-		return mendAs[[]api.Highlight](c, raw, strictHighlights)
+		return mendAs(c, raw, strictHighlights, func([]api.Highlight) {})
 	case api.PartCRM:
-		return mendAs[api.CRMMatches](c, raw, strictCRM)
+		return mendAs(c, raw, strictCRM, func(api.CRMMatches) {})
 	}
 	return raw
 }
 
-// mendAs returns raw when it is strict, else what the lenient type makes of it.
-// What cannot be read even so is no content: null.
-func mendAs[T any](c *strictCache, raw json.RawMessage, strict func(json.RawMessage) bool) json.RawMessage {
+// mendAs returns raw when it is strict, else what the lenient type and mend make
+// of it. What cannot be read even so is no content: null.
+func mendAs[T any](c *strictCache, raw json.RawMessage, strict func(json.RawMessage) bool, mend func(T)) json.RawMessage {
 	if c.check(raw, strict) {
 		return raw
 	}
@@ -40,11 +48,37 @@ func mendAs[T any](c *strictCache, raw json.RawMessage, strict func(json.RawMess
 	if v.UnmarshalJSON(raw) != nil {
 		return json.RawMessage("null")
 	}
+	if value, ok := v.Get(); ok {
+		mend(value)
+	}
 	mended, err := json.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null")
 	}
 	return mended
+}
+
+// mendOffset writes an offset as HH:MM:SS; what is none is the beginning.
+func mendOffset(text string) string {
+	if strictOffset(text) {
+		return text
+	}
+	d, _ := api.ParseOffset(text) // 0 on failure
+	return api.FormatOffset(d)
+}
+
+// strictOffset tells whether a text is HH:MM:SS with as many hours as it takes.
+func strictOffset(text string) bool {
+	n := len(text)
+	if n < 8 || text[n-3] != ':' || text[n-6] != ':' {
+		return false
+	}
+	for i := range n {
+		if i != n-3 && i != n-6 && (text[i] < '0' || text[i] > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 func strictEntries(raw json.RawMessage) bool {
@@ -60,7 +94,8 @@ func strictEntries(raw json.RawMessage) bool {
 		return false
 	}
 	for _, e := range entries {
-		if e.Speaker == nil || e.Speaker.DisplayName == nil || e.Text == nil || e.Timestamp == nil {
+		if e.Speaker == nil || e.Speaker.DisplayName == nil || e.Text == nil ||
+			e.Timestamp == nil || !strictOffset(*e.Timestamp) {
 			return false
 		}
 	}
@@ -90,7 +125,8 @@ func strictActionItems(raw json.RawMessage) bool {
 		return false
 	}
 	for _, i := range items {
-		if i.Description == nil || i.Generated == nil || i.Completed == nil || i.Timestamp == nil || i.URL == nil {
+		if i.Description == nil || i.Generated == nil || i.Completed == nil || i.URL == nil ||
+			i.Timestamp == nil || !strictOffset(*i.Timestamp) {
 			return false
 		}
 	}

@@ -1,9 +1,152 @@
 package service
 
 import (
+	"bytes"
+	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+
+	"minutebook/api"
 )
 
-// checked hands every answer on.
-func checked(_ *testing.T, h http.Handler) http.Handler { return h }
+// contract judges answers by api/openapi.yaml.
+type contract struct {
+	t   *testing.T
+	doc *openapi3.T
+}
+
+func loadContract(t *testing.T) *contract {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &contract{t, doc}
+}
+
+// checked lets every answer of h be judged by the contract.
+func checked(t *testing.T, h http.Handler) http.Handler {
+	c := loadContract(t)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		route := c.route(r)
+		if route == nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		rec := httptest.NewRecorder()
+		h.ServeHTTP(rec, r)
+		c.judge(r, route, rec)
+		for name, values := range rec.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(rec.Code)
+		_, _ = w.Write(rec.Body.Bytes())
+	})
+}
+
+// route finds the operation that answers a request; nil when there is none.
+func (c *contract) route(r *http.Request) *routers.Route {
+	path := strings.Split(strings.TrimPrefix(r.URL.Path, BasePath), "/")
+	for template, item := range c.doc.Paths.Map() {
+		parts := strings.Split(template, "/")
+		same := len(parts) == len(path)
+		for i := 0; same && i < len(parts); i++ {
+			same = parts[i] == path[i] || strings.HasPrefix(parts[i], "{") && path[i] != ""
+		}
+		if op := item.GetOperation(r.Method); same && op != nil {
+			return &routers.Route{Spec: c.doc, Path: template, PathItem: item, Method: r.Method, Operation: op}
+		}
+	}
+	return nil
+}
+
+func (c *contract) judge(r *http.Request, route *routers.Route, rec *httptest.ResponseRecorder) {
+	c.t.Helper()
+	what := r.Method + " " + r.URL.Path + " answered " + http.StatusText(rec.Code)
+	if route.Operation.Responses.Status(rec.Code) == nil && rec.Code != http.StatusRequestEntityTooLarge {
+		c.t.Errorf("%s: the contract has no such answer", what)
+	}
+	body := rec.Body.Bytes()
+	err := openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: r, Route: route},
+		Status:                 rec.Code, Header: rec.Header(), Body: io.NopCloser(bytes.NewReader(body)),
+	})
+	if err != nil {
+		c.t.Errorf("%s: %v", what, err)
+	}
+	if strings.HasPrefix(route.Path, "/oauth2/authorize") {
+		return
+	}
+	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		if rec.Header().Get(name) == "" {
+			c.t.Errorf("%s without %s", what, name)
+		}
+	}
+	if rec.Code >= 400 {
+		var e struct {
+			Error string `json:"error"`
+		}
+		if json.Unmarshal(body, &e) != nil || e.Error == "" {
+			c.t.Errorf("%s with body %s, want an error text", what, body)
+		}
+	}
+	if retry := rec.Header().Get("Retry-After"); (retry != "") != (rec.Code == http.StatusTooManyRequests) {
+		c.t.Errorf("%s with Retry-After %q", what, retry)
+	}
+}
+
+// judgeMeeting judges the body of a webhook.
+func (c *contract) judgeMeeting(body []byte) {
+	c.t.Helper()
+	var v any
+	if err := json.Unmarshal(body, &v); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := c.doc.Components.Schemas["Meeting"].Value.VisitJSON(v); err != nil {
+		c.t.Errorf("the body of a webhook: %v", err)
+	}
+}
+
+// TestOddMeetingsAreMendedForStrictClients loads what real services were seen
+// to send and lets the contract judge what comes out.
+func TestOddMeetingsAreMendedForStrictClients(t *testing.T) {
+	recorder := `"recorded_by": {"email": "ann@acme.example", "team": null}, "shared_with": "all_teams"`
+	s := newSandbox(t, Options{},
+		`{"recording_id": 1, `+recorder+`}`,
+		`{"recording_id": 2, `+recorder+`, "title": null, "share_url": null, "calendar_invitees": null, "created_at": "2026-01-01 10:00:00",
+			"transcript": null, "default_summary": null, "action_items": null, "highlights": null, "crm_matches": null}`,
+		`{"recording_id": 3, `+recorder+`, "title": 5, "recording_start_time": "2026-01-02T10:00:00+02:00", "calendar_invitees_domains_type": "all",
+			"calendar_invitees": [{"email": null}, {"name": "Cy", "email": "cy@other.example", "is_external": true}],
+			"transcript": [{"text": "no speaker"}, {"speaker": {"display_name": null}, "text": null, "timestamp": "00:00:01"}],
+			"default_summary": {"markdown_formatted": null}, "action_items": [{"description": "Call", "assignee": {"name": null}}],
+			"highlights": [{"type": "Topic", "start_time": 1.5}], "crm_matches": {"contacts": [{"name": "C"}], "error": null}}`,
+		`{"recording_id": 4, `+recorder+`, "transcript": "text", "default_summary": "text", "action_items": {}, "highlights": 1, "crm_matches": [],
+			"unknown_key": {"kept": true}, "meeting_url": 7}`)
+	const all = "include_transcript=true&include_summary=true&include_action_items=true&include_highlights=true&include_crm_matches=true"
+	body := s.get("/meetings?"+all, s.admin, 200).body
+	var page struct{ Items []map[string]json.RawMessage }
+	if err := json.Unmarshal(body, &page); err != nil || len(page.Items) != 4 {
+		t.Fatalf("%d meetings: %v", len(page.Items), err)
+	}
+	if !bytes.Contains(body, []byte(`"unknown_key":{"kept": true}`)) {
+		t.Error("an unknown key was not kept verbatim")
+	}
+	for _, item := range page.Items {
+		for _, key := range []string{"transcript", "default_summary", "action_items", "highlights", "crm_matches"} {
+			if item[key] == nil {
+				t.Errorf("meeting %s has no %s though it was asked for", item["recording_id"], key)
+			}
+		}
+	}
+	body = s.get("/meetings", s.admin, 200).body
+	if bytes.Contains(body, []byte(`"transcript":`)) || bytes.Contains(body, []byte(`"crm_matches":`)) {
+		t.Error("content was included that nobody asked for")
+	}
+}

@@ -70,6 +70,9 @@ func newSandbox(t *testing.T, opts Options, lines ...string) *sandbox {
 		t.Fatal(err)
 	}
 	if len(lines) > 0 {
+		for i := range lines {
+			lines[i] = strings.ReplaceAll(lines[i], "\n", " ")
+		}
 		if _, err := s.Load(t.Context(), strings.NewReader(strings.Join(lines, "\n")), "test"); err != nil {
 			t.Fatal(err)
 		}
