@@ -63,6 +63,7 @@ func (s *Service) routes() http.Handler {
 func (s *Service) bounded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.RequestURI) > maxURL {
+			s.limits.look(classGlobal).writeHeaders(w.Header())
 			s.writeError(w, r, &failure{status: http.StatusRequestURITooLong, text: "the URL is too long"})
 			return
 		}
@@ -72,6 +73,7 @@ func (s *Service) bounded(next http.Handler) http.Handler {
 		case s.slots <- struct{}{}:
 			defer func() { <-s.slots }()
 		case <-turn.C:
+			s.limits.look(classGlobal).writeHeaders(w.Header())
 			w.Header().Set("Retry-After", "1")
 			s.writeError(w, r, &failure{status: http.StatusServiceUnavailable, text: "too many requests at one time"})
 			return

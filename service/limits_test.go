@@ -1,0 +1,160 @@
+package service
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// TestWindowsAreExact compares the limiter with the definition of its windows,
+// applied to the list of all calls that were let through.
+func TestWindowsAreExact(t *testing.T) {
+	for _, window := range []Window{WindowFixed, WindowSliding} {
+		t.Run(string(window), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				l, err := newLimiter(window)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l.set(classGlobal, 6)
+				l.set(classHeavy, 3)
+				now := testStart
+				var passed [classCount][]time.Time
+				for range rapid.IntRange(1, 200).Draw(t, "calls") {
+					now = now.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "wait")) * time.Millisecond)
+					classes := []limitClass{classGlobal}
+					if rapid.Bool().Draw(t, "heavy") {
+						classes = append(classes, classHeavy)
+					}
+					want := true
+					for _, c := range classes {
+						want = want && room(window, passed[c], l.limit[c], now)
+					}
+					q, ok := l.take("someone", now, classes...)
+					if ok != want {
+						t.Fatalf("call at %v: passed %v, want %v", now.Sub(testStart), ok, want)
+					}
+					if !ok {
+						checkRetry(t, window, passed, l.limit, classes, now, q.retry)
+						continue
+					}
+					for _, c := range classes {
+						passed[c] = append(passed[c], now)
+					}
+				}
+			})
+		})
+	}
+}
+
+// room applies the definition: passed are the calls of one class so far.
+func room(window Window, passed []time.Time, limit int, now time.Time) bool {
+	n := 0
+	if window == WindowSliding {
+		for _, at := range passed {
+			if now.Sub(at) < limitWindow {
+				n++
+			}
+		}
+		return n < limit
+	}
+	var begun time.Time
+	for _, at := range append(append([]time.Time{}, passed...), now) {
+		if n == 0 || at.Sub(begun) >= limitWindow {
+			begun, n = at, 0
+		}
+		n++
+	}
+	return n <= limit
+}
+
+// checkRetry: a call made after the wait passes, and one made just before it
+// would not.
+func checkRetry(t *rapid.T, window Window, passed [classCount][]time.Time, limits [classCount]int, classes []limitClass, now time.Time, retry time.Duration) {
+	for wait, want := range map[time.Duration]bool{retry: true, retry - time.Millisecond: false} {
+		got := true
+		for _, c := range classes {
+			got = got && room(window, passed[c], limits[c], now.Add(wait))
+		}
+		if got != want {
+			t.Fatalf("told to wait %v at %v: after %v there is room %v", retry, now.Sub(testStart), wait, got)
+		}
+	}
+}
+
+func TestHeavyCallsAreLimitedAndRefusedCallsCountForNothing(t *testing.T) {
+	for _, window := range []Window{WindowFixed, WindowSliding} {
+		s := newSandbox(t, Options{Window: window}, meeting(1))
+		const heavyPath = "/recordings/1/transcript"
+		for i := range 30 {
+			a := s.get(heavyPath, s.admin, 200)
+			if got := a.header.Get("RateLimit-Limit") + "/" + a.header.Get("RateLimit-Remaining"); got != fmt.Sprintf("30/%d", 29-i) {
+				t.Fatalf("call %d: %s", i, got)
+			}
+			s.clock.add(time.Second)
+		}
+		for range 5 {
+			a := s.get(heavyPath, s.admin, http.StatusTooManyRequests)
+			if a.header.Get("Retry-After") != "30" || a.header.Get("RateLimit-Remaining") != "0" {
+				t.Fatalf("%s window: %v", window, a.header)
+			}
+		}
+		// The refused calls took nothing of the global limit: 30 are left there.
+		for range 30 {
+			s.get("/teams", s.admin, 200)
+		}
+		s.get("/teams", s.admin, http.StatusTooManyRequests)
+		s.get("/teams", s.key("ann@acme.example"), 200) // another credential
+	}
+}
+
+func TestLimitsChangeWhileRunningAndStay(t *testing.T) {
+	dir := t.TempDir()
+	a := openTestArchive(t, dir)
+	s := newSandbox(t, Options{Archive: a, Sandbox: true}, meeting(1))
+	if err := s.SetLimits(t.Context(), Limits{Elevated: true, DownloadLimit: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 6 {
+		want := 200
+		if i == 5 {
+			want = http.StatusTooManyRequests
+		}
+		s.get("/meetings?include_summary=true", s.admin, want)
+	}
+	for i := range 3 {
+		want := http.StatusAccepted
+		if i == 2 {
+			want = http.StatusTooManyRequests
+		}
+		if got := s.call(http.MethodPost, "/recordings/1/download", s.admin, ""); got.status != want {
+			t.Fatalf("download %d: %d, want %d", i, got.status, want)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true})
+	if got := again.Limits(); got != (Limits{Elevated: true, DownloadLimit: 2}) {
+		t.Errorf("after a restart: %+v", got)
+	}
+}
+
+func TestRetryAfterIsNeverTooEarly(t *testing.T) {
+	s := newSandbox(t, Options{Window: WindowSliding}, meeting(1))
+	for range 30 {
+		s.get("/recordings/1/summary", s.admin, 200)
+		s.clock.add(137 * time.Millisecond)
+	}
+	a := s.get("/recordings/1/summary", s.admin, http.StatusTooManyRequests)
+	wait, err := strconv.Atoi(a.header.Get("Retry-After"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.add(time.Duration(wait) * time.Second)
+	s.get("/recordings/1/summary", s.admin, 200)
+}
