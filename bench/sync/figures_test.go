@@ -1,0 +1,190 @@
+package sync_test
+
+import (
+	"context"
+	"flag"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+var figures = flag.Bool("figures", false, "measure in full size and print the figures")
+
+// heavyPages makes heavy pages take half a second to three seconds at random,
+// seen by the service at any moment of them, and light ones a fifth of it.
+func heavyPages(seed uint64) func(*http.Request) (there, back time.Duration) {
+	var mu sync.Mutex
+	r := rand.New(rand.NewPCG(seed, 1))
+	return func(req *http.Request) (there, back time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		d := time.Duration(500+r.IntN(2500)) * time.Millisecond
+		q := req.URL.Query()
+		if req.URL.Path == service.BasePath+"/meetings" && q.Get("include_transcript") != "true" {
+			d /= 5
+		}
+		there = time.Duration(r.Float64() * float64(d))
+		return there, d - there
+	}
+}
+
+func openSyncer(t *testing.T, u *rig.Upstream, ar *archive.Archive, client *api.Client, oauth bool) *syncer.Syncer {
+	t.Helper()
+	s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), Logger: zerolog.Nop(),
+		Accounts: []syncer.Account{{Name: "ada", Client: client, OAuth: oauth}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func is429(c rig.Call) bool { return c.Status == http.StatusTooManyRequests }
+func heavy(c rig.Call) bool { return c.Heavy }
+
+// lastHeavy is how long after start the last heavy call was answered.
+func lastHeavy(u *rig.Upstream, start time.Time) time.Duration {
+	var last time.Time
+	for _, c := range u.Wire.Calls() {
+		if c.Heavy && c.Answered.After(last) {
+			last = c.Answered
+		}
+	}
+	return last.Sub(start)
+}
+
+func size(full, small int) int {
+	if *figures {
+		return full
+	}
+	return small
+}
+
+func backfill(t *testing.T, window service.Window, meetings int, oauth bool) (calls int, took time.Duration, refused int) {
+	now := rig.Today()
+	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
+	u.Wire.Delay = heavyPages(7)
+	ar := rig.NewArchive(t, t.TempDir())
+	var client *api.Client
+	if oauth {
+		client = u.OAuthClient(t, ar)
+		time.Sleep(2 * time.Minute)
+	} else {
+		client = u.Client(t, ar)
+	}
+	s := openSyncer(t, u, ar, client, oauth)
+	start := time.Now()
+	if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	counts, err := ar.Counts(t.Context())
+	if err != nil || counts.Meetings != meetings || counts.WithTranscript != meetings || counts.WithSummary != meetings {
+		t.Fatalf("not complete: %+v, %v", counts, err)
+	}
+	return u.Wire.Count(heavy), lastHeavy(u, start), u.Wire.Count(is429)
+}
+
+func TestBackfillAtTheLimit(t *testing.T) {
+	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
+		t.Run(string(window), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				meetings := size(10_000, 2_000)
+				calls, took, refused := backfill(t, window, meetings, false)
+				least := time.Duration(meetings/10) * 2 * time.Second
+				t.Logf("API key, %d meetings, %s window: %d heavy calls, %v of at least %v (%.3f), %d answers 429",
+					meetings, window, calls, took, least, took.Seconds()/least.Seconds(), refused)
+				if took.Seconds() > slack()*least.Seconds() || refused > 0 {
+					t.Errorf("over %.2f of the limit's own minimum, or refused", slack())
+				}
+			})
+		})
+	}
+}
+
+func TestOAuthAtTheLimit(t *testing.T) {
+	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
+		t.Run(string(window), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				meetings := size(1_000, 300)
+				calls, took, refused := backfill(t, window, meetings, true)
+				least := time.Duration(2*meetings) * 2 * time.Second
+				t.Logf("OAuth, %d meetings, %s window: %d heavy calls, %v of at least %v (%.3f), %d answers 429",
+					meetings, window, calls, took, least, took.Seconds()/least.Seconds(), refused)
+				if took.Seconds() > slack()*least.Seconds() || refused > 0 {
+					t.Errorf("over %.2f of the limit's own minimum, or refused", slack())
+				}
+			})
+		})
+	}
+}
+
+func TestLoweredLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		meetings := size(3_000, 1_500)
+		now := rig.Today()
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
+		u.Wire.Delay = heavyPages(11)
+		ar := rig.NewArchive(t, t.TempDir())
+		s := openSyncer(t, u, ar, u.Client(t, ar), false)
+		inFlight := make(chan int, 1)
+		ctx, done := context.WithCancel(t.Context())
+		go func() { inFlight <- lowerDuringBurst(ctx, t, u) }()
+		raise := time.AfterFunc(20*time.Minute, func() {
+			if err := u.Service.SetLimits(context.Background(), service.Limits{}); err != nil {
+				t.Error(err)
+			}
+		})
+		defer raise.Stop()
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		done()
+		counts, err := ar.Counts(t.Context())
+		if err != nil || counts.WithTranscript != meetings {
+			t.Fatalf("not complete: %+v, %v", counts, err)
+		}
+		refused, flying := u.Wire.Count(is429), <-inFlight
+		t.Logf("heavy limit lowered to 5 with %d calls in flight: %d answers 429; %d meetings complete", flying, refused, meetings)
+		if refused > flying {
+			t.Errorf("%d answers 429", refused)
+		}
+	})
+}
+
+// lowerDuringBurst lowers the heavy limit at a moment, after a minute, at which
+// several heavy calls are in flight, and returns how many.
+func lowerDuringBurst(ctx context.Context, t *testing.T, u *rig.Upstream) int {
+	time.Sleep(time.Minute)
+	for ctx.Err() == nil {
+		n := u.Wire.Count(func(c rig.Call) bool { return c.Heavy && c.Answered.IsZero() })
+		if n < 3 {
+			time.Sleep(50 * time.Millisecond)
+			continue
+		}
+		if err := u.Service.SetLimits(context.Background(), service.Limits{Elevated: true}); err != nil {
+			t.Error(err)
+		}
+		return n
+	}
+	t.Error("there was no burst of calls")
+	return 0
+}
+
+// slack is what a run may take of the limit's own minimum. The first and the
+// last minute weigh more in a small one.
+func slack() float64 {
+	if *figures {
+		return 1.05
+	}
+	return 1.12
+}
