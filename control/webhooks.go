@@ -1,0 +1,261 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/receiver"
+	"minutebook/search"
+)
+
+// Webhooks is what the operations on webhooks work with.
+type Webhooks struct {
+	Archive *archive.Archive
+	// Client gives an account's connection to the service, or an error that
+	// names the setting that is missing.
+	Client func(ctx context.Context, account string) (*api.Client, error)
+	// Configured gives the secrets that the configuration has for an account.
+	Configured func(account string) []string
+	Accounts   []string // all configured ones
+	PublicURL  string   // where the service reaches the receiver; "": not configured
+	// Refresh has the running receiver read the secrets again; nil: none runs.
+	Refresh func(context.Context) error
+	// Index gives the index, for following a delivery to it.
+	Index func(context.Context) (*search.Index, error)
+	// HTTP sends test deliveries; nil: http.DefaultClient.
+	HTTP *http.Client
+	Now  func() time.Time
+}
+
+// RegisterWebhooks adds the operations on webhooks.
+func RegisterWebhooks(r *Registry, w Webhooks) {
+	Register(r, "webhook.create", w.create)
+	Register(r, "webhook.list", w.list)
+	Register(r, "webhook.delete", w.delete)
+	Register(r, "webhook.rotate", w.rotate)
+	Register(r, "webhook.test", w.test)
+	Register(r, "webhook.deliveries", w.deliveries)
+	Register(r, "webhook.replay", w.replay)
+}
+
+// WebhookRequest names what an operation is about; each uses the fields that it
+// needs.
+type WebhookRequest struct {
+	Account  string   `json:"account,omitempty"`
+	ID       string   `json:"id,omitempty"`
+	Triggers []string `json:"triggers,omitempty"` // none: all of them
+	Include  []string `json:"include,omitempty"`  // none: everything
+}
+
+// WebhookInfo is a webhook as it is shown: without its secret.
+type WebhookInfo struct {
+	Account   string              `json:"account"`
+	ID        string              `json:"id"`
+	URL       string              `json:"url"`
+	State     string              `json:"state"`
+	CreatedAt time.Time           `json:"created_at"`
+	Asked     *api.WebhookRequest `json:"asked,omitempty"`
+	Advice    string              `json:"advice,omitempty"` // what a person should do
+}
+
+// orphanPrefix begins the name of a webhook whose id nobody knows.
+const orphanPrefix = "intent-"
+
+func webhookInfo(g archive.Registration) WebhookInfo {
+	i := WebhookInfo{Account: g.Account, ID: g.ID, URL: g.URL, State: g.State, CreatedAt: g.CreatedAt}
+	var asked api.WebhookRequest
+	if json.Unmarshal([]byte(g.Request), &asked) == nil && len(asked.TriggeredFor) > 0 {
+		i.Asked = &asked
+	}
+	switch g.State {
+	case archive.RegistrationIntent:
+		i.ID = fmt.Sprint(orphanPrefix, g.Intent)
+		i.Advice = fmt.Sprintf("its creation broke off: the service may have a webhook to %s, made at %s or within a minute, whose id and secret are lost. "+
+			"Look for it in the service's own settings and delete it there, then: minutebook webhook delete %s", g.URL, g.CreatedAt.Format(time.RFC3339), i.ID)
+	case archive.RegistrationDeleting:
+		i.Advice = "its deletion broke off; repeat it: minutebook webhook delete " + g.ID
+	}
+	return i
+}
+
+func (w Webhooks) list(ctx context.Context, q WebhookRequest, _ Emit) ([]WebhookInfo, error) {
+	all, err := w.Archive.Inbox().Registrations(ctx, q.Account)
+	if err != nil {
+		return nil, err
+	}
+	out := []WebhookInfo{}
+	for _, g := range all {
+		out = append(out, webhookInfo(g))
+	}
+	return out, nil
+}
+
+func (w Webhooks) create(ctx context.Context, q WebhookRequest, _ Emit) (*WebhookInfo, error) {
+	request, err := w.request(q)
+	if err != nil {
+		return nil, err
+	}
+	g, err := w.register(ctx, q.Account, request)
+	if err != nil {
+		return nil, err
+	}
+	info := webhookInfo(*g)
+	return &info, nil
+}
+
+// request makes what is asked of the service from a command's flags.
+func (w Webhooks) request(q WebhookRequest) (api.WebhookRequest, error) {
+	var r api.WebhookRequest
+	if w.PublicURL == "" {
+		return r, errors.New("create webhook: receiver.public_url is not set; the service must know where to deliver to")
+	}
+	if !slices.Contains(w.Accounts, q.Account) {
+		return r, fmt.Errorf("create webhook: no account %q is configured; there are: %s", q.Account, strings.Join(w.Accounts, ", "))
+	}
+	r.DestinationURL = strings.TrimSuffix(w.PublicURL, "/") + "/webhooks/" + q.Account
+	r.TriggeredFor = q.Triggers
+	if len(q.Triggers) == 0 {
+		r.TriggeredFor = Triggers()
+	}
+	for _, t := range r.TriggeredFor {
+		if !slices.Contains(Triggers(), t) {
+			return r, fmt.Errorf("create webhook: unknown trigger %q; there are: %s", t, strings.Join(Triggers(), ", "))
+		}
+	}
+	flags := includeFlags(&r)
+	include := q.Include
+	if len(include) == 0 {
+		include = Includes()
+	}
+	for _, name := range include {
+		flag := flags[name]
+		if flag == nil {
+			return r, fmt.Errorf("create webhook: unknown part %q; there are: %s", name, strings.Join(Includes(), ", "))
+		}
+		*flag = true
+	}
+	return r, r.Validate()
+}
+
+// Triggers are the scopes that a webhook can be triggered for.
+func Triggers() []string {
+	return []string{api.TriggerMyRecordings, api.TriggerSharedExternal, api.TriggerMySharedWithTeam, api.TriggerSharedTeam}
+}
+
+// Includes are the parts that a webhook's deliveries can carry.
+func Includes() []string {
+	return []string{"transcript", "summary", "action_items", "highlights", "crm_matches"}
+}
+
+func includeFlags(r *api.WebhookRequest) map[string]*bool {
+	return map[string]*bool{
+		"transcript": &r.IncludeTranscript, "summary": &r.IncludeSummary, "action_items": &r.IncludeActionItems,
+		"highlights": &r.IncludeHighlights, "crm_matches": &r.IncludeCRMMatches,
+	}
+}
+
+// registerTime is how long the service may take to make a webhook.
+const registerTime = 60 * time.Second
+
+// register makes a webhook at the service. The intent is durable before the
+// service is asked, and its answer before anything else; neither is given up
+// because the caller went away.
+func (w Webhooks) register(ctx context.Context, account string, request api.WebhookRequest) (*archive.Registration, error) {
+	client, err := w.Client(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerTime)
+	defer cancel()
+	asked, err := json.Marshal(request)
+	if err != nil {
+		return nil, err
+	}
+	inbox := w.Archive.Inbox()
+	intent, err := inbox.PutIntent(ctx, account, request.DestinationURL, string(asked))
+	if err != nil {
+		return nil, err
+	}
+	made, err := client.CreateWebhook(api.WithPriority(ctx, api.PriorityPerson), request)
+	if err != nil {
+		if refused(err) {
+			return nil, errors.Join(fmt.Errorf("create webhook: %w", err), inbox.RemoveIntent(ctx, intent))
+		}
+		return nil, fmt.Errorf("create webhook: %w; the service may have made it nevertheless: see minutebook webhook list", err)
+	}
+	if err := inbox.PutRegistration(ctx, intent, made.ID, made.Secret); err != nil {
+		return nil, err
+	}
+	g := &archive.Registration{Intent: intent, Account: account, ID: made.ID, Secret: made.Secret, URL: request.DestinationURL,
+		Request: string(asked), CreatedAt: w.Now(), State: archive.RegistrationActive}
+	if err := receiver.CheckSecret(made.Secret); err != nil {
+		return nil, fmt.Errorf("use the secret of webhook %s: %w; delete the webhook", made.ID, err)
+	}
+	return g, w.refresh(ctx)
+}
+
+// refused reports that the service certainly made nothing.
+func refused(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Status >= 400 && e.Status < 500
+}
+
+func (w Webhooks) refresh(ctx context.Context) error {
+	if w.Refresh == nil {
+		return nil
+	}
+	return w.Refresh(ctx)
+}
+
+func (w Webhooks) delete(ctx context.Context, q WebhookRequest, _ Emit) (*Done, error) {
+	all, err := w.Archive.Inbox().Registrations(ctx, q.Account)
+	if err != nil {
+		return nil, err
+	}
+	var found []archive.Registration
+	for _, g := range all {
+		if q.ID == g.ID && g.ID != "" || g.State == archive.RegistrationIntent && q.ID == fmt.Sprint(orphanPrefix, g.Intent) {
+			found = append(found, g)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("delete webhook %s: no such webhook is known here; see minutebook webhook list", q.ID)
+	case 1:
+		return &Done{true}, w.unregister(ctx, found[0])
+	}
+	return nil, fmt.Errorf("delete webhook %s: several accounts have one of this id; name one with --account", q.ID)
+}
+
+// unregister deletes a webhook at the service and then its secret here. One
+// that the service does not know any more is deleted, too.
+func (w Webhooks) unregister(ctx context.Context, g archive.Registration) error {
+	inbox := w.Archive.Inbox()
+	if g.State == archive.RegistrationIntent {
+		return inbox.RemoveIntent(ctx, g.Intent)
+	}
+	client, err := w.Client(ctx, g.Account)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerTime)
+	defer cancel()
+	if err := inbox.BeginRemove(ctx, g.Account, g.ID); err != nil {
+		return err
+	}
+	if err := client.DeleteWebhook(api.WithPriority(ctx, api.PriorityPerson), g.ID); err != nil && !api.IsNotFound(err) {
+		return fmt.Errorf("delete webhook %s: %w; repeat this command", g.ID, err)
+	}
+	if err := inbox.RemoveRegistration(ctx, g.Account, g.ID); err != nil {
+		return err
+	}
+	return w.refresh(ctx)
+}

@@ -1,0 +1,206 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/receiver"
+)
+
+// testTime is how long a test delivery is followed.
+const testTime = 30 * time.Second
+
+// WebhookTested is how far a test delivery came, and when, in milliseconds after
+// it was sent.
+type WebhookTested struct {
+	WebhookID    string `json:"webhook_id"`
+	RecordingID  int64  `json:"recording_id"`
+	Acknowledged int64  `json:"acknowledged_ms"`
+	Applied      int64  `json:"applied_ms"`
+	Indexed      int64  `json:"indexed_ms"`
+}
+
+// test signs a delivery, sends it through the public address and follows it
+// into the index.
+func (w Webhooks) test(ctx context.Context, q WebhookRequest, emit Emit) (*WebhookTested, error) {
+	if w.Refresh == nil {
+		return nil, errNoDaemon("test webhook")
+	}
+	secret, err := w.latestSecret(ctx, q.Account)
+	if err != nil {
+		return nil, err
+	}
+	return w.deliver(ctx, q.Account, secret, emit)
+}
+
+// latestSecret is the account's newest registered secret, or else the last
+// configured one.
+func (w Webhooks) latestSecret(ctx context.Context, account string) (string, error) {
+	secrets, err := w.Archive.Inbox().Secrets(ctx, account)
+	if err != nil {
+		return "", err
+	}
+	if len(secrets) == 0 {
+		secrets = w.Configured(account)
+	}
+	if len(secrets) == 0 {
+		return "", fmt.Errorf("test webhook: account %q has no secret: minutebook webhook create %s", account, account)
+	}
+	return secrets[len(secrets)-1], nil
+}
+
+func (w Webhooks) deliver(ctx context.Context, account, secret string, emit Emit) (*WebhookTested, error) {
+	if w.PublicURL == "" {
+		return nil, errors.New("test webhook: receiver.public_url is not set")
+	}
+	ctx, cancel := context.WithTimeout(ctx, testTime)
+	defer cancel()
+	body, id, made, err := w.testBody(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	sent := w.Now()
+	t := &WebhookTested{WebhookID: fmt.Sprintf("msg_minutebook_test_%d", sent.UnixNano()), RecordingID: id}
+	url := strings.TrimSuffix(w.PublicURL, "/") + "/webhooks/" + account
+	if err := w.post(ctx, url, secret, t.WebhookID, sent, body); err != nil {
+		return nil, err
+	}
+	t.Acknowledged = w.Now().Sub(sent).Milliseconds()
+	_ = emit(WebhookStep{"acknowledged through " + url})
+	if err := w.applied(ctx, account, t.WebhookID); err != nil {
+		return nil, err
+	}
+	t.Applied = w.Now().Sub(sent).Milliseconds()
+	_ = emit(WebhookStep{"applied to the archive"})
+	if err := w.indexed(ctx); err != nil {
+		return nil, err
+	}
+	t.Indexed = w.Now().Sub(sent).Milliseconds()
+	_ = emit(WebhookStep{"in the index"})
+	if made {
+		_, err = w.Archive.Forget(ctx, id, "webhook test")
+	}
+	return t, err
+}
+
+// testBody is the newest meeting that the account has been shown, as it is: to
+// be told of it again changes nothing. Where there is none, it is a meeting that
+// is forgotten after the test.
+func (w Webhooks) testBody(ctx context.Context, account string) (body []byte, id int64, made bool, err error) {
+	if id, err = w.shownTo(ctx, account); err != nil {
+		return nil, 0, false, err
+	}
+	if id != 0 {
+		body, err = w.Archive.MeetingJSON(ctx, id)
+		return body, id, false, err
+	}
+	now := w.Now().UTC()
+	id = 1<<52 + now.UnixMilli() // beyond what a service counts to
+	body, err = json.Marshal(map[string]any{
+		"recording_id": id, "title": "Minutebook test delivery", "created_at": now.Format(time.RFC3339),
+		"recording_start_time": now.Format(time.RFC3339), "recording_end_time": now.Format(time.RFC3339),
+		"url": "https://minutebook.invalid/test/" + strconv.FormatInt(id, 10),
+	})
+	return body, id, true, err
+}
+
+// shownTo finds a meeting that an account sees, among the newest, or 0.
+func (w Webhooks) shownTo(ctx context.Context, account string) (int64, error) {
+	rows, err := w.Archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, Limit: 100})
+	if err != nil {
+		return 0, err
+	}
+	var ids []int64
+	for _, row := range rows {
+		ids = append(ids, row.RecordingID)
+	}
+	seen, err := w.Archive.Principals(ctx, ids)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range ids {
+		if slices.Contains(seen[id], archive.AccountPrincipal(account)) {
+			return id, nil
+		}
+	}
+	return 0, nil
+}
+
+func (w Webhooks) post(ctx context.Context, url, secret, id string, at time.Time, body []byte) error {
+	req, err := receiver.SignedRequest(ctx, url, secret, id, at, body)
+	if err != nil {
+		return err
+	}
+	client := w.HTTP
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("test webhook: %w; does receiver.public_url lead to receiver.listen?", err)
+	}
+	resp.Body.Close()
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return nil
+	case http.StatusUnauthorized:
+		return fmt.Errorf("test webhook: %s answered 401: another receiver answers there, or what stands between changes the body or a header", url)
+	case http.StatusNotFound:
+		return fmt.Errorf("test webhook: %s answered 404: receiver.public_url leads to something else", url)
+	}
+	return fmt.Errorf("test webhook: %s answered %s", url, resp.Status)
+}
+
+// applied waits until a delivery is settled.
+func (w Webhooks) applied(ctx context.Context, account, webhookID string) error {
+	return poll(ctx, "applied", func() (bool, error) {
+		d, err := w.Archive.Inbox().DeliveryOf(ctx, account, webhookID)
+		if errors.Is(err, archive.ErrNoDelivery) {
+			return false, errors.New("test webhook: it was answered 200 and is not in this inbox: another receiver answers at receiver.public_url")
+		}
+		if d.State == archive.StateQuarantined {
+			return false, errors.New("test webhook: the delivery is in quarantine: " + d.Reason)
+		}
+		return d.State == archive.StateApplied, err
+	})
+}
+
+// indexed waits until the index has followed the archive to where it is now.
+func (w Webhooks) indexed(ctx context.Context) error {
+	x, err := w.Index(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := w.Archive.Head(ctx)
+	if err != nil {
+		return err
+	}
+	return poll(ctx, "indexed", func() (bool, error) {
+		at := x.Progress().Position
+		return at.Epoch == head.Epoch && at.Seq >= head.Seq, nil
+	})
+}
+
+func poll(ctx context.Context, what string, done func() (bool, error)) error {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, err := done()
+		if err != nil || ok {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("follow the delivery until it is %s: %w", what, ctx.Err())
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package control_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/control"
+	"minutebook/receiver"
+	"minutebook/search"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// webhookHouse is a daemon without its doors, and the service that it reads.
+type webhookHouse struct {
+	ops     *control.Registry
+	archive *archive.Archive
+	service *service.Service
+}
+
+func openDir(t *testing.T) *archive.Archive {
+	t.Helper()
+	a, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+func newWebhookHouse(t *testing.T) *webhookHouse {
+	t.Helper()
+	s, err := service.New(t.Context(), service.Options{Archive: openDir(t), Sandbox: true, AllowPrivate: true, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, _, err := s.EnsureAdminKey(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := httptest.NewServer(s.Handler())
+	t.Cleanup(upstream.Close)
+	client, err := api.NewClient(api.ClientOptions{BaseURL: upstream.URL + "/external/v1", Credential: api.APIKey(key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := openDir(t)
+	x, err := search.Open(t.Context(), search.Options{Archive: a, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := syncer.New(syncer.Options{Archive: a, Accounts: []syncer.Account{{Name: "anna", Client: client}}, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := receiver.New(receiver.Options{Inbox: a.Inbox(), Accounts: map[string][]string{"anna": nil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	g, ctx := errgroup.WithContext(ctx)
+	for _, run := range []func() error{
+		func() error { return x.Follow(ctx) }, func() error { return y.Run(ctx) },
+		func() error { return r.Serve(ctx, ln) }, func() error { return s.Run(ctx) },
+	} {
+		g.Go(run)
+	}
+	t.Cleanup(func() { cancel(); g.Wait(); x.Close() })
+	h := &webhookHouse{ops: control.NewRegistry(), archive: a, service: s}
+	control.RegisterWebhooks(h.ops, control.Webhooks{
+		Archive: a, Accounts: []string{"anna"}, PublicURL: "http://" + ln.Addr().String(), Refresh: r.Refresh, Now: time.Now,
+		Client:     func(context.Context, string) (*api.Client, error) { return client, nil },
+		Configured: func(string) []string { return nil },
+		Index:      func(context.Context) (*search.Index, error) { return x, nil },
+	})
+	return h
+}
+
+func call[R any](t *testing.T, h *webhookHouse, name string, q any) R {
+	t.Helper()
+	out, err := control.Call[R](t.Context(), h.ops, name, q, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return out
+}
+
+func TestWebhookLife(t *testing.T) {
+	h := newWebhookHouse(t)
+	anna := control.WebhookRequest{Account: "anna"}
+	made := call[control.WebhookInfo](t, h, "webhook.create", anna)
+	if made.ID == "" || made.State != archive.RegistrationActive || made.Asked == nil || !made.Asked.IncludeTranscript {
+		t.Fatalf("created %+v", made)
+	}
+	// Twice: the first time over an empty archive, which stays empty.
+	for range 2 {
+		tested := call[control.WebhookTested](t, h, "webhook.test", anna)
+		if tested.WebhookID == "" || tested.Indexed < tested.Applied || tested.Applied < tested.Acknowledged {
+			t.Errorf("tested %+v", tested)
+		}
+	}
+	if c, err := h.archive.Counts(t.Context()); err != nil || c.Meetings != 0 {
+		t.Errorf("%d meetings after a test, %v", c.Meetings, err)
+	}
+	rotated := call[control.WebhookInfo](t, h, "webhook.rotate", anna)
+	if rotated.ID == made.ID {
+		t.Error("rotated to itself")
+	}
+	list := call[[]control.WebhookInfo](t, h, "webhook.list", anna)
+	if len(list) != 1 || list[0].ID != rotated.ID {
+		t.Errorf("list after rotating: %+v", list)
+	}
+	if hooks, err := h.service.Hooks(t.Context()); err != nil || len(hooks) != 1 || hooks[0].ID != rotated.ID {
+		t.Errorf("the service has %+v, %v", hooks, err)
+	}
+	call[control.Done](t, h, "webhook.delete", control.WebhookRequest{ID: rotated.ID})
+	if list := call[[]control.WebhookInfo](t, h, "webhook.list", anna); len(list) != 0 {
+		t.Errorf("list after deleting: %+v", list)
+	}
+}
+
+func TestWebhookOrphanIsNamed(t *testing.T) {
+	h := newWebhookHouse(t)
+	if _, err := h.archive.Inbox().PutIntent(t.Context(), "anna", "https://h.example/webhooks/anna", "{}"); err != nil {
+		t.Fatal(err)
+	}
+	list := call[[]control.WebhookInfo](t, h, "webhook.list", control.WebhookRequest{})
+	if len(list) != 1 || !strings.Contains(list[0].Advice, "https://h.example/webhooks/anna") || !strings.Contains(list[0].Advice, list[0].ID) {
+		t.Fatalf("list %+v", list)
+	}
+	call[control.Done](t, h, "webhook.delete", control.WebhookRequest{ID: list[0].ID})
+	if list := call[[]control.WebhookInfo](t, h, "webhook.list", control.WebhookRequest{}); len(list) != 0 {
+		t.Errorf("list %+v", list)
+	}
+}
+
+func TestWebhookMistakes(t *testing.T) {
+	h := newWebhookHouse(t)
+	for name, q := range map[string]control.WebhookRequest{
+		"webhook.create": {Account: "bert"}, "webhook.delete": {ID: "wh_unknown"}, "webhook.rotate": {Account: "anna"}, "webhook.test": {Account: "anna"},
+	} {
+		if _, err := control.Call[json.RawMessage](t.Context(), h.ops, name, q, nil); err == nil {
+			t.Errorf("%s %+v: no error", name, q)
+		}
+	}
+	for _, q := range []control.WebhookRequest{{Account: "anna", Triggers: []string{"all"}}, {Account: "anna", Include: []string{"everything"}}, {Account: "anna", Include: []string{"highlights"}}} {
+		if _, err := control.Call[json.RawMessage](t.Context(), h.ops, "webhook.create", q, nil); err == nil {
+			t.Errorf("create %+v: no error", q)
+		}
+	}
+	if list := call[[]control.WebhookInfo](t, h, "webhook.list", control.WebhookRequest{}); len(list) != 0 {
+		t.Errorf("mistakes left %+v", list)
+	}
+}
+
+func TestReplayAndQuarantine(t *testing.T) {
+	h := newWebhookHouse(t)
+	for id, body := range map[string]string{"msg_1": "not JSON", "msg_2": `{"recording_id":42,"title":"Weekly","created_at":"2026-02-28T08:00:00Z"}`} {
+		if _, err := h.archive.Inbox().Put(t.Context(), archive.Delivery{Account: "anna", WebhookID: id, Body: []byte(body)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var list []control.DeliveryInfo
+	for range 1000 {
+		list = call[[]control.DeliveryInfo](t, h, "webhook.deliveries", control.DeliveriesRequest{})
+		if len(list) == 2 && list[0].State != archive.StateReceived && list[1].State != archive.StateReceived {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	for _, d := range list {
+		again := call[control.DeliveryInfo](t, h, "webhook.replay", control.ReplayRequest{ID: d.ID})
+		want := map[string]string{"msg_1": archive.StateQuarantined, "msg_2": archive.StateApplied}[d.WebhookID]
+		if again.State != want {
+			t.Errorf("%s replayed: %+v", d.WebhookID, again)
+		}
+	}
+	q := call[[]control.DeliveryInfo](t, h, "webhook.deliveries", control.DeliveriesRequest{State: archive.StateQuarantined})
+	if len(q) != 1 || q[0].Reason == "" {
+		t.Errorf("quarantine %+v", q)
+	}
+	raw, _ := json.Marshal(q)
+	if bytes.Contains(raw, []byte("whsec_")) {
+		t.Error("a secret is shown")
+	}
+}

@@ -1,0 +1,77 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// WebhookStep is an event of rotate and test: what has just been done.
+type WebhookStep struct {
+	Step string `json:"step"`
+}
+
+// rotate replaces an account's webhooks by a new one with a secret of its own:
+// create, verify a delivery through the public address, delete what was before.
+// Both verify meanwhile. It can be repeated after a crash at any step.
+func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*WebhookInfo, error) {
+	if w.Refresh == nil {
+		return nil, errNoDaemon("rotate webhook")
+	}
+	old, request, err := w.before(ctx, q.Account)
+	if err != nil {
+		return nil, err
+	}
+	made, err := w.register(ctx, q.Account, request)
+	if err != nil {
+		return nil, err
+	}
+	_ = emit(WebhookStep{"created " + made.ID})
+	if _, err := w.deliver(ctx, q.Account, made.Secret, emit); err != nil {
+		err = fmt.Errorf("rotate webhook: the new one does not work, the old one stays: %w", err)
+		return nil, errors.Join(err, w.unregister(ctx, *made))
+	}
+	for _, g := range old {
+		if err := w.unregister(ctx, g); err != nil {
+			return nil, err
+		}
+		_ = emit(WebhookStep{"deleted " + g.ID})
+	}
+	info := webhookInfo(*made)
+	return &info, nil
+}
+
+// before gives the webhooks to be replaced and what to ask for in their place:
+// what was asked for last, delivered to where it should go now.
+func (w Webhooks) before(ctx context.Context, account string) (old []archive.Registration, request api.WebhookRequest, err error) {
+	if request, err = w.request(WebhookRequest{Account: account}); err != nil {
+		return nil, request, err
+	}
+	all, err := w.Archive.Inbox().Registrations(ctx, account)
+	if err != nil {
+		return nil, request, err
+	}
+	for _, g := range all {
+		if g.State == archive.RegistrationIntent {
+			continue
+		}
+		old = append(old, g)
+		var asked api.WebhookRequest
+		if json.Unmarshal([]byte(g.Request), &asked) == nil && asked.Validate() == nil {
+			asked.DestinationURL = request.DestinationURL
+			request = asked
+		}
+	}
+	if len(old) == 0 {
+		return nil, request, fmt.Errorf("rotate webhook: account %s has none yet: minutebook webhook create %s", account, account)
+	}
+	return old, request, nil
+}
+
+func errNoDaemon(what string) error {
+	return errors.New(what + ": no daemon runs here that would receive the delivery; start it: minutebook serve")
+}
