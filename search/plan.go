@@ -10,6 +10,7 @@ type leaf struct {
 	key   formKey  // of a word
 	terms []string // of a phrase, two or more
 	stop  bool     // a stop word: it counts only where there is nothing else
+	asks  bool     // says what is wanted of the answer rather than what is in it
 	forms []form   // of a word, filled in when it is first looked for
 
 	meetings docset // the meetings that have it; filled in with its place in the tree
@@ -165,6 +166,18 @@ func isQuestion(root Node, query string) bool {
 	switch strings.TrimRight(words[0], "'’s") {
 	case "what", "why", "how", "who", "when", "where", "which", "did", "doe", "do", "is", "are", "was", "were", "can", "could",
 		"should", "summarize", "summarise", "describe", "explain", "tell", "find", "show", "list":
+		return true
+	}
+	return false
+}
+
+// asking are words with which a question says what is wanted of the answer:
+// "summarize the discussion about…". They count little in a question.
+func asking(term string) bool {
+	switch term {
+	case "summarize", "summarise", "summary", "describe", "explain", "tell", "find", "show", "list", "discuss", "discussed", "discussing", "discussion",
+		"discussions", "say", "said", "says", "talk", "talked", "think", "thought", "thoughts", "mention", "mentioned", "opinion", "opinions",
+		"view", "views", "decide", "decided", "conclude", "concluded", "conclusion", "attitude", "meeting", "meetings", "according":
 		return true
 	}
 	return false

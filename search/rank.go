@@ -93,7 +93,7 @@ func (v *view) rankMoments(list []ranked, leaves []*leaf, in scope, t tuning) er
 			continue
 		}
 		for i, l := range leaves {
-			if err := m.score(found, l, rarities[i], t); err != nil {
+			if err := m.score(found, l, rarities[i]*t.of(l), t); err != nil {
 				return err
 			}
 		}

@@ -33,7 +33,7 @@ type tuning struct {
 	neighbour    float64 // share that a moment takes of the ones beside it
 	best         float64 // weight of a meeting's best moment beside the meeting's score
 	more         float64 // weight of the second and third
-	stop         float64 // share of its rarity that a stop word counts with
+	asking       float64 // share of its rarity that a word that only asks counts with
 	window       int     // meetings ranked by their moments too
 }
 
@@ -43,15 +43,24 @@ func defaultTuning() tuning {
 			{fieldText, 1, 0.4, 0}, {fieldTitle, 4, 0.3, 6}, {fieldSummary, 3, 0.3, 120}, {fieldHighlights, 3, 0.3, 60},
 			{fieldActions, 2, 0.3, 60}, {fieldCRM, 1, 0.3, 10}, {fieldPeople, 2, 0.2, 12},
 		},
-		moment:    []fieldWeight{{fieldText, 1, 0.5, 90}, {fieldHighlights, 0.7, 0.3, 15}, {fieldPeople, 0.5, 0.2, 4}},
+		moment:    []fieldWeight{{fieldText, 1, 0.5, 90}, {fieldHighlights, 2, 0.3, 15}, {fieldPeople, 1.5, 0.2, 4}},
 		k1:        1.5,
-		momentK1:  1.2,
+		momentK1:  0.8,
 		phrase:    2,
-		neighbour: 0.25,
+		neighbour: 0.3,
 		best:      1,
 		more:      0.25,
+		asking:    0.2,
 		window:    100,
 	}
+}
+
+// of is the share of its rarity that a leaf counts with.
+func (t tuning) of(l *leaf) float64 {
+	if l.asks {
+		return t.asking
+	}
+	return 1
 }
 
 // rarity is the weight of something that n of all have.
@@ -75,7 +84,7 @@ func (v *view) scoreMeetings(set docset, leaves []*leaf, in []string, t tuning) 
 			if l.stop || l.meetings == nil {
 				continue
 			}
-			idf := rarity(l.meetings.size(), v.count)
+			idf := rarity(l.meetings.size(), v.count) * t.of(l)
 			if err := v.countLeaf(found, seg, set[i], l, in, t, i); err != nil {
 				return nil, err
 			}

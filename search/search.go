@@ -101,6 +101,9 @@ func (v *view) match(q *Query, text string) (*found, error) {
 	leaves := v.leavesOf(q.Root)
 	f := &found{leaves: asked(q.Root, leaves), in: topScope(q.Root)}
 	question := isQuestion(q.Root, text)
+	for _, l := range f.leaves {
+		l.asks = question && asking(l.key.term)
+	}
 	var err error
 	if !question {
 		if f.set, err = v.eval(q.Root, leaves, scope{}, false); err != nil {
@@ -172,7 +175,7 @@ func (v *view) weigh(leaves []*leaf) [][]float64 {
 		if l.stop || l.meetings == nil {
 			continue
 		}
-		w := rarity(l.meetings.size(), v.count)
+		w := rarity(l.meetings.size(), v.count) * v.x.tuning.of(l)
 		for i, docs := range l.meetings {
 			for it := docs.Iterator(); it.HasNext(); {
 				out[i][it.Next()] += w
