@@ -13,6 +13,8 @@ import (
 type player struct {
 	Video, Audio string // addresses of our own, at the moment asked for
 	State        string // said in place of a recording
+	Captions     string // the address of the transcript as captions
+	Spoken       string // its language
 }
 
 // player finds the recording of a meeting. Without scripts the address itself
@@ -34,6 +36,12 @@ func (s *server) player(r *http.Request, row *archive.Row, at time.Duration) (pl
 			p.Video = address
 		case archive.MediaAudio:
 			p.Audio = address
+		}
+	}
+	if row.HasTranscript {
+		p.Captions = "/meetings/" + strconv.FormatInt(row.RecordingID, 10) + "/transcript.vtt"
+		if row.Language != "unknown" {
+			p.Spoken = row.Language
 		}
 	}
 	if p.Video == "" && p.Audio == "" {

@@ -105,6 +105,7 @@ func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	s.page(mux, "GET /{$}", s.home)
 	s.page(mux, "GET /meetings/{id}", s.meeting)
+	s.page(mux, "GET /meetings/{id}/{file}", s.file)
 	s.page(mux, "GET /actions", s.actions)
 	s.page(mux, "GET /status", s.status)
 	s.page(mux, "GET /help", s.help)
