@@ -90,8 +90,10 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 					differ = append(differ, id)
 				}
 			}
-			if _, err := t.exec(`ROLLBACK TO meeting`); err != nil {
-				return err
+			for _, undo := range []string{`ROLLBACK TO meeting`, `RELEASE meeting`} {
+				if _, err := t.exec(undo); err != nil {
+					return err
+				}
 			}
 			clear(t.speakers)
 		}

@@ -1,0 +1,199 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// vandal changes the database as no connection of the archive would.
+func vandal(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db := sql.OpenDB(connector{path, "?_foreign_keys=0&_busy_timeout=5000", nil})
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+func verify(t *testing.T, a *Archive, o VerifyOptions) (Verified, []Damage) {
+	t.Helper()
+	var damages []Damage
+	v, err := a.Verify(t.Context(), o, func(d Damage) { damages = append(damages, d) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, damages
+}
+
+func TestVerifyFindsNothingInAWellArchive(t *testing.T) {
+	a := filled(t)
+	for _, name := range []string{"@eaDir/x@SynoEAStream", ".DS_Store", "._abc", "partial/17"} {
+		path := filepath.Join(a.dir, "media", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("side file"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := dump(t, a.db)
+	v, damages := verify(t, a, VerifyOptions{})
+	if damages != nil || v.ExitCode() != 0 || v.Meetings != 5 || v.Recordings != 1 || v.Revisions == 0 {
+		t.Fatalf("%+v: %v", v, damages)
+	}
+	if after := dump(t, a.db); len(after["entries"]) != len(before["entries"]) || !slices.Equal(before["meetings"], after["meetings"]) {
+		t.Fatal("looking changed something")
+	}
+}
+
+// TestVerifyNamesEveryDamage makes each class of damage, sees it named with its
+// whole path, repairs it and finds nothing any more.
+func TestVerifyNamesEveryDamage(t *testing.T) {
+	sql := func(statements ...string) func(*testing.T, *Archive) {
+		return func(t *testing.T, a *Archive) { vandal(t, a.db.Path, statements...) }
+	}
+	blob := func(t *testing.T, a *Archive) string {
+		m, err := a.MediaOf(t.Context(), 2)
+		if err != nil || len(m) != 1 {
+			t.Fatal(m, err)
+		}
+		return a.blobPath(m[0].SHA256)
+	}
+	rewrite := func(t *testing.T, path, content string) {
+		if err := os.Chmod(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		damage   func(*testing.T, *Archive)
+		class    DamageClass
+		id       int64
+		repaired bool
+	}{
+		"part body flipped":   {sql(`UPDATE bodies SET body = zeroblob(length(body)) WHERE revision_id = 1`), DamagePart, 1, true},
+		"part body truncated": {sql(`UPDATE bodies SET encoding = 0, body = CAST('{"a":' AS BLOB) WHERE revision_id = 1`), DamagePart, 1, true},
+		"part body other":     {sql(`UPDATE bodies SET encoding = 0, body = CAST('{"recording_id":1}' AS BLOB), size = 18 WHERE revision_id = 1`), DamagePart, 1, true},
+		"part hash other":     {sql(`UPDATE revisions SET hash = zeroblob(32) WHERE id = 1`), DamagePart, 1, true},
+		"part without origin": {sql(`DELETE FROM observations WHERE revision_id = 1`), DamagePart, 1, true},
+		"bytes missing":       {sql(`DELETE FROM bodies WHERE revision_id = 1`), DamagePart, 1, true},
+		"file missing":        {func(t *testing.T, a *Archive) { os.Remove(blob(t, a)) }, DamageFileMissing, 0, true},
+		"byte flipped":        {func(t *testing.T, a *Archive) { rewrite(t, blob(t, a), "a recording, of a kinD") }, DamageFile, 0, true},
+		"file cut short":      {func(t *testing.T, a *Archive) { rewrite(t, blob(t, a), "a recor") }, DamageFile, 0, true},
+		"blob too many": {func(t *testing.T, a *Archive) {
+			if _, err := a.media.Put(t.Context(), strings.NewReader("lone")); err != nil {
+				t.Fatal(err)
+			}
+		}, DamageFileExtra, 0, true},
+		"file too many": {func(t *testing.T, a *Archive) {
+			if err := os.WriteFile(filepath.Join(a.dir, "media", "holiday.mp4"), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, DamageFileExtra, 0, false},
+		"rows other":            {sql(`UPDATE entries SET text = 'never said' WHERE id = 1 << 20`), DamageRows, 1, true},
+		"row missing":           {sql(`DELETE FROM invitees WHERE recording_id = 3`), DamageRows, 3, true},
+		"wrong part current":    {sql(`UPDATE parts SET revision_id = 1 WHERE part = 'meeting' AND recording_id = 1`), DamageRows, 1, true},
+		"row without part":      {sql(`INSERT INTO meetings (recording_id, number) VALUES (77, 77)`), DamageNoPart, 77, true},
+		"parts lost":            {sql(`DELETE FROM parts WHERE recording_id = 3`, `DELETE FROM sightings WHERE recording_id = 3`), DamageNoPart, 3, true},
+		"foreign key":           {sql(`DELETE FROM speakers WHERE name = 'Bob'`), DamageForeignKey, 0, true},
+		"forgetting incomplete": {sql(`INSERT INTO tombstones VALUES (99, 0, 0, '[]', NULL)`), DamageForgetting, 99, true},
+		"forgotten still here":  {sql(`INSERT INTO tombstones VALUES (4, 0, 0, '[]', 1)`), DamageForgetting, 4, true},
+		"page overwritten": {func(t *testing.T, a *Archive) {
+			var page int64
+			if err := a.db.W.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'invitees_by_email'`).Scan(&page); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.db.truncateWAL(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(a.db.Path, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.WriteAt(slices.Repeat([]byte{0xff}, 4000), (page-1)*4096+90); err != nil {
+				t.Fatal(err)
+			}
+		}, DamageDatabase, 0, false},
+		"delivery body": {func(t *testing.T, a *Archive) {
+			if _, err := a.inbox.Put(t.Context(), Delivery{Account: "main", WebhookID: "m", Kind: KindWebhook, ReceivedAt: epoch0, Body: []byte(`{}`)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.inbox.MarkApplied(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			vandal(t, a.inbox.db.Path, `UPDATE deliveries SET body = X'78'`)
+		}, DamageDelivery, 0, true},
+		"a room's cursor": {func(t *testing.T, a *Archive) {
+			at, _ := a.Head(t.Context())
+			at.Seq += 5
+			a.OnVerify("index", func(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+				d, bad, err := a.CheckCursor(ctx, "index", filepath.Join(a.dir, "index"), at)
+				if d.Repaired = o.Repair; bad {
+					found(d)
+				}
+				if o.Repair {
+					at = Position{}
+				}
+				return err
+			})
+		}, DamageCursor, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := filled(t)
+			c.damage(t, a)
+			if c.class == DamageDatabase { // pages are read anew
+				dir := a.dir
+				a.Close()
+				a = openArchive(t, dir)
+			}
+			v, damages := verify(t, a, VerifyOptions{})
+			if !slices.ContainsFunc(damages, func(d Damage) bool {
+				return d.Class == c.class && (c.id == 0 || d.RecordingID == c.id) && (d.Path == "" || filepath.IsAbs(d.Path)) && !d.Repaired
+			}) {
+				t.Fatalf("found %v; want class %s, meeting %d", damages, c.class, c.id)
+			}
+			if v.ExitCode() != c.class.ExitCode() && !slices.ContainsFunc(damages, func(d Damage) bool { return d.Class.ExitCode() == v.ExitCode() }) {
+				t.Errorf("exit code %d; want %d", v.ExitCode(), c.class.ExitCode())
+			}
+			verify(t, a, VerifyOptions{Repair: true})
+			if v, damages = verify(t, a, VerifyOptions{}); (len(damages) == 0) != c.repaired {
+				t.Errorf("after repair: %v; want it gone: %t", damages, c.repaired)
+			}
+		})
+	}
+}
+
+func TestRepairLeadsToFetchingAgain(t *testing.T) {
+	a := filled(t)
+	apply(t, a, observe(t, SourceList, epoch0.Add(3*time.Hour), meetingJSON(2, "T", "hello 2"))) // it is back
+	vandal(t, a.db.Path, `UPDATE bodies SET body = X'78' WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'transcript')`,
+		`INSERT INTO downloads (recording_id, state, due_at) VALUES (2, 'done', 0)`)
+	m, err := a.MediaOf(t.Context(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(a.blobPath(m[0].SHA256))
+	verify(t, a, VerifyOptions{Repair: true})
+	row, err := a.Row(t.Context(), 3)
+	if err != nil || row.HasTranscript || row.Entries != 0 || row.Title != "T" {
+		t.Fatalf("row of the meeting with the lost transcript: %+v, %v", row, err)
+	}
+	if n, err := a.WantDownloads(t.Context(), 2); err != nil || n != 1 {
+		t.Fatalf("queued %d recordings, %v; want the lost one", n, err)
+	}
+	got := apply(t, a, observe(t, SourceList, epoch0.Add(9*time.Hour), meetingJSON(3, "T", "hello 3")))
+	if row, err = a.Row(t.Context(), 3); err != nil || !row.HasTranscript || len(got.Changed) != 1 {
+		t.Fatalf("after the next sync: %+v, %v, %+v", row, err, got)
+	}
+}
