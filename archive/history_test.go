@@ -52,9 +52,9 @@ func TestHistoryAndReadingAtATime(t *testing.T) {
 }
 
 func TestReadingAtTheEndIsReadingNow(t *testing.T) {
+	a := drawArchive(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		a := memoryArchive(rt, t)
-		defer a.Close()
+		empty(rt, a)
 		batch := rapid.SliceOfN(rapid.Custom(drawObservation), 1, 8).Draw(rt, "batch")
 		if _, err := a.Apply(t.Context(), batch); err != nil {
 			rt.Fatal(err)

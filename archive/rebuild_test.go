@@ -135,9 +135,9 @@ func TestRebuildDecidesLostPartsAgainAndTellsFollowers(t *testing.T) {
 // TestRebuildAgreesWithApply: deciding part by part as things arrive and
 // deciding over all versions at once end the same.
 func TestRebuildAgreesWithApply(t *testing.T) {
+	a := drawArchive(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		a := memoryArchive(rt, t)
-		defer a.Close()
+		empty(rt, a)
 		for range rapid.IntRange(1, 3).Draw(rt, "batches") {
 			batch := rapid.SliceOfN(rapid.Custom(drawObservation), 1, 6).Draw(rt, "batch")
 			if _, err := a.Apply(t.Context(), batch); err != nil {
