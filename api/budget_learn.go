@@ -66,18 +66,21 @@ func (b *Budget) learnLimit(s *slot, h http.Header, now time.Time) (Class, bool)
 	if !ok || limit <= 0 {
 		return "", false
 	}
-	class := s.classes[len(s.classes)-1]
-	if limit > nominalLimit(class) {
-		class = s.classes[0]
+	which := len(s.classes) - 1
+	if limit > nominalLimit(s.classes[which]) {
+		which = 0
 	}
+	class := s.classes[which]
 	w := b.windows[class]
 	w.told(min(limit, nominalLimit(class)), s.start, now)
 	remaining, ok := headerInt(h, "RateLimit-Remaining")
 	if !ok {
 		return class, true
 	}
-	// The service has counted more than all that it can have of ours.
-	if n := limit - remaining - w.own(); n > 0 && limit <= nominalLimit(class) {
+	// The service has counted more than all that it can have of ours: slots may
+	// have come free since it counted, so those of the sending count too.
+	ours := s.before[which] + w.granted
+	if n := limit - remaining - ours; n > 0 && limit <= nominalLimit(class) {
 		reset := windowLength
 		if r, ok := headerReset(h, now); ok && r < reset {
 			reset = max(r, time.Second)

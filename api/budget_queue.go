@@ -60,6 +60,10 @@ func (w *waiter) needs(c Class) bool { return slices.Contains(w.classes, c) }
 type slot struct {
 	classes []Class
 	start   time.Time
+	// before is, for each class, how many of our calls the service may have
+	// counted when this one was sent, less those granted until then: with those
+	// granted since it bounds what any answer to this call can count of ours.
+	before []int
 }
 
 // acquire waits until a call of the given classes may be sent. since is when the
@@ -143,7 +147,10 @@ func (b *Budget) grant(w *waiter, now time.Time) {
 	b.inFlight[w.slot] = struct{}{}
 	b.changes++
 	for _, c := range w.classes {
-		b.windows[c].inFlight++
+		window := b.windows[c]
+		w.slot.before = append(w.slot.before, window.own()-window.granted)
+		window.inFlight++
+		window.granted++
 	}
 	close(w.granted)
 }

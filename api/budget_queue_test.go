@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -129,6 +130,39 @@ func TestCallsOfAnotherProgramCount(t *testing.T) {
 			t.Errorf("%d refused, 30 calls took %v", l.refused, time.Since(start))
 		}
 	})
+}
+
+// Slots come free while an answer is on its way: what it says of an earlier
+// moment must not pass for another program's calls.
+func TestAloneItSeesNoOtherProgram(t *testing.T) {
+	for _, fixed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter()
+			l.fixed = fixed
+			c := clientOver(t, slow(l, rand.New(rand.NewPCG(7, 8))), nil)
+			var all sync.WaitGroup
+			for i := range 4 {
+				all.Go(func() {
+					pause := rand.New(rand.NewPCG(9, uint64(i)))
+					for range 60 {
+						if _, err := c.MeetingsPage(t.Context(), MeetingQuery{IncludeTranscript: true}, ""); err != nil {
+							t.Error(err)
+						}
+						time.Sleep(time.Duration(pause.Int64N(int64(15 * time.Second))))
+						for _, u := range c.Budget().Snapshot() {
+							if u.Foreign > 0 {
+								t.Errorf("fixed %v: %d calls of class %s are taken for another program's", fixed, u.Foreign, u.Class)
+							}
+						}
+					}
+				})
+			}
+			all.Wait()
+			if l.refused > 0 {
+				t.Errorf("%d refused", l.refused)
+			}
+		})
+	}
 }
 
 func TestANewBudgetKnowsNothingAndALoadedOneWhatWasUsed(t *testing.T) {

@@ -7,6 +7,7 @@ type window struct {
 	class    Class
 	limit    int
 	inFlight int
+	granted  int         // slots ever given out
 	held     []time.Time // when the slots of answered calls come free, in order
 	others   []othersCalls
 	blocked  time.Time // no call of this class before
