@@ -1,0 +1,256 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"filippo.io/age"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+	"minutebook/internal/durable"
+)
+
+// ExportFormat is the form of exported meetings.
+type ExportFormat string
+
+// The formats of Export.
+const (
+	ExportMarkdown ExportFormat = "md"     // meetings/*.md with front matter, people/*.md, index.md
+	ExportJSON     ExportFormat = "json"   // meetings/*.json in the service's shape
+	ExportNDJSON   ExportFormat = "ndjson" // meetings.ndjson, a meeting a line, in the service's shape
+	ExportVTT      ExportFormat = "vtt"    // meetings/*.vtt, WebVTT subtitles
+	ExportSRT      ExportFormat = "srt"    // meetings/*.srt, SubRip subtitles
+	ExportText     ExportFormat = "txt"    // meetings/*.txt, for reading
+	ExportHTML     ExportFormat = "html"   // a static site: index.html, meetings/*.html
+)
+
+// ExportFormats returns all formats.
+func ExportFormats() []ExportFormat {
+	return []ExportFormat{ExportMarkdown, ExportJSON, ExportNDJSON, ExportVTT, ExportSRT, ExportText, ExportHTML}
+}
+
+// ExportOptions say what to export and where to.
+type ExportOptions struct {
+	Dir    string // made when missing; files of earlier exports in it are brought up to date
+	Format ExportFormat
+	IDs    []int64 // these meetings; nil means all, gone ones included
+	// Recipients, when there are any, have every file encrypted for them; file
+	// names then tell nothing but the recording_id.
+	Recipients []age.Recipient
+	// Site renders the pages of ExportHTML and is needed for it alone.
+	Site Site
+	// Progress, when set, is called after each meeting, one call at a time.
+	Progress func(done int)
+}
+
+// ExportResult is what an export did, in files.
+type ExportResult struct {
+	Meetings  int // exported
+	Written   int // new or changed files
+	Unchanged int // files that were left as they are
+	Removed   int // files of meetings that were forgotten since
+	Skipped   int // meetings without a transcript, for subtitles
+}
+
+// ExportedMeeting is a meeting as formats and sites render it.
+type ExportedMeeting struct {
+	Row     *Row
+	Meeting *api.Meeting
+	Entries []Entry
+	Raw     []byte // in the service's shape, every value verbatim
+	File    string // path below the export's directory, with slashes
+}
+
+// Export writes meetings into a directory. A meeting keeps the file name of its
+// first export there, and a file whose content would be the same is not
+// touched: run again, it writes what changed. What was forgotten since is
+// removed. Each file is whole at any moment; a run that was interrupted is
+// completed by the next. It fails with ErrNotFound or ErrForgotten when one of
+// the asked meetings is not there, with nothing written for that meeting.
+func (a *Archive) Export(ctx context.Context, o ExportOptions) (ExportResult, error) {
+	x, err := a.newExport(o)
+	if err != nil {
+		return ExportResult{}, fmt.Errorf("export: %w", err)
+	}
+	if o.Format == ExportNDJSON {
+		err = x.lines(ctx)
+	} else {
+		err = x.files(ctx)
+	}
+	// What was written is recorded even when the run did not come to its end.
+	err = errors.Join(err, x.ledger.save())
+	if err != nil {
+		return x.result, fmt.Errorf("export to %s: %w", o.Dir, err)
+	}
+	return x.result, nil
+}
+
+// export is one run of Export.
+type export struct {
+	ExportOptions
+	archive *Archive
+	ledger  *exportLedger
+	render  func(io.Writer, *ExportedMeeting) error
+
+	mu     sync.Mutex // guards result and ledger while files are written
+	result ExportResult
+}
+
+func (a *Archive) newExport(o ExportOptions) (*export, error) {
+	x := &export{ExportOptions: o, archive: a}
+	switch o.Format {
+	case ExportMarkdown:
+		x.render = x.markdown
+	case ExportJSON:
+		x.render = renderJSON
+	case ExportNDJSON:
+	case ExportVTT:
+		x.render = renderVTT
+	case ExportSRT:
+		x.render = renderSRT
+	case ExportText:
+		x.render = renderText
+	case ExportHTML:
+		if o.Site == nil {
+			return nil, errors.New("format html needs a site to render it")
+		}
+		x.render = o.Site.Meeting
+	default:
+		return nil, fmt.Errorf("unknown format %q; there are %v", o.Format, ExportFormats())
+	}
+	if err := durable.MkdirAll(o.Dir); err != nil {
+		return nil, err
+	}
+	var err error
+	x.ledger, err = openLedger(o.Dir)
+	return x, err
+}
+
+// files exports a file a meeting, several at a time, and the pages around them.
+func (x *export) files(ctx context.Context) error {
+	if err := durable.MkdirAll(x.path("meetings")); err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	err := x.archive.eachExported(gctx, x.IDs, func(row *Row) error {
+		g.Go(func() error {
+			if err := x.one(gctx, row); err != nil {
+				return fmt.Errorf("meeting %d: %w", row.RecordingID, err)
+			}
+			return nil
+		})
+		return nil
+	})
+	if err = errors.Join(g.Wait(), err); err != nil {
+		return err
+	}
+	if err := x.forget(ctx); err != nil {
+		return err
+	}
+	return x.around(ctx)
+}
+
+// one exports one meeting into its file.
+func (x *export) one(ctx context.Context, row *Row) error {
+	m, err := x.archive.exported(ctx, row)
+	if err != nil {
+		return err
+	}
+	if (x.Format == ExportVTT || x.Format == ExportSRT) && len(m.Entries) == 0 {
+		x.count(func(r *ExportResult) { r.Meetings++; r.Skipped++ })
+		return nil
+	}
+	x.mu.Lock()
+	m.File = x.ledger.name(x.Format, row, len(x.Recipients) > 0)
+	x.mu.Unlock()
+	f := &exportedFile{Name: m.File, Title: row.Title, Start: row.Key().Start}
+	if x.Format == ExportMarkdown {
+		x.mu.Lock()
+		f.People = x.ledger.people(m)
+		x.mu.Unlock()
+	}
+	if err := x.write(f, ledgerKey(x.Format, row.RecordingID), func(w io.Writer) error { return x.render(w, m) }); err != nil {
+		return err
+	}
+	x.count(func(r *ExportResult) { r.Meetings++ })
+	return nil
+}
+
+func (x *export) count(add func(*ExportResult)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before := x.result.Meetings
+	add(&x.result)
+	if x.Progress != nil && x.result.Meetings > before {
+		x.Progress(x.result.Meetings)
+	}
+}
+
+// exported reads a meeting for rendering.
+func (a *Archive) exported(ctx context.Context, row *Row) (*ExportedMeeting, error) {
+	raw, err := a.MeetingJSON(ctx, row.RecordingID)
+	if err != nil {
+		return nil, err
+	}
+	m := &api.Meeting{}
+	if err := m.UnmarshalJSON(raw); err != nil {
+		return nil, err
+	}
+	entries, err := a.Entries(ctx, row.RecordingID, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	return &ExportedMeeting{Row: row, Meeting: m, Entries: entries, Raw: raw}, nil
+}
+
+// exportPage is how many rows are read at a time.
+const exportPage = 500
+
+// eachExported calls fn for each of the asked meetings, or for all, newest first.
+func (a *Archive) eachExported(ctx context.Context, ids []int64, fn func(*Row) error) error {
+	if ids != nil {
+		return a.eachAsked(ctx, ids, fn)
+	}
+	q := ListQuery{Viewer: Viewer{All: true}, IncludeGone: true, Limit: exportPage}
+	for {
+		rows, err := a.List(ctx, q)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, row := range rows {
+			if err := errors.Join(ctx.Err(), fn(row)); err != nil {
+				return err
+			}
+		}
+		key := rows[len(rows)-1].Key()
+		q.Cursor = &key
+	}
+}
+
+func (a *Archive) eachAsked(ctx context.Context, ids []int64, fn func(*Row) error) error {
+	for _, id := range ids {
+		row, err := a.Row(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(ctx.Err(), fn(row)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// length is a recording's length, 0 when it is not known.
+func (m *ExportedMeeting) length() time.Duration {
+	if m.Row.Start.IsZero() || !m.Row.End.After(m.Row.Start) {
+		return 0
+	}
+	return m.Row.End.Sub(m.Row.Start)
+}

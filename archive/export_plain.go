@@ -1,0 +1,143 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+
+	"minutebook/api"
+	"minutebook/internal/durable"
+)
+
+// renderJSON writes the meeting in the service's shape, as it is kept.
+func renderJSON(w io.Writer, m *ExportedMeeting) error {
+	if _, err := w.Write(bytes.TrimSpace(m.Raw)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// renderText writes a meeting for reading, as plain text.
+func renderText(w io.Writer, m *ExportedMeeting) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s\n", oneLine(m.Row.Title))
+	if start := m.Row.Key().Start; start.Unix() > 0 {
+		fmt.Fprintf(b, "%s", start.UTC().Format("2006-01-02 15:04 MST"))
+		if d := m.length(); d > 0 {
+			fmt.Fprintf(b, ", %d minutes", int(d.Round(time.Minute).Minutes()))
+		}
+		b.WriteByte('\n')
+	}
+	var names []string
+	for _, p := range peopleOf(m) {
+		names = append(names, oneLine(p.name))
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(b, "With %s\n", strings.Join(names, ", "))
+	}
+	if s, ok := m.Meeting.DefaultSummary.Get(); ok && s.MarkdownFormatted.Or("") != "" {
+		fmt.Fprintf(b, "\nSUMMARY\n\n%s\n", strings.TrimSpace(s.MarkdownFormatted.Or("")))
+	}
+	if items, _ := m.Meeting.ActionItems.Get(); len(items) > 0 {
+		b.WriteString("\nACTION ITEMS\n\n")
+		for _, item := range items {
+			mark := ' '
+			if item.Completed {
+				mark = 'x'
+			}
+			fmt.Fprintf(b, "[%c] %s%s\n", mark, oneLine(item.Description), assigneeSuffix(item))
+		}
+	}
+	if len(m.Entries) > 0 {
+		b.WriteString("\nTRANSCRIPT\n\n")
+	}
+	for _, e := range m.Entries {
+		fmt.Fprintf(b, "[%s] %s: %s\n", api.FormatOffset(e.Offset), oneLine(e.Speaker), oneLine(e.Text))
+	}
+	return b.Flush()
+}
+
+func assigneeSuffix(item api.ActionItem) string {
+	who, ok := item.Assignee.Get()
+	if !ok || who.Name.Or(who.Email.Or("")) == "" {
+		return ""
+	}
+	return " (" + oneLine(who.Name.Or(who.Email.Or(""))) + ")"
+}
+
+// lines exports all meetings into one file, without holding it in memory.
+func (x *export) lines(ctx context.Context) (err error) {
+	f := &exportedFile{Name: "meetings.ndjson", Sealed: len(x.Recipients) > 0}
+	if f.Sealed {
+		f.Name += ".age"
+	}
+	temp, err := os.CreateTemp(x.Dir, durable.TempPrefix+"*")
+	if err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	defer os.Remove(temp.Name()) // which fails when it has got its name
+	var out io.WriteCloser = temp
+	if f.Sealed {
+		if out, err = age.Encrypt(temp, x.Recipients...); err != nil {
+			return errors.Join(fmt.Errorf("encrypt: %w", err), temp.Close())
+		}
+	}
+	sum := sha256.New()
+	err = x.archive.eachExported(ctx, x.IDs, func(row *Row) error {
+		raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
+		if err != nil {
+			return err
+		}
+		raw = append(compactLine(raw), '\n')
+		sum.Write(raw)
+		x.count(func(r *ExportResult) { r.Meetings++ })
+		_, err = out.Write(raw)
+		return err
+	})
+	if f.Sealed {
+		err = errors.Join(err, out.Close())
+	}
+	err = errors.Join(err, temp.Sync())
+	info, statErr := temp.Stat()
+	if err = errors.Join(err, statErr, temp.Close()); err != nil {
+		return err
+	}
+	f.SHA256, f.Size = hex.EncodeToString(sum.Sum(nil)), info.Size()
+	key := string(ExportNDJSON)
+	last := x.ledger.Files[key]
+	if held, err := os.Stat(x.path(f.Name)); err == nil && last != nil && last.Name == f.Name &&
+		last.SHA256 == f.SHA256 && held.Size() == last.Size {
+		x.result.Unchanged++
+		return nil
+	}
+	x.ledger.Files[key] = f
+	x.result.Written++
+	return durable.Rename(temp.Name(), filepath.Join(x.Dir, f.Name))
+}
+
+// compactLine puts JSON on one line. Only line breaks between values are
+// replaced; a string cannot hold one.
+func compactLine(raw []byte) []byte {
+	raw = bytes.TrimSpace(raw)
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return raw
+	}
+	return bytes.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, raw)
+}

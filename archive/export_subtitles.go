@@ -1,0 +1,120 @@
+package archive
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// cue is one subtitle.
+type cue struct {
+	from, to      time.Duration
+	speaker, text string // one line each
+}
+
+// lastCue is how long the last subtitle stays, and the longest any does when the
+// next is far away.
+const (
+	minCue  = 500 * time.Millisecond
+	lastCue = 10 * time.Second
+)
+
+// cues makes subtitles of a transcript: in order of time, each ending where a
+// later one begins, none without a length or a text.
+func cues(entries []Entry, length time.Duration) []cue {
+	all := make([]cue, 0, len(entries))
+	for _, e := range entries {
+		text := oneLine(e.Text)
+		if text == "" {
+			continue
+		}
+		from := max(e.Offset, 0).Truncate(time.Millisecond)
+		all = append(all, cue{from: from, speaker: oneLine(e.Speaker), text: text})
+	}
+	slices.SortStableFunc(all, func(a, b cue) int { return int((a.from - b.from) / time.Millisecond) })
+	next := time.Duration(-1)
+	for i := len(all) - 1; i >= 0; i-- {
+		c := &all[i]
+		if i+1 < len(all) && all[i+1].from > c.from {
+			next = all[i+1].from
+		}
+		switch {
+		case next > c.from:
+			c.to = min(next, c.from+longest(c.text))
+		case length > c.from:
+			c.to = min(length, c.from+longest(c.text))
+		default:
+			c.to = c.from + lastCue
+		}
+		c.to = max(c.to, c.from+minCue)
+	}
+	return all
+}
+
+// longest is how long a text is shown at most: unhurried reading, and never
+// less than lastCue.
+func longest(text string) time.Duration {
+	return max(lastCue, time.Duration(len(text))*150*time.Millisecond)
+}
+
+// oneLine makes one line of a text, without anything that a subtitle file could
+// take for its own: control and format characters become or end in single
+// spaces.
+func oneLine(s string) string {
+	s = strings.ToValidUTF8(s, "�")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.IsControl(r), r == '\ufeff':
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// vttText escapes what WebVTT reads as markup, an arrow between times included.
+var vttText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// renderVTT writes WebVTT; the speaker is a voice, as players style it.
+func renderVTT(w io.Writer, m *ExportedMeeting) error {
+	b := bufio.NewWriter(w)
+	b.WriteString("WEBVTT\n")
+	for _, c := range cues(m.Entries, m.length()) {
+		fmt.Fprintf(b, "\n%s --> %s\n", cueTime(c.from, '.'), cueTime(c.to, '.'))
+		if c.speaker != "" {
+			fmt.Fprintf(b, "<v %s>", vttText.Replace(c.speaker))
+		}
+		b.WriteString(vttText.Replace(c.text) + "\n")
+	}
+	return b.Flush()
+}
+
+// srtText replaces what players of SubRip, which has no escapes, take for
+// markup: tags, override codes and the arrow between times.
+var srtText = strings.NewReplacer("<", "‹", ">", "›", "{", "(", "}", ")")
+
+// renderSRT writes SubRip with line ends as every player wants them; the speaker
+// stands before the text.
+func renderSRT(w io.Writer, m *ExportedMeeting) error {
+	b := bufio.NewWriter(w)
+	for i, c := range cues(m.Entries, m.length()) {
+		text := srtText.Replace(c.text)
+		if c.speaker != "" {
+			text = srtText.Replace(c.speaker) + ": " + text
+		}
+		fmt.Fprintf(b, "%d\r\n%s --> %s\r\n%s\r\n\r\n", i+1, cueTime(c.from, ','), cueTime(c.to, ','), text)
+	}
+	return b.Flush()
+}
+
+// cueTime writes a time as both formats do but for the decimal mark.
+func cueTime(d time.Duration, mark byte) string {
+	ms := d.Milliseconds()
+	return fmt.Sprintf("%02d:%02d:%02d%c%03d", ms/3600000, ms/60000%60, ms/1000%60, mark, ms%1000)
+}

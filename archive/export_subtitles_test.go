@@ -1,0 +1,161 @@
+package archive
+
+import (
+	"html"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func unescape(t *testing.T, s string) string {
+	t.Helper()
+	u, err := url.PathUnescape(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+var cueTimes = regexp.MustCompile(`^(\d{2,}):([0-5]\d):([0-5]\d)[.,](\d{3}) --> (\d{2,}):([0-5]\d):([0-5]\d)[.,](\d{3})$`)
+
+// readCues reads a subtitle file as strictly as its format is written down, and
+// returns the texts of the cues.
+func readCues(t testing.TB, file, eol string, header, numbered bool) []string {
+	t.Helper()
+	blocks := strings.Split(strings.TrimSuffix(strings.TrimSuffix(file, eol), eol), eol+eol)
+	if header {
+		if strings.TrimSuffix(blocks[0], eol) != "WEBVTT" {
+			t.Fatalf("begins with %q", blocks[0])
+		}
+		blocks = blocks[1:]
+	}
+	if len(blocks) == 1 && blocks[0] == "" {
+		return nil
+	}
+	var texts []string
+	last := ""
+	for i, block := range blocks {
+		lines := strings.Split(block, eol)
+		if numbered {
+			if lines[0] != strconv.Itoa(i+1) {
+				t.Fatalf("cue %d is numbered %q", i+1, lines[0])
+			}
+			lines = lines[1:]
+		}
+		if len(lines) != 2 {
+			t.Fatalf("cue %d has %d lines: %q", i+1, len(lines), block)
+		}
+		m := cueTimes.FindStringSubmatch(lines[0])
+		if m == nil {
+			t.Fatalf("cue %d has times %q", i+1, lines[0])
+		}
+		from, to, _ := strings.Cut(lines[0], " --> ")
+		if from >= to || from < last {
+			t.Fatalf("cue %d goes from %s to %s after %s", i+1, from, to, last)
+		}
+		last = from
+		if strings.Contains(lines[1], "-->") || strings.ContainsAny(lines[1], "\r\n\x00") || !utf8.ValidString(lines[1]) {
+			t.Fatalf("cue %d says %q", i+1, lines[1])
+		}
+		texts = append(texts, lines[1])
+	}
+	return texts
+}
+
+var voice = regexp.MustCompile(`^(?:<v ([^<>]*)>)?([^<>]*)$`)
+
+// checkSubtitles holds both formats to what was said.
+func checkSubtitles(t testing.TB, m *ExportedMeeting) {
+	t.Helper()
+	var vtt, srt strings.Builder
+	if err := renderVTT(&vtt, m); err != nil {
+		t.Fatal(err)
+	}
+	if err := renderSRT(&srt, m); err != nil {
+		t.Fatal(err)
+	}
+	want := cues(m.Entries, m.length())
+	gotVTT := readCues(t, vtt.String(), "\n", true, false)
+	gotSRT := readCues(t, srt.String(), "\r\n", false, true)
+	if len(gotVTT) != len(want) || len(gotSRT) != len(want) {
+		t.Fatalf("%d cues in VTT and %d in SRT for %d", len(gotVTT), len(gotSRT), len(want))
+	}
+	for i, c := range want {
+		v := voice.FindStringSubmatch(gotVTT[i])
+		if v == nil {
+			t.Fatalf("VTT cue %q has markup of its own", gotVTT[i])
+		}
+		if html.UnescapeString(v[1]) != html.UnescapeString(vttText.Replace(c.speaker)) || html.UnescapeString(v[2]) != html.UnescapeString(vttText.Replace(c.text)) {
+			t.Fatalf("VTT cue %q for %q saying %q", gotVTT[i], c.speaker, c.text)
+		}
+		if strings.ContainsAny(gotSRT[i], "<>{}") {
+			t.Fatalf("SRT cue %q has markup", gotSRT[i])
+		}
+	}
+}
+
+func TestSubtitlesOfAnyTalk(t *testing.T) {
+	nasty := rapid.SampledFrom([]string{"Ann", "", " ", "-->", "a --> b", "<v Bob>", "</v>", "a\n\nb", "1\r\n00:00:00,000 --> 00:00:01,000", "WEBVTT",
+		"NOTE", "STYLE\n::cue{}", "{\\an8}", "&lt;", "&amp;", "&", "\x00", "\u2028", "\ufeff", "\xff\xfe", "‮", "42", "->", "日本", "a>b<c", "\v\f\u0085"})
+	text := rapid.OneOf(rapid.String(), nasty, rapid.Custom(func(t *rapid.T) string { return nasty.Draw(t, "a") + nasty.Draw(t, "b") }))
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(0, 12).Draw(rt, "entries")
+		m := &ExportedMeeting{Row: &Row{Start: epoch0, End: epoch0.Add(time.Duration(rapid.IntRange(-5, 400).Draw(rt, "length")) * time.Second)}}
+		said := 0
+		for range n {
+			e := Entry{Offset: time.Duration(rapid.Int64Range(-2000, 400_000).Draw(rt, "at")) * time.Millisecond, Speaker: text.Draw(rt, "speaker"), Text: text.Draw(rt, "text")}
+			if oneLine(e.Text) != "" {
+				said++
+			}
+			m.Entries = append(m.Entries, e)
+		}
+		checkSubtitles(t, m)
+		if got := len(cues(m.Entries, m.length())); got != said {
+			rt.Fatalf("%d cues for %d texts", got, said)
+		}
+	})
+}
+
+func FuzzSubtitles(f *testing.F) {
+	f.Add("Ann --> <b>", "hello\n\n1\n00:00:00,000 --> 00:00:09,000\nno", int64(5))
+	f.Add("{\\pos(1,1)}", "&lt;v x>", int64(-1))
+	f.Fuzz(func(t *testing.T, speaker, text string, at int64) {
+		at %= 1 << 40
+		checkSubtitles(t, &ExportedMeeting{Row: &Row{}, Entries: []Entry{
+			{Offset: time.Duration(at), Speaker: speaker, Text: text}, {Offset: time.Duration(at) + time.Second, Speaker: text, Text: speaker}}})
+	})
+}
+
+func FuzzSlug(f *testing.F) {
+	f.Add("Q3: Review / \\ ..", "con")
+	f.Add("みなと水道", "..")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		for _, s := range []string{slug(a, "x"), slug(b, "x")} {
+			if s == "" || len(s) > maxSlug || strings.ContainsAny(s, `/\:*?"<>|. `+"\x00\n") || !utf8.ValidString(s) {
+				t.Fatalf("slug %q", s)
+			}
+		}
+	})
+}
+
+func FuzzMarkdownFrontMatter(f *testing.F) {
+	f.Add("---\nx: y", "\"")
+	f.Fuzz(func(t *testing.T, title, name string) {
+		var b strings.Builder
+		row := &Row{RecordingID: 1, Title: title}
+		m := &ExportedMeeting{Row: row, Meeting: meetingOf(name), Entries: []Entry{{Speaker: name, Text: title}}}
+		frontMatter(&b, m)
+		if strings.Count(b.String(), "\n---\n") != 1 || !strings.HasPrefix(b.String(), "---\nrecording_id: 1\ntitle: \"") {
+			t.Fatalf("front matter %q", b.String())
+		}
+		if strings.ContainsAny(mdText(title), "\n\r") {
+			t.Fatalf("text %q", mdText(title))
+		}
+	})
+}
