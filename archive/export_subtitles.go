@@ -88,11 +88,20 @@ func renderVTT(w io.Writer, m *ExportedMeeting) error {
 	for _, c := range cues(m.Entries, m.length()) {
 		fmt.Fprintf(b, "\n%s --> %s\n", cueTime(c.from, '.'), cueTime(c.to, '.'))
 		if c.speaker != "" {
-			fmt.Fprintf(b, "<v %s>", vttText.Replace(c.speaker))
+			b.WriteString(voiceTag(c.speaker))
 		}
 		b.WriteString(vttText.Replace(c.text) + "\n")
 	}
 	return b.Flush()
+}
+
+// voiceTag names a speaker. Without the space, which players strip, a name that
+// ends in dashes would make an arrow with the end of the tag.
+func voiceTag(speaker string) string {
+	if strings.HasSuffix(speaker, "-") {
+		speaker += " "
+	}
+	return "<v " + vttText.Replace(speaker) + ">"
 }
 
 // srtText replaces what players of SubRip, which has no escapes, take for
