@@ -8,6 +8,8 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"minutebook/internal/browsertest"
 )
 
 // shown tells whether the line of the moment is within the window.
@@ -17,11 +19,11 @@ const shown = `(() => { const r = document.querySelector(".lines .here, .lines .
 func TestBrowserPlaysWhereItWasSaid(t *testing.T) {
 	s := newSite(t)
 	s.attachVideo(s.ids...)
-	b := newBrowser(t, s.URL)
-	b.do(chromedp.Navigate(s.URL + "/"))
-	b.do(chromedp.SendKeys(chromedp.CSS(`input[name=q]`), "budget"+kb.Enter))
-	b.waitFor(`!!document.querySelector(".moments a")`)
-	address := evaluate[string](b, `document.querySelector(".moments a").href`)
+	b := browsertest.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/"))
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=q]`), "budget"+kb.Enter))
+	b.WaitFor(`!!document.querySelector(".moments a")`)
+	address := browsertest.Evaluate[string](b, `document.querySelector(".moments a").href`)
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -30,92 +32,92 @@ func TestBrowserPlaysWhereItWasSaid(t *testing.T) {
 	if want == "" || want == "0" {
 		t.Fatalf("the moment's address %s names no time", address)
 	}
-	b.do(chromedp.Click(chromedp.CSS(".moments a")))
-	b.waitFor(`location.pathname.startsWith("/meetings/") && document.querySelector("#media")?.readyState >= 1`)
-	b.waitFor(fmt.Sprintf(`Math.abs(document.querySelector("#media").currentTime - %s) < 0.5`, want))
-	b.waitFor(shown)
-	b.waitFor(fmt.Sprintf(`document.querySelector(".lines .now")?.dataset.t === "%s"`, want))
+	b.Do(chromedp.Click(chromedp.CSS(".moments a")))
+	b.WaitFor(`location.pathname.startsWith("/meetings/") && document.querySelector("#media")?.readyState >= 1`)
+	b.WaitFor(fmt.Sprintf(`Math.abs(document.querySelector("#media").currentTime - %s) < 0.5`, want))
+	b.WaitFor(shown)
+	b.WaitFor(fmt.Sprintf(`document.querySelector(".lines .now")?.dataset.t === "%s"`, want))
 
 	// A click on another line of the transcript goes there, and plays.
-	line := evaluate[string](b, `(() => { const l = document.querySelectorAll(".lines > li")[12]; l.scrollIntoView({block: "center"}); return l.dataset.t })()`)
-	b.do(chromedp.Click(chromedp.CSS(".lines > li:nth-child(13) p")))
-	b.waitFor(fmt.Sprintf(`(() => { const t = document.querySelector("#media").currentTime - %s; return t >= -0.2 && t < 15 })()`, line))
-	b.waitFor(`!document.querySelector("#media").paused`)
-	b.waitFor(fmt.Sprintf(`new URLSearchParams(location.search).get("t") === "%s"`, line))
+	line := browsertest.Evaluate[string](b, `(() => { const l = document.querySelectorAll(".lines > li")[12]; l.scrollIntoView({block: "center"}); return l.dataset.t })()`)
+	b.Do(chromedp.Click(chromedp.CSS(".lines > li:nth-child(13) p")))
+	b.WaitFor(fmt.Sprintf(`(() => { const t = document.querySelector("#media").currentTime - %s; return t >= -0.2 && t < 15 })()`, line))
+	b.WaitFor(`!document.querySelector("#media").paused`)
+	b.WaitFor(fmt.Sprintf(`new URLSearchParams(location.search).get("t") === "%s"`, line))
 
 	// The recording pulls the transcript along.
-	far := evaluate[float64](b, `(() => { const all = document.querySelectorAll(".lines > li"), l = all[all.length - 5];
+	far := browsertest.Evaluate[float64](b, `(() => { const all = document.querySelectorAll(".lines > li"), l = all[all.length - 5];
 		document.querySelector("#media").currentTime = Number(l.dataset.t); return Number(l.dataset.t) })()`)
-	b.waitFor(fmt.Sprintf(`Number(document.querySelector(".lines .now")?.dataset.t) >= %v`, far))
-	b.waitFor(shown)
+	b.WaitFor(fmt.Sprintf(`Number(document.querySelector(".lines .now")?.dataset.t) >= %v`, far))
+	b.WaitFor(shown)
 
 	// Keys: pause, back five seconds, search.
-	b.do(chromedp.KeyEvent(" "))
-	b.waitFor(`document.querySelector("#media").paused`)
-	before := evaluate[float64](b, `document.querySelector("#media").currentTime`)
-	b.do(chromedp.KeyEvent(kb.ArrowLeft))
-	b.waitFor(fmt.Sprintf(`Math.abs(document.querySelector("#media").currentTime - %v + 5) < 0.5`, before))
-	b.do(chromedp.KeyEvent("/"))
-	b.waitFor(`document.activeElement?.name === "q"`)
+	b.Do(chromedp.KeyEvent(" "))
+	b.WaitFor(`document.querySelector("#media").paused`)
+	before := browsertest.Evaluate[float64](b, `document.querySelector("#media").currentTime`)
+	b.Do(chromedp.KeyEvent(kb.ArrowLeft))
+	b.WaitFor(fmt.Sprintf(`Math.abs(document.querySelector("#media").currentTime - %v + 5) < 0.5`, before))
+	b.Do(chromedp.KeyEvent("/"))
+	b.WaitFor(`document.activeElement?.name === "q"`)
 }
 
 func TestBrowserWalksByKeys(t *testing.T) {
 	s := newSite(t)
-	b := newBrowser(t, s.URL)
-	b.do(chromedp.Navigate(s.URL+"/?q=budget"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"), chromedp.KeyEvent("j"))
-	b.waitFor(`document.activeElement === document.querySelectorAll("main a.row")[1]`)
-	b.do(chromedp.KeyEvent(kb.Enter))
-	b.waitFor(`location.pathname.startsWith("/meetings/")`)
-	b.waitFor(shown)
-	b.do(chromedp.KeyEvent("?"))
-	b.waitFor(`location.pathname === "/help"`)
+	b := browsertest.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL+"/?q=budget"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"), chromedp.KeyEvent("j"))
+	b.WaitFor(`document.activeElement === document.querySelectorAll("main a.row")[1]`)
+	b.Do(chromedp.KeyEvent(kb.Enter))
+	b.WaitFor(`location.pathname.startsWith("/meetings/")`)
+	b.WaitFor(shown)
+	b.Do(chromedp.KeyEvent("?"))
+	b.WaitFor(`location.pathname === "/help"`)
 }
 
 func TestBrowserWithoutScripts(t *testing.T) {
 	s := newSite(t)
 	s.attachVideo(s.ids...)
-	b := newBrowser(t, s.URL)
-	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	b := browsertest.Open(t, s.URL)
+	_, err := chromedp.Call(b.Context, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.do(chromedp.Navigate(s.URL + "/?q=budget"))
-	if evaluate[bool](b, `!!document.querySelector(".controls, .resume")`) {
+	b.Do(chromedp.Navigate(s.URL + "/?q=budget"))
+	if browsertest.Evaluate[bool](b, `!!document.querySelector(".controls, .resume")`) {
 		t.Fatal("scripts run")
 	}
-	b.do(chromedp.Click(chromedp.CSS(".moments a")), chromedp.WaitReady(chromedp.CSS(".lines .here")))
-	b.waitFor(shown)
-	b.waitFor(`Math.abs(document.querySelector("#media").currentTime - Number(document.querySelector(".lines .here").dataset.t)) < 0.5`)
+	b.Do(chromedp.Click(chromedp.CSS(".moments a")), chromedp.WaitReady(chromedp.CSS(".lines .here")))
+	b.WaitFor(shown)
+	b.WaitFor(`Math.abs(document.querySelector("#media").currentTime - Number(document.querySelector(".lines .here").dataset.t)) < 0.5`)
 
 	// A link that somebody was sent holds the time alone.
-	b.do(chromedp.Navigate(s.URL+"/meetings/"+itoa(s.ids[0])+"?t=600"), chromedp.WaitReady(chromedp.CSS(".lines .here")))
-	b.waitFor(shown)
-	b.waitFor(`Math.abs(document.querySelector("#media").currentTime - 600) < 0.5`)
+	b.Do(chromedp.Navigate(s.URL+"/meetings/"+itoa(s.ids[0])+"?t=600"), chromedp.WaitReady(chromedp.CSS(".lines .here")))
+	b.WaitFor(shown)
+	b.WaitFor(`Math.abs(document.querySelector("#media").currentTime - 600) < 0.5`)
 }
 
 func TestBrowserSeesWhatArrives(t *testing.T) {
 	s := newSite(t)
-	b := newBrowser(t, s.URL)
-	b.do(chromedp.Navigate(s.URL + "/"))
+	b := browsertest.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/"))
 	s.apply(meeting(424242, "Just delivered", "2026-07-01T11:00:00Z", ""))
-	b.waitFor(`document.querySelector("main")?.textContent.includes("Just delivered")`)
-	b.do(chromedp.Navigate(s.URL+"/meetings/424242"), chromedp.WaitReady(chromedp.CSS(".nomedia")))
+	b.WaitFor(`document.querySelector("main")?.textContent.includes("Just delivered")`)
+	b.Do(chromedp.Navigate(s.URL+"/meetings/424242"), chromedp.WaitReady(chromedp.CSS(".nomedia")))
 	s.attachVideo(424242)
-	b.waitFor(`document.querySelector("#media")?.readyState >= 1 && !!document.querySelector(".controls")`)
+	b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && !!document.querySelector(".controls")`)
 }
 
 func TestBrowserIsAtPeaceOnEveryPage(t *testing.T) {
 	s := newSite(t)
 	s.attachVideo(s.ids[0])
-	b := newBrowser(t, s.URL)
+	b := browsertest.Open(t, s.URL)
 	for _, width := range []int64{1280, 390} {
-		b.do(chromedp.EmulateViewport(width, 850))
+		b.Do(chromedp.EmulateViewport(width, 850))
 		for _, page := range []string{"/", "/?q=budget", "/actions", "/status", "/help", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
-			b.do(chromedp.Navigate(s.URL + page))
-			if wide := evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
+			b.Do(chromedp.Navigate(s.URL + page))
+			if wide := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
 				t.Errorf("%s is %d wide in a window of %d", page, wide, width)
 			}
-			if n := evaluate[int](b, `document.querySelectorAll("img:not([alt]), input:not([aria-label]):not([id]), button:empty, a:not([href])").length`); n > 0 {
+			if n := browsertest.Evaluate[int](b, `document.querySelectorAll("img:not([alt]), input:not([aria-label]):not([id]), button:empty, a:not([href])").length`); n > 0 {
 				t.Errorf("%s: %d things without a name", page, n)
 			}
 		}

@@ -1,4 +1,6 @@
-package web
+// Package browsertest drives a real Chromium in tests, and holds a site to what
+// Minutebook promises: no request to another host, no error on the console.
+package browsertest
 
 import (
 	"context"
@@ -16,19 +18,22 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser is a Chromium that notes what a page must not do.
-type browser struct {
-	t   *testing.T
-	ctx context.Context
+// Browser is a Chromium that notes what a page must not do.
+type Browser struct {
+	// Context is for calls of chromedp beyond what is here.
+	Context context.Context
+
+	t testing.TB
 
 	mu       sync.Mutex // guards what follows
 	requests int
 	wrong    []string // foreign requests, console errors, exceptions
 }
 
-// newBrowser starts a fresh Chromium, or skips the test where there is none.
-// When the test ends it fails on every foreign request and console error.
-func newBrowser(t *testing.T, home string) *browser {
+// Open starts a fresh Chromium, or skips the test where there is none.
+// When the test ends it fails on every console error and on every request to
+// another place than home, such as http://127.0.0.1:8080.
+func Open(t testing.TB, home string) *Browser {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -49,8 +54,8 @@ func newBrowser(t *testing.T, home string) *browser {
 	t.Cleanup(stop)
 	ctx, leave := chromedp.NewContext(ctx)
 	t.Cleanup(leave)
-	b := &browser{t: t, ctx: ctx}
-	b.do(chromedp.EmulateViewport(1280, 850))
+	b := &Browser{t: t, Context: ctx}
+	b.Do(chromedp.EmulateViewport(1280, 850))
 	if err := chromedp.Listen(ctx, func(ev any) { b.note(ev, home) }); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +64,7 @@ func newBrowser(t *testing.T, home string) *browser {
 }
 
 // profile is a folder that is removed once Chromium's children let go of it.
-func profile(t *testing.T) string {
+func profile(t testing.TB) string {
 	dir, err := os.MkdirTemp("", "minutebook-browser")
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +80,7 @@ func profile(t *testing.T) string {
 	return dir
 }
 
-func (b *browser) note(ev any, home string) {
+func (b *Browser) note(ev any, home string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := ev.(type) {
@@ -99,7 +104,7 @@ func (b *browser) note(ev any, home string) {
 	}
 }
 
-func (b *browser) verdict() {
+func (b *Browser) verdict() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.requests == 0 {
@@ -110,33 +115,35 @@ func (b *browser) verdict() {
 	}
 }
 
-func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+// Do runs steps; the test ends when one fails.
+func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
-	if err := chromedp.Do(b.ctx, steps...); err != nil {
+	if err := chromedp.Do(b.Context, steps...); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-// waitFor asks until an expression is true. It asks from outside: a page without
+// WaitFor asks until an expression is true. It asks from outside: a page without
 // scripts cannot poll itself, and one that is left cannot answer.
-func (b *browser) waitFor(expression string) {
+func (b *Browser) WaitFor(expression string) {
 	b.t.Helper()
 	var err error
 	for range 200 {
 		var is bool
-		if is, err = chromedp.Run(b.ctx, chromedp.Evaluate[bool](expression)); is {
+		if is, err = chromedp.Run(b.Context, chromedp.Evaluate[bool](expression)); is {
 			return
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	state, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](
+	state, _ := chromedp.Run(b.Context, chromedp.Evaluate[string](
 		`location.href + ", recording at " + document.querySelector("#media")?.currentTime + ", " + document.activeElement?.outerHTML?.slice(0, 200)`))
 	b.t.Fatalf("never became true: %s (%v); %s", expression, err, state)
 }
 
-func evaluate[T any](b *browser, expression string) T {
+// Evaluate is what an expression is in the page; the test ends when it throws.
+func Evaluate[T any](b *Browser, expression string) T {
 	b.t.Helper()
-	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression))
+	v, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression))
 	if err != nil {
 		b.t.Fatalf("%s: %v", expression, err)
 	}
