@@ -1,0 +1,301 @@
+package service
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+func TestRulesOfCreatingWebhooks(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	ok := map[string]string{"destination_url": `"https://hooks.example/x"`, "triggered_for": `["my_recordings"]`, "include_summary": "true"}
+	body := func(changes ...string) string {
+		fields := map[string]string{}
+		for k, v := range ok {
+			fields[k] = v
+		}
+		for i := 0; i < len(changes); i += 2 {
+			fields[changes[i]] = changes[i+1]
+		}
+		var parts []string
+		for k, v := range fields {
+			if v != "" {
+				parts = append(parts, fmt.Sprintf("%q: %s", k, v))
+			}
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	for name, c := range map[string]struct {
+		body string
+		want int
+	}{
+		"right":            {body(), 201},
+		"highlights too":   {body("include_highlights", "true"), 201},
+		"unknown keys":     {body("later", `{"x": 1}`), 201},
+		"no address":       {body("destination_url", ""), 400},
+		"relative address": {body("destination_url", `"/x"`), 400},
+		"another scheme":   {body("destination_url", `"file:///etc/passwd"`), 400},
+		"password in it":   {body("destination_url", `"https://a:b@hooks.example/"`), 400},
+		"no scope":         {body("triggered_for", ""), 400},
+		"empty scopes":     {body("triggered_for", "[]"), 400},
+		"unknown scope":    {body("triggered_for", `["my_recordings", "everything"]`), 400},
+		"no flag":          {body("include_summary", ""), 400},
+		"only highlights":  {body("include_summary", "false", "include_highlights", "true"), 400},
+		"flag is a string": {body("include_summary", `"true"`), 400},
+		"scope is no list": {body("triggered_for", `"my_recordings"`), 400},
+		"not JSON":         {"x", 400},
+		"not an object":    {"[]", 400},
+		"nothing":          {"", 400},
+	} {
+		if a := s.call(http.MethodPost, "/webhooks", s.admin, c.body); a.status != c.want {
+			t.Errorf("%s: %d %s, want %d", name, a.status, a.body, c.want)
+		}
+	}
+}
+
+func TestOnlyItsOwnerDeletesAWebhook(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	ann := s.key("ann@acme.example")
+	first, second := s.webhook(ann, "https://hooks.example/", `"my_recordings"`), s.webhook(ann, "https://hooks.example/", `"my_recordings"`)
+	if first.ID == second.ID || first.Secret == second.Secret {
+		t.Error("two webhooks have one id or secret")
+	}
+	for _, c := range []struct {
+		id, key string
+		want    int
+	}{{first.ID, s.admin, 404}, {"wh_x", ann, 404}, {first.ID, s.key("ann@acme.example"), 204}, {first.ID, ann, 404}, {second.ID, ann, 204}} {
+		if a := s.call(http.MethodDelete, "/webhooks/"+c.id, c.key, ""); a.status != c.want || c.want == 204 && len(a.body) > 0 {
+			t.Errorf("delete: %d %s, want %d", a.status, a.body, c.want)
+		}
+	}
+}
+
+func TestTriggerScopesAndVisibilityAtFinalisation(t *testing.T) {
+	s := newAcme(t, Options{})
+	scopes := map[string]map[int64]string{
+		"ann@acme.example":  {1: "my_recordings", 2: "shared_team_recordings", 3: "my_recordings my_shared_with_team_recordings", 5: "shared_team_recordings", 6: "shared_external_recordings"},
+		"bob@acme.example":  {2: "my_recordings", 4: "shared_team_recordings", 5: "my_recordings my_shared_with_team_recordings"},
+		"boss@acme.example": {3: "shared_team_recordings", 4: "shared_team_recordings", 5: "shared_team_recordings"},
+		"gone@acme.example": {},
+	}
+	for email, want := range scopes {
+		for id := int64(1); id <= 7; id++ {
+			for _, scope := range triggerScopes {
+				hook := webhook{email: email, triggers: []string{scope}}
+				got := s.fires(hook, event{recordingID: id})
+				if wanted := slices.Contains(strings.Fields(want[id]), scope); got != wanted {
+					t.Errorf("%s of %s fires for %d: %v, want %v", scope, email, id, got, wanted)
+				}
+			}
+		}
+	}
+}
+
+func TestOneEventPerMeetingAndNoneWithoutSummary(t *testing.T) {
+	s := newSandbox(t, Options{Hold: 3}, meeting(1), meeting(2, "default_summary", "null"), meeting(3), meeting(4, "transcript", "null"))
+	in := newInbox(t, nil)
+	ann := s.key("ann@acme.example")
+	hook := s.webhook(ann, in.URL, `"my_recordings"`)
+	s.run()
+	for range 3 {
+		if _, ok, err := s.Finish(t.Context()); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+	}
+	if _, ok, err := s.Finish(t.Context()); ok || err != nil {
+		t.Fatalf("a fourth was finished: %v", err)
+	}
+	c := loadContract(t)
+	ids := map[string]bool{}
+	for range 2 {
+		d := in.next(t)
+		c.judgeMeeting(d.body)
+		ids[d.header.Get("webhook-id")] = true
+		if !strings.Contains(string(d.body), `"highlights":`) || !strings.HasPrefix(d.header.Get("webhook-id"), "msg_") {
+			t.Errorf("delivered %s with %v", d.body, d.header)
+		}
+	}
+	// Later changes and loading again do not fire.
+	if _, err := s.Load(t.Context(), strings.NewReader(meeting(3, "shared_with", `"all_teams"`)), "again"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.Deliveries(t.Context(), "", 10)
+	if err != nil || len(list) != 2 || len(ids) != 2 {
+		t.Errorf("%d deliveries with %d ids: %v", len(list), len(ids), err)
+	}
+	if a := s.call(http.MethodDelete, "/webhooks/"+hook.ID, ann, ""); a.status != 204 {
+		t.Error(a.status)
+	}
+}
+
+// TestRetriesKeepTheirIDAndTheSchedule moves the clock over the whole schedule.
+func TestRetriesKeepTheirIDAndTheSchedule(t *testing.T) {
+	s := newSandbox(t, Options{Hold: 1}, meeting(1))
+	in := newInbox(t, func(n int) int { return []int{500, 404, 302, 500, 500, 500, 500, 503}[min(n-1, 7)] })
+	hook := s.webhook(s.key("ann@acme.example"), in.URL, `"my_recordings"`)
+	if _, _, err := s.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wh, err := standardwebhooks.NewWebhook(hook.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := []time.Duration{0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour}
+	var id, first string
+	for i, wait := range waits {
+		if wait > 0 {
+			s.clock.add(wait - time.Millisecond)
+			if due := s.dueNow(); len(due) != 0 {
+				t.Fatalf("attempt %d is due %v early", i+1, time.Millisecond)
+			}
+			s.clock.add(time.Millisecond)
+		}
+		due := s.dueNow()
+		if len(due) != 1 {
+			t.Fatalf("attempt %d: %d are due", i+1, len(due))
+		}
+		if err := s.attempt(t.Context(), &due[0]); err != nil {
+			t.Fatal(err)
+		}
+		d := in.next(t)
+		if i == 0 {
+			id, first = d.header.Get("webhook-id"), string(d.body)
+		}
+		if d.header.Get("webhook-id") != id || string(d.body) != first {
+			t.Errorf("attempt %d has another id or body", i+1)
+		}
+		if at := d.header.Get("webhook-timestamp"); at != fmt.Sprint(s.clock.Now().Unix()) {
+			t.Errorf("attempt %d is dated %s", i+1, at)
+		}
+		if err := wh.VerifyIgnoringTimestamp(d.body, d.header); err != nil {
+			t.Errorf("attempt %d: %v", i+1, err)
+		}
+	}
+	list, err := s.Deliveries(t.Context(), "", 10)
+	if err != nil || len(list) != 1 || list[0].State != "failed" || list[0].Attempts != 8 || list[0].LastStatus != 503 {
+		t.Errorf("in the end: %+v, %v", list, err)
+	}
+	if len(in.got) != 0 {
+		t.Error("a redirect was followed")
+	}
+}
+
+func (s *sandbox) dueNow() []outgoing {
+	s.t.Helper()
+	due, _, err := s.store.due(s.t.Context(), s.clock.Now(), 100)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return due
+}
+
+func TestAnEndpointThatFailsForFiveDaysIsDisabled(t *testing.T) {
+	var lines []string
+	for id := 1; id <= 8; id++ {
+		lines = append(lines, meeting(id))
+	}
+	s := newSandbox(t, Options{Hold: 8}, lines...)
+	in := newInbox(t, func(int) int { return 500 })
+	ann := s.key("ann@acme.example")
+	s.webhook(ann, in.URL, `"my_recordings"`)
+	disabledAt := -1
+	for day := range 7 {
+		if _, _, err := s.Finish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range s.dueNow() {
+			if err := s.attempt(t.Context(), &o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hooks, err := s.Hooks(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !hooks[0].DisabledAt.IsZero() && disabledAt < 0 {
+			disabledAt = day
+			if !strings.Contains(hooks[0].Reason, "five days") {
+				t.Errorf("the reason is %q", hooks[0].Reason)
+			}
+		}
+		s.clock.add(24 * time.Hour)
+	}
+	if disabledAt != 5 {
+		t.Errorf("disabled on day %d, want 5", disabledAt)
+	}
+	if due := s.dueNow(); len(due) != 0 {
+		t.Errorf("%d are still to be sent", len(due))
+	}
+}
+
+func TestTheQueueOutlivesARestart(t *testing.T) {
+	dir := t.TempDir()
+	a := openTestArchive(t, dir)
+	s := newSandbox(t, Options{Archive: a, Sandbox: true, Hold: 1}, meeting(1))
+	in := newInbox(t, nil)
+	s.webhook(s.key("ann@acme.example"), in.URL, `"my_recordings"`)
+	if _, _, err := s.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	id := s.dueNow()[0].messageID
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true})
+	s.run()
+	if d := in.next(t); d.header.Get("webhook-id") != id {
+		t.Errorf("sent with id %s, fixed before as %s", d.header.Get("webhook-id"), id)
+	}
+}
+
+func TestNothingIsSentToPrivateAddressesUnlessAllowed(t *testing.T) {
+	reached := false
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	defer srv.Close()
+	s := newSandbox(t, Options{}, meeting(1))
+	private, err := New(t.Context(), Options{Archive: openTestArchive(t, t.TempDir()), Sandbox: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
+	for _, url := range []string{srv.URL, byName} {
+		out := private.send(t.Context(), &outgoing{url: url, body: []byte("{}")}, "")
+		if out.ok || reached || !strings.Contains(out.reason, "not globally routable") {
+			t.Errorf("%+v, reached %v", out, reached)
+		}
+		if out := s.send(t.Context(), &outgoing{url: url, body: []byte("{}")}, ""); !out.ok || !reached {
+			t.Errorf("allowed, but %+v", out)
+		}
+		reached = false
+	}
+}
+
+func TestContentIsSentToADestination(t *testing.T) {
+	s := newSandbox(t, Options{Generation: time.Minute}, meeting(1), meeting(2, "default_summary", "null"))
+	in := newInbox(t, nil)
+	s.run()
+	a := s.get("/recordings/1/transcript?destination_url="+in.URL+"/t", s.admin, 200)
+	if want := fmt.Sprintf(`{"destination_url":"%s/t"}`, in.URL); string(a.body) != want {
+		t.Errorf("answered %s, want %s", a.body, want)
+	}
+	if d := in.next(t); !strings.HasPrefix(string(d.body), `{"recording_id":1,"transcript":[{`) {
+		t.Errorf("sent %s", d.body)
+	}
+	s.get("/recordings/1/summary?destination_url="+in.URL, s.admin, 200)
+	if d := in.next(t); !strings.HasPrefix(string(d.body), `{"recording_id":1,"summary":{`) {
+		t.Errorf("sent %s", d.body)
+	}
+	s.get("/recordings/2/summary?destination_url="+in.URL, s.admin, 404)
+	s.call(http.MethodPost, "/recordings/1/download", s.admin, `{"destination_url": "`+in.URL+`"}`)
+	s.clock.add(time.Minute)
+	s.ring()
+	if d := in.next(t); !strings.Contains(string(d.body), `"status":"completed","video":{"url":`) {
+		t.Errorf("sent %s", d.body)
+	}
+}
