@@ -1,10 +1,45 @@
-# One set of build flags, shared by builds, tests and the Dockerfile: changing it
-# compiles SQLite again (more than a minute).
+# One set of build flags, shared by builds, tests, benchmarks and the
+# Dockerfile: changing it compiles SQLite again (more than a minute).
 export GOFLAGS := -tags=sqlite_fts5
 export CGO_ENABLED := 1
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Real meetings for tests and benchmarks; what wants them skips without them.
+export MINUTEBOOK_CORPUS ?= $(abspath ../shared/corpus)
 
-.PHONY: build
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -X main.version=$(VERSION)
+
+.PHONY: help build static demo test vet browser race plain long bench clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
+
 build: ## bin/minutebook
-	go build -ldflags "-X main.version=$(VERSION)" -o bin/minutebook ./cmd/minutebook
+	go build -ldflags "$(LDFLAGS)" -o bin/minutebook ./cmd/minutebook
+
+static: ## bin/minutebook without shared libraries, as the container has it
+	go build -ldflags "$(LDFLAGS) -linkmode external -extldflags -static" \
+		-tags=sqlite_fts5,netgo,osusergo -o bin/minutebook ./cmd/minutebook
+
+demo: build ## the whole of it on invented meetings, without an account
+	bin/minutebook demo
+
+test: vet browser ## everything that must hold before a change lands
+	go test -race -timeout 20m ./...
+
+vet:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet ./...
+
+browser: ## what the tests need beside Go: Chromium
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-chromium
+
+long: ## the long runs of the crash tests and a minute of every fuzz target
+	packaging/fuzz 60s
+	MINUTEBOOK_LONG=1 go test -timeout 120m ./...
+
+bench: ## the figures, as ratios against a peer in the same run
+	packaging/bench
+
+clean:
+	rm -rf bin

@@ -13,15 +13,13 @@ import (
 // query the matches are marked in it.
 func meetingAddress(id int64, at time.Duration, entry int, query string) string {
 	address := "/meetings/" + strconv.FormatInt(id, 10)
-	values := url.Values{}
+	mark := "?"
 	if at >= 0 {
-		values.Set("t", strconv.FormatInt(int64(at/time.Second), 10))
+		address += mark + "t=" + strconv.FormatInt(int64(at/time.Second), 10)
+		mark = "&"
 	}
 	if query != "" {
-		values.Set("q", query)
-	}
-	if len(values) > 0 {
-		address += "?" + values.Encode()
+		address += mark + "q=" + url.QueryEscape(query)
 	}
 	if at >= 0 && entry >= 0 {
 		address += fmt.Sprintf("#e%d", entry)

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/config"
+	"minutebook/control"
+	"minutebook/receiver"
+	"minutebook/search"
+	"minutebook/service"
+	syncer "minutebook/sync"
+	"minutebook/web"
+)
+
+// daemon is a house with its doors open: the page, the receiver and the
+// command socket.
+type daemon struct {
+	*house
+	page     http.Handler
+	index    *search.Index
+	syncer   *syncer.Syncer
+	receiver *receiver.Receiver
+	service  *service.Service // nil unless [service] is enabled
+
+	webListener      net.Listener
+	receiverListener net.Listener // nil without [receiver] listen
+	socket           net.Listener
+}
+
+// startDaemon opens everything that can fail, so that an error at start is an
+// error of the command; nothing is answered before Run.
+func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts houseOptions) (*daemon, error) {
+	opts.Daemon = true
+	h, err := openHouse(ctx, cfg, log, opts)
+	if err != nil {
+		return nil, err
+	}
+	d := &daemon{house: h}
+	if err := d.open(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *daemon) open(ctx context.Context) error {
+	var err error
+	if d.webListener, err = listen("web.listen", d.cfg.Web.Listen); err != nil {
+		return err
+	}
+	d.receiverListener = d.opts.Receiver
+	if d.receiverListener == nil && d.cfg.Receiver.Listen != "" {
+		if d.receiverListener, err = listen("receiver.listen", d.cfg.Receiver.Listen); err != nil {
+			return err
+		}
+	}
+	if d.socket, err = control.Listen(d.cfg.DataDir); err != nil {
+		return err
+	}
+	if d.index, err = d.Index(ctx); err != nil {
+		return err
+	}
+	if d.syncer, err = d.Syncer(ctx); err != nil {
+		return err
+	}
+	if d.receiver, err = d.newReceiver(); err != nil {
+		return err
+	}
+	if d.cfg.Service.Enabled {
+		if d.service, err = d.newService(ctx); err != nil {
+			return err
+		}
+	}
+	d.page, err = d.newPage()
+	return err
+}
+
+// listen opens a listener; the error names the setting to change.
+func listen(setting, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s (%s): %w", address, setting, err)
+	}
+	return l, nil
+}
+
+func (d *daemon) newReceiver() (*receiver.Receiver, error) {
+	r := d.cfg.Receiver
+	var proxies []netip.Prefix
+	for _, text := range r.TrustedProxies {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("read receiver.trusted_proxies: %w", err)
+		}
+		proxies = append(proxies, p)
+	}
+	secrets := map[string][]string{}
+	for _, a := range d.cfg.Accounts {
+		secrets[a.Name] = a.WebhookSecrets
+	}
+	return receiver.New(receiver.Options{
+		Inbox: d.archive.Inbox(), Accounts: secrets, MaxBody: r.MaxBody, TrustedProxies: proxies,
+		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies),
+		Now: time.Now, Logger: d.log,
+	})
+}
+
+// newService serves the service's interface from the archive. What an account
+// is shown, the person whose account it is sees.
+func (d *daemon) newService(ctx context.Context) (*service.Service, error) {
+	people := map[string]string{}
+	for _, a := range d.cfg.Accounts {
+		if a.Email != "" {
+			people[a.Name] = a.Email
+		}
+	}
+	return service.New(ctx, service.Options{
+		Archive: d.archive, PublicURL: d.cfg.Service.PublicURL, AllowPrivate: d.cfg.Service.AllowPrivate,
+		People: people, Now: time.Now, Logger: d.log,
+	})
+}
+
+func (d *daemon) newPage() (http.Handler, error) {
+	var upstream http.Handler
+	if d.service != nil {
+		upstream = d.service.Handler()
+	}
+	zone, err := time.LoadLocation(d.cfg.Web.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("read web.time_zone: %w", err)
+	}
+	if d.cfg.Web.TimeZone == "" {
+		zone = time.Local
+	}
+	registry := control.Operations(d.control())
+	return web.New(web.Options{
+		Archive: d.archive, Index: d.index, Service: upstream, Hosts: d.cfg.Web.Hosts,
+		Status: func(ctx context.Context) (any, error) {
+			return control.Call[control.StatusResult](ctx, registry, "status", struct{}{}, nil)
+		},
+		Location: zone, Version: d.opts.Version, Now: time.Now, Logger: d.log,
+	})
+}
+
+// Run answers until ctx ends or a part fails, then stops all parts and waits
+// for them.
+func (d *daemon) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.index.Follow(ctx) })
+	g.Go(func() error { return d.syncer.Run(ctx) })
+	g.Go(func() error { return serveHTTP(ctx, d.webListener, d.page) })
+	g.Go(func() error { return control.Serve(ctx, d.socket, control.Operations(d.control())) })
+	if d.receiverListener != nil {
+		g.Go(func() error { return d.receiver.Serve(ctx, d.receiverListener) })
+	}
+	if d.service != nil {
+		g.Go(func() error { return d.service.Run(ctx) })
+	}
+	d.log.Info().Stringer("web", d.webListener.Addr()).Str("data_dir", d.cfg.DataDir).Msg("serving")
+	err := g.Wait()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// Close closes listeners that Run has not, then the house.
+func (d *daemon) Close() error {
+	for _, l := range []net.Listener{d.webListener, d.receiverListener, d.socket} {
+		if l != nil {
+			l.Close()
+		}
+	}
+	return d.house.Close()
+}
+
+// serveHTTP serves until ctx ends and then lets running requests finish.
+func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
+	server := &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+	}
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if err := server.Shutdown(stop); err != nil {
+		server.Close()
+	}
+	<-done
+	return nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/config"
+)
+
+// demoOptions are the flags of `demo`.
+type demoOptions struct {
+	dir      string // keeps the data; empty: a temporary folder, removed at the end
+	meetings string // NDJSON file; empty: the sample
+	listen   string // of the page
+}
+
+func (m *Main) demoCmd() *cobra.Command {
+	var o demoOptions
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show all of it at work on invented meetings, without an account",
+		Long: `Run the whole of Minutebook on one machine: a service with meetings in it, and
+an archive that reads them over HTTP within the service's limits, receives
+further ones as signed deliveries and fetches their recordings. The first line
+printed is the page's address.`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return m.demo(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the data in this `directory`; commands read it with --data")
+	cmd.Flags().StringVar(&o.meetings, "meetings", "", "load these instead: a `file` with a Meeting a line (.ndjson or .ndjson.gz)")
+	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` of the page")
+	return cmd
+}
+
+// demo runs until ctx ends. Both halves, the service and the archive, are the
+// real ones and talk over loopback.
+func (m *Main) demo(ctx context.Context, o demoOptions) (err error) {
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "minutebook-demo-"); err != nil {
+			return fmt.Errorf("make a folder for the demo: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+	}
+	log := m.logger(demoLog(m))
+	up, err := openUpstream(ctx, o, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, up.Close()) }()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return up.Run(ctx) })
+	g.Go(func() error { return m.demoArchive(ctx, o, up, log) })
+	if err := g.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// demoLog is quiet: the first thing a newcomer sees is the address.
+func demoLog(m *Main) *config.Config {
+	c := config.Default()
+	c.Log.Format = "console"
+	c.Log.Level = "warn"
+	if level := m.getenv("MINUTEBOOK_LOG_LEVEL"); level != "" {
+		c.Log.Level = level
+	}
+	return &c
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/sample"
+	"minutebook/service"
+)
+
+// demoPerson is whose account the demo's archive has.
+const demoPerson = "you@demo.example"
+
+// The demo's service finishes a meeting every few seconds at first, so that
+// one sees it happen, then every minute.
+const (
+	demoHold     = 8
+	demoFast     = 4 * time.Second
+	demoFastRuns = 5
+	demoSlow     = time.Minute
+)
+
+// upstream is the demo's service: the sandbox on a loopback port of its own.
+type upstream struct {
+	archive  *archive.Archive
+	service  *service.Service
+	listener net.Listener
+	key      string
+}
+
+// openUpstream loads the meetings into a service and makes a key for the
+// demo's person, with whom every meeting is shared.
+func openUpstream(ctx context.Context, o demoOptions, log zerolog.Logger) (_ *upstream, err error) {
+	u := &upstream{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, u.Close())
+		}
+	}()
+	if u.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return nil, fmt.Errorf("listen for the demo's service: %w", err)
+	}
+	u.archive, err = archive.Open(ctx, archive.Options{
+		Dir: filepath.Join(o.dir, "upstream"), Create: true, Logger: log, Now: time.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	u.service, err = service.New(ctx, service.Options{
+		Archive: u.archive, Sandbox: true, PublicURL: "http://" + u.listener.Addr().String(),
+		Generation: 2 * time.Second, AllowPrivate: true, Hold: demoHold, Now: time.Now, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := u.load(ctx, o.meetings); err != nil {
+		return nil, err
+	}
+	you := api.User{
+		Name: api.Some("You"), Email: demoPerson, CreatedAt: api.TimeOf(time.Now()), Status: api.StatusActive,
+		Permissions: api.Some(api.Permissions{
+			SettingsAccess: api.Access{Level: api.SettingsNone, Teams: []string{}},
+			ViewAccess:     api.Access{Level: api.ViewOwnMeetings, Teams: []string{}},
+		}),
+	}
+	if err := u.service.PutUser(ctx, you); err != nil {
+		return nil, fmt.Errorf("add the demo's person: %w", err)
+	}
+	if err := u.service.ShareAll(ctx, demoPerson); err != nil {
+		return nil, fmt.Errorf("share the meetings with the demo's person: %w", err)
+	}
+	u.key, err = u.service.CreateKey(ctx, demoPerson)
+	return u, err
+}
+
+// load reads the meetings from the file, or from the sample where none is named.
+func (u *upstream) load(ctx context.Context, file string) error {
+	var r io.Reader = sample.NDJSON(time.Now())
+	name := "sample"
+	if file != "" {
+		f, err := os.Open(file)
+		if err != nil {
+			return fmt.Errorf("open meetings: %w", err)
+		}
+		defer f.Close()
+		r, name = f, file
+	}
+	_, err := u.service.Load(ctx, r, name)
+	return err
+}
+
+// baseURL is the service's address for clients.
+func (u *upstream) baseURL() string {
+	return "http://" + u.listener.Addr().String() + "/external/v1"
+}
+
+// Run serves and finishes meetings until ctx ends.
+func (u *upstream) Run(ctx context.Context) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serveHTTP(ctx, u.listener, u.service.Handler()) })
+	g.Go(func() error { return u.service.Run(ctx) })
+	return g.Wait()
+}
+
+// finish lets the held meetings finish one by one, from when the archive has
+// its webhook.
+func (u *upstream) finish(ctx context.Context) error {
+	for n := 0; ; n++ {
+		pause := demoSlow
+		if n < demoFastRuns {
+			pause = demoFast
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+		_, more, err := u.service.Finish(ctx)
+		if err != nil {
+			return fmt.Errorf("finish a meeting of the demo: %w", err)
+		}
+		if !more {
+			return nil
+		}
+	}
+}
+
+// Close closes what is open.
+func (u *upstream) Close() error {
+	if u.listener != nil {
+		u.listener.Close()
+	}
+	if u.archive == nil {
+		return nil
+	}
+	return u.archive.Close()
+}

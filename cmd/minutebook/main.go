@@ -1,0 +1,25 @@
+// Command minutebook keeps recorded meetings on one's own disk: it receives,
+// fetches, stores, indexes and shows them. `minutebook help` lists the
+// commands; `minutebook demo` shows it all without an account.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// version is set when the program is built (see Makefile).
+var version = "unknown"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	m := &Main{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Environ: os.Environ(), Version: version,
+	}
+	code := m.Run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}

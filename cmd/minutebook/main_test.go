@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain puts the program on the PATH of this package's tests, as a process
+// of its own that can be killed.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"minutebook": main})
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
+}
+
+// program is a running minutebook.
+type program struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	url    string // first line of its standard output
+	lines  chan string
+	mu     sync.Mutex
+	stderr strings.Builder // guarded by mu
+	ended  chan struct{}
+}
+
+// start runs a command that prints its address as the first line.
+func start(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, cmd: exec.Command("minutebook", args...), lines: make(chan string, 100), ended: make(chan struct{})}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Stderr = p
+	p.cmd.Env = append(os.Environ(), "MINUTEBOOK_WEB_LISTEN=127.0.0.1:0")
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	go func() {
+		defer close(p.lines)
+		for s := bufio.NewScanner(out); s.Scan(); {
+			p.lines <- s.Text()
+		}
+	}()
+	select {
+	case line, ok := <-p.lines:
+		if !ok {
+			p.cmd.Wait()
+			t.Fatalf("minutebook %s ended at once: %s", strings.Join(args, " "), p.log())
+		}
+		p.url = line
+	case <-time.After(30 * time.Second):
+		t.Fatalf("minutebook %s printed nothing: %s", strings.Join(args, " "), p.log())
+	}
+	go func() {
+		p.cmd.Wait()
+		close(p.ended)
+	}()
+	return p
+}
+
+// Write collects what the program logs.
+func (p *program) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.Write(b)
+}
+
+func (p *program) log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.String()
+}
+
+// kill is kill -9: nothing is tidied up.
+func (p *program) kill() {
+	p.cmd.Process.Kill()
+	<-p.ended
+}
+
+// stop is Ctrl-C; the program must end by itself and well.
+func (p *program) stop() {
+	p.t.Helper()
+	p.cmd.Process.Signal(syscall.SIGINT)
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		p.t.Fatalf("does not stop on Ctrl-C: %s", p.log())
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 {
+		p.t.Errorf("exit code %d after Ctrl-C: %s", code, p.log())
+	}
+}
+
+// run executes a command to its end and returns what it printed.
+func run(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("minutebook", args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("minutebook %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+// runJSON executes a command with --json.
+func runJSON[T any](t *testing.T, args ...string) T {
+	t.Helper()
+	var v T
+	out := run(t, append(args, "--json")...)
+	if err := json.Unmarshal([]byte(out), &v); err != nil {
+		t.Fatalf("minutebook %s: %v in %.200s", strings.Join(args, " "), err, out)
+	}
+	return v
+}
+
+// eventually asks until the answer is yes. The last thing asked about is in
+// the failure's text.
+func eventually(t *testing.T, within time.Duration, what string, yes func() (bool, any)) {
+	t.Helper()
+	var last any
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		var ok bool
+		if ok, last = yes(); ok {
+			return
+		}
+	}
+	t.Fatalf("%s: not within %v; last seen: %+v", what, within, last)
+}
+
+// get fetches a page and returns its body; anything but 200 fails the test.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: %s: %.300s", url, resp.Status, body)
+	}
+	return string(body)
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"minutebook/archive"
+	"minutebook/config"
+	"minutebook/control"
+)
+
+// daemonStart is how long a command waits for a daemon that holds the archive
+// but does not answer yet.
+const daemonStart = 3 * time.Second
+
+// withOperations runs work with the operations of the archive: the daemon's
+// when one owns the data directory, otherwise ones that open it here.
+func (m *Main) withOperations(ctx context.Context, work func(control.Caller) error) error {
+	cfg, err := m.config()
+	if err != nil {
+		return err
+	}
+	deadline := time.Now().Add(daemonStart)
+	for {
+		client, err := control.Dial(ctx, cfg.DataDir)
+		if err == nil {
+			defer client.Close()
+			return work(client)
+		}
+		if !errors.Is(err, control.ErrNoDaemon) {
+			return err
+		}
+		err = m.withOwnHouse(ctx, cfg, work)
+		if !errors.Is(err, archive.ErrInUse) || time.Now().After(deadline) {
+			return err
+		}
+		select { // a daemon is just starting or stopping
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// withOwnHouse opens the archive in this process and runs work on it.
+func (m *Main) withOwnHouse(ctx context.Context, cfg *config.Config, work func(control.Caller) error) (err error) {
+	h, err := openHouse(ctx, cfg, m.logger(cfg), houseOptions{Version: m.Version})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	return work(control.Operations(h.control()))
+}
+
+// logger writes to standard error, as the configuration says.
+func (m *Main) logger(cfg *config.Config) zerolog.Logger {
+	level, err := zerolog.ParseLevel(cfg.Log.Level)
+	if err != nil {
+		level = zerolog.InfoLevel
+	}
+	var log zerolog.Logger
+	if cfg.Log.Format == "console" {
+		log = zerolog.New(zerolog.ConsoleWriter{Out: m.Stderr, TimeFormat: time.DateTime, NoColor: !m.terminal(m.Stderr)})
+	} else {
+		log = zerolog.New(m.Stderr)
+	}
+	return log.Level(level).With().Timestamp().Logger()
+}
+
+// terminal tells whether a person looks at the stream.
+func (m *Main) terminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// colour tells whether standard output may be coloured (https://no-color.org).
+func (m *Main) colour() bool {
+	return m.getenv("NO_COLOR") == "" && m.terminal(m.Stdout)
+}
+
+// usage makes a wrong number of arguments a mistake of the command line.
+func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return &usageError{fmt.Errorf("%s: %w; see minutebook %s --help", cmd.Name(), err, cmd.Name())}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/api"
+	syncer "minutebook/sync"
+)
+
+func TestProgressIsALineEveryTenSecondsWhereNobodyWatches(t *testing.T) {
+	var out strings.Builder
+	now := time.Unix(1000, 0)
+	p := &syncProgress{w: &out, now: func() time.Time { return now }}
+	for i := range 26 {
+		e := syncer.Event{Doing: "backfill", Found: i, Done: i == 25,
+			Calls: map[api.Class]syncer.Calls{api.ClassHeavy: {Used: i, Limit: 30}}}
+		raw, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Event(raw); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Second)
+	}
+	want := "backfill: 0 found, 0 new, 0 to do, heavy 0/30\n" +
+		"backfill: 10 found, 0 new, 0 to do, heavy 10/30\n" +
+		"backfill: 20 found, 0 new, 0 to do, heavy 20/30\n" +
+		"done: 25 found, 0 new, 0 to do, heavy 25/30\n"
+	if out.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestSizeReadsWell(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 638_000_000: "638.0 MB", 5e15: "5000.0 TB"} {
+		if got := size(n); got != want {
+			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/config"
+	"minutebook/control"
+)
+
+// Main is the program: its streams, its environment and the options that
+// stand before or after every command. Tests run it in their own process.
+type Main struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        []string
+	Version        string
+
+	configPath string // -c
+	dataDir    string // --data
+	json       bool   // --json
+}
+
+// Run executes one command line and returns the exit code: 0 on success, the
+// operation's own code where it has one, 2 for a command line that makes no
+// sense, 1 otherwise.
+func (m *Main) Run(ctx context.Context, args []string) int {
+	root := m.rootCmd()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var usage *usageError
+	var failed *control.Error
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return 0 // Ctrl-C is how one ends it
+	case errors.As(err, &usage):
+		fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
+		return 2
+	case errors.As(err, &failed) && failed.ExitCode != 0:
+		fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
+		return failed.ExitCode
+	}
+	fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
+	return 1
+}
+
+// usageError is a command line that makes no sense.
+type usageError struct{ err error }
+
+// Error is the message of what is wrong with the command line.
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (m *Main) rootCmd() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "minutebook",
+		Short:         "Your recorded meetings, on your own disk, searchable to the second",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(m.Stdin)
+	root.SetOut(m.Stdout)
+	root.SetErr(m.Stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.PersistentFlags().StringVarP(&m.configPath, "config", "c", "", "configuration `file` (default: MINUTEBOOK_CONFIG, then config.toml here)")
+	root.PersistentFlags().StringVar(&m.dataDir, "data", "", "data `directory`, instead of the configuration's data_dir")
+	root.AddCommand(
+		m.serveCmd(), m.demoCmd(), m.serviceCmd(), m.initCmd(), m.syncCmd(),
+		m.searchCmd(), m.showCmd(), m.statusCmd(), m.authCmd(), m.healthcheckCmd(), m.versionCmd(),
+	)
+	return root
+}
+
+// jsonFlag gives a command its --json.
+func (m *Main) jsonFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&m.json, "json", false, "print JSON")
+	return cmd
+}
+
+// config loads the configuration. With --data alone no file is needed: the
+// defaults and the environment serve.
+func (m *Main) config() (*config.Config, error) {
+	path, err := m.configFile()
+	if err != nil {
+		return nil, err
+	}
+	return config.Load(path, m.dataDir, m.Environ)
+}
+
+// configFile is the file to read, or nothing where --data says it all.
+func (m *Main) configFile() (string, error) {
+	if m.configPath != "" {
+		return m.configPath, nil
+	}
+	if m.dataDir != "" {
+		return "", nil
+	}
+	if path := m.getenv("MINUTEBOOK_CONFIG"); path != "" {
+		return path, nil
+	}
+	if _, err := os.Stat("config.toml"); err == nil {
+		return "config.toml", nil
+	}
+	return "", &usageError{errors.New("find the archive: name its configuration with -c FILE or its folder with --data DIR")}
+}
+
+func (m *Main) getenv(name string) string {
+	prefix := name + "="
+	for _, kv := range m.Environ {
+		if len(kv) > len(prefix) && kv[:len(prefix)] == prefix {
+			return kv[len(prefix):]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/api"
+	"minutebook/control"
+)
+
+func (m *Main) searchCmd() *cobra.Command {
+	var q control.SearchRequest
+	cmd := &cobra.Command{
+		Use:   "search QUERY",
+		Short: "Find who said what, and when",
+		Long:  "Find who said what, and when. The query language is described in docs/search.md.",
+		Args:  usage(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			q.Query = strings.Join(args, " ")
+			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
+				result, err := control.Call[control.SearchResult](cmd.Context(), ops, "search", q, nil)
+				if err != nil {
+					return err
+				}
+				if m.json {
+					return printJSON(m.Stdout, result)
+				}
+				return printSearch(m.Stdout, result, m.colour())
+			})
+		},
+	}
+	cmd.Flags().IntVar(&q.Limit, "limit", 10, "meetings to show")
+	cmd.Flags().IntVar(&q.Moments, "moments", 3, "moments to show of each")
+	cmd.Flags().StringVar(&q.After, "after", "", "go on where a page ended (its \"next\")")
+	return m.jsonFlag(cmd)
+}
+
+// printSearch shows an answer to a person: a meeting, then its moments.
+func printSearch(w io.Writer, r control.SearchResult, colour bool) error {
+	var b strings.Builder
+	count := fmt.Sprint(r.Total)
+	if !r.Exact {
+		count = "at least " + count
+	}
+	fmt.Fprintf(&b, "%s %s\n", count, plural(r.Total, "meeting", "meetings"))
+	if r.Relaxed != "" {
+		fmt.Fprintf(&b, "%s\n", r.Relaxed)
+	}
+	if r.DidYouMean != "" {
+		fmt.Fprintf(&b, "did you mean: %s\n", r.DidYouMean)
+	}
+	if r.Indexed < r.Known {
+		fmt.Fprintf(&b, "indexing: %d of %d meetings so far\n", r.Indexed, r.Known)
+	}
+	for _, found := range r.Meetings {
+		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", day(found.Start), found.Title, found.RecordingID)
+		for _, moment := range found.Moments {
+			fmt.Fprintf(&b, "  %s  %s: %s\n", api.FormatOffset(time.Duration(moment.OffsetSeconds)*time.Second),
+				moment.Speaker, snippet(moment, colour))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func snippet(m control.FoundMoment, colour bool) string {
+	if len(m.Snippet) == 0 {
+		return m.Text
+	}
+	var b strings.Builder
+	for _, s := range m.Snippet {
+		if s.Hit && colour {
+			b.WriteString("\x1b[1m" + s.Text + "\x1b[0m")
+			continue
+		}
+		b.WriteString(s.Text)
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}
+
+// day is the date of an RFC 3339 time; one that does not parse is shown as is.
+func day(text string) string {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return text
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+func printJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/config"
+)
+
+func (m *Main) serveCmd() *cobra.Command {
+	var create bool
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the daemon: receive, fetch, index and show",
+		Long: `Run the daemon until it is told to stop (Ctrl-C, SIGTERM). The first line printed
+is the page's address; logs go to standard error.`,
+		Args:  usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := m.config()
+			if err != nil {
+				return err
+			}
+			return m.serve(cmd.Context(), cfg, create)
+		},
+	}
+	cmd.Flags().BoolVar(&create, "create", false, "create the archive when it is not there")
+	return cmd
+}
+
+func (m *Main) serve(ctx context.Context, cfg *config.Config, create bool) (err error) {
+	d, err := startDaemon(ctx, cfg, m.logger(cfg), houseOptions{Version: m.Version, Create: create, Daemon: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if _, err := fmt.Fprintf(m.Stdout, "http://%s\n", d.webListener.Addr()); err != nil {
+		return err
+	}
+	return d.Run(ctx)
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/archive"
+	"minutebook/control"
+	"minutebook/service"
+)
+
+// sandboxOptions are the flags of `service`.
+type sandboxOptions struct {
+	service.Options
+	listen string
+	load   []string
+}
+
+func (m *Main) serviceCmd() *cobra.Command {
+	var o sandboxOptions
+	cmd := &cobra.Command{
+		Use:   "service --data DIR",
+		Short: "Run the service's interface alone, as a sandbox for programs and tests",
+		Long: `Run the service's interface alone, under /external/v1. The first line printed is
+the address; at the first start an administrator's API key follows. What it
+does where the specification is silent is written in docs/service.md.`,
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if m.dataDir == "" {
+				return &usageError{errors.New("run the service: name its folder with --data DIR")}
+			}
+			return m.sandbox(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on")
+	f.StringArrayVar(&o.load, "load", nil, "load meetings from this NDJSON `file` (may be repeated)")
+	o.flags(f)
+	return cmd
+}
+
+// flags are those that say how the service behaves.
+func (o *sandboxOptions) flags(f *pflag.FlagSet) {
+	f.IntVar(&o.Hold, "hold", 0, "keep the newest `N` loaded meetings back")
+	f.DurationVar(&o.NewEvery, "new-every", 0, "finish one of those kept back every so often, such as 30s")
+	f.DurationVar(&o.Generation, "generation", 35*time.Second, "how long a recording takes to be generated")
+	f.StringVar((*string)(&o.Window), "window", string(service.WindowFixed), "how limits count: fixed or sliding")
+	f.BoolVar(&o.Elevated, "elevated", false, "lower the heavy limit to 5 a minute")
+	f.IntVar(&o.DownloadLimit, "download-limit", 0, "download requests a minute, instead of 30")
+	f.DurationVar(&o.Latency, "latency", 0, "added to every answer")
+	f.StringVar(&o.Faults, "faults", "", "what goes wrong on purpose, as docs/service.md says")
+	f.BoolVar(&o.AllowPrivate, "allow-private", false, "webhooks and callbacks may go to private addresses; so it is while listening on loopback")
+}
+
+func (m *Main) sandbox(ctx context.Context, o sandboxOptions) (err error) {
+	cfg, err := m.config()
+	if err != nil {
+		return err
+	}
+	log := m.logger(cfg)
+	l, err := listen("--listen", o.listen)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	a, err := archive.Open(ctx, archive.Options{Dir: cfg.DataDir, Create: true, Logger: log, Now: time.Now})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	url := "http://" + l.Addr().String()
+	s, err := m.newSandbox(ctx, a, o, url, log)
+	if err != nil {
+		return err
+	}
+	socket, err := control.Listen(cfg.DataDir)
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	if err := m.announce(ctx, s, url); err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return serveHTTP(ctx, l, s.Handler()) })
+	g.Go(func() error { return s.Run(ctx) })
+	g.Go(func() error { return control.Serve(ctx, socket, control.NewRegistry()) })
+	if err := g.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+func (m *Main) newSandbox(ctx context.Context, a *archive.Archive, o sandboxOptions, url string, log zerolog.Logger) (*service.Service, error) {
+	o.Archive, o.Sandbox, o.PublicURL = a, true, url
+	o.AllowPrivate = o.AllowPrivate || loopback(o.listen)
+	o.Now, o.Logger = time.Now, log
+	s, err := service.New(ctx, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range o.load {
+		if err := loadFile(ctx, s, name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// loopback tells whether an address is reached from this machine only.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+func loadFile(ctx context.Context, s *service.Service, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("open meetings: %w", err)
+	}
+	defer f.Close()
+	_, err = s.Load(ctx, f, name)
+	return err
+}
+
+// announce prints the address and, at the first start, the administrator's
+// key, which is shown only this once.
+func (m *Main) announce(ctx context.Context, s *service.Service, url string) error {
+	key, created, err := s.EnsureAdminKey(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintln(m.Stdout, url); err != nil {
+		return err
+	}
+	if created {
+		_, err = fmt.Fprintf(m.Stdout, "api_key %s\n", key)
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package control
+
+import (
+	"context"
+
+	"minutebook/api"
+)
+
+// AuthRequest names an account that connects through an OAuth app, and, to
+// finish, the address that the service sent the browser to.
+type AuthRequest struct {
+	Account string `json:"account"`
+	State   string `json:"state,omitempty"`   // of AuthBegun, to finish
+	Address string `json:"address,omitempty"` // to finish
+}
+
+// AuthBegun is where a person gives consent. State ties the answer to this
+// request.
+type AuthBegun struct {
+	URL   string `json:"url"`
+	State string `json:"state"`
+}
+
+func (h House) authBegin(ctx context.Context, q AuthRequest, _ Emit) (*AuthBegun, error) {
+	connection, err := h.Connection(ctx, q.Account)
+	if err != nil {
+		return nil, err
+	}
+	state := api.NewState()
+	url, err := connection.AuthorizeURL(state)
+	if err != nil {
+		return nil, err
+	}
+	return &AuthBegun{URL: url, State: state}, nil
+}
+
+// authFinish exchanges the code in the address for tokens, which are in the
+// archive when it returns.
+func (h House) authFinish(ctx context.Context, q AuthRequest, _ Emit) (struct{}, error) {
+	connection, err := h.Connection(ctx, q.Account)
+	if err != nil {
+		return struct{}{}, err
+	}
+	code, err := api.CodeFrom(q.Address, q.State)
+	if err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, connection.Exchange(ctx, code)
+}
+
+func (h House) authStatus(ctx context.Context, q AuthRequest, _ Emit) (*api.OAuthStatus, error) {
+	connection, err := h.Connection(ctx, q.Account)
+	if err != nil {
+		return nil, err
+	}
+	status, err := connection.Status(ctx)
+	return &status, err
+}

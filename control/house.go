@@ -1,0 +1,40 @@
+package control
+
+import (
+	"context"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/search"
+	syncer "minutebook/sync"
+)
+
+// House is what the operations work on. The archive is always there; the rest
+// is asked for when an operation needs it, so that `show` does not open an
+// index.
+type House struct {
+	Archive *archive.Archive
+	// Index gives the search index, followed up to the archive's head when no
+	// daemon keeps it there.
+	Index func(context.Context) (*search.Index, error)
+	// Syncer gives the connection to the service, for the configured accounts.
+	Syncer func(context.Context) (*syncer.Syncer, error)
+	// Connection gives an account's OAuth connection.
+	Connection func(ctx context.Context, account string) (*api.OAuth, error)
+	// Running tells whether a daemon runs, for status.
+	Running bool
+	Version string
+}
+
+// Operations registers everything that works on an archive.
+func Operations(h House) *Registry {
+	r := NewRegistry()
+	Register(r, "search", h.search)
+	Register(r, "show", h.show)
+	Register(r, "status", h.status)
+	Register(r, "sync", h.sync)
+	Register(r, "auth.begin", h.authBegin)
+	Register(r, "auth.finish", h.authFinish)
+	Register(r, "auth.status", h.authStatus)
+	return r
+}

@@ -1,0 +1,50 @@
+package control
+
+import (
+	"context"
+	"fmt"
+
+	syncer "minutebook/sync"
+)
+
+// StatusResult is the form of `status --json`.
+type StatusResult struct {
+	Version        string `json:"version"`
+	Running        bool   `json:"running"` // a daemon owns the archive
+	Meetings       int    `json:"meetings"`
+	WithTranscript int    `json:"with_transcript"`
+	WithSummary    int    `json:"with_summary"`
+	WithRecording  int    `json:"with_recording"`
+	Gone           int    `json:"gone"`
+	Indexed        int    `json:"indexed"`
+	Rebuilding     bool   `json:"rebuilding"` // the index is being built anew
+	syncer.Status
+}
+
+// status tells what is kept and what is still to do. It reads; it never asks
+// the service.
+func (h House) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, error) {
+	counts, err := h.Archive.Counts(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("count meetings: %w", err)
+	}
+	index, err := h.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := h.Syncer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.Status(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the sync: %w", err)
+	}
+	p := index.Progress()
+	return &StatusResult{
+		Version: h.Version, Running: h.Running,
+		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
+		WithRecording: counts.WithRecording, Gone: counts.Gone,
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, Status: now,
+	}, nil
+}
