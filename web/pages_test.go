@@ -114,7 +114,7 @@ func TestPlayerBeginsAtTheMomentWithoutScripts(t *testing.T) {
 func TestResultsLeadToTheMoment(t *testing.T) {
 	s := newSite(t)
 	body := s.shows(200, "/?q=budget", "<mark>budget</mark>", `class="n"`, "Leadership Review")
-	m := regexp.MustCompile(`href="(/meetings/(\d+)\?q=budget&amp;t=(\d+)#e(\d+))"`).FindStringSubmatch(body)
+	m := regexp.MustCompile(`href="(/meetings/(\d+)\?t=(\d+)&amp;q=budget#e(\d+))"`).FindStringSubmatch(body)
 	if m == nil {
 		t.Fatal("no moment has a link")
 	}
