@@ -29,7 +29,8 @@ func TestMain(m *testing.M) {
 		childMain(dir)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	// Bleve starts these when it is loaded and keeps them.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
 }
 
 // running is a receiver that serves.
