@@ -6,8 +6,10 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/pressly/goose/v3"
 
@@ -26,15 +28,48 @@ func archiveMigrations() fs.FS {
 	return sub
 }
 
-// migrate brings a database to the newest schema. A database that already has
-// a schema is copied beside itself first, as PATH.before-VERSION. It fails with
-// ErrNewer, touching nothing, when the database has a version unknown here. A
-// crash in the middle leaves every migration whole or undone.
+// migrate brings a database to the newest schema. One that already has a schema
+// is migrated as a copy, which then takes its place in one step: whatever
+// happens in between, the database is as it was, for the old version too. As it
+// was it also stays, as PATH.before-VERSION. It fails with ErrNewer, touching
+// nothing, when the database has a version unknown here.
 func (db *DB) migrate(ctx context.Context, files fs.FS) error {
-	p, err := goose.NewProvider(goose.DialectSQLite3, db.W, files,
-		goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true))
+	pending, latest, err := db.pending(ctx, files)
+	if err != nil || pending == 0 {
+		return err
+	}
+	if latest == 0 {
+		return up(ctx, db.W, db.Path, files)
+	}
+	copied := db.Path + ".migrating"
+	if err := db.copyTo(ctx, copied); err != nil {
+		return err
+	}
+	if err := migrateFile(ctx, copied, files); err != nil {
+		return errors.Join(err, durable.Remove(copied))
+	}
+	if err := db.truncateWAL(ctx); err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return fmt.Errorf("close %s to migrate it: %w", db.Path, err)
+	}
+	if err := swap(copied, db.Path, fmt.Sprintf("%s.before-%d", db.Path, latest)); err != nil {
+		return err
+	}
+	again, err := openDB(ctx, db.Path)
 	if err != nil {
-		return fmt.Errorf("read migrations of %s: %w", db.Path, err)
+		return err
+	}
+	db.W, db.R = again.W, again.R
+	return nil
+}
+
+// pending counts the migrations to do; latest is the highest done, 0 for none.
+func (db *DB) pending(ctx context.Context, files fs.FS) (pending int, latest int64, err error) {
+	p, err := provider(db.W, files)
+	if err != nil {
+		return 0, 0, fmt.Errorf("read migrations of %s: %w", db.Path, err)
 	}
 	known := map[int64]bool{0: true}
 	for _, s := range p.ListSources() {
@@ -42,29 +77,65 @@ func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 	}
 	applied, err := db.appliedVersions(ctx)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	latest := int64(0)
 	for v := range applied {
 		if !known[v] {
-			return fmt.Errorf("open %s: it has schema version %d: %w; run the Minutebook that wrote it, or newer", db.Path, v, ErrNewer)
+			return 0, 0, fmt.Errorf("open %s: it has schema version %d: %w; run the Minutebook that wrote it, or newer", db.Path, v, ErrNewer)
 		}
 		latest = max(latest, v)
 		delete(known, v)
 	}
 	delete(known, 0)
-	if len(known) == 0 {
-		return nil
+	return len(known), latest, nil
+}
+
+func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
+	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true))
+}
+
+func up(ctx context.Context, db *sql.DB, path string, files fs.FS) error {
+	p, err := provider(db, files)
+	if err == nil {
+		_, err = p.Up(ctx)
 	}
-	if latest > 0 {
-		if err := db.copyBefore(ctx, latest); err != nil {
-			return err
-		}
-	}
-	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("migrate %s: %w", db.Path, err)
+	if err != nil {
+		return fmt.Errorf("migrate %s: %w", path, err)
 	}
 	return nil
+}
+
+// migrateFile migrates a database that nothing else has open, to its last page
+// on disk.
+func migrateFile(ctx context.Context, path string, files fs.FS) error {
+	db, err := openDB(ctx, path)
+	if err != nil {
+		return err
+	}
+	err = up(ctx, db.W, path, files)
+	if err == nil {
+		err = db.truncateWAL(ctx)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// swap puts next in the place of path, which stays as before. At any moment
+// there is a whole database at path.
+func swap(next, path, before string) error {
+	if err := durable.Remove(before); err != nil {
+		return err
+	}
+	if err := os.Link(path, before); err != nil { // a file system without links: copy
+		f, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("keep %s from before its migration: %w", path, err)
+		}
+		defer f.Close()
+		if err := durable.Write(before, func(w io.Writer) error { _, err := io.Copy(w, f); return err }); err != nil {
+			return fmt.Errorf("keep %s from before its migration: %w", path, err)
+		}
+	}
+	return durable.Rename(next, path)
 }
 
 // appliedVersions reads goose's table; a database without one has none.
@@ -92,25 +163,28 @@ func (db *DB) appliedVersions(ctx context.Context) (map[int64]bool, error) {
 	})
 }
 
-// copyBefore keeps a whole, synced copy of the database as it is.
-func (db *DB) copyBefore(ctx context.Context, version int64) error {
-	to := fmt.Sprintf("%s.before-%d", db.Path, version)
-	part := to + ".part"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove unfinished copy: %w", err)
+// copyTo writes a whole, synced copy of the database as it is, 0600, over what
+// an interrupted one left. A daemon may go on writing meanwhile.
+func (db *DB) copyTo(ctx context.Context, to string) error {
+	for _, left := range []string{to, to + "-wal", to + "-shm", to + "-journal"} {
+		if err := durable.Remove(left); err != nil {
+			return err
+		}
 	}
-	if _, err := db.W.ExecContext(ctx, `VACUUM INTO ?`, part); err != nil {
-		return fmt.Errorf("copy %s before migrating: %w", db.Path, err)
-	}
-	f, err := os.OpenFile(part, os.O_RDWR, 0)
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("sync copy: %w", err)
+		return fmt.Errorf("copy %s: %w", db.Path, err)
 	}
-	err = errors.Join(f.Chmod(0o600), f.Sync(), f.Close())
-	if err != nil {
-		return fmt.Errorf("sync copy: %w", err)
+	one := sql.OpenDB(connector{path: db.Path, params: "?mode=ro&_busy_timeout=10000"}) // readers of the pool cannot
+	_, err = one.ExecContext(ctx, `VACUUM INTO ?`, to)
+	err = errors.Join(err, one.Close())
+	if err == nil {
+		err = f.Sync()
 	}
-	return durable.Rename(part, to)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("copy %s: %w", db.Path, err), os.Remove(to))
+	}
+	return durable.SyncDir(filepath.Dir(to))
 }
 
 // eachRow calls fn for every row, closes rows and returns the first failure.
