@@ -98,6 +98,9 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 
 // prepareDir refuses a directory without an archive unless one is to be made.
 func prepareDir(dir, path string, create bool) error {
+	if err := unfinishedRestore(dir); err != nil {
+		return err
+	}
 	_, err := os.Stat(path)
 	switch {
 	case err == nil:

@@ -1,0 +1,196 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"filippo.io/age"
+
+	"minutebook/internal/durable"
+)
+
+// database copies one database as it is at one moment. Writers go on meanwhile;
+// readers see the moment at which the copy began.
+func (b *backup) database(ctx context.Context, path string, m *Manifest) error {
+	name := filepath.Base(path)
+	temp := filepath.Join(b.dest, b.dir, name)
+	if m.Encrypted { // what is not encrypted yet stays where it came from
+		temp = filepath.Join(b.archive.dir, durable.TempPrefix+"backup-"+name)
+		if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("copy %s: %w", name, err)
+		}
+		defer os.Remove(temp)
+	}
+	if err := copyDatabase(ctx, path, temp); err != nil {
+		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	if path == b.archive.db.Path {
+		if err := m.describe(ctx, temp); err != nil {
+			return fmt.Errorf("read copy of %s: %w", name, err)
+		}
+		if !b.WithoutMedia {
+			b.total += len(m.blobs)
+		}
+	}
+	f, err := os.Open(temp)
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	defer f.Close()
+	to := b.dir + "/" + name
+	if m.Encrypted {
+		return b.put(ctx, to+".age", f)
+	}
+	return b.note(ctx, to, f)
+}
+
+// copyDatabase makes a whole, synced copy of a database, 0600.
+func copyDatabase(ctx context.Context, from, to string) error {
+	db := sql.OpenDB(connector{from, "?mode=rw&_busy_timeout=10000", map[string]string{"busy_timeout": "10000"}})
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o600), f.Sync(), f.Close())
+}
+
+// describe notes of the archive's copy what the manifest says about it.
+func (m *Manifest) describe(ctx context.Context, path string) error {
+	db := sql.OpenDB(connector{path, "?mode=ro&immutable=1", nil})
+	defer db.Close()
+	err := db.QueryRowContext(ctx, `SELECT (SELECT value FROM info WHERE name = 'epoch'), (SELECT count(*) FROM meetings),
+		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)`).Scan(&m.Epoch, &m.Meetings, &m.Seq)
+	if err != nil {
+		return err
+	}
+	if m.forgotten, err = tombstones(ctx, db); err != nil {
+		return err
+	}
+	rows, err := db.QueryContext(ctx, `SELECT sha256, size FROM media WHERE sha256 IN (SELECT sha256 FROM attachments) ORDER BY sha256`)
+	if err != nil {
+		return err
+	}
+	m.blobs = nil
+	return eachRow(rows, func(rows *sql.Rows) error {
+		var blob Blob
+		err := rows.Scan(&blob.SHA256, &blob.Size)
+		m.blobs = append(m.blobs, blob)
+		return err
+	})
+}
+
+// media copies the recordings that are not there from an earlier backup.
+func (b *backup) media(ctx context.Context, blobs []Blob) error {
+	sealed := len(b.Recipients) > 0
+	for _, blob := range blobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := mediaPath(blob.SHA256, sealed)
+		if f, ok := b.earlier[path]; ok && b.there(f) {
+			b.add(f)
+			b.result.Kept++
+			continue
+		}
+		if err := b.blob(ctx, blob, path); err != nil {
+			return fmt.Errorf("copy recording %s: %w", blob.SHA256, err)
+		}
+	}
+	return nil
+}
+
+func (b *backup) blob(ctx context.Context, blob Blob, path string) error {
+	r, _, err := b.archive.media.Open(ctx, blob.SHA256)
+	if errors.Is(err, ErrNotFound) {
+		live, countErr := b.isAttached(ctx, blob.SHA256)
+		if countErr == nil && !live {
+			return nil // forgotten meanwhile: the snapshot is taken again
+		}
+		return errors.Join(countErr, fmt.Errorf("%w; verify says more", err))
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := durable.MkdirAll(filepath.Join(b.dest, filepath.Dir(filepath.FromSlash(path)))); err != nil {
+		return err
+	}
+	if err := b.put(ctx, path, r); err != nil {
+		return err
+	}
+	if f := b.files[len(b.files)-1]; f.PlainSHA256 != blob.SHA256 {
+		return fmt.Errorf("its bytes have the hash %s; the archive's copy is damaged, and verify says more", f.PlainSHA256)
+	}
+	return nil
+}
+
+func (b *backup) isAttached(ctx context.Context, sha string) (yes bool, err error) {
+	err = b.archive.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&yes)
+	return yes, err
+}
+
+// there tells whether a file of an earlier backup is still whole by its size.
+// Its content is checked when it is restored, and by CheckBackup.
+func (b *backup) there(f ManifestFile) bool {
+	info, err := os.Stat(filepath.Join(b.dest, filepath.FromSlash(f.Path)))
+	return err == nil && info.Mode().IsRegular() && info.Size() == f.Size
+}
+
+// put writes a file of the backup, encrypted where that is asked for.
+func (b *backup) put(ctx context.Context, path string, r io.Reader) error {
+	stored, plain := &counter{Hash: sha256.New()}, &counter{Hash: sha256.New()}
+	err := durable.Write(filepath.Join(b.dest, filepath.FromSlash(path)), func(w io.Writer) error {
+		var out io.WriteCloser = nopCloser{io.MultiWriter(w, stored)}
+		if len(b.Recipients) > 0 {
+			sealed, err := age.Encrypt(out, b.Recipients...)
+			if err != nil {
+				return fmt.Errorf("encrypt: %w", err)
+			}
+			out = sealed
+		}
+		_, err := io.Copy(io.MultiWriter(out, plain), contextReader{ctx, r})
+		return errors.Join(err, out.Close())
+	})
+	if err != nil {
+		return err
+	}
+	b.copied(ManifestFile{path, stored.n, stored.sum(), plain.n, plain.sum()})
+	return nil
+}
+
+// note describes a file that is in place already.
+func (b *backup) note(ctx context.Context, path string, r io.Reader) error {
+	c := &counter{Hash: sha256.New()}
+	if _, err := io.Copy(c, contextReader{ctx, r}); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	b.copied(ManifestFile{path, c.n, c.sum(), c.n, c.sum()})
+	return nil
+}
+
+func (b *backup) copied(f ManifestFile) {
+	b.result.Copied++
+	b.result.Bytes += f.Size
+	b.add(f)
+}
+
+func (b *backup) add(f ManifestFile) {
+	b.files = append(b.files, f)
+	if b.Progress != nil {
+		b.Progress(len(b.files), max(b.total, len(b.files)))
+	}
+}
+
+func hexSum(b []byte) string { return hex.EncodeToString(b) }

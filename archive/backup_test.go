@@ -1,0 +1,289 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"minutebook/sample"
+)
+
+// withMedia attaches a recording to a meeting.
+func withMedia(t *testing.T, a *Archive, id int64, content string) Blob {
+	t.Helper()
+	b, err := a.Media().Put(t.Context(), strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.AttachMedia(t.Context(), id, MediaVideo, b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func backUp(t *testing.T, a *Archive, dest string, o BackupOptions) BackupResult {
+	t.Helper()
+	r, err := a.Backup(t.Context(), dest, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// contents is all that an archive shows: meetings, parts, histories, recordings.
+func contents(t *testing.T, a *Archive) string {
+	t.Helper()
+	var b strings.Builder
+	err := a.eachExported(t.Context(), nil, func(r *Row) error {
+		raw, err := a.MeetingJSON(t.Context(), r.RecordingID)
+		if err != nil {
+			return err
+		}
+		media, err := a.MediaOf(t.Context(), r.RecordingID)
+		fmt.Fprintf(&b, "%s\n%+v\n", raw, media)
+		for _, m := range media {
+			f, _, err := a.Media().Open(t.Context(), m.SHA256)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if _, err := io.Copy(&b, f); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func restored(t *testing.T, o RestoreOptions) *Archive {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = filepath.Join(t.TempDir(), "back")
+	}
+	if _, err := Restore(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	return openArchive(t, o.Dir)
+}
+
+func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := sampleArchive(t)
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")), observe(t, SourceList, epoch0, meetingJSON(2, "second", "b")))
+	withMedia(t, a, 1, "moving pictures")
+	withMedia(t, a, 2, "more of them")
+	if _, err := a.inbox.Put(t.Context(), Delivery{Account: "main", WebhookID: "msg_1", ReceivedAt: epoch0, SentAt: epoch0, Body: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]BackupOptions{"plain": {}, "sealed": {Recipients: []age.Recipient{id.Recipient()}}} {
+		dest := filepath.Join(t.TempDir(), "usb")
+		r := backUp(t, a, dest, o)
+		if r.Copied != 4 || r.Kept != 0 || r.Manifest.Meetings != len(sample.All())+2 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if name == "sealed" {
+			for file, content := range tree(t, dest) {
+				if strings.Contains(content, "moving pictures") || strings.Contains(content, "SQLite format") {
+					t.Errorf("%s can be read", file)
+				}
+			}
+			if _, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "no identity") {
+				t.Errorf("restored without the key: %v", err)
+			}
+		}
+		back := restored(t, RestoreOptions{From: dest, Identities: []age.Identity{id}})
+		if contents(t, back) != contents(t, a) {
+			t.Errorf("%s: the restored archive differs", name)
+		}
+		was, _ := a.Head(t.Context())
+		if now, _ := back.Head(t.Context()); now.Epoch == was.Epoch || now.Seq != was.Seq {
+			t.Errorf("%s: head %+v after %+v", name, now, was)
+		}
+		if _, err := back.Changes(t.Context(), was, 1); !errors.Is(err, ErrForeignEpoch) {
+			t.Errorf("%s: a follower of the old epoch gets %v", name, err)
+		}
+		if p, err := back.inbox.Pending(t.Context(), 10); err != nil || len(p) != 1 {
+			t.Errorf("%s: %d deliveries pending, %v", name, len(p), err)
+		}
+		left, _ := filepath.Glob(filepath.Join(a.dir, ".tmp-*"))
+		if len(left) > 0 {
+			t.Errorf("%s: left %v", name, left)
+		}
+	}
+}
+
+func TestBackupIsIncrementalAndClearsAway(t *testing.T) {
+	a, dest := newArchive(t), t.TempDir()
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")), observe(t, SourceList, epoch0, meetingJSON(2, "second", "b")))
+	withMedia(t, a, 1, "one")
+	backUp(t, a, dest, BackupOptions{})
+	withMedia(t, a, 2, "two")
+	os.MkdirAll(filepath.Join(dest, snapshotPrefix+"interrupted"), 0o700)
+	os.WriteFile(filepath.Join(dest, "keep me.txt"), nil, 0o600)
+	if r := backUp(t, a, dest, BackupOptions{}); r.Kept != 1 || r.Copied != 3 {
+		t.Errorf("second: %+v", r)
+	}
+	if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	if r := backUp(t, a, dest, BackupOptions{}); r.Kept != 1 || r.Manifest.Meetings != 1 {
+		t.Errorf("third: %+v", r)
+	}
+	dirs, _ := filepath.Glob(filepath.Join(dest, snapshotPrefix+"*"))
+	media, _ := filepath.Glob(filepath.Join(dest, "media", "*", "*"))
+	if len(dirs) != 1 || len(media) != 1 || !exists(t, filepath.Join(dest, "keep me.txt")) {
+		t.Errorf("left %v %v", dirs, media)
+	}
+	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
+		t.Error("the restored archive differs")
+	}
+	if _, err := a.Backup(t.Context(), filepath.Join(a.dir, "backup"), BackupOptions{}); err == nil {
+		t.Error("backed up into the data directory")
+	}
+}
+
+func TestBackupWhileWritingHoldsAMomentOfTheArchive(t *testing.T) {
+	a, dest := newArchive(t), t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for id := int64(1); ctx.Err() == nil; id++ {
+			// Two meetings at a time: a moment has both or neither.
+			var batch []Observation
+			for _, n := range []int64{2 * id, 2*id + 1} {
+				o, _ := FromMeeting("main", SourceList, epoch0, meetingJSON(n, "t", "said"))
+				batch = append(batch, o)
+			}
+			a.Apply(ctx, batch)
+		}
+	}()
+	for range 5 {
+		r := backUp(t, a, dest, BackupOptions{})
+		if r.Manifest.Meetings%2 != 0 {
+			t.Errorf("half a transaction: %d meetings", r.Manifest.Meetings)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	stop()
+	wg.Wait()
+	back := restored(t, RestoreOptions{From: dest})
+	if c, err := back.Counts(t.Context()); err != nil || c.Meetings%2 != 0 || c.Meetings != c.WithTranscript {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestEveryDamageOfABackupIsNamedAndRefused(t *testing.T) {
+	a, dest := newArchive(t), t.TempDir()
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")))
+	withMedia(t, a, 1, "moving pictures")
+	r := backUp(t, a, dest, BackupOptions{})
+	files := []string{manifestName}
+	for _, f := range r.Manifest.Files {
+		files = append(files, f.Path)
+	}
+	for _, name := range files {
+		path := filepath.Join(dest, filepath.FromSlash(name))
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, content := range map[string][]byte{
+			"flipped": append(append(bytes.Clone(whole[:len(whole)/2]), whole[len(whole)/2]^0x20), whole[len(whole)/2+1:]...),
+			"short":   whole[:len(whole)-1], "long": append(bytes.Clone(whole), 'x'), "empty": {}, "missing": nil} {
+			os.Remove(path)
+			if content != nil {
+				if err := os.WriteFile(path, content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir := filepath.Join(t.TempDir(), "back")
+			_, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: dir})
+			var damaged *DamagedError
+			if name == manifestName && what == "missing" {
+				if !errors.Is(err, ErrNoBackup) {
+					t.Errorf("%s %s: %v", name, what, err)
+				}
+			} else if !errors.As(err, &damaged) || len(damaged.Damage) != 1 || !strings.HasPrefix(damaged.Damage[0], name+": ") {
+				t.Errorf("%s %s: %v", name, what, err)
+			}
+			if exists(t, dir) {
+				t.Errorf("%s %s: something was written", name, what)
+			}
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restored(t, RestoreOptions{From: dest})
+}
+
+func TestInterruptedRestoreIsNoArchiveAndGoesOn(t *testing.T) {
+	a, dest := newArchive(t), t.TempDir()
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")))
+	withMedia(t, a, 1, "moving pictures")
+	r := backUp(t, a, dest, BackupOptions{})
+	dir := filepath.Join(t.TempDir(), "back")
+	for stop := 1; stop < len(r.Manifest.Files); stop++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := Restore(ctx, RestoreOptions{From: dest, Dir: dir, Progress: func(done, _ int) {
+			if done == stop {
+				cancel()
+			}
+		}})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped after %d: %v", stop, err)
+		}
+		if _, err := Open(t.Context(), Options{Dir: dir, Create: true}); !errors.Is(err, ErrNoArchive) {
+			t.Fatalf("opened after %d files: %v", stop, err)
+		}
+	}
+	if contents(t, restored(t, RestoreOptions{From: dest, Dir: dir})) != contents(t, a) {
+		t.Error("the restored archive differs")
+	}
+	if _, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: a.dir}); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("restored over an archive: %v", err)
+	}
+}
+
+func TestInterruptedBackupLeavesTheEarlierOne(t *testing.T) {
+	a, dest := newArchive(t), t.TempDir()
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")))
+	withMedia(t, a, 1, "one")
+	backUp(t, a, dest, BackupOptions{})
+	before := contents(t, a)
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(2, "second", "b")))
+	withMedia(t, a, 2, "two")
+	for stop := 1; stop < 4; stop++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := a.Backup(ctx, dest, BackupOptions{Progress: func(done, _ int) {
+			if done == stop {
+				cancel()
+			}
+		}})
+		if err == nil {
+			t.Fatalf("went on after %d files", stop)
+		}
+		if contents(t, restored(t, RestoreOptions{From: dest})) != before {
+			t.Errorf("stopped after %d files: the earlier backup is not whole", stop)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"minutebook/internal/durable"
+)
+
+// finish checks the databases, begins the new epoch and gives everything its
+// name.
+func (r *restoring) finish(ctx context.Context, dbs []string) error {
+	archive := filepath.Join(r.Dir, restoringName+"-archive.db")
+	found := false
+	for _, path := range dbs {
+		found = found || path == archive
+		if err := r.check(ctx, path, path == archive); err != nil {
+			return fmt.Errorf("check %s: %w", strings.TrimPrefix(filepath.Base(path), restoringName+"-"), err)
+		}
+	}
+	if !found {
+		return &DamagedError{r.From, []string{manifestName + ": names no archive.db"}}
+	}
+	for _, path := range append(without(dbs, archive), archive) {
+		final := filepath.Join(r.Dir, strings.TrimPrefix(filepath.Base(path), restoringName+"-"))
+		if err := durable.Rename(path, final); err != nil {
+			return err
+		}
+	}
+	// From here on Open takes it.
+	if err := durable.Remove(filepath.Join(r.Dir, restoringName)); err != nil {
+		return err
+	}
+	r.Logger.Info().Str("from", r.From).Int("meetings", r.m.Meetings).Msg("restored")
+	return nil
+}
+
+func without(list []string, one string) []string {
+	var rest []string
+	for _, s := range list {
+		if s != one {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+// check runs SQLite's checks over a restored database, and the archive's own
+// over archive.db.
+func (r *restoring) check(ctx context.Context, path string, archive bool) (err error) {
+	db, err := openDB(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, pragma := range []string{`PRAGMA integrity_check(10)`, `SELECT 'row of ' || "table" || ' without its ' || "parent" FROM pragma_foreign_key_check`} {
+		if err := clean(ctx, db.W, pragma); err != nil {
+			return err
+		}
+	}
+	if !archive {
+		return nil
+	}
+	if err := refuseNewer(ctx, db); err != nil {
+		return err
+	}
+	if !r.m.WithoutMedia {
+		if err := r.checkMedia(ctx, db.W); err != nil {
+			return err
+		}
+	}
+	return db.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `UPDATE info SET value = ? WHERE name = 'epoch'`, newEpoch()); err != nil {
+			return fmt.Errorf("begin epoch: %w", err)
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'restore', 0, '', ?)`,
+			r.Now().UnixMilli(), fmt.Sprintf("backup of %s, epoch %s, position %d", r.m.TakenAt.Format("2006-01-02T15:04:05Z"), r.m.Epoch, r.m.Seq))
+		if err != nil {
+			return fmt.Errorf("note restore: %w", err)
+		}
+		return nil
+	})
+}
+
+// clean fails with the first lines of a check that finds anything.
+func clean(ctx context.Context, db *sql.DB, query string) error {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	var found []string
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			return err
+		}
+		if line != "ok" && len(found) < 10 {
+			found = append(found, line)
+		}
+		return nil
+	})
+	if err == nil && len(found) > 0 {
+		err = errors.New(strings.Join(found, "; "))
+	}
+	return err
+}
+
+// checkMedia makes sure that every recording the archive names was restored.
+func (r *restoring) checkMedia(ctx context.Context, db *sql.DB) error {
+	rows, err := db.QueryContext(ctx, `SELECT DISTINCT sha256 FROM attachments`)
+	if err != nil {
+		return err
+	}
+	return eachRow(rows, func(rows *sql.Rows) error {
+		var sha string
+		if err := rows.Scan(&sha); err != nil {
+			return err
+		}
+		if !r.blobs[sha] {
+			return &DamagedError{r.From, []string{mediaPath(sha, r.m.Encrypted) + ": is missing, and a meeting has it"}}
+		}
+		return nil
+	})
+}
+
+// refuseNewer fails with ErrNewer when the archive has a schema unknown here.
+func refuseNewer(ctx context.Context, db *DB) error {
+	known := map[int64]bool{0: true}
+	files, err := fs.Glob(archiveMigrations(), "*.sql")
+	if err != nil {
+		return fmt.Errorf("list migrations: %w", err)
+	}
+	for _, name := range files {
+		number, _, _ := strings.Cut(name, "_")
+		v, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return fmt.Errorf("list migrations: %w", err)
+		}
+		known[v] = true
+	}
+	applied, err := db.appliedVersions(ctx)
+	if err != nil {
+		return err
+	}
+	for v := range applied {
+		if !known[v] {
+			return fmt.Errorf("it has schema version %d: %w; restore it with the Minutebook that wrote it, or newer", v, ErrNewer)
+		}
+	}
+	return nil
+}
+
+// unfinishedRestore refuses a directory that a restore has left unfinished.
+func unfinishedRestore(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, restoringName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open archive: %w", err)
+	}
+	return fmt.Errorf("open %s: %w: a restore into it was not finished; run it again", dir, ErrNoArchive)
+}
