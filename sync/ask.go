@@ -9,8 +9,8 @@ import (
 
 const (
 	askPrefix = "sync/ask/"
-	// lateFor is how long after its creation a meeting's missing content is waited
-	// for: the schedule's last entry and a day's grace.
+	// lateFor is how long after its creation missing content of a meeting that is
+	// already known is waited for: the schedule's last entry and a day's grace.
 	lateFor = 8 * 24 * time.Hour
 )
 
@@ -50,7 +50,7 @@ func askKey(id int64) string { return askPrefix + strconv.FormatInt(id, 10) }
 // ran are not made up one by one.
 func (a ask) late(now time.Time) (next ask, ok bool) {
 	a.Tries++
-	if a.Again || now.Sub(a.Created) > lateFor {
+	if a.Again {
 		return a, false
 	}
 	for _, after := range lateSchedule() {

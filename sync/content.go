@@ -79,16 +79,16 @@ func waitChange(ctx context.Context, change <-chan struct{}, next, now time.Time
 	}
 }
 
-// groups puts asks together that one page of the list can answer: content that
-// was never asked for, of meetings created close together and listed by the same
-// query. The others stand alone. OAuth accounts have no such pages.
+// groups puts asks together that one page of the list can answer: those of
+// meetings created close together and listed by the same query. OAuth accounts
+// have no such pages.
 func (s *Syncer) groups(a *account, batch []ask) [][]ask {
 	batch = slices.Clone(batch)
 	slices.SortStableFunc(batch, func(x, y ask) int { return y.Created.Compare(x.Created) })
 	var out [][]ask
 	for _, one := range batch {
 		last := len(out) - 1
-		if !a.OAuth && one.Tries == 0 && last >= 0 && together(out[last][0], one) {
+		if !a.OAuth && last >= 0 && together(out[last][0], one) {
 			out[last] = append(out[last], one)
 			continue
 		}
@@ -98,14 +98,14 @@ func (s *Syncer) groups(a *account, batch []ask) [][]ask {
 }
 
 func together(x, y ask) bool {
-	return x.Tries == 0 && x.Pass == y.Pass && x.Created.Sub(y.Created).Abs() < nearby
+	return x.Pass == y.Pass && x.Created.Sub(y.Created).Abs() < nearby
 }
 
 // answerGroup answers asks with a page of the list where one serves, and each of
 // the rest by itself. A call that failed for a while postpones the ask; only an
 // error that concerns all of the account is returned.
 func (s *Syncer) answerGroup(ctx context.Context, a *account, group []ask, t *tally) error {
-	if group[0].Tries == 0 && !a.OAuth {
+	if !a.OAuth && (group[0].Tries == 0 || len(group) > 2) {
 		if p, ok := a.passNamed(group[0].Pass); ok {
 			rest, err := s.answerByList(ctx, a, p, group, t)
 			if err != nil {

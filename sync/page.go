@@ -100,7 +100,7 @@ func (s *Syncer) asksAfter(ctx context.Context, o order, batch []archive.Observa
 		seen[ob.RecordingID] = true
 		a := newAsk(o, ob, rows[ob.RecordingID], sent)
 		if o.content && !o.account.OAuth {
-			s.afterFull(&d, a, sent)
+			s.afterFull(&d, a, rows[ob.RecordingID] != nil, sent)
 		} else {
 			s.afterLight(&d, o, a, rows[ob.RecordingID] != nil)
 		}
@@ -115,8 +115,8 @@ type decision struct {
 }
 
 // afterFull looks at a meeting of a page that carries content: what is missing
-// is not there yet and is waited for.
-func (s *Syncer) afterFull(d *decision, a ask, sent time.Time) {
+// is not there yet and is waited for, unless that was done when the meeting came.
+func (s *Syncer) afterFull(d *decision, a ask, known bool, sent time.Time) {
 	old, asked := s.asks.get(a.RecordingID)
 	if !a.Transcript && !a.Summary {
 		if asked {
@@ -128,8 +128,8 @@ func (s *Syncer) afterFull(d *decision, a ask, sent time.Time) {
 		old.Transcript, old.Summary = a.Transcript, a.Summary
 		a = old
 	}
-	if a.Due.After(sent) {
-		return // it has its time
+	if a.Due.After(sent) || (!asked && known && sent.Sub(a.Created) > lateFor) {
+		return // it has its time, or has had it
 	}
 	next, ok := a.late(sent)
 	switch {

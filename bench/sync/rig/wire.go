@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -91,7 +92,7 @@ func (w *Wire) carry(r *http.Request, n int) (*http.Response, error) {
 		in.Body = http.NoBody
 	}
 	rec := httptest.NewRecorder()
-	w.Handler.ServeHTTP(rec, in)
+	aborted := serve(w.Handler, rec, in)
 	if err := sleep(r.Context(), back); err != nil {
 		return nil, err
 	}
@@ -100,12 +101,31 @@ func (w *Wire) carry(r *http.Request, n int) (*http.Response, error) {
 			return nil, err
 		}
 	}
+	if aborted && rec.Body.Len() == 0 {
+		return nil, syscall.ECONNRESET
+	}
 	resp := rec.Result()
 	resp.Request = r
+	body := &trickle{ctx: r.Context(), rest: rec.Body.Bytes(), end: io.EOF}
 	if w.Rate > 0 && strings.Contains(r.URL.Path, "/media/") {
-		resp.Body = &trickle{ctx: r.Context(), wire: w, rest: rec.Body.Bytes()}
+		body.wire = w
 	}
+	body.bound(resp.ContentLength, aborted)
+	resp.Body = body
 	return resp, nil
+}
+
+// serve calls the handler as a server does, which lets it abort an answer.
+func serve(h http.Handler, rec *httptest.ResponseRecorder, r *http.Request) (aborted bool) {
+	defer func() {
+		if p := recover(); p == http.ErrAbortHandler {
+			aborted = true
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	h.ServeHTTP(rec, r)
+	return false
 }
 
 // Calls returns what was carried so far.
@@ -126,21 +146,35 @@ func (w *Wire) Count(match func(Call) bool) int {
 	return n
 }
 
-// trickle is a body that comes over a line shared with others.
+// trickle is a body, which may come over a line shared with others.
 type trickle struct {
 	ctx  context.Context
-	wire *Wire
+	wire *Wire // nil: it is there at once
 	rest []byte
+	end  error
+}
+
+// bound makes the body keep to its announced length, as HTTP does: no more than
+// that is read, and less is an error.
+func (t *trickle) bound(length int64, aborted bool) {
+	switch n := int64(len(t.rest)); {
+	case length >= 0 && n > length:
+		t.rest = t.rest[:length]
+	case aborted, length > n:
+		t.end = io.ErrUnexpectedEOF
+	}
 }
 
 // Read waits until the line has carried the next piece.
 func (t *trickle) Read(p []byte) (int, error) {
 	if len(t.rest) == 0 {
-		return 0, io.EOF
+		return 0, t.end
 	}
 	n := copy(p[:min(len(p), 32<<10)], t.rest)
-	if err := sleep(t.ctx, t.wire.book(n)); err != nil {
-		return 0, err
+	if t.wire != nil {
+		if err := sleep(t.ctx, t.wire.book(n)); err != nil {
+			return 0, err
+		}
 	}
 	t.rest = t.rest[n:]
 	return n, nil
