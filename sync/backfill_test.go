@@ -24,6 +24,7 @@ func newSyncer(t *testing.T, u *rig.Upstream, ar *archive.Archive) *syncer.Synce
 }
 
 func TestBackfillIsCompleteAndASecondRunIsLight(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(137, now.Add(-30*24*time.Hour), 7*time.Hour))

@@ -25,6 +25,7 @@ const whole = `{"recording_id": %d, "title": "T", "created_at": "%s",
 	"default_summary": {"template_name": "G", "markdown_formatted": "done"}}`
 
 func TestIntakeAppliesAndSettles(t *testing.T) {
+	t.Parallel()
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
 	now := time.Now().UTC().Format(time.RFC3339)
 	deliver(t, s, "m1", fmt.Sprintf(whole, 1, now))
@@ -57,6 +58,7 @@ func TestIntakeAppliesAndSettles(t *testing.T) {
 }
 
 func TestIntakeTwiceChangesNothing(t *testing.T) {
+	t.Parallel()
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
 	deliver(t, s, "m1", fmt.Sprintf(whole, 1, "2026-05-04T10:00:00Z"))
 	inbox := s.archive.Inbox()
@@ -80,6 +82,7 @@ func TestIntakeTwiceChangesNothing(t *testing.T) {
 }
 
 func TestIntakeRunsUntilItsContextEnds(t *testing.T) {
+	t.Parallel()
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -99,6 +102,7 @@ func TestIntakeRunsUntilItsContextEnds(t *testing.T) {
 }
 
 func TestCallbacksCarryContent(t *testing.T) {
+	t.Parallel()
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
 	for i, body := range []string{
 		`{"recording_id": 7, "transcript": [{"speaker": {"display_name": "A"}, "text": "wrapped", "timestamp": "00:00:01"}]}`,

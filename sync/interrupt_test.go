@@ -95,6 +95,7 @@ func interrupted(t *testing.T, u *rig.Upstream, nth int, answered bool) []string
 }
 
 func TestInterruptedAfterEveryCall(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{Video: rig.File(3000)}, rig.Meetings(12, now.Add(-time.Hour), 50*time.Hour))

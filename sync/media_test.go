@@ -119,6 +119,7 @@ func wantKept(t *testing.T, s *Syncer, data []byte) {
 }
 
 func TestRecordingIsFetchedWithoutCredentials(t *testing.T) {
+	t.Parallel()
 	h := newMediaHost(t, 1<<20)
 	s, task := testLoader(t, h, true)
 	if err := s.loader.fetch(t.Context(), task); err != nil {
@@ -149,6 +150,7 @@ func cut(h *mediaHost, n int) func(http.ResponseWriter, *http.Request) bool {
 }
 
 func TestInterruptedFetchIsResumed(t *testing.T) {
+	t.Parallel()
 	h := newMediaHost(t, 1<<20)
 	h.before = cut(h, 600_000)
 	s, task := testLoader(t, h, true)
@@ -165,6 +167,7 @@ func TestInterruptedFetchIsResumed(t *testing.T) {
 }
 
 func TestResumeAfterRestartHashesWhatIsThere(t *testing.T) {
+	t.Parallel()
 	h := newMediaHost(t, 1<<20)
 	h.before = cut(h, 600_000)
 	s, task := testLoader(t, h, true)
@@ -194,6 +197,7 @@ func TestResumeAfterRestartHashesWhatIsThere(t *testing.T) {
 }
 
 func TestChangedFileIsFetchedFromItsStart(t *testing.T) {
+	t.Parallel()
 	h := newMediaHost(t, 1<<20)
 	h.before = cut(h, 600_000)
 	s, task := testLoader(t, h, true)
@@ -209,6 +213,7 @@ func TestChangedFileIsFetchedFromItsStart(t *testing.T) {
 }
 
 func TestWrongContentIsNeverKept(t *testing.T) {
+	t.Parallel()
 	tests := map[string]func(h *mediaHost) func(http.ResponseWriter, *http.Request) bool{
 		"too long": func(h *mediaHost) func(http.ResponseWriter, *http.Request) bool {
 			return func(w http.ResponseWriter, _ *http.Request) bool {
@@ -250,6 +255,7 @@ func TestWrongContentIsNeverKept(t *testing.T) {
 }
 
 func TestPrivateAddressesAreRefused(t *testing.T) {
+	t.Parallel()
 	h := newMediaHost(t, 1000)
 	s, task := testLoader(t, h, false)
 	err := s.loader.fetch(t.Context(), task)
@@ -262,6 +268,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 }
 
 func TestRefusedLinkGoesBackIntoTheQueue(t *testing.T) {
+	t.Parallel()
 	h := newMediaHost(t, 1000)
 	h.before = func(w http.ResponseWriter, _ *http.Request) bool {
 		w.WriteHeader(http.StatusForbidden)
@@ -278,6 +285,7 @@ func TestRefusedLinkGoesBackIntoTheQueue(t *testing.T) {
 }
 
 func TestDiskFloorStopsFetches(t *testing.T) {
+	t.Parallel()
 	h := newMediaHost(t, 1000)
 	s, task := testLoader(t, h, true)
 	s.opt.MinFree = 1 << 62
@@ -289,6 +297,7 @@ func TestDiskFloorStopsFetches(t *testing.T) {
 }
 
 func TestCrashBetweenAttachingAndTheQueueFetchesNothing(t *testing.T) {
+	t.Parallel()
 	h := newMediaHost(t, 1000)
 	s, task := testLoader(t, h, true)
 	blob, err := s.archive.Media().Put(t.Context(), bytes.NewReader(h.data))

@@ -35,6 +35,7 @@ func text(t *testing.T, ar *archive.Archive, id int64) string {
 }
 
 func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		const step = 60 * time.Hour
@@ -42,7 +43,9 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 		created := func(id int64) time.Time { return newest.Add(-time.Duration(40-id) * step) }
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(40, newest, step))
 		ar := rig.NewArchive(t, t.TempDir())
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: nightly(),
+		schedule := nightly()
+		schedule.CatchUp = "0 */6 * * *" // two months of five minutes take long
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Minute)
@@ -87,6 +90,7 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 }
 
 func TestMissedRunsAreMadeUpAtStart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(10, now.Add(-time.Hour), time.Hour))

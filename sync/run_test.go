@@ -51,6 +51,7 @@ func counts(t *testing.T, ar *archive.Archive) archive.Counts {
 }
 
 func TestDaemonFillsAndStaysQuiet(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)},
@@ -97,6 +98,7 @@ func is(status int) func(rig.Call) bool {
 }
 
 func TestNewMeetingIsCaughtUpWithItsContent(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{Hold: 3}, rig.Meetings(13, now.Add(-time.Hour), 10*time.Minute))
@@ -121,6 +123,7 @@ func TestNewMeetingIsCaughtUpWithItsContent(t *testing.T) {
 }
 
 func TestRefusedAccountIsParkedAndOthersGoOn(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(5, now.Add(-time.Hour), time.Hour))

@@ -95,6 +95,7 @@ func backfill(t *testing.T, window service.Window, meetings int, oauth bool) (ca
 }
 
 func TestBackfillAtTheLimit(t *testing.T) {
+	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		t.Run(string(window), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -112,6 +113,7 @@ func TestBackfillAtTheLimit(t *testing.T) {
 }
 
 func TestOAuthAtTheLimit(t *testing.T) {
+	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		t.Run(string(window), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -129,6 +131,7 @@ func TestOAuthAtTheLimit(t *testing.T) {
 }
 
 func TestLoweredLimit(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		meetings := size(3_000, 1_500)
 		now := rig.Today()
