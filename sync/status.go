@@ -62,7 +62,7 @@ const maxFailures = 100
 
 // Status reads the state of the sync. It works beside Run and without it.
 func (s *Syncer) Status(ctx context.Context) (Status, error) {
-	var st Status
+	st := Status{Accounts: []AccountStatus{}, Failures: []FailureStatus{}}
 	if err := s.asks.load(ctx, s.archive); err != nil {
 		return st, err
 	}
@@ -88,7 +88,7 @@ func (s *Syncer) Status(ctx context.Context) (Status, error) {
 		st.Failures = append(st.Failures, FailureStatus{Account: f.Account, Class: f.Class, What: f.What,
 			RecordingID: f.RecordingID, First: f.First, Last: f.Last, Tries: f.Tries, Reason: f.Reason, NextTry: f.NextTry})
 	}
-	st.Troubles = s.troubles.list()
+	st.Troubles = append([]string{}, s.troubles.list()...)
 	return st, nil
 }
 
