@@ -6,6 +6,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/search"
+	"minutebook/service"
 	syncer "minutebook/sync"
 )
 
@@ -21,6 +22,8 @@ type House struct {
 	Syncer func(context.Context) (*syncer.Syncer, error)
 	// Connection gives an account's OAuth connection.
 	Connection func(ctx context.Context, account string) (*api.OAuth, error)
+	// Service gives the archive's own service, for administering it.
+	Service func(context.Context) (*service.Service, error)
 	// Running tells whether a daemon runs, for status.
 	Running bool
 	Version string
@@ -36,5 +39,8 @@ func Operations(h House) *Registry {
 	Register(r, "auth.begin", h.authBegin)
 	Register(r, "auth.finish", h.authFinish)
 	Register(r, "auth.status", h.authStatus)
+	if h.Service != nil {
+		RegisterService(r, h.Service)
+	}
 	return r
 }

@@ -75,7 +75,7 @@ func (d *daemon) open(ctx context.Context) error {
 		return err
 	}
 	if d.cfg.Service.Enabled {
-		if d.service, err = d.newService(ctx); err != nil {
+		if d.service, err = d.Service(ctx); err != nil {
 			return err
 		}
 	}
@@ -110,21 +110,6 @@ func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 		Inbox: d.archive.Inbox(), Accounts: secrets, MaxBody: r.MaxBody, TrustedProxies: proxies,
 		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies),
 		Now: time.Now, Logger: d.log,
-	})
-}
-
-// newService serves the service's interface from the archive. What an account
-// is shown, the person whose account it is sees.
-func (d *daemon) newService(ctx context.Context) (*service.Service, error) {
-	people := map[string]string{}
-	for _, a := range d.cfg.Accounts {
-		if a.Email != "" {
-			people[a.Name] = a.Email
-		}
-	}
-	return service.New(ctx, service.Options{
-		Archive: d.archive, PublicURL: d.cfg.Service.PublicURL, AllowPrivate: d.cfg.Service.AllowPrivate,
-		People: people, Now: time.Now, Logger: d.log,
 	})
 }
 

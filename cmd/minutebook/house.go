@@ -15,6 +15,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/search"
+	"minutebook/service"
 	syncer "minutebook/sync"
 )
 
@@ -30,6 +31,7 @@ type house struct {
 	index       *search.Index
 	syncer      *syncer.Syncer
 	connections map[string]*api.OAuth // by account, filled with syncer
+	own         *service.Service
 }
 
 type houseOptions struct {
@@ -137,7 +139,7 @@ func (h *house) Connection(ctx context.Context, account string) (*api.OAuth, err
 // control is the house as the operations see it.
 func (h *house) control() control.House {
 	return control.House{
-		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection,
+		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, Service: h.Service,
 		Running: h.opts.Daemon, Version: h.opts.Version,
 	}
 }

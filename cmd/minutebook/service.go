@@ -22,8 +22,9 @@ import (
 // sandboxOptions are the flags of `service`.
 type sandboxOptions struct {
 	service.Options
-	listen string
-	load   []string
+	listen    string
+	load      []string
+	directory string
 }
 
 func (m *Main) serviceCmd() *cobra.Command {
@@ -45,7 +46,9 @@ does where the specification is silent is written in docs/service.md.`,
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on")
 	f.StringArrayVar(&o.load, "load", nil, "load meetings from this NDJSON `file` (may be repeated)")
+	f.StringVar(&o.directory, "directory", "", "state users, teams, permissions and shares exactly, by this JSON `file`")
 	o.flags(f)
+	cmd.AddCommand(m.serviceAdminCmds()...)
 	return cmd
 }
 
@@ -94,7 +97,7 @@ func (m *Main) sandbox(ctx context.Context, o sandboxOptions) (err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serveHTTP(ctx, l, s.Handler()) })
 	g.Go(func() error { return s.Run(ctx) })
-	g.Go(func() error { return control.Serve(ctx, socket, control.NewRegistry()) })
+	g.Go(func() error { return control.Serve(ctx, socket, control.ServiceOperations(s)) })
 	if err := g.Wait(); !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -114,7 +117,15 @@ func (m *Main) newSandbox(ctx context.Context, a *archive.Archive, o sandboxOpti
 			return nil, err
 		}
 	}
-	return s, nil
+	if o.directory == "" {
+		return s, nil
+	}
+	f, err := os.Open(o.directory)
+	if err != nil {
+		return nil, fmt.Errorf("open directory: %w", err)
+	}
+	defer f.Close()
+	return s, s.LoadDirectory(ctx, f, o.directory)
 }
 
 // loopback tells whether an address is reached from this machine only.

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"minutebook/service"
+)
+
+// Service gives the service's interface over the archive: the one that the
+// daemon serves or, where it serves none, one for administering it alone. What
+// an account is shown, the person whose account it is sees.
+func (h *house) Service(ctx context.Context) (*service.Service, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.own != nil {
+		return h.own, nil
+	}
+	people := map[string]string{}
+	for _, a := range h.cfg.Accounts {
+		if a.Email != "" {
+			people[a.Name] = a.Email
+		}
+	}
+	s, err := service.New(ctx, service.Options{
+		Archive: h.archive, PublicURL: h.cfg.Service.PublicURL, AllowPrivate: h.cfg.Service.AllowPrivate,
+		Offline: !h.opts.Daemon || !h.cfg.Service.Enabled, People: people, Now: time.Now, Logger: h.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.own = s
+	return s, nil
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/control"
+	"minutebook/service"
+)
+
+// serviceAdminCmds administer the service of a data directory, running or not.
+func (m *Main) serviceAdminCmds() []*cobra.Command {
+	group := func(use, short string, cmds ...*cobra.Command) *cobra.Command {
+		cmd := &cobra.Command{Use: use, Short: short, Args: usage(cobra.NoArgs)}
+		cmd.AddCommand(cmds...)
+		return cmd
+	}
+	return []*cobra.Command{
+		group("keys", "API keys", m.keysCreateCmd(), m.keysListCmd(), m.keysRevokeCmd()),
+		group("users", "Who can have credentials", m.usersCreateCmd(), m.usersStatusCmd(), m.usersListCmd()),
+		group("apps", "OAuth apps", m.appsCreateCmd(), m.appsListCmd(), m.appsDeleteCmd(), m.appsAuthorizeCmd()),
+		group("deliveries", "Webhooks and callbacks that were and will be sent", m.deliveriesListCmd(), m.deliveriesRetryCmd()),
+		group("webhooks", "Registered webhooks", m.webhooksListCmd()),
+		m.finishCmd(), m.limitsCmd(),
+	}
+}
+
+// serviceCall runs one operation and prints its result: as JSON, or as show
+// writes it for a person.
+func serviceCall[R any](m *Main, cmd *cobra.Command, name string, q control.ServiceRequest, show func(R)) error {
+	ctx := cmd.Context()
+	return m.withOperations(ctx, func(ops control.Caller) error {
+		result, err := control.Call[R](ctx, ops, name, q, nil)
+		if err != nil {
+			return err
+		}
+		if !m.json {
+			show(result)
+			return nil
+		}
+		out, err := json.Marshal(result)
+		if err != nil {
+			return fmt.Errorf("encode result of %s: %w", name, err)
+		}
+		_, err = fmt.Fprintf(m.Stdout, "%s\n", out)
+		return err
+	})
+}
+
+func (m *Main) finishCmd() *cobra.Command {
+	return m.jsonFlag(&cobra.Command{
+		Use: "finish", Short: "Finish the next meeting that is kept back", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serviceCall(m, cmd, "service.finish", control.ServiceRequest{}, func(f control.Finished) {
+				if !f.Finished {
+					fmt.Fprintln(m.Stdout, "no meeting is kept back")
+					return
+				}
+				fmt.Fprintln(m.Stdout, f.RecordingID)
+			})
+		},
+	})
+}
+
+func (m *Main) limitsCmd() *cobra.Command {
+	var elevated bool
+	var downloads int
+	cmd := &cobra.Command{
+		Use: "limits", Short: "Show or change the limits", Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var change control.LimitsChange
+			if cmd.Flags().Changed("elevated") {
+				change.Elevated = &elevated
+			}
+			if cmd.Flags().Changed("download-limit") {
+				change.DownloadLimit = &downloads
+			}
+			return serviceCall(m, cmd, "service.limits", control.ServiceRequest{Limits: &change}, func(l service.Limits) {
+				fmt.Fprintf(m.Stdout, "elevated %v\ndownload requests in 60 s %d\n", l.Elevated, l.DownloadLimit)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&elevated, "elevated", false, "lower the heavy limit to 5 in 60 s")
+	cmd.Flags().IntVar(&downloads, "download-limit", 0, "download requests allowed in 60 s")
+	return m.jsonFlag(cmd)
+}
