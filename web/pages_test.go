@@ -7,8 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
+	syncer "minutebook/sync"
 )
 
 func TestHomeListsByDayAndNarrows(t *testing.T) {
@@ -183,6 +186,25 @@ func TestStatusTellsWhatFails(t *testing.T) {
 	}
 	s.shows(200, "/metrics", fmt.Sprintf(`minutebook_meetings{with="anything"} %d`, len(s.ids)),
 		`minutebook_open_failures{account="acme",class="download"} 1`, `pattern="/healthz"`)
+}
+
+func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	s.status = &syncer.Status{
+		Accounts: []syncer.AccountStatus{
+			{Name: "acme", Backfilled: true, LastSuccess: map[string]time.Time{syncer.JobCatchUp: at},
+				Budget: []api.Usage{{Class: "heavy", Used: 3, Limit: 30, Waiting: 2}}},
+			{Name: "other", Parked: "the API key is refused", ParkedSince: at}},
+		Inbox:     archive.InboxCounts{Applied: 28, Quarantined: 1},
+		Downloads: syncer.DownloadStatus{Queue: map[archive.DownloadState]int{archive.DownloadWanted: 4}, Rate: 2_400_000, Left: 90, Paused: "disk nearly full"},
+		Troubles:  []string{"the disk is nearly full"},
+	}
+	s.shows(200, "/status", "Account acme", "full history read", "1 Jul 2026, 12:00", "3 of 30, 2 waiting",
+		"the API key is refused, since 1 Jul 2026", "<dt>set aside</dt><dd>1</dd>", "<dt>waiting</dt><dd>4</dd>", "2.4 MB/s, 2 min left", "disk nearly full")
+	var raw struct{ Inbox struct{ Applied int } }
+	if s.answer(200, "/api/status", &raw); raw.Inbox.Applied != 28 {
+		t.Errorf("the status as data: %+v", raw)
+	}
 }
 
 func TestBannerWhileIndexing(t *testing.T) {

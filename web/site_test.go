@@ -16,6 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/sample"
 	"minutebook/search"
+	syncer "minutebook/sync"
 )
 
 // site is the page over a real archive and index, with the sample's meetings.
@@ -26,6 +27,7 @@ type site struct {
 	index   *search.Index
 	ids     []int64 // of the sample's meetings, in its order
 	now     func() time.Time
+	status  *syncer.Status // what the daemon says
 }
 
 // at is when the tests' readers look at the page.
@@ -43,7 +45,7 @@ func newSite(t testing.TB, meetings ...json.RawMessage) *site {
 func newSiteBehind(t testing.TB, meetings ...json.RawMessage) *site {
 	t.Helper()
 	ctx := context.Background()
-	s := &site{t: t, now: func() time.Time { return at }}
+	s := &site{t: t, status: &syncer.Status{}, now: func() time.Time { return at }}
 	var err error
 	s.archive, err = archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
 	if err != nil {
@@ -60,7 +62,7 @@ func newSiteBehind(t testing.TB, meetings ...json.RawMessage) *site {
 	}
 	t.Cleanup(func() { s.index.Close() })
 	handler, err := New(Options{Archive: s.archive, Index: s.index, Logger: zerolog.New(zerolog.NewTestWriter(t)),
-		Now: func() time.Time { return s.now() }, Location: time.UTC, Hosts: []string{"notes.example"}, Version: "test"})
+		Now: func() time.Time { return s.now() }, Location: time.UTC, Hosts: []string{"notes.example"}, Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

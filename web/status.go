@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"time"
 
 	"minutebook/archive"
 	"minutebook/search"
+	syncer "minutebook/sync"
 )
 
 // statusPage is the state of the archive and of what feeds it.
@@ -16,13 +18,45 @@ type statusPage struct {
 	Counts   archive.Counts
 	Progress search.Progress
 	Failures []archive.Failure
-	Tree     []node
+	Sync     *syncer.Status // nil when nothing feeds the archive
+	Accounts []accountView
+	Queue    []queueView
+	Rate     string // of the downloads
+	Left     string // until the last one
 	Live     string
 }
 
-// toldAbove are the parts of the status that the page shows in its own form.
-var toldAbove = map[string]bool{"Meetings": true, "With transcript": true, "With summary": true,
-	"With recording": true, "Indexed": true, "Failures": true, "Version": true, "Running": true}
+// accountView is an account with its jobs and its budget side by side.
+type accountView struct {
+	syncer.AccountStatus
+	Jobs []jobView
+}
+
+type jobView struct {
+	Name       string
+	Last, Next time.Time
+}
+
+// queueView counts recordings by where they are.
+type queueView struct {
+	Label string
+	Count int
+}
+
+// jobNames are the jobs in the order of the page, and what they do.
+var jobNames = []struct{ key, name string }{
+	{syncer.JobCatchUp, "New meetings"}, {syncer.JobBackfill, "Full history"}, {syncer.JobWalk, "Edits and shares"},
+	{syncer.JobRefresh, "Content again"}, {syncer.JobDirectory, "Teams and people"},
+}
+
+// queueNames are the states of a download in their order.
+var queueNames = []struct {
+	state archive.DownloadState
+	label string
+}{
+	{archive.DownloadDone, "on disk"}, {archive.DownloadReady, "being fetched"}, {archive.DownloadRequested, "in preparation"},
+	{archive.DownloadWanted, "waiting"}, {archive.DownloadRefused, "refused"}, {archive.DownloadNone, "without a recording"},
+}
 
 // status answers /status.
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
@@ -39,12 +73,37 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	tree, err := readTree(raw, s.Location)
-	if err != nil {
-		return err
+	p.Sync = &syncer.Status{}
+	if err := json.Unmarshal(raw, p.Sync); err != nil || s.Status == nil {
+		p.Sync = nil
+	} else {
+		p.feed()
 	}
-	p.Tree = slices.DeleteFunc(tree, func(n node) bool { return toldAbove[n.Label] })
 	return s.render(w, http.StatusOK, "status", p)
+}
+
+// feed fills what is said of the accounts and the downloads.
+func (p *statusPage) feed() {
+	for _, a := range p.Sync.Accounts {
+		v := accountView{AccountStatus: a}
+		for _, j := range jobNames {
+			if last, next := a.LastSuccess[j.key], a.NextRun[j.key]; !last.IsZero() || !next.IsZero() {
+				v.Jobs = append(v.Jobs, jobView{j.name, last, next})
+			}
+		}
+		v.Budget = slices.Clone(a.Budget)
+		p.Accounts = append(p.Accounts, v)
+	}
+	d := p.Sync.Downloads
+	for _, q := range queueNames {
+		if n := d.Queue[q.state]; n > 0 {
+			p.Queue = append(p.Queue, queueView{q.label, n})
+		}
+	}
+	if d.Rate > 0 && d.Left > 0 {
+		p.Rate = bytesOf(int64(d.Rate)) + "/s"
+		p.Left = minutes(time.Duration(d.Left * float64(time.Second)))
+	}
 }
 
 // apiStatus answers what `status --json` prints.
@@ -76,17 +135,4 @@ func (s *server) statusJSON(ctx context.Context) ([]byte, error) {
 		WithRecording  int `json:"with_recording"`
 		Indexed        int `json:"indexed"`
 	}{c.Meetings, c.WithTranscript, c.WithSummary, c.WithRecording, s.Index.Progress().Indexed})
-}
-
-// healthz says whether the archive can be read: 200, or 503.
-func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	if _, err := s.Archive.Counts(r.Context()); err != nil {
-		s.Logger.Error().Err(err).Msg("check health")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte("the archive cannot be read\n"))
-		return
-	}
-	_, _ = w.Write([]byte("ok\n"))
 }

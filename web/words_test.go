@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -84,36 +83,6 @@ func TestWithoutTakesWholeTerms(t *testing.T) {
 			t.Errorf("%q without %q: %q %v", c.query, c.term, got, there)
 		}
 	}
-}
-
-func TestTreeKeepsOrderAndLosesNothing(t *testing.T) {
-	tree, err := readTree([]byte(`{"b":1234567,"a_b":"2026-06-30T15:00:00Z","z":null,"t":"0001-01-01T00:00:00Z","in":{"x":true},
-		"accounts":[{"name":"n","open":2},{"name":"m","last":{"k":"v"}}],"empty":[],"words":["a","b"]}`), time.UTC)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []node{
-		{Label: "B", Value: "1\u202f234\u202f567"},
-		{Label: "A b", Value: "30 Jun 2026, 15:00:00"},
-		{Label: "In", Group: []node{{Label: "X", Value: "yes"}}},
-		{Label: "Accounts", Table: &table{Head: []string{"Name", "Open", "Last"},
-			Rows: [][]string{{"n", "2", ""}, {"m", "", "K v"}}}},
-		{Label: "Words", Value: "a, b"},
-	}
-	if diff := cmp.Diff(want, tree); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func FuzzTree(f *testing.F) {
-	f.Add(`{"a":[{"b":1},{"c":[1,{"d":2}]}]}`)
-	f.Fuzz(func(t *testing.T, s string) {
-		if json.Valid([]byte(s)) && strings.HasPrefix(strings.TrimSpace(s), "{") {
-			if _, err := readTree([]byte(s), time.UTC); err != nil {
-				t.Fatalf("%s: %v", s, err)
-			}
-		}
-	})
 }
 
 func TestFormats(t *testing.T) {

@@ -1,0 +1,16 @@
+package web
+
+import "net/http"
+
+// healthz says whether the archive can be read: 200, or 503.
+func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	if _, err := s.Archive.Counts(r.Context()); err != nil {
+		s.Logger.Error().Err(err).Msg("check health")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte("the archive cannot be read\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
