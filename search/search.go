@@ -68,6 +68,11 @@ func (v *view) answer(r Request, q *Query, after *cursor) (*Answer, error) {
 		return nil, err
 	}
 	a := &Answer{Total: f.set.size(), Relaxed: f.relaxed}
+	if after == nil {
+		if a.DidYouMean, err = v.suggest(q, f.byNode); err != nil {
+			return nil, err
+		}
+	}
 	page, next, err := v.page(f, q, r, after)
 	if err != nil {
 		return nil, err
@@ -90,6 +95,7 @@ func (v *view) answer(r Request, q *Query, after *cursor) (*Answer, error) {
 type found struct {
 	set     docset
 	leaves  []*leaf // to rank and highlight by
+	byNode  map[Node]*leaf
 	in      scope   // of the whole query
 	relaxed string
 }
@@ -99,7 +105,7 @@ type found struct {
 // rarest words are taken.
 func (v *view) match(q *Query, text string) (*found, error) {
 	leaves := v.leavesOf(q.Root)
-	f := &found{leaves: asked(q.Root, leaves), in: topScope(q.Root)}
+	f := &found{leaves: asked(q.Root, leaves), byNode: leaves, in: topScope(q.Root)}
 	question := isQuestion(q.Root, text)
 	for _, l := range f.leaves {
 		l.asks = question && asking(l.key.term)

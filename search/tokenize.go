@@ -122,20 +122,33 @@ func (t *tokenizer) emit() {
 		return
 	}
 	mark := len(t.out)
-	var whole strings.Builder
-	for i, p := range t.parts {
-		term := t.fold.fold(t.in[p.start:p.end])
-		whole.WriteString(term)
-		if t.swallowed(i) {
-			continue
+	from := 0
+	for i := range t.parts {
+		if !t.swallowed(i) {
+			p := t.parts[i]
+			t.out = append(t.out, tok{term: clip(t.fold.fold(t.in[p.start:p.end])), start: p.start, end: p.end})
 		}
-		t.out = append(t.out, tok{term: clip(term), start: p.start, end: p.end})
+		if i+1 == len(t.parts) || t.parts[i+1].joint == '@' {
+			if i > from && (from > 0 || i+1 < len(t.parts)) {
+				t.join(from, i+1, true)
+			}
+			from = i + 1
+		}
 	}
-	if whole.Len() > maxTermBytes || len(t.parts) > maxWholeParts {
+	t.join(0, len(t.parts), len(t.out) > mark)
+}
+
+// join emits the joined form of parts [from,to). It is a word of its own where
+// all its parts were swallowed.
+func (t *tokenizer) join(from, to int, over bool) {
+	var whole strings.Builder
+	for _, p := range t.parts[from:to] {
+		whole.WriteString(t.fold.fold(t.in[p.start:p.end]))
+	}
+	if whole.Len() > maxTermBytes || to-from > maxWholeParts {
 		return
 	}
-	w := tok{term: whole.String(), start: first.start, end: last.end, whole: len(t.out) > mark}
-	t.out = append(t.out, w)
+	t.out = append(t.out, tok{term: whole.String(), start: t.parts[from].start, end: t.parts[to-1].end, whole: over})
 }
 
 // number says whether the parts are one number: 1,000 or 3.5 or 10.0.0.1.

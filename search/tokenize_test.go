@@ -27,7 +27,7 @@ func TestTokenize(t *testing.T) {
 		{"don't we'll O'Brien", "dont well brien [obrien]"},
 		{"l'homme d’été", "homme [lhomme] ete [dete]"},
 		{"ABC-123, abc123", "abc 123 [abc123] abc123"},
-		{"anna.lee@client.example!", "anna lee client example [annaleeclientexample]"},
+		{"anna.lee@client.example!", "anna lee [annalee] client example [clientexample] [annaleeclientexample]"},
 		{"1,000,000 and 3.5 at 10.0.0.1.", "1000000 and 3.5 at 10.0.0.1"},
 		{"12:30 and/or", "12 30 and or"},
 		{"Müller straße Ångström Đorđe", "muller strasse angstrom dorde"},

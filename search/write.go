@@ -6,10 +6,12 @@ import (
 	"strconv"
 
 	"github.com/blevesearch/bleve/v2"
+	"golang.org/x/sync/errgroup"
 )
 
 // put writes the current state of meetings into both indexes, moments first,
-// so that no meeting is found whose moments are older. What is no longer in
+// so that no meeting is found whose moments are older; while they are built,
+// both at once. What is no longer in
 // the archive leaves them. With each batch goes the state that advance makes
 // of the one before.
 func (x *Index) put(ctx context.Context, g *generation, ids []int64, advance func(state) state) error {
@@ -33,10 +35,16 @@ func (x *Index) put(ctx context.Context, g *generation, ids []int64, advance fun
 	for name := range old {
 		moments.Delete(name)
 	}
-	if err := g.moments.write(moments, advance(g.moments.at())); err != nil {
-		return err
+	if g.built() {
+		if err := g.moments.write(moments, advance(g.moments.at())); err != nil {
+			return err
+		}
+		return g.meetings.write(meetings, advance(g.meetings.at()))
 	}
-	return g.meetings.write(meetings, advance(g.meetings.at()))
+	var both errgroup.Group
+	both.Go(func() error { return g.moments.write(moments, advance(g.moments.at())) })
+	both.Go(func() error { return g.meetings.write(meetings, advance(g.meetings.at())) })
+	return both.Wait()
 }
 
 // addMeeting adds a meeting's documents to the batches and takes the moments

@@ -1,0 +1,117 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"minutebook/archive"
+)
+
+// TestNothingHiddenShows asks as a person who sees one of two meetings: no
+// count, facet, bar, suggestion, moment or page tells of the other.
+func TestNothingHiddenShows(t *testing.T) {
+	h := newHouse(t)
+	hidden := map[string]any{"meeting_type": "Secretwork", "recorded_by": map[string]any{"name": "Hilda Hidden", "email": "hilda@hidden.example", "email_domain": "hidden.example", "team": "Hiding"}}
+	h.add(
+		meeting(1, "Open", "en", day(1), []line{{0, "Anna Lee", "The merger is only a rumour."}}, nil),
+		meeting(2, "Confidential", "fr", day(70), []line{{0, "Hilda Hidden", "The merger with Zyxotron is signed, merger merger."}}, hidden),
+	)
+	h.catchUp()
+	anna := archive.Viewer{Email: "anna@own.example"}
+	for _, q := range []string{"", "merger", "zyxotron", "zyxotrom", "zyxo*", "zyxotrn~", `"merger with"`, "speaker:hilda", "person:hilda*", "type:secretwork",
+		"team:hiding", "domain:hidden.example", "language:fr", "id:2", "title:confidential", "merger OR zyxotron", "-rumour", "on:2026-07", "What about the merger with Zyxotron?"} {
+		a, err := h.index.Search(context.Background(), Request{Query: q, Viewer: anna, Facets: true, Histogram: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := strings.ToLower(fmt.Sprint(a.Facets, a.DidYouMean))
+		for _, secret := range []string{"hilda", "hidden", "hiding", "secretwork", "zyxotron", "fr ", "2026-07"} {
+			if strings.Contains(told, secret) && !strings.Contains(q, secret) {
+				t.Errorf("%q tells of %q: %s", q, secret, told)
+			}
+		}
+		if a.Total > 1 || len(a.Histogram) > 1 || len(a.Meetings) == 1 && a.Meetings[0].Row.RecordingID != 1 || len(a.Meetings) > 1 {
+			t.Errorf("%q finds %d: %s, %v", q, a.Total, ids(a), a.Histogram)
+		}
+		nobody, err := h.index.Search(context.Background(), Request{Query: q, Viewer: archive.Viewer{Email: "stranger@else.example"}, Facets: true, Histogram: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if nobody.Total != 0 || len(nobody.Meetings) != 0 || nobody.Histogram != nil || nobody.DidYouMean != "" {
+			t.Errorf("%q shows a stranger %+v", q, nobody)
+		}
+	}
+}
+
+// TestSharingShows checks that a share is seen as soon as the index follows.
+func TestSharingShows(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	zoe := archive.Viewer{Email: "zoe@client.example"}
+	if a := h.search(Request{Query: "budget", Viewer: zoe}); a.Total != 0 {
+		t.Fatalf("before the share %d are found", a.Total)
+	}
+	err := h.archive.PutShares(context.Background(), archive.Share{RecordingID: 1, Principal: archive.UserPrincipal("zoe@client.example"), Level: archive.ShareStandard})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.catchUp()
+	if a := h.search(Request{Query: "budget", Viewer: zoe}); ids(a) != "1" {
+		t.Fatalf("after the share %q are found", ids(a))
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	for query, want := range map[string]string{
+		"bugdet":                      "budget",
+		"printng -release":            "printing -release",
+		`contarct "printing company"`: `contract "printing company"`,
+		"budget":                      "",
+		"qqqqqqqq":                    "",
+		"speaker:bob contrat":         "speaker:bob contract",
+	} {
+		if got := h.search(Request{Query: query}).DidYouMean; got != want {
+			t.Errorf("%q: did you mean %q, want %q", query, got, want)
+		}
+	}
+}
+
+// TestWordsOfLanguages checks that words are found as people type them.
+func TestWordsOfLanguages(t *testing.T) {
+	h := newHouse(t)
+	h.add(
+		meeting(1, "Réunion", "fr", day(1), []line{{0, "Anne", "L'équipe a décidé d'augmenter les dépenses à Noël."}}, nil),
+		meeting(2, "会議", "ja", day(2), []line{{0, "Keiko", "来週の東京都の予算会議について話します。"}}, nil),
+		meeting(3, "Reunión", "es", day(3), []line{{0, "José", "Las reuniones del próximo año serán en Málaga."}}, nil),
+		meeting(4, "Unknown", "unknown", day(4), []line{{0, "X", "Naïve café résumé, straße, 3.5 percent of 1,000 at anna.lee@client.example"}}, nil),
+		meeting(5, "اجتماع", "ar", day(5), []line{{0, "Omar", "ناقشنا الكتاب الجديد اليوم"}}, nil),
+		meeting(6, "Совещание", "ru", day(6), []line{{0, "Иван", "Обсудили бюджеты проекта и ёлку"}}, nil),
+		meeting(7, "회의", "ko", day(7), []line{{0, "Kim", "예산 회의를 시작합니다"}}, nil),
+	)
+	h.catchUp()
+	for query, want := range map[string]string{
+		"equipe": "1", "dépense": "1", "noel": "1", "augmenter": "1",
+		"東京": "2", "東京都": "2", "予算会議": "2", "京": "2", "す": "2", "会議について": "2", `"予算会議"`: "2", "大阪": "",
+		"reunion": "1 3", "malaga": "3", "proximo": "3",
+		"cafe": "4", "strasse": "4", "1000": "4", "3.5": "4", "anna.lee@client.example": "4", "client.example": "4",
+		"كتاب": "5", "бюджет": "6", "елка": "6", "회의": "7", "예산": "7",
+	} {
+		a := h.search(Request{Query: query + " sort:date"})
+		got := strings.Fields(ids(a))
+		for i, j := 0, len(got)-1; i < j; i, j = i+1, j-1 {
+			got[i], got[j] = got[j], got[i]
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q finds %q, want %q", query, got, want)
+		}
+		if want != "" && got != nil && len(a.Meetings[0].Moments) == 0 && !strings.HasPrefix(query, "reunion") {
+			t.Errorf("%q shows no moment", query)
+		}
+	}
+}
