@@ -31,9 +31,15 @@ const (
 // when nothing is due any more, otherwise when the context ends or the account
 // is parked.
 func (s *Syncer) answerAsks(ctx context.Context, a *account, once bool, t *tally) error {
-	leave, err := a.enter(ctx, jobAsks)
-	if err != nil {
-		return err
+	leave, ok := a.tryEnter(jobAsks)
+	if !ok && once {
+		return s.othersAnswer(ctx, a)
+	}
+	if !ok {
+		var err error
+		if leave, err = a.enter(ctx, jobAsks); err != nil {
+			return err
+		}
 	}
 	defer leave()
 	g, gctx := errgroup.WithContext(ctx)
@@ -60,6 +66,32 @@ func (s *Syncer) answerAsks(ctx context.Context, a *account, once bool, t *tally
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("read content of account %s: %w", a.Name, err)
+	}
+	return ctx.Err()
+}
+
+// othersAnswer waits until what is due has been answered by the run that is at
+// it already, or that run has ended.
+func (s *Syncer) othersAnswer(ctx context.Context, a *account) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		_, due, _, change := s.asks.state(a.Name, s.now())
+		if due == 0 {
+			return nil
+		}
+		if leave, ok := a.tryEnter(jobAsks); ok {
+			leave()
+			return nil // its caller looks again
+		}
+		select {
+		case <-ctx.Done():
+		case <-change:
+		case <-tick.C:
+		}
+		if err := s.usable(ctx, a, false); err != nil {
+			return err
+		}
 	}
 	return ctx.Err()
 }

@@ -38,10 +38,18 @@ func (s *Syncer) do(ctx context.Context, a *account, job string, wait bool, t *t
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil {
-		return errors.Join(err, s.archive.RecordFailure(ctx, archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error()}))
+	if err == nil {
+		err = errors.Join(s.setRan(ctx, a, job, began), s.archive.ResolveFailure(ctx, a.Name, classJob, job))
+		s.trouble(job+" of "+a.Name, err)
+		return err
 	}
-	return errors.Join(s.setRan(ctx, a, job, began), s.archive.ResolveFailure(ctx, a.Name, classJob, job))
+	f := archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error()}
+	if unwritten := s.archive.RecordFailure(ctx, f); unwritten != nil {
+		// The archive takes nothing, as when the disk is full.
+		s.trouble(job+" of "+a.Name, unwritten)
+		err = errors.Join(err, unwritten)
+	}
+	return err
 }
 
 func (s *Syncer) perform(ctx context.Context, a *account, job string, t *tally) error {

@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -246,5 +247,39 @@ func (s *Syncer) fetchAll(ctx context.Context, t *tally) error {
 		return err
 	}
 	s.loader.ring()
-	return s.loader.run(ctx, true, t)
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case s.loader.running <- struct{}{}:
+			<-s.loader.running
+			return s.loader.run(ctx, true, t)
+		default:
+		}
+		if done, err := s.loader.settled(ctx); done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	return ctx.Err()
+}
+
+// settled tells whether the run that goes on has nothing open and nothing due.
+func (l *loader) settled(ctx context.Context) (bool, error) {
+	if !l.idle() {
+		return false, nil
+	}
+	next, err := l.s.archive.NextWanted(ctx)
+	if err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.paused != "" {
+		return false, errors.New(l.paused)
+	}
+	return next.IsZero() || next.After(l.s.now()), nil
 }

@@ -115,3 +115,8 @@ func TestMissedRunsAreMadeUpAtStart(t *testing.T) {
 		}
 	})
 }
+
+func changed(t *testing.T, ar *archive.Archive, id int64) bool {
+	t.Helper()
+	return strings.Contains(text(t, ar, id), "So it was")
+}
