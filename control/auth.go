@@ -15,7 +15,7 @@ type AuthRequest struct {
 }
 
 // AuthBegun is where a person gives consent. State ties the answer to this
-// request.
+// request. Where the redirect leads to the daemon, it finishes by itself.
 type AuthBegun struct {
 	URL   string `json:"url"`
 	State string `json:"state"`
@@ -26,8 +26,7 @@ func (h House) authBegin(ctx context.Context, q AuthRequest, _ Emit) (*AuthBegun
 	if err != nil {
 		return nil, err
 	}
-	state := api.NewState()
-	url, err := connection.AuthorizeURL(state)
+	url, state, err := connection.Begin()
 	if err != nil {
 		return nil, err
 	}

@@ -58,6 +58,9 @@ type Options struct {
 	MinFree         int64 // bytes free on the inbox's disk below which nothing is taken, 64 MiB
 	// KeepBodies is how long the bodies of applied deliveries are kept; 0: always.
 	KeepBodies time.Duration
+	// Beside are further addresses served on the same listener, by their whole
+	// path: where an OAuth app sends people back to.
+	Beside map[string]http.Handler
 
 	Now    func() time.Time
 	Logger zerolog.Logger
@@ -183,11 +186,17 @@ func (r *Receiver) rekey() error {
 }
 
 // Handler serves POST /webhooks/{account} and POST /callbacks/{kind}/{token},
-// and 404 for everything else.
+// what Options.Beside names, and 404 for everything else.
 func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/webhooks/{account}", r.serve(r.webhook))
 	mux.HandleFunc("/callbacks/{kind}/{token}", r.serve(r.callback))
 	mux.HandleFunc("/", r.serve(func(*http.Request, *http.ResponseController) refusal { return notFound }))
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if h, ok := r.o.Beside[q.URL.Path]; ok {
+			h.ServeHTTP(w, q)
+			return
+		}
+		mux.ServeHTTP(w, q)
+	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 
 	"minutebook/api"
@@ -22,11 +23,13 @@ func (h *house) accounts(ctx context.Context) ([]syncer.Account, error) {
 		return nil, err
 	}
 	var accounts []syncer.Account
+	budgets := map[string]*api.Budget{} // by API key
 	for _, a := range h.cfg.Accounts {
-		client, err := h.client(a)
+		client, err := h.client(a, h.budget(a, budgets))
 		if err != nil {
 			return nil, fmt.Errorf("connect account %s: %w", a.Name, err)
 		}
+		h.clients[a.Name] = client
 		accounts = append(accounts, syncer.Account{
 			Name: a.Name, Client: client, RecordedBy: a.RecordedBy, Teams: a.Teams,
 			OAuth: a.OAuth != nil, AllowPrivate: a.AllowPrivate,
@@ -55,10 +58,23 @@ func (h *house) sameService(ctx context.Context) error {
 	return h.archive.SetMarks(ctx, archive.Mark{Key: serviceMark, Value: []byte(url)})
 }
 
+// budget is what the service counts an account's calls by. Two accounts with one
+// key are one to it.
+func (h *house) budget(a config.Account, byKey map[string]*api.Budget) *api.Budget {
+	if b, ok := byKey[a.APIKey]; ok && a.APIKey != "" {
+		return b
+	}
+	b := api.NewBudget(api.BudgetOptions{Connection: a.Name, Now: time.Now, Store: h.archive, Logger: h.log})
+	byKey[a.APIKey] = b
+	return b
+}
+
 // client connects one account. All that uses the connection shares its budget.
-func (h *house) client(a config.Account) (*api.Client, error) {
-	budget := api.NewBudget(api.BudgetOptions{Connection: a.Name, Now: time.Now, Store: h.archive, Logger: h.log})
+func (h *house) client(a config.Account, budget *api.Budget) (*api.Client, error) {
 	credential := api.APIKey(a.APIKey)
+	if a.APIKeyFile != "" {
+		credential = api.APIKeyFromFile(a.APIKeyFile) // read again when it is refused
+	}
 	if a.OAuth != nil {
 		oauth, err := h.connection(a, budget)
 		if err != nil {
@@ -71,6 +87,21 @@ func (h *house) client(a config.Account) (*api.Client, error) {
 		BaseURL: a.BaseURL, Credential: credential, Budget: budget,
 		Now: time.Now, Logger: h.log, UserAgent: "minutebook/" + h.opts.Version,
 	})
+}
+
+// redirects serves the addresses that OAuth apps send people back to, by path.
+func (h *house) redirects() map[string]http.Handler {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	byPath := map[string][]*api.OAuth{}
+	for _, c := range h.connections {
+		byPath[c.RedirectPath()] = append(byPath[c.RedirectPath()], c)
+	}
+	handlers := map[string]http.Handler{}
+	for path, connections := range byPath {
+		handlers[path] = api.RedirectHandler(connections...)
+	}
+	return handlers
 }
 
 // connection is the OAuth credential of an account; its tokens are kept in the

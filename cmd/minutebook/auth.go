@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,29 +26,64 @@ func (m *Main) authCmd() *cobra.Command {
 func (m *Main) authLoginCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "login ACCOUNT",
-		Short: "Connect an account: open the address printed, then paste the one it leads to",
+		Short: "Connect an account: open the address printed and allow the connection",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				q := control.AuthRequest{Account: args[0]}
-				begun, err := control.Call[control.AuthBegun](cmd.Context(), ops, "auth.begin", q, nil)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(m.Stderr, "Open this address in a browser and allow the connection:\n\n")
-				fmt.Fprintln(m.Stdout, begun.URL)
-				fmt.Fprintf(m.Stderr, "\nThen paste the address that the browser was sent to:\n")
-				q.State = begun.State
-				if q.Address, err = readLine(m.Stdin); err != nil {
-					return err
-				}
-				if _, err := control.Call[struct{}](cmd.Context(), ops, "auth.finish", q, nil); err != nil {
-					return err
-				}
-				_, err = fmt.Fprintf(m.Stderr, "account %s is connected\n", args[0])
-				return err
+				return m.login(cmd.Context(), ops, control.AuthRequest{Account: args[0]})
 			})
 		},
+	}
+}
+
+// login ends when the daemon has been visited by the redirect, or with the
+// address that a person pastes because it leads elsewhere.
+func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequest) error {
+	before, err := control.Call[api.OAuthStatus](ctx, ops, "auth.status", q, nil)
+	if err != nil {
+		return err
+	}
+	begun, err := control.Call[control.AuthBegun](ctx, ops, "auth.begin", q, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(m.Stderr, "Open this address in a browser and allow the connection:\n\n")
+	fmt.Fprintln(m.Stdout, begun.URL)
+	fmt.Fprintf(m.Stderr, "\nWhere the browser then shows no page of Minutebook, paste the address it was sent to:\n")
+	type pasted struct {
+		address string
+		err     error
+	}
+	line := make(chan pasted, 1)
+	go func() { // ends with standard input, at the latest with the process
+		address, err := readLine(m.Stdin)
+		line <- pasted{address, err}
+	}()
+	look := time.NewTicker(2 * time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case p := <-line:
+			if p.err != nil {
+				return p.err
+			}
+			q.State, q.Address = begun.State, p.address
+			if _, err := control.Call[struct{}](ctx, ops, "auth.finish", q, nil); err != nil {
+				return err
+			}
+		case <-look.C:
+			now, err := control.Call[api.OAuthStatus](ctx, ops, "auth.status", q, nil)
+			if err != nil {
+				return err
+			}
+			if !now.Connected || !now.Obtained.After(before.Obtained) {
+				continue
+			}
+		}
+		_, err := fmt.Fprintf(m.Stderr, "account %s is connected\n", q.Account)
+		return err
 	}
 }
 

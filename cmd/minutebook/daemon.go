@@ -108,7 +108,7 @@ func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 	}
 	return receiver.New(receiver.Options{
 		Inbox: d.archive.Inbox(), Accounts: secrets, MaxBody: r.MaxBody, TrustedProxies: proxies,
-		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies),
+		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Beside: d.redirects(),
 		Now: time.Now, Logger: d.log,
 	})
 }

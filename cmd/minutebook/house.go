@@ -30,7 +30,8 @@ type house struct {
 	mu          sync.Mutex // guards what follows
 	index       *search.Index
 	syncer      *syncer.Syncer
-	connections map[string]*api.OAuth // by account, filled with syncer
+	clients     map[string]*api.Client // by account, filled with syncer
+	connections map[string]*api.OAuth  // likewise
 	own         *service.Service
 }
 
@@ -53,7 +54,8 @@ func openHouse(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts
 	if err != nil {
 		return nil, err
 	}
-	return &house{cfg: cfg, log: log, archive: a, opts: opts, connections: map[string]*api.OAuth{}}, nil
+	return &house{cfg: cfg, log: log, archive: a, opts: opts,
+		clients: map[string]*api.Client{}, connections: map[string]*api.OAuth{}}, nil
 }
 
 // Close closes what was opened, the archive last.
@@ -119,6 +121,21 @@ func (h *house) Syncer(ctx context.Context) (*syncer.Syncer, error) {
 	}
 	h.syncer = s
 	return s, nil
+}
+
+// Client gives the client of an account, the one that the syncer uses: calls of
+// another one would not count against the same budget.
+func (h *house) Client(ctx context.Context, account string) (*api.Client, error) {
+	if _, err := h.Syncer(ctx); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	client, ok := h.clients[account]
+	if !ok {
+		return nil, fmt.Errorf("call the service for %q: the configuration has no account of this name", account)
+	}
+	return client, nil
 }
 
 // Connection gives the OAuth connection of an account; an account with an API
