@@ -12,10 +12,11 @@ type Priority int
 
 // The priorities, lowest first. A context without one has PriorityNight.
 const (
-	PriorityNight    Priority = iota // walks, backfill, re-reads
-	PriorityPerson                   // somebody waits for a command
-	PriorityFollowUp                 // what a webhook announced
-	PriorityDownload                 // links that lapse
+	PriorityLater    Priority = iota - 1 // asking for a recording, whose link then has to be followed up
+	PriorityNight                        // walks, backfill, re-reads
+	PriorityPerson                       // somebody waits for a command
+	PriorityFollowUp                     // what a webhook announced
+	PriorityDownload                     // links that lapse
 )
 
 type priorityKey struct{}
@@ -28,7 +29,7 @@ func WithPriority(ctx context.Context, p Priority) context.Context {
 // PriorityOf returns the priority that WithPriority gave to ctx.
 func PriorityOf(ctx context.Context) Priority {
 	p, _ := ctx.Value(priorityKey{}).(Priority)
-	return min(max(p, PriorityNight), PriorityDownload)
+	return min(max(p, PriorityLater), PriorityDownload)
 }
 
 // patience is how much younger a call of the highest priority may be and still
@@ -42,13 +43,16 @@ func (p Priority) patience() time.Duration {
 		return time.Minute
 	case PriorityPerson:
 		return 2 * time.Minute
+	case PriorityNight:
+		return 15 * time.Minute
 	}
-	return 15 * time.Minute
+	return 30 * time.Minute
 }
 
 // waiter is a call that waits for its slot.
 type waiter struct {
-	classes []Class
+	classes  []Class
+	priority Priority
 	due     time.Time     // since when it has waited, and its patience
 	granted chan struct{} // closed when slot is set
 	slot    *slot
@@ -73,7 +77,8 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 	if err := b.Load(ctx); err != nil {
 		return nil, err
 	}
-	w := &waiter{classes: classes, due: since.Add(PriorityOf(ctx).patience()), granted: make(chan struct{})}
+	priority := PriorityOf(ctx)
+	w := &waiter{classes: classes, priority: priority, due: since.Add(priority.patience()), granted: make(chan struct{})}
 	b.mu.Lock()
 	at := sort.Search(len(b.waiting), func(i int) bool { return b.waiting[i].due.After(w.due) })
 	b.waiting = slices.Insert(b.waiting, at, w)
@@ -131,6 +136,9 @@ func (b *Budget) serve() {
 		w.expire(now)
 	}
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
+		if w.priority == PriorityLater && b.reserved(now) {
+			return false
+		}
 		for _, c := range w.classes {
 			if !b.windows[c].open(now) {
 				return false
@@ -142,7 +150,24 @@ func (b *Budget) serve() {
 	b.setTimer(now)
 }
 
+// reserved tells whether what is left of the global window is kept for calls
+// that matter more than one of PriorityLater. A walk asks for its next page when
+// it has the one before, so it is rarely seen waiting when a window opens; where
+// one has made calls within the last window, calls that can come later get a
+// quarter of it. With the reads that follow them that is half: the heavy calls
+// keep their whole limit.
+func (b *Budget) reserved(now time.Time) bool {
+	if now.Sub(b.worked) >= windowLength {
+		return false
+	}
+	global, heavy := b.windows[ClassGlobal], b.windows[ClassHeavy]
+	return global.used()-heavy.own() >= global.limit/4
+}
+
 func (b *Budget) grant(w *waiter, now time.Time) {
+	if w.priority != PriorityLater && w.priority != PriorityDownload {
+		b.worked = now
+	}
 	w.slot = &slot{classes: w.classes, start: now}
 	b.inFlight[w.slot] = struct{}{}
 	b.changes++
@@ -162,6 +187,9 @@ func (b *Budget) setTimer(now time.Time) {
 	}
 	var next time.Time
 	for _, w := range b.waiting {
+		if over := b.worked.Add(windowLength); w.priority == PriorityLater && over.After(now) && (next.IsZero() || over.Before(next)) {
+			next = over // what was reserved is free then
+		}
 		for _, c := range w.classes {
 			t := b.windows[c].nextChange(now)
 			if !t.IsZero() && (next.IsZero() || t.Before(next)) {

@@ -60,9 +60,12 @@ func (l *loader) request(ctx context.Context, t *task) error {
 	return l.settle(ctx, t, d)
 }
 
-// post makes the call. Where the service does not take the callback address, it
+// post makes the call, after all else that waits: every link that it opens takes
+// a read at the highest priority, and would keep the meetings themselves waiting.
+// Where the service does not take the callback address, it
 // is asked without.
 func (l *loader) post(ctx context.Context, a *account, id int64) (*api.Download, error) {
+	ctx = api.WithPriority(ctx, api.PriorityLater)
 	if l.s.opt.PublicURL != "" {
 		token, err := l.s.archive.Inbox().NewCallback(ctx, a.Name, id, archive.KindDownload, callbackTTL)
 		if err != nil {

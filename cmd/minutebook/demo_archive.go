@@ -57,6 +57,7 @@ func demoConfig(ctx context.Context, o demoOptions, up *upstream) (*config.Confi
 	c.DataDir = o.dir
 	c.Web.Listen = o.listen
 	c.Media.MinFree = 0
+	c.Sync.CatchUp = "* * * * *" // a meeting without a summary fires no webhook
 	c.Accounts = []config.Account{{
 		Name: demoAccount, BaseURL: up.baseURL(), Email: demoPerson, APIKey: up.key,
 		RecordedBy: outside, AllowPrivate: true,

@@ -27,7 +27,7 @@ const demoPerson = "you@demo.example"
 const (
 	demoHold     = 8
 	demoFast     = 4 * time.Second
-	demoFastRuns = 5
+	demoFastRuns = 6
 	demoSlow     = time.Minute
 )
 
