@@ -9,15 +9,19 @@ import (
 
 const (
 	askPrefix = "sync/ask/"
-	// lateFor is how long after its creation missing content of a meeting that is
-	// already known is waited for: the schedule's last entry and a day's grace.
+	// lateFor is the age from which a meeting is old: the last entry of the schedule
+	// of what is late, and a day's grace.
 	lateFor = 8 * 24 * time.Hour
 )
 
 // lateSchedule says when missing content is asked for again, counted from the
-// first look: a meeting can be listed long before its transcript exists.
-func lateSchedule() []time.Duration {
+// first look: a meeting can be listed long before its transcript exists. What an
+// old meeting has not, it hardly gets, so that is not asked for day by day.
+func lateSchedule(old bool) []time.Duration {
 	s := []time.Duration{5 * time.Minute, 15 * time.Minute, 60 * time.Minute, 180 * time.Minute}
+	if old {
+		return s
+	}
 	for day := range 7 {
 		s = append(s, time.Duration(day+1)*24*time.Hour)
 	}
@@ -53,7 +57,7 @@ func (a ask) late(now time.Time) (next ask, ok bool) {
 	if a.Again {
 		return a, false
 	}
-	for _, after := range lateSchedule() {
+	for _, after := range lateSchedule(a.First.Sub(a.Created) > lateFor) {
 		if due := a.First.Add(after); due.After(now) {
 			a.Due = due
 			return a, true

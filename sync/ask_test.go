@@ -38,6 +38,17 @@ func TestLateSkipsLooksThatWereSleptThrough(t *testing.T) {
 	}
 }
 
+func TestOldMeetingsAreNotAskedForDayByDay(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	a := ask{Created: now.AddDate(-1, 0, 0), First: now}
+	if next, ok := a.late(now.Add(time.Hour)); !ok || next.Due.Sub(now) != 3*time.Hour {
+		t.Errorf("after an hour: %+v, %v", next, ok)
+	}
+	if next, ok := a.late(now.Add(3 * time.Hour)); ok {
+		t.Errorf("after three hours: %+v", next)
+	}
+}
+
 func TestASecondReadingIsNotWaitedFor(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	if _, ok := (ask{Created: now, First: now, Again: true}).late(now); ok {

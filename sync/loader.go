@@ -20,6 +20,7 @@ type loader struct {
 	pace    pace
 	meter   meter
 	slots   *slots
+	asking  *slots        // for requests: more of them waiting would crowd out the walks
 	running chan struct{} // held by the one run
 	bell    chan struct{} // rung when something may be started
 	guarded *http.Client  // dials globally routable addresses only
@@ -41,7 +42,7 @@ type task struct {
 }
 
 func newLoader(s *Syncer) *loader {
-	l := &loader{s: s, slots: newSlots(s.opt.Fetchers), running: make(chan struct{}, 1),
+	l := &loader{s: s, slots: newSlots(s.opt.Fetchers), asking: newSlots(2), running: make(chan struct{}, 1),
 		bell: make(chan struct{}, 1), open: map[int64]*task{}}
 	l.guarded, l.private = s.opt.MediaHTTP, s.opt.MediaHTTP
 	if s.opt.MediaHTTP == nil {

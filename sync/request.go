@@ -42,7 +42,12 @@ func (l *loader) request(ctx context.Context, t *task) error {
 		row.State, row.Due = archive.DownloadRefused, l.s.now()
 		return l.save(ctx, t, row)
 	}
+	release, err := l.asking.take(ctx, l.s.now())
+	if err != nil {
+		return err
+	}
 	d, err := l.post(ctx, a, row.RecordingID)
+	release()
 	switch {
 	case api.IsForbidden(err), api.IsNotFound(err):
 		return l.refused(ctx, t, a.Name, err)

@@ -148,3 +148,24 @@ func TestRefusedAccountIsParkedAndOthersGoOn(t *testing.T) {
 		}
 	})
 }
+
+func TestDownloadsDoNotCrowdOutTheBackfill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		now := rig.Today()
+		u := rig.NewUpstream(t, service.Options{Generation: 5 * time.Second, Video: rig.File(5000)},
+			rig.Meetings(600, now.Add(-time.Hour), 3*time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(135 * time.Second) // 60 heavy pages at 30 a minute, and some
+		c := counts(t, ar)
+		if c.WithTranscript != 600 {
+			t.Errorf("after two minutes %d of 600 meetings are there", c.WithTranscript)
+		}
+		if c.WithRecording < 10 {
+			t.Errorf("after two minutes %d recordings are there", c.WithRecording)
+		}
+	})
+}

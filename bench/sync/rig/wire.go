@@ -26,13 +26,17 @@ type Wire struct {
 	// its answer comes back; an error takes the answer's place. n counts the calls
 	// from 1.
 	Fail func(n int, r *http.Request, answered bool) error
+	// FailPiece is asked before each piece of a body of media; an error takes its
+	// place. n counts the pieces from 1.
+	FailPiece func(n int) error
 	// Rate is how many bytes a second bodies of media come in, over all of them
 	// that come at a time; 0 means at once.
 	Rate float64
 
-	mu    sync.Mutex // guards what follows
-	calls []Call
-	free  time.Time // when the line is free for the next piece of media
+	mu     sync.Mutex // guards what follows
+	calls  []Call
+	pieces int
+	free   time.Time // when the line is free for the next piece of media
 }
 
 // Call is one that was carried.
@@ -107,7 +111,7 @@ func (w *Wire) carry(r *http.Request, n int) (*http.Response, error) {
 	resp := rec.Result()
 	resp.Request = r
 	body := &trickle{ctx: r.Context(), rest: rec.Body.Bytes(), end: io.EOF}
-	if w.Rate > 0 && strings.Contains(r.URL.Path, "/media/") {
+	if strings.Contains(r.URL.Path, "/media/") {
 		body.wire = w
 	}
 	body.bound(resp.ContentLength, aborted)
@@ -172,7 +176,11 @@ func (t *trickle) Read(p []byte) (int, error) {
 	}
 	n := copy(p[:min(len(p), 32<<10)], t.rest)
 	if t.wire != nil {
-		if err := sleep(t.ctx, t.wire.book(n)); err != nil {
+		wait, err := t.wire.book(n)
+		if err == nil {
+			err = sleep(t.ctx, wait)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -185,15 +193,31 @@ func (t *trickle) Close() error { return nil }
 
 // book takes the line's next free time for n bytes and returns how long it is
 // until they have come.
-func (w *Wire) book(n int) time.Duration {
+func (w *Wire) book(n int) (time.Duration, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.pieces++
+	if w.FailPiece != nil {
+		if err := w.FailPiece(w.pieces); err != nil {
+			return 0, err
+		}
+	}
+	if w.Rate <= 0 {
+		return 0, nil
+	}
 	now := time.Now()
 	if w.free.Before(now) {
 		w.free = now
 	}
 	w.free = w.free.Add(time.Duration(float64(n) / w.Rate * float64(time.Second)))
-	return w.free.Sub(now)
+	return w.free.Sub(now), nil
+}
+
+// Pieces is how many pieces of media were asked for.
+func (w *Wire) Pieces() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.pieces
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
