@@ -19,6 +19,34 @@ type columns struct {
 	one     [oneFields][]uint32    // language, type, team: numbers of strings
 	many    [manyFields][][]uint32 // has, domains, people
 	byID    map[int64]uint32
+
+	mu   sync.Mutex // guards sums
+	sums *sums
+}
+
+// sums are of a segment's living meetings.
+type sums struct {
+	meetings  int
+	words     int64
+	languages map[uint32]bool // numbers of strings
+}
+
+// sumOf adds up the living meetings, anew only when some were deleted since.
+func (c *columns) sumOf(seg *scorch.SegmentSnapshot) *sums {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sums != nil && c.sums.meetings == int(seg.Count()) {
+		return c.sums
+	}
+	s := &sums{languages: map[uint32]bool{}}
+	for it := living(seg).Iterator(); it.HasNext(); {
+		doc := it.Next()
+		s.meetings++
+		s.words += int64(c.words[doc])
+		s.languages[c.one[oneLanguage][doc]] = true
+	}
+	c.sums = s
+	return s
 }
 
 // Fields with one value a meeting, and with many.
@@ -163,4 +191,11 @@ func living(seg *scorch.SegmentSnapshot) *roaring.Bitmap {
 		all.AndNot(gone)
 	}
 	return all
+}
+
+// size is how many numbers there are.
+func (c *columnCache) size() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.strings)
 }

@@ -10,13 +10,14 @@ const facetValues = 12
 
 // facets counts the values of the fields among the meetings found.
 func (v *view) facets(set docset) []Facet {
-	one := [oneFields]map[uint32]int{}
-	many := [manyFields]map[uint32]int{}
-	for i := range one {
-		one[i] = map[uint32]int{}
+	var one [oneFields][]int
+	var many [manyFields][]int
+	names := v.x.columns.size()
+	for f := range one {
+		one[f] = make([]int, names)
 	}
-	for i := range many {
-		many[i] = map[uint32]int{}
+	for f := range many {
+		many[f] = make([]int, names)
 	}
 	for i, docs := range set {
 		cols := v.columns[i]
@@ -44,10 +45,13 @@ func (v *view) facets(set docset) []Facet {
 }
 
 // facet lists the most frequent values, most first.
-func (v *view) facet(counts map[uint32]int) []FacetValue {
-	out := make([]FacetValue, 0, len(counts))
+func (v *view) facet(counts []int) []FacetValue {
+	var out []FacetValue
 	for n, count := range counts {
-		if name := v.x.columns.name(n); name != "" {
+		if count == 0 {
+			continue
+		}
+		if name := v.x.columns.name(uint32(n)); name != "" {
 			out = append(out, FacetValue{name, count})
 		}
 	}

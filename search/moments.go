@@ -64,11 +64,9 @@ func meetingOf(name []byte) int64 {
 func (m *momentSegment) any(field string, terms []string) (*roaring.Bitmap, error) {
 	out := roaring.New()
 	for _, t := range terms {
-		docs, err := postings(m.seg, field, t)
-		if err != nil {
+		if err := addPostings(out, m.seg, field, t); err != nil {
 			return nil, err
 		}
-		out.Or(docs)
 	}
 	return out, nil
 }

@@ -97,7 +97,7 @@ func (v *view) rankMoments(list []ranked, leaves []*leaf, in scope, t tuning) er
 				return err
 			}
 		}
-		if err := m.collect(found, list); err != nil {
+		if err := m.collect(found, list, len(leaves) == 0); err != nil {
 			return err
 		}
 	}
@@ -179,9 +179,12 @@ func (m *momentSegment) score(c *candidates, l *leaf, idf float64, t tuning) err
 	return nil
 }
 
-// collect hands the moments with a score to their meetings.
-func (m *momentSegment) collect(c *candidates, list []ranked) error {
+// collect hands the moments with a score, or all of them, to their meetings.
+func (m *momentSegment) collect(c *candidates, list []ranked, all bool) error {
 	for i, doc := range c.docs {
+		if c.scores[i] == 0 && !all {
+			continue
+		}
 		name, err := m.seg.DocID(uint64(doc))
 		if err != nil {
 			return fmt.Errorf("read search index: %w", err)
@@ -203,13 +206,10 @@ func smooth(moments []rankedMoment, share float64) {
 		plain[i] = m.score
 	}
 	for i := range moments {
-		if plain[i] == 0 {
-			continue
-		}
-		if i > 0 {
+		if i > 0 && moments[i-1].To == moments[i].From {
 			moments[i].score += share * plain[i-1]
 		}
-		if i+1 < len(moments) {
+		if i+1 < len(moments) && moments[i].To == moments[i+1].From {
 			moments[i].score += share * plain[i+1]
 		}
 	}
@@ -231,7 +231,8 @@ func combine(list []ranked, t tuning) {
 	sort.SliceStable(list, func(i, j int) bool { return list[i].before(list[j]) })
 }
 
-// momentRarities are the leaves' rarities among moments.
+// momentRarities are the leaves' rarities among moments. A moment with several
+// forms of a word is counted for each.
 func (v *view) momentRarities(leaves []*leaf) ([]float64, error) {
 	all, err := v.moments.DocCount()
 	if err != nil {
@@ -242,22 +243,32 @@ func (v *view) momentRarities(leaves []*leaf) ([]float64, error) {
 		n := 0
 		for _, seg := range v.moments.Segments() {
 			m := &momentSegment{v, seg}
-			var docs *roaring.Bitmap
-			if len(l.terms) > 0 {
-				docs, err = m.phrase(l.terms)
-			} else {
-				terms := make([]string, len(l.forms))
-				for j, f := range l.forms {
-					terms[j] = f.term
-				}
-				docs, err = m.any(fieldText, terms)
-			}
+			found, err := m.count(l)
 			if err != nil {
 				return nil, err
 			}
-			n += int(docs.GetCardinality())
+			n += found
 		}
-		out[i] = rarity(n, int(all))
+		out[i] = rarity(min(n, int(all)), int(all))
 	}
 	return out, nil
+}
+
+// count is how many moments have a leaf.
+func (m *momentSegment) count(l *leaf) (n int, err error) {
+	if len(l.terms) > 0 {
+		docs, err := m.phrase(l.terms)
+		if err != nil {
+			return 0, err
+		}
+		return int(docs.GetCardinality()), nil
+	}
+	for _, f := range l.forms {
+		found, err := countPostings(m.seg, fieldText, f.term)
+		if err != nil {
+			return 0, err
+		}
+		n += found
+	}
+	return n, nil
 }

@@ -96,7 +96,7 @@ type found struct {
 	set     docset
 	leaves  []*leaf // to rank and highlight by
 	byNode  map[Node]*leaf
-	in      scope   // of the whole query
+	in      scope // of the whole query
 	relaxed string
 }
 

@@ -29,6 +29,36 @@ func postingsList(seg *scorch.SegmentSnapshot, field, term string) (segment.Post
 	return list, nil
 }
 
+// addPostings adds a segment's living documents that have a term to a set.
+func addPostings(docs *roaring.Bitmap, seg *scorch.SegmentSnapshot, field, term string) error {
+	list, err := postingsList(seg, field, term)
+	if err != nil || list.Count() == 0 {
+		return err
+	}
+	it := list.Iterator(false, false, false, nil)
+	if o, ok := it.(segment.OptimizablePostingsIterator); ok {
+		if bm := o.ActualBitmap(); bm != nil {
+			docs.Or(bm)
+			return nil
+		}
+	}
+	more, err := documents(list)
+	if err != nil {
+		return err
+	}
+	docs.Or(more)
+	return nil
+}
+
+// countPostings is how many of a segment's living documents have a term.
+func countPostings(seg *scorch.SegmentSnapshot, field, term string) (int, error) {
+	list, err := postingsList(seg, field, term)
+	if err != nil {
+		return 0, err
+	}
+	return int(list.Count()), nil
+}
+
 // documents is the set of documents in a postings list. The caller may change
 // it.
 func documents(list segment.PostingsList) (*roaring.Bitmap, error) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -23,7 +25,7 @@ type view struct {
 	columns  []*columns                // of segments
 	visible  docset
 	count    int // visible meetings
-	words    int // their mean length
+	words    int // mean length of all meetings
 	langs    []*language
 	forms    map[formKey][]form
 	phrases  map[phraseKey]*roaring.Bitmap
@@ -86,7 +88,7 @@ func (v *view) close() error {
 	return errors.Join(errs...)
 }
 
-// narrow finds what the viewer may see, and its languages.
+// narrow finds what the viewer may see, and the languages of the meetings.
 func (v *view) narrow(r Request) error {
 	v.visible = v.each(func(i int) *roaring.Bitmap { return living(v.segments[i]) })
 	if !r.Viewer.All {
@@ -104,20 +106,21 @@ func (v *view) narrow(r Request) error {
 		}
 		v.visible = seen
 	}
+	v.count = v.visible.size()
 	var words int64
-	codes := map[uint32]bool{}
-	for i, docs := range v.visible {
-		cols := v.columns[i]
-		for it := docs.Iterator(); it.HasNext(); {
-			doc := it.Next()
-			words += int64(cols.words[doc])
-			codes[cols.one[oneLanguage][doc]] = true
-			v.count++
+	living := 0
+	codes := map[string]bool{}
+	for i, cols := range v.columns {
+		sum := cols.sumOf(v.segments[i])
+		words += sum.words
+		living += sum.meetings
+		for code := range sum.languages {
+			codes[v.x.columns.name(code)] = true
 		}
 	}
-	v.words = int(words/int64(max(v.count, 1))) + 1
-	for n := range codes {
-		v.langs = append(v.langs, v.x.langs.get(v.x.columns.name(n)))
+	v.words = int(words/int64(max(living, 1))) + 1
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		v.langs = append(v.langs, v.x.langs.get(code))
 	}
 	return nil
 }
@@ -148,11 +151,9 @@ func (v *view) withTerms(field string, terms ...string) (docset, error) {
 	out := v.none()
 	for i, seg := range v.segments {
 		for _, t := range terms {
-			docs, err := postings(seg, field, t)
-			if err != nil {
+			if err := addPostings(out[i], seg, field, t); err != nil {
 				return nil, err
 			}
-			out[i].Or(docs)
 		}
 		out[i].And(v.visible[i])
 	}
