@@ -3,6 +3,9 @@ package archive
 import (
 	"errors"
 	"fmt"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
 )
 
 // Errors that callers tell apart with errors.Is.
@@ -19,9 +22,25 @@ var (
 	ErrForgotten = errors.New("meeting was forgotten")
 	// ErrForeignEpoch: a position is not of this archive's log; start over.
 	ErrForeignEpoch = errors.New("position is not of this archive's change log")
+	// ErrDiskFull: there is no room; nothing was written, and it works again when
+	// there is.
+	ErrDiskFull = errors.New("the disk is full: make room in the data directory")
 	// ErrClosed: the archive was closed while, or before, it was asked.
 	ErrClosed = errors.New("archive is closed")
 )
+
+// full marks an error of a full disk, or of a quota reached, as ErrDiskFull.
+func full(err error) error {
+	var lite sqlite3.Error
+	is := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	if errors.As(err, &lite) {
+		is = is || lite.Code == sqlite3.ErrFull || lite.SystemErrno == syscall.ENOSPC || lite.SystemErrno == syscall.EDQUOT
+	}
+	if !is || errors.Is(err, ErrDiskFull) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", ErrDiskFull, err)
+}
 
 // InUseError names the process that owns a data directory.
 type InUseError struct {

@@ -33,7 +33,7 @@ func (s *fileStore) path(sha string) string { return filepath.Join(s.dir, sha[:2
 func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, "partial"), durable.TempPrefix+"*")
 	if err != nil {
-		return Blob{}, fmt.Errorf("store blob: %w", err)
+		return Blob{}, fmt.Errorf("store blob: %w", full(err))
 	}
 	defer func() {
 		if err != nil {
@@ -41,7 +41,7 @@ func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
 		}
 	}()
 	if _, err = io.Copy(f, contextReader{ctx, r}); err != nil {
-		return Blob{}, fmt.Errorf("store blob: %w", errors.Join(err, f.Close()))
+		return Blob{}, fmt.Errorf("store blob: %w", full(errors.Join(err, f.Close())))
 	}
 	if err = f.Close(); err != nil {
 		return Blob{}, fmt.Errorf("store blob: %w", err)
@@ -58,7 +58,7 @@ func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
 	}
 	blob, err := s.seal(ctx, f)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return Blob{}, fmt.Errorf("import blob: %w", err)
+		return Blob{}, fmt.Errorf("import blob: %w", full(err))
 	}
 	to := s.path(blob.SHA256)
 	if held, err := s.Stat(ctx, blob.SHA256); err == nil && held.Size == blob.Size {

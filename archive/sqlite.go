@@ -109,14 +109,14 @@ func escapePath(path string) string {
 func (db *DB) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := db.W.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin transaction: %w", err)
+		return fmt.Errorf("begin transaction: %w", full(err))
 	}
 	if err := fn(tx); err != nil {
 		tx.Rollback()
-		return err
+		return full(err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return fmt.Errorf("commit: %w", full(err))
 	}
 	return nil
 }
