@@ -37,30 +37,40 @@ type Store interface {
 	Stat(ctx context.Context, sha256 string) (Blob, error)
 	// Delete removes a blob; one that is not there is no error.
 	Delete(ctx context.Context, sha256 string) error
-	// Walk calls fn for every blob until fn fails.
+	// Walk calls fn for every blob until fn fails. Where telling the content
+	// type would take a call for each, it is left empty.
 	Walk(ctx context.Context, fn func(Blob) error) error
 }
 
 // Media is where the recordings are.
 func (a *Archive) Media() Store { return a.media }
 
-// PartialPath is where an interrupted download of that name grows, in the file
-// system of the file store, so that Import can move it. Of a meeting's recording
+// PartialPath is where an interrupted download of that name grows, in the data
+// directory, whose file system the default store shares, so that Import moves it. Of a meeting's recording
 // the name is its recording_id: forgetting the meeting deletes it.
 func (a *Archive) PartialPath(name string) string {
 	return filepath.Join(a.dir, "media", "partial", url.PathEscape(name))
 }
 
-// openStore opens the store that a media URL names.
+// openStore opens the store that a media URL names: "" or "file:" for
+// DIR/media, "file:///path" for another directory, "s3://bucket/prefix".
 func openStore(ctx context.Context, dir, mediaURL string) (Store, error) {
 	local, err := newFileStore(filepath.Join(dir, "media"))
 	if err != nil {
 		return nil, err
 	}
-	scheme, _, _ := strings.Cut(mediaURL, ":")
-	switch scheme {
-	case "", "file":
+	scheme, path, _ := strings.Cut(mediaURL, ":")
+	switch {
+	case mediaURL == "" || scheme == "file" && path == "":
 		return local, nil
+	case scheme == "file":
+		u, err := url.Parse(mediaURL)
+		if err != nil || u.Host != "" || !filepath.IsAbs(u.Path) {
+			return nil, fmt.Errorf("open media store: %q is not file:///path; correct media.url", mediaURL)
+		}
+		return newFileStore(u.Path)
+	case scheme == "s3":
+		return openS3(ctx, mediaURL, filepath.Join(dir, "media", "partial"))
 	}
-	return nil, fmt.Errorf("open media store: %q is neither file: nor a scheme known here; correct media.url", scheme)
+	return nil, fmt.Errorf("open media store: %q is not a scheme known here; there are file: and s3:; correct media.url", scheme)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"minutebook/internal/durable"
 )
@@ -70,10 +71,28 @@ func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
 	if err := os.Chmod(path, 0o400); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
-	if err := durable.Rename(path, to); err != nil {
+	err = durable.Rename(path, to)
+	if errors.Is(err, syscall.EXDEV) {
+		return s.carry(ctx, path)
+	}
+	if err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
 	return blob, nil
+}
+
+// carry imports a file of another file system: a copy is what gets the name.
+func (s *fileStore) carry(ctx context.Context, path string) (Blob, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	}
+	defer f.Close()
+	blob, err := s.Put(ctx, f)
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob, durable.Remove(path)
 }
 
 // seal hashes, sniffs and syncs an open file.
