@@ -152,6 +152,9 @@ func (s *Service) setDefaults() {
 
 // start reads what the data directory says and sets what the options say.
 func (s *Service) start(ctx context.Context) error {
+	if err := s.store.overwriteDeleted(ctx); err != nil {
+		return err
+	}
 	secret, err := s.store.secret(ctx)
 	if err != nil {
 		return err
@@ -163,6 +166,7 @@ func (s *Service) start(ctx context.Context) error {
 	s.cursors = cursors{s.signer}
 	s.mirror = newMirror(s.archive)
 	s.strict = newStrictCache()
+	s.archive.OnForget("service", s.forget)
 	for account, email := range s.opts.People {
 		if err := s.archive.PutAccountPerson(ctx, account, email); err != nil {
 			return err

@@ -69,6 +69,16 @@ func setSetting(ctx context.Context, tx *sql.Tx, key string, value []byte) error
 	return nil
 }
 
+// overwriteDeleted makes the writing connection overwrite what it deletes, so
+// that nothing that was sent or kept back stays readable in the file.
+func (st store) overwriteDeleted(ctx context.Context) error {
+	var on int
+	if err := st.db.W.QueryRowContext(ctx, `PRAGMA secure_delete = ON`).Scan(&on); err != nil || on != 1 {
+		return errors.Join(errors.New("make service.db overwrite what is deleted"), err)
+	}
+	return nil
+}
+
 // secret returns the secret of all signatures, made at the first start.
 func (st store) secret(ctx context.Context) ([]byte, error) {
 	secret := make([]byte, 32)

@@ -1,0 +1,32 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// forget erases what service.db holds of a meeting: what waits to be sent and
+// what was, downloads, a held-back copy. It is done on disk when it returns. The
+// archive's tombstone keeps its webhooks from firing again.
+func (s *Service) forget(ctx context.Context, id int64) error {
+	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
+		for _, table := range []string{"deliveries", "downloads", "held", "recordings"} {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("forget in service.db: %w", err)
+	}
+	var busy, frames, done int
+	if err := s.store.db.W.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &done); err != nil {
+		return fmt.Errorf("empty the log of service.db: %w", err)
+	}
+	if busy != 0 {
+		return fmt.Errorf("empty the log of service.db: it is being read; forget again")
+	}
+	return nil
+}
