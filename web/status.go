@@ -100,7 +100,7 @@ func (p *statusPage) feed() {
 			p.Queue = append(p.Queue, queueView{q.label, n})
 		}
 	}
-	if d.Rate > 0 && d.Left > 0 {
+	if d.Rate > 0 && d.Left >= 1 {
 		p.Rate = bytesOf(int64(d.Rate)) + "/s"
 		p.Left = minutes(time.Duration(d.Left * float64(time.Second)))
 	}
