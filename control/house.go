@@ -25,8 +25,9 @@ type House struct {
 	// Service gives the archive's own service, for administering it.
 	Service func(context.Context) (*service.Service, error)
 	// Running tells whether a daemon runs, for status.
-	Running bool
-	Version string
+	Running  bool
+	Version  string
+	Webhooks Webhooks
 }
 
 // Operations registers everything that works on an archive.
@@ -42,5 +43,6 @@ func Operations(h House) *Registry {
 	if h.Service != nil {
 		RegisterService(r, h.Service)
 	}
+	RegisterWebhooks(r, h.Webhooks)
 	return r
 }

@@ -74,6 +74,9 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.receiver, err = d.newReceiver(); err != nil {
 		return err
 	}
+	if d.receiverListener != nil {
+		d.refresh = d.receiver.Refresh
+	}
 	if d.cfg.Service.Enabled {
 		if d.service, err = d.Service(ctx); err != nil {
 			return err

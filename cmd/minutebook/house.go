@@ -33,6 +33,9 @@ type house struct {
 	clients     map[string]*api.Client // by account, filled with syncer
 	connections map[string]*api.OAuth  // likewise
 	own         *service.Service
+
+	// refresh has the receiver that runs here read its secrets again; nil: none.
+	refresh func(context.Context) error
 }
 
 type houseOptions struct {
@@ -157,6 +160,6 @@ func (h *house) Connection(ctx context.Context, account string) (*api.OAuth, err
 func (h *house) control() control.House {
 	return control.House{
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, Service: h.Service,
-		Running: h.opts.Daemon, Version: h.opts.Version,
+		Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
 	}
 }
