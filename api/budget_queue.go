@@ -53,9 +53,9 @@ func (p Priority) patience() time.Duration {
 type waiter struct {
 	classes  []Class
 	priority Priority
-	due     time.Time     // since when it has waited, and its patience
-	granted chan struct{} // closed when slot is set
-	slot    *slot
+	due      time.Time     // since when it has waited, and its patience
+	granted  chan struct{} // closed when slot is set
+	slot     *slot
 }
 
 func (w *waiter) needs(c Class) bool { return slices.Contains(w.classes, c) }

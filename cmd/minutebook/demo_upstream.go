@@ -23,7 +23,7 @@ import (
 const demoPerson = "you@demo.example"
 
 // The demo's service finishes a meeting every few seconds at first, so that
-// one sees it happen, then every minute.
+// one sees it happen, then, of the sample, every minute.
 const (
 	demoHold     = 8
 	demoFast     = 4 * time.Second
@@ -37,12 +37,13 @@ type upstream struct {
 	service  *service.Service
 	listener net.Listener
 	key      string
+	sample   bool // the sample is loaded, not a file
 }
 
 // openUpstream loads the meetings into a service and makes a key for the
 // demo's person, with whom every meeting is shared.
 func openUpstream(ctx context.Context, o demoOptions, log zerolog.Logger) (_ *upstream, err error) {
-	u := &upstream{}
+	u := &upstream{sample: o.meetings == ""}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, u.Close())
@@ -117,9 +118,9 @@ func (u *upstream) Run(ctx context.Context) error {
 // its webhook.
 func (u *upstream) finish(ctx context.Context) error {
 	for n := 0; ; n++ {
-		pause := demoSlow
-		if n < demoFastRuns {
-			pause = demoFast
+		pause := demoFast
+		if n >= demoFastRuns && u.sample {
+			pause = demoSlow
 		}
 		select {
 		case <-ctx.Done():

@@ -17,7 +17,7 @@ func (m *Main) serveCmd() *cobra.Command {
 		Short: "Run the daemon: receive, fetch, index and show",
 		Long: `Run the daemon until it is told to stop (Ctrl-C, SIGTERM). The first line printed
 is the page's address; logs go to standard error.`,
-		Args:  usage(cobra.NoArgs),
+		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := m.config()
 			if err != nil {
