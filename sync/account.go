@@ -24,6 +24,9 @@ type parking struct {
 	Since  time.Time `json:"since"`
 	Tried  time.Time `json:"tried"`
 	Reason string    `json:"reason"`
+	// Unconnected is an OAuth connection that a person has to make: looking
+	// whether they have costs no call.
+	Unconnected bool `json:"unconnected,omitempty"`
 }
 
 // account is an Account with its state in this process.
@@ -85,13 +88,18 @@ func (s *Syncer) judge(ctx context.Context, a *account, err error) error {
 		return err
 	}
 	now := s.now()
-	p := &parking{Since: now, Tried: now, Reason: err.Error()}
+	p := &parking{Since: now, Tried: now, Reason: err.Error(), Unconnected: api.NeedsReconnect(err)}
 	a.mu.Lock()
+	known := false
 	if a.parked != nil {
 		p.Since = a.parked.Since
+		known = p.Unconnected && a.parked.Unconnected && !a.parked.Tried.IsZero()
 	}
 	a.parked = p
 	a.mu.Unlock()
+	if known {
+		return fmt.Errorf("%w: %w", errParked, err)
+	}
 	s.log.Warn().Str("account", a.Name).Err(err).Msg("account parked: the service refuses it")
 	return errors.Join(fmt.Errorf("%w: %w", errParked, err), s.saveParking(ctx, a, p))
 }
@@ -110,13 +118,14 @@ func (s *Syncer) saveParking(ctx context.Context, a *account, p *parking) error 
 }
 
 // usable returns nil when the account may be used. A parked one is tried with
-// one cheap call when force is set or the last try is an hour old.
+// one cheap call when force is set or the last try is an hour old, or as soon as
+// it is connected where that was missing.
 func (s *Syncer) usable(ctx context.Context, a *account, force bool) error {
 	p := a.parking()
 	if p == nil {
 		return nil
 	}
-	if !force && s.now().Sub(p.Tried) < retryParked {
+	if !force && !p.Unconnected && s.now().Sub(p.Tried) < retryParked {
 		return fmt.Errorf("%w since %s: %s", errParked, p.Since.Format(time.RFC3339), p.Reason)
 	}
 	if err := s.judge(ctx, a, a.Client.Check(ctx)); err != nil {
@@ -130,6 +139,18 @@ func (s *Syncer) usable(ctx context.Context, a *account, force bool) error {
 	a.mu.Unlock()
 	s.log.Info().Str("account", a.Name).Msg("account is accepted again")
 	return nil
+}
+
+// pauseParked waits until a parked account may be tried again: for an hour, or
+// until somebody has connected it or a command has found it accepted.
+func (s *Syncer) pauseParked(ctx context.Context, a *account) {
+	for until := s.now().Add(retryParked); s.now().Before(until); {
+		pause(ctx, 5*time.Second)
+		p := a.parking()
+		if ctx.Err() != nil || p == nil || p.Unconnected && s.usable(ctx, a, false) == nil {
+			return
+		}
+	}
 }
 
 // loadParking reads which accounts were parked when the last process ended.

@@ -122,7 +122,8 @@ func (s *Syncer) startUp(ctx context.Context, a *account) error {
 			return ctx.Err()
 		}
 		if errors.Is(err, errParked) {
-			wait = retryParked
+			s.pauseParked(ctx, a)
+			continue
 		}
 		s.log.Warn().Str("account", a.Name).Dur("retry_in", wait).Err(err).Msg("backfill interrupted")
 		pause(ctx, wait)

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/api"
+	"minutebook/control"
+	"minutebook/sample"
+)
+
+// freeAddress is one that nobody listens on at the moment.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A person connects an account in the browser: the service sends them back to
+// the daemon, the login ends by itself, and the account, parked until then, goes
+// on.
+func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
+	upstream, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	file := filepath.Join(t.TempDir(), "meetings.ndjson")
+	raw, err := io.ReadAll(sample.NDJSON(sample.Base()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := start(t, "service", "--data", upstream, "--load", file)
+	app := runJSON[control.NewApp](t, "service", "apps", "create", "--data", upstream, "--name", "Minutebook", "--redirect-uri", "https://minutes.example/oauth")
+	var first api.Meeting
+	if err := first.UnmarshalJSON(sample.All()[0]); err != nil {
+		t.Fatal(err)
+	}
+	key := runJSON[control.NewKey](t, "service", "keys", "create", "--data", upstream, "--user", first.RecordedBy.Email).APIKey
+	receiver := freeAddress(t)
+	config := filepath.Join(t.TempDir(), "config.toml")
+	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\n[media]\ndownload = false\n[sync]\ncatch_up = \"@every 1s\"\n"+
+		"[[accounts]]\nname = \"work\"\nbase_url = %q\n[accounts.oauth]\nclient_id = %q\nclient_secret = %q\nredirect_url = \"https://minutes.example/oauth\"\n",
+		data, receiver, service.url+"/external/v1", app.ClientID, app.ClientSecret)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	daemon := start(t, "serve", "-c", config, "--create")
+	if s := runJSON[api.OAuthStatus](t, "auth", "status", "work", "-c", config); s.Connected {
+		t.Errorf("connected before anybody allowed it: %+v", s)
+	}
+	login := exec.Command("minutebook", "auth", "login", "work", "-c", config)
+	login.Stderr = os.Stderr
+	stdin, err := login.StdinPipe() // nothing is pasted
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := login.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := login.Start(); err != nil {
+		t.Fatal(err)
+	}
+	address, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := allow(t, strings.TrimSpace(address), key)
+	if page := get(t, "http://"+receiver+"/oauth?"+back); !strings.Contains(page, "work is connected") {
+		t.Errorf("the browser shows %s", page)
+	}
+	if err := login.Wait(); err != nil {
+		t.Errorf("auth login: %v", err)
+	}
+	if s := runJSON[api.OAuthStatus](t, "auth", "status", "work", "-c", config); !s.Connected || s.Expires.Before(time.Now()) {
+		t.Errorf("connected, but it says %+v", s)
+	}
+	eventually(t, time.Minute, "transcripts arrive", func() (bool, any) {
+		s := runJSON[control.StatusResult](t, "status", "-c", config)
+		return s.Meetings > 0 && s.WithTranscript > 0, s
+	})
+	daemon.stop()
+	service.stop()
+}
+
+// allow answers the page of consent and returns the query of the address that
+// the service sends the browser to.
+func allow(t *testing.T, address, key string) string {
+	t.Helper()
+	get(t, address)
+	browser := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := u.Query() // the page's hidden fields
+	form.Set("answer", "allow")
+	form.Set("api_key", key)
+	resp, err := browser.PostForm(address, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	to, err := resp.Location()
+	if err != nil || to.Host != "minutes.example" {
+		body, _ := io.ReadAll(resp.Body)
+		t.Fatalf("answered %s to %v: %.300s", resp.Status, to, body)
+	}
+	return to.RawQuery
+}
