@@ -53,7 +53,7 @@ func (s *Service) apply(l Limits) {
 	s.limits.set(classDownload, l.DownloadLimit)
 }
 
-// startLimits sets what an earlier run set, or what the options say.
+// startLimits sets what SetLimits left, and for this run what the options say.
 func (s *Service) startLimits(ctx context.Context) error {
 	l := Limits{DownloadLimit: downloadLimit}
 	value, err := s.store.setting(ctx, "limits")
@@ -65,12 +65,9 @@ func (s *Service) startLimits(ctx context.Context) error {
 			return fmt.Errorf("read limits: %w", err)
 		}
 	}
-	if s.opts.Elevated || s.opts.DownloadLimit > 0 {
-		l.Elevated = l.Elevated || s.opts.Elevated
-		if s.opts.DownloadLimit > 0 {
-			l.DownloadLimit = s.opts.DownloadLimit
-		}
-		return s.SetLimits(ctx, l)
+	l.Elevated = l.Elevated || s.opts.Elevated
+	if s.opts.DownloadLimit > 0 {
+		l.DownloadLimit = s.opts.DownloadLimit
 	}
 	s.apply(l)
 	return nil

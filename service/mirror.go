@@ -142,25 +142,38 @@ func (m *mirror) reload(ctx context.Context, ids []int64) error {
 	if err != nil {
 		return err
 	}
-	stale := make(map[*entry]bool, len(ids))
+	const few = 256
+	if ids == nil || len(ids) > few {
+		m.replaceMany(ids, fresh)
+		return nil
+	}
 	for _, id := range ids {
-		if e := m.byID[id]; e != nil {
-			stale[e] = true
+		if old := m.byID[id]; old != nil {
+			at, _ := slices.BinarySearchFunc(m.order, old, newestFirst)
+			m.order = slices.Delete(m.order, at, at+1)
 			delete(m.byID, id)
 		}
 	}
 	for _, e := range fresh {
+		at, _ := slices.BinarySearchFunc(m.order, e, newestFirst)
+		m.order = slices.Insert(m.order, at, e)
 		m.byID[e.id] = e
 	}
-	m.order = slices.DeleteFunc(m.order, func(e *entry) bool { return stale[e] })
-	if len(fresh) == 1 {
-		at, _ := slices.BinarySearchFunc(m.order, fresh[0], newestFirst)
-		m.order = slices.Insert(m.order, at, fresh[0])
-		return nil
+	return nil
+}
+
+// replaceMany takes out the meetings of ids and puts in fresh ones, by sorting
+// all of them once.
+func (m *mirror) replaceMany(ids []int64, fresh []*entry) {
+	for _, id := range ids {
+		delete(m.byID, id)
+	}
+	m.order = slices.DeleteFunc(m.order, func(e *entry) bool { return m.byID[e.id] != e })
+	for _, e := range fresh {
+		m.byID[e.id] = e
 	}
 	m.order = append(m.order, fresh...)
 	slices.SortFunc(m.order, newestFirst)
-	return nil
 }
 
 // newestFirst is the order of the meetings list.

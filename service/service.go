@@ -47,8 +47,8 @@ type Options struct {
 	// Window is how limits count; empty means WindowFixed.
 	Window Window
 	// Elevated lowers the heavy limit to 5 (section 8), and DownloadLimit, when
-	// above 0, sets the one of download requests. What SetLimits set in an
-	// earlier run of the same data directory holds unless these say something.
+	// above 0, sets the one of download requests, both for this run. What
+	// SetLimits sets holds for later runs of the same data directory too.
 	Elevated      bool
 	DownloadLimit int
 	// Latency is added to every answer.

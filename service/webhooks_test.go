@@ -10,6 +10,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"minutebook/archive"
 )
 
 func TestRulesOfCreatingWebhooks(t *testing.T) {
@@ -297,5 +299,27 @@ func TestContentIsSentToADestination(t *testing.T) {
 	s.ring()
 	if d := in.next(t); !strings.Contains(string(d.body), `"status":"completed","video":{"url":`) {
 		t.Errorf("sent %s", d.body)
+	}
+}
+
+// TestFinishingIsDoneAgainAfterACrash stops between the archive's commit and
+// the queue's.
+func TestFinishingIsDoneAgainAfterACrash(t *testing.T) {
+	s := newSandbox(t, Options{Hold: 1}, meeting(1))
+	s.webhook(s.key("ann@acme.example"), "https://hooks.example/", `"my_recordings"`)
+	o, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, s.clock.Now(), []byte(meeting(1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.archive.Apply(t.Context(), []archive.Observation{o}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		if _, ok, err := s.Finish(t.Context()); err != nil || ok != want {
+			t.Fatalf("finished %v, %v, want %v", ok, err, want)
+		}
+	}
+	if due := s.dueNow(); len(due) != 1 {
+		t.Errorf("%d are queued, want 1", len(due))
 	}
 }
