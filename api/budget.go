@@ -96,7 +96,7 @@ type Budget struct {
 	windows  map[Class]*window
 	inFlight map[*slot]struct{}
 	waiting  []*waiter // in the order they are served
-	worked   time.Time // the last call granted to work that does not come later
+	worked   time.Time // the last heavy call granted to work that does not come later
 	wake     *time.Timer
 	refusals int // answers 429 in a row that told no time
 }

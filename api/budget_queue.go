@@ -49,6 +49,10 @@ func (p Priority) patience() time.Duration {
 	return 30 * time.Minute
 }
 
+// nextPage is how long after a heavy call another one may be expected, of a walk
+// that reads and applies the page before.
+const nextPage = 10 * time.Second
+
 // waiter is a call that waits for its slot.
 type waiter struct {
 	classes  []Class
@@ -135,8 +139,9 @@ func (b *Budget) serve() {
 	for _, w := range b.windows {
 		w.expire(now)
 	}
+	heavy := slices.ContainsFunc(b.waiting, func(w *waiter) bool { return w.priority != PriorityLater && w.needs(ClassHeavy) })
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
-		if w.priority == PriorityLater && b.reserved(now) {
+		if w.priority == PriorityLater && b.reserved(now, heavy) {
 			return false
 		}
 		for _, c := range w.classes {
@@ -153,11 +158,11 @@ func (b *Budget) serve() {
 // reserved tells whether what is left of the global window is kept for calls
 // that matter more than one of PriorityLater. A walk asks for its next page when
 // it has the one before, so it is rarely seen waiting when a window opens; where
-// one has made calls within the last window, calls that can come later get a
-// quarter of it. With the reads that follow them that is half: the heavy calls
-// keep their whole limit.
-func (b *Budget) reserved(now time.Time) bool {
-	if now.Sub(b.worked) >= windowLength {
+// a heavy call waits, or one was made a moment ago, calls that can come later get
+// a quarter of the window. With the reads that follow them that is half: the
+// heavy calls keep their whole limit.
+func (b *Budget) reserved(now time.Time, heavyWaits bool) bool {
+	if !heavyWaits && now.Sub(b.worked) >= nextPage {
 		return false
 	}
 	global, heavy := b.windows[ClassGlobal], b.windows[ClassHeavy]
@@ -165,7 +170,7 @@ func (b *Budget) reserved(now time.Time) bool {
 }
 
 func (b *Budget) grant(w *waiter, now time.Time) {
-	if w.priority != PriorityLater && w.priority != PriorityDownload {
+	if w.priority != PriorityLater && w.needs(ClassHeavy) {
 		b.worked = now
 	}
 	w.slot = &slot{classes: w.classes, start: now}
@@ -187,7 +192,7 @@ func (b *Budget) setTimer(now time.Time) {
 	}
 	var next time.Time
 	for _, w := range b.waiting {
-		if over := b.worked.Add(windowLength); w.priority == PriorityLater && over.After(now) && (next.IsZero() || over.Before(next)) {
+		if over := b.worked.Add(nextPage); w.priority == PriorityLater && over.After(now) && (next.IsZero() || over.Before(next)) {
 			next = over // what was reserved is free then
 		}
 		for _, c := range w.classes {
