@@ -73,7 +73,8 @@ func (m *Main) rootCmd() *cobra.Command {
 	root.PersistentFlags().StringVar(&m.dataDir, "data", "", "data `directory`, instead of the configuration's data_dir")
 	root.AddCommand(
 		m.serveCmd(), m.demoCmd(), m.serviceCmd(), m.initCmd(), m.syncCmd(),
-		m.searchCmd(), m.showCmd(), m.statusCmd(), m.authCmd(), m.webhookCmd(), m.healthcheckCmd(), m.versionCmd(),
+		m.searchCmd(), m.showCmd(), m.historyCmd(), m.statusCmd(), m.statsCmd(),
+		m.verifyCmd(), m.rebuildCmd(), m.forgetCmd(), m.authCmd(), m.webhookCmd(), m.healthcheckCmd(), m.versionCmd(),
 	)
 	return root
 }

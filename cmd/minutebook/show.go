@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,17 +15,22 @@ import (
 )
 
 func (m *Main) showCmd() *cobra.Command {
-	return m.jsonFlag(&cobra.Command{
+	var at string
+	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one meeting",
 		Args:  usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := strconv.ParseInt(args[0], 10, 64)
+			id, err := meetingID("show", args[0])
 			if err != nil {
-				return &usageError{fmt.Errorf("show %q: give the recording_id, a whole number", args[0])}
+				return err
+			}
+			when, err := moment("--at", at)
+			if err != nil {
+				return err
 			}
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				raw, err := control.Call[json.RawMessage](cmd.Context(), ops, "show", control.ShowRequest{RecordingID: id}, nil)
+				raw, err := control.Call[json.RawMessage](cmd.Context(), ops, "show", control.ShowRequest{RecordingID: id, At: when}, nil)
 				if err != nil {
 					return err
 				}
@@ -39,7 +45,34 @@ func (m *Main) showCmd() *cobra.Command {
 				return printMeeting(m.Stdout, &meeting)
 			})
 		},
-	})
+	}
+	cmd.Flags().StringVar(&at, "at", "", "as it was at this time (2026-01-31 or 2026-01-31T12:00:00Z)")
+	return m.jsonFlag(cmd)
+}
+
+// meetingID reads a recording_id from the command line.
+func meetingID(command, text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, &usageError{fmt.Errorf("%s %q: give the recording_id, a whole number", command, text)}
+	}
+	return id, nil
+}
+
+// moment reads a time from the command line; a date alone is its end, local
+// time. An empty text is the zero time.
+func moment(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
+		return day.AddDate(0, 0, 1).Add(-time.Millisecond), nil
+	}
+	t, err := api.ParseTime(text)
+	if err != nil {
+		return time.Time{}, &usageError{fmt.Errorf("read %s %q: write 2026-01-31 or 2026-01-31T12:00:00Z", flag, text)}
+	}
+	return t, nil
 }
 
 // printMeeting shows a meeting to a person: what it was, its summary, what is

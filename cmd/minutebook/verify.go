@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/archive"
+	"minutebook/control"
+)
+
+func (m *Main) verifyCmd() *cobra.Command {
+	var q control.VerifyRequest
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check everything that is kept, and name every damage",
+		Long: "Check everything that is kept, and name every damage.\n\n" +
+			"The exit code is 0 when all is well, else that of the gravest damage left: 10 database, 11 part,\n" +
+			"12 file-missing, 13 file, 14 delivery, 15 foreign-key, 16 no-part, 17 rows, 18 forgetting, 19 cursor,\n" +
+			"20 index, 21 index-extra, 22 file-extra.",
+		Args: usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
+				damages := []archive.Damage{}
+				p := &upkeepProgress{m: m, damage: func(d archive.Damage) error {
+					if m.json {
+						damages = append(damages, d)
+						return nil
+					}
+					_, err := fmt.Fprintln(m.Stdout, d)
+					return err
+				}}
+				sum, err := control.Call[archive.Verified](cmd.Context(), ops, "verify", q, p.event)
+				if err != nil {
+					return err
+				}
+				if err := m.printVerified(sum, damages); err != nil {
+					return err
+				}
+				if code := sum.ExitCode(); code != 0 {
+					return &control.Error{Kind: control.KindFailed, Message: "verify: there is damage", ExitCode: code}
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&q.Repair, "repair", false, "put right what can be put right")
+	cmd.Flags().BoolVar(&q.SkipMedia, "skip-media", false, "leave the bytes of recordings unread")
+	return m.jsonFlag(cmd)
+}
+
+func (m *Main) printVerified(v archive.Verified, damages []archive.Damage) error {
+	if m.json {
+		return printJSON(m.Stdout, struct {
+			archive.Verified
+			Found []archive.Damage `json:"found"`
+		}{v, damages})
+	}
+	left := 0
+	for _, n := range v.Damages {
+		left += n
+	}
+	_, err := fmt.Fprintf(m.Stdout, "%d meetings, %d versions, %d recordings, %d deliveries: %d damaged, %d repaired\n",
+		v.Meetings, v.Revisions, v.Recordings, v.Deliveries, left, v.Repaired)
+	return err
+}
+
+// upkeepProgress shows how far a check or a rebuild is, on standard error and
+// only to a person, and hands damages on.
+type upkeepProgress struct {
+	m      *Main
+	damage func(archive.Damage) error
+	last   time.Time
+}
+
+func (p *upkeepProgress) event(raw json.RawMessage) error {
+	var e control.Upkeep
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return fmt.Errorf("read progress: %w", err)
+	}
+	if e.Damage != nil {
+		return p.damage(*e.Damage)
+	}
+	if !p.m.terminal(p.m.Stderr) || time.Since(p.last) < time.Second {
+		return nil
+	}
+	p.last = time.Now()
+	_, err := fmt.Fprintf(p.m.Stderr, "%s: %d of %d\n", e.Stage, e.Done, e.Total)
+	return err
+}
+
+func (m *Main) rebuildCmd() *cobra.Command {
+	return m.jsonFlag(&cobra.Command{
+		Use:   "rebuild",
+		Short: "Derive every row of the database again from what was received",
+		Args:  usage(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
+				p := &upkeepProgress{m: m}
+				counts, err := control.Call[archive.Counts](cmd.Context(), ops, "rebuild", struct{}{}, p.event)
+				if err != nil {
+					return err
+				}
+				if m.json {
+					return printJSON(m.Stdout, struct {
+						Meetings int   `json:"meetings"`
+						Entries  int64 `json:"entries"`
+					}{counts.Meetings, counts.Entries})
+				}
+				_, err = fmt.Fprintf(m.Stdout, "%d meetings with %d entries are as what was received makes them\n", counts.Meetings, counts.Entries)
+				return err
+			})
+		},
+	})
+}
+
+func (m *Main) forgetCmd() *cobra.Command {
+	var reason string
+	cmd := &cobra.Command{
+		Use:   "forget ID --reason TEXT",
+		Short: "Erase a meeting for good; it does not come back",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := meetingID("forget", args[0])
+			if err != nil {
+				return err
+			}
+			if reason == "" {
+				return &usageError{errors.New("forget: give the --reason; the audit keeps it")}
+			}
+			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
+				f, err := control.Call[archive.Forgotten](cmd.Context(), ops, "forget", control.ForgetRequest{RecordingID: id, Reason: reason}, nil)
+				if err != nil {
+					return err
+				}
+				return m.printForgotten(f)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit")
+	return m.jsonFlag(cmd)
+}
+
+func (m *Main) printForgotten(f archive.Forgotten) error {
+	if m.json {
+		return printJSON(m.Stdout, struct {
+			RecordingID int64    `json:"recording_id"`
+			Recordings  int      `json:"recordings"`
+			Backups     []string `json:"backups"`
+		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...)})
+	}
+	_, err := fmt.Fprintf(m.Stdout, "meeting %d is forgotten, with %d recordings\n", f.RecordingID, f.Recordings)
+	for _, b := range f.Backups {
+		if err == nil {
+			_, err = fmt.Fprintf(m.Stdout, "a backup still holds it: %s\n", b)
+		}
+	}
+	return err
+}

@@ -1,0 +1,162 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"minutebook/archive"
+)
+
+// VerifyRequest says what to verify.
+type VerifyRequest struct {
+	Repair    bool `json:"repair"`
+	SkipMedia bool `json:"skip_media"`
+}
+
+// Upkeep is an event of verify and rebuild: how far it is, or a damage found.
+type Upkeep struct {
+	Stage  string          `json:"stage,omitempty"`
+	Done   int             `json:"done,omitempty"`
+	Total  int             `json:"total,omitempty"`
+	Damage *archive.Damage `json:"damage,omitempty"`
+}
+
+// verify looks at everything that is kept, the index too. Damages are its events.
+func (h House) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
+	sum, err := h.Archive.Verify(ctx, archive.VerifyOptions{
+		Repair: q.Repair, SkipMedia: q.SkipMedia,
+		Progress: func(stage string, done, total int) { _ = emit(Upkeep{Stage: stage, Done: done, Total: total}) },
+	}, func(d archive.Damage) { _ = emit(Upkeep{Damage: &d}) })
+	if err != nil {
+		return nil, err
+	}
+	damage, err := h.verifyIndex(ctx, q.Repair)
+	if err != nil {
+		return nil, err
+	}
+	if damage != nil {
+		if damage.Repaired {
+			sum.Repaired++
+		} else {
+			sum.Damages[damage.Class]++
+		}
+		_ = emit(Upkeep{Damage: damage})
+	}
+	return &sum, nil
+}
+
+// verifyIndex holds the index against its checksums and the archive. To repair
+// it is to build it anew, which loses nothing.
+func (h House) verifyIndex(ctx context.Context, repair bool) (*archive.Damage, error) {
+	damage := &archive.Damage{Class: archive.DamageIndex, Path: filepath.Join(h.Archive.Dir(), "index")}
+	index, err := h.Index(ctx)
+	if err != nil {
+		damage.What = err.Error()
+		return damage, ctx.Err()
+	}
+	if at, bad, err := h.Archive.CheckCursor(ctx, "the search index", damage.Path, index.Progress().Position); err != nil || bad {
+		return &at, err
+	}
+	if err := index.CatchUp(ctx); err != nil {
+		damage.What = "it does not catch up with the archive: " + err.Error()
+		return damage, ctx.Err()
+	}
+	p := index.Progress()
+	switch err := index.Check(ctx); {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		damage.What = err.Error()
+	case p.Indexed < p.Total:
+		damage.What = fmt.Sprintf("it has %d of %d meetings", p.Indexed, p.Total)
+	case p.Indexed > p.Total:
+		damage.Class = archive.DamageIndexExtra
+		damage.What = fmt.Sprintf("it has %d meetings and the archive %d", p.Indexed, p.Total)
+	default:
+		return nil, nil
+	}
+	damage.Repaired = repair && index.CatchUp(ctx) == nil && index.Check(ctx) == nil
+	return damage, ctx.Err()
+}
+
+// rebuild derives all rows again.
+func (h House) rebuild(ctx context.Context, _ struct{}, emit Emit) (*archive.Counts, error) {
+	err := h.Archive.Rebuild(ctx, func(done, total int) { _ = emit(Upkeep{Stage: "meetings", Done: done, Total: total}) })
+	if err != nil {
+		return nil, err
+	}
+	counts, err := h.Archive.Counts(ctx)
+	return &counts, err
+}
+
+// ForgetRequest names what to erase, and why.
+type ForgetRequest struct {
+	RecordingID int64  `json:"recording_id"`
+	Reason      string `json:"reason"`
+}
+
+// forget erases a meeting; it returns when the index is rid of it too.
+func (h House) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Forgotten, error) {
+	if q.Reason == "" {
+		return nil, errors.New("forget a meeting: give the reason, which the audit keeps")
+	}
+	f, err := h.Archive.Forget(ctx, q.RecordingID, q.Reason)
+	if err != nil {
+		return nil, err
+	}
+	index, err := h.Index(ctx)
+	if err == nil {
+		err = index.CatchUp(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("forget meeting %d: the index still has it: %w", q.RecordingID, err)
+	}
+	return &f, nil
+}
+
+// HistoryRequest asks how a meeting came to be what it is. With From, the
+// answer is what differs between two times; To is now when it is zero.
+type HistoryRequest struct {
+	RecordingID int64     `json:"recording_id"`
+	From        time.Time `json:"from,omitzero"`
+	To          time.Time `json:"to,omitzero"`
+}
+
+// HistoryResult has the versions, or the differences.
+type HistoryResult struct {
+	Revisions   []archive.Revision   `json:"revisions,omitempty"`
+	Differences []archive.Difference `json:"differences,omitempty"`
+}
+
+func (h House) history(ctx context.Context, q HistoryRequest, _ Emit) (*HistoryResult, error) {
+	if q.From.IsZero() {
+		revisions, err := h.Archive.Revisions(ctx, q.RecordingID)
+		return &HistoryResult{Revisions: revisions}, err
+	}
+	old, err := h.Archive.PartsAt(ctx, q.RecordingID, q.From)
+	if err != nil {
+		return nil, err
+	}
+	now, err := h.Archive.PartsOf(ctx, q.RecordingID)
+	if err == nil && !q.To.IsZero() {
+		now, err = h.Archive.PartsAt(ctx, q.RecordingID, q.To)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &HistoryResult{Differences: archive.DiffParts(old, now)}, nil
+}
+
+func (h House) stats(ctx context.Context, _ struct{}, _ Emit) (*archive.Stats, error) {
+	s, err := h.Archive.Stats(ctx)
+	return &s, err
+}
+
+// showAt is show for a time in the past.
+func (h House) showAt(ctx context.Context, q ShowRequest) (json.RawMessage, error) {
+	return h.Archive.MeetingJSONAt(ctx, q.RecordingID, q.At)
+}
