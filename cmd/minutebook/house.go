@@ -126,21 +126,6 @@ func (h *house) Syncer(ctx context.Context) (*syncer.Syncer, error) {
 	return s, nil
 }
 
-// Client gives the client of an account, the one that the syncer uses: calls of
-// another one would not count against the same budget.
-func (h *house) Client(ctx context.Context, account string) (*api.Client, error) {
-	if _, err := h.Syncer(ctx); err != nil {
-		return nil, err
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	client, ok := h.clients[account]
-	if !ok {
-		return nil, fmt.Errorf("call the service for %q: the configuration has no account of this name", account)
-	}
-	return client, nil
-}
-
 // Connection gives the OAuth connection of an account; an account with an API
 // key has none.
 func (h *house) Connection(ctx context.Context, account string) (*api.OAuth, error) {

@@ -30,7 +30,8 @@ func (h *house) webhooks() control.Webhooks {
 	return w
 }
 
-// clientOf is an account's connection, the one that the syncer uses, too.
+// clientOf is an account's client, the one that the syncer uses: calls of another
+// one would not count against the same budget.
 func (h *house) clientOf(ctx context.Context, account string) (*api.Client, error) {
 	if _, err := h.accountNamed(account); err != nil {
 		return nil, err
