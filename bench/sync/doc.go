@@ -1,8 +1,8 @@
 // Package sync measures the sync against the real service in virtual time: what
 // would take hours passes in seconds, and every call is counted. The figures are
-// printed by
+// printed by make bench, or
 //
-//	go test ./bench/sync -figures -v
+//	MINUTEBOOK_BENCH=1 go test -run Figure -v ./bench/sync
 //
-// and are checked, smaller, by the tests of package syncer.
+// and without the variable the same is checked on less.
 package sync

@@ -11,9 +11,9 @@ import (
 	syncer "minutebook/sync"
 )
 
-// TestSlowLine fetches recordings over a line that carries a hundred of them an
+// TestFigureSlowLine fetches recordings over a line that carries a hundred of them an
 // hour: far more than can be fetched in the life of a link, when there are 3,000.
-func TestSlowLine(t *testing.T) {
+func TestFigureSlowLine(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const bytes, rate = 72_000, 2_000 // 36 s a recording

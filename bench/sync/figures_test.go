@@ -2,9 +2,9 @@ package sync_test
 
 import (
 	"context"
-	"flag"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -19,7 +19,8 @@ import (
 	syncer "minutebook/sync"
 )
 
-var figures = flag.Bool("figures", false, "measure in full size and print the figures")
+// full tells whether the figures are to be measured in full size.
+func full() bool { return os.Getenv("MINUTEBOOK_BENCH") != "" }
 
 // heavyPages makes heavy pages take half a second to three seconds at random,
 // seen by the service at any moment of them, and light ones a fifth of it.
@@ -63,9 +64,9 @@ func lastHeavy(u *rig.Upstream, start time.Time) time.Duration {
 	return last.Sub(start)
 }
 
-func size(full, small int) int {
-	if *figures {
-		return full
+func size(large, small int) int {
+	if full() {
+		return large
 	}
 	return small
 }
@@ -94,7 +95,7 @@ func backfill(t *testing.T, window service.Window, meetings int, oauth bool) (ca
 	return u.Wire.Count(heavy), lastHeavy(u, start), u.Wire.Count(is429)
 }
 
-func TestBackfillAtTheLimit(t *testing.T) {
+func TestFigureBackfillAtTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		t.Run(string(window), func(t *testing.T) {
@@ -112,7 +113,7 @@ func TestBackfillAtTheLimit(t *testing.T) {
 	}
 }
 
-func TestOAuthAtTheLimit(t *testing.T) {
+func TestFigureOAuthAtTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		t.Run(string(window), func(t *testing.T) {
@@ -130,7 +131,7 @@ func TestOAuthAtTheLimit(t *testing.T) {
 	}
 }
 
-func TestLoweredLimit(t *testing.T) {
+func TestFigureLoweredLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		meetings := size(3_000, 1_500)
@@ -186,8 +187,44 @@ func lowerDuringBurst(ctx context.Context, t *testing.T, u *rig.Upstream) int {
 // slack is what a run may take of the limit's own minimum. The first and the
 // last minute weigh more in a small one.
 func slack() float64 {
-	if *figures {
+	if full() {
 		return 1.05
 	}
 	return 1.12
 }
+
+func TestFigureSecondRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		meetings := size(10_000, 1_000)
+		now := rig.Today()
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		s := openSyncer(t, u, ar, u.Client(t, ar), false)
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		before, head := len(u.Wire.Calls()), u.Wire.Count(heavy)
+		position, err := ar.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		calls, heavies := len(u.Wire.Calls())-before, u.Wire.Count(heavy)-head
+		after, err := ar.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("second run over %d meetings: %d calls, %d of them heavy, %v, %d changes", meetings, calls, heavies, time.Since(start), after.Seq-position.Seq)
+		if heavies > 0 || calls > meetings/10+maxWindows || after != position {
+			t.Error("a second run does more than a light walk")
+		}
+	})
+}
+
+// maxWindows is how many windows a light walk is cut into at most, each of which
+// may end with a page that is not full.
+const maxWindows = 4
