@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"sort"
 	"strconv"
 	"time"
@@ -51,7 +52,11 @@ func (c *strictCache) composeMeeting(id int64, parts map[api.Part]json.RawMessag
 		}
 	}
 	members["recording_id"] = strconv.AppendInt(nil, id, 10)
-	mend(members)
+	c.check(parts[api.PartMeeting], func(json.RawMessage) bool { // not run for what was found strict before
+		before := maps.Clone(members)
+		mend(members)
+		return maps.EqualFunc(before, members, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+	})
 	out := make([]byte, 0, 4096)
 	for _, f := range required {
 		out = appendMember(out, f.key, members[f.key])

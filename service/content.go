@@ -2,13 +2,11 @@ package service
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
 	"minutebook/api"
-	"minutebook/archive"
 )
 
 // getTranscript is GET /recordings/{recording_id}/transcript (4.3).
@@ -37,14 +35,11 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 	if _, ok := s.mirror.get(id, c.email); !ok {
 		return notFound("recording")
 	}
-	parts, err := s.archive.PartsOf(r.Context(), id)
-	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
-		return notFound("recording")
-	}
+	many, err := s.archive.PartsOfMany(r.Context(), []int64{id}, []partName{part})
 	if err != nil {
 		return err
 	}
-	raw := s.strict.mendPart(part, parts[part])
+	raw := s.strict.mendPart(part, many[id][part])
 	if late := s.faults.late(id, string(part), destination == ""); late != nil && destination == "" {
 		return late(w, key)
 	}

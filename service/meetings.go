@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sort"
 
+	"minutebook/api"
 	"minutebook/archive"
 )
 
@@ -77,14 +78,21 @@ func meetingsEnvelope(items [][]byte, next string) []byte {
 // compose writes meetings with the parts asked for. One that was forgotten
 // since the page was found is left out.
 func (s *Service) compose(ctx context.Context, ids []int64, include []partName) ([][]byte, error) {
+	many, err := s.archive.PartsOfMany(ctx, ids, append([]partName{api.PartMeeting}, include...))
+	if err != nil {
+		return nil, err
+	}
 	items := make([][]byte, 0, len(ids))
 	for _, id := range ids {
-		parts, err := s.archive.PartsOf(ctx, id)
-		if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
-			continue
-		}
-		if err != nil {
-			return nil, err
+		parts := many[id]
+		if parts == nil { // nothing asked for is known of it, or it was forgotten
+			_, err := s.archive.Row(ctx, id)
+			if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
 		s.faults.lateParts(id, parts)
 		item, err := s.strict.composeMeeting(id, parts, include)
