@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/control"
+	"minutebook/sample"
+)
+
+// sandbox starts `minutebook service` with the sample, two of its meetings held
+// back, and returns it with a key of its administrator.
+func sandbox(t *testing.T, dir string) (p *program, key string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "sample.ndjson")
+	var lines strings.Builder
+	for _, raw := range sample.All() {
+		fmt.Fprintf(&lines, "%s\n", raw)
+	}
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = start(t, "service", "--data", dir, "--load", file, "--hold", "2", "--generation", "1s")
+	select {
+	case line := <-p.lines:
+		name, value, ok := strings.Cut(line, " ")
+		if !ok || name != "api_key" {
+			t.Fatalf("the second line is %q, not the administrator's key", line)
+		}
+		return p, value
+	case <-time.After(10 * time.Second):
+		t.Fatal("no key is printed at the first start")
+	}
+	return nil, ""
+}
+
+// freePort is a loopback address that nobody listens on at the moment.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// TestServeAgainstService runs the daemon from a configuration against the
+// service in a process of its own: backfill, a webhook made by command, a
+// delivery, its recording, and the search that finds it.
+func TestServeAgainstService(t *testing.T) {
+	upstream := t.TempDir()
+	service, key := sandbox(t, upstream)
+	inbound, dir := freePort(t), t.TempDir()
+	config := filepath.Join(t.TempDir(), "config.toml")
+	text := fmt.Sprintf(`data_dir = %q
+[receiver]
+listen = %q
+public_url = "http://%s"
+[[accounts]]
+name = "ada"
+base_url = "%s/external/v1"
+allow_private = true
+`, dir, inbound, inbound, service.url)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MINUTEBOOK_ACCOUNT_ADA_API_KEY", key)
+	serve := start(t, "serve", "--create", "-c", config)
+	var before control.StatusResult
+	eventually(t, time.Minute, "the history is read", func() (bool, any) {
+		before = status(t, dir)
+		return before.Accounts[0].Backfilled && before.Meetings > 0 && before.Indexed == before.Meetings, before
+	})
+	run(t, "webhook", "create", "ada", "-c", config)
+	for range 2 { // the administrator may see one of them only
+		run(t, "service", "finish", "--data", upstream)
+	}
+	eventually(t, time.Minute, "the delivery and its recording arrive", func() (bool, any) {
+		s := status(t, dir)
+		return s.Meetings > before.Meetings && s.Indexed == s.Meetings && s.WithRecording > 5, s
+	})
+	forged(t, inbound)
+	serve.stop()
+	service.stop()
+}
+
+// forged sends a delivery with a signature that nobody made: 401, and no trace
+// in the inbox.
+func forged(t *testing.T, receiver string) {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodPost, "http://"+receiver+"/webhooks/ada", strings.NewReader(`{"recording_id": 1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("webhook-id", "msg_forged")
+	req.Header.Set("webhook-timestamp", fmt.Sprint(time.Now().Unix()))
+	req.Header.Set("webhook-signature", "v1,"+strings.Repeat("A", 43)+"=")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("a forged delivery is answered %s", resp.Status)
+	}
+}
+
+func TestPortInUseIsAnErrorAtStart(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cmd := exec.Command("minutebook", "serve", "--create", "--data", t.TempDir())
+	cmd.Env = append(os.Environ(), "MINUTEBOOK_WEB_LISTEN="+l.Addr().String())
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "web.listen") || !strings.Contains(string(out), "in use") {
+		t.Errorf("error %v, output %s", err, out)
+	}
+}
