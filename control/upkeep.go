@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -103,6 +104,11 @@ type ForgetRequest struct {
 func (h House) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Forgotten, error) {
 	if q.Reason == "" {
 		return nil, errors.New("forget a meeting: give the reason, which the audit keeps")
+	}
+	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), "service.db")); err == nil && h.Service != nil {
+		if _, err := h.Service(ctx); err != nil { // its queue lets go of the meeting too
+			return nil, err
+		}
 	}
 	f, err := h.Archive.Forget(ctx, q.RecordingID, q.Reason)
 	if err != nil {

@@ -82,6 +82,9 @@ func (d *daemon) open(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := d.finishForgetting(ctx); err != nil {
+		d.log.Error().Err(err).Msg("a meeting is not wholly forgotten yet; forget it again, or restart")
+	}
 	d.page, err = d.newPage()
 	return err
 }

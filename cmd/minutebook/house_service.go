@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"time"
 
 	"minutebook/service"
@@ -31,4 +33,15 @@ func (h *house) Service(ctx context.Context) (*service.Service, error) {
 	}
 	h.own = s
 	return s, nil
+}
+
+// finishForgetting goes on with what a crash interrupted. The service's state is
+// opened for it where there is one, so that it lets go too.
+func (h *house) finishForgetting(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(h.cfg.DataDir, "service.db")); err == nil {
+		if _, err := h.Service(ctx); err != nil {
+			return err
+		}
+	}
+	return h.archive.FinishForgetting(ctx)
 }
