@@ -163,6 +163,7 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 		counted := map[Class][]time.Time{}
 		var flying []*slot
 		for range 600 {
+			b.mu.Lock() // the budget's timer runs in real time
 			now = now.Add(time.Duration(r.Int64N(pace)) * time.Millisecond)
 			for range r.IntN(6) {
 				narrow := []Class{ClassHeavy, ClassDownload}[r.IntN(2)]
@@ -175,6 +176,7 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 					flying = append(flying, w.slot)
 				}
 			}
+			b.mu.Unlock()
 			for len(flying) > 0 && r.IntN(4) > 0 {
 				i := r.IntN(len(flying))
 				s := flying[i]
