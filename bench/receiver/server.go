@@ -150,3 +150,17 @@ func (v *server) peak() float64 {
 	}
 	return 0
 }
+
+// cpu is the processor time that the process has used.
+func (v *server) cpu() time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", v.cmd.Process.Pid))
+	_, rest, _ := strings.Cut(string(text), ") ")
+	var ticks int64
+	if fields := strings.Fields(rest); len(fields) > 12 {
+		for _, f := range fields[11:13] { // user and system, in hundredths of a second
+			n, _ := strconv.ParseInt(f, 10, 64)
+			ticks += n
+		}
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
