@@ -184,8 +184,8 @@ func (w Webhooks) indexed(ctx context.Context) error {
 		return err
 	}
 	return poll(ctx, "indexed", func() (bool, error) {
-		at := x.Progress().Position
-		return at.Epoch == head.Epoch && at.Seq >= head.Seq, nil
+		p := x.Progress()
+		return !p.Rebuilding && p.Position.Epoch == head.Epoch && p.Position.Seq >= head.Seq, nil
 	})
 }
 

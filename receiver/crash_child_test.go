@@ -98,7 +98,8 @@ func settled(t *testing.T, dir string, check func(*parts)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return n == 0 && p.index.Progress().Position == head
+		at := p.index.Progress()
+		return n == 0 && at.Position == head && !at.Rebuilding && at.Indexed == at.Total
 	})
 	check(p)
 	cancel()
