@@ -41,17 +41,6 @@ func sandbox(t *testing.T, dir string) (p *program, key string) {
 	return nil, ""
 }
 
-// freePort is a loopback address that nobody listens on at the moment.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // TestServeAgainstService runs the daemon from a configuration against the
 // service in a process of its own: backfill, a webhook made by command, a
 // delivery, its recording, and the search that finds it.
