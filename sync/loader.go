@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -225,62 +224,4 @@ func (l *loader) save(ctx context.Context, t *task, row archive.Download) error 
 	t.row = row
 	l.mu.Unlock()
 	return nil
-}
-
-// status tells of the queue.
-func (l *loader) status(ctx context.Context) (DownloadStatus, error) {
-	queue, err := l.s.archive.DownloadCounts(ctx)
-	if err != nil {
-		return DownloadStatus{}, err
-	}
-	left := queue[archive.DownloadWanted] + queue[archive.DownloadRequested] + queue[archive.DownloadReady]
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return DownloadStatus{Queue: queue, Rate: l.pace.speed(), Left: l.pace.estimate(left).Seconds(), Paused: l.paused}, nil
-}
-
-// fetchAll waits until no recording is open or due. Where the daemon works on
-// the queue already, it waits for that.
-func (s *Syncer) fetchAll(ctx context.Context, t *tally) error {
-	t.doing("media")
-	t.add(func(n *counts) { n.Media = true })
-	if _, err := s.archive.WantDownloads(ctx); err != nil {
-		return err
-	}
-	s.loader.ring()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		select {
-		case s.loader.running <- struct{}{}:
-			<-s.loader.running
-			return s.loader.run(ctx, true, t)
-		default:
-		}
-		if done, err := s.loader.settled(ctx); done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
-	return ctx.Err()
-}
-
-// settled tells whether the run that goes on has nothing open and nothing due.
-func (l *loader) settled(ctx context.Context) (bool, error) {
-	if !l.idle() {
-		return false, nil
-	}
-	next, err := l.s.archive.NextWanted(ctx)
-	if err != nil {
-		return false, err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.paused != "" {
-		return false, errors.New(l.paused)
-	}
-	return next.IsZero() || next.After(l.s.now()), nil
 }

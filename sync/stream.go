@@ -56,17 +56,17 @@ func (l *loader) stream(ctx context.Context, a *account, t *task, path string) (
 	defer watch.Stop()
 	resp, err := l.get(ctx, a, t)
 	if err != nil {
-		return cmpCause(ctx, err)
+		return orCause(ctx, err)
 	}
 	defer resp.Body.Close()
 	if err := l.accept(ctx, t, file, resp); err != nil {
 		return err
 	}
-	return cmpCause(ctx, l.pour(ctx, t, file, resp, watch))
+	return orCause(ctx, l.pour(ctx, t, file, resp, watch))
 }
 
-// cmpCause replaces an error that a cancelled context led to by the reason.
-func cmpCause(ctx context.Context, err error) error {
+// orCause replaces an error that a cancelled context led to by the reason.
+func orCause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
