@@ -1,0 +1,528 @@
+PRAGMA foreign_keys=OFF;
+BEGIN TRANSACTION;
+CREATE TABLE goose_db_version (
+		id INTEGER PRIMARY KEY AUTOINCREMENT,
+		version_id INTEGER NOT NULL,
+		is_applied INTEGER NOT NULL,
+		tstamp TIMESTAMP DEFAULT (datetime('now'))
+	);
+INSERT INTO goose_db_version VALUES(1,0,1,'2026-11-20 22:35:59');
+INSERT INTO goose_db_version VALUES(2,1,1,'2026-11-20 22:35:59');
+INSERT INTO goose_db_version VALUES(3,10,1,'2026-11-20 22:35:59');
+INSERT INTO goose_db_version VALUES(4,20,1,'2026-11-20 22:35:59');
+CREATE TABLE info (
+  name  TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO info VALUES('created_at','2026-03-01T12:00:00Z');
+INSERT INTO info VALUES('epoch','c641c1f0de8a2d087f97413c');
+CREATE TABLE revisions (
+  id           INTEGER PRIMARY KEY,
+  recording_id INTEGER NOT NULL,
+  part         TEXT    NOT NULL,
+  hash         BLOB    NOT NULL,           -- SHA-256 of the canonical JSON
+  empty        INTEGER NOT NULL,           -- 1: carries no content
+  read_at      INTEGER NOT NULL DEFAULT 0, -- latest read that showed it, 0: none did
+  told_at      INTEGER NOT NULL DEFAULT 0  -- latest delivery or import that held it
+) STRICT;
+INSERT INTO revisions VALUES(1,1,'meeting',X'2eefd2d42fc84bce26986a3e4f53a4d8852d0f5fc2f044d9bb65905aa5396968',0,1772366400000,0);
+INSERT INTO revisions VALUES(2,1,'transcript',X'69e5af09837abec8a99c14d165c47e2983c6798645c35880372d6ecd75f9bc92',0,1772366400000,0);
+INSERT INTO revisions VALUES(3,1,'default_summary',X'd16849f47459474f7567f3dbabad1698b7181ea91749fa038eade4972f50ca68',0,1772366400000,0);
+INSERT INTO revisions VALUES(4,1,'action_items',X'86f92f01510e37d2fe275ae995613c893f71c5f0976364fe9499a7e21e1f7bfb',0,1772373600000,0);
+INSERT INTO revisions VALUES(5,1,'crm_matches',X'd3c1a877445252ba32000e61c780de34df7368d9fa57f5464706dfff4aeca2ca',0,1772373600000,0);
+INSERT INTO revisions VALUES(6,1,'meeting',X'5a33b6dbfa9c5429c25a938ca2eda066f08674837819ad3ca3a4fe711be13b55',0,0,1772366400000);
+INSERT INTO revisions VALUES(7,2,'meeting',X'2d15959f5cc33e4d7ae54245fcad17cfdf98af50c30f470881c76def5aeedd41',0,1772366400000,0);
+INSERT INTO revisions VALUES(8,2,'transcript',X'b2c37eb54013a49b30b0d200c18b2bd1b0dc58be7730fe08dd496a64700ba53d',0,1772366400000,0);
+INSERT INTO revisions VALUES(9,2,'default_summary',X'd16849f47459474f7567f3dbabad1698b7181ea91749fa038eade4972f50ca68',0,1772366400000,0);
+INSERT INTO revisions VALUES(10,2,'action_items',X'86f92f01510e37d2fe275ae995613c893f71c5f0976364fe9499a7e21e1f7bfb',0,1772366400000,0);
+INSERT INTO revisions VALUES(11,2,'crm_matches',X'd3c1a877445252ba32000e61c780de34df7368d9fa57f5464706dfff4aeca2ca',0,1772366400000,0);
+INSERT INTO revisions VALUES(12,2,'meeting',X'aa7565eb9e59b396072d5052ab00f735b51e47ee16bbd14e944387c79edc9df8',0,0,1772366400000);
+INSERT INTO revisions VALUES(13,3,'meeting',X'5de0bc1890694ea1c37b0d8b7c3f693824f3a71ab2a5fa5de42fc89acd64cd3b',0,1772366400000,0);
+INSERT INTO revisions VALUES(14,3,'transcript',X'9dacd2be9deda9a8ccdb56145a3e6e860a8dc8cb9efb28c7e05e3ea5b58465a2',0,1772366400000,0);
+INSERT INTO revisions VALUES(15,3,'default_summary',X'd16849f47459474f7567f3dbabad1698b7181ea91749fa038eade4972f50ca68',0,1772366400000,0);
+INSERT INTO revisions VALUES(16,3,'action_items',X'86f92f01510e37d2fe275ae995613c893f71c5f0976364fe9499a7e21e1f7bfb',0,1772366400000,0);
+INSERT INTO revisions VALUES(17,3,'crm_matches',X'd3c1a877445252ba32000e61c780de34df7368d9fa57f5464706dfff4aeca2ca',0,1772366400000,0);
+INSERT INTO revisions VALUES(18,3,'meeting',X'87a7a03bc08ed56b2c2e5e2432e087fd1d1851865a66f8b06a3754059bffac57',0,0,1772366400000);
+INSERT INTO revisions VALUES(19,4,'meeting',X'9946735ddfbcc76f9e30bf12ece3751b7e0137dff4db6ae720f824744bfafd83',0,1772366400000,0);
+INSERT INTO revisions VALUES(20,4,'transcript',X'1ef4983c0c501d6a6c0c5ddac283aa1475ad66ff6a9f166e20b2dfb0dc84cb00',0,1772366400000,0);
+INSERT INTO revisions VALUES(21,4,'default_summary',X'd16849f47459474f7567f3dbabad1698b7181ea91749fa038eade4972f50ca68',0,1772366400000,0);
+INSERT INTO revisions VALUES(22,4,'action_items',X'86f92f01510e37d2fe275ae995613c893f71c5f0976364fe9499a7e21e1f7bfb',0,1772366400000,0);
+INSERT INTO revisions VALUES(23,4,'crm_matches',X'd3c1a877445252ba32000e61c780de34df7368d9fa57f5464706dfff4aeca2ca',0,1772366400000,0);
+INSERT INTO revisions VALUES(24,4,'meeting',X'2b28d6987f9aefb5dd963fe1fb40caffcc97862311c03deb0c1a3207256ac13c',0,0,1772366400000);
+INSERT INTO revisions VALUES(25,5,'meeting',X'bf454654a8bf6650d91b5a25fbbd31f26a58bbd7d21380c58f9115d0cd1e0c6e',0,1772366400000,0);
+INSERT INTO revisions VALUES(26,5,'transcript',X'f1d2accc2dcd5ac46870ea76c9e4c086621be72e9df608b3f4e603f0431bd763',0,1772366400000,0);
+INSERT INTO revisions VALUES(27,5,'default_summary',X'd16849f47459474f7567f3dbabad1698b7181ea91749fa038eade4972f50ca68',0,1772366400000,0);
+INSERT INTO revisions VALUES(28,5,'action_items',X'86f92f01510e37d2fe275ae995613c893f71c5f0976364fe9499a7e21e1f7bfb',0,1772366400000,0);
+INSERT INTO revisions VALUES(29,5,'crm_matches',X'd3c1a877445252ba32000e61c780de34df7368d9fa57f5464706dfff4aeca2ca',0,1772366400000,0);
+INSERT INTO revisions VALUES(30,5,'meeting',X'8b9a8237a09a2a077c5c710b5944b407c3e8784b98671ed7628ad9eb25df3f6a',0,0,1772366400000);
+INSERT INTO revisions VALUES(31,1,'meeting',X'37e3629239826532fdb3ba8f96c1d73d4aa35a7ac1f1a8f6b4933485f0b3d5d3',0,1772373600000,0);
+INSERT INTO revisions VALUES(32,1,'transcript',X'86ba76d8f917d20158cb6290717b3a2bacd6f6dc72fe5c58974f39097ed7e14f',0,1772373600000,0);
+INSERT INTO revisions VALUES(33,1,'default_summary',X'3726075b0aa5d75b87f18ba33a730d4f1e347379624b70013f4054c8275a9c29',0,1772373600000,0);
+CREATE TABLE bodies (
+  revision_id INTEGER PRIMARY KEY REFERENCES revisions (id) ON DELETE CASCADE,
+  raw_hash    INTEGER NOT NULL, -- first 8 bytes of the SHA-256 of the bytes
+  size        INTEGER NOT NULL, -- bytes before compression
+  encoding    INTEGER NOT NULL, -- 0: plain, 1: zstd
+  body        BLOB    NOT NULL
+) STRICT;
+INSERT INTO bodies VALUES(1,3372958059308354470,332,1,X'28b52ffd44004c00350600f24d291f506baa00208e372774b39a1d7b6967db78f54c3a39c118bb548b7f4555553dcba238cc490983ce2ba8f7cde6b358794b031bb4cbaf0d5a59ba6429244190a400dd80a875c572a5258241b7d4f7655c29cce6d8250b80b705978c0fa8a60dbab174b7395625b041dfa5ba91402bff320665eae5d2b70c489b6a7df36fe1e303841021440991d0e1400781031d46dfb155fb7295845e4c25285b2f59fcf91861f4dbb275230b00ad218c397ae0d02e8038388e8abd55cbd0012747b5d7477525e2661e4eed5074');
+INSERT INTO bodies VALUES(2,159454492360606462,242,1,X'28b52ffd0400ed0400228b2320406be20038860b117857083d50c53427893c06601c444065eb0a2f8e02067441084b062007f5cdd03ad18ba33940ea419242e6e2008dc205098de0388e83597e523335f3a8776c9fc24cbda3f9c1b616238efac7e07734cb594b082fc796c102dd7bd42fb58c11f3530bad906293e6b509258c486fd9d1bc7be0a867b68d1a763945256fa05ec18965a7bc611003005d7c098b632c1aa29102da11c081');
+INSERT INTO bodies VALUES(3,618969386459075937,57,0,X'7b2274656d706c6174655f6e616d65223a202247656e6572616c222c20226d61726b646f776e5f666f726d6174746564223a2022232054227d');
+INSERT INTO bodies VALUES(4,-6479355754026384916,78,0,X'5b7b226465736372697074696f6e223a202243616c6c222c20227265636f7264696e675f74696d657374616d70223a202230303a30303a3330222c202261737369676e6565223a206e756c6c7d5d');
+INSERT INTO bodies VALUES(5,-5527693347354597743,30,0,X'7b22636f6e7461637473223a205b7b226e616d65223a20224379227d5d7d');
+INSERT INTO bodies VALUES(6,-6799942816151316556,63,0,X'7b227265636f7264696e675f6964223a312c226d656574696e675f75726c223a2268747470733a2f2f782e6578616d706c65222c227469746c65223a22227d');
+INSERT INTO bodies VALUES(7,6964089644345426634,332,1,X'28b52ffd44004c00350600f24d291f506baa00208e372774b39a1d7b6967db78f54c3a39c1885912827f2333137acba248e61c0983ce2ba8f7cde6b358794b031bb4cbaf0d5a59ba6429244190a400dd80a875c572a5258241b7d4f7655c29cce6d8250b80b705978c0fa8a60dbab174b7395625b041dfa5ba91402bff320665eae5d2b70c3836d5fae6dfc2c707082142880ec4810e091d04124a46dfb155fb7295845e4c25285b2f59fcf91861f4dbb275230b00ad218c397ae0d02e8038388e8abd55cbd0012747b5d7477525e2661e76329543');
+INSERT INTO bodies VALUES(8,-8069954174142978947,242,1,X'28b52ffd0400e50400d2ca2220406be20038860b14b094460f5431cd49228f01180711a82473880fc700007441084b062009ea9b8175a217a9098214321707681c17243082e3380e6679929aa999477d5bfb1caff48ee600c89462c451ff18fc8e66f9620861d5d63258a07b8f7a9576f1617e69a1d351acd2ac161d8511e8ed3a9a770f1cf5bcb64fc3aae692f206ea159c586eee0d8304007608a38b2f61718c45433452bf5e0ec1');
+INSERT INTO bodies VALUES(9,618969386459075937,57,0,X'7b2274656d706c6174655f6e616d65223a202247656e6572616c222c20226d61726b646f776e5f666f726d6174746564223a2022232054227d');
+INSERT INTO bodies VALUES(10,-6479355754026384916,78,0,X'5b7b226465736372697074696f6e223a202243616c6c222c20227265636f7264696e675f74696d657374616d70223a202230303a30303a3330222c202261737369676e6565223a206e756c6c7d5d');
+INSERT INTO bodies VALUES(11,-5527693347354597743,30,0,X'7b22636f6e7461637473223a205b7b226e616d65223a20224379227d5d7d');
+INSERT INTO bodies VALUES(12,-8412469625087797349,63,0,X'7b227265636f7264696e675f6964223a322c226d656574696e675f75726c223a2268747470733a2f2f782e6578616d706c65222c227469746c65223a22227d');
+INSERT INTO bodies VALUES(13,-76974808186978704,332,1,X'28b52ffd44004c00450600f2cd2920506b9b00208e9725915262d6fadba6b4f1ea9974728287d392e681bf31332b184db3400e3a14079d5750ef9bcda831f396063e68975f1fb4b274cb52c992244b01ba2151eb8be64c4b84836ea9efcbb862980fb25b14c4db824bc60754d307dd58bafb20ab12f8a0ef52dd50a0997f198332f572e95b061c9b6a7df34f31f2414a9812a62371a403920e0248428cbe63abf6e53200e8c55482b2f516e5cfc809a3df96ad1b010b00ad218c397ae0d02e8038388e8abd55cbd0012747b5d7477525e2661e27ce988f');
+INSERT INTO bodies VALUES(14,3295391212740002105,242,1,X'28b52ffd0400ed0400228b2320406be20038860b14b094460f5431cd49228f01180751b492cc213e1c030072730a4b0e2009eadb8175a21747f380d404410c998b04348e0f1698c1711c006679929aa999477d5bfb1caff48ee602c89462c451ff18fc8e66f9620861d5d63298a07b8f7a9576f1617ea9a1d351acd2ac161d8511e8ed3a9a77171cf5bcb6cfc3aae692f206ea159c586eee0d8403005d7c098b632c1aa29102dc5b4a4b');
+INSERT INTO bodies VALUES(15,618969386459075937,57,0,X'7b2274656d706c6174655f6e616d65223a202247656e6572616c222c20226d61726b646f776e5f666f726d6174746564223a2022232054227d');
+INSERT INTO bodies VALUES(16,-6479355754026384916,78,0,X'5b7b226465736372697074696f6e223a202243616c6c222c20227265636f7264696e675f74696d657374616d70223a202230303a30303a3330222c202261737369676e6565223a206e756c6c7d5d');
+INSERT INTO bodies VALUES(17,-5527693347354597743,30,0,X'7b22636f6e7461637473223a205b7b226e616d65223a20224379227d5d7d');
+INSERT INTO bodies VALUES(18,578655894182950344,63,0,X'7b227265636f7264696e675f6964223a332c226d656574696e675f75726c223a2268747470733a2f2f782e6578616d706c65222c227469746c65223a22227d');
+INSERT INTO bodies VALUES(19,-8319709781658876962,332,1,X'28b52ffd44004c00450600f2cd2920506b9b00208e9725915262d6fadba6b4f1ea99747282374845cc80df51550d304db3400e3a14079d5750ef9bcda831f396063e68975f1fb4b274cb52c992244b01ba2151eb8be64c4b84836ea9efcbb862980fb25b14c4db824bc60754d307dd58bafb20ab12f8a0ef52dd50a0997f198332f572e95b061c9b6a7df34f31f2414a9812a62371a403920e0248428cbe63abf6e53200e8c55482b2f516e5cfc809a3df96ad1b010b00ad218c397ae0d02e8038388e8abd55cbd0012747b5d7477525e2661e4385a7bc');
+INSERT INTO bodies VALUES(20,1482710423616067537,242,1,X'28b52ffd0400ed0400228b2320406be20038860b14b094460f5431cd49228f01180791c19198437c380600e4e60a4b0e2009eadb8175a21747f380d404410c998b04348e0f1698c1711c006679929aa999477d5bfb1caff48ee602c89462c451ff18fc8e66f9620861d5d63298a07b8f7a9576f1617ea9a1d351acd2ac161d8511e8ed3a9a77171cf5bcb6cfc3aae692f206ea159c586eee0d8403005d7c098b632c1aa29102e99c99ad');
+INSERT INTO bodies VALUES(21,618969386459075937,57,0,X'7b2274656d706c6174655f6e616d65223a202247656e6572616c222c20226d61726b646f776e5f666f726d6174746564223a2022232054227d');
+INSERT INTO bodies VALUES(22,-6479355754026384916,78,0,X'5b7b226465736372697074696f6e223a202243616c6c222c20227265636f7264696e675f74696d657374616d70223a202230303a30303a3330222c202261737369676e6565223a206e756c6c7d5d');
+INSERT INTO bodies VALUES(23,-5527693347354597743,30,0,X'7b22636f6e7461637473223a205b7b226e616d65223a20224379227d5d7d');
+INSERT INTO bodies VALUES(24,1917026862461776327,63,0,X'7b227265636f7264696e675f6964223a342c226d656574696e675f75726c223a2268747470733a2f2f782e6578616d706c65222c227469746c65223a22227d');
+INSERT INTO bodies VALUES(25,6255406966034210304,332,1,X'28b52ffd44004c003d0600f28d292060699b00006644ca8d4e3192635eda9466211002de1897ea2e6193795141702b4db3400e3a14079d4750ef9bcda831f396043e68975f1fb4b274cb52c99224cb007a2151eb8be64c4b83836ea9efcbb862980fb25b94c35b824bc60354d307dd58bafb20ab0af8a0ef52dd50a0997f998232f572e95b228e4db5bef9a718b920254c09d391389201490600242146dfb155fb7219047a3175a06cbd45f93372c2e8b765eb460b00ad218c397ae0d02e8038388e8abd55cbd0012747b5d7477525e2661e392aede9');
+INSERT INTO bodies VALUES(26,-9082188686243661199,242,1,X'28b52ffd0400ed0400228b2320406be20038860b14b094460f5431cd49228f011807394749e6101f8e0100b939084b1e9004f5cdc03ad18ba379406a822085ccc5011ac705098ce0380e00b33c49cdd4cca3bead7d8e577a47f30332a51871d43f06bfa359be184258b5b50c16e8dea35ea55d7c985f5ae87414ab34ab454761047abb8ee6dd03473dafedd3b0aab9a4bc817a0527969b7bc32003005d7c098b632c1aa29102a553d1db');
+INSERT INTO bodies VALUES(27,618969386459075937,57,0,X'7b2274656d706c6174655f6e616d65223a202247656e6572616c222c20226d61726b646f776e5f666f726d6174746564223a2022232054227d');
+INSERT INTO bodies VALUES(28,-6479355754026384916,78,0,X'5b7b226465736372697074696f6e223a202243616c6c222c20227265636f7264696e675f74696d657374616d70223a202230303a30303a3330222c202261737369676e6565223a206e756c6c7d5d');
+INSERT INTO bodies VALUES(29,-5527693347354597743,30,0,X'7b22636f6e7461637473223a205b7b226e616d65223a20224379227d5d7d');
+INSERT INTO bodies VALUES(30,2928087645854584752,63,0,X'7b227265636f7264696e675f6964223a352c226d656574696e675f75726c223a2268747470733a2f2f782e6578616d706c65222c227469746c65223a22227d');
+INSERT INTO bodies VALUES(31,5180157149498322450,333,1,X'28b52ffd44004d003d0600028e291f506baa00208e372774b39a1d7b6967db78f54c3a39c118bb548b7f4555553dcba238cc490983ce2ba8f7cde6b358794b031bb4cbaf0d5a59ba6429244190a400dd80a875c572a5258241b7d4f7655c29cce6d8250b80b705978c0fa8a60dbab174b7395625b041dfa5ba91402bff320665eae5d2b70c489b6a7df36fe1e303841021440991d0e1400781031d46dfb155fb7295845e4c25285b2f59fcf9f84018fdb66cdd080b00ad218c397ae0d02e8038388e8abd55cbd0012747b5d7477545e2661e04b2b820');
+INSERT INTO bodies VALUES(32,-2532213360071262379,242,1,X'28b52ffd0400ed0400228b2320406be20038860b14704d08bd6809293655ae28837444a092cc213e1c03007273094b0a2009eadb41e9442f8ee601a9098216321708681c1b282805c7710098e5496aa6661ef58ded73ccd43b9a2766e845a0a3fe31f81dcd72a620845763cbe081ee3dea975ac687f9a9865647b1a9792d3a8911e82d3b9a77131cf5ccb6cfc3aee6547a03f50a4e2c37f7c64103005d7c098b632c1aa29102c95d2360');
+INSERT INTO bodies VALUES(33,7368005958947002330,58,0,X'7b2274656d706c6174655f6e616d65223a202247656e6572616c222c20226d61726b646f776e5f666f726d6174746564223a202223205432227d');
+CREATE TABLE observations (
+  revision_id INTEGER NOT NULL REFERENCES revisions (id) ON DELETE CASCADE,
+  account     TEXT    NOT NULL,
+  source      TEXT    NOT NULL,
+  first_at    INTEGER NOT NULL,
+  last_at     INTEGER NOT NULL,
+  PRIMARY KEY (revision_id, account, source)
+) STRICT, WITHOUT ROWID;
+INSERT INTO observations VALUES(1,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(2,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(3,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(4,'main','list',1772366400000,1772373600000);
+INSERT INTO observations VALUES(5,'main','list',1772366400000,1772373600000);
+INSERT INTO observations VALUES(6,'main','webhook',1772366400000,1772366400000);
+INSERT INTO observations VALUES(7,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(8,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(9,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(10,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(11,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(12,'main','webhook',1772366400000,1772366400000);
+INSERT INTO observations VALUES(13,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(14,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(15,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(16,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(17,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(18,'main','webhook',1772366400000,1772366400000);
+INSERT INTO observations VALUES(19,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(20,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(21,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(22,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(23,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(24,'main','webhook',1772366400000,1772366400000);
+INSERT INTO observations VALUES(25,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(26,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(27,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(28,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(29,'main','list',1772366400000,1772366400000);
+INSERT INTO observations VALUES(30,'main','webhook',1772366400000,1772366400000);
+INSERT INTO observations VALUES(31,'main','list',1772373600000,1772373600000);
+INSERT INTO observations VALUES(32,'main','list',1772373600000,1772373600000);
+INSERT INTO observations VALUES(33,'main','list',1772373600000,1772373600000);
+CREATE TABLE parts (
+  recording_id INTEGER NOT NULL,
+  part         TEXT    NOT NULL,
+  revision_id  INTEGER REFERENCES revisions (id),
+  folded       TEXT, -- part "meeting" only: ids of all revisions it is folded of, when several
+  PRIMARY KEY (recording_id, part)
+) STRICT, WITHOUT ROWID;
+INSERT INTO parts VALUES(1,'action_items',4,NULL);
+INSERT INTO parts VALUES(1,'crm_matches',5,NULL);
+INSERT INTO parts VALUES(1,'default_summary',33,NULL);
+INSERT INTO parts VALUES(1,'highlights',NULL,NULL);
+INSERT INTO parts VALUES(1,'meeting',31,'[31,6]');
+INSERT INTO parts VALUES(1,'transcript',32,NULL);
+INSERT INTO parts VALUES(2,'action_items',10,NULL);
+INSERT INTO parts VALUES(2,'crm_matches',11,NULL);
+INSERT INTO parts VALUES(2,'default_summary',9,NULL);
+INSERT INTO parts VALUES(2,'highlights',NULL,NULL);
+INSERT INTO parts VALUES(2,'meeting',7,'[7,12]');
+INSERT INTO parts VALUES(2,'transcript',8,NULL);
+INSERT INTO parts VALUES(3,'action_items',16,NULL);
+INSERT INTO parts VALUES(3,'crm_matches',17,NULL);
+INSERT INTO parts VALUES(3,'default_summary',15,NULL);
+INSERT INTO parts VALUES(3,'highlights',NULL,NULL);
+INSERT INTO parts VALUES(3,'meeting',13,'[13,18]');
+INSERT INTO parts VALUES(3,'transcript',14,NULL);
+INSERT INTO parts VALUES(4,'action_items',22,NULL);
+INSERT INTO parts VALUES(4,'crm_matches',23,NULL);
+INSERT INTO parts VALUES(4,'default_summary',21,NULL);
+INSERT INTO parts VALUES(4,'highlights',NULL,NULL);
+INSERT INTO parts VALUES(4,'meeting',19,'[19,24]');
+INSERT INTO parts VALUES(4,'transcript',20,NULL);
+INSERT INTO parts VALUES(5,'action_items',28,NULL);
+INSERT INTO parts VALUES(5,'crm_matches',29,NULL);
+INSERT INTO parts VALUES(5,'default_summary',27,NULL);
+INSERT INTO parts VALUES(5,'highlights',NULL,NULL);
+INSERT INTO parts VALUES(5,'meeting',25,'[25,30]');
+INSERT INTO parts VALUES(5,'transcript',26,NULL);
+CREATE TABLE meetings (
+  recording_id             INTEGER PRIMARY KEY,
+  number                   INTEGER NOT NULL UNIQUE, -- by first arrival, from 1
+  title                    TEXT NOT NULL DEFAULT '',
+  meeting_title            TEXT NOT NULL DEFAULT '',
+  meeting_type             TEXT NOT NULL DEFAULT '',
+  url                      TEXT NOT NULL DEFAULT '',
+  share_url                TEXT NOT NULL DEFAULT '',
+  meeting_url              TEXT NOT NULL DEFAULT '',
+  transcript_language      TEXT NOT NULL DEFAULT '',
+  shared_with              TEXT NOT NULL DEFAULT '',
+  calendar_invitees_domains_type TEXT NOT NULL DEFAULT '',
+  created_at               INTEGER,
+  scheduled_start_time     INTEGER,
+  scheduled_end_time       INTEGER,
+  recording_start_time     INTEGER,
+  recording_end_time       INTEGER,
+  recorded_by_name         TEXT NOT NULL DEFAULT '',
+  recorded_by_email        TEXT NOT NULL DEFAULT '',
+  recorded_by_email_domain TEXT NOT NULL DEFAULT '',
+  recorded_by_team         TEXT NOT NULL DEFAULT '',
+  has_transcript           INTEGER NOT NULL DEFAULT 0,
+  has_summary              INTEGER NOT NULL DEFAULT 0,
+  has_action_items         INTEGER NOT NULL DEFAULT 0,
+  has_highlights           INTEGER NOT NULL DEFAULT 0,
+  has_crm_matches          INTEGER NOT NULL DEFAULT 0,
+  has_video                INTEGER NOT NULL DEFAULT 0,
+  has_audio                INTEGER NOT NULL DEFAULT 0,
+  entries                  INTEGER NOT NULL DEFAULT 0,
+  words                    INTEGER NOT NULL DEFAULT 0,
+  gone_at                  INTEGER,
+  sort_at                  INTEGER NOT NULL GENERATED ALWAYS AS
+    (coalesce(recording_start_time, scheduled_start_time, created_at, 0)) STORED
+) STRICT;
+INSERT INTO meetings VALUES(1,1,'T2','','','','','https://x.example','','','',1769943605000,NULL,NULL,1769940000000,NULL,'Bob','bob@example.com','example.com','Sales',1,1,1,0,1,0,0,2,3,NULL);
+INSERT INTO meetings VALUES(2,2,'T','','','','','https://x.example','','','',1769943605000,NULL,NULL,1769940000000,NULL,'Bob','bob@example.com','example.com','Sales',1,1,1,0,1,0,1,2,4,1772370000000);
+INSERT INTO meetings VALUES(3,3,'T','','','','','https://x.example','','','',1769943605000,NULL,NULL,1769940000000,NULL,'Bob','bob@example.com','example.com','Sales',1,1,1,0,1,0,0,2,4,1772370000000);
+INSERT INTO meetings VALUES(4,4,'T','','','','','https://x.example','','','',1769943605000,NULL,NULL,1769940000000,NULL,'Bob','bob@example.com','example.com','Sales',1,1,1,0,1,0,0,2,4,1772370000000);
+INSERT INTO meetings VALUES(5,5,'T','','','','','https://x.example','','','',1769943605000,NULL,NULL,1769940000000,NULL,'Bob','bob@example.com','example.com','Sales',1,1,1,0,1,0,0,2,4,1772370000000);
+CREATE TABLE speakers (
+  id    INTEGER PRIMARY KEY,
+  name  TEXT NOT NULL,
+  email TEXT NOT NULL,
+  UNIQUE (name, email)
+) STRICT;
+INSERT INTO speakers VALUES(1,'Ann','ann@example.com');
+INSERT INTO speakers VALUES(2,'Bob','');
+CREATE TABLE entries (
+  id             INTEGER PRIMARY KEY,
+  offset_seconds REAL    NOT NULL,
+  speaker_id     INTEGER NOT NULL REFERENCES speakers (id),
+  text           TEXT    NOT NULL
+) STRICT;
+INSERT INTO entries VALUES(1048576,1.0,1,'changed');
+INSERT INTO entries VALUES(1048577,62.0,2,'Yes, ü.');
+INSERT INTO entries VALUES(2097152,1.0,1,'hello 2');
+INSERT INTO entries VALUES(2097153,62.0,2,'Yes, ü.');
+INSERT INTO entries VALUES(3145728,1.0,1,'hello 3');
+INSERT INTO entries VALUES(3145729,62.0,2,'Yes, ü.');
+INSERT INTO entries VALUES(4194304,1.0,1,'hello 4');
+INSERT INTO entries VALUES(4194305,62.0,2,'Yes, ü.');
+INSERT INTO entries VALUES(5242880,1.0,1,'hello 5');
+INSERT INTO entries VALUES(5242881,62.0,2,'Yes, ü.');
+CREATE TABLE meeting_speakers (
+  recording_id INTEGER NOT NULL,
+  speaker_id   INTEGER NOT NULL REFERENCES speakers (id),
+  entries      INTEGER NOT NULL,
+  words        INTEGER NOT NULL,
+  PRIMARY KEY (recording_id, speaker_id)
+) STRICT, WITHOUT ROWID;
+INSERT INTO meeting_speakers VALUES(1,1,1,1);
+INSERT INTO meeting_speakers VALUES(1,2,1,2);
+INSERT INTO meeting_speakers VALUES(2,1,1,2);
+INSERT INTO meeting_speakers VALUES(2,2,1,2);
+INSERT INTO meeting_speakers VALUES(3,1,1,2);
+INSERT INTO meeting_speakers VALUES(3,2,1,2);
+INSERT INTO meeting_speakers VALUES(4,1,1,2);
+INSERT INTO meeting_speakers VALUES(4,2,1,2);
+INSERT INTO meeting_speakers VALUES(5,1,1,2);
+INSERT INTO meeting_speakers VALUES(5,2,1,2);
+CREATE TABLE invitees (
+  recording_id INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  name         TEXT NOT NULL,
+  email        TEXT NOT NULL,
+  email_domain TEXT NOT NULL,
+  is_external  INTEGER NOT NULL,
+  matched_speaker_display_name TEXT NOT NULL,
+  PRIMARY KEY (recording_id, position)
+) STRICT, WITHOUT ROWID;
+INSERT INTO invitees VALUES(1,0,'Ann','ann@example.com','',0,'');
+INSERT INTO invitees VALUES(2,0,'Ann','ann@example.com','',0,'');
+INSERT INTO invitees VALUES(3,0,'Ann','ann@example.com','',0,'');
+INSERT INTO invitees VALUES(4,0,'Ann','ann@example.com','',0,'');
+INSERT INTO invitees VALUES(5,0,'Ann','ann@example.com','',0,'');
+CREATE TABLE summaries (
+  recording_id       INTEGER PRIMARY KEY,
+  template_name      TEXT NOT NULL,
+  markdown_formatted TEXT NOT NULL
+) STRICT;
+INSERT INTO summaries VALUES(1,'General','# T2');
+INSERT INTO summaries VALUES(2,'General','# T');
+INSERT INTO summaries VALUES(3,'General','# T');
+INSERT INTO summaries VALUES(4,'General','# T');
+INSERT INTO summaries VALUES(5,'General','# T');
+CREATE TABLE action_items (
+  recording_id   INTEGER NOT NULL,
+  position       INTEGER NOT NULL,
+  description    TEXT NOT NULL,
+  user_generated INTEGER NOT NULL,
+  completed      INTEGER NOT NULL,
+  offset_seconds REAL,
+  recording_playback_url TEXT NOT NULL,
+  assignee_name  TEXT NOT NULL,
+  assignee_email TEXT NOT NULL,
+  assignee_team  TEXT NOT NULL,
+  PRIMARY KEY (recording_id, position)
+) STRICT, WITHOUT ROWID;
+INSERT INTO action_items VALUES(1,0,'Call',0,0,30.0,'','','','');
+INSERT INTO action_items VALUES(2,0,'Call',0,0,30.0,'','','','');
+INSERT INTO action_items VALUES(3,0,'Call',0,0,30.0,'','','','');
+INSERT INTO action_items VALUES(4,0,'Call',0,0,30.0,'','','','');
+INSERT INTO action_items VALUES(5,0,'Call',0,0,30.0,'','','','');
+CREATE TABLE highlights (
+  recording_id  INTEGER NOT NULL,
+  position      INTEGER NOT NULL,
+  type          TEXT NOT NULL,
+  summary       TEXT NOT NULL,
+  start_seconds REAL,
+  end_seconds   REAL,
+  text          TEXT NOT NULL,
+  PRIMARY KEY (recording_id, position)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE crm_matches (
+  recording_id INTEGER NOT NULL,
+  position     INTEGER NOT NULL,
+  kind         TEXT NOT NULL, -- contact, company, deal, error
+  name         TEXT NOT NULL, -- of an error: the reason
+  email        TEXT NOT NULL,
+  amount       REAL,
+  record_url   TEXT NOT NULL,
+  PRIMARY KEY (recording_id, position)
+) STRICT, WITHOUT ROWID;
+INSERT INTO crm_matches VALUES(1,0,'contact','Cy','',NULL,'');
+INSERT INTO crm_matches VALUES(2,0,'contact','Cy','',NULL,'');
+INSERT INTO crm_matches VALUES(3,0,'contact','Cy','',NULL,'');
+INSERT INTO crm_matches VALUES(4,0,'contact','Cy','',NULL,'');
+INSERT INTO crm_matches VALUES(5,0,'contact','Cy','',NULL,'');
+CREATE TABLE sightings (
+  recording_id INTEGER NOT NULL,
+  account      TEXT    NOT NULL,
+  query        TEXT    NOT NULL,
+  first_at     INTEGER NOT NULL,
+  last_at      INTEGER NOT NULL,
+  gone_at      INTEGER, -- start of the complete walk that missed it
+  PRIMARY KEY (recording_id, account, query)
+) STRICT, WITHOUT ROWID;
+INSERT INTO sightings VALUES(1,'main','',1772366400000,1772373600000,NULL);
+INSERT INTO sightings VALUES(2,'main','',1772366400000,1772366400000,1772370000000);
+INSERT INTO sightings VALUES(3,'main','',1772366400000,1772366400000,1772370000000);
+INSERT INTO sightings VALUES(4,'main','',1772366400000,1772366400000,1772370000000);
+INSERT INTO sightings VALUES(5,'main','',1772366400000,1772366400000,1772370000000);
+CREATE TABLE walks (
+  account    TEXT    NOT NULL,
+  query      TEXT    NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at   INTEGER NOT NULL,
+  PRIMARY KEY (account, query)
+) STRICT, WITHOUT ROWID;
+INSERT INTO walks VALUES('main','',1772370000000,1772366400000);
+CREATE TABLE changes (
+  seq          INTEGER PRIMARY KEY AUTOINCREMENT,
+  recording_id INTEGER NOT NULL,
+  kind         TEXT    NOT NULL,
+  part         TEXT    NOT NULL,
+  at           INTEGER NOT NULL
+) STRICT;
+INSERT INTO changes VALUES(1,1,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(2,1,'part','transcript',1772366400000);
+INSERT INTO changes VALUES(3,1,'part','default_summary',1772366400000);
+INSERT INTO changes VALUES(4,1,'part','action_items',1772366400000);
+INSERT INTO changes VALUES(5,1,'part','crm_matches',1772366400000);
+INSERT INTO changes VALUES(6,1,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(7,2,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(8,2,'part','transcript',1772366400000);
+INSERT INTO changes VALUES(9,2,'part','default_summary',1772366400000);
+INSERT INTO changes VALUES(10,2,'part','action_items',1772366400000);
+INSERT INTO changes VALUES(11,2,'part','crm_matches',1772366400000);
+INSERT INTO changes VALUES(12,2,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(13,3,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(14,3,'part','transcript',1772366400000);
+INSERT INTO changes VALUES(15,3,'part','default_summary',1772366400000);
+INSERT INTO changes VALUES(16,3,'part','action_items',1772366400000);
+INSERT INTO changes VALUES(17,3,'part','crm_matches',1772366400000);
+INSERT INTO changes VALUES(18,3,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(19,4,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(20,4,'part','transcript',1772366400000);
+INSERT INTO changes VALUES(21,4,'part','default_summary',1772366400000);
+INSERT INTO changes VALUES(22,4,'part','action_items',1772366400000);
+INSERT INTO changes VALUES(23,4,'part','crm_matches',1772366400000);
+INSERT INTO changes VALUES(24,4,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(25,5,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(26,5,'part','transcript',1772366400000);
+INSERT INTO changes VALUES(27,5,'part','default_summary',1772366400000);
+INSERT INTO changes VALUES(28,5,'part','action_items',1772366400000);
+INSERT INTO changes VALUES(29,5,'part','crm_matches',1772366400000);
+INSERT INTO changes VALUES(30,5,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(31,2,'media','',1772366400000);
+INSERT INTO changes VALUES(32,1,'part','meeting',1772366400000);
+INSERT INTO changes VALUES(33,1,'part','transcript',1772366400000);
+INSERT INTO changes VALUES(34,1,'part','default_summary',1772366400000);
+INSERT INTO changes VALUES(35,2,'gone','',1772366400000);
+INSERT INTO changes VALUES(36,3,'gone','',1772366400000);
+INSERT INTO changes VALUES(37,4,'gone','',1772366400000);
+INSERT INTO changes VALUES(38,5,'gone','',1772366400000);
+CREATE TABLE marks (
+  key   TEXT PRIMARY KEY,
+  value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE failures (
+  account      TEXT    NOT NULL,
+  class        TEXT    NOT NULL,
+  what         TEXT    NOT NULL,
+  recording_id INTEGER NOT NULL DEFAULT 0,
+  first_at     INTEGER NOT NULL,
+  last_at      INTEGER NOT NULL,
+  tries        INTEGER NOT NULL,
+  resolved_at  INTEGER,
+  reason       TEXT    NOT NULL,
+  next_try_at  INTEGER,
+  PRIMARY KEY (account, class, what)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE media (
+  sha256       TEXT PRIMARY KEY,
+  size         INTEGER NOT NULL,
+  content_type TEXT    NOT NULL,
+  stored_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT INTO media VALUES('df15adbd13c31d4863977fb188e2b22d2f9a4fcc5bf6f0b44c0f25897067e038',22,'text/plain; charset=utf-8',1772366400000);
+CREATE TABLE attachments (
+  recording_id INTEGER NOT NULL,
+  kind         TEXT    NOT NULL, -- video, audio
+  sha256       TEXT    NOT NULL REFERENCES media (sha256),
+  attached_at  INTEGER NOT NULL,
+  PRIMARY KEY (recording_id, kind, sha256)
+) STRICT, WITHOUT ROWID;
+INSERT INTO attachments VALUES(2,'audio','df15adbd13c31d4863977fb188e2b22d2f9a4fcc5bf6f0b44c0f25897067e038',1772366400000);
+CREATE TABLE tombstones (
+  recording_id INTEGER PRIMARY KEY,
+  held_from    INTEGER NOT NULL, -- when it first came
+  forgotten_at INTEGER NOT NULL,
+  blobs        TEXT    NOT NULL, -- JSON array: recordings to delete with it
+  done_at      INTEGER
+) STRICT;
+CREATE TABLE backups (
+  destination TEXT PRIMARY KEY,
+  at          INTEGER NOT NULL -- of the last one there
+) STRICT, WITHOUT ROWID;
+CREATE TABLE audit (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  at           INTEGER NOT NULL,
+  action       TEXT    NOT NULL,
+  recording_id INTEGER NOT NULL,
+  reason       TEXT    NOT NULL,
+  detail       TEXT    NOT NULL
+) STRICT;
+CREATE TABLE meeting_types (
+  account    TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  status     TEXT NOT NULL, -- active, inactive
+  created_at INTEGER,
+  PRIMARY KEY (account, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE teams (
+  account    TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  created_at INTEGER,
+  PRIMARY KEY (account, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE team_members (
+  account    TEXT NOT NULL,
+  team       TEXT NOT NULL,
+  email      TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  created_at INTEGER,
+  PRIMARY KEY (account, team, email)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE users (
+  account        TEXT NOT NULL,
+  email          TEXT NOT NULL,
+  name           TEXT,
+  status         TEXT NOT NULL, -- active, deactivated, invited
+  created_at     INTEGER,
+  settings_level TEXT NOT NULL, -- '' where permissions are absent
+  settings_teams TEXT NOT NULL, -- JSON array of team names
+  view_level     TEXT NOT NULL,
+  view_teams     TEXT NOT NULL, -- JSON array of team names
+  PRIMARY KEY (account, email)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE account_people (
+  account TEXT PRIMARY KEY,
+  email   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE shares (
+  recording_id INTEGER NOT NULL,
+  principal    TEXT NOT NULL,
+  level        TEXT NOT NULL, -- limited, standard, admin
+  PRIMARY KEY (recording_id, principal)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE downloads (
+  recording_id INTEGER PRIMARY KEY,
+  state        TEXT    NOT NULL,            -- wanted, requested, ready, done, refused, none
+  due_at       INTEGER NOT NULL,            -- not before: request, poll or fetch
+  account      TEXT    NOT NULL DEFAULT '', -- which one requested it: only that one may read it
+  download_id  TEXT    NOT NULL DEFAULT '',
+  requested_at INTEGER,
+  expires_at   INTEGER,                     -- of the link
+  kind         TEXT    NOT NULL DEFAULT '', -- video, audio
+  content_type TEXT    NOT NULL DEFAULT '',
+  size         INTEGER NOT NULL DEFAULT 0,  -- bytes, as the service says
+  validator    TEXT    NOT NULL DEFAULT '', -- of the bytes that are in the partial file
+  fetched      INTEGER NOT NULL DEFAULT 0,  -- bytes that are durable in the partial file
+  requests     INTEGER NOT NULL DEFAULT 0,
+  lapsed       INTEGER NOT NULL DEFAULT 0,  -- links that expired before they were fetched
+  failures     INTEGER NOT NULL DEFAULT 0,  -- in a row
+  reason       TEXT    NOT NULL DEFAULT '', -- of the last failure or refusal
+  refused_by   TEXT    NOT NULL DEFAULT '[]' -- JSON array of accounts
+) STRICT;
+DELETE FROM sqlite_sequence;
+INSERT INTO sqlite_sequence VALUES('goose_db_version',4);
+INSERT INTO sqlite_sequence VALUES('changes',38);
+CREATE UNIQUE INDEX revisions_by_content ON revisions (recording_id, part, hash);
+CREATE INDEX parts_by_revision ON parts (revision_id);
+CREATE INDEX meetings_by_time ON meetings (sort_at DESC, recording_id DESC);
+CREATE VIEW transcript_entries (recording_id, position, offset_seconds, speaker, email, text) AS
+  SELECT m.recording_id, e.id & 0xfffff, e.offset_seconds, s.name, s.email, e.text
+  FROM meetings m
+  JOIN entries e ON e.id BETWEEN m.number << 20 AND (m.number << 20) + 0xfffff
+  JOIN speakers s ON s.id = e.speaker_id;
+CREATE INDEX meeting_speakers_by_speaker ON meeting_speakers (speaker_id);
+CREATE INDEX invitees_by_email ON invitees (email);
+CREATE INDEX action_items_by_assignee ON action_items (assignee_email);
+CREATE INDEX sightings_by_query ON sightings (account, query, last_at);
+CREATE INDEX attachments_by_media ON attachments (sha256);
+CREATE INDEX team_members_by_email ON team_members (email);
+CREATE INDEX users_by_email ON users (email);
+CREATE INDEX account_people_by_email ON account_people (email);
+CREATE INDEX shares_by_principal ON shares (principal, recording_id);
+CREATE INDEX downloads_by_state ON downloads (state, due_at);
+COMMIT;
