@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -82,6 +83,7 @@ func (x *Index) reached() archive.Position {
 func (x *Index) CatchUp(ctx context.Context) error {
 	x.work.Lock()
 	defer x.work.Unlock()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer x.count(ctx)
 	for {
 		serving, next, err := x.generations()
@@ -102,6 +104,8 @@ func (x *Index) CatchUp(ctx context.Context) error {
 		switch more, err := x.step(ctx, serving); {
 		case errors.Is(err, archive.ErrForeignEpoch):
 			x.distrust("the archive is not the one it was made of")
+		case errors.Is(err, ErrDamaged):
+			x.distrust(err.Error())
 		case err != nil:
 			return err
 		case !more:

@@ -152,27 +152,33 @@ func plainWords(root Node) bool {
 
 // isQuestion says whether the query reads like plain English rather than
 // search words.
-func isQuestion(root Node, query string) bool {
+func isQuestion(root Node) bool {
 	if !plainWords(root) {
 		return false
 	}
-	words := strings.Fields(strings.ToLower(query))
+	var words []string
+	walk(root, false, func(n Node, _ bool) {
+		if w, ok := n.(*Word); ok {
+			words = append(words, strings.ToLower(w.Text))
+		}
+	})
 	if len(words) < 4 {
 		return false
 	}
-	if strings.HasSuffix(query, "?") || len(words) >= 8 {
+	if len(words) >= 8 || strings.HasSuffix(words[len(words)-1], "?") {
 		return true
 	}
-	switch strings.TrimRight(words[0], "'’s") {
-	case "what", "why", "how", "who", "when", "where", "which", "did", "doe", "do", "is", "are", "was", "were", "can", "could",
+	first, _, _ := strings.Cut(strings.ReplaceAll(words[0], "’", "'"), "'")
+	switch first {
+	case "what", "why", "how", "who", "when", "where", "which", "did", "does", "do", "is", "are", "was", "were", "can", "could",
 		"should", "summarize", "summarise", "describe", "explain", "tell", "find", "show", "list":
 		return true
 	}
 	return false
 }
 
-// asking are words with which a question says what is wanted of the answer:
-// "summarize the discussion about…". They count little in a question.
+// asking says whether a word is one with which a question says what is wanted of the answer:
+// "summarize the discussion about…". It counts little in a question.
 func asking(term string) bool {
 	switch term {
 	case "summarize", "summarise", "summary", "describe", "explain", "tell", "find", "show", "list", "discuss", "discussed", "discussing", "discussion",

@@ -63,7 +63,7 @@ func bounded(n, def, most int) int {
 
 // answer runs the query: what matches, in which order, and how it looks.
 func (v *view) answer(r Request, q *Query, after *cursor) (*Answer, error) {
-	f, err := v.match(q, r.Query)
+	f, err := v.match(q)
 	if err != nil {
 		return nil, err
 	}
@@ -103,10 +103,10 @@ type found struct {
 // match finds the meetings that a query holds for. Where it is a question in
 // plain words, or no meeting has all its words, the ones that have most of its
 // rarest words are taken.
-func (v *view) match(q *Query, text string) (*found, error) {
+func (v *view) match(q *Query) (*found, error) {
 	leaves := v.leavesOf(q.Root)
 	f := &found{leaves: asked(q.Root, leaves), byNode: leaves, in: topScope(q.Root)}
-	question := isQuestion(q.Root, text)
+	question := isQuestion(q.Root)
 	for _, l := range f.leaves {
 		l.asks = question && asking(l.key.term)
 	}

@@ -107,6 +107,40 @@ func (q *quoter) said(ctx context.Context, row *archive.Row, p ranked) ([]Moment
 			out = append(out, best)
 		}
 	}
+	if len(out) == 0 && q.asksStopWords() {
+		return q.everywhere(ctx, row, lang)
+	}
+	return out, nil
+}
+
+// asksStopWords says whether the query is for words that the text of moments
+// leaves out.
+func (q *quoter) asksStopWords() bool {
+	for _, l := range q.m.leaves {
+		if !l.stop && len(l.terms) == 0 && q.v.isStop(l.key.term) {
+			return true
+		}
+	}
+	return false
+}
+
+// everywhere quotes the first moments of a transcript that hold something of
+// the query, reading it all.
+func (q *quoter) everywhere(ctx context.Context, row *archive.Row, lang *language) ([]Moment, error) {
+	entries, err := q.v.x.archive.Entries(ctx, row.RecordingID, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	var out []Moment
+	for _, st := range cut(entries) {
+		best, ok := q.bestEntry(entries[st.From:min(st.To+1, len(entries))], st, lang)
+		if ok {
+			out = append(out, best)
+		}
+		if len(out) == q.most {
+			break
+		}
+	}
 	return out, nil
 }
 

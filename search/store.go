@@ -106,7 +106,7 @@ func openStore(path string) (s *store, err error) {
 // error.
 func recovered(what, path string, err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s search index %s: %v", what, filepath.Base(path), p)
+		*err = fmt.Errorf("%s search index %s: %w: %v", what, filepath.Base(path), ErrDamaged, p)
 	}
 }
 

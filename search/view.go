@@ -38,7 +38,7 @@ type view struct {
 type docset []*roaring.Bitmap
 
 // view takes a snapshot for a viewer. The caller closes it.
-func (x *Index) view(ctx context.Context, r Request) (v *view, err error) {
+func (x *Index) view(ctx context.Context, r Request) (_ *view, err error) {
 	x.mu.RLock()
 	if x.closed {
 		x.mu.RUnlock()
@@ -50,10 +50,11 @@ func (x *Index) view(ctx context.Context, r Request) (v *view, err error) {
 	if !ok {
 		return nil, ErrClosed
 	}
-	v = &view{ctx: ctx, x: x, now: x.now(), loc: r.Location, forms: map[formKey][]form{}, phrases: map[phraseKey]*roaring.Bitmap{}, unread: mostVerified}
+	v := &view{ctx: ctx, x: x, now: x.now(), loc: r.Location, forms: map[formKey][]form{}, phrases: map[phraseKey]*roaring.Bitmap{}, unread: mostVerified}
 	v.release = done
+	whole := false
 	defer func() {
-		if err != nil {
+		if !whole { // also when damaged files end it with a panic
 			v.close()
 		}
 	}()
@@ -73,6 +74,7 @@ func (x *Index) view(ctx context.Context, r Request) (v *view, err error) {
 	if err := v.narrow(r); err != nil {
 		return nil, err
 	}
+	whole = true
 	return v, nil
 }
 

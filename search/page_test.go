@@ -1,0 +1,146 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// TestPages walks through the pages of an answer, over the border of the
+// window of meetings that are ranked by their moments.
+func TestPages(t *testing.T) {
+	h := newHouse(t)
+	var raws [][]byte
+	for i := range 25 {
+		raws = append(raws, meeting(int64(i+1), "Planning", "en", day(1+i), []line{{0, "Anna Lee", strings.Repeat("budget ", 1+i%7) + "and " + strings.Repeat("filler ", i%5)}}, nil))
+	}
+	h.add(raws...)
+	h.catchUp()
+	h.index.tuning.window = 7
+	for _, query := range []string{"budget", "budget sort:date", "", "planning -nothing"} {
+		for _, size := range []int{1, 3, 7, 8, 24, 25, 26} {
+			seen := map[int64]bool{}
+			after, pages := "", 0
+			for {
+				a := h.search(Request{Query: query, Limit: size, After: after})
+				if a.Total != 25 {
+					t.Fatalf("%q: total %d", query, a.Total)
+				}
+				for _, m := range a.Meetings {
+					if seen[m.Row.RecordingID] {
+						t.Errorf("%q by %d: meeting %d comes twice", query, size, m.Row.RecordingID)
+					}
+					seen[m.Row.RecordingID] = true
+				}
+				if pages++; a.Next == "" || pages > 30 {
+					break
+				}
+				after = a.Next
+			}
+			if len(seen) != 25 {
+				t.Errorf("%q by %d: %d meetings on %d pages", query, size, len(seen), pages)
+			}
+		}
+	}
+	a := h.search(Request{Query: "budget", Limit: 3})
+	for _, marker := range []string{a.Next, "nonsense", "e30"} {
+		_, err := h.index.Search(context.Background(), Request{Query: "planning", Viewer: everyone, After: marker})
+		if !errors.Is(err, ErrCursor) {
+			t.Errorf("marker %q with another query: %v", marker, err)
+		}
+	}
+}
+
+// TestFollow checks that what is applied is found while the index follows, and
+// that following leaves nothing behind when it ends.
+func TestFollow(t *testing.T) {
+	h := newHouse(t)
+	before := goleak.IgnoreCurrent()
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- h.index.Follow(ctx) }()
+	for i, raw := range threeMeetings() {
+		h.add(raw)
+		deadline := time.Now().Add(time.Minute)
+		for h.search(Request{Query: fmt.Sprintf("id:%d", i+1)}).Total == 0 {
+			if time.Now().After(deadline) {
+				t.Fatalf("meeting %d is not found", i+1)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"), goleak.IgnoreAnyFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+}
+
+// TestInterruptedBuild stops a build in the middle: what is there answers and
+// says so, and the next start goes on.
+func TestInterruptedBuild(t *testing.T) {
+	h := newHouse(t)
+	var raws [][]byte
+	for i := range 80 {
+		raws = append(raws, meeting(int64(i+1), "Planning", "en", day(1).Add(time.Duration(i)*time.Hour), []line{{0, "Anna Lee", "budget"}}, nil))
+	}
+	h.add(raws...)
+	if err := h.index.buildStep(context.Background(), h.index.next); err != nil {
+		t.Fatal(err)
+	}
+	h.index.count(context.Background())
+	for range 2 {
+		a := h.search(Request{Query: "budget"})
+		if a.Total != batchMeetings || !a.Progress.Rebuilding || a.Progress.Indexed != batchMeetings || a.Progress.Total != 80 {
+			t.Fatalf("in the middle: total %d, %+v", a.Total, a.Progress)
+		}
+		if a.Meetings[0].Row.RecordingID != 80 {
+			t.Errorf("the newest meetings are not there first")
+		}
+		h.close()
+		h.open()
+	}
+	h.catchUp()
+	if a := h.search(Request{Query: "budget"}); a.Total != 80 || a.Progress.Rebuilding {
+		t.Fatalf("in the end: total %d, %+v", a.Total, a.Progress)
+	}
+}
+
+// TestCutWhileOpen cuts the files of an index that answers: searches may fail,
+// the program does not, and the index comes back.
+func TestCutWhileOpen(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	for _, path := range filesOf(t, h.dir, ".zap") {
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.index.Search(context.Background(), Request{Query: "budget", Viewer: everyone}); err != nil && !errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
+	if err := h.index.Check(context.Background()); err != nil && !errors.Is(err, ErrUnsound) {
+		t.Fatal(err)
+	}
+	h.catchUp()
+	soundly(h)
+}
+
+// TestStopWordsShowMoments checks that words which moments leave out are
+// quoted all the same.
+func TestStopWordsShowMoments(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	a := h.search(Request{Query: "with the"})
+	if len(a.Meetings) == 0 || len(a.Meetings[0].Moments) == 0 || !strings.Contains(marked(a.Meetings[0].Moments[0].Snippet), "[") {
+		t.Errorf("no moment is shown: %+v", a.Meetings)
+	}
+}
