@@ -2,6 +2,9 @@ package control
 
 import (
 	"context"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -28,6 +31,11 @@ type House struct {
 	Running  bool
 	Version  string
 	Webhooks Webhooks
+	// PageURL is the address of the page that runs, "" when none does, and
+	// Location the zone of dates (nil: UTC): for what assistants are told.
+	PageURL  string
+	Location *time.Location
+	Logger   zerolog.Logger
 }
 
 // Operations registers everything that works on an archive.
@@ -42,6 +50,7 @@ func Operations(h House) *Registry {
 	Register(r, "forget", h.forget)
 	Register(r, "history", h.history)
 	Register(r, "stats", h.stats)
+	Register(r, "assistant", h.assistant)
 	Register(r, "auth.begin", h.authBegin)
 	Register(r, "auth.finish", h.authFinish)
 	Register(r, "auth.status", h.authStatus)

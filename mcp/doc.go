@@ -6,6 +6,6 @@
 // can point to the second where something was said. What meetings hold is told
 // apart as data in the server's instructions; it comes from whoever spoke.
 //
-// The package holds no state. Over HTTP every request stands alone; over
-// standard input and output a session ends with its input.
+// The package holds no state: every message stands alone, over HTTP as over
+// standard input and output, so that a session outlives the daemon's restart.
 package mcp

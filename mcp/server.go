@@ -1,9 +1,7 @@
 package mcp
 
 import (
-	"context"
 	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -29,7 +27,8 @@ type Options struct {
 // Server answers assistants. It is safe for concurrent use.
 type Server struct {
 	Options
-	sdk *sdk.Server
+	sdk     *sdk.Server
+	handler http.Handler
 }
 
 // instructions tell an assistant what this is and how to use it.
@@ -61,6 +60,9 @@ func New(o Options) (*Server, error) {
 		"What was said in a meeting, from a time on. Long transcripts come in pieces: go on at next_from."), s.transcript)
 	sdk.AddTool(s.sdk, reading("list_action_items", "List action items",
 		"What was agreed to be done, across meetings, newest first, by person and state."), s.actions)
+	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk },
+		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessage,
+			DisableLocalhostProtection: true, PropagateRequestCancellation: true})
 	return s, nil
 }
 
@@ -77,18 +79,4 @@ func reading(name, title, description string) *sdk.Tool {
 
 // Handler serves the protocol over HTTP, each request by itself. The caller
 // guards it against foreign hosts and pages.
-func (s *Server) Handler() http.Handler {
-	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk },
-		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: 1 << 20,
-			DisableLocalhostProtection: true, PropagateRequestCancellation: true})
-}
-
-// Serve speaks the protocol over a stream, such as standard input and output,
-// until its input or ctx ends; then it returns nil.
-func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	err := s.sdk.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
-}
+func (s *Server) Handler() http.Handler { return s.handler }

@@ -79,11 +79,13 @@ func TestMediaAddressesAreOursAndExpire(t *testing.T) {
 			t.Errorf("%s: %d, want 403", what, resp.StatusCode)
 		}
 	}
-	s.now = func() time.Time { return at.Add(mediaLife - time.Minute) }
+	early := at.Add(mediaLife - time.Minute)
+	s.now.Store(&early)
 	if resp, _ := s.get(address); resp.StatusCode != 200 {
 		t.Errorf("before its time is over: %d", resp.StatusCode)
 	}
-	s.now = func() time.Time { return at.Add(mediaLife + time.Hour + time.Minute) }
+	late := at.Add(mediaLife + time.Hour + time.Minute)
+	s.now.Store(&late)
 	if resp, _ := s.get(address); resp.StatusCode != 410 {
 		t.Errorf("after its time: %d, want 410", resp.StatusCode)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ type site struct {
 	archive *archive.Archive
 	index   *search.Index
 	ids     []int64 // of the sample's meetings, in its order
-	now     func() time.Time
+	now     atomic.Pointer[time.Time]
 	status  *syncer.Status // what the daemon says
 }
 
@@ -45,7 +46,8 @@ func newSite(t testing.TB, meetings ...json.RawMessage) *site {
 func newSiteBehind(t testing.TB, meetings ...json.RawMessage) *site {
 	t.Helper()
 	ctx := context.Background()
-	s := &site{t: t, status: &syncer.Status{}, now: func() time.Time { return at }}
+	s := &site{t: t, status: &syncer.Status{}}
+	s.now.Store(&at)
 	var err error
 	s.archive, err = archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
 	if err != nil {
@@ -62,7 +64,7 @@ func newSiteBehind(t testing.TB, meetings ...json.RawMessage) *site {
 	}
 	t.Cleanup(func() { s.index.Close() })
 	handler, err := New(Options{Archive: s.archive, Index: s.index, Logger: zerolog.New(zerolog.NewTestWriter(t)),
-		Now: func() time.Time { return s.now() }, Location: time.UTC, Hosts: []string{"notes.example"}, Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"})
+		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Hosts: []string{"notes.example"}, Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -56,6 +56,7 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.webListener, err = listen("web.listen", d.cfg.Web.Listen); err != nil {
 		return err
 	}
+	d.pageURL = urlOf(d.webListener.Addr())
 	d.receiverListener = d.opts.Receiver
 	if d.receiverListener == nil && d.cfg.Receiver.Listen != "" {
 		if d.receiverListener, err = listen("receiver.listen", d.cfg.Receiver.Listen); err != nil {
@@ -87,6 +88,15 @@ func (d *daemon) open(ctx context.Context) error {
 	}
 	d.page, err = d.newPage()
 	return err
+}
+
+// urlOf is where a person on this machine finds what listens at an address.
+func urlOf(a net.Addr) string {
+	at, err := netip.ParseAddrPort(a.String())
+	if err == nil && at.Addr().IsUnspecified() {
+		return fmt.Sprintf("http://localhost:%d", at.Port())
+	}
+	return "http://" + a.String()
 }
 
 // listen opens a listener; the error names the setting to change.
@@ -124,12 +134,9 @@ func (d *daemon) newPage() (http.Handler, error) {
 	if d.service != nil {
 		upstream = d.service.Handler()
 	}
-	zone, err := time.LoadLocation(d.cfg.Web.TimeZone)
+	zone, err := d.zone()
 	if err != nil {
-		return nil, fmt.Errorf("read web.time_zone: %w", err)
-	}
-	if d.cfg.Web.TimeZone == "" {
-		zone = time.Local
+		return nil, err
 	}
 	registry := control.Operations(d.control())
 	return web.New(web.Options{
@@ -137,7 +144,7 @@ func (d *daemon) newPage() (http.Handler, error) {
 		Status: func(ctx context.Context) (any, error) {
 			return control.Call[control.StatusResult](ctx, registry, "status", struct{}{}, nil)
 		},
-		Location: zone, Version: d.opts.Version, Now: time.Now, Logger: d.log,
+		PageURL: d.pageURL, Location: zone, Version: d.opts.Version, Now: time.Now, Logger: d.log,
 	})
 }
 

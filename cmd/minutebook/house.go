@@ -26,6 +26,7 @@ type house struct {
 	log     zerolog.Logger
 	archive *archive.Archive
 	opts    houseOptions
+	pageURL string // of the daemon's page, set before anything runs
 
 	mu          sync.Mutex // guards what follows
 	index       *search.Index
@@ -143,8 +144,25 @@ func (h *house) Connection(ctx context.Context, account string) (*api.OAuth, err
 
 // control is the house as the operations see it.
 func (h *house) control() control.House {
+	zone, err := h.zone()
+	if err != nil { // the page says so, at start
+		zone = time.UTC
+	}
 	return control.House{
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, Service: h.Service,
 		Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
+		PageURL: h.pageURL, Location: zone, Logger: h.log,
 	}
+}
+
+// zone is where the reader of the page lives.
+func (h *house) zone() (*time.Location, error) {
+	if h.cfg.Web.TimeZone == "" {
+		return time.Local, nil
+	}
+	zone, err := time.LoadLocation(h.cfg.Web.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("read web.time_zone: %w", err)
+	}
+	return zone, nil
 }

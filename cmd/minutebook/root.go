@@ -74,7 +74,7 @@ func (m *Main) rootCmd() *cobra.Command {
 	root.AddCommand(
 		m.serveCmd(), m.demoCmd(), m.serviceCmd(), m.initCmd(), m.syncCmd(),
 		m.searchCmd(), m.showCmd(), m.historyCmd(), m.statusCmd(), m.statsCmd(),
-		m.verifyCmd(), m.rebuildCmd(), m.forgetCmd(), m.authCmd(), m.webhookCmd(), m.healthcheckCmd(), m.versionCmd(),
+		m.verifyCmd(), m.rebuildCmd(), m.forgetCmd(), m.authCmd(), m.webhookCmd(), m.mcpCmd(), m.healthcheckCmd(), m.versionCmd(),
 	)
 	return root
 }

@@ -1,0 +1,35 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+
+	"minutebook/archive"
+	"minutebook/mcp"
+)
+
+// AssistantRequest is one message of the Model Context Protocol.
+type AssistantRequest struct {
+	Message json.RawMessage `json:"message"`
+}
+
+// AssistantResult is the reply; a notification has none.
+type AssistantResult struct {
+	Reply json.RawMessage `json:"reply,omitempty"`
+}
+
+// assistant answers one message of an assistant: each stands alone, so that a
+// session is not tied to one process of the archive.
+func (h House) assistant(ctx context.Context, q AssistantRequest, _ Emit) (*AssistantResult, error) {
+	index, err := h.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, err := mcp.New(mcp.Options{Archive: h.Archive, Index: index, Viewer: archive.Viewer{All: true},
+		PageURL: h.PageURL, Location: h.Location, Version: h.Version, Logger: h.Logger})
+	if err != nil {
+		return nil, err
+	}
+	reply, err := s.Answer(ctx, q.Message)
+	return &AssistantResult{Reply: reply}, err
+}

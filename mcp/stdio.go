@@ -1,0 +1,138 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// maxMessage is the longest message that is read, in bytes.
+const maxMessage = 1 << 20
+
+// Answer answers one message of the protocol. The reply to a notification is
+// nil. It fails when ctx ends first.
+func (s *Server) Answer(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/mcp", bytes.NewReader(message))
+	if err != nil {
+		return nil, fmt.Errorf("answer an assistant: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	reply := &reply{header: http.Header{}, status: http.StatusOK}
+	s.handler.ServeHTTP(reply, req)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	body := bytes.TrimSpace(reply.body.Bytes())
+	switch {
+	case len(body) == 0 && reply.status < 300:
+		return nil, nil
+	case !json.Valid(body):
+		return refusal(message, reply.status, body), nil
+	}
+	return body, nil
+}
+
+// refusal is the protocol's form of a message that is not accepted.
+func refusal(message json.RawMessage, status int, why []byte) json.RawMessage {
+	var m struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(message, &m) != nil || m.ID == nil {
+		m.ID = json.RawMessage("null")
+	}
+	raw, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, //nolint:errchkjson // valid parts alone
+		"error": map[string]any{"code": -32600, "message": fmt.Sprintf("%s (%d)", why, status)}})
+	return raw
+}
+
+// reply takes what a handler answers.
+type reply struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (r *reply) Header() http.Header { return r.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (r *reply) WriteHeader(status int) { r.status = status }
+
+// Write implements http.ResponseWriter.
+func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
+
+// Flush implements http.Flusher: the answer is whole when the handler returns.
+func (r *reply) Flush() {}
+
+// Serve answers the messages that stand on the lines of in, one after the other,
+// on lines of out, until in or ctx ends; then it returns nil. A message that
+// cannot be answered ends it with answer's error.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, answer func(context.Context, json.RawMessage) (json.RawMessage, error)) error {
+	lines := make(chan []byte)
+	failed := make(chan error, 1)
+	go func() { // ends with in, or with the process
+		defer close(lines)
+		scanner := bufio.NewScanner(in)
+		scanner.Buffer(nil, maxMessage)
+		for scanner.Scan() {
+			select {
+			case lines <- bytes.Clone(scanner.Bytes()):
+			case <-ctx.Done():
+				return
+			}
+		}
+		failed <- scanner.Err()
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case line, more := <-lines:
+			if !more {
+				return ended(ctx, failed)
+			}
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
+			if err := answerLine(ctx, out, line, answer); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func ended(ctx context.Context, failed <-chan error) error {
+	select {
+	case err := <-failed:
+		if errors.Is(err, bufio.ErrTooLong) {
+			return fmt.Errorf("read a message: it is longer than %d bytes", maxMessage)
+		}
+		return err
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func answerLine(ctx context.Context, out io.Writer, line []byte, answer func(context.Context, json.RawMessage) (json.RawMessage, error)) error {
+	if !json.Valid(line) {
+		_, err := io.WriteString(out, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"this is not JSON"}}`+"\n")
+		return err
+	}
+	reply, err := answer(ctx, line)
+	if err != nil || reply == nil {
+		return err
+	}
+	var one bytes.Buffer // a message is a line
+	if err := json.Compact(&one, reply); err != nil {
+		return fmt.Errorf("answer an assistant: %w", err)
+	}
+	one.WriteByte('\n')
+	_, err = out.Write(one.Bytes())
+	return err
+}
