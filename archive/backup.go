@@ -31,10 +31,10 @@ type BackupOptions struct {
 
 // BackupResult is what a backup did.
 type BackupResult struct {
-	Manifest Manifest
-	Copied   int   // files
-	Kept     int   // recordings that were there from an earlier backup
-	Bytes    int64 // copied, as stored
+	Manifest Manifest `json:"-"`
+	Copied   int      `json:"copied"` // files
+	Kept     int      `json:"kept"`   // recordings that were there from an earlier backup
+	Bytes    int64    `json:"bytes"`  // copied, as stored
 }
 
 // snapshotPrefix begins the names of the directories with a backup's databases.

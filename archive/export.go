@@ -51,11 +51,11 @@ type ExportOptions struct {
 
 // ExportResult is what an export did, in files.
 type ExportResult struct {
-	Meetings  int // exported
-	Written   int // new or changed files
-	Unchanged int // files that were left as they are
-	Removed   int // files of meetings that were forgotten since
-	Skipped   int // meetings without a transcript, for subtitles
+	Meetings  int `json:"meetings"`  // exported
+	Written   int `json:"written"`   // new or changed files
+	Unchanged int `json:"unchanged"` // files that were left as they are
+	Removed   int `json:"removed"`   // files of meetings that were forgotten since
+	Skipped   int `json:"skipped"`   // meetings without a transcript, for subtitles
 }
 
 // ExportedMeeting is a meeting as formats and sites render it.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +24,11 @@ type ImportOptions struct {
 
 // ImportResult is what an import did.
 type ImportResult struct {
-	Read      int     // meetings read
-	New       int     // never seen before
-	Changed   int     // with an effective change, new ones included
-	Forgotten int     // left out since they were forgotten here
-	Wrong     []Wrong // lines that were left out, with the reason
+	Read      int     `json:"read"`            // meetings read
+	New       int     `json:"new"`             // never seen before
+	Changed   int     `json:"changed"`         // with an effective change, new ones included
+	Forgotten int     `json:"forgotten"`       // left out since they were forgotten here
+	Wrong     []Wrong `json:"wrong,omitempty"` // lines that were left out, with the reason
 }
 
 // Wrong is a line that could not be imported.
@@ -43,6 +44,27 @@ func (w Wrong) Error() string {
 		return fmt.Sprintf("line %d: %v", w.Line, w.Err)
 	}
 	return fmt.Sprintf("%s: line %d: %v", w.File, w.Line, w.Err)
+}
+
+// MarshalJSON writes file, line and the reason's text.
+func (w Wrong) MarshalJSON() ([]byte, error) {
+	return json.Marshal(wrongJSON{w.File, w.Line, w.Err.Error()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (w *Wrong) UnmarshalJSON(raw []byte) error {
+	var v wrongJSON
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return fmt.Errorf("read wrong line: %w", err)
+	}
+	*w = Wrong{v.File, v.Line, errors.New(v.Reason)}
+	return nil
+}
+
+type wrongJSON struct {
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
 }
 
 // Unwrap returns the reason.

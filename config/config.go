@@ -14,6 +14,7 @@ type Config struct {
 	Accounts []Account `toml:"accounts"`
 	Sync     Sync      `toml:"sync" envPrefix:"SYNC_"`
 	Media    Media     `toml:"media" envPrefix:"MEDIA_"`
+	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_"`
 }
 
 // Log says what is written to standard error and how.
@@ -95,6 +96,13 @@ type Sync struct {
 	Directory string `toml:"directory" env:"DIRECTORY"` // types, teams, members, users
 }
 
+// Archive says how copies of the archive leave it.
+type Archive struct {
+	// AgeRecipients have backups and exports encrypted for them: public keys
+	// such as age1…, as age-keygen prints them.
+	AgeRecipients []string `toml:"age_recipients" env:"AGE_RECIPIENTS"`
+}
+
 // Media says where recordings are kept.
 type Media struct {
 	// URL is file: (the data directory), file:///path or s3://bucket/prefix.
@@ -128,6 +136,7 @@ func Default() Config {
 			Refresh:   "0 3 * * *",
 			Directory: "30 0 * * *",
 		},
-		Media: Media{URL: "file:", Download: true, MinFree: 1 << 30},
+		Media:   Media{URL: "file:", Download: true, MinFree: 1 << 30},
+		Archive: Archive{AgeRecipients: []string{}},
 	}
 }

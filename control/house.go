@@ -27,6 +27,11 @@ type House struct {
 	Connection func(ctx context.Context, account string) (*api.OAuth, error)
 	// Service gives the archive's own service, for administering it.
 	Service func(context.Context) (*service.Service, error)
+	// Site renders the pages of an HTML export.
+	Site archive.Site
+	// Recipients, unless a request names others, have exports and backups
+	// encrypted for them.
+	Recipients []string
 	// Running tells whether a daemon runs, for status.
 	Running  bool
 	Version  string
@@ -41,6 +46,7 @@ type House struct {
 // Operations registers everything that works on an archive.
 func Operations(h House) *Registry {
 	r := NewRegistry()
+	h.registerCopies(r)
 	Register(r, "search", h.search)
 	Register(r, "show", h.show)
 	Register(r, "status", h.status)

@@ -148,7 +148,7 @@ func (h *house) control() control.House {
 	if err != nil { // the page says so, at start
 		zone = time.UTC
 	}
-	return control.House{
+	return control.House{Recipients: h.cfg.Archive.AgeRecipients,
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, Service: h.Service,
 		Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
 		PageURL: h.pageURL, Location: zone, Logger: h.log,

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/archive"
+	"minutebook/control"
+)
+
+func (m *Main) exportCmd() *cobra.Command {
+	var q control.ExportRequest
+	cmd := &cobra.Command{
+		Use:   "export --to DIR [QUERY]",
+		Short: "Write meetings as files: notes, subtitles, text, JSON or a web site",
+		Long: "Writes meetings as files into a directory. Run again, it writes what has changed\n" +
+			"since; a meeting keeps the name of its first export there.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if q.Dir == "" {
+				return &usageError{fmt.Errorf("export: say where to with --to DIR")}
+			}
+			if !slices.Contains(archive.ExportFormats(), archive.ExportFormat(q.Format)) {
+				return &usageError{fmt.Errorf("export: unknown format %q; there are %v", q.Format, archive.ExportFormats())}
+			}
+			q.Query = strings.Join(args, " ")
+			var err error
+			if q.Dir, err = filepath.Abs(q.Dir); err != nil {
+				return err
+			}
+			r, err := call[archive.ExportResult](cmd.Context(), m, "export", q)
+			if err != nil {
+				return err
+			}
+			return m.say(r, "%d meetings: %d files written, %d unchanged, %d removed, %d without a transcript\n",
+				r.Meetings, r.Written, r.Unchanged, r.Removed, r.Skipped)
+		},
+	}
+	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into")
+	cmd.Flags().StringVar(&q.Format, "format", string(archive.ExportMarkdown), "md, json, ndjson, vtt, srt, txt or html")
+	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt every file for this age public `key`")
+	return m.jsonFlag(cmd)
+}
+
+func (m *Main) importCmd() *cobra.Command {
+	var q control.ImportRequest
+	cmd := &cobra.Command{
+		Use:   "import FILE…",
+		Short: "Take in meetings from NDJSON or JSON files, or an earlier export",
+		Args:  usage(cobra.MinimumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if q.Paths, err = absolute(args); err != nil {
+				return err
+			}
+			if q.Identity != "" {
+				if q.Identity, err = filepath.Abs(q.Identity); err != nil {
+					return err
+				}
+			}
+			r, err := call[archive.ImportResult](cmd.Context(), m, "import", q)
+			if err != nil {
+				return err
+			}
+			for _, w := range r.Wrong {
+				fmt.Fprintf(m.Stderr, "minutebook: %v\n", w)
+			}
+			if err := m.say(r, "%d meetings read: %d new, %d changed, %d forgotten before, %d lines wrong\n",
+				r.Read, r.New, r.Changed, r.Forgotten, len(r.Wrong)); err != nil {
+				return err
+			}
+			if len(r.Wrong) > 0 {
+				return &control.Error{Message: fmt.Sprintf("%d lines were left out", len(r.Wrong)), ExitCode: 3}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&q.Account, "account", "", "note the meetings for this account (default: import)")
+	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for encrypted files")
+	return m.jsonFlag(cmd)
+}
+
+func (m *Main) backupCmd() *cobra.Command {
+	var q control.BackupRequest
+	cmd := &cobra.Command{
+		Use:   "backup DEST",
+		Short: "Copy the whole archive to a directory, while everything goes on",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if q.Destination, err = filepath.Abs(args[0]); err != nil {
+				return err
+			}
+			r, err := call[archive.BackupResult](cmd.Context(), m, "backup", q)
+			if err != nil {
+				return err
+			}
+			return m.say(r, "%d files copied (%d bytes), %d recordings were there already\n", r.Copied, r.Bytes, r.Kept)
+		},
+	}
+	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
+	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")
+	return m.jsonFlag(cmd)
+}
+
+func (m *Main) restoreCmd() *cobra.Command {
+	var identity string
+	cmd := &cobra.Command{
+		Use:   "restore BACKUP",
+		Short: "Make a new data directory of a backup, after checking all of it",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := m.config()
+			if err != nil {
+				return err
+			}
+			identities, err := control.ReadIdentities(identity)
+			if err != nil {
+				return err
+			}
+			r, err := archive.Restore(cmd.Context(), archive.RestoreOptions{From: args[0], Dir: cfg.DataDir,
+				MediaURL: cfg.Media.URL, Identities: identities, Logger: m.logger(cfg)})
+			if err != nil {
+				return err
+			}
+			return m.say(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt},
+				"%d meetings restored into %s, as they were at %s\n", r.Meetings, cfg.DataDir, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
+		},
+	}
+	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
+	return m.jsonFlag(cmd)
+}
+
+// call runs an operation, showing on a terminal how far it has come.
+func call[R any](ctx context.Context, m *Main, name string, request any) (R, error) {
+	var result R
+	shown := false
+	err := m.withOperations(ctx, func(ops control.Caller) (err error) {
+		result, err = control.Call[R](ctx, ops, name, request, func(raw json.RawMessage) error {
+			var c control.Copied
+			if !m.terminal(m.Stderr) || json.Unmarshal(raw, &c) != nil {
+				return nil
+			}
+			shown = true
+			_, err := fmt.Fprintf(m.Stderr, "\r%s %d", name, c.Done)
+			return err
+		})
+		return err
+	})
+	if shown {
+		fmt.Fprintln(m.Stderr)
+	}
+	return result, err
+}
+
+// say prints a result: as JSON, or as a line for a person.
+func (m *Main) say(result any, format string, values ...any) error {
+	if m.json {
+		return json.NewEncoder(m.Stdout).Encode(result)
+	}
+	_, err := fmt.Fprintf(m.Stdout, format, values...)
+	return err
+}
+
+// absolute resolves paths here: a daemon stands elsewhere.
+func absolute(paths []string) ([]string, error) {
+	all := make([]string, len(paths))
+	for i, path := range paths {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return nil, err
+		}
+		all[i] = abs
+	}
+	return all, nil
+}

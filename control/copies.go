@@ -1,0 +1,153 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"filippo.io/age"
+
+	"minutebook/archive"
+	"minutebook/search"
+)
+
+// registerCopies registers what brings meetings in and out.
+func (h House) registerCopies(r *Registry) {
+	Register(r, "export", h.export)
+	Register(r, "import", h.importFiles)
+	Register(r, "backup", h.backup)
+}
+
+// Copied is an event of export, import and backup: how far it has come.
+type Copied struct {
+	Done  int `json:"done"`
+	Total int `json:"total,omitempty"` // 0: not known
+}
+
+// ExportRequest asks for meetings as files. Dir is absolute.
+type ExportRequest struct {
+	Dir        string   `json:"dir"`
+	Format     string   `json:"format"`
+	Query      string   `json:"query"` // "" for all meetings
+	Recipients []string `json:"recipients"`
+}
+
+func (h House) export(ctx context.Context, q ExportRequest, emit Emit) (archive.ExportResult, error) {
+	o := archive.ExportOptions{Dir: q.Dir, Format: archive.ExportFormat(q.Format), Site: h.Site,
+		Progress: func(done int) { _ = emit(Copied{Done: done}) }}
+	var err error
+	if o.Recipients, err = h.recipients(q.Recipients); err != nil {
+		return archive.ExportResult{}, err
+	}
+	if strings.TrimSpace(q.Query) != "" {
+		if o.IDs, err = h.found(ctx, q.Query); err != nil {
+			return archive.ExportResult{}, err
+		}
+	}
+	return h.Archive.Export(ctx, o)
+}
+
+// found are the meetings that a query finds, all of them.
+func (h House) found(ctx context.Context, query string) ([]int64, error) {
+	index, err := h.Index(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ids := []int64{}
+	for after := ""; ; {
+		answer, err := index.Search(ctx, search.Request{Query: query, Limit: 100, Moments: 1, After: after, Viewer: archive.Viewer{All: true}})
+		var bad *search.QueryError
+		if errors.As(err, &bad) {
+			return nil, &Error{Kind: KindQuery, Message: err.Error(), ExitCode: 2}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if answer.Relaxed != "" { // nothing has all that was asked for
+			return ids, nil
+		}
+		for _, hit := range answer.Meetings {
+			ids = append(ids, hit.Row.RecordingID)
+		}
+		if after = answer.Next; after == "" {
+			return ids, nil
+		}
+	}
+}
+
+// recipients reads public keys: those asked for, or the configured ones.
+func (h House) recipients(asked []string) ([]age.Recipient, error) {
+	if len(asked) == 0 {
+		asked = h.Recipients
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	recipients, err := age.ParseRecipients(strings.NewReader(strings.Join(asked, "\n")))
+	if err != nil {
+		return nil, fmt.Errorf("read age recipients: %w; write public keys as age-keygen prints them (age1…)", err)
+	}
+	return recipients, nil
+}
+
+// ImportRequest asks for files to be taken in. Paths are absolute; Identity is
+// the file with the keys for encrypted ones, or "".
+type ImportRequest struct {
+	Paths    []string `json:"paths"`
+	Account  string   `json:"account"`
+	Identity string   `json:"identity"`
+}
+
+func (h House) importFiles(ctx context.Context, q ImportRequest, emit Emit) (archive.ImportResult, error) {
+	var all archive.ImportResult
+	identities, err := ReadIdentities(q.Identity)
+	if err != nil {
+		return all, err
+	}
+	for _, path := range q.Paths {
+		o := archive.ImportOptions{Account: q.Account, Progress: func(done int) { _ = emit(Copied{Done: all.Read + done}) }}
+		r, err := h.Archive.ImportPath(ctx, o, path, identities...)
+		if err != nil {
+			return all, err
+		}
+		r.Read, r.New, r.Changed, r.Forgotten = all.Read+r.Read, all.New+r.New, all.Changed+r.Changed, all.Forgotten+r.Forgotten
+		r.Wrong = append(all.Wrong, r.Wrong...)
+		all = r
+	}
+	return all, nil
+}
+
+// ReadIdentities reads the age keys of a file; without a file there are none.
+func ReadIdentities(path string) ([]age.Identity, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read age identities: %w", err)
+	}
+	defer f.Close()
+	identities, err := age.ParseIdentities(f)
+	if err != nil {
+		return nil, fmt.Errorf("read age identities of %s: it is not as age-keygen writes it", path) // the error could quote a key
+	}
+	return identities, nil
+}
+
+// BackupRequest asks for a backup. Destination is absolute.
+type BackupRequest struct {
+	Destination  string   `json:"destination"`
+	WithoutMedia bool     `json:"without_media"`
+	Recipients   []string `json:"recipients"`
+}
+
+func (h House) backup(ctx context.Context, q BackupRequest, emit Emit) (archive.BackupResult, error) {
+	recipients, err := h.recipients(q.Recipients)
+	if err != nil {
+		return archive.BackupResult{}, err
+	}
+	return h.Archive.Backup(ctx, q.Destination, archive.BackupOptions{Recipients: recipients, WithoutMedia: q.WithoutMedia,
+		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }})
+}
