@@ -55,7 +55,10 @@ func (s *Syncer) refine(ctx context.Context, o order, samples []sample, from, to
 			return err
 		})
 	}
-	return append(samples, more...), g.Wait()
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return append(samples, more...), nil
 }
 
 // probe reads one light page of what was created before a time.
