@@ -2,15 +2,20 @@ package syncer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mattn/go-sqlite3"
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
@@ -46,58 +51,126 @@ func endState(t *testing.T, ar *archive.Archive) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return append(out, fmt.Sprintf("%d asks", len(marks)))
+	queue, err := ar.DownloadCounts(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	partial, err := os.ReadDir(filepath.Dir(ar.PartialPath("any")))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	blobs := 0
+	if err := ar.Media().Walk(t.Context(), func(archive.Blob) error { blobs++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return append(out, fmt.Sprintf("%d asks, downloads %v, %d partial files, %d files", len(marks), queue, len(partial), blobs))
 }
 
-// knife stops a run at its nth call, before or after the service has seen it, or
-// at its nth piece of media.
+// item is what a run is cut at: before or after it.
+type item int
+
+const (
+	aCall item = iota
+	aPiece
+	aCommit
+)
+
+func (i item) String() string { return [...]string{"call", "piece of media", "commit"}[i] }
+
+// knife cuts a run off at its nth item. When the service or the disk has done
+// what the item asks of it, the run is cut after it, otherwise before.
 type knife struct {
+	item  item
 	nth   int // from 1; 0: never
 	after bool
-	piece bool
+	every bool // cut run after run, each an item later
 }
 
-// arm makes the wire cut run after run, each a step later, so that the last one
-// goes through. The result tells whether it was cut.
-func (k knife) arm(w *rig.Wire, run int, stop func()) *bool {
-	cut := new(bool)
-	hit := func(n int) error {
-		if k.nth > 0 && n >= k.nth+run-1 {
-			*cut = true
-			stop()
+// cutter is a knife at work on one run. As with a process that is killed,
+// nothing reaches the service or the disk after the cut.
+type cutter struct {
+	knife
+	stop func()
+	wire *rig.Wire
+	db   *archive.DB
+	mu   sync.Mutex // guards what follows
+	at   int        // items of this run, of the knife's kind
+	cut  bool
+}
+
+// arm sets the knife on a run, and counts its items.
+func (k knife) arm(t *testing.T, w *rig.Wire, ar *archive.Archive, run int, stop func()) *cutter {
+	if k.every {
+		k.nth += run - 1
+	} else if run > 1 {
+		k.nth = 0
+	}
+	c := &cutter{knife: k, stop: stop, wire: w, db: ar.DB()}
+	w.Fail = func(_ int, _ *http.Request, after bool) error { return c.pass(aCall, after) }
+	w.FailPiece = func(int) error { return c.pass(aPiece, false) }
+	conn, err := c.db.W.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = conn.Raw(func(driver any) error {
+		driver.(*sqlite3.SQLiteConn).RegisterCommitHook(c.commit)
+		return nil
+	})
+	if err := errors.Join(err, conn.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// commit is asked by SQLite before each commit of the archive; anything but zero
+// undoes it. A commit that is the last one takes place, and nothing after it.
+func (c *cutter) commit() int {
+	if err := c.pass(aCommit, false); err != nil {
+		return 1
+	}
+	_ = c.pass(aCommit, true)
+	return 0
+}
+
+// pass counts an item and cuts the run off when it is the one.
+func (c *cutter) pass(kind item, after bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.cut && kind == c.item && after == c.after {
+		c.at++
+		if c.at == c.nth {
+			c.cut = true
+			c.stop()
+			_ = c.db.W.Close() // does not wait for the connection that is in use
 			return rig.ErrCut
 		}
-		return nil
 	}
-	calls, pieces := len(w.Calls()), w.Pieces()
-	w.Fail, w.FailPiece = nil, nil
-	if k.piece {
-		w.FailPiece = func(n int) error { return hit(n - pieces) }
-		return cut
+	if c.cut && !after {
+		return rig.ErrCut
 	}
-	w.Fail = func(n int, _ *http.Request, after bool) error {
-		if after != k.after {
-			return nil
-		}
-		return hit(n - calls)
-	}
-	return cut
+	return nil
 }
 
-// interrupted runs a whole sync with recordings, each run of it with a Syncer of
-// its own and cut off by the knife, until one goes through.
-func interrupted(t *testing.T, u *rig.Upstream, k knife) []string {
+// count returns how many items there were, and whether the run was cut.
+func (c *cutter) count() (items int, cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at, c.cut
+}
+
+// interrupted runs a whole sync with recordings, each run of it with an archive
+// and a Syncer of its own and cut off by the knife, until one goes through. It
+// returns the state at the end and how many items the last run had.
+func interrupted(t *testing.T, u *rig.Upstream, k knife) (state []string, items int) {
+	t.Helper()
 	dir := t.TempDir()
-	for run := 1; ; run++ {
-		if run > 200 {
-			t.Fatalf("with %+v the sync never ends", k)
-		}
+	for run := 1; run < 200; run++ {
 		ar, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("with %+v, run %d: %v", k, run, err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		cut := k.arm(u.Wire, run, stop)
+		c := k.arm(t, u.Wire, ar, run, stop)
 		s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		if err != nil {
@@ -105,40 +178,61 @@ func interrupted(t *testing.T, u *rig.Upstream, k knife) []string {
 		}
 		err = s.Sync(ctx, syncer.Request{Media: true}, nil)
 		stop()
-		state := endState(t, ar)
+		items, cut := c.count()
+		if err == nil && !cut {
+			state = endState(t, ar)
+		}
 		if err := ar.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if err == nil {
-			return state
+		if state != nil {
+			return state, items
 		}
-		if !*cut {
-			t.Fatalf("run %d: %v", run, err)
+		if !cut {
+			t.Fatalf("with %+v, run %d: %v", k, run, err)
 		}
 		time.Sleep(2 * time.Minute) // a restart finds an empty budget
 	}
+	t.Fatalf("with %+v the sync never ends", k)
+	return nil, 0
 }
 
+// TestInterruptedAnywhereTheEndIsTheSame cuts a sync before and after its calls
+// and commits and before pieces of media, and goes on; and cuts it again and
+// again. With MINUTEBOOK_LONG it is cut at every single one of them, otherwise at
+// some of each kind.
 func TestInterruptedAnywhereTheEndIsTheSame(t *testing.T) {
-	t.Parallel()
-	var knives []knife
-	for nth := 1; nth <= 46; nth += 4 {
-		knives = append(knives, knife{nth: nth}, knife{nth: nth + 2, after: true})
+	for _, kind := range []knife{{item: aCall}, {item: aCall, after: true}, {item: aPiece}, {item: aCommit}, {item: aCommit, after: true}} {
+		t.Run(fmt.Sprintf("%v, after %v", kind.item, kind.after), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { cutEverywhere(t, kind) })
+		})
 	}
-	for nth := 1; nth <= 24; nth += 6 {
-		knives = append(knives, knife{nth: nth, piece: true})
+}
+
+func cutEverywhere(t *testing.T, k knife) {
+	long := os.Getenv("MINUTEBOOK_LONG") != ""
+	const meetings = 12 // two pages
+	now := rig.Today()
+	u := rig.NewUpstream(t, service.Options{Video: rig.File(70_000)}, rig.Meetings(meetings, now.Add(-time.Hour), 50*time.Hour))
+	want, items := interrupted(t, u, k)
+	if n := strings.Count(strings.Join(want, "\n"), ": video "); n != meetings {
+		t.Fatalf("uninterrupted: %d recordings of %d: %q", n, meetings, want)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		now := rig.Today()
-		u := rig.NewUpstream(t, service.Options{Video: rig.File(70_000)}, rig.Meetings(12, now.Add(-time.Hour), 50*time.Hour))
-		want := interrupted(t, u, knife{})
-		if n := len(slices.DeleteFunc(slices.Clone(want), func(s string) bool { return !strings.Contains(s, "video") })); n != 12 {
-			t.Fatalf("uninterrupted: %d recordings of 12", n)
+	step, again := items/8+1, []int{1}
+	if long {
+		step, again = 1, []int{1, 2, 3, 5, 8}
+	}
+	t.Logf("an uninterrupted run has %d; cut at every %d.", items, step)
+	for k.nth = 1; k.nth <= items; k.nth += step {
+		if got, _ := interrupted(t, u, k); !slices.Equal(got, want) {
+			t.Fatalf("with %+v: %s", k, cmp.Diff(want, got))
 		}
-		for _, k := range knives {
-			if d := cmp.Diff(want, interrupted(t, u, k)); d != "" {
-				t.Fatalf("with %+v: %s", k, d)
-			}
+	}
+	k.every = true
+	for _, k.nth = range again {
+		if got, _ := interrupted(t, u, k); !slices.Equal(got, want) {
+			t.Fatalf("with %+v: %s", k, cmp.Diff(want, got))
 		}
-	})
+	}
 }
