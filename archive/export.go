@@ -170,11 +170,17 @@ func (x *export) one(ctx context.Context, row *Row) error {
 	x.mu.Lock()
 	m.File = x.ledger.name(x.Format, row, len(x.Recipients) > 0)
 	x.mu.Unlock()
-	f := &exportedFile{Name: m.File, Title: row.Title, Start: row.Key().Start}
-	if x.Format == ExportMarkdown {
-		x.mu.Lock()
-		f.People = x.ledger.people(m)
-		x.mu.Unlock()
+	f := &exportedFile{Name: m.File}
+	if len(x.Recipients) == 0 { // the ledger is not sealed, and must not tell
+		f.Title, f.Start = row.Title, row.Key().Start
+		switch x.Format {
+		case ExportMarkdown:
+			x.mu.Lock()
+			f.People = x.ledger.people(m)
+			x.mu.Unlock()
+		case ExportHTML:
+			f.Type, f.RecordedBy, f.Seconds = row.MeetingType, row.RecordedBy.Name, int64(m.length()/time.Second)
+		}
 	}
 	if err := x.write(f, ledgerKey(x.Format, row.RecordingID), func(w io.Writer) error { return x.render(w, m) }); err != nil {
 		return err

@@ -26,33 +26,23 @@ type Site interface {
 // SiteEntry is a line of a site's index.
 type SiteEntry struct {
 	File  string // path below the export's directory, with slashes
-	Title string
-	Start time.Time
+	Title string    // may be empty
+	Start time.Time // zero or before 1970: not known
+	// Type and RecordedBy may be empty and Length zero where they are not known.
+	Type, RecordedBy string
+	Length           time.Duration
 }
 
 // around writes what belongs to no single meeting. It is made of the ledger, so
 // that an export of some meetings does not take the others off the lists.
 func (x *export) around(ctx context.Context) error {
-	if x.Format != ExportMarkdown && x.Format != ExportHTML || len(x.Recipients) > 0 {
+	switch {
+	case x.Format == ExportHTML:
+		return x.site()
+	case x.Format != ExportMarkdown || len(x.Recipients) > 0:
 		return nil
 	}
 	list := x.ledger.newestFirst(x.Format)
-	if x.Format == ExportHTML {
-		for name, content := range x.Site.Files() {
-			if err := durable.MkdirAll(x.path(parentOf(name))); err != nil {
-				return err
-			}
-			err := x.write(&exportedFile{Name: name}, "file:"+name, func(w io.Writer) error { _, err := w.Write(content); return err })
-			if err != nil {
-				return err
-			}
-		}
-		entries := make([]SiteEntry, len(list))
-		for i, f := range list {
-			entries[i] = SiteEntry{f.Name, f.Title, f.Start}
-		}
-		return x.write(&exportedFile{Name: "index.html"}, "file:index.html", func(w io.Writer) error { return x.Site.Index(w, entries) })
-	}
 	if err := durable.MkdirAll(x.path("people")); err != nil {
 		return err
 	}
@@ -78,6 +68,31 @@ func (x *export) around(ctx context.Context) error {
 		}
 	}
 	return x.write(&exportedFile{Name: "index.md"}, "file:index.md", func(w io.Writer) error { return markdownIndex(w, list) })
+}
+
+// site writes what the pages of ExportHTML need beside them, and their index.
+// Style sheets tell nothing, so that they stay readable in a sealed export too;
+// an index would tell, and is left out there.
+func (x *export) site() error {
+	for name, content := range x.Site.Files() {
+		if err := durable.MkdirAll(x.path(parentOf(name))); err != nil {
+			return err
+		}
+		err := x.write(&exportedFile{Name: name, open: true}, "file:"+name, func(w io.Writer) error { _, err := w.Write(content); return err })
+		if err != nil {
+			return err
+		}
+	}
+	if len(x.Recipients) > 0 {
+		return nil
+	}
+	list := x.ledger.newestFirst(x.Format)
+	entries := make([]SiteEntry, len(list))
+	for i, f := range list {
+		entries[i] = SiteEntry{File: f.Name, Title: f.Title, Start: f.Start, Type: f.Type, RecordedBy: f.RecordedBy,
+			Length: time.Duration(f.Seconds) * time.Second}
+	}
+	return x.write(&exportedFile{Name: "index.html"}, "file:index.html", func(w io.Writer) error { return x.Site.Index(w, entries) })
 }
 
 // leave removes the page of somebody who is in no exported meeting any more.

@@ -30,14 +30,17 @@ func (x *export) write(f *exportedFile, key string, render func(io.Writer) error
 	}
 	sum := sha256.Sum256(content.Bytes())
 	f.SHA256 = hex.EncodeToString(sum[:])
-	f.Sealed = len(x.Recipients) > 0
+	f.Sealed = len(x.Recipients) > 0 && !f.open
 	if x.held(f, key, content.Bytes()) {
 		x.record(f, key, func(r *ExportResult) { r.Unchanged++ })
 		return nil
 	}
-	stored, err := x.seal(content.Bytes())
-	if err != nil {
-		return err
+	stored := content.Bytes()
+	if f.Sealed {
+		var err error
+		if stored, err = x.seal(stored); err != nil {
+			return err
+		}
 	}
 	f.Size = int64(len(stored))
 	if err := replaceFile(x.path(f.Name), stored); err != nil {
@@ -75,11 +78,8 @@ func (x *export) held(f *exportedFile, key string, content []byte) bool {
 	return err == nil && bytes.Equal(disk, content)
 }
 
-// seal encrypts a file's content when there are recipients.
+// seal encrypts a file's content for the recipients.
 func (x *export) seal(content []byte) ([]byte, error) {
-	if len(x.Recipients) == 0 {
-		return content, nil
-	}
 	var sealed bytes.Buffer
 	w, err := age.Encrypt(&sealed, x.Recipients...)
 	if err == nil {

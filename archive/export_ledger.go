@@ -41,6 +41,13 @@ type exportedFile struct {
 	Title  string    `json:"title,omitempty"`
 	Start  time.Time `json:"start,omitzero"`
 	People []string  `json:"people,omitempty"` // person keys
+
+	// For the index of a site.
+	Type       string `json:"type,omitempty"`
+	RecordedBy string `json:"recorded_by,omitempty"`
+	Seconds    int64  `json:"seconds,omitempty"`
+
+	open bool // never sealed
 }
 
 type exportedPerson struct {

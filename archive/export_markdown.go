@@ -86,6 +86,10 @@ func (x *export) peopleLinks(m *ExportedMeeting) []string {
 	defer x.mu.Unlock()
 	var links []string
 	for _, p := range peopleOf(m) {
+		if len(x.Recipients) > 0 { // there are no people's pages in a sealed export
+			links = append(links, mdText(p.name))
+			continue
+		}
 		links = append(links, mdLink(p.name, m.File, x.ledger.personFile(p.key, p.name, p.email)))
 	}
 	return links

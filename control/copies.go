@@ -35,9 +35,14 @@ type ExportRequest struct {
 }
 
 func (h House) export(ctx context.Context, q ExportRequest, emit Emit) (archive.ExportResult, error) {
-	o := archive.ExportOptions{Dir: q.Dir, Format: archive.ExportFormat(q.Format), Site: h.Site,
+	o := archive.ExportOptions{Dir: q.Dir, Format: archive.ExportFormat(q.Format),
 		Progress: func(done int) { _ = emit(Copied{Done: done}) }}
 	var err error
+	if o.Format == archive.ExportHTML {
+		if o.Site, err = h.Site(); err != nil {
+			return archive.ExportResult{}, err
+		}
+	}
 	if o.Recipients, err = h.recipients(q.Recipients); err != nil {
 		return archive.ExportResult{}, err
 	}

@@ -27,8 +27,8 @@ type House struct {
 	Connection func(ctx context.Context, account string) (*api.OAuth, error)
 	// Service gives the archive's own service, for administering it.
 	Service func(context.Context) (*service.Service, error)
-	// Site renders the pages of an HTML export.
-	Site archive.Site
+	// Site gives what renders the pages of an HTML export.
+	Site func() (archive.Site, error)
 	// Recipients, unless a request names others, have exports and backups
 	// encrypted for them.
 	Recipients []string

@@ -27,6 +27,9 @@ func meetingAddress(id int64, at time.Duration, entry int, query string) string 
 	return address
 }
 
+// atSecond is a moment of a meeting, seen from its page.
+func atSecond(seconds int64) string { return "?t=" + strconv.FormatInt(seconds, 10) }
+
 // recordingID reads the meeting's number from the path.
 func recordingID(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)

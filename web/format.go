@@ -22,6 +22,7 @@ func functions(a *assets, zone *time.Location) template.FuncMap {
 		"seconds":   func(d time.Duration) int64 { return int64(d / time.Second) },
 		"search":    searchAddress,
 		"field":     fieldTerm,
+		"term":      func(field, value, title string) term { return term{field, value, title} },
 		"actionsat": actionsAddress,
 	}
 }
@@ -102,6 +103,9 @@ func sameDay(a, b time.Time) bool {
 	by, bm, bd := b.Date()
 	return ay == by && am == bm && ad == bd
 }
+
+// term is a value that one can search for, with what is said of it on the side.
+type term struct{ Field, Value, Title string }
 
 // searchAddress is where a query's answer stands.
 func searchAddress(query string) string {

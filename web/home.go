@@ -116,8 +116,10 @@ func (s *server) days(rows []*archive.Row) []day {
 	return days
 }
 
-func (s *server) listed(row *archive.Row) listed {
-	m := listed{Row: row, Start: row.Key().Start.In(s.Location)}
+func (s *server) listed(row *archive.Row) listed { return newListed(row, s.Location) }
+
+func newListed(row *archive.Row, zone *time.Location) listed {
+	m := listed{Row: row, Start: row.Key().Start.In(zone)}
 	if row.End.After(row.Start) {
 		m.Length = row.End.Sub(row.Start)
 	}

@@ -21,14 +21,14 @@ import (
 // markdown turns a summary into clean HTML: no scripts, no images (a request to
 // another host), links that do not tell where they were followed from. Links to
 // a moment of the recording, which the service's summaries hold under one of the
-// recording's own addresses, lead to the moment here.
-func markdown(source string, own ...string) (template.HTML, error) {
+// recording's own addresses, lead to where to says that the moment is here.
+func markdown(source string, to func(seconds int64) string, own ...string) (template.HTML, error) {
 	if strings.TrimSpace(source) == "" {
 		return "", nil
 	}
 	md := goldmark.New(goldmark.WithExtensions(extension.GFM),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(lowerHeadings{}, 100),
-			util.Prioritized(momentLinks(own), 101))))
+			util.Prioritized(momentLinks{own, to}, 101))))
 	var buf bytes.Buffer
 	if err := md.Convert([]byte(source), &buf); err != nil {
 		return "", fmt.Errorf("read the summary's Markdown: %w", err)
@@ -70,15 +70,19 @@ func (lowerHeadings) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 	each(func(h *ast.Heading) { h.Level = min(6, h.Level-top+3) })
 }
 
-// momentLinks are the addresses of a recording at the service.
-type momentLinks []string
+// momentLinks are the addresses of a recording at the service, and where its
+// moments are here.
+type momentLinks struct {
+	own []string
+	to  func(seconds int64) string
+}
 
-// Transform leads links such as ADDRESS?timestamp=1058.9 to ?t=1058.
-func (own momentLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+// Transform leads links such as ADDRESS?timestamp=1058.9 to the moment here.
+func (m momentLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if link, ok := n.(*ast.Link); ok && entering {
-			if seconds, ok := own.moment(string(link.Destination)); ok {
-				link.Destination = []byte("?t=" + strconv.FormatInt(seconds, 10))
+			if seconds, ok := m.moment(string(link.Destination)); ok {
+				link.Destination = []byte(m.to(seconds))
 			}
 		}
 		return ast.WalkContinue, nil
@@ -86,9 +90,9 @@ func (own momentLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Cont
 }
 
 // moment reads the moment that a link to the recording names.
-func (own momentLinks) moment(address string) (int64, bool) {
+func (m momentLinks) moment(address string) (int64, bool) {
 	base, query, _ := strings.Cut(address, "?")
-	if base == "" || !slices.Contains(own, base) {
+	if base == "" || !slices.Contains(m.own, base) {
 		return 0, false
 	}
 	values, err := url.ParseQuery(query)

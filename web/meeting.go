@@ -61,11 +61,12 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	p.Query = r.URL.Query().Get("q")
 	p.Heading = heading(row)
 	p.Title = p.Heading
-	if p.Length == 0 && len(entries) > 0 {
-		p.Length = entries[len(entries)-1].Offset + 10*time.Second
-	}
 	p.describe(m, s.Location)
-	if err := p.content(s, r, m, entries); err != nil {
+	marks, err := s.matches(r, id, p.Query)
+	if err != nil {
+		return err
+	}
+	if err := p.content(m, entries, marks, atSecond); err != nil {
 		return err
 	}
 	if p.Player, err = s.player(r, row, p.At); err != nil {
@@ -97,11 +98,16 @@ func (p *meetingPage) describe(m *api.Meeting, zone *time.Location) {
 	}
 }
 
-// content fills the summary, what was decided and marked, and the transcript.
-func (p *meetingPage) content(s *server, r *http.Request, m *api.Meeting, entries []archive.Entry) error {
+// content fills the summary, what was decided and marked, and the transcript,
+// in which marks says what the query finds. moment says where the summary's links
+// to a second of the recording lead.
+func (p *meetingPage) content(m *api.Meeting, entries []archive.Entry, marks marker, moment func(int64) string) error {
+	if p.Length == 0 && len(entries) > 0 {
+		p.Length = entries[len(entries)-1].Offset + 10*time.Second
+	}
 	if sum, ok := m.DefaultSummary.Get(); ok {
 		p.Template = sum.TemplateName.Or("")
-		html, err := markdown(sum.MarkdownFormatted.Or(""), m.URL, m.ShareURL)
+		html, err := markdown(sum.MarkdownFormatted.Or(""), moment, m.URL, m.ShareURL)
 		if err != nil {
 			return err
 		}
@@ -110,10 +116,6 @@ func (p *meetingPage) content(s *server, r *http.Request, m *api.Meeting, entrie
 	p.Actions = actionsOf(m, p.RecordingID)
 	p.Highlights = highlightsOf(m, p.RecordingID)
 	p.CRM = crmOf(m)
-	marks, err := s.matches(r, p.RecordingID, p.Query)
-	if err != nil {
-		return err
-	}
 	p.Lines, p.Speakers = lines(entries, p.Length, p.At, marks.sparing(entries))
 	for _, l := range p.Lines {
 		if l.Snippet != nil {

@@ -15,7 +15,7 @@ import (
 	"minutebook/archive"
 )
 
-//go:embed templates/*
+//go:embed templates/* templates/site/*
 var templateFiles embed.FS
 
 // pages are the parsed templates, one set a page: the layout, the partials

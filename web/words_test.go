@@ -52,7 +52,7 @@ func TestMarkerSparesWhatIsEverywhere(t *testing.T) {
 func TestMarkdownIsCleaned(t *testing.T) {
 	html, err := markdown("# Top\n\n## Sub\n\n<script>x</script><b onclick=x>bold</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"+
 		"![i](https://spy.example/i.png) [l](https://ok.example/) [m](https://svc.example/7?timestamp=61.5) "+
-		"[n](https://other.example/7?timestamp=61) [j](javascript:x)", "https://svc.example/7")
+		"[n](https://other.example/7?timestamp=61) [j](javascript:x)", atSecond, "https://svc.example/7")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,15 @@ func (m *Main) exportCmd() *cobra.Command {
 	var q control.ExportRequest
 	cmd := &cobra.Command{
 		Use:   "export --to DIR [QUERY]",
-		Short: "Write meetings as files: notes, subtitles, text or JSON",
+		Short: "Write meetings as files: notes, subtitles, text, JSON or a site",
 		Long: "Writes meetings as files into a directory. Run again, it writes what has changed\n" +
 			"since; a meeting keeps the name of its first export there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if q.Dir == "" {
 				return &usageError{fmt.Errorf("export: say where to with --to DIR")}
 			}
-			if q.Format == string(archive.ExportHTML) || !slices.Contains(archive.ExportFormats(), archive.ExportFormat(q.Format)) {
-				return &usageError{fmt.Errorf("export: unknown format %q; there are md, json, ndjson, vtt, srt and txt", q.Format)}
+			if !slices.Contains(archive.ExportFormats(), archive.ExportFormat(q.Format)) {
+				return &usageError{fmt.Errorf("export: unknown format %q; there are md, json, ndjson, vtt, srt, txt and html", q.Format)}
 			}
 			q.Query = strings.Join(args, " ")
 			var err error
@@ -42,7 +42,7 @@ func (m *Main) exportCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into")
-	cmd.Flags().StringVar(&q.Format, "format", string(archive.ExportMarkdown), "md, json, ndjson, vtt, srt or txt")
+	cmd.Flags().StringVar(&q.Format, "format", string(archive.ExportMarkdown), "md, json, ndjson, vtt, srt, txt or html")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt every file for this age public `key`")
 	return m.jsonFlag(cmd)
 }

@@ -17,6 +17,7 @@ import (
 	"minutebook/search"
 	"minutebook/service"
 	syncer "minutebook/sync"
+	"minutebook/web"
 )
 
 // house is an open data directory with what works on it. The index and the
@@ -148,7 +149,7 @@ func (h *house) control() control.House {
 	if err != nil { // the page says so, at start
 		zone = time.UTC
 	}
-	return control.House{Recipients: h.cfg.Archive.AgeRecipients,
+	return control.House{Recipients: h.cfg.Archive.AgeRecipients, Site: func() (archive.Site, error) { return web.NewSite(zone) },
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, Service: h.Service,
 		Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
 		PageURL: h.pageURL, Location: zone, Logger: h.log,

@@ -1,0 +1,151 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+)
+
+// staticRoot is where the site's own files are, below its directory.
+const staticRoot = "static/"
+
+// staticSite renders an export: the same templates, with links that lead from
+// file to file and without what needs an archive to answer.
+type staticSite struct {
+	assets *assets
+	pages  map[string]*template.Template
+	zone   *time.Location
+}
+
+// NewSite returns what renders archive.ExportHTML, with times in a zone (nil:
+// UTC). The pages need no script and no server.
+func NewSite(zone *time.Location) (archive.Site, error) {
+	if zone == nil {
+		zone = time.UTC
+	}
+	a, err := loadAssets()
+	if err != nil {
+		return nil, err
+	}
+	funcs := functions(a, zone)
+	funcs["asset"] = func(name string) string { return staticRoot + name }
+	s := &staticSite{assets: a, zone: zone, pages: map[string]*template.Template{}}
+	for page, files := range map[string][]string{
+		"meeting": {"meeting.html", "site/links.html", "site/layout.html"},
+		"index":   {"site/links.html", "site/layout.html", "site/index.html"},
+	} {
+		for i := range files {
+			files[i] = "templates/" + files[i]
+		}
+		t := template.New("").Funcs(funcs)
+		for _, file := range files {
+			if t, err = t.ParseFS(templateFiles, file); err != nil {
+				return nil, fmt.Errorf("read the template of the site's %s: %w", page, err)
+			}
+		}
+		s.pages[page] = t
+	}
+	return s, nil
+}
+
+// sitePage is a meeting's page in a site, Root the way from it to the site's top.
+type sitePage struct {
+	meetingPage
+	Root string
+}
+
+// Meeting renders a meeting. Moments lead to the line of the transcript that
+// was said then.
+func (s *staticSite) Meeting(w io.Writer, m *archive.ExportedMeeting) error {
+	p := &sitePage{Root: strings.Repeat("../", strings.Count(m.File, "/"))}
+	p.listed = newListed(m.Row, s.zone)
+	p.At = -1
+	p.Page, p.Heading = "meeting", heading(m.Row)
+	p.Title = p.Heading
+	p.describe(m.Meeting, s.zone)
+	moment := func(at time.Duration) string {
+		if i := lineAt(m.Entries, at); i >= 0 {
+			return "#e" + strconv.Itoa(m.Entries[i].Index)
+		}
+		return "#transcript"
+	}
+	err := p.content(m.Meeting, m.Entries, marker{}, func(seconds int64) string { return moment(time.Duration(seconds) * time.Second) })
+	if err != nil {
+		return err
+	}
+	for i := range p.Lines {
+		p.Lines[i].Address = "#e" + strconv.Itoa(p.Lines[i].Index)
+	}
+	for i := range p.Actions {
+		p.Actions[i].Address = moment(p.Actions[i].At)
+	}
+	for i := range p.Highlights {
+		p.Highlights[i].Address = moment(p.Highlights[i].From)
+	}
+	p.Player.State = "There is no recording of this meeting in the archive."
+	if m.Row.HasVideo || m.Row.HasAudio {
+		p.Player.State = "The recording is in the archive; an export has the words alone."
+	}
+	return s.render(w, "meeting", p)
+}
+
+// siteDay is the meetings of one day, in the index of a site.
+type siteDay struct {
+	Name     string
+	Meetings []siteRow
+}
+
+type siteRow struct {
+	archive.SiteEntry
+	Dated bool
+}
+
+// Index renders the list of all meetings.
+func (s *staticSite) Index(w io.Writer, meetings []archive.SiteEntry) error {
+	p := struct {
+		frame
+		Root  string
+		Count int
+		Days  []siteDay
+	}{frame: frame{Page: "index", Title: "Meetings"}, Count: len(meetings)}
+	for _, e := range meetings {
+		row := siteRow{SiteEntry: e, Dated: e.Start.Unix() > 0}
+		name := "Undated"
+		if row.Dated {
+			row.Start = e.Start.In(s.zone)
+			name = row.Start.Format("Monday, 2 January 2006")
+		}
+		if row.Title == "" {
+			row.Title = "Untitled meeting"
+		}
+		if n := len(p.Days); n == 0 || p.Days[n-1].Name != name {
+			p.Days = append(p.Days, siteDay{Name: name})
+		}
+		d := &p.Days[len(p.Days)-1]
+		d.Meetings = append(d.Meetings, row)
+	}
+	return s.render(w, "index", &p)
+}
+
+// Files are the style sheet, the icon and the fonts.
+func (s *staticSite) Files() map[string][]byte {
+	files := map[string][]byte{}
+	for name, address := range s.assets.address {
+		if name != "app.js" {
+			files[staticRoot+name] = s.assets.byPath[address].body
+		}
+	}
+	return files
+}
+
+func (s *staticSite) render(w io.Writer, page string, data any) error {
+	if err := s.pages[page].ExecuteTemplate(w, "layout", data); err != nil {
+		return fmt.Errorf("write the %s page: %w", page, err)
+	}
+	return nil
+}
