@@ -95,8 +95,9 @@ type Budget struct {
 	saved    uint64 // the value of changes that the store has seen
 	windows  map[Class]*window
 	inFlight map[*slot]struct{}
-	waiting  []*waiter // in the order they are served
-	worked   time.Time // the last heavy call granted to work that does not come later
+	waiting  []*waiter   // in the order they are served
+	worked   time.Time   // the last call granted to a walk, or to what somebody waits for
+	later    []time.Time // the calls of PriorityLater granted within the last window
 	wake     *time.Timer
 	refusals int // answers 429 in a row that told no time
 }

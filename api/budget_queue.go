@@ -49,7 +49,7 @@ func (p Priority) patience() time.Duration {
 	return 30 * time.Minute
 }
 
-// nextPage is how long after a heavy call another one may be expected, of a walk
+// nextPage is how long after a call another one may be expected, of a walk
 // that reads and applies the page before.
 const nextPage = 10 * time.Second
 
@@ -139,9 +139,9 @@ func (b *Budget) serve() {
 	for _, w := range b.windows {
 		w.expire(now)
 	}
-	heavy := slices.ContainsFunc(b.waiting, func(w *waiter) bool { return w.priority != PriorityLater && w.needs(ClassHeavy) })
+	reserved := b.reserved(now)
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
-		if w.priority == PriorityLater && b.reserved(now, heavy) {
+		if w.priority == PriorityLater && reserved && len(b.later) >= b.windows[ClassGlobal].limit/4 {
 			return false
 		}
 		for _, c := range w.classes {
@@ -155,22 +155,31 @@ func (b *Budget) serve() {
 	b.setTimer(now)
 }
 
-// reserved tells whether what is left of the global window is kept for calls
-// that matter more than one of PriorityLater. A walk asks for its next page when
-// it has the one before, so it is rarely seen waiting when a window opens; where
-// a heavy call waits, or one was made a moment ago, calls that can come later get
-// a quarter of the window. With the reads that follow them that is half: the
-// heavy calls keep their whole limit.
-func (b *Budget) reserved(now time.Time, heavyWaits bool) bool {
-	if !heavyWaits && now.Sub(b.worked) >= nextPage {
-		return false
+// reserved tells whether most of the global window is kept for calls that matter
+// more than those of PriorityLater. A walk asks for its next page when it has the
+// one before, so it is rarely seen waiting when a window opens. Where such work
+// waits, or made a call a moment ago, calls that can come later get a quarter of
+// the window. With the reads that follow them that is half: the heavy calls keep
+// their whole limit.
+func (b *Budget) reserved(now time.Time) bool {
+	n := 0
+	for n < len(b.later) && now.Sub(b.later[n]) >= windowLength {
+		n++
 	}
-	global, heavy := b.windows[ClassGlobal], b.windows[ClassHeavy]
-	return global.used()-heavy.own() >= global.limit/4
+	b.later = b.later[n:]
+	return now.Sub(b.worked) < nextPage ||
+		slices.ContainsFunc(b.waiting, func(w *waiter) bool { return w.priority.works() })
 }
 
+// works tells the priorities of walks, and of what somebody waits for, from those
+// of recordings.
+func (p Priority) works() bool { return p != PriorityLater && p != PriorityDownload }
+
 func (b *Budget) grant(w *waiter, now time.Time) {
-	if w.priority != PriorityLater && w.needs(ClassHeavy) {
+	switch {
+	case w.priority == PriorityLater:
+		b.later = append(b.later, now)
+	case w.priority.works():
 		b.worked = now
 	}
 	w.slot = &slot{classes: w.classes, start: now}
@@ -185,6 +194,17 @@ func (b *Budget) grant(w *waiter, now time.Time) {
 	close(w.granted)
 }
 
+// laterChanges are the times at which a call of PriorityLater may go that is held
+// back now: when no work is seen any more, and when an earlier one is a window
+// old.
+func (b *Budget) laterChanges() []time.Time {
+	times := []time.Time{b.worked.Add(nextPage)}
+	if len(b.later) > 0 {
+		times = append(times, b.later[0].Add(windowLength))
+	}
+	return times
+}
+
 func (b *Budget) setTimer(now time.Time) {
 	if b.wake != nil {
 		b.wake.Stop()
@@ -192,8 +212,12 @@ func (b *Budget) setTimer(now time.Time) {
 	}
 	var next time.Time
 	for _, w := range b.waiting {
-		if over := b.worked.Add(nextPage); w.priority == PriorityLater && over.After(now) && (next.IsZero() || over.Before(next)) {
-			next = over // what was reserved is free then
+		if w.priority == PriorityLater {
+			for _, t := range b.laterChanges() {
+				if t.After(now) && (next.IsZero() || t.Before(next)) {
+					next = t
+				}
+			}
 		}
 		for _, c := range w.classes {
 			t := b.windows[c].nextChange(now)
