@@ -21,6 +21,7 @@ const (
 	DownloadDone      DownloadState = "done"      // attached to the meeting
 	DownloadRefused   DownloadState = "refused"   // no account may have it (403)
 	DownloadNone      DownloadState = "none"      // there is no media (422)
+	DownloadDeleted   DownloadState = "deleted"   // a retention rule deleted it, or has it not fetched
 )
 
 // Download is a row of the queue of recordings.

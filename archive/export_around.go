@@ -25,7 +25,7 @@ type Site interface {
 
 // SiteEntry is a line of a site's index.
 type SiteEntry struct {
-	File  string // path below the export's directory, with slashes
+	File  string    // path below the export's directory, with slashes
 	Title string    // may be empty
 	Start time.Time // zero or before 1970: not known
 	// Type and RecordedBy may be empty and Length zero where they are not known.

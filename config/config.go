@@ -15,6 +15,8 @@ type Config struct {
 	Sync     Sync      `toml:"sync" envPrefix:"SYNC_"`
 	Media    Media     `toml:"media" envPrefix:"MEDIA_"`
 	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_"`
+	// Retention has rules that delete; without any, everything is kept for good.
+	Retention Retention `toml:"retention"`
 }
 
 // Log says what is written to standard error and how.
@@ -103,6 +105,21 @@ type Archive struct {
 	AgeRecipients []string `toml:"age_recipients" env:"AGE_RECIPIENTS"`
 }
 
+// Retention says how long recordings are kept.
+type Retention struct {
+	// Rules are tried in order; the first that fits a meeting decides.
+	Rules []RetentionRule `toml:"rules"`
+}
+
+// RetentionRule is about the recordings of all meetings, or of those of some
+// types and teams.
+type RetentionRule struct {
+	// MediaAfterDays is the age at which recordings are deleted; 0: never.
+	MediaAfterDays int      `toml:"media_after_days"`
+	MeetingTypes   []string `toml:"meeting_types"` // empty: any
+	Teams          []string `toml:"teams"`         // of who recorded it; empty: any
+}
+
 // Media says where recordings are kept.
 type Media struct {
 	// URL is file: (the data directory), file:///path or s3://bucket/prefix.
@@ -138,5 +155,7 @@ func Default() Config {
 		},
 		Media:   Media{URL: "file:", Download: true, MinFree: 1 << 30},
 		Archive: Archive{AgeRecipients: []string{}},
+
+		Retention: Retention{Rules: []RetentionRule{}},
 	}
 }

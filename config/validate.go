@@ -35,6 +35,7 @@ func (c *Config) validate() error {
 	c.validateListeners(bad)
 	c.validateAccounts(bad)
 	c.validateSchedule(bad)
+	c.validateRetention(bad)
 	if _, err := url.Parse(c.Media.URL); err != nil {
 		bad("media.url", "%v", err)
 	}
@@ -156,4 +157,24 @@ func checkCron(expr string) (err error) {
 		return fmt.Errorf("%q never fires", expr)
 	}
 	return nil
+}
+
+// mostDays bounds a rule's age, which is kept in nanoseconds.
+const mostDays = 36500
+
+func (c *Config) validateRetention(bad func(string, string, ...any)) {
+	for i, r := range c.Retention.Rules {
+		setting := fmt.Sprintf("retention.rules[%d]", i)
+		if r.MediaAfterDays < 0 || r.MediaAfterDays > mostDays {
+			bad(setting+".media_after_days", "%d is not between 0 (never) and %d", r.MediaAfterDays, mostDays)
+		}
+		if len(r.MeetingTypes)+len(r.Teams) == 0 && i+1 < len(c.Retention.Rules) {
+			bad(setting, "fits every meeting, so the rules after it never count; put it last")
+		}
+		for _, name := range append(append([]string{}, r.MeetingTypes...), r.Teams...) {
+			if name == "" {
+				bad(setting, "names an empty meeting type or team")
+			}
+		}
+	}
 }

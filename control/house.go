@@ -32,6 +32,8 @@ type House struct {
 	// Recipients, unless a request names others, have exports and backups
 	// encrypted for them.
 	Recipients []string
+	// Retention are the rules by which recordings are deleted.
+	Retention []archive.RetentionRule
 	// Running tells whether a daemon runs, for status.
 	Running  bool
 	Version  string
@@ -54,6 +56,7 @@ func Operations(h House) *Registry {
 	Register(r, "verify", h.verify)
 	Register(r, "rebuild", h.rebuild)
 	Register(r, "forget", h.forget)
+	Register(r, "retention", h.retention)
 	Register(r, "history", h.history)
 	Register(r, "stats", h.stats)
 	Register(r, "assistant", h.assistant)

@@ -61,6 +61,8 @@ func (s *server) mediaState(r *http.Request, row *archive.Row) (string, error) {
 		return "There is no recording of this meeting.", nil
 	case err == nil && d.State == archive.DownloadRefused:
 		return "No account here may have the recording of this meeting.", nil
+	case err == nil && d.State == archive.DownloadDeleted:
+		return "A retention rule has deleted the recording of this meeting.", nil
 	case row.Gone:
 		return "The meeting went from the service before its recording was kept.", nil
 	case err == nil && d.State == archive.DownloadRequested:

@@ -56,6 +56,7 @@ var queueNames = []struct {
 }{
 	{archive.DownloadDone, "on disk"}, {archive.DownloadReady, "being fetched"}, {archive.DownloadRequested, "in preparation"},
 	{archive.DownloadWanted, "waiting"}, {archive.DownloadRefused, "refused"}, {archive.DownloadNone, "without a recording"},
+	{archive.DownloadDeleted, "deleted by retention rules"},
 }
 
 // status answers /status.

@@ -154,6 +154,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.index.Follow(ctx) })
 	g.Go(func() error { return d.syncer.Run(ctx) })
+	g.Go(func() error { return d.retain(ctx) })
 	g.Go(func() error { return serveHTTP(ctx, d.webListener, d.page) })
 	g.Go(func() error { return control.Serve(ctx, d.socket, control.Operations(d.control())) })
 	if d.receiverListener != nil {

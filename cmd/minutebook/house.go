@@ -152,7 +152,7 @@ func (h *house) control() control.House {
 	return control.House{Recipients: h.cfg.Archive.AgeRecipients, Site: func() (archive.Site, error) { return web.NewSite(zone) },
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, Service: h.Service,
 		Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
-		PageURL: h.pageURL, Location: zone, Logger: h.log,
+		Retention: h.retention(), PageURL: h.pageURL, Location: zone, Logger: h.log,
 	}
 }
 

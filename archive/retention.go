@@ -1,0 +1,168 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// RetentionRule says how long the recordings of some meetings are kept.
+type RetentionRule struct {
+	// MediaAfter is the age, counted from the meeting's start, at which
+	// recordings are deleted; 0 keeps them for good.
+	MediaAfter time.Duration
+	// Types and Teams, where there are any, have the rule fit only meetings of
+	// one of the types and recorded by one of the teams, in any case.
+	Types, Teams []string
+}
+
+// fits tells whether a rule is about a meeting.
+func (r RetentionRule) fits(meetingType, team string) bool {
+	among := func(list []string, value string) bool {
+		return len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, value) })
+	}
+	return among(r.Types, meetingType) && among(r.Teams, team)
+}
+
+// Expired is a meeting whose recordings a rule deletes.
+type Expired struct {
+	RecordingID int64     `json:"recording_id"`
+	Title       string    `json:"title"`
+	Start       time.Time `json:"start"`
+	Rule        int       `json:"rule"`       // the first rule is 1
+	Recordings  int       `json:"recordings"` // on disk; 0 when one was only waiting to be fetched
+	Bytes       int64     `json:"bytes"`
+	after       time.Duration
+}
+
+// Expired returns the meetings whose recordings are older than the first rule
+// that fits them allows, the oldest first: those that have recordings, and those
+// that wait for one. A meeting without a known start never expires.
+func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired, error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at,
+			(SELECT count(*) FROM attachments x WHERE x.recording_id = m.recording_id),
+			(SELECT coalesce(sum(size), 0) FROM attachments x JOIN media USING (sha256) WHERE x.recording_id = m.recording_id)
+		FROM meetings m WHERE sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
+			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted'))
+		ORDER BY sort_at, recording_id`)
+	if err != nil {
+		return nil, fmt.Errorf("look for old recordings: %w", err)
+	}
+	var expired []Expired
+	now := a.now()
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		var e Expired
+		var kind, team sql.NullString
+		var start int64
+		if err := rows.Scan(&e.RecordingID, &e.Title, &kind, &team, &start, &e.Recordings, &e.Bytes); err != nil {
+			return err
+		}
+		e.Start = timeOf(start)
+		i := slices.IndexFunc(rules, func(r RetentionRule) bool { return r.fits(kind.String, team.String) })
+		if i < 0 || rules[i].MediaAfter <= 0 || now.Sub(e.Start) < rules[i].MediaAfter {
+			return nil
+		}
+		e.Rule, e.after = i+1, rules[i].MediaAfter
+		expired = append(expired, e)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for old recordings: %w", err)
+	}
+	return expired, nil
+}
+
+// expiredBlob begins the marks of files that have no row any more and are still
+// to be deleted.
+const expiredBlob = "retention/"
+
+// Retain deletes the recordings that Expired names, and calls done after each
+// meeting. A recording that another meeting has too stays for that one; what was
+// deleted is not fetched again. Each meeting leaves a line of the audit. When it
+// is interrupted, the next run goes on.
+func (a *Archive) Retain(ctx context.Context, rules []RetentionRule, done func(Expired)) error {
+	if err := a.dropExpired(ctx); err != nil {
+		return fmt.Errorf("delete old recordings: %w", err)
+	}
+	expired, err := a.Expired(ctx, rules)
+	if err != nil {
+		return err
+	}
+	for _, e := range expired {
+		err := a.expire(ctx, e)
+		if err == nil {
+			err = a.dropExpired(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("delete the recordings of meeting %d: %w", e.RecordingID, err)
+		}
+		done(e)
+	}
+	return nil
+}
+
+// expire takes a meeting's recordings from it, in one transaction that also
+// notes which files are to be deleted.
+func (a *Archive) expire(ctx context.Context, e Expired) error {
+	a.blobs.Lock()
+	defer a.blobs.Unlock()
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		if err := known(ctx, tx, e.RecordingID); err != nil {
+			return err
+		}
+		now := a.now()
+		days := int64(e.after / (24 * time.Hour))
+		t := newStatements(ctx, tx)
+		for _, step := range []string{
+			`INSERT OR REPLACE INTO marks (key, value) SELECT '` + expiredBlob + `' || sha256, x'31' FROM attachments WHERE recording_id = ?1`,
+			`DELETE FROM attachments WHERE recording_id = ?1`,
+			`INSERT INTO downloads (recording_id, state, due_at, reason) VALUES (?1, 'deleted', 0, 'a retention rule')
+				ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, reason = excluded.reason`,
+		} {
+			if _, err := t.exec(step, e.RecordingID); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`); err != nil {
+			return err
+		}
+		if e.Recordings == 0 {
+			return nil // nothing was deleted: it is only not fetched
+		}
+		_, err := t.exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'retention', ?, ?, ?)`,
+			now.UnixMilli(), e.RecordingID, fmt.Sprintf("rule %d: recordings are kept %d days", e.Rule, days),
+			fmt.Sprintf("%d recordings, %d bytes", e.Recordings, e.Bytes))
+		if err != nil {
+			return err
+		}
+		if err := deriveMedia(ctx, tx, e.RecordingID); err != nil {
+			return err
+		}
+		return logChange(ctx, tx, e.RecordingID, ChangeMedia, "", now)
+	})
+	if errors.Is(err, ErrForgotten) {
+		return nil
+	}
+	return err
+}
+
+// dropExpired deletes the files that expire has noted, unless a meeting has them.
+func (a *Archive) dropExpired(ctx context.Context) error {
+	marks, err := a.Marks(ctx, expiredBlob)
+	if err != nil {
+		return err
+	}
+	for key := range marks {
+		if _, err := a.dropBlob(ctx, strings.TrimPrefix(key, expiredBlob)); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if err := a.SetMarks(ctx, Mark{Key: key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
