@@ -81,3 +81,60 @@ func TestRecordingsLeaveTheWalkItsLimit(t *testing.T) {
 		}
 	})
 }
+
+// TestHeavyReadsThatCanComeLaterTakeWhatIsLeft makes a crowd of heavy reads that
+// can come later, first beside a walk and then alone.
+func TestHeavyReadsThatCanComeLaterTakeWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter()
+		c := clientOver(t, slow(l, rand.New(rand.NewPCG(5, 6))), nil)
+		ctx, stop := context.WithCancel(t.Context())
+		read := func(p Priority) error {
+			_, err := c.MeetingsPage(WithPriority(ctx, p), MeetingQuery{IncludeTranscript: true}, "")
+			return err
+		}
+		var crowd sync.WaitGroup
+		var mu sync.Mutex
+		var later []time.Time
+		begin := sync.OnceFunc(func() {
+			for range 4 {
+				crowd.Go(func() {
+					for read(PriorityLater) == nil {
+						mu.Lock()
+						later = append(later, time.Now())
+						mu.Unlock()
+					}
+				})
+			}
+		})
+		start := time.Now()
+		const pages = 1200
+		for range pages {
+			if err := read(PriorityNight); err != nil {
+				t.Fatal(err)
+			}
+			begin()
+		}
+		walked := time.Now()
+		if took, least := walked.Sub(start), pages/30*time.Minute; took > least+least/20+time.Minute {
+			t.Errorf("%d pages took %v beside what can come later; the limit allows %v", pages, took, least)
+		}
+		time.Sleep(10 * time.Minute)
+		stop()
+		crowd.Wait()
+		early, beside, alone := 0, 0, 0
+		for _, at := range later {
+			switch {
+			case at.Before(start.Add(30 * time.Minute)):
+				early++
+			case at.Before(walked):
+				beside++
+			default:
+				alone++
+			}
+		}
+		if early > 0 || beside != 4 || alone < 9*28 || l.refused > 0 {
+			t.Errorf("in the walk's first half hour %d, then %d; in ten minutes alone %d; refused %d", early, beside, alone, l.refused)
+		}
+	})
+}

@@ -12,7 +12,7 @@ type Priority int
 
 // The priorities, lowest first. A context without one has PriorityNight.
 const (
-	PriorityLater    Priority = iota - 1 // asking for a recording, whose link then has to be followed up
+	PriorityLater    Priority = iota - 1 // what takes the calls that are left: recordings to ask for, re-reads in rotation
 	PriorityNight                        // walks, backfill, re-reads
 	PriorityPerson                       // somebody waits for a command
 	PriorityFollowUp                     // what a webhook announced
@@ -141,7 +141,7 @@ func (b *Budget) serve() {
 	}
 	reserved := b.reserved(now)
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
-		if w.priority == PriorityLater && reserved && len(b.later) >= b.windows[ClassGlobal].limit/4 {
+		if reserved && b.held(w, now) {
 			return false
 		}
 		for _, c := range w.classes {
@@ -160,7 +160,8 @@ func (b *Budget) serve() {
 // one before, so it is rarely seen waiting when a window opens. Where such work
 // waits, or made a call a moment ago, calls that can come later get a quarter of
 // the window. With the reads that follow them that is half: the heavy calls keep
-// their whole limit.
+// their whole limit. Heavy ones that can come later are held to the end of their
+// patience.
 func (b *Budget) reserved(now time.Time) bool {
 	n := 0
 	for n < len(b.later) && now.Sub(b.later[n]) >= windowLength {
@@ -169,6 +170,17 @@ func (b *Budget) reserved(now time.Time) bool {
 	b.later = b.later[n:]
 	return now.Sub(b.worked) < nextPage ||
 		slices.ContainsFunc(b.waiting, func(w *waiter) bool { return w.priority.works() })
+}
+
+// held tells whether a call has to wait for calls that matter more.
+func (b *Budget) held(w *waiter, now time.Time) bool {
+	switch {
+	case w.priority != PriorityLater:
+		return false
+	case w.needs(ClassHeavy):
+		return now.Before(w.due)
+	}
+	return len(b.later) >= b.windows[ClassGlobal].limit/4
 }
 
 // works tells the priorities of walks, and of what somebody waits for, from those
@@ -213,7 +225,7 @@ func (b *Budget) setTimer(now time.Time) {
 	var next time.Time
 	for _, w := range b.waiting {
 		if w.priority == PriorityLater {
-			for _, t := range b.laterChanges() {
+			for _, t := range append(b.laterChanges(), w.due) {
 				if t.After(now) && (next.IsZero() || t.Before(next)) {
 					next = t
 				}

@@ -123,8 +123,11 @@ func (s *Syncer) postpone(ctx context.Context, a *account, group []ask, failed e
 
 // askContext gives a call the priority of its ask.
 func askContext(ctx context.Context, a ask) context.Context {
-	if a.Urgent {
+	switch {
+	case a.Urgent:
 		return api.WithPriority(ctx, api.PriorityFollowUp)
+	case a.spare():
+		return api.WithPriority(ctx, api.PriorityLater)
 	}
 	return ctx
 }

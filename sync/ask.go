@@ -15,13 +15,9 @@ const (
 )
 
 // lateSchedule says when missing content is asked for again, counted from the
-// first look: a meeting can be listed long before its transcript exists. What an
-// old meeting has not, it hardly gets, so that is not asked for day by day.
-func lateSchedule(old bool) []time.Duration {
+// first look: a meeting can be listed long before its transcript exists.
+func lateSchedule() []time.Duration {
 	s := []time.Duration{5 * time.Minute, 15 * time.Minute, 60 * time.Minute, 180 * time.Minute}
-	if old {
-		return s
-	}
 	for day := range 7 {
 		s = append(s, time.Duration(day+1)*24*time.Hour)
 	}
@@ -45,6 +41,16 @@ type ask struct {
 	// Again marks a second reading of content that is in the archive: its absence
 	// is not waited for.
 	Again bool `json:"again,omitempty"`
+	// Spare marks a second reading that is made with what is left of the budget.
+	Spare bool `json:"spare,omitempty"`
+}
+
+// spare tells whether an ask comes after everything else: a second reading in
+// rotation, and the daily looks for what an old meeting has not, which it hardly
+// gets and of which a long history has many.
+func (a ask) spare() bool {
+	daily := a.Tries > 0 && a.Due.Sub(a.First) >= 24*time.Hour
+	return a.Spare || daily && a.First.Sub(a.Created) > lateFor
 }
 
 func askKey(id int64) string { return askPrefix + strconv.FormatInt(id, 10) }
@@ -57,7 +63,7 @@ func (a ask) late(now time.Time) (next ask, ok bool) {
 	if a.Again {
 		return a, false
 	}
-	for _, after := range lateSchedule(a.First.Sub(a.Created) > lateFor) {
+	for _, after := range lateSchedule() {
 		if due := a.First.Add(after); due.After(now) {
 			a.Due = due
 			return a, true

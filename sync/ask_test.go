@@ -38,14 +38,23 @@ func TestLateSkipsLooksThatWereSleptThrough(t *testing.T) {
 	}
 }
 
-func TestOldMeetingsAreNotAskedForDayByDay(t *testing.T) {
+func TestDailyLooksAtOldMeetingsTakeSpareCalls(t *testing.T) {
 	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
-	a := ask{Created: now.AddDate(-1, 0, 0), First: now}
-	if next, ok := a.late(now.Add(time.Hour)); !ok || next.Due.Sub(now) != 3*time.Hour {
-		t.Errorf("after an hour: %+v, %v", next, ok)
-	}
-	if next, ok := a.late(now.Add(3 * time.Hour)); ok {
-		t.Errorf("after three hours: %+v", next)
+	for _, created := range []time.Time{now, now.AddDate(-1, 0, 0)} {
+		a, looks, spare := ask{Created: created, First: now, Due: now}, 0, 0
+		for ok := true; ok; a, ok = a.late(a.Due) {
+			looks++
+			if a.spare() {
+				spare++
+			}
+		}
+		want := 0
+		if created.Before(now) {
+			want = 7
+		}
+		if looks != 12 || spare != want {
+			t.Errorf("a meeting of %v: %d looks, %d of them with spare calls; want 12 and %d", created, looks, spare, want)
+		}
 	}
 }
 

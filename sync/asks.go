@@ -71,14 +71,14 @@ func (b *asks) ring() {
 	b.change = make(chan struct{})
 }
 
-// take hands out at most limit asks of an account that are due, urgent ones and
-// then new meetings first. They are given back with release.
-func (b *asks) take(account string, now time.Time, limit int) []ask {
+// take hands out at most limit asks of a lane of an account that are due, urgent
+// ones and then new meetings first. They are given back with release.
+func (b *asks) take(account string, spare bool, now time.Time, limit int) []ask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var due []ask
 	for id, a := range b.open {
-		if a.Account == account && !b.taken[id] && !a.Due.After(now) {
+		if a.Account == account && a.spare() == spare && !b.taken[id] && !a.Due.After(now) {
 			due = append(due, a)
 		}
 	}
@@ -106,6 +106,19 @@ func (b *asks) release(id int64) {
 	defer b.mu.Unlock()
 	delete(b.taken, id)
 	b.ring()
+}
+
+// next is when the next ask of a lane of an account is due that is not taken,
+// zero when there is none.
+func (b *asks) next(account string, spare bool) (next time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, a := range b.open {
+		if a.Account == account && a.spare() == spare && !b.taken[id] && (next.IsZero() || a.Due.Before(next)) {
+			next = a.Due
+		}
+	}
+	return next
 }
 
 // state tells how many asks of an account are open and due, when the next one

@@ -37,15 +37,29 @@ func (s *Syncer) answerAsks(ctx context.Context, a *account, once bool, t *tally
 	}
 	defer leave()
 	g, gctx := errgroup.WithContext(ctx)
+	for _, spare := range []bool{false, true} {
+		g.Go(func() error { return s.answerLane(gctx, a, spare, once, t) })
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("read content of account %s: %w", a.Name, err)
+	}
+	return ctx.Err()
+}
+
+// answerLane answers the asks of an account that come after everything else, or
+// all others: those must not wait for an asker that waits for spare calls. With
+// once both lanes end together, when nothing is due in either.
+func (s *Syncer) answerLane(ctx context.Context, a *account, spare, once bool, t *tally) error {
+	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(askers)
 	for gctx.Err() == nil {
-		_, due, next, change := s.asks.state(a.Name, s.now())
-		batch := s.asks.take(a.Name, s.now(), pageSize)
+		_, due, _, change := s.asks.state(a.Name, s.now())
+		batch := s.asks.take(a.Name, spare, s.now(), pageSize)
 		if len(batch) == 0 {
 			if once && due == 0 {
 				break
 			}
-			waitChange(gctx, change, next, s.now())
+			waitChange(gctx, change, s.asks.next(a.Name, spare), s.now())
 			continue
 		}
 		for _, group := range s.groups(a, batch) {
@@ -58,10 +72,7 @@ func (s *Syncer) answerAsks(ctx context.Context, a *account, once bool, t *tally
 			})
 		}
 	}
-	if err := g.Wait(); err != nil {
-		return fmt.Errorf("read content of account %s: %w", a.Name, err)
-	}
-	return ctx.Err()
+	return g.Wait()
 }
 
 // othersAnswer waits until what is due has been answered by the run that is at

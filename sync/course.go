@@ -33,6 +33,7 @@ type order struct {
 	pass    pass
 	content bool // with transcripts and summaries
 	again   bool // content that is in the archive is read again
+	spare   bool // with what is left of the budget
 	after   time.Time
 	before  time.Time // the pin
 	survey  bool      // worth finding out how meetings are spread over time

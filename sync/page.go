@@ -152,7 +152,7 @@ func (s *Syncer) afterLight(d *decision, o order, a ask, known bool) {
 	case !known && (a.Transcript || a.Summary):
 		d.wanted = append(d.wanted, a)
 	case o.again:
-		a.Transcript, a.Summary, a.Again = true, true, true
+		a.Transcript, a.Summary, a.Again, a.Spare = true, true, true, o.spare
 		d.wanted = append(d.wanted, a)
 	}
 }

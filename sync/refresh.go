@@ -30,6 +30,7 @@ func (s *Syncer) refresh(ctx context.Context, a *account, t *tally) error {
 	if err := s.each(ctx, a, recent, t); err != nil {
 		return err
 	}
+	ctx = api.WithPriority(ctx, api.PriorityLater) // with what is left of the budget
 	for _, p := range a.passes {
 		if err := s.rotate(ctx, a, p, t); err != nil {
 			return fmt.Errorf("read %s of account %s again: %w", passName(p), a.Name, err)
@@ -67,7 +68,7 @@ func (s *Syncer) rotate(ctx context.Context, a *account, p pass, t *tally) error
 	if err != nil {
 		return err
 	}
-	o := order{account: a, pass: p, content: true, again: true}
+	o := order{account: a, pass: p, content: true, again: true, spare: true}
 	for pages := max(fewest, c.Meetings/pageSize/nights+1); pages > 0 && !r.Over; pages-- {
 		if r, err = s.turnPage(ctx, o, r, t); err != nil {
 			return err
