@@ -54,13 +54,20 @@ func (m *Main) demoArchive(ctx context.Context, o demoOptions, up *upstream, log
 // lookAgain walks over everything once all meetings are finished: one that has
 // no summary fires no webhook, and one that is older than the last look is seen
 // by a whole walk only, in a real archive by the one at night.
+//
+// A run does the backfill where it is not complete and the walk where it is, so
+// the first of the two waits for a backfill that still goes on.
 func (d *daemon) lookAgain(ctx context.Context) error {
-	err := d.syncer.Sync(ctx, syncer.Request{}, nil)
-	if err != nil && ctx.Err() == nil {
-		d.log.Warn().Err(err).Msg("walk over the demo's meetings")
-		return nil
+	for range 2 {
+		err := d.syncer.Sync(ctx, syncer.Request{}, nil)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			d.log.Warn().Err(err).Msg("walk over the demo's meetings")
+		}
 	}
-	return err
+	return nil
 }
 
 // demoConfig is the configuration that a person would write for this service.
