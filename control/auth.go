@@ -55,3 +55,26 @@ func (h House) authStatus(ctx context.Context, q AuthRequest, _ Emit) (*api.OAut
 	status, err := connection.Status(ctx)
 	return &status, err
 }
+
+// AuthAccount is the state of an account's connection.
+type AuthAccount struct {
+	Account string `json:"account"`
+	api.OAuthStatus
+}
+
+// AuthList are all accounts that connect through an OAuth app.
+type AuthList struct {
+	Accounts []AuthAccount `json:"accounts"`
+}
+
+func (h House) authList(ctx context.Context, _ struct{}, _ Emit) (*AuthList, error) {
+	list := &AuthList{Accounts: []AuthAccount{}}
+	for _, name := range h.OAuthAccounts() {
+		status, err := h.authStatus(ctx, AuthRequest{Account: name}, nil)
+		if err != nil {
+			return nil, err
+		}
+		list.Accounts = append(list.Accounts, AuthAccount{name, *status})
+	}
+	return list, nil
+}

@@ -25,6 +25,8 @@ type House struct {
 	Syncer func(context.Context) (*syncer.Syncer, error)
 	// Connection gives an account's OAuth connection.
 	Connection func(ctx context.Context, account string) (*api.OAuth, error)
+	// OAuthAccounts names the accounts that have one.
+	OAuthAccounts func() []string
 	// Service gives the archive's own service, for administering it.
 	Service func(context.Context) (*service.Service, error)
 	// Site gives what renders the pages of an HTML export.
@@ -63,6 +65,7 @@ func Operations(h House) *Registry {
 	Register(r, "auth.begin", h.authBegin)
 	Register(r, "auth.finish", h.authFinish)
 	Register(r, "auth.status", h.authStatus)
+	Register(r, "auth.list", h.authList)
 	if h.Service != nil {
 		RegisterService(r, h.Service)
 	}

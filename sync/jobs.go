@@ -19,6 +19,25 @@ const classJob = "job"
 // do runs a job of an account: once at a time, noting when it last succeeded
 // and, as a failure, why it did not. wait false skips it while it runs already.
 func (s *Syncer) do(ctx context.Context, a *account, job string, wait bool, t *tally) error {
+	return s.attempt(ctx, a, job, wait, 0, t)
+}
+
+// nextTry is when a job that failed is run again: after retry, or with zero by
+// the schedule; zero when it is in none.
+func (s *Syncer) nextTry(job string, retry time.Duration) time.Time {
+	if retry > 0 {
+		return s.now().Add(retry)
+	}
+	for _, table := range s.tables {
+		if table.job == job {
+			return table.cron.Next(s.now())
+		}
+	}
+	return time.Time{}
+}
+
+// attempt is do for a caller that tries again after retry, if that is not zero.
+func (s *Syncer) attempt(ctx context.Context, a *account, job string, wait bool, retry time.Duration, t *tally) error {
 	leave, ok := a.tryEnter(job)
 	if !ok {
 		if !wait {
@@ -43,7 +62,7 @@ func (s *Syncer) do(ctx context.Context, a *account, job string, wait bool, t *t
 		s.trouble(job+" of "+a.Name, err)
 		return err
 	}
-	f := archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error()}
+	f := archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error(), NextTry: s.nextTry(job, retry)}
 	if unwritten := s.archive.RecordFailure(ctx, f); unwritten != nil {
 		// The archive takes nothing, as when the disk is full.
 		s.trouble(job+" of "+a.Name, unwritten)
@@ -114,7 +133,7 @@ func (l cronLog) Error(err error, msg string, kv ...any) {
 // tried until it is complete, then what the schedule would have run meanwhile.
 func (s *Syncer) startUp(ctx context.Context, a *account) error {
 	for wait := 5 * time.Second; ; wait = min(2*wait, 5*time.Minute) {
-		err := s.do(ctx, a, JobBackfill, true, nil)
+		err := s.attempt(ctx, a, JobBackfill, true, wait, nil)
 		if err == nil {
 			break
 		}

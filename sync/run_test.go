@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
 	"minutebook/api"
@@ -86,6 +87,9 @@ func TestDaemonFillsAndStaysQuiet(t *testing.T) {
 		if err != nil || len(st.Accounts) != 1 || !st.Accounts[0].Backfilled || st.Accounts[0].LastSuccess[syncer.JobCatchUp].IsZero() {
 			t.Errorf("status: %+v, %v", st, err)
 		}
+		if d := cmp.Diff(archive.Coverage{Meetings: 24, WithTranscript: 24, WithSummary: 24, WithRecording: 24}, st.Accounts[0].Coverage); d != "" {
+			t.Error(d)
+		}
 		time.Sleep(24 * time.Hour)
 		if c := counts(t, ar); c.Gone != 0 || c.Meetings != 24 {
 			t.Errorf("after a night: %+v", c)
@@ -142,6 +146,10 @@ func TestRefusedAccountIsParkedAndOthersGoOn(t *testing.T) {
 		st, err := s.Status(t.Context())
 		if err != nil || st.Accounts[0].Parked != "" || st.Accounts[1].Parked == "" || st.Accounts[1].ParkedSince.IsZero() {
 			t.Errorf("status: %+v, %v", st.Accounts, err)
+		}
+		failed := st.Accounts[1].Failures
+		if st.Accounts[1].OpenFailures != len(failed) || len(failed) == 0 || failed[0].Reason == "" || !failed[0].NextTry.After(time.Now()) {
+			t.Errorf("failures: %+v", failed)
 		}
 		if n := u.Wire.Count(is(http.StatusUnauthorized)); n == 0 || n > 25 {
 			t.Errorf("the refused account was tried %d times in ten hours", n)

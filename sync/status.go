@@ -28,12 +28,17 @@ type AccountStatus struct {
 	LastSuccess map[string]time.Time `json:"last_success"`
 	NextRun     map[string]time.Time `json:"next_run"`
 	Backfilled  bool                 `json:"backfilled"` // the full history has been read
+	// Coverage is how much is kept of what the account sees.
+	Coverage archive.Coverage `json:"coverage"`
 	// Asks is how many transcripts and summaries are still to be read, AsksDue how
 	// many of them now, and NextAsk when the next one is.
 	Asks    int         `json:"asks"`
 	AsksDue int         `json:"asks_due"`
 	NextAsk time.Time   `json:"next_ask,omitzero"`
 	Budget  []api.Usage `json:"budget"`
+	// OpenFailures is how many failures are open, Failures the latest of them.
+	OpenFailures int             `json:"open_failures"`
+	Failures     []FailureStatus `json:"failures"`
 }
 
 // DownloadStatus is the state of the queue of recordings.
@@ -57,8 +62,12 @@ type FailureStatus struct {
 	NextTry     time.Time `json:"next_try,omitzero"`
 }
 
-// maxFailures is how many failures Status lists.
-const maxFailures = 100
+// maxFailures is how many failures Status lists, and ofAccount how many of one
+// account.
+const (
+	maxFailures = 100
+	ofAccount   = 20
+)
 
 // Status reads the state of the sync. It works beside Run and without it.
 func (s *Syncer) Status(ctx context.Context) (Status, error) {
@@ -70,29 +79,62 @@ func (s *Syncer) Status(ctx context.Context) (Status, error) {
 	if st.Inbox, err = s.archive.Inbox().Counts(ctx); err != nil {
 		return st, err
 	}
+	if st.Downloads, err = s.loader.status(ctx); err != nil {
+		return st, err
+	}
+	failures, err := s.failures(ctx)
+	if err != nil {
+		return st, err
+	}
+	st.Failures = append(st.Failures, failures[:min(len(failures), maxFailures)]...)
+	coverage, err := s.archive.Coverage(ctx)
+	if err != nil {
+		return st, err
+	}
 	for _, a := range s.accounts {
 		as, err := s.accountStatus(ctx, a)
 		if err != nil {
 			return st, err
 		}
+		as.Coverage = coverage[a.Name]
+		as.took(failures)
 		st.Accounts = append(st.Accounts, as)
-	}
-	if st.Downloads, err = s.loader.status(ctx); err != nil {
-		return st, err
-	}
-	failures, err := s.archive.Failures(ctx, true)
-	if err != nil {
-		return st, err
-	}
-	for _, f := range failures[:min(len(failures), maxFailures)] {
-		st.Failures = append(st.Failures, FailureStatus{Account: f.Account, Class: f.Class, What: f.What,
-			RecordingID: f.RecordingID, First: f.First, Last: f.Last, Tries: f.Tries, Reason: f.Reason, NextTry: f.NextTry})
 	}
 	st.Troubles = append([]string{}, s.troubles.list()...)
 	return st, nil
 }
 
+// failures are all that are open, latest first.
+func (s *Syncer) failures(ctx context.Context) ([]FailureStatus, error) {
+	open, err := s.archive.Failures(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]FailureStatus, len(open))
+	for i, f := range open {
+		list[i] = FailureStatus{Account: f.Account, Class: f.Class, What: f.What,
+			RecordingID: f.RecordingID, First: f.First, Last: f.Last, Tries: f.Tries, Reason: f.Reason, NextTry: f.NextTry}
+	}
+	return list, nil
+}
+
+// took sets the failures of the account.
+func (as *AccountStatus) took(failures []FailureStatus) {
+	as.Failures = []FailureStatus{}
+	for _, f := range failures {
+		if f.Account != as.Name {
+			continue
+		}
+		if as.OpenFailures++; as.OpenFailures <= ofAccount {
+			as.Failures = append(as.Failures, f)
+		}
+	}
+}
+
 func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, error) {
+	if err := a.Client.Budget().Load(ctx); err != nil { // what an earlier process used
+		return AccountStatus{}, err
+	}
 	as := AccountStatus{Name: a.Name, LastSuccess: map[string]time.Time{}, NextRun: map[string]time.Time{},
 		Budget: a.Client.Budget().Snapshot()}
 	if a.parking() == nil {

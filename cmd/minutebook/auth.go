@@ -102,11 +102,14 @@ func readLine(r io.Reader) (string, error) {
 
 func (m *Main) authStatusCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
-		Use:   "status ACCOUNT",
-		Short: "Say whether an account is connected, and until when",
-		Args:  usage(cobra.ExactArgs(1)),
+		Use:   "status [ACCOUNT]",
+		Short: "Say whether an account, or each of them, is connected, and until when",
+		Args:  usage(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
+				if len(args) == 0 {
+					return m.authStatuses(cmd.Context(), ops)
+				}
 				s, err := control.Call[api.OAuthStatus](cmd.Context(), ops, "auth.status", control.AuthRequest{Account: args[0]}, nil)
 				if err != nil {
 					return err
@@ -114,13 +117,40 @@ func (m *Main) authStatusCmd() *cobra.Command {
 				if m.json {
 					return printJSON(m.Stdout, s)
 				}
-				if !s.Connected {
-					_, err = fmt.Fprintf(m.Stdout, "%s is not connected: %s; run: minutebook auth login %s\n", args[0], s.Reconnect, args[0])
-					return err
-				}
-				_, err = fmt.Fprintf(m.Stdout, "%s is connected; its access token is renewed before %s\n", args[0], s.Expires.Local().Format(time.DateTime))
+				_, err = io.WriteString(m.Stdout, connectionLine(args[0], s))
 				return err
 			})
 		},
 	})
+}
+
+// authStatuses tells of every account that connects through an OAuth app.
+func (m *Main) authStatuses(ctx context.Context, ops control.Caller) error {
+	list, err := control.Call[control.AuthList](ctx, ops, "auth.list", struct{}{}, nil)
+	if err != nil {
+		return err
+	}
+	if m.json {
+		return printJSON(m.Stdout, list)
+	}
+	if len(list.Accounts) == 0 {
+		_, err := fmt.Fprintln(m.Stdout, "no account has [accounts.oauth] in the configuration")
+		return err
+	}
+	for _, a := range list.Accounts {
+		if _, err := io.WriteString(m.Stdout, connectionLine(a.Account, a.OAuthStatus)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func connectionLine(account string, s api.OAuthStatus) string {
+	switch {
+	case !s.Connected:
+		return fmt.Sprintf("%s is not connected: %s; run: minutebook auth login %s\n", account, s.Reconnect, account)
+	case s.Expires.IsZero():
+		return fmt.Sprintf("%s is connected\n", account)
+	}
+	return fmt.Sprintf("%s is connected; its access token is renewed before %s\n", account, s.Expires.Local().Format(time.DateTime))
 }

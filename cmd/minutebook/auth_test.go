@@ -90,6 +90,9 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	if s := runJSON[api.OAuthStatus](t, "auth", "status", "work", "-c", config); !s.Connected || s.Expires.Before(time.Now()) {
 		t.Errorf("connected, but it says %+v", s)
 	}
+	if l := runJSON[control.AuthList](t, "auth", "status", "-c", config); len(l.Accounts) != 1 || l.Accounts[0].Account != "work" || !l.Accounts[0].Connected {
+		t.Errorf("all accounts: %+v", l)
+	}
 	eventually(t, time.Minute, "transcripts arrive", func() (bool, any) {
 		s := runJSON[control.StatusResult](t, "status", "-c", config)
 		return s.Meetings > 0 && s.WithTranscript > 0, s

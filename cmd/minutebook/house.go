@@ -143,6 +143,17 @@ func (h *house) Connection(ctx context.Context, account string) (*api.OAuth, err
 	return oauth, nil
 }
 
+// OAuthAccounts names the accounts that connect through an OAuth app.
+func (h *house) OAuthAccounts() []string {
+	var names []string
+	for _, a := range h.cfg.Accounts {
+		if a.OAuth != nil {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
 // control is the house as the operations see it.
 func (h *house) control() control.House {
 	zone, err := h.zone()
@@ -150,7 +161,7 @@ func (h *house) control() control.House {
 		zone = time.UTC
 	}
 	return control.House{Recipients: h.cfg.Archive.AgeRecipients, Site: func() (archive.Site, error) { return web.NewSite(zone) },
-		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, Service: h.Service,
+		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, OAuthAccounts: h.OAuthAccounts, Service: h.Service,
 		Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
 		Retention: h.retention(), PageURL: h.pageURL, Location: zone, Logger: h.log,
 	}

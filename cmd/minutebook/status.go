@@ -3,14 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"minutebook/control"
+	syncer "minutebook/sync"
 )
 
 func (m *Main) statusCmd() *cobra.Command {
@@ -51,44 +50,23 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	if s.Rebuilding {
 		b.WriteString("the index is being built anew\n")
 	}
-	printAccounts(&b, s)
+	fmt.Fprintf(&b, "\ndeliveries       %6d applied, %d waiting, %d in quarantine\n", s.Inbox.Applied, s.Inbox.Received, s.Inbox.Quarantined)
+	printDownloads(&b, s.Downloads)
 	for _, trouble := range s.Troubles {
 		fmt.Fprintf(&b, "paused: %s\n", trouble)
 	}
-	for i, f := range s.Failures {
+	configured := map[string]bool{}
+	for _, a := range s.Accounts {
+		printAccount(&b, a)
+		configured[a.Name] = true
+	}
+	others := slices.DeleteFunc(slices.Clone(s.Failures), func(f syncer.FailureStatus) bool { return configured[f.Account] })
+	for i, f := range others {
 		if i == 0 {
-			b.WriteString("\nfailures\n")
+			b.WriteString("\nother failures\n")
 		}
-		fmt.Fprintf(&b, "  %s %s: %s (%d %s)\n", f.Account, f.What, f.Reason, f.Tries, plural(f.Tries, "try", "tries"))
+		fmt.Fprintf(&b, "  %s %s\n", f.Account, failureLine(f))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// printAccounts tells, for each account, when each job last succeeded, how much
-// waits, and what is left of this minute's calls.
-func printAccounts(b *strings.Builder, s control.StatusResult) {
-	fmt.Fprintf(b, "\ndeliveries       %6d applied, %d waiting, %d in quarantine\n", s.Inbox.Applied, s.Inbox.Received, s.Inbox.Quarantined)
-	for _, a := range s.Accounts {
-		fmt.Fprintf(b, "\naccount %s\n", a.Name)
-		if a.Parked != "" {
-			fmt.Fprintf(b, "  parked since %s: %s\n", a.ParkedSince.Local().Format(time.DateTime), a.Parked)
-		}
-		if !a.Backfilled {
-			b.WriteString("  the full history has not been read yet\n")
-		}
-		for _, job := range slices.Sorted(maps.Keys(a.NextRun)) {
-			last := "never"
-			if at, ok := a.LastSuccess[job]; ok {
-				last = at.Local().Format(time.DateTime)
-			}
-			fmt.Fprintf(b, "  %-10s last %s, next %s\n", job, last, a.NextRun[job].Local().Format(time.DateTime))
-		}
-		if a.Asks > 0 {
-			fmt.Fprintf(b, "  %d transcripts and summaries still to be read, %d of them now\n", a.Asks, a.AsksDue)
-		}
-		for _, u := range a.Budget {
-			fmt.Fprintf(b, "  %-10s %d of %d calls this minute\n", u.Class, u.Used, u.Limit)
-		}
-	}
 }

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+	syncer "minutebook/sync"
+)
+
+// printDownloads tells how the queue of recordings stands.
+func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
+	var parts []string
+	for _, state := range []archive.DownloadState{archive.DownloadWanted, archive.DownloadRequested, archive.DownloadReady,
+		archive.DownloadDone, archive.DownloadRefused, archive.DownloadNone} {
+		if n := d.Queue[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"none in the queue"}
+	}
+	fmt.Fprintf(b, "recordings       %s", strings.Join(parts, ", "))
+	if d.Rate > 0 && d.Left >= 1 {
+		fmt.Fprintf(b, "; at %s/s %v left", size(int64(d.Rate)), seconds(d.Left))
+	}
+	b.WriteString("\n")
+	if d.Paused != "" {
+		fmt.Fprintf(b, "recordings wait: %s\n", d.Paused)
+	}
+}
+
+// printAccount tells of an account what is kept of what it sees, how much is
+// still to do, when each job last succeeded, what is left of this minute's calls,
+// and what fails.
+func printAccount(b *strings.Builder, a syncer.AccountStatus) {
+	fmt.Fprintf(b, "\naccount %s\n", a.Name)
+	if a.Parked != "" {
+		fmt.Fprintf(b, "  parked since %s: %s\n", when(a.ParkedSince), a.Parked)
+	}
+	c := a.Coverage
+	fmt.Fprintf(b, "  sees %d %s: %d with transcript, %d with summary, %d with recording\n", c.Meetings,
+		plural(c.Meetings, "meeting", "meetings"), c.WithTranscript, c.WithSummary, c.WithRecording)
+	printBacklog(b, a)
+	for _, job := range slices.Sorted(maps.Keys(a.NextRun)) {
+		last := "never"
+		if at, ok := a.LastSuccess[job]; ok {
+			last = when(at)
+		}
+		fmt.Fprintf(b, "  %-10s last %s, next %s\n", job, last, when(a.NextRun[job]))
+	}
+	for _, u := range a.Budget {
+		fmt.Fprintf(b, "  %-10s %d of %d calls this minute", u.Class, u.Used, u.Limit)
+		if u.Waiting > 0 {
+			fmt.Fprintf(b, ", %d waiting", u.Waiting)
+		}
+		if !u.Blocked.IsZero() {
+			fmt.Fprintf(b, ", none before %s", when(u.Blocked))
+		}
+		b.WriteString("\n")
+	}
+	for i, f := range a.Failures {
+		if i == 0 {
+			b.WriteString("  failures\n")
+		}
+		fmt.Fprintf(b, "    %s\n", failureLine(f))
+	}
+	if more := a.OpenFailures - len(a.Failures); more > 0 {
+		fmt.Fprintf(b, "    and %d more\n", more)
+	}
+}
+
+func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
+	if !a.Backfilled {
+		b.WriteString("  to do: the full history has not been read yet\n")
+	}
+	if a.Asks > 0 {
+		fmt.Fprintf(b, "  to do: content of %d %s, of %d now", a.Asks, plural(a.Asks, "meeting", "meetings"), a.AsksDue)
+		if a.AsksDue == 0 && !a.NextAsk.IsZero() {
+			fmt.Fprintf(b, ", next %s", when(a.NextAsk))
+		}
+		b.WriteString("\n")
+	}
+	if n := a.Coverage.RecordingsToDo; n > 0 {
+		fmt.Fprintf(b, "  to do: %d %s\n", n, plural(n, "recording", "recordings"))
+	}
+}
+
+// failureLine is a failure without its account.
+func failureLine(f syncer.FailureStatus) string {
+	line := fmt.Sprintf("%s %s: %s (%d %s, last %s", f.Class, f.What, f.Reason, f.Tries, plural(f.Tries, "try", "tries"), when(f.Last))
+	if !f.NextTry.IsZero() {
+		line += ", next " + when(f.NextTry)
+	}
+	return line + ")"
+}
+
+func when(t time.Time) string { return t.Local().Format(time.DateTime) }
+
+func seconds(n float64) time.Duration {
+	return time.Duration(n * float64(time.Second)).Round(time.Second)
+}
