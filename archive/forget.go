@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,11 +30,13 @@ type eraser struct {
 // OnForget has Forget call fn for every meeting that is forgotten, after the
 // archive has let go of it. fn erases what its room holds and returns when that
 // is so on disk; it is called again, also for what it erased before, when
-// anything failed. Rooms register it before they begin to follow the archive.
+// anything failed. Rooms register it before they begin to follow the archive; the
+// last one with a name counts, for a room that was closed and opened again.
 func (a *Archive) OnForget(name string, fn func(ctx context.Context, id int64) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.erasers = append(a.erasers, eraser{name, fn})
+	next := slices.DeleteFunc(slices.Clone(a.erasers), func(e eraser) bool { return e.name == name })
+	a.erasers = append(next, eraser{name, fn})
 }
 
 // Forget erases a meeting for good: its revisions and rows, deliveries' bodies,

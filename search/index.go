@@ -65,6 +65,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 		return nil, err
 	}
 	x.count(ctx)
+	o.Archive.OnForget("the search index", x.forget)
 	return x, nil
 }
 

@@ -83,9 +83,6 @@ func (d *daemon) open(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := d.finishForgetting(ctx); err != nil {
-		d.log.Error().Err(err).Msg("a meeting is not wholly forgotten yet; forget it again, or restart")
-	}
 	d.page, err = d.newPage()
 	return err
 }
@@ -155,6 +152,12 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.index.Follow(ctx) })
 	g.Go(func() error { return d.syncer.Run(ctx) })
 	g.Go(func() error { return d.retain(ctx) })
+	g.Go(func() error {
+		if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {
+			d.log.Error().Err(err).Msg("a meeting is not wholly forgotten yet; forget it again, or restart")
+		}
+		return nil
+	})
 	g.Go(func() error { return serveHTTP(ctx, d.webListener, d.page) })
 	g.Go(func() error { return control.Serve(ctx, d.socket, control.Operations(d.control())) })
 	if d.receiverListener != nil {

@@ -1,0 +1,141 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+)
+
+// How long the files of segments that were written again are waited for: they
+// go when no search reads them any more.
+const (
+	expungeTries = 100
+	expungePause = 100 * time.Millisecond
+)
+
+// forget has no file of the index hold anything of a meeting that the archive
+// has forgotten: a document that is deleted stays in its segment until that is
+// written again, so it is written again here. The archive calls it, see
+// archive.OnForget. Where that does not help, the index is built anew. It fails
+// with ErrClosed on a closed index, whose files it cannot speak for.
+func (x *Index) forget(ctx context.Context, _ int64) error {
+	if err := x.CatchUp(ctx); err != nil {
+		return err
+	}
+	clean, err := x.expunge(ctx)
+	if err != nil || clean {
+		return err
+	}
+	x.distrust("a forgotten meeting is still in its files")
+	return x.CatchUp(ctx)
+}
+
+// expunge writes the segments with deleted documents again. It returns false
+// when some still have any, or their old files stay.
+func (x *Index) expunge(ctx context.Context) (clean bool, err error) {
+	x.work.Lock()
+	defer x.work.Unlock()
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	g, _, err := x.generations()
+	if err != nil {
+		return false, err
+	}
+	for _, s := range []*store{g.moments, g.meetings} {
+		if clean, err := s.expunge(ctx); err != nil || !clean {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// rewriteDeleted has the merge planner write every segment that has deleted
+// documents again, alone, and no other.
+var rewriteDeleted = mergeplan.MergePlanOptions{
+	MaxSegmentsPerTier:   1,
+	MaxSegmentSize:       mergeplan.MaxSegmentSizeLimit,
+	MaxSegmentFileSize:   1 << 50,
+	TierGrowth:           1,
+	SegmentsPerMergeTask: 1,
+	FloorSegmentSize:     1,
+	CalcBudget:           func(int64, int64, *mergeplan.MergePlanOptions) int { return 0 },
+}
+
+// expunge is Index.expunge for one index.
+func (s *store) expunge(ctx context.Context) (clean bool, err error) {
+	defer recovered("merge", s.path, &err)
+	left, err := s.leftovers()
+	if err != nil || left == nothingLeft {
+		return err == nil, err
+	}
+	adv, err := s.index.Advanced()
+	if err != nil {
+		return false, fmt.Errorf("read search index: %w", err)
+	}
+	if idx, ok := adv.(*scorch.Scorch); ok && left == deletedLeft {
+		options := rewriteDeleted
+		if err := idx.ForceMerge(ctx, &options); err != nil {
+			return false, fmt.Errorf("merge search index %s: %w", filepath.Base(s.path), err)
+		}
+		if left, err = s.leftovers(); err != nil || left == deletedLeft {
+			return false, err // the only segment is never written again
+		}
+	}
+	for try := 0; left != nothingLeft && try < expungeTries; try++ {
+		if err := s.write(s.index.NewBatch(), s.at()); err != nil { // old files go after a write
+			return false, err
+		}
+		select {
+		case <-ctx.Done():
+			return false, ctx.Err()
+		case <-time.After(expungePause):
+		}
+		if left, err = s.leftovers(); err != nil {
+			return false, err
+		}
+	}
+	return left == nothingLeft, nil
+}
+
+// leftover is what an index still has of documents that were deleted.
+type leftover int
+
+const (
+	nothingLeft leftover = iota
+	filesLeft            // files that no current segment is in
+	deletedLeft          // segments with deleted documents
+)
+
+// leftovers looks at the index as it is now and at its folder.
+func (s *store) leftovers() (leftover, error) {
+	snap, err := s.snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer snap.Close()
+	current := map[string]bool{}
+	for _, seg := range snap.Segments() {
+		if deleted := seg.Deleted(); deleted != nil && !deleted.IsEmpty() {
+			return deletedLeft, nil
+		}
+		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
+			current[filepath.Base(p.Path())] = true
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(s.path, "store", "*.zap"))
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range files {
+		if _, err := os.Stat(f); err == nil && !current[filepath.Base(f)] {
+			return filesLeft, nil
+		}
+	}
+	return nothingLeft, nil
+}

@@ -1,0 +1,157 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	zap "github.com/blevesearch/zapx/v17"
+)
+
+// telling returns the files of the index that have a word in them: as it
+// stands, in any case, or among the terms of a segment, whose dictionaries are
+// coded so that no word can be seen in their bytes.
+func telling(t *testing.T, h *house, word string) (files []string) {
+	t.Helper()
+	for try := 0; ; try++ {
+		found, err := look(filepath.Join(h.dir, "index"), word)
+		if err == nil {
+			return found
+		}
+		if try == 100 { // a merge in the background comes to its end before
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func look(dir, word string) (files []string, err error) {
+	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		text := string(bytes.ToLower(raw))
+		if filepath.Ext(path) == ".zap" {
+			more, err := termsOf(path)
+			if err != nil {
+				return err
+			}
+			text += more
+		}
+		if strings.Contains(text, word) {
+			files = append(files, path)
+		}
+		return nil
+	})
+	return files, err
+}
+
+// termsOf lists all terms of a segment's file.
+func termsOf(path string) (string, error) {
+	var terms strings.Builder
+	seg, err := (&zap.ZapPlugin{}).Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer seg.Close()
+	for _, field := range seg.Fields() {
+		dict, err := seg.Dictionary(field)
+		if err != nil {
+			return "", err
+		}
+		it := dict.AutomatonIterator(nil, nil, nil)
+		for {
+			e, err := it.Next()
+			if err != nil {
+				return "", err
+			}
+			if e == nil {
+				break
+			}
+			terms.WriteString(e.Term + "\n")
+		}
+	}
+	return terms.String(), nil
+}
+
+// TestForgetLeavesNoWords greps the index for the words of a forgotten meeting:
+// in an index of one segment, in one of many, and in one that is searched all
+// the while.
+func TestForgetLeavesNoWords(t *testing.T) {
+	const word, name = "zyxwoqvutk", "qwzjfxgplb"
+	for _, more := range []int{0, 1, 12} {
+		t.Run(fmt.Sprintf("%d more batches", more), func(t *testing.T) {
+			h := newHouse(t)
+			add := func(id int64, title, speaker, text string) {
+				h.add(meeting(id, title, "en", day(int(id)), []line{{0, speaker, text}, {70, "Bob Stone", "and something else"}}, nil))
+			}
+			add(1, "The "+word+" plan", name+" Lee", "We talk of the "+word+" and the rest.")
+			add(2, "Another", "Anna Lee", "We talk of other things.")
+			h.catchUp()
+			for i := range more {
+				add(int64(3+i), "Later", "Anna Lee", fmt.Sprintf("Later we talk of number%d.", i))
+				h.catchUp()
+			}
+			if len(telling(t, h, word)) == 0 || len(telling(t, h, name)) == 0 {
+				t.Fatal("the words are not in the index: this test would find nothing")
+			}
+			stop, searching := make(chan struct{}), make(chan struct{})
+			go func() {
+				defer close(searching)
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						_, _ = h.index.Search(t.Context(), Request{Query: "talk", Viewer: everyone})
+					}
+				}
+			}()
+			_, err := h.archive.Forget(t.Context(), 1, "asked to")
+			close(stop)
+			<-searching
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, w := range []string{word, name} {
+				if files := telling(t, h, w); files != nil {
+					t.Errorf("%q is still in %v", w, files)
+				}
+			}
+			if got := h.search(Request{Query: "talk"}).Total; got != 1+more {
+				t.Errorf("%d meetings are found, want %d", got, 1+more)
+			}
+			if err := h.index.Check(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestForgetOnAClosedIndex has Forget not say that it is done.
+func TestForgetOnAClosedIndex(t *testing.T) {
+	h := newHouse(t)
+	h.add(meeting(1, "One", "en", day(1), []line{{0, "Anna Lee", "words"}}, nil))
+	h.catchUp()
+	if err := h.index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.archive.Forget(t.Context(), 1, "asked to"); err == nil {
+		t.Error("forgotten, it says, while the index has it")
+	}
+	var err error
+	if h.index, err = Open(t.Context(), Options{Archive: h.archive}); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.archive.FinishForgetting(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
