@@ -26,12 +26,36 @@ func TestProgressIsALineEveryTenSecondsWhereNobodyWatches(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 	}
-	want := "backfill: 0 found, 0 new, 0 to do, heavy 0/30\n" +
-		"backfill: 10 found, 0 new, 0 to do, heavy 10/30\n" +
-		"backfill: 20 found, 0 new, 0 to do, heavy 20/30\n" +
-		"done: 25 found, 0 new, 0 to do, heavy 25/30\n"
+	want := "backfill: 0 found, 0 kept, 0 to do, calls: heavy 0/30\n" +
+		"backfill: 10 found, 0 kept, 0 to do, calls: heavy 10/30\n" +
+		"backfill: 20 found, 0 kept, 0 to do, calls: heavy 20/30\n" +
+		"done: 25 found, 0 kept, 0 to do, calls: heavy 25/30\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+func TestProgressIsWrittenOverOnATerminal(t *testing.T) {
+	var out strings.Builder
+	p := &syncProgress{w: &out, terminal: true, columns: func() int { return 30 }}
+	for _, e := range []syncer.Event{
+		{Doing: "backfill", Found: 120, Kept: 120, ToDo: 1234, Left: 90},
+		{Doing: "walk", Found: 5},
+		{Doing: "walk", Found: 5, Bytes: 1000, Recordings: 1, Calls: map[api.Class]syncer.Calls{api.ClassToken: {Used: 1, Limit: 60}}, Done: true, Error: "no"},
+	} {
+		raw, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Event(raw); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "backfill: 120 found, 120 kept\x1b[K\n  calls: \x1b[K\n" +
+		"\x1b[2Awalk: 5 found, 0 kept, 0 to d\x1b[K\n  calls: \x1b[K\n" +
+		"\x1b[2Afailed: 5 found, 0 kept, 0 to\x1b[K\n  calls: token 1/60\x1b[K\n  1 recording (1.0 kB)\x1b[K\n"
+	if out.String() != want {
+		t.Errorf("got\n%q\nwant\n%q", out.String(), want)
 	}
 }
 
