@@ -93,6 +93,9 @@ type Inbox struct {
 	fault     func(InboxStep, bool) error                // called by the writer goroutine
 	forgotten func(context.Context, int64) (bool, error) // nil: nothing was
 
+	checkpoints *checkpointer
+	packing     sync.Pool // of *[]byte, for bodies on their way to a commit
+
 	writes  chan *write
 	stop    chan struct{} // closed by Close: no further writes
 	stopped chan struct{} // closed by the writer goroutine when it ends
@@ -118,6 +121,7 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 		stop:    make(chan struct{}),
 		stopped: make(chan struct{}),
 		arrived: make(chan struct{}), maxWaiting: opts.MaxWaiting,
+		checkpoints: newCheckpointer(path),
 	}
 	if i.now == nil {
 		i.now = time.Now
@@ -129,6 +133,7 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 		i.maxWaiting = 48 << 20
 	}
 	go i.writeLoop()
+	go i.checkpointLoop()
 	return i, nil
 }
 
@@ -142,7 +147,7 @@ func (i *Inbox) Close() error {
 	i.closing.Do(func() {
 		close(i.stop)
 		<-i.stopped
-		err = i.db.Close()
+		err = errors.Join(i.checkpoints.close(), i.db.Close())
 	})
 	return err
 }

@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 )
 
-// A checkpoint is two more syncs in the way of an acknowledgement: it is done
-// every 4096 pages (16 MiB), four times rarer than SQLite's own habit.
-const inboxCheckpointPages = 4096
+// inboxWriterParams: the writer's few statements are kept prepared.
+const inboxWriterParams = "&_stmt_cache_size=16"
 
 // inboxRoom opens the inbox of an archive; Close ends its writer.
 func inboxRoom(ctx context.Context, a *Archive) error {
@@ -39,7 +38,10 @@ func openInboxDB(ctx context.Context, path string, create bool) (_ *DB, err erro
 	if _, err := os.Stat(path); err != nil && !create {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
-	db, err := openDB(ctx, path)
+	if err := newInboxFile(path); err != nil {
+		return nil, err
+	}
+	db, err := openDBWith(ctx, path, inboxWriterParams)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,8 @@ func openInboxDB(ctx context.Context, path string, create bool) (_ *DB, err erro
 	if busy != 0 {
 		return nil, errors.New("open inbox: make its log durable: another process has it open")
 	}
-	_, err = db.W.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint=%d; PRAGMA journal_size_limit=%d",
-		inboxCheckpointPages, 64<<20))
+	// Checkpoints are the checkpointer's.
+	_, err = db.W.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16000; PRAGMA journal_size_limit=%d",
+		2*maxInboxLog))
 	return db, err
 }

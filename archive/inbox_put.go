@@ -18,6 +18,13 @@ const (
 	encodingS2    = 1
 )
 
+// pressedBytes is how much waits for a commit when compressing stops being worth
+// its time, and maxPacking how large a buffer is kept for the next body.
+const (
+	pressedBytes = 256 << 10
+	maxPacking   = 128 << 10
+)
+
 const putSQL = `INSERT INTO deliveries
 	(account, kind, webhook_id, received_at, sent_at, recording_id, state, settled_at, reason, size, checksum, header, encoding, body)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -32,7 +39,11 @@ const putSQL = `INSERT INTO deliveries
 // After an error nothing may be acknowledged, but the delivery can be there.
 func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error) {
 	known := false // written by the writer, read after its answer
-	args, err := i.putArgs(d)
+	room, _ := i.packing.Get().(*[]byte)
+	if room == nil {
+		room = new([]byte)
+	}
+	args, err := i.putArgs(d, room)
 	if err != nil {
 		return false, err
 	}
@@ -48,12 +59,15 @@ func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error)
 		return err
 	}
 	if err := i.submit(ctx, w); err != nil {
-		return false, err
+		return false, err // room may still be the writer's
+	}
+	if cap(*room) <= maxPacking {
+		i.packing.Put(room)
 	}
 	return known, nil
 }
 
-func (i *Inbox) putArgs(d Delivery) ([]any, error) {
+func (i *Inbox) putArgs(d Delivery, room *[]byte) ([]any, error) {
 	if d.Kind == "" {
 		d.Kind = KindWebhook
 	}
@@ -79,23 +93,29 @@ func (i *Inbox) putArgs(d Delivery) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("put delivery: %w", err)
 	}
-	encoding, body := packBody(d.Body)
+	encoding, body := packBody(d.Body, room, i.pressed())
 	return []any{
 		d.Account, d.Kind, d.WebhookID, inboxTime(d.ReceivedAt), inboxTime(d.SentAt), d.RecordingID,
 		d.State, settled, d.Reason, len(d.Body), int64(xxhash.Sum64(body)), string(header), encoding, body,
 	}, nil
 }
 
-// packBody compresses a body, in the caller's goroutine and not the writer's.
-// The result shares nothing with it.
-func packBody(body []byte) (encoding int, packed []byte) {
-	if len(body) > 512 {
-		packed = s2.Encode(nil, body)
+// packBody compresses a body, in the caller's goroutine and not the writer's, or
+// leaves it plain when that is quicker over all. The result is in *room, which
+// it may make larger, and shares nothing with body.
+func packBody(body []byte, room *[]byte, plain bool) (encoding int, packed []byte) {
+	if len(body) > 512 && !plain {
+		packed = s2.Encode((*room)[:cap(*room)], body)
+		*room = packed
 		if len(packed) < len(body)-len(body)/16 {
 			return encodingS2, packed
 		}
 	}
-	return encodingPlain, append(make([]byte, 0, len(body)), body...)
+	*room = append((*room)[:0], body...)
+	if *room == nil {
+		*room = []byte{} // an empty body is not a missing one
+	}
+	return encodingPlain, *room
 }
 
 // unpackBody undoes packBody; an error means that the file is damaged.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"runtime"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -14,6 +15,7 @@ import (
 const (
 	maxGroup      = 256
 	maxGroupBytes = 8 << 20
+	maxYields     = 4 // turns given to others, one after the other, without a write
 )
 
 // A write is one change of the inbox. The writer goroutine fills in err and
@@ -79,6 +81,14 @@ func (i *Inbox) release(size int64) {
 	i.waiting -= size
 }
 
+// pressed reports whether so much waits that the processor has better to do than
+// to save disk space.
+func (i *Inbox) pressed() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.waiting > pressedBytes
+}
+
 // Behind reports whether so much waits for a commit that a Put of size bytes
 // would be refused.
 func (i *Inbox) Behind(size int64) bool {
@@ -110,14 +120,21 @@ func (i *Inbox) writeLoop() {
 	}
 }
 
+// gather takes what waits. Handlers that are about to put something get their
+// turn first: a commit costs the same for one as for many, and nothing is waited
+// for when nobody is.
 func (i *Inbox) gather(first *write) []*write {
 	group, size := []*write{first}, first.size
-	for len(group) < maxGroup && size < maxGroupBytes {
+	for yielded := 0; len(group) < maxGroup && size < maxGroupBytes; {
 		select {
 		case w := <-i.writes:
-			group, size = append(group, w), size+w.size
+			group, size, yielded = append(group, w), size+w.size, 0
 		default:
-			return group
+			if yielded == maxYields {
+				return group
+			}
+			yielded++
+			runtime.Gosched()
 		}
 	}
 	return group
@@ -146,6 +163,8 @@ func (i *Inbox) commitGroup(group []*write) {
 		arrives = arrives || w.arrives && w.err == nil
 		close(w.done)
 	}
+	i.checkpoints.committed(size)
+	i.finishCheckpoint()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.waiting -= size

@@ -35,13 +35,18 @@ var (
 
 // openDB opens or creates the SQLite file at path, 0600.
 func openDB(ctx context.Context, path string) (*DB, error) {
+	return openDBWith(ctx, path, "")
+}
+
+// openDBWith adds parameters of its own, each with & before it, to the writer's.
+func openDBWith(ctx context.Context, path, writer string) (*DB, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	f.Close()
 	db := &DB{
-		W:    sql.OpenDB(connector{path, writerParams, writerPragmas}),
+		W:    sql.OpenDB(connector{path, writerParams + writer, writerPragmas}),
 		R:    sql.OpenDB(connector{path, readerParams, readerPragmas}),
 		Path: path,
 	}

@@ -15,6 +15,9 @@ var words = strings.Fields(`the we and to that it of in is you so have for on th
 	just like know think what about not there because time really meeting customer budget release
 	quarter search archive transcript deadline hiring roadmap contract renewal pricing review`)
 
+// wordOf is a word that is in one meeting alone.
+func wordOf(id int64) string { return fmt.Sprint("mark", id) }
+
 // meetingJSON is a meeting of about size bytes, whose words are its own.
 func meetingJSON(id int64, size int) []byte {
 	r := rand.New(rand.NewPCG(uint64(id), 7))
@@ -36,7 +39,7 @@ func meetingJSON(id int64, size int) []byte {
 	}
 	start := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(id) * time.Hour)
 	raw, err := json.Marshal(map[string]any{
-		"recording_id": id, "title": fmt.Sprint("Meeting ", id), "created_at": start.Add(time.Hour), "recording_start_time": start,
+		"recording_id": id, "title": fmt.Sprintf("Meeting %d %s", id, wordOf(id)), "created_at": start.Add(time.Hour), "recording_start_time": start,
 		"recording_end_time": start.Add(time.Hour), "url": fmt.Sprint("https://service.example/calls/", id), "transcript": entries,
 	})
 	if err != nil {
@@ -54,13 +57,18 @@ type stock struct {
 var lastID atomic.Int64
 
 func newStock(n, size int) (*stock, error) {
-	key, err := standardwebhooks.NewWebhook(secret)
-	if err != nil {
-		return nil, err
-	}
 	var bodies [][]byte
 	for k := range 32 {
 		bodies = append(bodies, meetingJSON(int64(1_000_000+k), size))
+	}
+	return stockOf(n, bodies)
+}
+
+// stockOf signs n deliveries of the bodies in turn.
+func stockOf(n int, bodies [][]byte) (*stock, error) {
+	key, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		return nil, err
 	}
 	s := &stock{}
 	now := time.Now()

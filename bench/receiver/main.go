@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/pprof"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,6 +21,9 @@ type settings struct {
 	rounds  int
 	slow    int
 	dir     string
+	profile string
+	only    string
+	rate    float64
 }
 
 func main() {
@@ -27,13 +34,16 @@ func main() {
 	flag.DurationVar(&s.seconds, "time", 4*time.Second, "of one measurement")
 	flag.IntVar(&s.rounds, "rounds", 3, "of bound and store in turn")
 	flag.IntVar(&s.slow, "slow", 1000, "slow connections")
+	flag.StringVar(&s.profile, "profile", "", "write the storing server's processor profile here")
+	flag.StringVar(&s.only, "only", "", "measure only these, with commas between: full, half, busy, found, slow")
+	flag.Float64Var(&s.rate, "rate", 0, "deliveries a second for half and busy (default: half of what full reached)")
 	flag.StringVar(&s.dir, "dir", "", "where data directories are made and removed (default: the system's)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
 	if *serve != "" {
-		err = serveMode(ctx, *serve, flag.Arg(0))
+		err = profiled(s.profile, func() error { return serveMode(ctx, *serve, flag.Arg(0)) })
 	} else {
 		err = measure(ctx, s)
 	}
@@ -43,17 +53,55 @@ func main() {
 	}
 }
 
-// measure runs every scenario and prints a line for each figure.
-func measure(ctx context.Context, s settings) error {
-	bound, store, err := throughput(ctx, s)
+// profiled runs fn and writes a processor profile of it, unless file is empty.
+func profiled(file string, fn func() error) error {
+	if file == "" {
+		return fn()
+	}
+	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("acknowledged/s        %8.0f  of %8.0f without storing: ratio %.2f (at least 0.60)\n", store, bound, store/bound)
+	defer f.Close()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
+	return fn()
+}
+
+// measure runs every scenario, or those named, and prints a line for each
+// figure.
+func measure(ctx context.Context, s settings) error {
+	wanted := func(name string) bool { return s.only == "" || slices.Contains(strings.Split(s.only, ","), name) }
+	if wanted("full") {
+		bound, store, err := throughput(ctx, s)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("acknowledged/s        %8.0f  of %8.0f without storing: ratio %.2f (at least 0.60)\n", store, bound, store/bound)
+		if s.rate == 0 {
+			s.rate = store / 2
+		}
+	}
 	for _, mode := range []string{"store", "busy"} {
-		if err := halfLoad(ctx, s, mode, store/2); err != nil {
+		if name := strings.Replace(mode, "store", "half", 1); !wanted(name) {
+			continue
+		}
+		if s.rate == 0 {
+			return errors.New("half of what load? measure full too, or give -rate")
+		}
+		if err := halfLoad(ctx, s, mode, s.rate); err != nil {
 			return err
 		}
 	}
-	return slowConnections(ctx, s)
+	if wanted("found") {
+		if err := found(ctx, s); err != nil {
+			return err
+		}
+	}
+	if wanted("slow") {
+		return slowConnections(ctx, s)
+	}
+	return nil
 }

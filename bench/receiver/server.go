@@ -41,6 +41,12 @@ func serveMode(ctx context.Context, mode, dir string) error {
 	if mode == "bound" {
 		o.Inbox = forgetful{a.Inbox()}
 	}
+	var beside []func(context.Context) error
+	if mode == "found" {
+		if beside, err = findable(ctx, a, dir, &o); err != nil {
+			return err
+		}
+	}
 	r, err := receiver.New(o)
 	if err != nil {
 		return err
@@ -52,6 +58,9 @@ func serveMode(ctx context.Context, mode, dir string) error {
 	fmt.Println(ln.Addr())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.Serve(ctx, ln) })
+	for _, run := range beside {
+		g.Go(func() error { return run(ctx) })
+	}
 	if mode == "busy" {
 		g.Go(func() error { return backfill(ctx, a) })
 		g.Go(func() error { return rebuild(ctx, a, dir) })
@@ -117,7 +126,11 @@ func startServer(ctx context.Context, s settings, mode string) (*server, error) 
 	if err != nil {
 		return nil, err
 	}
-	v := &server{dir: dir, cmd: exec.CommandContext(ctx, self, "-serve", mode, dir)}
+	args := []string{"-serve", mode, dir}
+	if s.profile != "" && mode == "store" {
+		args = append([]string{"-profile", s.profile}, args...)
+	}
+	v := &server{dir: dir, cmd: exec.CommandContext(ctx, self, args...)}
 	v.cmd.Stderr = os.Stderr
 	out, err := v.cmd.StdoutPipe()
 	if err != nil {
