@@ -95,6 +95,16 @@ func backfill(t *testing.T, window service.Window, meetings int, oauth bool) (ca
 	return u.Wire.Count(heavy), lastHeavy(u, start), u.Wire.Count(is429)
 }
 
+// bothWindows measures in a bubble of its own for each way in which the service may
+// count.
+func bothWindows(t *testing.T, measure func(*testing.T, service.Window)) {
+	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
+		t.Run(string(window), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { measure(t, window) })
+		})
+	}
+}
+
 func TestFigureBackfillAtTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
@@ -133,36 +143,39 @@ func TestFigureOAuthAtTheLimit(t *testing.T) {
 
 func TestFigureLoweredLimit(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		meetings := size(3_000, 1_500)
-		now := rig.Today()
-		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
-		u.Wire.Delay = heavyPages(11)
-		ar := rig.NewArchive(t, t.TempDir())
-		s := openSyncer(t, u, ar, u.Client(t, ar), false)
-		inFlight := make(chan int, 1)
-		ctx, done := context.WithCancel(t.Context())
-		go func() { inFlight <- lowerDuringBurst(ctx, t, u) }()
-		raise := time.AfterFunc(20*time.Minute, func() {
-			if err := u.Service.SetLimits(context.Background(), service.Limits{}); err != nil {
-				t.Error(err)
-			}
-		})
-		defer raise.Stop()
-		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
-			t.Fatal(err)
-		}
-		done()
-		counts, err := ar.Counts(t.Context())
-		if err != nil || counts.WithTranscript != meetings {
-			t.Fatalf("not complete: %+v, %v", counts, err)
-		}
-		refused, flying := u.Wire.Count(is429), <-inFlight
-		t.Logf("heavy limit lowered to 5 with %d calls in flight: %d answers 429; %d meetings complete", flying, refused, meetings)
-		if refused > flying {
-			t.Errorf("%d answers 429", refused)
+	bothWindows(t, lowered)
+}
+
+// lowered reads a history while the heavy limit is 5 for twenty minutes.
+func lowered(t *testing.T, window service.Window) {
+	meetings := size(3_000, 1_500)
+	now := rig.Today()
+	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
+	u.Wire.Delay = heavyPages(11)
+	ar := rig.NewArchive(t, t.TempDir())
+	s := openSyncer(t, u, ar, u.Client(t, ar), false)
+	inFlight := make(chan int, 1)
+	ctx, done := context.WithCancel(t.Context())
+	go func() { inFlight <- lowerDuringBurst(ctx, t, u) }()
+	raise := time.AfterFunc(20*time.Minute, func() {
+		if err := u.Service.SetLimits(context.Background(), service.Limits{}); err != nil {
+			t.Error(err)
 		}
 	})
+	defer raise.Stop()
+	if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	done()
+	counts, err := ar.Counts(t.Context())
+	if err != nil || counts.WithTranscript != meetings {
+		t.Fatalf("not complete: %+v, %v", counts, err)
+	}
+	refused, flying := u.Wire.Count(is429), <-inFlight
+	t.Logf("heavy limit lowered to 5, %s window, with %d calls in flight: %d answers 429; %d meetings complete", window, flying, refused, meetings)
+	if refused > flying {
+		t.Errorf("%d answers 429", refused)
+	}
 }
 
 // lowerDuringBurst lowers the heavy limit at a moment, after a minute, at which
@@ -195,34 +208,37 @@ func slack() float64 {
 
 func TestFigureSecondRun(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		meetings := size(10_000, 1_000)
-		now := rig.Today()
-		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
-		s := openSyncer(t, u, ar, u.Client(t, ar), false)
-		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
-			t.Fatal(err)
-		}
-		before, head := len(u.Wire.Calls()), u.Wire.Count(heavy)
-		position, err := ar.Head(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		start := time.Now()
-		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
-			t.Fatal(err)
-		}
-		calls, heavies := len(u.Wire.Calls())-before, u.Wire.Count(heavy)-head
-		after, err := ar.Head(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("second run over %d meetings: %d calls, %d of them heavy, %v, %d changes", meetings, calls, heavies, time.Since(start), after.Seq-position.Seq)
-		if heavies > 0 || calls > meetings/10+maxWindows || after != position {
-			t.Error("a second run does more than a light walk")
-		}
-	})
+	bothWindows(t, secondRun)
+}
+
+// secondRun syncs an archive that is complete.
+func secondRun(t *testing.T, window service.Window) {
+	meetings := size(10_000, 1_000)
+	now := rig.Today()
+	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
+	ar := rig.NewArchive(t, t.TempDir())
+	s := openSyncer(t, u, ar, u.Client(t, ar), false)
+	if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	before, head := len(u.Wire.Calls()), u.Wire.Count(heavy)
+	position, err := ar.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	calls, heavies := len(u.Wire.Calls())-before, u.Wire.Count(heavy)-head
+	after, err := ar.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("second run over %d meetings, %s window: %d calls, %d of them heavy, %v, %d changes", meetings, window, calls, heavies, time.Since(start), after.Seq-position.Seq)
+	if heavies > 0 || calls > meetings/10+maxWindows || after != position {
+		t.Error("a second run does more than a light walk")
+	}
 }
 
 // maxWindows is how many windows a light walk is cut into at most, each of which
