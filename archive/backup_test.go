@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -285,5 +286,34 @@ func TestInterruptedBackupLeavesTheEarlierOne(t *testing.T) {
 		if contents(t, restored(t, RestoreOptions{From: dest})) != before {
 			t.Errorf("stopped after %d files: the earlier backup is not whole", stop)
 		}
+	}
+}
+
+// TestForgetNamesTheBackupsThatHoldIt follows a backup from the one that holds a
+// meeting to the next, which does not.
+func TestForgetNamesTheBackupsThatHoldIt(t *testing.T) {
+	a, first, second := newArchive(t), t.TempDir(), t.TempDir()
+	now := epoch0.Add(time.Hour)
+	a.now = func() time.Time { now = now.Add(time.Minute); return now }
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")), observe(t, SourceList, epoch0, meetingJSON(2, "second", "b")))
+	backUp(t, a, first, BackupOptions{})
+	backUp(t, a, second, BackupOptions{})
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(3, "after the backups", "c")))
+	forgotten := func(id int64) []string {
+		f, err := a.Forget(t.Context(), id, "asked for")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Backups
+	}
+	if got := forgotten(1); !slices.Equal(got, []string{first, second}) {
+		t.Errorf("backups with meeting 1: %v", got)
+	}
+	if got := forgotten(3); got != nil {
+		t.Errorf("backups with meeting 3: %v", got)
+	}
+	backUp(t, a, first, BackupOptions{})
+	if got := forgotten(1); !slices.Equal(got, []string{second}) {
+		t.Errorf("after a new backup to the first: %v", got)
 	}
 }

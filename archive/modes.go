@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 )
 
-// reportModes logs every database, lock or directory that others can read.
-// They are not changed: someone may have meant it.
+// reportModes logs the data directory, what lies directly in it, directories and
+// files, where others than the owner can reach it. Modes are not changed: someone
+// may have meant them.
 func (a *Archive) reportModes() {
 	check := func(path string, allowed os.FileMode) {
 		info, err := os.Stat(path)
@@ -17,9 +18,16 @@ func (a *Archive) reportModes() {
 			Msgf("others can reach this; chmod %o would close it", allowed)
 	}
 	check(a.dir, 0o700)
-	check(filepath.Join(a.dir, "media"), 0o700)
-	files, _ := filepath.Glob(filepath.Join(a.dir, "*.db*"))
-	for _, f := range files {
-		check(f, 0o600)
+	entries, err := os.ReadDir(a.dir)
+	if err != nil {
+		a.log.Warn().Err(err).Msg("look for files that others can reach")
+	}
+	for _, e := range entries {
+		switch {
+		case e.IsDir():
+			check(filepath.Join(a.dir, e.Name()), 0o700)
+		case e.Type().IsRegular():
+			check(filepath.Join(a.dir, e.Name()), 0o600)
+		}
 	}
 }
