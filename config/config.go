@@ -8,6 +8,7 @@ type Config struct {
 	// DataDir is the folder of the archive: databases, media, index and socket.
 	DataDir  string    `toml:"data_dir" env:"DATA_DIR"`
 	Log      Log       `toml:"log" envPrefix:"LOG_"`
+	Process  Process   `toml:"process" envPrefix:"PROCESS_"`
 	Web      Web       `toml:"web" envPrefix:"WEB_"`
 	Receiver Receiver  `toml:"receiver" envPrefix:"RECEIVER_"`
 	Service  Service   `toml:"service" envPrefix:"SERVICE_"`
@@ -23,6 +24,16 @@ type Config struct {
 type Log struct {
 	Level  string `toml:"level" env:"LEVEL"`   // trace, debug, info, warn, error
 	Format string `toml:"format" env:"FORMAT"` // json, or console for a terminal
+}
+
+// Process says what the daemon may take of the machine. The Go runtime's own
+// GOMAXPROCS and GOMEMLIMIT, where they are set, come first.
+type Process struct {
+	Threads int `toml:"threads" env:"THREADS"` // that compute at a time; 0: three to each processor
+	// MemoryLimit is how many bytes the runtime aims to stay within, at the cost
+	// of processor time; SQLite's caches and the index's mapped files are beside
+	// it. 0: no bound.
+	MemoryLimit int64 `toml:"memory_limit_bytes" env:"MEMORY_LIMIT_BYTES"`
 }
 
 // Web is the page's listener, private by default.

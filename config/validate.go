@@ -32,6 +32,12 @@ func (c *Config) validate() error {
 	if c.Log.Format != "json" && c.Log.Format != "console" {
 		bad("log.format", "%q is neither json nor console", c.Log.Format)
 	}
+	if c.Process.Threads < 0 {
+		bad("process.threads", "%d is negative", c.Process.Threads)
+	}
+	if m := c.Process.MemoryLimit; m < 0 || m > 0 && m < 64<<20 {
+		bad("process.memory_limit_bytes", "%d is too little to work with; 0 means no bound, the least is 67108864", m)
+	}
 	c.validateListeners(bad)
 	c.validateAccounts(bad)
 	c.validateSchedule(bad)

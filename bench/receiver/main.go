@@ -24,6 +24,7 @@ type settings struct {
 	profile string
 	only    string
 	rate    float64
+	memory  int64
 }
 
 func main() {
@@ -37,13 +38,14 @@ func main() {
 	flag.StringVar(&s.profile, "profile", "", "write the storing server's processor profile here")
 	flag.StringVar(&s.only, "only", "", "measure only these, with commas between: full, half, busy, found, slow")
 	flag.Float64Var(&s.rate, "rate", 0, "deliveries a second for half and busy (default: half of what full reached)")
+	flag.Int64Var(&s.memory, "memory", 160, "process.memory_limit_bytes of the servers, in MiB; 0: none")
 	flag.StringVar(&s.dir, "dir", "", "where data directories are made and removed (default: the system's)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
 	if *serve != "" {
-		err = profiled(s.profile, func() error { return serveMode(ctx, *serve, flag.Arg(0)) })
+		err = profiled(s.profile, func() error { return serveMode(ctx, *serve, flag.Arg(0), s.memory) })
 	} else {
 		err = measure(ctx, s)
 	}

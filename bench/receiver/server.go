@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/archive"
+	"minutebook/internal/process"
 	"minutebook/receiver"
 	"minutebook/search"
 )
@@ -31,7 +32,8 @@ func (forgetful) Put(context.Context, archive.Delivery) (bool, error) { return f
 
 // serveMode is the child process: a receiver on a port of its own, whose
 // address is the first line it prints.
-func serveMode(ctx context.Context, mode, dir string) error {
+func serveMode(ctx context.Context, mode, dir string, memory int64) error {
+	process.Tune(0, memory<<20)
 	a, err := archive.Open(ctx, archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	if err != nil {
 		return err
@@ -126,8 +128,8 @@ func startServer(ctx context.Context, s settings, mode string) (*server, error) 
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"-serve", mode, dir}
-	if s.profile != "" && mode == "store" {
+	args := []string{"-memory", strconv.FormatInt(s.memory, 10), "-serve", mode, dir}
+	if s.profile != "" && (mode == "store" || mode == s.only) {
 		args = append([]string{"-profile", s.profile}, args...)
 	}
 	v := &server{dir: dir, cmd: exec.CommandContext(ctx, self, args...)}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"minutebook/config"
+	"minutebook/internal/process"
 )
 
 func (m *Main) serveCmd() *cobra.Command {
@@ -31,6 +32,7 @@ is the page's address; logs go to standard error.`,
 }
 
 func (m *Main) serve(ctx context.Context, cfg *config.Config, create bool) (err error) {
+	process.Tune(cfg.Process.Threads, cfg.Process.MemoryLimit)
 	d, err := startDaemon(ctx, cfg, m.logger(cfg), houseOptions{Version: m.Version, Create: create, Daemon: true})
 	if err != nil {
 		return err
