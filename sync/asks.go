@@ -121,6 +121,19 @@ func (b *asks) next(account string, spare bool) (next time.Time) {
 	return next
 }
 
+// pressing tells how many asks of an account are due that are more than spare
+// ones, and what is closed at the next change.
+func (b *asks) pressing(account string, now time.Time) (due int, change <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, a := range b.open {
+		if a.Account == account && !a.spare() && !a.Due.After(now) {
+			due++
+		}
+	}
+	return due, b.change
+}
+
 // state tells how many asks of an account are open and due, when the next one
 // is due, and what is closed at the next change.
 func (b *asks) state(account string, now time.Time) (open, due int, next time.Time, change <-chan struct{}) {

@@ -76,12 +76,13 @@ func (s *Syncer) answerLane(ctx context.Context, a *account, spare, once bool, t
 }
 
 // othersAnswer waits until what is due has been answered by the run that is at
-// it already, or that run has ended.
+// it already, or that run has ended. It does not wait for what takes spare calls:
+// whoever it waits for has all the time for that.
 func (s *Syncer) othersAnswer(ctx context.Context, a *account) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for ctx.Err() == nil {
-		_, due, _, change := s.asks.state(a.Name, s.now())
+		due, change := s.asks.pressing(a.Name, s.now())
 		if due == 0 {
 			return nil
 		}

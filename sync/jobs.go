@@ -23,8 +23,15 @@ func (s *Syncer) do(ctx context.Context, a *account, job string, wait bool, t *t
 }
 
 // nextTry is when a job that failed is run again: after retry, or with zero by
-// the schedule; zero when it is in none.
-func (s *Syncer) nextTry(job string, retry time.Duration) time.Time {
+// the schedule; zero when it is in none. That of a parked account is when the
+// account is tried again, zero when a person has to connect it.
+func (s *Syncer) nextTry(a *account, job string, retry time.Duration) time.Time {
+	if p := a.parking(); p != nil {
+		if p.Unconnected {
+			return time.Time{}
+		}
+		return p.Tried.Add(retryParked)
+	}
 	if retry > 0 {
 		return s.now().Add(retry)
 	}
@@ -62,7 +69,7 @@ func (s *Syncer) attempt(ctx context.Context, a *account, job string, wait bool,
 		s.trouble(job+" of "+a.Name, err)
 		return err
 	}
-	f := archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error(), NextTry: s.nextTry(job, retry)}
+	f := archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error(), NextTry: s.nextTry(a, job, retry)}
 	if unwritten := s.archive.RecordFailure(ctx, f); unwritten != nil {
 		// The archive takes nothing, as when the disk is full.
 		s.trouble(job+" of "+a.Name, unwritten)

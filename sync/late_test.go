@@ -19,11 +19,7 @@ func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const meetings, step = 30, 24 * time.Hour
 		newest := rig.Today().Add(-30 * 24 * time.Hour)
-		raw := regexp.MustCompile(`"transcript":\[.*?\],"default`).ReplaceAll(rig.Meetings(meetings, newest, step), []byte(`"transcript":[],"default`))
-		if bytes.Contains(raw, []byte("So it is")) {
-			t.Fatal("the meetings have transcripts")
-		}
-		u := rig.NewUpstream(t, service.Options{}, raw)
+		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(meetings, newest, step)))
 		ar := rig.NewArchive(t, t.TempDir())
 		s, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -45,4 +41,40 @@ func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
 			t.Errorf("after a week %d heavy calls", n)
 		}
 	})
+}
+
+// A command does not wait for looks that the daemon makes with spare calls.
+func TestSyncDoesNotWaitForSpareLooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-30 * 24 * time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(100, newest, 24*time.Hour)))
+		ar := rig.NewArchive(t, t.TempDir())
+		s, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(24*time.Hour + time.Second)
+		if st, err := s.Status(t.Context()); err != nil || st.Accounts[0].AsksDue < 50 {
+			t.Fatalf("%+v, %v", st.Accounts, err)
+		}
+		start := time.Now()
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took > 90*time.Second {
+			t.Errorf("the command took %v", took)
+		}
+		time.Sleep(10 * time.Minute)
+		if st, err := s.Status(t.Context()); err != nil || st.Accounts[0].AsksDue != 0 {
+			t.Errorf("ten minutes later: %+v, %v", st.Accounts, err)
+		}
+	})
+}
+
+func withoutTranscripts(t *testing.T, raw []byte) []byte {
+	t.Helper()
+	raw = regexp.MustCompile(`"transcript":\[.*?\],"default`).ReplaceAll(raw, []byte(`"transcript":[],"default`))
+	if bytes.Contains(raw, []byte("So it is")) {
+		t.Fatal("the meetings have transcripts")
+	}
+	return raw
 }

@@ -163,7 +163,7 @@ func (s *Syncer) answerUntil(ctx context.Context, a *account, stop <-chan struct
 		if err := s.answerAsks(ctx, a, true, t); err != nil {
 			return err
 		}
-		_, n, _, change := s.asks.state(a.Name, s.now())
+		n, change := s.asks.pressing(a.Name, s.now())
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
