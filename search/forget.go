@@ -11,6 +11,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"minutebook/archive"
 )
 
 // How long the files of segments that were written again are waited for: they
@@ -19,6 +21,10 @@ const (
 	expungeTries = 100
 	expungePause = 100 * time.Millisecond
 )
+
+// expungeRounds is how often segments are written again: the merge planner
+// leaves an only segment alone, so that a second one is made for the next round.
+const expungeRounds = 3
 
 // forget has no file of the index hold anything of a meeting that the archive
 // has forgotten: a document that is deleted stays in its segment until that is
@@ -47,12 +53,33 @@ func (x *Index) expunge(ctx context.Context) (clean bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, s := range []*store{g.moments, g.meetings} {
-		if clean, err := s.expunge(ctx); err != nil || !clean {
+	for range expungeRounds {
+		clean = true
+		for _, s := range []*store{g.moments, g.meetings} {
+			done, err := s.expunge(ctx)
+			if err != nil {
+				return false, err
+			}
+			clean = clean && done
+		}
+		if clean {
+			return true, nil
+		}
+		if err := x.writeAnother(ctx, g); err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	return false, nil
+}
+
+// writeAnother indexes a meeting again that is in the index, which makes a new
+// segment beside the only one.
+func (x *Index) writeAnother(ctx context.Context, g *generation) error {
+	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Limit: 1})
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	return x.put(ctx, g, []int64{rows[0].RecordingID}, func(st state) state { return st })
 }
 
 // rewriteDeleted has the merge planner write every segment that has deleted
@@ -84,7 +111,7 @@ func (s *store) expunge(ctx context.Context) (clean bool, err error) {
 			return false, fmt.Errorf("merge search index %s: %w", filepath.Base(s.path), err)
 		}
 		if left, err = s.leftovers(); err != nil || left == deletedLeft {
-			return false, err // the only segment is never written again
+			return false, err
 		}
 	}
 	for try := 0; left != nothingLeft && try < expungeTries; try++ {

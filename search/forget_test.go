@@ -126,6 +126,9 @@ func TestForgetLeavesNoWords(t *testing.T) {
 					t.Errorf("%q is still in %v", w, files)
 				}
 			}
+			if n := h.index.serving.number; n != 1 {
+				t.Errorf("the index was built anew, as generation %d", n)
+			}
 			if got := h.search(Request{Query: "talk"}).Total; got != 1+more {
 				t.Errorf("%d meetings are found, want %d", got, 1+more)
 			}
@@ -153,5 +156,21 @@ func TestForgetOnAClosedIndex(t *testing.T) {
 	}
 	if err := h.archive.FinishForgetting(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestForgetTheOnlyMeeting leaves an index of nothing, built anew.
+func TestForgetTheOnlyMeeting(t *testing.T) {
+	h := newHouse(t)
+	h.add(meeting(1, "Onlyzxqword", "en", day(1), []line{{0, "Anna Lee", "onlyzxqword"}}, nil))
+	h.catchUp()
+	if len(telling(t, h, "onlyzxqword")) == 0 {
+		t.Fatal("the word is not in the index: this test would find nothing")
+	}
+	if _, err := h.archive.Forget(t.Context(), 1, "asked to"); err != nil {
+		t.Fatal(err)
+	}
+	if files := telling(t, h, "onlyzxqword"); files != nil {
+		t.Errorf("still in %v", files)
 	}
 }
