@@ -41,36 +41,34 @@ type program struct {
 func start(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, cmd: exec.Command("minutebook", args...), lines: make(chan string, 100), ended: make(chan struct{})}
-	out, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out, in := io.Pipe()
+	p.cmd.Stdout = in
 	p.cmd.Stderr = p
 	p.cmd.Env = append(os.Environ(), "MINUTEBOOK_WEB_LISTEN=127.0.0.1:0")
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(p.kill)
+	go func() {
+		p.cmd.Wait()
+		in.Close()
+		close(p.ended)
+	}()
 	go func() {
 		defer close(p.lines)
 		for s := bufio.NewScanner(out); s.Scan(); {
 			p.lines <- s.Text()
 		}
 	}()
+	t.Cleanup(p.kill)
 	select {
 	case line, ok := <-p.lines:
 		if !ok {
-			p.cmd.Wait()
 			t.Fatalf("minutebook %s ended at once: %s", strings.Join(args, " "), p.log())
 		}
 		p.url = line
-	case <-time.After(30 * time.Second):
+	case <-time.After(2 * time.Minute): // a large file is loaded first
 		t.Fatalf("minutebook %s printed nothing: %s", strings.Join(args, " "), p.log())
 	}
-	go func() {
-		p.cmd.Wait()
-		close(p.ended)
-	}()
 	return p
 }
 
