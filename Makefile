@@ -9,7 +9,7 @@ export MINUTEBOOK_CORPUS ?= $(abspath ../shared/corpus)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build static demo test vet browser race plain long bench clean
+.PHONY: help build static demo test vet browser race corpus long bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -25,7 +25,14 @@ demo: build ## the whole of it on invented meetings, without an account
 	bin/minutebook demo
 
 test: vet browser ## everything that must hold before a change lands
-	go test -race -vet=off -timeout 20m ./...
+	@$(MAKE) --no-print-directory -j2 -Oline race corpus
+
+race: ## all tests, looking for races
+	go test -race -vet=off -timeout 30m ./...
+
+# It mostly waits for the service's limits, so it runs beside the others.
+corpus: ## the real meetings through the whole program, without the race detector
+	go test -vet=off -timeout 30m -run Corpus ./cmd/minutebook
 
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

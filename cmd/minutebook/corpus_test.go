@@ -31,6 +31,9 @@ func corpusFile(t *testing.T, name string) string {
 // TestDemoCorpus loads real meetings into the demo's service; all of them
 // arrive in the archive, each transcript entry byte for byte, and are indexed.
 func TestDemoCorpus(t *testing.T) {
+	if raceDetector {
+		t.Skip("all real meetings are loaded in the run without the race detector: make corpus")
+	}
 	for _, name := range []string{"akash.ndjson.gz", "qmsum.ndjson.gz"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
