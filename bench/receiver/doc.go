@@ -7,7 +7,7 @@
 // The server runs in a process of its own, the senders in this one, both on the
 // same cores: absolute numbers say little, the ratios are what counts.
 //
-// The servers run as the daemon does with memory_limit_bytes of 160 MiB; see
+// The servers run as the daemon does with memory_limit_bytes of 144 MiB; see
 // -memory.
 //
 //	go run ./bench/receiver

@@ -38,7 +38,7 @@ func main() {
 	flag.StringVar(&s.profile, "profile", "", "write the storing server's processor profile here")
 	flag.StringVar(&s.only, "only", "", "measure only these, with commas between: full, half, busy, found, slow")
 	flag.Float64Var(&s.rate, "rate", 0, "deliveries a second for half and busy (default: half of what full reached)")
-	flag.Int64Var(&s.memory, "memory", 160, "process.memory_limit_bytes of the servers, in MiB; 0: none")
+	flag.Int64Var(&s.memory, "memory", 144, "process.memory_limit_bytes of the servers, in MiB; 0: none")
 	flag.StringVar(&s.dir, "dir", "", "where data directories are made and removed (default: the system's)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
