@@ -2,7 +2,6 @@ package control
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 )
 
@@ -12,10 +11,23 @@ type ShowRequest struct {
 	At          time.Time `json:"at,omitzero"` // as it was then; zero: as it is
 }
 
-// show returns the Meeting in the service's shape with all its parts.
-func (h House) show(ctx context.Context, q ShowRequest, _ Emit) (json.RawMessage, error) {
-	if !q.At.IsZero() {
-		return h.showAt(ctx, q)
+// ShowResult is the Meeting in the service's shape with all its parts, as JSON.
+// It crosses the socket as bytes: as JSON within JSON it would be respaced and
+// its <, > and & escaped, and the parts are kept as they arrived.
+type ShowResult struct {
+	Meeting []byte `json:"meeting"`
+}
+
+func (h House) show(ctx context.Context, q ShowRequest, _ Emit) (*ShowResult, error) {
+	var raw []byte
+	var err error
+	if q.At.IsZero() {
+		raw, err = h.Archive.MeetingJSON(ctx, q.RecordingID)
+	} else {
+		raw, err = h.showAt(ctx, q)
 	}
-	return h.Archive.MeetingJSON(ctx, q.RecordingID)
+	if err != nil {
+		return nil, err
+	}
+	return &ShowResult{Meeting: raw}, nil
 }

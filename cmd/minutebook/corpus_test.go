@@ -100,8 +100,12 @@ func compareTranscripts(t *testing.T, dir string, want []corpusMeeting) {
 	}
 	defer client.Close()
 	for _, w := range want {
-		got, err := control.Call[corpusMeeting](t.Context(), client, "show", control.ShowRequest{RecordingID: w.RecordingID}, nil)
+		shown, err := control.Call[control.ShowResult](t.Context(), client, "show", control.ShowRequest{RecordingID: w.RecordingID}, nil)
 		if err != nil {
+			t.Fatal(err)
+		}
+		var got corpusMeeting
+		if err := json.Unmarshal(shown.Meeting, &got); err != nil {
 			t.Fatal(err)
 		}
 		if len(got.Transcript) != len(w.Transcript) {

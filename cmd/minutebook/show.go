@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -30,16 +31,16 @@ func (m *Main) showCmd() *cobra.Command {
 				return err
 			}
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				raw, err := control.Call[json.RawMessage](cmd.Context(), ops, "show", control.ShowRequest{RecordingID: id, At: when}, nil)
+				shown, err := control.Call[control.ShowResult](cmd.Context(), ops, "show", control.ShowRequest{RecordingID: id, At: when}, nil)
 				if err != nil {
 					return err
 				}
 				if m.json {
-					_, err := fmt.Fprintf(m.Stdout, "%s\n", raw)
+					_, err := fmt.Fprintf(m.Stdout, "%s\n", bytes.TrimSpace(shown.Meeting))
 					return err
 				}
 				var meeting api.Meeting
-				if err := json.Unmarshal(raw, &meeting); err != nil {
+				if err := json.Unmarshal(shown.Meeting, &meeting); err != nil {
 					return fmt.Errorf("read meeting %d: %w", id, err)
 				}
 				return printMeeting(m.Stdout, &meeting)
