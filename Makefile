@@ -27,8 +27,9 @@ demo: build ## the whole of it on invented meetings, without an account
 test: vet browser ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 -Oline race corpus
 
+# Four packages at a time: many of their tests wait for something.
 race: ## all tests, looking for races
-	go test -race -vet=off -timeout 30m ./...
+	go test -race -vet=off -p 4 -timeout 30m ./...
 
 # It mostly waits for the service's limits, so it runs beside the others.
 corpus: ## the real meetings through the whole program, without the race detector
