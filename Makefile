@@ -29,11 +29,12 @@ test: vet browser ## everything that must hold before a change lands
 
 # Four packages at a time: many of their tests wait for something.
 race: ## all tests, looking for races
-	go test -race -vet=off -p 4 -timeout 30m ./...
+	go test -race -vet=off -p 4 -timeout 30m $$(go list ./... | grep -v /bench/)
 
 # It mostly waits for the service's limits, so it runs beside the others.
-corpus: ## the real meetings through the whole program, without the race detector
+corpus: ## the real meetings through the whole program, and the figures' tests, without the race detector
 	go test -vet=off -timeout 30m -run Corpus ./cmd/minutebook
+	go test -vet=off -timeout 30m ./bench/...
 
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
