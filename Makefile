@@ -22,7 +22,7 @@ static: ## bin/minutebook without shared libraries, as the container has it
 		-tags=sqlite_fts5,netgo,osusergo -o bin/minutebook ./cmd/minutebook
 
 demo: build ## the whole of it on invented meetings, without an account
-	bin/minutebook demo
+	@bin/minutebook demo
 
 test: vet browser ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 -Oline race corpus
