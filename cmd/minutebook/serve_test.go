@@ -81,8 +81,8 @@ allow_private = true
 	service.stop()
 }
 
-// forged sends a delivery with a signature that nobody made: 401, and no trace
-// in the inbox.
+// forged sends a delivery with a signature that nobody made, which is answered
+// 401.
 func forged(t *testing.T, receiver string) {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPost, "http://"+receiver+"/webhooks/ada", strings.NewReader(`{"recording_id": 1}`))
