@@ -8,6 +8,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -36,6 +37,9 @@ type House struct {
 	Recipients []string
 	// Retention are the rules by which recordings are deleted.
 	Retention []archive.RetentionRule
+	// Received tells what became of the requests of the receiver that runs
+	// here; nil: none does.
+	Received func() receiver.Counts
 	// Running tells whether a daemon runs, for status.
 	Running  bool
 	Version  string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"minutebook/receiver"
 	syncer "minutebook/sync"
 )
 
@@ -18,6 +19,8 @@ type StatusResult struct {
 	Gone           int    `json:"gone"`
 	Indexed        int    `json:"indexed"`
 	Rebuilding     bool   `json:"rebuilding"` // the index is being built anew
+	// Receiver counts since the daemon's start; absent where none listens.
+	Receiver *receiver.Counts `json:"receiver,omitempty"`
 	syncer.Status
 }
 
@@ -41,10 +44,15 @@ func (h House) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, e
 		return nil, fmt.Errorf("read the state of the sync: %w", err)
 	}
 	p := index.Progress()
+	var received *receiver.Counts
+	if h.Received != nil {
+		c := h.Received()
+		received = &c
+	}
 	return &StatusResult{
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone,
-		Indexed: p.Indexed, Rebuilding: p.Rebuilding, Status: now,
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, Receiver: received, Status: now,
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -76,7 +77,7 @@ func (d *daemon) open(ctx context.Context) error {
 		return err
 	}
 	if d.receiverListener != nil {
-		d.refresh = d.receiver.Refresh
+		d.refresh, d.received = d.receiver.Refresh, d.receiver.Counts
 	}
 	if d.cfg.Service.Enabled {
 		if d.service, err = d.Service(ctx); err != nil {
@@ -135,13 +136,17 @@ func (d *daemon) newPage() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	registry := control.Operations(d.control())
+	metrics := prometheus.NewRegistry()
+	if err := metrics.Register(d.receiver); err != nil {
+		return nil, fmt.Errorf("count what is received: %w", err)
+	}
+	operations := control.Operations(d.control())
 	return web.New(web.Options{
 		Archive: d.archive, Index: d.index, Service: upstream, Hosts: d.cfg.Web.Hosts,
 		Status: func(ctx context.Context) (any, error) {
-			return control.Call[control.StatusResult](ctx, registry, "status", struct{}{}, nil)
+			return control.Call[control.StatusResult](ctx, operations, "status", struct{}{}, nil)
 		},
-		PageURL: d.pageURL, Location: zone, Version: d.opts.Version, Now: time.Now, Logger: d.log,
+		Registry: metrics, PageURL: d.pageURL, Location: zone, Version: d.opts.Version, Now: time.Now, Logger: d.log,
 	})
 }
 

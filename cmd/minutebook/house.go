@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -38,6 +39,8 @@ type house struct {
 
 	// refresh has the receiver that runs here read its secrets again; nil: none.
 	refresh func(context.Context) error
+	// received counts the requests of the receiver that runs here; nil: none.
+	received func() receiver.Counts
 }
 
 type houseOptions struct {
@@ -162,7 +165,7 @@ func (h *house) control() control.House {
 	}
 	return control.House{Recipients: h.cfg.Archive.AgeRecipients, Site: func() (archive.Site, error) { return web.NewSite(zone) },
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, OAuthAccounts: h.OAuthAccounts, Service: h.Service,
-		Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
+		Received: h.received, Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
 		Retention: h.retention(), PageURL: h.pageURL, Location: zone, Logger: h.log,
 	}
 }

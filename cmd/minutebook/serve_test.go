@@ -76,15 +76,19 @@ allow_private = true
 		s := status(t, dir)
 		return s.Meetings > before.Meetings && s.Indexed == s.Meetings && s.WithRecording > 5, s
 	})
-	forged(t, inbound)
+	forged(t, inbound, dir)
+	if metrics := get(t, serve.url+"/metrics"); !strings.Contains(metrics, `minutebook_receiver_refused_total{status="401"} 1`) {
+		t.Errorf("/metrics does not count the forged delivery:\n%s", metrics)
+	}
 	serve.stop()
 	service.stop()
 }
 
 // forged sends a delivery with a signature that nobody made, which is answered
-// 401.
-func forged(t *testing.T, receiver string) {
+// 401 and leaves no trace but a count.
+func forged(t *testing.T, receiver, dir string) {
 	t.Helper()
+	before, kept := status(t, dir), run(t, "webhook", "deliveries", "--data", dir, "--json")
 	req, err := http.NewRequest(http.MethodPost, "http://"+receiver+"/webhooks/ada", strings.NewReader(`{"recording_id": 1}`))
 	if err != nil {
 		t.Fatal(err)
@@ -99,6 +103,16 @@ func forged(t *testing.T, receiver string) {
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("a forged delivery is answered %s", resp.Status)
+	}
+	after := status(t, dir)
+	if got, want := after.Receiver.Refused[401], before.Receiver.Refused[401]+1; got != want {
+		t.Errorf("%d are counted as refused, want %d", got, want)
+	}
+	if after.Inbox != before.Inbox || after.Meetings != before.Meetings || after.Receiver.Accepted != before.Receiver.Accepted {
+		t.Errorf("a forged delivery leaves a trace: %+v, before %+v", after, before)
+	}
+	if now := run(t, "webhook", "deliveries", "--data", dir, "--json"); now != kept {
+		t.Errorf("a forged delivery is listed:\n%s", now)
 	}
 }
 

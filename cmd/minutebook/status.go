@@ -51,6 +51,9 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 		b.WriteString("the index is being built anew\n")
 	}
 	fmt.Fprintf(&b, "\ndeliveries       %6d applied, %d waiting, %d in quarantine\n", s.Inbox.Applied, s.Inbox.Received, s.Inbox.Quarantined)
+	if s.Receiver != nil {
+		printReceived(&b, *s.Receiver)
+	}
 	printDownloads(&b, s.Downloads)
 	for _, trouble := range s.Troubles {
 		fmt.Fprintf(&b, "paused: %s\n", trouble)

@@ -8,8 +8,24 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/receiver"
 	syncer "minutebook/sync"
 )
+
+// printReceived tells what became of the requests since the daemon's start.
+func printReceived(b *strings.Builder, c receiver.Counts) {
+	fmt.Fprintf(b, "received         %6d new, %d known since the start", c.Accepted, c.Duplicates)
+	for i, status := range slices.Sorted(maps.Keys(c.Refused)) {
+		if i == 0 {
+			b.WriteString("; refused")
+		}
+		fmt.Fprintf(b, " %d with %d", c.Refused[status], status)
+		if i < len(c.Refused)-1 {
+			b.WriteString(",")
+		}
+	}
+	b.WriteString("\n")
+}
 
 // printDownloads tells how the queue of recordings stands.
 func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {

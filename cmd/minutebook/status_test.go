@@ -10,6 +10,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/control"
+	"minutebook/receiver"
 	syncer "minutebook/sync"
 )
 
@@ -19,6 +20,7 @@ func TestStatusTellsOfEachAccount(t *testing.T) {
 		Tries: 2, Last: at, NextTry: at.Add(time.Hour)}
 	stranger := syncer.FailureStatus{Account: "old", Class: "content", What: "8", Reason: "403", Tries: 1, Last: at}
 	s := control.StatusResult{Version: "1", Running: true, Meetings: 12, WithTranscript: 11, WithSummary: 10, WithRecording: 4, Indexed: 12,
+		Receiver: &receiver.Counts{Accepted: 3, Duplicates: 1, Refused: map[int]int64{413: 1, 401: 2}},
 		Status: syncer.Status{
 			Inbox:     archive.InboxCounts{Applied: 3, Received: 1},
 			Downloads: syncer.DownloadStatus{Queue: map[archive.DownloadState]int{archive.DownloadWanted: 6, archive.DownloadDone: 4}, Rate: 2e6, Left: 90},
@@ -43,6 +45,7 @@ meetings             12
   indexed            12
 
 deliveries            3 applied, 1 waiting, 0 in quarantine
+received              3 new, 1 known since the start; refused 2 with 401, 1 with 413
 recordings       6 wanted, 4 done; at 2.0 MB/s 1m30s left
 
 account ann
