@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 	ExportVTT      ExportFormat = "vtt"    // meetings/*.vtt, WebVTT subtitles
 	ExportSRT      ExportFormat = "srt"    // meetings/*.srt, SubRip subtitles
 	ExportText     ExportFormat = "txt"    // meetings/*.txt, for reading
-	ExportHTML     ExportFormat = "html"   // a static site: index.html, meetings/*.html
+	ExportHTML     ExportFormat = "html"   // a static site: index.html, meetings/*.html, people/*.html
 )
 
 // ExportFormats returns all formats.
@@ -63,8 +64,9 @@ type ExportedMeeting struct {
 	Row     *Row
 	Meeting *api.Meeting
 	Entries []Entry
-	Raw     []byte // in the service's shape, every value verbatim
-	File    string // path below the export's directory, with slashes
+	People  []ExportedPerson // who was invited, spoke or recorded it
+	Raw     []byte           // in the service's shape, every value verbatim
+	File    string           // path below the export's directory, with slashes
 }
 
 // Export writes meetings into a directory. A meeting keeps the file name of its
@@ -74,9 +76,9 @@ type ExportedMeeting struct {
 // completed by the next. It fails with ErrNotFound or ErrForgotten when one of
 // the asked meetings is not there, with nothing written for that meeting.
 func (a *Archive) Export(ctx context.Context, o ExportOptions) (ExportResult, error) {
-	x, err := a.newExport(o)
+	x, err := a.newExport(ctx, o)
 	if err != nil {
-		return ExportResult{}, fmt.Errorf("export: %w", err)
+		return ExportResult{}, fmt.Errorf("export to %s: %w", o.Dir, err)
 	}
 	if o.Format == ExportNDJSON {
 		err = x.lines(ctx)
@@ -84,7 +86,7 @@ func (a *Archive) Export(ctx context.Context, o ExportOptions) (ExportResult, er
 		err = x.files(ctx)
 	}
 	// What was written is recorded even when the run did not come to its end.
-	err = errors.Join(err, x.ledger.save())
+	err = errors.Join(err, x.ledger.close())
 	if err != nil {
 		return x.result, fmt.Errorf("export to %s: %w", o.Dir, err)
 	}
@@ -98,15 +100,15 @@ type export struct {
 	ledger  *exportLedger
 	render  func(io.Writer, *ExportedMeeting) error
 
-	mu     sync.Mutex // guards result and ledger while files are written
+	mu     sync.Mutex // guards result while files are written
 	result ExportResult
 }
 
-func (a *Archive) newExport(o ExportOptions) (*export, error) {
+func (a *Archive) newExport(ctx context.Context, o ExportOptions) (*export, error) {
 	x := &export{ExportOptions: o, archive: a}
 	switch o.Format {
 	case ExportMarkdown:
-		x.render = x.markdown
+		x.render = renderMarkdown
 	case ExportJSON:
 		x.render = renderJSON
 	case ExportNDJSON:
@@ -128,7 +130,7 @@ func (a *Archive) newExport(o ExportOptions) (*export, error) {
 		return nil, err
 	}
 	var err error
-	x.ledger, err = openLedger(o.Dir)
+	x.ledger, err = openLedger(ctx, o.Dir)
 	return x, err
 }
 
@@ -167,26 +169,35 @@ func (x *export) one(ctx context.Context, row *Row) error {
 		x.count(func(r *ExportResult) { r.Meetings++; r.Skipped++ })
 		return nil
 	}
-	x.mu.Lock()
-	m.File = x.ledger.name(x.Format, row, len(x.Recipients) > 0)
-	x.mu.Unlock()
-	f := &exportedFile{Name: m.File}
-	if len(x.Recipients) == 0 { // the ledger is not sealed, and must not tell
-		f.Title, f.Start = row.Title, row.Key().Start
-		switch x.Format {
-		case ExportMarkdown:
-			x.mu.Lock()
-			f.People = x.ledger.people(m)
-			x.mu.Unlock()
-		case ExportHTML:
-			f.Type, f.RecordedBy, f.Seconds = row.MeetingType, row.RecordedBy.Name, int64(m.length()/time.Second)
-		}
+	if m.File, err = x.ledger.name(x.Format, row, len(x.Recipients) > 0); err != nil {
+		return err
 	}
-	if err := x.write(f, ledgerKey(x.Format, row.RecordingID), func(w io.Writer) error { return x.render(w, m) }); err != nil {
+	if err := x.list(m); err != nil {
+		return err
+	}
+	f := &exportedFile{What: strconv.FormatInt(row.RecordingID, 10), Format: x.Format, Name: m.File}
+	if err := x.write(f, func(w io.Writer) error { return x.render(w, m) }); err != nil {
 		return err
 	}
 	x.count(func(r *ExportResult) { r.Meetings++ })
 	return nil
+}
+
+// lists tells whether the export has pages around those of the meetings. There
+// are none in a sealed one: they would tell, and so would the ledger.
+func (x *export) lists() bool {
+	return (x.Format == ExportMarkdown || x.Format == ExportHTML) && len(x.Recipients) == 0
+}
+
+// list enters a meeting for the pages around it, and gives its people theirs.
+func (x *export) list(m *ExportedMeeting) error {
+	if !x.lists() {
+		return x.ledger.unlist(x.Format, m.Row.RecordingID)
+	}
+	if err := x.ledger.pages(m.People, x.Format); err != nil {
+		return err
+	}
+	return x.ledger.enlist(x.Format, m)
 }
 
 func (x *export) count(add func(*ExportResult)) {
@@ -213,7 +224,9 @@ func (a *Archive) exported(ctx context.Context, row *Row) (*ExportedMeeting, err
 	if err != nil {
 		return nil, err
 	}
-	return &ExportedMeeting{Row: row, Meeting: m, Entries: entries, Raw: raw}, nil
+	e := &ExportedMeeting{Row: row, Meeting: m, Entries: entries, Raw: raw}
+	e.People = peopleOf(e)
+	return e, nil
 }
 
 // exportPage is how many rows are read at a time.

@@ -1,185 +1,239 @@
 package archive
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"time"
-	"unicode"
+	"sync"
 
-	"golang.org/x/text/unicode/norm"
+	"github.com/mattn/go-sqlite3"
 
 	"minutebook/internal/durable"
 )
 
 // ledgerName is the file in which an export's directory remembers what was
-// exported into it.
-const ledgerName = ".minutebook-export.json"
+// exported into it. It is on the disk and not in memory, so that an export takes
+// no more memory for a large archive than for a small one.
+const ledgerName = ".minutebook-export.db"
 
-// exportLedger is what was exported into a directory: the name that each meeting
-// and person keeps, and the content that each file had.
+const ledgerVersion = 1
+
+const ledgerSchema = `
+	CREATE TABLE files ( -- every file that was written
+		what   TEXT NOT NULL,    -- recording_id, person:KEY or file:NAME
+		format TEXT NOT NULL,
+		name   TEXT NOT NULL,    -- below the directory, with slashes
+		sha256 TEXT NOT NULL,    -- of the content before encryption
+		size   INTEGER NOT NULL, -- in bytes, as stored
+		sealed INTEGER NOT NULL,
+		PRIMARY KEY (what, format)
+	) STRICT, WITHOUT ROWID;
+	CREATE TABLE meetings ( -- what lists say of meetings whose files are not sealed
+		format       TEXT NOT NULL,
+		recording_id INTEGER NOT NULL,
+		start        INTEGER NOT NULL, -- milliseconds UTC
+		title        TEXT NOT NULL,
+		type         TEXT NOT NULL,
+		recorded_by  TEXT NOT NULL,
+		length       INTEGER NOT NULL, -- seconds
+		PRIMARY KEY (format, recording_id)
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX meetings_by_time ON meetings (format, start DESC, recording_id DESC);
+	CREATE TABLE people ( -- the name that each person's page keeps
+		key   TEXT PRIMARY KEY,
+		name  TEXT NOT NULL,
+		email TEXT NOT NULL,
+		page  TEXT NOT NULL UNIQUE -- below the directory, without the format's ending
+	) STRICT, WITHOUT ROWID;
+	CREATE TABLE present ( -- who is in which of the meetings
+		format       TEXT NOT NULL,
+		person       TEXT NOT NULL,
+		start        INTEGER NOT NULL,
+		recording_id INTEGER NOT NULL,
+		PRIMARY KEY (format, person, start, recording_id)
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX present_by_meeting ON present (format, recording_id);
+	PRAGMA user_version = 1`
+
+// exportLedger is the open ledger of an export's directory. Its methods may be
+// called by several goroutines.
 type exportLedger struct {
-	Version int                        `json:"version"`
-	Files   map[string]*exportedFile   `json:"files"`  // by ledgerKey
-	Persons map[string]*exportedPerson `json:"people"` // by person key
-	dir     string
-	taken   map[string]bool // names of people's files
+	db *sql.DB
+
+	mu          sync.Mutex // guards what follows, and that one method runs at a time
+	tx          *sql.Tx
+	*statements     // of tx
+	writes      int // since the last commit
 }
 
-type exportedFile struct {
-	Name   string    `json:"name"` // below the directory, with slashes
-	SHA256 string    `json:"sha256"`
-	Size   int64     `json:"size"` // in bytes, as stored
-	Sealed bool      `json:"sealed,omitempty"`
-	Title  string    `json:"title,omitempty"`
-	Start  time.Time `json:"start,omitzero"`
-	People []string  `json:"people,omitempty"` // person keys
+// ledgerBatch is how many writes a transaction of the ledger has.
+const ledgerBatch = 4000
 
-	// For the index of a site.
-	Type       string `json:"type,omitempty"`
-	RecordedBy string `json:"recorded_by,omitempty"`
-	Seconds    int64  `json:"seconds,omitempty"`
+// errNoLedger: the file is no ledger that can be used here.
+var errNoLedger = errors.New("it is not a ledger of exports")
 
-	open bool // never sealed
-}
-
-type exportedPerson struct {
-	Name  string `json:"name"`
-	Email string `json:"email,omitempty"`
-	File  string `json:"file"`
-}
-
-func ledgerKey(format ExportFormat, id int64) string { return fmt.Sprintf("%s:%d", format, id) }
-
-// openLedger reads the ledger of a directory. One that cannot be read counts as
-// none: every file is then compared with what is on the disk.
-func openLedger(dir string) (*exportLedger, error) {
-	l := &exportLedger{dir: dir}
-	raw, err := os.ReadFile(filepath.Join(dir, ledgerName))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read %s: %w", ledgerName, err)
-	}
-	if json.Unmarshal(raw, l) != nil || l.Version > 1 {
-		*l = exportLedger{dir: dir}
-	}
-	l.Version = 1
-	if l.Files == nil {
-		l.Files = map[string]*exportedFile{}
-	}
-	if l.Persons == nil {
-		l.Persons = map[string]*exportedPerson{}
-	}
-	l.taken = map[string]bool{}
-	for key, f := range l.Files {
-		if f == nil || !filepath.IsLocal(f.Name) {
-			delete(l.Files, key)
+// openLedger opens the ledger of a directory. One that cannot be read counts as
+// none: every file is then compared with what is on the disk. It fails while
+// another export into the directory is running.
+func openLedger(ctx context.Context, dir string) (*exportLedger, error) {
+	path := filepath.Join(dir, ledgerName)
+	l, err := readLedger(ctx, path)
+	if errors.Is(err, errNoLedger) {
+		for _, end := range []string{"", "-journal"} {
+			if err := durable.Remove(path + end); err != nil {
+				return nil, err
+			}
 		}
+		l, err = readLedger(ctx, path)
 	}
-	for key, p := range l.Persons {
-		if p == nil || !filepath.IsLocal(p.File) {
-			delete(l.Persons, key)
-			continue
-		}
-		l.taken[p.File] = true
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", ledgerName, err)
 	}
 	return l, nil
 }
 
-func (l *exportLedger) save() error {
-	raw, err := json.Marshal(l)
+func readLedger(ctx context.Context, path string) (_ *exportLedger, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", ledgerName, err)
+		return nil, err
 	}
-	return durable.WriteFile(filepath.Join(l.dir, ledgerName), raw)
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector{path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-8000",
+		map[string]string{"secure_delete": "1"}})
+	db.SetMaxOpenConns(1)
+	l := &exportLedger{db: db}
+	if err = l.begin(ctx); err == nil {
+		err = l.prepareSchema()
+	}
+	if err != nil {
+		if l.tx != nil {
+			l.tx.Rollback()
+		}
+		return nil, errors.Join(unusable(err), db.Close())
+	}
+	return l, nil
 }
 
-// name is a meeting's file: the one of its first export here, else made of its
-// day, title and recording_id. A sealed file is named by the recording_id alone.
-func (l *exportLedger) name(format ExportFormat, row *Row, sealed bool) string {
-	if f := l.Files[ledgerKey(format, row.RecordingID)]; f != nil && f.Sealed == sealed {
-		return f.Name
-	}
-	if sealed {
-		return fmt.Sprintf("meetings/%d.%s.age", row.RecordingID, format)
-	}
-	for _, other := range ExportFormats() { // the same name in all formats
-		if f := l.Files[ledgerKey(other, row.RecordingID)]; f != nil && !f.Sealed {
-			return strings.TrimSuffix(f.Name, "."+string(other)) + "." + string(format)
+// unusable makes errNoLedger of what SQLite says of a file that is none of its
+// own, or damaged, and a sentence of a ledger that is held.
+func unusable(err error) error {
+	var lite sqlite3.Error
+	if errors.As(err, &lite) {
+		switch lite.Code {
+		case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
+			return fmt.Errorf("%w: %w", errNoLedger, err)
+		case sqlite3.ErrBusy, sqlite3.ErrLocked:
+			return fmt.Errorf("another export into the same directory is running: %w", err)
 		}
 	}
-	day := "undated"
-	if start := row.Key().Start; start.Unix() > 0 {
-		day = start.UTC().Format(time.DateOnly)
-	}
-	return fmt.Sprintf("meetings/%s-%s-%d.%s", day, slug(row.Title, "meeting"), row.RecordingID, format)
+	return err
 }
 
-// personFile is a person's page, the same in every export into the directory.
-func (l *exportLedger) personFile(key, name, email string) string {
-	if p := l.Persons[key]; p != nil {
-		if p.Name == "" || p.Name == p.Email {
-			p.Name = name
-		}
-		return p.File
+func (l *exportLedger) begin(ctx context.Context) (err error) {
+	ctx = context.WithoutCancel(ctx) // its end would roll back what was written
+	if l.tx, err = l.db.BeginTx(ctx, nil); err != nil {
+		return err
 	}
-	file := "people/" + slug(name, "person") + ".md"
-	if l.taken[file] {
-		sum := sha256.Sum256([]byte(key))
-		file = "people/" + slug(name, "person") + "-" + hex.EncodeToString(sum[:4]) + ".md"
-	}
-	l.taken[file] = true
-	l.Persons[key] = &exportedPerson{Name: name, Email: email, File: file}
-	return file
+	l.statements = newStatements(ctx, l.tx)
+	return nil
 }
 
-// people enters who was invited to, spoke in or recorded a meeting, and returns
-// their keys in order.
-func (l *exportLedger) people(m *ExportedMeeting) []string {
-	var keys []string
-	for _, p := range peopleOf(m) {
-		l.personFile(p.key, p.name, p.email)
-		keys = append(keys, p.key)
+func (l *exportLedger) prepareSchema() error {
+	var sound string
+	if _, err := l.scan(`PRAGMA quick_check(1)`, nil, &sound); err != nil {
+		return err
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	if sound != "ok" {
+		return fmt.Errorf("%w: %s", errNoLedger, sound)
+	}
+	var version, tables int
+	if _, err := l.scan(`SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`, nil, &version, &tables); err != nil {
+		return err
+	}
+	if version == 0 && tables == 0 {
+		_, err := l.tx.Exec(ledgerSchema)
+		return err
+	}
+	if version != ledgerVersion {
+		return fmt.Errorf("%w of this version", errNoLedger)
+	}
+	return nil
 }
 
-// maxSlug bounds a slug, in bytes, so that names stay below the 255 that file
-// systems allow.
-const maxSlug = 80
+// wrote counts a write and now and then commits what there is. l.mu is held.
+func (l *exportLedger) wrote(err error) error {
+	if err != nil {
+		return fmt.Errorf("write to %s: %w", ledgerName, full(err))
+	}
+	if l.writes++; l.writes < ledgerBatch {
+		return nil
+	}
+	l.writes = 0
+	if err := l.tx.Commit(); err != nil {
+		return fmt.Errorf("write to %s: %w", ledgerName, full(err))
+	}
+	return l.begin(l.ctx)
+}
 
-// slug makes a part of a file name of any text: letters and digits of every
-// script, all else a single dash; never empty, never reserved anywhere.
-func slug(text, otherwise string) string {
-	var b strings.Builder
-	dash := false
-	for _, r := range norm.NFC.String(strings.ToLower(text)) {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) {
-			dash = b.Len() > 0
-			continue
-		}
-		if b.Len()+5 > maxSlug {
-			break
-		}
-		if dash {
-			b.WriteByte('-')
-			dash = false
-		}
-		b.WriteRune(r)
+// close commits what was written and lets go of the directory.
+func (l *exportLedger) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.tx.Commit()
+	if err != nil {
+		err = fmt.Errorf("write to %s: %w", ledgerName, full(err))
 	}
-	switch s := b.String(); s {
-	case "":
-		return otherwise
-	case "con", "prn", "aux", "nul":
-		return s + "-"
-	default:
-		return s
+	return errors.Join(err, l.db.Close())
+}
+
+// exportedFile is a file that an export wrote.
+type exportedFile struct {
+	What   string // see the table files
+	Format ExportFormat
+	Name   string // below the directory, with slashes
+	SHA256 string // before encryption
+	Size   int64  // in bytes, as stored
+	Sealed bool
+
+	open   bool // never sealed
+	synced bool // waits for the disk: nothing else has what is in it
+}
+
+// file returns what was written for something, nil when nothing was, or not in
+// the directory.
+func (l *exportLedger) file(what string, format ExportFormat) (*exportedFile, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := &exportedFile{What: what, Format: format}
+	found, err := l.scan(`SELECT name, sha256, size, sealed FROM files WHERE what = ? AND format = ?`, []any{what, format},
+		&f.Name, &f.SHA256, &f.Size, &f.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ledgerName, err)
 	}
+	if !found || !filepath.IsLocal(filepath.FromSlash(f.Name)) {
+		return nil, nil
+	}
+	return f, nil
+}
+
+// keep enters a file that is on the disk.
+func (l *exportLedger) keep(f *exportedFile) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.exec(`INSERT OR REPLACE INTO files (what, format, name, sha256, size, sealed) VALUES (?, ?, ?, ?, ?, ?)`,
+		f.What, f.Format, f.Name, f.SHA256, f.Size, f.Sealed)
+	return l.wrote(err)
+}
+
+// drop takes out a file that is no longer on the disk.
+func (l *exportLedger) drop(what string, format ExportFormat) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.exec(`DELETE FROM files WHERE what = ? AND format = ?`, what, format)
+	return l.wrote(err)
 }

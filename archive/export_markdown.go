@@ -14,19 +14,19 @@ import (
 	"minutebook/api"
 )
 
-// markdown renders a meeting for note tools: front matter, links to the people
+// renderMarkdown renders a meeting for note tools: front matter, links to the people
 // of it, summary, action items as tasks, highlights and the transcript.
-func (x *export) markdown(w io.Writer, m *ExportedMeeting) error {
+func renderMarkdown(w io.Writer, m *ExportedMeeting) error {
 	b := bufio.NewWriter(w)
 	frontMatter(b, m)
 	fmt.Fprintf(b, "# %s\n", mdText(m.Row.Title))
-	if links := x.peopleLinks(m); len(links) > 0 {
+	if links := peopleLinks(m); len(links) > 0 {
 		fmt.Fprintf(b, "\n%s\n", strings.Join(links, " · "))
 	}
 	if s, ok := m.Meeting.DefaultSummary.Get(); ok && strings.TrimSpace(s.MarkdownFormatted.Or("")) != "" {
 		fmt.Fprintf(b, "\n## Summary\n\n%s\n", demote(strings.TrimSpace(s.MarkdownFormatted.Or(""))))
 	}
-	x.mdActionItems(b, m)
+	mdActionItems(b, m)
 	if marks, _ := m.Meeting.Highlights.Get(); len(marks) > 0 {
 		b.WriteString("\n## Highlights\n\n")
 		for _, h := range marks {
@@ -59,10 +59,10 @@ func frontMatter(w io.Writer, m *ExportedMeeting) {
 			fmt.Fprintf(w, "%s: %s\n", f.key, quoted(f.value))
 		}
 	}
-	if people := peopleOf(m); len(people) > 0 {
+	if len(m.People) > 0 {
 		fmt.Fprintf(w, "people:\n")
-		for _, p := range people {
-			fmt.Fprintf(w, "  - %s\n", quoted(p.name))
+		for _, p := range m.People {
+			fmt.Fprintf(w, "  - %s\n", quoted(p.Name))
 		}
 	}
 	if r.Gone {
@@ -81,21 +81,19 @@ func quoted(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-func (x *export) peopleLinks(m *ExportedMeeting) []string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
+func peopleLinks(m *ExportedMeeting) []string {
 	var links []string
-	for _, p := range peopleOf(m) {
-		if len(x.Recipients) > 0 { // there are no people's pages in a sealed export
-			links = append(links, mdText(p.name))
+	for _, p := range m.People {
+		if p.File == "" { // a sealed export has no pages of people
+			links = append(links, mdText(p.Name))
 			continue
 		}
-		links = append(links, mdLink(p.name, m.File, x.ledger.personFile(p.key, p.name, p.email)))
+		links = append(links, mdLink(p.Name, m.File, p.File))
 	}
 	return links
 }
 
-func (x *export) mdActionItems(w io.Writer, m *ExportedMeeting) {
+func mdActionItems(w io.Writer, m *ExportedMeeting) {
 	items, _ := m.Meeting.ActionItems.Get()
 	if len(items) == 0 {
 		return
@@ -108,8 +106,8 @@ func (x *export) mdActionItems(w io.Writer, m *ExportedMeeting) {
 		}
 		fmt.Fprintf(w, "- [%c] %s", mark, mdText(item.Description))
 		if who, ok := item.Assignee.Get(); ok {
-			if p, ok := participantOf(who.Name.Or(""), who.Email.Or("")); ok {
-				fmt.Fprintf(w, " (%s)", mdText(p.name))
+			if p, ok := personOf(who.Name.Or(""), who.Email.Or("")); ok {
+				fmt.Fprintf(w, " (%s)", mdText(p.Name))
 			}
 		}
 		if at, err := api.ParseOffset(item.RecordingTimestamp); err == nil {

@@ -4,34 +4,37 @@ import (
 	"strings"
 )
 
-// participant is somebody of a meeting. key is the e-mail address, or the name
-// of who has none.
-type participant struct{ key, name, email string }
+// ExportedPerson is somebody who was invited to, spoke in or recorded a meeting.
+type ExportedPerson struct {
+	Name, Email string // Email may be empty
+	File        string // their page below the export's directory, with slashes; "" where there are none
+	key         string // the e-mail address, or the name of who has none
+}
 
-func participantOf(name, email string) (participant, bool) {
+func personOf(name, email string) (ExportedPerson, bool) {
 	name, email = strings.TrimSpace(name), foldEmail(email)
 	switch {
 	case email != "" && name == "":
-		return participant{email, email, email}, true
+		return ExportedPerson{Name: email, Email: email, key: email}, true
 	case email != "":
-		return participant{email, name, email}, true
+		return ExportedPerson{Name: name, Email: email, key: email}, true
 	case name != "":
-		return participant{"name:" + name, name, ""}, true
+		return ExportedPerson{Name: name, key: "name:" + name}, true
 	}
-	return participant{}, false
+	return ExportedPerson{}, false
 }
 
 // peopleOf lists who was invited to, spoke in or recorded a meeting, each once.
 // A speaker without an address is the invitee of that name, if there is one.
-func peopleOf(m *ExportedMeeting) []participant {
-	var all []participant
+func peopleOf(m *ExportedMeeting) []ExportedPerson {
+	var all []ExportedPerson
 	seen, byName := map[string]bool{}, map[string]bool{}
 	add := func(name, email string) {
-		p, ok := participantOf(name, email)
-		if !ok || seen[p.key] || p.email == "" && byName[p.name] {
+		p, ok := personOf(name, email)
+		if !ok || seen[p.key] || p.Email == "" && byName[p.Name] {
 			return
 		}
-		seen[p.key], byName[p.name] = true, true
+		seen[p.key], byName[p.Name] = true, true
 		all = append(all, p)
 	}
 	add(m.Meeting.RecordedBy.Name, m.Meeting.RecordedBy.Email)

@@ -4,20 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"filippo.io/age"
-
 	"minutebook/api"
-	"minutebook/internal/durable"
 )
 
 // renderJSON writes the meeting in the service's shape, as it is kept.
@@ -41,8 +33,8 @@ func renderText(w io.Writer, m *ExportedMeeting) error {
 		b.WriteByte('\n')
 	}
 	var names []string
-	for _, p := range peopleOf(m) {
-		names = append(names, oneLine(p.name))
+	for _, p := range m.People {
+		names = append(names, oneLine(p.Name))
 	}
 	if len(names) > 0 {
 		fmt.Fprintf(b, "With %s\n", strings.Join(names, ", "))
@@ -77,54 +69,23 @@ func assigneeSuffix(item api.ActionItem) string {
 	return " (" + oneLine(who.Name.Or(who.Email.Or(""))) + ")"
 }
 
-// lines exports all meetings into one file, without holding it in memory.
-func (x *export) lines(ctx context.Context) (err error) {
-	f := &exportedFile{Name: "meetings.ndjson", Sealed: len(x.Recipients) > 0}
-	if f.Sealed {
+// lines exports all meetings into one file.
+func (x *export) lines(ctx context.Context) error {
+	f := &exportedFile{What: "file:meetings.ndjson", Format: ExportNDJSON, Name: "meetings.ndjson", synced: true}
+	if len(x.Recipients) > 0 {
 		f.Name += ".age"
 	}
-	temp, err := os.CreateTemp(x.Dir, durable.TempPrefix+"*")
-	if err != nil {
-		return fmt.Errorf("write file: %w", err)
-	}
-	defer os.Remove(temp.Name()) // which fails when it has got its name
-	var out io.WriteCloser = temp
-	if f.Sealed {
-		if out, err = age.Encrypt(temp, x.Recipients...); err != nil {
-			return errors.Join(fmt.Errorf("encrypt: %w", err), temp.Close())
-		}
-	}
-	sum := sha256.New()
-	err = x.archive.eachExported(ctx, x.IDs, func(row *Row) error {
-		raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
-		if err != nil {
+	return x.stream(f, func(w io.Writer) error {
+		return x.archive.eachExported(ctx, x.IDs, func(row *Row) error {
+			raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
+			if err != nil {
+				return err
+			}
+			x.count(func(r *ExportResult) { r.Meetings++ })
+			_, err = w.Write(append(compactLine(raw), '\n'))
 			return err
-		}
-		raw = append(compactLine(raw), '\n')
-		sum.Write(raw)
-		x.count(func(r *ExportResult) { r.Meetings++ })
-		_, err = out.Write(raw)
-		return err
+		})
 	})
-	if f.Sealed {
-		err = errors.Join(err, out.Close())
-	}
-	err = errors.Join(err, temp.Sync())
-	info, statErr := temp.Stat()
-	if err = errors.Join(err, statErr, temp.Close()); err != nil {
-		return err
-	}
-	f.SHA256, f.Size = hex.EncodeToString(sum.Sum(nil)), info.Size()
-	key := string(ExportNDJSON)
-	last := x.ledger.Files[key]
-	if held, err := os.Stat(x.path(f.Name)); err == nil && last != nil && last.Name == f.Name &&
-		last.SHA256 == f.SHA256 && held.Size() == last.Size {
-		x.result.Unchanged++
-		return nil
-	}
-	x.ledger.Files[key] = f
-	x.result.Written++
-	return durable.Rename(temp.Name(), filepath.Join(x.Dir, f.Name))
 }
 
 // compactLine puts JSON on one line. Only line breaks between values are

@@ -17,6 +17,7 @@ type meetingPage struct {
 	Scheduled  string // when it was planned, if that differs
 	Zone       string
 	People     []person
+	Invited    string // what the people are
 	Recorder   api.Recorder
 	Links      []link
 	Player     player
@@ -85,7 +86,7 @@ func (p *meetingPage) describe(m *api.Meeting, zone *time.Location) {
 	if !planned.IsZero() && planned.Sub(p.Start).Abs() > 5*time.Minute {
 		p.Scheduled = planned.In(zone).Format("2 January 2006, 15:04")
 	}
-	p.People = people(m)
+	p.People, p.Invited = people(m), "Invited"
 	p.Recorder = m.RecordedBy
 	if m.URL != "" {
 		p.Links = append(p.Links, link{"At the service", m.URL})

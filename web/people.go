@@ -7,10 +7,11 @@ import (
 	"minutebook/api"
 )
 
-// person is somebody who was invited.
+// person is somebody who was invited; in a static site, who took part.
 type person struct {
 	Name, Email string
 	External    bool
+	Page        string // in a static site: below its top
 }
 
 // people lists the invited, those of the house first, each group by name.

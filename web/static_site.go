@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ func NewSite(zone *time.Location) (archive.Site, error) {
 	for page, files := range map[string][]string{
 		"meeting": {"meeting.html", "site/links.html", "site/layout.html"},
 		"index":   {"site/links.html", "site/layout.html", "site/index.html"},
+		"person":  {"site/links.html", "site/layout.html", "site/person.html"},
 	} {
 		for i := range files {
 			files[i] = "templates/" + files[i]
@@ -62,12 +64,13 @@ type sitePage struct {
 // Meeting renders a meeting. Moments lead to the line of the transcript that
 // was said then.
 func (s *staticSite) Meeting(w io.Writer, m *archive.ExportedMeeting) error {
-	p := &sitePage{Root: strings.Repeat("../", strings.Count(m.File, "/"))}
+	p := &sitePage{Root: upFrom(m.File)}
 	p.listed = newListed(m.Row, s.zone)
 	p.At = -1
 	p.Page, p.Heading = "meeting", heading(m.Row)
 	p.Title = p.Heading
 	p.describe(m.Meeting, s.zone)
+	p.People, p.Invited = everybody(m), "People"
 	moment := func(at time.Duration) string {
 		if i := lineAt(m.Entries, at); i >= 0 {
 			return "#e" + strconv.Itoa(m.Entries[i].Index)
@@ -94,7 +97,21 @@ func (s *staticSite) Meeting(w io.Writer, m *archive.ExportedMeeting) error {
 	return s.render(w, "meeting", p)
 }
 
-// siteDay is the meetings of one day, in the index of a site.
+// everybody is who was invited to a meeting, spoke in it or recorded it, with
+// their pages.
+func everybody(m *archive.ExportedMeeting) []person {
+	external := map[string]bool{}
+	for _, p := range people(m.Meeting) {
+		external[strings.ToLower(p.Email)] = p.External && p.Email != ""
+	}
+	var all []person
+	for _, p := range m.People {
+		all = append(all, person{Name: p.Name, Email: p.Email, External: external[p.Email], Page: p.File})
+	}
+	return all
+}
+
+// siteDay is the meetings of one day, in a list of a site.
 type siteDay struct {
 	Name     string
 	Meetings []siteRow
@@ -105,31 +122,57 @@ type siteRow struct {
 	Dated bool
 }
 
+// siteList is a page with a list of meetings, Root the way from it to the
+// site's top.
+type siteList struct {
+	frame
+	Root  string
+	Email string // of a person's page
+	Count int
+	Days  iter.Seq[siteDay]
+}
+
 // Index renders the list of all meetings.
-func (s *staticSite) Index(w io.Writer, meetings []archive.SiteEntry) error {
-	p := struct {
-		frame
-		Root  string
-		Count int
-		Days  []siteDay
-	}{frame: frame{Page: "index", Title: "Meetings"}, Count: len(meetings)}
-	for _, e := range meetings {
-		row := siteRow{SiteEntry: e, Dated: e.Start.Unix() > 0}
-		name := "Undated"
-		if row.Dated {
-			row.Start = e.Start.In(s.zone)
-			name = row.Start.Format("Monday, 2 January 2006")
+func (s *staticSite) Index(w io.Writer, all archive.SiteList) error {
+	return s.render(w, "index", &siteList{frame: frame{Page: "index", Title: "Meetings"}, Count: all.Count, Days: s.days(all)})
+}
+
+// Person renders the list of the meetings that somebody is in.
+func (s *staticSite) Person(w io.Writer, p archive.SitePerson) error {
+	return s.render(w, "person", &siteList{frame: frame{Page: "person", Title: p.Name}, Root: upFrom(p.File), Email: p.Email,
+		Count: p.Count, Days: s.days(p.SiteList)})
+}
+
+// upFrom is the way from a file of the site to the site's top.
+func upFrom(file string) string { return strings.Repeat("../", strings.Count(file, "/")) }
+
+// days groups a list by day, as it is read.
+func (s *staticSite) days(list archive.SiteList) iter.Seq[siteDay] {
+	return func(yield func(siteDay) bool) {
+		var day siteDay
+		for e := range list.Meetings {
+			row := siteRow{SiteEntry: e, Dated: e.Start.Unix() > 0}
+			name := "Undated"
+			if row.Dated {
+				row.Start = e.Start.In(s.zone)
+				name = row.Start.Format("Monday, 2 January 2006")
+			}
+			if row.Title == "" {
+				row.Title = "Untitled meeting"
+			}
+			if name != day.Name && len(day.Meetings) > 0 {
+				if !yield(day) {
+					return
+				}
+				day.Meetings = nil
+			}
+			day.Name = name
+			day.Meetings = append(day.Meetings, row)
 		}
-		if row.Title == "" {
-			row.Title = "Untitled meeting"
+		if len(day.Meetings) > 0 {
+			yield(day)
 		}
-		if n := len(p.Days); n == 0 || p.Days[n-1].Name != name {
-			p.Days = append(p.Days, siteDay{Name: name})
-		}
-		d := &p.Days[len(p.Days)-1]
-		d.Meetings = append(d.Meetings, row)
 	}
-	return s.render(w, "index", &p)
 }
 
 // Files are the style sheet, the icon and the fonts.

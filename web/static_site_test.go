@@ -40,12 +40,15 @@ func TestStaticSiteLinks(t *testing.T) {
 		t.Fatal("nothing was exported")
 	}
 	link := regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-	pages, inside := 0, 0
+	pages, people, inside := 0, 0, 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".html" {
 			return err
 		}
 		pages++
+		if filepath.Base(filepath.Dir(path)) == "people" {
+			people++
+		}
 		body, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -79,8 +82,8 @@ func TestStaticSiteLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pages != r.Meetings+1 || inside < 10*pages {
-		t.Errorf("%d pages with %d links for %d meetings", pages, inside, r.Meetings)
+	if pages != r.Meetings+people+1 || people < 5 || inside < 7*pages {
+		t.Errorf("%d pages, %d of them people's, with %d links for %d meetings", pages, people, inside, r.Meetings)
 	}
 }
 
@@ -98,7 +101,9 @@ func TestStaticSiteShows(t *testing.T) {
 	}
 	for path, want := range map[string][]string{
 		found[0]: {"&lt;script&gt;alert(1)", "Wednesday, 4 March 2026, 10:00 UTC", "Ana &lt;b&gt;", "One &amp; two.", `href="#e1"`, "Write it down",
-			`<span class="who">Bo</span>`, `<a href="#e1"`, `href="../static/style.css"`, `<a href="../index.html">← Meetings</a>`, "no recording"},
+			`<span class="who">Bo</span>`, `<a href="#e1"`, `href="../static/style.css"`, `<a href="../index.html">← Meetings</a>`, "no recording",
+			`href="../people/ana-b.html"`, `href="../people/ana-ruiz.html"`, `href="../people/bo.html"`},
+		filepath.Join(dir, "people", "bo.html"): {"<h1>Bo</h1>", "1 meeting", `href="../meetings/2026-03-04-`, `href="../static/style.css"`, "Wednesday, 4 March 2026"},
 		filepath.Join(dir, "index.html"): {"1 meeting", "Wednesday, 4 March 2026", "&lt;script&gt;", "Ana Ruiz", "Review", `href="static/style.css"`},
 	} {
 		body, err := os.ReadFile(path)
