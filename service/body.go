@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,14 +12,10 @@ import (
 // v as it is. Unknown keys are ignored; a wrong type is a 400 that names its key.
 func readJSON(r *http.Request, v any, optional bool) error {
 	body, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return &failure{status: http.StatusRequestEntityTooLarge, text: "the body is too large"}
-	}
 	if err != nil {
 		return badRequest("the body could not be read")
 	}
-	if len(body) == 0 && optional {
+	if body = bytes.TrimSpace(body); len(body) == 0 && optional {
 		return nil
 	}
 	if err := json.Unmarshal(body, v); err != nil {

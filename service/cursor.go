@@ -19,7 +19,11 @@ type cursors struct{ signer signer }
 
 // seal returns the opaque cursor for the position.
 func (c cursors) seal(list, caller, filters string, position ...string) string {
-	key := strings.Join(position, "\x00")
+	fields := make([]string, len(position))
+	for i := range position {
+		fields[i] = url.QueryEscape(position[i]) // so that what separates them is in none
+	}
+	key := strings.Join(fields, "\x00")
 	sig := c.signer.sign("cursor", list, caller, filters, key)
 	return base64.RawURLEncoding.EncodeToString([]byte(key)) + "." + sig
 }
@@ -37,6 +41,11 @@ func (c cursors) open(cursor, list, caller, filters string, fields int) ([]strin
 	position := strings.Split(string(key), "\x00")
 	if len(position) != fields {
 		return nil, errCursor
+	}
+	for i := range position {
+		if position[i], err = url.QueryUnescape(position[i]); err != nil {
+			return nil, errCursor
+		}
 	}
 	return position, nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 )
 
 // failure is an answer of 400 and above: {"error": "text"} with its status
@@ -15,7 +16,8 @@ import (
 type failure struct {
 	status int
 	text   string
-	detail string // error_description of the OAuth endpoints
+	detail string        // error_description of the OAuth endpoints
+	retry  time.Duration // for 429: until one call is free
 }
 
 // Error implements error.
@@ -54,7 +56,12 @@ func (s *Service) writeError(w http.ResponseWriter, r *http.Request, err error) 
 	if f.detail != "" {
 		body["error_description"] = f.detail
 	}
-	if f.status == http.StatusUnauthorized {
+	switch {
+	case f.status == http.StatusTooManyRequests:
+		w.Header().Set("Retry-After", strconv.Itoa(max(wholeSeconds(f.retry), 1)))
+	case f.status == http.StatusUnauthorized && f.detail != "": // an app, which may use HTTP Basic
+		w.Header().Set("WWW-Authenticate", `Basic realm="minutebook"`)
+	case f.status == http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="minutebook"`)
 	}
 	writeJSON(w, f.status, body)

@@ -52,7 +52,7 @@ func (s *Service) spoil(w http.ResponseWriter, r *http.Request, key string, next
 	if length && len(half) > 0 {
 		w.Header().Set("Content-Length", strconv.Itoa(len(half)))
 	}
-	w.WriteHeader(buffered.status)
+	w.WriteHeader(max(buffered.status, http.StatusOK)) // 0 when the caller has gone
 	_, _ = w.Write(half)
 	if truncate {
 		_ = http.NewResponseController(w).Flush()
@@ -78,6 +78,7 @@ func faultKey(r *http.Request) string {
 // page answers as a proxy in front of the service does.
 func page(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
+	dropLimits(h)
 	h.Set("Content-Type", "text/html")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
@@ -163,10 +164,17 @@ type withoutLimits struct{ http.ResponseWriter }
 
 // WriteHeader drops the fields.
 func (n *withoutLimits) WriteHeader(status int) {
-	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
-		n.Header().Del(name)
-	}
+	dropLimits(n.Header())
 	n.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap gives http.ResponseController the answer underneath.
+func (n *withoutLimits) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+
+func dropLimits(h http.Header) {
+	for _, name := range []string{"RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"} {
+		h.Del(name)
+	}
 }
 
 // bufferedAnswer keeps an answer back.

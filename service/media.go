@@ -49,42 +49,73 @@ func (s *Service) mediaQuery(d *download) string {
 // that is not valid yet or any more.
 var errMediaLink = forbidden("this link is not valid")
 
-// media serves the file behind a signed link, with ranges.
-func (s *Service) media(w http.ResponseWriter, r *http.Request) error {
+// stream is a file about to be sent, and what ends it.
+type stream struct {
+	download *download
+	content  io.ReadSeekCloser
+	release  func()
+}
+
+// media serves the file behind a signed link, with ranges. The link is judged
+// within the bounds of every request; the sending has bounds of its own.
+func (s *Service) media(w http.ResponseWriter, r *http.Request) {
+	var m *stream
+	s.bounded(s.plain(func(_ http.ResponseWriter, r *http.Request) (err error) {
+		m, err = s.openStream(r)
+		return err
+	}, http.MethodGet, http.MethodHead)).ServeHTTP(w, r)
+	if m == nil {
+		return
+	}
+	defer m.release()
+	defer m.content.Close()
+	h := w.Header()
+	h.Set("Content-Type", m.download.contentType)
+	h.Set("Cache-Control", "private, no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox") // whatever upstream said that it is, it runs nothing here
+	h.Set("ETag", fmt.Sprintf(`"%s-%d"`, m.download.sha256, m.download.size))
+	s.faults.spoilLength(m.download, &paced{ResponseWriter: w, began: time.Now()}, func(w http.ResponseWriter) {
+		http.ServeContent(w, r, "", time.Time{}, m.content)
+	})
+}
+
+// openStream opens what a link is good for. It is good while the meeting is
+// visible to who asked for the download, and that person active.
+func (s *Service) openStream(r *http.Request) (*stream, error) {
 	ctx := r.Context()
 	d, err := s.store.download(ctx, r.PathValue("download_id"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if d == nil || r.URL.EscapedPath() != mediaPath(d) || !sameSecret(r.URL.RawQuery, s.mediaQuery(d)) {
-		return errMediaLink
+		return nil, errMediaLink
 	}
 	if now := s.now(); now.Before(d.readyAt) || d.failure != "" || !now.Before(d.expiresAt) || s.faults.expired(d.recordingID) {
-		return errMediaLink
+		return nil, errMediaLink
 	}
 	if err := s.mirror.refresh(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	if !s.mirror.holds(d.recordingID) {
-		return notFound("recording")
+	if _, visible := s.mirror.get(d.recordingID, d.email); !visible {
+		return nil, errMediaLink
+	}
+	if p, known := s.mirror.person(d.email); !known || !p.active() {
+		return nil, errMediaLink
+	}
+	release, err := s.streams.begin(d.credential)
+	if err != nil {
+		return nil, err
 	}
 	content, err := s.openMedia(ctx, d)
-	if errors.Is(err, archive.ErrNotFound) {
-		return notFound("recording")
-	}
 	if err != nil {
-		return err
+		release()
+		if errors.Is(err, archive.ErrNotFound) {
+			err = notFound("recording")
+		}
+		return nil, err
 	}
-	defer content.Close()
-	h := w.Header()
-	h.Set("Content-Type", d.contentType)
-	h.Set("Cache-Control", "private, no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("ETag", fmt.Sprintf(`"%s-%d"`, d.sha256, d.size))
-	s.faults.spoilLength(d, w, func(w http.ResponseWriter) {
-		http.ServeContent(w, r, "", time.Time{}, content)
-	})
-	return nil
+	return &stream{d, content, release}, nil
 }
 
 // openMedia opens the bytes of a download.
@@ -131,11 +162,4 @@ func (s *Service) chooseSample(ctx context.Context, d *download) error {
 		return fmt.Errorf("measure recording: %w", err)
 	}
 	return nil
-}
-
-// holds tells whether the archive holds a meeting.
-func (m *mirror) holds(id int64) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.byID[id] != nil
 }

@@ -37,7 +37,8 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 			return errCursor
 		}
 	}
-	ids, last, more := s.mirror.page(c.email, &q, after)
+	page := s.mirror.page(c.email, &q, after)
+	ids := page.ids
 	if after != nil && s.faults.roll(faultRepeat, faultKey(r)) {
 		if _, ok := s.mirror.get(after.id, c.email); ok {
 			ids = append([]int64{after.id}, ids...)
@@ -48,8 +49,8 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 		return err
 	}
 	next := "null"
-	if more {
-		next = `"` + s.cursors.seal("meetings", c.id, q.filters, last.fields()...) + `"`
+	if page.more {
+		next = `"` + s.cursors.seal("meetings", c.id, q.filters, page.last.fields()...) + `"`
 	}
 	writeBody(w, http.StatusOK, meetingsEnvelope(items, next))
 	return nil
@@ -104,16 +105,21 @@ func (s *Service) compose(ctx context.Context, ids []int64, include []partName) 
 	return items, nil
 }
 
+// found is a page: its meetings, the position of its last one, whether others
+// follow, and how many entries were looked at for it.
+type found struct {
+	ids    []int64
+	last   position
+	more   bool
+	looked int
+}
+
 // page finds up to pageSize meetings after a position that the person sees and
-// the filters match, newest first; more says whether others follow, and last
-// is the position of the page's last one.
-func (m *mirror) page(email string, q *meetingsQuery, after *position) (ids []int64, last position, more bool) {
+// the filters match, newest first.
+func (m *mirror) page(email string, q *meetingsQuery, after *position) (p found) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	match, possible := m.matcher(email, q)
-	if !possible {
-		return nil, last, false
-	}
+	match := m.matcher(email, q)
 	i := 0
 	if after != nil {
 		i = sort.Search(len(m.order), func(i int) bool {
@@ -123,30 +129,27 @@ func (m *mirror) page(email string, q *meetingsQuery, after *position) (ids []in
 	}
 	for ; i < len(m.order); i++ {
 		e := m.order[i]
+		p.looked++
 		if !match(e) {
 			continue
 		}
-		if len(ids) == pageSize {
-			return ids, last, true
+		if len(p.ids) == pageSize {
+			p.more = true
+			return p
 		}
-		ids = append(ids, e.id)
-		last = position{e.start, e.id}
+		p.ids = append(p.ids, e.id)
+		p.last = position{e.start, e.id}
 	}
-	return ids, last, false
+	return p
 }
 
-// matcher turns a query into a test of entries; possible is false when nothing
-// can match, such as for a meeting type that is not known. Caller holds mu.
-func (m *mirror) matcher(email string, q *meetingsQuery) (match func(*entry) bool, possible bool) {
+// matcher turns a query into a test of entries. Who sees an entry is asked first,
+// and a value that occurs nowhere is looked for like any other, so that how long
+// it takes says nothing of what the caller does not see. Caller holds mu.
+func (m *mirror) matcher(email string, q *meetingsQuery) func(*entry) bool {
 	sees := m.sees(email)
-	types, ok1 := m.wanted(one(q.meetingType))
-	domainsType, ok2 := m.wanted(one(q.domainsType))
-	domains, ok3 := m.wanted(q.domains)
-	recorders, ok4 := m.wanted(q.recordedBy)
-	teams, ok5 := m.wanted(q.teams)
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
-		return nil, false
-	}
+	types, domainsType := m.wanted(one(q.meetingType)), m.wanted(one(q.domainsType))
+	domains, recorders, teams := m.wanted(q.domains), m.wanted(q.recordedBy), m.wanted(q.teams)
 	onlyInternal := len(q.recordedBy) == 0 && len(q.teams) == 0
 	outside := map[word]bool{}
 	return func(e *entry) bool {
@@ -162,21 +165,21 @@ func (m *mirror) matcher(email string, q *meetingsQuery) (match func(*entry) boo
 			return false
 		}
 		return !onlyInternal || !m.outside(outside, e.recorder)
-	}, true
+	}
 }
 
-// wanted is the set of a filter's values that occur at all: nil without a
-// filter, and ok false when none of them does.
-func (m *mirror) wanted(values []string) (set wordSet, ok bool) {
+// wanted is the set of a filter's values: nil without a filter.
+func (m *mirror) wanted(values []string) wordSet {
 	if len(values) == 0 {
-		return nil, true
+		return nil
 	}
+	set := wordSet{}
 	for _, v := range values {
 		if w, known := m.words.ids[v]; known {
 			set = set.with(w)
 		}
 	}
-	return set, set != nil
+	return set
 }
 
 func one(value string) []string {

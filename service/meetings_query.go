@@ -92,12 +92,17 @@ func (q *meetingsQuery) contentAsked() bool {
 	return slices.Contains(q.include, api.PartTranscript) || slices.Contains(q.include, api.PartSummary)
 }
 
-// withoutBrackets accepts key[]=v and key=v alike for arrays.
+// withoutBrackets accepts key[]=v and key=v alike for arrays, and for nothing
+// else: a flag has one spelling, so that all that read it read the same.
 func withoutBrackets(values url.Values) url.Values {
 	plain := make(url.Values, len(values))
 	for key, vs := range values {
-		name := strings.TrimSuffix(key, "[]")
-		plain[name] = append(plain[name], vs...)
+		plain[key] = vs
+	}
+	for _, name := range []string{"calendar_invitees_domains", "recorded_by", "teams"} {
+		if both := slices.Concat(values[name], values[name+"[]"]); len(both) > 0 {
+			plain[name] = both
+		}
 	}
 	return plain
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 )
@@ -10,10 +9,6 @@ import (
 func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	s.limits.look(classToken).writeHeaders(w.Header())
 	if err := r.ParseForm(); err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
-			return &failure{status: http.StatusRequestEntityTooLarge, text: "the body is too large"}
-		}
 		return grantError("invalid_request", "the body must be form-encoded")
 	}
 	clientID, err := s.authenticateApp(r)
@@ -23,7 +18,7 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	q, ok := s.limits.take(clientID, s.now(), classToken)
 	q.writeHeaders(w.Header())
 	if !ok {
-		return tooMany(w.Header(), q)
+		return tooMany(q)
 	}
 	var t tokens
 	switch f := r.PostForm; f.Get("grant_type") {

@@ -2,18 +2,9 @@ package service
 
 import (
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
-	"time"
-)
-
-// Bounds of what a request may hold (section 8 gives none).
-const (
-	maxURL  = 16 << 10 // bytes of path and query
-	maxBody = 64 << 10 // bytes of a body
-	// maxWait is how long a request waits for its turn when as many as
-	// maxConcurrent are being answered.
-	maxWait = 10 * time.Second
 )
 
 // endpoint is one method of one path of section 4.
@@ -33,7 +24,7 @@ func downloading(*http.Request) []limitClass {
 func (s *Service) routes() http.Handler {
 	mux := http.NewServeMux()
 	api := func(path string, methods map[string]endpoint) {
-		mux.Handle(BasePath+path, s.faulty(s.api(methods)))
+		mux.Handle(BasePath+path, s.bounded(s.faulty(s.api(methods))))
 	}
 	get := func(path string, classes func(*http.Request) []limitClass, answer func(http.ResponseWriter, *http.Request, caller) error) {
 		api(path, map[string]endpoint{http.MethodGet: {answer, classes}})
@@ -49,42 +40,15 @@ func (s *Service) routes() http.Handler {
 	api("/recordings/{recording_id}/download", map[string]endpoint{http.MethodPost: {s.postDownload, downloading}})
 	api("/webhooks", map[string]endpoint{http.MethodPost: {s.postWebhook, light}})
 	api("/webhooks/{id}", map[string]endpoint{http.MethodDelete: {s.deleteWebhook, light}})
-	mux.Handle(BasePath+"/oauth2/authorize", s.plain(s.authorize, http.MethodGet, http.MethodPost))
-	mux.Handle(BasePath+"/oauth2/token", s.plain(s.token, http.MethodPost))
-	mux.Handle(BasePath+"/openapi.yaml", s.plain(s.description, http.MethodGet))
-	mux.Handle(BasePath+"/directory.schema.json", s.plain(s.directorySchema, http.MethodGet))
-	mux.Handle(BasePath+"/media/{download_id}/{file}", s.plain(s.media, http.MethodGet, http.MethodHead))
-	mux.Handle("/", s.plain(func(http.ResponseWriter, *http.Request) error { return notFound("path") }))
-	return s.bounded(mux)
-}
-
-// bounded keeps the number and the size of requests within bounds, and waits
-// the configured latency.
-func (s *Service) bounded(next http.Handler) http.Handler {
+	mux.Handle(BasePath+"/oauth2/authorize", s.bounded(s.plain(s.authorize, http.MethodGet, http.MethodPost)))
+	mux.Handle(BasePath+"/oauth2/token", s.bounded(s.plain(s.token, http.MethodPost)))
+	mux.Handle(BasePath+"/openapi.yaml", s.bounded(s.plain(s.description, http.MethodGet)))
+	mux.Handle(BasePath+"/directory.schema.json", s.bounded(s.plain(s.directorySchema, http.MethodGet)))
+	mux.HandleFunc(BasePath+"/media/{download_id}/{file}", s.media)
+	mux.Handle("/", s.bounded(s.plain(func(http.ResponseWriter, *http.Request) error { return notFound("path") })))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if len(r.RequestURI) > maxURL {
-			s.limits.look(classGlobal).writeHeaders(w.Header())
-			s.writeError(w, r, &failure{status: http.StatusRequestURITooLong, text: "the URL is too long"})
-			return
-		}
-		turn := time.NewTimer(maxWait)
-		defer turn.Stop()
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		case <-turn.C:
-			s.limits.look(classGlobal).writeHeaders(w.Header())
-			w.Header().Set("Retry-After", "1")
-			s.writeError(w, r, &failure{status: http.StatusServiceUnavailable, text: "too many requests at one time"})
-			return
-		case <-r.Context().Done():
-			return
-		}
-		if s.opts.Latency > 0 && sleep(r.Context(), s.opts.Latency) != nil {
-			return
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		next.ServeHTTP(w, r)
+		s.limits.look(classGlobal).writeHeaders(w.Header()) // what is counted writes its own over them
+		mux.ServeHTTP(w, r)
 	})
 }
 
@@ -108,7 +72,6 @@ func (s *Service) api(methods map[string]endpoint) http.Handler {
 		names = append(names, name)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.limits.look(classGlobal).writeHeaders(w.Header())
 		e, ok := methods[r.Method]
 		if !ok {
 			s.refuseMethod(w, r, names)
@@ -121,6 +84,9 @@ func (s *Service) api(methods map[string]endpoint) http.Handler {
 }
 
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
+	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // a filter that is dropped would show too much
+		return badRequest("the query could not be read")
+	}
 	if err := s.mirror.refresh(r.Context()); err != nil {
 		return err
 	}
@@ -131,15 +97,14 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 	q, ok := s.limits.take(c.id, s.now(), e.classes(r)...)
 	q.writeHeaders(w.Header())
 	if !ok {
-		return tooMany(w.Header(), q)
+		return tooMany(q)
 	}
 	return e.answer(w, r, c)
 }
 
 // tooMany is the answer to a call beyond a limit.
-func tooMany(h http.Header, q quota) error {
-	h.Set("Retry-After", strconv.Itoa(max(wholeSeconds(q.retry), 1)))
-	return &failure{status: http.StatusTooManyRequests, text: "rate limit exceeded"}
+func tooMany(q quota) error {
+	return &failure{status: http.StatusTooManyRequests, text: "rate limit exceeded", retry: q.retry}
 }
 
 func (s *Service) refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {

@@ -91,6 +91,7 @@ type Service struct {
 	client  *http.Client // for webhooks and callbacks
 	handler http.Handler
 	slots   chan struct{} // one per request being answered
+	streams streams
 
 	wake chan struct{} // rings when the queue has something new
 	elev atomic.Bool
@@ -107,7 +108,7 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 		return nil, errors.New("open service: no archive given")
 	}
 	s := &Service{opts: opts, log: opts.Logger.With().Str("room", "service").Logger(), archive: opts.Archive,
-		slots: make(chan struct{}, maxConcurrent), wake: make(chan struct{}, 1)}
+		slots: make(chan struct{}, maxConcurrent), wake: make(chan struct{}, 1), streams: streams{by: map[string]int{}}}
 	s.setDefaults()
 	var err error
 	if s.limits, err = newLimiter(opts.Window); err != nil {

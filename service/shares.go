@@ -120,3 +120,10 @@ func (m *mirror) ids() []int64 {
 	}
 	return ids
 }
+
+// holds tells whether the archive holds a meeting.
+func (m *mirror) holds(id int64) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.byID[id] != nil
+}

@@ -117,7 +117,7 @@ func TestOneEventPerMeetingAndNoneWithoutSummary(t *testing.T) {
 	ids := map[string]bool{}
 	for range 2 {
 		d := in.next(t)
-		c.judgeMeeting(d.body)
+		c.judgeAs("Meeting", d.body)
 		ids[d.header.Get("webhook-id")] = true
 		if !strings.Contains(string(d.body), `"highlights":`) || !strings.HasPrefix(d.header.Get("webhook-id"), "msg_") {
 			t.Errorf("delivered %s with %v", d.body, d.header)
@@ -286,18 +286,22 @@ func TestContentIsSentToADestination(t *testing.T) {
 	if want := fmt.Sprintf(`{"destination_url":"%s/t"}`, in.URL); string(a.body) != want {
 		t.Errorf("answered %s, want %s", a.body, want)
 	}
-	if d := in.next(t); !strings.HasPrefix(string(d.body), `{"recording_id":1,"transcript":[{`) {
+	c := loadContract(t)
+	d := in.next(t)
+	if c.judgeAs("TranscriptAnswer", d.body); !strings.HasPrefix(string(d.body), `{"recording_id":1,"transcript":[{`) {
 		t.Errorf("sent %s", d.body)
 	}
 	s.get("/recordings/1/summary?destination_url="+in.URL, s.admin, 200)
-	if d := in.next(t); !strings.HasPrefix(string(d.body), `{"recording_id":1,"summary":{`) {
+	d = in.next(t)
+	if c.judgeAs("SummaryAnswer", d.body); !strings.HasPrefix(string(d.body), `{"recording_id":1,"summary":{`) {
 		t.Errorf("sent %s", d.body)
 	}
 	s.get("/recordings/2/summary?destination_url="+in.URL, s.admin, 404)
 	s.call(http.MethodPost, "/recordings/1/download", s.admin, `{"destination_url": "`+in.URL+`"}`)
 	s.clock.add(time.Minute)
 	s.ring()
-	if d := in.next(t); !strings.Contains(string(d.body), `"status":"completed","video":{"url":`) {
+	d = in.next(t)
+	if c.judgeAs("Download", d.body); !strings.Contains(string(d.body), `"status":"completed","video":{"url":`) {
 		t.Errorf("sent %s", d.body)
 	}
 }

@@ -4,7 +4,7 @@
 // take (open loop); what a walk over all pages costs at its start and its end;
 // and how much memory the process takes.
 //
-//	go run ./bench/service [-meetings N] [-data DIR] [-seconds S]
+//	go run ./bench/service [-meetings N] [-data DIR] [-seconds S] [-build]
 //
 // With -data the archive stays for further runs. Memory is of the process that
 // only answers, so it is printed by a run that finds its archive built.
@@ -32,6 +32,7 @@ import (
 type options struct {
 	meetings, credentials, seconds int
 	data                           string
+	buildOnly                      bool
 }
 
 func main() {
@@ -40,6 +41,7 @@ func main() {
 	flag.IntVar(&o.credentials, "credentials", 64, "how many call at their limit")
 	flag.IntVar(&o.seconds, "seconds", 30, "for how long")
 	flag.StringVar(&o.data, "data", "", "keep the archive here")
+	flag.BoolVar(&o.buildOnly, "build", false, "only build the archive, or go on building it")
 	flag.Parse()
 	err := run(context.Background(), o)
 	if errors.Is(err, corpus.ErrMissing) {
@@ -64,12 +66,12 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	built, err := build(ctx, a, o)
-	if err != nil {
+	if err != nil || o.buildOnly {
 		return err
 	}
 	clock := &clock{}
 	began := time.Now()
-	s, err := service.New(ctx, service.Options{Archive: a, Now: clock.Now, Logger: zerolog.Nop()})
+	s, err := service.New(ctx, service.Options{Archive: a, People: map[string]string{"corpus": walker}, Now: clock.Now, Logger: zerolog.Nop()})
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,11 @@ func run(ctx context.Context, o options) (err error) {
 	if err := load.run(ctx); err != nil {
 		return err
 	}
-	if err := walk(ctx, load.base, keys[0], clock); err != nil {
+	whole, err := s.CreateKey(ctx, walker)
+	if err != nil {
+		return err
+	}
+	if err := walk(ctx, load.base, whole, clock); err != nil {
 		return err
 	}
 	if !built {
@@ -125,6 +131,10 @@ func build(ctx context.Context, a *archive.Archive, o options) (built bool, err 
 	fmt.Printf("built %d meetings in %v\n", o.meetings-counts.Meetings, time.Since(began).Round(time.Second))
 	return true, nil
 }
+
+// walker is the person whose account the archive was read with, and who so sees
+// all of it.
+const walker = "walker@company0.example"
 
 // credentials makes users, each of whom sees what is shared with all, and a key
 // of each.

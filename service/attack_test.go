@@ -1,0 +1,154 @@
+package service
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// However the include flags are spelt, content costs a heavy call.
+func TestNoSpellingOfAParameterGetsAroundTheHeavyLimit(t *testing.T) {
+	for _, query := range []string{"include_transcript=true", "include_transcript[]=true", "include_transcript%5B%5D=TRUE", "include_summary=1",
+		"include_summary=&include_summary[]=true", "include_transcript=false&include_transcript[]=true"} {
+		for range 10 { // a map's order must not decide
+			s := newSandbox(t, Options{}, meeting(1))
+			a := s.get("/meetings?"+query, s.admin, 200)
+			content := strings.Contains(string(a.body), `"transcript":[`) || strings.Contains(string(a.body), `"default_summary":{`)
+			if heavy := a.header.Get("RateLimit-Limit") == "30"; content && !heavy {
+				t.Fatalf("%s: content for a light call", query)
+			}
+		}
+	}
+}
+
+// A query that cannot be read whole is refused, since a filter that is dropped
+// shows more than was asked for.
+func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	for _, query := range []string{"meeting_type=%zz", "teams[]=Sales;recorded_by[]=x", "cursor=%"} {
+		s.get("/meetings?"+query, s.admin, 400)
+	}
+}
+
+// Whether a value occurs in meetings that the caller does not see must not be
+// told by how much work its filter is: what occurs nowhere is looked for in as
+// many meetings as what occurs hidden.
+func TestFiltersOfUnknownAndOfHiddenValuesDoTheSameWork(t *testing.T) {
+	s := newAcme(t, Options{})
+	if err := s.mirror.refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []meetingsQuery{{recordedBy: []string{"zoe@other.example"}}, {teams: []string{"Outside"}}, {domains: []string{"other.example"}}} {
+		unknown := q
+		unknown.recordedBy, unknown.teams, unknown.domains = rename(q.recordedBy), rename(q.teams), rename(q.domains)
+		for _, query := range []meetingsQuery{q, unknown} {
+			if p := s.mirror.page("cy@acme.example", &query, nil); p.looked != 7 || len(p.ids) > 0 {
+				t.Errorf("%+v: %d meetings were looked at, want all 7; found %v", query, p.looked, p.ids)
+			}
+		}
+	}
+}
+
+// rename makes values that occur nowhere.
+func rename(values []string) (other []string) {
+	for _, v := range values {
+		other = append(other, "nowhere-"+v)
+	}
+	return other
+}
+
+// Names with odd characters in them are places in a list as all others are.
+func TestCursorsOfOddNames(t *testing.T) {
+	var teams, names []string
+	for i := range 25 {
+		name := fmt.Sprintf("Team %02d \x00%%%c", i, rune('a'+i))
+		names = append(names, name)
+		teams = append(teams, fmt.Sprintf(`{"name": "Team %02d \u0000%%%c"}`, i, rune('a'+i)))
+	}
+	s := newSandbox(t, Options{}, meeting(1))
+	if err := s.LoadDirectory(t.Context(), strings.NewReader(`{"users": [{"email": "ann@acme.example"}], "teams": [`+strings.Join(teams, ",")+`]}`), "odd"); err != nil {
+		t.Fatal(err)
+	}
+	ann, got, cursor := s.key("ann@acme.example"), []string{}, ""
+	for {
+		var page struct {
+			Next  *string `json:"next_cursor"`
+			Items []struct{ Name string }
+		}
+		s.get("/teams"+cursor, ann, 200).decode(t, &page)
+		for _, item := range page.Items {
+			got = append(got, item.Name)
+		}
+		if page.Next == nil {
+			break
+		}
+		cursor = "?cursor=" + url.QueryEscape(*page.Next)
+	}
+	if !slices.Equal(got, names) {
+		t.Errorf("walked %q", got)
+	}
+}
+
+// Requests whose bodies never come keep nobody from being answered.
+func TestSlowBodiesHoldNobodyUp(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	at, err := url.Parse(s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range maxConcurrent + 8 {
+		conn, err := net.Dial("tcp", at.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST %s/oauth2/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n", at.Path)
+		if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the body is being waited for
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	answered := make(chan answer, 1)
+	go func() { answered <- s.call(http.MethodGet, "/teams", s.admin, "") }()
+	select {
+	case a := <-answered:
+		if a.status != 200 {
+			t.Errorf("answered %d %s", a.status, a.body)
+		}
+	case <-time.After(8 * time.Second):
+		t.Error("nobody is answered while bodies are awaited")
+	}
+}
+
+// A body that stops in its middle is answered and not awaited for ever.
+func TestABodyThatStopsIsRefused(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	at, err := url.Parse(s.base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", at.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST %s/webhooks HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: 100\r\n\r\n{", at.Path, s.admin)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("answered %d %s", resp.StatusCode, body)
+	}
+}

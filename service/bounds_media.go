@@ -1,0 +1,71 @@
+package service
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds of the media being sent at one time.
+const (
+	maxStreams       = 128 // in all
+	maxStreamsByEach = 16  // of the downloads of one credential
+	// stallTime is how long a reader may take nothing, and slowest, in bytes a
+	// second, how slowly it may read once graceTime has passed.
+	stallTime = 30 * time.Second
+	graceTime = time.Minute
+	slowest   = 16 << 10
+)
+
+// streams counts the media being sent, by the credential that asked for it.
+type streams struct {
+	mu  sync.Mutex // guards all below
+	all int
+	by  map[string]int
+}
+
+// begin makes room for one more; release gives it back. It fails with the
+// answer for who has to come again.
+func (s *streams) begin(credential string) (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.by[credential] >= maxStreamsByEach {
+		return nil, &failure{status: http.StatusTooManyRequests, text: "too many media requests at one time", retry: time.Second}
+	}
+	if s.all >= maxStreams {
+		return nil, &failure{status: http.StatusServiceUnavailable, text: "too many media requests at one time"}
+	}
+	s.all++
+	s.by[credential]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.by[credential]--; s.by[credential] == 0 {
+			delete(s.by, credential)
+		}
+	}, nil
+}
+
+// paced is an answer whose reader has to keep reading. It goes by the time of
+// the machine, as the connection does.
+type paced struct {
+	http.ResponseWriter
+	began   time.Time
+	written int64
+}
+
+var errSlow = errors.New("the media is read too slowly")
+
+// Write fails when the reader takes nothing for stallTime or is behind slowest.
+func (p *paced) Write(b []byte) (int, error) {
+	now := time.Now()
+	if now.Sub(p.began) > graceTime+time.Duration(p.written/slowest)*time.Second {
+		return 0, errSlow
+	}
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(now.Add(stallTime)) // not in tests without a connection
+	n, err := p.ResponseWriter.Write(b)
+	p.written += int64(n)
+	return n, err
+}
