@@ -27,6 +27,8 @@ type call struct {
 	once bool
 	// uncertain is set when an attempt broke off that may have been carried out.
 	uncertain bool
+	// sent is set before the first attempt that leaves this process.
+	sent bool
 	// finish: once sent, the call is carried to its end though its context ends,
 	// because its answer cannot be had again.
 	finish bool
@@ -149,6 +151,7 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	timed, cancel := context.WithTimeout(life, c.timeout)
 	defer cancel()
 	a := &answer{sentAt: c.now()}
+	cl.sent = true
 	resp, err := c.http.Do(req.WithContext(timed))
 	if err != nil {
 		return nil, req, c.broken(ctx, cl, slot, err)

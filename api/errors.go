@@ -109,6 +109,9 @@ func temporaryStatus(status int) bool {
 }
 
 var (
+	// ErrNotSent is a call that did not reach the service, where a repetition
+	// would do something twice.
+	ErrNotSent = errors.New("the service was not reached")
 	// ErrCursorLoop is a list that names a cursor it has named before.
 	ErrCursorLoop = errors.New("the service repeats a cursor; the list never ends")
 	// ErrInlineContent is a query for transcripts or summaries on the list with

@@ -25,7 +25,8 @@ func (r WebhookRequest) Validate() error {
 // CreateWebhook registers a webhook (specification 4.10). The secret in the
 // answer is never shown again, nor is the ID listed anywhere: keep both. A call
 // that breaks off is not repeated, since it may have made a webhook that nobody
-// knows the ID of. A service that refuses include_highlights is asked without.
+// knows the ID of; ErrNotSent tells that it cannot have. A service that refuses
+// include_highlights is asked without.
 func (c *Client) CreateWebhook(ctx context.Context, r WebhookRequest) (*Webhook, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -46,6 +47,9 @@ func (c *Client) createWebhook(ctx context.Context, r WebhookRequest) (*Webhook,
 	cl := &call{method: http.MethodPost, path: "/webhooks", body: body, classes: []Class{ClassGlobal}, once: true}
 	a, err := c.do(ctx, cl)
 	if err != nil {
+		if !cl.sent || unsent(err) {
+			err = fmt.Errorf("%w: %w", ErrNotSent, err)
+		}
 		return nil, err
 	}
 	w := new(Webhook)

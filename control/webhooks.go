@@ -192,7 +192,7 @@ func (w Webhooks) register(ctx context.Context, account string, request api.Webh
 		return nil, fmt.Errorf("create webhook: %w; the service may have made it nevertheless: see minutebook webhook list", err)
 	}
 	if err := inbox.PutRegistration(ctx, intent, made.ID, made.Secret); err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.undo(ctx, client, intent, made.ID))
 	}
 	g := &archive.Registration{Intent: intent, Account: account, ID: made.ID, Secret: made.Secret, URL: request.DestinationURL,
 		Request: string(asked), CreatedAt: w.Now(), State: archive.RegistrationActive}
@@ -202,10 +202,21 @@ func (w Webhooks) register(ctx context.Context, account string, request api.Webh
 	return g, w.refresh(ctx)
 }
 
+// undo deletes a webhook whose id could not be kept, while it is known.
+func (w Webhooks) undo(ctx context.Context, client *api.Client, intent int64, id string) error {
+	if err := client.DeleteWebhook(api.WithPriority(ctx, api.PriorityPerson), id); err != nil && !api.IsNotFound(err) {
+		return fmt.Errorf("the service has made webhook %s, which could not be kept here; delete it there: %w", id, err)
+	}
+	if err := w.Archive.Inbox().RemoveIntent(ctx, intent); err != nil {
+		return fmt.Errorf("the service has deleted the webhook again: %s%d stands for nothing", orphanPrefix, intent)
+	}
+	return nil
+}
+
 // refused reports that the service certainly made nothing.
 func refused(err error) bool {
 	var e *api.Error
-	return errors.As(err, &e) && e.Status >= 400 && e.Status < 500
+	return errors.Is(err, api.ErrNotSent) || errors.As(err, &e) && e.Status >= 400 && e.Status < 500
 }
 
 func (w Webhooks) refresh(ctx context.Context) error {

@@ -67,28 +67,55 @@ func (w Webhooks) deliver(ctx context.Context, account, secret string, emit Emit
 	if err != nil {
 		return nil, err
 	}
+	t := &WebhookTested{WebhookID: fmt.Sprintf("msg_minutebook_test_%d", w.Now().UnixNano()), RecordingID: id}
+	err = w.follow(ctx, account, secret, body, t, emit)
+	if made {
+		err = errors.Join(err, w.unmake(context.WithoutCancel(ctx), account, t))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// follow sends a delivery and notes in t when it got how far.
+func (w Webhooks) follow(ctx context.Context, account, secret string, body []byte, t *WebhookTested, emit Emit) error {
 	sent := w.Now()
-	t := &WebhookTested{WebhookID: fmt.Sprintf("msg_minutebook_test_%d", sent.UnixNano()), RecordingID: id}
 	url := strings.TrimSuffix(w.PublicURL, "/") + "/webhooks/" + account
 	if err := w.post(ctx, url, secret, t.WebhookID, sent, body); err != nil {
-		return nil, err
+		return err
 	}
 	t.Acknowledged = w.Now().Sub(sent).Milliseconds()
 	_ = emit(WebhookStep{"acknowledged through " + url})
 	if err := w.applied(ctx, account, t.WebhookID); err != nil {
-		return nil, err
+		return err
 	}
 	t.Applied = w.Now().Sub(sent).Milliseconds()
 	_ = emit(WebhookStep{"applied to the archive"})
 	if err := w.indexed(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	t.Indexed = w.Now().Sub(sent).Milliseconds()
 	_ = emit(WebhookStep{"in the index"})
-	if made {
-		_, err = w.Archive.Forget(ctx, id, "webhook test")
+	return nil
+}
+
+// unmake forgets a meeting that was made for a test, however far that came.
+func (w Webhooks) unmake(ctx context.Context, account string, t *WebhookTested) error {
+	_, err := w.Archive.Forget(ctx, t.RecordingID, "webhook test")
+	if err == nil {
+		return nil
 	}
-	return t, err
+	if !errors.Is(err, archive.ErrNotFound) {
+		return fmt.Errorf("the meeting made for the test is still there: %w; minutebook forget %d", err, t.RecordingID)
+	}
+	d, err := w.Archive.Inbox().DeliveryOf(ctx, account, t.WebhookID)
+	if errors.Is(err, archive.ErrNoDelivery) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return w.Archive.Inbox().Quarantine(ctx, d.ID, "a test that was given up before its delivery was applied")
 }
 
 // testBody is the newest meeting that the account has been shown, as it is: to

@@ -27,6 +27,7 @@ type webhookHouse struct {
 	ops     *control.Registry
 	archive *archive.Archive
 	service *service.Service
+	parts   control.Webhooks
 }
 
 func openDir(t *testing.T) *archive.Archive {
@@ -81,13 +82,13 @@ func newWebhookHouse(t *testing.T) *webhookHouse {
 		g.Go(run)
 	}
 	t.Cleanup(func() { cancel(); g.Wait(); x.Close() })
-	h := &webhookHouse{ops: control.NewRegistry(), archive: a, service: s}
-	control.RegisterWebhooks(h.ops, control.Webhooks{
+	h := &webhookHouse{ops: control.NewRegistry(), archive: a, service: s, parts: control.Webhooks{
 		Archive: a, Accounts: []string{"anna"}, PublicURL: "http://" + ln.Addr().String(), Refresh: r.Refresh, Now: time.Now,
 		Client:     func(context.Context, string) (*api.Client, error) { return client, nil },
 		Configured: func(string) []string { return nil },
 		Index:      func(context.Context) (*search.Index, error) { return x, nil },
-	})
+	}}
+	control.RegisterWebhooks(h.ops, h.parts)
 	return h
 }
 

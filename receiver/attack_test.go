@@ -177,28 +177,3 @@ func TestReplayAfterRestart(t *testing.T) {
 		t.Errorf("%d deliveries are kept", n)
 	}
 }
-
-// An unknown account, a wrong signature and a wrong age cannot be told apart by
-// the answer.
-func TestRefusalsDoNotTell(t *testing.T) {
-	r := start(t, Options{Accounts: map[string][]string{"anna": {secretA, secretB}, "bert": nil}})
-	var first *answer
-	for _, c := range []struct {
-		account string
-		age     time.Duration
-	}{{"anna", 0}, {"bert", 0}, {"nobody", 0}, {strings.Repeat("x", 300), 0}, {"anna", time.Hour}} {
-		req := signedRequest(t, r.url, c.account, "whsec_"+strings.Repeat("QUFB", 8), "msg_1", time.Now().Add(-c.age), []byte(meeting))
-		got := send(t, req)
-		got.header.Del("Date")
-		got.header.Del("Connection")
-		if first == nil {
-			first = &got
-		}
-		if got.status != 401 || got.body != first.body || len(got.header) != len(first.header) {
-			t.Errorf("%.10s, %v old: %d %q %v", c.account, c.age, got.status, got.body, got.header)
-		}
-	}
-	if tries := r.keys.Load().tries; tries != 2 {
-		t.Errorf("%d keys are tried for every account, want 2", tries)
-	}
-}

@@ -103,7 +103,7 @@ func (r *Receiver) verified(req *http.Request, account string, body []byte) refu
 		defer r.verify.Release(n)
 	}
 	if !r.keys.Load().verify(account, body, req.Header) {
-		return unverified.read()
+		return unverified // to the byte as before the body, the end of the connection too
 	}
 	return none
 }

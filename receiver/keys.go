@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
@@ -15,10 +16,27 @@ import (
 // empty one, with which anybody can sign.
 const minKey = 16
 
+// overlap is how long a secret still verifies after its webhook was deleted,
+// longer than a sender waits for an answer.
+const overlap = 30 * time.Second
+
+// key is one secret's library object.
+type key struct {
+	*standardwebhooks.Webhook
+	until time.Time // zero: for good
+}
+
+// retired is a secret whose webhook was deleted.
+type retired struct {
+	secret string
+	until  time.Time
+}
+
 // A keyring holds what verifies deliveries, one library object for each secret.
-// It is never changed.
+// It is not changed once it is in use.
 type keyring struct {
-	accounts map[string][]*standardwebhooks.Webhook
+	accounts map[string][]key
+	now      func() time.Time          // nil: no key ends
 	dummy    *standardwebhooks.Webhook // of a key that nobody knows
 	tries    int                       // how many keys are tried for every delivery
 }
@@ -30,20 +48,39 @@ func newKeyring(sources ...map[string][]string) (*keyring, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keyring{accounts: map[string][]*standardwebhooks.Webhook{}, dummy: dummy, tries: 1}
+	k := &keyring{accounts: map[string][]key{}, dummy: dummy, tries: 1}
 	for _, source := range sources {
 		for account, secrets := range source {
 			for n, s := range secrets {
-				key, err := newKey(s)
-				if err != nil {
+				if err := k.add(account, s, time.Time{}); err != nil {
 					return nil, fmt.Errorf("use webhook secret %d of account %q: %w", n+1, account, err)
 				}
-				k.accounts[account] = append(k.accounts[account], key)
 			}
-			k.tries = max(k.tries, len(k.accounts[account]))
 		}
 	}
 	return k, nil
+}
+
+func (k *keyring) add(account, secret string, until time.Time) error {
+	w, err := newKey(secret)
+	if err != nil {
+		return err
+	}
+	k.accounts[account] = append(k.accounts[account], key{w, until})
+	k.tries = max(k.tries, len(k.accounts[account]))
+	return nil
+}
+
+func (k *keyring) addRetired(old map[string][]retired, now func() time.Time) error {
+	k.now = now
+	for account, list := range old {
+		for _, s := range list {
+			if err := k.add(account, s.secret, s.until); err != nil {
+				return fmt.Errorf("use a retired webhook secret of account %q: %w", account, err)
+			}
+		}
+	}
+	return nil
 }
 
 // newKey reads one secret: base64, with or without "whsec_" before it. Its
@@ -64,12 +101,12 @@ func newKey(secret string) (*standardwebhooks.Webhook, error) {
 func (k *keyring) verify(account string, body []byte, h http.Header) bool {
 	keys := k.accounts[account]
 	for n := range k.tries {
-		key := k.dummy
-		if n < len(keys) {
-			key = keys[n]
+		try := k.dummy
+		if n < len(keys) && (keys[n].until.IsZero() || k.now().Before(keys[n].until)) {
+			try = keys[n].Webhook
 		}
 		// The age was checked before the body was read.
-		if key.VerifyIgnoringTimestamp(body, h) == nil {
+		if try.VerifyIgnoringTimestamp(body, h) == nil {
 			return true
 		}
 	}

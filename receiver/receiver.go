@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -79,9 +80,10 @@ type Receiver struct {
 	disk    disk
 	counts  counts
 
-	mu         sync.Mutex // guards the two, from which keys is made
+	mu         sync.Mutex // guards the three, from which keys is made
 	configured map[string][]string
 	registered map[string][]string
+	retired    map[string][]retired
 }
 
 // New makes a receiver. It fails when a secret is unusable: not base64, or of
@@ -151,7 +153,9 @@ func (r *Receiver) SetSecrets(account string, secrets []string) error {
 }
 
 // Refresh reads the secrets of registered webhooks from the inbox again. Serve
-// does so at its start; whoever registers or deletes a webhook does after it.
+// does so at its start; whoever registers or deletes a webhook does after it. A
+// secret that is no longer there verifies for half a minute more: what the
+// service had sent when its webhook was deleted is still on its way.
 func (r *Receiver) Refresh(ctx context.Context) error {
 	all, err := r.inbox.Registrations(ctx, "")
 	if err != nil {
@@ -169,9 +173,30 @@ func (r *Receiver) Refresh(ctx context.Context) error {
 		registered[g.Account] = append(registered[g.Account], g.Secret)
 	}
 	r.mu.Lock()
+	r.retire(registered)
 	r.registered = registered
 	r.mu.Unlock()
 	return r.rekey()
+}
+
+// retire notes which secrets are registered no longer. It needs mu.
+func (r *Receiver) retire(registered map[string][]string) {
+	now, kept := r.o.Now(), map[string][]retired{}
+	for account, list := range r.retired {
+		for _, s := range list {
+			if now.Before(s.until) {
+				kept[account] = append(kept[account], s)
+			}
+		}
+	}
+	for account, list := range r.registered {
+		for _, s := range list {
+			if !slices.Contains(registered[account], s) {
+				kept[account] = append(kept[account], retired{s, now.Add(overlap)})
+			}
+		}
+	}
+	r.retired = kept
 }
 
 func (r *Receiver) rekey() error {
@@ -179,6 +204,9 @@ func (r *Receiver) rekey() error {
 	defer r.mu.Unlock()
 	k, err := newKeyring(r.configured, r.registered)
 	if err != nil {
+		return err
+	}
+	if err := k.addRetired(r.retired, r.o.Now); err != nil {
 		return err
 	}
 	r.keys.Store(k)

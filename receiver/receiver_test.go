@@ -1,7 +1,9 @@
 package receiver
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -111,6 +113,57 @@ func TestRegisteredSecretsCount(t *testing.T) {
 	}
 	if got := r.deliver(t, "msg_1", meeting); got != 200 {
 		t.Errorf("after the refresh: %d", got)
+	}
+}
+
+// What the service had sent before its webhook was deleted is still taken, for
+// as long as it may be on its way.
+func TestADeletedWebhooksSecretEnds(t *testing.T) {
+	now := time.Now()
+	r := start(t, Options{Accounts: map[string][]string{"anna": nil}, Now: func() time.Time { return now }})
+	intent, err := r.inbox.PutIntent(t.Context(), "anna", "https://h.example/webhooks/anna", "{}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.inbox.PutRegistration(t.Context(), intent, "wh_1", secretA); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.inbox.RemoveRegistration(t.Context(), "anna", "wh_1"); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []int{200, 200, 401, 401} {
+		if err := r.Refresh(t.Context()); err != nil { // again does not lengthen it
+			t.Fatal(err)
+		}
+		if got := r.deliver(t, fmt.Sprint("msg_", n), meeting); got != want {
+			t.Errorf("after %d s: %d, want %d", n*20, got, want)
+		}
+		now = now.Add(20 * time.Second)
+	}
+}
+
+// A receiver that is stopped while it starts has not failed.
+func TestStopBeforeStart(t *testing.T) {
+	inbox, err := archive.OpenInbox(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer inbox.Close()
+	r, err := New(Options{Inbox: inbox})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := r.Serve(ctx, ln); err != nil {
+		t.Errorf("serving until before the start: %v", err)
 	}
 }
 

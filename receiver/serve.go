@@ -24,7 +24,9 @@ func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
 		}
 		srv.TLSConfig = c.config()
 	}
-	if err := r.Refresh(ctx); err != nil {
+	if err := r.Refresh(ctx); ctx.Err() != nil {
+		return ln.Close()
+	} else if err != nil {
 		return errors.Join(err, ln.Close())
 	}
 	group, gctx := errgroup.WithContext(ctx)

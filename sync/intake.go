@@ -1,14 +1,11 @@
 package syncer
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"minutebook/api"
 	"minutebook/archive"
 )
 
@@ -128,49 +125,15 @@ func (s *Syncer) read(d archive.Delivery) received {
 	if d.Body == nil {
 		return quarantine("its body cannot be read back: the inbox file is damaged there")
 	}
-	applied := archive.Outcome{ID: d.ID, RecordingID: d.RecordingID}
-	switch d.Kind {
-	case archive.KindDownload:
-		return received{download: d.RecordingID, outcome: applied}
-	case archive.KindTranscript, archive.KindSummary:
-		ob, err := callbackContent(d)
-		if err != nil {
-			return quarantine("%v", err)
-		}
-		return received{observation: ob, outcome: applied}
-	}
-	ob, err := archive.FromMeeting(d.Account, archive.SourceWebhook, time.Time{}, d.Body)
+	ob, err := archive.Observe(d)
 	if err != nil {
-		return quarantine("it is no meeting: %v", err)
+		return quarantine("%v", err)
 	}
-	// A webhook's content is that of the meeting's finalisation, whenever it comes.
-	ob.At = createdAt(ob.Parts[api.PartMeeting])
-	if ob.At.IsZero() {
-		ob.At = d.ReceivedAt
+	applied := archive.Outcome{ID: d.ID, RecordingID: ob.RecordingID}
+	if d.Kind == archive.KindDownload {
+		return received{download: d.RecordingID, outcome: applied}
 	}
-	applied.RecordingID = ob.RecordingID
 	return received{observation: &ob, outcome: applied}
-}
-
-// callbackContent reads a transcript or summary that was sent on request: the
-// object of the synchronous answer, or the bare value.
-func callbackContent(d archive.Delivery) (*archive.Observation, error) {
-	key, part, opening := "transcript", api.PartTranscript, byte('[')
-	if d.Kind == archive.KindSummary {
-		key, part, opening = "summary", api.PartSummary, '{'
-	}
-	raw := json.RawMessage(bytes.TrimSpace(d.Body))
-	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) == nil {
-		if inner, ok := object[key]; ok {
-			raw = bytes.TrimSpace(inner)
-		}
-	}
-	if !json.Valid(raw) || (string(raw) != "null" && raw[0] != opening) {
-		return nil, fmt.Errorf("it is no %s", key)
-	}
-	return &archive.Observation{Account: d.Account, Source: archive.SourceCallback, At: d.ReceivedAt,
-		RecordingID: d.RecordingID, Parts: map[api.Part]json.RawMessage{part: raw}}, nil
 }
 
 // followUps are the asks for what webhooks left out and the archive lacks; done

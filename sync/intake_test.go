@@ -107,6 +107,7 @@ func TestCallbacksCarryContent(t *testing.T) {
 	for i, body := range []string{
 		`{"recording_id": 7, "transcript": [{"speaker": {"display_name": "A"}, "text": "wrapped", "timestamp": "00:00:01"}]}`,
 		`{"nothing": "here"}`,
+		`{"recording_id": 8, "transcript": [{"speaker": {"display_name": "A"}, "text": "of another meeting", "timestamp": "00:00:01"}]}`,
 	} {
 		_, err := s.archive.Inbox().Put(t.Context(), archive.Delivery{Account: "a", WebhookID: fmt.Sprint("c", i),
 			ReceivedAt: time.Now(), Body: []byte(body), Kind: archive.KindTranscript, RecordingID: 7})
@@ -122,7 +123,7 @@ func TestCallbacksCarryContent(t *testing.T) {
 		t.Errorf("entries %v, %v", entries, err)
 	}
 	counts, err := s.archive.Inbox().Counts(t.Context())
-	if err != nil || counts.Quarantined != 1 {
+	if err != nil || counts.Quarantined != 2 {
 		t.Errorf("inbox: %+v, %v", counts, err)
 	}
 }
