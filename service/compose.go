@@ -52,7 +52,7 @@ func (c *strictCache) composeMeeting(id int64, parts map[api.Part]json.RawMessag
 		}
 	}
 	members["recording_id"] = strconv.AppendInt(nil, id, 10)
-	c.check(parts[api.PartMeeting], func(json.RawMessage) bool { // not run for what was found strict before
+	c.check(api.PartMeeting, parts[api.PartMeeting], func(json.RawMessage) bool { // not run for what was found strict before
 		before := maps.Clone(members)
 		mend(members)
 		return maps.EqualFunc(before, members, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })

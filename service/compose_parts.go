@@ -17,31 +17,31 @@ func (c *strictCache) mendPart(p api.Part, raw json.RawMessage) json.RawMessage 
 	}
 	switch p {
 	case api.PartTranscript:
-		return mendAs(c, raw, strictEntries, func(entries []api.TranscriptEntry) {
+		return mendAs(c, p, raw, strictEntries, func(entries []api.TranscriptEntry) {
 			for i := range entries {
 				entries[i].Timestamp = mendOffset(entries[i].Timestamp)
 			}
 		})
 	case api.PartSummary:
-		return mendAs(c, raw, strictSummary, func(api.Summary) {})
+		return mendAs(c, p, raw, strictSummary, func(api.Summary) {})
 	case api.PartActionItems:
-		return mendAs(c, raw, strictActionItems, func(items []api.ActionItem) {
+		return mendAs(c, p, raw, strictActionItems, func(items []api.ActionItem) {
 			for i := range items {
 				items[i].RecordingTimestamp = mendOffset(items[i].RecordingTimestamp)
 			}
 		})
 	case api.PartHighlights:
-		return mendAs(c, raw, strictHighlights, func([]api.Highlight) {})
+		return mendAs(c, p, raw, strictHighlights, func([]api.Highlight) {})
 	case api.PartCRM:
-		return mendAs(c, raw, strictCRM, func(api.CRMMatches) {})
+		return mendAs(c, p, raw, strictCRM, func(api.CRMMatches) {})
 	}
 	return raw
 }
 
 // mendAs returns raw when it is strict, else what the lenient type and mend make
 // of it. What cannot be read even so is no content: null.
-func mendAs[T any](c *strictCache, raw json.RawMessage, strict func(json.RawMessage) bool, mend func(T)) json.RawMessage {
-	if c.check(raw, strict) {
+func mendAs[T any](c *strictCache, p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool, mend func(T)) json.RawMessage {
+	if c.check(p, raw, strict) {
 		return raw
 	}
 	var v api.Opt[T]
@@ -218,7 +218,7 @@ func mendRecorder(m map[string]json.RawMessage) {
 	m["recorded_by"], _ = json.Marshal(r) // plain values always can be
 }
 
-// strictCache remembers, by their hash, contents that were found strict, so
+// strictCache remembers, by part and hash, contents that were found strict, so
 // that a transcript is looked through once and not for every page.
 type strictCache struct {
 	seed maphash.Seed
@@ -235,8 +235,8 @@ func newStrictCache() *strictCache {
 // for each.
 const maxStrict = 200_000
 
-func (c *strictCache) check(raw json.RawMessage, strict func(json.RawMessage) bool) bool {
-	sum := maphash.Bytes(c.seed, raw)
+func (c *strictCache) check(p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool) bool {
+	sum := maphash.Bytes(c.seed, raw) ^ maphash.String(c.seed, string(p))
 	c.mu.Lock()
 	_, ok := c.seen[sum]
 	c.mu.Unlock()

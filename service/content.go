@@ -50,7 +50,8 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 		writeBody(w, http.StatusOK, contentBody(0, key, raw))
 		return nil
 	}
-	if err := s.store.queueCallback(r.Context(), key, id, destination, contentBody(id, key, raw)); err != nil {
+	if err := s.store.queueCallback(r.Context(), callback{owner: c.email, kind: key, url: destination, recordingID: id,
+		body: contentBody(id, key, raw), at: s.now()}); err != nil {
 		return err
 	}
 	s.ring()

@@ -170,3 +170,12 @@ func TestOddMeetingsAreMendedForStrictClients(t *testing.T) {
 		t.Error("content was included that nobody asked for")
 	}
 }
+
+// What is right for one part is not thereby right for another with the same
+// bytes.
+func TestAPartIsJudgedForWhatItIs(t *testing.T) {
+	const odd = `{"error":7,"markdown_formatted":"text"}` // unknown keys in a summary, but no CRM matches
+	s := newSandbox(t, Options{}, meeting(1, "default_summary", odd), meeting(2, "crm_matches", odd))
+	s.get("/recordings/1/summary", s.admin, 200)
+	s.get("/meetings?include_crm_matches=true", s.admin, 200)
+}

@@ -198,7 +198,7 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 }
 
 // putDownload stores a download and what its end is to send, in one commit.
-func (st store) putDownload(ctx context.Context, d *download, callback []byte) error {
+func (st store) putDownload(ctx context.Context, d *download, body []byte) error {
 	return st.inTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO downloads (id, recording_id, credential, email, kind, sha256, size, content_type,
 			base_url, destination_url, failure_reason, created_at, ready_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -207,10 +207,10 @@ func (st store) putDownload(ctx context.Context, d *download, callback []byte) e
 		if err != nil {
 			return fmt.Errorf("store download: %w", err)
 		}
-		if callback == nil {
+		if body == nil {
 			return nil
 		}
-		return st.insertCallback(ctx, tx, "download", d.recordingID, d.destination, callback, d.readyAt)
+		return st.insertCallback(ctx, tx, callback{owner: d.email, kind: "download", url: d.destination, recordingID: d.recordingID, body: body, at: d.readyAt})
 	})
 }
 

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -30,26 +31,32 @@ func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) error {
 	if err != nil || len(hooks) == 0 {
 		return err
 	}
-	parts, err := s.archive.PartsOf(ctx, ev.recordingID)
-	if err != nil {
+	many, err := s.archive.PartsOfMany(ctx, []int64{ev.recordingID}, []partName{api.PartSummary})
+	if err != nil || api.Empty(many[ev.recordingID][api.PartSummary]) {
 		return err
 	}
-	if api.Empty(parts[api.PartSummary]) {
-		return nil
-	}
+	var parts map[api.Part]json.RawMessage // read when the first webhook fires
 	for _, hook := range hooks {
-		state := "pending"
-		var body []byte
 		if !s.fires(hook, ev) {
-			state = "skipped"
-		} else if body, err = s.strict.composeMeeting(ev.recordingID, parts, hook.includes); err != nil {
+			if err := s.store.insertEvent(ctx, tx, hook, ev.recordingID, "skipped", nil, s.now()); err != nil {
+				return err
+			}
+			continue
+		}
+		if parts == nil {
+			if parts, err = s.archive.PartsOf(ctx, ev.recordingID); err != nil {
+				return err
+			}
+		}
+		body, err := s.strict.composeMeeting(ev.recordingID, parts, hook.includes)
+		if err != nil {
 			return err
 		}
 		at := s.now()
 		if s.faults.roll(faultReorder, strconv.FormatInt(ev.recordingID, 10)) {
 			at = at.Add(reorderWait)
 		}
-		if err := s.store.insertEvent(ctx, tx, hook, ev.recordingID, state, body, at); err != nil {
+		if err := s.store.insertEvent(ctx, tx, hook, ev.recordingID, "pending", body, at); err != nil {
 			return err
 		}
 	}
@@ -114,9 +121,9 @@ func (st store) insertEvent(ctx context.Context, tx *sql.Tx, hook webhook, id in
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO deliveries (kind, webhook_id, recording_id, message_id, url, body, state, created_at, next_at)
-		VALUES ('webhook', ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		hook.id, id, message, hook.url, body, state, ms(st.now()), ms(at))
+	_, err = tx.ExecContext(ctx, `INSERT INTO deliveries (kind, owner, webhook_id, recording_id, message_id, url, body, state, created_at, next_at)
+		VALUES ('webhook', ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		hook.email, hook.id, id, message, hook.url, body, state, ms(st.now()), ms(at))
 	if err != nil {
 		return fmt.Errorf("queue webhook: %w", err)
 	}

@@ -18,10 +18,15 @@ func over(t *testing.T) (*sandbox, *archive.Archive) {
 	return s, a
 }
 
-// arrive applies a meeting by a source.
+// arrive applies a meeting by a source, as it was at the start of the test.
 func arrive(t *testing.T, a *archive.Archive, src archive.Source, line string) {
 	t.Helper()
-	o, err := archive.FromMeeting("anns", src, time.Now(), []byte(line))
+	arriveAt(t, a, "anns", src, testStart, line)
+}
+
+func arriveAt(t *testing.T, a *archive.Archive, account string, src archive.Source, at time.Time, line string) {
+	t.Helper()
+	o, err := archive.FromMeeting(account, src, at, []byte(line))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,49 +85,126 @@ func TestTheRelaySendsNewMeetingsOnce(t *testing.T) {
 	arrive(t, a, archive.SourceList, newer(4))                                  // new
 	arrive(t, a, archive.SourceList, newer(5, recordedBy("bob", "Support")...)) // not hers
 	s.caughtUp(t)
-	sent := func() string {
-		list, err := s.Deliveries(t.Context(), "", 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids := ""
-		for _, d := range list {
-			ids = itoa(d.RecordingID) + " " + ids
-		}
-		return strings.TrimSpace(ids)
-	}
-	if got := sent(); got != "4" {
+	if got := s.queued(); got != "4" {
 		t.Fatalf("sent %q, want 4", got)
 	}
-	arrive(t, a, archive.SourceSummary, newer(3))                                                     // the summary came late
-	arrive(t, a, archive.SourceList, newer(4, "default_summary", `{"markdown_formatted": "edited"}`)) // a later change
-	arrive(t, a, archive.SourceList, newer(5, "shared_with", `"all_teams"`))                          // shared later
+	later := testStart.Add(24 * time.Hour)
+	arriveAt(t, a, "anns", archive.SourceSummary, later, newer(3))                                                     // the summary came late
+	arriveAt(t, a, "anns", archive.SourceList, later, newer(4, "default_summary", `{"markdown_formatted": "edited"}`)) // a later change
+	arriveAt(t, a, "anns", archive.SourceList, later, newer(5, "shared_with", `"all_teams"`))                          // shared later
 	s.caughtUp(t)
-	if got := sent(); got != "4 3" {
+	if got := s.queued(); got != "4 3" {
 		t.Errorf("sent %q, want 4 3", got)
 	}
 	if err := a.Rebuild(t.Context(), func(int, int) {}); err != nil {
 		t.Fatal(err)
 	}
 	s.caughtUp(t)
-	if got := sent(); got != "4 3" {
+	if got := s.queued(); got != "4 3" {
 		t.Errorf("after a rebuild: %q", got)
 	}
 }
 
+// queued are the recordings whose webhooks were not skipped, in their order.
+func (s *sandbox) queued() string {
+	s.t.Helper()
+	list, err := s.Deliveries(s.t.Context(), "", 100)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	ids := ""
+	for _, d := range list {
+		ids = itoa(d.RecordingID) + " " + ids
+	}
+	return strings.TrimSpace(ids)
+}
+
+// annsHook registers a webhook of ann's when the test began.
+func (s *sandbox) annsHook() {
+	s.t.Helper()
+	hook := webhook{email: "ann@acme.example", url: "https://hooks.example/", triggers: []string{"my_recordings"}, createdAt: testStart}
+	if err := s.store.putWebhook(s.t.Context(), &hook); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// A new account's history does not fire, though it was recorded after the
+// webhook was created; what it records from then on does.
+func TestABackfillDoesNotFire(t *testing.T) {
+	s, a := over(t)
+	s.annsHook()
+	added := testStart.Add(72 * time.Hour)
+	arriveAt(t, a, "second", archive.SourceList, added, newer(10))
+	arriveAt(t, a, "second", archive.SourceList, added, newer(71))
+	arriveAt(t, a, "second", archive.SourceSummary, added.Add(time.Minute), newer(11))
+	arriveAt(t, a, "second", archive.SourceWebhook, added, newer(70)) // delivered, whenever
+	arriveAt(t, a, "second", archive.SourceList, added.Add(2*time.Hour), newer(73))
+	s.caughtUp(t)
+	if got := s.queued(); got != "70 73" {
+		t.Errorf("sent %q, want 70 73", got)
+	}
+}
+
+// TestTheRelayGoesOnFromNowAfterARestore restores a backup that was made while
+// something was waiting to be sent.
 func TestTheRelayGoesOnFromNowAfterARestore(t *testing.T) {
 	s, a := over(t)
-	hook := webhook{email: "ann@acme.example", url: "https://hooks.example/", triggers: []string{"my_recordings"}, createdAt: testStart}
-	if err := s.store.putWebhook(t.Context(), &hook); err != nil {
-		t.Fatal(err)
-	}
+	s.annsHook()
 	arrive(t, a, archive.SourceList, newer(1))
-	if err := s.store.set(t.Context(), followKey, []byte(`{"Epoch":"another","Seq":0}`)); err != nil {
+	s.caughtUp(t)
+	if got := s.queued(); got != "1" || len(s.dueNow()) != 1 {
+		t.Fatalf("sent %q before", got)
+	}
+	dir, to := t.TempDir()+"/backup", t.TempDir()+"/restored"
+	if _, err := a.Backup(t.Context(), dir, archive.BackupOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	arrive(t, a, archive.SourceList, newer(2)) // sent, and then lost with the disk
 	s.caughtUp(t)
-	if list, err := s.Deliveries(t.Context(), "", 10); err != nil || len(list) != 0 {
-		t.Errorf("sent %+v: %v", list, err)
+	if _, err := archive.Restore(t.Context(), archive.RestoreOptions{From: dir, Dir: to}); err != nil {
+		t.Fatal(err)
+	}
+	a = openTestArchive(t, to)
+	restored := &clock{now: testStart.Add(48 * time.Hour)}
+	back := newSandboxAt(t, restored, Options{Archive: a})
+	arriveAt(t, a, "anns", archive.SourceList, restored.Now(), newer(2))  // read again
+	arriveAt(t, a, "anns", archive.SourceList, restored.Now(), newer(47)) // recorded before the restore
+	arriveAt(t, a, "anns", archive.SourceList, restored.Now(), newer(49))
+	back.caughtUp(t)
+	due := back.dueNow()
+	if len(due) != 1 || due[0].recordingID != 49 {
+		t.Errorf("due after the restore: %+v", due)
+	}
+}
+
+// TestTheQueueAndThePositionShareOneCommit lets the position's writing fail:
+// nothing is queued then, and afterwards it is queued once.
+func TestTheQueueAndThePositionShareOneCommit(t *testing.T) {
+	s, a := over(t)
+	s.annsHook()
+	exec := func(query string) {
+		t.Helper()
+		if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`CREATE TRIGGER broken BEFORE UPDATE ON settings WHEN old.key = 'follow' BEGIN SELECT raise(ABORT, 'broken'); END`)
+	arrive(t, a, archive.SourceList, newer(1))
+	if err := s.follow(t.Context()); err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Fatalf("followed: %v", err)
+	}
+	if got := s.queued(); got != "" {
+		t.Errorf("queued %q though the position was not moved", got)
+	}
+	exec(`DROP TRIGGER broken`)
+	exec(`CREATE TRIGGER broken BEFORE INSERT ON deliveries BEGIN SELECT raise(ABORT, 'broken'); END`)
+	if err := s.follow(t.Context()); err == nil {
+		t.Fatal("followed without a queue")
+	}
+	exec(`DROP TRIGGER broken`)
+	s.caughtUp(t)
+	if got := s.queued(); got != "1" {
+		t.Errorf("queued %q, want 1", got)
 	}
 }
 

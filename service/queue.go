@@ -3,7 +3,9 @@ package service
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -28,61 +30,87 @@ func retryWait(failed int) (wait time.Duration, ok bool) {
 // outgoing is a row of the queue that is due.
 type outgoing struct {
 	id          int64
+	owner       string // whose webhook or callback it is
 	kind        string // webhook, transcript, summary, download
 	webhookID   string
 	recordingID int64
 	messageID   string
 	url         string
-	body        []byte
+	body        []byte // read when it is sent
 	attempts    int
 }
 
 // endpointKey is what attempts are counted by, so that one slow endpoint does
-// not hold up the others.
+// not hold up the others: a webhook, or all callbacks of a person.
 func (o *outgoing) endpointKey() string {
 	if o.webhookID != "" {
 		return o.webhookID
 	}
-	return o.url
+	return "callbacks of " + o.owner
+}
+
+// maxCallbacks is how many callbacks of one person can wait to be sent.
+const maxCallbacks = 200
+
+// callback is content for a destination_url.
+type callback struct {
+	owner, kind, url string
+	recordingID      int64
+	body             []byte
+	at               time.Time // when it is due
 }
 
 // queueCallback queues content for a destination_url.
-func (st store) queueCallback(ctx context.Context, kind string, id int64, url string, body []byte) error {
-	return st.inTx(ctx, func(tx *sql.Tx) error {
-		return st.insertCallback(ctx, tx, kind, id, url, body, st.now())
-	})
+func (st store) queueCallback(ctx context.Context, c callback) error {
+	return st.inTx(ctx, func(tx *sql.Tx) error { return st.insertCallback(ctx, tx, c) })
 }
 
-func (st store) insertCallback(ctx context.Context, tx *sql.Tx, kind string, id int64, url string, body []byte, at time.Time) error {
+// insertCallback queues a callback in the caller's transaction. It fails with
+// 429 when too many of that person wait already.
+func (st store) insertCallback(ctx context.Context, tx *sql.Tx, c callback) error {
+	var waiting int
+	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE state = 'pending' AND owner = ? AND webhook_id IS NULL`, c.owner).Scan(&waiting)
+	if err != nil {
+		return fmt.Errorf("count callbacks: %w", err)
+	}
+	if waiting >= maxCallbacks {
+		return &failure{status: http.StatusTooManyRequests, text: "too many callbacks are waiting to be sent", retry: limitWindow}
+	}
 	message, err := st.newID("msg_")
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO deliveries (kind, recording_id, message_id, url, body, state, created_at, next_at)
-		VALUES (?, ?, ?, ?, ?, 'pending', ?, ?)`, kind, id, message, url, body, ms(st.now()), ms(at))
+	_, err = tx.ExecContext(ctx, `INSERT INTO deliveries (kind, owner, recording_id, message_id, url, body, state, created_at, next_at)
+		VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?)`, c.kind, c.owner, c.recordingID, message, c.url, c.body, ms(st.now()), ms(c.at))
 	if err != nil {
 		return fmt.Errorf("queue callback: %w", err)
 	}
 	return nil
 }
 
-// perEndpoint is how many attempts one endpoint is sent at one time.
-const perEndpoint = 4
+// How many attempts one endpoint is sent at one time, and all endpoints of one
+// person.
+const (
+	perEndpoint = 4
+	perOwner    = 8
+)
 
 // due returns what is to be sent now, oldest first, at most perEndpoint of each
-// endpoint, and when the next row after now is due (zero when there is none).
+// endpoint and perOwner of each person, without the bodies, and when the next
+// row after now is due (zero when there is none).
 func (st store) due(ctx context.Context, now time.Time, limit int) (due []outgoing, next time.Time, err error) {
-	rows, err := st.db.R.QueryContext(ctx, `SELECT id, kind, coalesce(webhook_id, ''), recording_id, message_id, url, body, attempts FROM (
-			SELECT *, row_number() OVER (PARTITION BY coalesce(webhook_id, url) ORDER BY next_at, id) AS place
-			FROM deliveries WHERE state = 'pending' AND next_at <= ?)
-		WHERE place <= ? ORDER BY next_at, id LIMIT ?`, ms(now), perEndpoint, limit)
+	rows, err := st.db.R.QueryContext(ctx, `SELECT d.id, d.owner, kind, coalesce(d.webhook_id, ''), recording_id, message_id, url, attempts FROM (
+			SELECT id, row_number() OVER (PARTITION BY owner ORDER BY next_at, id) AS of_owner,
+				row_number() OVER (PARTITION BY owner, webhook_id ORDER BY next_at, id) AS of_endpoint
+			FROM deliveries WHERE state = 'pending' AND next_at <= ?) JOIN deliveries d USING (id)
+		WHERE of_owner <= ? AND of_endpoint <= ? ORDER BY d.next_at, d.id LIMIT ?`, ms(now), perOwner, perEndpoint, limit)
 	if err != nil {
 		return nil, next, fmt.Errorf("read queue: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var o outgoing
-		if err := rows.Scan(&o.id, &o.kind, &o.webhookID, &o.recordingID, &o.messageID, &o.url, &o.body, &o.attempts); err != nil {
+		if err := rows.Scan(&o.id, &o.owner, &o.kind, &o.webhookID, &o.recordingID, &o.messageID, &o.url, &o.attempts); err != nil {
 			return nil, next, fmt.Errorf("read queue: %w", err)
 		}
 		due = append(due, o)
@@ -101,6 +129,18 @@ func (st store) due(ctx context.Context, now time.Time, limit int) (due []outgoi
 	return due, next, nil
 }
 
+// bodyOf reads what a row sends; ok is false when it is not to be sent any more.
+func (st store) bodyOf(ctx context.Context, id int64) (body []byte, ok bool, err error) {
+	err = st.db.R.QueryRowContext(ctx, `SELECT body FROM deliveries WHERE id = ? AND state = 'pending'`, id).Scan(&body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read queue: %w", err)
+	}
+	return body, true, nil
+}
+
 // outcome is how one attempt went.
 type outcome struct {
 	at     time.Time
@@ -113,17 +153,17 @@ type outcome struct {
 // whose endpoint has failed for disableAfter is disabled; disabled says so.
 func (st store) record(ctx context.Context, o *outgoing, out outcome) (disabled bool, err error) {
 	err = st.inTx(ctx, func(tx *sql.Tx) error {
-		state, next, body := "done", ms(out.at), []byte(nil)
+		state, next := "done", ms(out.at)
 		if !out.ok {
 			wait, again := retryWait(o.attempts + 1)
 			state, next = "failed", ms(out.at)
 			if again {
-				state, next, body = "pending", ms(out.at.Add(wait)), o.body
+				state, next = "pending", ms(out.at.Add(wait))
 			}
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = ?, next_at = ?, body = ?, attempts = attempts + 1,
-			last_at = ?, last_status = ?, last_error = ? WHERE id = ? AND state = 'pending'`,
-			state, next, body, ms(out.at), out.status, out.reason, o.id)
+		_, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = ?1, next_at = ?2, body = iif(?1 = 'pending', body, NULL),
+			attempts = attempts + 1, last_at = ?3, last_status = ?4, last_error = ?5 WHERE id = ?6 AND state = 'pending'`,
+			state, next, ms(out.at), out.status, out.reason, o.id)
 		if err != nil {
 			return fmt.Errorf("record delivery: %w", err)
 		}

@@ -60,7 +60,12 @@ func openTestArchive(t *testing.T, dir string) *archive.Archive {
 // newSandbox starts a service loaded with lines.
 func newSandbox(t *testing.T, opts Options, lines ...string) *sandbox {
 	t.Helper()
-	s := &sandbox{t: t, clock: &clock{now: testStart}}
+	return newSandboxAt(t, &clock{now: testStart}, opts, lines...)
+}
+
+func newSandboxAt(t *testing.T, at *clock, opts Options, lines ...string) *sandbox {
+	t.Helper()
+	s := &sandbox{t: t, clock: at}
 	if opts.Archive == nil {
 		opts.Archive, opts.Sandbox = openTestArchive(t, t.TempDir()), true
 	}

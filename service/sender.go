@@ -15,7 +15,7 @@ import (
 )
 
 // senders is how many attempts are under way at one time.
-const senders = 16
+const senders = 32
 
 // idleWait bounds how long the sender sleeps without looking.
 const idleWait = time.Minute
@@ -25,9 +25,8 @@ const idleWait = time.Minute
 // attempt cut short by a crash is made again, with the same webhook-id.
 func (s *Service) sendQueue(ctx context.Context) error {
 	type done struct {
-		id       int64
-		endpoint string
-		err      error
+		o   *outgoing
+		err error
 	}
 	results := make(chan done, senders)
 	inflight, busy := map[int64]bool{}, map[string]int{}
@@ -43,12 +42,13 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		}
 		for i := range due {
 			o := &due[i]
-			if inflight[o.id] || len(inflight) >= senders || busy[o.endpointKey()] >= perEndpoint {
+			if inflight[o.id] || len(inflight) >= senders || busy[o.endpointKey()] >= perEndpoint || busy["owner "+o.owner] >= perOwner {
 				continue
 			}
 			inflight[o.id] = true
 			busy[o.endpointKey()]++
-			go func() { results <- done{o.id, o.endpointKey(), s.attempt(ctx, o)} }()
+			busy["owner "+o.owner]++
+			go func() { results <- done{o, s.attempt(ctx, o)} }()
 		}
 		wait := time.NewTimer(s.untilNext(next))
 		select {
@@ -56,9 +56,11 @@ func (s *Service) sendQueue(ctx context.Context) error {
 			wait.Stop()
 			return ctx.Err()
 		case r := <-results:
-			delete(inflight, r.id)
-			if busy[r.endpoint]--; busy[r.endpoint] == 0 {
-				delete(busy, r.endpoint)
+			delete(inflight, r.o.id)
+			for _, key := range []string{r.o.endpointKey(), "owner " + r.o.owner} {
+				if busy[key]--; busy[key] == 0 {
+					delete(busy, key)
+				}
 			}
 			if r.err != nil && ctx.Err() == nil {
 				s.log.Error().Err(r.err).Msg("record a sending; it will be made again")
@@ -93,6 +95,11 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 		}
 		secret = hooks[0].secret
 	}
+	body, ok, err := s.store.bodyOf(ctx, o.id)
+	if err != nil || !ok {
+		return err
+	}
+	o.body = body
 	out := s.send(ctx, o, secret)
 	if ctx.Err() != nil {
 		return ctx.Err()

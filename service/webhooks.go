@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -127,6 +128,9 @@ func dropPending(ctx context.Context, tx *sql.Tx, id, state string) error {
 	return nil
 }
 
+// maxWebhooks is how many webhooks one person can have.
+const maxWebhooks = 100
+
 // putWebhook gives a webhook its id and secret and stores it.
 func (st store) putWebhook(ctx context.Context, hook *webhook) error {
 	key := make([]byte, 32)
@@ -146,10 +150,14 @@ func (st store) putWebhook(ctx context.Context, hook *webhook) error {
 	if err != nil {
 		return err
 	}
-	_, err = st.db.W.ExecContext(ctx, `INSERT INTO webhooks (id, email, url, secret, includes, triggered_for, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?)`, hook.id, hook.email, hook.url, hook.secret, string(includes), string(triggers), ms(hook.createdAt))
+	res, err := st.db.W.ExecContext(ctx, `INSERT INTO webhooks (id, email, url, secret, includes, triggered_for, created_at)
+		SELECT ?, ?2, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM webhooks WHERE email = ?2 AND deleted_at IS NULL) < ?8`,
+		hook.id, hook.email, hook.url, hook.secret, string(includes), string(triggers), ms(hook.createdAt), maxWebhooks)
 	if err != nil {
 		return fmt.Errorf("store webhook: %w", err)
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return errors.Join(err, badRequest("you have %d webhooks, which is the most; delete one first", maxWebhooks))
 	}
 	return nil
 }

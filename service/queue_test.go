@@ -1,0 +1,85 @@
+package service
+
+import (
+	"database/sql"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Whoever queues much, or at endpoints that do not answer, is served in turn
+// with others and not before them.
+func TestNobodysQueueHoldsUpOthers(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	queue := func(owner string, n int) {
+		t.Helper()
+		for i := range n {
+			c := callback{owner: owner, kind: "summary", url: fmt.Sprintf("https://%d.example/", i), recordingID: 1, body: []byte("{}"), at: s.clock.Now()}
+			if err := s.store.queueCallback(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	queue("ann@acme.example", maxCallbacks)
+	queue("bob@acme.example", 1)
+	of := map[string]int{}
+	for _, o := range s.dueNow() {
+		of[o.owner]++
+	}
+	if of["ann@acme.example"] != perEndpoint || of["bob@acme.example"] != 1 {
+		t.Errorf("due: %v, want %d of ann's and bob's", of, perEndpoint)
+	}
+	a := s.get("/recordings/1/summary?destination_url=https://x.example/", s.key("ann@acme.example"), http.StatusTooManyRequests)
+	if a.header.Get("Retry-After") != "60" {
+		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
+	}
+	s.get("/recordings/1/summary?destination_url=https://x.example/", s.admin, 200)
+}
+
+// What is due is found in the index: no row of the queue, and so no body, is
+// read for what is not sent now.
+func TestTheQueueIsReadByItsIndex(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	rows, err := s.store.db.R.QueryContext(t.Context(), `EXPLAIN QUERY PLAN SELECT id, row_number() OVER (PARTITION BY owner ORDER BY next_at, id),
+		row_number() OVER (PARTITION BY owner, webhook_id ORDER BY next_at, id) FROM deliveries WHERE state = 'pending' AND next_at <= ?`, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := fourth(rows)
+	if err != nil || !strings.Contains(plan, "COVERING INDEX deliveries_due") {
+		t.Errorf("planned as %s: %v", plan, err)
+	}
+}
+
+// fourth joins the fourth column of rows, which is what a plan says.
+func fourth(rows *sql.Rows) (string, error) {
+	defer rows.Close()
+	var all []string
+	for rows.Next() {
+		var a, b, c int
+		var text string
+		if err := rows.Scan(&a, &b, &c, &text); err != nil {
+			return "", err
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; "), rows.Err()
+}
+
+func TestAPersonHasSoManyWebhooks(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	ann := s.key("ann@acme.example")
+	for range maxWebhooks {
+		if err := s.store.putWebhook(t.Context(), &webhook{email: "ann@acme.example", url: "https://hooks.example/", createdAt: testStart}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const body = `{"destination_url": "https://hooks.example/", "triggered_for": ["my_recordings"], "include_summary": true}`
+	if a := s.call(http.MethodPost, "/webhooks", ann, body); a.status != http.StatusBadRequest || !strings.Contains(string(a.body), "delete one first") {
+		t.Errorf("one more: %d %s", a.status, a.body)
+	}
+	if a := s.call(http.MethodPost, "/webhooks", s.admin, body); a.status != http.StatusCreated {
+		t.Errorf("another's: %d %s", a.status, a.body)
+	}
+}

@@ -1,0 +1,128 @@
+package service
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// relay decides what an archive's changes send. One goroutine has it.
+type relay struct {
+	*Service
+	since map[string]time.Time // of accounts, when their lists were first read
+}
+
+// step decides what the next changes send and moves the position, in one commit.
+// The head is read first: where the log up to it holds nothing any more, the
+// position moves there and not past what comes meanwhile.
+func (r relay) step(ctx context.Context, from archive.Position) error {
+	head, err := r.archive.Head(ctx)
+	if err != nil {
+		return err
+	}
+	changes, err := r.archive.Changes(ctx, from, 500)
+	if errors.Is(err, archive.ErrForeignEpoch) {
+		return r.restored(ctx, head)
+	}
+	if err != nil {
+		return err
+	}
+	to := head
+	if len(changes) > 0 {
+		to.Seq = changes[len(changes)-1].Seq
+	}
+	if err := r.mirror.refresh(ctx); err != nil {
+		return err
+	}
+	err = r.store.inTx(ctx, func(tx *sql.Tx) error {
+		if err := r.decide(ctx, tx, changes); err != nil {
+			return err
+		}
+		return setPosition(ctx, tx, to)
+	})
+	r.ring()
+	return err
+}
+
+// decide queues what the changes send.
+func (r relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change) error {
+	hooks, err := webhooks(ctx, tx, "")
+	if err != nil || len(hooks) == 0 {
+		return err
+	}
+	for _, c := range changes {
+		if c.Kind != archive.ChangePart || c.Part != api.PartSummary {
+			continue
+		}
+		row, err := r.archive.Row(ctx, c.RecordingID)
+		if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		fresh, err := r.fresh(ctx, row)
+		if err != nil {
+			return err
+		}
+		err = r.queueEvent(ctx, tx, event{recordingID: c.RecordingID, judge: func(hook webhook) bool {
+			return fresh && row.Start.After(hook.createdAt)
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fresh tells whether a meeting is new and not history: it was recorded after
+// the archive was last restored, and the service has shown its summary in a
+// delivery, or in a read by an account whose lists were read before it began.
+func (r relay) fresh(ctx context.Context, row *archive.Row) (bool, error) {
+	if row.Gone {
+		return false, nil
+	}
+	restored, err := r.store.setting(ctx, restoredKey)
+	if err != nil {
+		return false, err
+	}
+	var at time.Time
+	if restored != nil {
+		if err := at.UnmarshalText(restored); err != nil {
+			return false, err
+		}
+	}
+	if !row.Start.After(at) {
+		return false, nil
+	}
+	ways, err := r.archive.ShownBy(ctx, row.RecordingID, api.PartSummary)
+	if err != nil {
+		return false, err
+	}
+	for _, way := range ways {
+		if way.Source == archive.SourceWebhook {
+			return true, nil
+		}
+		since, err := r.accountSince(ctx, way.Account)
+		if err != nil || row.Start.After(since) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// accountSince is archive.AccountSince, which does not change once it is there.
+func (r relay) accountSince(ctx context.Context, account string) (time.Time, error) {
+	if since, ok := r.since[account]; ok {
+		return since, nil
+	}
+	since, err := r.archive.AccountSince(ctx, account)
+	if err == nil && !since.IsZero() {
+		r.since[account] = since
+	}
+	return since, err
+}
