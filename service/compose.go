@@ -41,10 +41,10 @@ var required = []struct {
 	{"meeting_url", kindNullableString},
 }
 
-// composeMeeting writes a meeting from its parts: every required key, the
-// content asked for, and unknown keys after them. Values are written verbatim;
-// what a strict client would break on is put right.
-func (c *strictCache) composeMeeting(id int64, parts map[api.Part]json.RawMessage, include []partName) ([]byte, error) {
+// composeMeeting appends a meeting made of its parts to out: every required key,
+// the content asked for, and unknown keys after them. Values are written
+// verbatim; what a strict client would break on is put right.
+func (c *strictCache) composeMeeting(out []byte, id int64, parts map[api.Part]json.RawMessage, include []partName) ([]byte, error) {
 	members := map[string]json.RawMessage{}
 	if raw := parts[api.PartMeeting]; len(raw) > 0 {
 		if err := json.Unmarshal(raw, &members); err != nil {
@@ -57,7 +57,7 @@ func (c *strictCache) composeMeeting(id int64, parts map[api.Part]json.RawMessag
 		mend(members)
 		return maps.EqualFunc(before, members, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 	})
-	out := make([]byte, 0, 4096)
+	first := len(out)
 	for _, f := range required {
 		out = appendMember(out, f.key, members[f.key])
 		delete(members, f.key)
@@ -73,15 +73,13 @@ func (c *strictCache) composeMeeting(id int64, parts map[api.Part]json.RawMessag
 	for _, key := range sortedKeys(members) {
 		out = appendMember(out, key, members[key])
 	}
+	out[first] = '{'
 	return append(out, '}'), nil
 }
 
+// appendMember appends a comma, a key and its value.
 func appendMember(out []byte, key string, value []byte) []byte {
-	if len(out) == 0 {
-		out = append(out, '{')
-	} else {
-		out = append(out, ',')
-	}
+	out = append(out, ',')
 	name, _ := json.Marshal(key) // a string always can be
 	out = append(append(out, name...), ':')
 	return append(out, value...)

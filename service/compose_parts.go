@@ -81,27 +81,6 @@ func strictOffset(text string) bool {
 	return true
 }
 
-func strictEntries(raw json.RawMessage) bool {
-	var entries []struct {
-		Speaker *struct {
-			DisplayName *string `json:"display_name"`
-			Email       *string `json:"matched_calendar_invitee_email"`
-		} `json:"speaker"`
-		Text      *string `json:"text"`
-		Timestamp *string `json:"timestamp"`
-	}
-	if json.Unmarshal(raw, &entries) != nil {
-		return false
-	}
-	for _, e := range entries {
-		if e.Speaker == nil || e.Speaker.DisplayName == nil || e.Text == nil ||
-			e.Timestamp == nil || !strictOffset(*e.Timestamp) {
-			return false
-		}
-	}
-	return true
-}
-
 func strictSummary(raw json.RawMessage) bool {
 	var v struct {
 		Template *string `json:"template_name"`

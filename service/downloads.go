@@ -165,12 +165,12 @@ func downloadBody(r *http.Request) (destination string, err error) {
 
 // mayDownload tells whether one of the ways by which a person sees a meeting is
 // more than a limited share (4.5). An explicit share says its level itself.
-func (m *mirror) mayDownload(e *entry, email string) bool {
+func (m *mirror) mayDownload(e entry, email string) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	sees := m.sees(email)
-	for _, p := range e.principals {
-		if sees.has(p) && e.shares[m.words.texts[p]] != archive.ShareLimited {
+	for _, p := range m.groups.words[e.parties] {
+		if sees.has(p) && m.shares[e.id][m.words.texts[p]] != archive.ShareLimited {
 			return true
 		}
 	}

@@ -48,7 +48,7 @@ func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) error {
 				return err
 			}
 		}
-		body, err := s.strict.composeMeeting(ev.recordingID, parts, hook.includes)
+		body, err := s.strict.composeMeeting(nil, ev.recordingID, parts, hook.includes)
 		if err != nil {
 			return err
 		}
@@ -81,12 +81,12 @@ func (s *Service) fires(hook webhook, ev event) bool {
 
 // scopes are the trigger scopes that a meeting which the person sees falls
 // under. A private call falls under my_recordings alone.
-func (m *mirror) scopes(e *entry, email string) []string {
+func (m *mirror) scopes(e entry, email string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	recorder := m.words.texts[e.recorder]
 	if recorder == email {
-		if e.withTeams() {
+		if m.withTeams(e) {
 			return []string{api.TriggerMyRecordings, api.TriggerMySharedWithTeam}
 		}
 		return []string{api.TriggerMyRecordings}
@@ -97,13 +97,14 @@ func (m *mirror) scopes(e *entry, email string) []string {
 	return []string{api.TriggerSharedTeam}
 }
 
-// withTeams tells whether a meeting is shared with a team or with everyone.
-func (e *entry) withTeams() bool {
-	switch e.sharedWith {
+// withTeams tells whether a meeting is shared with a team or with everyone;
+// caller holds mu.
+func (m *mirror) withTeams(e entry) bool {
+	switch m.words.texts[e.sharedWith] {
 	case api.SharedSingleTeam, api.SharedMultipleTeams, api.SharedAllTeams:
 		return true
 	}
-	for principal := range e.shares {
+	for principal := range m.shares[e.id] {
 		if principal == archive.PrincipalEveryone || strings.HasPrefix(principal, "team:") {
 			return true
 		}

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	"minutebook/api"
@@ -24,28 +24,38 @@ type mirror struct {
 	position archive.Position
 	loaded   bool
 	words    interner
-	byID     map[int64]*entry
-	order    []*entry // newest first
+	groups   groups
+	order    []entry                                 // newest first
+	starts   map[int64]int64                         // by recording, where it is in the order
+	shares   map[int64]map[string]archive.ShareLevel // by recording, the explicit ones
 	dir      *directory
 }
 
-// entry is a meeting in the mirror. It is never changed, only replaced.
+// entry is a meeting in the mirror. It is small, since lists look through all of
+// them.
 type entry struct {
-	id             int64
-	start, created int64 // milliseconds; created is 0 when unknown
-	meetingType    word
-	recorder, team word
-	domainsType    word
-	domains        []word
-	principals     []word
-	shares         map[string]archive.ShareLevel
-	sharedWith     string
-	hasSummary     bool
-	video, audio   bool
+	id, start, created                                   int64 // milliseconds; created is 0 when unknown
+	meetingType, recorder, team, domainsType, sharedWith word
+	domains, parties                                     group
 }
 
 func newMirror(a *archive.Archive) *mirror {
-	return &mirror{archive: a, words: interner{ids: map[string]word{}}, byID: map[int64]*entry{}, dir: emptyDirectory()}
+	m := &mirror{archive: a, dir: emptyDirectory()}
+	m.clear()
+	return m
+}
+
+// clear forgets all meetings; caller holds mu.
+func (m *mirror) clear() {
+	m.words, m.groups = newInterner(), newGroups()
+	m.order, m.starts, m.shares = nil, map[int64]int64{}, map[int64]map[string]archive.ShareLevel{}
+}
+
+// crowded tells whether most of the words and groups are of what has changed
+// since, so that reading all of it again is worth while; caller holds mu.
+func (m *mirror) crowded() bool {
+	const spare = 100_000
+	return len(m.groups.words) > 4*len(m.order)+spare || len(m.words.texts) > 40*len(m.order)+spare
 }
 
 // refresh brings the mirror to the head of the change log as it is now.
@@ -88,6 +98,10 @@ func (m *mirror) catchUp(ctx context.Context, head archive.Position) error {
 			return err
 		}
 		m.position.Seq = changes[len(changes)-1].Seq
+		if m.crowded() {
+			m.loaded = false
+			break
+		}
 		if m.position.Seq >= head.Seq {
 			return nil
 		}
@@ -95,7 +109,7 @@ func (m *mirror) catchUp(ctx context.Context, head archive.Position) error {
 	if m.loaded {
 		return nil
 	}
-	m.byID, m.order = map[int64]*entry{}, nil
+	m.clear()
 	if err := m.reload(ctx, nil); err != nil {
 		return err
 	}
@@ -134,59 +148,81 @@ func (m *mirror) take(ctx context.Context, changes []archive.Change) error {
 // reload reads meetings again, all of them with ids nil; what is not there any
 // more leaves the mirror.
 func (m *mirror) reload(ctx context.Context, ids []int64) error {
-	var fresh []*entry
+	var fresh []entry
+	shares := map[int64]map[string]archive.ShareLevel{}
 	err := m.archive.Visible(ctx, ids, func(v archive.Visibility) error {
-		fresh = append(fresh, m.entryOf(v))
+		fresh = append(fresh, m.entryOf(&v))
+		if len(v.Shares) > 0 {
+			shares[v.RecordingID] = v.Shares
+		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	m.replace(ids, fresh)
+	for _, id := range ids {
+		delete(m.shares, id)
+	}
+	maps.Copy(m.shares, shares)
+	return nil
+}
+
+// replace takes out the meetings of ids, nil for none, and puts in fresh ones.
+func (m *mirror) replace(ids []int64, fresh []entry) {
 	const few = 256
 	if ids == nil || len(ids) > few {
 		m.replaceMany(ids, fresh)
-		return nil
+		return
 	}
 	for _, id := range ids {
-		if old := m.byID[id]; old != nil {
-			at, _ := slices.BinarySearchFunc(m.order, old, newestFirst)
+		if at, ok := m.find(id); ok {
 			m.order = slices.Delete(m.order, at, at+1)
-			delete(m.byID, id)
+			delete(m.starts, id)
 		}
 	}
 	for _, e := range fresh {
 		at, _ := slices.BinarySearchFunc(m.order, e, newestFirst)
 		m.order = slices.Insert(m.order, at, e)
-		m.byID[e.id] = e
+		m.starts[e.id] = e.start
 	}
-	return nil
 }
 
-// replaceMany takes out the meetings of ids and puts in fresh ones, by sorting
-// all of them once.
-func (m *mirror) replaceMany(ids []int64, fresh []*entry) {
+// replaceMany is replace by sorting all of the order once.
+func (m *mirror) replaceMany(ids []int64, fresh []entry) {
 	for _, id := range ids {
-		delete(m.byID, id)
+		delete(m.starts, id)
 	}
-	m.order = slices.DeleteFunc(m.order, func(e *entry) bool { return m.byID[e.id] != e })
+	m.order = slices.DeleteFunc(m.order, func(e entry) bool {
+		_, stays := m.starts[e.id]
+		return !stays
+	})
 	for _, e := range fresh {
-		m.byID[e.id] = e
+		m.starts[e.id] = e.start
 	}
 	m.order = append(m.order, fresh...)
 	slices.SortFunc(m.order, newestFirst)
 }
 
+// find returns a meeting's place in the order; caller holds mu.
+func (m *mirror) find(id int64) (int, bool) {
+	start, ok := m.starts[id]
+	if !ok {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(m.order, entry{id: id, start: start}, newestFirst)
+}
+
 // newestFirst is the order of the meetings list.
-func newestFirst(a, b *entry) int {
+func newestFirst(a, b entry) int {
 	return cmp.Or(cmp.Compare(b.start, a.start), cmp.Compare(b.id, a.id))
 }
 
-func (m *mirror) entryOf(v archive.Visibility) *entry {
-	e := &entry{
-		id: v.RecordingID, start: v.Start.UnixMilli(),
-		meetingType: m.words.of(v.MeetingType), recorder: m.words.of(v.RecorderEmail), team: m.words.of(v.RecorderTeam),
-		domainsType: m.words.of(v.DomainsType), domains: m.words.all(v.Domains), principals: m.words.all(v.Principals),
-		shares: v.Shares, sharedWith: v.SharedWith, hasSummary: v.HasSummary, video: v.HasVideo, audio: v.HasAudio,
+func (m *mirror) entryOf(v *archive.Visibility) entry {
+	e := entry{
+		id: v.RecordingID, start: v.Start.UnixMilli(), meetingType: m.words.of(v.MeetingType),
+		recorder: m.words.of(v.RecorderEmail), team: m.words.of(v.RecorderTeam), domainsType: m.words.of(v.DomainsType),
+		sharedWith: m.words.of(v.SharedWith), domains: m.groups.of(&m.words, v.Domains), parties: m.groups.of(&m.words, v.Principals),
 	}
 	if !v.CreatedAt.IsZero() {
 		e.created = v.CreatedAt.UnixMilli()
@@ -194,15 +230,19 @@ func (m *mirror) entryOf(v archive.Visibility) *entry {
 	return e
 }
 
-// get returns a meeting that the person sees.
-func (m *mirror) get(id int64, email string) (*entry, bool) {
+// get returns a meeting that the person sees. One that is not there costs the
+// same work as one that is hidden.
+func (m *mirror) get(id int64, email string) (entry, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	e := m.byID[id]
-	if e == nil || !m.sees(email).any(e.principals) {
-		return nil, false
+	sees := m.sees(email)
+	var e entry
+	var parties []word
+	if at, ok := m.find(id); ok {
+		e = m.order[at]
+		parties = m.groups.words[e.parties]
 	}
-	return e, true
+	return e, sees.any(parties)
 }
 
 // sees returns the set of parties that a person is of; caller holds mu.
@@ -214,51 +254,4 @@ func (m *mirror) sees(email string) wordSet {
 		}
 	}
 	return set
-}
-
-// word is a string that the mirror knows, as a small number.
-type word uint32
-
-// interner gives out words. Only refresh adds to it.
-type interner struct {
-	ids   map[string]word
-	texts []string
-}
-
-func (in *interner) of(text string) word {
-	w, ok := in.ids[text]
-	if !ok {
-		text = strings.Clone(text)
-		w = word(len(in.texts))
-		in.ids[text], in.texts = w, append(in.texts, text)
-	}
-	return w
-}
-
-func (in *interner) all(texts []string) []word {
-	if len(texts) == 0 {
-		return nil
-	}
-	words := make([]word, len(texts))
-	for i, t := range texts {
-		words[i] = in.of(t)
-	}
-	return words
-}
-
-// wordSet is a set of words as bits.
-type wordSet []uint64
-
-func (s wordSet) with(w word) wordSet {
-	for int(w/64) >= len(s) {
-		s = append(s, 0)
-	}
-	s[w/64] |= 1 << (w % 64)
-	return s
-}
-
-func (s wordSet) has(w word) bool { return int(w/64) < len(s) && s[w/64]&(1<<(w%64)) != 0 }
-
-func (s wordSet) any(words []word) bool {
-	return slices.ContainsFunc(words, s.has)
 }

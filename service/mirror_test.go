@@ -19,8 +19,8 @@ func hundredThousand() *mirror {
 			MeetingType: fmt.Sprintf("Type %d", id%6), RecorderEmail: recorder, RecorderTeam: fmt.Sprintf("Team %d", id%30),
 			DomainsType: "only_internal", SharedWith: "all_teams", Domains: []string{fmt.Sprintf("company%d.example", id%40), "client.example"},
 			Principals: []string{archive.UserPrincipal(recorder), archive.PrincipalEveryone, archive.PrincipalShared}}
-		e := m.entryOf(v)
-		m.byID[id] = e
+		e := m.entryOf(&v)
+		m.starts[id] = e.start
 		m.order = append(m.order, e)
 	}
 	slices.SortFunc(m.order, newestFirst)

@@ -322,10 +322,10 @@ func (m *mirror) outsideRecorders() []string {
 	var emails []string
 	seen := map[word]bool{}
 	for _, e := range m.order {
-		_, again := seen[e.recorder]
-		if m.outside(seen, e.recorder) && !again {
+		if !seen[e.recorder] && m.outside(e.recorder) {
 			emails = append(emails, m.words.texts[e.recorder])
 		}
+		seen[e.recorder] = true
 	}
 	return emails
 }

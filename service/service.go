@@ -92,6 +92,7 @@ type Service struct {
 	handler http.Handler
 	slots   chan struct{} // one per request being answered
 	streams streams
+	pages   sync.Pool // *[]byte, bodies of lists to be used again
 
 	wake chan struct{} // rings when the queue has something new
 	elev atomic.Bool
@@ -108,7 +109,8 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 		return nil, errors.New("open service: no archive given")
 	}
 	s := &Service{opts: opts, log: opts.Logger.With().Str("room", "service").Logger(), archive: opts.Archive,
-		slots: make(chan struct{}, maxConcurrent), wake: make(chan struct{}, 1), streams: streams{by: map[string]int{}}}
+		slots: make(chan struct{}, maxConcurrent), wake: make(chan struct{}, 1), streams: streams{by: map[string]int{}},
+		pages: sync.Pool{New: func() any { return new([]byte) }}}
 	s.setDefaults()
 	var err error
 	if s.limits, err = newLimiter(opts.Window); err != nil {

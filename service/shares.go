@@ -125,5 +125,6 @@ func (m *mirror) ids() []int64 {
 func (m *mirror) holds(id int64) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.byID[id] != nil
+	_, ok := m.starts[id]
+	return ok
 }

@@ -18,6 +18,7 @@ import (
 	"log"
 	"net/http/httptest"
 	"os"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type options struct {
 	meetings, credentials, seconds int
 	data                           string
 	buildOnly                      bool
+	profile                        string
 }
 
 func main() {
@@ -42,6 +44,7 @@ func main() {
 	flag.IntVar(&o.seconds, "seconds", 30, "for how long")
 	flag.StringVar(&o.data, "data", "", "keep the archive here")
 	flag.BoolVar(&o.buildOnly, "build", false, "only build the archive, or go on building it")
+	flag.StringVar(&o.profile, "profile", "", "write a CPU profile of the open loop here")
 	flag.Parse()
 	err := run(context.Background(), o)
 	if errors.Is(err, corpus.ErrMissing) {
@@ -83,7 +86,7 @@ func run(ctx context.Context, o options) (err error) {
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	load := &openLoop{base: server.URL + service.BasePath, keys: keys, seconds: o.seconds}
-	if err := load.run(ctx); err != nil {
+	if err := profiled(o.profile, func() error { return load.run(ctx) }); err != nil {
 		return err
 	}
 	whole, err := s.CreateKey(ctx, walker)
@@ -97,6 +100,23 @@ func run(ctx context.Context, o options) (err error) {
 		return memory()
 	}
 	return nil
+}
+
+// profiled runs fn and writes where its time went to a file, if one is named.
+func profiled(name string, fn func() error) error {
+	if name == "" {
+		return fn()
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	err = fn()
+	pprof.StopCPUProfile()
+	return errors.Join(err, f.Close())
 }
 
 // build fills the archive up to the number of meetings.
