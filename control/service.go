@@ -58,8 +58,9 @@ type ServiceRequest struct {
 
 // LimitsChange are the limits to set; what is nil stays.
 type LimitsChange struct {
-	Elevated      *bool `json:"elevated,omitempty"`
-	DownloadLimit *int  `json:"download_limit,omitempty"`
+	Elevated      *bool           `json:"elevated,omitempty"`
+	DownloadLimit *int            `json:"download_limit,omitempty"`
+	Window        *service.Window `json:"window,omitempty"`
 }
 
 // NewKey is an API key, shown once.

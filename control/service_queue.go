@@ -60,6 +60,9 @@ func (o serviceOperations) limits(ctx context.Context, q ServiceRequest, _ Emit)
 	if q.Limits.DownloadLimit != nil {
 		l.DownloadLimit = *q.Limits.DownloadLimit
 	}
+	if q.Limits.Window != nil {
+		l.Window = *q.Limits.Window
+	}
 	if err := s.SetLimits(ctx, l); err != nil {
 		return nil, err
 	}

@@ -148,15 +148,29 @@ func (f *faults) spoilLength(d *download, w http.ResponseWriter, serve func(http
 	serve(w)
 }
 
-// shortLength declares half of the length.
-type shortLength struct{ http.ResponseWriter }
+// shortLength declares half of the length, and sends as much: the answer looks
+// whole.
+type shortLength struct {
+	http.ResponseWriter
+	left int
+}
 
 // WriteHeader halves the Content-Length that was set.
 func (s *shortLength) WriteHeader(status int) {
 	if n, err := strconv.Atoi(s.Header().Get("Content-Length")); err == nil && n > 1 {
-		s.Header().Set("Content-Length", strconv.Itoa(n/2))
+		s.left = n / 2
+		s.Header().Set("Content-Length", strconv.Itoa(s.left))
 	}
 	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends what is still within the length.
+func (s *shortLength) Write(p []byte) (int, error) {
+	n, err := s.ResponseWriter.Write(p[:min(s.left, len(p))])
+	if s.left -= n; err == nil && n < len(p) {
+		err = http.ErrContentLength
+	}
+	return n, err
 }
 
 // withoutLimits drops the RateLimit fields of an answer.

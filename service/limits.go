@@ -22,6 +22,17 @@ const (
 	WindowSliding Window = "sliding"
 )
 
+// check returns the window that is meant, or why there is none of that name.
+func (w Window) check() (Window, error) {
+	switch w {
+	case "":
+		return WindowFixed, nil
+	case WindowFixed, WindowSliding:
+		return w, nil
+	}
+	return "", fmt.Errorf("choose window %q: it is fixed or sliding", w)
+}
+
 // limitClass is one of the budgets of section 8.
 type limitClass int
 
@@ -50,21 +61,18 @@ type quota struct {
 // window: a call that is refused is counted nowhere. Its counts live in memory
 // and begin anew with the process.
 type limiter struct {
+	mu     sync.Mutex // guards all below
 	window Window
-
-	mu    sync.Mutex
-	limit [classCount]int
-	calls map[limitKey][]time.Time // of the current window, oldest first
-	swept time.Time
+	limit  [classCount]int
+	calls  map[limitKey][]time.Time // of the current window, oldest first
+	swept  time.Time
 }
 
 // newLimiter returns a limiter with the limits of section 8.
 func newLimiter(window Window) (*limiter, error) {
-	if window == "" {
-		window = WindowFixed
-	}
-	if window != WindowFixed && window != WindowSliding {
-		return nil, fmt.Errorf("choose window %q: it is fixed or sliding", window)
+	window, err := window.check()
+	if err != nil {
+		return nil, err
 	}
 	return &limiter{
 		window: window,
@@ -78,6 +86,21 @@ func (l *limiter) set(class limitClass, limit int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.limit[class] = limit
+}
+
+// setWindow changes how calls are counted from the next one on. Those of the
+// last 60 s that count stay: a fixed window then began with the oldest of them.
+func (l *limiter) setWindow(w Window) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.window = w
+}
+
+// windowOf returns how calls are counted.
+func (l *limiter) windowOf() Window {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.window
 }
 
 // limitOf returns the limit of a class.

@@ -116,7 +116,7 @@ func TestLimitsChangeWhileRunningAndStay(t *testing.T) {
 	dir := t.TempDir()
 	a := openTestArchive(t, dir)
 	s := newSandbox(t, Options{Archive: a, Sandbox: true}, meeting(1))
-	if err := s.SetLimits(t.Context(), Limits{Elevated: true, DownloadLimit: 2}); err != nil {
+	if err := s.SetLimits(t.Context(), Limits{Elevated: true, DownloadLimit: 2, Window: WindowSliding}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 6 {
@@ -139,7 +139,7 @@ func TestLimitsChangeWhileRunningAndStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true})
-	if got := again.Limits(); got != (Limits{Elevated: true, DownloadLimit: 2}) {
+	if got := again.Limits(); got != (Limits{Elevated: true, DownloadLimit: 2, Window: WindowSliding}) {
 		t.Errorf("after a restart: %+v", got)
 	}
 }
@@ -157,4 +157,40 @@ func TestRetryAfterIsNeverTooEarly(t *testing.T) {
 	}
 	s.clock.add(time.Duration(wait) * time.Second)
 	s.get("/recordings/1/summary", s.admin, 200)
+}
+
+// Changing the window forgets no call: nobody gets more than the limit by it.
+func TestTheWindowChangesWhileRunning(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	change := func(w Window) {
+		t.Helper()
+		if err := s.SetLimits(t.Context(), Limits{Window: w}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		s.get("/recordings/1/summary", s.admin, 200)
+		s.clock.add(2 * time.Second)
+	}
+	change(WindowSliding)
+	for range 10 {
+		s.get("/recordings/1/summary", s.admin, 200)
+	}
+	s.clock.add(20 * time.Second) // 60 s after the first of them
+	s.get("/recordings/1/summary", s.admin, 200)
+	a := s.get("/recordings/1/summary", s.admin, http.StatusTooManyRequests)
+	if a.header.Get("Retry-After") != "2" {
+		t.Errorf("sliding: Retry-After %s, want 2", a.header.Get("Retry-After"))
+	}
+	change(WindowFixed)
+	if a := s.get("/recordings/1/summary", s.admin, http.StatusTooManyRequests); a.header.Get("Retry-After") != "2" {
+		t.Errorf("fixed: Retry-After %s, want 2", a.header.Get("Retry-After"))
+	}
+	s.clock.add(2 * time.Second)
+	for range 30 {
+		s.get("/recordings/1/summary", s.admin, 200)
+	}
+	if err := s.SetLimits(t.Context(), Limits{Window: "rolling"}); err == nil {
+		t.Error("there is a window called rolling")
+	}
 }

@@ -44,11 +44,11 @@ type Options struct {
 	PublicURL string
 	// Generation is how long a video takes from its request to completed.
 	Generation time.Duration
-	// Window is how limits count; empty means WindowFixed.
-	Window Window
-	// Elevated lowers the heavy limit to 5 (section 8), and DownloadLimit, when
-	// above 0, sets the one of download requests, both for this run. What
-	// SetLimits sets holds for later runs of the same data directory too.
+	// Window is how limits count, Elevated lowers the heavy limit to 5 (section
+	// 8), and DownloadLimit, when above 0, sets the one of download requests, all
+	// for this run. What SetLimits sets holds for later runs of the same data
+	// directory too; where neither says, windows are fixed.
+	Window        Window
 	Elevated      bool
 	DownloadLimit int
 	// Latency is added to every answer.

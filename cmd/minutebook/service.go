@@ -57,7 +57,7 @@ func (o *sandboxOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Hold, "hold", 0, "keep the newest `N` loaded meetings back")
 	f.DurationVar(&o.NewEvery, "new-every", 0, "finish one of those kept back every so often, such as 30s")
 	f.DurationVar(&o.Generation, "generation", 35*time.Second, "how long a recording takes to be generated")
-	f.StringVar((*string)(&o.Window), "window", string(service.WindowFixed), "how limits count: fixed or sliding")
+	f.StringVar((*string)(&o.Window), "window", "", "how limits count: fixed or sliding (default fixed, or what service limits has set)")
 	f.BoolVar(&o.Elevated, "elevated", false, "lower the heavy limit to 5 a minute")
 	f.IntVar(&o.DownloadLimit, "download-limit", 0, "download requests a minute, instead of 30")
 	f.DurationVar(&o.Latency, "latency", 0, "added to every answer")

@@ -67,6 +67,7 @@ func (m *Main) finishCmd() *cobra.Command {
 func (m *Main) limitsCmd() *cobra.Command {
 	var elevated bool
 	var downloads int
+	var window service.Window
 	cmd := &cobra.Command{
 		Use: "limits", Short: "Show or change the limits", Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -77,12 +78,16 @@ func (m *Main) limitsCmd() *cobra.Command {
 			if cmd.Flags().Changed("download-limit") {
 				change.DownloadLimit = &downloads
 			}
+			if cmd.Flags().Changed("window") {
+				change.Window = &window
+			}
 			return serviceCall(m, cmd, "service.limits", control.ServiceRequest{Limits: &change}, func(l service.Limits) {
-				fmt.Fprintf(m.Stdout, "elevated %v\ndownload requests in 60 s %d\n", l.Elevated, l.DownloadLimit)
+				fmt.Fprintf(m.Stdout, "elevated %v\ndownload requests in 60 s %d\nwindow %s\n", l.Elevated, l.DownloadLimit, l.Window)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&elevated, "elevated", false, "lower the heavy limit to 5 in 60 s")
 	cmd.Flags().IntVar(&downloads, "download-limit", 0, "download requests allowed in 60 s")
+	cmd.Flags().StringVar((*string)(&window), "window", "", "how calls are counted: fixed or sliding")
 	return m.jsonFlag(cmd)
 }
