@@ -62,10 +62,9 @@ type ExportResult struct {
 // ExportedMeeting is a meeting as formats and sites render it.
 type ExportedMeeting struct {
 	Row     *Row
-	Meeting *api.Meeting
-	Entries []Entry
+	Meeting *api.Meeting     // all but its transcript
+	Entries []Entry          // the transcript
 	People  []ExportedPerson // who was invited, spoke or recorded it
-	Raw     []byte           // in the service's shape, every value verbatim
 	File    string           // path below the export's directory, with slashes
 }
 
@@ -109,9 +108,7 @@ func (a *Archive) newExport(ctx context.Context, o ExportOptions) (*export, erro
 	switch o.Format {
 	case ExportMarkdown:
 		x.render = renderMarkdown
-	case ExportJSON:
-		x.render = renderJSON
-	case ExportNDJSON:
+	case ExportJSON, ExportNDJSON: // need no rendering
 	case ExportVTT:
 		x.render = renderVTT
 	case ExportSRT:
@@ -161,7 +158,7 @@ func (x *export) files(ctx context.Context) error {
 
 // one exports one meeting into its file.
 func (x *export) one(ctx context.Context, row *Row) error {
-	m, err := x.archive.exported(ctx, row)
+	m, render, err := x.read(ctx, row)
 	if err != nil {
 		return err
 	}
@@ -176,11 +173,21 @@ func (x *export) one(ctx context.Context, row *Row) error {
 		return err
 	}
 	f := &exportedFile{What: strconv.FormatInt(row.RecordingID, 10), Format: x.Format, Name: m.File}
-	if err := x.write(f, func(w io.Writer) error { return x.render(w, m) }); err != nil {
+	if err := x.write(f, render); err != nil {
 		return err
 	}
 	x.count(func(r *ExportResult) { r.Meetings++ })
 	return nil
+}
+
+// read reads a meeting and says how to write it.
+func (x *export) read(ctx context.Context, row *Row) (*ExportedMeeting, func(io.Writer) error, error) {
+	if x.Format == ExportJSON {
+		raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
+		return &ExportedMeeting{Row: row}, func(w io.Writer) error { return renderJSON(w, raw) }, err
+	}
+	m, err := x.archive.exported(ctx, row)
+	return m, func(w io.Writer) error { return x.render(w, m) }, err
 }
 
 // lists tells whether the export has pages around those of the meetings. There
@@ -212,21 +219,17 @@ func (x *export) count(add func(*ExportResult)) {
 
 // exported reads a meeting for rendering.
 func (a *Archive) exported(ctx context.Context, row *Row) (*ExportedMeeting, error) {
-	raw, err := a.MeetingJSON(ctx, row.RecordingID)
+	notes, err := a.Notes(ctx, row.RecordingID)
 	if err != nil {
-		return nil, err
-	}
-	m := &api.Meeting{}
-	if err := m.UnmarshalJSON(raw); err != nil {
 		return nil, err
 	}
 	entries, err := a.Entries(ctx, row.RecordingID, 0, -1)
 	if err != nil {
 		return nil, err
 	}
-	e := &ExportedMeeting{Row: row, Meeting: m, Entries: entries, Raw: raw}
-	e.People = peopleOf(e)
-	return e, nil
+	m := &ExportedMeeting{Row: row, Meeting: notes, Entries: entries}
+	m.People = peopleOf(m)
+	return m, nil
 }
 
 // exportPage is how many rows are read at a time.

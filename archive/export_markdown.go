@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 // of it, summary, action items as tasks, highlights and the transcript.
 func renderMarkdown(w io.Writer, m *ExportedMeeting) error {
 	b := bufio.NewWriter(w)
+	moments := momentsOf(m)
 	frontMatter(b, m)
 	fmt.Fprintf(b, "# %s\n", mdText(m.Row.Title))
 	if links := peopleLinks(m); len(links) > 0 {
@@ -26,19 +28,19 @@ func renderMarkdown(w io.Writer, m *ExportedMeeting) error {
 	if s, ok := m.Meeting.DefaultSummary.Get(); ok && strings.TrimSpace(s.MarkdownFormatted.Or("")) != "" {
 		fmt.Fprintf(b, "\n## Summary\n\n%s\n", demote(strings.TrimSpace(s.MarkdownFormatted.Or(""))))
 	}
-	mdActionItems(b, m)
+	mdActionItems(b, m, moments)
 	if marks, _ := m.Meeting.Highlights.Get(); len(marks) > 0 {
 		b.WriteString("\n## Highlights\n\n")
 		for _, h := range marks {
 			at := time.Duration(h.StartTime * float64(time.Second))
-			fmt.Fprintf(b, "- **%s** %s: %s\n", mdText(h.Type), moment(m, at), mdText(h.Summary.Or(h.Text.Or(""))))
+			fmt.Fprintf(b, "- **%s** %s: %s\n", mdText(h.Type), moments.at(at), mdText(h.Summary.Or(h.Text.Or(""))))
 		}
 	}
 	if len(m.Entries) > 0 {
 		b.WriteString("\n## Transcript\n")
 	}
 	for _, e := range m.Entries {
-		fmt.Fprintf(b, "\n**%s** %s %s\n", mdText(e.Speaker), moment(m, e.Offset), mdText(e.Text))
+		fmt.Fprintf(b, "\n**%s** %s %s\n", mdText(e.Speaker), moments.at(e.Offset), mdText(e.Text))
 	}
 	return b.Flush()
 }
@@ -93,7 +95,7 @@ func peopleLinks(m *ExportedMeeting) []string {
 	return links
 }
 
-func mdActionItems(w io.Writer, m *ExportedMeeting) {
+func mdActionItems(w io.Writer, m *ExportedMeeting, moments moments) {
 	items, _ := m.Meeting.ActionItems.Get()
 	if len(items) == 0 {
 		return
@@ -111,23 +113,43 @@ func mdActionItems(w io.Writer, m *ExportedMeeting) {
 			}
 		}
 		if at, err := api.ParseOffset(item.RecordingTimestamp); err == nil {
-			fmt.Fprintf(w, " %s", moment(m, at))
+			fmt.Fprintf(w, " %s", moments.at(at))
 		}
 		fmt.Fprintln(w)
 	}
 }
 
-// moment writes an offset, as a link into the recording where there is one.
-func moment(m *ExportedMeeting, at time.Duration) string {
-	at = max(at, 0)
-	label := api.FormatOffset(at)
-	if u, err := url.Parse(m.Row.ShareURL); err == nil && (u.Scheme == "https" || u.Scheme == "http") {
-		q := u.Query()
-		q.Set("timestamp", fmt.Sprint(int64(at/time.Second)))
-		u.RawQuery = q.Encode()
-		return fmt.Sprintf("[%s](<%s>)", label, strings.NewReplacer("<", "%3C", ">", "%3E").Replace(u.String()))
+// moments writes offsets, as links into a meeting's recording where there is
+// one: before and after stand around the seconds.
+type moments struct{ before, after string }
+
+var angles = strings.NewReplacer("<", "%3C", ">", "%3E")
+
+func momentsOf(m *ExportedMeeting) moments {
+	u, err := url.Parse(m.Row.ShareURL)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return moments{}
 	}
-	return "`" + label + "`"
+	q := u.Query()
+	q.Del("timestamp")
+	fragment := ""
+	if u.Fragment != "" {
+		fragment = "#" + u.EscapedFragment()
+	}
+	u.RawQuery, u.Fragment, u.RawFragment = q.Encode(), "", ""
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += "timestamp="
+	return moments{"](<" + angles.Replace(u.String()), angles.Replace(fragment) + ">)"}
+}
+
+func (s moments) at(offset time.Duration) string {
+	offset = max(offset, 0)
+	if s.before == "" {
+		return "`" + api.FormatOffset(offset) + "`"
+	}
+	return "[" + api.FormatOffset(offset) + s.before + strconv.FormatInt(int64(offset/time.Second), 10) + s.after
 }
 
 // mdLink links from one file of the export to another.

@@ -13,8 +13,8 @@ import (
 )
 
 // renderJSON writes the meeting in the service's shape, as it is kept.
-func renderJSON(w io.Writer, m *ExportedMeeting) error {
-	if _, err := w.Write(bytes.TrimSpace(m.Raw)); err != nil {
+func renderJSON(w io.Writer, raw []byte) error {
+	if _, err := w.Write(bytes.TrimSpace(raw)); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

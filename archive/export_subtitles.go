@@ -65,6 +65,9 @@ func longest(text string) time.Duration {
 // take for its own: control and format characters become or end in single
 // spaces.
 func oneLine(s string) string {
+	if isOneLine(s) {
+		return s
+	}
 	s = strings.ToValidUTF8(s, "�")
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -76,6 +79,18 @@ func oneLine(s string) string {
 		return r
 	}, s)
 	return strings.Join(strings.Fields(s), " ")
+}
+
+// isOneLine tells of most texts, quickly, that oneLine leaves them as they are.
+func isOneLine(s string) bool {
+	before := byte(' ')
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return before != ' ' || s == ""
 }
 
 // vttText escapes what WebVTT reads as markup, an arrow between times included.

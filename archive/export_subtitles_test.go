@@ -159,3 +159,19 @@ func FuzzMarkdownFrontMatter(f *testing.F) {
 		}
 	})
 }
+
+// FuzzOneLine holds the quick way against the long one.
+func FuzzOneLine(f *testing.F) {
+	for _, s := range []string{"", " ", "a", "a b", "a  b", " a", "a ", "a\nb", "ü", "a\u200bb", "a\x7fb"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if got := oneLine(s); isOneLine(s) && got != strings.Join(strings.Fields(s), " ") || !isOneLine(got) && isASCII(got) {
+			t.Errorf("%q becomes %q", s, got)
+		}
+	})
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r > '~' }) < 0
+}

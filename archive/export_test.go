@@ -221,3 +221,17 @@ func exists(t *testing.T, path string) bool {
 func meetingOf(name string) *api.Meeting {
 	return &api.Meeting{RecordedBy: api.Recorder{Name: name}}
 }
+
+func TestMomentsLeadIntoTheRecording(t *testing.T) {
+	for share, want := range map[string]string{
+		"https://x.example/share/1":                     "[00:01:02](<https://x.example/share/1?timestamp=62>)",
+		"https://x.example/s?a=1&timestamp=5&b=%3C#top": "[00:01:02](<https://x.example/s?a=1&b=%3C&timestamp=62#top>)",
+		"https://x.example/<b>":                         "[00:01:02](<https://x.example/%3Cb%3E?timestamp=62>)",
+		"javascript:alert(1)":                           "`00:01:02`",
+		"":                                              "`00:01:02`",
+	} {
+		if got := momentsOf(&ExportedMeeting{Row: &Row{ShareURL: share}}).at(62 * time.Second); got != want {
+			t.Errorf("%q: %s; want %s", share, got, want)
+		}
+	}
+}

@@ -16,14 +16,21 @@ import (
 // invented rare terms in each, 2,000 speakers, dates over six years. The same
 // seed and number make the same meeting.
 type Resampler struct {
+	// Mean has meetings be as the corpus's are on the mean: 300 entries instead
+	// of 370, and entries as long as all of the corpus's, of which the meetings
+	// with short ones have most, instead of as long as its meetings'.
+	Mean bool
+
 	seed      uint64
 	texts     [][]string // of the corpus's meetings
+	entries   int        // of all of them
 	summaries []string
 }
 
 // Figures of what a Resampler makes.
 const (
 	entriesEach = 370
+	entriesMean = 294 // and the rest of the last run
 	speakers    = 2000
 	rareEach    = 4
 	lastDay     = 6 * 365
@@ -47,6 +54,7 @@ func NewResampler(dir string, seed uint64) (*Resampler, error) {
 			}
 			if len(texts) > 0 {
 				r.texts = append(r.texts, texts)
+				r.entries += len(texts)
 			}
 			sum, _ := m.DefaultSummary.Get()
 			r.summaries = append(r.summaries, sum.MarkdownFormatted.Or(""))
@@ -110,9 +118,12 @@ func domain(p int) string { return fmt.Sprintf("company%d.example", p%40) }
 
 func (r *Resampler) transcript(rnd *rand.Rand, number int, people []int) []api.TranscriptEntry {
 	var out []api.TranscriptEntry
-	for len(out) < entriesEach {
-		texts := r.texts[rnd.IntN(len(r.texts))]
-		from := rnd.IntN(len(texts))
+	want := entriesEach
+	if r.Mean {
+		want = entriesMean
+	}
+	for len(out) < want {
+		texts, from := r.run(rnd)
 		for _, text := range texts[from:min(len(texts), from+5+rnd.IntN(16))] {
 			p := people[rnd.IntN(len(people))]
 			out = append(out, api.TranscriptEntry{
@@ -127,6 +138,22 @@ func (r *Resampler) transcript(rnd *rand.Rand, number int, people []int) []api.T
 		out[at].Text += " " + RareTerm(rnd.Uint64N(uint64(number)+uint64(i)+100))
 	}
 	return out
+}
+
+// run draws a meeting and the entry that a run begins with.
+func (r *Resampler) run(rnd *rand.Rand) (texts []string, from int) {
+	if !r.Mean {
+		texts = r.texts[rnd.IntN(len(r.texts))]
+		return texts, rnd.IntN(len(texts))
+	}
+	from = rnd.IntN(r.entries)
+	for _, texts = range r.texts {
+		if from < len(texts) {
+			break
+		}
+		from -= len(texts)
+	}
+	return texts, from
 }
 
 // Observation makes the observation of the meeting of a number, and says how
