@@ -57,6 +57,10 @@ type applying struct {
 	applied  Applied
 	speakers map[speaker]int64
 	at       time.Time
+
+	ahead     map[int64]transcript // by revision: decoded before the writer was held
+	comparing bool                 // entries that are right already are not written again
+	rewrote   bool                 // some were not
 }
 
 func newApplying(a *Archive, s *statements) *applying {

@@ -26,72 +26,132 @@ const maxEntries = 1 << 20
 
 const insertEntries = `INSERT INTO entries (id, offset_seconds, speaker_id, text) VALUES `
 
-// deriveTranscript replaces a meeting's entries. An entry whose timestamp
-// cannot be read has the offset of the one before it; entries beyond maxEntries
-// have no row and stay in the part alone.
-func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api.TranscriptEntry) error {
-	var first int64
-	if _, err := t.scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
-		return err
-	}
-	before, err := t.clearTranscript(id, first)
-	if err != nil {
-		return err
-	}
+// utterance is an entry as its row has it.
+type utterance struct {
+	offset float64 // seconds
+	who    speaker
+	text   string
+}
+
+// utterances are the rows of a transcript. An entry whose timestamp cannot be
+// read has the offset of the one before it; entries beyond maxEntries have no
+// row and stay in the part alone.
+func utterances(entries []api.TranscriptEntry) []utterance {
 	entries = entries[:min(len(entries), maxEntries)]
-	spoke := map[int64]*[2]int{} // by speaker: entries, words
-	words := 0
-	args := make([]any, 0, entryChunk*entryColumns)
+	said := make([]utterance, len(entries))
 	var offset time.Duration
 	for i, e := range entries {
 		if at, err := api.ParseOffset(e.Timestamp); err == nil {
 			offset = at
 		}
-		who, err := t.speakerID(speaker{e.Speaker.DisplayName, e.Speaker.MatchedCalendarInviteeEmail.Or("")})
+		said[i] = utterance{offset.Seconds(), speaker{e.Speaker.DisplayName, e.Speaker.MatchedCalendarInviteeEmail.Or("")}, e.Text}
+	}
+	return said
+}
+
+// deriveTranscript replaces a meeting's entries, or, when it only compares,
+// those alone that are other ones.
+func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api.TranscriptEntry) error {
+	var first int64
+	if _, err := t.scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
+		return err
+	}
+	said := utterances(entries)
+	held := false
+	if t.comparing {
+		var err error
+		if held, err = t.holds(first, said); err != nil {
+			return err
+		}
+		t.rewrote = t.rewrote || !held
+	}
+	before, err := t.clearSpoke(id)
+	if err != nil {
+		return err
+	}
+	if !held {
+		if err := t.replaceEntries(first, said); err != nil {
+			return err
+		}
+	}
+	spoke, words := map[int64]*[2]int{}, 0 // by speaker: entries, words
+	for _, u := range said {
+		who, err := t.speakerID(u.who)
 		if err != nil {
 			return err
 		}
 		if spoke[who] == nil {
 			spoke[who] = new([2]int)
 		}
-		n := countWords(e.Text)
+		n := countWords(u.text)
 		spoke[who][0]++
 		spoke[who][1] += n
 		words += n
-		args = append(args, first+int64(i), offset.Seconds(), who, e.Text)
-		if len(args) == cap(args) || i == len(entries)-1 {
+	}
+	if err := t.deriveSpoke(id, spoke, before); err != nil {
+		return err
+	}
+	_, err = t.exec(`UPDATE meetings SET has_transcript = ?, entries = ?, words = ? WHERE recording_id = ?`,
+		!api.Empty(raw), len(said), words, id)
+	return err
+}
+
+// holds tells whether the rows from first on are what was said, all of it and
+// nothing else.
+func (t *applying) holds(first int64, said []utterance) (bool, error) {
+	next, same := 0, true
+	err := t.each(`SELECT e.id, e.offset_seconds, coalesce(s.name, char(0)), coalesce(s.email, char(0)), e.text
+		FROM entries e LEFT JOIN speakers s ON s.id = e.speaker_id WHERE e.id BETWEEN ? AND ? ORDER BY e.id`,
+		[]any{first, first + maxEntries - 1}, func(rows *sql.Rows) error {
+			var id int64
+			var u utterance
+			if err := rows.Scan(&id, &u.offset, &u.who.name, &u.who.email, &u.text); err != nil {
+				return err
+			}
+			same = same && next < len(said) && id == first+int64(next) && u == said[next]
+			next++
+			return nil
+		})
+	return same && next == len(said), err
+}
+
+func (t *applying) replaceEntries(first int64, said []utterance) error {
+	if err := t.clearEntries(first); err != nil {
+		return err
+	}
+	args := make([]any, 0, entryChunk*entryColumns)
+	for i, u := range said {
+		who, err := t.speakerID(u.who)
+		if err != nil {
+			return err
+		}
+		args = append(args, first+int64(i), u.offset, who, u.text)
+		if len(args) == cap(args) || i == len(said)-1 {
 			if _, err := t.exec(insertEntries+entryRows(len(args)/entryColumns), args...); err != nil {
 				return err
 			}
 			args = args[:0]
 		}
 	}
-	if err := t.deriveSpoke(id, spoke, before); err != nil {
-		return err
-	}
-	_, err = t.exec(`UPDATE meetings SET has_transcript = ?, entries = ?, words = ? WHERE recording_id = ?`,
-		!api.Empty(raw), len(entries), words, id)
-	return err
+	return nil
 }
 
 func entryRows(n int) string { return strings.Repeat(",(?,?,?,?)", n)[1:] }
 
-// clearTranscript deletes a meeting's entries and returns who spoke in them.
-func (t *applying) clearTranscript(id, first int64) ([]int64, error) {
+func (t *applying) clearEntries(first int64) error {
+	_, err := t.exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, first, first+maxEntries-1)
+	return err
+}
+
+// clearSpoke deletes who spoke in a meeting and returns who that was.
+func (t *applying) clearSpoke(id int64) ([]int64, error) {
 	var speakers []int64
-	err := t.each(`SELECT speaker_id FROM meeting_speakers WHERE recording_id = ?`, []any{id}, func(rows *sql.Rows) error {
+	err := t.each(`DELETE FROM meeting_speakers WHERE recording_id = ? RETURNING speaker_id`, []any{id}, func(rows *sql.Rows) error {
 		var s int64
 		err := rows.Scan(&s)
 		speakers = append(speakers, s)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := t.exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, first, first+maxEntries-1); err != nil {
-		return nil, err
-	}
-	_, err = t.exec(`DELETE FROM meeting_speakers WHERE recording_id = ?`, id)
 	return speakers, err
 }
 

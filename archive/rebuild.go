@@ -3,7 +3,13 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
 )
@@ -23,8 +29,13 @@ func (a *Archive) Rebuild(ctx context.Context, progress func(done, total int)) e
 	}
 	for done := 0; done < len(ids); {
 		chunk := ids[done:min(done+rebuildChunk, len(ids))]
-		_, err := a.change(ctx, func(tx *sql.Tx) error {
+		ahead, err := a.decodeAhead(ctx, chunk)
+		if err != nil {
+			return fmt.Errorf("rebuild: %w", err)
+		}
+		_, err = a.change(ctx, func(tx *sql.Tx) error {
 			t := newApplying(a, newStatements(ctx, tx))
+			t.ahead = ahead
 			for _, id := range chunk {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -158,7 +169,7 @@ func (t *applying) rebuildPart(id int64, part api.Part) error {
 		}
 		return t.derive(id, part, nil)
 	}
-	f, err := t.archive.merged(t.ctx, t.tx, part, versions)
+	f, entries, err := t.made(part, versions)
 	if err != nil {
 		return err
 	}
@@ -168,7 +179,12 @@ func (t *applying) rebuildPart(id int64, part api.Part) error {
 		[]any{id, part}, &was, &wasFolded); err != nil {
 		return err
 	}
-	if err := t.derive(id, part, f.raw); err != nil {
+	if entries != nil {
+		err = t.deriveTranscript(id, f.raw, entries)
+	} else {
+		err = t.derive(id, part, f.raw)
+	}
+	if err != nil {
 		return err
 	}
 	if now := foldedColumn(f); was.Int64 != f.base || wasFolded != now {
@@ -178,4 +194,65 @@ func (t *applying) rebuildPart(id int64, part api.Part) error {
 		return t.changed(id, ChangePart, part)
 	}
 	return nil
+}
+
+// made is the part that versions make, and the entries of a transcript that was
+// decoded ahead.
+func (t *applying) made(part api.Part, versions []*version) (folded, []api.TranscriptEntry, error) {
+	if part == api.PartTranscript {
+		best := greatest(versions).id
+		if d, ok := t.ahead[best]; ok {
+			return folded{raw: d.raw, base: best}, d.entries, nil
+		}
+	}
+	f, err := t.archive.merged(t.ctx, t.tx, part, versions)
+	return f, nil, err
+}
+
+// transcript is a revision of a transcript, decoded.
+type transcript struct {
+	raw     json.RawMessage
+	entries []api.TranscriptEntry
+}
+
+// decodeAhead decodes the transcripts of meetings on all processors, which is
+// most of the work of deriving their rows. What cannot be read is left out: it is
+// met again, and named, where it is needed.
+func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]transcript, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, fmt.Errorf("decode transcripts: %w", err)
+	}
+	rows, err := a.db.R.QueryContext(ctx, `SELECT r.id, b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id
+		WHERE r.recording_id IN (SELECT value FROM json_each(?)) AND r.part = 'transcript'`, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("decode transcripts: %w", err)
+	}
+	var mu sync.Mutex
+	decoded := make(map[int64]transcript, len(ids))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		var encoding int
+		var body []byte
+		if err := rows.Scan(&id, &encoding, &body); err != nil {
+			return err
+		}
+		g.Go(func() error {
+			raw, err := a.codec.unpack(encoding, body)
+			if err != nil {
+				return nil
+			}
+			entries := lenient[[]api.TranscriptEntry](raw)
+			mu.Lock()
+			defer mu.Unlock()
+			if entries != nil {
+				decoded[id] = transcript{raw, entries}
+			}
+			return nil
+		})
+		return nil
+	})
+	return decoded, errors.Join(err, g.Wait())
 }

@@ -68,8 +68,13 @@ var errUndo = errors.New("only looked")
 // that cannot be rebuilt has a damaged part, which is named as that.
 func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 	var differ []int64
-	err := a.db.inTx(ctx, func(tx *sql.Tx) error {
+	ahead, err := a.decodeAhead(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	err = a.db.inTx(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, newStatements(ctx, tx))
+		t.ahead, t.comparing = ahead, true
 		for _, id := range ids {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -81,12 +86,13 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 			if _, err := t.exec(`SAVEPOINT meeting`); err != nil {
 				return err
 			}
+			t.rewrote = false
 			if t.rebuildMeeting(id) == nil {
 				after, err := t.digest(id)
 				if err != nil {
 					return err
 				}
-				if before != after {
+				if before != after || t.rewrote {
 					differ = append(differ, id)
 				}
 			}
@@ -105,16 +111,14 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 	return differ, nil
 }
 
-// digest is a hash over everything that a rebuild of a meeting writes.
+// digest is a hash over everything that a rebuild of a meeting writes but the
+// entries, which it has compared.
 func (t *applying) digest(id int64) ([32]byte, error) {
 	h := sha256.New()
 	queries := []string{
 		`SELECT * FROM meetings WHERE recording_id = ?`,
 		`SELECT * FROM parts WHERE recording_id = ?`,
 		`SELECT id, read_at, told_at FROM revisions WHERE recording_id = ? ORDER BY id`,
-		`SELECT e.id, e.offset_seconds, s.name, s.email, e.text FROM meetings m
-			JOIN entries e ON e.id BETWEEN m.number << 20 AND (m.number << 20) + 0xfffff
-			LEFT JOIN speakers s ON s.id = e.speaker_id WHERE m.recording_id = ? ORDER BY e.id`,
 		`SELECT s.name, s.email, x.entries, x.words FROM meeting_speakers x LEFT JOIN speakers s ON s.id = x.speaker_id
 			WHERE x.recording_id = ? ORDER BY 1, 2`,
 		`SELECT * FROM invitees WHERE recording_id = ?`, `SELECT * FROM summaries WHERE recording_id = ?`,
@@ -196,7 +200,7 @@ func (a *Archive) dropLoose(ctx context.Context, id int64) error {
 		if _, err := t.scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
 			return err
 		}
-		if _, err := t.clearTranscript(id, first); err != nil {
+		if err := t.clearEntries(first); err != nil {
 			return err
 		}
 		for _, table := range append(derivedTables[:], "attachments", "meetings") {
