@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/search"
 )
 
 // VerifyRequest says what to verify.
@@ -35,53 +36,71 @@ func (h House) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive
 	if err != nil {
 		return nil, err
 	}
-	damage, err := h.verifyIndex(ctx, q.Repair)
+	damages, err := h.verifyIndex(ctx, q.Repair)
 	if err != nil {
 		return nil, err
 	}
-	if damage != nil {
-		if damage.Repaired {
+	for _, d := range damages {
+		if d.Repaired {
 			sum.Repaired++
 		} else {
-			sum.Damages[damage.Class]++
+			sum.Damages[d.Class]++
 		}
-		_ = emit(Upkeep{Damage: damage})
+		_ = emit(Upkeep{Damage: &d})
 	}
 	return &sum, nil
 }
 
 // verifyIndex holds the index against its checksums and the archive. To repair
 // it is to build it anew, which loses nothing.
-func (h House) verifyIndex(ctx context.Context, repair bool) (*archive.Damage, error) {
-	damage := &archive.Damage{Class: archive.DamageIndex, Path: filepath.Join(h.Archive.Dir(), "index")}
+func (h House) verifyIndex(ctx context.Context, repair bool) ([]archive.Damage, error) {
+	path := filepath.Join(h.Archive.Dir(), "index")
+	broken := func(what string) []archive.Damage {
+		return []archive.Damage{{Class: archive.DamageIndex, Path: path, What: what}}
+	}
 	index, err := h.Index(ctx)
 	if err != nil {
-		damage.What = err.Error()
-		return damage, ctx.Err()
+		return broken(err.Error()), ctx.Err()
 	}
-	if at, bad, err := h.Archive.CheckCursor(ctx, "the search index", damage.Path, index.Progress().Position); err != nil || bad {
-		return &at, err
+	if at, bad, err := h.Archive.CheckCursor(ctx, "the search index", path, index.Progress().Position); err != nil {
+		return nil, err
+	} else if bad {
+		at.Repaired = repair && index.CatchUp(ctx) == nil
+		return []archive.Damage{at}, ctx.Err()
 	}
 	if err := index.CatchUp(ctx); err != nil {
-		damage.What = "it does not catch up with the archive: " + err.Error()
-		return damage, ctx.Err()
+		return broken("it does not catch up with the archive: " + err.Error()), ctx.Err()
 	}
-	p := index.Progress()
-	switch err := index.Check(ctx); {
-	case ctx.Err() != nil:
+	var damages []archive.Damage
+	if err := index.Check(ctx); err != nil {
+		damages = broken(err.Error())
+	} else if damages, err = compared(ctx, index, path); err != nil {
+		damages = broken(err.Error())
+	}
+	if ctx.Err() != nil || len(damages) == 0 {
 		return nil, ctx.Err()
-	case err != nil:
-		damage.What = err.Error()
-	case p.Indexed < p.Total:
-		damage.What = fmt.Sprintf("it has %d of %d meetings", p.Indexed, p.Total)
-	case p.Indexed > p.Total:
-		damage.Class = archive.DamageIndexExtra
-		damage.What = fmt.Sprintf("it has %d meetings and the archive %d", p.Indexed, p.Total)
-	default:
-		return nil, nil
 	}
-	damage.Repaired = repair && index.CatchUp(ctx) == nil && index.Check(ctx) == nil
-	return damage, ctx.Err()
+	repaired := repair && index.CatchUp(ctx) == nil && index.Check(ctx) == nil
+	for i := range damages {
+		damages[i].Repaired = repaired
+	}
+	return damages, ctx.Err()
+}
+
+// compared names the meetings that the index or the archive alone has.
+func compared(ctx context.Context, index *search.Index, path string) ([]archive.Damage, error) {
+	missing, extra, err := index.Compare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var damages []archive.Damage
+	for _, id := range missing {
+		damages = append(damages, archive.Damage{Class: archive.DamageIndex, Path: path, RecordingID: id, What: "the index is behind: it does not have this meeting"})
+	}
+	for _, id := range extra {
+		damages = append(damages, archive.Damage{Class: archive.DamageIndexExtra, Path: path, RecordingID: id, What: "the index has this meeting and the archive has not"})
+	}
+	return damages, nil
 }
 
 // rebuild derives all rows again.
