@@ -115,6 +115,9 @@ func storeFailing(t *testing.T, s Store) {
 	if _, err := s.Put(t.Context(), io.MultiReader(strings.NewReader("half"), iotest.ErrReader(errBroken))); !errors.Is(err, errBroken) {
 		t.Errorf("put of a failing reader: %v", err)
 	}
+	if _, err := s.Put(t.Context(), strings.NewReader("")); err == nil {
+		t.Error("put of nothing was taken for a recording")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Put(ctx, strings.NewReader("late")); !errors.Is(err, context.Canceled) {

@@ -1,0 +1,149 @@
+// Package s3test starts a real S3 server for tests: versitygw, which it builds
+// once a machine. Nothing of it is kept after a test.
+package s3test
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+)
+
+const (
+	module  = "github.com/versity/versitygw"
+	version = "v1.8.0"
+	key     = "minutebook-test"
+	secret  = "not a secret, only long"
+	region  = "us-east-1"
+)
+
+// Server is a running S3 server.
+type Server struct{ address string }
+
+// Start starts a server with the bucket recordings, which ends with the test,
+// and sets the environment's credentials for it.
+func Start(t *testing.T) *Server {
+	t.Helper()
+	program := gateway(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{address: l.Addr().String()}
+	l.Close()
+	root := t.TempDir()
+	for _, dir := range []string{"data", "meta"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(program, "--port", s.address, "--quiet", "posix", "--sidecar", filepath.Join(root, "meta"), filepath.Join(root, "data"))
+	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+key, "ROOT_SECRET_KEY="+secret)
+	log := &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			t.Logf("the S3 server says:\n%s", log)
+		}
+	})
+	t.Setenv("AWS_ACCESS_KEY_ID", key)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", secret)
+	s.makeBucket(t)
+	return s
+}
+
+func (s *Server) client(t *testing.T) *minio.Client {
+	t.Helper()
+	client, err := minio.New(s.address, &minio.Options{Creds: credentials.NewStaticV4(key, secret, ""), Region: region})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+func (s *Server) makeBucket(t *testing.T) {
+	t.Helper()
+	client := s.client(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for {
+		err := client.MakeBucket(ctx, "recordings", minio.MakeBucketOptions{})
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("make bucket: %v", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// URL is what [media] url says for a prefix in a bucket of the server.
+func (s *Server) URL(bucket, prefix string) string {
+	return "s3://" + bucket + "/" + prefix + "?region=" + region + "&endpoint=" + url.QueryEscape("http://"+s.address)
+}
+
+// Objects lists the names of the objects under a prefix of recordings.
+func (s *Server) Objects(t *testing.T, prefix string) []string {
+	t.Helper()
+	var names []string
+	for o := range s.client(t).ListObjectsIter(t.Context(), "recordings", minio.ListObjectsOptions{Prefix: prefix, Recursive: true}) {
+		if o.Err != nil {
+			t.Fatal(o.Err)
+		}
+		names = append(names, o.Key)
+	}
+	return names
+}
+
+// gateway returns versitygw, building it where it is not there. Tests that need
+// it are skipped with -short; and, but not where CI is set, on a machine that
+// cannot get its source.
+func gateway(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("versitygw"); err == nil {
+		return path
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatalf("no place to build an S3 server: %v", err)
+	}
+	dir := filepath.Join(cache, "minutebook-test", "versitygw-"+version)
+	path := filepath.Join(dir, "versitygw")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if testing.Short() {
+		t.Skip("building an S3 server takes minutes")
+	}
+	if out, err := command(t, dir, "mod", "download", module+"@"+version); err != nil {
+		if os.Getenv("CI") == "" {
+			t.Skipf("no S3 server to test with: its source cannot be had: %v\n%s", err, out)
+		}
+		t.Fatalf("get the source of an S3 server: %v\n%s", err, out)
+	}
+	if out, err := command(t, dir, "install", module+"/cmd/versitygw@"+version); err != nil {
+		t.Fatalf("build an S3 server: %v\n%s", err, out)
+	}
+	return path
+}
+
+func command(t *testing.T, bin string, args ...string) ([]byte, error) {
+	cmd := exec.Command("go", args...)
+	cmd.Env = append(os.Environ(), "GOBIN="+bin, "GOFLAGS=")
+	cmd.Dir = t.TempDir() // outside of this module
+	return cmd.CombinedOutput()
+}
