@@ -104,6 +104,7 @@ type Inbox struct {
 	mu         sync.Mutex
 	waiting    int64         // bytes queued or being committed
 	maxWaiting int64         // constant
+	rate       rate          // of deliveries
 	arrived    chan struct{} // closed and replaced when a commit brought deliveries
 }
 

@@ -157,10 +157,12 @@ func (i *Inbox) commitGroup(group []*write) {
 		}
 	}
 	var size int64
-	arrives := false
+	arrived := 0
 	for _, w := range group {
 		size += w.size
-		arrives = arrives || w.arrives && w.err == nil
+		if w.arrives && w.err == nil {
+			arrived++
+		}
 		close(w.done)
 	}
 	i.checkpoints.committed(size)
@@ -168,7 +170,8 @@ func (i *Inbox) commitGroup(group []*write) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.waiting -= size
-	if arrives {
+	i.rate.count(i.now().Unix(), arrived)
+	if arrived > 0 {
 		close(i.arrived)
 		i.arrived = make(chan struct{})
 	}

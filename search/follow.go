@@ -163,7 +163,8 @@ func (x *Index) step(ctx context.Context, g *generation) (more bool, err error) 
 		return false, err
 	}
 	for len(changes) > 0 {
-		ids, used := firstMeetings(changes, batchMeetings)
+		started := x.now()
+		ids, used := firstMeetings(changes, x.batch())
 		to := archive.Position{Epoch: from.Epoch, Seq: changes[used-1].Seq}
 		if from.Epoch == "" {
 			head, err := x.archive.Head(ctx)
@@ -177,6 +178,7 @@ func (x *Index) step(ctx context.Context, g *generation) (more bool, err error) 
 			return false, err
 		}
 		changes = changes[used:]
+		x.rest(ctx, x.now().Sub(started))
 	}
 	return true, ctx.Err()
 }
@@ -205,9 +207,11 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		started := x.now()
 		if err := x.buildStep(ctx, g); err != nil {
 			return err
 		}
+		x.rest(ctx, x.now().Sub(started))
 		x.count(ctx)
 		if serving != g {
 			if _, err := x.step(ctx, serving); err != nil && !errors.Is(err, archive.ErrForeignEpoch) {
@@ -232,7 +236,8 @@ func (x *Index) buildStep(ctx context.Context, g *generation) error {
 	if other := g.moments.at(); other.Walked < at.Walked {
 		at = other
 	}
-	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Cursor: at.Next, Limit: batchMeetings})
+	limit := x.batch()
+	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Cursor: at.Next, Limit: limit})
 	if err != nil {
 		return fmt.Errorf("build the search index: %w", err)
 	}
@@ -246,7 +251,7 @@ func (x *Index) buildStep(ctx context.Context, g *generation) error {
 		key := rows[len(rows)-1].Key()
 		next.Next = &key
 	}
-	if len(rows) < batchMeetings {
+	if len(rows) < limit {
 		next.Built, next.Next = true, nil
 	}
 	return x.put(ctx, g, ids, func(state) state { return next })

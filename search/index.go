@@ -20,6 +20,9 @@ type Options struct {
 	Dir     string           // where the index lives; "" means index/ in the archive's directory
 	Logger  zerolog.Logger
 	Now     func() time.Time // nil means time.Now
+	// Busy reports that something else needs the machine more: indexing then goes
+	// on in smaller steps and rests between them. Nil means never.
+	Busy func() bool
 }
 
 // Index answers searches over an archive. Its methods may be called
@@ -29,6 +32,7 @@ type Index struct {
 	dir     string
 	log     zerolog.Logger
 	now     func() time.Time
+	busy    func() bool
 	langs   *languages
 	columns *columnCache
 	tuning  tuning
@@ -51,12 +55,15 @@ var ErrClosed = errors.New("the search index is closed")
 // by CatchUp and Follow. It fails when the index is open in another process,
 // or the disk does not let it write.
 func Open(ctx context.Context, o Options) (*Index, error) {
-	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, langs: newLanguages(), columns: newColumnCache(), tuning: defaultTuning()}
+	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: newLanguages(), columns: newColumnCache(), tuning: defaultTuning()}
 	if x.dir == "" {
 		x.dir = filepath.Join(o.Archive.Dir(), "index")
 	}
 	if x.now == nil {
 		x.now = time.Now
+	}
+	if x.busy == nil {
+		x.busy = func() bool { return false }
 	}
 	if err := os.MkdirAll(x.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("open search index: %w", err)

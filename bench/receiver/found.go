@@ -24,7 +24,7 @@ const foundRate = 10 // deliveries a second
 // findable adds to a server what brings a delivery into the index, and an
 // address beside the receiver's that says whether a word is found.
 func findable(ctx context.Context, a *archive.Archive, dir string, o *receiver.Options) ([]func(context.Context) error, error) {
-	x, err := search.Open(ctx, search.Options{Archive: a, Dir: filepath.Join(dir, "index"), Logger: zerolog.Nop()})
+	x, err := search.Open(ctx, search.Options{Archive: a, Dir: filepath.Join(dir, "index"), Logger: zerolog.Nop(), Busy: a.Inbox().Busy})
 	if err != nil {
 		return nil, err
 	}

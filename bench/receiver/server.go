@@ -20,6 +20,7 @@ import (
 	"minutebook/internal/process"
 	"minutebook/receiver"
 	"minutebook/search"
+	syncer "minutebook/sync"
 )
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -64,6 +65,11 @@ func serveMode(ctx context.Context, mode, dir string, memory int64) error {
 		g.Go(func() error { return run(ctx) })
 	}
 	if mode == "busy" {
+		y, err := syncer.New(syncer.Options{Archive: a, Logger: zerolog.Nop()})
+		if err != nil {
+			return err
+		}
+		g.Go(func() error { return y.Run(ctx) })
 		g.Go(func() error { return backfill(ctx, a) })
 		g.Go(func() error { return rebuild(ctx, a, dir) })
 	}
@@ -100,7 +106,7 @@ func backfill(ctx context.Context, a *archive.Archive) error {
 func rebuild(ctx context.Context, a *archive.Archive, dir string) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		index := filepath.Join(dir, fmt.Sprint("rebuilt-", n))
-		x, err := search.Open(ctx, search.Options{Archive: a, Dir: index, Logger: zerolog.Nop()})
+		x, err := search.Open(ctx, search.Options{Archive: a, Dir: index, Logger: zerolog.Nop(), Busy: a.Inbox().Busy})
 		if err != nil {
 			return err
 		}

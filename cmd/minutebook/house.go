@@ -84,7 +84,7 @@ func (h *house) Index(ctx context.Context) (*search.Index, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.index == nil {
-		index, err := search.Open(ctx, search.Options{Archive: h.archive, Logger: h.log, Now: time.Now})
+		index, err := search.Open(ctx, search.Options{Archive: h.archive, Logger: h.log, Now: time.Now, Busy: h.archive.Inbox().Busy})
 		if err != nil {
 			return nil, fmt.Errorf("open the index: %w", err)
 		}
