@@ -1,0 +1,103 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"testing"
+
+	"minutebook/api"
+	"minutebook/control"
+	"minutebook/service"
+)
+
+// TestServiceIsAdministeredRunningOrNot gives every command of the service to a
+// running one and again with nothing running; both print the same JSON.
+func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, "service", "--data", dir, "--load", annsMeetings(t, 4), "--hold", "2")
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	defer refusing.Close()
+	key := runJSON[control.NewKey](t, "service", "keys", "create", "--data", dir, "--user", "ann@acme.example").APIKey
+	register(t, p.url, key, refusing.URL)
+
+	administer(t, dir, 1)
+	if l := runJSON[service.Limits](t, "service", "limits", "--data", dir, "--elevated", "--window", "sliding"); !l.Elevated || l.Window != service.WindowSliding {
+		t.Errorf("limits are %+v", l)
+	}
+	for i := range 6 { // of the running service, at once
+		want := http.StatusOK
+		if i == 5 {
+			want = http.StatusTooManyRequests
+		}
+		if got := callStatus(t, p.url+"/external/v1/recordings/1/summary", key); got != want {
+			t.Errorf("heavy call %d is answered %d, want %d", i+1, got, want)
+		}
+	}
+	p.stop()
+	administer(t, dir, 2)
+	if l := runJSON[service.Limits](t, "service", "limits", "--data", dir); !l.Elevated || l.DownloadLimit != 30 || l.Window != service.WindowSliding {
+		t.Errorf("limits are %+v", l)
+	}
+}
+
+func callStatus(t *testing.T, url, key string) int {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Api-Key", key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+// administer gives every command once; round says how often that was done.
+func administer(t *testing.T, dir string, round int) {
+	t.Helper()
+	data := []string{"--data", dir}
+	with := func(args ...string) []string { return append(append([]string{"service"}, args...), data...) }
+
+	user := runJSON[api.User](t, with("users", "create", "--user", "bob@acme.example", "--name", "Bob", "--team", "Support")...)
+	if user.Email != "bob@acme.example" || user.Status != api.StatusActive {
+		t.Errorf("created %+v", user)
+	}
+	if k := runJSON[control.NewKey](t, with("keys", "create", "--user", "bob@acme.example")...); k.APIKey == "" {
+		t.Error("no key is printed")
+	}
+	keys := runJSON[[]service.Key](t, with("keys", "list", "--user", "bob@acme.example")...)
+	if len(keys) != round {
+		t.Fatalf("bob has keys %+v", keys)
+	}
+	runJSON[control.Done](t, with("keys", "revoke", keys[round-1].ID)...)
+	if keys = runJSON[[]service.Key](t, with("keys", "list", "--user", "bob@acme.example")...); !keys[round-1].Revoked {
+		t.Errorf("revoked: %+v", keys)
+	}
+	runJSON[control.Done](t, with("users", "status", "--user", "bob@acme.example", "--status", "deactivated")...)
+	if users := runJSON[[]api.User](t, with("users", "list")...); len(users) != 3 || users[2].Status != api.StatusDeactivated {
+		t.Errorf("users are %+v", users)
+	}
+
+	app := runJSON[control.NewApp](t, with("apps", "create", "--name", "Notes", "--redirect-uri", redirect)...)
+	if code := runJSON[control.AppCode](t, with("apps", "authorize", "--client-id", app.ClientID, "--user", "ann@acme.example", "--redirect-uri", redirect)...); code.Code == "" {
+		t.Error("no code is printed")
+	}
+	if apps := runJSON[[]service.App](t, with("apps", "list")...); len(apps) != 1 || apps[0].ClientID != app.ClientID || apps[0].RedirectURIs[0] != redirect {
+		t.Errorf("apps are %+v", apps)
+	}
+	runJSON[control.Done](t, with("apps", "delete", app.ClientID)...)
+
+	if f := runJSON[control.Finished](t, with("finish")...); !f.Finished || f.RecordingID != int64(round+2) {
+		t.Errorf("finished %+v", f)
+	}
+	hooks := runJSON[[]service.Hook](t, with("webhooks", "list")...)
+	queue := runJSON[[]service.Delivery](t, with("deliveries", "list", "--state", "pending")...)
+	if len(hooks) != 1 || len(queue) != round || queue[0].RecordingID != int64(round+2) || queue[0].Webhook != hooks[0].ID {
+		t.Fatalf("webhooks %+v, waiting %+v", hooks, queue)
+	}
+	runJSON[control.Done](t, with("deliveries", "retry", strconv.FormatInt(queue[0].ID, 10))...)
+}
