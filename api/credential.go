@@ -65,8 +65,10 @@ func (k *apiKey) String() string { return "API key" }
 // GoString is String, for %#v.
 func (k *apiKey) GoString() string { return "API key" }
 
+// InlineContent is true: keys may read transcripts and summaries with the list.
 func (k *apiKey) InlineContent() bool { return true }
 
+// Apply sets the key, read anew from its file or variable where it was refused.
 func (k *apiKey) Apply(_ context.Context, r *http.Request) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -81,6 +83,7 @@ func (k *apiKey) Apply(_ context.Context, r *http.Request) error {
 	return nil
 }
 
+// Refused reads the key again and tells whether it is another one now.
 func (k *apiKey) Refused(_ context.Context, r *http.Request) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -18,6 +18,7 @@ type Error struct {
 	Cursor     bool   // the call continued a list
 }
 
+// Error names the call, the status and what the service said.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s %s: %d %s", e.Method, e.Path, e.Status, http.StatusText(e.Status))
 	if e.Message != "" {
@@ -127,8 +128,10 @@ type brokenError struct {
 	unsent       bool // the service cannot have seen the call
 }
 
+// Error names the call and what became of it.
 func (e *brokenError) Error() string {
 	return fmt.Sprintf("%s %s: %v", e.method, e.path, e.cause)
 }
 
+// Unwrap returns what the call broke on.
 func (e *brokenError) Unwrap() error { return e.cause }

@@ -38,6 +38,7 @@ type ReconnectError struct {
 	Reason  string
 }
 
+// Error says why the account has to be connected, and with which command.
 func (e *ReconnectError) Error() string {
 	return fmt.Sprintf("account %s has to be connected: %s; run: minutebook auth login %s", e.Account, e.Reason, e.Account)
 }

@@ -46,14 +46,17 @@ type Download struct {
 }
 
 // WantDownloads puts meetings into the queue that have no recording and are not
-// in it, and returns how many it put there; without ids it considers every
-// meeting that is not gone.
+// in it, or were refused to others than now see them, and returns how many it put
+// there; without ids it considers every meeting that is not gone.
 func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) {
 	const insert = `INSERT INTO downloads (recording_id, state, due_at)
 		SELECT recording_id, 'wanted', 0 FROM meetings m
 		WHERE gone_at IS NULL AND %s
 			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
-		ON CONFLICT (recording_id) DO NOTHING`
+		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0
+		WHERE downloads.state = 'refused' AND EXISTS (
+			SELECT 1 FROM sightings s WHERE s.recording_id = downloads.recording_id AND s.gone_at IS NULL
+				AND s.account NOT IN (SELECT value FROM json_each(downloads.refused_by)))`
 	where, args := "true", []any{}
 	if len(ids) > 0 {
 		list, err := json.Marshal(ids)

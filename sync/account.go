@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"minutebook/api"
@@ -34,6 +35,7 @@ type account struct {
 	Account
 	passes []pass
 	gates  map[string]chan struct{} // by job: held while it runs
+	polled atomic.Bool              // the service takes no callback address: downloads are polled
 
 	mu     sync.Mutex // guards what follows
 	parked *parking

@@ -112,7 +112,7 @@ func (l *loader) settle(ctx context.Context, t *task, d *api.Download) error {
 			return errors.New("read download: it is completed and has no file")
 		}
 		if row.State != archive.DownloadReady {
-			l.pace.completed(file.FileSizeBytes, now.Sub(row.RequestedAt), file.ExpiresAt.Sub(now))
+			l.pace.completed(file.FileSizeBytes, t.generation(now), file.ExpiresAt.Sub(now))
 		}
 		row.State, row.Kind = archive.DownloadReady, archive.MediaAudio
 		if video {
@@ -126,6 +126,19 @@ func (l *loader) settle(ctx context.Context, t *task, d *api.Download) error {
 	case api.DownloadExpired:
 		return l.lapsed(ctx, t, "the download expired")
 	}
-	row.State = archive.DownloadRequested
+	row.State, t.looked = archive.DownloadRequested, now
 	return l.save(ctx, t, row)
+}
+
+// generation is how long a download that is completed at now took, as far as can
+// be known: a callback tells it; otherwise it was completed at some time since the
+// look before, and is taken to have been in the middle. Taken for the end, a late
+// look would make the next ones as late.
+func (t *task) generation(now time.Time) time.Duration {
+	took := now.Sub(t.row.RequestedAt)
+	if t.heard {
+		return took
+	}
+	before := min(max(t.looked.Sub(t.row.RequestedAt), 0), took)
+	return before + (took-before)/2
 }

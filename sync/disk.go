@@ -12,6 +12,7 @@ type diskError struct {
 	free, floor, need int64
 }
 
+// Error says how much room there is, how much is wanted, and what to do.
 func (e *diskError) Error() string {
 	return fmt.Sprintf("keep the disk from filling up: %d MB are free, %d MB must stay free (media.min_free_bytes) and %d MB are needed; make room, or lower the floor",
 		e.free>>20, e.floor>>20, e.need>>20)

@@ -41,7 +41,17 @@ func (s *Syncer) intake(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// drainAll applies what is in the inbox now, for a command beside no daemon.
+func (s *Syncer) drainAll(ctx context.Context) error {
+	for {
+		if n, err := s.drain(ctx, s.archive.Inbox()); n == 0 || err != nil {
+			return err
+		}
+	}
+}
+
 // drain applies one batch of the inbox and returns how many deliveries it took.
+// One that two take at a time is applied twice, which changes nothing.
 func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
 	pending, err := inbox.Pending(ctx, intakeBatch)
 	if err != nil || len(pending) == 0 {
@@ -115,7 +125,8 @@ func (g *gathered) add(r received) {
 	g.outcomes = append(g.outcomes, r.outcome)
 }
 
-// read makes of a delivery what can be applied.
+// read makes of a delivery what can be applied. What a callback says of a
+// download is not believed: it only makes the download be read.
 func (s *Syncer) read(d archive.Delivery) received {
 	quarantine := func(format string, args ...any) received {
 		reason := fmt.Sprintf(format, args...)

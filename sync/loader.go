@@ -35,6 +35,8 @@ type task struct {
 	row     archive.Download
 	url     string        // the link, known to this process only
 	confirm chan struct{} // its callback came
+	looked  time.Time     // when it was last seen being generated; zero: not yet
+	heard   bool          // the last look was made because of its callback
 	once    bool          // somebody waits: a fetch that does not get on is left for later
 	tally   *tally
 	sum     *summer // of the partial file, as far as this process has seen it

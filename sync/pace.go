@@ -73,6 +73,13 @@ func (p *pace) firstPoll() time.Duration {
 	return min(max(p.generation*9/10, time.Second), time.Minute)
 }
 
+// usual is how long a generation takes as a rule, 0 while none was seen.
+func (p *pace) usual() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.generation
+}
+
 // allow tells whether one more download may be requested at now, beside those
 // that are open, with so many fetches at a time.
 func (p *pace) allow(now time.Time, open []link, fetchers int) bool {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"minutebook/archive"
 )
 
 func TestNothingMeasuredMeansFewOpen(t *testing.T) {
@@ -52,4 +54,29 @@ func TestNoLinkIsOpenedThatCannotBeFetchedInTime(t *testing.T) {
 			t.Fatalf("%d links that live %v need %v", len(open), life, need)
 		}
 	})
+}
+
+// A look that came late, as when the minute's calls were used up, says little of
+// how long the generation took; a callback says it.
+func TestALateLookDoesNotMakeTheNextOnesAsLate(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		looked time.Duration // 0: never
+		heard  bool
+		want   time.Duration
+	}{
+		"never looked at before":        {0, false, 30 * time.Second},
+		"seen being generated":          {50 * time.Second, false, 55 * time.Second},
+		"told by a callback":            {20 * time.Second, true, time.Minute},
+		"a look of an earlier download": {-time.Hour, false, 30 * time.Second},
+	} {
+		one := &task{row: archive.Download{RequestedAt: at}, heard: c.heard}
+		if c.looked != 0 {
+			one.looked = at.Add(c.looked)
+		}
+		if got := one.generation(at.Add(time.Minute)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
 }

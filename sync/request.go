@@ -15,9 +15,10 @@ import (
 
 const (
 	slowestPoll = 2 * time.Minute
-	// announced is how a download is polled that will be announced: seldom, in case
-	// the announcement does not come.
-	announced   = time.Minute
+	// unheard is when a download that will be announced is looked at all the same,
+	// at first; then always later, up to slowestLook apart.
+	unheard     = time.Minute
+	slowestLook = 30 * time.Minute
 	callbackTTL = 25 * time.Hour
 )
 
@@ -67,11 +68,12 @@ func (l *loader) request(ctx context.Context, t *task) error {
 
 // post makes the call, after all else that waits: every link that it opens takes
 // a read at the highest priority, and would keep the meetings themselves waiting.
-// Where the service does not take the callback address, it
-// is asked without.
+// Where the service does not take the callback address, it is asked without, and
+// not given one again by this process.
 func (l *loader) post(ctx context.Context, a *account, id int64) (*api.Download, error) {
 	ctx = api.WithPriority(ctx, api.PriorityLater)
-	if l.s.opt.PublicURL != "" {
+	announced := l.announced(a)
+	if announced {
 		token, err := l.s.archive.Inbox().NewCallback(ctx, a.Name, id, archive.KindDownload, callbackTTL)
 		if err != nil {
 			return nil, err
@@ -83,8 +85,16 @@ func (l *loader) post(ctx context.Context, a *account, id int64) (*api.Download,
 		}
 		l.s.log.Warn().Str("account", a.Name).Err(err).Msg("the service does not take the callback address: downloads are polled")
 	}
-	return a.Client.RequestDownload(ctx, id, "")
+	d, err := a.Client.RequestDownload(ctx, id, "")
+	if announced && err == nil {
+		a.polled.Store(true)
+	}
+	return d, err
 }
+
+// announced tells whether the downloads of an account are announced to the
+// receiver, so that they need not be polled.
+func (l *loader) announced(a *account) bool { return l.s.opt.PublicURL != "" && !a.polled.Load() }
 
 // requester chooses whose credential is used: nil when all that see the meeting
 // were refused, an error when the others cannot be used now.
@@ -110,15 +120,15 @@ func (l *loader) requester(ctx context.Context, row archive.Download) (*account,
 
 // await polls a download until it is completed or has failed: first when it
 // should be done by what was measured, then at growing intervals. A callback
-// makes it look at once.
+// makes it look at once; where one is to come it hardly polls.
 func (l *loader) await(ctx context.Context, t *task) error {
 	a := l.s.account(t.row.Account)
 	if a == nil {
 		return l.lapsed(ctx, t, "its account is not configured any more")
 	}
-	wait := l.pace.firstPoll()
-	if l.s.opt.PublicURL != "" {
-		wait = max(announced, 3*wait)
+	wait, next := l.pace.firstPoll(), nextPoll
+	if l.announced(a) {
+		wait, next = max(unheard, 3*l.pace.usual()), nextLook
 	}
 	for {
 		elapsed := l.s.now().Sub(t.row.RequestedAt)
@@ -135,7 +145,8 @@ func (l *loader) await(ctx context.Context, t *task) error {
 		if err := l.settle(ctx, t, d); err != nil || t.row.State != archive.DownloadRequested {
 			return err
 		}
-		wait = l.s.now().Sub(t.row.RequestedAt) + nextPoll(l.s.now().Sub(t.row.RequestedAt))
+		elapsed = l.s.now().Sub(t.row.RequestedAt)
+		wait = elapsed + next(elapsed)
 	}
 }
 
@@ -143,6 +154,11 @@ func (l *loader) await(ctx context.Context, t *task) error {
 // to minutes.
 func nextPoll(elapsed time.Duration) time.Duration {
 	return min(max(elapsed/5, time.Second), slowestPoll)
+}
+
+// nextLook is nextPoll for a download that will be announced.
+func nextLook(elapsed time.Duration) time.Duration {
+	return min(max(elapsed, unheard), slowestLook)
 }
 
 // untilPoll waits for the time of the next poll or a callback.
@@ -153,7 +169,9 @@ func (l *loader) untilPoll(ctx context.Context, t *task, wait time.Duration) boo
 	case <-ctx.Done():
 		return false
 	case <-t.confirm:
+		t.heard = true
 	case <-timer.C:
+		t.heard = false
 	}
 	return true
 }

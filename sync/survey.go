@@ -10,9 +10,14 @@ import (
 	"minutebook/api"
 )
 
-// refinements is how many evenly spread pages are looked at once the length of a
-// long history is known.
-const refinements = 6
+const (
+	// closer is how often the stretch in which a history ends is halved: what is
+	// left of it is at most a twentieth of the history.
+	closer = 4
+	// refinements is how many evenly spread pages are looked at once the length of
+	// a long history is known.
+	refinements = 6
+)
 
 // survey finds out with a few light pages how an order's meetings are spread
 // over time, so that its windows can be made to hold about as many each.
@@ -21,31 +26,74 @@ func (s *Syncer) survey(ctx context.Context, o order) ([]sample, error) {
 	if err != nil || !first.More {
 		return []sample{first}, err
 	}
-	samples := []sample{first}
-	oldest := first.Oldest
-	for back := max(first.Newest.Sub(first.Oldest), time.Hour); ; back *= 4 {
-		before := first.Oldest.Add(-back)
-		if before.Before(latest(o.after, earliest())) {
-			break
-		}
-		at, err := s.probe(ctx, o, before)
-		if err != nil {
-			return nil, err
-		}
-		samples = append(samples, at)
-		if at.Items == 0 || !at.More {
-			break
-		}
-		oldest = at.Oldest
+	samples, err := s.reach(ctx, o, first)
+	if err != nil || len(layout(samples, maxWindow)) == 0 {
+		return samples, err
 	}
-	if len(layout(samples, maxWindow)) == 0 {
-		return samples, nil
-	}
-	return s.refine(ctx, o, samples, oldest, first.Oldest)
+	return s.refine(ctx, o, samples)
 }
 
-// refine adds pages that are spread evenly between two times.
-func (s *Syncer) refine(ctx context.Context, o order, samples []sample, from, to time.Time) ([]sample, error) {
+// reach looks back from the first page in steps that grow until it finds the
+// end of the history, and then closes in on that from both sides.
+func (s *Syncer) reach(ctx context.Context, o order, first sample) ([]sample, error) {
+	samples := []sample{first}
+	oldest, end := first.Oldest, latest(o.after, earliest()) // the history ends between the two
+	look := func(before time.Time) (over bool, err error) {
+		at, err := s.probe(ctx, o, before)
+		if err != nil {
+			return false, err
+		}
+		if at.Items == 0 {
+			end = before
+			return false, nil
+		}
+		samples, oldest = append(samples, at), at.Oldest
+		return !at.More, nil
+	}
+	open := end
+	for back := max(first.Newest.Sub(first.Oldest), time.Hour); end.Equal(open); back *= 4 {
+		before := first.Oldest.Add(-back)
+		if !before.After(end) {
+			break
+		}
+		if over, err := look(before); over || err != nil {
+			return samples, err
+		}
+	}
+	for range closer {
+		if few(samples, oldest.Sub(end)) {
+			break
+		}
+		if over, err := look(end.Add(oldest.Sub(end) / 2)); over || err != nil {
+			return samples, err
+		}
+	}
+	return samples, nil
+}
+
+// few tells that a history is not worth cutting, even if meetings stand as close
+// in the rest of it, of which nothing is known, as where they stand closest.
+func few(samples []sample, rest time.Duration) bool {
+	known, gap := 0.0, time.Duration(0)
+	for _, st := range density(samples) {
+		known += st.count
+	}
+	for _, at := range samples {
+		if g := at.gap(); g > 0 && (gap == 0 || g < gap) {
+			gap = g
+		}
+	}
+	return gap == 0 || known+float64(rest)/float64(gap) < 2*perWindow
+}
+
+// refine adds pages that are spread evenly over what the samples reach.
+func (s *Syncer) refine(ctx context.Context, o order, samples []sample) ([]sample, error) {
+	from, to := samples[0].Oldest, samples[0].Oldest
+	for _, at := range samples {
+		if at.Oldest.Before(from) {
+			from = at.Oldest
+		}
+	}
 	more := make([]sample, refinements)
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range more {

@@ -21,8 +21,9 @@ type Request struct {
 	Media   bool      `json:"media,omitempty"`   // wait until recordings are fetched
 }
 
-// Sync makes one run now: the backfill where it is not complete, otherwise a
-// walk over everything and the re-reads that are due; or what the request names.
+// Sync makes one run now: what waits in the inbox, then the backfill where it is
+// not complete, otherwise a walk over everything and the re-reads that are due;
+// or what the request names.
 // It calls progress about once a second, and at the end with Done set, from
 // goroutines of its own, never two at a time. Running beside Run it shares the
 // accounts' jobs and waits for those that run already. Accounts that fail do not
@@ -33,6 +34,9 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 		return err
 	}
 	if err := s.prepare(ctx); err != nil {
+		return err
+	}
+	if err := s.drainAll(ctx); err != nil {
 		return err
 	}
 	t := &tally{}

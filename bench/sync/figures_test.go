@@ -1,7 +1,6 @@
 package sync_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -139,75 +138,6 @@ func TestFigureOAuthAtTheLimit(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestFigureLoweredLimit(t *testing.T) {
-	t.Parallel()
-	bothWindows(t, lowered)
-}
-
-// lowered reads a history while the heavy limit is 5 for twenty minutes.
-func lowered(t *testing.T, window service.Window) {
-	meetings := size(3_000, 1_500)
-	now := rig.Today()
-	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
-	u.Wire.Delay = heavyPages(11)
-	ar := rig.NewArchive(t, t.TempDir())
-	s := openSyncer(t, u, ar, u.Client(t, ar), false)
-	inFlight := make(chan int, 1)
-	ctx, done := context.WithCancel(t.Context())
-	go func() { inFlight <- lowerDuringBurst(ctx, t, u) }()
-	raise := time.AfterFunc(20*time.Minute, func() {
-		if err := u.Service.SetLimits(context.Background(), service.Limits{}); err != nil {
-			t.Error(err)
-		}
-	})
-	defer raise.Stop()
-	if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	done()
-	counts, err := ar.Counts(t.Context())
-	if err != nil || counts.WithTranscript != meetings {
-		t.Fatalf("not complete: %+v, %v", counts, err)
-	}
-	refused, atLowering := u.Wire.Count(is429), <-inFlight
-	flying := unaware(u)
-	t.Logf("heavy limit lowered to 5, %s window, with %d calls in flight, %d when the first refusal came: %d answers 429; %d meetings complete", window, atLowering, flying, refused, meetings)
-	if refused > flying {
-		t.Errorf("%d answers 429", refused)
-	}
-}
-
-// unaware counts the heavy calls that were in flight when the first refusal came:
-// until then nothing tells that the limit is lower.
-func unaware(u *rig.Upstream) int {
-	var first time.Time
-	for _, c := range u.Wire.Calls() {
-		if is429(c) && (first.IsZero() || c.Answered.Before(first)) {
-			first = c.Answered
-		}
-	}
-	return u.Wire.Count(func(c rig.Call) bool { return c.Heavy && !c.At.After(first) && !c.Answered.Before(first) })
-}
-
-// lowerDuringBurst lowers the heavy limit at a moment, after a minute, at which
-// several heavy calls are in flight, and returns how many.
-func lowerDuringBurst(ctx context.Context, t *testing.T, u *rig.Upstream) int {
-	time.Sleep(time.Minute)
-	for ctx.Err() == nil {
-		n := u.Wire.Count(func(c rig.Call) bool { return c.Heavy && c.Answered.IsZero() })
-		if n < 3 {
-			time.Sleep(50 * time.Millisecond)
-			continue
-		}
-		if err := u.Service.SetLimits(context.Background(), service.Limits{Elevated: true}); err != nil {
-			t.Error(err)
-		}
-		return n
-	}
-	t.Error("there was no burst of calls")
-	return 0
 }
 
 // slack is what a run may take of the limit's own minimum. The first and the

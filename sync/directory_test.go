@@ -1,0 +1,95 @@
+package syncer_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+const organisation = `{
+	"users": [
+		{"email": "ada@example.com", "name": "Ada", "teams": ["Research"], "permissions": {"settings_access": {"level": %q, "teams": []}, "view_access": {"level": "own_meetings", "teams": []}}},
+		{"email": "bob@example.com", "name": "Bob", "teams": ["Research", "Sales"]}],
+	"teams": [{"name": "Research"}, {"name": "Sales"}],
+	"meeting_types": [{"name": "Weekly", "status": "active"}, {"name": "Review", "status": "inactive"}]}`
+
+func organise(t *testing.T, u *rig.Upstream, settings string) {
+	t.Helper()
+	if err := u.Service.LoadDirectory(context.Background(), strings.NewReader(fmt.Sprintf(organisation, settings)), "organisation"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func path(p string) func(rig.Call) bool { return func(c rig.Call) bool { return c.Path == p } }
+
+func TestTheDirectoryIsReadNightly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+		organise(t, u, "account_admin")
+		ar := rig.NewArchive(t, t.TempDir())
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(24 * time.Hour)
+		types, err := ar.Types(t.Context())
+		if err != nil || len(types) != 2 {
+			t.Errorf("meeting types %+v, %v", types, err)
+		}
+		teams, err := ar.Teams(t.Context())
+		if err != nil || len(teams) != 2 {
+			t.Errorf("teams %+v, %v", teams, err)
+		}
+		members, err := ar.Memberships(t.Context())
+		if err != nil || len(members["ada@example.com"]) != 1 || len(members["bob@example.com"]) != 2 {
+			t.Errorf("members %+v, %v", members, err)
+		}
+		users, err := ar.Users(t.Context())
+		if err != nil || len(users) != 2 {
+			t.Errorf("users %+v, %v", users, err)
+		}
+	})
+}
+
+// Users are for administrators. A refusal is remembered for a week and is no
+// failure; the other lists are read every night.
+func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+		organise(t, u, "none")
+		ar := rig.NewArchive(t, t.TempDir())
+		o := syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+		s, stop := running(t, o)
+		time.Sleep(3 * 24 * time.Hour)
+		stop()
+		s, stop = running(t, o) // a restart does not forget it
+		defer stop()
+		time.Sleep(3*24*time.Hour + 13*time.Hour)
+		if n := u.Wire.Count(path("/users")); n != 1 {
+			t.Errorf("users were asked for %d times in six days", n)
+		}
+		if n := u.Wire.Count(path("/teams")); n < 6 {
+			t.Errorf("teams were asked for %d times in six days", n)
+		}
+		if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 0 || st.Accounts[0].Parked != "" || st.Accounts[0].LastSuccess[syncer.JobDirectory].IsZero() {
+			t.Errorf("status %+v, %v", st, err)
+		}
+		organise(t, u, "account_admin")
+		time.Sleep(48 * time.Hour)
+		if n := u.Wire.Count(path("/users")); n < 2 {
+			t.Error("users were not asked for after a week")
+		}
+		if users, err := ar.Users(t.Context()); err != nil || len(users) != 2 {
+			t.Errorf("users %+v, %v", users, err)
+		}
+	})
+}
