@@ -138,6 +138,9 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 	return i, nil
 }
 
+// DB is the inbox's own database, for tests that cut its commits off.
+func (i *Inbox) DB() *DB { return i.db }
+
 // Path is the inbox's file.
 func (i *Inbox) Path() string { return i.db.Path }
 

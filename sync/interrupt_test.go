@@ -73,9 +73,12 @@ const (
 	aCall item = iota
 	aPiece
 	aCommit
+	anInboxCommit
 )
 
-func (i item) String() string { return [...]string{"call", "piece of media", "commit"}[i] }
+func (i item) String() string {
+	return [...]string{"call", "piece of media", "commit", "commit of the inbox"}[i]
+}
 
 // knife cuts a run off at its nth item. When the service or the disk has done
 // what the item asks of it, the run is cut after it, otherwise before.
@@ -108,28 +111,38 @@ func (k knife) arm(t *testing.T, w *rig.Wire, ar *archive.Archive, run int, stop
 	c := &cutter{knife: k, stop: stop, wire: w, db: ar.DB()}
 	w.Fail = func(_ int, _ *http.Request, after bool) error { return c.pass(aCall, after) }
 	w.FailPiece = func(int) error { return c.pass(aPiece, false) }
-	conn, err := c.db.W.Conn(t.Context())
+	onCommit(t, c.db, c.commits(aCommit))
+	onCommit(t, ar.Inbox().DB(), c.commits(anInboxCommit))
+	return c
+}
+
+// onCommit has SQLite ask a function before each commit of a database; anything
+// but zero undoes it.
+func onCommit(t *testing.T, db *archive.DB, hook func() int) {
+	t.Helper()
+	conn, err := db.W.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = conn.Raw(func(driver any) error {
-		driver.(*sqlite3.SQLiteConn).RegisterCommitHook(c.commit)
+		driver.(*sqlite3.SQLiteConn).RegisterCommitHook(hook)
 		return nil
 	})
 	if err := errors.Join(err, conn.Close()); err != nil {
 		t.Fatal(err)
 	}
-	return c
 }
 
-// commit is asked by SQLite before each commit of the archive; anything but zero
-// undoes it. A commit that is the last one takes place, and nothing after it.
-func (c *cutter) commit() int {
-	if err := c.pass(aCommit, false); err != nil {
-		return 1
+// commits is asked before each commit of a kind. One that is the last takes
+// place, and nothing after it.
+func (c *cutter) commits(kind item) func() int {
+	return func() int {
+		if err := c.pass(kind, false); err != nil {
+			return 1
+		}
+		_ = c.pass(kind, true)
+		return 0
 	}
-	_ = c.pass(aCommit, true)
-	return 0
 }
 
 // pass counts an item and cuts the run off when it is the one.
@@ -158,10 +171,23 @@ func (c *cutter) count() (items int, cut bool) {
 	return c.at, c.cut
 }
 
-// interrupted runs a whole sync with recordings, each run of it with an archive
-// and a Syncer of its own and cut off by the knife, until one goes through. It
-// returns the state at the end and how many items the last run had.
-func interrupted(t *testing.T, u *rig.Upstream, k knife) (state []string, items int) {
+// wholeRun brings everything into an archive, until it is there or ctx ends.
+type wholeRun func(ctx context.Context, t *testing.T, u *rig.Upstream, ar *archive.Archive) error
+
+// command is a whole run by a command that waits for the recordings.
+func command(ctx context.Context, t *testing.T, u *rig.Upstream, ar *archive.Archive) error {
+	s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Sync(ctx, syncer.Request{Media: true}, nil)
+}
+
+// interrupted makes whole runs, each with an archive and a Syncer of its own and
+// cut off by the knife, until one goes through. It returns the state at the end
+// and how many items the last run had.
+func interrupted(t *testing.T, u *rig.Upstream, k knife, whole wholeRun) (state []string, items int) {
 	t.Helper()
 	dir := t.TempDir()
 	for run := 1; run < 200; run++ {
@@ -171,12 +197,7 @@ func interrupted(t *testing.T, u *rig.Upstream, k knife) (state []string, items 
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		c := k.arm(t, u.Wire, ar, run, stop)
-		s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = s.Sync(ctx, syncer.Request{Media: true}, nil)
+		err = whole(ctx, t, u, ar)
 		stop()
 		items, cut := c.count()
 		if err == nil && !cut {
@@ -205,17 +226,20 @@ func TestInterruptedAnywhereTheEndIsTheSame(t *testing.T) {
 	for _, kind := range []knife{{item: aCall}, {item: aCall, after: true}, {item: aPiece}, {item: aCommit}, {item: aCommit, after: true}} {
 		t.Run(fmt.Sprintf("%v, after %v", kind.item, kind.after), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { cutEverywhere(t, kind) })
+			synctest.Test(t, func(t *testing.T) { cutEverywhere(t, kind, func(*rig.Upstream) wholeRun { return command }) })
 		})
 	}
 }
 
-func cutEverywhere(t *testing.T, k knife) {
+// cutEverywhere compares what is there in the end with what an uninterrupted run
+// brings. prepare is called once, for whatever is outside of the runs.
+func cutEverywhere(t *testing.T, k knife, prepare func(*rig.Upstream) wholeRun) {
 	long := os.Getenv("MINUTEBOOK_LONG") != ""
 	const meetings = 12 // two pages
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Video: rig.File(70_000)}, rig.Meetings(meetings, now.Add(-time.Hour), 50*time.Hour))
-	want, items := interrupted(t, u, k)
+	whole := prepare(u)
+	want, items := interrupted(t, u, k, whole)
 	if n := strings.Count(strings.Join(want, "\n"), ": video "); n != meetings {
 		t.Fatalf("uninterrupted: %d recordings of %d: %q", n, meetings, want)
 	}
@@ -225,13 +249,13 @@ func cutEverywhere(t *testing.T, k knife) {
 	}
 	t.Logf("an uninterrupted run has %d; cut at every %d.", items, step)
 	for k.nth = 1; k.nth <= items; k.nth += step {
-		if got, _ := interrupted(t, u, k); !slices.Equal(got, want) {
+		if got, _ := interrupted(t, u, k, whole); !slices.Equal(got, want) {
 			t.Fatalf("with %+v: %s", k, cmp.Diff(want, got))
 		}
 	}
 	k.every = true
 	for _, k.nth = range again {
-		if got, _ := interrupted(t, u, k); !slices.Equal(got, want) {
+		if got, _ := interrupted(t, u, k, whole); !slices.Equal(got, want) {
 			t.Fatalf("with %+v: %s", k, cmp.Diff(want, got))
 		}
 	}
