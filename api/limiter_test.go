@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -13,18 +14,22 @@ type limiter struct {
 	fixed   bool
 	headers bool
 	heavy   int // the heavy limit
+	loads   int // the limit of download requests
 	calls   map[Class][]time.Time
 	refused int
 	served  int
 }
 
 func newLimiter() *limiter {
-	return &limiter{headers: true, heavy: 30, calls: map[Class][]time.Time{}}
+	return &limiter{headers: true, heavy: 30, loads: 30, calls: map[Class][]time.Time{}}
 }
 
 func (l *limiter) limit(c Class) int {
-	if c == ClassHeavy {
+	switch c {
+	case ClassHeavy:
 		return l.heavy
+	case ClassDownload:
+		return l.loads
 	}
 	return nominalLimit(c)
 }
@@ -59,6 +64,9 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("include_transcript") == "true" {
 		classes = append(classes, ClassHeavy)
 	}
+	if strings.HasSuffix(r.URL.Path, "/download") {
+		classes = append(classes, ClassDownload)
+	}
 	for _, c := range classes {
 		if n, wait := l.counted(c, now); n >= l.limit(c) {
 			l.refused++
@@ -73,7 +81,7 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	l.served++
 	l.describe(w, classes[len(classes)-1], now)
-	fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
+	fmt.Fprint(w, `{"items":[],"next_cursor":null,"download_id":"d","recording_id":1,"status":"processing"}`)
 }
 
 func (l *limiter) describe(w http.ResponseWriter, c Class, now time.Time) {

@@ -1,0 +1,72 @@
+package syncer_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/api"
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// A run says every second how far it is: meetings found, kept and to do, calls
+// against the limits, bytes, and the time that is left.
+func TestARunTellsHowFarItIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const meetings, bytes = 600, 90_000
+		u := rig.NewUpstream(t, service.Options{Generation: 5 * time.Second, Video: rig.File(bytes)},
+			rig.Meetings(meetings, rig.Today().Add(-24*time.Hour), 2*time.Hour))
+		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return time.Second, time.Second }
+		u.Wire.Rate = 40_000
+		ar := rig.NewArchive(t, t.TempDir())
+		s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var events []syncer.Event
+		start := time.Now()
+		if err := s.Sync(t.Context(), syncer.Request{Media: true}, func(e syncer.Event) { events = append(events, e) }); err != nil {
+			t.Fatal(err)
+		}
+		took := time.Since(start)
+		if n := len(events); n < int(took.Seconds()*0.9) {
+			t.Errorf("%d events in %v", n, took)
+		}
+		var before syncer.Event
+		doing := map[string]bool{}
+		estimated, most := 0, 0
+		for i, e := range events {
+			if e.Found < before.Found || e.Kept < before.Kept || e.Bytes < before.Bytes || e.Recordings < before.Recordings || e.Done != (i == len(events)-1) {
+				t.Fatalf("event %d: %+v after %+v", i, e, before)
+			}
+			for class, c := range e.Calls {
+				if c.Used > c.Limit {
+					t.Errorf("event %d: %d calls of %s, of %d", i, c.Used, class, c.Limit)
+				}
+			}
+			doing[e.Doing], most = true, max(most, e.Calls[api.ClassHeavy].Used)
+			if left := took - e.At.Sub(start); e.Left > 0 && left > time.Minute {
+				estimated++
+				if e.Left < left.Seconds()/20 || e.Left > left.Seconds()*20 {
+					t.Errorf("event %d, %s: %.0f s are said to be left, %v were", i, e.Doing, e.Left, left)
+				}
+			}
+			before = e
+		}
+		last := events[len(events)-1]
+		if last.Found < meetings || last.Found > meetings+12 || last.Kept != meetings || last.ToDo != 0 || last.Recordings != meetings || last.Bytes != meetings*bytes {
+			t.Errorf("last event %+v", last)
+		}
+		if !doing[syncer.JobBackfill] || !doing["media"] || estimated < len(events)/2 {
+			t.Errorf("did %v, %d of %d events with an estimate", doing, estimated, len(events))
+		}
+		if most != 30 {
+			t.Errorf("at most %d heavy calls a minute were told of", most)
+		}
+	})
+}
