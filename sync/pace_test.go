@@ -80,3 +80,19 @@ func TestALateLookDoesNotMakeTheNextOnesAsLate(t *testing.T) {
 		}
 	}
 }
+
+// While an open link hardly has the time that it needs, no other is opened beside
+// it, though a fetcher is free.
+func TestALinkThatIsShortOfTimeIsNotJoined(t *testing.T) {
+	t.Parallel()
+	var p pace
+	p.completed(1000, 35*time.Second, 24*time.Hour)
+	p.fetched(1000, time.Minute)
+	now := time.Unix(0, 0)
+	for left, want := range map[int64]bool{10_000: true, 50_000: false} { // ten and fifty minutes, of an hour
+		open := []link{{Expires: now.Add(time.Hour), Left: left}}
+		if got := p.allow(now, open, 2); got != want {
+			t.Errorf("%d bytes left of a link that lapses in an hour: another one is opened: %v", left, got)
+		}
+	}
+}

@@ -29,6 +29,8 @@ type Wire struct {
 	// FailPiece is asked before each piece of a body of media; an error takes its
 	// place. n counts the pieces from 1.
 	FailPiece func(n int) error
+	// Piece is how many bytes of media come at a time; 0 means 32 KiB.
+	Piece int
 	// Rate is how many bytes a second bodies of media come in, over all of them
 	// that come at a time; 0 means at once.
 	Rate float64
@@ -174,7 +176,11 @@ func (t *trickle) Read(p []byte) (int, error) {
 	if len(t.rest) == 0 {
 		return 0, t.end
 	}
-	n := copy(p[:min(len(p), 32<<10)], t.rest)
+	most := 32 << 10
+	if t.wire != nil && t.wire.Piece > 0 {
+		most = t.wire.Piece
+	}
+	n := copy(p[:min(len(p), most)], t.rest)
 	if t.wire != nil {
 		wait, err := t.wire.book(n)
 		if err == nil {

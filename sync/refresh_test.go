@@ -1,0 +1,95 @@
+package syncer_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+const day = 24 * time.Hour
+
+func heavyCalls(c rig.Call) bool { return c.Heavy }
+
+// The content of the last seven days is read again every night, older content is
+// not.
+func TestTheLastSevenDaysAreReadAgainEveryNight(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(20, newest, day)) // number 20 is the newest
+		ar := rig.NewArchive(t, t.TempDir())
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		for night := range 3 {
+			for _, id := range []int64{20, 18, 16, 10} { // today's, two, four and ten days old
+				edit(t, u, id, newest.Add(-time.Duration(20-id)*day), "So it is", []string{"So it was", "So it became", "So it stays"}[night])
+			}
+			time.Sleep(day)
+		}
+		for id, want := range map[int64]int{20: 4, 18: 4, 16: 4, 10: 1} {
+			revisions, err := ar.Revisions(t.Context(), id)
+			n := 0
+			for _, r := range revisions {
+				if r.Part == "transcript" {
+					n++
+				}
+			}
+			if err != nil || n != want {
+				t.Errorf("meeting %d has %d transcripts after three nights, want %d; %v", id, n, want, err)
+			}
+		}
+	})
+}
+
+// What is older is read again in a rotation a month, a few pages a night. The
+// backfill counts as the first one.
+func TestTheRotationReadsAllThatIsOld(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const meetings = 300
+		newest := rig.Today().Add(-20 * day)
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, newest, time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		for id := int64(1); id <= meetings; id++ {
+			edit(t, u, id, newest.Add(-time.Duration(meetings-id)*time.Hour), "So it is", "So it was")
+		}
+		read := func() (n int) {
+			for id := int64(1); id <= meetings; id++ {
+				if changed(t, ar, id) {
+					n++
+				}
+			}
+			return n
+		}
+		before := u.Wire.Count(heavyCalls)
+		time.Sleep(29 * day)
+		if n, h := read(), u.Wire.Count(heavyCalls)-before; n != 0 || h > 29 { // a look at the last seven days a night
+			t.Errorf("in the backfill's month %d were read again, with %d heavy calls", n, h)
+		}
+		for range 25 {
+			before := u.Wire.Count(heavyCalls)
+			time.Sleep(day)
+			if h := u.Wire.Count(heavyCalls) - before; h > 5 {
+				t.Errorf("%d heavy calls in a night", h)
+			}
+		}
+		if n := read(); n != meetings {
+			t.Errorf("%d of %d were read again in the month after", n, meetings)
+		}
+		before = u.Wire.Count(heavyCalls)
+		time.Sleep(2 * day)
+		if h := u.Wire.Count(heavyCalls) - before; h > 2 {
+			t.Errorf("after the rotation %d heavy calls in two nights", h)
+		}
+	})
+}
