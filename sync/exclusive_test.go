@@ -22,13 +22,17 @@ func TestNoJobRunsTwiceAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(40, rig.Today().Add(-30*24*time.Hour), time.Hour))
+		var slow atomic.Int64
+		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) {
+			return time.Duration(slow.Load()), time.Duration(slow.Load())
+		}
 		ar := rig.NewArchive(t, t.TempDir())
 		s, stop := running(t, syncer.Options{Archive: ar, Cursors: 1, Schedule: syncer.Schedule{Walk: "* * * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(30 * time.Second)
 		before := len(u.Wire.Calls())
-		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return 20 * time.Second, 20 * time.Second }
+		slow.Store(int64(20 * time.Second))
 		time.Sleep(10 * time.Minute)
 		var commands sync.WaitGroup
 		for range 2 {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,19 +97,21 @@ func TestAWalkThatBreaksOffSaysNothingOfWhatIsGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(35, newest, time.Hour))
+		var down atomic.Bool
+		u.Wire.Fail = func(_ int, r *http.Request, _ bool) error {
+			if down.Load() && r.URL.Query().Get("cursor") != "" {
+				return errors.New("the line is down")
+			}
+			return nil
+		}
 		ar := rig.NewArchive(t, t.TempDir())
 		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Minute)
 		edit(t, u, 34, newest.Add(-time.Hour), rig.Person, "eve@elsewhere.example") // on the walk's first page
-		begun := time.Now()
-		u.Wire.Fail = func(_ int, r *http.Request, _ bool) error {
-			if time.Since(begun) < 24*time.Hour && r.URL.Query().Get("cursor") != "" {
-				return errors.New("the line is down")
-			}
-			return nil
-		}
+		down.Store(true)
 		time.Sleep(24 * time.Hour)
+		down.Store(false)
 		if c := counts(t, ar); c.Gone != 0 {
 			t.Errorf("after a walk that broke off: %+v", c)
 		}
