@@ -59,7 +59,7 @@ func TestNoJobRunsTwiceAtATime(t *testing.T) {
 func TestARefusedCursorRestartsOnlyItsWindow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const meetings = 1200 // six windows
+		const meetings = 650 // three windows
 		start := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, start.Add(-24*time.Hour), 2*time.Hour))
 		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return time.Second, time.Second }
@@ -95,7 +95,7 @@ func TestARefusedCursorRestartsOnlyItsWindow(t *testing.T) {
 			again += int(n.(*atomic.Int64).Load()) - 1
 			return true
 		})
-		if windows < 4 || again != 1 {
+		if windows < 3 || again != 1 {
 			t.Errorf("of %d windows %d were begun again", windows, again)
 		}
 		if n := u.Wire.Count(func(c rig.Call) bool { return c.Heavy }); n > meetings/10+windows+2 {

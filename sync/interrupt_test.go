@@ -231,10 +231,12 @@ func TestInterruptedAnywhereTheEndIsTheSame(t *testing.T) {
 	}
 }
 
+// long tells whether every single item is to be cut.
+func long() bool { return os.Getenv("MINUTEBOOK_LONG") != "" }
+
 // cutEverywhere compares what is there in the end with what an uninterrupted run
 // brings. prepare is called once, for whatever is outside of the runs.
 func cutEverywhere(t *testing.T, k knife, prepare func(*rig.Upstream) wholeRun) {
-	long := os.Getenv("MINUTEBOOK_LONG") != ""
 	const meetings = 12 // two pages
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Video: rig.File(70_000)}, rig.Meetings(meetings, now.Add(-time.Hour), 50*time.Hour))
@@ -244,7 +246,7 @@ func cutEverywhere(t *testing.T, k knife, prepare func(*rig.Upstream) wholeRun) 
 		t.Fatalf("uninterrupted: %d recordings of %d: %q", n, meetings, want)
 	}
 	step, again := items/8+1, []int{1}
-	if long {
+	if long() {
 		step, again = 1, []int{1, 2, 3, 5, 8}
 	}
 	t.Logf("an uninterrupted run has %d; cut at every %d.", items, step)

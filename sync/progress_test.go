@@ -17,7 +17,7 @@ import (
 func TestARunTellsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const meetings, bytes = 600, 90_000
+		const meetings, bytes = 330, 60_000
 		u := rig.NewUpstream(t, service.Options{Generation: 5 * time.Second, Video: rig.File(bytes)},
 			rig.Meetings(meetings, rig.Today().Add(-24*time.Hour), 2*time.Hour))
 		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return time.Second, time.Second }

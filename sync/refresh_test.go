@@ -52,7 +52,7 @@ func TestTheLastSevenDaysAreReadAgainEveryNight(t *testing.T) {
 func TestTheRotationReadsAllThatIsOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const meetings = 300
+		const meetings = 150
 		newest := rig.Today().Add(-20 * day)
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, newest, time.Hour))
 		ar := rig.NewArchive(t, t.TempDir())

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// closer is how often the stretch in which a history ends is halved: what is
-	// left of it is at most a twentieth of the history.
-	closer = 4
+	// closer bounds how often the stretch in which a history ends is halved; it is
+	// enough when less than a twentieth of what is known is left of it.
+	closer = 7
+	enough = 20
 	// refinements is how many evenly spread pages are looked at once the length of
 	// a long history is known.
 	refinements = 6
@@ -61,7 +62,7 @@ func (s *Syncer) reach(ctx context.Context, o order, first sample) ([]sample, er
 		}
 	}
 	for range closer {
-		if few(samples, oldest.Sub(end)) {
+		if rest := oldest.Sub(end); rest < first.Oldest.Sub(oldest)/enough || few(samples, rest) {
 			break
 		}
 		if over, err := look(end.Add(oldest.Sub(end) / 2)); over || err != nil {
