@@ -26,6 +26,7 @@ type Visibility struct {
 	HasSummary    bool
 	HasVideo      bool
 	HasAudio      bool
+	Gone          bool                  // no account is shown it any more
 	Domains       []string              // of the invitees, lower case, each once
 	Principals    []string              // sorted
 	Shares        map[string]ShareLevel // the explicit ones
@@ -73,7 +74,8 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 		return err
 	}
 	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, sort_at, created_at, meeting_type, lower(recorded_by_email),
-		recorded_by_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio FROM meetings`+r.where, r.args...)
+		recorded_by_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio,
+		gone_at IS NOT NULL FROM meetings`+r.where, r.args...)
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 		var start int64
 		var created sql.NullInt64
 		err := rows.Scan(&v.RecordingID, &start, &created, &v.MeetingType, &v.RecorderEmail,
-			&v.RecorderTeam, &v.DomainsType, &v.SharedWith, &v.HasSummary, &v.HasVideo, &v.HasAudio)
+			&v.RecorderTeam, &v.DomainsType, &v.SharedWith, &v.HasSummary, &v.HasVideo, &v.HasAudio, &v.Gone)
 		if err != nil {
 			return err
 		}
@@ -102,7 +104,11 @@ func (v *Visibility) principals(accounts []string) []string {
 	for _, account := range accounts {
 		p = append(p, AccountPrincipal(account))
 	}
-	switch v.SharedWith {
+	sharedWith := v.SharedWith
+	if v.Gone {
+		sharedWith = "" // it may have been made private since
+	}
+	switch sharedWith {
 	case api.SharedAllTeams:
 		p = append(p, PrincipalEveryone, PrincipalShared)
 	case api.SharedSingleTeam:

@@ -26,16 +26,16 @@ func (a *Archive) visibleTerm(ctx context.Context, v Viewer) (string, []any, err
 		case "user":
 			terms, args = append(terms, `lower(m.recorded_by_email) = ?`), append(args, name)
 		case "team":
-			terms = append(terms, `m.shared_with = '`+api.SharedSingleTeam+`' AND m.recorded_by_team = ?`)
+			terms = append(terms, `m.gone_at IS NULL AND m.shared_with = '`+api.SharedSingleTeam+`' AND m.recorded_by_team = ?`)
 			args = append(args, name)
 		case "account":
 			terms = append(terms, `EXISTS (SELECT 1 FROM sightings s
 				WHERE s.recording_id = m.recording_id AND s.account = ? AND s.gone_at IS NULL)`)
 			args = append(args, name)
 		case PrincipalEveryone:
-			terms = append(terms, `m.shared_with = '`+api.SharedAllTeams+`'`)
+			terms = append(terms, `m.gone_at IS NULL AND m.shared_with = '`+api.SharedAllTeams+`'`)
 		case PrincipalShared:
-			terms = append(terms, `m.shared_with IN ('`+api.SharedAllTeams+`', '`+api.SharedSingleTeam+`', '`+api.SharedMultipleTeams+`')
+			terms = append(terms, `m.gone_at IS NULL AND m.shared_with IN ('`+api.SharedAllTeams+`', '`+api.SharedSingleTeam+`', '`+api.SharedMultipleTeams+`')
 				OR EXISTS (SELECT 1 FROM shares s WHERE s.recording_id = m.recording_id
 					AND (s.principal = 'everyone' OR s.principal LIKE 'team:%'))`)
 		}

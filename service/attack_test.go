@@ -152,3 +152,62 @@ func TestABodyThatStopsIsRefused(t *testing.T) {
 		t.Errorf("answered %d %s", resp.StatusCode, body)
 	}
 }
+
+// A media link is good as long as the meeting is visible to who asked for it.
+func TestAMediaLinkEndsWithTheVisibility(t *testing.T) {
+	s := newAcme(t, Options{})
+	link := func(email string, id int) string {
+		t.Helper()
+		var d struct{ Audio, Video struct{ URL string } }
+		key := s.key(email)
+		a := s.call(http.MethodPost, fmt.Sprintf("/recordings/%d/download", id), key, "")
+		var made struct {
+			ID string `json:"download_id"`
+		}
+		a.decode(t, &made)
+		s.get(fmt.Sprintf("/recordings/%d/downloads/%s", id, made.ID), key, 200).decode(t, &d)
+		return d.Audio.URL + d.Video.URL
+	}
+	lead, own := link("lead@acme.example", 3), link("ann@acme.example", 3)
+	for _, url := range []string{lead, own} {
+		s.get(url, "", 200)
+	}
+	private := strings.Replace(acme, `"view_access": {"level": "team", "teams": ["Sales"]}`, `"view_access": {"level": "own_meetings", "teams": []}`, 1)
+	if err := s.LoadDirectory(t.Context(), strings.NewReader(private), "acme"); err != nil {
+		t.Fatal(err)
+	}
+	s.get(lead, "", http.StatusForbidden)
+	s.get(own, "", 200)
+	if err := s.SetUserStatus(t.Context(), "ann@acme.example", "deactivated"); err != nil {
+		t.Fatal(err)
+	}
+	s.get(own, "", http.StatusForbidden)
+}
+
+// One credential's media requests leave room for those of others.
+func TestMediaRequestsAreCountedByCredential(t *testing.T) {
+	s := streams{by: map[string]int{}}
+	var releases []func()
+	for range maxStreamsByEach {
+		release, err := s.begin("key_a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		releases = append(releases, release)
+	}
+	if _, err := s.begin("key_a"); err == nil {
+		t.Error("one more was let in")
+	}
+	for i := s.all; i < maxStreams; i++ {
+		if _, err := s.begin(fmt.Sprint("key_", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.begin("key_b"); err == nil {
+		t.Error("more than all were let in")
+	}
+	releases[0]()
+	if _, err := s.begin("key_a"); err != nil {
+		t.Error(err)
+	}
+}

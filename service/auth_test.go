@@ -71,6 +71,18 @@ func TestKeysFollowTheirUser(t *testing.T) {
 	s.get("/teams", ann, http.StatusUnauthorized)
 }
 
+// A key of somebody who was removed from the organisation stops working too.
+func TestKeysOfRemovedUsersStop(t *testing.T) {
+	s := newAcme(t, Options{})
+	cy := s.key("cy@acme.example")
+	s.get("/teams", cy, 200)
+	without := strings.Replace(acme, `{"email": "cy@acme.example", "name": "Cy"},`, "", 1)
+	if err := s.LoadDirectory(t.Context(), strings.NewReader(without), "acme"); err != nil {
+		t.Fatal(err)
+	}
+	s.get("/teams", cy, http.StatusUnauthorized)
+}
+
 func TestKeysAreNotInTheDatabase(t *testing.T) {
 	s := newSandbox(t, Options{}, meeting(1))
 	key := s.key("ann@acme.example")

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -221,4 +222,39 @@ func TestOverAnArchiveAPersonSeesWhatTheirAccountSees(t *testing.T) {
 	if got := s.walk("", s.key("cy@acme.example")); len(got) != 0 {
 		t.Errorf("cy sees %v", got)
 	}
+}
+
+// What no account is shown any more may have been made private: it is hidden
+// from all but who recorded it and whom it was shared with by name.
+func TestWhatIsGoneIsHiddenFromOthers(t *testing.T) {
+	s, a := over(t)
+	for _, email := range []string{"bob@acme.example", "cy@acme.example", "dan@acme.example"} {
+		if _, err := s.CreateUser(t.Context(), NewUser{Email: email, Team: "Support", Admin: email == "dan@acme.example"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arrive(t, a, archive.SourceList, meeting(1, append(recordedBy("bob", "Support"), "shared_with", `"all_teams"`)...))
+	arrive(t, a, archive.SourceList, meeting(2, append(recordedBy("bob", "Support"), "shared_with", `"single_team"`)...))
+	if err := a.PutShares(t.Context(), archive.Share{RecordingID: 2, Principal: archive.UserPrincipal("cy@acme.example"), Level: archive.ShareStandard}); err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string, want map[string]string) {
+		t.Helper()
+		for email, ids := range want {
+			if got := fmt.Sprint(s.walk("", s.key(email))); got != ids {
+				t.Errorf("%s, %s sees %s, want %s", when, email, got, ids)
+			}
+			rows, err := a.List(t.Context(), archive.ListQuery{Viewer: archive.Viewer{Email: email}, IncludeGone: true})
+			if err != nil || len(rows) != strings.Count(ids, " ")+min(len(ids)-2, 1) {
+				t.Errorf("%s, the archive lists %d to %s: %v", when, len(rows), email, err)
+			}
+		}
+	}
+	check("before", map[string]string{"bob@acme.example": "[2 1]", "cy@acme.example": "[2 1]", "dan@acme.example": "[2 1]", "ann@acme.example": "[2 1]"})
+	if _, err := a.CompleteWalk(t.Context(), "anns", "", testStart.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	check("gone", map[string]string{"bob@acme.example": "[2 1]", "cy@acme.example": "[2]", "dan@acme.example": "[]", "ann@acme.example": "[]"})
+	arriveAt(t, a, "anns", archive.SourceList, testStart.Add(2*time.Hour), meeting(1, append(recordedBy("bob", "Support"), "shared_with", `"all_teams"`)...))
+	check("back", map[string]string{"bob@acme.example": "[2 1]", "cy@acme.example": "[2 1]", "dan@acme.example": "[1]", "ann@acme.example": "[1]"})
 }
