@@ -30,6 +30,30 @@ func TestNobodysQueueHoldsUpOthers(t *testing.T) {
 	if of["ann@acme.example"] != perEndpoint || of["bob@acme.example"] != 1 {
 		t.Errorf("due: %v, want %d of ann's and bob's", of, perEndpoint)
 	}
+	for range 3 { // bob has webhooks, too
+		hook := webhook{email: "bob@acme.example", url: "https://hooks.example/"}
+		if err := s.store.putWebhook(t.Context(), &hook); err != nil {
+			t.Fatal(err)
+		}
+		err := s.store.inTx(t.Context(), func(tx *sql.Tx) error {
+			for id := range int64(perEndpoint) {
+				if err := s.store.insertEvent(t.Context(), tx, hook, id+1, "pending", []byte("{}"), s.clock.Now()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	clear(of)
+	for _, o := range s.dueNow() {
+		of[o.owner]++
+	}
+	if of["bob@acme.example"] != perOwner {
+		t.Errorf("due: %v, want %d of bob's", of, perOwner)
+	}
 	a := s.get("/recordings/1/summary?destination_url=https://x.example/", s.key("ann@acme.example"), http.StatusTooManyRequests)
 	if a.header.Get("Retry-After") != "60" {
 		t.Errorf("%s, Retry-After %q", a.body, a.header.Get("Retry-After"))
