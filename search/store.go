@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -69,11 +70,23 @@ func createStore(path string, at archive.Position) (s *store, err error) {
 		return nil, fmt.Errorf("create search index %s: %w", filepath.Base(path), err)
 	}
 	s = &store{path: path, index: idx}
+	if err := private(path); err != nil {
+		idx.Close()
+		return nil, err
+	}
 	if err := s.write(idx.NewBatch(), state{Format: format, Position: at}); err != nil {
 		idx.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// private takes from others what the index library gives them.
+func private(path string) error {
+	if err := os.Chmod(filepath.Join(path, "index_meta.json"), 0o600); err != nil {
+		return fmt.Errorf("keep search index %s private: %w", filepath.Base(path), err)
+	}
+	return nil
 }
 
 // openStore opens an index. Any error but errLocked means that it is of no
@@ -91,6 +104,9 @@ func openStore(path string) (s *store, err error) {
 	raw, err := idx.GetInternal(stateKey)
 	if err == nil {
 		err = json.Unmarshal(raw, &s.state)
+	}
+	if err == nil {
+		err = private(path)
 	}
 	if err == nil && s.state.Format != format {
 		err = fmt.Errorf("it has format %d, not %d", s.state.Format, format)
