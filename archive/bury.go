@@ -57,13 +57,18 @@ func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string)
 	return logChange(ctx, tx, id, ChangeForgotten, "", timeOf(now))
 }
 
-// dropCopies deletes the copies that were made before migrations.
+// dropCopies deletes the copies that were made before migrations, or that a crash
+// left in the middle of one.
 func (db *DB) dropCopies() ([]string, error) {
 	var dropped []string
 	dir, name := filepath.Split(db.Path)
-	entries, err := filepath.Glob(filepath.Join(globEscape(filepath.Clean(dir)), name+".before-*"))
-	if err != nil {
-		return nil, fmt.Errorf("find copies of %s: %w", db.Path, err)
+	var entries []string
+	for _, pattern := range []string{".before-*", migratingSuffix + "*"} {
+		found, err := filepath.Glob(filepath.Join(globEscape(filepath.Clean(dir)), name+pattern))
+		if err != nil {
+			return nil, fmt.Errorf("find copies of %s: %w", db.Path, err)
+		}
+		entries = append(entries, found...)
 	}
 	for _, path := range entries {
 		if err := durable.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

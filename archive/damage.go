@@ -20,6 +20,9 @@ const (
 	DamageIndex       DamageClass = "index"        // the search index is unreadable or behind
 	DamageIndexExtra  DamageClass = "index-extra"  // the index has a meeting that the archive has not
 	DamageFileExtra   DamageClass = "file-extra"   // a file that nothing refers to
+	// DamageMode is a file or directory that others can reach. Nothing is damaged
+	// yet, and someone may have meant it: it has no exit code and is not counted.
+	DamageMode DamageClass = "mode"
 )
 
 // damageClasses in the order of gravity.
@@ -29,8 +32,11 @@ var damageClasses = [...]DamageClass{
 }
 
 // ExitCode is the exit code of a command that found damage of the class: 10 for
-// the gravest and rising; 9 for a class not known here.
+// the gravest and rising; 9 for a class not known here, 0 for DamageMode.
 func (c DamageClass) ExitCode() int {
+	if c == DamageMode {
+		return 0
+	}
 	for i, class := range damageClasses {
 		if class == c {
 			return 10 + i

@@ -103,7 +103,7 @@ func readLedger(ctx context.Context, path string) (_ *exportLedger, err error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(connector{path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-8000",
+	db := sql.OpenDB(connector{path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-2000",
 		map[string]string{"secure_delete": "1"}})
 	db.SetMaxOpenConns(1)
 	l := &exportLedger{db: db}

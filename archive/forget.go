@@ -103,6 +103,9 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	if f.Recordings, err = a.dropBlobs(ctx, id); err != nil {
 		return f, err
 	}
+	if err := a.dropDamaged(ctx, id); err != nil {
+		return f, err
+	}
 	if err := durable.Remove(a.PartialPath(strconv.FormatInt(id, 10))); err != nil {
 		return f, err
 	}

@@ -28,6 +28,9 @@ func archiveMigrations() fs.FS {
 	return sub
 }
 
+// migratingSuffix ends the name of a copy that is being migrated.
+const migratingSuffix = ".migrating"
+
 // migrate brings a database to the newest schema. One that already has a schema
 // is migrated as a copy, which then takes its place in one step: whatever
 // happens in between, the database is as it was, for the old version too. As it
@@ -41,7 +44,7 @@ func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 	if latest == 0 {
 		return up(ctx, db.W, db.Path, files)
 	}
-	copied := db.Path + ".migrating"
+	copied := db.Path + migratingSuffix
 	if err := db.copyTo(ctx, copied); err != nil {
 		return err
 	}

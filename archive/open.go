@@ -72,7 +72,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 			a.Close()
 		}
 	}()
-	a.reportModes()
+	a.reportModes(ctx)
 	if a.codec, err = newCodec(); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 			return nil, err
 		}
 	}
-	return a, nil
+	return a, a.sweepLeftovers()
 }
 
 // prepareDir refuses a directory without an archive unless one is to be made.

@@ -95,7 +95,7 @@ func (a *Archive) Retain(ctx context.Context, rules []RetentionRule, done func(E
 	for _, e := range expired {
 		err := a.expire(ctx, e)
 		if err == nil {
-			err = a.dropExpired(ctx)
+			err = errors.Join(a.dropExpired(ctx), a.dropDamaged(ctx, e.RecordingID))
 		}
 		if err != nil {
 			return fmt.Errorf("delete the recordings of meeting %d: %w", e.RecordingID, err)

@@ -132,8 +132,7 @@ func TestRetainGoesOn(t *testing.T) {
 
 func verifyClean(t *testing.T, a *Archive) {
 	t.Helper()
-	sum, err := a.Verify(t.Context(), VerifyOptions{}, func(d Damage) { t.Errorf("damage: %+v", d) })
-	if err != nil || len(sum.Damages) != 0 {
-		t.Errorf("verify: %+v, %v", sum, err)
+	if _, damages := verify(t, a, VerifyOptions{}); damages != nil {
+		t.Errorf("damage: %v", damages)
 	}
 }

@@ -26,6 +26,7 @@ type Verified struct {
 	Deliveries int                 `json:"deliveries"`
 	Damages    map[DamageClass]int `json:"damages"` // not repaired ones
 	Repaired   int                 `json:"repaired"`
+	Wide       int                 `json:"wide"` // files and directories named that others can reach
 }
 
 // ExitCode is 0 when nothing is left damaged, else that of the gravest class.
@@ -65,7 +66,7 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 	c := &check{archive: a, options: o, sum: Verified{Damages: map[DamageClass]int{}}, found: found}
 	steps := []verifier{
 		{"databases", c.databases}, {"forgotten meetings", c.forgetting}, {"revisions", c.revisions},
-		{"foreign keys", c.foreignKeys}, {"rows", c.rows}, {"recordings", c.media}, {"deliveries", c.deliveries},
+		{"foreign keys", c.foreignKeys}, {"rows", c.rows}, {"recordings", c.media}, {"deliveries", c.deliveries}, {"modes", c.modes},
 	}
 	for _, s := range append(steps, rooms...) {
 		if o.Progress != nil {
@@ -87,9 +88,12 @@ type check struct {
 }
 
 func (c *check) report(d Damage) {
-	if d.Repaired {
+	switch {
+	case d.Class == DamageMode:
+		c.sum.Wide++
+	case d.Repaired:
 		c.sum.Repaired++
-	} else {
+	default:
 		c.sum.Damages[d.Class]++
 	}
 	c.found(d)

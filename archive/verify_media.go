@@ -110,7 +110,8 @@ func (a *Archive) blobPath(sha string) string {
 }
 
 // dropRecording takes a recording that is lost out of its meetings and has it
-// fetched again. A damaged file is put aside under media/damaged.
+// fetched again. A damaged file is put aside under media/damaged, with a mark for
+// each of the meetings, which forgetting them looks for.
 func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) error {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
@@ -135,6 +136,11 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 			}
 			if err := t.changed(id, ChangeMedia, ""); err != nil {
 				return err
+			}
+			if aside {
+				if err := setMarks(ctx, tx, []Mark{damagedOf(sha, id)}); err != nil {
+					return err
+				}
 			}
 		}
 		_, err = t.exec(`DELETE FROM media WHERE sha256 = ?`, sha)
@@ -169,13 +175,15 @@ func (c *check) unknownBlobs(ctx context.Context, o VerifyOptions, found func(Da
 	})
 }
 
+func (s *fileStore) asidePath(sha string) string { return filepath.Join(s.dir, "damaged", sha) }
+
 // putAside moves a damaged file out of the store, under media/damaged.
 func (s *fileStore) putAside(sha string) error {
-	dir := filepath.Join(s.dir, "damaged")
-	if err := durable.MkdirAll(dir); err != nil {
+	aside := s.asidePath(sha)
+	if err := durable.MkdirAll(filepath.Dir(aside)); err != nil {
 		return fmt.Errorf("put damaged recording aside: %w", err)
 	}
-	return durable.Rename(s.path(sha), filepath.Join(dir, sha))
+	return durable.Rename(s.path(sha), aside)
 }
 
 // strays names files in the media directory that are neither blobs nor partial

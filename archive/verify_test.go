@@ -26,7 +26,11 @@ func vandal(t *testing.T, path string, statements ...string) {
 func verify(t *testing.T, a *Archive, o VerifyOptions) (Verified, []Damage) {
 	t.Helper()
 	var damages []Damage
-	v, err := a.Verify(t.Context(), o, func(d Damage) { damages = append(damages, d) })
+	v, err := a.Verify(t.Context(), o, func(d Damage) {
+		if d.Class != DamageMode || d.Path != a.dir { // a test's own directory is 0755
+			damages = append(damages, d)
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

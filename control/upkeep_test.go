@@ -71,13 +71,13 @@ func behindTheBack(t *testing.T, a *archive.Archive, statements ...string) {
 	}
 }
 
-func verified(t *testing.T, ops *control.Registry, repair bool) (archive.Verified, []archive.Damage) {
+func verified(t *testing.T, dir string, ops *control.Registry, repair bool) (archive.Verified, []archive.Damage) {
 	t.Helper()
 	var damages []archive.Damage
 	v, err := control.Call[archive.Verified](t.Context(), ops, "verify", control.VerifyRequest{Repair: repair}, func(raw json.RawMessage) error {
 		var e control.Upkeep
 		err := json.Unmarshal(raw, &e)
-		if e.Damage != nil {
+		if e.Damage != nil && (e.Damage.Class != archive.DamageMode || e.Damage.Path != dir) { // a test's own directory is 0755
 			damages = append(damages, *e.Damage)
 		}
 		return err
@@ -118,22 +118,22 @@ func TestVerifyNamesDamageOfTheIndex(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, x, ops := indexed(t)
-			if v, damages := verified(t, ops, false); len(damages) > 0 || v.ExitCode() != 0 {
+			if v, damages := verified(t, a.Dir(), ops, false); len(damages) > 0 || v.ExitCode() != 0 {
 				t.Fatalf("a sound index: %v", damages)
 			}
 			c.damage(t, a, x)
 			if c.class == archive.DamageCursor {
 				ops = reopened(t, a, x)
 			}
-			v, damages := verified(t, ops, false)
+			v, damages := verified(t, a.Dir(), ops, false)
 			named := func(d archive.Damage) bool {
 				return d.Class == c.class && (c.id == 0 || d.RecordingID == c.id) && filepath.IsAbs(d.Path) && !d.Repaired
 			}
 			if !slices.ContainsFunc(damages, named) || v.ExitCode() != c.class.ExitCode() {
 				t.Fatalf("exit code %d, found %v; want class %s", v.ExitCode(), damages, c.class)
 			}
-			verified(t, ops, true)
-			if _, damages := verified(t, ops, false); len(damages) > 0 {
+			verified(t, a.Dir(), ops, true)
+			if _, damages := verified(t, a.Dir(), ops, false); len(damages) > 0 {
 				t.Errorf("after the repair: %v", damages)
 			}
 		})

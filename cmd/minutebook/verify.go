@@ -20,13 +20,17 @@ func (m *Main) verifyCmd() *cobra.Command {
 		Long: "Check everything that is kept, and name every damage.\n\n" +
 			"The exit code is 0 when all is well, else that of the gravest damage left: 10 database, 11 part,\n" +
 			"12 file-missing, 13 file, 14 delivery, 15 foreign-key, 16 no-part, 17 rows, 18 forgetting, 19 cursor,\n" +
-			"20 index, 21 index-extra, 22 file-extra.",
+			"20 index, 21 index-extra, 22 file-extra. What others than the owner can reach is named too, as mode.",
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				damages := []archive.Damage{}
+				damages, modes := []archive.Damage{}, []archive.Damage{}
 				p := &upkeepProgress{m: m, damage: func(d archive.Damage) error {
-					if m.json {
+					switch {
+					case m.json && d.Class == archive.DamageMode:
+						modes = append(modes, d)
+						return nil
+					case m.json:
 						damages = append(damages, d)
 						return nil
 					}
@@ -37,7 +41,7 @@ func (m *Main) verifyCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if err := m.printVerified(sum, damages); err != nil {
+				if err := m.printVerified(sum, damages, modes); err != nil {
 					return err
 				}
 				if code := sum.ExitCode(); code != 0 {
@@ -52,19 +56,24 @@ func (m *Main) verifyCmd() *cobra.Command {
 	return m.jsonFlag(cmd)
 }
 
-func (m *Main) printVerified(v archive.Verified, damages []archive.Damage) error {
+func (m *Main) printVerified(v archive.Verified, damages, modes []archive.Damage) error {
 	if m.json {
 		return printJSON(m.Stdout, struct {
 			archive.Verified
 			Found []archive.Damage `json:"found"`
-		}{v, damages})
+			Modes []archive.Damage `json:"modes"` // what others can reach
+		}{v, damages, modes})
 	}
 	left := 0
 	for _, n := range v.Damages {
 		left += n
 	}
-	_, err := fmt.Fprintf(m.Stdout, "%d meetings, %d versions, %d recordings, %d deliveries: %d damaged, %d repaired\n",
-		v.Meetings, v.Revisions, v.Recordings, v.Deliveries, left, v.Repaired)
+	open := ""
+	if v.Wide > 0 {
+		open = fmt.Sprintf(", %d open to others", v.Wide)
+	}
+	_, err := fmt.Fprintf(m.Stdout, "%d meetings, %d versions, %d recordings, %d deliveries: %d damaged, %d repaired%s\n",
+		v.Meetings, v.Revisions, v.Recordings, v.Deliveries, left, v.Repaired, open)
 	return err
 }
 

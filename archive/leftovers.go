@@ -1,0 +1,73 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"minutebook/internal/durable"
+)
+
+// sweepLeftovers deletes what a crash left in the data directory: copies that
+// were made for an encrypted backup, and databases that were being migrated. They
+// hold what is to be forgotten one day, and nobody else would remember them. The
+// lock is held, so that nobody works on them.
+func (a *Archive) sweepLeftovers() error {
+	entries, err := os.ReadDir(a.dir)
+	if err != nil {
+		return fmt.Errorf("look for what a crash left: %w", err)
+	}
+	for _, e := range entries {
+		migrating := strings.Contains(e.Name(), ".db"+migratingSuffix)
+		if !e.Type().IsRegular() || !migrating && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
+			continue
+		}
+		if err := durable.Remove(filepath.Join(a.dir, e.Name())); err != nil {
+			return fmt.Errorf("delete what a crash left: %w", err)
+		}
+	}
+	return nil
+}
+
+// damagedMark begins the marks that say whose recording lies in media/damaged:
+// damaged/SHA256/RECORDING_ID.
+const damagedMark = "damaged/"
+
+func damagedOf(sha string, id int64) Mark {
+	return Mark{Key: damagedMark + sha + "/" + strconv.FormatInt(id, 10), Value: []byte{1}}
+}
+
+// dropDamaged deletes the damaged recordings of a meeting that a repair has put
+// aside, unless another meeting had them too.
+func (a *Archive) dropDamaged(ctx context.Context, id int64) error {
+	marks, err := a.Marks(ctx, damagedMark)
+	if err != nil {
+		return err
+	}
+	for key := range marks {
+		sha, owner, _ := strings.Cut(strings.TrimPrefix(key, damagedMark), "/")
+		if owner != strconv.FormatInt(id, 10) {
+			continue
+		}
+		delete(marks, key)
+		others := false
+		for other := range marks {
+			others = others || strings.HasPrefix(other, damagedMark+sha+"/")
+		}
+		files, ok := a.media.(*fileStore)
+		if ok && !others && validSHA(sha) {
+			if err := durable.Remove(files.asidePath(sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		if err := a.SetMarks(ctx, Mark{Key: key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
