@@ -1,15 +1,10 @@
 package api
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -19,6 +14,7 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/legacy"
 
+	"minutebook/internal/corpus"
 	"minutebook/internal/loopback"
 )
 
@@ -127,38 +123,10 @@ func TestTheClientSpeaksTheContract(t *testing.T) {
 	}
 }
 
-// corpusLines yields the meetings of a corpus file, or skips the test.
-func corpusLines(t *testing.T, name string) [][]byte {
-	t.Helper()
-	dir := os.Getenv("MINUTEBOOK_CORPUS")
-	if dir == "" {
-		dir = "../../shared/corpus"
-	}
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		t.Skipf("no corpus at %s; set MINUTEBOOK_CORPUS", dir)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines [][]byte
-	scan := bufio.NewScanner(z)
-	scan.Buffer(nil, 64<<20)
-	for scan.Scan() {
-		lines = append(lines, bytes.Clone(scan.Bytes()))
-	}
-	if scan.Err() != nil || len(lines) == 0 {
-		t.Fatalf("read %s: %v", name, scan.Err())
-	}
-	return lines
-}
-
 func TestRealMeetingsFitTheContractAndComeThroughWhole(t *testing.T) {
 	schema := loadContract(t).Components.Schemas["Meeting"].Value
-	for _, name := range []string{"akash.ndjson.gz", "qmsum.ndjson.gz"} {
-		for i, line := range corpusLines(t, name) {
+	for _, name := range corpus.Files() {
+		for i, line := range corpus.Lines(t, name) {
 			id, parts, err := SplitMeeting(line)
 			if err != nil {
 				t.Fatalf("%s line %d: %v", name, i+1, err)

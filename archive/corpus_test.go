@@ -1,52 +1,20 @@
 package archive
 
 import (
-	"bufio"
-	"compress/gzip"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/corpus"
 )
-
-// corpus reads the meetings of a file of the corpus of real meetings, or skips
-// the test when it is not there.
-func corpus(t testing.TB, name string) [][]byte {
-	t.Helper()
-	dir := os.Getenv("MINUTEBOOK_CORPUS")
-	if dir == "" {
-		dir = "../../shared/corpus"
-	}
-	f, err := os.Open(filepath.Join(dir, name))
-	if err != nil {
-		t.Skipf("the corpus is not there (set MINUTEBOOK_CORPUS): %v", err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var meetings [][]byte
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 64<<20)
-	for lines.Scan() {
-		meetings = append(meetings, append([]byte(nil), lines.Bytes()...))
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return meetings
-}
 
 // TestCorpusComesBackByteForByte takes in every real meeting and reads it back.
 func TestCorpusComesBackByteForByte(t *testing.T) {
-	for _, name := range []string{"akash.ndjson.gz", "qmsum.ndjson.gz"} {
+	for _, name := range corpus.Files() {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t)
-			meetings := corpus(t, name)
+			meetings := corpus.Lines(t, name)
 			for i := 0; i < len(meetings); i += 10 {
 				var batch []Observation
 				for _, raw := range meetings[i:min(i+10, len(meetings))] {

@@ -8,6 +8,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/bench/corpus"
+	real "minutebook/internal/corpus"
 )
 
 // BenchmarkApply: 300 meetings a second or more with full synchronisation, in
@@ -53,7 +54,7 @@ func BenchmarkCorpusSize(b *testing.B) {
 	source(b)
 	dir, err := corpus.Dir()
 	if err != nil {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
+		b.Fatal(err)
 	}
 	for b.Loop() {
 		data := b.TempDir()
@@ -62,8 +63,8 @@ func BenchmarkCorpusSize(b *testing.B) {
 			b.Fatal(err)
 		}
 		var text, json int64
-		for _, name := range corpus.Files() {
-			err := corpus.EachLine(filepath.Join(dir, name), func(line []byte) error {
+		for _, name := range real.Files() {
+			err := real.EachLine(filepath.Join(dir, name), func(line []byte) error {
 				_, parts, err := api.SplitMeeting(line)
 				json += int64(len(line))
 				var entries api.Opt[[]api.TranscriptEntry]

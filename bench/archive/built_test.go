@@ -1,10 +1,8 @@
 package archive
 
 import (
-	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -57,14 +55,11 @@ func open(tb testing.TB, dir string) *archive.Archive {
 // source makes the meetings, or skips where there is no corpus.
 func source(tb testing.TB) *corpus.Resampler {
 	tb.Helper()
-	dir := os.Getenv("MINUTEBOOK_CORPUS")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "corpus")
+	dir, err := corpus.Dir()
+	if err != nil {
+		tb.Skip(err)
 	}
 	r, err := corpus.NewResampler(dir, 1)
-	if errors.Is(err, fs.ErrNotExist) {
-		tb.Skipf("the corpus is not there (set MINUTEBOOK_CORPUS): %v", err)
-	}
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	real "minutebook/internal/corpus"
 )
 
 // readAt is when the corpus counts as read.
@@ -14,9 +15,9 @@ var readAt = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
 
 // Load applies every meeting of the corpus to an archive.
 func Load(ctx context.Context, a *archive.Archive, dir string) error {
-	for _, name := range Files() {
+	for _, name := range real.Files() {
 		var batch []archive.Observation
-		err := EachLine(filepath.Join(dir, name), func(line []byte) error {
+		err := real.EachLine(filepath.Join(dir, name), func(line []byte) error {
 			o, err := archive.FromMeeting("corpus", archive.SourceList, readAt, bytes.Clone(line))
 			if err != nil {
 				return err

@@ -9,6 +9,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	real "minutebook/internal/corpus"
 )
 
 // Resampler makes any number of meetings out of the corpus's: runs of 5 to 20
@@ -42,8 +43,8 @@ var firstDay = time.Date(2020, 7, 1, 0, 0, 0, 0, time.UTC)
 // NewResampler reads the corpus.
 func NewResampler(dir string, seed uint64) (*Resampler, error) {
 	r := &Resampler{seed: seed}
-	for _, name := range Files() {
-		err := EachLine(filepath.Join(dir, name), func(line []byte) error {
+	for _, name := range real.Files() {
+		err := real.EachLine(filepath.Join(dir, name), func(line []byte) error {
 			var m api.Meeting
 			if err := json.Unmarshal(line, &m); err != nil {
 				return err
