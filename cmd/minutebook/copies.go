@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -33,7 +31,7 @@ func (m *Main) exportCmd() *cobra.Command {
 			if q.Dir, err = filepath.Abs(q.Dir); err != nil {
 				return err
 			}
-			r, err := call[archive.ExportResult](cmd.Context(), m, "export", q)
+			r, err := counted[archive.ExportResult](cmd.Context(), m, "export", q)
 			if err != nil {
 				return err
 			}
@@ -63,7 +61,7 @@ func (m *Main) importCmd() *cobra.Command {
 					return err
 				}
 			}
-			r, err := call[archive.ImportResult](cmd.Context(), m, "import", q)
+			r, err := counted[archive.ImportResult](cmd.Context(), m, "import", q)
 			if err != nil {
 				return err
 			}
@@ -96,7 +94,7 @@ func (m *Main) backupCmd() *cobra.Command {
 			if q.Destination, err = filepath.Abs(args[0]); err != nil {
 				return err
 			}
-			r, err := call[archive.BackupResult](cmd.Context(), m, "backup", q)
+			r, err := counted[archive.BackupResult](cmd.Context(), m, "backup", q)
 			if err != nil {
 				return err
 			}
@@ -134,37 +132,6 @@ func (m *Main) restoreCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
 	return m.jsonFlag(cmd)
-}
-
-// call runs an operation, showing on a terminal how far it has come.
-func call[R any](ctx context.Context, m *Main, name string, request any) (R, error) {
-	var result R
-	shown := false
-	err := m.withOperations(ctx, func(ops control.Caller) (err error) {
-		result, err = control.Call[R](ctx, ops, name, request, func(raw json.RawMessage) error {
-			var c control.Copied
-			if !m.terminal(m.Stderr) || json.Unmarshal(raw, &c) != nil {
-				return nil
-			}
-			shown = true
-			_, err := fmt.Fprintf(m.Stderr, "\r%s %d", name, c.Done)
-			return err
-		})
-		return err
-	})
-	if shown {
-		fmt.Fprintln(m.Stderr)
-	}
-	return result, err
-}
-
-// say prints a result: as JSON, or as a line for a person.
-func (m *Main) say(result any, format string, values ...any) error {
-	if m.json {
-		return json.NewEncoder(m.Stdout).Encode(result)
-	}
-	_, err := fmt.Fprintf(m.Stdout, format, values...)
-	return err
 }
 
 // absolute resolves paths here: a daemon stands elsewhere.

@@ -31,16 +31,7 @@ func (m *Main) historyCmd() *cobra.Command {
 			if q.To, err = moment("--to", to); err != nil {
 				return err
 			}
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				result, err := control.Call[control.HistoryResult](cmd.Context(), ops, "history", q, nil)
-				if err != nil {
-					return err
-				}
-				if m.json {
-					return printJSON(m.Stdout, result)
-				}
-				return printHistory(m.Stdout, result)
-			})
+			return perform(m, cmd, "history", q, nil, func(h control.HistoryResult) error { return printHistory(m.Stdout, h) })
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "say what differs from this time on (2026-01-31)")
@@ -76,16 +67,7 @@ func (m *Main) statsCmd() *cobra.Command {
 		Short: "Count meetings, hours, words, people and bytes, by month",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				s, err := control.Call[archive.Stats](cmd.Context(), ops, "stats", struct{}{}, nil)
-				if err != nil {
-					return err
-				}
-				if m.json {
-					return printJSON(m.Stdout, s)
-				}
-				return printStats(m.Stdout, s)
-			})
+			return perform(m, cmd, "stats", struct{}{}, nil, func(s archive.Stats) error { return printStats(m.Stdout, s) })
 		},
 	})
 }

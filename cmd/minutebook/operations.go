@@ -17,8 +17,9 @@ import (
 )
 
 // daemonStart is how long a command waits for a daemon that holds the archive
-// but does not answer yet.
-const daemonStart = 3 * time.Second
+// but does not answer yet: a process that holds it and never answers is named
+// within a second.
+const daemonStart = 800 * time.Millisecond
 
 // withOperations runs work with the operations of the archive: the daemon's
 // when one owns the data directory, otherwise ones that open it here.

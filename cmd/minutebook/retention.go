@@ -21,16 +21,13 @@ func (m *Main) retentionCmd() *cobra.Command {
 			"configuration allow. What was said stays. The daemon does it every day.",
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				r, err := control.Call[control.RetentionResult](cmd.Context(), ops, "retention", q, m.printExpired)
-				if err != nil {
-					return err
-				}
-				what := "deleted"
-				if q.DryRun {
-					what = "would be deleted"
-				}
-				return m.say(r, "%d rules: %d recordings of %d meetings, %d bytes, %s\n", r.Rules, r.Recordings, r.Meetings, r.Bytes, what)
+			what := "deleted"
+			if q.DryRun {
+				what = "would be deleted"
+			}
+			return perform(m, cmd, "retention", q, m.printExpired, func(r control.RetentionResult) error {
+				_, err := fmt.Fprintf(m.Stdout, "%d rules: %d recordings of %d meetings, %d bytes, %s\n", r.Rules, r.Recordings, r.Meetings, r.Bytes, what)
+				return err
 			})
 		},
 	}

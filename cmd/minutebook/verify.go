@@ -23,32 +23,30 @@ func (m *Main) verifyCmd() *cobra.Command {
 			"20 index, 21 index-extra, 22 file-extra. What others than the owner can reach is named too, as mode.",
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				damages, modes := []archive.Damage{}, []archive.Damage{}
-				p := &upkeepProgress{m: m, damage: func(d archive.Damage) error {
-					switch {
-					case m.json && d.Class == archive.DamageMode:
-						modes = append(modes, d)
-						return nil
-					case m.json:
-						damages = append(damages, d)
-						return nil
-					}
-					_, err := fmt.Fprintln(m.Stdout, d)
-					return err
-				}}
-				sum, err := control.Call[archive.Verified](cmd.Context(), ops, "verify", q, p.event)
-				if err != nil {
-					return err
+			damages, modes := []archive.Damage{}, []archive.Damage{}
+			p := &upkeepProgress{m: m, damage: func(d archive.Damage) error {
+				switch {
+				case m.json && d.Class == archive.DamageMode:
+					modes = append(modes, d)
+					return nil
+				case m.json:
+					damages = append(damages, d)
+					return nil
 				}
-				if err := m.printVerified(sum, damages, modes); err != nil {
-					return err
-				}
-				if code := sum.ExitCode(); code != 0 {
-					return &control.Error{Kind: control.KindFailed, Message: "verify: there is damage", ExitCode: code}
-				}
-				return nil
-			})
+				_, err := fmt.Fprintln(m.Stdout, d)
+				return err
+			}}
+			sum, err := call[archive.Verified](cmd.Context(), m, "verify", q, p.event)
+			if err != nil {
+				return err
+			}
+			if err := m.printVerified(sum, damages, modes); err != nil {
+				return err
+			}
+			if code := sum.ExitCode(); code != 0 {
+				return &control.Error{Kind: control.KindFailed, Message: "verify: there is damage", ExitCode: code}
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&q.Repair, "repair", false, "put right what can be put right")
@@ -107,21 +105,15 @@ func (m *Main) rebuildCmd() *cobra.Command {
 		Short: "Derive every row of the database again from what was received",
 		Args:  usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				p := &upkeepProgress{m: m}
-				counts, err := control.Call[archive.Counts](cmd.Context(), ops, "rebuild", struct{}{}, p.event)
-				if err != nil {
-					return err
-				}
-				if m.json {
-					return printJSON(m.Stdout, struct {
-						Meetings int   `json:"meetings"`
-						Entries  int64 `json:"entries"`
-					}{counts.Meetings, counts.Entries})
-				}
-				_, err = fmt.Fprintf(m.Stdout, "%d meetings with %d entries are as what was received makes them\n", counts.Meetings, counts.Entries)
+			p := &upkeepProgress{m: m}
+			counts, err := call[archive.Counts](cmd.Context(), m, "rebuild", struct{}{}, p.event)
+			if err != nil {
 				return err
-			})
+			}
+			return m.say(struct {
+				Meetings int   `json:"meetings"`
+				Entries  int64 `json:"entries"`
+			}{counts.Meetings, counts.Entries}, "%d meetings with %d entries are as what was received makes them\n", counts.Meetings, counts.Entries)
 		},
 	})
 }
@@ -140,13 +132,11 @@ func (m *Main) forgetCmd() *cobra.Command {
 			if reason == "" {
 				return &usageError{errors.New("forget: give the --reason; the audit keeps it")}
 			}
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				f, err := control.Call[archive.Forgotten](cmd.Context(), ops, "forget", control.ForgetRequest{RecordingID: id, Reason: reason}, nil)
-				if err != nil {
-					return err
-				}
-				return m.printForgotten(f)
-			})
+			f, err := call[archive.Forgotten](cmd.Context(), m, "forget", control.ForgetRequest{RecordingID: id, Reason: reason}, nil)
+			if err != nil {
+				return err
+			}
+			return m.printForgotten(f)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit")

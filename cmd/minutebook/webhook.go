@@ -102,22 +102,13 @@ func (m *Main) webhookTestCmd() *cobra.Command {
 // webhookCall runs an operation and prints its result: as JSON, or as show does.
 // What rotate and test report on their way is printed as it comes.
 func webhookCall[R any](m *Main, cmd *cobra.Command, name string, q any, show func(R)) error {
-	return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-		result, err := control.Call[R](cmd.Context(), ops, name, q, func(raw json.RawMessage) error {
-			var step control.WebhookStep
-			if m.json || json.Unmarshal(raw, &step) != nil {
-				return nil
-			}
-			_, err := fmt.Fprintln(m.Stdout, step.Step)
-			return err
-		})
-		if err != nil {
-			return err
+	event := func(raw json.RawMessage) error {
+		var step control.WebhookStep
+		if m.json || json.Unmarshal(raw, &step) != nil {
+			return nil
 		}
-		if m.json {
-			return printJSON(m.Stdout, result)
-		}
-		show(result)
-		return nil
-	})
+		_, err := fmt.Fprintln(m.Stdout, step.Step)
+		return err
+	}
+	return perform(m, cmd, name, q, event, func(result R) error { show(result); return nil })
 }

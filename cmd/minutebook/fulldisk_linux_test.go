@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"minutebook/control"
+	"minutebook/receiver"
+)
+
+// smallDisk mounts a file system of some megabytes, or skips the test.
+func smallDisk(t *testing.T, megabytes int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=0700", megabytes)); err != nil {
+		t.Skipf("a small file system cannot be mounted here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// fill writes until there is no room.
+func fill(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size >= 512; size /= 2 {
+		for err == nil {
+			_, err = f.Write(make([]byte, size))
+		}
+		err = nil
+	}
+}
+
+// TestServeOnAFullDisk fills the disk under the running daemon: deliveries are
+// answered 503, sync says why it pauses, and with room again everything that was
+// missed arrives and nothing half-written is found.
+func TestServeOnAFullDisk(t *testing.T) {
+	disk := smallDisk(t, 160)
+	service, key := sandbox(t, t.TempDir())
+	inbound, dir := freePort(t), filepath.Join(disk, "data")
+	config := filepath.Join(t.TempDir(), "config.toml")
+	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\npublic_url = \"http://%s\"\n[media]\ndownload = false\n[sync]\ncatch_up = \"@every 1s\"\n"+
+		"[[accounts]]\nname = \"ada\"\nbase_url = \"%s/external/v1\"\nallow_private = true\nwebhook_secrets = [%q]\n", dir, inbound, inbound, service.url, serveSecret)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MINUTEBOOK_ACCOUNT_ADA_API_KEY", key)
+	serve := start(t, "serve", "--create", "-c", config)
+	var before control.StatusResult
+	eventually(t, time.Minute, "the history is read", func() (bool, any) {
+		before = status(t, dir)
+		return before.Accounts[0].Backfilled && before.Meetings > 0 && before.Indexed == before.Meetings, before
+	})
+	if code := delivered(t, inbound, 9001); code != http.StatusOK {
+		t.Fatalf("with room a delivery is answered %d", code)
+	}
+
+	ballast := filepath.Join(disk, "ballast")
+	fill(t, ballast)
+	if code := delivered(t, inbound, 9002); code != http.StatusServiceUnavailable {
+		t.Errorf("on a full disk a delivery is answered %d", code)
+	}
+	eventually(t, time.Minute, "sync says why it pauses", func() (bool, any) {
+		fill(t, ballast) // what a log gave back
+		s := status(t, dir)
+		return strings.Contains(strings.Join(s.Troubles, "; "), "disk is full"), s.Troubles
+	})
+
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Minute, "sync goes on", func() (bool, any) {
+		s := status(t, dir)
+		return len(s.Troubles) == 0 && s.Meetings == before.Meetings+1 && s.Indexed == s.Meetings, s
+	})
+	eventually(t, 10*time.Second, "deliveries are taken again", func() (bool, any) {
+		code := delivered(t, inbound, 9002)
+		return code == http.StatusOK, code
+	})
+	eventually(t, time.Minute, "what was refused is there", func() (bool, any) {
+		s := status(t, dir)
+		return s.Meetings == before.Meetings+2 && s.Indexed == s.Meetings, s
+	})
+	serve.stop()
+	run(t, "verify", "-c", config)
+}
+
+// delivered sends one meeting as the service does and returns the answer's code.
+func delivered(t *testing.T, inbound string, id int64) int {
+	t.Helper()
+	body := fmt.Appendf(nil, `{"recording_id":%d,"title":"Meeting %d","created_at":"2026-02-28T08:00:00Z","recording_start_time":"2026-02-28T07:00:00Z"}`, id, id)
+	req, err := receiver.SignedRequest(context.Background(), "http://"+inbound+"/webhooks/ada", serveSecret, fmt.Sprint("msg_", id), time.Now(), body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
