@@ -327,3 +327,63 @@ func TestFinishingIsDoneAgainAfterACrash(t *testing.T) {
 		t.Errorf("%d are queued, want 1", len(due))
 	}
 }
+
+// An endpoint has 15 seconds; one that has not answered then is tried again.
+func TestAnEndpointThatDoesNotAnswerFails(t *testing.T) {
+	s := newSandbox(t, Options{Hold: 1}, meeting(1))
+	if s.client.Timeout != 15*time.Second {
+		t.Errorf("an endpoint has %v", s.client.Timeout)
+	}
+	s.client.Timeout = 50 * time.Millisecond
+	release := make(chan struct{})
+	in := newInbox(t, func(int) int { <-release; return 200 })
+	defer close(release)
+	s.webhook(s.key("ann@acme.example"), in.URL, `"my_recordings"`)
+	if _, _, err := s.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	due := s.dueNow()
+	if err := s.attempt(t.Context(), &due[0]); err != nil {
+		t.Fatal(err)
+	}
+	list, err := s.Deliveries(t.Context(), "", 10)
+	if err != nil || len(list) != 1 || list[0].State != "pending" || list[0].LastError != "no answer in time" || !list[0].NextAt.Equal(s.clock.Now().Add(5*time.Second)) {
+		t.Errorf("%+v: %v", list, err)
+	}
+}
+
+// A download that fails is told to its destination_url too, and a destination
+// that does not take it is sent it again.
+func TestAFailedDownloadIsSentAndRetried(t *testing.T) {
+	s := newSandbox(t, Options{Generation: time.Minute}, meeting(1))
+	directory := `{"users": [{"email": "ann@acme.example"}], "recordings": [{"recording_id": 1, "media": "video", "failure_reason": "generation_timeout"}]}`
+	if err := s.LoadDirectory(t.Context(), strings.NewReader(directory), "test"); err != nil {
+		t.Fatal(err)
+	}
+	in := newInbox(t, func(n int) int { return []int{500, 200}[n-1] })
+	a := s.call(http.MethodPost, "/recordings/1/download", s.key("ann@acme.example"), `{"destination_url": "`+in.URL+`"}`)
+	if a.status != http.StatusAccepted || !strings.Contains(string(a.body), `"status":"processing"`) {
+		t.Fatalf("%d %s", a.status, a.body)
+	}
+	if due := s.dueNow(); len(due) != 0 {
+		t.Fatalf("due before its end: %+v", due)
+	}
+	c := loadContract(t)
+	for _, wait := range []time.Duration{time.Minute, 5 * time.Second} {
+		s.clock.add(wait)
+		due := s.dueNow()
+		if len(due) != 1 {
+			t.Fatalf("%d are due", len(due))
+		}
+		if err := s.attempt(t.Context(), &due[0]); err != nil {
+			t.Fatal(err)
+		}
+		d := in.next(t)
+		if c.judgeAs("Download", d.body); !strings.Contains(string(d.body), `"status":"failed"`) || !strings.Contains(string(d.body), `"failure_reason":"generation_timeout"`) {
+			t.Errorf("sent %s", d.body)
+		}
+	}
+	if due := s.dueNow(); len(due) != 0 {
+		t.Errorf("still due: %+v", due)
+	}
+}
