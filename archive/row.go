@@ -137,6 +137,14 @@ func (a *Archive) Rows(ctx context.Context, ids []int64) (map[int64]*Row, error)
 	return found, nil
 }
 
+// Size is how many meetings there are.
+func (a *Archive) Size(ctx context.Context) (meetings int, err error) {
+	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM meetings`).Scan(&meetings); err != nil {
+		return 0, fmt.Errorf("count meetings: %w", err)
+	}
+	return meetings, nil
+}
+
 // Counts is how much there is.
 type Counts struct {
 	Meetings, Gone                             int

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"minutebook/archive"
@@ -54,12 +53,31 @@ func (x *Index) checkFiles(ctx context.Context) error {
 	}
 	defer done()
 	for _, s := range []*store{g.meetings, g.moments} {
-		snap, err := s.snapshot()
-		if err != nil {
+		if err := s.checkSegments(ctx); err != nil {
 			return err
 		}
-		err = checkSegments(ctx, snap)
-		snap.Close()
+	}
+	return nil
+}
+
+// checkSegments checks the files of the segments that are there now. One that
+// is merged into another meanwhile, and its file removed, is passed over.
+func (s *store) checkSegments(ctx context.Context) error {
+	paths, err := s.paths()
+	if err != nil {
+		return err
+	}
+	for path := range paths {
+		err := checkFile(ctx, path)
+		if errors.Is(err, os.ErrNotExist) {
+			now, nerr := s.paths()
+			if nerr != nil {
+				return nerr
+			}
+			if !now[path] {
+				continue
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -67,24 +85,27 @@ func (x *Index) checkFiles(ctx context.Context) error {
 	return nil
 }
 
-func checkSegments(ctx context.Context, snap *scorch.IndexSnapshot) error {
+// paths are the files of the segments that are there now.
+func (s *store) paths() (map[string]bool, error) {
+	snap, err := s.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer snap.Close()
+	paths := map[string]bool{}
 	for _, seg := range snap.Segments() {
-		p, ok := seg.Segment().(segment.PersistedSegment)
-		if !ok {
-			continue
-		}
-		if err := checkFile(ctx, p.Path()); err != nil {
-			return err
+		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
+			paths[p.Path()] = true
 		}
 	}
-	return nil
+	return paths, nil
 }
 
 // checkFile compares a file's CRC-32 with its last four bytes.
 func checkFile(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("%w: %v", ErrUnsound, err)
+		return fmt.Errorf("%w: %w", ErrUnsound, err)
 	}
 	defer f.Close()
 	st, err := f.Stat()

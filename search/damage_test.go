@@ -51,19 +51,24 @@ func TestDamage(t *testing.T) {
 			rewrite(t, filesOf(t, dir, ".zap"), func([]byte) []byte { return nil })
 		},
 		"root cut": func(t *testing.T, dir string) { rewrite(t, filesOf(t, dir, "root.bolt"), half) },
+		"root cut a little": func(t *testing.T, dir string) {
+			rewrite(t, filesOf(t, dir, "root.bolt"), func(b []byte) []byte { return b[:len(b)*3/4] })
+		},
 		"root garbage": func(t *testing.T, dir string) {
 			rewrite(t, filesOf(t, dir, "root.bolt"), func(b []byte) []byte { return bytes.Repeat([]byte("x"), len(b)) })
 		},
 		"description missing": func(t *testing.T, dir string) { os.Remove(filesOf(t, dir, "index_meta.json")[0]) },
 		"description garbage": func(t *testing.T, dir string) { rewrite(t, filesOf(t, dir, "index_meta.json"), half) },
 		"moments missing": func(t *testing.T, dir string) {
-			os.RemoveAll(filepath.Join(dir, "index", generationName(1), momentsFolder))
+			os.RemoveAll(filepath.Join(dir, "index", name{format, 1}.String(), momentsFolder))
 		},
 		"of an older format": func(t *testing.T, dir string) {
-			os.Rename(filepath.Join(dir, "index", generationName(1)), filepath.Join(dir, "index", "v0-000001"))
+			os.Rename(filepath.Join(dir, "index", name{format, 1}.String()), filepath.Join(dir, "index", "v0-000001"))
 		},
 		"a stranger's folder": func(t *testing.T, dir string) { os.MkdirAll(filepath.Join(dir, "index", "notes"), 0o700) },
-		"an empty generation": func(t *testing.T, dir string) { os.MkdirAll(filepath.Join(dir, "index", generationName(2)), 0o700) },
+		"an empty generation": func(t *testing.T, dir string) {
+			os.MkdirAll(filepath.Join(dir, "index", name{format, 2}.String()), 0o700)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
@@ -108,7 +113,7 @@ func TestFlippedByte(t *testing.T) {
 	if h.index.serving.number != 2 {
 		t.Errorf("generation %d answers, want 2", h.index.serving.number)
 	}
-	if _, err := os.Stat(filepath.Join(h.dir, "index", generationName(1))); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(h.dir, "index", name{format, 1}.String())); !os.IsNotExist(err) {
 		t.Errorf("the damaged index is still there: %v", err)
 	}
 }

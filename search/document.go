@@ -1,12 +1,6 @@
 package search
 
-import (
-	"strconv"
-
-	"github.com/blevesearch/bleve/v2/analysis"
-	"github.com/blevesearch/bleve/v2/document"
-	index "github.com/blevesearch/bleve_index_api"
-)
+import "strconv"
 
 // Names of the fields in the indexes. Those of text keep how often and among
 // how many words a word occurs; keys and pairs keep only where.
@@ -17,67 +11,30 @@ const (
 	fieldHighlights = "g" // in moments: of what was noted about the moment
 	fieldActions    = "a"
 	fieldCRM        = "c"
-	fieldPeople     = "p" // words of names; in moments of those who speak
+	fieldPeople     = "p" // words of names, of meetings
 	fieldKeys       = "k" // what filters ask for, see keys.go
-	fieldPairs      = "q" // hashes of neighbouring words, for phrases
+	fieldPairs      = "q" // neighbouring words of meetings, for phrases
 	fieldRecord     = "r" // what counting and ordering need, see record.go
 )
 
-// prepared is an analyzer whose work is done: it returns the tokens it was
-// made of, whatever text it is given. It lets this package cut words its own
-// way and Bleve keep them.
-type prepared analysis.TokenStream
-
-// Analyze returns the prepared tokens.
-func (p prepared) Analyze([]byte) analysis.TokenStream { return analysis.TokenStream(p) }
-
-func stream(terms []string) prepared {
-	tokens := make([]analysis.Token, len(terms))
-	out := make(prepared, len(terms))
-	for i, t := range terms {
-		tokens[i] = analysis.Token{Term: []byte(t), Position: i + 1}
-		out[i] = &tokens[i]
-	}
-	return out
-}
-
-func addText(d *document.Document, field string, terms []string) {
-	if len(terms) > 0 {
-		d.AddField(document.NewTextFieldCustom(field, nil, nil, index.IndexField, stream(terms)))
-	}
-}
-
-func addKeys(d *document.Document, field string, terms []string) {
-	if len(terms) > 0 {
-		d.AddField(document.NewTextFieldCustom(field, nil, nil, index.IndexField|index.SkipFreqNorm, stream(terms)))
-	}
-}
-
-func addRecord(d *document.Document, record []byte) {
-	d.AddField(document.NewTextFieldWithIndexingOptions(fieldRecord, nil, record, index.StoreField))
-}
-
-// meetingDocument is the meeting as one document.
-func meetingDocument(s *source, langs *languages) *document.Document {
-	d := document.NewDocument(strconv.FormatInt(s.row.RecordingID, 10))
+// addMeeting adds the meeting as one document. The tokens are those of its
+// entries.
+func (v *inverter) addMeeting(s *source, tokens [][]tok, langs *languages) {
 	lang := langs.get(baseCode(s.row.Language))
-	keys := meetingKeys(s)
-	var said []string
-	for _, e := range s.entries {
-		said = appendTerms(said, tokenize(e.Text), lang, nil)
+	var said []uint32
+	for _, t := range tokens {
+		said = v.words.appendWords(said, t, lang, nil)
 	}
-	addText(d, fieldText, said)
-	pairs := map[string]bool{}
+	v.begin(strconv.FormatInt(s.row.RecordingID, 10), recordOf(s, len(said)).encode())
+	v.addText(fieldText, said)
+	v.addPairs(fieldText, oneAfterAnother(s.entries, tokens))
 	for _, field := range []string{fieldTitle, fieldSummary, fieldHighlights, fieldActions, fieldCRM} {
-		tokens := tokenize(s.part(field))
-		addText(d, field, appendTerms(nil, tokens, lang, nil))
-		addPairs(pairs, field, tokens)
+		part := v.words.tokenize(s.part(field))
+		v.addText(field, v.words.appendWords(nil, part, lang, nil))
+		v.addPairs(field, part)
 	}
-	addText(d, fieldPeople, nameWords(s.people()))
-	addKeys(d, fieldPairs, setOf(pairs))
-	addKeys(d, fieldKeys, keys)
-	addRecord(d, recordOf(s, len(said)).encode())
-	return d
+	v.addText(fieldPeople, v.words.numbersOf(nameWords(s.people())))
+	v.addKeys(fieldKeys, meetingKeys(s))
 }
 
 func (s *source) highlights() string {
@@ -94,23 +51,6 @@ func (s *source) actions() string {
 		all += actionText(a) + "\n"
 	}
 	return all
-}
-
-// appendTerms adds the terms of tokens, leaving out the given words, and the
-// stems of a language whose stems must be indexed.
-func appendTerms(terms []string, tokens []tok, lang *language, without map[string]bool) []string {
-	for _, t := range tokens {
-		if without[t.term] {
-			continue
-		}
-		terms = append(terms, t.term)
-		if lang.stemsPrefixes() {
-			if stem := lang.stem(t.term); stem != t.term {
-				terms = append(terms, stemTerm(stem))
-			}
-		}
-	}
-	return terms
 }
 
 func nameWords(people []person) []string {

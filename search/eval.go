@@ -36,7 +36,9 @@ func (v *view) eval(n Node, leaves map[Node]*leaf, in scope, optional bool) (doc
 		}
 		return out, nil
 	case *Not:
+		v.negated = !v.negated
 		found, err := v.eval(n.Kid, leaves, in, false)
+		v.negated = !v.negated
 		if err != nil {
 			return nil, err
 		}
@@ -130,16 +132,19 @@ func (v *view) find(l *leaf, in scope) (docset, error) {
 		return nil, err
 	}
 	l.forms = forms
-	terms := make([]string, len(forms))
-	for i, f := range forms {
-		terms[i] = f.term
-	}
 	if len(in.speakers) > 0 {
-		return v.saidBy(in, func(m *momentSegment) (*roaring.Bitmap, error) { return m.any(fieldText, terms) })
+		terms := termsIn(forms, fieldText)
+		return v.saidBy(in, func(m *momentSegment, by *roaring.Bitmap) (*roaring.Bitmap, error) {
+			docs, err := m.any(fieldText, terms)
+			if err == nil {
+				docs.And(by)
+			}
+			return docs, err
+		})
 	}
 	out := v.none()
 	for _, field := range in.in() {
-		found, err := v.withTerms(field, terms...)
+		found, err := v.withTerms(field, termsIn(forms, field)...)
 		if err != nil {
 			return nil, err
 		}
@@ -153,62 +158,6 @@ func (s scope) in() []string {
 		return s.fields
 	}
 	return textFields()
-}
-
-// findPhrase finds words that follow one another: in the transcript through
-// the moments, in the other parts through the meetings' own pairs.
-func (v *view) findPhrase(l *leaf, in scope) (docset, error) {
-	out := v.none()
-	if len(in.speakers) > 0 {
-		return v.saidBy(in, func(m *momentSegment) (*roaring.Bitmap, error) { return m.phrase(l.terms) })
-	}
-	for _, field := range in.in() {
-		var found docset
-		var err error
-		if field == fieldText {
-			found, err = v.inMoments(func(m *momentSegment) (*roaring.Bitmap, error) { return m.phrase(l.terms) })
-		} else {
-			found, err = v.phraseInNotes(field, l.terms)
-		}
-		if err != nil {
-			return nil, err
-		}
-		out.or(found)
-	}
-	return out, nil
-}
-
-// phraseInNotes finds words that follow one another in a part other than the
-// transcript.
-func (v *view) phraseInNotes(field string, terms []string) (docset, error) {
-	found := v.all()
-	for i := 1; i < len(terms); i++ {
-		one, err := v.withTerms(fieldPairs, pairTerm(field, terms[i-1], terms[i]))
-		if err != nil {
-			return nil, err
-		}
-		found.and(one)
-	}
-	return v.verifiedNotes(found, field, terms)
-}
-
-// saidBy finds the meetings where something is said in a moment in which all
-// the speakers speak.
-func (v *view) saidBy(in scope, what func(*momentSegment) (*roaring.Bitmap, error)) (docset, error) {
-	return v.inMoments(func(m *momentSegment) (*roaring.Bitmap, error) {
-		docs, err := what(m)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range in.speakers {
-			by, err := m.speaker(s)
-			if err != nil {
-				return nil, err
-			}
-			docs.And(by)
-		}
-		return docs, nil
-	})
 }
 
 // filter is the set of visible meetings that a filter holds for.

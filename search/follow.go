@@ -11,10 +11,13 @@ import (
 	"minutebook/archive"
 )
 
-// Sizes of batches. Larger ones cost memory and are not faster.
+// Sizes of batches: of what follows the archive, small, and of what builds the
+// index, larger, since then fewer words are written twice. Still larger ones
+// cost memory and are hardly faster.
 const (
 	batchMeetings = 32
 	batchChanges  = 1024
+	buildMeetings = 100
 )
 
 // retryAfter is how long Follow waits after a failure.
@@ -198,61 +201,4 @@ func firstMeetings(changes []archive.Change, n int) (ids []int64, used int) {
 		used++
 	}
 	return ids, used
-}
-
-// build fills a new generation with the whole archive, newest meetings first,
-// and puts it in the place of the serving one.
-func (x *Index) build(ctx context.Context, serving, g *generation) error {
-	for !g.built() {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		started := x.now()
-		if err := x.buildStep(ctx, g); err != nil {
-			return err
-		}
-		x.rest(ctx, x.now().Sub(started))
-		x.count(ctx)
-		if serving != g {
-			if _, err := x.step(ctx, serving); err != nil && !errors.Is(err, archive.ErrForeignEpoch) {
-				x.log.Warn().Err(err).Msg("follow the archive while the index is built anew")
-			}
-		}
-	}
-	x.mu.Lock()
-	x.serving, x.next = g, nil
-	x.mu.Unlock()
-	x.log.Info().Int("generation", g.number).Msg("search index is whole")
-	if serving != g {
-		x.columns.drop(serving.meetings)
-		return serving.remove()
-	}
-	return nil
-}
-
-// buildStep indexes the next meetings of the walk over the archive.
-func (x *Index) buildStep(ctx context.Context, g *generation) error {
-	at := g.meetings.at()
-	if other := g.moments.at(); other.Walked < at.Walked {
-		at = other
-	}
-	limit := x.batch()
-	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Cursor: at.Next, Limit: limit})
-	if err != nil {
-		return fmt.Errorf("build the search index: %w", err)
-	}
-	var ids []int64
-	for _, r := range rows {
-		ids = append(ids, r.RecordingID)
-	}
-	next := at
-	next.Walked += len(rows)
-	if len(rows) > 0 {
-		key := rows[len(rows)-1].Key()
-		next.Next = &key
-	}
-	if len(rows) < limit {
-		next.Built, next.Next = true, nil
-	}
-	return x.put(ctx, g, ids, func(state) state { return next })
 }

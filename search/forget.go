@@ -97,6 +97,9 @@ var rewriteDeleted = mergeplan.MergePlanOptions{
 // expunge is Index.expunge for one index.
 func (s *store) expunge(ctx context.Context) (clean bool, err error) {
 	defer recovered("merge", s.path, &err)
+	if err := s.flush(ctx); err != nil {
+		return false, err
+	}
 	left, err := s.leftovers()
 	if err != nil || left == nothingLeft {
 		return err == nil, err
@@ -115,7 +118,7 @@ func (s *store) expunge(ctx context.Context) (clean bool, err error) {
 		}
 	}
 	for try := 0; left != nothingLeft && try < expungeTries; try++ {
-		if err := s.write(s.index.NewBatch(), s.at()); err != nil { // old files go after a write
+		if err := s.flush(ctx); err != nil { // old files go after a write
 			return false, err
 		}
 		select {

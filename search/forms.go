@@ -5,7 +5,6 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
 )
 
@@ -14,6 +13,33 @@ import (
 type form struct {
 	term   string
 	weight float64
+	in     fieldSet // where meetings have it
+}
+
+// fieldSet is a set of text fields.
+type fieldSet uint16
+
+const everyField = fieldSet(0xffff)
+
+// has says whether a text field is in the set.
+func (s fieldSet) has(field string) bool {
+	for i, f := range textFields() {
+		if f == field {
+			return s&(1<<i) != 0
+		}
+	}
+	return false
+}
+
+// termsIn are the forms that a field has.
+func termsIn(forms []form, field string) []string {
+	terms := make([]string, 0, len(forms))
+	for _, f := range forms {
+		if f.in.has(field) {
+			terms = append(terms, f.term)
+		}
+	}
+	return terms
 }
 
 type formKey struct {
@@ -35,20 +61,20 @@ const (
 	weightFuzzy = 0.5
 )
 
-// formsOf returns the spellings of a word that the index has in a field. The
-// word itself comes first, whether or not the index has it.
+// formsOf returns the spellings of a word that the index has in text. The word
+// itself comes first, whether or not the index has it.
 func (v *view) formsOf(key formKey) ([]form, error) {
 	if known, ok := v.forms[key]; ok {
 		return known, nil
 	}
-	forms := []form{{key.term, 1}}
+	forms := []form{{key.term, 1, everyField}}
 	var more []scanned
 	var err error
 	switch {
 	case key.fuzzy:
 		more, err = v.near(key)
 	case key.prefix || singlePacked(key.term):
-		more, err = v.scan(key.field, key.term, func(string) bool { return true })
+		more, err = v.scanText(key.term, func(string) bool { return true })
 	default:
 		more, err = v.stems(key)
 	}
@@ -62,7 +88,7 @@ func (v *view) formsOf(key formKey) ([]form, error) {
 	sort.Slice(more, func(i, j int) bool { return more[i].term < more[j].term })
 	for _, s := range more {
 		if s.term != key.term {
-			forms = append(forms, form{s.term, s.weight})
+			forms = append(forms, form{s.term, s.weight, s.in})
 		}
 	}
 	v.forms[key] = forms
@@ -79,6 +105,7 @@ type scanned struct {
 	term   string
 	count  uint64
 	weight float64
+	in     fieldSet
 }
 
 // stems finds the terms that share a stem with the word, in any language that
@@ -91,8 +118,8 @@ func (v *view) stems(key formKey) ([]scanned, error) {
 		}
 		stem := lang.stem(key.term)
 		if lang.stemsPrefixes() {
-			found[stemTerm(stem)] = scanned{stemTerm(stem), 0, weightStem}
-			found[stem] = scanned{stem, 0, weightStem}
+			found[stemTerm(stem)] = scanned{stemTerm(stem), 0, weightStem, everyField}
+			found[stem] = scanned{stem, 0, weightStem, everyField}
 			continue
 		}
 		begin := commonPrefix(stem, key.term)
@@ -102,7 +129,7 @@ func (v *view) stems(key formKey) ([]scanned, error) {
 		if len([]rune(begin)) < 2 {
 			continue
 		}
-		more, err := v.scan(key.field, begin, func(term string) bool { return lang.stem(term) == stem })
+		more, err := v.scanText(begin, func(term string) bool { return lang.stem(term) == stem })
 		if err != nil {
 			return nil, err
 		}
@@ -127,9 +154,10 @@ func commonPrefix(a, b string) string {
 	return string(x[:n])
 }
 
-// scan lists the terms of a field that begin with a prefix.
+// scan lists the terms that meetings have in a field and that begin with a
+// prefix. Everything that moments hold meetings hold too.
 func (v *view) scan(field, prefix string, keep func(string) bool) ([]scanned, error) {
-	dict, err := v.termsSnapshot(field).FieldDictPrefix(field, []byte(prefix))
+	dict, err := v.meetings.FieldDictPrefix(field, []byte(prefix))
 	if err != nil {
 		return nil, fmt.Errorf("read search index: %w", err)
 	}
@@ -139,18 +167,48 @@ func (v *view) scan(field, prefix string, keep func(string) bool) ([]scanned, er
 	})
 }
 
-// near lists the terms of a field that are a few edits from a word.
+// scanText lists the terms of all text fields that begin with a prefix.
+func (v *view) scanText(prefix string, keep func(string) bool) ([]scanned, error) {
+	return eachText(func(field string) ([]scanned, error) { return v.scan(field, prefix, keep) })
+}
+
+// eachText puts together what find finds in each of the text fields.
+func eachText(find func(field string) ([]scanned, error)) ([]scanned, error) {
+	var out []scanned
+	at := map[string]int{}
+	for i, field := range textFields() {
+		found, err := find(field)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range found {
+			n, ok := at[s.term]
+			if !ok {
+				n = len(out)
+				at[s.term] = n
+				out = append(out, scanned{term: s.term, weight: s.weight})
+			}
+			out[n].count += s.count
+			out[n].in |= 1 << i
+		}
+	}
+	return out, nil
+}
+
+// near lists the terms of all text fields that are a few edits from a word.
 func (v *view) near(key formKey) ([]scanned, error) {
 	distance := 1
 	if len([]rune(key.term)) > 5 {
 		distance = 2
 	}
-	dict, err := v.termsSnapshot(key.field).FieldDictFuzzy(key.field, key.term, distance, "")
-	if err != nil {
-		return nil, fmt.Errorf("read search index: %w", err)
-	}
-	defer dict.Close()
-	return v.collect(dict, func(e *index.DictEntry) (float64, bool) { return weightFuzzy, true })
+	return eachText(func(field string) ([]scanned, error) {
+		dict, err := v.meetings.FieldDictFuzzy(field, key.term, distance, "")
+		if err != nil {
+			return nil, fmt.Errorf("read search index: %w", err)
+		}
+		defer dict.Close()
+		return v.collect(dict, func(e *index.DictEntry) (float64, bool) { return weightFuzzy, true })
+	})
 }
 
 func (v *view) collect(dict index.FieldDict, keep func(*index.DictEntry) (float64, bool)) ([]scanned, error) {
@@ -164,12 +222,8 @@ func (v *view) collect(dict index.FieldDict, keep func(*index.DictEntry) (float6
 			return out, v.ctx.Err()
 		}
 		if weight, ok := keep(e); ok {
-			out = append(out, scanned{e.Term, e.Count, weight})
+			out = append(out, scanned{term: e.Term, count: e.Count, weight: weight})
 		}
 	}
 	return out, nil
 }
-
-// termsSnapshot is where the terms of a field are looked up: everything that
-// moments hold meetings hold too.
-func (v *view) termsSnapshot(string) *scorch.IndexSnapshot { return v.meetings }

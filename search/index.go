@@ -79,38 +79,38 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 // openGenerations opens the newest generation that is whole, and the one that
 // was being built when the program ended, and removes all others.
 func (x *Index) openGenerations(ctx context.Context) error {
-	numbers, err := generationNumbers(x.dir)
+	names, err := generationNames(x.dir)
 	if err != nil {
 		return err
 	}
-	for _, n := range numbers {
+	newest := 0
+	for _, n := range names {
+		newest = max(newest, n.number)
 		g, err := openGeneration(x.dir, n)
 		switch {
 		case errors.Is(err, errLocked):
 			return errors.Join(err, x.closeAll())
 		case err != nil:
-			x.log.Warn().Err(err).Int("generation", n).Msg("search index is of no use and will be built anew")
-			x.removeFiles(n)
-		case x.serving != nil || x.next != nil && !g.built():
+			x.log.Warn().Err(err).Stringer("generation", n).Msg("search index is of no use and will be built anew")
+			if err := os.RemoveAll(filepath.Join(x.dir, n.String())); err != nil {
+				x.log.Warn().Err(err).Msg("remove a damaged search index")
+			}
+		case x.serving == nil && g.built():
+			x.serving = g
+		case x.serving == nil && x.next == nil && g.current():
+			x.next = g
+		default:
 			if err := g.remove(); err != nil {
 				x.log.Warn().Err(err).Msg("remove an old search index")
 			}
-		case g.built():
-			x.serving = g
-		default:
-			x.next = g
 		}
 	}
-	if x.serving == nil && x.next == nil {
+	if x.next == nil && (x.serving == nil || !x.serving.current()) {
 		head, err := x.archive.Head(ctx)
 		if err != nil {
 			return fmt.Errorf("open search index: %w", err)
 		}
-		number := 1
-		if len(numbers) > 0 {
-			number = numbers[0] + 1
-		}
-		if x.next, err = createGeneration(x.dir, number, head); err != nil {
+		if x.next, err = createGeneration(x.dir, newest+1, head); err != nil {
 			return err
 		}
 	}
@@ -120,25 +120,15 @@ func (x *Index) openGenerations(ctx context.Context) error {
 	return nil
 }
 
-// removeFiles deletes a generation of any format that does not open.
-func (x *Index) removeFiles(number int) {
-	found, _ := filepath.Glob(filepath.Join(x.dir, fmt.Sprintf("v*-%06d", number)))
-	for _, dir := range found {
-		if err := os.RemoveAll(dir); err != nil {
-			x.log.Warn().Err(err).Msg("remove a damaged search index")
-		}
-	}
-}
-
 // count reads how many meetings the archive has, for Progress.
 func (x *Index) count(ctx context.Context) {
-	c, err := x.archive.Counts(ctx)
+	n, err := x.archive.Size(ctx)
 	if err != nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.meetings = c.Meetings
+	x.meetings = n
 }
 
 // Progress says how far the index that answers is.
@@ -161,6 +151,10 @@ func (x *Index) Progress() Progress {
 	p.Position = x.serving.position()
 	return p
 }
+
+// Rebuild has the next CatchUp build the indexes anew, while the ones that are
+// there answer.
+func (x *Index) Rebuild() { x.distrust("it was asked for") }
 
 // Close waits for searches and for the batch that is being written, and closes
 // the indexes.

@@ -10,7 +10,8 @@ import (
 // Kinds of keys: each begins the terms of fieldKeys that one filter asks for.
 const (
 	keyMeeting  = "m:"  // in moments, the meeting they are of
-	keySpeaker  = "sp:" // full folded name, each word of it, address
+	keySpeaker  = "sp:" // full folded name, each word of it, address; in moments the voice
+	keyVoice    = "vo:" // what keySpeaker has, a zero byte, and the voice that it may stand for
 	keyPerson   = "pe:"
 	keyRecorder = "re:"
 	keyAssignee = "as:"
@@ -30,7 +31,10 @@ func meetingKeys(s *source) []string {
 	set := map[string]bool{}
 	m := s.meeting
 	for _, p := range s.speakers() {
-		addPerson(set, keySpeaker, p)
+		for name := range namesOf(p) {
+			set[keySpeaker+name] = true
+			set[keyVoice+name+"\x00"+voice(p)] = true
+		}
 	}
 	for _, p := range s.people() {
 		addPerson(set, keyPerson, p)
@@ -82,16 +86,29 @@ func addValue(set map[string]bool, kind, value string) {
 	}
 }
 
-// addPerson adds the folded name, its words, and the address.
+// addPerson adds what a person is found by.
 func addPerson(set map[string]bool, kind string, p person) {
-	addValue(set, kind, p.name)
-	for _, t := range tokenize(p.name) {
-		set[kind+t.term] = true
-	}
-	if p.email != "" {
-		set[kind+strings.ToLower(p.email)] = true
+	for name := range namesOf(p) {
+		set[kind+name] = true
 	}
 }
+
+// namesOf is what a person is found by: the folded name, its words, and the
+// address.
+func namesOf(p person) map[string]bool {
+	set := map[string]bool{}
+	addValue(set, "", p.name)
+	for _, t := range tokenize(p.name) {
+		set[t.term] = true
+	}
+	if p.email != "" {
+		set[strings.ToLower(p.email)] = true
+	}
+	return set
+}
+
+// voice is the one key of a speaker in moments.
+func voice(p person) string { return foldText(p.name) + "\x00" + strings.ToLower(p.email) }
 
 func domainOf(email string) string {
 	return email[strings.LastIndexByte(email, '@')+1:]

@@ -114,14 +114,17 @@ func (l *lexer) word() (token, bool) {
 		}
 		return t, true
 	}
-	switch run {
-	case "OR", "|", "||":
+	switch {
+	case isOr(run):
 		return token{kind: kindOr, text: run, pos: at}, true
-	case "AND", "&", "&&", "*", "~":
+	case run == "AND" || run == "&" || run == "&&" || run == "*" || run == "~":
 		return token{}, false
 	}
 	return token{kind: kindWord, text: run, pos: at}, true
 }
+
+// isOr says whether a run joins alternatives, where there are any.
+func isOr(run string) bool { return run == "OR" || run == "|" || run == "||" }
 
 // run reads up to the next space, parenthesis or quote.
 func (l *lexer) run() string {

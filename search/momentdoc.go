@@ -4,81 +4,31 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/blevesearch/bleve/v2/document"
-
 	"minutebook/api"
 	"minutebook/archive"
 )
 
-// momentDocuments are the moments of a meeting, each as one document.
-func momentDocuments(s *source, langs *languages) []*document.Document {
+// addMoments adds the moments of a meeting, each as one document. The tokens
+// are those of its entries.
+func (v *inverter) addMoments(s *source, tokens [][]tok, langs *languages) {
 	lang := langs.get(baseCode(s.row.Language))
-	stretches := cut(s.entries)
-	docs := make([]*document.Document, len(stretches))
-	tokens := make([][]tok, len(s.entries))
-	for i, e := range s.entries {
-		tokens[i] = tokenize(e.Text)
-	}
-	for i, st := range stretches {
-		d := document.NewDocument(momentID(s.row.RecordingID, st))
-		var said []string
-		keys := map[string]bool{keyMeeting + strconv.FormatInt(s.row.RecordingID, 10): true}
-		var speakers []person
+	voices := map[person]string{}
+	for _, st := range cut(s.entries) {
+		v.begin(momentID(s.row.RecordingID, st), nil)
+		var said []uint32
+		keys := []string{keyMeeting + strconv.FormatInt(s.row.RecordingID, 10)}
 		for j := st.From; j < st.To; j++ {
-			said = appendTerms(said, tokens[j], lang, lang.stop)
+			said = v.words.appendWords(said, tokens[j], lang, lang.stop)
 			p := person{s.entries[j].Speaker, s.entries[j].Email}
-			speakers = append(speakers, p)
-			addPerson(keys, keySpeaker, p)
+			if voices[p] == "" {
+				voices[p] = keySpeaker + voice(p)
+			}
+			keys = append(keys, voices[p])
 		}
-		addText(d, fieldText, said)
-		addText(d, fieldPeople, nameWords(speakers))
-		addText(d, fieldHighlights, appendTerms(nil, tokenize(s.notes(st)), lang, lang.stop))
-		addKeys(d, fieldKeys, setOf(keys))
-		addKeys(d, fieldPairs, setOf(momentPairs(tokens, st)))
-		docs[i] = d
+		v.addText(fieldText, said)
+		v.addText(fieldHighlights, v.words.appendWords(nil, v.words.tokenize(s.notes(st)), lang, lang.stop))
+		v.addKeys(fieldKeys, keys)
 	}
-	return docs
-}
-
-// momentPairs are the pairs of the moment's words, the one across its end
-// included, so that no phrase is lost at a border.
-func momentPairs(tokens [][]tok, st stretch) map[string]bool {
-	pairs := map[string]bool{}
-	var last tok
-	for j := st.From; j < st.To; j++ {
-		addPairs(pairs, fieldText, tokens[j])
-		if first, ok := firstWord(tokens[j]); ok && last.term != "" {
-			pairs[pairTerm(fieldText, last.term, first.term)] = true
-		}
-		if w, ok := lastWord(tokens[j]); ok {
-			last = w
-		}
-	}
-	for j := st.To; j < len(tokens) && last.term != ""; j++ {
-		if first, ok := firstWord(tokens[j]); ok {
-			pairs[pairTerm(fieldText, last.term, first.term)] = true
-			break
-		}
-	}
-	return pairs
-}
-
-func firstWord(tokens []tok) (tok, bool) {
-	for _, t := range tokens {
-		if !t.whole {
-			return t, true
-		}
-	}
-	return tok{}, false
-}
-
-func lastWord(tokens []tok) (tok, bool) {
-	for i := len(tokens) - 1; i >= 0; i-- {
-		if !tokens[i].whole {
-			return tokens[i], true
-		}
-	}
-	return tok{}, false
 }
 
 // notes is what highlights and action items say about a stretch: highlights

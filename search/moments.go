@@ -3,7 +3,6 @@ package search
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -71,75 +70,38 @@ func (m *momentSegment) any(field string, terms []string) (*roaring.Bitmap, erro
 	return out, nil
 }
 
-// phrase is the set of moments that have a phrase. It is remembered for the
-// search.
-func (m *momentSegment) phrase(terms []string) (*roaring.Bitmap, error) {
-	key := phraseKey{m.seg.Id(), strings.Join(terms, " ")}
-	if docs, ok := m.v.phrases[key]; ok {
-		return docs.Clone(), nil
-	}
-	docs, err := m.pairs(terms)
-	if err != nil {
-		return nil, err
-	}
-	if docs, err = m.verified(docs, terms); err != nil {
-		return nil, err
-	}
-	m.v.phrases[key] = docs
-	return docs.Clone(), nil
-}
-
-// phraseKey names a phrase in a segment.
-type phraseKey struct {
-	segment uint64
-	terms   string
-}
-
-// pairs is the set of moments that have the hashes of all pairs of a phrase.
-// Where a word of it is in the text of moments at all, it must be in theirs or,
-// for the last, may be in the moment after.
-func (m *momentSegment) pairs(terms []string) (*roaring.Bitmap, error) {
+// phrase is the set of moments, of those within, that have all the words of a
+// phrase but stop words. It is for ranking: whether they follow one another is
+// seen when the moment is quoted. A phrase of stop words only is nowhere.
+func (m *momentSegment) phrase(terms []string, within *roaring.Bitmap) (*roaring.Bitmap, error) {
 	var out *roaring.Bitmap
-	for i := 1; i < len(terms); i++ {
-		docs, err := postings(m.seg, fieldPairs, pairTerm(fieldText, terms[i-1], terms[i]))
+	for _, t := range terms {
+		if m.v.isStop(t) {
+			continue
+		}
+		docs, err := postings(m.seg, fieldText, t)
 		if err != nil {
 			return nil, err
 		}
 		if out == nil {
-			out = docs
+			out = roaring.And(within, docs)
 			continue
 		}
 		out.And(docs)
 	}
-	if m.v.isStop(terms[0]) {
-		return out, nil
+	if out == nil {
+		return roaring.New(), nil
 	}
-	docs, err := postings(m.seg, fieldText, terms[0])
-	if err != nil {
-		return nil, err
-	}
-	out.And(docs)
 	return out, nil
-}
-
-// isStop says whether a word is a stop word in any of the viewer's languages,
-// and so may be missing in the text of moments.
-func (v *view) isStop(term string) bool {
-	for _, l := range v.langs {
-		if l.stop[term] {
-			return true
-		}
-	}
-	return false
 }
 
 // speaker is the set of moments in which a speaker speaks.
 func (m *momentSegment) speaker(value string) (*roaring.Bitmap, error) {
-	keys, err := m.v.personKeys(keySpeaker, value)
+	voices, err := m.v.voices(value)
 	if err != nil {
 		return nil, err
 	}
-	return m.any(fieldKeys, keys)
+	return m.any(fieldKeys, voices)
 }
 
 // ofMeeting is the set of a meeting's moments.

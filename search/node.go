@@ -103,6 +103,10 @@ func (n *Not) write(b *strings.Builder, _ level) {
 }
 
 func (n *Word) write(b *strings.Builder, _ level) {
+	if isOr(n.Text) && !n.Prefix && !n.Fuzzy {
+		b.WriteString("(" + n.Text + ")") // the word, in a group of its own
+		return
+	}
 	b.WriteString(n.Text)
 	if n.Prefix {
 		b.WriteByte('*')

@@ -1,113 +1,53 @@
 package search
 
-import "hash/fnv"
+import "minutebook/archive"
 
-// Neighbouring words are indexed as 18-bit hashes, so that a phrase is found
-// without word positions, in a third of their space. Two different pairs share
-// a hash now and then, so what is found so is checked against the text, see
-// verify.go.
+// Neighbouring words of a meeting are indexed as pairs, so that a phrase is
+// found without word positions, in a fifth of their space: a phrase of two
+// words is where its pair is. One of more words is where all its pairs are,
+// and is looked for in the text there, see verify.go.
 
-// pairBits is the length of the hashes: longer ones cost space, since short
-// lists of documents are kept badly; shorter ones find more that is not there.
-const pairBits = 18
+// pairTerm is the term of two neighbours in a field. No word has a zero byte.
+func pairTerm(field, a, b string) string { return string(appendPair(nil, field, a, b)) }
 
-// pairTerm is the term of two neighbours in a field.
-func pairTerm(field, a, b string) string {
-	h := fnv.New32a()
-	h.Write([]byte(a))
-	h.Write([]byte{0})
-	h.Write([]byte(b))
-	sum := mix(h.Sum32()) & (1<<pairBits - 1)
-	return field + string([]byte{byte(sum >> 16), byte(sum >> 8), byte(sum)})
+func appendPair(to []byte, field, a, b string) []byte {
+	return append(append(append(append(to, field...), a...), 0), b...)
 }
 
-// mix spreads the hash's bits.
-func mix(h uint32) uint32 {
-	h ^= h >> 16
-	h *= 0x85ebca6b
-	h ^= h >> 13
-	h *= 0xc2b2ae35
-	return h ^ h>>16
-}
-
-// addPairs adds the pairs of a text. A joined form (email for e-mail) is a
-// neighbour of what stands before and after its parts.
-func addPairs(set map[string]bool, field string, tokens []tok) {
+// addPairs adds the pairs of numbered tokens. A joined form (email for e-mail)
+// is a neighbour of what stands before and after its parts.
+func (v *inverter) addPairs(field string, tokens []tok) {
 	s := sequence(tokens)
-	for i := range s.words {
-		if i+1 < len(s.words) {
-			set[pairTerm(field, s.words[i].term, s.words[i+1].term)] = true
-		}
+	for i := 1; i < len(s.words); i++ {
+		v.addPair(field, s.words[i-1].number, s.words[i].number)
 	}
 	for _, w := range s.wholes {
 		if w.first > 0 {
-			set[pairTerm(field, s.words[w.first-1].term, w.term)] = true
+			v.addPair(field, s.words[w.first-1].number, w.number)
 		}
 		if w.after < len(s.words) {
-			set[pairTerm(field, w.term, s.words[w.after].term)] = true
+			v.addPair(field, w.number, s.words[w.after].number)
+		}
+		for _, next := range s.begins[w.after] {
+			v.addPair(field, w.number, next.number)
 		}
 	}
 }
 
-// words in their order, and the joined forms that stand over some of them.
-type ordered struct {
-	words  []tok
-	wholes []over
-}
-
-// over is a joined form that stands over words [first,after).
-type over struct {
-	term         string
-	first, after int
-}
-
-func sequence(tokens []tok) ordered {
-	s := ordered{words: make([]tok, 0, len(tokens))}
+// oneAfterAnother are the words of entries as of one text.
+func oneAfterAnother(entries []archive.Entry, tokens [][]tok) []tok {
+	n := 0
 	for _, t := range tokens {
-		if !t.whole {
-			s.words = append(s.words, t)
-			continue
-		}
-		first := len(s.words)
-		for first > 0 && s.words[first-1].start >= t.start {
-			first--
-		}
-		if first < len(s.words) {
-			s.wholes = append(s.wholes, over{t.term, first, len(s.words)})
-		}
+		n += len(t)
 	}
-	return s
-}
-
-// findPhrase returns the index of the first word in s from which on the words
-// follow one another, and the one after their end; -1 when nowhere.
-func (s ordered) findPhrase(words []string, from int) (first, after int) {
-	for i := from; i < len(s.words); i++ {
-		if end := s.matchAt(words, i); end >= 0 {
-			return i, end
+	out := make([]tok, 0, n)
+	shift := 0
+	for i, e := range entries {
+		for _, t := range tokens[i] {
+			t.start, t.end = t.start+shift, t.end+shift
+			out = append(out, t)
 		}
+		shift += len(e.Text) + 1
 	}
-	return -1, -1
-}
-
-func (s ordered) matchAt(words []string, at int) int {
-	if len(words) == 0 {
-		return at
-	}
-	if at >= len(s.words) {
-		return -1
-	}
-	if s.words[at].term == words[0] {
-		if end := s.matchAt(words[1:], at+1); end >= 0 {
-			return end
-		}
-	}
-	for _, w := range s.wholes {
-		if w.first == at && w.term == words[0] && w.after > at {
-			if end := s.matchAt(words[1:], w.after); end >= 0 {
-				return end
-			}
-		}
-	}
-	return -1
+	return out
 }

@@ -22,8 +22,8 @@ func TestParsePrints(t *testing.T) {
 		{"a OR b c", "a OR b c"},
 		{"a (b OR c) d", "a b OR c d"},
 		{"(a b) OR c", "(a b) OR c"},
-		{"OR", "OR"},
-		{"a OR", "a OR"},
+		{"OR", "(OR)"},
+		{"a OR", "a (OR)"},
 		{"-draft -(a b)", "-draft -(a b)"},
 		{"- x --y", "x -y"},
 		{"bud* fuzy~ *", "bud* fuzy~"},
@@ -104,6 +104,11 @@ func stable(in string) error {
 }
 
 func TestPrintingIsStable(t *testing.T) {
+	for _, in := range []string{"-(OR)", "a (OR) b", "(|) OR (OR)", "OR*"} {
+		if err := stable(in); err != nil {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
 	piece := rapid.SampledFrom([]string{"a", "budget", "OR", "AND", "(", ")", "-", `"`, " ", " ", "*", "~", ":", "speaker:", "in:title",
 		"has:video", "sort:date", "on:2024", "“", "é", "会議", "\x00", "\xff", "x-1", "|", "--", `"a b"`, "NOT", "title:\"", "last:7d"})
 	rapid.Check(t, func(t *rapid.T) {

@@ -14,7 +14,8 @@ type ranked struct {
 	id      int64
 	start   int64
 	score   float64
-	moments []rankedMoment // best first; nil where moments were not looked at
+	ranked  bool           // its moments were
+	moments []rankedMoment // best first
 }
 
 // rankedMoment is a moment of a meeting with its score.
@@ -81,7 +82,7 @@ func (v *view) rankMoments(list []ranked, leaves []*leaf, in scope, t tuning) er
 		return err
 	}
 	for i := range list {
-		list[i].moments = nil
+		list[i].moments, list[i].ranked = nil, true
 	}
 	for _, seg := range v.moments.Segments() {
 		m := &momentSegment{v, seg}
@@ -154,15 +155,17 @@ func (m *momentSegment) score(c *candidates, l *leaf, idf float64, t tuning) err
 		return nil
 	}
 	if len(l.terms) > 0 {
-		docs, err := m.phrase(l.terms)
+		docs, err := m.phrase(l.terms, c.set)
 		if err != nil {
 			return err
 		}
-		docs.And(c.set)
 		for it := docs.Iterator(); it.HasNext(); {
 			c.tf[c.at[it.Next()]] += t.phrase
 		}
 	} else {
+		if err := m.named(l, c, func(doc uint32, weight float64) { c.tf[c.at[doc]] += weight * t.speaker }); err != nil {
+			return err
+		}
 		for _, fw := range t.moment {
 			err := addForms(m.seg, fw, l.forms, c.set, func(doc uint32, tf float64) { c.tf[c.at[doc]] += tf })
 			if err != nil {
@@ -232,7 +235,8 @@ func combine(list []ranked, t tuning) {
 }
 
 // momentRarities are the leaves' rarities among moments. A moment with several
-// forms of a word is counted for each.
+// forms of a word is counted for each; a phrase counts once for each meeting
+// that has it.
 func (v *view) momentRarities(leaves []*leaf) ([]float64, error) {
 	all, err := v.moments.DocCount()
 	if err != nil {
@@ -241,6 +245,9 @@ func (v *view) momentRarities(leaves []*leaf) ([]float64, error) {
 	out := make([]float64, len(leaves))
 	for i, l := range leaves {
 		n := 0
+		if len(l.terms) > 0 && l.meetings != nil {
+			n = l.meetings.size()
+		}
 		for _, seg := range v.moments.Segments() {
 			m := &momentSegment{v, seg}
 			found, err := m.count(l)
@@ -257,13 +264,12 @@ func (v *view) momentRarities(leaves []*leaf) ([]float64, error) {
 // count is how many moments have a leaf.
 func (m *momentSegment) count(l *leaf) (n int, err error) {
 	if len(l.terms) > 0 {
-		docs, err := m.phrase(l.terms)
-		if err != nil {
-			return 0, err
-		}
-		return int(docs.GetCardinality()), nil
+		return 0, nil
 	}
 	for _, f := range l.forms {
+		if !f.in.has(fieldText) {
+			continue
+		}
 		found, err := countPostings(m.seg, fieldText, f.term)
 		if err != nil {
 			return 0, err

@@ -12,11 +12,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// vocabulary is small, so that random meetings share words.
-var vocabulary = strings.Fields("budget budgets contract release printing market marketing e-mail ABC-123 Zoë the and of we renew renewed Friday page numbers")
+// testWords is small, so that random meetings share words.
+var testWords = strings.Fields("budget budgets contract release printing market marketing e-mail ABC-123 Zoë the and of we renew renewed Friday page numbers")
 
 func drawText(t *rapid.T, name string) string {
-	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(vocabulary), 1, 25).Draw(t, name), " ")
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(testWords), 1, 25).Draw(t, name), " ")
 }
 
 // drawMeeting is a random meeting; what it holds changes from one draw to the

@@ -21,6 +21,7 @@ type fieldWeight struct {
 	weight float64
 	b      float64 // how much the length of the text matters, 0 to 1
 	mean   float64 // mean length in words; 0 means as counted
+	also   string  // another field of meetings whose words it has
 }
 
 // tuning is everything that ranking is set by. It was found on one half of the
@@ -28,6 +29,7 @@ type fieldWeight struct {
 type tuning struct {
 	meeting      []fieldWeight
 	moment       []fieldWeight
+	speaker      float64 // occurrences that a word of a speaker's name stands for in a moment
 	k1, momentK1 float64
 	phrase       float64 // occurrences that a phrase stands for
 	neighbour    float64 // share that a moment takes of the ones beside it
@@ -40,10 +42,11 @@ type tuning struct {
 func defaultTuning() tuning {
 	return tuning{
 		meeting: []fieldWeight{
-			{fieldText, 1, 0.4, 0}, {fieldTitle, 4, 0.3, 6}, {fieldSummary, 3, 0.3, 120}, {fieldHighlights, 3, 0.3, 60},
-			{fieldActions, 2, 0.3, 60}, {fieldCRM, 1, 0.3, 10}, {fieldPeople, 2, 0.2, 12},
+			{fieldText, 1, 0.4, 0, ""}, {fieldTitle, 4, 0.3, 6, ""}, {fieldSummary, 3, 0.3, 120, ""}, {fieldHighlights, 3, 0.3, 60, ""},
+			{fieldActions, 2, 0.3, 60, ""}, {fieldCRM, 1, 0.3, 10, ""}, {fieldPeople, 2, 0.2, 12, ""},
 		},
-		moment:    []fieldWeight{{fieldText, 1, 0.5, 90}, {fieldHighlights, 2, 0.3, 15}, {fieldPeople, 1.5, 0.2, 4}},
+		moment:    []fieldWeight{{fieldText, 1, 0.5, 90, ""}, {fieldHighlights, 2, 0.3, 15, fieldActions}},
+		speaker:   1.5,
 		k1:        1.5,
 		momentK1:  0.8,
 		phrase:    2,
@@ -144,6 +147,9 @@ func addForms(seg *scorch.SegmentSnapshot, fw fieldWeight, forms []form, set *ro
 	var list segment.PostingsList
 	var it segment.PostingsIterator
 	for _, f := range forms {
+		if !f.in.has(fw.field) && !f.in.has(fw.also) {
+			continue
+		}
 		if list, err = dict.PostingsList([]byte(f.term), seg.Deleted(), list); err != nil {
 			return fmt.Errorf("read search index: %w", err)
 		}

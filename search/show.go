@@ -107,17 +107,18 @@ func (q *quoter) said(ctx context.Context, row *archive.Row, p ranked) ([]Moment
 			out = append(out, best)
 		}
 	}
-	if len(out) == 0 && q.asksStopWords() {
+	if len(out) == 0 && q.asksUnindexed() {
 		return q.everywhere(ctx, row, lang)
 	}
 	return out, nil
 }
 
-// asksStopWords says whether the query is for words that the text of moments
-// leaves out.
-func (q *quoter) asksStopWords() bool {
+// asksUnindexed says whether the query is for words that the text of moments
+// leaves out, or for a phrase, which may begin in another moment than its
+// rarest words stand in.
+func (q *quoter) asksUnindexed() bool {
 	for _, l := range q.m.leaves {
-		if !l.stop && len(l.terms) == 0 && q.v.isStop(l.key.term) {
+		if len(l.terms) > 0 || !l.stop && q.v.isStop(l.key.term) {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -17,8 +19,13 @@ import (
 
 // format is the version of what the indexes contain. A change of what is
 // indexed, or how words are cut, raises it: indexes of another format are
-// built anew.
-const format = 1
+// built anew, and those not older than oldestServed answer until that is done.
+// Format 1 had hashes of neighbouring words, not the words, and all words of
+// names in moments.
+const (
+	format       = 2
+	oldestServed = 1
+)
 
 // openTimeout is how long an open waits for another opener of the same files.
 const openTimeout = "2s"
@@ -41,11 +48,43 @@ var stateKey = []byte("minutebook")
 
 // store is one Bleve index on disk with its state.
 type store struct {
-	path  string
-	index bleve.Index
+	path    string
+	index   bleve.Index
+	unsaved chan struct{} // one for each batch that is not on disk yet
 
 	mu    sync.Mutex // guards state
 	state state      // of the last batch that was written
+}
+
+// mostUnsaved bounds the batches that are found but not on disk yet. A crash
+// loses them and, with them, the state that goes with each, so that they are
+// written again after it.
+const mostUnsaved = 4
+
+// savedWithin is how long a batch may take to come to disk: longer, and
+// something is wrong with the disk.
+const savedWithin = time.Minute
+
+// closeWithin is how long a close waits for the last batches to be on disk.
+const closeWithin = 10 * time.Second
+
+func newStore(path string, index bleve.Index) *store {
+	return &store{path: path, index: index, unsaved: make(chan struct{}, mostUnsaved)}
+}
+
+// settings are those of Bleve. Documents are on disk some time after a batch
+// was written, in one file for the batches of that time. Segments are merged
+// by ten: floor is how many documents the smallest count as having.
+func settings(floor int) map[string]any {
+	return map[string]any{
+		"bolt_timeout":     openTimeout,
+		"unsafe_batch":     true,
+		"forceSegmentType": segmentType, "forceSegmentVersion": int(segmentVersion),
+		"scorchMergePlanOptions": map[string]any{
+			"MaxSegmentsPerTier": 10, "SegmentsPerMergeTask": 10, "TierGrowth": 10.0, "FloorSegmentSize": floor,
+			"MaxSegmentSize": 5_000_000, "MaxSegmentFileSize": int64(1) << 40, "ReclaimDeletesWeight": 2.0,
+		},
+	}
 }
 
 // at returns the state of the last batch that was written.
@@ -62,19 +101,20 @@ func (s *store) set(st state) {
 }
 
 // createStore makes an empty index whose contents begin at a position.
-func createStore(path string, at archive.Position) (s *store, err error) {
+func createStore(path string, floor int, at archive.Position) (s *store, err error) {
 	defer recovered("create", path, &err)
-	idx, err := bleve.NewUsing(path, bleve.NewIndexMapping(), scorch.Name, bleve.Config.DefaultKVStore,
-		map[string]any{"bolt_timeout": openTimeout})
+	idx, err := bleve.NewUsing(path, bleve.NewIndexMapping(), scorch.Name, bleve.Config.DefaultKVStore, settings(floor))
 	if err != nil {
 		return nil, fmt.Errorf("create search index %s: %w", filepath.Base(path), err)
 	}
-	s = &store{path: path, index: idx}
-	if err := private(path); err != nil {
-		idx.Close()
-		return nil, err
+	s = newStore(path, idx)
+	if err = private(path); err == nil {
+		err = s.write(context.Background(), idx.NewBatch(), state{Format: format, Position: at})
 	}
-	if err := s.write(idx.NewBatch(), state{Format: format, Position: at}); err != nil {
+	if err == nil {
+		err = s.flush(context.Background())
+	}
+	if err != nil {
 		idx.Close()
 		return nil, err
 	}
@@ -91,16 +131,19 @@ func private(path string) error {
 
 // openStore opens an index. Any error but errLocked means that it is of no
 // use.
-func openStore(path string) (s *store, err error) {
+func openStore(path string, format, floor int) (s *store, err error) {
 	defer recovered("open", path, &err)
-	idx, err := bleve.OpenUsing(path, map[string]any{"bolt_timeout": openTimeout})
+	if err := checkRoot(path); err != nil {
+		return nil, fmt.Errorf("open search index %s: %w", filepath.Base(path), err)
+	}
+	idx, err := bleve.OpenUsing(path, settings(floor))
 	if err != nil {
 		if strings.Contains(err.Error(), "timeout") {
 			return nil, fmt.Errorf("open search index %s: %w", filepath.Base(path), errLocked)
 		}
 		return nil, fmt.Errorf("open search index %s: %w", filepath.Base(path), err)
 	}
-	s = &store{path: path, index: idx}
+	s = newStore(path, idx)
 	raw, err := idx.GetInternal(stateKey)
 	if err == nil {
 		err = json.Unmarshal(raw, &s.state)
@@ -126,9 +169,30 @@ func recovered(what, path string, err *error) {
 	}
 }
 
-// write commits a batch with the state that holds once it is in.
-func (s *store) write(b *bleve.Batch, next state) (err error) {
+// write adds a batch with the state that holds once it is in. It is found when
+// write returns, and on disk, both or neither, some time after, see flush.
+func (s *store) write(ctx context.Context, b *bleve.Batch, next state) (err error) {
 	defer recovered("write", s.path, &err)
+	if err := within(ctx, s.unsaved, "the disk to take the search index"); err != nil {
+		return err
+	}
+	b.SetPersistedCallback(func(error) { s.saved() })
+	if err := s.put(b, next); err != nil {
+		s.saved()
+		return err
+	}
+	return nil
+}
+
+// saved makes room for another batch.
+func (s *store) saved() {
+	select {
+	case <-s.unsaved:
+	default:
+	}
+}
+
+func (s *store) put(b *bleve.Batch, next state) error {
 	raw, err := json.Marshal(next)
 	if err != nil {
 		return err
@@ -139,6 +203,37 @@ func (s *store) write(b *bleve.Batch, next state) (err error) {
 	}
 	s.set(next)
 	return nil
+}
+
+// flush returns when everything that was written is on disk.
+func (s *store) flush(ctx context.Context) (err error) {
+	defer recovered("write", s.path, &err)
+	saved := make(chan struct{}, 1)
+	b := s.index.NewBatch()
+	b.SetPersistedCallback(func(error) { saved <- struct{}{} })
+	if err := s.put(b, s.at()); err != nil {
+		return err
+	}
+	ctx, stop := context.WithTimeout(ctx, savedWithin)
+	defer stop()
+	select {
+	case <-saved:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for the disk to take the search index: %w", ctx.Err())
+	}
+}
+
+// within puts a token into a channel as soon as there is room.
+func within(ctx context.Context, room chan<- struct{}, what string) error {
+	ctx, stop := context.WithTimeout(ctx, savedWithin)
+	defer stop()
+	select {
+	case room <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for %s: %w", what, ctx.Err())
+	}
 }
 
 // snapshot returns what the index holds now. The caller closes it.
@@ -159,7 +254,19 @@ func (s *store) snapshot() (*scorch.IndexSnapshot, error) {
 	return snap, nil
 }
 
+// close brings what was written to disk, if it takes it, and closes the index.
 func (s *store) close() (err error) {
+	defer recovered("close", s.path, &err)
+	if len(s.unsaved) > 0 {
+		ctx, stop := context.WithTimeout(context.Background(), closeWithin)
+		defer stop()
+		err = s.flush(ctx)
+	}
+	return errors.Join(err, s.index.Close())
+}
+
+// abandon closes an index whose files are to be deleted.
+func (s *store) abandon() (err error) {
 	defer recovered("close", s.path, &err)
 	return s.index.Close()
 }

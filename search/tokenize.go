@@ -14,6 +14,7 @@ type tok struct {
 	term       string
 	start, end int
 	whole      bool
+	number     uint32 // in a vocabulary, where there is one
 }
 
 // Bounds of a word, so that no text makes terms of unbounded size.

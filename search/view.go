@@ -19,6 +19,7 @@ type view struct {
 	x        *Index
 	now      time.Time
 	loc      *time.Location
+	format   int // of both indexes
 	meetings *scorch.IndexSnapshot
 	moments  *scorch.IndexSnapshot
 	segments []*scorch.SegmentSnapshot // of meetings
@@ -28,9 +29,10 @@ type view struct {
 	words    int // mean length of all meetings
 	langs    []*language
 	forms    map[formKey][]form
-	phrases  map[phraseKey]*roaring.Bitmap
-	unread   int  // moments that may still be read to check phrases
-	inexact  bool // some were not
+	speakers map[string][]string // keys of voices by what was asked for
+	unread   int                 // entries that may still be read to check phrases
+	inexact  bool                // some were not
+	negated  bool                // what is looked for now stands under a minus
 	release  func()
 }
 
@@ -45,13 +47,16 @@ func (x *Index) view(ctx context.Context, r Request) (_ *view, err error) {
 		return nil, ErrClosed
 	}
 	g := x.serving
+	if !g.current() && !r.Viewer.All && x.next != nil {
+		g = x.next // what a person may see may have changed since the old one was written
+	}
 	done, ok := g.use()
 	x.mu.RUnlock()
 	if !ok {
 		return nil, ErrClosed
 	}
-	v := &view{ctx: ctx, x: x, now: x.now(), loc: r.Location, forms: map[formKey][]form{}, phrases: map[phraseKey]*roaring.Bitmap{}, unread: mostVerified}
-	v.release = done
+	v := &view{ctx: ctx, x: x, now: x.now(), loc: r.Location, forms: map[formKey][]form{}, speakers: map[string][]string{}, unread: mostRead}
+	v.release, v.format = done, g.format
 	whole := false
 	defer func() {
 		if !whole { // also when damaged files end it with a panic
@@ -206,10 +211,30 @@ func (d docset) size() int {
 
 // addMeeting adds the visible meeting of that id to the set, if there is one.
 func (v *view) addMeeting(d docset, id int64) {
+	if i, doc, ok := v.place(id); ok {
+		d[i].Add(doc)
+	}
+}
+
+// dropMeeting takes a meeting out of the set.
+func (v *view) dropMeeting(d docset, id int64) {
+	if i, doc, ok := v.place(id); ok {
+		d[i].Remove(doc)
+	}
+}
+
+// hasMeeting says whether a visible meeting is in the set.
+func (v *view) hasMeeting(d docset, id int64) bool {
+	i, doc, ok := v.place(id)
+	return ok && d[i].Contains(doc)
+}
+
+// place is the segment and the document of a visible meeting.
+func (v *view) place(id int64) (segment int, doc uint32, ok bool) {
 	for i, cols := range v.columns {
 		if doc, ok := cols.byID[id]; ok && v.visible[i].Contains(doc) {
-			d[i].Add(doc)
-			return
+			return i, doc, true
 		}
 	}
+	return 0, 0, false
 }

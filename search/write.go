@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -9,57 +10,67 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// put writes the current state of meetings into both indexes, moments first,
-// so that no meeting is found whose moments are older; while they are built,
-// both at once. What is no longer in
-// the archive leaves them. With each batch goes the state that advance makes
-// of the one before.
+// batch is what is to be written into both indexes of some meetings.
+type batch struct{ meetings, moments *bleve.Batch }
+
+// put writes the current state of meetings into both indexes. What is no
+// longer in the archive leaves them. With each index's batch goes the state
+// that advance makes of the one before.
 func (x *Index) put(ctx context.Context, g *generation, ids []int64, advance func(state) state) error {
-	meetings, moments := g.meetings.index.NewBatch(), g.moments.index.NewBatch()
-	old, err := momentsOf(ctx, g.moments, ids)
+	b, err := x.prepare(ctx, g, ids)
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		s, err := readSource(ctx, x.archive, id)
-		gone := isMissing(err)
-		if err != nil && !gone {
-			return err
-		}
-		if gone {
-			meetings.Delete(strconv.FormatInt(id, 10))
-		} else if err := addMeeting(meetings, moments, s, x.langs, old); err != nil {
-			return err
-		}
-	}
-	for name := range old {
-		moments.Delete(name)
-	}
-	if g.built() {
-		if err := g.moments.write(moments, advance(g.moments.at())); err != nil {
-			return err
-		}
-		return g.meetings.write(meetings, advance(g.meetings.at()))
-	}
-	var both errgroup.Group
-	both.Go(func() error { return g.moments.write(moments, advance(g.moments.at())) })
-	both.Go(func() error { return g.meetings.write(meetings, advance(g.meetings.at())) })
-	return both.Wait()
+	return g.write(ctx, b, advance)
 }
 
-// addMeeting adds a meeting's documents to the batches and takes the moments
-// it has from old.
-func addMeeting(meetings, moments *bleve.Batch, s *source, langs *languages, old map[string]bool) error {
-	if err := meetings.IndexAdvanced(meetingDocument(s, langs)); err != nil {
-		return fmt.Errorf("index meeting %d: %w", s.row.RecordingID, err)
+// prepare reads meetings and makes the documents that they are in the indexes.
+func (x *Index) prepare(ctx context.Context, g *generation, ids []int64) (*batch, error) {
+	b := &batch{g.meetings.index.NewBatch(), g.moments.index.NewBatch()}
+	old, err := momentsOf(ctx, g.moments, ids)
+	if err != nil {
+		return nil, err
 	}
-	for _, d := range momentDocuments(s, langs) {
-		if err := moments.IndexAdvanced(d); err != nil {
-			return fmt.Errorf("index moments of %d: %w", s.row.RecordingID, err)
+	words := newVocabulary()
+	meetings, moments := newInverter(words), newInverter(words)
+	for _, id := range ids {
+		s, err := readSource(ctx, x.archive, id)
+		if isMissing(err) {
+			b.meetings.Delete(strconv.FormatInt(id, 10))
+			continue
 		}
-		delete(old, d.ID())
+		if err != nil {
+			return nil, err
+		}
+		tokens := make([][]tok, len(s.entries))
+		for i, e := range s.entries {
+			tokens[i] = words.tokenize(e.Text)
+		}
+		meetings.addMeeting(s, tokens, x.langs)
+		moments.addMoments(s, tokens, x.langs)
 	}
-	return nil
+	for _, d := range moments.docs {
+		delete(old, d.id)
+	}
+	for name := range old {
+		b.moments.Delete(name)
+	}
+	return b, errors.Join(meetings.into(b.meetings), moments.into(b.moments))
+}
+
+// write writes a batch, moments first, so that no meeting is found whose
+// moments are older; while the indexes are built, both at once.
+func (g *generation) write(ctx context.Context, b *batch, advance func(state) state) error {
+	if g.built() {
+		if err := g.moments.write(ctx, b.moments, advance(g.moments.at())); err != nil {
+			return err
+		}
+		return g.meetings.write(ctx, b.meetings, advance(g.meetings.at()))
+	}
+	var both errgroup.Group
+	both.Go(func() error { return g.moments.write(ctx, b.moments, advance(g.moments.at())) })
+	both.Go(func() error { return g.meetings.write(ctx, b.meetings, advance(g.meetings.at())) })
+	return both.Wait()
 }
 
 // momentsOf lists the names of the moments that the index has of meetings.

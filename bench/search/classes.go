@@ -19,6 +19,9 @@ type class struct {
 	facets  bool
 }
 
+// wholeAnswer is the class of what the page asks for.
+const wholeAnswer = "whole answer of the page"
+
 // classes draws queries of every kind from what is said in the meetings.
 func classes(r *corpus.Resampler, o options) []class {
 	rnd := rand.New(rand.NewPCG(7, 7))
@@ -62,7 +65,7 @@ func classes(r *corpus.Resampler, o options) []class {
 	})
 	add("newest first, with text", false, func() (string, string) { return word() + " sort:date", "" })
 	add("newest first, without", false, func() (string, string) { return "", "" })
-	add("whole answer of the page", true, func() (string, string) { return word() + " " + common[rnd.IntN(len(common))], "" })
+	add(wholeAnswer, true, func() (string, string) { return word() + " " + common[rnd.IntN(len(common))], "" })
 	add("question", true, func() (string, string) {
 		return "What did they say about the " + word() + " and the " + word() + "?", ""
 	})

@@ -4,39 +4,85 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"runtime"
 	"slices"
+	"sync/atomic"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // registers the driver sqlite3
-
 	"minutebook/archive"
-	"minutebook/bench/corpus"
 	"minutebook/search"
 )
 
+var everyone = archive.Viewer{All: true}
+
+// answered is what became of a stretch of searches.
+type answered struct {
+	times []time.Duration
+	found int    // meetings, all totals together
+	exact int    // answers whose total is exact
+	worst string // the query that took longest
+	err   error
+}
+
+// ask asks one query.
+func (h *house) ask(ctx context.Context, a *answered, query string, viewer archive.Viewer, facets bool) error {
+	begin := time.Now()
+	answer, err := h.index.Search(ctx, search.Request{Query: query, Viewer: viewer, Facets: facets, Histogram: facets})
+	if err != nil {
+		return fmt.Errorf("%q: %w", query, err)
+	}
+	took := time.Since(begin)
+	if len(a.times) == 0 || took > slices.Max(a.times) {
+		a.worst = query
+	}
+	a.times = append(a.times, took)
+	a.found += answer.Total
+	if answer.Exact {
+		a.exact++
+	}
+	return nil
+}
+
+// askUntil asks whole answers, one every 100 ms, until done.
+func (h *house) askUntil(ctx context.Context, done *atomic.Bool) (a answered) {
+	queries := classes(h.meetings, h.options)
+	for i := 0; !done.Load(); i++ {
+		c := queries[i%len(queries)]
+		if a.err = h.ask(ctx, &a, c.queries[i/len(queries)%len(c.queries)], everyone, true); a.err != nil {
+			return a
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return a
+}
+
 // measure asks the queries of every class and prints their times.
-func measure(ctx context.Context, a *archive.Archive, x *search.Index, r *corpus.Resampler, o options) error {
+func (h *house) measure(ctx context.Context) error {
 	var fts *sql.DB
-	if o.fts {
+	if h.fts {
 		var err error
-		if fts, err = newFTS(r, o); err != nil {
+		if fts, err = h.newFTS(ctx); err != nil {
 			return err
 		}
 		defer fts.Close()
 	}
-	fmt.Printf("%-26s %10s %8s %8s %10s %8s %8s\n", "", "meetings", "p50", "p99", "", "p50 FTS5", "p99 FTS5")
-	for _, c := range classes(r, o) {
-		var ours, theirs []time.Duration
-		total := 0
+	stop, err := profile(h.options.profile, "search")
+	if err != nil {
+		return err
+	}
+	defer stop()
+	fmt.Printf("%-26s %9s %6s %7s %7s  %9s %8s %7s %7s  %s\n", "", "meetings", "exact", "p50", "p99", "p50 FTS5", "p99 FTS5", "p50 /", "p99 /", "slowest")
+	for _, c := range classes(h.meetings, h.options) {
+		var ours, seen answered
+		var theirs []time.Duration
 		for i, q := range c.queries {
-			begin := time.Now()
-			answer, err := x.Search(ctx, search.Request{Query: q, Viewer: archive.Viewer{All: true}, Facets: c.facets, Histogram: c.facets})
-			if err != nil {
-				return fmt.Errorf("%s: %q: %w", c.name, q, err)
+			if err := h.ask(ctx, &ours, q, everyone, c.facets); err != nil {
+				return err
 			}
-			ours = append(ours, time.Since(begin))
-			total += answer.Total
+			if c.facets {
+				if err := h.ask(ctx, &seen, q, half, true); err != nil {
+					return err
+				}
+			}
 			if fts != nil && c.fts[i] != "" {
 				took, err := askFTS(fts, c.fts[i])
 				if err != nil {
@@ -45,45 +91,23 @@ func measure(ctx context.Context, a *archive.Archive, x *search.Index, r *corpus
 				theirs = append(theirs, took)
 			}
 		}
-		fmt.Printf("%-26s %10d %8.1f %8.1f %10s %8.1f %8.1f\n", c.name, total/len(c.queries), at(ours, 0.5), at(ours, 0.99), "", at(theirs, 0.5), at(theirs, 0.99))
+		ours.print(c.name, theirs)
+		if c.facets {
+			seen.print("  by who sees half", nil)
+		}
 	}
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	fmt.Printf("heap after a collection: %.0f MB\n", float64(m.HeapAlloc)/1e6)
-	return arrivals(ctx, a, x, r, o)
+	return nil
 }
 
-// arrivals measures the time from a meeting's commit to its being found.
-func arrivals(ctx context.Context, a *archive.Archive, x *search.Index, r *corpus.Resampler, o options) error {
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	done := make(chan error, 1)
-	go func() { done <- x.Follow(following) }()
-	var times []time.Duration
-	for i := range 50 {
-		ob, _, err := r.Observation(10_000_000 + o.meetings + i)
-		if err != nil {
-			return err
-		}
-		if _, err := a.Apply(ctx, []archive.Observation{ob}); err != nil {
-			return err
-		}
-		begin := time.Now()
-		for {
-			answer, err := x.Search(ctx, search.Request{Query: fmt.Sprintf("id:%d", ob.RecordingID), Viewer: archive.Viewer{All: true}})
-			if err != nil {
-				return err
-			}
-			if answer.Total == 1 {
-				break
-			}
-		}
-		times = append(times, time.Since(begin))
+func (a answered) print(name string, theirs []time.Duration) {
+	n := len(a.times)
+	fmt.Printf("%-26s %9d %5.0f%% %7.1f %7.1f", name, a.found/n, 100*float64(a.exact)/float64(n), at(a.times, 0.5), at(a.times, 0.99))
+	if len(theirs) > 0 {
+		fmt.Printf("  %9.1f %8.1f %7.3f %7.3f", at(theirs, 0.5), at(theirs, 0.99), at(a.times, 0.5)/at(theirs, 0.5), at(a.times, 0.99)/at(theirs, 0.99))
+	} else {
+		fmt.Printf("  %9s %8s %7s %7s", "", "", "", "")
 	}
-	stop()
-	fmt.Printf("from commit to found: p50 %.1f, p99 %.1f\n", at(times, 0.5), at(times, 0.99))
-	return <-done
+	fmt.Printf("  %s\n", a.worst)
 }
 
 // at is the time that a share of all stays under, in milliseconds.
@@ -91,51 +115,6 @@ func at(times []time.Duration, share float64) float64 {
 	if len(times) == 0 {
 		return 0
 	}
-	slices.Sort(times)
-	return float64(times[min(len(times)-1, int(share*float64(len(times))))]) / 1e6
-}
-
-// newFTS fills an FTS5 table with a row for every utterance.
-func newFTS(r *corpus.Resampler, o options) (*sql.DB, error) {
-	path := ""
-	if o.data != "" {
-		path = o.data + "/fts.db"
-	}
-	db, err := sql.Open("sqlite3", path+"?_journal_mode=OFF&_synchronous=OFF")
-	if err != nil {
-		return nil, err
-	}
-	db.SetMaxOpenConns(1)
-	if _, err := db.Exec(`CREATE VIRTUAL TABLE utterances USING fts5 (text, meeting UNINDEXED)`); err != nil {
-		return db, nil // it is there from a run before
-	}
-	tx, err := db.Begin()
-	if err != nil {
-		return nil, err
-	}
-	add, err := tx.Prepare(`INSERT INTO utterances VALUES (?, ?)`)
-	if err != nil {
-		return nil, err
-	}
-	for number := 1; number <= o.meetings; number++ {
-		for _, e := range r.Meeting(number).Transcript.Or(nil) {
-			if _, err := add.Exec(e.Text, number); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return db, tx.Commit()
-}
-
-// askFTS asks for the ten best utterances.
-func askFTS(db *sql.DB, query string) (time.Duration, error) {
-	begin := time.Now()
-	rows, err := db.Query(`SELECT meeting FROM utterances WHERE utterances MATCH ? ORDER BY bm25(utterances) LIMIT 10`, query)
-	if err != nil {
-		return 0, fmt.Errorf("FTS5: %q: %w", query, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-	}
-	return time.Since(begin), rows.Err()
+	sorted := slices.Sorted(slices.Values(times))
+	return float64(sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]) / 1e6
 }

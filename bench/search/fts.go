@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3" // registers the driver sqlite3
+)
+
+// newFTS fills an FTS5 table with a row for every utterance, or opens one that
+// was filled before.
+func (h *house) newFTS(ctx context.Context) (*sql.DB, error) {
+	db, err := sql.Open("sqlite3", filepath.Join(h.data, "fts.db")+"?_journal_mode=OFF&_synchronous=OFF")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS filled (meetings INTEGER);
+		CREATE VIRTUAL TABLE IF NOT EXISTS utterances USING fts5 (text, meeting UNINDEXED)`)
+	if err != nil {
+		return nil, fmt.Errorf("make FTS5's table: %w", err)
+	}
+	var there int
+	if err := db.QueryRowContext(ctx, `SELECT coalesce(max(meetings), 0) FROM filled`).Scan(&there); err != nil {
+		return nil, err
+	}
+	begin := time.Now()
+	for number := there + 1; number <= h.options.meetings; {
+		next := min(number+1000, h.options.meetings+1)
+		if err := h.fillFTS(ctx, db, number, next); err != nil {
+			return nil, err
+		}
+		number = next
+	}
+	if there < h.options.meetings {
+		fmt.Printf("FTS5 filled in %v\n", time.Since(begin).Round(time.Second))
+	}
+	return db, nil
+}
+
+// fillFTS adds the utterances of meetings [from,to).
+func (h *house) fillFTS(ctx context.Context, db *sql.DB, from, to int) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	add, err := tx.PrepareContext(ctx, `INSERT INTO utterances VALUES (?, ?)`)
+	if err != nil {
+		return err
+	}
+	for number := from; number < to; number++ {
+		for _, e := range h.meetings.Meeting(number).Transcript.Or(nil) {
+			if _, err := add.ExecContext(ctx, e.Text, number); err != nil {
+				return err
+			}
+		}
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO filled VALUES (?)`, to-1); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// askFTS asks for the ten best utterances.
+func askFTS(db *sql.DB, query string) (time.Duration, error) {
+	begin := time.Now()
+	rows, err := db.Query(`SELECT meeting FROM utterances WHERE utterances MATCH ? ORDER BY bm25(utterances) LIMIT 10`, query)
+	if err != nil {
+		return 0, fmt.Errorf("FTS5: %q: %w", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return time.Since(begin), rows.Err()
+}

@@ -1,0 +1,135 @@
+package search
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	index "github.com/blevesearch/bleve_index_api"
+	"github.com/blevesearch/vellum"
+	zap "github.com/blevesearch/zapx/v17"
+	"github.com/golang/snappy"
+)
+
+// segmentField is a field of every segment. They are the same in all, so that
+// merging copies.
+type segmentField struct {
+	name    string
+	options index.FieldIndexingOptions
+}
+
+const idField = "_id"
+
+// segmentFields are in the order of the format: the id first, then by name.
+func segmentFields() []segmentField {
+	fields := []segmentField{{idField, index.IndexField | index.StoreField}}
+	for _, name := range []string{fieldActions, fieldCRM, fieldHighlights, fieldTitle, fieldKeys, fieldPeople, fieldPairs, fieldRecord, fieldSummary, fieldText} {
+		options := index.IndexField
+		switch name {
+		case fieldKeys, fieldPairs:
+			options |= index.SkipFreqNorm
+		case fieldRecord:
+			options = index.StoreField
+		}
+		fields = append(fields, segmentField{name, options})
+	}
+	slices.SortFunc(fields[1:], func(a, b segmentField) int { return bytes.Compare([]byte(a.name), []byte(b.name)) })
+	return fields
+}
+
+// places are where the parts of a segment begin that its footer names.
+type places struct{ stored, sections uint64 }
+
+// noDocValues stands where a field would say where its doc values are.
+const noDocValues = math.MaxUint64
+
+// sharedNodes is how many nodes of a dictionary may be found again, to be
+// shared by words with the same ending: fewer than Bleve's, since the next
+// merge writes the dictionary anew anyway.
+const sharedNodes = 1000
+
+// segmentWriter writes one segment into memory, in the order of the format:
+// what is stored, the fields' postings and dictionaries, and where they are.
+type segmentWriter struct {
+	from *inverter
+	out  []byte
+	at   []uint64 // for each field, where its addresses are
+
+	dict    bytes.Buffer
+	builder *vellum.Builder
+	bitmap  *roaring.Bitmap
+	counts  []byte
+	lens    []uint64
+	roaring bytes.Buffer
+	term    []byte
+}
+
+// writeSegment writes what an inverter holds.
+func writeSegment(from *inverter) ([]byte, places, error) {
+	w := &segmentWriter{from: from, bitmap: roaring.New()}
+	var err error
+	if w.builder, err = vellum.New(&w.dict, &vellum.BuilderOpts{Encoder: 1, RegistryTableSize: sharedNodes, RegistryMRUSize: 2}); err != nil {
+		return nil, places{}, err
+	}
+	fields := segmentFields()
+	p := places{stored: w.stored(fields)}
+	for _, f := range fields {
+		if err := w.field(f); err != nil {
+			return nil, p, err
+		}
+	}
+	p.sections = w.sections(fields)
+	return w.out, p, nil
+}
+
+func (w *segmentWriter) count() uint64    { return uint64(len(w.out)) }
+func (w *segmentWriter) uvarint(n uint64) { w.out = binary.AppendUvarint(w.out, n) }
+func (w *segmentWriter) uint64(n uint64)  { w.out = binary.BigEndian.AppendUint64(w.out, n) }
+
+// stored writes each document's id and record, and a list of where they are.
+func (w *segmentWriter) stored(fields []segmentField) (at uint64) {
+	record := slices.IndexFunc(fields, func(f segmentField) bool { return f.name == fieldRecord })
+	offsets := make([]uint64, len(w.from.docs))
+	var meta, packed []byte
+	for i, d := range w.from.docs {
+		offsets[i] = w.count()
+		meta = binary.AppendUvarint(meta[:0], uint64(len(d.id)))
+		if d.record != nil {
+			for _, n := range []uint64{uint64(record), 't', 0, uint64(len(d.record)), 0} {
+				meta = binary.AppendUvarint(meta, n)
+			}
+		}
+		packed = snappy.Encode(packed[:cap(packed)], d.record)
+		w.uvarint(uint64(len(meta)))
+		w.uvarint(uint64(len(d.id) + len(packed)))
+		w.out = append(append(append(w.out, meta...), d.id...), packed...)
+	}
+	at = w.count()
+	for _, offset := range offsets {
+		w.uint64(offset)
+	}
+	w.uvarint(0) // no document is inside another
+	return at
+}
+
+// sections writes where each field's parts are.
+func (w *segmentWriter) sections(fields []segmentField) (at uint64) {
+	offsets := make([]uint64, len(fields))
+	for i, f := range fields {
+		offsets[i] = w.count()
+		w.uvarint(uint64(len(f.name)))
+		w.out = append(w.out, f.name...)
+		w.uvarint(uint64(f.options))
+		w.uvarint(1)
+		w.out = binary.BigEndian.AppendUint16(w.out, zap.SectionInvertedTextIndex)
+		w.uint64(w.at[i])
+	}
+	at = w.count()
+	w.uvarint(uint64(len(fields)))
+	for _, offset := range offsets {
+		w.uint64(offset)
+	}
+	return at
+}

@@ -1,0 +1,87 @@
+package search
+
+import (
+	"slices"
+	"sync"
+)
+
+// vocabulary numbers the terms of a batch, so that they are sorted and
+// compared as numbers. It is written by one goroutine; once order was called it
+// does not change.
+type vocabulary struct {
+	numbers map[string]uint32
+	terms   []string
+
+	once   sync.Once
+	rank   []uint32 // of each term among all, in the order of their bytes
+	sorted []string // terms by rank
+}
+
+func newVocabulary() *vocabulary { return &vocabulary{numbers: map[string]uint32{}} }
+
+// number is a term's number, a new one for a new term.
+func (v *vocabulary) number(term string) uint32 {
+	n, ok := v.numbers[term]
+	if !ok {
+		n = uint32(len(v.terms))
+		v.numbers[term] = n
+		v.terms = append(v.terms, term)
+	}
+	return n
+}
+
+// tokenize cuts a text into words and numbers them.
+func (v *vocabulary) tokenize(text string) []tok {
+	tokens := tokenize(text)
+	for i := range tokens {
+		tokens[i].number = v.number(tokens[i].term)
+	}
+	return tokens
+}
+
+// numbersOf are the numbers of terms.
+func (v *vocabulary) numbersOf(terms []string) []uint32 {
+	out := make([]uint32, len(terms))
+	for i, t := range terms {
+		out[i] = v.number(t)
+	}
+	return out
+}
+
+// appendWords adds the numbers of tokens, leaving out the given words, and of
+// the stems of a language whose stems must be indexed.
+func (v *vocabulary) appendWords(to []uint32, tokens []tok, lang *language, without map[string]bool) []uint32 {
+	for _, t := range tokens {
+		if t.term == "" || without[t.term] {
+			continue
+		}
+		to = append(to, t.number)
+		if lang.stemsPrefixes() {
+			if stem := lang.stem(t.term); stem != t.term {
+				to = append(to, v.number(stemTerm(stem)))
+			}
+		}
+	}
+	return to
+}
+
+// order returns the rank of each term and the terms by rank.
+func (v *vocabulary) order() (rank []uint32, sorted []string) {
+	v.once.Do(func() {
+		by := make([]uint32, len(v.terms))
+		for n := range by {
+			by[n] = uint32(n)
+		}
+		slices.SortFunc(by, func(a, b uint32) int {
+			if v.terms[a] < v.terms[b] {
+				return -1
+			}
+			return 1
+		})
+		v.rank, v.sorted = make([]uint32, len(by)), make([]string, len(by))
+		for rank, n := range by {
+			v.rank[n], v.sorted[rank] = uint32(rank), v.terms[n]
+		}
+	})
+	return v.rank, v.sorted
+}

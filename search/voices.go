@@ -1,0 +1,79 @@
+package search
+
+import "strings"
+
+// voices are the keys, in moments, of the speakers that a name may stand for: a
+// name, a word of one, an address, or the beginning of any with a star.
+func (v *view) voices(value string) ([]string, error) {
+	if known, ok := v.speakers[value]; ok {
+		return known, nil
+	}
+	if v.format < 2 {
+		return v.personKeys(keySpeaker, value)
+	}
+	names := []string{foldText(value) + "\x00", strings.ToLower(value) + "\x00"}
+	if begin, ok := strings.CutSuffix(value, "*"); ok && begin != "" {
+		names = []string{foldText(begin)}
+	} else if names[0] == names[1] {
+		names = names[:1]
+	}
+	var keys []string
+	for _, name := range names {
+		more, err := v.voicesOf(name)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, more...)
+	}
+	v.speakers[value] = keys
+	return keys, nil
+}
+
+// voicesOf are the keys of the speakers who are found by something that begins
+// so.
+func (v *view) voicesOf(begin string) ([]string, error) {
+	found, err := v.scan(fieldKeys, keyVoice+begin, func(string) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, 0, len(found))
+	seen := map[string]bool{}
+	for _, f := range found {
+		_, voice, _ := strings.Cut(f.term, "\x00")
+		if !seen[voice] {
+			seen[voice] = true
+			keys = append(keys, keySpeaker+voice)
+		}
+	}
+	return keys, nil
+}
+
+// mostNamed is how many forms of a word are looked for among the speakers of
+// moments.
+const mostNamed = 64
+
+// named calls add with the moments, among candidates, in which somebody speaks
+// whose name has a word.
+func (m *momentSegment) named(l *leaf, c *candidates, add func(doc uint32, weight float64)) error {
+	for _, f := range l.forms[:min(len(l.forms), mostNamed)] {
+		if !f.in.has(fieldPeople) {
+			continue
+		}
+		voices, err := m.v.voices(f.term)
+		if err != nil {
+			return err
+		}
+		if len(voices) == 0 {
+			continue
+		}
+		docs, err := m.any(fieldKeys, voices)
+		if err != nil {
+			return err
+		}
+		docs.And(c.set)
+		for it := docs.Iterator(); it.HasNext(); {
+			add(it.Next(), f.weight)
+		}
+	}
+	return nil
+}
