@@ -14,6 +14,10 @@ const (
 	intakeBatch = 50
 	// intakePause is how long intake rests after the disk failed.
 	intakePause = 5 * time.Second
+	// While deliveries come thick and fast their acknowledgements go first: a
+	// batch is smaller, and intake rests so many times as long as it took.
+	busyBatch = 10
+	busyRest  = 5
 )
 
 // intake applies what is in the inbox as soon as it is there, until the context
@@ -24,7 +28,11 @@ func (s *Syncer) intake(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := inbox.WaitPending(ctx)
 		if err == nil {
+			started := time.Now()
 			_, err = s.drain(ctx, inbox)
+			if err == nil && inbox.Busy() {
+				pause(ctx, min(busyRest*time.Since(started), intakePause))
+			}
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -53,7 +61,11 @@ func (s *Syncer) drainAll(ctx context.Context) error {
 // drain applies one batch of the inbox and returns how many deliveries it took.
 // One that two take at a time is applied twice, which changes nothing.
 func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
-	pending, err := inbox.Pending(ctx, intakeBatch)
+	limit := intakeBatch
+	if inbox.Busy() {
+		limit = busyBatch
+	}
+	pending, err := inbox.Pending(ctx, limit)
 	if err != nil || len(pending) == 0 {
 		return 0, err
 	}

@@ -81,6 +81,35 @@ func TestIntakeTwiceChangesNothing(t *testing.T) {
 	}
 }
 
+// While deliveries come thick and fast they are applied a few at a time, and all
+// of them in the end.
+func TestIntakeInABurst(t *testing.T) {
+	t.Parallel()
+	s, _ := testLoader(t, newMediaHost(t, 1), true)
+	inbox, sent := s.archive.Inbox(), 0
+	for !inbox.Busy() {
+		deliver(t, s, fmt.Sprint("m", sent), fmt.Sprintf(whole, sent+1, "2026-05-04T10:00:00Z"))
+		if sent++; sent > 10_000 {
+			t.Fatal("the inbox is never busy")
+		}
+	}
+	if n, err := s.drain(t.Context(), inbox); n != busyBatch || err != nil {
+		t.Errorf("drained %d, %v; want %d", n, err, busyBatch)
+	}
+	for {
+		n, err := s.drain(t.Context(), inbox)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	if c, err := inbox.Counts(t.Context()); err != nil || c.Applied != sent {
+		t.Errorf("inbox %+v, %v; want %d applied", c, err, sent)
+	}
+}
+
 func TestIntakeRunsUntilItsContextEnds(t *testing.T) {
 	t.Parallel()
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
