@@ -8,7 +8,7 @@ import (
 	"encoding/binary"
 )
 
-// signer makes the signatures of cursors, media links and consent forms, each
+// signer makes the signatures of cursors and media links, each
 // purpose with a key of its own derived from one secret of this data directory.
 type signer struct{ secret []byte }
 

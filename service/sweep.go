@@ -16,19 +16,27 @@ const (
 // sweep removes, once an hour, what has long expired.
 func (s *Service) sweep(ctx context.Context) error {
 	for {
-		now := s.now()
-		for query, before := range map[string]time.Time{
-			`DELETE FROM downloads WHERE expires_at < ?`:                                            now.Add(-keepExpired),
-			`DELETE FROM access_tokens WHERE expires_at < ?`:                                        now.Add(-keepCodes),
-			`DELETE FROM auth_codes WHERE expires_at < ?`:                                           now.Add(-keepCodes),
-			`DELETE FROM deliveries WHERE kind <> 'webhook' AND state <> 'pending' AND last_at < ?`: now.Add(-keepExpired),
-		} {
-			if _, err := s.store.db.W.ExecContext(ctx, query, ms(before)); err != nil {
-				return fmt.Errorf("remove what has expired: %w", err)
-			}
+		if err := s.removeExpired(ctx, s.now()); err != nil {
+			return err
 		}
 		if err := sleep(ctx, time.Hour); err != nil {
 			return err
 		}
 	}
+}
+
+// removeExpired removes what has long expired at a time.
+func (s *Service) removeExpired(ctx context.Context, now time.Time) error {
+	for query, before := range map[string]time.Time{
+		`DELETE FROM downloads WHERE expires_at < ?`:                                                                  now.Add(-keepExpired),
+		`DELETE FROM access_tokens WHERE expires_at < ?`:                                                              now.Add(-keepCodes),
+		`DELETE FROM auth_codes WHERE expires_at < ?`:                                                                 now.Add(-keepCodes),
+		`DELETE FROM refresh_tokens WHERE used_at < ?`:                                                                now.Add(-keepExpired),
+		`DELETE FROM deliveries WHERE kind <> 'webhook' AND state <> 'pending' AND coalesce(last_at, created_at) < ?`: now.Add(-keepExpired),
+	} {
+		if _, err := s.store.db.W.ExecContext(ctx, query, ms(before)); err != nil {
+			return fmt.Errorf("remove what has expired: %w", err)
+		}
+	}
+	return nil
 }

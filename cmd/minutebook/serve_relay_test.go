@@ -38,11 +38,11 @@ func TestServeRelays(t *testing.T) {
 		return len(in.ids[2]) > 0, in.ids
 	})
 	for id := 1; id <= 2; id++ {
-		if got := callStatus(t, fmt.Sprintf("%s/external/v1/recordings/%d/summary", p.url, id), key); got != http.StatusOK {
+		if got := callAs(t, http.MethodGet, fmt.Sprintf("%s/external/v1/recordings/%d/summary", p.url, id), key, ""); got != http.StatusOK {
 			t.Errorf("the summary of %d is answered %d", id, got)
 		}
 	}
-	if got := callStatus(t, p.url+"/external/v1/meetings", "mbk_wrong"); got != http.StatusUnauthorized {
+	if got := callAs(t, http.MethodGet, p.url+"/external/v1/meetings", "mbk_wrong", ""); got != http.StatusUnauthorized {
 		t.Errorf("a wrong key is answered %d", got)
 	}
 	p.stop()

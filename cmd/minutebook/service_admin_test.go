@@ -30,7 +30,7 @@ func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
 		if i == 5 {
 			want = http.StatusTooManyRequests
 		}
-		if got := callStatus(t, p.url+"/external/v1/recordings/1/summary", key); got != want {
+		if got := callAs(t, http.MethodGet, p.url+"/external/v1/recordings/1/summary", key, ""); got != want {
 			t.Errorf("heavy call %d is answered %d, want %d", i+1, got, want)
 		}
 	}
@@ -39,21 +39,6 @@ func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
 	if l := runJSON[service.Limits](t, "service", "limits", "--data", dir); !l.Elevated || l.DownloadLimit != 30 || l.Window != service.WindowSliding {
 		t.Errorf("limits are %+v", l)
 	}
-}
-
-func callStatus(t *testing.T, url, key string) int {
-	t.Helper()
-	req, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("X-Api-Key", key)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	return resp.StatusCode
 }
 
 // administer gives every command once; round says how often that was done.

@@ -158,8 +158,16 @@ func TestServiceKilled(t *testing.T) {
 // register makes a webhook for what the key's owner records.
 func register(t *testing.T, base, key, to string) {
 	t.Helper()
-	req, err := http.NewRequest(http.MethodPost, base+"/external/v1/webhooks",
-		strings.NewReader(fmt.Sprintf(`{"destination_url": %q, "triggered_for": ["my_recordings"], "include_summary": true}`, to)))
+	body := fmt.Sprintf(`{"destination_url": %q, "triggered_for": ["my_recordings"], "include_summary": true}`, to)
+	if status := callAs(t, http.MethodPost, base+"/external/v1/webhooks", key, body); status != http.StatusCreated {
+		t.Fatalf("the webhook is answered %d", status)
+	}
+}
+
+// callAs makes a call with an API key and returns the answer's status.
+func callAs(t *testing.T, method, url, key, body string) int {
+	t.Helper()
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +177,5 @@ func register(t *testing.T, base, key, to string) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if resp.StatusCode != http.StatusCreated {
-		t.Fatalf("the webhook is answered %s", resp.Status)
-	}
+	return resp.StatusCode
 }

@@ -1,0 +1,72 @@
+package service
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"minutebook/api"
+)
+
+// A download is told of for 30 days after it has expired, and nothing that is
+// still good is swept away.
+func TestWhatHasLongExpiredIsRemoved(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	id, secret := s.app(t)
+	tok := s.connect(t, id, secret)
+	_, tok = s.form("grant_type", "refresh_token", "refresh_token", tok.Refresh, "client_id", id, "client_secret", secret)
+	var d api.Download
+	s.call(http.MethodPost, "/recordings/1/download", s.admin, "").decode(t, &d)
+	sweep := func(after time.Duration) {
+		t.Helper()
+		s.clock.add(after)
+		if err := s.removeExpired(t.Context(), s.clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count := func(table string) (n int) {
+		t.Helper()
+		if err := s.store.db.R.QueryRowContext(t.Context(), `SELECT count(*) FROM `+table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	sweep(0)
+	if count("access_tokens") != 2 || count("refresh_tokens") != 2 || count("auth_codes") != 1 {
+		t.Error("what is good was removed")
+	}
+	sweep(accessLife + keepExpired - time.Second)
+	s.get("/recordings/1/downloads/"+d.DownloadID, s.admin, 200)
+	sweep(2 * time.Second)
+	s.get("/recordings/1/downloads/"+d.DownloadID, s.admin, 404)
+	if count("access_tokens") != 0 || count("refresh_tokens") != 1 || count("auth_codes") != 0 {
+		t.Error("what has expired is still there")
+	}
+	if a, _ := s.form("grant_type", "refresh_token", "refresh_token", tok.Refresh, "client_id", id, "client_secret", secret); a.status != 200 {
+		t.Errorf("the unused refresh token is answered %d", a.status)
+	}
+}
+
+// A queue of the version before gets its owners when it is opened.
+func TestAnOlderQueueIsMigrated(t *testing.T) {
+	dir := t.TempDir()
+	a := openTestArchive(t, dir)
+	s := newSandbox(t, Options{Archive: a, Sandbox: true, Hold: 1}, meeting(1))
+	s.webhook(s.key("ann@acme.example"), "https://hooks.example/", `"my_recordings"`)
+	if _, _, err := s.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, query := range []string{`DROP INDEX deliveries_due`, `CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state = 'pending'`,
+		`ALTER TABLE deliveries DROP COLUMN owner`, `DELETE FROM goose_db_version WHERE version_id = 2`} {
+		if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true})
+	if due := s.dueNow(); len(due) != 1 || due[0].owner != "ann@acme.example" {
+		t.Errorf("due: %+v", due)
+	}
+}
