@@ -32,7 +32,7 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 			return err
 		}
 	}
-	if _, ok := s.mirror.get(id, c.email); !ok {
+	if !s.mirror.shows(id, c.email) {
 		return notFound("recording")
 	}
 	many, err := s.archive.PartsOfMany(r.Context(), []int64{id}, []partName{part})

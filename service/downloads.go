@@ -71,11 +71,11 @@ func (s *Service) postDownload(w http.ResponseWriter, r *http.Request, c caller)
 	if err != nil {
 		return err
 	}
-	e, ok := s.mirror.get(id, c.email)
-	if !ok {
+	visible, allowed := s.mirror.mayDownload(id, c.email)
+	if !visible {
 		return notFound("recording")
 	}
-	if !s.mirror.mayDownload(e, c.email) {
+	if !allowed {
 		return forbidden("this recording is shared with you with limited access")
 	}
 	d, err := s.newDownload(r, c, id, destination)
@@ -163,18 +163,22 @@ func downloadBody(r *http.Request) (destination string, err error) {
 	return *body.Destination, checkDestination(*body.Destination)
 }
 
-// mayDownload tells whether one of the ways by which a person sees a meeting is
-// more than a limited share (4.5). An explicit share says its level itself.
-func (m *mirror) mayDownload(e entry, email string) bool {
+// mayDownload tells whether a person sees a meeting, and whether one of the ways
+// by which is more than a limited share (4.5). An explicit share says its level
+// itself.
+func (m *mirror) mayDownload(id int64, email string) (visible, allowed bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	sees := m.sees(email)
+	e, sees := m.seen(id, email)
+	if e == nil {
+		return false, false
+	}
 	for _, p := range m.groups.words[e.parties] {
-		if sees.has(p) && m.shares[e.id][m.words.texts[p]] != archive.ShareLimited {
-			return true
+		if sees.has(p) && m.shares[id][m.words.texts[p]] != archive.ShareLimited {
+			return true, true
 		}
 	}
-	return false
+	return true, false
 }
 
 // getDownload is GET /recordings/{recording_id}/downloads/{download_id} (4.6).
@@ -190,7 +194,7 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 	if d == nil || d.recordingID != id || !sameSecret(d.credential, c.id) {
 		return notFound("download")
 	}
-	if _, ok := s.mirror.get(id, c.email); !ok {
+	if !s.mirror.shows(id, c.email) {
 		return notFound("download")
 	}
 	writeJSON(w, http.StatusOK, s.downloadAnswer(d, d.status(s.now())))

@@ -71,19 +71,19 @@ func (s *Service) fires(hook webhook, ev event) bool {
 	if p, ok := s.mirror.person(hook.email); !ok || !p.active() {
 		return false
 	}
-	e, visible := s.mirror.get(ev.recordingID, hook.email)
-	if !visible {
-		return false
-	}
-	scopes := s.mirror.scopes(e, hook.email)
+	scopes := s.mirror.scopes(ev.recordingID, hook.email)
 	return slices.ContainsFunc(hook.triggers, func(t string) bool { return slices.Contains(scopes, t) })
 }
 
-// scopes are the trigger scopes that a meeting which the person sees falls
-// under. A private call falls under my_recordings alone.
-func (m *mirror) scopes(e entry, email string) []string {
+// scopes are the trigger scopes that a meeting falls under, none where the
+// person does not see it. A private call falls under my_recordings alone.
+func (m *mirror) scopes(id int64, email string) []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	e, _ := m.seen(id, email)
+	if e == nil {
+		return nil
+	}
 	recorder := m.words.texts[e.recorder]
 	if recorder == email {
 		if m.withTeams(e) {
@@ -99,7 +99,7 @@ func (m *mirror) scopes(e entry, email string) []string {
 
 // withTeams tells whether a meeting is shared with a team or with everyone;
 // caller holds mu.
-func (m *mirror) withTeams(e entry) bool {
+func (m *mirror) withTeams(e *entry) bool {
 	switch m.words.texts[e.sharedWith] {
 	case api.SharedSingleTeam, api.SharedMultipleTeams, api.SharedAllTeams:
 		return true

@@ -97,7 +97,7 @@ func (s *Service) openStream(r *http.Request) (*stream, error) {
 	if err := s.mirror.refresh(ctx); err != nil {
 		return nil, err
 	}
-	if _, visible := s.mirror.get(d.recordingID, d.email); !visible {
+	if !s.mirror.shows(d.recordingID, d.email) {
 		return nil, errMediaLink
 	}
 	if p, known := s.mirror.person(d.email); !known || !p.active() {

@@ -41,7 +41,7 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 	page := s.mirror.page(c.email, &q, after)
 	ids := page.ids
 	if after != nil && s.faults.roll(faultRepeat, faultKey(r)) {
-		if _, ok := s.mirror.get(after.id, c.email); ok {
+		if s.mirror.shows(after.id, c.email) {
 			ids = append([]int64{after.id}, ids...)
 		}
 	}

@@ -230,19 +230,28 @@ func (m *mirror) entryOf(v *archive.Visibility) entry {
 	return e
 }
 
-// get returns a meeting that the person sees. One that is not there costs the
-// same work as one that is hidden.
-func (m *mirror) get(id int64, email string) (entry, bool) {
+// shows tells whether a person sees a meeting.
+func (m *mirror) shows(id int64, email string) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
+	e, _ := m.seen(id, email)
+	return e != nil
+}
+
+// seen returns a meeting and the parties that a person is of; nil when there is
+// none that the person sees. One that is not there costs the same work as one
+// that is hidden. Caller holds mu as long as the meeting is used.
+func (m *mirror) seen(id int64, email string) (*entry, wordSet) {
 	sees := m.sees(email)
-	var e entry
+	at, ok := m.find(id)
 	var parties []word
-	if at, ok := m.find(id); ok {
-		e = m.order[at]
-		parties = m.groups.words[e.parties]
+	if ok {
+		parties = m.groups.words[m.order[at].parties]
 	}
-	return e, sees.any(parties)
+	if !sees.any(parties) {
+		return nil, sees
+	}
+	return &m.order[at], sees
 }
 
 // sees returns the set of parties that a person is of; caller holds mu.

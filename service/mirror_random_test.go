@@ -81,7 +81,7 @@ func TestTheMirrorIsTheArchive(t *testing.T) {
 // visibleTo lists all that a person sees, whoever recorded it.
 func (m *mirror) visibleTo(email string) (ids []int64) {
 	for _, id := range m.ids() {
-		if _, ok := m.get(id, email); ok {
+		if m.shows(id, email) {
 			ids = append(ids, id)
 		}
 	}
