@@ -89,6 +89,9 @@ func (s *Syncer) judge(ctx context.Context, a *account, err error) error {
 	if err == nil || !api.IsAccountRefused(err) {
 		return err
 	}
+	if !api.NeedsReconnect(err) { // which says what to do
+		err = fmt.Errorf("%w; check its key (api_key, api_key_file) and that its user is active at the service", err)
+	}
 	now := s.now()
 	p := &parking{Since: now, Tried: now, Reason: err.Error(), Unconnected: api.NeedsReconnect(err)}
 	a.mu.Lock()
