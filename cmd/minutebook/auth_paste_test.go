@@ -4,17 +4,13 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"minutebook/api"
 	"minutebook/control"
-	"minutebook/sample"
 	syncer "minutebook/sync"
 )
 
@@ -51,30 +47,8 @@ func pastes(t *testing.T, config, key string, change func(string) string) (stder
 // A person connects an account by pasting the address that the browser was sent
 // to; then a sync reads its meetings, and says how far it is.
 func TestAnAccountIsConnectedByPasting(t *testing.T) {
-	upstream, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
-	file := filepath.Join(t.TempDir(), "meetings.ndjson")
-	raw, err := io.ReadAll(sample.NDJSON(sample.Base()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	service := start(t, "service", "--data", upstream, "--load", file)
-	app := runJSON[control.NewApp](t, "service", "apps", "create", "--data", upstream, "--name", "Minutebook", "--redirect-uri", "https://minutes.example/oauth")
-	var first api.Meeting
-	if err := first.UnmarshalJSON(sample.All()[0]); err != nil {
-		t.Fatal(err)
-	}
-	key := runJSON[control.NewKey](t, "service", "keys", "create", "--data", upstream, "--user", first.RecordedBy.Email).APIKey
-	config := filepath.Join(t.TempDir(), "config.toml")
-	text := fmt.Sprintf("data_dir = %q\n[media]\ndownload = false\n[[accounts]]\nname = \"work\"\nbase_url = %q\n[accounts.oauth]\n"+
-		"client_id = %q\nclient_secret = %q\nredirect_url = \"https://minutes.example/oauth\"\n",
-		data, service.url+"/external/v1", app.ClientID, app.ClientSecret)
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run(t, "init", "--data", data)
+	service, config, key := connectable(t, "")
+	run(t, "init", "-c", config)
 	if out, err := exec.Command("minutebook", "sync", "-c", config).CombinedOutput(); err == nil || !strings.Contains(string(out), "minutebook auth login work") {
 		t.Errorf("a sync before the login: %v, %s", err, out)
 	}

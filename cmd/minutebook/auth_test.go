@@ -30,10 +30,11 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// A person connects an account in the browser: the service sends them back to
-// the daemon, the login ends by itself, and the account, parked until then, goes
-// on.
-func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
+// connectable starts a service with an OAuth app. It returns it with the
+// configuration of an account that connects through the app, after the settings
+// given, and the key of a person who may allow that.
+func connectable(t *testing.T, settings string) (service *program, config, key string) {
+	t.Helper()
 	upstream, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	file := filepath.Join(t.TempDir(), "meetings.ndjson")
 	raw, err := io.ReadAll(sample.NDJSON(sample.Base()))
@@ -43,21 +44,29 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	service := start(t, "service", "--data", upstream, "--load", file)
+	service = start(t, "service", "--data", upstream, "--load", file)
 	app := runJSON[control.NewApp](t, "service", "apps", "create", "--data", upstream, "--name", "Minutebook", "--redirect-uri", "https://minutes.example/oauth")
 	var first api.Meeting
 	if err := first.UnmarshalJSON(sample.All()[0]); err != nil {
 		t.Fatal(err)
 	}
-	key := runJSON[control.NewKey](t, "service", "keys", "create", "--data", upstream, "--user", first.RecordedBy.Email).APIKey
-	receiver := freeAddress(t)
-	config := filepath.Join(t.TempDir(), "config.toml")
-	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\n[media]\ndownload = false\n[sync]\ncatch_up = \"@every 1s\"\n"+
-		"[[accounts]]\nname = \"work\"\nbase_url = %q\n[accounts.oauth]\nclient_id = %q\nclient_secret = %q\nredirect_url = \"https://minutes.example/oauth\"\n",
-		data, receiver, service.url+"/external/v1", app.ClientID, app.ClientSecret)
+	key = runJSON[control.NewKey](t, "service", "keys", "create", "--data", upstream, "--user", first.RecordedBy.Email).APIKey
+	config = filepath.Join(t.TempDir(), "config.toml")
+	text := fmt.Sprintf("data_dir = %q\n[media]\ndownload = false\n%s[[accounts]]\nname = \"work\"\nbase_url = %q\n[accounts.oauth]\n"+
+		"client_id = %q\nclient_secret = %q\nredirect_url = \"https://minutes.example/oauth\"\n",
+		data, settings, service.url+"/external/v1", app.ClientID, app.ClientSecret)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return service, config, key
+}
+
+// A person connects an account in the browser: the service sends them back to
+// the daemon, the login ends by itself, and the account, parked until then, goes
+// on.
+func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
+	receiver := freeAddress(t)
+	service, config, key := connectable(t, fmt.Sprintf("[receiver]\nlisten = %q\n[sync]\ncatch_up = \"@every 1s\"\n", receiver))
 	daemon := start(t, "serve", "-c", config, "--create")
 	if s := runJSON[api.OAuthStatus](t, "auth", "status", "work", "-c", config); s.Connected {
 		t.Errorf("connected before anybody allowed it: %+v", s)
