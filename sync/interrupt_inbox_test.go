@@ -130,7 +130,8 @@ func daemon(ctx context.Context, t *testing.T, u *rig.Upstream, ar *archive.Arch
 			return err
 		}
 	}
-	return errors.New("not done in an hour")
+	st, err := s.Status(ctx)
+	return errors.Join(fmt.Errorf("not done in an hour: %d sendings are open, downloads %v, failures %+v", o.send(ar), st.Downloads.Queue, st.Failures), err)
 }
 
 func settled(ctx context.Context, s *syncer.Syncer, ar *archive.Archive) (bool, error) {

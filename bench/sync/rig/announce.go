@@ -17,8 +17,8 @@ type Announced struct {
 }
 
 // Announce calls fn for every download that is asked for with a destination_url,
-// before the answer goes back. What the service would send there is left to fn:
-// its own sender knows real addresses only.
+// before the answer goes back. What the service would send there is left to fn,
+// and the service is not told of the address: its own sender knows real ones only.
 func (u *Upstream) Announce(fn func(Announced)) {
 	next := u.Wire.Handler
 	u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,17 +27,21 @@ func (u *Upstream) Announce(fn func(Announced)) {
 			return
 		}
 		body, _ := io.ReadAll(r.Body) // of a request made in this process: it cannot fail
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		answer := httptest.NewRecorder()
-		next.ServeHTTP(answer, r)
 		var asked struct {
 			URL string `json:"destination_url"`
 		}
+		if json.Unmarshal(body, &asked) == nil && asked.URL != "" {
+			r.ContentLength, r.Body = 0, http.NoBody
+		} else {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+		}
+		answer := httptest.NewRecorder()
+		next.ServeHTTP(answer, r)
 		var given struct {
 			DownloadID  string `json:"download_id"`
 			RecordingID int64  `json:"recording_id"`
 		}
-		if answer.Code == http.StatusAccepted && json.Unmarshal(body, &asked) == nil && asked.URL != "" &&
+		if answer.Code == http.StatusAccepted && asked.URL != "" &&
 			json.Unmarshal(answer.Body.Bytes(), &given) == nil {
 			fn(Announced{RecordingID: given.RecordingID, DownloadID: given.DownloadID, URL: asked.URL})
 		}
