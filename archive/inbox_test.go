@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,9 +89,11 @@ func TestInboxMissingFileIsNotMade(t *testing.T) {
 }
 
 func TestInboxKeyOutlivesBody(t *testing.T) {
+	var clock atomic.Pointer[time.Time] // the writer reads it too
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock.Store(&now)
 	path := filepath.Join(t.TempDir(), "inbox.db")
-	i := openTestInbox(t, path, InboxOptions{Now: func() time.Time { return now }})
+	i := openTestInbox(t, path, InboxOptions{Now: func() time.Time { return *clock.Load() }})
 	for n := range 3 {
 		put(t, i, delivery("a", fmt.Sprint("msg_", n), "body"))
 	}
@@ -101,8 +104,9 @@ func TestInboxKeyOutlivesBody(t *testing.T) {
 	if err := i.Settle(t.Context(), Outcome{ID: ds[0].ID, RecordingID: 42}, Outcome{ID: ds[1].ID, Quarantine: "not JSON"}); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(31 * 24 * time.Hour)
-	n, err := i.LetGo(t.Context(), now.Add(-30*24*time.Hour))
+	later := now.Add(31 * 24 * time.Hour)
+	clock.Store(&later)
+	n, err := i.LetGo(t.Context(), later.Add(-30*24*time.Hour))
 	if err != nil || n != 1 {
 		t.Fatalf("let go: %d, %v; want the applied one only", n, err)
 	}
