@@ -84,9 +84,10 @@ func (v *view) rankMoments(list []ranked, leaves []*leaf, in scope, t tuning) er
 	for i := range list {
 		list[i].moments, list[i].ranked = nil, true
 	}
+	placed := make([]bool, len(list))
 	for _, seg := range v.moments.Segments() {
 		m := &momentSegment{v, seg}
-		found, err := m.candidates(list, in)
+		found, err := m.candidates(list, placed, in)
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,10 @@ type candidates struct {
 	tf     []float64
 }
 
-func (m *momentSegment) candidates(list []ranked, in scope) (*candidates, error) {
+// candidates are the moments of meetings in a segment. Those of one meeting are
+// written together, and so are all in one segment: placed says of which
+// meetings they were found.
+func (m *momentSegment) candidates(list []ranked, placed []bool, in scope) (*candidates, error) {
 	c := &candidates{set: roaring.New(), at: map[uint32]int{}}
 	var by []*roaring.Bitmap
 	for _, s := range in.speakers {
@@ -130,10 +134,14 @@ func (m *momentSegment) candidates(list []ranked, in scope) (*candidates, error)
 		by = append(by, docs)
 	}
 	for i, r := range list {
+		if placed[i] {
+			continue
+		}
 		docs, err := m.ofMeeting(r.id)
 		if err != nil {
 			return nil, err
 		}
+		placed[i] = !docs.IsEmpty()
 		for _, s := range by {
 			docs.And(s)
 		}

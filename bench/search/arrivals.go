@@ -54,7 +54,7 @@ func (h *house) arrivals(ctx context.Context) error {
 
 // askPages asks whole answers, as fast as they come, until done.
 func (h *house) askPages(ctx context.Context, done *atomic.Bool) (a answered) {
-	for _, c := range classes(h.meetings, h.options) {
+	for _, c := range h.classes {
 		if c.name != wholeAnswer {
 			continue
 		}

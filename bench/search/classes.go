@@ -4,20 +4,30 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 	"unicode"
 
 	"minutebook/api"
 	"minutebook/bench/corpus"
 )
 
-// class is a kind of query; fts is the same question to FTS5, or empty where
-// FTS5 has none.
+// class is a kind of query; theirs are the arguments of the same question to
+// FTS5, none where it has none.
 type class struct {
 	name    string
 	queries []string
-	fts     []string
+	sql     string
+	theirs  [][]any
 	facets  bool
 }
+
+// Questions to FTS5.
+const (
+	bestFTS   = `SELECT meeting FROM utterances WHERE utterances MATCH ? ORDER BY bm25(utterances) LIMIT 10`
+	saidFTS   = `SELECT meeting FROM utterances WHERE utterances MATCH ? AND speaker = ? AND start >= ? AND start < ? ORDER BY bm25(utterances) LIMIT 10`
+	newestFTS = `SELECT meeting FROM utterances WHERE utterances MATCH ? ORDER BY start DESC LIMIT 10`
+	facetsFTS = `SELECT speaker, count(DISTINCT meeting) FROM utterances WHERE utterances MATCH ? GROUP BY speaker ORDER BY 2 DESC LIMIT 12`
+)
 
 // wholeAnswer is the class of what the page asks for.
 const wholeAnswer = "whole answer of the page"
@@ -25,7 +35,8 @@ const wholeAnswer = "whole answer of the page"
 // classes draws queries of every kind from what is said in the meetings.
 func classes(r *corpus.Resampler, o options) []class {
 	rnd := rand.New(rand.NewPCG(7, 7))
-	common := strings.Fields("project meeting people question time network work point community need group remote")
+	frequent := strings.Fields("project meeting people question time network work point community need group remote")
+	common := func() string { return frequent[rnd.IntN(len(frequent))] }
 	word := func() string {
 		for {
 			if w := anyWord(rnd, r.Meeting(1+rnd.IntN(o.meetings))); len(w) > 4 {
@@ -33,46 +44,50 @@ func classes(r *corpus.Resampler, o options) []class {
 			}
 		}
 	}
+	all := func(words ...string) (string, []any) { return strings.Join(words, " "), []any{quoted(" ", words...)} }
 	var list []class
-	add := func(name string, facets bool, make func() (ours, fts string)) {
-		c := class{name: name, facets: facets}
+	add := func(name, sql string, facets bool, make func() (string, []any)) {
+		c := class{name: name, sql: sql, facets: facets}
 		for range o.queries {
-			q, f := make()
-			c.queries, c.fts = append(c.queries, q), append(c.fts, f)
+			q, args := make()
+			c.queries, c.theirs = append(c.queries, q), append(c.theirs, args)
 		}
 		list = append(list, c)
 	}
-	add("common term", false, func() (string, string) { w := common[rnd.IntN(len(common))]; return w, quote(w) })
-	add("mid term", false, func() (string, string) { w := word(); return w, quote(w) })
-	add("two terms", false, func() (string, string) { a, b := word(), word(); return a + " " + b, quote(a) + " " + quote(b) })
-	add("three terms", false, func() (string, string) {
-		a, b, c := word(), word(), word()
-		return a + " " + b + " " + c, quote(a) + " " + quote(b) + " " + quote(c)
+	add("common term", bestFTS, false, func() (string, []any) { return all(common()) })
+	add("mid term", bestFTS, false, func() (string, []any) { return all(word()) })
+	add("two terms", bestFTS, false, func() (string, []any) { return all(word(), word()) })
+	add("three terms", bestFTS, false, func() (string, []any) { return all(word(), word(), word()) })
+	add("any of three", bestFTS, false, func() (string, []any) {
+		a, b, c := word(), word(), common()
+		return a + " OR " + b + " OR " + c, []any{quoted(" OR ", a, b, c)}
 	})
-	add("any of three", false, func() (string, string) {
-		a, b, c := word(), word(), common[rnd.IntN(len(common))]
-		return a + " OR " + b + " OR " + c, quote(a) + " OR " + quote(b) + " OR " + quote(c)
+	add("rare term", bestFTS, false, func() (string, []any) { return all(corpus.RareTerm(rnd.Uint64N(uint64(o.meetings)))) })
+	add("prefix", bestFTS, false, func() (string, []any) { w := word()[:3] + "*"; return w, []any{w} })
+	add("phrase", bestFTS, false, func() (string, []any) {
+		p := quoted("", anyPhrase(rnd, r.Meeting(1+rnd.IntN(o.meetings))))
+		return p, []any{p}
 	})
-	add("rare term", false, func() (string, string) { w := corpus.RareTerm(rnd.Uint64N(uint64(o.meetings))); return w, quote(w) })
-	add("prefix", false, func() (string, string) { w := word()[:3]; return w + "*", w + "*" })
-	add("phrase", false, func() (string, string) {
-		p := anyPhrase(rnd, r.Meeting(1+rnd.IntN(o.meetings)))
-		return `"` + p + `"`, quote(p)
+	add("stop words", bestFTS, false, func() (string, []any) { return all("what", "is", "the") })
+	add("date and speaker", saidFTS, false, func() (string, []any) {
+		year, who, what := 2021+rnd.IntN(5), corpus.Speaker(rnd.IntN(2000)), common()
+		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
+		return fmt.Sprintf("on:%d speaker:%q %s", year, who, what), []any{quoted("", what), who, from.Unix(), from.AddDate(1, 0, 0).Unix()}
 	})
-	add("stop words", false, func() (string, string) { return "what is the", quote("what") + " " + quote("is") + " " + quote("the") })
-	add("date and speaker", false, func() (string, string) {
-		return fmt.Sprintf("on:%d-%02d speaker:%q %s", 2021+rnd.IntN(5), 1+rnd.IntN(12), corpus.Speaker(rnd.IntN(2000)), common[rnd.IntN(len(common))]), ""
-	})
-	add("newest first, with text", false, func() (string, string) { return word() + " sort:date", "" })
-	add("newest first, without", false, func() (string, string) { return "", "" })
-	add(wholeAnswer, true, func() (string, string) { return word() + " " + common[rnd.IntN(len(common))], "" })
-	add("question", true, func() (string, string) {
-		return "What did they say about the " + word() + " and the " + word() + "?", ""
+	add("newest first, with text", newestFTS, false, func() (string, []any) { w := word(); return w + " sort:date", []any{quoted("", w)} })
+	add("newest first, without", "", false, func() (string, []any) { return "", nil })
+	add("facets", facetsFTS, true, func() (string, []any) { return all(common()) })
+	add(wholeAnswer, "", true, func() (string, []any) { return word() + " " + common(), nil })
+	add("question", "", true, func() (string, []any) {
+		return "What did they say about the " + word() + " and the " + word() + "?", nil
 	})
 	return list
 }
 
-func quote(s string) string { return `"` + s + `"` }
+// quoted puts words into quotation marks, with something between them.
+func quoted(between string, words ...string) string {
+	return `"` + strings.Join(words, `"`+between+`"`) + `"`
+}
 
 func words(m *api.Meeting, rnd *rand.Rand) []string {
 	entries := m.Transcript.Or(nil)

@@ -19,7 +19,7 @@ func (h *house) newFTS(ctx context.Context) (*sql.DB, error) {
 	}
 	db.SetMaxOpenConns(1)
 	_, err = db.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS filled (meetings INTEGER);
-		CREATE VIRTUAL TABLE IF NOT EXISTS utterances USING fts5 (text, meeting UNINDEXED)`)
+		CREATE VIRTUAL TABLE IF NOT EXISTS utterances USING fts5 (text, meeting UNINDEXED, speaker UNINDEXED, start UNINDEXED)`)
 	if err != nil {
 		return nil, fmt.Errorf("make FTS5's table: %w", err)
 	}
@@ -48,13 +48,14 @@ func (h *house) fillFTS(ctx context.Context, db *sql.DB, from, to int) error {
 		return err
 	}
 	defer tx.Rollback()
-	add, err := tx.PrepareContext(ctx, `INSERT INTO utterances VALUES (?, ?)`)
+	add, err := tx.PrepareContext(ctx, `INSERT INTO utterances VALUES (?, ?, ?, ?)`)
 	if err != nil {
 		return err
 	}
 	for number := from; number < to; number++ {
-		for _, e := range h.meetings.Meeting(number).Transcript.Or(nil) {
-			if _, err := add.ExecContext(ctx, e.Text, number); err != nil {
+		m := h.meetings.Meeting(number)
+		for _, e := range m.Transcript.Or(nil) {
+			if _, err := add.ExecContext(ctx, e.Text, number, e.Speaker.DisplayName, m.RecordingStartTime.Unix()); err != nil {
 				return err
 			}
 		}
@@ -65,12 +66,12 @@ func (h *house) fillFTS(ctx context.Context, db *sql.DB, from, to int) error {
 	return tx.Commit()
 }
 
-// askFTS asks for the ten best utterances.
-func askFTS(db *sql.DB, query string) (time.Duration, error) {
+// askFTS asks FTS5 and reads its answer.
+func askFTS(ctx context.Context, db *sql.DB, question string, args []any) (time.Duration, error) {
 	begin := time.Now()
-	rows, err := db.Query(`SELECT meeting FROM utterances WHERE utterances MATCH ? ORDER BY bm25(utterances) LIMIT 10`, query)
+	rows, err := db.QueryContext(ctx, question, args...)
 	if err != nil {
-		return 0, fmt.Errorf("FTS5: %q: %w", query, err)
+		return 0, fmt.Errorf("FTS5: %v: %w", args, err)
 	}
 	defer rows.Close()
 	for rows.Next() {

@@ -28,6 +28,7 @@ type house struct {
 	meetings *corpus.Resampler
 	archive  *archive.Archive
 	index    *search.Index
+	classes  []class
 	text     int // bytes of all transcripts
 }
 
@@ -46,6 +47,7 @@ func newHouse(ctx context.Context, o options) (*house, error) {
 	if h.text, err = h.fill(ctx); err != nil {
 		return nil, err
 	}
+	h.classes = classes(h.meetings, o)
 	return h, h.archive.PutUsers(ctx, "corpus", []api.User{{Name: api.Some("Reader"), Email: half.Email, Status: api.StatusActive}})
 }
 
@@ -133,21 +135,34 @@ func (h *house) build(ctx context.Context) (err error) {
 	fmt.Printf("%d meetings, %.0f MB of text; opened in %v, caught up after %v (%.1f MB/s)\n", h.options.meetings, mb,
 		opened.Round(time.Millisecond), took.Round(time.Millisecond), mb/took.Seconds())
 	fmt.Printf("meanwhile %d searches: p50 %.1f, p99 %.1f; the process took at most %s\n", len(during.times), at(during.times, 0.5), at(during.times, 0.99), mostMemory())
-	for _, part := range []string{"meetings", "moments"} {
-		files, _ := filepath.Glob(filepath.Join(h.data, "index", "*", part))
-		for _, dir := range files {
-			size, n := sizeOf(dir)
-			fmt.Printf("%s: %.0f MB in %d files, %.2f of the text\n", part, float64(size)/1e6, n, float64(size)/float64(h.text))
-		}
-	}
-	size, _ := sizeOf(filepath.Join(h.data, "index"))
-	fmt.Printf("index: %.2f of the text\n", float64(size)/float64(h.text))
+	h.sizes()
 	begin = time.Now()
 	if err := h.index.Check(ctx); err != nil {
 		return err
 	}
 	fmt.Printf("checked in %v\n", time.Since(begin).Round(time.Millisecond))
 	return nil
+}
+
+// sizes prints how large the indexes are, once merging has come to rest.
+func (h *house) sizes() {
+	index := filepath.Join(h.data, "index")
+	before, _ := sizeOf(index)
+	for calm := 0; calm < 5; {
+		time.Sleep(time.Second)
+		size, _ := sizeOf(index)
+		if calm++; size != before {
+			before, calm = size, 0
+		}
+	}
+	for _, part := range []string{"meetings", "moments"} {
+		dirs, _ := filepath.Glob(filepath.Join(index, "*", part))
+		for _, dir := range dirs {
+			size, n := sizeOf(dir)
+			fmt.Printf("%s: %.0f MB in %d files, %.2f of the text\n", part, float64(size)/1e6, n, float64(size)/float64(h.text))
+		}
+	}
+	fmt.Printf("index: %.2f of the text\n", float64(before)/float64(h.text))
 }
 
 func sizeOf(dir string) (size int64, files int) {

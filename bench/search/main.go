@@ -2,7 +2,7 @@
 // resampled from the corpus, beside FTS5 with a row for every utterance in the
 // same run:
 //
-//	go run ./bench/search [-meetings N] [-data DIR] [-queries N] [-fts=false] [-rebuild]
+//	go run ./bench/search [-meetings N] [-data DIR] [-queries N] [-fts=false] [-rebuild] [-fill]
 //
 // With -data the archive, the index and FTS5's table stay for further runs, and
 // are made where they are missing; -rebuild makes the index anew beside the one
@@ -23,6 +23,7 @@ type options struct {
 	meetings, queries int
 	data              string
 	fts, rebuild      bool
+	fill              bool
 	profile           string
 	idle              bool
 }
@@ -34,6 +35,7 @@ func main() {
 	flag.StringVar(&o.data, "data", "", "keep the archive, its index and FTS5's table here")
 	flag.BoolVar(&o.fts, "fts", true, "measure FTS5 too")
 	flag.BoolVar(&o.rebuild, "rebuild", false, "build the index anew and measure that")
+	flag.BoolVar(&o.fill, "fill", false, "only make the archive and FTS5's table, for a later run")
 	flag.StringVar(&o.profile, "profile", "", "write CPU profiles here: FILE.build, FILE.search and FILE.arrivals")
 	flag.BoolVar(&o.idle, "idle", false, "only open the index, ask once, and tell of time and memory (a measurement starts this itself)")
 	flag.Parse()
@@ -58,6 +60,13 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer h.close()
+	if o.fill {
+		db, err := h.newFTS(ctx)
+		if err != nil {
+			return err
+		}
+		return db.Close()
+	}
 	if err := h.build(ctx); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (h *house) ask(ctx context.Context, a *answered, query string, viewer archi
 
 // askUntil asks whole answers, one every 100 ms, until done.
 func (h *house) askUntil(ctx context.Context, done *atomic.Bool) (a answered) {
-	queries := classes(h.meetings, h.options)
+	queries := h.classes
 	for i := 0; !done.Load(); i++ {
 		c := queries[i%len(queries)]
 		if a.err = h.ask(ctx, &a, c.queries[i/len(queries)%len(c.queries)], everyone, true); a.err != nil {
@@ -71,7 +71,7 @@ func (h *house) measure(ctx context.Context) error {
 	}
 	defer stop()
 	fmt.Printf("%-26s %9s %6s %7s %7s  %9s %8s %7s %7s  %s\n", "", "meetings", "exact", "p50", "p99", "p50 FTS5", "p99 FTS5", "p50 /", "p99 /", "slowest")
-	for _, c := range classes(h.meetings, h.options) {
+	for _, c := range h.classes {
 		var ours, seen answered
 		var theirs []time.Duration
 		for i, q := range c.queries {
@@ -83,8 +83,8 @@ func (h *house) measure(ctx context.Context) error {
 					return err
 				}
 			}
-			if fts != nil && c.fts[i] != "" {
-				took, err := askFTS(fts, c.fts[i])
+			if fts != nil && c.sql != "" {
+				took, err := askFTS(ctx, fts, c.sql, c.theirs[i])
 				if err != nil {
 					return err
 				}
