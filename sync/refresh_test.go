@@ -1,6 +1,8 @@
 package syncer_test
 
 import (
+	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,6 +92,52 @@ func TestTheRotationReadsAllThatIsOld(t *testing.T) {
 		time.Sleep(2 * day)
 		if h := u.Wire.Count(heavyCalls) - before; h > 2 {
 			t.Errorf("after the rotation %d heavy calls in two nights", h)
+		}
+	})
+}
+
+// The rotation takes the calls that nothing else wants: beside a command that
+// reads everything it waits.
+func TestTheRotationTakesWhatIsLeftOfTheBudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const meetings = 700
+		today := rig.Today()
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, today.Add(-20*day), time.Hour))
+		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return time.Second, time.Second }
+		night := today.Add(31*day - 9*time.Hour) // three o'clock
+		var mu sync.Mutex
+		var rotation []time.Time
+		next := u.Wire.Handler
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			q := r.URL.Query()
+			before, err := time.Parse(time.RFC3339, q.Get("created_before"))
+			if q.Get("created_after") == "" && err == nil && before.Sub(night.Add(-7*day)).Abs() < time.Minute {
+				mu.Lock()
+				rotation = append(rotation, time.Now())
+				mu.Unlock()
+			}
+			next.ServeHTTP(w, r)
+		})
+		ar := rig.NewArchive(t, t.TempDir())
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Until(night) - 20*time.Second)
+		if err := s.Sync(t.Context(), syncer.Request{Full: true}, nil); err != nil {
+			t.Fatal(err)
+		}
+		over := time.Now()
+		time.Sleep(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		if len(rotation) != 4 || over.Before(night.Add(time.Minute)) {
+			t.Fatalf("the rotation read at %v; the command was over at %v", rotation, over)
+		}
+		for _, at := range rotation {
+			if at.Before(over) {
+				t.Errorf("a page of the rotation at %v, %v before the command was over", at, over.Sub(at))
+			}
 		}
 	})
 }
