@@ -1,7 +1,8 @@
 // Command receiver measures the receiver: how many deliveries it acknowledges,
 // beside what the same server and verification reach without storing; how long
 // an acknowledgement takes at half that load, also while the archive is filled
-// and the index rebuilt; what a thousand slow connections do to it; and how much
+// and the index rebuilt; how long until it is found; whether the time of a refusal
+// tells of accounts; what a thousand slow connections do to it; and how much
 // memory it takes.
 //
 // The server runs in a process of its own, the senders in this one, both on the

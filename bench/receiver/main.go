@@ -36,7 +36,7 @@ func main() {
 	flag.IntVar(&s.rounds, "rounds", 3, "of bound and store in turn")
 	flag.IntVar(&s.slow, "slow", 1000, "slow connections")
 	flag.StringVar(&s.profile, "profile", "", "write the storing server's processor profile here")
-	flag.StringVar(&s.only, "only", "", "measure only these, with commas between: full, half, busy, found, slow")
+	flag.StringVar(&s.only, "only", "", "measure only these, with commas between: full, half, busy, found, refused, slow")
 	flag.Float64Var(&s.rate, "rate", 0, "deliveries a second for half and busy (default: half of what full reached)")
 	flag.Int64Var(&s.memory, "memory", 144, "process.memory_limit_bytes of the servers, in MiB; 0: none")
 	flag.StringVar(&s.dir, "dir", "", "where data directories are made and removed (default: the system's)")
@@ -99,6 +99,11 @@ func measure(ctx context.Context, s settings) error {
 	}
 	if wanted("found") {
 		if err := found(ctx, s); err != nil {
+			return err
+		}
+	}
+	if wanted("refused") {
+		if err := refused(ctx, s); err != nil {
 			return err
 		}
 	}
