@@ -89,7 +89,23 @@ func settled(t *testing.T, dir string, check func(*parts)) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- p.run(ctx) }()
-	waitFor(t, func() bool {
+	p.wait(t)
+	check(p)
+	cancel()
+	<-done
+	if err := p.index.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := p.archive.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// wait waits until nothing is to be applied or indexed any more. An index may
+// have to be built anew, which takes as long as the archive is large.
+func (p *parts) wait(t *testing.T) {
+	t.Helper()
+	for start := time.Now(); ; time.Sleep(time.Millisecond) {
 		n, err := p.archive.Inbox().PendingCount(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -99,15 +115,11 @@ func settled(t *testing.T, dir string, check func(*parts)) {
 			t.Fatal(err)
 		}
 		at := p.index.Progress()
-		return n == 0 && at.Position == head && !at.Rebuilding && at.Indexed == at.Total
-	})
-	check(p)
-	cancel()
-	<-done
-	if err := p.index.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := p.archive.Close(); err != nil {
-		t.Error(err)
+		if n == 0 && at.Position == head && !at.Rebuilding && at.Indexed == at.Total {
+			return
+		}
+		if time.Since(start) > 2*time.Minute {
+			t.Fatalf("%d deliveries wait, the archive is at %+v and the index at %+v", n, head, at)
+		}
 	}
 }
