@@ -104,7 +104,7 @@ func TestStaticSiteShows(t *testing.T) {
 			`<span class="who">Bo</span>`, `<a href="#e1"`, `href="../static/style.css"`, `<a href="../index.html">← Meetings</a>`, "no recording",
 			`href="../people/ana-b.html"`, `href="../people/ana-ruiz.html"`, `href="../people/bo.html"`},
 		filepath.Join(dir, "people", "bo.html"): {"<h1>Bo</h1>", "1 meeting", `href="../meetings/2026-03-04-`, `href="../static/style.css"`, "Wednesday, 4 March 2026"},
-		filepath.Join(dir, "index.html"): {"1 meeting", "Wednesday, 4 March 2026", "&lt;script&gt;", "Ana Ruiz", "Review", `href="static/style.css"`},
+		filepath.Join(dir, "index.html"):        {"1 meeting", "Wednesday, 4 March 2026", "&lt;script&gt;", "Ana Ruiz", "Review", `href="static/style.css"`},
 	} {
 		body, err := os.ReadFile(path)
 		if err != nil {
