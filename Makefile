@@ -32,8 +32,9 @@ race: ## all tests, looking for races
 	go test -race -vet=off -p 4 -timeout 30m $$(go list ./... | grep -v /bench/)
 
 # It mostly waits for the service's limits, so it runs beside the others.
-corpus: ## the real meetings through the whole program, and the figures' tests, without the race detector
-	go test -vet=off -timeout 30m -run Corpus ./cmd/minutebook
+corpus: ## the real meetings through the whole program, what starts it often, and the figures' tests, without the race detector
+	go test -vet=off -timeout 30m \
+		-run 'Corpus|RealMeetings|Administered|Bucket|FullDisk' ./cmd/minutebook ./api ./archive ./service
 	go test -vet=off -timeout 30m ./bench/...
 
 vet:

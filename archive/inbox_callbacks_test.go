@@ -5,14 +5,18 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
 func TestCallbackTokens(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var later atomic.Int64 // the writer reads the clock too
+	now := func() time.Time {
+		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(later.Load()))
+	}
 	path := filepath.Join(t.TempDir(), "inbox.db")
-	i := openTestInbox(t, path, InboxOptions{Now: func() time.Time { return now }})
+	i := openTestInbox(t, path, InboxOptions{Now: now})
 	ctx := t.Context()
 	token, err := i.NewCallback(ctx, "a", 42, KindTranscript, time.Hour)
 	if err != nil || len(token) < 40 {
@@ -32,7 +36,7 @@ func TestCallbackTokens(t *testing.T) {
 		}
 	}
 	put(t, i, Delivery{Account: c.Account, Kind: c.Kind, WebhookID: c.Key, RecordingID: c.RecordingID, Body: []byte("{}")})
-	now = now.Add(2 * time.Hour)
+	later.Store(int64(2 * time.Hour))
 	if _, err := i.Callback(ctx, KindTranscript, token); err != nil {
 		t.Errorf("a repeat of an answered callback: %v", err)
 	}

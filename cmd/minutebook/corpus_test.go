@@ -12,28 +12,32 @@ import (
 	"time"
 
 	"minutebook/control"
+	"minutebook/internal/corpus"
 )
 
 // corpusFile finds a file of real meetings, or skips the test.
 func corpusFile(t *testing.T, name string) string {
 	t.Helper()
-	dir := os.Getenv("MINUTEBOOK_CORPUS")
-	if dir == "" {
-		dir = "../../../shared/corpus"
+	dir, err := corpus.Dir()
+	if err != nil {
+		t.Skip(err)
 	}
-	path := filepath.Join(dir, name)
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("no real meetings here: set MINUTEBOOK_CORPUS to their folder (%v)", err)
+	return filepath.Join(dir, name)
+}
+
+// withoutRaceDetector keeps what starts many programs, or loads much, out of the
+// run that looks for races, which takes several times as long for it.
+func withoutRaceDetector(t *testing.T) {
+	t.Helper()
+	if corpus.RaceDetector {
+		t.Skip("this is in the run without the race detector: make corpus")
 	}
-	return path
 }
 
 // TestDemoCorpus loads real meetings into the demo's service; all of them
 // arrive in the archive, each transcript entry byte for byte, and are indexed.
 func TestDemoCorpus(t *testing.T) {
-	if raceDetector {
-		t.Skip("all real meetings are loaded in the run without the race detector: make corpus")
-	}
+	withoutRaceDetector(t)
 	for _, name := range []string{"akash.ndjson.gz", "qmsum.ndjson.gz"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,6 +30,7 @@ func bucketConfig(t *testing.T, dir, mediaURL, rest string) string {
 // they are fetched into it, played out of it by ranges, backed up, restored into
 // another place of it or found where they are, and deleted by a rule.
 func TestServeWithABucket(t *testing.T) {
+	withoutRaceDetector(t)
 	bucket := s3test.Start(t)
 	service, key := sandbox(t, t.TempDir())
 	dir := t.TempDir()
