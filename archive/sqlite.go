@@ -110,6 +110,15 @@ func escapePath(path string) string {
 	return strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
 
+// Ended makes the end of ctx known in an error of a transaction: one that ctx
+// rolled back says only that it is over.
+func Ended(ctx context.Context, err error) error {
+	if over := ctx.Err(); err != nil && over != nil && !errors.Is(err, over) {
+		return fmt.Errorf("%w: %w", over, err)
+	}
+	return err
+}
+
 // inTx runs fn in one write transaction. What fn returns rolls it back.
 func (db *DB) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	tx, err := db.W.BeginTx(ctx, nil)
@@ -118,10 +127,10 @@ func (db *DB) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	}
 	if err := fn(tx); err != nil {
 		tx.Rollback()
-		return full(err)
+		return Ended(ctx, full(err))
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", full(err))
+		return Ended(ctx, fmt.Errorf("commit: %w", full(err)))
 	}
 	return nil
 }
@@ -133,5 +142,5 @@ func (db *DB) inRead(ctx context.Context, fn func(*sql.Tx) error) error {
 		return fmt.Errorf("begin reading: %w", err)
 	}
 	defer tx.Rollback()
-	return fn(tx)
+	return Ended(ctx, fn(tx))
 }

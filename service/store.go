@@ -27,10 +27,10 @@ func (st store) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
 		return fmt.Errorf("begin transaction: %w", err)
 	}
 	if err := fn(tx); err != nil {
-		return errors.Join(err, ignoreDone(tx.Rollback()))
+		return archive.Ended(ctx, errors.Join(err, ignoreDone(tx.Rollback())))
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
+		return archive.Ended(ctx, fmt.Errorf("commit: %w", err))
 	}
 	return nil
 }
