@@ -31,8 +31,9 @@ test: vet browser ## everything that must hold before a change lands
 race: ## all tests, looking for races
 	go test -race -vet=off -p 4 -timeout 30m $$(go list ./... | grep -v /bench/)
 
-# The tests, by name, that are only work, or start many programs: the race
-# detector finds nothing more there and takes several times as long.
+# The tests, by name, that are mostly work, or start many programs: they take
+# several times as long under the race detector, so it does not see them. The
+# packages' own tests of the same code run under it.
 PLAIN := Corpus|RealMeetings|Figure|Administered|Bucket|FullDisk|ServeKilled|ServiceKilled
 
 # It mostly waits for the service's limits, so it runs beside the others.

@@ -170,8 +170,11 @@ func TestFinishedMeetingsBecomeVisibleAndFireSigned(t *testing.T) {
 
 func TestCorpusArrivesWholeForItsAdministrator(t *testing.T) {
 	dir, err := corpus.Dir()
-	if err != nil || corpus.RaceDetector { // which takes several times as long: make corpus
-		t.Skip("the real meetings are in the run without the race detector; ", err)
+	if err != nil {
+		t.Skip(err)
+	}
+	if corpus.RaceDetector {
+		t.Skip("the real meetings are in the run without the race detector: make corpus")
 	}
 	file, err := os.Open(filepath.Join(dir, "akash.ndjson.gz"))
 	if err != nil {
