@@ -142,7 +142,7 @@ func (b *backup) snapshot(ctx context.Context) (Manifest, error) {
 	b.total = len(dbs)
 	m := Manifest{Version: manifestVersion, TakenAt: now, Encrypted: len(b.Recipients) > 0, WithoutMedia: b.WithoutMedia}
 	for _, path := range dbs {
-		if err := b.database(ctx, path, &m); err != nil {
+		if err := b.whole(ctx, path, &m); err != nil {
 			return Manifest{}, err
 		}
 	}
@@ -153,6 +153,18 @@ func (b *backup) snapshot(ctx context.Context) (Manifest, error) {
 	}
 	m.Files = b.files
 	return m, errors.Join(durable.SyncDir(dir), durable.SyncDir(b.dest))
+}
+
+// whole copies a database, the inbox once all of it is in its file.
+func (b *backup) whole(ctx context.Context, path string, m *Manifest) error {
+	if path == b.archive.inbox.Path() {
+		release, err := b.archive.inbox.Whole(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	return b.database(ctx, path, m)
 }
 
 // databaseFiles lists the databases of the data directory, open here or not, the

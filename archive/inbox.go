@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"time"
@@ -68,18 +69,20 @@ type InboxOptions struct {
 	MaxWaiting int64
 	// Fault is called before (done false) and after each step of a commit, and
 	// its error is taken for the step's own; nil in a real inbox. Tests use it to
-	// fail a step that did not happen and one that did.
+	// fail a step that did not happen and one that did. It is called by two
+	// goroutines: StepSync by one, the others by the other.
 	Fault func(step InboxStep, done bool) error
 }
 
 // InboxStep names what an inbox's writer does, for InboxOptions.Fault.
 type InboxStep string
 
-// The steps of a commit, in their order.
+// The steps of a commit, in their order. Several commits can share a sync.
 const (
 	StepBegin  InboxStep = "begin"
 	StepInsert InboxStep = "insert"
 	StepCommit InboxStep = "commit"
+	StepSync   InboxStep = "sync"
 )
 
 // An Inbox keeps deliveries from their acknowledgement until they are applied,
@@ -87,19 +90,29 @@ const (
 // nothing the archive does delays an acknowledgement. Its methods may be called
 // from any goroutine.
 type Inbox struct {
-	db        *DB // W is used by the writer goroutine alone
+	db        *DB // W is the writer goroutine's, and the syncing one's after a failure
 	log       zerolog.Logger
 	now       func() time.Time
-	fault     func(InboxStep, bool) error                // called by the writer goroutine
+	fault     func(InboxStep, bool) error
 	forgotten func(context.Context, int64) (bool, error) // nil: nothing was
 
 	checkpoints *checkpointer
 	packing     sync.Pool // of *[]byte, for bodies on their way to a commit
 
-	writes  chan *write
-	stop    chan struct{} // closed by Close: no further writes
-	stopped chan struct{} // closed by the writer goroutine when it ends
-	closing sync.Once
+	walFile inboxLog
+	failed  bool // a sync has; the syncing goroutine's
+
+	spill        *spill
+	bringing     sync.Mutex    // one at a time brings bodies in
+	wasSpilled   chan struct{} // one place: there are bodies to bring in
+	stopBringing context.CancelFunc
+	bringEnded   chan struct{}
+
+	writes    chan *write   // to the writer goroutine
+	committed chan []*write // from there to the syncing goroutine
+	stop      chan struct{} // closed by Close: no further writes
+	stopped   chan struct{} // closed by the syncing goroutine, the last to end
+	closing   sync.Once
 
 	mu         sync.Mutex
 	waiting    int64         // bytes queued or being committed
@@ -118,11 +131,12 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 	}
 	i := &Inbox{
 		db: db, log: opts.Logger, now: opts.Now, fault: opts.Fault,
-		writes:  make(chan *write, 1024),
-		stop:    make(chan struct{}),
-		stopped: make(chan struct{}),
+		writes: make(chan *write, 1024), committed: make(chan []*write),
+		stop: make(chan struct{}), stopped: make(chan struct{}),
 		arrived: make(chan struct{}), maxWaiting: opts.MaxWaiting,
 		checkpoints: newCheckpointer(path),
+		wasSpilled:  make(chan struct{}, 1), bringEnded: make(chan struct{}),
+		walFile: inboxLog{path: path + "-wal"},
 	}
 	if i.now == nil {
 		i.now = time.Now
@@ -133,7 +147,20 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 	if i.maxWaiting <= 0 {
 		i.maxWaiting = 48 << 20
 	}
+	if i.spill, err = openSpill(path + "-spill"); err == nil {
+		err = i.recoverSpill(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open inbox: %w", err), i.checkpoints.db.Close(), db.Close())
+	}
+	if i.spill.number > 0 {
+		i.hasSpilled()
+	}
+	bring, stop := context.WithCancel(context.Background())
+	i.stopBringing = stop
+	go i.bringLoop(bring)
 	go i.writeLoop()
+	go i.syncLoop()
 	go i.checkpointLoop()
 	return i, nil
 }
@@ -149,9 +176,11 @@ func (i *Inbox) Path() string { return i.db.Path }
 func (i *Inbox) Close() error {
 	var err error
 	i.closing.Do(func() {
+		i.stopBringing()
+		<-i.bringEnded
 		close(i.stop)
 		<-i.stopped
-		err = errors.Join(i.checkpoints.close(), i.db.Close())
+		err = errors.Join(i.spill.close(), i.checkpoints.close(), i.db.Close())
 	})
 	return err
 }

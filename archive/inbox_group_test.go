@@ -130,7 +130,7 @@ func TestInboxRefusesWhenBehind(t *testing.T) {
 // got an error was not kept, or is a duplicate the next time; whoever got none
 // is there, also after reopening.
 func TestInboxFaults(t *testing.T) {
-	for _, step := range []InboxStep{StepBegin, StepInsert, StepCommit} {
+	for _, step := range []InboxStep{StepBegin, StepInsert, StepCommit, StepSync} {
 		for _, done := range []bool{false, true} {
 			for _, times := range []int{1, 3} {
 				t.Run(fmt.Sprintf("%s done=%v times=%d", step, done, times), func(t *testing.T) {
@@ -156,7 +156,7 @@ func faultRound(t *testing.T, step InboxStep, done bool, times int) {
 	for k := range 12 {
 		wg.Go(func() {
 			id := fmt.Sprint("msg_", k)
-			_, err := i.Put(t.Context(), delivery("a", id, "{}"))
+			_, err := i.Put(t.Context(), delivery("a", id, largeBody(k*20)))
 			mu.Lock()
 			defer mu.Unlock()
 			acknowledged[id] = err == nil
@@ -182,7 +182,17 @@ func faultRound(t *testing.T, step InboxStep, done bool, times int) {
 			t.Errorf("%s again: duplicate %v, kept %v", id, dup, kept[id])
 		}
 	}
+	for id, body := range bodiesOf(t, i) {
+		if kept[id] && body != largeBody(20*number(id)) {
+			t.Errorf("%s came back with another body", id)
+		}
+	}
 	if n := len(pendingIDs(t, i)); n != len(acknowledged) {
 		t.Errorf("%d deliveries in the end, want %d", n, len(acknowledged))
 	}
+}
+
+func number(id string) (n int) {
+	fmt.Sscanf(id, "msg_%d", &n)
+	return n
 }

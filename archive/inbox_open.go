@@ -5,12 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// inboxWriterParams: the writer's few statements are kept prepared.
-const inboxWriterParams = "&_stmt_cache_size=16"
+// inboxWriter makes the connection of the inbox's writer: its few statements are
+// kept prepared, and its commits are synced by syncLoop.
+func inboxWriter(path string) connector {
+	pragmas := maps.Clone(writerPragmas)
+	pragmas["synchronous"] = "1"
+	params := strings.Replace(writerParams, "_synchronous=FULL", "_synchronous=NORMAL", 1)
+	return connector{path, params + "&_stmt_cache_size=16", pragmas}
+}
 
 // inboxRoom opens the inbox of an archive; Close ends its writer.
 func inboxRoom(ctx context.Context, a *Archive) error {
@@ -41,7 +49,7 @@ func openInboxDB(ctx context.Context, path string, create bool) (_ *DB, err erro
 	if err := newInboxFile(path); err != nil {
 		return nil, err
 	}
-	db, err := openDBWith(ctx, path, inboxWriterParams)
+	db, err := openDBWith(ctx, path, inboxWriter(path))
 	if err != nil {
 		return nil, err
 	}

@@ -26,8 +26,9 @@ const (
 )
 
 const putSQL = `INSERT INTO deliveries
-	(account, kind, webhook_id, received_at, sent_at, recording_id, state, settled_at, reason, size, checksum, header, encoding, body)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	(account, kind, webhook_id, received_at, sent_at, recording_id, state, settled_at, reason, size, checksum, header, encoding, body,
+		spill, spill_at, spill_size)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (account, kind, webhook_id) DO NOTHING`
 
 // Put keeps a delivery and returns when the commit that holds it is on disk:
@@ -43,20 +44,23 @@ func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error)
 	if room == nil {
 		room = new([]byte)
 	}
-	args, err := i.putArgs(d, room)
+	plain := i.pressed()
+	args, body, err := i.putArgs(d, room, plain)
 	if err != nil {
 		return false, err
 	}
-	body, _ := args[len(args)-1].([]byte)
-	w := &write{size: int64(len(body)) + 1024, arrives: true}
-	w.do = func(ctx context.Context, conn *sql.Conn) error {
-		res, err := conn.ExecContext(ctx, putSQL, args...)
-		if err != nil {
+	w := &write{size: int64(len(body)) + 1024, logged: int64(len(body)) + 1024, arrives: true}
+	if plain && i.spill.takes(int64(len(body))) {
+		w.logged = 1024
+		w.do = func(ctx context.Context, conn *sql.Conn) (err error) {
+			known, err = i.putSpilled(ctx, conn, args, body)
 			return err
 		}
-		n, err := res.RowsAffected()
-		known = n == 0
-		return err
+	} else {
+		w.do = func(ctx context.Context, conn *sql.Conn) (err error) {
+			known, err = putRow(ctx, conn, args, body, spillRef{})
+			return err
+		}
 	}
 	if err := i.submit(ctx, w); err != nil {
 		return false, err // room may still be the writer's
@@ -67,7 +71,30 @@ func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error)
 	return known, nil
 }
 
-func (i *Inbox) putArgs(d Delivery, room *[]byte) ([]any, error) {
+func putRow(ctx context.Context, conn *sql.Conn, args []any, body []byte, at spillRef) (known bool, err error) {
+	res, err := conn.ExecContext(ctx, putSQL, append(args, body, at.file, at.at, at.size)...)
+	if err != nil {
+		return false, err
+	}
+	n, err := res.RowsAffected()
+	return n == 0, err
+}
+
+// putSpilled puts a body beside SQLite, unless the delivery is known.
+func (i *Inbox) putSpilled(ctx context.Context, conn *sql.Conn, args []any, body []byte) (known bool, err error) {
+	at, err := i.spill.next(int64(len(body)))
+	if err != nil {
+		return false, err
+	}
+	if known, err = putRow(ctx, conn, args, []byte{}, at); err != nil || known {
+		return known, err
+	}
+	i.hasSpilled()
+	return false, i.spill.put(at, body)
+}
+
+// putArgs are the row of a delivery but for its body, and that, packed.
+func (i *Inbox) putArgs(d Delivery, room *[]byte, plain bool) (args []any, packed []byte, err error) {
 	if d.Kind == "" {
 		d.Kind = KindWebhook
 	}
@@ -76,11 +103,11 @@ func (i *Inbox) putArgs(d Delivery, room *[]byte) ([]any, error) {
 	}
 	switch {
 	case d.Account == "":
-		return nil, errors.New("put delivery: it has no account")
+		return nil, nil, errors.New("put delivery: it has no account")
 	case d.WebhookID == "":
-		return nil, errors.New("put delivery: it has no webhook-id")
+		return nil, nil, errors.New("put delivery: it has no webhook-id")
 	case d.State != StateReceived && d.State != StateQuarantined:
-		return nil, fmt.Errorf("put delivery: it cannot arrive as %q", d.State)
+		return nil, nil, fmt.Errorf("put delivery: it cannot arrive as %q", d.State)
 	}
 	if d.ReceivedAt.IsZero() {
 		d.ReceivedAt = i.now()
@@ -91,13 +118,13 @@ func (i *Inbox) putArgs(d Delivery, room *[]byte) ([]any, error) {
 	}
 	header, err := json.Marshal(d.Header)
 	if err != nil {
-		return nil, fmt.Errorf("put delivery: %w", err)
+		return nil, nil, fmt.Errorf("put delivery: %w", err)
 	}
-	encoding, body := packBody(d.Body, room, i.pressed())
+	encoding, packed := packBody(d.Body, room, plain)
 	return []any{
 		d.Account, d.Kind, d.WebhookID, inboxTime(d.ReceivedAt), inboxTime(d.SentAt), d.RecordingID,
-		d.State, settled, d.Reason, len(d.Body), int64(xxhash.Sum64(body)), string(header), encoding, body,
-	}, nil
+		d.State, settled, d.Reason, len(d.Body), checksumOf(packed), string(header), encoding,
+	}, packed, nil
 }
 
 // packBody compresses a body, in the caller's goroutine and not the writer's, or
@@ -118,12 +145,14 @@ func packBody(body []byte, room *[]byte, plain bool) (encoding int, packed []byt
 	return encodingPlain, *room
 }
 
+func checksumOf(packed []byte) int64 { return int64(xxhash.Sum64(packed)) }
+
 // unpackBody undoes packBody; an error means that the file is damaged.
 func unpackBody(encoding int, checksum int64, packed []byte) ([]byte, error) {
 	switch {
 	case packed == nil:
 		return nil, nil
-	case int64(xxhash.Sum64(packed)) != checksum:
+	case checksumOf(packed) != checksum:
 		return nil, errors.New("unpack a delivery's body: its checksum differs: the inbox is damaged")
 	case encoding == encodingPlain:
 		return packed, nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 )
 
 // maxPendingBytes bounds the bodies that one call of Pending brings into memory.
@@ -13,7 +14,7 @@ const maxPendingBytes = 16 << 20
 const deliveryColumns = `id, account, kind, webhook_id, received_at, sent_at, recording_id,
 	state, settled_at, reason, size, header`
 
-const bodyColumns = `, encoding, checksum, body`
+const bodyColumns = `, encoding, checksum, body, spill, spill_at, spill_size`
 
 // Pending returns deliveries that wait to be applied, in the order they came: at
 // most limit, and fewer when their bodies are large, but at least one if any
@@ -28,7 +29,7 @@ func (i *Inbox) Pending(ctx context.Context, limit int) ([]Delivery, error) {
 	var out []Delivery
 	var size int64
 	for size < maxPendingBytes && rows.Next() {
-		d, err := scanDelivery(rows, true)
+		d, err := i.scanWhole(ctx, rows)
 		if err != nil {
 			return nil, fmt.Errorf("read pending deliveries: %w", err)
 		}
@@ -67,7 +68,7 @@ func (i *Inbox) WaitPending(ctx context.Context) error {
 // Delivery returns one delivery with its body, or ErrNoDelivery.
 func (i *Inbox) Delivery(ctx context.Context, id int64) (Delivery, error) {
 	row := i.db.R.QueryRowContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries WHERE id = ?`, id)
-	d, err := scanDelivery(row, true)
+	d, err := i.scanWhole(ctx, row)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNoDelivery
 	}
@@ -82,7 +83,7 @@ func (i *Inbox) Delivery(ctx context.Context, id int64) (Delivery, error) {
 func (i *Inbox) DeliveryOf(ctx context.Context, account, webhookID string) (Delivery, error) {
 	row := i.db.R.QueryRowContext(ctx, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE account = ? AND kind = 'webhook' AND webhook_id = ?`, account, webhookID)
-	d, err := scanDelivery(row, false)
+	d, err := scanDelivery(row)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNoDelivery
 	}
@@ -114,7 +115,7 @@ func (i *Inbox) List(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
 	defer rows.Close()
 	var out []Delivery
 	for rows.Next() {
-		d, err := scanDelivery(rows, false)
+		d, err := scanDelivery(rows)
 		if err != nil {
 			return nil, fmt.Errorf("list deliveries: %w", err)
 		}
@@ -138,22 +139,63 @@ func (i *Inbox) Counts(ctx context.Context) (c InboxCounts, err error) {
 	return c, err
 }
 
-func scanDelivery(row interface{ Scan(...any) error }, withBody bool) (Delivery, error) {
+type scanner interface{ Scan(...any) error }
+
+// scanDelivery reads deliveryColumns, and whatever columns follow into more.
+func scanDelivery(row scanner, more ...any) (Delivery, error) {
 	var d Delivery
-	var received, sent, settled, checksum int64
-	var encoding int
+	var received, sent, settled int64
 	var header string
-	var packed []byte
-	to := []any{&d.ID, &d.Account, &d.Kind, &d.WebhookID, &received, &sent, &d.RecordingID,
-		&d.State, &settled, &d.Reason, &d.Size, &header}
-	if withBody {
-		to = append(to, &encoding, &checksum, &packed)
-	}
-	if err := row.Scan(to...); err != nil {
+	err := row.Scan(append([]any{&d.ID, &d.Account, &d.Kind, &d.WebhookID, &received, &sent, &d.RecordingID,
+		&d.State, &settled, &d.Reason, &d.Size, &header}, more...)...)
+	if err != nil {
 		return d, err
 	}
 	d.ReceivedAt, d.SentAt, d.SettledAt = fromInboxTime(received), fromInboxTime(sent), fromInboxTime(settled)
 	d.Header = headerOf(header)
-	d.Body, _ = unpackBody(encoding, checksum, packed) // damaged: without a body, which intake reports
 	return d, nil
+}
+
+// scanWhole reads deliveryColumns and bodyColumns. One whose body is damaged
+// comes without it, which intake reports.
+func (i *Inbox) scanWhole(ctx context.Context, row scanner) (Delivery, error) {
+	var p packedBody
+	d, err := scanDelivery(row, p.columns()...)
+	if err == nil {
+		d.Body, _ = i.unpack(ctx, d.ID, p)
+	}
+	return d, err
+}
+
+// packedBody is what bodyColumns say.
+type packedBody struct {
+	encoding int
+	checksum int64
+	body     []byte
+	at       spillRef
+}
+
+func (p *packedBody) columns() []any {
+	return []any{&p.encoding, &p.checksum, &p.body, &p.at.file, &p.at.at, &p.at.size}
+}
+
+// unpack returns a body as it was sent, nil for one that was let go. An error
+// means damage.
+func (i *Inbox) unpack(ctx context.Context, id int64, p packedBody) ([]byte, error) {
+	if p.body == nil || p.at.file == 0 {
+		return unpackBody(p.encoding, p.checksum, p.body)
+	}
+	packed, err := i.spill.read(p.at)
+	if errors.Is(err, fs.ErrNotExist) { // brought in since the row was read, perhaps
+		was := p.at
+		row := i.db.R.QueryRowContext(ctx, `SELECT `+bodyColumns[2:]+` FROM deliveries WHERE id = ?`, id)
+		if again := row.Scan(p.columns()...); again != nil || p.at == was {
+			return nil, errors.Join(err, again)
+		}
+		return i.unpack(ctx, id, p)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return unpackBody(p.encoding, p.checksum, packed)
 }

@@ -167,7 +167,7 @@ func (i *Inbox) KeepBodies(ctx context.Context, keep time.Duration) error {
 // recording; what waits to be applied is settled without it. Keys stay, so that
 // a repeat does not bring it back.
 func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
-	return i.submit(ctx, &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
+	err := i.submit(ctx, &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
 		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '', reason = '', state = 'applied',
 			settled_at = ? WHERE recording_id = ?`, inboxTime(i.now()), recordingID); err != nil {
 			return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
@@ -175,4 +175,8 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 		_, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE recording_id = ?`, recordingID)
 		return err
 	}})
+	if err != nil {
+		return err
+	}
+	return i.bringIn(ctx, nil) // what was spilled of it goes with its file
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -18,12 +19,13 @@ const (
 	maxYields     = 4 // turns given to others, one after the other, without a write
 )
 
-// A write is one change of the inbox. The writer goroutine fills in err and
-// closes done once the commit that holds the change is on disk, or has failed.
+// A write is one change of the inbox. done is closed, and err filled in before,
+// once the commit that holds the change is on disk, or has failed.
 type write struct {
 	do      func(context.Context, *sql.Conn) error
-	size    int64
-	arrives bool // brings a delivery to apply
+	size    int64 // bytes that wait for it
+	logged  int64 // of those, what goes through SQLite's log
+	arrives bool  // brings a delivery to apply
 	done    chan struct{}
 	err     error
 }
@@ -57,7 +59,7 @@ func (i *Inbox) submit(ctx context.Context, w *write) error {
 		return ctx.Err()
 	case <-i.stopped:
 	}
-	select { // the writer has ended: with this write, or before it
+	select { // both goroutines have ended: with this write, or before it
 	case <-w.done:
 		return w.err
 	default:
@@ -97,10 +99,10 @@ func (i *Inbox) Behind(size int64) bool {
 	return i.waiting > 0 && i.waiting+size > i.maxWaiting
 }
 
-// writeLoop is the only goroutine that writes the file. It takes whatever waits,
-// commits it as one group, and answers each of the group after that.
+// writeLoop is the only goroutine that commits. It takes whatever waits as one
+// group, and leaves it to syncLoop to answer.
 func (i *Inbox) writeLoop() {
-	defer close(i.stopped)
+	defer close(i.committed)
 	for {
 		select {
 		case w := <-i.writes:
@@ -142,31 +144,53 @@ func (i *Inbox) gather(first *write) []*write {
 
 // commitGroup writes a group in one transaction. When anything of it fails,
 // nothing of it has happened, and each is tried in a transaction of its own: a
-// bad one fails alone.
+// bad one fails alone. What was committed is answered once it is synced.
 func (i *Inbox) commitGroup(group []*write) {
 	ctx := context.Background() // a commit under way is not given up
+	committed, failed := group, []*write(nil)
 	if err := i.commit(ctx, group); err != nil {
+		committed = nil
 		for n, w := range group {
 			if len(group) > 1 {
 				err = i.commit(ctx, group[n:n+1])
 			}
-			w.err = inboxError(err)
-			if w.err != nil {
-				i.log.Error().Err(w.err).Msg("inbox write failed")
+			if err == nil {
+				committed = append(committed, w)
+				continue
 			}
+			w.err = inboxError(err)
+			i.log.Error().Err(w.err).Msg("inbox write failed")
+			failed = append(failed, w)
 		}
 	}
+	i.answer(failed, nil)
+	if len(committed) == 0 {
+		return
+	}
+	var logged int64
+	for _, w := range committed {
+		logged += w.logged
+	}
+	i.committed <- committed
+	i.checkpoints.committed(logged)
+	i.finishCheckpoint()
+}
+
+// answer tells writes that they are over: those without an error of their own
+// have failed with err, or are on disk.
+func (i *Inbox) answer(group []*write, err error) {
 	var size int64
 	arrived := 0
 	for _, w := range group {
 		size += w.size
+		if w.err == nil {
+			w.err = err
+		}
 		if w.arrives && w.err == nil {
 			arrived++
 		}
 		close(w.done)
 	}
-	i.checkpoints.committed(size)
-	i.finishCheckpoint()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.waiting -= size
@@ -231,7 +255,11 @@ func rollbackOpen(ctx context.Context, conn *sql.Conn) error {
 // inboxError names what a sender may wait for.
 func inboxError(err error) error {
 	var e sqlite3.Error
-	if !errors.As(err, &e) {
+	var number syscall.Errno
+	switch {
+	case errors.As(err, &number): // of a spilled body, or of syncing
+		return fmt.Errorf("%w: %w", ErrInboxDisk, err)
+	case !errors.As(err, &e):
 		return err
 	}
 	switch e.Code {

@@ -60,7 +60,7 @@ func (db *DB) migrate(ctx context.Context, files fs.FS) error {
 	if err := swap(copied, db.Path, fmt.Sprintf("%s.before-%d", db.Path, latest)); err != nil {
 		return err
 	}
-	again, err := openDB(ctx, db.Path)
+	again, err := openDBWith(ctx, db.Path, db.writer)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,8 @@ import (
 type DB struct {
 	W, R *sql.DB
 	Path string
+
+	writer connector // of W's connection
 }
 
 const readers = 4
@@ -35,20 +37,20 @@ var (
 
 // openDB opens or creates the SQLite file at path, 0600.
 func openDB(ctx context.Context, path string) (*DB, error) {
-	return openDBWith(ctx, path, "")
+	return openDBWith(ctx, path, connector{path, writerParams, writerPragmas})
 }
 
-// openDBWith adds parameters of its own, each with & before it, to the writer's.
-func openDBWith(ctx context.Context, path, writer string) (*DB, error) {
+// openDBWith has the one connection that writes made by writer.
+func openDBWith(ctx context.Context, path string, writer connector) (*DB, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
 	f.Close()
 	db := &DB{
-		W:    sql.OpenDB(connector{path, writerParams + writer, writerPragmas}),
+		W:    sql.OpenDB(writer),
 		R:    sql.OpenDB(connector{path, readerParams, readerPragmas}),
-		Path: path,
+		Path: path, writer: writer,
 	}
 	db.W.SetMaxOpenConns(1)
 	db.W.SetMaxIdleConns(1)

@@ -12,7 +12,7 @@ import (
 func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	inbox := c.archive.inbox
 	for after := int64(0); ; {
-		rows, err := inbox.db.R.QueryContext(ctx, `SELECT id, recording_id, state, encoding, checksum, body FROM deliveries
+		rows, err := inbox.db.R.QueryContext(ctx, `SELECT id, recording_id, state`+bodyColumns+` FROM deliveries
 			WHERE id > ? AND body IS NOT NULL ORDER BY id LIMIT ?`, after, verifyChunk)
 		if err != nil {
 			return err
@@ -21,16 +21,15 @@ func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Dama
 		var applied []int64
 		n := 0
 		err = eachRow(rows, func(rows *sql.Rows) error {
-			var id, recording, checksum int64
+			var id, recording int64
 			var state string
-			var encoding int
-			var body []byte
-			if err := rows.Scan(&id, &recording, &state, &encoding, &checksum, &body); err != nil {
+			var p packedBody
+			if err := rows.Scan(append([]any{&id, &recording, &state}, p.columns()...)...); err != nil {
 				return err
 			}
 			n++
 			after = id
-			if _, err := unpackBody(encoding, checksum, body); err != nil {
+			if _, err := inbox.unpack(ctx, id, p); err != nil {
 				damages = append(damages, Damage{Class: DamageDelivery, Path: inbox.db.Path, RecordingID: recording,
 					What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", id, state, err)})
 				if state == StateApplied {

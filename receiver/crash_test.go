@@ -57,9 +57,12 @@ func (s *sender) take() int64 {
 // word is said in one meeting only.
 func word(id int64) string { return fmt.Sprintf("zq%dqz", id) }
 
+// crashBody is of a meeting of its own; every second one is large, so that many at
+// once are spilled.
 func crashBody(id int64) []byte {
-	return fmt.Appendf(nil, `{"recording_id":%d,"title":"Meeting %d","created_at":"2026-02-28T08:00:00Z","recording_start_time":"2026-02-28T07:00:00Z",`+
-		`"transcript":[{"speaker":{"display_name":"Anna"},"text":"we said %s %s","timestamp":"00:00:01"}]}`, id, id, word(id), strings.Repeat("and more ", 200))
+	padding := strings.Repeat("padding ", int(id%2)*6000)
+	return fmt.Appendf(nil, `{"padding":"%s","recording_id":%d,"title":"Meeting %d","created_at":"2026-02-28T08:00:00Z","recording_start_time":"2026-02-28T07:00:00Z",`+
+		`"transcript":[{"speaker":{"display_name":"Anna"},"text":"we said %s %s","timestamp":"00:00:01"}]}`, padding, id, id, word(id), strings.Repeat("and more ", 200))
 }
 
 // run sends until the daemon is gone.

@@ -1,0 +1,123 @@
+package archive
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// Random deliveries, under pressure and not, repeats, applying, letting go,
+// forgetting, bringing in and reopening: every delivery has the state and the body
+// that it should.
+func TestInboxSpillKeepsWhatIsKept(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			r.Fatal(err)
+		}
+		s := &spillModel{t: t, r: r, path: filepath.Join(dir, "inbox.db"), waits: map[string]string{}, gone: map[string]bool{}}
+		s.i = openTestInbox(t, s.path, InboxOptions{})
+		defer func() { s.i.Close() }()
+		steps := []func(){s.burst, s.quiet, s.repeat, s.apply, s.bring, s.forget, s.reopen}
+		for _, step := range rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 6}), 1, 8).Draw(r, "steps") {
+			steps[step]()
+			s.check()
+		}
+	})
+}
+
+// spillModel is an inbox and what should be in it.
+type spillModel struct {
+	t     *testing.T
+	r     *rapid.T
+	path  string
+	i     *Inbox
+	n     int               // deliveries so far
+	waits map[string]string // bodies of what waits, by id
+	gone  map[string]bool   // known, without a body
+}
+
+func (s *spillModel) next() Delivery {
+	d := delivery("a", fmt.Sprint("msg_", s.n), largeBody(s.n))
+	s.n++
+	d.RecordingID, s.waits[d.WebhookID] = int64(s.n), string(d.Body)
+	return d
+}
+
+func (s *spillModel) quiet() { put(s.t, s.i, s.next()) }
+
+func (s *spillModel) burst() {
+	pressedPut(s.t, s.i, []Delivery{s.next(), s.next(), s.next()})
+}
+
+func (s *spillModel) repeat() {
+	if s.n == 0 {
+		return
+	}
+	id := fmt.Sprint("msg_", rapid.IntRange(0, s.n-1).Draw(s.r, "of"))
+	if !put(s.t, s.i, delivery("a", id, "{}")) {
+		s.r.Fatal("a repeat is taken for a new delivery")
+	}
+}
+
+// apply settles two deliveries and lets their bodies go.
+func (s *spillModel) apply() {
+	ds, err := s.i.Pending(s.t.Context(), 2)
+	if err != nil {
+		s.r.Fatal(err)
+	}
+	for _, d := range ds {
+		if err := s.i.MarkApplied(s.t.Context(), d.ID); err != nil {
+			s.r.Fatal(err)
+		}
+		delete(s.waits, d.WebhookID)
+		s.gone[d.WebhookID] = true
+	}
+	if _, err := s.i.LetGo(s.t.Context(), time.Now().Add(time.Hour)); err != nil {
+		s.r.Fatal(err)
+	}
+}
+
+func (s *spillModel) bring() {
+	if err := s.i.bringIn(s.t.Context(), nil); err != nil || len(spillFiles(s.t, s.i)) != 0 {
+		s.r.Fatalf("%v; left %v", err, spillFiles(s.t, s.i))
+	}
+}
+
+func (s *spillModel) forget() {
+	k := rapid.IntRange(0, s.n).Draw(s.r, "which")
+	if err := s.i.ForgetRecording(s.t.Context(), int64(k+1)); err != nil {
+		s.r.Fatal(err)
+	}
+	if id := fmt.Sprint("msg_", k); k < s.n {
+		delete(s.waits, id)
+		s.gone[id] = true
+	}
+}
+
+func (s *spillModel) reopen() {
+	if err := s.i.Close(); err != nil {
+		s.r.Fatal(err)
+	}
+	s.i = openTestInbox(s.t, s.path, InboxOptions{})
+}
+
+func (s *spillModel) check() {
+	if diff := cmp.Diff(s.waits, bodiesOf(s.t, s.i)); diff != "" {
+		s.r.Fatal(diff)
+	}
+	for id := range s.gone {
+		d, err := s.i.DeliveryOf(s.t.Context(), "a", id)
+		if err == nil {
+			d, err = s.i.Delivery(s.t.Context(), d.ID)
+		}
+		if err != nil || d.Body != nil {
+			s.r.Fatalf("%s has a body of %d bytes, %v; it was let go", id, len(d.Body), err)
+		}
+	}
+}

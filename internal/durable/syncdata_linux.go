@@ -1,0 +1,23 @@
+package durable
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// SyncData makes what was written to f, and its length, survive a loss of power.
+// After an error nothing is known of what had been written since the last
+// success, not even when a later call succeeds.
+func SyncData(f *os.File) error {
+	for {
+		err := syscall.Fdatasync(int(f.Fd()))
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, syscall.EINTR) {
+			return fmt.Errorf("sync %s: %w", f.Name(), err)
+		}
+	}
+}
