@@ -177,7 +177,7 @@ func (i *Inbox) commitGroup(group []*write) {
 }
 
 // answer tells writes that they are over: those without an error of their own
-// have failed with err, or are on disk.
+// have failed with err, or are on disk. Nothing waits for them any more then.
 func (i *Inbox) answer(group []*write, err error) {
 	var size int64
 	arrived := 0
@@ -189,8 +189,15 @@ func (i *Inbox) answer(group []*write, err error) {
 		if w.arrives && w.err == nil {
 			arrived++
 		}
+	}
+	i.over(size, arrived)
+	for _, w := range group {
 		close(w.done)
 	}
+}
+
+// over counts what no longer waits, and wakes who waits for deliveries.
+func (i *Inbox) over(size int64, arrived int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.waiting -= size

@@ -139,7 +139,7 @@ func TestASlowWriterIs503(t *testing.T) {
 		t.Errorf("behind it: %d, want 503 and no 100", got)
 	}
 	open()
-	waitFor(t, func() bool { return len(r.pending(t)) == 1 })
+	waitFor(t, func() bool { return len(r.pending(t)) == 1 && !r.inbox.Behind(1) })
 	if got := r.deliver(t, "msg_1", meeting); got != 200 || r.Counts().Duplicates != 1 {
 		t.Errorf("its repeat: %d, counts %+v", got, r.Counts())
 	}

@@ -120,6 +120,7 @@ func (h *house) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	used := sampleMemory()
 	var done atomic.Bool
 	asked := make(chan answered, 1)
 	go func() { asked <- h.askUntil(ctx, &done) }()
@@ -128,13 +129,14 @@ func (h *house) build(ctx context.Context) (err error) {
 	done.Store(true)
 	stop()
 	during := <-asked
+	most := used.end()
 	if err = errors.Join(err, during.err); err != nil {
 		return err
 	}
 	mb := float64(h.text) / 1e6
 	fmt.Printf("%d meetings, %.0f MB of text; opened in %v, caught up after %v (%.1f MB/s)\n", h.options.meetings, mb,
 		opened.Round(time.Millisecond), took.Round(time.Millisecond), mb/took.Seconds())
-	fmt.Printf("meanwhile %d searches: p50 %.1f, p99 %.1f; the process took at most %s\n", len(during.times), at(during.times, 0.5), at(during.times, 0.99), mostMemory())
+	fmt.Printf("meanwhile %d searches: p50 %.1f, p99 %.1f; the process took at most %s\n", len(during.times), at(during.times, 0.5), at(during.times, 0.99), most)
 	h.sizes()
 	begin = time.Now()
 	if err := h.index.Check(ctx); err != nil {

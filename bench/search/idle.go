@@ -62,8 +62,37 @@ func memory(file, name string) string {
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// mostMemory is the most that the process has had resident, mapped files
-// included, and how much of what it has now is its own.
-func mostMemory() string {
-	return memory("status", "VmHWM:") + " resident, files included, " + memory("smaps_rollup", "Private_Dirty:") + " of its own now"
+// sampled is the most memory that the process has while something is done: all
+// that is resident, the mapped files of the index with it, and its own alone.
+type sampled struct {
+	stop chan struct{}
+	done chan struct{}
+	own  int64 // kB
+}
+
+func sampleMemory() *sampled {
+	s := &sampled{stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			var kb int64
+			fmt.Sscan(memory("status", "RssAnon:"), &kb)
+			s.own = max(s.own, kb)
+			select {
+			case <-tick.C:
+			case <-s.stop:
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// end tells what was found.
+func (s *sampled) end() string {
+	close(s.stop)
+	<-s.done
+	return fmt.Sprintf("%d MB of its own, %s resident with the mapped files", s.own>>10, memory("status", "VmHWM:"))
 }
