@@ -129,6 +129,11 @@ func TestInboxSpilledBodiesAreReadAndBroughtIn(t *testing.T) {
 	if err != nil || dirErr != nil || info.Mode().Perm() != 0o600 || dir.Mode().Perm() != 0o700 {
 		t.Errorf("the file of bodies is %v, its folder %v; %v, %v", info, dir, err, dirErr)
 	}
+	end := i.spill.end
+	pressedPut(t, i, []Delivery{delivery("a", "msg_3", largeBody(3))})
+	if i.spill.end != end {
+		t.Error("a repeat's body was spilled")
+	}
 	bring()
 	release, err := i.Whole(t.Context())
 	if err != nil {
@@ -166,6 +171,27 @@ func TestInboxBodyIsFoundWhereItWent(t *testing.T) {
 	}
 }
 
+// What is let go while its body is on its way into SQLite stays let go.
+func TestInboxLetsGoWhatIsBroughtIn(t *testing.T) {
+	i, _ := spilling(t, filepath.Join(t.TempDir(), "inbox.db"), 2)
+	list, err := readSpilled(t.Context(), i.db.R, spillRef{}, 1)
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d spilled, %v", len(list), err)
+	}
+	bodies := i.bring(list)
+	if err := i.dropBody(t.Context(), list[0].id); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.submit(t.Context(), &write{do: func(ctx context.Context, conn *sql.Conn) error { return putBrought(ctx, conn, bodies) }}); err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range []bool{false, true} {
+		if d, err := i.Delivery(t.Context(), list[n].id); err != nil || (d.Body != nil) != want {
+			t.Errorf("delivery %d has a body of %d bytes, %v", n, len(d.Body), err)
+		}
+	}
+}
+
 // A crash leaves rows, files, or both. What is whole is brought in; a delivery
 // whose body never came to the disk was not answered, and is taken when it is
 // sent again; one that was applied stays known.
@@ -197,8 +223,15 @@ func TestInboxOpensWithSpilledBodies(t *testing.T) {
 	if err := i.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(filepath.Join(path+"-spill", "1"), end+100); err != nil {
+	file := filepath.Join(path+"-spill", "1")
+	whole, err := os.Stat(file)
+	if err != nil {
 		t.Fatal(err)
+	}
+	for _, size := range []int64{end + 100, whole.Size() - 10} { // the last is cut short, the others are zeros
+		if err := os.Truncate(file, size); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := os.WriteFile(filepath.Join(path+"-spill", "7"), []byte("of a row that was rolled back"), 0o600); err != nil {
 		t.Fatal(err)
@@ -277,6 +310,7 @@ func TestInboxSpilledDamageIsSeen(t *testing.T) {
 func TestBackupHasSpilledBodies(t *testing.T) {
 	a := newArchive(t)
 	bring := spillInto(t, a.inbox, 6)
+	a.inbox.stopBringing() // nothing else brings them in
 	bring()
 	dest, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
 	if _, err := a.Backup(t.Context(), dest, BackupOptions{}); err != nil {
