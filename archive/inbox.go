@@ -147,14 +147,8 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 	if i.maxWaiting <= 0 {
 		i.maxWaiting = 48 << 20
 	}
-	if i.spill, err = openSpill(path + "-spill"); err == nil {
-		err = i.recoverSpill(ctx)
-	}
-	if err != nil {
+	if err := i.openSpilled(ctx, path+"-spill"); err != nil {
 		return nil, errors.Join(fmt.Errorf("open inbox: %w", err), i.checkpoints.db.Close(), db.Close())
-	}
-	if i.spill.number > 0 {
-		i.hasSpilled()
 	}
 	bring, stop := context.WithCancel(context.Background())
 	i.stopBringing = stop

@@ -12,6 +12,8 @@ const (
 	bringRows  = 32
 	bringBytes = 8 << 20
 	bringEvery = time.Second // how often it is looked whether it is quiet
+	// bringAnyway is how long a step of bringing in waits for that.
+	bringAnyway = 5 * time.Second
 )
 
 // spilled is a row whose body is not in it.
@@ -50,12 +52,13 @@ func readSpilled(ctx context.Context, db *sql.DB, after spillRef, upTo int64) (l
 // A brought body is one on its way into SQLite.
 type brought struct {
 	spilled
-	body []byte
+	body    []byte
+	damaged bool
 }
 
 // bring reads bodies and compresses them. One that is damaged is taken as it is,
 // so that it is still known for what it is.
-func (i *Inbox) bring(list []spilled) []brought {
+func (i *Inbox) bring(list []spilled) ([]brought, error) {
 	out := make([]brought, len(list))
 	for n, r := range list {
 		out[n].spilled = r
@@ -63,25 +66,26 @@ func (i *Inbox) bring(list []spilled) []brought {
 			continue
 		}
 		packed, err := i.spill.read(r.at)
-		if err != nil {
+		switch {
+		case lost(err):
 			i.log.Error().Err(err).Int64("delivery", r.id).Msg("a body is lost")
 			packed = []byte{}
+		case err != nil:
+			return nil, err
 		}
 		if body, err := unpackBody(r.encoding, r.checksum, packed); err == nil && r.encoding == encodingPlain {
 			var room []byte
 			out[n].encoding, packed = packBody(body, &room, false)
 			out[n].checksum = checksumOf(packed)
 		}
-		out[n].body = packed
+		out[n].body, out[n].damaged = packed, checksumOf(packed) != out[n].checksum
 	}
-	return out
+	return out, nil
 }
 
 // putBrought writes brought bodies into their rows, but for those that were let
 // go meanwhile.
-func putBrought(ctx context.Context, db interface {
-	ExecContext(context.Context, string, ...any) (sql.Result, error)
-}, list []brought) error {
+func putBrought(ctx context.Context, db execer, list []brought) error {
 	for _, r := range list {
 		_, err := db.ExecContext(ctx, `UPDATE deliveries SET encoding = ?, checksum = ?, spill = 0, spill_at = 0, spill_size = 0,
 			body = CASE WHEN body IS NULL THEN NULL ELSE ? END WHERE id = ? AND spill = ?`, r.encoding, r.checksum, r.body, r.id, r.at.file)
@@ -96,10 +100,13 @@ func putBrought(ctx context.Context, db interface {
 // their files. It calls pace, unless nil, before each step, and ends with its error.
 func (i *Inbox) bringIn(ctx context.Context, pace func(context.Context) error) error {
 	var upTo int64
-	if err := i.submit(ctx, &write{size: 64, do: func(context.Context, *sql.Conn) error {
-		upTo = i.spill.rotate()
-		return nil
-	}}); err != nil {
+	err := i.submitPatiently(ctx, func() *write {
+		return &write{size: 64, do: func(context.Context, *sql.Conn) error {
+			upTo = i.spill.rotate()
+			return nil
+		}}
+	})
+	if err != nil {
 		return err
 	}
 	for more := true; more; {
@@ -125,14 +132,32 @@ func (i *Inbox) bringSome(ctx context.Context, upTo int64) (more bool, err error
 	if err != nil || len(list) == 0 {
 		return false, err
 	}
-	bodies := i.bring(list)
+	bodies, err := i.bring(list)
+	if err != nil {
+		return false, err
+	}
 	var size int64
 	for _, b := range bodies {
 		size += int64(len(b.body)) + 256
 	}
-	return true, i.submit(ctx, &write{size: size, logged: size, do: func(ctx context.Context, conn *sql.Conn) error {
-		return putBrought(ctx, conn, bodies)
-	}})
+	return true, i.submitPatiently(ctx, func() *write {
+		return &write{size: size, logged: size, do: func(ctx context.Context, conn *sql.Conn) error {
+			return putBrought(ctx, conn, bodies)
+		}}
+	})
+}
+
+// submitPatiently submits what write makes, again while too much waits for it.
+func (i *Inbox) submitPatiently(ctx context.Context, write func() *write) error {
+	for {
+		err := i.submit(ctx, write())
+		if !errors.Is(err, ErrInboxBehind) {
+			return err
+		}
+		if err := sleep(ctx, bringEvery); err != nil {
+			return err
+		}
+	}
 }
 
 // bringLoop brings bodies in whenever some were spilled and it is quiet.
@@ -169,9 +194,10 @@ func (i *Inbox) hasSpilled() {
 	}
 }
 
-// quiet waits until deliveries are few.
+// quiet waits until deliveries are few, but not for long: what was let go, or
+// is to be forgotten, must leave the files though they never are.
 func (i *Inbox) quiet(ctx context.Context) error {
-	for i.Busy() || i.pressed() {
+	for waited := time.Duration(0); waited < bringAnyway && (i.Busy() || i.pressed()); waited += bringEvery {
 		if err := sleep(ctx, bringEvery); err != nil {
 			return err
 		}

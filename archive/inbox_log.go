@@ -3,9 +3,9 @@ package archive
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"minutebook/internal/durable"
 )
@@ -80,7 +80,9 @@ func (i *Inbox) persist() error {
 }
 
 // writeAnew brings in what was spilled, copies the whole log into the inbox's
-// file and syncs both. It borrows the writer's connection between two groups.
+// file, syncs that, and empties the log: what a failed sync has left out of it on
+// the disk would, after a loss of power, cut off all that was written behind it.
+// It borrows the writer's connection between two groups.
 func (i *Inbox) writeAnew(ctx context.Context) error {
 	upTo := i.spill.rotate()
 	if err := i.spill.sync(); err != nil {
@@ -94,25 +96,45 @@ func (i *Inbox) writeAnew(ctx context.Context) error {
 		if len(list) == 0 {
 			break
 		}
-		bodies := i.bring(list)
-		if err := i.db.inTx(ctx, func(tx *sql.Tx) error { return putBrought(ctx, tx, bodies) }); err != nil {
+		bodies, err := i.bring(list)
+		if err != nil {
+			return err
+		}
+		if err := i.db.inTx(ctx, func(tx *sql.Tx) error { return i.putWhole(ctx, tx, bodies) }); err != nil {
 			return err
 		}
 	}
-	if err := copyLog(ctx, i.db.W); err != nil {
+	if err := emptyLog(ctx, i.db.W); err != nil {
+		return err
+	}
+	if err := i.walFile.sync(); err != nil {
 		return err
 	}
 	return i.spill.remove(upTo)
 }
 
-// copyLog copies the whole log into the file and syncs both.
-func copyLog(ctx context.Context, db *sql.DB) error {
-	var busy, pages, copied int64
-	if err := db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(FULL)`).Scan(&busy, &pages, &copied); err != nil {
-		return fmt.Errorf("copy the inbox's log: %w", err)
+// putWhole is putBrought, but damaged bodies are set aside: nobody may have been
+// answered for them.
+func (i *Inbox) putWhole(ctx context.Context, tx *sql.Tx, list []brought) error {
+	for _, b := range list {
+		if !b.damaged {
+			continue
+		}
+		if err := i.setAside(ctx, tx, b.spilled); err != nil {
+			return err
+		}
 	}
-	if busy != 0 || copied < pages {
-		return errors.New("copy the inbox's log: a reader is in the way")
+	return putBrought(ctx, tx, slices.DeleteFunc(list, func(b brought) bool { return b.damaged }))
+}
+
+// emptyLog copies the whole log into the file, syncs that, and empties the log.
+func emptyLog(ctx context.Context, db *sql.DB) error {
+	var busy, pages, copied int64
+	if err := db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &copied); err != nil {
+		return fmt.Errorf("empty the inbox's log: %w", err)
+	}
+	if busy != 0 {
+		return fmt.Errorf("empty the inbox's log: %w: a reader or a checkpoint is in the way", ErrInboxDisk)
 	}
 	return nil
 }

@@ -50,17 +50,14 @@ func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error)
 		return false, err
 	}
 	w := &write{size: int64(len(body)) + 1024, logged: int64(len(body)) + 1024, arrives: true}
-	if plain && i.spill.takes(int64(len(body))) {
-		w.logged = 1024
-		w.do = func(ctx context.Context, conn *sql.Conn) (err error) {
+	w.do = func(ctx context.Context, conn *sql.Conn) (err error) {
+		if plain && i.spill.takes(int64(len(body))) { // asked here, so that no hold is missed
+			w.logged = 1024
 			known, err = i.putSpilled(ctx, conn, args, body)
 			return err
 		}
-	} else {
-		w.do = func(ctx context.Context, conn *sql.Conn) (err error) {
-			known, err = putRow(ctx, conn, args, body, spillRef{})
-			return err
-		}
+		known, err = putRow(ctx, conn, args, body, spillRef{})
+		return err
 	}
 	if err := i.submit(ctx, w); err != nil {
 		return false, err // room may still be the writer's

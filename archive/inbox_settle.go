@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -27,7 +29,7 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 	if err != nil {
 		return err
 	}
-	return i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
+	err = i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
 		for _, o := range outcomes {
 			if gone[o.RecordingID] {
 				if err := dropDelivery(ctx, conn, o, at); err != nil {
@@ -47,6 +49,10 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		}
 		return nil
 	}})
+	if err != nil || !slices.Contains(slices.Collect(maps.Values(gone)), true) {
+		return err
+	}
+	return i.bringIn(ctx, nil) // what was spilled of it goes with its file
 }
 
 // forgottenOf tells which of the meetings were forgotten: their deliveries leave

@@ -45,13 +45,26 @@ type spill struct {
 }
 
 // openSpill looks which files there are; their folder is made with the first.
-func openSpill(dir string) (*spill, error) {
-	s := &spill{dir: dir}
+// used is the highest number that a row names. The files are synced: a process
+// that was killed may have left them unsynced, and a repeat of what is in them
+// must not be acknowledged before.
+func openSpill(dir string, used int64) (*spill, error) {
+	s := &spill{dir: dir, number: used}
 	numbers, err := s.numbers()
-	if err == nil && len(numbers) > 0 {
-		s.number = slices.Max(numbers)
+	if err != nil || len(numbers) == 0 {
+		return s, err
 	}
-	return s, err
+	s.number = max(used, slices.Max(numbers))
+	for _, n := range numbers {
+		f, err := os.OpenFile(s.path(n), os.O_RDWR, 0)
+		if err != nil {
+			return nil, fmt.Errorf("sync spilled bodies: %w", err)
+		}
+		if err := errors.Join(durable.SyncData(f), f.Close()); err != nil {
+			return nil, fmt.Errorf("sync spilled bodies: %w", err)
+		}
+	}
+	return s, errors.Join(durable.SyncDir(s.dir), durable.SyncDir(filepath.Dir(s.dir)))
 }
 
 func (s *spill) path(number int64) string { return filepath.Join(s.dir, strconv.FormatInt(number, 10)) }
@@ -113,8 +126,12 @@ func (s *spill) begin() error {
 	if err != nil {
 		return err
 	}
-	s.file, s.number, s.end = f, s.number+1, 0
-	return durable.SyncDir(s.dir)
+	s.number++ // whatever happens to this one
+	if err := errors.Join(durable.SyncDir(s.dir), durable.SyncDir(filepath.Dir(s.dir))); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	s.file, s.end = f, 0
+	return nil
 }
 
 func (s *spill) endFile() {
@@ -164,6 +181,12 @@ func (s *spill) sync() error {
 	return err
 }
 
+// lost says that an error of read means that the body is not there, and not
+// only that it cannot be read now.
+func lost(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
 // read returns a spilled body as it was put.
 func (s *spill) read(at spillRef) ([]byte, error) {
 	f, err := os.Open(s.path(at.file))
@@ -171,8 +194,12 @@ func (s *spill) read(at spillRef) ([]byte, error) {
 		return nil, fmt.Errorf("read a spilled body: %w", err)
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || at.at < 0 || at.size < 0 || at.at+at.size > info.Size() {
-		return nil, fmt.Errorf("read a spilled body: %s is cut short: %w", f.Name(), errors.Join(err, io.ErrUnexpectedEOF))
+	info, err := f.Stat()
+	if err == nil && (at.at < 0 || at.size < 0 || at.at+at.size > info.Size()) {
+		err = fmt.Errorf("%s is cut short: %w", f.Name(), io.ErrUnexpectedEOF)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a spilled body: %w", err)
 	}
 	body := make([]byte, at.size)
 	if _, err := f.ReadAt(body, at.at); err != nil {

@@ -178,7 +178,10 @@ func TestInboxLetsGoWhatIsBroughtIn(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatalf("%d spilled, %v", len(list), err)
 	}
-	bodies := i.bring(list)
+	bodies, err := i.bring(list)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := i.dropBody(t.Context(), list[0].id); err != nil {
 		t.Fatal(err)
 	}
@@ -243,6 +246,10 @@ func TestInboxOpensWithSpilledBodies(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, bodiesOf(t, i)); diff != "" {
 		t.Error(diff)
+	}
+	set, err := i.List(t.Context(), DeliveryQuery{State: StateQuarantined})
+	if err != nil || len(set) != 2 {
+		t.Errorf("%d deliveries are set aside, %v; want the two that were lost and not applied", len(set), err)
 	}
 	for id := range lost {
 		if dup := put(t, i, delivery("a", id, "{}")); dup != (id == appliedID) {
@@ -324,5 +331,63 @@ func TestBackupHasSpilledBodies(t *testing.T) {
 	}
 	if diff := cmp.Diff(largeBodies(6), bodiesOf(t, openArchive(t, dir).inbox)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A body that cannot be read now, for want of a descriptor, is not lost: bringing
+// it in fails and is done again, and an inbox does not open.
+func TestInboxKeepsWhatCannotBeRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "inbox.db")
+	i, bring := spilling(t, path, 3)
+	i.stopBringing()
+	bring()
+	file := i.spill.path(1)
+	aside := file + "-aside"
+	if err := errors.Join(os.Rename(file, aside), os.Symlink(file, file)); err != nil { // one that leads to itself
+		t.Fatal(err)
+	}
+	if err := i.bringIn(t.Context(), nil); err == nil {
+		t.Error("bodies that cannot be read were brought in")
+	}
+	if err := i.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if i, err := OpenInbox(t.Context(), path, InboxOptions{}); err == nil {
+		i.Close()
+		t.Error("an inbox opened whose bodies cannot be read")
+	}
+	if err := os.Rename(aside, file); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(largeBodies(3), bodiesOf(t, openTestInbox(t, path, InboxOptions{}))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// While bodies are to be in SQLite they go there, also those that came before.
+func TestInboxHoldsBodies(t *testing.T) {
+	i := openTestInbox(t, filepath.Join(t.TempDir(), "inbox.db"), InboxOptions{})
+	i.spill.hold()
+	pressedPut(t, i, []Delivery{delivery("a", "msg_0", largeBody(0))})
+	if n := spilledRows(t, i); n != 0 {
+		t.Errorf("%d bodies were spilled", n)
+	}
+}
+
+// What arrives about a forgotten meeting leaves nothing in the files of bodies.
+func TestInboxDropsSpilledBodiesOfTheForgotten(t *testing.T) {
+	i, bring := spilling(t, filepath.Join(t.TempDir(), "inbox.db"), 2)
+	i.stopBringing()
+	bring()
+	i.forgotten = func(_ context.Context, id int64) (bool, error) { return id == 100, nil }
+	d, err := i.DeliveryOf(t.Context(), "a", "msg_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := i.Settle(t.Context(), Outcome{ID: d.ID, RecordingID: 100}); err != nil {
+		t.Fatal(err)
+	}
+	if files := spillFiles(t, i); len(files) != 0 {
+		t.Errorf("the files %v are left", files)
 	}
 }

@@ -1,12 +1,17 @@
 package archive
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -95,5 +100,118 @@ func TestInboxWritesAnewAfterAFailedSync(t *testing.T) {
 	want["early_0"], want["early_1"] = "{}", "{}"
 	if diff := cmp.Diff(want, bodiesOf(t, i)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// syncFails opens an inbox whose syncs of these numbers, counted from 1, fail; at
+// calls fn before each.
+func syncFails(t *testing.T, path string, failing []int32, at func(i *Inbox, n int32)) *Inbox {
+	t.Helper()
+	var i *Inbox
+	var syncs atomic.Int32
+	i = openTestInbox(t, path, InboxOptions{Fault: func(s InboxStep, done bool) error {
+		if s != StepSync || done {
+			return nil
+		}
+		n := syncs.Add(1)
+		i.walFile.path = path + "-wal"
+		if slices.Contains(failing, n) {
+			i.walFile.path = path + "-gone"
+		}
+		if at != nil {
+			at(i, n)
+		}
+		return nil
+	}})
+	return i
+}
+
+// The log of a sync that failed has a hole on the disk. Nothing that was answered
+// afterwards is behind it when the power goes.
+func TestInboxLogWithAHole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "inbox.db")
+	i := syncFails(t, path, []int32{2}, nil)
+	put(t, i, delivery("a", "msg_0", "{}"))
+	before := len(read(t, path+"-wal"))
+	if _, err := i.Put(t.Context(), delivery("a", "msg_1", "{}")); !errors.Is(err, ErrInboxDisk) {
+		t.Fatalf("a sync that failed: %v", err)
+	}
+	after := len(read(t, path+"-wal"))
+	put(t, i, delivery("a", "msg_2", "{}"))
+	for _, more := range []string{"", "msg_3"} {
+		if more != "" {
+			put(t, i, delivery("a", more, "{}"))
+		}
+		file, log := read(t, path), read(t, path+"-wal")
+		clear(log[min(before, len(log)):min(after, len(log))])
+		if more != "" { // begun anew: these are synced
+			log = read(t, path+"-wal")
+		}
+		lost := filepath.Join(t.TempDir(), "inbox.db")
+		if err := errors.Join(os.WriteFile(lost, file, 0o600), os.WriteFile(lost+"-wal", log, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"msg_0", "msg_1", "msg_2"}
+		if more != "" {
+			want = append(want, more)
+		}
+		if diff := cmp.Diff(want, pendingIDs(t, openTestInbox(t, lost, InboxOptions{}))); diff != "" {
+			t.Errorf("after the power was lost: %s", diff)
+		}
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A body that is spilled while everything is written anew is not in a file that
+// goes.
+func TestInboxSpillsBesideWritingAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "inbox.db")
+	first, fail := make(chan struct{}), make(chan struct{})
+	i := syncFails(t, path, []int32{1}, func(_ *Inbox, n int32) {
+		if n == 1 {
+			close(first)
+			<-fail
+		}
+	})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := i.Put(t.Context(), delivery("a", "first", "{}")); err == nil {
+			t.Error("a sync that failed was answered")
+		}
+	})
+	<-first
+	inside, on := make(chan struct{}), make(chan struct{})
+	wg.Go(func() { // committed, and waits for the first one's sync
+		i.submit(t.Context(), &write{size: pressedBytes + 1, do: func(context.Context, *sql.Conn) error { return nil }})
+	})
+	queued(t, i, pressedBytes/1024)
+	wg.Go(func() {
+		if _, err := i.Put(t.Context(), delivery("a", "msg_0", largeBody(0))); err != nil {
+			t.Error(err)
+		}
+	})
+	queued(t, i, (pressedBytes+len(largeBody(0)))/1024)
+	wg.Go(func() {
+		i.submit(t.Context(), &write{do: func(context.Context, *sql.Conn) error {
+			close(inside)
+			<-on
+			return nil
+		}})
+	})
+	close(fail)
+	<-inside
+	time.Sleep(20 * time.Millisecond) // writing anew waits for this transaction, or has gone on without
+	close(on)
+	wg.Wait()
+	if got := bodiesOf(t, i)["msg_0"]; got != largeBody(0) {
+		t.Errorf("a delivery that was answered has a body of %d bytes", len(got))
 	}
 }
