@@ -175,10 +175,14 @@ func read(t *testing.T, path string) []byte {
 func TestInboxSpillsBesideWritingAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inbox.db")
 	first, fail := make(chan struct{}), make(chan struct{})
+	inside, on := make(chan struct{}), make(chan struct{})
 	i := syncFails(t, path, []int32{1}, func(_ *Inbox, n int32) {
-		if n == 1 {
+		switch n {
+		case 1:
 			close(first)
 			<-fail
+		case 2:
+			<-inside
 		}
 	})
 	var wg sync.WaitGroup
@@ -188,7 +192,6 @@ func TestInboxSpillsBesideWritingAnew(t *testing.T) {
 		}
 	})
 	<-first
-	inside, on := make(chan struct{}), make(chan struct{})
 	wg.Go(func() { // committed, and waits for the first one's sync
 		i.submit(t.Context(), &write{size: pressedBytes + 1, do: func(context.Context, *sql.Conn) error { return nil }})
 	})
