@@ -174,6 +174,7 @@ func (s *spill) sync() error {
 	var err error
 	for _, f := range dirty {
 		err = errors.Join(err, durable.SyncData(f))
+		durable.Uncache(f) // gigabytes of bodies would push everything else out of memory
 	}
 	for _, f := range closing {
 		err = errors.Join(err, f.Close())

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // SyncData makes what was written to f, and its length, survive a loss of power.
@@ -21,3 +23,7 @@ func SyncData(f *os.File) error {
 		}
 	}
 }
+
+// Uncache tells the system that what was synced of f need not stay in memory. It
+// is a hint: nothing is lost and nothing fails.
+func Uncache(f *os.File) { unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
