@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -90,7 +91,7 @@ const (
 // nothing the archive does delays an acknowledgement. Its methods may be called
 // from any goroutine.
 type Inbox struct {
-	db        *DB // W is the writer goroutine's, and the syncing one's after a failure
+	db        *DB // W is used by the writer goroutine alone
 	log       zerolog.Logger
 	now       func() time.Time
 	fault     func(InboxStep, bool) error
@@ -99,11 +100,12 @@ type Inbox struct {
 	checkpoints *checkpointer
 	packing     sync.Pool // of *[]byte, for bodies on their way to a commit
 
-	walFile inboxLog
-	failed  bool // a sync has; the syncing goroutine's
+	walFile   inboxLog
+	syncError atomic.Pointer[error] // of a sync that failed, kept
+	failed    chan struct{}         // closed then
 
 	spill        *spill
-	bringing     sync.Mutex    // one at a time brings bodies in
+	bringing     chan struct{} // one place: one at a time brings bodies in
 	wasSpilled   chan struct{} // one place: there are bodies to bring in
 	stopBringing context.CancelFunc
 	bringEnded   chan struct{}
@@ -135,7 +137,8 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 		stop: make(chan struct{}), stopped: make(chan struct{}),
 		arrived: make(chan struct{}), maxWaiting: opts.MaxWaiting,
 		checkpoints: newCheckpointer(path),
-		wasSpilled:  make(chan struct{}, 1), bringEnded: make(chan struct{}),
+		wasSpilled:  make(chan struct{}, 1), bringEnded: make(chan struct{}), bringing: make(chan struct{}, 1),
+		failed:  make(chan struct{}),
 		walFile: inboxLog{path: path + "-wal"},
 	}
 	if i.now == nil {
@@ -156,6 +159,11 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 	go i.writeLoop()
 	go i.syncLoop()
 	go i.checkpointLoop()
+	if i.spill.unsynced() { // reading them back tells nothing of the disk: they are written anew
+		if err := i.bringIn(ctx, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("open inbox: %w", err), i.Close())
+		}
+	}
 	return i, nil
 }
 

@@ -52,8 +52,7 @@ func readSpilled(ctx context.Context, db *sql.DB, after spillRef, upTo int64) (l
 // A brought body is one on its way into SQLite.
 type brought struct {
 	spilled
-	body    []byte
-	damaged bool
+	body []byte
 }
 
 // bring reads bodies and compresses them. One that is damaged is taken as it is,
@@ -78,7 +77,7 @@ func (i *Inbox) bring(list []spilled) ([]brought, error) {
 			out[n].encoding, packed = packBody(body, &room, false)
 			out[n].checksum = checksumOf(packed)
 		}
-		out[n].body, out[n].damaged = packed, checksumOf(packed) != out[n].checksum
+		out[n].body = packed
 	}
 	return out, nil
 }
@@ -120,14 +119,25 @@ func (i *Inbox) bringIn(ctx context.Context, pace func(context.Context) error) e
 			return err
 		}
 	}
+	// What another has brought in may not be on disk yet. This write is answered
+	// after all before it.
+	if err := i.submitPatiently(ctx, func() *write { return &write{do: noChange} }); err != nil {
+		return err
+	}
 	return i.spill.remove(upTo)
 }
+
+func noChange(context.Context, *sql.Conn) error { return nil }
 
 // bringSome brings in a few bodies of the files up to a number, and returns false
 // when there are none.
 func (i *Inbox) bringSome(ctx context.Context, upTo int64) (more bool, err error) {
-	i.bringing.Lock()
-	defer i.bringing.Unlock()
+	select {
+	case i.bringing <- struct{}{}:
+		defer func() { <-i.bringing }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 	list, err := readSpilled(ctx, i.db.R, spillRef{}, upTo)
 	if err != nil || len(list) == 0 {
 		return false, err

@@ -58,6 +58,9 @@ func (i *Inbox) checkpointLoop() {
 	c := i.checkpoints
 	defer close(c.done)
 	for range c.due {
+		if i.broken() != nil { // nothing more is to be copied out of a log that has a hole
+			continue
+		}
 		logged, err := checkpoint(c.db)
 		if err != nil {
 			i.log.Error().Err(err).Msg("checkpoint of the inbox failed")

@@ -1,11 +1,8 @@
 package archive
 
 import (
-	"context"
-	"database/sql"
 	"fmt"
 	"os"
-	"slices"
 
 	"minutebook/internal/durable"
 )
@@ -58,86 +55,37 @@ func (l *inboxLog) close() error {
 }
 
 // persist returns nil when all that was committed before it was called is on
-// disk. Once it has failed, what it was to write may be lost to a later sync that
-// succeeds: from then on everything must first have been written anew.
+// disk. Once it has failed it fails for good: what it was to write may be lost to
+// a later sync that succeeds. What there is can be made durable only by whoever
+// opens the inbox again.
 func (i *Inbox) persist() error {
-	if i.failed {
-		if err := i.writeAnew(context.Background()); err != nil {
-			return err
-		}
-		i.failed = false
-		i.spill.release()
-		return nil
+	if err := i.broken(); err != nil {
+		return err
 	}
 	err := i.spill.sync()
 	if err == nil {
 		err = i.walFile.sync()
 	}
-	if i.failed = err != nil; i.failed {
-		i.spill.hold()
+	if err != nil {
+		i.spill.markUnsynced()
+		err = fmt.Errorf("%w: %w; look after the disk and start again", ErrInboxDisk, err)
+		i.syncError.Store(&err)
+		close(i.failed)
 	}
 	return err
 }
 
-// writeAnew brings in what was spilled, copies the whole log into the inbox's
-// file, syncs that, and empties the log: what a failed sync has left out of it on
-// the disk would, after a loss of power, cut off all that was written behind it.
-// It borrows the writer's connection between two groups.
-func (i *Inbox) writeAnew(ctx context.Context) error {
-	upTo := i.spill.rotate()
-	if err := i.spill.sync(); err != nil {
-		return err
-	}
-	for {
-		list, err := readSpilled(ctx, i.db.R, spillRef{}, upTo)
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 {
-			break
-		}
-		bodies, err := i.bring(list)
-		if err != nil {
-			return err
-		}
-		if err := i.db.inTx(ctx, func(tx *sql.Tx) error { return i.putWhole(ctx, tx, bodies) }); err != nil {
-			return err
-		}
-	}
-	if err := emptyLog(ctx, i.db.W); err != nil {
-		return err
-	}
-	if err := i.walFile.sync(); err != nil {
-		return err
-	}
-	return i.spill.remove(upTo)
-}
-
-// putWhole is putBrought, but damaged bodies are set aside: nobody may have been
-// answered for them.
-func (i *Inbox) putWhole(ctx context.Context, tx *sql.Tx, list []brought) error {
-	for _, b := range list {
-		if !b.damaged {
-			continue
-		}
-		if err := i.setAside(ctx, tx, b.spilled); err != nil {
-			return err
-		}
-	}
-	return putBrought(ctx, tx, slices.DeleteFunc(list, func(b brought) bool { return b.damaged }))
-}
-
-// emptyLog copies the whole log into the file, syncs that, and empties the log.
-func emptyLog(ctx context.Context, db *sql.DB) error {
-	var busy, pages, copied int64
-	if err := db.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &pages, &copied); err != nil {
-		return fmt.Errorf("empty the inbox's log: %w", err)
-	}
-	if busy != 0 {
-		return fmt.Errorf("empty the inbox's log: %w: a reader or a checkpoint is in the way", ErrInboxDisk)
+// broken is the error of a sync that failed, nil where none has.
+func (i *Inbox) broken() error {
+	if err := i.syncError.Load(); err != nil {
+		return *err
 	}
 	return nil
 }
+
+// Failed is closed when a sync has failed: nothing is acknowledged any more until
+// the inbox is opened again, best by a new process.
+func (i *Inbox) Failed() <-chan struct{} { return i.failed }
 
 // syncLoop is the only goroutine that answers writes whose commit succeeded. The
 // writer waits for it to take a group, so that groups grow while the disk is slow.

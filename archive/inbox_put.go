@@ -144,23 +144,26 @@ func packBody(body []byte, room *[]byte, plain bool) (encoding int, packed []byt
 
 func checksumOf(packed []byte) int64 { return int64(xxhash.Sum64(packed)) }
 
-// unpackBody undoes packBody; an error means that the file is damaged.
+// errDamagedBody means that the inbox's file, or one of spilled bodies, is damaged.
+var errDamagedBody = errors.New("unpack a delivery's body: the inbox is damaged")
+
+// unpackBody undoes packBody; its errors are errDamagedBody.
 func unpackBody(encoding int, checksum int64, packed []byte) ([]byte, error) {
 	switch {
 	case packed == nil:
 		return nil, nil
 	case checksumOf(packed) != checksum:
-		return nil, errors.New("unpack a delivery's body: its checksum differs: the inbox is damaged")
+		return nil, fmt.Errorf("%w: its checksum differs", errDamagedBody)
 	case encoding == encodingPlain:
 		return packed, nil
 	case encoding == encodingS2:
 		body, err := s2.Decode(nil, packed)
 		if err != nil {
-			return nil, fmt.Errorf("unpack a delivery's body: %w", err)
+			return nil, fmt.Errorf("%w: %w", errDamagedBody, err)
 		}
 		return body, nil
 	}
-	return nil, fmt.Errorf("unpack a delivery's body: unknown encoding %d", encoding)
+	return nil, fmt.Errorf("%w: unknown encoding %d", errDamagedBody, encoding)
 }
 
 // inboxTime writes a time as the inbox's columns hold it: 0 for none.

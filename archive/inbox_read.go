@@ -157,12 +157,15 @@ func scanDelivery(row scanner, more ...any) (Delivery, error) {
 }
 
 // scanWhole reads deliveryColumns and bodyColumns. One whose body is damaged
-// comes without it, which intake reports.
+// comes without it, which intake reports; one that cannot be read now is an error.
 func (i *Inbox) scanWhole(ctx context.Context, row scanner) (Delivery, error) {
 	var p packedBody
 	d, err := scanDelivery(row, p.columns()...)
 	if err == nil {
-		d.Body, _ = i.unpack(ctx, d.ID, p)
+		d.Body, err = i.unpack(ctx, d.ID, p)
+		if errors.Is(err, errDamagedBody) || lost(err) {
+			err = nil
+		}
 	}
 	return d, err
 }

@@ -27,7 +27,7 @@ func (i *Inbox) recoverSpill(ctx context.Context) error {
 			}
 			packed, err := i.spill.read(r.at)
 			if err != nil && !lost(err) {
-				return err
+				return fmt.Errorf("%w; with the file moved away its deliveries are set aside", err)
 			}
 			if err == nil && checksumOf(packed) == r.checksum {
 				continue
@@ -76,5 +76,5 @@ func (i *Inbox) openSpilled(ctx context.Context, dir string) (err error) {
 	if i.spill.number > 0 {
 		i.hasSpilled()
 	}
-	return errors.Join(i.recoverSpill(ctx), i.walFile.open())
+	return errors.Join(i.recoverSpill(ctx), i.walFile.sync())
 }

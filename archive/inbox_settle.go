@@ -49,10 +49,10 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		}
 		return nil
 	}})
-	if err != nil || !slices.Contains(slices.Collect(maps.Values(gone)), true) {
-		return err
+	if err == nil && slices.Contains(slices.Collect(maps.Values(gone)), true) {
+		i.hasSpilled() // what was spilled of it goes with its file
 	}
-	return i.bringIn(ctx, nil) // what was spilled of it goes with its file
+	return err
 }
 
 // forgottenOf tells which of the meetings were forgotten: their deliveries leave
@@ -107,7 +107,7 @@ func (i *Inbox) Replay(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	if d.Body == nil {
+	if len(d.Body) == 0 && (d.Body == nil || d.Size > 0) {
 		return fmt.Errorf("replay delivery %d: its body is no longer kept; `sync` reads the meeting again", id)
 	}
 	return i.submit(ctx, &write{size: 64, arrives: true, do: func(ctx context.Context, conn *sql.Conn) error {

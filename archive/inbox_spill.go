@@ -173,7 +173,10 @@ func (s *spill) sync() error {
 	s.mu.Unlock()
 	var err error
 	for _, f := range dirty {
-		err = errors.Join(err, durable.SyncData(f))
+		if e := durable.SyncData(f); e != nil {
+			err = errors.Join(err, e)
+			continue
+		}
 		durable.Uncache(f) // gigabytes of bodies would push everything else out of memory
 	}
 	for _, f := range closing {
@@ -215,12 +218,33 @@ func (s *spill) remove(upTo int64) error {
 	if err != nil {
 		return err
 	}
+	left := 0
 	for _, n := range numbers {
-		if n <= upTo {
-			err = errors.Join(err, durable.Remove(s.path(n)))
+		if n > upTo {
+			left++
+			continue
 		}
+		err = errors.Join(err, durable.Remove(s.path(n)))
 	}
-	return err
+	if left > 0 || err != nil {
+		return err
+	}
+	return durable.Remove(filepath.Join(s.dir, unsyncedName))
+}
+
+// unsyncedName is a file in the folder that says that a sync has failed.
+const unsyncedName = "unsynced"
+
+// markUnsynced leaves word of a failed sync, as well as the disk lets it.
+func (s *spill) markUnsynced() {
+	if numbers, err := s.numbers(); err == nil && len(numbers) > 0 {
+		_ = durable.WriteFile(filepath.Join(s.dir, unsyncedName), nil) // where this fails too, nothing can be said
+	}
+}
+
+func (s *spill) unsynced() bool {
+	_, err := os.Stat(filepath.Join(s.dir, unsyncedName))
+	return err == nil
 }
 
 // close ends all files.

@@ -146,6 +146,10 @@ func (i *Inbox) gather(first *write) []*write {
 // nothing of it has happened, and each is tried in a transaction of its own: a
 // bad one fails alone. What was committed is answered once it is synced.
 func (i *Inbox) commitGroup(group []*write) {
+	if err := i.broken(); err != nil {
+		i.answer(group, err)
+		return
+	}
 	ctx := context.Background() // a commit under way is not given up
 	committed, failed := group, []*write(nil)
 	if err := i.commit(ctx, group); err != nil {

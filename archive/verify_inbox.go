@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -30,6 +31,9 @@ func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Dama
 			n++
 			after = id
 			if _, err := inbox.unpack(ctx, id, p); err != nil {
+				if !errors.Is(err, errDamagedBody) && !lost(err) {
+					return err
+				}
 				damages = append(damages, Damage{Class: DamageDelivery, Path: inbox.db.Path, RecordingID: recording,
 					What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", id, state, err)})
 				if state == StateApplied {

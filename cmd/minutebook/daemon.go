@@ -156,6 +156,14 @@ func (d *daemon) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.index.Follow(ctx) })
 	g.Go(func() error { return d.syncer.Run(ctx) })
+	g.Go(func() error {
+		select {
+		case <-d.archive.Inbox().Failed():
+			return errors.New("the inbox could not be brought to the disk, and takes nothing more: see the log, look after the disk, start again")
+		case <-ctx.Done():
+			return nil
+		}
+	})
 	g.Go(func() error { return d.retain(ctx) })
 	g.Go(func() error {
 		if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {
