@@ -3,6 +3,7 @@ package search
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,15 +42,15 @@ func TestRest(t *testing.T) {
 // and is the same in the end.
 func TestIndexingInSmallSteps(t *testing.T) {
 	h := newHouse(t)
-	asked := 0
-	h.index.busy = func() bool { asked++; return true }
+	var asked atomic.Int64 // reading and writing ask side by side
+	h.index.busy = func() bool { asked.Add(1); return true }
 	var raws [][]byte
 	for id := range int64(3*busyMeetings + 1) {
 		raws = append(raws, meeting(id+1, fmt.Sprint("Weekly ", id), "en", day(1), []line{{1, "Anna", "we said hello"}}, nil))
 	}
 	h.add(raws[:2*busyMeetings]...)
 	h.catchUp()
-	built := asked
+	built := asked.Load()
 	h.add(raws...)
 	h.catchUp()
 	if got := h.search(Request{Query: "hello", Limit: 100}); got.Total != len(raws) {
@@ -57,7 +58,7 @@ func TestIndexingInSmallSteps(t *testing.T) {
 	}
 	// It asks before a step and after it: for the first eight two full steps and an
 	// empty one of the walk, and two for what changed since; for the other five two.
-	if built != 10 || asked-built != 4 {
-		t.Errorf("it asked %d times while building and %d while following, want 10 and 4", built, asked-built)
+	if followed := asked.Load() - built; built != 10 || followed != 4 {
+		t.Errorf("it asked %d times while building and %d while following, want 10 and 4", built, followed)
 	}
 }
