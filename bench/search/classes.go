@@ -68,14 +68,14 @@ func classes(r *corpus.Resampler, o options) []class {
 		p := quoted("", anyPhrase(rnd, r.Meeting(1+rnd.IntN(o.meetings))))
 		return p, []any{p}
 	})
-	add("stop words", bestFTS, false, func() (string, []any) { return all("what", "is", "the") })
+	add("stop words", "", false, func() (string, []any) { return all("what", "is", "the") })
 	add("date and speaker", saidFTS, false, func() (string, []any) {
 		year, who, what := 2021+rnd.IntN(5), corpus.Speaker(rnd.IntN(2000)), common()
 		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		return fmt.Sprintf("on:%d speaker:%q %s", year, who, what), []any{quoted("", what), who, from.Unix(), from.AddDate(1, 0, 0).Unix()}
 	})
-	add("newest first, with text", newestFTS, false, func() (string, []any) { w := word(); return w + " sort:date", []any{quoted("", w)} })
-	add("newest first, without", "", false, func() (string, []any) { return "", nil })
+	add("newest first with text", newestFTS, false, func() (string, []any) { w := word(); return w + " sort:date", []any{quoted("", w)} })
+	add("newest first without", "", false, func() (string, []any) { return "", nil })
 	add("facets", facetsFTS, true, func() (string, []any) { return all(common()) })
 	add(wholeAnswer, "", true, func() (string, []any) { return word() + " " + common(), nil })
 	add("question", "", true, func() (string, []any) {

@@ -2,7 +2,7 @@
 // resampled from the corpus, beside FTS5 with a row for every utterance in the
 // same run:
 //
-//	go run ./bench/search [-meetings N] [-data DIR] [-queries N] [-fts=false] [-rebuild] [-fill]
+//	go run ./bench/search [-meetings N] [-data DIR] [-queries N] [-fts=false] [-rebuild] [-fill] [-only CLASS,…]
 //
 // With -data the archive, the index and FTS5's table stay for further runs, and
 // are made where they are missing; -rebuild makes the index anew beside the one
@@ -24,7 +24,7 @@ type options struct {
 	data              string
 	fts, rebuild      bool
 	fill              bool
-	profile           string
+	profile, only     string
 	idle              bool
 }
 
@@ -37,6 +37,7 @@ func main() {
 	flag.BoolVar(&o.rebuild, "rebuild", false, "build the index anew and measure that")
 	flag.BoolVar(&o.fill, "fill", false, "only make the archive and FTS5's table, for a later run")
 	flag.StringVar(&o.profile, "profile", "", "write CPU profiles here: FILE.build, FILE.search and FILE.arrivals")
+	flag.StringVar(&o.only, "only", "", "ask only the queries of these classes, with commas between")
 	flag.BoolVar(&o.idle, "idle", false, "only open the index, ask once, and tell of time and memory (a measurement starts this itself)")
 	flag.Parse()
 	if err := run(context.Background(), o); err != nil {
@@ -70,7 +71,7 @@ func run(ctx context.Context, o options) error {
 	if err := h.build(ctx); err != nil {
 		return err
 	}
-	if err := h.measure(ctx); err != nil {
+	if err := h.measure(ctx); err != nil || o.only != "" {
 		return err
 	}
 	if err := h.arrivals(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -72,6 +73,9 @@ func (h *house) measure(ctx context.Context) error {
 	defer stop()
 	fmt.Printf("%-26s %9s %6s %7s %7s  %9s %8s %7s %7s  %s\n", "", "meetings", "exact", "p50", "p99", "p50 FTS5", "p99 FTS5", "p50 /", "p99 /", "slowest")
 	for _, c := range h.classes {
+		if h.only != "" && !slices.Contains(strings.Split(h.only, ","), c.name) {
+			continue
+		}
 		var ours, seen answered
 		var theirs []time.Duration
 		for i, q := range c.queries {
