@@ -142,15 +142,11 @@ func (v *view) find(l *leaf, in scope) (docset, error) {
 			return docs, err
 		})
 	}
-	out := v.none()
+	terms := map[string][]string{}
 	for _, field := range in.in() {
-		found, err := v.withTerms(field, termsIn(forms, field)...)
-		if err != nil {
-			return nil, err
-		}
-		out.or(found)
+		terms[field] = termsIn(forms, field)
 	}
-	return out, nil
+	return v.withAny(terms)
 }
 
 func (s scope) in() []string {

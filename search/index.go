@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -36,6 +37,7 @@ type Index struct {
 	langs   *languages
 	columns *columnCache
 	tuning  tuning
+	workers int // goroutines that one search may use
 
 	work sync.Mutex // held by the one goroutine that writes
 
@@ -55,7 +57,7 @@ var ErrClosed = errors.New("the search index is closed")
 // by CatchUp and Follow. It fails when the index is open in another process,
 // or the disk does not let it write.
 func Open(ctx context.Context, o Options) (*Index, error) {
-	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: newLanguages(), columns: newColumnCache(), tuning: defaultTuning()}
+	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: newLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0)}
 	if x.dir == "" {
 		x.dir = filepath.Join(o.Archive.Dir(), "index")
 	}

@@ -10,22 +10,23 @@ import (
 
 // momentSegment is one segment of the moments' index.
 type momentSegment struct {
-	v   *view
-	seg *scorch.SegmentSnapshot
+	v     *view
+	seg   *scorch.SegmentSnapshot
+	words *lexicon
 }
 
 // inMoments finds the visible meetings that have a moment of which what says
 // that it matches.
 func (v *view) inMoments(what func(*momentSegment) (*roaring.Bitmap, error)) (docset, error) {
 	out := v.none()
-	for _, seg := range v.moments.Segments() {
-		docs, err := what(&momentSegment{v, seg})
+	for _, m := range v.spoken {
+		docs, err := what(m)
 		if err != nil {
 			return nil, err
 		}
 		last := int64(-1)
 		for it := docs.Iterator(); it.HasNext(); {
-			name, err := seg.DocID(uint64(it.Next()))
+			name, err := m.seg.DocID(uint64(it.Next()))
 			if err != nil {
 				return nil, fmt.Errorf("read search index: %w", err)
 			}
@@ -63,9 +64,11 @@ func meetingOf(name []byte) int64 {
 func (m *momentSegment) any(field string, terms []string) (*roaring.Bitmap, error) {
 	out := roaring.New()
 	for _, t := range terms {
-		if err := addPostings(out, m.seg, field, t); err != nil {
+		docs, err := m.words.with(field, t)
+		if err != nil {
 			return nil, err
 		}
+		out.Or(docs)
 	}
 	return out, nil
 }
@@ -79,7 +82,7 @@ func (m *momentSegment) phrase(terms []string, within *roaring.Bitmap) (*roaring
 		if m.v.isStop(t) {
 			continue
 		}
-		docs, err := postings(m.seg, fieldText, t)
+		docs, err := m.words.with(fieldText, t)
 		if err != nil {
 			return nil, err
 		}
@@ -106,5 +109,5 @@ func (m *momentSegment) speaker(value string) (*roaring.Bitmap, error) {
 
 // ofMeeting is the set of a meeting's moments.
 func (m *momentSegment) ofMeeting(id int64) (*roaring.Bitmap, error) {
-	return postings(m.seg, fieldKeys, keyMeeting+strconv.FormatInt(id, 10))
+	return m.words.with(fieldKeys, keyMeeting+strconv.FormatInt(id, 10))
 }

@@ -61,7 +61,7 @@ func (v *view) phraseSaidBy(l *leaf, in scope) (docset, error) {
 	}
 	return v.saidBy(in, func(m *momentSegment, by *roaring.Bitmap) (*roaring.Bitmap, error) {
 		if rarest != "" {
-			with, err := postings(m.seg, fieldText, rarest)
+			with, err := m.words.with(fieldText, rarest)
 			if err != nil {
 				return nil, err
 			}
@@ -80,8 +80,8 @@ func (v *view) rarest(terms []string) (string, error) {
 			continue
 		}
 		n := 0
-		for _, seg := range v.segments {
-			found, err := countPostings(seg, fieldText, t)
+		for _, words := range v.lexicons {
+			found, err := words.number(fieldText, t)
 			if err != nil {
 				return "", err
 			}

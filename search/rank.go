@@ -55,20 +55,23 @@ func (v *view) best(set docset, s scores, n int, skip func(ranked) bool) []ranke
 	var h worst
 	for i, docs := range set {
 		cols := v.columns[i]
-		for it := docs.Iterator(); it.HasNext(); {
-			doc := it.Next()
-			r := ranked{id: cols.id[doc], start: cols.start[doc]}
+		eachOf(docs, func(doc uint32) {
+			score := 0.0
 			if s != nil {
-				r.score = float64(s[i][doc])
+				score = float64(s[i][doc])
 			}
+			if len(h) == n && score < h[0].score { // as most are
+				return
+			}
+			r := ranked{id: cols.id[doc], start: cols.start[doc], score: score}
 			if len(h) == n && !r.before(h[0]) || skip != nil && skip(r) {
-				continue
+				return
 			}
 			heap.Push(&h, r)
 			if len(h) > n {
 				heap.Pop(&h)
 			}
-		}
+		})
 	}
 	sort.Slice(h, func(i, j int) bool { return h[i].before(h[j]) })
 	return h
@@ -81,50 +84,61 @@ func (v *view) rankMoments(list []ranked, leaves []*leaf, in scope, t tuning) er
 	if err != nil {
 		return err
 	}
+	if err := v.voicesNamed(leaves); err != nil {
+		return err
+	}
 	for i := range list {
 		list[i].moments, list[i].ranked = nil, true
 	}
-	placed := make([]bool, len(list))
-	for _, seg := range v.moments.Segments() {
-		m := &momentSegment{v, seg}
-		found, err := m.candidates(list, placed, in)
-		if err != nil {
-			return err
-		}
-		if len(found.docs) == 0 {
-			continue
+	found, err := v.candidates(list, in)
+	if err != nil {
+		return err
+	}
+	err = v.beside(len(v.spoken), func(s int) error {
+		c, m := found[s], v.spoken[s]
+		if len(c.docs) == 0 {
+			return nil
 		}
 		for i, l := range leaves {
-			if err := m.score(found, l, rarities[i]*t.of(l), t); err != nil {
+			if err := m.score(c, l, rarities[i]*t.of(l), t); err != nil {
 				return err
 			}
 		}
-		if err := m.collect(found, list, len(leaves) == 0); err != nil {
-			return err
-		}
-	}
+		return m.collect(c, list, len(leaves) == 0)
+	})
 	for i := range list {
 		smooth(list[i].moments, t.neighbour)
 	}
-	return v.ctx.Err()
+	return err
 }
 
-// candidates are documents of a segment with their scores, and the meeting in
-// the list that each is of.
+// candidates are documents of a segment, in order, with their scores, and the
+// meeting in the list that each is of.
 type candidates struct {
 	set    *roaring.Bitmap
 	docs   []uint32
-	at     map[uint32]int
 	of     []int
 	scores []float64
 	tf     []float64
 }
 
-// candidates are the moments of meetings in a segment. Those of one meeting are
-// written together, and so are all in one segment: placed says of which
-// meetings they were found.
+// candidates are the moments of meetings, by segment. Those of one meeting are
+// written together, and so are all in one segment.
+func (v *view) candidates(list []ranked, in scope) ([]*candidates, error) {
+	out := make([]*candidates, len(v.spoken))
+	placed := make([]bool, len(list))
+	for s, m := range v.spoken {
+		var err error
+		if out[s], err = m.candidates(list, placed, in); err != nil {
+			return nil, err
+		}
+	}
+	return out, v.ctx.Err()
+}
+
+// candidates are those of a segment. placed says of which meetings they were
+// found.
 func (m *momentSegment) candidates(list []ranked, placed []bool, in scope) (*candidates, error) {
-	c := &candidates{set: roaring.New(), at: map[uint32]int{}}
 	var by []*roaring.Bitmap
 	for _, s := range in.speakers {
 		docs, err := m.speaker(s)
@@ -133,6 +147,7 @@ func (m *momentSegment) candidates(list []ranked, placed []bool, in scope) (*can
 		}
 		by = append(by, docs)
 	}
+	var found []uint64 // documents, each with its place in the list
 	for i, r := range list {
 		if placed[i] {
 			continue
@@ -145,16 +160,28 @@ func (m *momentSegment) candidates(list []ranked, placed []bool, in scope) (*can
 		for _, s := range by {
 			docs.And(s)
 		}
-		for it := docs.Iterator(); it.HasNext(); {
-			doc := it.Next()
-			c.at[doc] = len(c.docs)
-			c.docs = append(c.docs, doc)
-			c.of = append(c.of, i)
-		}
-		c.set.Or(docs)
+		eachOf(docs, func(doc uint32) { found = append(found, uint64(doc)<<32|uint64(i)) })
 	}
-	c.scores, c.tf = make([]float64, len(c.docs)), make([]float64, len(c.docs))
+	slices.Sort(found)
+	n := len(found)
+	c := &candidates{docs: make([]uint32, n), of: make([]int, n), scores: make([]float64, n), tf: make([]float64, n)}
+	for at, f := range found {
+		c.docs[at], c.of[at] = uint32(f>>32), int(uint32(f))
+	}
+	c.set = roaring.BitmapOf(c.docs...)
 	return c, nil
+}
+
+// adding returns a function that adds to the documents' occurrences. It must be
+// called with documents in order.
+func (c *candidates) adding() func(doc uint32, tf float64) {
+	at := 0
+	return func(doc uint32, tf float64) {
+		for c.docs[at] < doc {
+			at++
+		}
+		c.tf[at] += tf
+	}
 }
 
 // score adds a leaf to the candidates' scores.
@@ -167,16 +194,14 @@ func (m *momentSegment) score(c *candidates, l *leaf, idf float64, t tuning) err
 		if err != nil {
 			return err
 		}
-		for it := docs.Iterator(); it.HasNext(); {
-			c.tf[c.at[it.Next()]] += t.phrase
-		}
+		add := c.adding()
+		eachOf(docs, func(doc uint32) { add(doc, t.phrase) })
 	} else {
-		if err := m.named(l, c, func(doc uint32, weight float64) { c.tf[c.at[doc]] += weight * t.speaker }); err != nil {
+		if err := m.named(l, c, t.speaker); err != nil {
 			return err
 		}
 		for _, fw := range t.moment {
-			err := addForms(m.seg, fw, l.forms, c.set, func(doc uint32, tf float64) { c.tf[c.at[doc]] += tf })
-			if err != nil {
+			if err := c.addForms(m.words, fw, l.forms); err != nil {
 				return err
 			}
 		}
@@ -185,6 +210,23 @@ func (m *momentSegment) score(c *candidates, l *leaf, idf float64, t tuning) err
 		if tf > 0 {
 			c.scores[i] += idf * tf * (t.momentK1 + 1) / (tf + t.momentK1)
 			c.tf[i] = 0
+		}
+	}
+	return nil
+}
+
+// addForms adds the weighed occurrences of each form of a word in a field.
+func (c *candidates) addForms(words *lexicon, fw fieldWeight, forms []form) error {
+	for _, f := range forms {
+		if !f.in.has(fw.field) && !f.in.has(fw.also) {
+			continue
+		}
+		found, err := words.term(fw.field, f.term)
+		if err == nil {
+			err = found.of(c.set, fw.weigh(f, c.adding()))
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -256,8 +298,7 @@ func (v *view) momentRarities(leaves []*leaf) ([]float64, error) {
 		if len(l.terms) > 0 && l.meetings != nil {
 			n = l.meetings.size()
 		}
-		for _, seg := range v.moments.Segments() {
-			m := &momentSegment{v, seg}
+		for _, m := range v.spoken {
 			found, err := m.count(l)
 			if err != nil {
 				return nil, err
@@ -278,7 +319,7 @@ func (m *momentSegment) count(l *leaf) (n int, err error) {
 		if !f.in.has(fieldText) {
 			continue
 		}
-		found, err := countPostings(m.seg, fieldText, f.term)
+		found, err := m.words.number(fieldText, f.term)
 		if err != nil {
 			return 0, err
 		}

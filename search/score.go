@@ -1,12 +1,9 @@
 package search
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	"github.com/blevesearch/bleve/v2/index/scorch"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
 // Scoring is BM25 over several fields: how often a word occurs in each field,
@@ -77,41 +74,52 @@ type scores [][]float32
 // scoreMeetings scores the meetings of a set by the leaves.
 func (v *view) scoreMeetings(set docset, leaves []*leaf, in []string, t tuning) (scores, error) {
 	out := make(scores, len(v.segments))
-	for i, seg := range v.segments {
-		out[i] = make([]float32, seg.FullSize())
-		if set[i].IsEmpty() {
-			continue
+	idf := make([]float64, len(leaves))
+	for n, l := range leaves {
+		if l.meetings != nil {
+			idf[n] = rarity(l.meetings.size(), v.count) * t.of(l)
 		}
-		found := make([]float64, seg.FullSize())
-		for _, l := range leaves {
+	}
+	return out, v.beside(len(v.segments), func(i int) error {
+		out[i] = make([]float32, v.segments[i].FullSize())
+		if set[i].IsEmpty() {
+			return nil
+		}
+		found := make([]float64, len(out[i]))
+		for n, l := range leaves {
 			if l.stop || l.meetings == nil {
 				continue
 			}
-			idf := rarity(l.meetings.size(), v.count) * t.of(l)
-			if err := v.countLeaf(found, seg, set[i], l, in, t, i); err != nil {
-				return nil, err
+			if err := v.countLeaf(found, set[i], l, in, t, i); err != nil {
+				return err
 			}
-			for it := set[i].Iterator(); it.HasNext(); {
-				doc := it.Next()
+			eachOf(set[i], func(doc uint32) {
 				if tf := found[doc]; tf > 0 {
-					out[i][doc] += float32(idf * tf * (t.k1 + 1) / (tf + t.k1))
-					found[doc] = 0
+					out[i][doc] += float32(idf[n] * tf * (t.k1 + 1) / (tf + t.k1))
 				}
-			}
+			})
+			clear(found)
 		}
-		if err := v.ctx.Err(); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+		return nil
+	})
 }
 
-// countLeaf adds a leaf's weighed occurrences to found.
-func (v *view) countLeaf(found []float64, seg *scorch.SegmentSnapshot, set *roaring.Bitmap, l *leaf, in []string, t tuning, i int) error {
-	if len(l.terms) > 0 {
-		for it := roaring.And(set, l.meetings[i]).Iterator(); it.HasNext(); {
-			found[it.Next()] += t.phrase
+// eachOf calls fn for all documents of a set, in order.
+func eachOf(set *roaring.Bitmap, fn func(doc uint32)) {
+	it := set.ManyIterator()
+	var buf [512]uint32
+	for n := it.NextMany(buf[:]); n > 0; n = it.NextMany(buf[:]) {
+		for _, doc := range buf[:n] {
+			fn(doc)
 		}
+	}
+}
+
+// countLeaf adds a leaf's weighed occurrences in a segment's documents to found,
+// in those of the set at least.
+func (v *view) countLeaf(found []float64, set *roaring.Bitmap, l *leaf, in []string, t tuning, i int) error {
+	if len(l.terms) > 0 {
+		eachOf(roaring.And(set, l.meetings[i]), func(doc uint32) { found[doc] += t.phrase })
 		return nil
 	}
 	for _, fw := range t.meeting {
@@ -121,7 +129,7 @@ func (v *view) countLeaf(found []float64, seg *scorch.SegmentSnapshot, set *roar
 		if fw.mean == 0 {
 			fw.mean = float64(v.words)
 		}
-		if err := addForms(seg, fw, l.forms, set, func(doc uint32, tf float64) { found[doc] += tf }); err != nil {
+		if err := addForms(v.lexicons[i], fw, l.forms, set, func(doc uint32, tf float64) { found[doc] += tf }); err != nil {
 			return err
 		}
 	}
@@ -137,65 +145,42 @@ func contains(list []string, s string) bool {
 	return false
 }
 
+// fewOf is how many documents of a term for each of a set make it worth finding
+// those alone.
+const fewOf = 16
+
 // addForms calls add with the weighed occurrences of each form of a word in a
-// field of the set's documents.
-func addForms(seg *scorch.SegmentSnapshot, fw fieldWeight, forms []form, set *roaring.Bitmap, add func(doc uint32, tf float64)) error {
-	dict, err := seg.Segment().Dictionary(fw.field)
-	if err != nil {
-		return fmt.Errorf("read search index: %w", err)
-	}
-	var list segment.PostingsList
-	var it segment.PostingsIterator
+// field, for the set's documents at least.
+func addForms(words *lexicon, fw fieldWeight, forms []form, set *roaring.Bitmap, add func(doc uint32, tf float64)) error {
+	wanted := set.GetCardinality()
 	for _, f := range forms {
 		if !f.in.has(fw.field) && !f.in.has(fw.also) {
 			continue
 		}
-		if list, err = dict.PostingsList([]byte(f.term), seg.Deleted(), list); err != nil {
-			return fmt.Errorf("read search index: %w", err)
+		c, err := words.term(fw.field, f.term)
+		if err != nil {
+			return err
 		}
-		if list.Count() == 0 {
+		if c.docs == nil {
 			continue
 		}
-		it = list.Iterator(true, true, false, it)
-		if !narrowTo(it, set) {
-			continue
+		weigh := fw.weigh(f, add)
+		if wanted*fewOf < c.docs.GetCardinality() {
+			err = c.of(set, weigh)
+		} else {
+			err = c.each(weigh)
 		}
-		for {
-			p, err := it.Next()
-			if err != nil {
-				return fmt.Errorf("read search index: %w", err)
-			}
-			if p == nil {
-				break
-			}
-			if doc := uint32(p.Number()); set.Contains(doc) {
-				norm := p.Norm()
-				length := 1 / (norm * norm)
-				add(doc, f.weight*fw.weight*float64(p.Frequency())/(1-fw.b+fw.b*length/fw.mean))
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// narrowTo makes an iterator pass over what is not in the set; false when
-// nothing is left.
-func narrowTo(it segment.PostingsIterator, set *roaring.Bitmap) bool {
-	o, ok := it.(segment.OptimizablePostingsIterator)
-	if !ok {
-		return true
+// weigh makes of occurrences of a form in the field what add takes.
+func (fw fieldWeight) weigh(f form, add func(doc uint32, tf float64)) func(doc, times, length uint32) {
+	weight, base, slope := f.weight*fw.weight, 1-fw.b, fw.b/fw.mean
+	return func(doc, times, length uint32) {
+		add(doc, weight*float64(times)/(base+slope*float64(length)))
 	}
-	if _, one := o.DocNum1Hit(); one {
-		return true
-	}
-	bm := o.ActualBitmap()
-	if bm == nil {
-		return true
-	}
-	both := roaring.And(bm, set)
-	if both.IsEmpty() {
-		return false
-	}
-	o.ReplaceActual(both)
-	return true
 }

@@ -30,8 +30,11 @@ func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			x.distrust(fmt.Sprint(p))
 			x.log.Error().Any("panic", p).Bytes("stack", debug.Stack()).Msg("search")
+			err = fmt.Errorf("%v: %w", p, ErrDamaged)
+		}
+		if errors.Is(err, ErrDamaged) {
+			x.distrust(err.Error())
 			err = ErrDamaged
 		}
 	}()

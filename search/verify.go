@@ -60,21 +60,21 @@ func (v *view) says(id int64, field string, terms []string, rarest string) (bool
 	if rarest == "" {
 		return v.entriesSay(id, 0, -1, terms)
 	}
-	for _, seg := range v.moments.Segments() {
-		docs, err := (&momentSegment{v, seg}).ofMeeting(id)
+	for _, m := range v.spoken {
+		docs, err := m.ofMeeting(id)
 		if err != nil {
 			return false, err
 		}
 		if docs.IsEmpty() {
 			continue
 		}
-		with, err := postings(seg, fieldText, rarest)
+		with, err := m.words.with(fieldText, rarest)
 		if err != nil {
 			return false, err
 		}
 		docs.And(with)
 		for it := docs.Iterator(); it.HasNext(); {
-			name, err := seg.DocID(uint64(it.Next()))
+			name, err := m.seg.DocID(uint64(it.Next()))
 			if err != nil {
 				return false, fmt.Errorf("read search index: %w", err)
 			}

@@ -23,6 +23,8 @@ type view struct {
 	meetings *scorch.IndexSnapshot
 	moments  *scorch.IndexSnapshot
 	segments []*scorch.SegmentSnapshot // of meetings
+	lexicons []*lexicon                // of segments
+	spoken   []*momentSegment          // of moments
 	columns  []*columns                // of segments
 	visible  docset
 	count    int // visible meetings
@@ -73,6 +75,12 @@ func (x *Index) view(ctx context.Context, r Request) (_ *view, err error) {
 		return nil, err
 	}
 	v.segments = v.meetings.Segments()
+	for _, seg := range v.segments {
+		v.lexicons = append(v.lexicons, newLexicon(seg))
+	}
+	for _, seg := range v.moments.Segments() {
+		v.spoken = append(v.spoken, &momentSegment{v, seg, newLexicon(seg)})
+	}
 	if v.columns, err = x.columns.of(g.meetings, v.meetings); err != nil {
 		return nil, err
 	}
@@ -155,16 +163,28 @@ func (v *view) withKeys(keys ...string) (docset, error) {
 // withTerms is the set of visible meetings that have one of the terms in a
 // field.
 func (v *view) withTerms(field string, terms ...string) (docset, error) {
+	return v.withAny(map[string][]string{field: terms})
+}
+
+// withAny is the set of visible meetings that have one of the terms of a field
+// in it.
+func (v *view) withAny(terms map[string][]string) (docset, error) {
 	out := v.none()
-	for i, seg := range v.segments {
-		for _, t := range terms {
-			if err := addPostings(out[i], seg, field, t); err != nil {
-				return nil, err
+	return out, v.beside(len(out), func(i int) error {
+		for field, list := range terms {
+			for _, t := range list {
+				c, err := v.lexicons[i].term(field, t)
+				if err != nil {
+					return err
+				}
+				if c.docs != nil {
+					out[i].Or(c.docs)
+				}
 			}
 		}
 		out[i].And(v.visible[i])
-	}
-	return out, v.ctx.Err()
+		return nil
+	})
 }
 
 // where is the set of visible meetings of which keep says yes.

@@ -52,9 +52,25 @@ func (v *view) voicesOf(begin string) ([]string, error) {
 // moments.
 const mostNamed = 64
 
-// named calls add with the moments, among candidates, in which somebody speaks
-// whose name has a word.
-func (m *momentSegment) named(l *leaf, c *candidates, add func(doc uint32, weight float64)) error {
+// voicesNamed finds the voices that the words of leaves may name, so that they
+// are known to goroutines side by side.
+func (v *view) voicesNamed(leaves []*leaf) error {
+	for _, l := range leaves {
+		for _, f := range l.forms[:min(len(l.forms), mostNamed)] {
+			if !f.in.has(fieldPeople) {
+				continue
+			}
+			if _, err := v.voices(f.term); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// named adds weight to the candidates in which somebody speaks whose name has a
+// word.
+func (m *momentSegment) named(l *leaf, c *candidates, weight float64) error {
 	for _, f := range l.forms[:min(len(l.forms), mostNamed)] {
 		if !f.in.has(fieldPeople) {
 			continue
@@ -71,9 +87,8 @@ func (m *momentSegment) named(l *leaf, c *candidates, add func(doc uint32, weigh
 			return err
 		}
 		docs.And(c.set)
-		for it := docs.Iterator(); it.HasNext(); {
-			add(it.Next(), f.weight)
-		}
+		add := c.adding()
+		eachOf(docs, func(doc uint32) { add(doc, f.weight*weight) })
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 
 	"github.com/blevesearch/bleve/v2"
@@ -75,6 +76,7 @@ func (g *generation) write(ctx context.Context, b *batch, advance func(state) st
 
 // momentsOf lists the names of the moments that the index has of meetings.
 func momentsOf(ctx context.Context, s *store, ids []int64) (names map[string]bool, err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer recovered("read", s.path, &err)
 	snap, err := s.snapshot()
 	if err != nil {
@@ -83,8 +85,9 @@ func momentsOf(ctx context.Context, s *store, ids []int64) (names map[string]boo
 	defer snap.Close()
 	names = map[string]bool{}
 	for _, seg := range snap.Segments() {
+		words := newLexicon(seg)
 		for _, id := range ids {
-			docs, err := postings(seg, fieldKeys, keyMeeting+strconv.FormatInt(id, 10))
+			docs, err := words.with(fieldKeys, keyMeeting+strconv.FormatInt(id, 10))
 			if err != nil {
 				return nil, err
 			}

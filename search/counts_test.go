@@ -1,0 +1,196 @@
+package search
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/document"
+	index "github.com/blevesearch/bleve_index_api"
+	segment "github.com/blevesearch/scorch_segment_api/v2"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// countedWords are in so great a share of the documents that countedSegment
+// makes: some fill several chunks, and some documents have a word so often, or
+// are so long, that a count takes two bytes.
+var countedWords = map[string]float64{"everywhere": 1, "often": 0.7, "half": 0.5, "sometimes": 0.2, "seldom": 0.01, "rarely": 0.002}
+
+// countedSegment is a segment in memory of so many documents.
+func countedSegment(t interface{ Fatal(...any) }, rnd *rand.Rand, documents int) segment.Segment {
+	v := newInverter(newVocabulary())
+	var docs []index.Document
+	late := rnd.IntN(documents) // where half begins: its first chunks are empty
+	for i := range documents {
+		v.begin(fmt.Sprintf("%d:0:1", i), nil)
+		for _, field := range []string{fieldText, fieldTitle} {
+			words := []string{fmt.Sprint("once", i%700)}
+			for word, share := range countedWords {
+				if rnd.Float64() >= share || word == "half" && i < late {
+					continue
+				}
+				times := 1 + rnd.IntN(3)
+				if rnd.IntN(50) == 0 {
+					times = 1 + rnd.IntN(300)
+				}
+				for range times {
+					words = append(words, word)
+				}
+			}
+			v.addText(field, v.words.numbersOf(words))
+		}
+		v.addKeys(fieldKeys, []string{fmt.Sprint("m:", i/60), "all"})
+		docs = append(docs, document.NewDocument(v.docs[i].id).AddField(&held{v}))
+	}
+	seg, _, err := (&segmentPlugin{}).New(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seg
+}
+
+// someOf is a random set of a segment's documents.
+func someOf(rnd *rand.Rand, documents uint64) *roaring.Bitmap {
+	share := []float64{0, 0.001, 0.02, 0.5, 1}[rnd.IntN(5)]
+	some := roaring.New()
+	for doc := range documents {
+		if rnd.Float64() < share {
+			some.Add(uint32(doc))
+		}
+	}
+	return some
+}
+
+// countsAgree compares what is read here of every term of a segment with what
+// Bleve reads.
+func countsAgree(t *rapid.T, what string, seg segment.Segment, rnd *rand.Rand) {
+	gone, some := someOf(rnd, seg.Count()), someOf(rnd, seg.Count())
+	words := lexiconOf(seg, gone)
+	for _, field := range []string{fieldText, fieldTitle, fieldKeys, fieldSummary, "no such field"} {
+		dict, err := seg.Dictionary(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		terms := []string{"", "no such term", "oft", "oftener"}
+		for it := dict.AutomatonIterator(nil, nil, nil); ; {
+			e, err := it.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e == nil {
+				break
+			}
+			terms = append(terms, e.Term)
+		}
+		for _, term := range terms {
+			termAgrees(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, some)
+		}
+	}
+}
+
+func termAgrees(t *rapid.T, what string, words *lexicon, dict segment.TermDictionary, field, term string, some *roaring.Bitmap) {
+	list, err := dict.PostingsList([]byte(term), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type line struct{ Doc, Times, Length uint32 }
+	var all, among, got, gotAmong []line
+	living, docs := roaring.New(), roaring.New()
+	for it := list.Iterator(true, true, false, nil); ; {
+		p, err := it.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p == nil {
+			break
+		}
+		l := line{uint32(p.Number()), uint32(p.Frequency()), uint32(1/(p.Norm()*p.Norm()) + 0.5)}
+		all = append(all, l)
+		docs.Add(l.Doc)
+		if some.Contains(l.Doc) {
+			among = append(among, l)
+		}
+		if !words.gone.Contains(l.Doc) {
+			living.Add(l.Doc)
+		}
+	}
+	found, err := words.with(field, term)
+	if err != nil || !found.Equals(living) {
+		t.Fatalf("%s: documents %v %v, want %v", what, found, err, living)
+	}
+	if n, err := words.number(field, term); err != nil || n != int(living.GetCardinality()) {
+		t.Fatalf("%s: in %d documents %v, want %d", what, n, err, living.GetCardinality())
+	}
+	if field == fieldKeys {
+		return
+	}
+	c, err := words.term(field, term)
+	if err == nil {
+		err = c.each(func(doc, times, length uint32) { got = append(got, line{doc, times, length}) })
+	}
+	if err == nil {
+		err = c.of(some, func(doc, times, length uint32) { gotAmong = append(gotAmong, line{doc, times, length}) })
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	if diff := cmp.Diff(all, got); diff != "" {
+		t.Fatalf("%s: Bleve's (-) and ours (+) of all differ:\n%s", what, diff)
+	}
+	if diff := cmp.Diff(among, gotAmong); diff != "" {
+		t.Fatalf("%s: Bleve's (-) and ours (+) of some differ:\n%s", what, diff)
+	}
+	if c.docs != nil && !c.docs.Equals(docs) {
+		t.Fatalf("%s: the documents were changed", what)
+	}
+}
+
+// TestCountsAreBleves compares documents and counts of every term with what
+// Bleve reads, in memory, from a file, and merged with documents left out.
+func TestCountsAreBleves(t *testing.T) {
+	dir := t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		n++
+		path := func(what string) string { return filepath.Join(dir, fmt.Sprintf("%s%d.zap", what, n)) }
+		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		var inFiles []segment.Segment
+		var drops []*roaring.Bitmap
+		for i := range 2 {
+			seg := countedSegment(t, rnd, rapid.SampledFrom([]int{1, 2, 60, 1024, 1025, 3000}).Draw(t, "documents"))
+			if i == 0 {
+				countsAgree(t, "in memory", seg, rnd)
+			}
+			file := path(fmt.Sprint("file", i, "-"))
+			if err := seg.(segment.UnpersistedSegment).Persist(file); err != nil {
+				t.Fatal(err)
+			}
+			opened := openSegment(t, file)
+			defer opened.Close()
+			countsAgree(t, "in a file", opened, rnd)
+			inFiles, drops = append(inFiles, opened), append(drops, someOf(rnd, seg.Count()))
+		}
+		drops[1].Remove(0) // something is left
+		if _, _, err := (&segmentPlugin{}).Merge(inFiles, drops, path("merged"), nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		merged := openSegment(t, path("merged"))
+		defer merged.Close()
+		countsAgree(t, "merged", merged, rnd)
+	})
+}
+
+// openSegment opens a file that is read directly.
+func openSegment(t interface{ Fatal(...any) }, path string) segment.Segment {
+	seg, err := (&segmentPlugin{}).Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lexiconOf(seg, nil).disk == nil {
+		t.Fatal("a segment in a file is not read as one")
+	}
+	return seg
+}
