@@ -151,6 +151,7 @@ func termAgrees(t *rapid.T, what string, words *lexicon, dict segment.TermDictio
 // TestCountsAreBleves compares documents and counts of every term with what
 // Bleve reads, in memory, from a file, and merged with documents left out.
 func TestCountsAreBleves(t *testing.T) {
+	withoutRaceDetector(t)
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
