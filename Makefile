@@ -34,7 +34,7 @@ race: ## all tests, looking for races
 # The tests, by name, that are mostly work, or start many programs: they take
 # several times as long under the race detector, so it does not see them. The
 # packages' own tests of the same code run under it.
-PLAIN := Corpus|RealMeetings|Figure|Administered|Bucket|FullDisk|ServeKilled|ServiceKilled|AreBleves|IsBleves
+PLAIN := Corpus|RealMeetings|Figure|Administered|Bucket|FullDisk|ServeKilled|ServiceKilled|AreBleves|IsBleves|OneByOne|WhatIsKept
 
 # It mostly waits for the service's limits, so it runs beside the others.
 corpus: ## the real meetings, what starts many programs, and the figures' tests, without the race detector
