@@ -93,8 +93,11 @@ func isOneLine(s string) bool {
 	return before != ' ' || s == ""
 }
 
-// vttText escapes what WebVTT reads as markup, an arrow between times included.
-var vttText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+// VTTText is a text on one line, with what WebVTT reads as markup escaped, an
+// arrow between times included.
+func VTTText(s string) string { return vttEscapes.Replace(oneLine(s)) }
+
+var vttEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // renderVTT writes WebVTT; the speaker is a voice, as players style it.
 func renderVTT(w io.Writer, m *ExportedMeeting) error {
@@ -102,21 +105,23 @@ func renderVTT(w io.Writer, m *ExportedMeeting) error {
 	b.WriteString("WEBVTT\n")
 	for _, c := range cues(m.Entries, m.length()) {
 		fmt.Fprintf(b, "\n%s --> %s\n", cueTime(c.from, '.'), cueTime(c.to, '.'))
-		if c.speaker != "" {
-			b.WriteString(voiceTag(c.speaker))
-		}
-		b.WriteString(vttText.Replace(c.text) + "\n")
+		b.WriteString(VoiceTag(c.speaker) + VTTText(c.text) + "\n")
 	}
 	return b.Flush()
 }
 
-// voiceTag names a speaker. Without the space, which players strip, a name that
-// ends in dashes would make an arrow with the end of the tag.
-func voiceTag(speaker string) string {
-	if strings.HasSuffix(speaker, "-") {
-		speaker += " "
+// VoiceTag names a speaker in WebVTT; nothing for a speaker without a name.
+// Without the space, which players strip, a name that ends in dashes would make an
+// arrow with the end of the tag.
+func VoiceTag(speaker string) string {
+	name := VTTText(speaker)
+	if name == "" {
+		return ""
 	}
-	return "<v " + vttText.Replace(speaker) + ">"
+	if strings.HasSuffix(name, "-") {
+		name += " "
+	}
+	return "<v " + name + ">"
 }
 
 // srtText replaces what players of SubRip, which has no escapes, take for

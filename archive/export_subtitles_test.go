@@ -91,7 +91,7 @@ func checkSubtitles(t testing.TB, m *ExportedMeeting) {
 		if v == nil {
 			t.Fatalf("VTT cue %q has markup of its own", gotVTT[i])
 		}
-		if html.UnescapeString(strings.TrimSuffix(v[1], " ")) != html.UnescapeString(vttText.Replace(c.speaker)) || html.UnescapeString(v[2]) != html.UnescapeString(vttText.Replace(c.text)) {
+		if html.UnescapeString(strings.TrimSuffix(v[1], " ")) != html.UnescapeString(VTTText(c.speaker)) || html.UnescapeString(v[2]) != html.UnescapeString(VTTText(c.text)) {
 			t.Fatalf("VTT cue %q for %q saying %q", gotVTT[i], c.speaker, c.text)
 		}
 		if strings.ContainsAny(gotSRT[i], "<>{}") {

@@ -73,7 +73,7 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 		f := found{head: s.head(h.Row), Moments: []moment{}}
 		for _, m := range h.Moments {
 			v := moment{Speaker: m.Speaker, Text: m.Text, Part: string(m.Part)}
-			if m.Part == api.PartTranscript || m.Offset > 0 {
+			if m.Offset >= 0 {
 				v.At, v.URL = api.FormatOffset(m.Offset), s.link(h.Row.RecordingID, m.Offset)
 			}
 			f.Moments = append(f.Moments, v)

@@ -36,13 +36,14 @@ type Answer struct {
 type Hit struct {
 	Row     *archive.Row
 	Moments []Moment
+	Why     string // for people: why it answers, when the query has words and no moment has them
 }
 
 // Moment is where something was said or noted. Part tells where it stands: in
 // the transcript, where Entry is the index of the entry and Speaker who says
 // it, or in another part, where Entry is -1 unless the part names a moment.
 type Moment struct {
-	Offset  time.Duration // into the recording
+	Offset  time.Duration // into the recording; -1 where the part names no time
 	Entry   int
 	Speaker string
 	Text    string // the whole entry or item

@@ -21,11 +21,13 @@ type FoundMeeting struct {
 	Title       string        `json:"title"`
 	Start       string        `json:"recording_start_time"`
 	Moments     []FoundMoment `json:"moments"`
+	Why         string        `json:"why,omitempty"` // why it answers, when no moment has a word of the query
 }
 
-// FoundMoment is where it was said: seconds from the recording's start.
+// FoundMoment is where it was said: seconds from the recording's start, or null
+// where the part, such as the summary, names no time.
 type FoundMoment struct {
-	OffsetSeconds int         `json:"offset_seconds"`
+	OffsetSeconds *int        `json:"offset_seconds"`
 	Speaker       string      `json:"speaker"`
 	Text          string      `json:"text"`
 	Part          string      `json:"part"`
@@ -46,9 +48,12 @@ func (a *Answer) Result() *Result {
 		Meetings: []FoundMeeting{},
 	}
 	for _, hit := range a.Meetings {
-		m := FoundMeeting{RecordingID: hit.Row.RecordingID, Title: hit.Row.Title, Start: api.TimeOf(hit.Row.Start).String(), Moments: []FoundMoment{}}
+		m := FoundMeeting{RecordingID: hit.Row.RecordingID, Title: hit.Row.Title, Start: api.TimeOf(hit.Row.Start).String(), Moments: []FoundMoment{}, Why: hit.Why}
 		for _, moment := range hit.Moments {
-			f := FoundMoment{OffsetSeconds: int(moment.Offset.Seconds()), Speaker: moment.Speaker, Text: moment.Text, Part: string(moment.Part)}
+			f := FoundMoment{Speaker: moment.Speaker, Text: moment.Text, Part: string(moment.Part)}
+			if at := int(moment.Offset.Seconds()); moment.Offset >= 0 {
+				f.OffsetSeconds = &at
+			}
 			for _, s := range moment.Snippet {
 				f.Snippet = append(f.Snippet, FoundSpan(s))
 			}
@@ -57,4 +62,22 @@ func (a *Answer) Result() *Result {
 		r.Meetings = append(r.Meetings, m)
 	}
 	return r
+}
+
+// PartName says for people where in a meeting a moment stands; the transcript,
+// where most do, needs no name.
+func PartName(p api.Part) string {
+	switch p {
+	case api.PartMeeting:
+		return "Title"
+	case api.PartSummary:
+		return "Summary"
+	case api.PartActionItems:
+		return "Action item"
+	case api.PartHighlights:
+		return "Highlight"
+	case api.PartCRM:
+		return "CRM"
+	}
+	return ""
 }

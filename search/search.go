@@ -126,6 +126,9 @@ func (v *view) match(q *Query) (*found, error) {
 		return nil, err
 	}
 	f.set.and(v.mostOf(f.leaves))
+	if f.set.size() == 0 {
+		return f, nil
+	}
 	f.relaxed = "No meeting has all of these words; these have the most of the rarest."
 	if question {
 		f.relaxed = "Read as a question: these have the most of its rarest words."

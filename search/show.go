@@ -3,8 +3,10 @@ package search
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
@@ -37,11 +39,14 @@ func (v *view) show(page []ranked, f *found, r Request) ([]Hit, error) {
 		if row == nil {
 			continue
 		}
-		moments, err := q.moments(v.ctx, row, p)
-		if err != nil {
+		hit := Hit{Row: row}
+		if hit.Moments, err = q.moments(v.ctx, row, p); err != nil {
 			return nil, err
 		}
-		hits = append(hits, Hit{Row: row, Moments: moments})
+		if len(hit.Moments) == 0 && len(f.leaves) > 0 {
+			hit.Why = "Found by a field of the query, or by words that have changed since."
+		}
+		hits = append(hits, hit)
 	}
 	return hits, nil
 }
@@ -85,7 +90,24 @@ func (q *quoter) moments(ctx context.Context, row *archive.Row, p ranked) ([]Mom
 		out = append(out, noted[0].Moment)
 		noted = noted[1:]
 	}
+	if len(out) == 0 {
+		return q.titled(row), nil
+	}
 	return out, nil
+}
+
+// titled quotes the meeting's title, when nothing else answers.
+func (q *quoter) titled(row *archive.Row) []Moment {
+	if !contains(q.in.in(), fieldTitle) {
+		return nil
+	}
+	lang := q.v.x.langs.get(baseCode(row.Language))
+	for _, title := range []string{row.Title, row.MeetingTitle} {
+		if hits := q.m.find(title, lang); len(hits) > 0 {
+			return []Moment{{Offset: -1, Entry: -1, Text: title, Part: api.PartMeeting, Snippet: q.m.snippet(title, hits)}}
+		}
+	}
+	return nil
 }
 
 // said quotes the best moments of the transcript.
@@ -145,13 +167,23 @@ func (q *quoter) everywhere(ctx context.Context, row *archive.Row, lang *languag
 	return out, nil
 }
 
-// bestEntry quotes the entry of a moment that answers best; ok is false when
-// none holds anything of the query, which happens when the transcript has
-// changed since it was indexed.
+// bestEntry quotes the entry of a moment that answers best, by the speakers that
+// the query names or, where they only speak in the same moment, by another. ok is
+// false when none holds anything of the query, which happens when the transcript
+// has changed since it was indexed.
 func (q *quoter) bestEntry(entries []archive.Entry, st stretch, lang *language) (best Moment, ok bool) {
+	best, ok = q.bestBy(q.speaks, entries, st, lang)
+	if !ok && len(q.m.leaves) > 0 && slices.ContainsFunc(entries, q.speaks) {
+		return q.bestBy(func(archive.Entry) bool { return true }, entries, st, lang)
+	}
+	return best, ok
+}
+
+// bestBy quotes the best of those entries that by says are by the right person.
+func (q *quoter) bestBy(by func(archive.Entry) bool, entries []archive.Entry, st stretch, lang *language) (best Moment, ok bool) {
 	most := 0.0
 	for i, e := range entries {
-		if e.Index >= st.To || !q.speaks(e) {
+		if e.Index >= st.To || !by(e) {
 			continue
 		}
 		hits := q.m.find(e.Text, lang)
@@ -226,6 +258,8 @@ func (q *quoter) noted(ctx context.Context, row *archive.Row) ([]quoted, error) 
 		if hits := q.m.find(n.Text, lang); len(hits) > 0 {
 			n.Snippet = q.m.snippet(n.Text, hits)
 			out = append(out, quoted{n.Moment, q.m.score(hits)})
+		} else if hits := q.m.find(n.about, lang); len(hits) > 0 {
+			out = append(out, quoted{n.Moment, q.m.score(hits) / 2})
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].score > out[j].score })
@@ -236,30 +270,32 @@ func (q *quoter) noted(ctx context.Context, row *archive.Row) ([]quoted, error) 
 type note struct {
 	Moment
 	field string
+	about string // what else is searched of it, and not quoted
 }
 
 func notesOf(m *api.Meeting) []note {
 	var out []note
+	add := func(field string, part api.Part, at time.Duration, who, text, about string) {
+		out = append(out, note{Moment{Offset: at, Entry: -1, Speaker: who, Text: text, Part: part}, field, about})
+	}
 	sum, _ := m.DefaultSummary.Get()
-	for _, line := range strings.Split(sum.MarkdownFormatted.Or(""), "\n") {
-		if line = strings.TrimSpace(strings.TrimLeft(line, "#-*> ")); line != "" {
-			out = append(out, note{Moment{Entry: -1, Text: line, Part: api.PartSummary}, fieldSummary})
-		}
+	for _, line := range plainLines(sum.MarkdownFormatted.Or("")) {
+		add(fieldSummary, api.PartSummary, -1, "", line, "")
 	}
 	for _, a := range m.ActionItems.Or(nil) {
-		at, _ := api.ParseOffset(a.RecordingTimestamp)
+		at, err := api.ParseOffset(a.RecordingTimestamp)
+		if err != nil {
+			at = -1
+		}
 		who, _ := a.Assignee.Get()
-		out = append(out, note{Moment{Offset: at, Entry: -1, Speaker: who.Name.Or(""), Text: a.Description, Part: api.PartActionItems}, fieldActions})
+		add(fieldActions, api.PartActionItems, at, who.Name.Or(""), a.Description, who.Name.Or(""))
 	}
 	for _, h := range m.Highlights.Or(nil) {
-		text := h.Summary.Or("")
-		if t := h.Text.Or(""); t != "" {
-			text = strings.TrimSpace(text + " " + t)
-		}
-		out = append(out, note{Moment{Offset: seconds(h.StartTime), Entry: -1, Text: text, Part: api.PartHighlights}, fieldHighlights})
+		text := strings.TrimSpace(h.Summary.Or("") + " " + h.Text.Or(""))
+		add(fieldHighlights, api.PartHighlights, seconds(h.StartTime), "", text, h.Type)
 	}
 	for _, line := range crmLines(m.CRMMatches.Or(api.CRMMatches{})) {
-		out = append(out, note{Moment{Entry: -1, Text: line, Part: api.PartCRM}, fieldCRM})
+		add(fieldCRM, api.PartCRM, -1, "", line, "")
 	}
 	return out
 }

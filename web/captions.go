@@ -69,7 +69,7 @@ func captions(entries []archive.Entry, length time.Duration) []byte {
 		step := (end - entries[i].Offset) / time.Duration(n-i)
 		for k, e := range entries[i:n] {
 			from := entries[i].Offset + time.Duration(k)*step
-			fmt.Fprintf(&b, "%s --> %s\n<v %s>%s\n\n", vttTime(from), vttTime(from+step), vttText(e.Speaker), vttText(e.Text))
+			fmt.Fprintf(&b, "%s --> %s\n%s%s\n\n", vttTime(from), vttTime(from+step), archive.VoiceTag(e.Speaker), archive.VTTText(e.Text))
 		}
 		i = n
 	}
@@ -79,11 +79,6 @@ func captions(entries []archive.Entry, length time.Duration) []byte {
 func vttTime(d time.Duration) string {
 	ms := d.Milliseconds()
 	return fmt.Sprintf("%02d:%02d:%02d.%03d", ms/3_600_000, ms/60_000%60, ms/1000%60, ms%1000)
-}
-
-// vttText keeps a text on one line and what looks like a tag a text.
-func vttText(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.Join(strings.Fields(s), " "))
 }
 
 func plainText(entries []archive.Entry) []byte {

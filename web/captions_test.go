@@ -13,7 +13,8 @@ func TestCaptionsShowEveryEntry(t *testing.T) {
 		{Index: 0, Offset: 1 * time.Second, Speaker: "Ana", Text: "one"},
 		{Index: 1, Offset: 5 * time.Second, Speaker: "Bo <b>", Text: "two\nlines --> here & there"},
 		{Index: 2, Offset: 5 * time.Second, Speaker: "Ana", Text: "three"},
-		{Index: 3, Offset: time.Hour, Speaker: "Ana", Text: "four"},
+		{Index: 3, Offset: time.Hour, Speaker: "Ana --", Text: "four\u2028\x00more"},
+		{Index: 4, Offset: time.Hour + 3*time.Second, Text: "five"},
 	}
 	want := `WEBVTT
 
@@ -26,8 +27,11 @@ func TestCaptionsShowEveryEntry(t *testing.T) {
 00:01:05.000 --> 00:02:05.000
 <v Ana>three
 
-01:00:00.000 --> 01:00:08.000
-<v Ana>four
+01:00:00.000 --> 01:00:03.000
+<v Ana -- >four more
+
+01:00:03.000 --> 01:00:11.000
+five
 
 `
 	if got := string(captions(entries, 0)); got != want {

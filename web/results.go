@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"time"
 
 	"minutebook/api"
 	"minutebook/search"
@@ -29,6 +28,7 @@ type hit struct {
 	listed
 	Address string
 	Moments []moment
+	Why     string // when there is no moment
 }
 
 // moment is a place in a meeting.
@@ -36,7 +36,7 @@ type moment struct {
 	search.Moment
 	Address string
 	Where   string // what it is when it is not the transcript
-	Timed   bool
+	Timed   bool   // it names a time
 }
 
 // results answers a query with meetings, best first.
@@ -72,36 +72,14 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, query string) e
 }
 
 func (s *server) hit(h search.Hit, query string) hit {
-	out := hit{listed: s.listed(h.Row), Address: meetingAddress(h.Row.RecordingID, -1, -1, query)}
+	out := hit{listed: s.listed(h.Row), Why: h.Why, Address: meetingAddress(h.Row.RecordingID, -1, -1, query)}
 	for _, m := range h.Moments {
-		v := moment{Moment: m, Where: partName(m.Part), Timed: m.Part == "" || m.Part == api.PartTranscript || m.Offset > 0}
-		at, entry := time.Duration(-1), m.Entry
-		if v.Timed {
-			at = m.Offset
-		}
-		v.Address = meetingAddress(h.Row.RecordingID, at, entry, query)
-		if !v.Timed {
+		v := moment{Moment: m, Where: search.PartName(m.Part), Timed: m.Offset >= 0}
+		v.Address = meetingAddress(h.Row.RecordingID, m.Offset, m.Entry, query)
+		if !v.Timed && m.Part != api.PartMeeting {
 			v.Address += "#" + string(m.Part)
 		}
 		out.Moments = append(out.Moments, v)
 	}
 	return out
-}
-
-// partName says where in a meeting something stands; the transcript, where most
-// of it does, needs no name.
-func partName(p api.Part) string {
-	switch p {
-	case api.PartMeeting:
-		return "Title"
-	case api.PartSummary:
-		return "Summary"
-	case api.PartActionItems:
-		return "Action item"
-	case api.PartHighlights:
-		return "Highlight"
-	case api.PartCRM:
-		return "CRM"
-	}
-	return ""
 }

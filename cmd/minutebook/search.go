@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
+	"minutebook/search"
 )
 
 func (m *Main) searchCmd() *cobra.Command {
@@ -60,12 +61,30 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool) error {
 	for _, found := range r.Meetings {
 		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", day(found.Start), found.Title, found.RecordingID)
 		for _, moment := range found.Moments {
-			fmt.Fprintf(&b, "  %s  %s: %s\n", api.FormatOffset(time.Duration(moment.OffsetSeconds)*time.Second),
-				moment.Speaker, snippet(moment, colour))
+			fmt.Fprintf(&b, "  %s%s\n", place(moment), snippet(moment, colour))
+		}
+		if found.Why != "" {
+			fmt.Fprintf(&b, "  %s\n", found.Why)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// place says when a moment was said, where it stands if that is not the
+// transcript, and who speaks.
+func place(m control.FoundMoment) string {
+	var b strings.Builder
+	if m.OffsetSeconds != nil {
+		b.WriteString(api.FormatOffset(time.Duration(*m.OffsetSeconds)*time.Second) + "  ")
+	}
+	if part := search.PartName(api.Part(m.Part)); part != "" {
+		b.WriteString("[" + part + "] ")
+	}
+	if m.Speaker != "" {
+		b.WriteString(m.Speaker + ": ")
+	}
+	return b.String()
 }
 
 func snippet(m control.FoundMoment, colour bool) string {
