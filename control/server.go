@@ -4,11 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"time"
+
+	"minutebook/internal/httpserver"
 )
 
 // maxRequest bounds one request in bytes; requests are options, never data.
@@ -24,25 +25,13 @@ type frame struct {
 // Serve answers callers on l until ctx ends, then cancels what still runs and
 // returns when the last operation has. It closes l.
 func Serve(ctx context.Context, l net.Listener, r *Registry) error {
-	server := &http.Server{
+	srv := &http.Server{ // without a time for the answer: a command may wait for its reader, such as less
 		Handler:           handler(r),
 		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("serve commands: %w", err)
-	case <-ctx.Done():
-	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	if err := server.Shutdown(stop); err != nil {
-		server.Close()
-	}
-	<-done
-	return nil
+	return httpserver.Serve(ctx, srv, l, 10*time.Second)
 }
 
 func handler(r *Registry) http.Handler {

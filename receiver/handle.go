@@ -10,13 +10,9 @@ import (
 	"minutebook/archive"
 )
 
-// writeTime is how long an answer may take to be taken off our hands, and
-// lingerTime how long the rest of a refused body is let in so that the sender
+// lingerTime is how long the rest of a refused body is let in so that the sender
 // sees the answer.
-const (
-	writeTime  = 10 * time.Second
-	lingerTime = 250 * time.Millisecond
-)
+const lingerTime = 250 * time.Millisecond
 
 // serve wraps a handler that says why it refuses, or none for 200.
 func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) refusal) http.HandlerFunc {
@@ -28,7 +24,6 @@ func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) re
 			f = handle(req, rc)
 			r.clients.leave(addr)
 		}
-		rc.SetWriteDeadline(time.Now().Add(writeTime))
 		if f == none {
 			useful(req.Context())
 			w.WriteHeader(http.StatusOK)

@@ -48,6 +48,7 @@ type Options struct {
 	BodyTime   time.Duration
 	HeaderTime time.Duration // for the headers of a request, 10 s
 	CommitTime time.Duration // for the commit before 503, 10 s
+	AnswerTime time.Duration // for a sender to take its answer, 10 s
 	IdleTime   time.Duration // of a connection between requests, 2 min
 	StopTime   time.Duration // for what is under way when Serve is to end, 15 s
 	// MaxConns and MaxConnsPerAddr bound open connections, 4096 and 2048; beyond,
@@ -115,6 +116,7 @@ func (o Options) withDefaults() Options {
 	o.BodyTime = or(o.BodyTime, 10*time.Second)
 	o.HeaderTime = or(o.HeaderTime, 10*time.Second)
 	o.CommitTime = or(o.CommitTime, 10*time.Second)
+	o.AnswerTime = or(o.AnswerTime, 10*time.Second)
 	o.IdleTime = or(o.IdleTime, 2*time.Minute)
 	o.StopTime = or(o.StopTime, 15*time.Second)
 	o.MaxConns = or(o.MaxConns, 4096)

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	stdlog "log"
 	"net"
 	"net/http"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"minutebook/internal/httpserver"
 )
 
 // Serve takes deliveries from ln until ctx ends, closes ln, answers what has
@@ -31,20 +31,10 @@ func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
 	}
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		var err error
-		if srv.TLSConfig != nil {
-			err = srv.ServeTLS(limited, "", "")
-		} else {
-			err = srv.Serve(limited)
+		if err := httpserver.Serve(gctx, srv, limited, r.o.StopTime); err != nil {
+			return fmt.Errorf("serve webhooks: %w", err)
 		}
-		if errors.Is(err, http.ErrServerClosed) {
-			return nil
-		}
-		return fmt.Errorf("serve webhooks on %s: %w", ln.Addr(), err)
-	})
-	group.Go(func() error {
-		<-gctx.Done()
-		return r.stop(srv)
+		return nil
 	})
 	if r.o.KeepBodies > 0 {
 		group.Go(func() error {
@@ -58,37 +48,14 @@ func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
 }
 
 func (r *Receiver) server() *http.Server {
-	return &http.Server{
-		Handler:           r.Handler(),
-		ReadHeaderTimeout: r.o.HeaderTime,
-		IdleTimeout:       r.o.IdleTime,
-		MaxHeaderBytes:    32 << 10,
-		ConnContext:       withConn,
-		ErrorLog:          stdlog.New(quietLog{r}, "", 0),
-		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams:          64,
-			MaxReceiveBufferPerConnection: 256 << 10,
-			MaxReceiveBufferPerStream:     64 << 10,
-		},
+	srv := httpserver.New(r.Handler(), httpserver.Times{
+		Header: r.o.HeaderTime, Body: r.o.BodyTime, Answer: r.o.AnswerTime, Idle: r.o.IdleTime}, r.log)
+	srv.MaxHeaderBytes = 32 << 10
+	srv.ConnContext = withConn
+	srv.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams:          64,
+		MaxReceiveBufferPerConnection: 256 << 10,
+		MaxReceiveBufferPerStream:     64 << 10,
 	}
-}
-
-// stop waits for what is under way, as long as StopTime.
-func (r *Receiver) stop(srv *http.Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), r.o.StopTime)
-	defer cancel()
-	if srv.Shutdown(ctx) == nil {
-		return nil
-	}
-	r.log.Warn().Dur("after", r.o.StopTime).Msg("connections were closed before their answer")
-	srv.Close()
-	return nil
-}
-
-// quietLog takes what net/http has to say about strangers' connections.
-type quietLog struct{ r *Receiver }
-
-func (q quietLog) Write(line []byte) (int, error) {
-	q.r.log.Debug().Msg(strings.TrimSpace(string(line)))
-	return len(line), nil
+	return srv
 }

@@ -15,6 +15,7 @@ import (
 
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/httpserver"
 	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
@@ -123,6 +124,7 @@ func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 	return receiver.New(receiver.Options{
 		Inbox: d.archive.Inbox(), Accounts: secrets, MaxBody: r.MaxBody, TrustedProxies: proxies,
 		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Beside: d.redirects(),
+		HeaderTime: d.opts.Times.Header, BodyTime: d.opts.Times.Body, AnswerTime: d.opts.Times.Answer, IdleTime: d.opts.Times.Idle,
 		Now: time.Now, Logger: d.log,
 	})
 }
@@ -171,7 +173,7 @@ func (d *daemon) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	g.Go(func() error { return serveHTTP(ctx, d.webListener, d.page) })
+	g.Go(func() error { return serveHTTP(ctx, d.webListener, d.page, d.opts.Times, d.log) })
 	g.Go(func() error { return control.Serve(ctx, d.socket, control.Operations(d.control())) })
 	if d.receiverListener != nil {
 		g.Go(func() error { return d.receiver.Serve(ctx, d.receiverListener) })
@@ -197,27 +199,10 @@ func (d *daemon) Close() error {
 	return d.house.Close()
 }
 
-// serveHTTP serves until ctx ends and then lets running requests finish.
-func serveHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	server := &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-	}
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(l) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("serve %s: %w", l.Addr(), err)
-	case <-ctx.Done():
-	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	if err := server.Shutdown(stop); err != nil {
-		server.Close()
-	}
-	<-done
-	return nil
+// serveHTTP serves until ctx ends, tells running requests so, and lets them
+// finish.
+func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, t httpserver.Times, log zerolog.Logger) error {
+	srv := httpserver.New(h, t, log)
+	srv.BaseContext = func(net.Listener) context.Context { return ctx }
+	return httpserver.Serve(ctx, srv, l, 5*time.Second)
 }

@@ -15,6 +15,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/httpserver"
 	"minutebook/sample"
 	"minutebook/service"
 )
@@ -38,12 +39,13 @@ type upstream struct {
 	listener net.Listener
 	key      string
 	sample   bool // the sample is loaded, not a file
+	log      zerolog.Logger
 }
 
 // openUpstream loads the meetings into a service and makes a key for the
 // demo's person, with whom every meeting is shared.
 func openUpstream(ctx context.Context, o demoOptions, log zerolog.Logger) (_ *upstream, err error) {
-	u := &upstream{sample: o.meetings == ""}
+	u := &upstream{sample: o.meetings == "", log: log}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, u.Close())
@@ -109,7 +111,7 @@ func (u *upstream) baseURL() string {
 // Run serves and finishes meetings until ctx ends.
 func (u *upstream) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveHTTP(ctx, u.listener, u.service.Handler()) })
+	g.Go(func() error { return serveHTTP(ctx, u.listener, u.service.Handler(), httpserver.Times{}, u.log) })
 	g.Go(func() error { return u.service.Run(ctx) })
 	return g.Wait()
 }

@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/httpserver"
 	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
@@ -51,6 +52,8 @@ type houseOptions struct {
 	// Receiver is the receiver's listener where it was opened before; nil: the
 	// configuration says where to listen.
 	Receiver net.Listener
+	// Times bound what the peers of the listeners may take; zero: the defaults.
+	Times httpserver.Times
 }
 
 // openHouse opens the archive and takes the data directory's lock. The caller

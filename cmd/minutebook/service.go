@@ -16,6 +16,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/control"
+	"minutebook/internal/httpserver"
 	"minutebook/service"
 )
 
@@ -25,6 +26,7 @@ type sandboxOptions struct {
 	listen    string
 	load      []string
 	directory string
+	times     httpserver.Times
 }
 
 func (m *Main) serviceCmd() *cobra.Command {
@@ -95,7 +97,7 @@ func (m *Main) sandbox(ctx context.Context, o sandboxOptions) (err error) {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveHTTP(ctx, l, s.Handler()) })
+	g.Go(func() error { return serveHTTP(ctx, l, s.Handler(), o.times, log) })
 	g.Go(func() error { return s.Run(ctx) })
 	g.Go(func() error { return control.Serve(ctx, socket, control.ServiceOperations(s)) })
 	if err := g.Wait(); !errors.Is(err, context.Canceled) {

@@ -1,0 +1,102 @@
+// Package httpserver builds the HTTP servers of the program, so that no peer
+// can hold a connection by sending nothing more or by reading nothing more.
+//
+// Each part of an exchange has its own time: the headers, the body, each piece
+// of the answer, and the pause before the next request. There is no time for a
+// whole answer, since a recording or a long poll may take as long as it likes
+// while its reader goes on reading.
+package httpserver
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	stdlog "log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// Times are how long the parts of an exchange may take. A zero field has the
+// value that its comment says.
+type Times struct {
+	Header time.Duration // the headers of a request, from its first byte; 10 s
+	Body   time.Duration // the headers and the body, unless the handler sets a read deadline; 10 s
+	Answer time.Duration // a piece of the answer, unless the handler sets a write deadline; 1 min
+	Idle   time.Duration // from an answer to the next request; 2 min
+}
+
+func (t Times) withDefaults() Times {
+	return Times{
+		Header: cmp.Or(t.Header, 10*time.Second), Body: cmp.Or(t.Body, 10*time.Second), Answer: cmp.Or(t.Answer, time.Minute),
+		Idle: cmp.Or(t.Idle, 2*time.Minute),
+	}
+}
+
+// New returns a server that holds its peers to the times and writes what
+// net/http has to say to log. A handler that sets a read deadline must not
+// clear it after a failed read: net/http reads the rest of the body before it
+// writes the answer.
+func New(h http.Handler, t Times, log zerolog.Logger) *http.Server {
+	t = t.withDefaults()
+	return &http.Server{
+		Handler:           paced(h, t.Answer+t.Body), // net/http first reads what is left of a body
+		ReadHeaderTimeout: t.Header,
+		ReadTimeout:       t.Body,
+		IdleTimeout:       t.Idle,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          stdlog.New(errorLog{log}, "", 0),
+	}
+}
+
+// Serve serves l, with TLS where the server has a configuration for it, until
+// ctx ends. Then it lets requests finish for the time stop, closes what is left,
+// and returns nil. It returns an error when it cannot go on. It closes l.
+func Serve(ctx context.Context, srv *http.Server, l net.Listener, stop time.Duration) error {
+	done := make(chan error, 1)
+	go func() {
+		if srv.TLSConfig != nil {
+			done <- srv.ServeTLS(l, "", "")
+		} else {
+			done <- srv.Serve(l)
+		}
+	}()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stop)
+	defer cancel()
+	if srv.Shutdown(grace) != nil {
+		if srv.ErrorLog != nil {
+			srv.ErrorLog.Printf("http: closed connections to %s before their answer", l.Addr())
+		}
+		srv.Close()
+	}
+	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// errorLog gives the lines of net/http a level: most are about connections of
+// strangers.
+type errorLog struct{ log zerolog.Logger }
+
+// Write logs a line.
+func (e errorLog) Write(line []byte) (int, error) {
+	level := zerolog.DebugLevel
+	switch {
+	case bytes.HasPrefix(line, []byte("http: panic")):
+		level = zerolog.ErrorLevel
+	case bytes.HasPrefix(line, []byte("http: Accept")), bytes.HasPrefix(line, []byte("http: closed connections")):
+		level = zerolog.WarnLevel
+	}
+	e.log.WithLevel(level).Msg(string(bytes.TrimSpace(line)))
+	return len(line), nil
+}

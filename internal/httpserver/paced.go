@@ -1,0 +1,54 @@
+package httpserver
+
+import (
+	"net/http"
+	"time"
+)
+
+// paced gives the reader of an answer the time for each piece of it.
+func paced(next http.Handler, each time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a := &answer{ResponseWriter: w, control: http.NewResponseController(w), each: each}
+		next.ServeHTTP(a, r)
+		a.extend() // for the bytes that net/http still holds
+	})
+}
+
+// answer moves the write deadline on with every write, until the handler sets
+// a deadline of its own.
+type answer struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	each    time.Duration
+	own     bool // the handler has set a deadline
+}
+
+func (a *answer) extend() {
+	if !a.own {
+		_ = a.control.SetWriteDeadline(time.Now().Add(a.each)) // not in tests without a connection
+	}
+}
+
+// Write writes a piece of the answer.
+func (a *answer) Write(b []byte) (int, error) {
+	a.extend()
+	return a.ResponseWriter.Write(b)
+}
+
+// FlushError sends what has been written.
+func (a *answer) FlushError() error {
+	a.extend()
+	return a.control.Flush()
+}
+
+// Flush is FlushError for those who know only http.Flusher.
+func (a *answer) Flush() { _ = a.FlushError() }
+
+// SetWriteDeadline leaves the time of the rest of the answer to the handler.
+func (a *answer) SetWriteDeadline(t time.Time) error {
+	a.own = true
+	return a.control.SetWriteDeadline(t)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

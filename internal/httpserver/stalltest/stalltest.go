@@ -1,0 +1,135 @@
+// Package stalltest stalls exchanges with an HTTP server, over raw connections,
+// and sees whether the server ends them.
+package stalltest
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// limit is how long a server that never ends an exchange holds a test up.
+const limit = 20 * time.Second
+
+// A stall is what a peer sends before it falls silent.
+type stall struct {
+	name, text string
+	answers    int // to come at least, before the connection ends
+}
+
+// stalls are the ways to stall a request for a path with a method and further
+// header lines, each ended by CRLF.
+func stalls(method, path, headers string) []stall {
+	first := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers
+	whole := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n"
+	return []stall{
+		{"nothing", "", 0},
+		{"headers", first + "X-Half", 0},
+		{"body", first + "Content-Length: 100\r\n\r\ng", 1},
+		{"unsent body", first + "Content-Length: 100\r\n\r\n", 1},
+		{"chunk", first + "Transfer-Encoding: chunked\r\n\r\n5\r\ng", 1},
+		{"keep-alive", whole, 1},
+		{"next headers", whole + first + "X-Half", 1},
+		{"next body", whole + first + "Content-Length: 100\r\n\r\ng", 2},
+	}
+}
+
+// Requests stalls a request in each way and fails the test unless the server
+// answers as far as it can and closes the connection. The server has to have
+// times of well below a second.
+func Requests(t *testing.T, addr, method, path, headers string) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, s := range stalls(method, path, headers) {
+		all.Go(func() {
+			c, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			if err := c.SetDeadline(time.Now().Add(limit)); err != nil {
+				t.Error(err)
+			}
+			if _, err := io.WriteString(c, s.text); err != nil {
+				t.Errorf("%s %s, %s: %v", method, path, s.name, err)
+			}
+			answer, err := io.ReadAll(c)
+			if ne, ok := err.(net.Error); ok && ne.Timeout() {
+				t.Errorf("%s %s, %s: the server holds the connection for ever; it answered %.80q", method, path, s.name, answer)
+				return
+			}
+			if n := bytes.Count(answer, []byte("HTTP/1.1 ")); n < s.answers {
+				t.Errorf("%s %s, %s: %d answers, want %d: %q", method, path, s.name, n, s.answers, answer)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Listener is a listener whose connections tell when the server closed them.
+type Listener struct {
+	net.Listener
+	mu     sync.Mutex
+	closed map[string]chan struct{} // by the peer's address
+}
+
+// Watch wraps a listener.
+func Watch(l net.Listener) *Listener {
+	return &Listener{Listener: l, closed: map[string]chan struct{}{}}
+}
+
+// Accept waits for the next connection.
+func (l *Listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &conn{Conn: c, end: sync.OnceFunc(func() { close(l.end(c.RemoteAddr().String())) })}, nil
+}
+
+// end is closed when the server has closed the connection of a peer.
+func (l *Listener) end(peer string) chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed[peer] == nil {
+		l.closed[peer] = make(chan struct{})
+	}
+	return l.closed[peer]
+}
+
+type conn struct {
+	net.Conn
+	end func()
+}
+
+// Close closes the connection and tells so.
+func (c *conn) Close() error {
+	defer c.end()
+	return c.Conn.Close()
+}
+
+// Answer asks for something larger than what the sockets' buffers take, reads
+// none of it, and fails the test unless the server closes the connection.
+func (l *Listener) Answer(t *testing.T, path, headers string) {
+	t.Helper()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n"+headers+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-l.end(c.LocalAddr().String()):
+	case <-time.After(limit):
+		t.Errorf("GET %s: the server waits for ever for its answer to be read", path)
+	}
+}
