@@ -65,6 +65,9 @@ func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error)
 	if cap(*room) <= maxPacking {
 		i.packing.Put(room)
 	}
+	if d.State == StateQuarantined && !known {
+		return false, i.dropForgotten(ctx, d)
+	}
 	return known, nil
 }
 

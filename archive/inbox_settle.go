@@ -25,6 +25,7 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		return nil
 	}
 	at := inboxTime(i.now())
+	outcomes = slices.Clone(outcomes)
 	gone, err := i.forgottenOf(ctx, outcomes)
 	if err != nil {
 		return err
@@ -53,26 +54,6 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		i.hasSpilled() // what was spilled of it goes with its file
 	}
 	return err
-}
-
-// forgottenOf tells which of the meetings were forgotten: their deliveries leave
-// an id and no body.
-func (i *Inbox) forgottenOf(ctx context.Context, outcomes []Outcome) (map[int64]bool, error) {
-	gone := map[int64]bool{}
-	if i.forgotten == nil {
-		return gone, nil
-	}
-	for _, o := range outcomes {
-		if _, asked := gone[o.RecordingID]; asked || o.RecordingID == 0 {
-			continue
-		}
-		is, err := i.forgotten(ctx, o.RecordingID)
-		if err != nil {
-			return nil, fmt.Errorf("settle delivery %d: %w", o.ID, err)
-		}
-		gone[o.RecordingID] = is
-	}
-	return gone, nil
 }
 
 // dropDelivery settles a delivery about a forgotten meeting.
@@ -167,22 +148,4 @@ func (i *Inbox) KeepBodies(ctx context.Context, keep time.Duration) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// ForgetRecording drops the bodies of everything that arrived about a
-// recording; what waits to be applied is settled without it. Keys stay, so that
-// a repeat does not bring it back.
-func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
-	err := i.submit(ctx, &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
-		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '', reason = '', state = 'applied',
-			settled_at = ? WHERE recording_id = ?`, inboxTime(i.now()), recordingID); err != nil {
-			return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
-		}
-		_, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE recording_id = ?`, recordingID)
-		return err
-	}})
-	if err != nil {
-		return err
-	}
-	return i.bringIn(ctx, nil) // what was spilled of it goes with its file
 }

@@ -1,0 +1,165 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/internal/residue"
+)
+
+// marker is a word that only one meeting has, forgottenID.
+const (
+	marker      = "Xylophonist-Q7w3"
+	forgottenID = 20
+)
+
+// markedArchive makes a data directory with sixty meetings, of which one has the
+// marker in everything that can be kept of a meeting. Its clock goes on.
+func markedArchive(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	a := openMoving(t, dir)
+	for id := int64(1); id <= 60; id++ {
+		said := "some words of the others"
+		if id == forgottenID {
+			said = strings.Repeat(marker+" whispered. ", 60)
+		}
+		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id, fmt.Sprintf("Title %d %.16s", id, said), said)))
+	}
+	withMedia(t, a, forgottenID, "recording of the "+marker)
+	withMedia(t, a, 21, "recording of others")
+	for name, d := range markedDeliveries() {
+		d.Account, d.WebhookID, d.ReceivedAt = "main", name, epoch0
+		if _, err := a.inbox.Put(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// markedDeliveries are deliveries about the meeting that were not applied yet, by
+// their webhook ids.
+func markedDeliveries() map[string]Delivery {
+	whole := meetingJSON(forgottenID, marker, strings.Repeat(marker+" said. ", 60))
+	cut := whole[:len(whole)-20]
+	return map[string]Delivery{
+		"received":    {Body: whole},
+		"quarantined": {Body: whole, State: StateQuarantined, Reason: "the disk was full"},
+		"unreadable":  {Body: cut, State: StateQuarantined, Reason: "it is not JSON"},
+		"spaced":      {Body: bytes.Replace(cut, []byte(`"recording_id": 20`), []byte("\"recording_id\"\n : \"20\""), 1), State: StateQuarantined},
+		"callback":    {Body: []byte(`{"transcript": ["` + marker + `"]}`), Kind: KindTranscript, RecordingID: forgottenID},
+	}
+}
+
+// openMoving opens a data directory with a clock that goes a minute at a look.
+func openMoving(t *testing.T, dir string) *Archive {
+	t.Helper()
+	now := epoch0.Add(time.Hour)
+	a, err := Open(t.Context(), Options{Dir: dir, Create: true, Logger: zerolog.Nop(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.now = func() time.Time { now = now.Add(time.Minute); return now }
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+// TestForgetDuringAnything forgets a meeting at steps of what can go on in an
+// archive meanwhile, with MINUTEBOOK_LONG at every one. Nothing of it may be left in the data directory, nor in
+// what was written.
+func TestForgetDuringAnything(t *testing.T) {
+	marked := markedArchive(t)
+	most := 5 // steps of each
+	if os.Getenv("MINUTEBOOK_LONG") != "" {
+		most = 1000
+	}
+	type running struct {
+		*testing.T
+		a    *Archive
+		out  string
+		step func()
+	}
+	exporting := func(format ExportFormat) func(r running) error {
+		return func(r running) error {
+			o := ExportOptions{Dir: r.out, Format: format, Progress: func(int) { r.step() }}
+			_, err := r.a.Export(r.Context(), o)
+			o.Progress = nil
+			export1(r.T, r.a, o) // the next run removes what was forgotten during this
+			return err
+		}
+	}
+	for name, work := range map[string]func(r running) error{
+		"export md": exporting(ExportMarkdown), "export ndjson": exporting(ExportNDJSON),
+		"rebuild": func(r running) error {
+			return r.a.Rebuild(r.Context(), func(int, int) { r.step() })
+		},
+		"verify": func(r running) error {
+			_, err := r.a.Verify(r.Context(), VerifyOptions{Repair: true, Progress: func(string, int, int) { r.step() }}, func(Damage) {})
+			return err
+		},
+		"retention": func(r running) error {
+			rules := []RetentionRule{{MediaAfter: time.Hour}}
+			return r.a.Retain(r.Context(), rules, func(Expired) { r.step() })
+		},
+		"import": func(r running) error {
+			var lines bytes.Buffer
+			for n := range 3*importBatch + 1 {
+				id, said := int64(forgottenID), marker
+				if n%2 > 0 {
+					id, said = 21, "words"
+				}
+				line := meetingJSON(id, "Imported", said)
+				lines.Write(append(bytes.ReplaceAll(line, []byte("\n"), nil), '\n'))
+			}
+			_, err := r.a.Import(r.Context(), ImportOptions{Progress: func(int) { r.step() }}, &lines)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for nth, steps := 1, 1; nth <= steps; nth += steps/most + 1 {
+				dir, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+				if err := os.CopyFS(dir, os.DirFS(marked)); err != nil {
+					t.Fatal(err)
+				}
+				a, at := openMoving(t, dir), 0
+				err := work(running{t, a, out, func() {
+					if at++; at == nth {
+						if _, err := a.Forget(t.Context(), forgottenID, "asked for"); err != nil {
+							t.Error(err)
+						}
+					}
+				}})
+				if steps == 1 {
+					steps = at
+				}
+				if err != nil && !errors.Is(err, ErrForgotten) {
+					t.Fatalf("forgotten at step %d of %d: %v", nth, steps, err)
+				}
+				if at < nth {
+					continue // a retry had fewer
+				}
+				if left := residue.Find(t, marker, dir); left != nil {
+					t.Errorf("forgotten at step %d of %d, it is still in %v", nth, steps, left)
+				}
+				if left := residue.Find(t, marker, out); left != nil {
+					t.Errorf("forgotten at step %d of %d, it is still in %v", nth, steps, left)
+				}
+				if err := a.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}

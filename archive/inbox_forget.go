@@ -1,0 +1,132 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"minutebook/api"
+)
+
+// ForgetRecording drops the bodies of everything that arrived about a
+// recording, also of what nobody has applied yet; what waits for that is settled
+// without it. Keys stay, so that a repeat does not bring it back. It is called
+// once the archive knows the recording as forgotten: what arrives later is
+// dropped when it is settled.
+func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
+	ids, err := i.unapplied(ctx, recordingID)
+	if err != nil {
+		return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
+	}
+	err = i.submit(ctx, &write{size: 64 * int64(1+len(ids)), do: func(ctx context.Context, conn *sql.Conn) error {
+		at := inboxTime(i.now())
+		for _, id := range ids {
+			if err := dropDelivery(ctx, conn, Outcome{ID: id, RecordingID: recordingID}, at); err != nil {
+				return err
+			}
+		}
+		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '', reason = '', state = 'applied',
+			settled_at = ? WHERE recording_id = ?`, at, recordingID); err != nil {
+			return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
+		}
+		_, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE recording_id = ?`, recordingID)
+		return err
+	}})
+	if err != nil {
+		return err
+	}
+	return i.bringIn(ctx, nil) // what was spilled of it goes with its file
+}
+
+// unapplied are the deliveries about a recording whose row does not say so yet:
+// they wait to be applied, or in quarantine.
+func (i *Inbox) unapplied(ctx context.Context, recordingID int64) (ids []int64, err error) {
+	rows, err := i.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries
+		WHERE recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
+			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
+	if err != nil {
+		return nil, err
+	}
+	return ids, eachRow(rows, func(rows *sql.Rows) error {
+		d, err := i.scanWhole(ctx, rows)
+		if err == nil && slices.Contains(subjects(d.Body), recordingID) {
+			ids = append(ids, d.ID)
+		}
+		return err
+	})
+}
+
+// subjects are the recordings that a body is about: the one that it names or,
+// where it is no meeting, each one that it names anywhere.
+func subjects(body []byte) (ids []int64) {
+	if id, _, err := api.SplitMeeting(body); err == nil {
+		return []int64{id}
+	}
+	const key = `"recording_id"`
+	for {
+		at := bytes.Index(body, []byte(key))
+		if at < 0 {
+			return ids
+		}
+		body = bytes.TrimLeft(body[at+len(key):], " \t\r\n:\"")
+		digits := len(body) - len(bytes.TrimLeft(body, "0123456789"))
+		if id, err := strconv.ParseInt(string(body[:digits]), 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+}
+
+// forgottenOf tells which of the meetings were forgotten: their deliveries leave
+// an id and no body. An outcome that does not say which meeting it was about gets
+// the forgotten one that its body names.
+func (i *Inbox) forgottenOf(ctx context.Context, outcomes []Outcome) (map[int64]bool, error) {
+	gone := map[int64]bool{}
+	if i.forgotten == nil {
+		return gone, nil
+	}
+	for n := range outcomes {
+		o := &outcomes[n]
+		ids := []int64{o.RecordingID}
+		if o.RecordingID == 0 {
+			d, err := i.Delivery(ctx, o.ID)
+			if err != nil {
+				return nil, fmt.Errorf("settle: %w", err)
+			}
+			ids = subjects(d.Body)
+		}
+		for _, id := range ids {
+			is, asked := gone[id]
+			if !asked {
+				var err error
+				if is, err = i.forgotten(ctx, id); err != nil {
+					return nil, fmt.Errorf("settle delivery %d: %w", o.ID, err)
+				}
+				gone[id] = is
+			}
+			if is {
+				o.RecordingID = id
+			}
+		}
+	}
+	return gone, nil
+}
+
+// dropForgotten drops the body of a delivery that came into quarantine while its
+// recording was being forgotten: nobody settles it.
+func (i *Inbox) dropForgotten(ctx context.Context, d Delivery) error {
+	if i.forgotten == nil {
+		return nil
+	}
+	for _, id := range append(subjects(d.Body), d.RecordingID) {
+		switch is, err := i.forgotten(ctx, id); {
+		case err != nil:
+			return err
+		case is:
+			return i.ForgetRecording(ctx, id)
+		}
+	}
+	return nil
+}

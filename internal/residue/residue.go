@@ -1,0 +1,189 @@
+// Package residue looks for bytes that should be gone, for tests of erasure: in
+// every file below a directory, and in what these hold compressed. Rows of SQLite
+// are read as well, since a body of more than a page lies in a file in pieces.
+package residue
+
+import (
+	"bytes"
+	"compress/gzip"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+	_ "github.com/mattn/go-sqlite3" // opens copies of databases
+)
+
+// Find returns the files below the directories that hold a word, as it is,
+// compressed, or in a row of a database.
+func Find(t testing.TB, word string, dirs ...string) []string {
+	t.Helper()
+	var files []string
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			held := holds(content, []byte(word), 0)
+			if !held && isSQLite(content) {
+				held, err = rowsHold(t, path, []byte(word))
+			}
+			if held {
+				files = append(files, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return files
+}
+
+// holds looks into content, and into what is compressed in it. S2 and Snappy
+// leave a word that comes for the first time as it is.
+func holds(content, word []byte, depth int) bool {
+	if bytes.Contains(content, word) {
+		return true
+	}
+	if depth == 3 {
+		return false
+	}
+	for _, c := range compressions {
+		for at := 0; ; {
+			next := bytes.Index(content[at:], c.magic)
+			if next < 0 {
+				break
+			}
+			at += next
+			if plain := c.expand(content[at:]); len(plain) > 0 && holds(plain, word, depth+1) {
+				return true
+			}
+			at++
+		}
+	}
+	return false
+}
+
+// compressions are formats that begin with bytes of their own. Expanding stops
+// at damage, such as other content behind the end, with what came before it.
+var compressions = []struct {
+	magic  []byte
+	expand func([]byte) []byte
+}{
+	{[]byte{0x28, 0xb5, 0x2f, 0xfd}, func(b []byte) []byte {
+		d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(most))
+		if err != nil {
+			return nil
+		}
+		defer d.Close()
+		plain, _ := d.DecodeAll(b, nil) // damage ends it
+		return plain
+	}},
+	{[]byte{0x1f, 0x8b, 0x08}, func(b []byte) []byte {
+		d, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil
+		}
+		d.Multistream(false)
+		plain, _ := io.ReadAll(io.LimitReader(d, most))
+		return plain
+	}},
+}
+
+const most = 1 << 28 // bytes
+
+func isSQLite(content []byte) bool { return bytes.HasPrefix(content, []byte("SQLite format 3\x00")) }
+
+// rowsHold reads every value of every table of a copy of a database, with what
+// is in its log.
+func rowsHold(t testing.TB, path string, word []byte) (bool, error) {
+	dir := t.TempDir()
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(path + end)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "copy"+end), b, 0o600)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	db, err := sql.Open("sqlite3", filepath.Join(dir, "copy"))
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	tables, err := values(db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`)
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", path, err)
+	}
+	for _, table := range tables {
+		found, err := values(db, `SELECT * FROM "`+string(table)+`"`)
+		if err != nil {
+			return false, fmt.Errorf("read %s of %s: %w", table, path, err)
+		}
+		if slices.ContainsFunc(found, func(v []byte) bool { return holds(v, word, 0) || holds(decodeS2(v), word, 0) }) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// decodeS2 expands a value of a size that a row may have: of other bytes the
+// first ones can be taken for any length.
+func decodeS2(v []byte) []byte {
+	if n, err := s2.DecodedLen(v); err != nil || n > 8<<20 {
+		return nil
+	}
+	plain, err := s2.Decode(nil, v)
+	if err != nil {
+		return nil
+	}
+	return plain
+}
+
+func values(db *sql.DB, query string) (list [][]byte, err error) {
+	rows, err := db.Query(query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		row := make([]sql.RawBytes, len(columns))
+		to := make([]any, len(columns))
+		for i := range row {
+			to[i] = &row[i]
+		}
+		if err := rows.Scan(to...); err != nil {
+			return nil, err
+		}
+		for _, v := range row {
+			list = append(list, bytes.Clone(v))
+		}
+	}
+	return list, rows.Err()
+}
