@@ -111,13 +111,10 @@ func (t *applying) observePart(o *Observation, p shown) error {
 	if err != nil {
 		return err
 	}
-	var raw []byte
-	var changed bool
 	if p.part == api.PartMeeting {
-		raw, changed, err = t.decideMeeting(o.RecordingID, v, before, p.raw)
-	} else {
-		raw, changed, err = t.decide(o.RecordingID, p.part, v, p.raw)
+		return t.observeMeeting(o.RecordingID, v, before, p.raw)
 	}
+	raw, changed, err := t.decide(o.RecordingID, p.part, v, p.raw)
 	if err != nil || !changed {
 		return err
 	}
@@ -130,6 +127,33 @@ func (t *applying) observePart(o *Observation, p shown) error {
 		return err
 	}
 	return t.changed(o.RecordingID, ChangePart, p.part)
+}
+
+// observeMeeting is the part "meeting": its rows, the log and the followers are
+// touched only when what is shown, or who sees it, becomes another.
+func (t *applying) observeMeeting(id int64, v, before *version, raw []byte) error {
+	was, now, err := t.decideMeeting(id, v, before, raw)
+	if err != nil {
+		return err
+	}
+	if was == nil || api.CanonicalHash(was.raw) != api.CanonicalHash(now.raw) {
+		if err := t.deriveFolded(id, now); err != nil {
+			return err
+		}
+		return t.changed(id, ChangePart, api.PartMeeting)
+	}
+	if was.team == now.team {
+		return nil
+	}
+	if err := t.setSharingTeam(id, now.team); err != nil {
+		return err
+	}
+	var one int
+	shared, err := t.scan(`SELECT 1 FROM meetings WHERE recording_id = ? AND shared_with = ?`, []any{id, api.SharedSingleTeam}, &one)
+	if err != nil || !shared {
+		return err
+	}
+	return t.changed(id, ChangeVisibility, "")
 }
 
 // changed logs an effective change.

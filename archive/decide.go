@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bytes"
 	"database/sql"
 	"encoding/json"
 	"slices"
@@ -97,34 +96,30 @@ func (t *applying) decide(id int64, part api.Part, v *version, raw []byte) ([]by
 }
 
 // decideMeeting folds v into the versions that the part "meeting" is made of.
-func (t *applying) decideMeeting(id int64, v, before *version, raw []byte) ([]byte, bool, error) {
+// was is nil when there was none.
+func (t *applying) decideMeeting(id int64, v, before *version, raw []byte) (was *folded, now folded, err error) {
 	held, err := t.editions(id)
 	if err != nil {
-		return nil, false, err
+		return nil, folded{}, err
 	}
-	if len(held) == 1 && held[0].id == v.id {
-		return nil, false, nil
-	}
-	var was []byte
-	now := append([]edition(nil), held...)
-	at := slices.IndexFunc(held, func(e edition) bool { return e.id == v.id })
-	if at >= 0 {
+	all := slices.Clone(held)
+	if at := slices.IndexFunc(held, func(e edition) bool { return e.id == v.id }); at >= 0 {
 		held[at].version = before // the rows are newer than what was current
 	} else {
-		now = append(now, edition{v, raw})
+		all = append(all, edition{v, raw})
 	}
 	if len(held) > 0 {
-		was = fold(held).raw
+		f := fold(held)
+		was = &f
+		if f.base == v.id {
+			return was, f, nil // the greatest stays so, and so does all below it
+		}
 	}
-	f := fold(now)
-	if err := t.setCurrent(id, api.PartMeeting, f.base, foldedColumn(f)); err != nil {
-		return nil, false, err
-	}
-	same := was != nil && (bytes.Equal(was, f.raw) || api.CanonicalHash(was) == api.CanonicalHash(f.raw))
-	return f.raw, !same, nil
+	now = fold(all)
+	return was, now, t.setCurrent(id, api.PartMeeting, now.base, foldedColumn(now))
 }
 
-// editions reads the versions that the current part "meeting" is made of.
+// editions reads the versions that the current part "meeting" is folded of.
 func (t *applying) editions(id int64) ([]edition, error) {
 	var editions []edition
 	err := t.each(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at, b.encoding, b.body
@@ -152,12 +147,12 @@ func (a *Archive) scanEdition(rows *sql.Rows) (edition, error) {
 	return e, err
 }
 
-// foldedColumn is parts.folded: null when one version gives all.
+// foldedColumn is parts.folded: null when one version is all that is needed.
 func foldedColumn(f folded) sql.NullString {
-	if len(f.of) < 2 {
+	if len(f.kept) < 2 {
 		return sql.NullString{}
 	}
-	ids, _ := json.Marshal(f.of) // integers always marshal
+	ids, _ := json.Marshal(f.kept) // integers always marshal
 	return sql.NullString{String: string(ids), Valid: true}
 }
 

@@ -10,12 +10,10 @@ import (
 )
 
 // derive replaces the rows that are derived from one part with those of raw,
-// its current bytes. Rows never decide anything: all of them can be made again
+// its current bytes; deriveFolded does so for the part "meeting". Rows never decide anything: all of them can be made again
 // from the parts.
 func (t *applying) derive(id int64, part api.Part, raw json.RawMessage) error {
 	switch part {
-	case api.PartMeeting:
-		return t.deriveMeeting(id, raw)
 	case api.PartTranscript:
 		return t.deriveTranscript(id, raw, lenient[[]api.TranscriptEntry](raw))
 	case api.PartSummary:
@@ -65,6 +63,20 @@ func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
 		}
 	}
 	return nil
+}
+
+// deriveFolded derives the rows of the part "meeting" and what its versions say
+// beyond it.
+func (t *applying) deriveFolded(id int64, f folded) error {
+	if err := t.deriveMeeting(id, f.raw); err != nil {
+		return err
+	}
+	return t.setSharingTeam(id, f.team)
+}
+
+func (t *applying) setSharingTeam(id int64, team string) error {
+	_, err := t.exec(`UPDATE meetings SET sharing_team = ? WHERE recording_id = ?`, team, id)
+	return err
 }
 
 func timeColumn(t api.Time) sql.NullInt64 { return millis(t.Time) }

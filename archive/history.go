@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"minutebook/api"
@@ -19,7 +20,7 @@ type Revision struct {
 	Hash    string // SHA-256 of the canonical JSON, in hex
 	Size    int    // bytes of the JSON as it arrived
 	Empty   bool   // carries no content
-	Current bool   // is, or gives a key of, the current part
+	Current bool   // is the current part, or gives something of it
 	First   time.Time
 	Last    time.Time
 	Seen    []Seen // by account and source
@@ -48,6 +49,16 @@ func (a *Archive) Revisions(ctx context.Context, id int64) ([]Revision, error) {
 			}
 			revisions = append(revisions, of...)
 		}
+		editions, err := newApplying(a, newStatements(ctx, tx)).editions(id)
+		if err != nil || len(editions) < 2 {
+			return err
+		}
+		gave := fold(editions).gave
+		for i := range revisions {
+			if r := &revisions[i]; r.Part == api.PartMeeting {
+				r.Current = slices.Contains(gave, r.ID)
+			}
+		}
 		return nil
 	})
 	if err != nil {
@@ -58,8 +69,7 @@ func (a *Archive) Revisions(ctx context.Context, id int64) ([]Revision, error) {
 
 func partRevisions(ctx context.Context, tx *sql.Tx, id int64, part api.Part) ([]Revision, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.hash, b.size, r.empty, o.account, o.source, o.first_at, o.last_at,
-		EXISTS (SELECT 1 FROM parts p WHERE p.recording_id = r.recording_id AND p.part = r.part
-			AND (p.revision_id = r.id OR r.id IN (SELECT value FROM json_each(p.folded))))
+		EXISTS (SELECT 1 FROM parts p WHERE p.recording_id = r.recording_id AND p.part = r.part AND p.revision_id = r.id)
 		FROM revisions r JOIN bodies b ON b.revision_id = r.id JOIN observations o ON o.revision_id = r.id
 		WHERE r.recording_id = ? AND r.part = ?
 		ORDER BY (SELECT min(first_at) FROM observations f WHERE f.revision_id = r.id), r.hash, o.account, o.source`, id, part)

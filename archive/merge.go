@@ -1,13 +1,6 @@
 package archive
 
-import (
-	"bytes"
-	"encoding/json"
-	"maps"
-	"slices"
-
-	"minutebook/api"
-)
+import "bytes"
 
 // The merge rules. A part's versions (revisions) are a set: a version is its
 // content, and seeing it again only moves its dates forward. The current part is
@@ -31,7 +24,35 @@ import (
 //
 // The part "meeting" is merged so for each of its keys, since a row of the list
 // may lack what another had: every key has the value of the greatest version in
-// which it has content. A forgotten meeting takes nothing.
+// which it has content. A value of another type than the key is known for, such
+// as a number for a name, counts for less than content and for more than none;
+// of several values without content the least bytes are taken, so that lists
+// which leave out in different ways do not take turns. In recorded_by and
+// calendar_invitees the same holds for each member, between those who match:
+//
+//	the greatest version's                 an older version's            matches
+//	-------------------------------------  ----------------------------  ---------------------
+//	recorder with an address               the same address              yes
+//	recorder with an address               another address               no
+//	recorder, one of the two without       no other name or address      yes
+//	recorder, one of the two without       another name or address       no
+//	invitee with an address                the same address              yes, and no other
+//	invitee with no such address           the same name, unique in      yes
+//	                                       both lists
+//	invitee with no such address           that name with an address     no
+//	                                       of its own or of another's
+//	invitee                                the same place                no
+//
+// "Greatest" is the greatest version with content there: it decides who was
+// invited and who recorded, the older ones only add members to those. An address
+// or a name once taken from one older version contradicts as one's own does.
+//
+// What decides visibility never outlives the newest read: the recorder's team
+// that a meeting shared with a single team is shown to is the one in the
+// greatest version whose recorder matches, and none where that says none. What
+// is shown as the recorder's team is kept by the rules above.
+//
+// A forgotten meeting takes nothing.
 
 // version is a revision as far as the rules go.
 type version struct {
@@ -78,98 +99,3 @@ func greatest(versions []*version) *version {
 
 // keepsBytes tells whether of two spellings of one content the first is kept.
 func keepsBytes(rawHash, held int64) bool { return rawHash < held }
-
-// edition is a version of the part "meeting" with its bytes.
-type edition struct {
-	*version
-	raw []byte
-}
-
-// folded is the part "meeting" made of several versions.
-type folded struct {
-	raw  []byte
-	of   []int64 // the versions that gave a key its value, the greatest first
-	base int64   // the greatest version: its bytes, and the order of the keys
-}
-
-// fold merges versions of the part "meeting" key by key. When the greatest
-// version gives every key, raw is its bytes untouched. Versions left out of
-// folded.of can be left out of every later fold too: they gave no key, and
-// another's dates only grow.
-func fold(editions []edition) folded {
-	slices.SortFunc(editions, func(a, b edition) int {
-		if a.beats(b.version) {
-			return -1
-		}
-		return 1
-	})
-	values := map[string]json.RawMessage{}
-	from := map[string]int64{}
-	for _, wantContent := range []bool{true, false} {
-		for _, e := range editions {
-			for key, value := range members(e.raw) {
-				if _, done := values[key]; !done && api.Empty(value) != wantContent {
-					values[key], from[key] = value, e.id
-				}
-			}
-		}
-	}
-	f := folded{raw: editions[0].raw, base: editions[0].id}
-	for _, e := range editions {
-		if e.id == f.base || slices.Contains(slices.Collect(maps.Values(from)), e.id) {
-			f.of = append(f.of, e.id)
-		}
-	}
-	if len(f.of) > 1 {
-		f.raw = assemble(editions[0].raw, values)
-	}
-	return f
-}
-
-// members reads an object's members; what is not an object has none.
-func members(raw []byte) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m
-}
-
-// assemble writes values in the order of base's keys, then the others by name.
-func assemble(base []byte, values map[string]json.RawMessage) []byte {
-	keys := orderedKeys(base)
-	for _, key := range slices.Sorted(maps.Keys(values)) {
-		if !slices.Contains(keys, key) {
-			keys = append(keys, key)
-		}
-	}
-	out := []byte{'{'}
-	for i, key := range keys {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		name, _ := json.Marshal(key) // a string always marshals
-		out = append(append(append(out, name...), ':'), values[key]...)
-	}
-	return append(out, '}')
-}
-
-// orderedKeys are the distinct keys of a valid JSON object, as they come.
-func orderedKeys(raw []byte) []string {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	var keys []string
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil
-	}
-	for d.More() {
-		key, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return keys
-		}
-		if k, ok := key.(string); ok && !slices.Contains(keys, k) {
-			keys = append(keys, k)
-		}
-	}
-	return keys
-}

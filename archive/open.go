@@ -85,6 +85,9 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err = a.loadEpoch(ctx); err != nil {
 		return nil, err
 	}
+	if err = a.remerge(ctx); err != nil {
+		return nil, err
+	}
 	if a.media, err = openStore(ctx, dir, o.MediaURL); err != nil {
 		return nil, err
 	}

@@ -137,7 +137,11 @@ func (t *applying) rebuildMeeting(id int64) error {
 		}
 	}
 	for _, part := range api.Parts() {
-		if err := t.rebuildPart(id, part); err != nil {
+		moved, err := t.redecide(id, part)
+		if err == nil && moved {
+			err = t.changed(id, ChangePart, part)
+		}
+		if err != nil {
 			return fmt.Errorf("part %s: %w", part, err)
 		}
 	}
@@ -147,11 +151,11 @@ func (t *applying) rebuildMeeting(id int64) error {
 	return deriveMedia(t.ctx, t.tx, id)
 }
 
-// rebuildPart decides a part among all its versions and derives its rows, none
-// when it has none.
-func (t *applying) rebuildPart(id int64, part api.Part) error {
+// redecide decides a part among all its versions and derives its rows, none
+// when it has none. moved tells whether parts had it otherwise.
+func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 	var versions []*version
-	err := t.each(`SELECT id, hash, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
+	err = t.each(`SELECT id, hash, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
 		[]any{id, part}, func(rows *sql.Rows) error {
 			v := &version{}
 			var hash []byte
@@ -161,39 +165,43 @@ func (t *applying) rebuildPart(id int64, part api.Part) error {
 			return err
 		})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(versions) == 0 {
-		if part == api.PartSummary || part == api.PartCRM {
-			return nil // their rows were deleted
+		switch part {
+		case api.PartSummary, api.PartCRM:
+			return false, nil // their rows were deleted
+		case api.PartMeeting:
+			return false, t.deriveFolded(id, folded{})
 		}
-		return t.derive(id, part, nil)
+		return false, t.derive(id, part, nil)
 	}
 	f, entries, err := t.made(part, versions)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var was sql.NullInt64
 	var wasFolded sql.NullString
 	if _, err := t.scan(`SELECT revision_id, folded FROM parts WHERE recording_id = ? AND part = ?`,
 		[]any{id, part}, &was, &wasFolded); err != nil {
-		return err
+		return false, err
 	}
-	if entries != nil {
+	switch {
+	case entries != nil:
 		err = t.deriveTranscript(id, f.raw, entries)
-	} else {
+	case part == api.PartMeeting:
+		err = t.deriveFolded(id, f)
+	default:
 		err = t.derive(id, part, f.raw)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	if now := foldedColumn(f); was.Int64 != f.base || wasFolded != now {
-		if err := t.setCurrent(id, part, f.base, now); err != nil {
-			return err
-		}
-		return t.changed(id, ChangePart, part)
+	now := foldedColumn(f)
+	if was.Int64 == f.base && wasFolded == now {
+		return false, nil
 	}
-	return nil
+	return true, t.setCurrent(id, part, f.base, now)
 }
 
 // made is the part that versions make, and the entries of a transcript that was

@@ -79,7 +79,7 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			before, err := t.digest(id)
+			before, err := t.digest(id, rebuiltRows())
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 			}
 			t.rewrote = false
 			if t.rebuildMeeting(id) == nil {
-				after, err := t.digest(id)
+				after, err := t.digest(id, rebuiltRows())
 				if err != nil {
 					return err
 				}
@@ -111,11 +111,10 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 	return differ, nil
 }
 
-// digest is a hash over everything that a rebuild of a meeting writes but the
-// entries, which it has compared.
-func (t *applying) digest(id int64) ([32]byte, error) {
-	h := sha256.New()
-	queries := []string{
+// rebuiltRows are everything that a rebuild of a meeting writes but the entries,
+// which it has compared.
+func rebuiltRows() []string {
+	return []string{
 		`SELECT * FROM meetings WHERE recording_id = ?`,
 		`SELECT * FROM parts WHERE recording_id = ?`,
 		`SELECT id, read_at, told_at FROM revisions WHERE recording_id = ? ORDER BY id`,
@@ -125,6 +124,11 @@ func (t *applying) digest(id int64) ([32]byte, error) {
 		`SELECT * FROM action_items WHERE recording_id = ?`, `SELECT * FROM highlights WHERE recording_id = ?`,
 		`SELECT * FROM crm_matches WHERE recording_id = ?`,
 	}
+}
+
+// digest is a hash over rows of a meeting.
+func (t *applying) digest(id int64, queries []string) ([32]byte, error) {
+	h := sha256.New()
 	for _, q := range queries {
 		err := t.each(q, []any{id}, func(rows *sql.Rows) error {
 			columns, err := rows.Columns()

@@ -43,7 +43,7 @@ func AccountPrincipal(account string) string { return "account:" + account }
 // Principals says who sees each of the meetings; one that is unknown has no
 // entry. A meeting is visible to who recorded it, to the accounts that are
 // shown it, to those it was explicitly shared with, and, by its shared_with, to
-// everyone (all_teams) or to recorded_by.team (single_team). multiple_teams
+// everyone (all_teams) or to the recorder's team by the newest read (single_team). multiple_teams
 // says that it is shared, and not with whom. What shared_with says of a meeting
 // that is gone counts no more, since it may have been made private.
 func (a *Archive) Principals(ctx context.Context, ids []int64) (map[int64][]string, error) {

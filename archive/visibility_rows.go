@@ -20,7 +20,7 @@ type Visibility struct {
 	CreatedAt     time.Time // zero when unknown
 	MeetingType   string
 	RecorderEmail string // lower case
-	RecorderTeam  string
+	RecorderTeam  string // as shown: for filters
 	DomainsType   string
 	SharedWith    string
 	HasSummary    bool
@@ -30,6 +30,7 @@ type Visibility struct {
 	Domains       []string              // of the invitees, lower case, each once
 	Principals    []string              // sorted
 	Shares        map[string]ShareLevel // the explicit ones
+	sharingTeam   string                // the recorder's, by the newest read
 }
 
 // Visible calls fn with the visibility of each of the meetings that the archive
@@ -74,7 +75,7 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 		return err
 	}
 	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, sort_at, created_at, meeting_type, lower(recorded_by_email),
-		recorded_by_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio,
+		recorded_by_team, sharing_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio,
 		gone_at IS NOT NULL FROM meetings`+r.where, r.args...)
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 		var start int64
 		var created sql.NullInt64
 		err := rows.Scan(&v.RecordingID, &start, &created, &v.MeetingType, &v.RecorderEmail,
-			&v.RecorderTeam, &v.DomainsType, &v.SharedWith, &v.HasSummary, &v.HasVideo, &v.HasAudio, &v.Gone)
+			&v.RecorderTeam, &v.sharingTeam, &v.DomainsType, &v.SharedWith, &v.HasSummary, &v.HasVideo, &v.HasAudio, &v.Gone)
 		if err != nil {
 			return err
 		}
@@ -113,8 +114,8 @@ func (v *Visibility) principals(accounts []string) []string {
 		p = append(p, PrincipalEveryone, PrincipalShared)
 	case api.SharedSingleTeam:
 		p = append(p, PrincipalShared)
-		if v.RecorderTeam != "" {
-			p = append(p, TeamPrincipal(v.RecorderTeam))
+		if v.sharingTeam != "" {
+			p = append(p, TeamPrincipal(v.sharingTeam))
 		}
 	case api.SharedMultipleTeams:
 		p = append(p, PrincipalShared)

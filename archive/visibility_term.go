@@ -26,7 +26,7 @@ func (a *Archive) visibleTerm(ctx context.Context, v Viewer) (string, []any, err
 		case "user":
 			terms, args = append(terms, `lower(m.recorded_by_email) = ?`), append(args, name)
 		case "team":
-			terms = append(terms, `m.gone_at IS NULL AND m.shared_with = '`+api.SharedSingleTeam+`' AND m.recorded_by_team = ?`)
+			terms = append(terms, `m.gone_at IS NULL AND m.shared_with = '`+api.SharedSingleTeam+`' AND m.sharing_team = ?`)
 			args = append(args, name)
 		case "account":
 			terms = append(terms, `EXISTS (SELECT 1 FROM sightings s

@@ -1,0 +1,46 @@
+package archive
+
+import (
+	"slices"
+	"testing"
+
+	"minutebook/api"
+)
+
+// TestAnArchiveOfOlderRulesIsDecidedAgain: what the rules by top-level keys had
+// blanked comes back when the archive is opened, once, and followers are told of
+// it and of nothing else.
+func TestAnArchiveOfOlderRulesIsDecidedAgain(t *testing.T) {
+	dir := t.TempDir()
+	a := openArchive(t, dir)
+	apply(t, a, shownAt(1, `"calendar_invitees":[{"email":"ann@x","matched_speaker_display_name":"Ann L"}]`))
+	apply(t, a, shownAt(2, `"calendar_invitees":[{"email":"ann@x","matched_speaker_display_name":null}]`))
+	for _, keys := range []string{`"title":"T","url":""`, `"title":"U"`} {
+		o := shownAt(1, keys)
+		o.RecordingID = 2
+		apply(t, a, o)
+	}
+	// as an archive of the older rules is: only the newest list counts
+	vandal(t, a.db.Path, `DELETE FROM info WHERE name = 'merge_rules';
+		UPDATE parts SET folded = NULL; UPDATE invitees SET matched_speaker_display_name = ''`)
+	for opening, want := range [][]int64{{1}, nil} {
+		before, _ := a.Head(t.Context())
+		a.Close()
+		a = openArchive(t, dir)
+		changes, err := a.Changes(t.Context(), before, 10)
+		var told []int64
+		for _, c := range changes {
+			told = append(told, c.RecordingID)
+		}
+		if err != nil || !slices.Equal(told, want) {
+			t.Errorf("opening %d told of %v, %v; want %v", opening, told, err, want)
+		}
+		m, err := a.Meeting(t.Context(), 1)
+		if err != nil || m.CalendarInvitees[0].MatchedSpeakerDisplayName != api.Some("Ann L") {
+			t.Errorf("opening %d: %+v, %v", opening, m, err)
+		}
+		if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) != 0 {
+			t.Errorf("opening %d: %v", opening, damages)
+		}
+	}
+}
