@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -25,28 +24,36 @@ type BackupOptions struct {
 	// WithoutMedia leaves the recordings out: they are kept elsewhere, such as
 	// in a bucket with versions of its own.
 	WithoutMedia bool
+	// Keep is how many generations stay in the directory; 0 removes none.
+	Keep int
+	// AcceptFewer says that meetings of earlier generations are missing with good
+	// reason: from this generation on, they are no longer looked for.
+	AcceptFewer bool
 	// Progress, when set, is called after each file.
 	Progress func(done, total int)
 }
 
 // BackupResult is what a backup did.
 type BackupResult struct {
-	Manifest Manifest `json:"-"`
-	Copied   int      `json:"copied"` // files
-	Kept     int      `json:"kept"`   // recordings that were there from an earlier backup
-	Bytes    int64    `json:"bytes"`  // copied, as stored
+	Manifest   Manifest `json:"-"`
+	Generation string   `json:"generation"` // its name
+	Copied     int      `json:"copied"`     // files
+	Kept       int      `json:"kept"`       // recordings that were there from an earlier backup
+	Bytes      int64    `json:"bytes"`      // copied, as stored
+	Pruned     []string `json:"pruned"`     // older generations that were removed
+	// Doubts say why no older generation was removed although the new one is
+	// whole: something is in them that may be lost here.
+	Doubts []string `json:"doubts"`
 }
 
-// snapshotPrefix begins the names of the directories with a backup's databases.
-const snapshotPrefix = "snapshot-"
-
-// Backup copies the archive to a directory while everything goes on: the
-// databases as they are at one moment each, the inbox before the archive, so
-// that what was acknowledged is in one of the two; and the recordings that are
-// not there yet. The manifest, with the hash of every file, comes last and in
-// one step: until then an earlier backup in the directory is the valid one, and
-// after it the earlier one's databases are removed. A run that was interrupted
-// leaves nothing that the next does not clear away.
+// Backup adds a generation to a directory of backups while everything goes on:
+// the databases as they are at one moment each, the inbox before the archive, so
+// that what was acknowledged is in one of the two; and the recordings that no
+// earlier generation has brought there. The manifest, with the hash of every
+// file, comes last and in one step: until then there is no generation. It is then
+// read back, and only after that older ones are removed, and only when nothing
+// that they hold can be missing here. A run that was interrupted leaves nothing
+// that the next does not clear away. It fails in a directory of another archive.
 func (a *Archive) Backup(ctx context.Context, dest string, o BackupOptions) (BackupResult, error) {
 	b := &backup{archive: a, BackupOptions: o}
 	var err error
@@ -54,7 +61,7 @@ func (a *Archive) Backup(ctx context.Context, dest string, o BackupOptions) (Bac
 		err = b.run(ctx)
 	}
 	if err != nil {
-		return BackupResult{}, fmt.Errorf("back up to %s: %w", dest, err)
+		return BackupResult{}, fmt.Errorf("back up to %s: %w", dest, damaged(err))
 	}
 	return b.result, nil
 }
@@ -64,99 +71,115 @@ type backup struct {
 	BackupOptions
 	archive *Archive
 	dest    string
-	dir     string // the snapshot's, below dest
+	there   *backupDir
+	dir     string // the generation's, below dest
 	earlier map[string]ManifestFile
 	files   []ManifestFile
+	fresh   []ManifestFile // those of files that this run wrote
 	total   int
 	result  BackupResult
 }
 
-func (b *backup) run(ctx context.Context) error {
+func (b *backup) run(ctx context.Context) (err error) {
 	if b.dest == b.archive.dir || strings.HasPrefix(b.dest, b.archive.dir+string(filepath.Separator)) {
 		return errors.New("the backup would lie in the data directory itself")
 	}
-	if err := durable.MkdirAll(b.dest); err != nil {
+	if b.there, err = openBackupDir(b.dest); err != nil {
 		return err
 	}
-	if err := b.readEarlier(); err != nil {
+	defer func() {
+		if err != nil { // what it copied may be forgotten before the next one clears it away
+			err = errors.Join(err, b.there.sweep(), b.archive.noteGenerations(context.WithoutCancel(ctx), b.there))
+		}
+		err = errors.Join(err, b.there.lock.release())
+	}()
+	ours, err := lineage(ctx, b.archive.db.R)
+	if err != nil {
 		return err
 	}
-	var m Manifest
-	for try := 1; ; try++ {
-		var err error
-		if m, err = b.snapshot(ctx); err != nil {
-			return err
-		}
-		same, err := b.nothingForgotten(ctx, m)
-		if err != nil {
-			return err
-		}
-		if same {
-			break
-		}
-		if try == 5 {
-			return errors.New("meetings are being forgotten all the while; try again later")
-		}
-	}
-	if err := writeManifest(b.dest, m); err != nil {
-		return err
-	}
-	b.result.Manifest = m
-	if err := b.archive.NoteBackup(ctx, b.dest, m.TakenAt); err != nil {
-		return err
-	}
-	return b.sweep(m)
-}
-
-// readEarlier reads which recordings an earlier backup has brought here. A
-// damaged manifest counts as none: everything is copied again.
-func (b *backup) readEarlier() error {
 	b.earlier = map[string]ManifestFile{}
-	m, err := readManifest(b.dest)
-	if err != nil {
-		var damaged *DamagedError
-		if errors.As(err, &damaged) || errors.Is(err, ErrNoBackup) {
-			return nil
+	for _, g := range b.there.all {
+		if err := g.refuseForeign(ours); err != nil {
+			return err
 		}
+		for _, f := range g.Files {
+			b.earlier[f.Path] = f
+		}
+	}
+	m, err := b.whole(ctx)
+	if err != nil {
 		return err
 	}
-	for _, f := range m.Files {
-		b.earlier[f.Path] = f
+	b.result.Manifest, b.result.Generation = m, b.dir
+	if b.result.Doubts, err = b.doubts(ctx, m); err != nil {
+		return err
 	}
-	return nil
+	return b.prune(ctx, m)
 }
 
-// snapshot copies databases and recordings and describes them.
-func (b *backup) snapshot(ctx context.Context) (Manifest, error) {
-	b.files, b.result = nil, BackupResult{}
-	now := b.archive.now().UTC()
-	dir, err := os.MkdirTemp(b.dest, snapshotPrefix+now.Format("20060102T150405Z")+"-")
-	if err != nil {
-		return Manifest{}, fmt.Errorf("make directory: %w", err)
+// whole makes a generation in which nothing is that was forgotten meanwhile.
+func (b *backup) whole(ctx context.Context) (Manifest, error) {
+	number := 1
+	for _, e := range b.there.names() {
+		number = max(number, numberIn(e)+1)
 	}
-	b.dir = filepath.Base(dir)
+	for try := range 5 {
+		b.dir = fmt.Sprintf("%s%06d", generationPrefix, number+try)
+		m, again, err := b.generation(ctx)
+		if err == nil && !again {
+			return m, nil
+		}
+		g := Generation{Dir: b.dest, Name: b.dir, number: number + try}
+		if err = errors.Join(err, b.there.remove(g)); err != nil {
+			return m, err
+		}
+	}
+	return Manifest{}, errors.New("meetings are being forgotten all the while; try again later")
+}
+
+// generation copies databases and recordings, reads back what it wrote and gives
+// it a manifest. again: a meeting was forgotten meanwhile, and may be in it.
+func (b *backup) generation(ctx context.Context) (m Manifest, again bool, err error) {
+	b.files, b.fresh, b.result = nil, nil, BackupResult{}
+	m = Manifest{Version: manifestVersion, TakenAt: b.archive.now().UTC().Truncate(time.Millisecond), Encrypted: len(b.Recipients) > 0,
+		WithoutMedia: b.WithoutMedia, AcceptedFewer: b.AcceptFewer}
+	before, err := b.archive.tombstones(ctx)
+	if err != nil {
+		return m, false, err
+	}
+	dir := filepath.Join(b.dest, b.dir)
+	// Noted first: whatever becomes of this run, forget looks here.
+	if err := errors.Join(b.archive.NoteBackup(ctx, dir, m.TakenAt), durable.MkdirAll(dir)); err != nil {
+		return m, false, err
+	}
 	dbs, err := b.archive.databaseFiles()
 	if err != nil {
-		return Manifest{}, err
+		return m, false, err
 	}
 	b.total = len(dbs)
-	m := Manifest{Version: manifestVersion, TakenAt: now, Encrypted: len(b.Recipients) > 0, WithoutMedia: b.WithoutMedia}
 	for _, path := range dbs {
-		if err := b.whole(ctx, path, &m); err != nil {
-			return Manifest{}, err
+		if err := b.copyOne(ctx, path, &m); err != nil {
+			return m, false, err
 		}
 	}
 	if !b.WithoutMedia {
 		if err := b.media(ctx, m.blobs); err != nil {
-			return Manifest{}, err
+			return m, false, err
 		}
 	}
 	m.Files = b.files
-	return m, errors.Join(durable.SyncDir(dir), durable.SyncDir(b.dest))
+	if err := checkFiles(ctx, b.dest, b.fresh); err != nil {
+		return m, false, err
+	}
+	if err := errors.Join(durable.SyncDir(dir), writeManifest(dir, m)); err != nil {
+		return m, false, err
+	}
+	after, err := b.archive.tombstones(ctx)
+	return m, len(after) != len(before), err
 }
 
-// whole copies a database, the inbox once all of it is in its file.
-func (b *backup) whole(ctx context.Context, path string, m *Manifest) error {
+// copyOne copies a database, the inbox once all of it is in its file.
+func (b *backup) copyOne(ctx context.Context, path string, m *Manifest) error {
 	if path == b.archive.inbox.Path() {
 		release, err := b.archive.inbox.Whole(ctx)
 		if err != nil {
@@ -170,7 +193,7 @@ func (b *backup) whole(ctx context.Context, path string, m *Manifest) error {
 // databaseFiles lists the databases of the data directory, open here or not, the
 // archive's own last.
 func (a *Archive) databaseFiles() ([]string, error) {
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(a.dir), "*.db"))
+	paths, err := filepath.Glob(filepath.Join(globEscape(a.dir), "*.db"))
 	if err != nil {
 		return nil, fmt.Errorf("list databases: %w", err)
 	}
@@ -178,75 +201,11 @@ func (a *Archive) databaseFiles() ([]string, error) {
 	return append(paths, a.db.Path), nil
 }
 
-func escapeGlob(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
-// nothingForgotten tells whether the snapshot holds no meeting that was
-// forgotten while it was made.
-func (b *backup) nothingForgotten(ctx context.Context, m Manifest) (bool, error) {
-	n, err := tombstones(ctx, b.archive.db.R)
-	return n == m.forgotten, err
-}
-
-func tombstones(ctx context.Context, db *sql.DB) (n int, err error) {
-	if err = db.QueryRowContext(ctx, `SELECT count(*) FROM tombstones`).Scan(&n); err != nil {
-		err = fmt.Errorf("count tombstones: %w", err)
-	}
-	return n, err
-}
-
-// sweep removes from the destination what the manifest does not name: databases
-// of earlier backups, unfinished files, recordings that were forgotten.
-func (b *backup) sweep(m Manifest) error {
-	named := map[string]bool{}
-	for _, f := range m.Files {
-		named[filepath.FromSlash(f.Path)] = true
-	}
-	entries, err := os.ReadDir(b.dest)
-	if err != nil {
-		return fmt.Errorf("list earlier backups: %w", err)
-	}
+// names are those of everything in the directory.
+func (d *backupDir) names() (names []string) {
+	entries, _ := os.ReadDir(d.path) // an unreadable one fails at the next step
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), snapshotPrefix) && e.Name() != b.dir || strings.HasPrefix(e.Name(), durable.TempPrefix) {
-			if err := os.RemoveAll(filepath.Join(b.dest, e.Name())); err != nil {
-				return fmt.Errorf("remove earlier backup: %w", err)
-			}
-		}
+		names = append(names, e.Name())
 	}
-	if m.WithoutMedia {
-		return durable.SyncDir(b.dest)
-	}
-	return b.sweepMedia(named)
+	return names
 }
-
-func (b *backup) sweepMedia(named map[string]bool) error {
-	paths, err := filepath.Glob(filepath.Join(escapeGlob(b.dest), "media", "??", "*"))
-	if err != nil {
-		return fmt.Errorf("list recordings of the backup: %w", err)
-	}
-	for _, path := range paths {
-		rel, err := filepath.Rel(b.dest, path)
-		if err != nil {
-			return fmt.Errorf("list recordings of the backup: %w", err)
-		}
-		if named[rel] {
-			continue
-		}
-		if err := durable.Remove(path); err != nil {
-			return err
-		}
-	}
-	return durable.SyncDir(b.dest)
-}
-
-// mediaPath is where a backup keeps a recording.
-func mediaPath(sha string, sealed bool) string {
-	if sealed {
-		return "media/" + sha[:2] + "/" + sha + ".age"
-	}
-	return "media/" + sha[:2] + "/" + sha
-}
-
-// stampOf is a time in a manifest, to the second.
-func stampOf(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }

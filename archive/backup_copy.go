@@ -10,8 +10,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"filippo.io/age"
+	"github.com/klauspost/compress/zstd"
 
 	"minutebook/internal/durable"
 )
@@ -20,14 +23,14 @@ import (
 // readers see the moment at which the copy began.
 func (b *backup) database(ctx context.Context, path string, m *Manifest) error {
 	name := filepath.Base(path)
-	temp := filepath.Join(b.dest, b.dir, name)
+	temp := filepath.Join(b.dest, b.dir, durable.TempPrefix+name)
 	if m.Encrypted { // what is not encrypted yet stays where it came from
 		temp = filepath.Join(b.archive.dir, durable.TempPrefix+"backup-"+name)
-		if err := os.Remove(temp); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("copy %s: %w", name, err)
-		}
-		defer os.Remove(temp)
 	}
+	if err := durable.Remove(temp); err != nil {
+		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	defer os.Remove(temp)
 	if err := copyDatabase(ctx, path, temp); err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
@@ -44,11 +47,7 @@ func (b *backup) database(ctx context.Context, path string, m *Manifest) error {
 		return fmt.Errorf("copy %s: %w", name, err)
 	}
 	defer f.Close()
-	to := b.dir + "/" + name
-	if m.Encrypted {
-		return b.put(ctx, to+".age", f)
-	}
-	return b.note(ctx, to, f)
+	return b.put(ctx, b.dir+"/"+name+packedSuffix, f)
 }
 
 // copyDatabase makes a whole, synced copy of a database, 0600.
@@ -70,16 +69,23 @@ func copyDatabase(ctx context.Context, from, to string) error {
 func (m *Manifest) describe(ctx context.Context, path string) error {
 	db := sql.OpenDB(connector{path, "?mode=ro&immutable=1", nil})
 	defer db.Close()
-	err := db.QueryRowContext(ctx, `SELECT (SELECT value FROM info WHERE name = 'epoch'), (SELECT count(*) FROM meetings),
-		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)`).Scan(&m.Epoch, &m.Meetings, &m.Seq)
+	err := db.QueryRowContext(ctx, `SELECT (SELECT value FROM info WHERE name = 'epoch'),
+		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)`).Scan(&m.Epoch, &m.Seq)
 	if err != nil {
 		return err
 	}
-	if m.forgotten, err = tombstones(ctx, db); err != nil {
+	if m.Lineage, err = lineage(ctx, db); err != nil {
 		return err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT sha256, size FROM media WHERE sha256 IN (SELECT sha256 FROM attachments) ORDER BY sha256`)
+	rows, err := db.QueryContext(ctx, `SELECT recording_id FROM meetings ORDER BY 1`)
 	if err != nil {
+		return err
+	}
+	if m.IDs, err = scanIDs(rows); err != nil {
+		return err
+	}
+	m.Meetings = len(m.IDs)
+	if rows, err = db.QueryContext(ctx, `SELECT sha256, size FROM media WHERE sha256 IN (SELECT sha256 FROM attachments) ORDER BY sha256`); err != nil {
 		return err
 	}
 	m.blobs = nil
@@ -93,13 +99,12 @@ func (m *Manifest) describe(ctx context.Context, path string) error {
 
 // media copies the recordings that are not there from an earlier backup.
 func (b *backup) media(ctx context.Context, blobs []Blob) error {
-	sealed := len(b.Recipients) > 0
 	for _, blob := range blobs {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		path := mediaPath(blob.SHA256, sealed)
-		if f, ok := b.earlier[path]; ok && b.there(f) {
+		path := "media/" + blob.SHA256[:2] + "/" + blob.SHA256
+		if f, ok := b.earlier[path+b.sealedSuffix()]; ok && b.isThere(f) {
 			b.add(f)
 			b.result.Kept++
 			continue
@@ -141,49 +146,72 @@ func (b *backup) isAttached(ctx context.Context, sha string) (yes bool, err erro
 	return yes, err
 }
 
-// there tells whether a file of an earlier backup is still whole by its size.
-// Its content is checked when it is restored, and by CheckBackup.
-func (b *backup) there(f ManifestFile) bool {
+// isThere tells whether a file of an earlier backup is still whole by its size.
+// Its content is checked when it is restored.
+func (b *backup) isThere(f ManifestFile) bool {
 	info, err := os.Stat(filepath.Join(b.dest, filepath.FromSlash(f.Path)))
 	return err == nil && info.Mode().IsRegular() && info.Size() == f.Size
 }
 
-// put writes a file of the backup, encrypted where that is asked for.
+// packedSuffix ends the name of a compressed file of a backup, and ageSuffix, after
+// that, of an encrypted one.
+const (
+	packedSuffix = ".zst"
+	ageSuffix    = ".age"
+)
+
+// sealedSuffix is "" without encryption. It tells recipients apart: a recording
+// that an earlier generation has for others is no use to these.
+func (b *backup) sealedSuffix() string {
+	if len(b.Recipients) == 0 {
+		return ""
+	}
+	var keys []string
+	for _, r := range b.Recipients {
+		keys = append(keys, fmt.Sprint(r))
+	}
+	slices.Sort(keys)
+	sum := sha256.Sum256([]byte(strings.Join(keys, " ")))
+	return "." + hex.EncodeToString(sum[:4]) + ageSuffix
+}
+
+// put writes a file of the backup, compressed where its name says so, and
+// encrypted where that is asked for.
 func (b *backup) put(ctx context.Context, path string, r io.Reader) error {
 	stored, plain := &counter{Hash: sha256.New()}, &counter{Hash: sha256.New()}
-	err := durable.Write(filepath.Join(b.dest, filepath.FromSlash(path)), func(w io.Writer) error {
-		var out io.WriteCloser = nopCloser{io.MultiWriter(w, stored)}
+	to := path + b.sealedSuffix()
+	err := durable.Write(filepath.Join(b.dest, filepath.FromSlash(to)), func(w io.Writer) error {
+		closers := []io.Closer{}
+		out := io.MultiWriter(w, stored)
 		if len(b.Recipients) > 0 {
 			sealed, err := age.Encrypt(out, b.Recipients...)
 			if err != nil {
 				return fmt.Errorf("encrypt: %w", err)
 			}
-			out = sealed
+			out, closers = sealed, append(closers, sealed)
+		}
+		if strings.HasSuffix(path, packedSuffix) {
+			packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+			if err != nil {
+				return fmt.Errorf("compress: %w", err)
+			}
+			out, closers = packed, append(closers, packed)
 		}
 		_, err := io.Copy(io.MultiWriter(out, plain), contextReader{ctx, r})
-		return errors.Join(err, out.Close())
+		for _, c := range slices.Backward(closers) {
+			err = errors.Join(err, c.Close())
+		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	b.copied(ManifestFile{path, stored.n, stored.sum(), plain.n, plain.sum()})
-	return nil
-}
-
-// note describes a file that is in place already.
-func (b *backup) note(ctx context.Context, path string, r io.Reader) error {
-	c := &counter{Hash: sha256.New()}
-	if _, err := io.Copy(c, contextReader{ctx, r}); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	b.copied(ManifestFile{path, c.n, c.sum(), c.n, c.sum()})
-	return nil
-}
-
-func (b *backup) copied(f ManifestFile) {
+	f := ManifestFile{to, stored.n, stored.sum(), plain.n, plain.sum()}
 	b.result.Copied++
 	b.result.Bytes += f.Size
+	b.fresh = append(b.fresh, f)
 	b.add(f)
+	return nil
 }
 
 func (b *backup) add(f ManifestFile) {

@@ -1,16 +1,15 @@
 package archive
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -18,32 +17,43 @@ import (
 	"minutebook/internal/durable"
 )
 
-// manifestName is written last: a directory with a manifest is a backup.
+// manifestName is written last: a generation with a manifest is whole.
 const manifestName = "manifest.json"
 
-const manifestVersion = 1
+// Versions of a manifest. The first one stood for the only backup of its
+// directory, and knew neither lineage nor meetings.
+const (
+	singleVersion   = 1
+	manifestVersion = 2
+)
 
-// Manifest says what a backup is made of.
+// Manifest says what a generation of backups is made of.
 type Manifest struct {
-	Version      int            `json:"version"`
-	TakenAt      time.Time      `json:"taken_at"`
-	Epoch        string         `json:"epoch"` // of the archive that was backed up
-	Seq          int64          `json:"seq"`   // head of its change log
-	Meetings     int            `json:"meetings"`
-	Encrypted    bool           `json:"encrypted"`
-	WithoutMedia bool           `json:"without_media,omitempty"`
-	Files        []ManifestFile `json:"files"`
+	Version int       `json:"version"`
+	TakenAt time.Time `json:"taken_at"`
+	// Lineage are the epochs of the archive, the last one that of the copy. The
+	// first one is the archive's identity.
+	Lineage  []string `json:"lineage"`
+	Epoch    string   `json:"epoch"` // of the archive that was backed up
+	Seq      int64    `json:"seq"`   // head of its change log
+	Meetings int      `json:"meetings"`
+	IDs      []int64  `json:"recording_ids"` // rising
+	// AcceptedFewer: a person has said that meetings of earlier generations are
+	// missing with good reason.
+	AcceptedFewer bool           `json:"accepted_fewer,omitempty"`
+	Encrypted     bool           `json:"encrypted"`
+	WithoutMedia  bool           `json:"without_media,omitempty"`
+	Files         []ManifestFile `json:"files"`
 
-	blobs     []Blob // the recordings that the databases name
-	forgotten int    // tombstones in the databases
+	blobs []Blob // the recordings that the databases name
 }
 
 // ManifestFile is a file of a backup: as it is stored, and what it holds.
 type ManifestFile struct {
-	Path        string `json:"path"` // below the backup's directory, with slashes
+	Path        string `json:"path"` // below the directory of backups, with slashes
 	Size        int64  `json:"size"` // in bytes
 	SHA256      string `json:"sha256"`
-	PlainSize   int64  `json:"plain_size"` // before encryption
+	PlainSize   int64  `json:"plain_size"` // before compression and encryption
 	PlainSHA256 string `json:"plain_sha256"`
 }
 
@@ -75,7 +85,6 @@ type signedManifest struct {
 }
 
 func writeManifest(dir string, m Manifest) error {
-	m.TakenAt = stampOf(m.TakenAt)
 	raw, err := json.Marshal(m)
 	if err == nil {
 		sum := sha256.Sum256(raw)
@@ -87,10 +96,13 @@ func writeManifest(dir string, m Manifest) error {
 	return durable.WriteFile(filepath.Join(dir, manifestName), raw)
 }
 
-// readManifest fails with ErrNoBackup or a DamagedError.
-func readManifest(dir string) (Manifest, error) {
+// readManifest reads the manifest of a generation, or of the only backup of a
+// directory when name is "". It fails with ErrNoBackup or a DamagedError.
+func readManifest(dir, name string) (Manifest, error) {
 	var m Manifest
-	raw, err := os.ReadFile(filepath.Join(dir, manifestName))
+	file := path.Join(name, manifestName)
+	damaged := func(what string) error { return &DamagedError{dir, []string{file + ": " + what}} }
+	raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("read backup %s: %w", dir, ErrNoBackup)
 	}
@@ -99,16 +111,22 @@ func readManifest(dir string) (Manifest, error) {
 	}
 	var signed signedManifest
 	if err := json.Unmarshal(raw, &signed); err != nil {
-		return m, &DamagedError{dir, []string{manifestName + ": " + err.Error()}}
+		return m, damaged(err.Error())
 	}
 	if sum := sha256.Sum256(signed.Manifest); hex.EncodeToString(sum[:]) != signed.SHA256 {
-		return m, &DamagedError{dir, []string{manifestName + ": its hash is another one than it says"}}
+		return m, damaged("its hash is another one than it says")
 	}
 	if err := json.Unmarshal(signed.Manifest, &m); err != nil {
-		return m, &DamagedError{dir, []string{manifestName + ": " + err.Error()}}
+		return m, damaged(err.Error())
 	}
 	if m.Version > manifestVersion {
-		return m, fmt.Errorf("read backup %s: it has version %d: %w; restore it with the Minutebook that wrote it, or newer", dir, m.Version, ErrNewer)
+		return m, fmt.Errorf("read backup %s: it has version %d: %w; use the Minutebook that wrote it, or newer", dir, m.Version, ErrNewer)
+	}
+	if m.Version == singleVersion {
+		m.Lineage = []string{m.Epoch}
+	}
+	if len(m.Lineage) == 0 {
+		return m, damaged("it does not say of which archive it is")
 	}
 	for _, f := range m.Files {
 		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
@@ -116,53 +134,6 @@ func readManifest(dir string) (Manifest, error) {
 		}
 	}
 	return m, nil
-}
-
-// CheckBackup reads a whole backup and compares it with its manifest. It fails
-// with ErrNoBackup, or a DamagedError that names every file that is missing or
-// has another content.
-func CheckBackup(ctx context.Context, dir string) (Manifest, error) {
-	m, err := readManifest(dir)
-	if err != nil {
-		return m, err
-	}
-	var damage []string
-	for _, f := range m.Files {
-		what, err := checkFile(ctx, filepath.Join(dir, filepath.FromSlash(f.Path)), f)
-		if err != nil {
-			return m, fmt.Errorf("check backup: %w", err)
-		}
-		if what != "" {
-			damage = append(damage, f.Path+": "+what)
-		}
-	}
-	if len(damage) > 0 {
-		return m, &DamagedError{dir, damage}
-	}
-	return m, nil
-}
-
-// checkFile says what is wrong with a file, or "".
-func checkFile(ctx context.Context, path string, want ManifestFile) (string, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "is missing", nil
-	}
-	if err != nil {
-		return err.Error(), nil
-	}
-	defer f.Close()
-	c := &counter{Hash: sha256.New()}
-	if _, err := io.Copy(c, contextReader{ctx, f}); err != nil {
-		return err.Error(), ctx.Err()
-	}
-	switch {
-	case c.n != want.Size:
-		return fmt.Sprintf("has %d bytes instead of %d", c.n, want.Size), nil
-	case c.sum() != want.SHA256:
-		return "has another content than was written", nil
-	}
-	return "", nil
 }
 
 // counter hashes and counts what is written to it.
@@ -179,9 +150,3 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 func (c *counter) sum() string { return hexSum(c.Sum(nil)) }
-
-// nopCloser is a writer whose Close does nothing.
-type nopCloser struct{ io.Writer }
-
-// Close is part of io.Closer.
-func (nopCloser) Close() error { return nil }

@@ -134,20 +134,20 @@ func TestBackupIsIncrementalAndClearsAway(t *testing.T) {
 	a, dest := newArchive(t), t.TempDir()
 	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")), observe(t, SourceList, epoch0, meetingJSON(2, "second", "b")))
 	withMedia(t, a, 1, "one")
-	backUp(t, a, dest, BackupOptions{})
+	backUp(t, a, dest, BackupOptions{Keep: 1})
 	withMedia(t, a, 2, "two")
-	os.MkdirAll(filepath.Join(dest, snapshotPrefix+"interrupted"), 0o700)
+	os.MkdirAll(filepath.Join(dest, generationPrefix+"000077"), 0o700) // interrupted
 	os.WriteFile(filepath.Join(dest, "keep me.txt"), nil, 0o600)
-	if r := backUp(t, a, dest, BackupOptions{}); r.Kept != 1 || r.Copied != 3 {
+	if r := backUp(t, a, dest, BackupOptions{Keep: 1}); r.Kept != 1 || r.Copied != 3 || len(r.Pruned) != 1 {
 		t.Errorf("second: %+v", r)
 	}
 	if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
 		t.Fatal(err)
 	}
-	if r := backUp(t, a, dest, BackupOptions{}); r.Kept != 1 || r.Manifest.Meetings != 1 {
+	if r := backUp(t, a, dest, BackupOptions{Keep: 1}); r.Kept != 1 || r.Manifest.Meetings != 1 || len(r.Doubts) > 0 {
 		t.Errorf("third: %+v", r)
 	}
-	dirs, _ := filepath.Glob(filepath.Join(dest, snapshotPrefix+"*"))
+	dirs, _ := filepath.Glob(filepath.Join(dest, generationPrefix+"*"))
 	media, _ := filepath.Glob(filepath.Join(dest, "media", "*", "*"))
 	if len(dirs) != 1 || len(media) != 1 || !exists(t, filepath.Join(dest, "keep me.txt")) {
 		t.Errorf("left %v %v", dirs, media)
@@ -197,7 +197,8 @@ func TestEveryDamageOfABackupIsNamedAndRefused(t *testing.T) {
 	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")))
 	withMedia(t, a, 1, "moving pictures")
 	r := backUp(t, a, dest, BackupOptions{})
-	files := []string{manifestName}
+	manifest := r.Generation + "/" + manifestName
+	files := []string{manifest}
 	for _, f := range r.Manifest.Files {
 		files = append(files, f.Path)
 	}
@@ -219,7 +220,7 @@ func TestEveryDamageOfABackupIsNamedAndRefused(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "back")
 			_, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: dir})
 			var damaged *DamagedError
-			if name == manifestName && what == "missing" {
+			if name == manifest && what == "missing" {
 				if !errors.Is(err, ErrNoBackup) {
 					t.Errorf("%s %s: %v", name, what, err)
 				}
@@ -299,6 +300,9 @@ func TestForgetNamesTheBackupsThatHoldIt(t *testing.T) {
 	backUp(t, a, first, BackupOptions{})
 	backUp(t, a, second, BackupOptions{})
 	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(3, "after the backups", "c")))
+	generation := func(dest string, n int) string {
+		return filepath.Join(dest, fmt.Sprintf("%s%06d", generationPrefix, n))
+	}
 	forgotten := func(id int64) []string {
 		f, err := a.Forget(t.Context(), id, "asked for")
 		if err != nil {
@@ -306,14 +310,29 @@ func TestForgetNamesTheBackupsThatHoldIt(t *testing.T) {
 		}
 		return f.Backups
 	}
-	if got := forgotten(1); !slices.Equal(got, []string{first, second}) {
+	if got := forgotten(1); !slices.Equal(got, []string{generation(first, 1), generation(second, 1)}) {
 		t.Errorf("backups with meeting 1: %v", got)
 	}
 	if got := forgotten(3); got != nil {
 		t.Errorf("backups with meeting 3: %v", got)
 	}
-	backUp(t, a, first, BackupOptions{})
-	if got := forgotten(1); !slices.Equal(got, []string{second}) {
-		t.Errorf("after a new backup to the first: %v", got)
+	backUp(t, a, first, BackupOptions{Keep: 2})
+	if got := forgotten(1); !slices.Equal(got, []string{generation(first, 1), generation(second, 1)}) {
+		t.Errorf("after a new backup beside the first: %v", got)
+	}
+	backUp(t, a, first, BackupOptions{Keep: 2})
+	if got := forgotten(1); !slices.Equal(got, []string{generation(second, 1)}) {
+		t.Errorf("after the first was pruned: %v", got)
+	}
+	back := restored(t, RestoreOptions{From: second})
+	f, err := back.Forget(t.Context(), 2, "asked for")
+	if err != nil || !slices.Equal(f.Backups, []string{generation(first, 2), generation(first, 3), generation(second, 1)}) {
+		t.Errorf("of a restored archive: %v, %v", f.Backups, err)
+	}
+	if err := os.Rename(second, second+"-unplugged"); err != nil {
+		t.Fatal(err)
+	}
+	if got := forgotten(2); !slices.Equal(got, f.Backups) {
+		t.Errorf("with a disk that is not there: %v", got)
 	}
 }

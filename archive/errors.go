@@ -25,6 +25,8 @@ var (
 	// ErrDiskFull: there is no room; nothing was written, and it works again when
 	// there is.
 	ErrDiskFull = errors.New("the disk is full: make room in the data directory")
+	// ErrDamaged: a database of the archive is missing, empty or malformed.
+	ErrDamaged = errors.New("a database of the archive is damaged; stop the daemon, keep the data directory aside and restore a backup into a new one (minutebook restore)")
 	// ErrClosed: the archive was closed while, or before, it was asked.
 	ErrClosed = errors.New("archive is closed")
 )
@@ -58,3 +60,12 @@ func (e *InUseError) Error() string {
 
 // Is makes errors.Is(err, ErrInUse) true.
 func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+
+// damaged marks an error of a database that is not one any more as ErrDamaged.
+func damaged(err error) error {
+	var lite sqlite3.Error
+	if !errors.As(err, &lite) || lite.Code != sqlite3.ErrCorrupt && lite.Code != sqlite3.ErrNotADB || errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}

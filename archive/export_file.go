@@ -236,3 +236,9 @@ func removeFile(path string) error {
 	}
 	return nil
 }
+
+// nopCloser is a writer whose Close does nothing.
+type nopCloser struct{ io.Writer }
+
+// Close is part of io.Closer.
+func (nopCloser) Close() error { return nil }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	"minutebook/internal/durable"
 )
@@ -171,31 +170,4 @@ func (a *Archive) dropBlob(ctx context.Context, sha string) (bool, error) {
 		return false, err
 	}
 	return true, a.media.Delete(ctx, sha)
-}
-
-// backupsWith names the backups that were made while the meeting was held.
-func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT destination FROM backups, tombstones
-		WHERE recording_id = ? AND at BETWEEN held_from AND forgotten_at ORDER BY at, destination`, id)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	return names, eachRow(rows, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	})
-}
-
-// NoteBackup remembers that a backup was made, so that Forget can name it. It is
-// called when the backup is complete, with the time of its snapshot.
-func (a *Archive) NoteBackup(ctx context.Context, destination string, at time.Time) error {
-	_, err := a.db.W.ExecContext(ctx, `INSERT INTO backups (destination, at) VALUES (?, ?)
-		ON CONFLICT DO UPDATE SET at = excluded.at`, destination, at.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("note backup: %w", err)
-	}
-	return nil
 }

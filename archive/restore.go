@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,8 +21,12 @@ import (
 
 // RestoreOptions say which backup to restore and where.
 type RestoreOptions struct {
-	From string // the backup's directory
-	Dir  string // the data directory to make: missing, empty, or of an interrupted restore
+	From       string // the directory of backups
+	Generation string // its name or number; "" for the newest
+	Dir        string // the data directory to make: missing, empty, or of an interrupted restore
+	// Restart begins anew in the directory of an interrupted restore, whatever
+	// that was of.
+	Restart bool
 	// MediaURL is where the recordings go; "" and "file:" are Dir/media.
 	MediaURL   string
 	Identities []age.Identity // for an encrypted backup
@@ -34,13 +39,13 @@ type RestoreOptions struct {
 // restoringName marks a data directory that is not whole yet.
 const restoringName = "restoring"
 
-// Restore makes a data directory of a backup. Before anything is written the
-// whole backup is compared with its manifest; a damaged one is refused with a
+// Restore makes a data directory of a generation of backups. Before anything is
+// written all of it is compared with its manifest; a damaged one is refused with a
 // DamagedError that names all of it. What is written is hashed again, every
 // database passes SQLite's checks, and every recording that the archive names is
 // there, before the mark of an unfinished restore goes: until then Open refuses
-// the directory, and Restore can be run again. The change log begins a new epoch, so
-// that followers of the old one start over; the search index is built anew.
+// the directory, and only a Restore of the same generation goes on there. The
+// change log begins a new epoch, so that followers of the old one start over; the search index is built anew.
 func Restore(ctx context.Context, o RestoreOptions) (Manifest, error) {
 	r := &restoring{RestoreOptions: o}
 	if r.Now == nil {
@@ -56,6 +61,7 @@ func Restore(ctx context.Context, o RestoreOptions) (Manifest, error) {
 // restoring is one run of Restore.
 type restoring struct {
 	RestoreOptions
+	from  Generation
 	m     Manifest
 	store Store
 	blobs map[string]bool // what the store has got
@@ -63,7 +69,11 @@ type restoring struct {
 }
 
 func (r *restoring) run(ctx context.Context) (err error) {
-	if r.m, err = CheckBackup(ctx, r.From); err != nil {
+	if r.from, err = pick(r.From, r.Generation); err != nil {
+		return err
+	}
+	r.m = r.from.Manifest
+	if err := r.from.check(ctx); err != nil {
 		return err
 	}
 	if r.m.Encrypted && len(r.Identities) == 0 {
@@ -98,17 +108,54 @@ func (r *restoring) run(ctx context.Context) (err error) {
 	return r.finish(ctx, dbs)
 }
 
-// claim makes sure that the directory holds nothing but an interrupted restore.
+// claim makes sure that the directory holds nothing but an interrupted restore
+// of the same generation.
 func (r *restoring) claim() error {
 	if err := durable.MkdirAll(r.Dir); err != nil {
 		return err
 	}
+	word := fmt.Sprintf("A restore of %s, taken at %s from archive %s at change %d of epoch %s, was not finished. Run it again.\n",
+		r.from.Name, r.m.TakenAt.Format(time.RFC3339Nano), r.m.Lineage[0], r.m.Seq, r.m.Epoch)
 	marker := filepath.Join(r.Dir, restoringName)
-	if _, err := os.Stat(marker); err == nil {
+	switch was, err := os.ReadFile(marker); {
+	case err == nil && string(was) == word:
 		return nil
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	case err == nil && !r.Restart:
+		return fmt.Errorf("%s holds an interrupted restore of another backup (%s); run that again, or begin anew with --restart",
+			r.Dir, strings.TrimSpace(string(was)))
+	case err == nil:
+		if err := r.clear(); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("look into %s: %w", r.Dir, err)
+	default:
+		if err := r.refuseFull(); err != nil {
+			return err
+		}
 	}
+	return durable.WriteFile(marker, []byte(word))
+}
+
+// clear removes what an interrupted restore has made, all but its mark.
+func (r *restoring) clear() error {
+	lock, err := lockDir(r.Dir) // unless it still goes on
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(r.Dir)
+	for _, e := range entries {
+		if e.Name() != restoringName && e.Name() != "lost+found" && e.Name() != "lock" {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(r.Dir, e.Name())))
+		}
+	}
+	if err = errors.Join(err, durable.SyncDir(r.Dir), lock.release()); err != nil {
+		return fmt.Errorf("remove what an interrupted restore left: %w", err)
+	}
+	return nil
+}
+
+func (r *restoring) refuseFull() error {
 	entries, err := os.ReadDir(r.Dir)
 	if err != nil {
 		return fmt.Errorf("look into %s: %w", r.Dir, err)
@@ -118,37 +165,21 @@ func (r *restoring) claim() error {
 			return fmt.Errorf("%s is not empty: it holds %s; restore into a new directory", r.Dir, e.Name())
 		}
 	}
-	return durable.WriteFile(marker, []byte("A restore of "+r.From+" was not finished. Run it again.\n"))
+	return nil
 }
 
 // target is where a database lies until all is checked.
 func (r *restoring) target(f ManifestFile) string {
-	name := strings.TrimSuffix(filepath.Base(filepath.FromSlash(f.Path)), ".age")
-	return filepath.Join(r.Dir, restoringName+"-"+name)
-}
-
-// plain opens a file of the backup as it was before encryption.
-func (r *restoring) plain(f ManifestFile) (io.Reader, io.Closer, error) {
-	file, err := os.Open(filepath.Join(r.From, filepath.FromSlash(f.Path)))
-	if err != nil {
-		return nil, nil, err
-	}
-	if !r.m.Encrypted {
-		return file, file, nil
-	}
-	plain, err := age.Decrypt(file, r.Identities...)
-	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("decrypt: %w", err), file.Close())
-	}
-	return plain, file, nil
+	name, _, _ := strings.Cut(path.Base(f.Path), ".db")
+	return filepath.Join(r.Dir, restoringName+"-"+name+".db")
 }
 
 func (r *restoring) recording(ctx context.Context, f ManifestFile) error {
-	plain, file, err := r.plain(f)
+	plain, err := r.from.open(f, r.Identities)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer plain.Close()
 	blob, err := r.store.Put(ctx, plain)
 	if err != nil {
 		return err
@@ -162,11 +193,11 @@ func (r *restoring) recording(ctx context.Context, f ManifestFile) error {
 
 // database writes a database, reads it back and checks it.
 func (r *restoring) database(ctx context.Context, f ManifestFile) error {
-	plain, file, err := r.plain(f)
+	plain, err := r.from.open(f, r.Identities)
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer plain.Close()
 	to := r.target(f)
 	for _, side := range []string{"-wal", "-shm"} { // of an interrupted run
 		if err := durable.Remove(to + side); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ func (r *restoring) finish(ctx context.Context, dbs []string) error {
 		}
 	}
 	if !found {
-		return &DamagedError{r.From, []string{manifestName + ": names no archive.db"}}
+		return &DamagedError{r.From, []string{path.Join(r.from.place(), manifestName) + ": names no archive.db"}}
 	}
 	for _, path := range append(without(dbs, archive), archive) {
 		final := filepath.Join(r.Dir, strings.TrimPrefix(filepath.Base(path), restoringName+"-"))
@@ -77,8 +78,8 @@ func (r *restoring) check(ctx context.Context, path string, archive bool) (err e
 		}
 	}
 	return db.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `UPDATE info SET value = ? WHERE name = 'epoch'`, newEpoch()); err != nil {
-			return fmt.Errorf("begin epoch: %w", err)
+		if err := r.beginEpoch(ctx, tx); err != nil {
+			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'restore', 0, '', ?)`,
 			r.Now().UnixMilli(), fmt.Sprintf("backup of %s, epoch %s, position %d", r.m.TakenAt.Format("2006-01-02T15:04:05Z"), r.m.Epoch, r.m.Seq))
@@ -87,6 +88,35 @@ func (r *restoring) check(ctx context.Context, path string, archive bool) (err e
 		}
 		return nil
 	})
+}
+
+// beginEpoch adds an epoch to the lineage, and notes the generations that forget
+// has to name from now on: the copy does not know of its own.
+func (r *restoring) beginEpoch(ctx context.Context, tx *sql.Tx) error {
+	epoch := newEpoch()
+	for _, step := range []string{
+		`INSERT INTO info (name, value) SELECT 'lineage', json_array(value) FROM info WHERE name = 'epoch' AND ?1 <> '' ON CONFLICT DO NOTHING`,
+		`UPDATE info SET value = json_insert(value, '$[#]', ?1) WHERE name = 'lineage'`,
+		`UPDATE info SET value = ?1 WHERE name = 'epoch'`,
+	} {
+		if _, err := tx.ExecContext(ctx, step, epoch); err != nil {
+			return fmt.Errorf("begin epoch: %w", err)
+		}
+	}
+	all, err := Generations(r.From)
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		path, err := filepath.Abs(g.Path())
+		if err == nil && g.Damage == nil {
+			err = noteBackup(ctx, tx, path, g.TakenAt)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clean fails with the first lines of a check that finds anything.
@@ -124,7 +154,7 @@ func (r *restoring) checkMedia(ctx context.Context, db *sql.DB) error {
 			return err
 		}
 		if !r.blobs[sha] {
-			return &DamagedError{r.From, []string{mediaPath(sha, r.m.Encrypted) + ": is missing, and a meeting has it"}}
+			return &DamagedError{r.From, []string{"media/" + sha[:2] + "/" + sha + ": is missing, and a meeting has it"}}
 		}
 		return nil
 	})

@@ -141,11 +141,17 @@ func ReadIdentities(path string) ([]age.Identity, error) {
 	return identities, nil
 }
 
+// KeepGenerations is how many generations of backups stay in a directory unless
+// something else is asked for.
+const KeepGenerations = 7
+
 // BackupRequest asks for a backup. Destination is absolute.
 type BackupRequest struct {
 	Destination  string   `json:"destination"`
 	WithoutMedia bool     `json:"without_media"`
 	Recipients   []string `json:"recipients"`
+	Keep         int      `json:"keep"` // generations
+	AcceptFewer  bool     `json:"accept_fewer"`
 }
 
 func (h House) backup(ctx context.Context, q BackupRequest, emit Emit) (archive.BackupResult, error) {
@@ -154,5 +160,6 @@ func (h House) backup(ctx context.Context, q BackupRequest, emit Emit) (archive.
 		return archive.BackupResult{}, err
 	}
 	return h.Archive.Backup(ctx, q.Destination, archive.BackupOptions{Recipients: recipients, WithoutMedia: q.WithoutMedia,
+		Keep: q.Keep, AcceptFewer: q.AcceptFewer,
 		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }})
 }

@@ -83,57 +83,6 @@ func (m *Main) importCmd() *cobra.Command {
 	return m.jsonFlag(cmd)
 }
 
-func (m *Main) backupCmd() *cobra.Command {
-	var q control.BackupRequest
-	cmd := &cobra.Command{
-		Use:   "backup DEST",
-		Short: "Copy the whole archive to a directory, while everything goes on",
-		Args:  usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if q.Destination, err = filepath.Abs(args[0]); err != nil {
-				return err
-			}
-			r, err := counted[archive.BackupResult](cmd.Context(), m, "backup", q)
-			if err != nil {
-				return err
-			}
-			return m.say(r, "%d files copied (%d bytes), %d recordings were there already\n", r.Copied, r.Bytes, r.Kept)
-		},
-	}
-	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
-	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")
-	return m.jsonFlag(cmd)
-}
-
-func (m *Main) restoreCmd() *cobra.Command {
-	var identity string
-	cmd := &cobra.Command{
-		Use:   "restore BACKUP",
-		Short: "Make a new data directory of a backup, after checking all of it",
-		Args:  usage(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := m.config()
-			if err != nil {
-				return err
-			}
-			identities, err := control.ReadIdentities(identity)
-			if err != nil {
-				return err
-			}
-			r, err := archive.Restore(cmd.Context(), archive.RestoreOptions{From: args[0], Dir: cfg.DataDir,
-				MediaURL: cfg.Media.URL, Identities: identities, Logger: m.logger(cfg)})
-			if err != nil {
-				return err
-			}
-			return m.say(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt},
-				"%d meetings restored into %s, as they were at %s\n", r.Meetings, cfg.DataDir, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
-		},
-	}
-	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
-	return m.jsonFlag(cmd)
-}
-
 // absolute resolves paths here: a daemon stands elsewhere.
 func absolute(paths []string) ([]string, error) {
 	all := make([]string, len(paths))

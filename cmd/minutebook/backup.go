@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/archive"
+	"minutebook/control"
+)
+
+// doubtsCode is the exit code of a backup that is whole, and removed no older
+// generation for a reason that a person has to see.
+const doubtsCode = 3
+
+func (m *Main) backupCmd() *cobra.Command {
+	var q control.BackupRequest
+	cmd := &cobra.Command{
+		Use:   "backup DIR",
+		Short: "Copy the whole archive to a directory, while everything goes on",
+		Long: "Adds a generation to a directory of backups and removes the oldest ones beyond --keep.\n\n" +
+			"The exit code is 3 when the backup is whole, and no older one was removed because it holds\n" +
+			"something that may be lost here; look at what is said, and give --accept-fewer when it is meant so.",
+		Args: usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if q.Keep < 1 {
+				return &usageError{fmt.Errorf("backup: --keep is at least 1")}
+			}
+			if q.Destination, err = filepath.Abs(args[0]); err != nil {
+				return err
+			}
+			r, err := counted[archive.BackupResult](cmd.Context(), m, "backup", q)
+			if err != nil {
+				return err
+			}
+			err = m.say(r, "%s: %d files copied (%d bytes), %d recordings were there already, %d older generations removed\n",
+				r.Generation, r.Copied, r.Bytes, r.Kept, len(r.Pruned))
+			for _, doubt := range r.Doubts {
+				fmt.Fprintf(m.Stderr, "minutebook: %s\n", doubt)
+			}
+			if err == nil && len(r.Doubts) > 0 {
+				err = &control.Error{Message: "the backup is whole, and no older one was removed", ExitCode: doubtsCode}
+			}
+			return err
+		},
+	}
+	cmd.Flags().IntVar(&q.Keep, "keep", control.KeepGenerations, "how many generations stay")
+	cmd.Flags().BoolVar(&q.AcceptFewer, "accept-fewer", false, "meetings of older generations are missing with good reason")
+	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
+	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")
+	return m.jsonFlag(cmd)
+}
+
+func (m *Main) restoreCmd() *cobra.Command {
+	var identity string
+	var list bool
+	var o archive.RestoreOptions
+	cmd := &cobra.Command{
+		Use:   "restore DIR",
+		Short: "Make a new data directory of a backup, after checking all of it",
+		Args:  usage(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return m.listGenerations(args[0])
+			}
+			cfg, err := m.config()
+			if err != nil {
+				return err
+			}
+			o.From, o.Dir, o.MediaURL, o.Logger = args[0], cfg.DataDir, cfg.Media.URL, m.logger(cfg)
+			if o.Identities, err = control.ReadIdentities(identity); err != nil {
+				return err
+			}
+			r, err := archive.Restore(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			return m.say(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt},
+				"%d meetings restored into %s, as they were at %s\n", r.Meetings, cfg.DataDir, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
+		},
+	}
+	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
+	cmd.Flags().StringVar(&o.Generation, "generation", "", "the generation to take, by name or number (default: the newest)")
+	cmd.Flags().BoolVar(&list, "list", false, "list the generations and do nothing else")
+	cmd.Flags().BoolVar(&o.Restart, "restart", false, "begin anew where another restore was interrupted")
+	return m.jsonFlag(cmd)
+}
+
+// listGenerations prints what a directory of backups holds, the oldest first.
+func (m *Main) listGenerations(dir string) error {
+	all, err := archive.Generations(dir)
+	if err != nil {
+		return err
+	}
+	type line struct {
+		Name      string `json:"name"`
+		TakenAt   string `json:"taken_at"`
+		Meetings  int    `json:"meetings"`
+		Encrypted bool   `json:"encrypted"`
+		Archive   string `json:"archive"`
+		Damage    string `json:"damage,omitempty"`
+	}
+	lines := []line{}
+	for _, g := range all {
+		if g.Damage != nil {
+			lines = append(lines, line{Name: g.Name, Damage: g.Damage.Error()})
+			continue
+		}
+		lines = append(lines, line{g.Name, g.TakenAt.Format("2006-01-02T15:04:05Z07:00"), g.Meetings, g.Encrypted, g.Lineage[0], ""})
+	}
+	if m.json {
+		return printJSON(m.Stdout, lines)
+	}
+	for _, l := range lines {
+		what := fmt.Sprintf("%s, %d meetings", l.TakenAt, l.Meetings)
+		if l.Damage != "" {
+			what = l.Damage
+		}
+		if _, err := fmt.Fprintf(m.Stdout, "%s  %s\n", l.Name, what); err != nil {
+			return err
+		}
+	}
+	return nil
+}
