@@ -16,6 +16,9 @@ type Position struct {
 	Seq   int64
 }
 
+// String names the position for logs.
+func (p Position) String() string { return fmt.Sprintf("change %d of epoch %q", p.Seq, p.Epoch) }
+
 // ChangeKind says what changed about a meeting.
 type ChangeKind string
 
@@ -37,21 +40,35 @@ type Change struct {
 	At          time.Time
 }
 
-// Head is the position of the last change.
+// Head is the position of the last change. For a moment after a commit readers
+// see more than it says, never less.
 func (a *Archive) Head(context.Context) (Position, error) { return a.head.position() }
 
-// Changes returns up to limit changes after a position, oldest first. It fails
-// with ErrForeignEpoch when the position is of another epoch or beyond the log.
+// Written is the position of the last change that readers see. A reader that
+// finds it where it was before has read nothing newer.
+func (a *Archive) Written(ctx context.Context) (Position, error) {
+	p, err := a.head.position()
+	if err != nil {
+		return Position{}, err
+	}
+	p.Seq, err = lastSeq(ctx, a.db.R)
+	return p, err
+}
+
+// Changes returns up to limit changes after a position, oldest first, and none
+// beyond Head: a commit is seen before the head moves, and a follower must not
+// stand where the log does not reach yet. It fails with ErrForeignEpoch when the
+// position is of another epoch or beyond the log.
 func (a *Archive) Changes(ctx context.Context, after Position, limit int) ([]Change, error) {
 	head, err := a.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if after != (Position{}) && (after.Epoch != head.Epoch || after.Seq > head.Seq || after.Seq < 0) {
-		return nil, fmt.Errorf("read changes after %d: %w", after.Seq, ErrForeignEpoch)
+		return nil, fmt.Errorf("read changes after %v: %w, which ends at %v", after, ErrForeignEpoch, head)
 	}
 	rows, err := a.db.R.QueryContext(ctx, `SELECT seq, recording_id, kind, part, at FROM changes
-		WHERE seq > ? ORDER BY seq LIMIT ?`, after.Seq, limit)
+		WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, after.Seq, head.Seq, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read changes: %w", err)
 	}
@@ -144,9 +161,11 @@ func (l *changeLog) close() {
 }
 
 // lastSeq is the highest seq ever given, deleted changes included.
-func lastSeq(ctx context.Context, tx *sql.Tx) (int64, error) {
+func lastSeq(ctx context.Context, db interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}) (int64, error) {
 	var seq int64
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'`).Scan(&seq)
+	err := db.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'`).Scan(&seq)
 	if err != nil {
 		return 0, fmt.Errorf("read head of the change log: %w", err)
 	}

@@ -19,6 +19,7 @@ type StatusResult struct {
 	Gone           int    `json:"gone"`
 	Indexed        int    `json:"indexed"`
 	Rebuilding     bool   `json:"rebuilding"` // the index is being built anew
+	RebuildReason  string `json:"rebuild_reason,omitempty"`
 	// Receiver counts since the daemon's start; absent where none listens.
 	Receiver *receiver.Counts `json:"receiver,omitempty"`
 	syncer.Status
@@ -53,6 +54,6 @@ func (h House) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, e
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone,
-		Indexed: p.Indexed, Rebuilding: p.Rebuilding, Receiver: received, Status: now,
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Status: now,
 	}, nil
 }

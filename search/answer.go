@@ -77,8 +77,9 @@ type Bar struct {
 
 // Progress says how far the index is.
 type Progress struct {
-	Indexed    int  // meetings in the index that answers
-	Total      int  // meetings in the archive
-	Rebuilding bool // the index, or its successor, is being built
+	Indexed    int    // meetings in the index that answers
+	Total      int    // meetings in the archive
+	Rebuilding bool   // the index, or its successor, is being built
+	Reason     string // why it is being built, or will be; empty when it is not
 	Position   archive.Position
 }

@@ -106,7 +106,7 @@ func (x *Index) CatchUp(ctx context.Context) error {
 		}
 		switch more, err := x.step(ctx, serving); {
 		case errors.Is(err, archive.ErrForeignEpoch):
-			x.distrust("the archive is not the one it was made of")
+			x.distrust(err.Error())
 		case errors.Is(err, ErrDamaged):
 			x.distrust(err.Error())
 		case err != nil:
@@ -131,7 +131,7 @@ func (x *Index) distrust(why string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.suspect == "" && x.next == nil {
-		x.suspect = why
+		x.suspect, x.reason = why, why
 		x.log.Warn().Str("reason", why).Msg("the search index will be built anew")
 	}
 }

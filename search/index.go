@@ -46,6 +46,7 @@ type Index struct {
 	next     *generation  // being built beside serving; nil when there is none
 	meetings int          // in the archive, as last counted
 	suspect  string       // why the serving indexes are to be built anew, or empty
+	reason   string       // why next is being built, or is to be
 	closed   bool
 }
 
@@ -93,6 +94,7 @@ func (x *Index) openGenerations(ctx context.Context) error {
 		case errors.Is(err, errLocked):
 			return errors.Join(err, x.closeAll())
 		case err != nil:
+			x.reason = err.Error()
 			x.log.Warn().Err(err).Stringer("generation", n).Msg("search index is of no use and will be built anew")
 			if err := os.RemoveAll(filepath.Join(x.dir, n.String())); err != nil {
 				x.log.Warn().Err(err).Msg("remove a damaged search index")
@@ -100,7 +102,7 @@ func (x *Index) openGenerations(ctx context.Context) error {
 		case x.serving == nil && g.built():
 			x.serving = g
 		case x.serving == nil && x.next == nil && g.current():
-			x.next = g
+			x.next, x.reason = g, "its building was interrupted"
 		default:
 			if err := g.remove(); err != nil {
 				x.log.Warn().Err(err).Msg("remove an old search index")
@@ -115,9 +117,18 @@ func (x *Index) openGenerations(ctx context.Context) error {
 		if x.next, err = createGeneration(x.dir, newest+1, head); err != nil {
 			return err
 		}
+		switch {
+		case x.serving != nil:
+			x.reason = fmt.Sprintf("it has format %d, and this program writes %d", x.serving.format, format)
+		case x.reason == "":
+			x.reason = "there was none"
+		}
 	}
 	if x.serving == nil {
 		x.serving = x.next
+	}
+	if x.next == nil {
+		x.reason = ""
 	}
 	return nil
 }
@@ -137,7 +148,7 @@ func (x *Index) count(ctx context.Context) {
 func (x *Index) Progress() Progress {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	p := Progress{Total: x.meetings, Rebuilding: x.next != nil}
+	p := Progress{Total: x.meetings, Rebuilding: x.next != nil, Reason: x.reason}
 	if x.closed {
 		return p
 	}

@@ -39,7 +39,7 @@ func (s *Service) startFollowing(ctx context.Context) error {
 	}
 	_, err = s.archive.Changes(ctx, position, 1)
 	if errors.Is(err, archive.ErrForeignEpoch) {
-		return s.restored(ctx, head)
+		return s.restored(ctx, head, err)
 	}
 	return err
 }
@@ -53,8 +53,9 @@ func setPosition(ctx context.Context, tx *sql.Tx, p archive.Position) error {
 }
 
 // restored goes on from now: nothing that was recorded before fires any more,
-// and what the restored queue still held is not sent.
-func (s *Service) restored(ctx context.Context, head archive.Position) error {
+// and what the restored queue still held is not sent. why is the archive's word on
+// the position that the queue had.
+func (s *Service) restored(ctx context.Context, head archive.Position, why error) error {
 	var dropped int64
 	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = 'restored', body = NULL WHERE state = 'pending'`)
@@ -71,7 +72,7 @@ func (s *Service) restored(ctx context.Context, head archive.Position) error {
 		return errors.Join(setSetting(ctx, tx, restoredKey, now), setPosition(ctx, tx, head))
 	})
 	if err == nil {
-		s.log.Warn().Int64("dropped", dropped).Msg("the archive was restored: webhooks go on from now")
+		s.log.Warn().Err(why).Int64("dropped", dropped).Msg("the archive was restored: webhooks go on from now")
 	}
 	return err
 }

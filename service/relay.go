@@ -26,7 +26,7 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	}
 	changes, err := r.archive.Changes(ctx, from, 500)
 	if errors.Is(err, archive.ErrForeignEpoch) {
-		return r.restored(ctx, head)
+		return r.restored(ctx, head, err)
 	}
 	if err != nil {
 		return err

@@ -48,7 +48,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 		fmt.Fprintf(&b, "  gone upstream  %6d\n", s.Gone)
 	}
 	if s.Rebuilding {
-		b.WriteString("the index is being built anew\n")
+		fmt.Fprintf(&b, "the index is being built anew: %s\n", s.RebuildReason)
 	}
 	fmt.Fprintf(&b, "\ndeliveries       %6d applied, %d waiting, %d in quarantine\n", s.Inbox.Applied, s.Inbox.Received, s.Inbox.Quarantined)
 	if s.Receiver != nil {

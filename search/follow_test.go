@@ -1,0 +1,91 @@
+package search
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+)
+
+// commit changes the archive as a writer does whose commit readers see already
+// and which has not moved the head of the change log yet.
+func (h *house) commit(statements ...string) {
+	h.t.Helper()
+	db, err := sql.Open("sqlite3", filepath.Join(h.dir, "archive.db")+"?_busy_timeout=10000")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer tx.Rollback()
+	for _, s := range append(statements, `INSERT INTO changes (recording_id, kind, part, at) VALUES (3, 'part', 'transcript', 0)`) {
+		if _, err := tx.Exec(s); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// A commit that readers see before the head of the log moves is no reason to
+// build the index anew, neither for who follows nor for the check.
+func TestACommitBeforeItsHeadIsNoReasonToRebuild(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	h.commit(`UPDATE entries SET text = 'Donaudampfschifffahrtsgesellschaftskapitän' WHERE text LIKE 'Guten Morgen%'`)
+	if err := h.index.Check(context.Background()); err != nil {
+		t.Errorf("check: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	for range 2 {
+		if err := h.index.CatchUp(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p := h.index.Progress(); p.Rebuilding || p.Reason != "" || h.index.serving.number != 1 {
+		t.Errorf("generation %d answers: %+v", h.index.serving.number, p)
+	}
+}
+
+// An index of another archive is built anew, and says why in numbers.
+func TestARebuildSaysWhy(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	if p := h.index.Progress(); p.Reason != "" {
+		t.Errorf("a whole index says %q", p.Reason)
+	}
+	at := h.index.reached()
+	advance := func(st state) state {
+		st.Position = archive.Position{Epoch: at.Epoch, Seq: at.Seq + 40}
+		return st
+	}
+	if err := h.index.put(context.Background(), h.index.serving, []int64{1}, advance); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.index.step(context.Background(), h.index.serving); err == nil {
+		t.Fatal("the index follows from beyond the log")
+	} else {
+		h.index.distrust(err.Error())
+	}
+	reason := h.index.Progress().Reason
+	for _, part := range []string{"after change ", at.Epoch, "ends at " + at.String()} {
+		if !strings.Contains(reason, part) {
+			t.Errorf("the reason %q lacks %q", reason, part)
+		}
+	}
+	h.catchUp()
+	if p := h.index.Progress(); p.Reason != "" || h.index.serving.number != 2 {
+		t.Errorf("afterwards generation %d answers: %+v", h.index.serving.number, p)
+	}
+}
