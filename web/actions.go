@@ -28,6 +28,17 @@ type assignee struct {
 	Chosen              bool
 }
 
+// Count is how many of the items are in a state.
+func (a assignee) Count(state string) int {
+	switch state {
+	case "done":
+		return a.Done
+	case "all":
+		return a.Open + a.Done
+	}
+	return a.Open
+}
+
 // actionGroup is one person's items.
 type actionGroup struct {
 	Label string

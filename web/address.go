@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -39,12 +40,33 @@ func recordingID(r *http.Request) (int64, error) {
 	return id, nil
 }
 
-// momentAsked reads ?t=: seconds, with or without a fraction. It is -1 when
+// momentAsked reads ?t=: 83, 83.5, 83s, 1m23s, 1:23 or 1:02:03. It is -1 when
 // nothing, or nothing sensible, is asked.
 func momentAsked(r *http.Request) time.Duration {
-	seconds, err := strconv.ParseFloat(r.URL.Query().Get("t"), 64)
-	if err != nil || !(seconds >= 0) || seconds > 1e6 {
+	const most = 1e6 * time.Second
+	text := r.URL.Query().Get("t")
+	if at, err := time.ParseDuration(text); err == nil && at >= 0 && at <= most {
+		return at
+	}
+	seconds := 0.0
+	for _, part := range strings.SplitN(text, ":", 3) {
+		n, err := strconv.ParseFloat(part, 64)
+		if err != nil || !(n >= 0) {
+			return -1
+		}
+		seconds = seconds*60 + n
+	}
+	if seconds > most.Seconds() {
 		return -1
 	}
 	return time.Duration(seconds * float64(time.Second))
+}
+
+// webAddress is a link's address when it leads to a page; otherwise nothing.
+func webAddress(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return ""
+	}
+	return text
 }

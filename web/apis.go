@@ -16,11 +16,11 @@ import (
 // api registers a handler of the JSON interface: what fails is told as
 // {"error": "…"} with the fitting status.
 func (s *server) api(mux *http.ServeMux, pattern string, h handler) {
-	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc(pattern, s.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			s.failJSON(w, r, err)
 		}
-	})
+	})))
 }
 
 func (s *server) failJSON(w http.ResponseWriter, r *http.Request, err error) {

@@ -77,7 +77,7 @@ func crmOf(m *api.Meeting) *crm {
 	c := &crm{Error: matches.Error.Or("")}
 	add := func(kind, name, detail, address string) {
 		if name != "" || detail != "" {
-			c.Records = append(c.Records, crmRecord{kind, name, detail, address})
+			c.Records = append(c.Records, crmRecord{kind, name, detail, webAddress(address)})
 		}
 	}
 	for _, v := range matches.Companies.Or(nil) {

@@ -58,6 +58,9 @@ func facetViews(facets []search.Facet, query string) []facetView {
 }
 
 func facetLabel(field, value string) string {
+	if field == "language" {
+		return languageName(value)
+	}
 	if field == "month" {
 		if t, err := time.Parse("2006-01", value); err == nil {
 			return t.Format("January 2006")

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
 )
 
 // functions are what the templates may call.
@@ -24,6 +27,7 @@ func functions(a *assets, zone *time.Location) template.FuncMap {
 		"field":     fieldTerm,
 		"term":      func(field, value, title string) term { return term{field, value, title} },
 		"actionsat": actionsAddress,
+		"language":  languageName,
 	}
 }
 
@@ -118,6 +122,18 @@ func fieldTerm(field, value string) string {
 		return field + ":" + value
 	}
 	return field + `:"` + strings.ReplaceAll(value, `"`, " ") + `"`
+}
+
+// languageName is the English name of a language; its code when it has none.
+func languageName(code string) string {
+	tag, err := language.Parse(code)
+	if err != nil || tag == language.Und {
+		return code
+	}
+	if name := display.English.Tags().Name(tag); name != "" {
+		return name
+	}
+	return code
 }
 
 // when writes a time to the minute in a zone; nothing for none.

@@ -56,11 +56,11 @@ func TestPagesAskNobodyElse(t *testing.T) {
 			t.Errorf("%s asks another host: %q", page, m)
 		}
 		h := resp.Header
-		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'self';") || strings.Contains(csp, "unsafe") {
+		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none';") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: policy %q", page, csp)
 		}
 		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff",
-			"Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"} {
+			"Referrer-Policy": "same-origin", "X-Frame-Options": "DENY"} {
 			if h.Get(name) != want {
 				t.Errorf("%s: %s is %q, want %q", page, name, h.Get(name), want)
 			}

@@ -88,14 +88,14 @@ func (p *meetingPage) describe(m *api.Meeting, zone *time.Location) {
 	}
 	p.People, p.Invited = people(m), "Invited"
 	p.Recorder = m.RecordedBy
-	if m.URL != "" {
-		p.Links = append(p.Links, link{"At the service", m.URL})
+	share := m.ShareURL
+	if share == m.URL {
+		share = ""
 	}
-	if m.ShareURL != "" && m.ShareURL != m.URL {
-		p.Links = append(p.Links, link{"Share link", m.ShareURL})
-	}
-	if join := m.MeetingURL.Or(""); join != "" {
-		p.Links = append(p.Links, link{"Conference", join})
+	for _, l := range []link{{"At the service", m.URL}, {"Share link", share}, {"Conference", m.MeetingURL.Or("")}} {
+		if webAddress(l.Address) != "" {
+			p.Links = append(p.Links, l)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -76,7 +77,7 @@ func TestMeetingHoldsEverythingAndOpensAtItsMoment(t *testing.T) {
 	if n := len(regexp.MustCompile(`<li id="e\d+" class="[^"]* here`).FindAllString(body, -1)); n != 1 {
 		t.Errorf("%d lines are marked as the moment, want 1", n)
 	}
-	if strings.Count(body, `class="who">Bo Lee</span><a class="clock"`) != 1 {
+	if strings.Count(body, `class="who" dir="auto">Bo Lee</span><a class="clock"`) != 1 {
 		t.Error("a speaker who goes on is named again")
 	}
 	s.shows(200, "/meetings/7", "The recording is not here yet")
@@ -163,7 +164,7 @@ func TestActionsByPerson(t *testing.T) {
 	items := `"action_items":[{"description":"one","assignee":{"name":"Bo Lee","email":"bo@acme.example"}},
 		{"description":"two","assignee":{"name":"Bo Lee"}},{"description":"three","completed":true,"assignee":null}]`
 	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", items))
-	body := s.shows(200, "/actions", `<h2>Bo Lee <span class="n">2</span></h2>`, `href="/actions?person=Bo&#43;Lee"`)
+	body := s.shows(200, "/actions", `<h2><bdi>Bo Lee</bdi> <span class="n">2</span></h2>`, `href="/actions?person=Bo&#43;Lee"`)
 	if strings.Contains(body, "three") {
 		t.Error("a done item is among the open ones")
 	}
@@ -213,5 +214,40 @@ func TestBannerWhileIndexing(t *testing.T) {
 	s.catchUp()
 	if body := s.shows(200, "/?q=two", "1 meeting"); strings.Contains(body, `data-live="indexing"`) {
 		t.Error("the banner stays when all is indexed")
+	}
+}
+
+func TestMomentsAreAskedInEveryForm(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"83": 83 * time.Second, "83.5": 83500 * time.Millisecond, "83s": 83 * time.Second, "1m23s": 83 * time.Second,
+		"1:23": 83 * time.Second, "1:02:03": 3723 * time.Second, "0": 0, "01:00:00": time.Hour,
+		"": -1, "x": -1, "-3": -1, "-1:20": -1, "1:2:3:4": -1, "NaN": -1, "1e99": -1, "Inf": -1, "1:NaN": -1, "9999999h": -1, ":": -1,
+	} {
+		r := httptest.NewRequest("GET", "/meetings/1?t="+url.QueryEscape(text), nil)
+		if got := momentAsked(r); got != want {
+			t.Errorf("?t=%s is %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestLinksLeadToPages(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"url":"javascript:alert(1)","share_url":"//evil.example","meeting_url":"https://join.example/1",
+		"transcript_language":"de","default_summary":{"template_name":"Summary","markdown_formatted":"x"},
+		"transcript":[{"speaker":{"display_name":"Bo"},"text":"Guten Tag.","timestamp":"00:00:01"}],
+		"action_items":[{"description":"Send it","completed":true,"assignee":{"name":"Bo"}}]`))
+	body := s.shows(200, "/meetings/1", `href="https://join.example/1"`, "<small>German</small>", "<h2>Summary</h2>")
+	for _, bad := range []string{"ZgotmplZ", "evil.example", "At the service", "Share link"} {
+		if strings.Contains(body, bad) {
+			t.Errorf("the page holds %q", bad)
+		}
+	}
+	if body := s.shows(200, "/actions", "Nothing open"); strings.Contains(body, "Bo</bdi> <span") {
+		t.Error("a person without an open item is listed among the open ones")
+	}
+	s.shows(200, "/actions?state=all", `<bdi>Bo</bdi> <span class="n">1</span>`)
+	s.shows(200, "/?q=guten", "<h1", "<bdi>German</bdi>", `class="tally"`)
+	body = s.shows(200, "/?q=xylophone+zebra", "Nothing found", "<h1>")
+	if strings.Contains(body, "No meeting has all of these words") {
+		t.Error("what finds nothing says that it found the most")
 	}
 }

@@ -82,11 +82,11 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 
 // page registers a handler of HTML pages.
 func (s *server) page(mux *http.ServeMux, pattern string, h handler) {
-	mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc(pattern, s.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			s.failPage(w, r, err)
 		}
-	})
+	})))
 }
 
 // render writes a page; nothing is sent when its template fails.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -12,8 +13,8 @@ import (
 	"minutebook/internal/browsertest"
 )
 
-// longMeeting is a meeting with many entries of a sentence or two, nine seconds
-// apart, every hundredth of which says "walrus".
+// longMeeting is an hour with many entries of a sentence or two, every hundredth of
+// which says "walrus", and with an action item and a highlight near its end.
 func longMeeting(id int64, entries int) json.RawMessage {
 	var b strings.Builder
 	for i := range entries {
@@ -22,10 +23,13 @@ func longMeeting(id int64, entries int) json.RawMessage {
 			words += "walrus"
 		}
 		fmt.Fprintf(&b, `,{"speaker":{"display_name":"Speaker %d"},"text":"%d %s","timestamp":"%s"}`,
-			i/3%6, i, words, api.FormatOffset(secondsOf(float64(i*9+1))))
+			i/3%6, i, words, api.FormatOffset(time.Duration(i*3500/entries)*time.Second))
 	}
 	return meeting(id, "A long meeting", "2026-06-30T08:00:00Z", fmt.Sprintf(
-		`"recording_end_time":"2026-06-30T20:30:00Z","transcript":[%s]`, b.String()[1:]))
+		`"recording_end_time":"2026-06-30T09:00:00Z",
+		"action_items":[{"description":"Count the walruses","recording_timestamp":"00:50:00","assignee":{"name":"Ana Ruiz"}}],
+		"highlights":[{"type":"Moment","summary":"The count","start_time":3100,"end_time":3110}],
+		"transcript":[%s]`, b.String()[1:]))
 }
 
 // BenchmarkScroll scrolls a transcript of 5,000 entries and reports how long

@@ -101,7 +101,7 @@ func TestStaticSiteShows(t *testing.T) {
 	}
 	for path, want := range map[string][]string{
 		found[0]: {"&lt;script&gt;alert(1)", "Wednesday, 4 March 2026, 10:00 UTC", "Ana &lt;b&gt;", "One &amp; two.", `href="#e1"`, "Write it down",
-			`<span class="who">Bo</span>`, `<a href="#e1"`, `href="../static/style.css"`, `<a href="../index.html">← Meetings</a>`, "no recording",
+			`<span class="who" dir="auto">Bo</span>`, `<a href="#e1"`, `href="../static/style.css"`, `<a href="../index.html">← Meetings</a>`, "no recording",
 			`href="../people/ana-b.html"`, `href="../people/ana-ruiz.html"`, `href="../people/bo.html"`},
 		filepath.Join(dir, "people", "bo.html"): {"<h1>Bo</h1>", "1 meeting", `href="../meetings/2026-03-04-`, `href="../static/style.css"`, "Wednesday, 4 March 2026"},
 		filepath.Join(dir, "index.html"):        {"1 meeting", "Wednesday, 4 March 2026", "&lt;script&gt;", "Ana Ruiz", "Review", `href="static/style.css"`},

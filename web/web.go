@@ -54,6 +54,8 @@ type server struct {
 	signer  *signer
 	metrics *metrics
 	mcp     http.Handler
+
+	compress func(http.Handler) http.HandlerFunc
 }
 
 // New returns the handler for the page's listener. It fails when Archive or
@@ -90,6 +92,9 @@ func New(o Options) (http.Handler, error) {
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err
 	}
+	if s.compress, err = newCompressor(); err != nil {
+		return nil, fmt.Errorf("make the page's compression: %w", err)
+	}
 	tools, err := mcp.New(mcp.Options{Archive: o.Archive, Index: o.Index, Viewer: viewer, PageURL: o.PageURL,
 		Location: o.Location, Version: o.Version, Logger: o.Logger})
 	if err != nil {
@@ -120,7 +125,7 @@ func (s *server) routes() http.Handler {
 	s.api(mux, "/api/", s.apiUnknown)
 	mux.Handle("/mcp", s.mcp) // the archive as tools for assistants
 	mux.HandleFunc("GET /media/{sha}", s.media)
-	mux.Handle("GET /static/", s.assets)
+	mux.Handle("GET /static/", s.compress(s.assets))
 	mux.HandleFunc("GET /favicon.ico", s.favicon)
 	mux.Handle("GET /metrics", s.metrics.handler)
 	mux.HandleFunc("GET /healthz", s.healthz)

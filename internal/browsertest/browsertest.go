@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -115,12 +116,27 @@ func (b *Browser) verdict() {
 	}
 }
 
+// For is the same browser for a subtest, which then is the one that fails.
+func (b *Browser) For(t testing.TB) *Browser { return &Browser{Context: b.Context, t: t} }
+
 // Do runs steps; the test ends when one fails.
 func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	if err := chromedp.Do(b.Context, steps...); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// Press types keys as a keyboard does: the browser does what a key stands for, such
+// as scrolling, only where the page has not taken it. chromedp.KeyEvent sends the
+// character all the same.
+func (b *Browser) Press(keys string) {
+	b.t.Helper()
+	b.Do(chromedp.KeyEvent(keys, func(p *input.DispatchKeyEventParams) {
+		if p.Type == input.DispatchKeyEventTypeKeyDown {
+			p.Type = input.DispatchKeyEventTypeRawKeyDown
+		}
+	}))
 }
 
 // WaitFor asks until an expression is true. It asks from outside: a page without

@@ -16,7 +16,8 @@ function button(text, label, onclick) {
   const b = document.createElement("button");
   b.type = "button";
   b.textContent = text;
-  if (label) { b.title = label; b.setAttribute("aria-label", label); }
+  if (label) b.title = label;
+  if (!/\w/.test(text)) b.ariaLabel = label; // a word is its own label
   b.addEventListener("click", onclick);
   return b;
 }
@@ -56,7 +57,8 @@ class Meeting {
     this.timeline = $("svg.timeline", stage);
     this.head = this.timeline && $("line.head", this.timeline);
     this.following = true;
-    this.asked = Number(new URLSearchParams(location.search).get("t") ?? NaN);
+    this.asked = Number(stage.dataset.at ?? NaN);
+    this.deck = $(".deck", stage);
     this.resume = button("Follow the recording", "", () => this.follow(true));
     this.resume.className = "resume";
     this.resume.hidden = true;
@@ -64,6 +66,8 @@ class Meeting {
     stage.addEventListener("click", e => this.click(e));
     this.timeline?.addEventListener("click", e => this.clickTimeline(e));
     for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
+    new ResizeObserver(() => this.measure()).observe(this.deck);
+    this.setUpTabs();
     this.setUpMatches();
     this.attach();
   }
@@ -77,10 +81,10 @@ class Meeting {
     this.addControls();
     const m = this.media;
     m.addEventListener("timeupdate", () => this.tick());
-    m.addEventListener("seeked", () => this.tick());
-    m.addEventListener("play", () => this.tick());
+    m.addEventListener("seeked", () => this.tick(true));
+    for (const kind of ["play", "pause"]) m.addEventListener(kind, () => this.tick());
     m.addEventListener("error", () => this.renew());
-    m.addEventListener("ratechange", () => { this.rate.textContent = `${m.playbackRate}×`; });
+    m.addEventListener("ratechange", () => { this.rate.textContent = `${m.playbackRate}×`; this.rate.ariaLabel = `${m.playbackRate}× speed`; });
     if (this.asked >= 0) this.seek(this.asked, false);
     else this.tick();
   }
@@ -90,11 +94,16 @@ class Meeting {
     bar.className = "controls";
     this.now = document.createElement("span");
     this.now.className = "now";
+    this.play = button("Play", "Play and pause (space)", () => this.playPause());
+    this.play.className = "play";
     this.rate = button("1×", "Playing speed (< and >)", () => this.speed(1, true));
+    this.rate.ariaLabel = "1× speed";
     this.toggle = button("Follow", "Follow the recording in the transcript (f)", () => this.follow(!this.following));
     this.toggle.setAttribute("aria-pressed", "true");
     this.copier = button("Copy link", "Copy a link to this moment (c)", () => this.copy());
-    bar.append(this.now, this.rate, this.toggle, this.copier);
+    this.folder = button("Fold", "Fold the recording away", () => this.fold());
+    this.folder.className = "folder";
+    bar.append(this.play, this.now, this.rate, this.folder, this.toggle, this.copier);
     this.media.closest("#player").append(bar);
     this.now.textContent = clock(0);
     try {
@@ -117,6 +126,40 @@ class Meeting {
     this.mark(seconds, false);
   }
 
+  playPause() {
+    const m = this.media;
+    if (m.paused) m.play().catch(() => { /* the reader has to press play */ });
+    else m.pause();
+  }
+
+  // fold leaves only the controls of a recording that stays above the text.
+  fold() {
+    const folded = this.deck.classList.toggle("folded");
+    this.folder.textContent = folded ? "Unfold" : "Fold";
+    this.folder.setAttribute("aria-expanded", String(!folded));
+  }
+
+  // measure tells the style how much of the window the recording covers, so that
+  // no line is scrolled under it.
+  measure() {
+    const root = document.documentElement.style;
+    if (getComputedStyle(this.deck).position === "sticky") root.setProperty("--stuck", `${this.deck.offsetHeight}px`);
+    else root.removeProperty("--stuck");
+  }
+
+  // setUpTabs makes the whole transcript one stop of the Tab key.
+  setUpTabs() {
+    for (const l of this.lines) $("a.clock", l).tabIndex = -1;
+    this.tabTo($(".lines .here") ?? this.lines[0]);
+  }
+
+  tabTo(line) {
+    if (!line) return;
+    if (this.tabbed) $("a.clock", this.tabbed).tabIndex = -1;
+    $("a.clock", line).tabIndex = 0;
+    this.tabbed = line;
+  }
+
   click(e) {
     if (e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
     const timed = e.target.closest('a[data-t], .prose a[href^="?t="]');
@@ -128,10 +171,11 @@ class Meeting {
     this.go(Number(t ?? new URLSearchParams(timed.search).get("t")));
   }
 
-  // go plays from a moment and makes the address say so.
+  // go plays from a moment, shows its line and makes the address say so.
   go(seconds) {
     this.follow(true, false);
     this.seek(seconds, true);
+    if (this.current && !this.sees(this.current)) this.show(this.current);
     const url = new URL(location);
     url.searchParams.set("t", Math.floor(seconds));
     url.hash = "";
@@ -156,10 +200,11 @@ class Meeting {
     return low;
   }
 
-  tick() {
+  tick(moved = false) {
     const seconds = this.media.currentTime;
+    this.play.textContent = this.media.paused ? "Play" : "Pause";
     this.now.textContent = Number.isFinite(this.media.duration) ? `${clock(seconds)} / ${clock(this.media.duration)}` : clock(seconds);
-    this.mark(seconds, this.following && !this.media.paused);
+    this.mark(seconds, this.following && (moved || !this.media.paused));
   }
 
   // mark shows a moment in transcript and timeline.
@@ -178,11 +223,27 @@ class Meeting {
     this.current = line;
     line?.classList.add("now");
     line?.setAttribute("aria-current", "true");
+    if (!this.list?.contains(document.activeElement)) this.tabTo(line);
     if (scroll && line) this.show(line);
   }
 
+  // sees tells whether a line is whole in the window, below what covers its top.
+  sees(line) {
+    const { top, bottom } = line.getBoundingClientRect();
+    return top >= parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) && bottom <= innerHeight;
+  }
+
+  // show brings a line to the middle: gliding when it is near, at once when far.
   show(line) {
-    line.scrollIntoView({ block: innerWidth > 980 ? "center" : "nearest", behavior: still.matches ? "auto" : "smooth" });
+    const { top, height } = line.getBoundingClientRect();
+    const near = Math.abs(top) < 2 * innerHeight && !still.matches;
+    line.scrollIntoView({ block: height > innerHeight / 2 ? "start" : "center", behavior: near ? "smooth" : "instant" });
+  }
+
+  // focus moves to a line's time without scrolling there.
+  focus(line) {
+    this.tabTo(line);
+    $("a.clock", line).focus({ preventScroll: true });
   }
 
   follow(on, show = true) {
@@ -239,8 +300,8 @@ class Meeting {
     const from = focused >= 0 ? focused : this.lines.indexOf(this.current);
     const line = this.lines[Math.min(this.lines.length - 1, Math.max(0, from + by))];
     if (!line) return;
-    this.following = false;
-    $("a.clock", line).focus({ preventScroll: true });
+    this.follow(false);
+    this.focus(line);
     line.scrollIntoView({ block: "center" });
   }
 
@@ -257,7 +318,7 @@ class Meeting {
     const order = step > 0 ? this.matches : [...this.matches].reverse();
     this.matched = order.find(l => step > 0 ? this.lines.indexOf(l) > here : this.lines.indexOf(l) < here) ?? order[0];
     this.follow(false);
-    $("a.clock", this.matched).focus({ preventScroll: true });
+    this.focus(this.matched);
     this.show(this.matched);
   }
 
@@ -272,7 +333,7 @@ class Meeting {
     }
     if (!m || e.target === m) return false;
     switch (e.key) {
-      case " ": m.paused ? m.play() : m.pause(); return true;
+      case " ": if (e.shiftKey) return false; if (!e.repeat) this.playPause(); return true;
       case "ArrowLeft": m.currentTime = Math.max(0, m.currentTime - 5); return true;
       case "ArrowRight": m.currentTime += 5; return true;
       case "<": this.speed(-1, false); return true;
@@ -288,11 +349,15 @@ const meeting = stage && new Meeting(stage);
 
 // Back to the results keeps their place, when that is where one came from.
 $("[data-back]")?.addEventListener("click", e => {
-  const from = document.referrer && new URL(document.referrer);
-  if (from && from.origin === location.origin && from.pathname === "/" && history.length > 1 && !e.metaKey && !e.ctrlKey) {
-    e.preventDefault();
-    history.back();
-  }
+  if (!window.navigation || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
+  const to = new URL(e.currentTarget.href);
+  const before = navigation.entries().slice(0, navigation.currentEntry.index).findLast(({ url }) => {
+    const from = url && new URL(url);
+    return from && from.pathname === to.pathname && from.searchParams.get("q") === to.searchParams.get("q");
+  });
+  if (!before) return;
+  e.preventDefault();
+  navigation.traverseTo(before.key);
 });
 
 // ---- Keys ------------------------------------------------------------------
@@ -303,7 +368,7 @@ addEventListener("keydown", e => {
     if (e.key === "Escape") e.target.blur();
     return;
   }
-  if (e.key === " " && e.target.closest?.("button, summary, a")) return;
+  if (e.key === " " && e.target.closest?.("button, summary")) return;
   let done = true;
   if (e.key === "/") { const box = $("input[name=q]"); box.focus(); box.select(); }
   else if (e.key === "?") location.assign("/help");

@@ -1,0 +1,152 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"minutebook/internal/browsertest"
+)
+
+// middle tells whether the page has come to rest with a line's middle less than
+// 40 px from the middle of what is seen of the transcript.
+const middle = `((line) => {
+	const pad = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop), r = line?.getBoundingClientRect();
+	const rest = window.y_ === scrollY; window.y_ = scrollY;
+	return rest && !!r && Math.abs((r.top + r.bottom) / 2 - (pad + innerHeight) / 2) < 40;
+})(%s)`
+
+// clear tells whether a line is whole in the window, and the topmost thing there.
+const clear = `((line) => {
+	const r = line?.getBoundingClientRect(), rest = window.y_ === scrollY; window.y_ = scrollY;
+	return rest && !!r && r.top >= 0 && r.bottom <= innerHeight && [r.top + 2, r.bottom - 2].every(y =>
+		line.contains(document.elementFromPoint(r.left + r.width / 2, y)));
+})(%s)`
+
+const (
+	now     = `document.querySelector(".lines .now")`
+	focused = `document.activeElement.closest(".lines > li")`
+	playing = `!document.querySelector("#media").paused`
+)
+
+// TestBrowserReadsAlong walks through a transcript of 5,000 entries on a desk and
+// on a phone.
+func TestBrowserReadsAlong(t *testing.T) {
+	s := newSite(t, longMeeting(1, 5000))
+	s.attachVideo(1)
+	b := browsertest.Open(t, s.URL)
+	for _, window := range [][2]int64{{1280, 850}, {390, 844}} {
+		t.Run(fmt.Sprintf("%dx%d", window[0], window[1]), func(t *testing.T) {
+			b := b.For(t)
+			b.Do(chromedp.EmulateViewport(window[0], window[1]))
+			b.Do(chromedp.Navigate(s.URL + "/meetings/1?t=23:20&q=walrus"))
+			b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && document.querySelector("#media").currentTime === 1400`)
+			b.WaitFor(fmt.Sprintf(clear, `document.querySelector(".lines .here, .lines .now")`))
+			spacePlays(b)
+			for _, c := range []struct{ key, at string }{{"n", "2050"}, {"n", "2150"}, {"p", "2050"}, {"p", "1950"}} {
+				b.Press(c.key)
+				b.WaitFor(focused + fmt.Sprintf(`?.id === "e%s"`, c.at))
+				b.WaitFor(fmt.Sprintf(middle, focused))
+			}
+			spacePlays(b)
+			b.Do(chromedp.Navigate(s.URL + "/meetings/1?q=walrus"))
+			b.Press("p") // wraps to the last one
+			b.WaitFor(focused + `?.id === "e4950"`)
+			b.WaitFor(fmt.Sprintf(middle, focused))
+			b.Press("j")
+			b.WaitFor(fmt.Sprintf(middle, focused))
+			clicksMoveTheTranscript(b)
+		})
+	}
+	t.Run("one stop of Tab", func(t *testing.T) {
+		if n := browsertest.Evaluate[int](b.For(t), `[...document.querySelectorAll("main a, main button")].filter(e => e.tabIndex >= 0).length`); n > 60 {
+			t.Errorf("%d stops of the Tab key", n)
+		}
+	})
+}
+
+// spacePlays presses the space bar twice where the focus is on a link.
+func spacePlays(b *browsertest.Browser) {
+	b.WaitFor(`document.activeElement.tagName === "A" && document.querySelector("#media").paused`)
+	b.Press(" ")
+	b.WaitFor(playing)
+	b.Press(" ")
+	b.WaitFor("!(" + playing + ")")
+	b.WaitFor(fmt.Sprintf(clear, focused))
+}
+
+// clicksMoveTheTranscript clicks from the top of the page: each time the line of
+// the moment comes to be seen.
+func clicksMoveTheTranscript(b *browsertest.Browser) {
+	for _, c := range []struct {
+		click    string
+		from, to int
+	}{
+		{`(() => { const r = document.querySelector(".timeline").getBoundingClientRect(); document.querySelector(".timeline").dispatchEvent(new MouseEvent("click",
+			{ bubbles: true, clientX: r.left + r.width * 0.75, clientY: r.top + 5 })); })()`, 2690, 2720},
+		{`document.querySelector(".actions a.clock").click()`, 3000, 3010},
+		{`document.querySelector(".highlights a.clock").click()`, 3100, 3110},
+	} {
+		b.Do(chromedp.Evaluate[chromedp.Void](`scrollTo({ top: 0, behavior: "instant" })`), chromedp.Evaluate[chromedp.Void](c.click))
+		b.WaitFor(fmt.Sprintf(`Number(%s?.dataset.t) >= %d && Number(%s.dataset.t) < %d`, now, c.from, now, c.to))
+		b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").pause()`))
+		b.WaitFor(fmt.Sprintf(clear, now))
+	}
+}
+
+// TestBrowserLeavesRoomForTheText holds the recording to its part of a small window.
+func TestBrowserLeavesRoomForTheText(t *testing.T) {
+	s := newSite(t)
+	s.attachVideo(s.ids[0])
+	address := s.URL + "/meetings/" + itoa(s.ids[0]) + "?t=900"
+	b := browsertest.Open(t, s.URL)
+	const deck = `document.querySelector(".deck").getBoundingClientRect()`
+	for _, window := range [][2]int64{{390, 844}, {360, 640}, {768, 1024}, {844, 390}, {667, 375}} {
+		b.Do(chromedp.EmulateViewport(window[0], window[1]), chromedp.Navigate(address))
+		b.WaitFor(`document.querySelector("#media")?.readyState >= 1`)
+		b.WaitFor(fmt.Sprintf(clear, `document.querySelector(".lines .here, .lines .now")`))
+		if window[0] > window[1] {
+			if browsertest.Evaluate[bool](b, deck+`.left < document.querySelector(".reading").getBoundingClientRect().right`) {
+				t.Errorf("%v: the recording is not beside the text", window)
+			}
+			continue
+		}
+		if tall := browsertest.Evaluate[float64](b, deck+`.bottom / innerHeight`); tall > 0.3 {
+			t.Errorf("%v: %.0f %% of the height are covered", window, 100*tall)
+		}
+		if cut := browsertest.Evaluate[float64](b, `document.querySelector(".timeline").getBoundingClientRect().bottom - `+deck+`.bottom`); cut > 0 {
+			t.Errorf("%v: %.0f px of the timeline are cut off", window, cut)
+		}
+		b.Do(chromedp.Click(chromedp.CSS(".controls .folder")))
+		if tall := browsertest.Evaluate[float64](b, deck+`.height`); tall > 100 {
+			t.Errorf("%v: folded, it still takes %.0f px", window, tall)
+		}
+		b.Do(chromedp.Click(chromedp.CSS(".controls .play")))
+		b.WaitFor(playing)
+	}
+}
+
+func TestBrowserGoesBackToItsPlace(t *testing.T) {
+	s := newSite(t)
+	for i := range int64(60) {
+		s.store(meeting(9000+i, fmt.Sprintf("Walrus %d", i), "2026-05-01T09:00:00Z", ""))
+	}
+	s.catchUp()
+	b := browsertest.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL+"/?q=walrus"), chromedp.Click(chromedp.CSS(".pager [rel=next]")))
+	b.WaitFor(`new URLSearchParams(location.search).has("after")`)
+	place := browsertest.Evaluate[string](b, `(() => { document.querySelectorAll(".hit h2 a")[12].scrollIntoView({block: "center"}); return location.href + " " + Math.round(scrollY) })()`)
+	b.Do(chromedp.Click(chromedp.CSS(".hit:nth-child(13) h2 a")))
+	b.WaitFor(`location.pathname.startsWith("/meetings/")`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "transcript"`))
+	b.Do(chromedp.Click(chromedp.CSS("[data-back]")))
+	b.WaitFor(fmt.Sprintf(`location.pathname === "/" && Math.abs(scrollY - %s) < 40`, place[strings.LastIndex(place, " ")+1:]))
+	if got := browsertest.Evaluate[string](b, `location.href`); got != place[:len(got)] {
+		t.Errorf("back is %s, not %s", got, place)
+	}
+	// Whoever came from elsewhere is led to the results by the link itself.
+	b.Do(chromedp.Navigate(s.URL+"/meetings/9001?q=other"), chromedp.Click(chromedp.CSS("[data-back]")))
+	b.WaitFor(`location.pathname === "/" && new URLSearchParams(location.search).get("q") === "other"`)
+}
