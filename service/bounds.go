@@ -12,14 +12,20 @@ import (
 const (
 	maxURL  = 16 << 10 // bytes of path and query
 	maxBody = 64 << 10 // bytes of a body
-	// bodyTime is how long a body may take to come, and answerTime how long an
-	// answer, from the request's turn to its last byte. Media has bounds of its own.
-	bodyTime   = 10 * time.Second
-	answerTime = time.Minute
-	// maxWait is how long a request waits for its turn when as many as
-	// maxConcurrent are being answered.
-	maxWait = 10 * time.Second
 )
+
+// patience is how long a request may keep what it uses.
+type patience struct {
+	body   time.Duration // of a body, from the end of the headers to its last byte
+	turn   time.Duration // of a request's turn, when as many as maxConcurrent are being answered
+	answer time.Duration // of an answer, from the request's turn to its last byte
+	stall  time.Duration // of a reader of media that takes nothing
+}
+
+// usualPatience is the patience of every Service but those of tests.
+func usualPatience() patience {
+	return patience{body: 10 * time.Second, turn: 10 * time.Second, answer: time.Minute, stall: 30 * time.Second}
+}
 
 // errTooLarge is the answer to a body above maxBody.
 var errTooLarge = &failure{status: http.StatusRequestEntityTooLarge, text: "the body is too large"}
@@ -37,7 +43,7 @@ func (s *Service) bounded(next http.Handler) http.Handler {
 			s.writeError(w, r, err)
 			return
 		}
-		turn := time.NewTimer(maxWait)
+		turn := time.NewTimer(s.patience.turn)
 		defer turn.Stop()
 		select {
 		case s.slots <- struct{}{}:
@@ -51,26 +57,41 @@ func (s *Service) bounded(next http.Handler) http.Handler {
 		if s.opts.Latency > 0 && sleep(r.Context(), s.opts.Latency) != nil {
 			return
 		}
-		// What cannot be bounded so, in tests without a connection, is not.
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(answerTime))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.patience.answer))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// takeBody reads a request's body and puts it in the request's place.
+// timed gives every request its deadlines before anything looks at it, so that
+// what is refused at once is bounded too, and nothing that an earlier request of
+// the connection set stays. Where there is no connection, in some tests, nothing
+// is bounded.
+func (s *Service) timed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		if r.Body != nil && r.Body != http.NoBody {
+			_ = control.SetReadDeadline(time.Now().Add(s.patience.body))
+		}
+		_ = control.SetWriteDeadline(time.Now().Add(s.patience.body + s.patience.turn + s.patience.answer))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// takeBody reads a request's body and puts it in the request's place. The
+// deadline of timed is not lifted here: net/http lifts it at the body's end, and
+// reads what is left of a body before it sends an answer, so that it would wait
+// for ever for one that has stopped.
 func takeBody(w http.ResponseWriter, r *http.Request) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(bodyTime)) // not where there is no connection
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = control.SetReadDeadline(time.Time{})
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
 		return errTooLarge
 	case err != nil:
+		w.Header().Set("Connection", "close")
 		return badRequest("the body could not be read")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

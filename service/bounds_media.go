@@ -11,9 +11,8 @@ import (
 const (
 	maxStreams       = 128 // in all
 	maxStreamsByEach = 16  // of the downloads of one credential
-	// stallTime is how long a reader may take nothing, and slowest, in bytes a
-	// second, how slowly it may read once graceTime has passed.
-	stallTime = 30 * time.Second
+	// slowest, in bytes a second, is how slowly a reader may read once graceTime
+	// has passed.
 	graceTime = time.Minute
 	slowest   = 16 << 10
 )
@@ -52,19 +51,20 @@ func (s *streams) begin(credential string) (release func(), err error) {
 // the machine, as the connection does.
 type paced struct {
 	http.ResponseWriter
+	stall   time.Duration
 	began   time.Time
 	written int64
 }
 
 var errSlow = errors.New("the media is read too slowly")
 
-// Write fails when the reader takes nothing for stallTime or is behind slowest.
+// Write fails when the reader takes nothing for the time of stall or is behind slowest.
 func (p *paced) Write(b []byte) (int, error) {
 	now := time.Now()
 	if now.Sub(p.began) > graceTime+time.Duration(p.written/slowest)*time.Second {
 		return 0, errSlow
 	}
-	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(now.Add(stallTime)) // not in tests without a connection
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(now.Add(p.stall)) // not in tests without a connection
 	n, err := p.ResponseWriter.Write(b)
 	p.written += int64(n)
 	return n, err

@@ -75,7 +75,7 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox") // whatever upstream said that it is, it runs nothing here
 	h.Set("ETag", fmt.Sprintf(`"%s-%d"`, m.download.sha256, m.download.size))
-	s.faults.spoilLength(m.download, &paced{ResponseWriter: w, began: time.Now()}, func(w http.ResponseWriter) {
+	s.faults.spoilLength(m.download, &paced{ResponseWriter: w, stall: s.patience.stall, began: time.Now()}, func(w http.ResponseWriter) {
 		http.ServeContent(w, r, "", time.Time{}, m.content)
 	})
 }

@@ -3,6 +3,8 @@ package service
 import (
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -23,8 +25,8 @@ func downloading(*http.Request) []limitClass {
 // routes is everything under BasePath.
 func (s *Service) routes() http.Handler {
 	mux := http.NewServeMux()
-	api := func(path string, methods map[string]endpoint) {
-		mux.Handle(BasePath+path, s.bounded(s.faulty(s.api(methods))))
+	api := func(pattern string, methods map[string]endpoint) {
+		mux.Handle(BasePath+pattern, s.bounded(s.faulty(s.api(methods))))
 	}
 	get := func(path string, classes func(*http.Request) []limitClass, answer func(http.ResponseWriter, *http.Request, caller) error) {
 		api(path, map[string]endpoint{http.MethodGet: {answer, classes}})
@@ -45,17 +47,22 @@ func (s *Service) routes() http.Handler {
 	mux.Handle(BasePath+"/openapi.yaml", s.bounded(s.plain(s.description, http.MethodGet)))
 	mux.Handle(BasePath+"/directory.schema.json", s.bounded(s.plain(s.directorySchema, http.MethodGet)))
 	mux.HandleFunc(BasePath+"/media/{download_id}/{file}", s.media)
-	mux.Handle("/", s.bounded(s.plain(func(http.ResponseWriter, *http.Request) error { return notFound("path") })))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	unknown := s.bounded(s.plain(func(http.ResponseWriter, *http.Request) error { return notFound("path") }))
+	mux.Handle("/", unknown)
+	return s.timed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.limits.look(classGlobal).writeHeaders(w.Header()) // what is counted writes its own over them
+		if clean := path.Clean(r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
+			unknown.ServeHTTP(w, r) // the mux would send the caller to another path
+			return
+		}
 		mux.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // plain answers what needs no credential, for the methods given or for any.
 func (s *Service) plain(answer func(http.ResponseWriter, *http.Request) error, methods ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if len(methods) > 0 && !methodIn(r.Method, methods) {
+		if len(methods) > 0 && !slices.Contains(methods, r.Method) {
 			s.refuseMethod(w, r, methods)
 			return
 		}
@@ -112,19 +119,10 @@ func (s *Service) refuseMethod(w http.ResponseWriter, r *http.Request, allowed [
 	s.writeError(w, r, &failure{status: http.StatusMethodNotAllowed, text: "method not allowed"})
 }
 
-func methodIn(method string, methods []string) bool {
-	for _, m := range methods {
-		if m == method {
-			return true
-		}
-	}
-	return false
-}
-
-// pathID reads a recording_id of a path; what is no number names nothing.
+// pathID reads a recording_id of a path; what is no plain number names nothing.
 func pathID(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("recording_id"), 10, 64)
-	if err != nil || id <= 0 {
+	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != r.PathValue("recording_id") { // neither +1 nor 01
 		return 0, notFound("recording")
 	}
 	return id, nil

@@ -77,22 +77,23 @@ type Options struct {
 // Service is the specification's server. It is safe for concurrent use. It
 // belongs to its archive and is closed with it.
 type Service struct {
-	opts    Options
-	log     zerolog.Logger
-	now     func() time.Time
-	archive *archive.Archive
-	store   store
-	mirror  *mirror
-	limits  *limiter
-	signer  signer
-	cursors cursors
-	faults  *faults
-	strict  *strictCache
-	client  *http.Client // for webhooks and callbacks
-	handler http.Handler
-	slots   chan struct{} // one per request being answered
-	streams streams
-	pages   sync.Pool // *[]byte, bodies of lists to be used again
+	opts     Options
+	log      zerolog.Logger
+	now      func() time.Time
+	archive  *archive.Archive
+	store    store
+	mirror   *mirror
+	limits   *limiter
+	signer   signer
+	cursors  cursors
+	faults   *faults
+	strict   *strictCache
+	client   *http.Client // for webhooks and callbacks
+	handler  http.Handler
+	slots    chan struct{} // one per request being answered
+	patience patience
+	streams  streams
+	pages    sync.Pool // *[]byte, bodies of lists to be used again
 
 	wake chan struct{} // rings when the queue has something new
 	elev atomic.Bool
@@ -109,7 +110,7 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 		return nil, errors.New("open service: no archive given")
 	}
 	s := &Service{opts: opts, log: opts.Logger.With().Str("room", "service").Logger(), archive: opts.Archive,
-		slots: make(chan struct{}, maxConcurrent), wake: make(chan struct{}, 1), streams: streams{by: map[string]int{}},
+		slots: make(chan struct{}, maxConcurrent), patience: usualPatience(), wake: make(chan struct{}, 1), streams: streams{by: map[string]int{}},
 		pages: sync.Pool{New: func() any { return new([]byte) }}}
 	s.setDefaults()
 	var err error

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -135,8 +136,11 @@ func (s *server) routes() http.Handler {
 	if s.Service == nil {
 		return guarded
 	}
-	outer := http.NewServeMux()
-	outer.Handle("/external/v1/", s.Service)
-	outer.Handle("/", guarded)
-	return outer
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/external/v1/") { // not by a mux, which redirects what it would write otherwise
+			s.Service.ServeHTTP(w, r)
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
 }
