@@ -45,3 +45,22 @@ func (a *Archive) AccountSince(ctx context.Context, account string) (time.Time, 
 	}
 	return nullTime(first), nil
 }
+
+// ListedBy returns the accounts whose lists have shown a meeting: none for what
+// was only delivered or imported.
+func (a *Archive) ListedBy(ctx context.Context, id int64) ([]string, error) {
+	var accounts []string
+	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT account FROM sightings WHERE recording_id = ?`, id)
+	if err == nil {
+		err = eachRow(rows, func(rows *sql.Rows) error {
+			var account string
+			err := rows.Scan(&account)
+			accounts = append(accounts, account)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read who lists %d: %w", id, err)
+	}
+	return accounts, nil
+}

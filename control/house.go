@@ -30,6 +30,9 @@ type House struct {
 	OAuthAccounts func() []string
 	// Service gives the archive's own service, for administering it.
 	Service func(context.Context) (*service.Service, error)
+	// ServiceState tells how the work of the service that runs here goes; nil: none
+	// does.
+	ServiceState func(context.Context) (*service.State, error)
 	// Site gives what renders the pages of an HTML export.
 	Site func() (archive.Site, error)
 	// Recipients, unless a request names others, have exports and backups

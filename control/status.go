@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"minutebook/receiver"
+	"minutebook/service"
 	syncer "minutebook/sync"
 )
 
@@ -22,6 +23,8 @@ type StatusResult struct {
 	RebuildReason  string `json:"rebuild_reason,omitempty"`
 	// Receiver counts since the daemon's start; absent where none listens.
 	Receiver *receiver.Counts `json:"receiver,omitempty"`
+	// Service is how the work of the service goes; absent where none runs.
+	Service *service.State `json:"service,omitempty"`
 	syncer.Status
 }
 
@@ -50,10 +53,16 @@ func (h House) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, e
 		c := h.Received()
 		received = &c
 	}
+	var serving *service.State
+	if h.ServiceState != nil {
+		if serving, err = h.ServiceState(ctx); err != nil {
+			return nil, err
+		}
+	}
 	return &StatusResult{
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone,
-		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Status: now,
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Service: serving, Status: now,
 	}, nil
 }

@@ -87,11 +87,13 @@ func takeBody(w http.ResponseWriter, r *http.Request) error {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
+	if err != nil {
+		w.Header().Set("Connection", "close")
+	}
 	switch {
 	case errors.As(err, &tooLarge):
 		return errTooLarge
 	case err != nil:
-		w.Header().Set("Connection", "close")
 		return badRequest("the body could not be read")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

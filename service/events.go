@@ -20,58 +20,84 @@ type event struct {
 	// judge says, for a webhook that may know of the meeting, whether it is to
 	// fire: recorded after the webhook was created, not imported. nil: always.
 	judge func(webhook) bool
+	// waits says, for a webhook that does not fire by what is known, that it is
+	// not known yet whether its owner sees the meeting. nil: never.
+	waits func(webhook) bool
 }
 
 // queueEvent decides, once and for ever, for every webhook whether it fires for
 // the meeting, and queues those that do, in the caller's transaction. The
 // decision is a row of its own either way, so that nothing that happens later
-// to the meeting, its visibility or the archive makes the webhook fire.
-func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) error {
-	hooks, err := webhooks(ctx, tx, "")
+// to the meeting, its visibility or the archive makes the webhook fire. It tells
+// whether some webhook waits and is still to be decided.
+func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting bool, err error) {
+	hooks, err := undecidedWebhooks(ctx, tx, ev.recordingID)
 	if err != nil || len(hooks) == 0 {
-		return err
+		return false, err
 	}
 	many, err := s.archive.PartsOfMany(ctx, []int64{ev.recordingID}, []partName{api.PartSummary})
 	if err != nil || api.Empty(many[ev.recordingID][api.PartSummary]) {
-		return err
+		return false, err
 	}
 	var parts map[api.Part]json.RawMessage // read when the first webhook fires
 	for _, hook := range hooks {
-		if !s.fires(hook, ev) {
-			if err := s.store.insertEvent(ctx, tx, hook, ev.recordingID, "skipped", nil, s.now()); err != nil {
-				return err
+		judged := ev.judge == nil || ev.judge(hook)
+		switch {
+		case judged && s.fires(hook, ev.recordingID):
+			if parts == nil {
+				if parts, err = s.archive.PartsOf(ctx, ev.recordingID); err != nil {
+					return waiting, err
+				}
 			}
-			continue
+			err = s.queueWebhook(ctx, tx, hook, ev.recordingID, parts)
+		case judged && ev.waits != nil && ev.waits(hook):
+			waiting = true
+		default:
+			err = s.store.insertEvent(ctx, tx, hook, ev.recordingID, "skipped", nil, s.now())
 		}
-		if parts == nil {
-			if parts, err = s.archive.PartsOf(ctx, ev.recordingID); err != nil {
-				return err
-			}
-		}
-		body, err := s.strict.composeMeeting(nil, ev.recordingID, parts, hook.includes)
 		if err != nil {
-			return err
-		}
-		at := s.now()
-		if s.faults.roll(faultReorder, strconv.FormatInt(ev.recordingID, 10)) {
-			at = at.Add(reorderWait)
-		}
-		if err := s.store.insertEvent(ctx, tx, hook, ev.recordingID, "pending", body, at); err != nil {
-			return err
+			return waiting, err
 		}
 	}
-	return nil
+	return waiting, nil
+}
+
+// queueWebhook queues a meeting for a webhook that fires.
+func (s *Service) queueWebhook(ctx context.Context, tx *sql.Tx, hook webhook, id int64, parts map[api.Part]json.RawMessage) error {
+	body, err := s.strict.composeMeeting(nil, id, parts, hook.includes)
+	if err != nil {
+		return err
+	}
+	at := s.now()
+	if s.faults.roll(faultReorder, strconv.FormatInt(id, 10)) {
+		at = at.Add(reorderWait)
+	}
+	return s.store.insertEvent(ctx, tx, hook, id, "pending", body, at)
+}
+
+// undecidedWebhooks are those about which nothing is decided for a meeting.
+func undecidedWebhooks(ctx context.Context, tx *sql.Tx, id int64) ([]webhook, error) {
+	hooks, err := webhooks(ctx, tx, "")
+	if err != nil || len(hooks) == 0 {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT webhook_id FROM deliveries WHERE recording_id = ? AND webhook_id IS NOT NULL`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read what is decided of %d: %w", id, err)
+	}
+	decided, err := texts(rows)
+	if err != nil {
+		return nil, fmt.Errorf("read what is decided of %d: %w", id, err)
+	}
+	return slices.DeleteFunc(hooks, func(h webhook) bool { return slices.Contains(decided, h.id) }), nil
 }
 
 // fires applies a webhook's scopes with the visibility of this moment.
-func (s *Service) fires(hook webhook, ev event) bool {
-	if ev.judge != nil && !ev.judge(hook) {
-		return false
-	}
+func (s *Service) fires(hook webhook, id int64) bool {
 	if p, ok := s.mirror.person(hook.email); !ok || !p.active() {
 		return false
 	}
-	scopes := s.mirror.scopes(ev.recordingID, hook.email)
+	scopes := s.mirror.scopes(id, hook.email)
 	return slices.ContainsFunc(hook.triggers, func(t string) bool { return slices.Contains(scopes, t) })
 }
 

@@ -59,7 +59,7 @@ func (s *Service) finalise(ctx context.Context, id int64, raw []byte) error {
 		return err
 	}
 	return s.store.inTx(ctx, func(tx *sql.Tx) error {
-		if err := s.queueEvent(ctx, tx, event{recordingID: id}); err != nil {
+		if _, err := s.queueEvent(ctx, tx, event{recordingID: id}); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM held WHERE recording_id = ?`, id)
@@ -77,6 +77,7 @@ func (s *Service) finishEvery(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.works("finish")
 		if ok {
 			s.log.Info().Int64("recording_id", id).Msg("a meeting finished")
 		}

@@ -42,62 +42,80 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 		if err := r.decide(ctx, tx, changes); err != nil {
 			return err
 		}
-		return setPosition(ctx, tx, to)
+		return r.moveTo(ctx, tx, to)
 	})
 	r.ring()
 	return err
 }
 
-// decide queues what the changes send.
+// decide queues what the changes send: of meetings whose summary is new, and of
+// those that wait when it comes to be known who sees them.
 func (r relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change) error {
 	hooks, err := webhooks(ctx, tx, "")
 	if err != nil || len(hooks) == 0 {
 		return err
 	}
+	waiting, err := r.undecided(ctx, tx)
+	if err != nil {
+		return err
+	}
 	for _, c := range changes {
-		if c.Kind != archive.ChangePart || c.Part != api.PartSummary {
+		until, waits := waiting[c.RecordingID]
+		summary := c.Kind == archive.ChangePart && c.Part == api.PartSummary
+		if !summary && !(waits && c.Kind == archive.ChangeVisibility) {
 			continue
 		}
-		row, err := r.archive.Row(ctx, c.RecordingID)
-		if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
-			continue
+		if !waits {
+			until = r.now().Add(undecidedFor)
+		}
+		again, err := r.decideMeeting(ctx, tx, c.RecordingID, true)
+		if err == nil {
+			err = setUndecided(ctx, tx, c.RecordingID, until, again)
 		}
 		if err != nil {
 			return err
 		}
-		fresh, err := r.fresh(ctx, row)
-		if err != nil {
-			return err
-		}
-		err = r.queueEvent(ctx, tx, event{recordingID: c.RecordingID, judge: func(hook webhook) bool {
-			return fresh && row.Start.After(hook.createdAt)
-		}})
-		if err != nil {
-			return err
+		if delete(waiting, c.RecordingID); again {
+			waiting[c.RecordingID] = until
 		}
 	}
 	return nil
 }
 
+// decideMeeting decides for every webhook whether it fires for a meeting. With
+// mayWait it tells whether some are still to be decided, because it is not known
+// whether their owners see the meeting.
+func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64, mayWait bool) (waiting bool, err error) {
+	row, err := r.archive.Row(ctx, id)
+	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	fresh, err := r.fresh(ctx, row)
+	if err != nil {
+		return false, err
+	}
+	ev := event{recordingID: id, judge: func(hook webhook) bool { return fresh && row.Start.After(hook.createdAt) }}
+	if fresh && mayWait {
+		if ev.waits, err = r.unlisted(ctx, id); err != nil {
+			return false, err
+		}
+	}
+	return r.queueEvent(ctx, tx, ev)
+}
+
 // fresh tells whether a meeting is new and not history: it was recorded after
-// the archive was last restored, and the service has shown its summary in a
+// the relay last went on from now, and the service has shown its summary in a
 // delivery, or in a read by an account whose lists were read before it began.
 func (r relay) fresh(ctx context.Context, row *archive.Row) (bool, error) {
 	if row.Gone {
 		return false, nil
 	}
-	restored, err := r.store.setting(ctx, restoredKey)
-	if err != nil {
+	since, err := r.store.timeSetting(ctx, restoredKey)
+	if err != nil || !row.Start.After(since) {
 		return false, err
-	}
-	var at time.Time
-	if restored != nil {
-		if err := at.UnmarshalText(restored); err != nil {
-			return false, err
-		}
-	}
-	if !row.Start.After(at) {
-		return false, nil
 	}
 	ways, err := r.archive.ShownBy(ctx, row.RecordingID, api.PartSummary)
 	if err != nil {

@@ -40,6 +40,7 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		s.works("queue")
 		for i := range due {
 			o := &due[i]
 			if inflight[o.id] || len(inflight) >= senders || busy[o.endpointKey()] >= perEndpoint || busy["owner "+o.owner] >= perOwner {

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/errgroup"
 
 	"minutebook/archive"
 	"minutebook/internal/outbound"
@@ -95,9 +94,10 @@ type Service struct {
 	streams  streams
 	pages    sync.Pool // *[]byte, bodies of lists to be used again
 
-	wake chan struct{} // rings when the queue has something new
-	elev atomic.Bool
-	load sync.Mutex // one Load, Finish or LoadDirectory at a time
+	wake     chan struct{} // rings when the queue has something new
+	troubles troubles
+	elev     atomic.Bool
+	load     sync.Mutex // one Load, Finish or LoadDirectory at a time
 }
 
 // maxConcurrent bounds the requests that are answered at one time.
@@ -204,23 +204,21 @@ func (s *Service) startSandbox(ctx context.Context) error {
 func (s *Service) Handler() http.Handler { return s.handler }
 
 // Run sends webhooks and callbacks, follows the archive, and finishes held-back
-// meetings, until ctx ends. It returns nil when ctx ended it.
+// meetings, until ctx ends or the archive is closed. Each of these is begun again
+// after a failure, see State.
 func (s *Service) Run(ctx context.Context) error {
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return s.sendQueue(ctx) })
-	g.Go(func() error { return s.sweep(ctx) })
+	var all sync.WaitGroup
+	all.Go(func() { s.keep(ctx, "queue", s.sendQueue) })
+	all.Go(func() { s.keep(ctx, "sweep", s.sweep) })
 	if s.opts.Sandbox {
 		if s.opts.NewEvery > 0 {
-			g.Go(func() error { return s.finishEvery(ctx) })
+			all.Go(func() { s.keep(ctx, "finish", s.finishEvery) })
 		}
 	} else {
-		g.Go(func() error { return s.follow(ctx) })
+		all.Go(func() { s.keep(ctx, "relay", s.follow) })
 	}
-	err := g.Wait()
-	if errors.Is(err, context.Canceled) || errors.Is(err, archive.ErrClosed) {
-		return nil
-	}
-	return err
+	all.Wait()
+	return nil
 }
 
 // ring wakes the sender of the queue.

@@ -69,6 +69,13 @@ func setSetting(ctx context.Context, tx *sql.Tx, key string, value []byte) error
 	return nil
 }
 
+func deleteSetting(ctx context.Context, tx *sql.Tx, key string) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM settings WHERE key = ?`, key); err != nil {
+		return fmt.Errorf("delete setting %s: %w", key, err)
+	}
+	return nil
+}
+
 // overwriteDeleted makes the writing connection overwrite what it deletes, so
 // that nothing that was sent or kept back stays readable in the file.
 func (st store) overwriteDeleted(ctx context.Context) error {

@@ -19,6 +19,7 @@ func (s *Service) sweep(ctx context.Context) error {
 		if err := s.removeExpired(ctx, s.now()); err != nil {
 			return err
 		}
+		s.works("sweep")
 		if err := sleep(ctx, time.Hour); err != nil {
 			return err
 		}

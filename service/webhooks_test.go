@@ -90,7 +90,7 @@ func TestTriggerScopesAndVisibilityAtFinalisation(t *testing.T) {
 		for id := int64(1); id <= 7; id++ {
 			for _, scope := range triggerScopes {
 				hook := webhook{email: email, triggers: []string{scope}}
-				got := s.fires(hook, event{recordingID: id})
+				got := s.fires(hook, id)
 				if wanted := slices.Contains(strings.Fields(want[id]), scope); got != wanted {
 					t.Errorf("%s of %s fires for %d: %v, want %v", scope, email, id, got, wanted)
 				}

@@ -166,7 +166,11 @@ func (h *house) control() control.House {
 	if err != nil { // the page says so, at start
 		zone = time.UTC
 	}
-	return control.House{Recipients: h.cfg.Archive.AgeRecipients, Site: func() (archive.Site, error) { return web.NewSite(zone) },
+	var serving func(context.Context) (*service.State, error)
+	if h.opts.Daemon && h.own != nil && h.cfg.Service.Enabled {
+		serving = h.own.State
+	}
+	return control.House{ServiceState: serving, Recipients: h.cfg.Archive.AgeRecipients, Site: func() (archive.Site, error) { return web.NewSite(zone) },
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, OAuthAccounts: h.OAuthAccounts, Service: h.Service,
 		Received: h.received, Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
 		Retention: h.retention(), PageURL: h.pageURL, Location: zone, Logger: h.log,

@@ -5,10 +5,12 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"minutebook/control"
+	"minutebook/service"
 	syncer "minutebook/sync"
 )
 
@@ -54,6 +56,9 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	if s.Receiver != nil {
 		printReceived(&b, *s.Receiver)
 	}
+	if s.Service != nil {
+		printService(&b, *s.Service)
+	}
 	printDownloads(&b, s.Downloads)
 	for _, trouble := range s.Troubles {
 		fmt.Fprintf(&b, "paused: %s\n", trouble)
@@ -72,4 +77,15 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printService tells what a person has to know of the service's own webhooks.
+func printService(b *strings.Builder, s service.State) {
+	for _, f := range s.Failing {
+		fmt.Fprintf(b, "service: %s fails since %s and is tried again: %s\n", f.Part, f.Since.Local().Format(time.DateTime), f.Error)
+	}
+	if s.Paused != nil {
+		fmt.Fprintf(b, "service: webhooks were off from %s to %s; meetings recorded before do not fire\n",
+			s.Paused.From.Local().Format(time.DateTime), s.Paused.To.Local().Format(time.DateTime))
+	}
 }

@@ -1,0 +1,144 @@
+package service
+
+import (
+	"testing"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// delivered is a meeting of bob's that is shared with nobody by a team.
+func delivered(id int) string {
+	return newer(id, append(recordedBy("bob", "Support"), "shared_with", `"no_teams"`)...)
+}
+
+// hookOf registers a webhook for all that a person is shown.
+func (s *sandbox) hookOf(email string) {
+	s.t.Helper()
+	hook := webhook{email: email, url: "https://hooks.example/", createdAt: testStart,
+		triggers: []string{api.TriggerMyRecordings, api.TriggerSharedTeam, api.TriggerSharedExternal}}
+	if err := s.store.putWebhook(s.t.Context(), &hook); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// A delivery comes before the list that shows its meeting to the account's
+// person. The webhook is decided when that list comes, within an hour, and by
+// the list of an account of its owner's.
+func TestADeliveryBeforeItsListFiresWhenItIsListed(t *testing.T) {
+	a := openTestArchive(t, t.TempDir())
+	s := newSandbox(t, Options{Archive: a, People: map[string]string{"anns": "ann@acme.example", "cys": "cy@acme.example"}})
+	s.hookOf("ann@acme.example")
+	if _, err := s.CreateUser(t.Context(), NewUser{Email: "dan@acme.example"}); err != nil {
+		t.Fatal(err)
+	}
+	s.hookOf("dan@acme.example") // has no account, and sees nothing of it
+	expect := func(when, want string) {
+		t.Helper()
+		s.caughtUp(t)
+		if got := s.queued(); got != want {
+			t.Errorf("%s: sent %q, want %q", when, got, want)
+		}
+	}
+	for id := 1; id <= 4; id++ {
+		arrive(t, a, archive.SourceWebhook, delivered(id))
+	}
+	expect("delivered", "")
+	arriveAt(t, a, "cys", archive.SourceList, testStart, delivered(1))
+	expect("listed to another", "")
+	arrive(t, a, archive.SourceList, delivered(1))
+	arrive(t, a, archive.SourceList, delivered(2))
+	expect("listed", "1 2")
+	s.clock.add(undecidedFor)
+	arrive(t, a, archive.SourceList, delivered(3))
+	expect("listed after an hour", "1 2")
+	arriveAt(t, a, "anns", archive.SourceSummary, testStart.Add(time.Hour), newer(4, append(recordedBy("bob", "Support"),
+		"shared_with", `"no_teams"`, "default_summary", `{"markdown_formatted": "edited"}`)...))
+	arrive(t, a, archive.SourceList, delivered(4))
+	expect("changed after an hour", "1 2")
+	arrive(t, a, archive.SourceWebhook, delivered(5))
+	s.caughtUp(t)
+	if _, err := a.Forget(t.Context(), 5, "asked to"); err != nil {
+		t.Fatal(err)
+	}
+	expect("forgotten", "1 2")
+	var left int
+	if err := s.store.db.R.QueryRowContext(t.Context(), `SELECT count(*) FROM undecided`).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d meetings are still undecided, %v", left, err)
+	}
+}
+
+// A relay that was off for more than a day goes on from now and says so; one
+// that was off for less sends what has come. What was queued before is sent.
+func TestTheRelayGoesOnFromNowAfterALongPause(t *testing.T) {
+	dir := t.TempDir()
+	a := openTestArchive(t, dir)
+	s := newSandbox(t, Options{Archive: a})
+	s.annsHook()
+	arrive(t, a, archive.SourceWebhook, newer(1))
+	s.caughtUp(t)
+	reopened := func(pause time.Duration, from, to int) *sandbox {
+		t.Helper()
+		for id := from; id <= to; id++ {
+			arriveAt(t, a, "anns", archive.SourceWebhook, s.clock.Now(), newer(id))
+		}
+		s.clock.add(pause)
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		a = openTestArchive(t, dir)
+		s := newSandboxAt(t, s.clock, Options{Archive: a})
+		s.caughtUp(t)
+		return s
+	}
+	s = reopened(23*time.Hour, 2, 3)
+	if got := s.queued(); got != "1 2 3" {
+		t.Errorf("after a short pause: sent %q, want 1 2 3", got)
+	}
+	s = reopened(25*time.Hour, 24, 47)
+	arriveAt(t, a, "anns", archive.SourceWebhook, s.clock.Now(), newer(48)) // recorded in the pause, and delivered late
+	arriveAt(t, a, "anns", archive.SourceWebhook, s.clock.Now(), newer(49))
+	s.caughtUp(t)
+	if got := s.queued(); got != "1 2 3 49" {
+		t.Errorf("after a long pause: sent %q, want 1 2 3 49", got)
+	}
+	state, err := s.State(t.Context())
+	if err != nil || state.Paused == nil || !state.Paused.To.Equal(testStart.Add(48*time.Hour)) {
+		t.Errorf("state %+v, %v", state, err)
+	}
+}
+
+// What cannot be read for a while stops nothing for good.
+func TestWorkThatFailsIsBegunAgain(t *testing.T) {
+	s, a := over(t)
+	s.annsHook()
+	exec := func(query string) {
+		t.Helper()
+		if _, err := s.store.db.W.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually := func(what string, ok func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("waited in vain: " + what)
+			}
+		}
+	}
+	failing := func() int {
+		state, err := s.State(t.Context())
+		if err != nil {
+			return 0
+		}
+		return len(state.Failing)
+	}
+	exec(`ALTER TABLE deliveries RENAME TO away`)
+	s.run()
+	arrive(t, a, archive.SourceWebhook, newer(1))
+	eventually("queue, relay and sweep fail and say so", func() bool { return failing() == 3 })
+	exec(`ALTER TABLE away RENAME TO deliveries`)
+	eventually("what came meanwhile is queued", func() bool { return s.queued() == "1" })
+	eventually("nothing fails any more", func() bool { return failing() == 0 })
+}
