@@ -49,6 +49,7 @@ type answer struct {
 	status             int
 	body               []byte // valid JSON, or empty
 	sentAt, answeredAt time.Time
+	order              int64
 }
 
 const (
@@ -150,7 +151,7 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	}
 	timed, cancel := context.WithTimeout(life, c.timeout)
 	defer cancel()
-	a := &answer{sentAt: c.now()}
+	a := &answer{sentAt: c.now(), order: nextOrder(ctx)}
 	cl.sent = true
 	resp, err := c.http.Do(req.WithContext(timed))
 	if err != nil {

@@ -21,6 +21,7 @@ type Content struct {
 	// recording, or not visible to this caller.
 	NotFound bool
 	SentAt   time.Time
+	Order    int64 // see WithOrder
 }
 
 // Transcript reads a recording's transcript (specification 4.3; heavy).
@@ -57,7 +58,7 @@ func (c *Client) content(ctx context.Context, id int64, what string, opening byt
 	if Empty(raw) {
 		raw = nil
 	}
-	return &Content{Raw: raw, SentAt: a.sentAt}, nil
+	return &Content{Raw: raw, SentAt: a.sentAt, Order: a.order}, nil
 }
 
 // contentIn takes what is wanted out of an answer: the member of that name, or

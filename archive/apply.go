@@ -39,6 +39,9 @@ func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark)
 				return fmt.Errorf("apply observation of %d: %w", batch[i].RecordingID, err)
 			}
 		}
+		if err := a.keepOrder(ctx, tx); err != nil {
+			return err
+		}
 		return setMarks(ctx, tx, marks)
 	})
 	if err != nil {

@@ -21,11 +21,14 @@ func (t *applying) keepRevision(o *Observation, p shown) (v, before *version, er
 		before = &version{}
 		*before = *v
 	}
-	at := max(o.At.UnixMilli(), 1)
+	order, err := t.order(o, v.id)
+	if err != nil {
+		return nil, nil, err
+	}
 	if o.Source.read() {
-		v.readAt = max(v.readAt, at)
+		v.readAt = max(v.readAt, order)
 	} else {
-		v.toldAt = max(v.toldAt, at)
+		v.toldAt = max(v.toldAt, order)
 	}
 	if found {
 		err = t.againRevision(v, before, p)
@@ -35,10 +38,28 @@ func (t *applying) keepRevision(o *Observation, p shown) (v, before *version, er
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = t.exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at) VALUES (?, ?, ?, ?4, ?4)
-		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at)
-		WHERE excluded.first_at < first_at OR excluded.last_at > last_at`, v.id, o.Account, o.Source, at)
+	_, err = t.exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at, first_order, last_order)
+		VALUES (?, ?, ?, ?4, ?4, ?5, ?5)
+		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), first_order = min(first_order, excluded.first_order),
+			last_at = iif((excluded.last_order, excluded.last_at) > (last_order, last_at), excluded.last_at, last_at),
+			last_order = max(last_order, excluded.last_order)
+		WHERE excluded.first_at < first_at OR excluded.first_order < first_order
+			OR (excluded.last_order, excluded.last_at) > (last_order, last_at)`,
+		v.id, o.Account, o.Source, max(o.At.UnixMilli(), 1), order)
 	return v, before, err
+}
+
+// order is an observation's number; revision is 0 when its content is new.
+func (t *applying) order(o *Observation, revision int64) (int64, error) {
+	var known int64
+	if o.Source == SourceCallback && revision != 0 {
+		_, err := t.scan(`SELECT last_order FROM observations WHERE revision_id = ? AND account = ? AND source = ?
+			AND ? BETWEEN first_at AND last_at`, []any{revision, o.Account, o.Source, o.At.UnixMilli()}, &known)
+		if err != nil {
+			return 0, err
+		}
+	}
+	return t.archive.orderOf(o, known), nil
 }
 
 func (t *applying) newRevision(o *Observation, v *version, p shown) error {

@@ -61,7 +61,7 @@ func (a *Archive) MeetingJSONAt(ctx context.Context, id int64, at time.Time) ([]
 
 // versionsAt reads the versions of a part with their dates cut off at a time.
 func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at time.Time) ([]*version, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.hash, r.empty, o.source, iif(o.last_at <= ?3, o.last_at, o.first_at)
+	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.hash, r.empty, o.source, iif(o.last_at <= ?3, o.last_order, o.first_order)
 		FROM revisions r JOIN observations o ON o.revision_id = r.id
 		WHERE r.recording_id = ?1 AND r.part = ?2 AND o.first_at <= ?3 ORDER BY r.id`, id, part, at.UnixMilli())
 	if err != nil {

@@ -18,6 +18,7 @@ import "bytes"
 //	content told of (webhook, import)      content of a read             what is held
 //	content of a read, sent later          content of a read             what arrived
 //	content of a read, sent earlier        content of a read             what is held
+//	                                       (whatever the clock said then: see readOrder)
 //	content told of, dated later           content only told of          what arrived
 //	the same content, spelled differently  itself                        the lesser raw hash's bytes
 //	dated the same                         content                       the greater hash
@@ -59,7 +60,7 @@ type version struct {
 	id     int64
 	hash   [32]byte
 	empty  bool
-	readAt int64 // latest read that showed it, in ms; 0: none
+	readAt int64 // number of the latest read that showed it, see readOrder; 0: none
 	toldAt int64 // latest delivery or import that held it, in ms; 0: none
 }
 

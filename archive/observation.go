@@ -40,6 +40,9 @@ type Observation struct {
 	// the meeting's finalisation (created_at), whenever it arrived; of an
 	// import, when the file was written.
 	At time.Time
+	// Order is, of a read, the number that NextOrder gave when its request was
+	// sent: the read with the greater one is the newer. 0: At decides.
+	Order int64
 	// Query is the list query that showed the meeting, for SourceList: "" the
 	// plain list, else a name of the caller's choice such as "teams:Sales". It
 	// feeds the sightings that CompleteWalk judges.

@@ -37,6 +37,7 @@ type Archive struct {
 	inbox *Inbox
 	codec *codec
 	head  changeLog
+	order readOrder
 
 	mu        sync.Mutex // guards side, closers, erasers, verifiers and closed
 	side      []*DB
@@ -83,6 +84,9 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	if err = a.loadEpoch(ctx); err != nil {
+		return nil, err
+	}
+	if err = a.loadOrder(ctx); err != nil {
 		return nil, err
 	}
 	if err = a.remerge(ctx); err != nil {

@@ -128,8 +128,8 @@ func (t *applying) rebuildMeeting(id int64) error {
 		`DELETE FROM summaries WHERE recording_id = ?`,
 		`DELETE FROM crm_matches WHERE recording_id = ?`,
 		`UPDATE revisions SET
-			read_at = coalesce((SELECT max(last_at) FROM observations WHERE revision_id = id AND source NOT IN ('webhook', 'import')), 0),
-			told_at = coalesce((SELECT max(last_at) FROM observations WHERE revision_id = id AND source IN ('webhook', 'import')), 0)
+			read_at = coalesce((SELECT max(last_order) FROM observations WHERE revision_id = id AND source NOT IN ('webhook', 'import')), 0),
+			told_at = coalesce((SELECT max(last_order) FROM observations WHERE revision_id = id AND source IN ('webhook', 'import')), 0)
 			WHERE recording_id = ?`,
 	} {
 		if _, err := t.exec(reset, id); err != nil {

@@ -54,7 +54,7 @@ func (s *Syncer) answer(ctx context.Context, a *account, one ask, t *tally) erro
 		t.content()
 		if c.Raw != nil {
 			*missing = false
-			batch = append(batch, archive.Observation{Account: a.Name, Source: src, At: c.SentAt,
+			batch = append(batch, archive.Observation{Account: a.Name, Source: src, At: c.SentAt, Order: c.Order,
 				RecordingID: one.RecordingID, Parts: map[api.Part]json.RawMessage{part: c.Raw}})
 		}
 		return nil

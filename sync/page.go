@@ -22,7 +22,7 @@ func (s *Syncer) take(ctx context.Context, o order, page *api.Page[json.RawMessa
 			}
 			continue
 		}
-		ob.Query = o.pass.Name
+		ob.Query, ob.Order = o.pass.Name, page.Order
 		dropUnasked(&ob, o)
 		batch = append(batch, ob)
 	}

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
 )
 
 // Run keeps the archive complete until ctx ends: it applies what comes into the
@@ -16,7 +18,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctx := errgroup.WithContext(api.WithOrder(ctx, s.archive.NextOrder))
 	g.Go(func() error { return s.intake(ctx) })
 	g.Go(func() error { return s.keepSchedule(ctx) })
 	if s.opt.DownloadMedia {

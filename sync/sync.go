@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
 )
 
 // due is how old the last run of a job must be for Sync to make it again.
@@ -49,7 +51,7 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 			s.report(reporting, accounts, t, progress)
 		}
 	}()
-	err = s.syncAll(person(ctx), accounts, req, t)
+	err = s.syncAll(person(api.WithOrder(ctx, s.archive.NextOrder)), accounts, req, t)
 	stop()
 	<-finished
 	if progress != nil {
