@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 )
 
 // ErrNoDaemon is returned by Dial when nobody answers on the socket.
@@ -21,21 +22,43 @@ type Client struct {
 }
 
 // Dial finds the daemon that owns a data directory. It returns ErrNoDaemon
-// where none listens.
+// where none listens, and an error that names the user where another user does:
+// what is asked may hold secrets, and what is answered would not be true.
 func Dial(ctx context.Context, dataDir string) (*Client, error) {
 	path, err := SocketPath(dataDir)
 	if err != nil {
 		return nil, err
 	}
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err := checkFolder(path); errors.Is(err, os.ErrNotExist) {
+		return nil, ErrNoDaemon
+	} else if err != nil {
+		return nil, fmt.Errorf("find the daemon: %w", err)
 	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialOwn(ctx, path) }
 	probe, err := dial(ctx, "", "")
 	if err != nil {
-		return nil, ErrNoDaemon
+		return nil, err
 	}
 	probe.Close()
 	return &Client{http: http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
+}
+
+// dialOwn connects to a socket that a user listens on whom we trust.
+func dialOwn(ctx context.Context, path string) (net.Conn, error) {
+	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, ErrNoDaemon
+	}
+	uid, err := peerUID(c.(*net.UnixConn))
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("find out who listens on %s: %w", path, err)
+	}
+	if !trusted(uid, path) {
+		c.Close()
+		return nil, fmt.Errorf("find the daemon: user %d listens on %s, and that is not you; remove this socket", uid, path)
+	}
+	return c, nil
 }
 
 // Close lets go of idle connections.

@@ -6,7 +6,7 @@
 // over the Unix socket in its data directory. Both ways go through the same
 // encoding, so a command's output does not depend on where the work was done.
 //
-// The socket is mode 0600 and the peer's user is checked as well. When the
+// The socket is mode 0600, and each side checks the other's user as well. When the
 // daemon dies in the middle of an operation the caller gets an error that says
 // so; what the operation had committed stays, and asking again is safe.
 package control

@@ -16,6 +16,9 @@ import (
 // the closing zero (macOS has 104 bytes, Linux 108).
 const maxSocketPath = 103
 
+// socketName is the name of the socket in the data directory.
+const socketName = "control.sock"
+
 // SocketPath is where the owner of a data directory listens: in the directory
 // itself, or, where that path is too long for a socket, in the user's runtime
 // directory under a name made from it.
@@ -27,7 +30,7 @@ func SocketPath(dataDir string) (string, error) {
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
 	}
-	path := filepath.Join(abs, "control.sock")
+	path := filepath.Join(abs, socketName)
 	if len(path) <= maxSocketPath {
 		return path, nil
 	}
@@ -50,8 +53,11 @@ func Listen(dataDir string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := privateDir(filepath.Dir(path)); err != nil {
-		return nil, err
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of the command socket: %w", err)
+	}
+	if err := checkFolder(path); err != nil {
+		return nil, fmt.Errorf("listen for commands: %w", err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("remove the socket of a process that died: %w", err)
@@ -67,21 +73,39 @@ func Listen(dataDir string) (net.Listener, error) {
 	return &ownListener{UnixListener: l.(*net.UnixListener)}, nil
 }
 
-// privateDir makes the folder if need be and refuses one that others may
-// write to and that is not ours, where a foreign socket could stand.
-func privateDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the folder of the command socket: %w", err)
-	}
-	info, err := os.Stat(dir)
+// checkFolder refuses a folder of the command socket that is not ours, or that
+// others may write to outside the data directory: a stranger's socket could
+// stand there. It fails with os.ErrNotExist where there is none.
+func checkFolder(path string) error {
+	dir := filepath.Dir(path)
+	info, err := os.Lstat(dir)
 	if err != nil {
 		return fmt.Errorf("look at the folder of the command socket: %w", err)
 	}
-	st, ok := info.Sys().(*syscall.Stat_t)
-	if ok && int(st.Uid) != os.Getuid() {
-		return fmt.Errorf("listen for commands: %s belongs to another user", dir)
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !trusted(int(st.Uid), path) {
+		return fmt.Errorf("%s belongs to another user; give it to yours, or remove it", dir)
+	}
+	if filepath.Base(path) != socketName && (!info.IsDir() || info.Mode().Perm()&0o022 != 0) {
+		return fmt.Errorf("others may write to %s; run chmod 700 on it, or remove it", dir)
 	}
 	return nil
+}
+
+// trusted tells whether a user may stand at the other end of a socket: this
+// one, root and, for root, the owner of the data directory that it is in.
+func trusted(uid int, path string) bool {
+	if uid == os.Getuid() || uid == 0 {
+		return true
+	}
+	if os.Getuid() != 0 || filepath.Base(path) != socketName {
+		return false
+	}
+	info, err := os.Stat(filepath.Dir(path))
+	if err != nil {
+		return false
+	}
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == uid
 }
 
 // ownListener accepts connections of this process's user (and root) only.

@@ -59,8 +59,9 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 	started := time.Now()
 	due := started.Add(r.o.BodyTime)
 	rc.SetReadDeadline(due)
+	var end [1]byte // where the buffer has all that is allowed, read the end into this
 	for {
-		if len(b.bytes) == cap(b.bytes) {
+		if len(b.bytes) == cap(b.bytes) && int64(len(b.bytes)) < r.o.MaxBody {
 			if f := b.grow(req.ContentLength); f != none {
 				b.free()
 				return nil, f
@@ -68,12 +69,16 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 			due = started.Add(r.o.BodyTime + time.Duration(len(b.bytes))*time.Second/slowest)
 			rc.SetReadDeadline(due)
 		}
-		n, err := req.Body.Read(b.bytes[len(b.bytes):cap(b.bytes)])
-		b.bytes = b.bytes[:len(b.bytes)+n]
-		if int64(len(b.bytes)) > r.o.MaxBody {
+		into := b.bytes[len(b.bytes):cap(b.bytes)]
+		if len(into) == 0 {
+			into = end[:]
+		}
+		n, err := req.Body.Read(into)
+		if int64(len(b.bytes)+n) > r.o.MaxBody {
 			b.free()
 			return nil, tooLarge
 		}
+		b.bytes = b.bytes[:len(b.bytes)+n]
 		if errors.Is(err, io.EOF) {
 			rc.SetReadDeadline(time.Time{})
 			return b, none
@@ -86,14 +91,15 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 }
 
 // grow makes the buffer larger: the usual size first, then double, to no more
-// than what was announced.
+// than what was announced and what is allowed. The old buffer is not counted
+// beside the new one: else a body of half the memory could never be read.
 func (b *body) grow(announced int64) refusal {
 	size := max(usualBuffer, 2*int64(cap(b.bytes)))
 	if size > usualBuffer && announced > int64(len(b.bytes)) {
 		size = min(size, announced+1) // one more, to read the end
 	}
-	size = max(min(size, b.r.o.MaxBody+1), int64(len(b.bytes))+1)
-	if !b.r.memory.take(size) {
+	size = min(size, b.r.o.MaxBody)
+	if !b.r.memory.take(size - b.taken) {
 		return crowded
 	}
 	from := *b
@@ -107,7 +113,6 @@ func (b *body) grow(announced int64) refusal {
 	}
 	copy(b.bytes, from.bytes)
 	b.taken = size
-	b.r.memory.used.Add(-from.taken)
 	if from.usual != nil {
 		b.r.buffers.Put(from.usual)
 	}

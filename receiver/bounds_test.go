@@ -70,6 +70,36 @@ func TestBodyTooLarge(t *testing.T) {
 	}
 }
 
+// What is allowed is taken by an idle receiver, however its length is said, and
+// what is not is refused for good.
+func TestEverySizeThatIsAllowedIsTaken(t *testing.T) {
+	for _, limit := range []int{40_000, 3 << 20, 32 << 20, 64 << 20} {
+		r := start(t, Options{MaxBody: int64(limit)})
+		for _, size := range []int{limit/2 + 1, limit, limit + 1} {
+			for _, chunked := range []bool{false, true} {
+				if limit > 32<<20 && size < limit && !chunked {
+					continue // enough of large ones
+				}
+				id := fmt.Sprintf("msg_%d_%t", size, chunked)
+				req := signedRequest(t, r.url, "anna", secretA, id, time.Now(), bytes.Repeat([]byte(" "), size))
+				if chunked {
+					req.ContentLength = -1
+				}
+				want := 200
+				if size > limit {
+					want = 413
+				}
+				if got := send(t, req); got.status != want {
+					t.Errorf("limit %d, %d bytes, chunked %t: %d, want %d", limit, size, chunked, got.status, want)
+				}
+			}
+		}
+		if used := r.memory.used.Load(); used != 0 {
+			t.Errorf("limit %d: %d bytes are still counted", limit, used)
+		}
+	}
+}
+
 func TestNoBodyIsReadForWhatCannotSucceed(t *testing.T) {
 	r := start(t, Options{})
 	for name, c := range map[string]struct {

@@ -41,8 +41,10 @@ type Options struct {
 	TLSCert        string // PEM files; both or none. Read again when they change
 	TLSKey         string
 
-	MaxBody   int64 // bytes of one body, 32 MiB
-	MaxMemory int64 // bytes of all bodies not yet verified and committed, 64 MiB
+	MaxBody int64 // bytes of one body, 32 MiB
+	// MaxMemory is the bytes of all bodies not yet verified and committed: 64 MiB,
+	// or room for two of MaxBody.
+	MaxMemory int64
 	// BodyTime is how long a sender may take for its body, beside a second for
 	// every 64 KiB that it has sent; 10 s.
 	BodyTime   time.Duration
@@ -111,7 +113,7 @@ func New(o Options) (*Receiver, error) {
 func (o Options) withDefaults() Options {
 	orBytes := func(v *int64, d int64) { *v = or(*v, d) }
 	orBytes(&o.MaxBody, 32<<20)
-	orBytes(&o.MaxMemory, max(64<<20, o.MaxBody))
+	orBytes(&o.MaxMemory, max(64<<20, 2*o.MaxBody))
 	orBytes(&o.MinFree, 64<<20)
 	o.BodyTime = or(o.BodyTime, 10*time.Second)
 	o.HeaderTime = or(o.HeaderTime, 10*time.Second)

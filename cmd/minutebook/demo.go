@@ -49,6 +49,7 @@ func (m *Main) demo(ctx context.Context, o demoOptions) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
 	}
 	log := m.logger(demoLog(m))
+	defer heedHangup(log)()
 	up, err := openUpstream(ctx, o, log)
 	if err != nil {
 		return err

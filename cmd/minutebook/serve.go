@@ -17,7 +17,8 @@ func (m *Main) serveCmd() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the daemon: receive, fetch, index and show",
 		Long: `Run the daemon until it is told to stop (Ctrl-C, SIGTERM). The first line printed
-is the page's address; logs go to standard error.`,
+is the page's address; logs go to standard error. SIGHUP changes nothing: restart it to
+load another configuration.`,
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := m.config()
@@ -33,7 +34,9 @@ is the page's address; logs go to standard error.`,
 
 func (m *Main) serve(ctx context.Context, cfg *config.Config, create bool) (err error) {
 	process.Tune(cfg.Process.Threads, cfg.Process.MemoryLimit)
-	d, err := startDaemon(ctx, cfg, m.logger(cfg), houseOptions{Version: m.Version, Create: create, Daemon: true})
+	log := m.logger(cfg)
+	defer heedHangup(log)()
+	d, err := startDaemon(ctx, cfg, log, houseOptions{Version: m.Version, Create: create, Daemon: true})
 	if err != nil {
 		return err
 	}

@@ -73,6 +73,7 @@ func (m *Main) sandbox(ctx context.Context, o sandboxOptions) (err error) {
 		return err
 	}
 	log := m.logger(cfg)
+	defer heedHangup(log)()
 	l, err := listen("--listen", o.listen)
 	if err != nil {
 		return err

@@ -62,8 +62,12 @@ func Requests(t *testing.T, addr, method, path, headers string) {
 				t.Errorf("%s %s, %s: the server holds the connection for ever; it answered %.80q", method, path, s.name, answer)
 				return
 			}
-			if n := bytes.Count(answer, []byte("HTTP/1.1 ")); n < s.answers {
-				t.Errorf("%s %s, %s: %d answers, want %d: %q", method, path, s.name, n, s.answers, answer)
+			want := s.answers
+			if bytes.Contains(answer, []byte("Connection: close")) {
+				want = min(want, 1) // so there is no second one
+			}
+			if n := bytes.Count(answer, []byte("HTTP/1.1 ")); n < want {
+				t.Errorf("%s %s, %s: %d answers, want %d: %q", method, path, s.name, n, want, answer)
 			}
 		})
 	}

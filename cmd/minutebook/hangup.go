@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/rs/zerolog"
+)
+
+// heedHangup keeps SIGHUP from ending the program, and says in the log that it
+// changes nothing, until stop is called.
+func heedHangup(log zerolog.Logger) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGHUP)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		for {
+			select {
+			case <-signals:
+				log.Warn().Msg("SIGHUP: the configuration is not loaded again; restart to load it")
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		waiting.Wait()
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A daemon that is told to load its configuration again says that it does not,
+// and goes on.
+func TestHangupDoesNotKill(t *testing.T) {
+	for _, args := range [][]string{
+		{"serve", "--create", "--data", t.TempDir()},
+		{"service", "--data", t.TempDir()},
+		{"demo", "--dir", t.TempDir()},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			t.Parallel()
+			p := start(t, args...)
+			if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, 30*time.Second, "the log has a line about it", func() (bool, any) {
+				return strings.Contains(p.log(), "SIGHUP"), p.log()
+			})
+			resp, err := http.Get(p.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			p.stop()
+		})
+	}
+}
