@@ -64,6 +64,7 @@ func stallDaemon(t *testing.T) (page, received *stalltest.Listener) {
 // No peer holds a connection of a listener by falling silent, on any kind of
 // route, with no credential.
 func TestNoListenerWaitsForASilentPeer(t *testing.T) {
+	t.Parallel()
 	page, received := stallDaemon(t)
 	var all sync.WaitGroup
 	for _, route := range []string{"GET /", "POST /", "GET /metrics", "POST /nope", "POST /mcp", "POST /healthz", "GET /api/v1/meetings",

@@ -12,7 +12,7 @@ import (
 )
 
 // limit is how long a server that never ends an exchange holds a test up.
-const limit = 20 * time.Second
+const limit = 40 * time.Second
 
 // A stall is what a peer sends before it falls silent.
 type stall struct {
