@@ -167,5 +167,6 @@ func (a *OAuth) Exchange(ctx context.Context, code string) error {
 	if err != nil {
 		return fmt.Errorf("connect account %s: %w", a.o.Account, err)
 	}
+	pair.Connection = rand.Text()
 	return a.keep(ctx, pair)
 }

@@ -19,6 +19,9 @@ type tokenPair struct {
 	ObtainedAt   time.Time `json:"obtained_at"`
 	ExpiresAt    time.Time `json:"expires_at,omitzero"` // zero: not told
 	Scope        string    `json:"scope,omitempty"`
+	// Connection names what a person allowed, and so stays the same when tokens
+	// are renewed. Another one may be another person's.
+	Connection string `json:"connection,omitempty"`
 	// Reconnect says why the connection has to be made again.
 	Reconnect string `json:"reconnect,omitempty"`
 }
@@ -125,6 +128,7 @@ func (a *OAuth) refresh(ctx context.Context) error {
 	old := a.pair.RefreshToken
 	pair, err := a.request(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old}}, old)
 	if err == nil {
+		pair.Connection = a.pair.Connection
 		return a.keep(ctx, pair)
 	}
 	if !refreshIsVoid(err) {

@@ -60,6 +60,7 @@ type applying struct {
 	applied  Applied
 	speakers map[speaker]int64
 	at       time.Time
+	shown    map[int64]bool // meetings that were logged with ChangeVisibility
 
 	ahead     map[int64]transcript // by revision: decoded before the writer was held
 	comparing bool                 // entries that are right already are not written again
@@ -67,7 +68,7 @@ type applying struct {
 }
 
 func newApplying(a *Archive, s *statements) *applying {
-	return &applying{statements: s, archive: a, speakers: map[speaker]int64{}, at: a.now()}
+	return &applying{statements: s, archive: a, speakers: map[speaker]int64{}, at: a.now(), shown: map[int64]bool{}}
 }
 
 const insertMeeting = `INSERT INTO meetings (recording_id, number)
@@ -92,15 +93,21 @@ func (t *applying) observe(o *Observation, parts []shown) error {
 		fresh = true
 		t.applied.New++
 	}
+	was, err := t.recorder(o.RecordingID)
+	if err != nil {
+		return err
+	}
 	for _, p := range parts {
 		if err := t.observePart(o, p); err != nil {
 			return fmt.Errorf("part %s: %w", p.part, err)
 		}
 	}
 	if o.Source == SourceList {
-		return t.sight(o, fresh)
+		if err := t.sight(o, fresh); err != nil {
+			return err
+		}
 	}
-	return nil
+	return t.judgeOutside(o.RecordingID, was, fresh)
 }
 
 // observePart records that a part was shown and, where that makes another
@@ -159,8 +166,14 @@ func (t *applying) observeMeeting(id int64, v, before *version, raw []byte) erro
 	return t.changed(id, ChangeVisibility, "")
 }
 
-// changed logs an effective change.
+// changed logs an effective change; that others see the meeting, once.
 func (t *applying) changed(id int64, kind ChangeKind, part api.Part) error {
+	if kind == ChangeVisibility {
+		if t.shown[id] {
+			return nil
+		}
+		t.shown[id] = true
+	}
 	t.applied.Changed = append(t.applied.Changed, id)
 	_, err := t.exec(`INSERT INTO changes (recording_id, kind, part, at) VALUES (?, ?, ?, ?)`, id, kind, part, t.at.UnixMilli())
 	return err

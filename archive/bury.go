@@ -25,7 +25,11 @@ var meetingTables = [...]string{
 // within one transaction. The pages freed are overwritten (secure_delete).
 func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string) error {
 	now := a.now().UnixMilli()
-	t := newStatements(ctx, tx)
+	t := newApplying(a, newStatements(ctx, tx))
+	recorder, err := t.recorder(id)
+	if err != nil {
+		return err
+	}
 	for _, step := range []string{
 		`INSERT INTO tombstones (recording_id, held_from, forgotten_at, blobs) SELECT ?1,
 			min(?2, coalesce((SELECT min(at) FROM changes WHERE recording_id = ?1), 0)), ?2,
@@ -48,6 +52,11 @@ func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string)
 		`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`,
 	} {
 		if _, err := t.exec(step); err != nil {
+			return err
+		}
+	}
+	if recorder != "" { // whom now perhaps no plain list has shown
+		if err := t.judgeAll(false, true, `recorder = ?`, recorder); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -19,22 +20,37 @@ const ChangeDirectory ChangeKind = "directory"
 // organisation is kept. Where accounts disagree about a name, it wins.
 const LocalAccount = "local"
 
+// replaced are the rows of a table in a scope, and the rows that take their place.
+type replaced struct {
+	table, scope string
+	args         []any
+	rows         [][]any
+}
+
 // PutMeetingTypes replaces the meeting types that an account shows (2.3).
 func (a *Archive) PutMeetingTypes(ctx context.Context, account string, types []api.MeetingType) error {
 	rows := make([][]any, 0, len(types))
 	for _, t := range types {
 		rows = append(rows, []any{account, t.Name, t.Status, millis(t.CreatedAt.Time)})
 	}
-	return a.putDirectory(ctx, "meeting_types", "account = ?", []any{account}, rows)
+	return a.putDirectory(ctx, account, replaced{"meeting_types", "account = ?", []any{account}, rows})
 }
 
-// PutTeams replaces the teams that an account shows (2.4).
+// PutTeams replaces the teams that an account shows (2.4). One that is not among
+// them any more, because it was deleted or is called otherwise, has no members.
 func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team) error {
 	rows := make([][]any, 0, len(teams))
+	names := make([]string, 0, len(teams))
 	for _, t := range teams {
 		rows = append(rows, []any{account, t.Name, millis(t.CreatedAt.Time)})
+		names = append(names, t.Name)
 	}
-	return a.putDirectory(ctx, "teams", "account = ?", []any{account}, rows)
+	list, err := json.Marshal(names)
+	if err != nil {
+		return fmt.Errorf("put teams: %w", err)
+	}
+	return a.putDirectory(ctx, account, replaced{"teams", "account = ?", []any{account}, rows},
+		replaced{"team_members", "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", []any{account, string(list)}, nil})
 }
 
 // PutTeamMembers replaces the members of one team as an account shows them
@@ -44,10 +60,11 @@ func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, memb
 	for _, m := range members {
 		rows = append(rows, []any{account, team, foldEmail(m.Email), m.Name, millis(m.CreatedAt.Time)})
 	}
-	return a.putDirectory(ctx, "team_members", "account = ? AND team = ?", []any{account, team}, rows)
+	return a.putDirectory(ctx, account, replaced{"team_members", "account = ? AND team = ?", []any{account, team}, rows})
 }
 
-// PutUsers replaces the users that an account shows (2.6).
+// PutUsers replaces the users that an account shows (2.6). Where two accounts
+// show the same user, the list that was put last says what the user is.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
 	rows := make([][]any, 0, len(users))
 	for _, u := range users {
@@ -57,7 +74,13 @@ func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User
 		}
 		rows = append(rows, row)
 	}
-	return a.putDirectory(ctx, "users", "account = ?", []any{account}, rows)
+	return a.putDirectory(ctx, account, replaced{"users", "account = ?", []any{account}, rows})
+}
+
+// EndUsers drops what an account showed of users, which it may not read any more.
+// Who was deactivated then still is, until a later list says otherwise.
+func (a *Archive) EndUsers(ctx context.Context, account string) error {
+	return a.putDirectory(ctx, "", replaced{"users", "account = ? AND status <> '" + api.StatusDeactivated + "'", []any{account}, nil})
 }
 
 // PutAccountPerson says whose account an account is; "" says that it is
@@ -67,36 +90,111 @@ func (a *Archive) PutAccountPerson(ctx context.Context, account, email string) e
 	if email != "" {
 		rows = append(rows, []any{account, foldEmail(email)})
 	}
-	return a.putDirectory(ctx, "account_people", "account = ?", []any{account}, rows)
+	return a.putDirectory(ctx, account, replaced{"account_people", "account = ?", []any{account}, rows})
 }
 
-// putDirectory replaces the rows of a table that match scope, in one
-// transaction, and logs a change when that made a difference.
-func (a *Archive) putDirectory(ctx context.Context, table, scope string, scopeArgs []any, rows [][]any) error {
+// putDirectory replaces rows in one transaction and logs a change when that made
+// a difference. Users are ranked as the last list that was read, of account, if
+// it is not "".
+func (a *Archive) putDirectory(ctx context.Context, account string, lists ...replaced) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		before, err := tableText(ctx, tx, table, scope, scopeArgs)
+		before, err := directoryText(ctx, tx, lists)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE "+scope, scopeArgs...); err != nil {
-			return err
-		}
-		for _, row := range rows {
-			marks := strings.TrimSuffix(strings.Repeat("?, ", len(row)), ", ")
-			if _, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO "+table+" VALUES ("+marks+")", row...); err != nil {
+		t := newApplying(a, newStatements(ctx, tx))
+		people := map[string]bool{}
+		for _, l := range lists {
+			if err := t.replace(l, people); err != nil {
 				return err
 			}
 		}
-		after, err := tableText(ctx, tx, table, scope, scopeArgs)
+		if lists[0].table == "users" && account != "" {
+			if _, err := t.exec(rankList, account, "users"); err != nil {
+				return err
+			}
+		}
+		after, err := directoryText(ctx, tx, lists)
 		if err != nil || before == after {
+			return err
+		}
+		if err := t.judgePeople(people); err != nil {
 			return err
 		}
 		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
 	})
 	if err != nil {
-		return fmt.Errorf("put %s: %w", strings.ReplaceAll(table, "_", " "), err)
+		return fmt.Errorf("put %s: %w", strings.ReplaceAll(lists[0].table, "_", " "), err)
 	}
 	return nil
+}
+
+// rankList makes a list the last that was read.
+const rankList = `INSERT INTO directory_lists (account, list, rank) SELECT ?, ?, coalesce(max(rank), 0) + 1 FROM directory_lists WHERE true
+	ON CONFLICT DO UPDATE SET rank = excluded.rank`
+
+// replace puts the rows in the place of those that are there. It adds the people
+// of both to people.
+func (t *applying) replace(l replaced, people map[string]bool) error {
+	if l.table == "users" || l.table == "team_members" || l.table == "account_people" {
+		err := t.each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, func(rows *sql.Rows) error {
+			var email string
+			err := rows.Scan(&email)
+			people[email] = true
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := t.exec("DELETE FROM "+l.table+" WHERE "+l.scope, l.args...); err != nil {
+		return err
+	}
+	for _, row := range l.rows {
+		marks := strings.TrimSuffix(strings.Repeat("?, ", len(row)), ", ")
+		if _, err := t.exec("INSERT OR REPLACE INTO "+l.table+" VALUES ("+marks+")", row...); err != nil {
+			return err
+		}
+		switch l.table {
+		case "users", "account_people":
+			people[row[1].(string)] = true
+		case "team_members":
+			people[row[2].(string)] = true
+		}
+	}
+	return nil
+}
+
+// judgePeople decides anew what was recorded outside, for meetings that these
+// people recorded. Where there is a plain list, who is known decides nothing.
+func (t *applying) judgePeople(people map[string]bool) error {
+	var one int
+	if plain, err := t.scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one); plain || err != nil {
+		return err
+	}
+	for email := range people {
+		if err := t.judgeAll(true, true, `recorder = ?`, email); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// directoryText is what a change of the lists can change, for comparing.
+func directoryText(ctx context.Context, tx *sql.Tx, lists []replaced) (all string, err error) {
+	for _, l := range lists {
+		text, err := tableText(ctx, tx, l.table, l.scope, l.args)
+		if err == nil && l.table == "users" {
+			var now string
+			now, err = tableText(ctx, tx, presentUsers, "1 ORDER BY email", nil)
+			text += now
+		}
+		if err != nil {
+			return "", err
+		}
+		all += text + "\n"
+	}
+	return all, nil
 }
 
 // tableText is the text of a table's rows in their order, for comparing.

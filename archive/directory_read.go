@@ -12,6 +12,17 @@ import (
 // localFirst orders rows so that the one that wins comes first.
 const localFirst = ` ORDER BY account <> 'local', account`
 
+// listedUsers are all users that count, and lastListed orders those of one
+// address: as was said here, else by the list that was read last. Of an account
+// that has left only who is deactivated counts. presentUsers has each address once.
+const (
+	listedUsers = `users u LEFT JOIN (SELECT account AS by, rank FROM directory_lists WHERE list = 'users') l ON l.by = u.account
+		WHERE (` + configured + ` OR status = '` + api.StatusDeactivated + `')`
+	lastListed   = ` ORDER BY account <> 'local', coalesce(rank, 0) DESC, account`
+	presentUsers = `(SELECT * FROM (SELECT u.*, row_number() OVER (PARTITION BY email` + lastListed + `) AS place FROM ` + listedUsers + `)
+		WHERE place = 1)`
+)
+
 // Types returns the meeting types of all accounts, each name once.
 func (a *Archive) Types(ctx context.Context) ([]api.MeetingType, error) { return a.TypesOf(ctx, "") }
 
@@ -20,7 +31,7 @@ func (a *Archive) TypesOf(ctx context.Context, account string) ([]api.MeetingTyp
 	types := []api.MeetingType{}
 	seen := map[string]bool{}
 	err := a.readDirectory(ctx, "meeting types", `SELECT name, status, created_at FROM meeting_types
-		WHERE ?1 = '' OR account = ?1`+localFirst, []any{account},
+		WHERE (?1 = '' OR account = ?1) AND `+configured+localFirst, []any{account},
 		func(rows *sql.Rows) error {
 			var t api.MeetingType
 			var at sql.NullInt64
@@ -44,7 +55,7 @@ func (a *Archive) TeamsOf(ctx context.Context, account string) ([]api.Team, erro
 	teams := []api.Team{}
 	seen := map[string]bool{}
 	err := a.readDirectory(ctx, "teams", `SELECT name, created_at FROM teams
-		WHERE ?1 = '' OR account = ?1`+localFirst, []any{account},
+		WHERE (?1 = '' OR account = ?1) AND `+configured+localFirst, []any{account},
 		func(rows *sql.Rows) error {
 			var t api.Team
 			var at sql.NullInt64
@@ -66,7 +77,7 @@ func (a *Archive) Members(ctx context.Context, team string) ([]api.TeamMember, e
 	members := []api.TeamMember{}
 	seen := map[string]bool{}
 	err := a.readDirectory(ctx, "team members", `SELECT email, name, created_at FROM team_members
-		WHERE ?1 = '' OR team = ?1`+localFirst, []any{team},
+		WHERE (?1 = '' OR team = ?1) AND `+configured+localFirst, []any{team},
 		func(rows *sql.Rows) error {
 			var m api.TeamMember
 			var at sql.NullInt64
@@ -100,7 +111,7 @@ func (a *Archive) MembersOf(ctx context.Context, account, team string) ([]api.Te
 // Memberships returns the teams of every member by e-mail address.
 func (a *Archive) Memberships(ctx context.Context) (map[string][]string, error) {
 	teams := map[string][]string{}
-	err := a.readDirectory(ctx, "memberships", `SELECT DISTINCT email, team FROM team_members WHERE team <> '' ORDER BY email, team`, nil,
+	err := a.readDirectory(ctx, "memberships", `SELECT DISTINCT email, team FROM team_members WHERE team <> '' AND `+configured+` ORDER BY email, team`, nil,
 		func(rows *sql.Rows) error {
 			var email, team string
 			if err := rows.Scan(&email, &team); err != nil {
@@ -115,14 +126,10 @@ func (a *Archive) Memberships(ctx context.Context) (map[string][]string, error) 
 // Users returns the users of all accounts, each address once.
 func (a *Archive) Users(ctx context.Context) ([]api.User, error) {
 	users := []api.User{}
-	seen := map[string]bool{}
-	err := a.readDirectory(ctx, "users", userColumns+` FROM users`+localFirst, nil,
+	err := a.readDirectory(ctx, "users", userColumns+` FROM `+presentUsers+` ORDER BY email`, nil,
 		func(rows *sql.Rows) error {
 			u, err := scanUser(rows)
-			if err == nil && !seen[u.Email] {
-				seen[u.Email] = true
-				users = append(users, u)
-			}
+			users = append(users, u)
 			return err
 		})
 	return users, err
@@ -143,7 +150,7 @@ func (a *Archive) UsersOf(ctx context.Context, account string) ([]api.User, erro
 // User returns the user with an address; ErrNotFound when no account shows one.
 func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
 	var found *api.User
-	err := a.readDirectory(ctx, "user", userColumns+` FROM users WHERE email = ?`+localFirst+` LIMIT 1`, []any{foldEmail(email)},
+	err := a.readDirectory(ctx, "user", userColumns+` FROM `+listedUsers+` AND email = ?`+lastListed+` LIMIT 1`, []any{foldEmail(email)},
 		func(rows *sql.Rows) error {
 			u, err := scanUser(rows)
 			found = &u
@@ -158,7 +165,7 @@ func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
 // AccountPeople returns whose account each account is.
 func (a *Archive) AccountPeople(ctx context.Context) (map[string]string, error) {
 	people := map[string]string{}
-	err := a.readDirectory(ctx, "owners of accounts", `SELECT account, email FROM account_people`, nil,
+	err := a.readDirectory(ctx, "owners of accounts", `SELECT account, email FROM account_people WHERE `+configured, nil,
 		func(rows *sql.Rows) error {
 			var account, email string
 			if err := rows.Scan(&account, &email); err != nil {
@@ -235,11 +242,4 @@ func nonNil(names []string) []string {
 		return []string{}
 	}
 	return names
-}
-
-// InternalDomains returns the mail domains, in lower case, of invitees that the
-// meetings call internal.
-func (a *Archive) InternalDomains(ctx context.Context) ([]string, error) {
-	return a.column(ctx, `SELECT DISTINCT lower(email_domain) FROM invitees
-		WHERE is_external = 0 AND email_domain <> '' ORDER BY 1`)
 }

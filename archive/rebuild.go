@@ -148,6 +148,9 @@ func (t *applying) rebuildMeeting(id int64) error {
 	if _, err := t.exec(deriveGone, id); err != nil {
 		return err
 	}
+	if err := t.judgeOutside(id, "", false); err != nil {
+		return err
+	}
 	return deriveMedia(t.ctx, t.tx, id)
 }
 

@@ -26,8 +26,12 @@ type Row struct {
 	HasHighlights, HasCRM, HasVideo, HasAudio bool
 	Gone                                      bool // no account sees it any more
 	GoneAt                                    time.Time
-	Entries, Words                            int // of the transcript
-	sortAt                                    time.Time
+	// NotWatchedSince is when the last account or list query that showed it left
+	// the configuration, or passed to another holder: nobody looks whether it is
+	// still there. Zero while somebody does, and for what no list ever showed.
+	NotWatchedSince time.Time
+	Entries, Words  int // of the transcript
+	sortAt          time.Time
 }
 
 // Key is the row's place in List's order.
@@ -37,19 +41,27 @@ const rowColumns = `m.recording_id, m.title, m.meeting_title, m.meeting_type, m.
 	m.transcript_language, m.shared_with, m.calendar_invitees_domains_type, m.created_at, m.scheduled_start_time,
 	m.scheduled_end_time, m.recording_start_time, m.recording_end_time, m.recorded_by_name, m.recorded_by_email,
 	m.recorded_by_email_domain, m.recorded_by_team, m.has_transcript, m.has_summary, m.has_action_items,
-	m.has_highlights, m.has_crm_matches, m.has_video, m.has_audio, m.gone_at, m.entries, m.words, m.sort_at`
+	m.has_highlights, m.has_crm_matches, m.has_video, m.has_audio, m.gone_at, m.entries, m.words, m.sort_at,
+	` + notWatchedSince
+
+// notWatchedSince is when the last of those ended by which meetings m are shown,
+// null where one has not, or none is left.
+const notWatchedSince = `(SELECT iif(count(*) = count(ended), max(ended), NULL) FROM (
+	SELECT coalesce(w.ended_at, iif(a.holder > s.holder, a.since, NULL)) AS ended FROM sightings s
+	LEFT JOIN watches w ON w.account = s.account AND w.query = s.query LEFT JOIN accounts a ON a.name = s.account
+	WHERE s.recording_id = m.recording_id AND s.gone_at IS NULL))`
 
 // scanRow reads rowColumns.
 func scanRow(scan func(...any) error) (*Row, error) {
 	r := &Row{}
-	var created, schedStart, schedEnd, start, end, gone sql.NullInt64
+	var created, schedStart, schedEnd, start, end, gone, unwatched sql.NullInt64
 	var team string
 	var sortAt int64
 	err := scan(&r.RecordingID, &r.Title, &r.MeetingTitle, &r.MeetingType, &r.URL, &r.ShareURL, &r.MeetingURL,
 		&r.Language, &r.SharedWith, &r.DomainsType, &created, &schedStart, &schedEnd, &start, &end,
 		&r.RecordedBy.Name, &r.RecordedBy.Email, &r.RecordedBy.EmailDomain, &team,
 		&r.HasTranscript, &r.HasSummary, &r.HasActionItems, &r.HasHighlights, &r.HasCRM, &r.HasVideo, &r.HasAudio,
-		&gone, &r.Entries, &r.Words, &sortAt)
+		&gone, &r.Entries, &r.Words, &sortAt, &unwatched)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +70,7 @@ func scanRow(scan func(...any) error) (*Row, error) {
 	}
 	r.CreatedAt, r.ScheduledStart, r.ScheduledEnd = nullTime(created), nullTime(schedStart), nullTime(schedEnd)
 	r.Start, r.End, r.GoneAt, r.Gone = nullTime(start), nullTime(end), nullTime(gone), gone.Valid
-	r.sortAt = timeOf(sortAt)
+	r.sortAt, r.NotWatchedSince = timeOf(sortAt), nullTime(unwatched)
 	return r, nil
 }
 
@@ -147,7 +159,7 @@ func (a *Archive) Size(ctx context.Context) (meetings int, err error) {
 
 // Counts is how much there is.
 type Counts struct {
-	Meetings, Gone                             int
+	Meetings, Gone, NotWatched                 int
 	WithTranscript, WithSummary, WithRecording int
 	WithActionItems, WithHighlights            int
 	Entries, Words                             int64
@@ -160,9 +172,11 @@ func (a *Archive) Counts(ctx context.Context) (Counts, error) {
 	err := a.db.R.QueryRowContext(ctx, `SELECT count(*), count(gone_at), coalesce(sum(has_transcript), 0),
 		coalesce(sum(has_summary), 0), coalesce(sum(has_video OR has_audio), 0), coalesce(sum(has_action_items), 0),
 		coalesce(sum(has_highlights), 0), coalesce(sum(entries), 0), coalesce(sum(words), 0),
-		(SELECT count(*) FROM tombstones) FROM meetings`).
+		(SELECT count(*) FROM tombstones),
+		CASE WHEN EXISTS (SELECT 1 FROM watches WHERE ended_at IS NOT NULL) OR EXISTS (SELECT 1 FROM accounts WHERE holder > 1)
+			THEN (SELECT count(`+notWatchedSince+`) FROM meetings m) ELSE 0 END FROM meetings`).
 		Scan(&c.Meetings, &c.Gone, &c.WithTranscript, &c.WithSummary, &c.WithRecording, &c.WithActionItems,
-			&c.WithHighlights, &c.Entries, &c.Words, &c.Forgotten)
+			&c.WithHighlights, &c.Entries, &c.Words, &c.Forgotten, &c.NotWatched)
 	if err != nil {
 		return Counts{}, fmt.Errorf("count meetings: %w", err)
 	}

@@ -8,23 +8,26 @@ import (
 )
 
 // sight notes that a list query showed the meeting. A meeting that was gone is
-// back when a later walk than the one that missed it lists it. That an account
-// sees a meeting that was known before without it is logged.
+// back when a later walk than the one that missed it lists it. That a query of an
+// account shows a meeting that was known before without it is logged.
 func (t *applying) sight(o *Observation, fresh bool) error {
 	at := o.At.UnixMilli()
-	sawBefore, err := t.sees(o.RecordingID, o.Account)
+	sawBefore, err := t.sees(o.RecordingID, o.Account, o.Query)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at) VALUES (?, ?, ?, ?4, ?4)
+	if err := t.watch(o.Account, o.Query); err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at, holder) VALUES (?, ?, ?, ?4, ?4, `+holderTerm("?2")+`)
 		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), last_at = max(last_at, excluded.last_at),
-			gone_at = iif(excluded.last_at >= gone_at, NULL, gone_at)
-		WHERE excluded.first_at < first_at OR excluded.last_at > last_at`, o.RecordingID, o.Account, o.Query, at)
+			gone_at = iif(excluded.last_at >= gone_at, NULL, gone_at), holder = excluded.holder
+		WHERE excluded.first_at < first_at OR excluded.last_at > last_at OR excluded.holder > holder`, o.RecordingID, o.Account, o.Query, at)
 	if err != nil {
 		return err
 	}
 	if !sawBefore && !fresh {
-		if sees, err := t.sees(o.RecordingID, o.Account); err != nil {
+		if sees, err := t.sees(o.RecordingID, o.Account, o.Query); err != nil {
 			return err
 		} else if sees {
 			if err := t.changed(o.RecordingID, ChangeVisibility, ""); err != nil {
@@ -43,15 +46,16 @@ func (t *applying) sight(o *Observation, fresh bool) error {
 	return t.changed(o.RecordingID, ChangeGone, "")
 }
 
-// sees tells whether some query of the account shows the meeting.
-func (t *applying) sees(id int64, account string) (bool, error) {
+// sees tells whether a query shows the meeting to the account's present holder.
+func (t *applying) sees(id int64, account, query string) (bool, error) {
 	var one int
-	return t.scan(`SELECT 1 FROM sightings WHERE recording_id = ? AND account = ? AND gone_at IS NULL LIMIT 1`, []any{id, account}, &one)
+	return t.scan(`SELECT 1 FROM sightings WHERE recording_id = ?1 AND account = ?2 AND query = ?3 AND gone_at IS NULL
+		AND holder = `+holderTerm("?2"), []any{id, account, query}, &one)
 }
 
 // CompleteWalk says that a walk of a list query, begun at startedAt, went
-// through to its last page without an error. What the query listed before and
-// this walk did not is no longer seen by it; a meeting that no query of any
+// through to its last page without an error. What the query listed before, to the
+// account's present holder, and this walk did not is no longer seen by it; a meeting that no query of any
 // account sees any more is marked gone, and returned. Meetings that no list ever
 // showed are not judged. A walk older than the last complete one does nothing.
 func (a *Archive) CompleteWalk(ctx context.Context, account, query string, startedAt time.Time) (gone []int64, err error) {
@@ -83,7 +87,7 @@ const deriveGone = `UPDATE meetings SET gone_at =
 func (t *applying) markGone(account, query string, started int64) ([]int64, error) {
 	var missed []int64
 	err := t.each(`UPDATE sightings SET gone_at = ?3 WHERE account = ?1 AND query = ?2 AND last_at < ?3 AND gone_at IS NULL
-		RETURNING recording_id`, []any{account, query, started}, func(rows *sql.Rows) error {
+		AND holder = `+holderTerm("?1")+` RETURNING recording_id`, []any{account, query, started}, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		missed = append(missed, id)
@@ -104,12 +108,8 @@ func (t *applying) markGone(account, query string, started int64) ([]int64, erro
 			return nil, err
 		}
 		if n == 0 {
-			if sees, err := t.sees(id, account); err != nil {
+			if err := t.changed(id, ChangeVisibility, ""); err != nil {
 				return nil, err
-			} else if !sees {
-				if err := t.changed(id, ChangeVisibility, ""); err != nil {
-					return nil, err
-				}
 			}
 			continue
 		}

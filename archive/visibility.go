@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"minutebook/api"
 )
@@ -24,7 +25,8 @@ type Viewer struct {
 //	user:EMAIL     a person, in lower case
 //	team:NAME      the members of a team, and who may view that team's meetings
 //	everyone       every active member of the organisation
-//	account:NAME   whoever an account belongs to
+//	account:NAME   whoever an account belongs to, by its plain list; with another
+//	               list query, or a later holder: account:NAME#HOLDER/QUERY
 //	shared         who may view all that is shared with any team
 const (
 	PrincipalEveryone = "everyone"
@@ -37,15 +39,32 @@ func UserPrincipal(email string) string { return "user:" + foldEmail(email) }
 // TeamPrincipal is the principal of a team.
 func TeamPrincipal(team string) string { return "team:" + team }
 
-// AccountPrincipal is the principal of an account's owner.
-func AccountPrincipal(account string) string { return "account:" + account }
+// AccountPrincipal is the principal of an account's first holder, by its plain
+// list.
+func AccountPrincipal(account string) string { return passPrincipal(account, 1, "") }
+
+// passPrincipal is the principal of an account's holder by one of its list
+// queries. A right so ends with the query or the holder, without a word about any
+// meeting.
+func passPrincipal(account string, holder int, query string) string {
+	p := "account:" + account
+	if holder > 1 {
+		p += "#" + strconv.Itoa(holder)
+	}
+	if query != "" {
+		p += "/" + query
+	}
+	return p
+}
 
 // Principals says who sees each of the meetings; one that is unknown has no
 // entry. A meeting is visible to who recorded it, to the accounts that are
 // shown it, to those it was explicitly shared with, and, by its shared_with, to
 // everyone (all_teams) or to the recorder's team by the newest read (single_team). multiple_teams
-// says that it is shared, and not with whom. What shared_with says of a meeting
-// that is gone counts no more, since it may have been made private.
+// says that it is shared, and not with whom: only who may view all that is
+// shared sees it, as with a single_team that is not told. What shared_with says
+// counts neither for a meeting that is gone, since it may have been made private,
+// nor for one that was recorded outside the organisation, whose teams are others.
 func (a *Archive) Principals(ctx context.Context, ids []int64) (map[int64][]string, error) {
 	all := make(map[int64][]string, len(ids))
 	err := a.Visible(ctx, ids, func(v Visibility) error {
@@ -73,7 +92,7 @@ func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, err
 	if user != nil && user.Status != api.StatusActive {
 		return principals, nil
 	}
-	teams, err := a.column(ctx, `SELECT DISTINCT team FROM team_members WHERE email = ? ORDER BY team`, email)
+	teams, err := a.column(ctx, `SELECT DISTINCT team FROM team_members WHERE email = ? AND `+configured+` ORDER BY team`, email)
 	if err != nil {
 		return nil, err
 	}
@@ -94,15 +113,23 @@ func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, err
 			principals = append(principals, TeamPrincipal(team))
 		}
 	}
-	accounts, err := a.column(ctx, `SELECT account FROM account_people WHERE email = ? ORDER BY account`, email)
+	passes, err := a.passesOf(ctx, email)
 	if err != nil {
 		return nil, err
 	}
-	for _, account := range accounts {
-		principals = append(principals, AccountPrincipal(account))
-	}
+	principals = append(principals, passes...)
 	slices.Sort(principals)
 	return slices.Compact(principals), nil
+}
+
+// passesOf returns the principals of a person's accounts: one for each query
+// that is read.
+func (a *Archive) passesOf(ctx context.Context, email string) ([]string, error) {
+	return a.column(ctx, `SELECT `+sightingPrincipal+` FROM (
+			SELECT p.account, coalesce(a.holder, 1) AS holder, '' AS query FROM account_people p LEFT JOIN accounts a ON a.name = p.account
+				WHERE p.email = ?1
+			UNION SELECT p.account, coalesce(a.holder, 1), w.query FROM account_people p LEFT JOIN accounts a ON a.name = p.account
+				JOIN watches w USING (account) WHERE p.email = ?1 AND w.ended_at IS NULL) r`, email)
 }
 
 // column reads a column of text.

@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	"minutebook/api"
 )
 
 // Visibility is what decides who sees a meeting and which of the list's
@@ -27,10 +24,10 @@ type Visibility struct {
 	HasVideo      bool
 	HasAudio      bool
 	Gone          bool                  // no account is shown it any more
+	Outside       bool                  // recorded by nobody of the organisation, as far as is known
 	Domains       []string              // of the invitees, lower case, each once
 	Principals    []string              // sorted
 	Shares        map[string]ShareLevel // the explicit ones
-	sharingTeam   string                // the recorder's, by the newest read
 }
 
 // Visible calls fn with the visibility of each of the meetings that the archive
@@ -66,7 +63,7 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 	if err != nil {
 		return err
 	}
-	accounts, err := r.pairs(`SELECT recording_id, CASE WHEN gone_at IS NULL THEN account END FROM sightings`)
+	principals, err := r.pairs(`SELECT DISTINCT recording_id, principal FROM (` + rights() + `)`)
 	if err != nil {
 		return err
 	}
@@ -74,9 +71,9 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 	if err != nil {
 		return err
 	}
-	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, sort_at, created_at, meeting_type, lower(recorded_by_email),
-		recorded_by_team, sharing_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio,
-		gone_at IS NOT NULL FROM meetings`+r.where, r.args...)
+	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, sort_at, created_at, meeting_type, recorder,
+		recorded_by_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio,
+		gone_at IS NOT NULL, outside FROM meetings`+r.where, r.args...)
 	if err != nil {
 		return err
 	}
@@ -85,49 +82,16 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 		var start int64
 		var created sql.NullInt64
 		err := rows.Scan(&v.RecordingID, &start, &created, &v.MeetingType, &v.RecorderEmail,
-			&v.RecorderTeam, &v.sharingTeam, &v.DomainsType, &v.SharedWith, &v.HasSummary, &v.HasVideo, &v.HasAudio, &v.Gone)
+			&v.RecorderTeam, &v.DomainsType, &v.SharedWith, &v.HasSummary, &v.HasVideo, &v.HasAudio, &v.Gone, &v.Outside)
 		if err != nil {
 			return err
 		}
 		v.Start, v.CreatedAt = timeOf(start), nullTime(created)
 		v.Domains, v.Shares = domains[v.RecordingID], shares[v.RecordingID]
-		v.Principals = v.principals(accounts[v.RecordingID])
+		v.Principals = principals[v.RecordingID]
+		slices.Sort(v.Principals)
 		return fn(v)
 	})
-}
-
-// principals applies the rule that Principals states.
-func (v *Visibility) principals(accounts []string) []string {
-	var p []string
-	if v.RecorderEmail != "" {
-		p = append(p, UserPrincipal(v.RecorderEmail))
-	}
-	for _, account := range accounts {
-		p = append(p, AccountPrincipal(account))
-	}
-	sharedWith := v.SharedWith
-	if v.Gone {
-		sharedWith = "" // it may have been made private since
-	}
-	switch sharedWith {
-	case api.SharedAllTeams:
-		p = append(p, PrincipalEveryone, PrincipalShared)
-	case api.SharedSingleTeam:
-		p = append(p, PrincipalShared)
-		if v.sharingTeam != "" {
-			p = append(p, TeamPrincipal(v.sharingTeam))
-		}
-	case api.SharedMultipleTeams:
-		p = append(p, PrincipalShared)
-	}
-	for principal := range v.Shares {
-		p = append(p, principal)
-		if principal == PrincipalEveryone || strings.HasPrefix(principal, "team:") {
-			p = append(p, PrincipalShared)
-		}
-	}
-	slices.Sort(p)
-	return slices.Compact(p)
 }
 
 // pairs reads a text by recording, each once; null and empty ones are left out.

@@ -92,6 +92,8 @@ func (c *Config) validateAccounts(bad func(string, string, ...any)) {
 			bad(at+".name", "is missing")
 		case !accountName.MatchString(a.Name):
 			bad(at+".name", "%q: use small letters, digits, - and _", a.Name)
+		case a.Name == "local":
+			bad(at+".name", "%q is the program's own; choose another name", a.Name)
 		case seen[a.Name]:
 			bad(at+".name", "%q stands twice", a.Name)
 		}

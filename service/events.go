@@ -117,7 +117,7 @@ func (m *mirror) scopes(id int64, email string) []string {
 		}
 		return []string{api.TriggerMyRecordings}
 	}
-	if recorder != "" && m.dir.external(recorder) {
+	if e.outside {
 		return []string{api.TriggerSharedExternal}
 	}
 	return []string{api.TriggerSharedTeam}

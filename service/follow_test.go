@@ -15,7 +15,10 @@ import (
 func over(t *testing.T) (*sandbox, *archive.Archive) {
 	t.Helper()
 	a := openTestArchive(t, t.TempDir())
-	s := newSandbox(t, Options{Archive: a, People: map[string]string{"anns": "ann@acme.example"}})
+	if err := a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"); err != nil {
+		t.Fatal(err)
+	}
+	s := newSandbox(t, Options{Archive: a})
 	return s, a
 }
 

@@ -37,6 +37,7 @@ type entry struct {
 	id, start, created                                   int64 // milliseconds; created is 0 when unknown
 	meetingType, recorder, team, domainsType, sharedWith word
 	domains, parties                                     group
+	outside                                              bool // of the organisation
 }
 
 func newMirror(a *archive.Archive) *mirror {
@@ -223,6 +224,7 @@ func (m *mirror) entryOf(v *archive.Visibility) entry {
 		id: v.RecordingID, start: v.Start.UnixMilli(), meetingType: m.words.of(v.MeetingType),
 		recorder: m.words.of(v.RecorderEmail), team: m.words.of(v.RecorderTeam), domainsType: m.words.of(v.DomainsType),
 		sharedWith: m.words.of(v.SharedWith), domains: m.groups.of(&m.words, v.Domains), parties: m.groups.of(&m.words, v.Principals),
+		outside: v.Outside,
 	}
 	if !v.CreatedAt.IsZero() {
 		e.created = v.CreatedAt.UnixMilli()

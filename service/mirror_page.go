@@ -50,8 +50,9 @@ type matcher struct {
 	// Each is nil where the query does not ask.
 	types, domainsTypes, recorders, teams, domains wordSet
 
-	parties, inDomains memo // by group
-	internal           memo // by recorder; nil where recorders outside are shown too
+	parties, inDomains memo    // by group
+	insideOnly         bool    // what was recorded outside is left out, but for the caller's own
+	own                wordSet // the caller's address
 }
 
 // matcher turns a query into a test. Caller holds mu as long as it is used.
@@ -61,9 +62,8 @@ func (m *mirror) matcher(email string, q *meetingsQuery) *matcher {
 	if t.domains != nil {
 		t.inDomains = make(memo, len(m.groups.words))
 	}
-	if t.recorders == nil && t.teams == nil {
-		t.internal = make(memo, len(m.words.texts))
-	}
+	t.insideOnly = t.recorders == nil && t.teams == nil
+	t.own = m.wanted(one(email))
 	return t
 }
 
@@ -82,7 +82,7 @@ func (t *matcher) has(e *entry) bool {
 		t.domains != nil && !t.invited(e.domains):
 		return false
 	}
-	return t.internal == nil || t.inside(e.recorder)
+	return !t.insideOnly || !e.outside || t.own.has(e.recorder)
 }
 
 func (t *matcher) visible(g group) bool {
@@ -97,13 +97,6 @@ func (t *matcher) invited(g group) bool {
 		return known == memoYes
 	}
 	return t.inDomains.set(int(g), t.domains.any(t.m.groups.words[g]))
-}
-
-func (t *matcher) inside(recorder word) bool {
-	if known := t.internal[recorder]; known != 0 {
-		return known == memoYes
-	}
-	return t.internal.set(int(recorder), !t.m.outside(recorder))
 }
 
 // wanted is the set of a filter's values: nil without a filter.
@@ -125,11 +118,4 @@ func one(value string) []string {
 		return nil
 	}
 	return []string{value}
-}
-
-// outside tells whether a recorder is external to the organisation. A recording
-// without a recorder's address is not. Caller holds mu.
-func (m *mirror) outside(recorder word) bool {
-	email := m.words.texts[recorder]
-	return email != "" && m.dir.external(email)
 }

@@ -15,12 +15,11 @@ import (
 // directory is the organisation as the archive knows it at one moment. It is
 // never changed, only replaced.
 type directory struct {
-	users    []api.User // in the order of GET /users
-	byEmail  map[string]*person
-	types    []api.MeetingType
-	teams    []api.Team
-	members  map[string][]api.TeamMember // by team; "" holds everybody
-	internal map[string]bool             // domains of the organisation
+	users   []api.User // in the order of GET /users
+	byEmail map[string]*person
+	types   []api.MeetingType
+	teams   []api.Team
+	members map[string][]api.TeamMember // by team; "" holds everybody
 }
 
 // person is somebody who can have credentials here.
@@ -37,7 +36,7 @@ func (p *person) accountAdmin() bool {
 }
 
 func emptyDirectory() *directory {
-	return &directory{byEmail: map[string]*person{}, members: map[string][]api.TeamMember{}, internal: map[string]bool{}}
+	return &directory{byEmail: map[string]*person{}, members: map[string][]api.TeamMember{}}
 }
 
 // principals are the parties that a person is of.
@@ -46,12 +45,6 @@ func (d *directory) principals(email string) []string {
 		return p.principals
 	}
 	return []string{archive.UserPrincipal(email)}
-}
-
-// external tells whether an address is of nobody in the organisation: neither
-// of somebody known here nor of a domain of theirs.
-func (d *directory) external(email string) bool {
-	return d.byEmail[email] == nil && len(d.internal) > 0 && !d.internal[domainOf(email)]
 }
 
 func domainOf(email string) string {
@@ -116,7 +109,6 @@ func (m *mirror) readMembers(ctx context.Context, d *directory) error {
 }
 
 // readPeople lists who is known: users, members of teams, owners of accounts.
-// Where nobody is known, the invitees tell which domains are the organisation's.
 func (m *mirror) readPeople(ctx context.Context, d *directory) error {
 	var err error
 	if d.users, err = m.archive.Users(ctx); err != nil {
@@ -149,18 +141,8 @@ func (m *mirror) readPeople(ctx context.Context, d *directory) error {
 	}
 	for email, p := range d.byEmail {
 		p.teams = memberships[email]
-		d.internal[domainOf(email)] = true
 		if p.principals, err = m.archive.ViewerPrincipals(ctx, archive.Viewer{Email: email}); err != nil {
 			return err
-		}
-	}
-	if len(d.internal) == 0 {
-		domains, err := m.archive.InternalDomains(ctx)
-		if err != nil {
-			return err
-		}
-		for _, domain := range domains {
-			d.internal[domain] = true
 		}
 	}
 	return nil
@@ -188,8 +170,9 @@ func plainUser(email, name string, created api.Time) api.User {
 	return u
 }
 
-// person returns who has an address. Somebody of the organisation who is in no
-// list but recorded a meeting is known by that.
+// person returns who has an address. Where nobody is listed, somebody who
+// recorded a meeting is known by that, unless it was recorded outside: where
+// nobody is known at all, nothing tells that it was.
 func (m *mirror) person(email string) (*person, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -197,11 +180,12 @@ func (m *mirror) person(email string) (*person, bool) {
 		return p, true
 	}
 	w, recorded := m.words.ids[email]
-	if !recorded || m.dir.external(email) || len(m.dir.users) > 0 {
+	if !recorded || len(m.dir.users) > 0 {
 		return nil, false
 	}
+	unknown := len(m.dir.byEmail) == 0 && !slices.ContainsFunc(m.order, func(e entry) bool { return !e.outside })
 	for _, e := range m.order {
-		if e.recorder == w {
+		if e.recorder == w && (!e.outside || unknown) {
 			return &person{user: plainUser(email, "", api.Time{}), principals: []string{archive.UserPrincipal(email)}}, true
 		}
 	}
@@ -308,7 +292,7 @@ func (s *Service) OutsideRecorders(ctx context.Context) ([]string, error) {
 	}
 	d := s.mirror.directory()
 	for _, email := range held {
-		if d.external(email) {
+		if d.byEmail[email] == nil {
 			emails = append(emails, email)
 		}
 	}
@@ -322,8 +306,8 @@ func (m *mirror) outsideRecorders() []string {
 	var emails []string
 	seen := map[word]bool{}
 	for _, e := range m.order {
-		if !seen[e.recorder] && m.outside(e.recorder) {
-			emails = append(emails, m.words.texts[e.recorder])
+		if email := m.words.texts[e.recorder]; !seen[e.recorder] && e.outside && email != "" {
+			emails = append(emails, email)
 		}
 		seen[e.recorder] = true
 	}

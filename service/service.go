@@ -61,9 +61,6 @@ type Options struct {
 	// finishes one of them every so often; 0 finishes none by itself.
 	Hold     int
 	NewEvery time.Duration
-	// People says whose account an account of the archive is: account name to
-	// e-mail address. What the account is shown, that person sees.
-	People map[string]string
 	// Video and Audio are the recordings of the sandbox; nil means those of
 	// package sample.
 	Video, Audio func() (io.ReadSeeker, string)
@@ -171,11 +168,6 @@ func (s *Service) start(ctx context.Context) error {
 	s.mirror = newMirror(s.archive)
 	s.strict = newStrictCache()
 	s.archive.OnForget("service", s.forget)
-	for account, email := range s.opts.People {
-		if err := s.archive.PutAccountPerson(ctx, account, email); err != nil {
-			return err
-		}
-	}
 	if err := s.startLimits(ctx); err != nil {
 		return err
 	}

@@ -28,7 +28,12 @@ func (s *sandbox) hookOf(email string) {
 // the list of an account of its owner's.
 func TestADeliveryBeforeItsListFiresWhenItIsListed(t *testing.T) {
 	a := openTestArchive(t, t.TempDir())
-	s := newSandbox(t, Options{Archive: a, People: map[string]string{"anns": "ann@acme.example", "cys": "cy@acme.example"}})
+	for account, email := range map[string]string{"anns": "ann@acme.example", "cys": "cy@acme.example"} {
+		if err := a.PutAccountPerson(t.Context(), account, email); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := newSandbox(t, Options{Archive: a})
 	s.hookOf("ann@acme.example")
 	if _, err := s.CreateUser(t.Context(), NewUser{Email: "dan@acme.example"}); err != nil {
 		t.Fatal(err)

@@ -21,14 +21,14 @@ const refusedFor = 7 * 24 * time.Hour
 // account may, users. Each list is put into the archive whole or not at all.
 func (s *Syncer) directory(ctx context.Context, a *account) error {
 	return errors.Join(
-		s.listed(ctx, a, "meeting types", func() error {
+		s.listed(ctx, a, "meeting types", nil, func() error {
 			types, err := all(a.Client.MeetingTypes(ctx))
 			if err != nil {
 				return err
 			}
 			return s.archive.PutMeetingTypes(ctx, a.Name, types)
 		}),
-		s.listed(ctx, a, "teams", func() error {
+		s.listed(ctx, a, "teams", func() error { return s.archive.PutTeams(ctx, a.Name, nil) }, func() error {
 			teams, err := all(a.Client.Teams(ctx))
 			if err != nil {
 				return err
@@ -38,7 +38,7 @@ func (s *Syncer) directory(ctx context.Context, a *account) error {
 			}
 			return s.members(ctx, a, teams)
 		}),
-		s.listed(ctx, a, "users", func() error {
+		s.listed(ctx, a, "users", func() error { return s.archive.EndUsers(ctx, a.Name) }, func() error {
 			users, err := all(a.Client.Users(ctx, api.UserQuery{}))
 			if err != nil {
 				return err
@@ -61,7 +61,7 @@ func (s *Syncer) members(ctx context.Context, a *account, teams []api.Team) erro
 	}
 	if len(teams) > 1 && allTheSame(found) {
 		s.log.Warn().Str("account", a.Name).Msg("every team has the same members: the service does not filter them, so none are kept")
-		return nil
+		clear(found)
 	}
 	for i, team := range teams {
 		if err := s.archive.PutTeamMembers(ctx, a.Name, team.Name, found[i]); err != nil {
@@ -89,8 +89,9 @@ func allTheSame(lists [][]api.TeamMember) bool {
 }
 
 // listed reads one list of the directory unless it was refused lately, and
-// remembers a refusal, which is no failure.
-func (s *Syncer) listed(ctx context.Context, a *account, what string, read func() error) error {
+// remembers a refusal, which is no failure: end then drops what an earlier list
+// said, since nothing tells any more whether it still holds.
+func (s *Syncer) listed(ctx context.Context, a *account, what string, end, read func() error) error {
 	key := a.mark("sync/refused/" + what)
 	b, err := s.archive.Mark(ctx, key)
 	if err != nil {
@@ -103,6 +104,11 @@ func (s *Syncer) listed(ctx context.Context, a *account, what string, read func(
 	err = s.judge(ctx, a, read())
 	if api.IsForbidden(err) {
 		s.log.Info().Str("account", a.Name).Str("list", what).Msg("the account may not read this list; it is tried again in a week")
+		if end != nil {
+			if err := end(); err != nil {
+				return err
+			}
+		}
 		b, err := json.Marshal(s.now())
 		if err != nil {
 			return err

@@ -35,6 +35,16 @@ func passes(recordedBy, teams []string) []pass {
 	return all
 }
 
+// Queries are the names of the list queries that an account with these recorders
+// and teams is read by, as sightings name them.
+func Queries(recordedBy, teams []string) []string {
+	var names []string
+	for _, p := range passes(recordedBy, teams) {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
 func tidy(values []string) []string {
 	var out []string
 	for _, v := range values {

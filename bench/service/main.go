@@ -74,7 +74,10 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	clock := &clock{}
 	began := time.Now()
-	s, err := service.New(ctx, service.Options{Archive: a, People: map[string]string{"corpus": walker}, Now: clock.Now, Logger: zerolog.Nop()})
+	if err := a.PutAccountPerson(ctx, "corpus", walker); err != nil {
+		return err
+	}
+	s, err := service.New(ctx, service.Options{Archive: a, Now: clock.Now, Logger: zerolog.Nop()})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,9 @@ func (h *house) accounts(ctx context.Context) ([]syncer.Account, error) {
 	if err := h.sameService(ctx); err != nil {
 		return nil, err
 	}
+	if err := h.setAccounts(ctx); err != nil {
+		return nil, err
+	}
 	var accounts []syncer.Account
 	budgets := map[string]*api.Budget{} // by API key
 	for _, a := range h.cfg.Accounts {
@@ -112,7 +115,7 @@ func (h *house) connection(a config.Account, budget *api.Budget) (*api.OAuth, er
 		Account: a.Name, BaseURL: a.BaseURL,
 		ClientID: o.ClientID, ClientSecret: o.ClientSecret, RedirectURL: o.RedirectURL,
 		AuthorizeURL: o.AuthorizeURL, TokenURL: o.TokenURL,
-		Store: h.archive, Budget: budget, Now: time.Now, Logger: h.log,
+		Store: tokenStore{h}, Budget: budget, Now: time.Now, Logger: h.log,
 	})
 }
 

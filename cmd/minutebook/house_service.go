@@ -18,15 +18,12 @@ func (h *house) Service(ctx context.Context) (*service.Service, error) {
 	if h.own != nil {
 		return h.own, nil
 	}
-	people := map[string]string{}
-	for _, a := range h.cfg.Accounts {
-		if a.Email != "" {
-			people[a.Name] = a.Email
-		}
+	if err := h.setAccounts(ctx); err != nil {
+		return nil, err
 	}
 	s, err := service.New(ctx, service.Options{
 		Archive: h.archive, PublicURL: h.cfg.Service.PublicURL, AllowPrivate: h.cfg.Service.AllowPrivate,
-		Offline: !h.opts.Daemon || !h.cfg.Service.Enabled, People: people, Now: time.Now, Logger: h.log,
+		Offline: !h.opts.Daemon || !h.cfg.Service.Enabled, Now: time.Now, Logger: h.log,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,210 @@
+package archive
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"minutebook/api"
+)
+
+// sighted is a meeting as a list of an account showed it.
+func sighted(t *testing.T, account, query string, hour int, id int64, recorder, team, sharedWith string) Observation {
+	t.Helper()
+	o := observe(t, SourceList, epoch0.Add(time.Duration(hour)*time.Hour), fmt.Appendf(nil,
+		`{"recording_id": %d, "title": "t", "shared_with": %q, "recorded_by": {"email": %q, "team": %q}}`, id, sharedWith, recorder, team))
+	o.Account, o.Query = account, query
+	return o
+}
+
+// sees is what a person is listed.
+func sees(t *testing.T, a *Archive, email string) []int64 {
+	t.Helper()
+	rows, err := a.List(t.Context(), ListQuery{Viewer: Viewer{Email: email}, IncludeGone: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []int64
+	for _, r := range rows {
+		ids = append(ids, r.RecordingID)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func membersList(emails ...string) (list []api.TeamMember) {
+	for _, e := range emails {
+		list = append(list, api.TeamMember{Email: e})
+	}
+	return list
+}
+
+func viewing(email, status string) api.User {
+	return api.User{Email: email, Status: status, Permissions: api.Some(api.Permissions{SettingsAccess: api.Access{Level: api.SettingsNone}, ViewAccess: api.Access{Level: api.ViewAllTeams}})}
+}
+
+// TestOutsideSharesAddNobody has meetings that were recorded outside, whose
+// shared_with is about the teams of another organisation, one of which has the
+// name of a team here. Only the account that is shown them sees them.
+func TestOutsideSharesAddNobody(t *testing.T) {
+	a := newArchive(t)
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(a.PutTeamMembers(t.Context(), "anns", "Sales", membersList("bob@acme.example", "ann@acme.example")))
+	must(a.PutUsers(t.Context(), "anns", []api.User{viewing("boss@acme.example", api.StatusActive)}))
+	must(a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"))
+	apply(t, a,
+		sighted(t, "anns", "recorded_by:x", 0, 1, "zoe@other.example", "Sales", api.SharedAllTeams),
+		sighted(t, "anns", "recorded_by:x", 0, 2, "zoe@other.example", "Sales", api.SharedSingleTeam),
+		sighted(t, "anns", "recorded_by:x", 0, 3, "zoe@other.example", "Sales", api.SharedMultipleTeams),
+		sighted(t, "anns", "recorded_by:x", 0, 4, "kim@acme.example", "Sales", api.SharedAllTeams),
+		sighted(t, "anns", "recorded_by:x", 0, 5, "bob@acme.example", "Sales", api.SharedAllTeams))
+	check := func(step string, want map[string][]int64) {
+		t.Helper()
+		for email, ids := range want {
+			if got := sees(t, a, email); !slices.Equal(got, ids) {
+				t.Errorf("%s: %s sees %v, want %v", step, email, got, ids)
+			}
+		}
+	}
+	// No plain list yet: bob is known, and kim's domain proves nothing.
+	check("without a plain list", map[string][]int64{"ann@acme.example": {1, 2, 3, 4, 5}, "bob@acme.example": {5}, "boss@acme.example": {5}})
+	apply(t, a, sighted(t, "anns", "", 1, 6, "kim@acme.example", "", api.SharedSingleTeam))
+	// The plain list shows kim and not bob. Whom a team is shared with is not told of 6.
+	check("with a plain list", map[string][]int64{"bob@acme.example": {4, 5}, "boss@acme.example": {4, 6}})
+	if _, err := a.Forget(t.Context(), 6, "test"); err != nil {
+		t.Fatal(err)
+	}
+	check("with what showed kim forgotten", map[string][]int64{"bob@acme.example": {5}, "boss@acme.example": nil})
+	apply(t, a, sighted(t, "anns", "", 2, 7, "bob@acme.example", "Sales", api.SharedNoTeams))
+	check("with bob in the list", map[string][]int64{"bob@acme.example": {5, 7}, "boss@acme.example": {5}})
+	apply(t, a, sighted(t, "anns", "", 3, 7, "kim@acme.example", "Sales", api.SharedNoTeams))
+	check("with 7 kim's in truth", map[string][]int64{"bob@acme.example": {4, 5}, "boss@acme.example": {4}})
+}
+
+// TestRightsEndWithWhatGaveThem takes each source of a right away and looks at
+// once; what had no part in it stays.
+func TestRightsEndWithWhatGaveThem(t *testing.T) {
+	const ann, bob = "ann@acme.example", "bob@acme.example"
+	anns := AccountSetting{Name: "anns", Email: ann, Credential: "1", Queries: []string{"", "teams:x"}}
+	bobs := AccountSetting{Name: "bobs", Email: bob, Credential: "2", Queries: []string{""}}
+	set := func(settings ...AccountSetting) func(*Archive) error {
+		return func(a *Archive) error { return a.SetAccounts(t.Context(), settings) }
+	}
+	with := func(s AccountSetting, change func(*AccountSetting)) AccountSetting { change(&s); return s }
+	walked := func(account string, ids ...int64) func(*Archive) error {
+		return func(a *Archive) error {
+			_, err := a.Apply(t.Context(), listed(account, "", 100, ids...))
+			return err
+		}
+	}
+	for name, c := range map[string]struct {
+		do        []func(*Archive) error
+		ann, bob  []int64
+		unwatched []int64
+	}{
+		"nothing":           {nil, []int64{1, 2, 3, 9}, []int64{3, 4, 9}, nil},
+		"the same again":    {[]func(*Archive) error{set(anns, bobs)}, []int64{1, 2, 3, 9}, []int64{3, 4, 9}, nil},
+		"an account":        {[]func(*Archive) error{set(bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
+		"and back":          {[]func(*Archive) error{set(bobs), set(anns, bobs)}, []int64{1, 2, 3, 9}, []int64{3, 4, 9}, nil},
+		"and back as bob's": {[]func(*Archive) error{set(bobs), set(with(anns, func(s *AccountSetting) { s.Email = bob }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
+		"all accounts":      {[]func(*Archive) error{set()}, nil, nil, []int64{1, 2, 3, 4, 9}},
+		"a pass":            {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Queries = []string{"", "teams:y"} }), bobs)}, []int64{1, 3, 9}, []int64{3, 4, 9}, []int64{2}},
+		"an address":        {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Email = "" }), bobs)}, []int64{9}, []int64{3, 4, 9}, nil},
+		"a person":          {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Email = bob }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
+		"a person, walked":  {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Email = bob }), bobs), walked("anns", 1)}, []int64{9}, []int64{1, 3, 4, 9}, []int64{2}},
+		"a credential":      {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Credential = "3" }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
+		"and walked":        {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Credential = "3" }), bobs), walked("anns", 1)}, []int64{1, 9}, []int64{3, 4, 9}, []int64{2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			if err := a.SetAccounts(t.Context(), []AccountSetting{anns, bobs}); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.PutTeamMembers(t.Context(), "bobs", "Sales", membersList(ann, bob)); err != nil {
+				t.Fatal(err)
+			}
+			const carol = "carol@acme.example"
+			apply(t, a, sighted(t, "anns", "", 0, 1, carol, "", api.SharedNoTeams), sighted(t, "anns", "teams:x", 0, 2, carol, "", api.SharedNoTeams),
+				sighted(t, "anns", "", 0, 3, carol, "", api.SharedNoTeams), sighted(t, "bobs", "", 0, 3, carol, "", api.SharedNoTeams),
+				sighted(t, "bobs", "", 0, 4, carol, "", api.SharedNoTeams),
+				sighted(t, "anns", "", 0, 9, carol, "", api.SharedAllTeams), sighted(t, "bobs", "", 0, 9, carol, "", api.SharedAllTeams))
+			for _, do := range c.do {
+				if err := do(a); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := sees(t, a, ann); !slices.Equal(got, c.ann) {
+				t.Errorf("ann sees %v, want %v", got, c.ann)
+			}
+			if got := sees(t, a, bob); !slices.Equal(got, c.bob) {
+				t.Errorf("bob sees %v, want %v", got, c.bob)
+			}
+			var unwatched []int64
+			for _, id := range []int64{1, 2, 3, 4, 9} {
+				row, err := a.Row(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if row.Gone {
+					t.Errorf("%d is gone", id)
+				}
+				if !row.NotWatchedSince.IsZero() {
+					unwatched = append(unwatched, id)
+				}
+			}
+			if !slices.Equal(unwatched, c.unwatched) {
+				t.Errorf("%v are not watched, want %v", unwatched, c.unwatched)
+			}
+		})
+	}
+}
+
+// TestTheLastDirectoryCounts ends rights with the directory that gave them.
+func TestTheLastDirectoryCounts(t *testing.T) {
+	a := newArchive(t)
+	ctx := t.Context()
+	const kim, lee = "kim@acme.example", "lee@acme.example"
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	has := func(step, email, principal string, want bool) {
+		t.Helper()
+		mine, err := a.ViewerPrincipals(ctx, Viewer{Email: email})
+		must(err)
+		if got := slices.Contains(mine, principal); got != want {
+			t.Errorf("%s: %s has %v; %s %t, want %t", step, email, mine, principal, got, want)
+		}
+	}
+	must(a.PutTeams(ctx, "zed", []api.Team{{Name: "Old"}, {Name: "New"}}))
+	must(a.PutTeamMembers(ctx, "zed", "Old", membersList(kim)))
+	has("a member", kim, "team:Old", true)
+	must(a.PutTeams(ctx, "zed", []api.Team{{Name: "New"}}))
+	has("the team was renamed", kim, "team:Old", false)
+	has("and nothing else shows kim", kim, PrincipalEveryone, false)
+
+	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
+	has("active", lee, PrincipalShared, true)
+	must(a.PutUsers(ctx, "zed", []api.User{viewing(lee, api.StatusDeactivated)}))
+	has("deactivated by a later list", lee, PrincipalShared, false)
+	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
+	has("active again, as the first list said", lee, PrincipalShared, true)
+	must(a.PutUsers(ctx, "zed", []api.User{viewing(lee, api.StatusDeactivated)}))
+	must(a.EndUsers(ctx, "zed"))
+	has("deactivated still, though zed reads no users any more", lee, PrincipalShared, false)
+	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
+	must(a.EndUsers(ctx, "anna"))
+	has("no list shows lee active", lee, PrincipalEveryone, false)
+	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
+	must(a.SetAccounts(ctx, []AccountSetting{{Name: "zed"}}))
+	has("anna has left", lee, PrincipalEveryone, false)
+}
