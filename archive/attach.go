@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -24,8 +25,9 @@ type Attached struct {
 }
 
 // AttachMedia makes a blob of the store a recording of a meeting and logs the
-// change; once more changes nothing. It fails with ErrNotFound when the store
-// does not hold the blob or the archive the meeting.
+// change; once more changes nothing. It fails with ErrNoBlob when the store does
+// not hold the blob, and with ErrNotFound or ErrForgotten when the archive does
+// not hold the meeting.
 func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b Blob) error {
 	if kind != MediaVideo && kind != MediaAudio {
 		return fmt.Errorf("attach recording to %d: unknown kind %q", id, kind)
@@ -33,6 +35,9 @@ func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b B
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
 	held, err := a.media.Stat(ctx, b.SHA256)
+	if errors.Is(err, ErrNotFound) {
+		err = ErrNoBlob
+	}
 	if err != nil {
 		return fmt.Errorf("attach recording to %d: %w", id, err)
 	}

@@ -33,8 +33,10 @@ func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string)
 	for _, step := range []string{
 		`INSERT INTO tombstones (recording_id, held_from, forgotten_at, blobs) SELECT ?1,
 			min(?2, coalesce((SELECT min(at) FROM changes WHERE recording_id = ?1), 0)), ?2,
-			(SELECT json_group_array(sha256) FROM attachments x WHERE recording_id = ?1 AND NOT EXISTS
+			(SELECT json_group_array(sha256) FROM (SELECT sha256 FROM attachments WHERE recording_id = ?1
+				UNION SELECT sha256 FROM downloads WHERE recording_id = ?1 AND sha256 <> '') x WHERE NOT EXISTS
 				(SELECT 1 FROM attachments y WHERE y.sha256 = x.sha256 AND y.recording_id <> ?1))`,
+		`DELETE FROM marks WHERE key = 'sync/ask/' || ?1 AND ?2`, // here too: forget does not need the room
 		`DELETE FROM entries WHERE id BETWEEN (SELECT number << 20 FROM meetings WHERE recording_id = ?1)
 			AND (SELECT (number << 20) + 0xfffff FROM meetings WHERE recording_id = ?1) AND ?2`,
 	} {

@@ -43,6 +43,7 @@ type Download struct {
 	Failures    int    // in a row
 	Reason      string // of the last failure or refusal
 	RefusedBy   []string
+	SHA256      string // of the whole file, from before the store has it until it is attached
 }
 
 // WantDownloads puts meetings into the queue that have no recording and are not
@@ -73,29 +74,45 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 	return int(n), err
 }
 
-// SaveDownload writes a row of the queue. It is durable when it returns.
+// SaveDownload writes a row of the queue. It is durable when it returns. It fails
+// with ErrForgotten for a meeting that was forgotten.
 func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
 	refused, err := json.Marshal(append([]string{}, d.RefusedBy...))
 	if err != nil {
 		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
 	}
-	_, err = a.db.W.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
+	res, err := a.db.W.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
 			requested_at, expires_at, kind, content_type, size, validator, fetched, requests, lapsed,
-			failures, reason, refused_by)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+			failures, reason, refused_by, sha256)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
+		WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)
 		ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, due_at = excluded.due_at,
 			account = excluded.account, download_id = excluded.download_id,
 			requested_at = excluded.requested_at, expires_at = excluded.expires_at, kind = excluded.kind,
 			content_type = excluded.content_type, size = excluded.size, validator = excluded.validator,
 			fetched = excluded.fetched, requests = excluded.requests, lapsed = excluded.lapsed,
-			failures = excluded.failures, reason = excluded.reason, refused_by = excluded.refused_by`,
+			failures = excluded.failures, reason = excluded.reason, refused_by = excluded.refused_by,
+			sha256 = excluded.sha256`,
 		d.RecordingID, d.State, millis(d.Due).Int64, d.Account, d.DownloadID,
 		millis(d.RequestedAt), millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
-		d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused))
+		d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused), d.SHA256)
+	if err == nil {
+		err = forgottenUnless(res)
+	}
 	if err != nil {
 		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
 	}
 	return nil
+}
+
+// forgottenUnless is ErrForgotten when a statement that leaves out what was
+// forgotten has written nothing.
+func forgottenUnless(res sql.Result) error {
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		err = ErrForgotten
+	}
+	return err
 }
 
 // DownloadOf returns a recording's row of the queue, or ErrNotFound.
@@ -185,7 +202,7 @@ func (a *Archive) SeenBy(ctx context.Context, id int64) ([]string, error) {
 func (a *Archive) downloads(ctx context.Context, where string, args ...any) ([]Download, error) {
 	rows, err := a.db.R.QueryContext(ctx, `SELECT d.recording_id, d.state, d.due_at, d.account, d.download_id,
 		d.requested_at, d.expires_at, d.kind, d.content_type, d.size, d.validator, d.fetched, d.requests,
-		d.lapsed, d.failures, d.reason, d.refused_by FROM downloads d `+where, args...)
+		d.lapsed, d.failures, d.reason, d.refused_by, d.sha256 FROM downloads d `+where, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read downloads: %w", err)
 	}
@@ -197,7 +214,7 @@ func (a *Archive) downloads(ctx context.Context, where string, args ...any) ([]D
 		var refused []byte
 		err := rows.Scan(&d.RecordingID, &d.State, &due, &d.Account, &d.DownloadID, &requested, &expires,
 			&d.Kind, &d.ContentType, &d.Size, &d.Validator, &d.Fetched, &d.Requests, &d.Lapsed,
-			&d.Failures, &d.Reason, &refused)
+			&d.Failures, &d.Reason, &refused, &d.SHA256)
 		d.Due, d.RequestedAt, d.ExpiresAt = timeOf(due), nullTime(requested), nullTime(expires)
 		list = append(list, d)
 		return errors.Join(err, json.Unmarshal(refused, &list[len(list)-1].RefusedBy))

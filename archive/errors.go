@@ -18,6 +18,8 @@ var (
 	ErrNewer = errors.New("database is from a newer version")
 	// ErrNotFound: the archive has never held it.
 	ErrNotFound = errors.New("not found")
+	// ErrNoBlob: the store does not hold the recording's bytes.
+	ErrNoBlob = errors.New("the recording is not in the store")
 	// ErrForgotten: the meeting was erased with forget.
 	ErrForgotten = errors.New("meeting was forgotten")
 	// ErrForeignEpoch: a position is not of this archive's log; start over.

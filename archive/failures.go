@@ -20,14 +20,16 @@ type Failure struct {
 }
 
 // RecordFailure notes another try of f that failed, at f.Last or now. It
-// reopens a resolved failure, which then counts from this try again.
+// reopens a resolved failure, which then counts from this try again. Of a meeting
+// that was forgotten nothing is noted.
 func (a *Archive) RecordFailure(ctx context.Context, f Failure) error {
 	if f.Last.IsZero() {
 		f.Last = a.now()
 	}
 	_, err := a.db.W.ExecContext(ctx, `INSERT INTO failures
 		(account, class, what, recording_id, first_at, last_at, tries, reason, next_try_at)
-		VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8
+		WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?4)
 		ON CONFLICT (account, class, what) DO UPDATE SET
 			recording_id = excluded.recording_id,
 			first_at = iif(resolved_at IS NULL, first_at, excluded.first_at),

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-
-	"minutebook/internal/durable"
 )
 
 // Forgotten is what Forget did.
@@ -105,7 +102,7 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	if err := a.dropDamaged(ctx, id); err != nil {
 		return f, err
 	}
-	if err := durable.Remove(a.PartialPath(strconv.FormatInt(id, 10))); err != nil {
+	if err := a.dropPartial(id); err != nil {
 		return f, err
 	}
 	if err := a.inbox.ForgetRecording(ctx, id); err != nil {
@@ -149,7 +146,7 @@ func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
 	}
 	dropped := 0
 	for _, sha := range blobs {
-		gone, err := a.dropBlob(ctx, sha)
+		gone, err := a.DropBlob(ctx, sha)
 		if err != nil {
 			return dropped, err
 		}
@@ -160,14 +157,18 @@ func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
 	return dropped, nil
 }
 
-// dropBlob deletes a blob unless a meeting has it.
-func (a *Archive) dropBlob(ctx context.Context, sha string) (bool, error) {
+// DropBlob deletes a blob from the store unless a meeting has it, and tells
+// whether it did.
+func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
 	var used bool
 	err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used)
 	if err != nil || used {
 		return false, err
+	}
+	if _, err := a.media.Stat(ctx, sha); errors.Is(err, ErrNotFound) {
+		return false, nil
 	}
 	return true, a.media.Delete(ctx, sha)
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,10 +16,11 @@ import (
 )
 
 // sweepLeftovers deletes what a crash left in the data directory: copies that
-// were made for an encrypted backup, and databases that were being migrated. They
+// were made for an encrypted backup, databases that were being migrated, and what
+// had been fetched of recordings of forgotten meetings. They
 // hold what is to be forgotten one day, and nobody else would remember them. The
 // lock is held, so that nobody works on them.
-func (a *Archive) sweepLeftovers() error {
+func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	entries, err := os.ReadDir(a.dir)
 	if err != nil {
 		return fmt.Errorf("look for what a crash left: %w", err)
@@ -31,7 +34,40 @@ func (a *Archive) sweepLeftovers() error {
 			return fmt.Errorf("delete what a crash left: %w", err)
 		}
 	}
+	ids, err := a.forgottenPartials(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := a.dropPartial(id); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// dropPartial deletes what was fetched so far of a meeting's recording.
+func (a *Archive) dropPartial(id int64) error {
+	if err := durable.Remove(a.PartialPath(strconv.FormatInt(id, 10))); err != nil {
+		return fmt.Errorf("delete partial file: %w", err)
+	}
+	return nil
+}
+
+// forgottenPartials are the forgotten meetings of which a partial file is there.
+func (a *Archive) forgottenPartials(ctx context.Context) ([]int64, error) {
+	entries, err := os.ReadDir(filepath.Dir(a.PartialPath("any")))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for partial files: %w", err)
+	}
+	var ids []int64
+	for _, e := range entries {
+		if id, err := strconv.ParseInt(e.Name(), 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	forgotten, err := a.Forgotten(ctx, ids)
+	return slices.Sorted(maps.Keys(forgotten)), err
 }
 
 // damagedMark begins the marks that say whose recording lies in media/damaged:

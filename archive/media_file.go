@@ -62,8 +62,11 @@ func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
 		return Blob{}, fmt.Errorf("import blob: %w", full(err))
 	}
 	to := s.path(blob.SHA256)
-	if held, err := s.Stat(ctx, blob.SHA256); err == nil && held.Size == blob.Size {
-		return held, durable.Remove(path)
+	switch whole, err := holdsWhole(ctx, s, blob); {
+	case err != nil:
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	case whole:
+		return blob, durable.Remove(path)
 	}
 	if err := durable.MkdirAll(filepath.Dir(to)); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
@@ -79,6 +82,27 @@ func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
 	return blob, nil
+}
+
+// holdsWhole tells whether a store has a blob, by its bytes: a damaged one is
+// replaced by what was just hashed.
+func holdsWhole(ctx context.Context, s Store, want Blob) (bool, error) {
+	r, held, err := s.Open(ctx, want.SHA256)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	if held.Size != want.Size {
+		return false, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, contextReader{ctx, r}); err != nil {
+		return false, ctx.Err() // what cannot be read is damaged
+	}
+	return hex.EncodeToString(h.Sum(nil)) == want.SHA256, nil
 }
 
 // carry imports a file of another file system: a copy is what gets the name.

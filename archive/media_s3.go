@@ -115,10 +115,11 @@ func (s *s3Store) Import(ctx context.Context, path string) (Blob, error) {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
 	blob := Blob{hex.EncodeToString(h.Sum(nil)), size, kind}
-	if held, err := s.Stat(ctx, blob.SHA256); err == nil && held.Size == size {
-		return held, durable.Remove(path)
-	} else if err != nil && !errors.Is(err, ErrNotFound) {
+	switch whole, err := holdsWhole(ctx, s, blob); {
+	case err != nil:
 		return Blob{}, fmt.Errorf("import blob: %w", err)
+	case whole:
+		return blob, durable.Remove(path)
 	}
 	if err := s.upload(ctx, f, blob); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)

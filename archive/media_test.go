@@ -62,7 +62,7 @@ func TestSniffing(t *testing.T) {
 func TestAttachingIsRefusedForWhatIsNotThere(t *testing.T) {
 	a := filled(t)
 	missing := Blob{SHA256: strings.Repeat("ab", 32)}
-	if err := a.AttachMedia(t.Context(), 1, MediaVideo, missing); !errors.Is(err, ErrNotFound) {
+	if err := a.AttachMedia(t.Context(), 1, MediaVideo, missing); !errors.Is(err, ErrNoBlob) {
 		t.Errorf("a blob that is not there: %v", err)
 	}
 	blob, err := a.Media().Put(t.Context(), strings.NewReader("x"))

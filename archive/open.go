@@ -100,7 +100,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 			return nil, err
 		}
 	}
-	return a, a.sweepLeftovers()
+	return a, a.sweepLeftovers(ctx)
 }
 
 // prepareDir refuses a directory without an archive unless one is to be made.

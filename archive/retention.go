@@ -95,7 +95,7 @@ func (a *Archive) Retain(ctx context.Context, rules []RetentionRule, done func(E
 	for _, e := range expired {
 		err := a.expire(ctx, e)
 		if err == nil {
-			err = errors.Join(a.dropExpired(ctx), a.dropDamaged(ctx, e.RecordingID))
+			err = errors.Join(a.dropExpired(ctx), a.dropDamaged(ctx, e.RecordingID), a.dropPartial(e.RecordingID))
 		}
 		if err != nil {
 			return fmt.Errorf("delete the recordings of meeting %d: %w", e.RecordingID, err)
@@ -157,7 +157,7 @@ func (a *Archive) dropExpired(ctx context.Context) error {
 		return err
 	}
 	for key := range marks {
-		if _, err := a.dropBlob(ctx, strings.TrimPrefix(key, expiredBlob)); err != nil && !errors.Is(err, ErrNotFound) {
+		if _, err := a.DropBlob(ctx, strings.TrimPrefix(key, expiredBlob)); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		if err := a.SetMarks(ctx, Mark{Key: key}); err != nil {

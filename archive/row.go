@@ -107,6 +107,28 @@ func (a *Archive) isForgotten(ctx context.Context, id int64) (bool, error) {
 	return is, err
 }
 
+// Forgotten tells which of some meetings were erased with Forget.
+func (a *Archive) Forgotten(ctx context.Context, ids []int64) (map[int64]bool, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	forgotten := map[int64]bool{}
+	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM tombstones WHERE recording_id IN (SELECT value FROM json_each(?))`, string(list))
+	if err == nil {
+		err = eachRow(rows, func(rows *sql.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			forgotten[id] = true
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was forgotten: %w", err)
+	}
+	return forgotten, nil
+}
+
 // known fails with ErrNotFound or ErrForgotten when there is no such meeting.
 func known(ctx context.Context, tx *sql.Tx, id int64) error {
 	var held, forgotten bool

@@ -19,6 +19,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/minio/minio-go/v7"
 )
 
 // Both stores keep the same promises.
@@ -36,7 +38,8 @@ func TestFileStoreConforms(t *testing.T) {
 func testStore(t *testing.T, open func(*testing.T) Store) {
 	for name, fn := range map[string]func(*testing.T, Store){
 		"put": storePut, "import": storeImport, "failing": storeFailing, "absent": storeAbsent, "walk": storeWalk,
-		"read": storeRead, "serve": storeServe, "large": storeLarge, "at once": storeAtOnce, "backup": storeBackup} {
+		"read": storeRead, "serve": storeServe, "large": storeLarge, "at once": storeAtOnce, "backup": storeBackup,
+		"damaged": storeDamaged} {
 		t.Run(name, func(t *testing.T) { fn(t, open(t)) })
 	}
 }
@@ -108,6 +111,34 @@ func storeImport(t *testing.T, s Store) {
 	}
 	if _, err := s.Import(t.Context(), path+"-none"); err == nil {
 		t.Error("imported what is not there")
+	}
+}
+
+// storeDamaged damages a blob without changing its length, and brings the same
+// recording once more.
+func storeDamaged(t *testing.T, s Store) {
+	b := putBlob(t, s, "a recording")
+	switch s := s.(type) {
+	case *fileStore:
+		if err := errors.Join(os.Chmod(s.path(b.SHA256), 0o600), os.WriteFile(s.path(b.SHA256), []byte("a rec0rding"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	case *s3Store:
+		_, err := s.client.Client.PutObject(t.Context(), s.bucket, s.key(b.SHA256), strings.NewReader("a rec0rding"), 11, minio.PutObjectOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := putBlob(t, s, "a recording"); again != b {
+		t.Errorf("put again %+v", again)
+	}
+	r, _, err := s.Open(t.Context(), b.SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got, err := io.ReadAll(r); err != nil || string(got) != "a recording" {
+		t.Errorf("after the damaged one was brought again: %q, %v", got, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"strconv"
 )
 
 // allDBs are the archive's own database and those of the rooms.
@@ -104,6 +105,13 @@ func (c *check) forgetting(ctx context.Context, o VerifyOptions, found func(Dama
 			}
 		}
 		found(d)
+	}
+	if ids, err = a.forgottenPartials(ctx); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		found(Damage{Class: DamageForgetting, RecordingID: id, Path: a.PartialPath(strconv.FormatInt(id, 10)),
+			What: "a part of its recording is there", Repaired: o.Repair && a.dropPartial(id) == nil})
 	}
 	for _, table := range meetingTables {
 		if table == "changes" {

@@ -167,7 +167,7 @@ func (c *check) unknownBlobs(ctx context.Context, o VerifyOptions, found func(Da
 		}
 		d := Damage{Class: DamageFileExtra, Path: a.blobPath(b.SHA256), What: "no meeting has this recording"}
 		if o.Repair {
-			_, err := a.dropBlob(ctx, b.SHA256)
+			_, err := a.DropBlob(ctx, b.SHA256)
 			d.Repaired = err == nil
 		}
 		found(d)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -17,6 +18,8 @@ const (
 	// requested again, much later.
 	generationLimit = 6 * time.Hour
 	classDownload   = "download"
+	// largestRecording is from which size on an announced size is taken for wrong.
+	largestRecording = 1 << 42
 )
 
 // patience is how long a recording is left alone after so many failures in a
@@ -28,27 +31,18 @@ func patience(failures int) time.Duration {
 
 // carry takes a recording from where it stands as far as it goes now: to the
 // disk, or back to the queue. It returns an error only when the queue itself
-// cannot be written or ctx ended.
+// cannot be written or ctx ended. A meeting that was forgotten ends it.
 func (l *loader) carry(ctx context.Context, t *task) error {
-	first := true
-	for ctx.Err() == nil {
-		var err error
-		switch t.row.State {
-		case archive.DownloadWanted:
-			if !first {
-				return nil // it waits for its turn again
-			}
-			err = l.request(ctx, t)
-		case archive.DownloadRequested:
-			err = l.await(ctx, t)
-		case archive.DownloadReady:
-			err = l.fetch(ctx, t)
-		default:
-			return nil
+	for first := true; ctx.Err() == nil; first = false {
+		if t.row.State == archive.DownloadWanted && !first {
+			return nil // it waits for its turn again
 		}
-		first = false
+		more, err := l.step(ctx, t)
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if !more || errors.Is(err, archive.ErrForgotten) {
+			return nil
 		}
 		var room *diskError
 		if errors.As(err, &room) || errors.Is(err, errLater) {
@@ -59,6 +53,27 @@ func (l *loader) carry(ctx context.Context, t *task) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// step takes a recording on by one state; more is false where there is none. A
+// panic, as an answer might cause that nobody thought of, is the error of this
+// recording alone.
+func (l *loader) step(ctx context.Context, t *task) (more bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			l.s.log.Error().Int64("recording_id", t.row.RecordingID).Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("fetch panicked")
+			more, err = true, fmt.Errorf("fetch recording: panic: %v", p)
+		}
+	}()
+	switch t.row.State {
+	case archive.DownloadWanted:
+		return true, l.request(ctx, t)
+	case archive.DownloadRequested:
+		return true, l.await(ctx, t)
+	case archive.DownloadReady:
+		return true, l.fetch(ctx, t)
+	}
+	return false, nil
 }
 
 // failed puts a recording back into the queue after an error and notes it.
@@ -111,6 +126,9 @@ func (l *loader) settle(ctx context.Context, t *task, d *api.Download) error {
 		if !ok {
 			return errors.New("read download: it is completed and has no file")
 		}
+		if err := checkSize(file.FileSizeBytes); err != nil {
+			return err
+		}
 		if row.State != archive.DownloadReady {
 			l.pace.completed(file.FileSizeBytes, t.generation(now), file.ExpiresAt.Sub(now))
 		}
@@ -128,6 +146,14 @@ func (l *loader) settle(ctx context.Context, t *task, d *api.Download) error {
 	}
 	row.State, t.looked = archive.DownloadRequested, now
 	return l.save(ctx, t, row)
+}
+
+// checkSize refuses a size that no recording has.
+func checkSize(bytes int64) error {
+	if bytes <= 0 || bytes > largestRecording {
+		return fmt.Errorf("read download: no recording has %d bytes", bytes)
+	}
+	return nil
 }
 
 // generation is how long a download that is completed at now took, as far as can

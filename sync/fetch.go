@@ -39,6 +39,9 @@ func (l *loader) fetch(ctx context.Context, t *task) error {
 	if done, err := l.attachedAlready(ctx, t); done || err != nil {
 		return err
 	}
+	if err := checkSize(t.row.Size); err != nil {
+		return err
+	}
 	idle, wrong := 0, 0
 	for wait := time.Second; ; wait = min(2*wait, 5*time.Minute) {
 		if !l.s.now().Add(lastMoment).Before(t.row.ExpiresAt) {
@@ -48,7 +51,7 @@ func (l *loader) fetch(ctx context.Context, t *task) error {
 		err := l.attempt(ctx, a, t)
 		var room *diskError
 		switch {
-		case err == nil, ctx.Err() != nil, errors.As(err, &room):
+		case err == nil, ctx.Err() != nil, errors.As(err, &room), errors.Is(err, archive.ErrForgotten):
 			return err
 		case errors.Is(err, outbound.ErrNotGlobal):
 			return fmt.Errorf("%w; allow_private lets this account fetch from there", err)
@@ -112,37 +115,54 @@ func (l *loader) attempt(ctx context.Context, a *account, t *task) error {
 }
 
 // keep moves a whole file into the store, checks that it holds the bytes that
-// arrived, and attaches it.
+// arrived, and attaches it. Its name there is noted first: forgetting the meeting
+// finds it wherever this is interrupted.
 func (l *loader) keep(ctx context.Context, t *task, path string) error {
-	blob, err := l.s.archive.Media().Import(ctx, path)
+	row := t.row
+	row.SHA256 = t.sum.hex()
+	if err := l.save(ctx, t, row); err != nil {
+		return err
+	}
+	blob, err := l.store.Import(ctx, path)
 	if err != nil {
 		return err
 	}
-	if want := t.sum.hex(); blob.SHA256 != want || blob.Size != t.row.Size {
+	ctx = context.WithoutCancel(ctx) // the file is where only what follows finds it
+	if blob.SHA256 != row.SHA256 || blob.Size != row.Size {
 		return errors.Join(fmt.Errorf("%w: it changed between the line and the disk", errContent),
-			l.s.archive.Media().Delete(ctx, blob.SHA256), l.startOver(ctx, t, path))
+			l.drop(ctx, blob), l.startOver(ctx, t, path))
 	}
 	if blob.ContentType == "" {
-		blob.ContentType = t.row.ContentType
+		blob.ContentType = row.ContentType
 	}
-	err = l.s.archive.AttachMedia(ctx, t.row.RecordingID, t.row.Kind, blob)
-	if errors.Is(err, archive.ErrForgotten) || errors.Is(err, archive.ErrNotFound) {
-		row := t.row
-		row.State, row.Reason = archive.DownloadNone, "the meeting is not in the archive any more"
-		return errors.Join(l.s.archive.Media().Delete(ctx, blob.SHA256), l.save(ctx, t, row))
-	}
-	if err != nil {
+	err = l.s.archive.AttachMedia(ctx, row.RecordingID, row.Kind, blob)
+	switch {
+	case errors.Is(err, archive.ErrForgotten):
+		return errors.Join(err, l.drop(ctx, blob))
+	case errors.Is(err, archive.ErrNotFound):
+		row.State, row.Reason, row.SHA256 = archive.DownloadNone, "the meeting is not in the archive any more", ""
+		return errors.Join(l.drop(ctx, blob), l.save(ctx, t, row))
+	case errors.Is(err, archive.ErrNoBlob): // dropped as the recording of another meeting
+		return errors.Join(err, l.startOver(ctx, t, path))
+	case err != nil:
 		return err
 	}
 	t.tally.recording()
-	l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", blob.Size).Msg("recording kept")
+	l.s.log.Info().Int64("recording_id", row.RecordingID).Int64("bytes", blob.Size).Msg("recording kept")
 	return l.finished(ctx, t)
+}
+
+// drop deletes a file that was not attached, unless another meeting has the same.
+func (l *loader) drop(ctx context.Context, b archive.Blob) error {
+	_, err := l.s.archive.DropBlob(ctx, b.SHA256)
+	return err
 }
 
 // finished closes the row of a recording that is attached.
 func (l *loader) finished(ctx context.Context, t *task) error {
 	row := t.row
 	row.State, row.Reason, row.Failures, row.Fetched, row.Validator = archive.DownloadDone, "", 0, 0, ""
+	row.SHA256 = ""
 	return errors.Join(l.save(ctx, t, row), l.s.archive.ResolveFailure(context.WithoutCancel(ctx), row.Account,
 		classDownload, strconv.FormatInt(row.RecordingID, 10)))
 }
@@ -150,7 +170,7 @@ func (l *loader) finished(ctx context.Context, t *task) error {
 // startOver throws away what has been fetched.
 func (l *loader) startOver(ctx context.Context, t *task, path string) error {
 	row := t.row
-	row.Fetched, row.Validator = 0, ""
+	row.Fetched, row.Validator, row.SHA256 = 0, "", ""
 	t.sum = nil
 	if err := l.save(ctx, t, row); err != nil {
 		return err

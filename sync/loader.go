@@ -16,6 +16,7 @@ import (
 // interruption.
 type loader struct {
 	s       *Syncer
+	store   archive.Store
 	pace    pace
 	meter   meter
 	slots   *slots
@@ -40,10 +41,12 @@ type task struct {
 	once    bool          // somebody waits: a fetch that does not get on is left for later
 	tally   *tally
 	sum     *summer // of the partial file, as far as this process has seen it
+	cancel  func()  // ends it
+	ended   chan struct{}
 }
 
 func newLoader(s *Syncer) *loader {
-	l := &loader{s: s, slots: newSlots(s.opt.Fetchers), asking: newSlots(2), running: make(chan struct{}, 1),
+	l := &loader{s: s, store: s.archive.Media(), slots: newSlots(s.opt.Fetchers), asking: newSlots(2), running: make(chan struct{}, 1),
 		bell: make(chan struct{}, 1), open: map[int64]*task{}}
 	l.guarded, l.private = s.opt.MediaHTTP, s.opt.MediaHTTP
 	if s.opt.MediaHTTP == nil {
@@ -201,11 +204,13 @@ func (l *loader) pause(err error) {
 
 // start gives a recording a goroutine of its own.
 func (l *loader) start(ctx context.Context, tasks *sync.WaitGroup, row archive.Download, once bool, t *tally) {
-	one := &task{row: row, confirm: make(chan struct{}, 1), once: once, tally: t}
+	one := &task{row: row, confirm: make(chan struct{}, 1), once: once, tally: t, ended: make(chan struct{})}
+	ctx, one.cancel = context.WithCancel(ctx)
 	l.mu.Lock()
 	l.open[row.RecordingID] = one
 	l.mu.Unlock()
 	tasks.Go(func() {
+		defer one.cancel()
 		if err := l.carry(ctx, one); err != nil && ctx.Err() == nil {
 			l.s.log.Warn().Int64("recording_id", row.RecordingID).Err(err).Msg("download interrupted")
 			l.s.trouble("downloads", err)
@@ -213,6 +218,7 @@ func (l *loader) start(ctx context.Context, tasks *sync.WaitGroup, row archive.D
 		l.mu.Lock()
 		delete(l.open, row.RecordingID)
 		l.mu.Unlock()
+		close(one.ended)
 		l.ring()
 	})
 }

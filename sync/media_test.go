@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -210,6 +211,132 @@ func TestChangedFileIsFetchedFromItsStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantKept(t, s, h.data)
+}
+
+// TestAPartThatDoesNotFitIsRefused has a media host answer the second request with
+// a part that does not go on where the first one ended, or of another edition,
+// but that has the right length.
+func TestAPartThatDoesNotFitIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]func(h *mediaHost, from int) (part, tag string){
+		"from elsewhere": func(h *mediaHost, from int) (string, string) {
+			return fmt.Sprintf("bytes %d-%d/%d", from-1000, len(h.data)-1001, len(h.data)), h.tag
+		},
+		"of another size": func(h *mediaHost, from int) (string, string) {
+			return fmt.Sprintf("bytes %d-%d/%d", from, len(h.data)-1, len(h.data)+1), h.tag
+		},
+		"without a place": func(h *mediaHost, from int) (string, string) { return "", h.tag },
+		"another edition": func(h *mediaHost, from int) (string, string) {
+			return fmt.Sprintf("bytes %d-%d/%d", from, len(h.data)-1, len(h.data)), `"v2"`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newMediaHost(t, 1<<20)
+			first := cut(h, 600_000)
+			h.before = func(w http.ResponseWriter, r *http.Request) bool {
+				var from int
+				if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 0 || h.requests.Load() != 2 {
+					return first(w, r)
+				}
+				part, tag := header(h, from)
+				w.Header().Set("Content-Range", part)
+				w.Header().Set("ETag", tag)
+				w.Header().Set("Content-Length", fmt.Sprint(len(h.data)-from))
+				w.WriteHeader(http.StatusPartialContent)
+				_, _ = w.Write(h.data[from-1000 : len(h.data)-1000])
+				return true
+			}
+			s, task := testLoader(t, h, true)
+			if err := s.loader.fetch(t.Context(), task); err != nil {
+				t.Fatal(err)
+			}
+			wantKept(t, s, h.data)
+			if n := h.requests.Load(); n != 3 {
+				t.Errorf("%d requests; want the cut one, the refused one and a whole one", n)
+			}
+		})
+	}
+}
+
+// TestAbsurdSizesAreRefused gives sizes that no recording has, in the service's
+// answer and as an earlier version has saved them.
+func TestAbsurdSizesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{0, -4, -1 << 63, 1<<63 - 1} {
+		h := newMediaHost(t, 1000)
+		s, task := testLoader(t, h, true)
+		d := &api.Download{RecordingID: 7, DownloadID: "d1", Status: api.DownloadCompleted, Video: api.Some(api.DownloadFile{
+			URL: h.URL, ContentType: "video/mp4", FileSizeBytes: size, ExpiresAt: api.TimeOf(time.Now().Add(time.Hour))})}
+		if err := s.loader.settle(t.Context(), task, d); err == nil || !strings.Contains(err.Error(), fmt.Sprint(size)) {
+			t.Errorf("a size of %d: %v", size, err)
+		}
+		h.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			w.(http.Flusher).Flush() // chunked: no length
+			return false
+		}
+		task.row.Size = size
+		if err := s.loader.carry(t.Context(), task); err != nil {
+			t.Errorf("a saved size of %d: %v", size, err)
+		}
+		row, err := s.archive.DownloadOf(t.Context(), 7)
+		if err != nil || row.State != archive.DownloadWanted || row.Failures != 1 {
+			t.Errorf("a saved size of %d leaves %+v, %v", size, row, err)
+		}
+	}
+}
+
+// TestABlobThatIsDroppedMeanwhileIsFetchedAgain deletes a recording from the
+// store between its import and its attachment, as forgetting another meeting with
+// the same one can.
+func TestABlobThatIsDroppedMeanwhileIsFetchedAgain(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1000)
+	s, task := testLoader(t, h, true)
+	err := s.archive.AttachMedia(t.Context(), 7, archive.MediaVideo, archive.Blob{SHA256: strings.Repeat("ab", 32), Size: 1000})
+	if !errors.Is(err, archive.ErrNoBlob) || errors.Is(err, archive.ErrNotFound) {
+		t.Fatalf("attached without bytes: %v; want ErrNoBlob", err)
+	}
+	err = s.archive.AttachMedia(t.Context(), 8, archive.MediaVideo, archive.Blob{SHA256: strings.Repeat("ab", 32), Size: 1000})
+	if errors.Is(err, archive.ErrNotFound) {
+		t.Fatalf("of neither: %v; want ErrNoBlob", err)
+	}
+	dropping := &dropOnce{Store: s.archive.Media()}
+	s.loader.store = dropping
+	if err := s.loader.carry(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	wantKept(t, s, h.data)
+}
+
+// dropOnce is a store from which the first blob goes as soon as it is imported.
+type dropOnce struct {
+	archive.Store
+	dropped bool
+}
+
+func (d *dropOnce) Import(ctx context.Context, path string) (archive.Blob, error) {
+	b, err := d.Store.Import(ctx, path)
+	if err == nil && !d.dropped {
+		d.dropped = true
+		err = d.Delete(ctx, b.SHA256)
+	}
+	return b, err
+}
+
+// TestAPanicIsTheErrorOfOneRecording breaks a task from inside.
+func TestAPanicIsTheErrorOfOneRecording(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1000)
+	s, task := testLoader(t, h, true)
+	s.loader.guarded, s.loader.private = nil, nil // a nil client panics
+	if err := s.loader.carry(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	row, err := s.archive.DownloadOf(t.Context(), 7)
+	if err != nil || row.State != archive.DownloadWanted || !strings.Contains(row.Reason, "panic") {
+		t.Errorf("after a panic: %+v, %v", row, err)
+	}
 }
 
 func TestWrongContentIsNeverKept(t *testing.T) {

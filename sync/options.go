@@ -103,6 +103,7 @@ func New(o Options) (*Syncer, error) {
 		s.accounts = append(s.accounts, newAccount(a))
 	}
 	s.loader = newLoader(s)
+	s.archive.OnForget("sync", s.forget)
 	return s, nil
 }
 

@@ -53,6 +53,9 @@ func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted 
 		return applied, err
 	}
 	s.asks.update(wanted, done)
+	if err := s.dropForgottenAsks(ctx, wanted); err != nil {
+		return applied, err
+	}
 	if s.opt.DownloadMedia && len(applied.Changed) > 0 {
 		n, err := s.archive.WantDownloads(ctx, applied.Changed...)
 		if err != nil {

@@ -151,7 +151,7 @@ func (l *loader) get(ctx context.Context, a *account, t *task) (*http.Response, 
 func (l *loader) accept(ctx context.Context, t *task, file *os.File, resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:
-		if !continues(resp.Header.Get("Content-Range"), t.row.Fetched, t.row.Size) {
+		if !continues(resp.Header.Get("Content-Range"), t.row.Fetched, t.row.Size) || otherEdition(resp.Header, t.row.Validator) {
 			return errors.Join(fmt.Errorf("%w: the part that was sent does not fit", errContent), l.rewind(ctx, t, file, ""))
 		}
 		return nil
@@ -185,6 +185,13 @@ func (l *loader) rewind(ctx context.Context, t *task, file *os.File, validator s
 // continues tells whether a Content-Range goes on at from in a file of a size.
 func continues(header string, from, size int64) bool {
 	return header == fmt.Sprintf("bytes %d-%d/%d", from, size-1, size)
+}
+
+// otherEdition tells whether an answer has a strong ETag that is not that of the
+// bytes before it.
+func otherEdition(h http.Header, validator string) bool {
+	tag := h.Get("ETag")
+	return strings.HasPrefix(tag, `"`) && strings.HasPrefix(validator, `"`) && tag != validator
 }
 
 // validator is what tells later whether the same bytes are still to be had: a
