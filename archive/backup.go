@@ -143,7 +143,7 @@ func (b *backup) generation(ctx context.Context) (m Manifest, again bool, err er
 	b.files, b.fresh, b.result = nil, nil, BackupResult{}
 	m = Manifest{Version: manifestVersion, TakenAt: b.archive.now().UTC().Truncate(time.Millisecond), Encrypted: len(b.Recipients) > 0,
 		WithoutMedia: b.WithoutMedia, AcceptedFewer: b.AcceptFewer}
-	before, err := b.archive.tombstones(ctx)
+	before, open, err := b.archive.tombstones(ctx)
 	if err != nil {
 		return m, false, err
 	}
@@ -152,7 +152,7 @@ func (b *backup) generation(ctx context.Context) (m Manifest, again bool, err er
 	if err := errors.Join(b.archive.NoteBackup(ctx, dir, m.TakenAt), durable.MkdirAll(dir)); err != nil {
 		return m, false, err
 	}
-	dbs, err := b.archive.databaseFiles()
+	dbs, err := b.archive.databaseFiles(ctx)
 	if err != nil {
 		return m, false, err
 	}
@@ -167,15 +167,16 @@ func (b *backup) generation(ctx context.Context) (m Manifest, again bool, err er
 			return m, false, err
 		}
 	}
-	m.Files = b.files
+	m.Files, m.IDs = b.files, append(m.IDs, open...) // of those the inbox may hold something
+	slices.Sort(m.IDs)
 	if err := checkFiles(ctx, b.dest, b.fresh); err != nil {
 		return m, false, err
 	}
 	if err := errors.Join(durable.SyncDir(dir), writeManifest(dir, m)); err != nil {
 		return m, false, err
 	}
-	after, err := b.archive.tombstones(ctx)
-	return m, len(after) != len(before), err
+	after, still, err := b.archive.tombstones(ctx)
+	return m, len(after) != len(before) || len(still) != len(open), err
 }
 
 // copyOne copies a database, the inbox once all of it is in its file.
@@ -191,8 +192,15 @@ func (b *backup) copyOne(ctx context.Context, path string, m *Manifest) error {
 }
 
 // databaseFiles lists the databases of the data directory, open here or not, the
-// archive's own last.
-func (a *Archive) databaseFiles() ([]string, error) {
+// archive's own last. It fails with ErrDamaged when one is missing.
+func (a *Archive) databaseFiles(ctx context.Context) ([]string, error) {
+	lost, err := a.lost(ctx)
+	if err == nil && len(lost) > 0 {
+		err = fmt.Errorf("%s is missing or empty: %w", strings.Join(lost, ", "), ErrDamaged)
+	}
+	if err != nil {
+		return nil, err
+	}
 	paths, err := filepath.Glob(filepath.Join(globEscape(a.dir), "*.db"))
 	if err != nil {
 		return nil, fmt.Errorf("list databases: %w", err)

@@ -65,8 +65,8 @@ func (a *Archive) noteGenerations(ctx context.Context, d *backupDir) error {
 // backupsWith names the generations of backups that hold a forgotten meeting.
 func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 	const slack = time.Hour // a backup takes its time, and clocks are set
-	rows, err := a.db.R.QueryContext(ctx, `SELECT destination, at BETWEEN held_from - ?1 AND forgotten_at + ?1 FROM backups, tombstones
-		WHERE recording_id = ?2 ORDER BY at, destination`, slack.Milliseconds(), id)
+	rows, err := a.db.R.QueryContext(ctx, `SELECT destination, at BETWEEN held_from - ?1 AND coalesce(done_at, ?3) + ?1 FROM backups, tombstones
+		WHERE recording_id = ?2`, slack.Milliseconds(), id, a.now().UnixMilli())
 	if err != nil {
 		return nil, err
 	}

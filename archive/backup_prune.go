@@ -15,7 +15,7 @@ import (
 // person can accept what is missing, for the generations up to now.
 func (b *backup) doubts(ctx context.Context, m Manifest) ([]string, error) {
 	doubts := []string{}
-	forgotten, err := b.archive.tombstones(ctx)
+	forgotten, _, err := b.archive.tombstones(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -142,16 +142,20 @@ func lineage(ctx context.Context, q rowQuerier) (epochs []string, err error) {
 	return epochs, nil
 }
 
-// tombstones are the meetings that were forgotten, rising.
-func (a *Archive) tombstones(ctx context.Context) (ids []int64, err error) {
+// tombstones are the meetings that were forgotten, rising; open are those of them
+// of which something may still be there.
+func (a *Archive) tombstones(ctx context.Context) (all, open []int64, err error) {
 	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM tombstones ORDER BY 1`)
 	if err == nil {
-		ids, err = scanIDs(rows)
+		all, err = scanIDs(rows)
+	}
+	if err == nil {
+		open, err = a.unfinished(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read what was forgotten: %w", err)
+		return nil, nil, fmt.Errorf("read what was forgotten: %w", err)
 	}
-	return ids, nil
+	return all, open, nil
 }
 
 func scanIDs(rows *sql.Rows) (ids []int64, err error) {

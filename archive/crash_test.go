@@ -62,6 +62,10 @@ func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inbox, err := os.ReadFile(a.inbox.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
 	const cuts = 15
 	for i := range cuts {
 		left := append([]byte(nil), wal[:len(wal)*i/cuts+i*7]...)
@@ -69,7 +73,7 @@ func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
 			left = append(left, strings.Repeat("stale", 2000)...)
 		}
 		cut := t.TempDir()
-		for name, content := range map[string][]byte{"archive.db": main, "archive.db-wal": left} {
+		for name, content := range map[string][]byte{"archive.db": main, "archive.db-wal": left, "inbox.db": inbox} {
 			if err := os.WriteFile(filepath.Join(cut, name), content, 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,11 @@ func inboxWriter(path string) connector {
 
 // inboxRoom opens the inbox of an archive; Close ends its writer.
 func inboxRoom(ctx context.Context, a *Archive) error {
-	i, err := OpenInbox(ctx, filepath.Join(a.dir, "inbox.db"), InboxOptions{Create: true, Logger: a.log, Now: a.now})
+	const name = "inbox.db"
+	if err := a.refuseLostDB(ctx, name); err != nil {
+		return err
+	}
+	i, err := OpenInbox(ctx, filepath.Join(a.dir, name), InboxOptions{Create: true, Logger: a.log, Now: a.now})
 	if err != nil {
 		return err
 	}
@@ -32,7 +36,7 @@ func inboxRoom(ctx context.Context, a *Archive) error {
 	a.side = append(a.side, i.db)
 	a.mu.Unlock()
 	a.onClose(i.Close)
-	return nil
+	return a.noteMade(ctx, name)
 }
 
 // Inbox is where deliveries wait until they are applied.

@@ -7,8 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -51,7 +49,8 @@ type Archive struct {
 
 // Open takes ownership of the data directory, brings its databases to the
 // newest schema and reads the change log's head. It fails with ErrInUse,
-// ErrNoArchive or ErrNewer, in each case leaving the directory as it was.
+// ErrNoArchive, ErrDamaged or ErrNewer, in each case leaving the directory as it
+// was.
 func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -71,8 +70,12 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	defer func() {
 		if err != nil {
 			a.Close()
+			err = damaged(err)
 		}
 	}()
+	if err = refuseLost(dir); err != nil {
+		return nil, err
+	}
 	a.reportModes(ctx)
 	if a.codec, err = newCodec(); err != nil {
 		return nil, err
@@ -101,26 +104,6 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		}
 	}
 	return a, a.sweepLeftovers(ctx)
-}
-
-// prepareDir refuses a directory without an archive unless one is to be made.
-func prepareDir(dir, path string, create bool) error {
-	if err := unfinishedRestore(dir); err != nil {
-		return err
-	}
-	_, err := os.Stat(path)
-	switch {
-	case err == nil:
-		return nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("open archive: %w", err)
-	case !create:
-		return fmt.Errorf("open %s: %w; create one with init or --create, or correct data_dir", dir, ErrNoArchive)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("create data directory: %w", err)
-	}
-	return nil
 }
 
 // loadEpoch reads the epoch, or begins the first one.

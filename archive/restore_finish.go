@@ -81,6 +81,9 @@ func (r *restoring) check(ctx context.Context, path string, archive bool) (err e
 		if err := r.beginEpoch(ctx, tx); err != nil {
 			return err
 		}
+		if err := r.noteMade(ctx, tx); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'restore', 0, '', ?)`,
 			r.Now().UnixMilli(), fmt.Sprintf("backup of %s, epoch %s, position %d", r.m.TakenAt.Format("2006-01-02T15:04:05Z"), r.m.Epoch, r.m.Seq))
 		if err != nil {
@@ -114,6 +117,23 @@ func (r *restoring) beginEpoch(ctx context.Context, tx *sql.Tx) error {
 		}
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// noteMade has the archive miss no database that was not in the backup yet.
+func (r *restoring) noteMade(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM info WHERE substr(name, 1, length(?1)) = ?1`, madePrefix); err != nil {
+		return fmt.Errorf("note which databases were restored: %w", err)
+	}
+	for _, f := range r.m.Files {
+		if strings.HasPrefix(f.Path, "media/") || r.target(f) == filepath.Join(r.Dir, restoringName+"-archive.db") {
+			continue
+		}
+		name := strings.TrimPrefix(filepath.Base(r.target(f)), restoringName+"-")
+		if _, err := tx.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '')`, madePrefix+name); err != nil {
+			return fmt.Errorf("note which databases were restored: %w", err)
 		}
 	}
 	return nil

@@ -30,11 +30,17 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*D
 			return nil, fmt.Errorf("open side database: %s is open already", name)
 		}
 	}
-	db, err := openDB(ctx, path)
-	if err != nil {
+	if err := a.refuseLostDB(ctx, name); err != nil {
 		return nil, err
 	}
+	db, err := openDB(ctx, path)
+	if err != nil {
+		return nil, damaged(err)
+	}
 	if err := db.migrate(ctx, migrations); err != nil {
+		return nil, damaged(errors.Join(err, db.Close()))
+	}
+	if err := a.noteMade(ctx, name); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	a.side = append(a.side, db)

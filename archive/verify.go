@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -72,7 +73,12 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 		if o.Progress != nil {
 			o.Progress(s.name, 0, 0)
 		}
-		if err := s.fn(ctx, o, c.report); err != nil {
+		if c.sum.Damages[DamageDatabase] > 0 {
+			o.Repair = false // by what a broken database shows, good rows would be taken for bad ones
+		}
+		if err := damaged(s.fn(ctx, o, c.report)); errors.Is(err, ErrDamaged) {
+			c.report(Damage{Class: DamageDatabase, What: fmt.Sprintf("its %s cannot be looked at: %v", s.name, err)})
+		} else if err != nil {
 			return c.sum, fmt.Errorf("verify %s: %w", s.name, err)
 		}
 	}

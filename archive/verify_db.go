@@ -16,6 +16,13 @@ func (a *Archive) allDBs() []*DB {
 
 // databases runs SQLite's own check over every database.
 func (c *check) databases(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
+	lost, err := c.archive.lost(ctx)
+	if err != nil {
+		return err
+	}
+	for _, path := range lost {
+		found(Damage{Class: DamageDatabase, Path: path, What: "it is missing or empty"})
+	}
 	for _, db := range c.archive.allDBs() {
 		rows, err := db.R.QueryContext(ctx, `PRAGMA integrity_check(100)`)
 		if err == nil {

@@ -136,6 +136,8 @@ func asError(err error) *Error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrForgotten):
 		e.Kind = KindNotFound
+	case errors.Is(err, archive.ErrDamaged):
+		e.ExitCode = archive.DamageDatabase.ExitCode()
 	case errors.Is(err, context.Canceled):
 		e.Kind = KindCanceled
 	}

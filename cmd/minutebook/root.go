@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
 )
@@ -49,6 +50,9 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 		return failed.ExitCode
 	}
 	fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
+	if errors.Is(err, archive.ErrDamaged) {
+		return archive.DamageDatabase.ExitCode()
+	}
 	return 1
 }
 

@@ -37,14 +37,23 @@ func (m *Main) verifyCmd() *cobra.Command {
 				return err
 			}}
 			sum, err := call[archive.Verified](cmd.Context(), m, "verify", q, p.event)
+			if errors.Is(err, archive.ErrDamaged) { // it cannot even be opened
+				d := archive.Damage{Class: archive.DamageDatabase, What: err.Error()}
+				sum = archive.Verified{Damages: map[archive.DamageClass]int{d.Class: 1}}
+				err = p.damage(d)
+			}
 			if err != nil {
 				return err
 			}
 			if err := m.printVerified(sum, damages, modes); err != nil {
 				return err
 			}
+			what := "there is damage"
+			if sum.Damages[archive.DamageDatabase] > 0 {
+				what = archive.ErrDamaged.Error()
+			}
 			if code := sum.ExitCode(); code != 0 {
-				return &control.Error{Kind: control.KindFailed, Message: "verify: there is damage", ExitCode: code}
+				return &control.Error{Kind: control.KindFailed, Message: "verify: " + what, ExitCode: code}
 			}
 			return nil
 		},

@@ -1,0 +1,114 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// A missing or empty database is a first start where nothing else of an archive
+// is there, and damage where something is. Which databases an archive has made is
+// noted in info, so that one that goes missing later is missed.
+
+const madePrefix = "database:" // begins the names in info
+
+// refuseLost fails with ErrDamaged when archive.db is not there, or empty, and
+// something else of an archive is. An index is nothing: it can be made again.
+func refuseLost(dir string) error {
+	path := filepath.Join(dir, "archive.db")
+	if holdsSomething(path) {
+		return nil
+	}
+	for _, pattern := range []string{"*.db", "*.db-wal", "*.db.before-*", "*.db-spill/*", "media/??/*"} {
+		found, err := filepath.Glob(filepath.Join(globEscape(dir), pattern))
+		if err != nil {
+			return fmt.Errorf("look into %s: %w", dir, err)
+		}
+		if i := slices.IndexFunc(found, holdsSomething); i >= 0 {
+			return fmt.Errorf("open %s: it is missing or empty, and %s is there: %w", path, found[i], ErrDamaged)
+		}
+	}
+	return nil
+}
+
+// holdsSomething tells whether there is a file with at least one byte.
+func holdsSomething(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0
+}
+
+// made are the databases beside archive.db that were once made, by name.
+func (a *Archive) made(ctx context.Context) (names []string, err error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT substr(name, length(?1) + 1) FROM info WHERE substr(name, 1, length(?1)) = ?1 ORDER BY 1`, madePrefix)
+	if err == nil {
+		err = eachRow(rows, func(rows *sql.Rows) error {
+			var name string
+			err := rows.Scan(&name)
+			names = append(names, name)
+			return err
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which databases there are: %w", err)
+	}
+	return names, nil
+}
+
+// lost are the paths of those that are missing or empty now.
+func (a *Archive) lost(ctx context.Context) (paths []string, err error) {
+	names, err := a.made(ctx)
+	for _, name := range append(names, filepath.Base(a.db.Path)) {
+		if path := filepath.Join(a.dir, name); !holdsSomething(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
+}
+
+// refuseLostDB fails with ErrDamaged when a database that was made is missing or
+// empty.
+func (a *Archive) refuseLostDB(ctx context.Context, name string) error {
+	lost, err := a.lost(ctx)
+	if err == nil && slices.Contains(lost, filepath.Join(a.dir, name)) {
+		err = fmt.Errorf("open %s: it is missing or empty: %w", filepath.Join(a.dir, name), ErrDamaged)
+	}
+	return err
+}
+
+// noteMade remembers that a database was made.
+func (a *Archive) noteMade(ctx context.Context, name string) error {
+	_, err := a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '') ON CONFLICT DO NOTHING`, madePrefix+name)
+	if err != nil {
+		return fmt.Errorf("note that %s was made: %w", name, err)
+	}
+	return nil
+}
+
+// prepareDir refuses a directory without an archive unless one is to be made.
+func prepareDir(dir, path string, create bool) error {
+	if err := unfinishedRestore(dir); err != nil {
+		return err
+	}
+	_, err := os.Stat(path)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("open archive: %w", err)
+	}
+	if err := refuseLost(dir); err != nil {
+		return err
+	}
+	if !create {
+		return fmt.Errorf("open %s: %w; create one with init or --create, or correct data_dir", dir, ErrNoArchive)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rs/zerolog"
+)
+
+// TestAMissingDatabaseIsNoFirstStart takes databases away from an archive, or
+// their content, and opens it.
+func TestAMissingDatabaseIsNoFirstStart(t *testing.T) {
+	t.Parallel()
+	migrations := fstest.MapFS{"1_x.sql": {Data: []byte("-- +goose Up\nCREATE TABLE x (y TEXT);\n")}}
+	remove := func(t *testing.T, path string) { must(t, os.RemoveAll(path)) }
+	empty := func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) }
+	for name, c := range map[string]struct {
+		files  []string
+		change func(*testing.T, string)
+		want   error
+	}{
+		"archive.db emptied": {[]string{"archive.db"}, empty, ErrDamaged},
+		"archive.db removed": {[]string{"archive.db"}, remove, ErrDamaged},
+		"inbox.db emptied":   {[]string{"inbox.db"}, empty, ErrDamaged},
+		"inbox.db removed":   {[]string{"inbox.db"}, remove, ErrDamaged},
+		"service.db emptied": {[]string{"service.db"}, empty, ErrDamaged},
+		"service.db removed": {[]string{"service.db"}, remove, ErrDamaged},
+		"only recordings":    {[]string{"archive.db", "inbox.db", "service.db"}, remove, ErrDamaged},
+		"no database at all": {[]string{"archive.db", "inbox.db", "service.db", "media"}, remove, nil},
+		"only an index":      {[]string{"archive.db", "inbox.db", "service.db", "media", "lock"}, remove, nil},
+		"the first start was interrupted": {[]string{"archive.db"}, func(t *testing.T, path string) {
+			for _, name := range []string{"inbox.db", "service.db", "media"} {
+				remove(t, filepath.Join(filepath.Dir(path), name))
+			}
+			empty(t, path)
+		}, nil},
+		"header overwritten": {[]string{"archive.db"}, func(t *testing.T, path string) { overwrite(t, path, 0, 60) }, ErrDamaged},
+		"inbox's header":     {[]string{"inbox.db"}, func(t *testing.T, path string) { overwrite(t, path, 0, 60) }, ErrDamaged},
+		"service's header":   {[]string{"service.db"}, func(t *testing.T, path string) { overwrite(t, path, 0, 60) }, ErrDamaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			open := func() (*Archive, error) {
+				a, err := Open(t.Context(), Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
+				if err != nil {
+					return nil, err
+				}
+				_, err = a.SideDB(context.Background(), "service.db", migrations)
+				return a, errors.Join(err)
+			}
+			a, err := open()
+			must(t, err)
+			apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
+			withMedia(t, a, 1, "moving pictures")
+			must(t, a.Close())
+			must(t, os.MkdirAll(filepath.Join(dir, "index"), 0o700))
+			must(t, os.WriteFile(filepath.Join(dir, "index", "store"), []byte("x"), 0o600))
+			for _, file := range c.files {
+				c.change(t, filepath.Join(dir, file))
+			}
+			a, err = open()
+			if !errors.Is(err, c.want) {
+				t.Errorf("%v; want %v", err, c.want)
+			}
+			if a != nil {
+				a.Close()
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// overwrite puts rubbish into a file.
+func overwrite(t *testing.T, path string, at int64, n int) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	rubbish := make([]byte, n)
+	for i := range rubbish {
+		rubbish[i] = 0xee
+	}
+	_, err = f.WriteAt(rubbish, at)
+	must(t, err)
+}
+
+// TestALostDatabaseIsNamedWhileItIsOpen removes the inbox under a running archive:
+// verify names it, and a backup does not do without it.
+func TestALostDatabaseIsNamedWhileItIsOpen(t *testing.T) {
+	t.Parallel()
+	a, dest := filled(t), t.TempDir()
+	must(t, os.Remove(a.inbox.Path()))
+	v, damages := verify(t, a, VerifyOptions{Repair: true})
+	if v.ExitCode() != DamageDatabase.ExitCode() || len(damages) == 0 || damages[0].Path != a.inbox.Path() {
+		t.Errorf("%d: %v", v.ExitCode(), damages)
+	}
+	if _, err := a.Backup(t.Context(), dest, BackupOptions{}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("backup: %v", err)
+	}
+}
