@@ -71,7 +71,8 @@ func TestTheClientGetsEverythingInSpiteOfFaults(t *testing.T) {
 	const meetings = 45
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		for seed := range 3 {
-			faults := fmt.Sprintf("429=0.1,502=0.1,503=0.1,reset=0.1,truncate=0.1,length=0.1,noheaders=0.3,late=0.3,repeat=0.3,cursor=0.1,seed=%d", seed)
+			faults := fmt.Sprintf("429=0.1,502=0.1,503=0.1,reset=0.1,truncate=0.1,length=0.1,noheaders=0.3,late=0.3,repeat=0.3,cursor=0.1,"+
+				"absent=0.3,share=0.3,team=0.3,twice=0.3,limit=0.5,end=0.5,keys=0.3,date=0.5,seed=%d", seed)
 			t.Run(fmt.Sprintf("%s,seed=%d", window, seed), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c := faultyClient(t, meetings, window, faults)

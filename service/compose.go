@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 	"strconv"
 	"time"
@@ -43,7 +44,9 @@ var required = []struct {
 
 // composeMeeting appends a meeting made of its parts to out: every required key,
 // the content asked for, and unknown keys after them. Values are written
-// verbatim; what a strict client would break on is put right.
+// verbatim; what a strict client would break on is put right. What comes only
+// with content that was not asked for is left out as the service leaves it out:
+// for some meetings absent, for others null, see omits.
 func (c *strictCache) composeMeeting(out []byte, id int64, parts map[api.Part]json.RawMessage, include []partName) ([]byte, error) {
 	members := map[string]json.RawMessage{}
 	if raw := parts[api.PartMeeting]; len(raw) > 0 {
@@ -58,16 +61,20 @@ func (c *strictCache) composeMeeting(out []byte, id int64, parts map[api.Part]js
 		return maps.EqualFunc(before, members, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 	})
 	first := len(out)
+	if !slices.Contains(include, api.PartTranscript) || api.Empty(parts[api.PartTranscript]) {
+		members["calendar_invitees"] = withoutSpeakers(members["calendar_invitees"], omits(id, speakerKey))
+	}
 	for _, f := range required {
 		out = appendMember(out, f.key, members[f.key])
 		delete(members, f.key)
 	}
 	for _, inc := range includeParts {
 		delete(members, string(inc.part))
-		for _, p := range include {
-			if p == inc.part {
-				out = appendMember(out, string(p), c.mendPart(p, parts[p]))
-			}
+		switch {
+		case slices.Contains(include, inc.part):
+			out = appendMember(out, string(inc.part), c.mendPart(inc.part, parts[inc.part]))
+		case !omits(id, string(inc.part)):
+			out = appendMember(out, string(inc.part), []byte("null"))
 		}
 	}
 	for _, key := range sortedKeys(members) {
@@ -75,6 +82,40 @@ func (c *strictCache) composeMeeting(out []byte, id int64, parts map[api.Part]js
 	}
 	out[first] = '{'
 	return append(out, '}'), nil
+}
+
+// speakerKey is the key of an invitee that comes only with transcripts.
+const speakerKey = "matched_speaker_display_name"
+
+// omits tells whether what is not there in a meeting is absent, and not null:
+// the service does both, and a reader has to take either for nothing.
+func omits(id int64, key string) bool { return (id+int64(len(key)))%2 == 0 }
+
+// withoutSpeakers returns invitees without the names that were matched to
+// speakers: absent, or null.
+func withoutSpeakers(raw json.RawMessage, absent bool) json.RawMessage {
+	if !bytes.Contains(raw, []byte(speakerKey)) {
+		return raw
+	}
+	var invitees []map[string]json.RawMessage
+	if json.Unmarshal(raw, &invitees) != nil {
+		return raw
+	}
+	for _, i := range invitees {
+		if _, ok := i[speakerKey]; !ok {
+			continue
+		}
+		if i[speakerKey] = json.RawMessage("null"); absent {
+			delete(i, speakerKey)
+		}
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false) // values stay as they are
+	if encoder.Encode(invitees) != nil {
+		return raw
+	}
+	return bytes.TrimSpace(out.Bytes())
 }
 
 // appendMember appends a comma, a key and its value.

@@ -31,7 +31,13 @@ func (c *strictCache) mendPart(p api.Part, raw json.RawMessage) json.RawMessage 
 			}
 		})
 	case api.PartHighlights:
-		return mendAs(c, p, raw, strictHighlights, func([]api.Highlight) {})
+		return mendAs(c, p, raw, strictHighlights, func(highlights []api.Highlight) {
+			for i, h := range highlights {
+				if h.Text.Or("") == "" || h.Text == h.Summary {
+					highlights[i].Text = api.Opt[string]{}
+				}
+			}
+		})
 	case api.PartCRM:
 		return mendAs(c, p, raw, strictCRM, func(api.CRMMatches) {})
 	}
@@ -126,6 +132,9 @@ func strictHighlights(raw json.RawMessage) bool {
 	for _, h := range highlights {
 		if h.Type == nil || h.Start == nil || h.End == nil {
 			return false
+		}
+		if h.Text != nil && (*h.Text == "" || h.Summary != nil && *h.Text == *h.Summary) {
+			return false // the text is there only when it differs
 		}
 	}
 	return true

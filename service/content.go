@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"minutebook/api"
 )
@@ -50,8 +51,12 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 		writeBody(w, http.StatusOK, contentBody(0, key, raw))
 		return nil
 	}
+	named := id
+	if s.faults.roll(faultBare, strconv.FormatInt(id, 10)) {
+		named = 0
+	}
 	if err := s.store.queueCallback(r.Context(), callback{owner: c.email, kind: key, url: destination, recordingID: id,
-		body: contentBody(id, key, raw), at: s.now()}); err != nil {
+		body: contentBody(named, key, raw), at: s.now()}); err != nil {
 		return err
 	}
 	s.ring()

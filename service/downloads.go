@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
 	"minutebook/api"
@@ -28,6 +29,7 @@ type download struct {
 	destination                   string
 	failure                       string
 	createdAt, readyAt, expiresAt time.Time
+	made                          bool // by an earlier request: the answer is completed at once
 }
 
 // status is where the download stands in 3.1 at a time.
@@ -83,7 +85,7 @@ func (s *Service) postDownload(w http.ResponseWriter, r *http.Request, c caller)
 		return err
 	}
 	status := d.status(d.createdAt)
-	if d.kind == archive.MediaVideo {
+	if d.kind == archive.MediaVideo && !d.made {
 		status = api.DownloadProcessing // 3.1: generated in the background, however quick
 	}
 	if err := s.store.putDownload(r.Context(), d, s.callbackOf(d)); err != nil {
@@ -114,14 +116,19 @@ func (s *Service) newDownload(r *http.Request, c caller, recordingID int64, dest
 	if err := s.chooseMedia(r.Context(), d); err != nil {
 		return nil, err
 	}
-	if d.kind == archive.MediaVideo {
+	var err error
+	if d.kind == archive.MediaVideo && s.faults.roll(faultReady, strconv.FormatInt(recordingID, 10)) {
+		if d.made, err = s.store.madeBefore(r.Context(), d); err != nil {
+			return nil, err
+		}
+	}
+	if d.kind == archive.MediaVideo && !d.made {
 		d.readyAt = d.createdAt.Add(s.opts.Generation)
 		if d.failure == "" {
 			d.failure = s.faults.generation(recordingID)
 		}
 	}
 	d.expiresAt = d.readyAt.Add(downloadLife)
-	var err error
 	d.id, err = s.store.newID("dl_")
 	return d, err
 }
@@ -199,6 +206,16 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	writeJSON(w, http.StatusOK, s.downloadAnswer(d, d.status(s.now())))
 	return nil
+}
+
+// madeBefore tells whether an earlier download of the recording is completed.
+func (st store) madeBefore(ctx context.Context, d *download) (made bool, err error) {
+	err = st.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM downloads WHERE recording_id = ? AND ready_at <= ? AND failure_reason = '')`,
+		d.recordingID, ms(d.createdAt)).Scan(&made)
+	if err != nil {
+		return false, fmt.Errorf("read downloads of %d: %w", d.recordingID, err)
+	}
+	return made, nil
 }
 
 // putDownload stores a download and what its end is to send, in one commit.

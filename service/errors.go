@@ -58,7 +58,7 @@ func (s *Service) writeError(w http.ResponseWriter, r *http.Request, err error) 
 	}
 	switch {
 	case f.status == http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", strconv.Itoa(max(wholeSeconds(f.retry), 1)))
+		w.Header().Set("Retry-After", s.faults.retryAfter(faultKey(r), max(wholeSeconds(f.retry), 1), s.now()))
 	case f.status == http.StatusUnauthorized && f.detail != "": // an app, which may use HTTP Basic
 		w.Header().Set("WWW-Authenticate", `Basic realm="minutebook"`)
 	case f.status == http.StatusUnauthorized:

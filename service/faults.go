@@ -29,11 +29,23 @@ const (
 	faultExpire    = "expire"    // a media link is refused before its time
 	faultFail      = "fail"      // a download fails: generation_failed
 	faultTimeout   = "timeout"   // a download fails: generation_timeout
+	faultReady     = "ready"     // a repeated request for a video is completed at once
+	faultAbsent    = "absent"    // keys of an item are absent where they are null
+	faultShare     = "share"     // an item lacks share_url
+	faultTeam      = "team"      // recorded_by.team is null
+	faultTwice     = "twice"     // an item is twice in a page
+	faultLimit     = "limit"     // the limit of a page is null
+	faultEnd       = "end"       // next_cursor of the last page is absent, or ""
+	faultKeys      = "keys"      // a page has other keys at its top
+	faultDate      = "date"      // Retry-After is a date
+	faultFlags     = "flags"     // a webhook with include_highlights is refused
+	faultBare      = "bare"      // a callback does not name its recording
 )
 
 func faultNames() []string {
 	return []string{faultTooMany, faultBadGate, faultDown, faultReset, faultTruncate, faultLength, faultNoHeaders, faultLate,
-		faultRepeat, faultCursor, faultDuplicate, faultReorder, faultExpire, faultFail, faultTimeout}
+		faultRepeat, faultCursor, faultDuplicate, faultReorder, faultExpire, faultFail, faultTimeout,
+		faultReady, faultAbsent, faultShare, faultTeam, faultTwice, faultLimit, faultEnd, faultKeys, faultDate, faultFlags, faultBare}
 }
 
 // faults decides what goes wrong. Each decision is drawn from the seed, the

@@ -23,7 +23,7 @@ func (s *Service) faulty(next http.Handler) http.Handler {
 		case s.faults.roll(faultReset, key):
 			reset(w)
 		case s.faults.roll(faultTooMany, key):
-			w.Header().Set("Retry-After", "1")
+			w.Header().Set("Retry-After", s.faults.retryAfter(key, 1, s.now()))
 			page(w, http.StatusTooManyRequests, "")
 		case s.faults.roll(faultBadGate, key):
 			page(w, http.StatusBadGateway, "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n")
@@ -41,13 +41,21 @@ func (s *Service) spoil(w http.ResponseWriter, r *http.Request, key string, next
 		w = &withoutLimits{w}
 	}
 	truncate, length := s.faults.roll(faultTruncate, key), s.faults.roll(faultLength, key)
-	if !truncate && !length {
+	if !truncate && !length && !s.faults.reshapes() {
 		next.ServeHTTP(w, r)
 		return
 	}
 	buffered := &bufferedAnswer{header: w.Header()}
 	next.ServeHTTP(buffered, r)
-	body := buffered.body.Bytes()
+	body := s.faults.reshape(r.URL.Path, key, buffered.body.Bytes())
+	if !truncate && !length {
+		if len(body) != buffered.body.Len() {
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		}
+		w.WriteHeader(max(buffered.status, http.StatusOK))
+		_, _ = w.Write(body)
+		return
+	}
 	half := body[:len(body)/2]
 	if length && len(half) > 0 {
 		w.Header().Set("Content-Length", strconv.Itoa(len(half)))

@@ -82,6 +82,9 @@ func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) 
 	if err := q.check(); err != nil {
 		return err
 	}
+	if q.Highlights && s.faults.roll(faultFlags, c.email) {
+		return badRequest("include_highlights is not a known parameter")
+	}
 	slices.Sort(q.TriggeredFor)
 	hook := webhook{email: c.email, url: q.DestinationURL, includes: q.includes(),
 		triggers: slices.Compact(q.TriggeredFor), createdAt: fromMS(ms(s.now()))}

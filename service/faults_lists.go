@@ -1,0 +1,101 @@
+package service
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// reshapes tells whether some fault changes the form of lists.
+func (f *faults) reshapes() bool {
+	return slices.ContainsFunc([]string{faultAbsent, faultShare, faultTeam, faultTwice, faultLimit, faultEnd, faultKeys},
+		func(name string) bool { return f.rates[name] > 0 })
+}
+
+// reshape gives a page the forms that real services were seen to send. What is
+// no page stays as it is.
+func (f *faults) reshape(path, key string, body []byte) []byte {
+	if !f.reshapes() {
+		return body
+	}
+	var list map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	decoder.UseNumber() // an id is longer than a float64 is exact
+	items, ok := []any(nil), false
+	if decoder.Decode(&list) == nil {
+		items, ok = list["items"].([]any)
+	}
+	if !ok {
+		return body
+	}
+	for i, item := range items {
+		if members, ok := item.(map[string]any); ok {
+			f.reshapeItem(members, fmt.Sprintf("%s item %d", key, i))
+		}
+	}
+	if len(items) > 0 && f.roll(faultTwice, key) {
+		list["items"] = append(items, items[len(items)/2])
+	}
+	nullable := strings.HasSuffix(path, "/meetings") || strings.HasSuffix(path, "/meeting_types")
+	if nullable && f.roll(faultLimit, key) {
+		list["limit"] = nil
+	}
+	if list["next_cursor"] == nil && f.roll(faultEnd, key) {
+		if list["next_cursor"] = ""; f.draw(faultEnd, key, 0) < 0.5 {
+			delete(list, "next_cursor")
+		}
+	}
+	if f.roll(faultKeys, key) {
+		list["total_count"], list["links"] = len(items), map[string]any{"next": nil}
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode(list) != nil {
+		return body
+	}
+	return bytes.TrimSpace(out.Bytes())
+}
+
+func (f *faults) reshapeItem(item map[string]any, key string) {
+	if f.roll(faultShare, key) {
+		delete(item, "share_url")
+	}
+	if recorder, ok := item["recorded_by"].(map[string]any); ok && f.roll(faultTeam, key) {
+		recorder["team"] = nil
+	}
+	if f.roll(faultAbsent, key) {
+		dropNulls(item)
+	}
+}
+
+// dropNulls removes, at every depth, the members that are null.
+func dropNulls(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if member == nil {
+				delete(v, name)
+				continue
+			}
+			dropNulls(member)
+		}
+	case []any:
+		for _, element := range v {
+			dropNulls(element)
+		}
+	}
+}
+
+// retryAfter is the value of Retry-After: seconds, or the date that they lead to.
+func (f *faults) retryAfter(key string, seconds int, now time.Time) string {
+	if f.roll(faultDate, key) {
+		return now.Add(time.Duration(seconds) * time.Second).UTC().Format(http.TimeFormat)
+	}
+	return strconv.Itoa(seconds)
+}
