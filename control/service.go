@@ -58,6 +58,8 @@ type ServiceRequest struct {
 
 // LimitsChange are the limits to set; what is nil stays.
 type LimitsChange struct {
+	Global        *int            `json:"global,omitempty"`
+	Heavy         *int            `json:"heavy,omitempty"`
 	Elevated      *bool           `json:"elevated,omitempty"`
 	DownloadLimit *int            `json:"download_limit,omitempty"`
 	Window        *service.Window `json:"window,omitempty"`

@@ -57,6 +57,12 @@ func (o serviceOperations) limits(ctx context.Context, q ServiceRequest, _ Emit)
 	if q.Limits.Elevated != nil {
 		l.Elevated = *q.Limits.Elevated
 	}
+	if q.Limits.Global != nil {
+		l.Global = *q.Limits.Global
+	}
+	if q.Limits.Heavy != nil {
+		l.Heavy = *q.Limits.Heavy
+	}
 	if q.Limits.DownloadLimit != nil {
 		l.DownloadLimit = *q.Limits.DownloadLimit
 	}

@@ -10,8 +10,8 @@ import (
 )
 
 // deriver collects from loaded meetings what their organisation must look like:
-// users are recorders, and invitees of the recorders' domains; a user's team is
-// their recorded_by.team; whoever the meetings call external is none.
+// users are recorders, and invitees of the recorders' domains; a user's teams are
+// all that their recorded_by.team has named; whoever the meetings call external is none.
 type deriver struct {
 	people   map[string]*derived
 	votes    map[string]int // domain: internal showings minus external ones
@@ -21,8 +21,9 @@ type deriver struct {
 
 // derived is what is known of one address.
 type derived struct {
-	name, team string
-	first      time.Time
+	name  string
+	teams map[string]time.Time // with when each was first seen
+	first time.Time
 }
 
 // loadedMeeting is what the shares of a meeting are derived from.
@@ -74,14 +75,14 @@ func (d *deriver) add(id int64, m *api.Meeting) {
 func (d *deriver) person(email, name, team string, at time.Time) {
 	p := d.people[email]
 	if p == nil {
-		p = &derived{first: at}
+		p = &derived{first: at, teams: map[string]time.Time{}}
 		d.people[email] = p
 	}
 	if p.name == "" {
 		p.name = name
 	}
-	if p.team == "" {
-		p.team = team
+	if first, ok := p.teams[team]; team != "" && (!ok || at.Before(first)) {
+		p.teams[team] = at
 	}
 	if at.Before(p.first) {
 		p.first = at
@@ -113,13 +114,15 @@ func (s *Service) putDerived(ctx context.Context, d *deriver) error {
 		if !known[email] {
 			users = append(users, plainUser(email, p.name, api.TimeOf(p.first)))
 		}
-		if p.team == "" || len(members[email]) > 0 {
-			continue
-		}
-		members[email] = []string{p.team}
-		byTeam[p.team] = true
-		if first, ok := teams[p.team]; !ok || p.first.Before(first) {
-			teams[p.team] = p.first
+		for team, at := range p.teams {
+			if slices.Contains(members[email], team) {
+				continue
+			}
+			members[email] = append(members[email], team)
+			byTeam[team] = true
+			if first, ok := teams[team]; !ok || at.Before(first) {
+				teams[team] = at
+			}
 		}
 	}
 	if err := s.archive.PutUsers(ctx, archive.LocalAccount, users); err != nil {

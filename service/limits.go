@@ -62,6 +62,7 @@ type quota struct {
 // and begin anew with the process.
 type limiter struct {
 	mu     sync.Mutex // guards all below
+	set    Limits     // what apply was given
 	window Window
 	limit  [classCount]int
 	calls  map[limitKey][]time.Time // of the current window, oldest first
@@ -76,38 +77,21 @@ func newLimiter(window Window) (*limiter, error) {
 	}
 	return &limiter{
 		window: window,
-		limit:  [classCount]int{classGlobal: 60, classHeavy: 30, classDownload: 30, classToken: 60},
+		limit:  [classCount]int{classGlobal: globalLimit, classHeavy: heavyLimit, classDownload: downloadLimit, classToken: 60},
 		calls:  make(map[limitKey][]time.Time),
 	}, nil
 }
 
-// set changes the limit of a class from the next call on.
-func (l *limiter) set(class limitClass, limit int) {
+// apply changes the limits from the next call on. Calls that count stay: a fixed
+// window that was a sliding one began with the oldest of them.
+func (l *limiter) apply(set Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.limit[class] = limit
-}
-
-// setWindow changes how calls are counted from the next one on. Those of the
-// last 60 s that count stay: a fixed window then began with the oldest of them.
-func (l *limiter) setWindow(w Window) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.window = w
-}
-
-// windowOf returns how calls are counted.
-func (l *limiter) windowOf() Window {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.window
-}
-
-// limitOf returns the limit of a class.
-func (l *limiter) limitOf(class limitClass) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.limit[class]
+	l.set, l.window = set, set.Window
+	l.limit[classGlobal], l.limit[classHeavy], l.limit[classDownload] = set.Global, set.Heavy, set.DownloadLimit
+	if set.Elevated {
+		l.limit[classHeavy] = heavyLimitElevated
+	}
 }
 
 // take counts one call of caller in all the classes, or in none of them when

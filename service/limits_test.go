@@ -20,8 +20,8 @@ func TestWindowsAreExact(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				l.set(classGlobal, 6)
-				l.set(classHeavy, 3)
+				l.limit[classGlobal] = 6
+				l.limit[classHeavy] = 3
 				now := testStart
 				var passed [classCount][]time.Time
 				for range rapid.IntRange(1, 200).Draw(t, "calls") {
@@ -139,7 +139,7 @@ func TestLimitsChangeWhileRunningAndStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true})
-	if got := again.Limits(); got != (Limits{Elevated: true, DownloadLimit: 2, Window: WindowSliding}) {
+	if got := again.Limits(); got != (Limits{Global: 60, Heavy: 30, Elevated: true, DownloadLimit: 2, Window: WindowSliding}) {
 		t.Errorf("after a restart: %+v", got)
 	}
 }

@@ -32,6 +32,10 @@ func grantError(code, detail string) *failure {
 	return &failure{status: http.StatusBadRequest, text: code, detail: detail}
 }
 
+// errInactiveGrant is the answer to a grant of somebody who may not use its
+// tokens; the grant is as good as before once that person is active again.
+var errInactiveGrant = grantError("invalid_grant", "the user who allowed this app is not active")
+
 // tokenOwner returns the connection and the person of an access token.
 func (s *Service) tokenOwner(ctx context.Context, token string) (id, email string, ok bool, err error) {
 	err = s.store.db.R.QueryRowContext(ctx, `SELECT c.id, c.email FROM access_tokens t JOIN connections c ON c.id = t.connection_id
@@ -69,7 +73,7 @@ func (st store) newCode(ctx context.Context, a authRequest) (string, error) {
 // exchange turns a code into tokens (4.12). A code works once; that it comes a
 // second time means that it was seen by somebody else, so what it gave is
 // revoked. All of it is one commit.
-func (st store) exchange(ctx context.Context, clientID, code, redirectURI, verifier string) (t tokens, err error) {
+func (st store) exchange(ctx context.Context, clientID, code, redirectURI, verifier string, active func(email string) bool) (t tokens, err error) {
 	var refused error
 	err = st.inTx(ctx, func(tx *sql.Tx) error {
 		var a authRequest
@@ -97,6 +101,9 @@ func (st store) exchange(ctx context.Context, clientID, code, redirectURI, verif
 			return nil
 		case !verifies(a, verifier):
 			refused = grantError("invalid_grant", "code_verifier does not match")
+			return nil
+		case !active(a.email):
+			refused = errInactiveGrant
 			return nil
 		}
 		id, err := st.newID("con_")
@@ -132,10 +139,10 @@ func verifies(a authRequest, verifier string) bool {
 
 // rotate turns a refresh token into new tokens (5.6). Of two that race with one
 // token exactly one finds it unused; the new pair is durable before the answer.
-func (st store) rotate(ctx context.Context, clientID, refresh string) (t tokens, err error) {
+func (st store) rotate(ctx context.Context, clientID, refresh string, active func(email string) bool) (t tokens, err error) {
 	var refused error
 	err = st.inTx(ctx, func(tx *sql.Tx) error {
-		var id, scope string
+		var id, scope, email string
 		err := tx.QueryRowContext(ctx, `UPDATE refresh_tokens SET used_at = ?1 WHERE hash = ?2 AND used_at IS NULL
 			AND connection_id IN (SELECT id FROM connections WHERE client_id = ?3 AND revoked_at IS NULL)
 			RETURNING connection_id`, ms(st.now()), hashSecret(refresh), clientID).Scan(&id)
@@ -146,8 +153,11 @@ func (st store) rotate(ctx context.Context, clientID, refresh string) (t tokens,
 		if err != nil {
 			return fmt.Errorf("use refresh token: %w", err)
 		}
-		if err := tx.QueryRowContext(ctx, `SELECT scope FROM connections WHERE id = ?`, id).Scan(&scope); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT scope, email FROM connections WHERE id = ?`, id).Scan(&scope, &email); err != nil {
 			return fmt.Errorf("read connection: %w", err)
+		}
+		if !active(email) {
+			return errInactiveGrant // rolls back: the token is not used up
 		}
 		t, err = st.issue(ctx, tx, id, scope)
 		return err

@@ -20,12 +20,19 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return tooMany(q)
 	}
+	if err := s.mirror.refresh(r.Context()); err != nil {
+		return err
+	}
+	active := func(email string) bool {
+		p, known := s.mirror.person(email)
+		return known && p.active()
+	}
 	var t tokens
 	switch f := r.PostForm; f.Get("grant_type") {
 	case "authorization_code":
-		t, err = s.store.exchange(r.Context(), clientID, f.Get("code"), f.Get("redirect_uri"), f.Get("code_verifier"))
+		t, err = s.store.exchange(r.Context(), clientID, f.Get("code"), f.Get("redirect_uri"), f.Get("code_verifier"), active)
 	case "refresh_token":
-		t, err = s.store.rotate(r.Context(), clientID, f.Get("refresh_token"))
+		t, err = s.store.rotate(r.Context(), clientID, f.Get("refresh_token"), active)
 	case "":
 		return grantError("invalid_request", "grant_type is required")
 	default:

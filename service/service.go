@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -93,7 +92,6 @@ type Service struct {
 
 	wake     chan struct{} // rings when the queue has something new
 	troubles troubles
-	elev     atomic.Bool
 	load     sync.Mutex // one Load, Finish or LoadDirectory at a time
 }
 

@@ -66,12 +66,18 @@ func (m *Main) finishCmd() *cobra.Command {
 
 func (m *Main) limitsCmd() *cobra.Command {
 	var elevated bool
-	var downloads int
+	var global, heavy, downloads int
 	var window service.Window
 	cmd := &cobra.Command{
 		Use: "limits", Short: "Show or change the limits", Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var change control.LimitsChange
+			if cmd.Flags().Changed("global") {
+				change.Global = &global
+			}
+			if cmd.Flags().Changed("heavy") {
+				change.Heavy = &heavy
+			}
 			if cmd.Flags().Changed("elevated") {
 				change.Elevated = &elevated
 			}
@@ -82,12 +88,15 @@ func (m *Main) limitsCmd() *cobra.Command {
 				change.Window = &window
 			}
 			return serviceCall(m, cmd, "service.limits", control.ServiceRequest{Limits: &change}, func(l service.Limits) {
-				fmt.Fprintf(m.Stdout, "elevated %v\ndownload requests in 60 s %d\nwindow %s\n", l.Elevated, l.DownloadLimit, l.Window)
+				fmt.Fprintf(m.Stdout, "calls in 60 s %d\nheavy calls in 60 s %d\nelevated %v\ndownload requests in 60 s %d\nwindow %s\n",
+					l.Global, l.Heavy, l.Elevated, l.DownloadLimit, l.Window)
 			})
 		},
 	}
+	cmd.Flags().IntVar(&global, "global", 0, "calls allowed in 60 s, also beyond the service's 60; 0 is the service's")
+	cmd.Flags().IntVar(&heavy, "heavy", 0, "heavy calls allowed in 60 s, also beyond the service's 30; 0 is the service's")
 	cmd.Flags().BoolVar(&elevated, "elevated", false, "lower the heavy limit to 5 in 60 s")
-	cmd.Flags().IntVar(&downloads, "download-limit", 0, "download requests allowed in 60 s")
+	cmd.Flags().IntVar(&downloads, "download-limit", 0, "download requests allowed in 60 s; 0 is the service's 30")
 	cmd.Flags().StringVar((*string)(&window), "window", "", "how calls are counted: fixed or sliding")
 	return m.jsonFlag(cmd)
 }
