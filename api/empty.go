@@ -8,8 +8,8 @@ import (
 // Empty tells whether a part says nothing, and so must never replace one that
 // says something: it is absent, null, a blank string, an array or object
 // without anything in it or with only empty things in it, a summary without
-// Markdown, an utterance without text, CRM matches that hold only the reason why
-// there are none. What is not JSON is not empty.
+// Markdown, an utterance without text (what is no string is none), CRM matches
+// that hold only the reason why there are none. What is not JSON is not empty.
 func Empty(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -53,15 +53,16 @@ func emptyObject(raw []byte) bool {
 	})
 	has := func(key string) bool { _, ok := members[key]; return ok }
 	blank := func(key string) bool { v, ok := members[key]; return !ok || empty(v) }
+	text := func(key string) bool { return !blank(key) && members[key][0] == '"' }
 	switch {
 	case all:
 		return true
 	case has("markdown_formatted"):
-		return blank("markdown_formatted")
+		return !text("markdown_formatted")
 	case has("template_name"):
 		return len(members) == 1
 	case has("speaker"):
-		return blank("text")
+		return !text("text")
 	case has("error"):
 		delete(members, "error")
 		for key := range members {

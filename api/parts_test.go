@@ -68,7 +68,8 @@ func TestCanonicalHash(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	empties := []string{"", "null", `""`, `" "`, "[]", "{}", "[ ]", `{"summary":null}`, `{"summary":{"template_name":"General","markdown_formatted":""}}`,
 		`{"template_name":"General"}`, `{"template_name":"x","markdown_formatted":null}`, `{"transcript":[]}`, `[null]`,
-		`[{"speaker":{"display_name":"A"},"text":"","timestamp":"00:00:01"}]`, `{"contacts":[],"error":"no CRM connected"}`, `{"error":"no CRM connected"}`}
+		`[{"speaker":{"display_name":"A"},"text":"","timestamp":"00:00:01"}]`, `{"contacts":[],"error":"no CRM connected"}`, `{"error":"no CRM connected"}`,
+		`{"template_name":"x","markdown_formatted":5}`, `[{"speaker":{"display_name":"A"},"text":["x"]}]`}
 	for _, s := range empties {
 		if !Empty(json.RawMessage(s)) {
 			t.Errorf("%s is said to have content", s)

@@ -12,6 +12,7 @@ import "bytes"
 //	the key absent                         anything                      what is held
 //	null                                   anything                      what is held
 //	empty ([], {}, "", no Markdown, ...)   content                       what is held
+//	another type than the part's           content                       what is held
 //	empty                                  empty                         by the rows below
 //	content                                nothing, null or empty        what arrived
 //	content of a read                      content only told of          what arrived

@@ -180,6 +180,8 @@ func TestMergeTable(t *testing.T) {
 	}{
 		"null over content":              {[]step{{SourceList, 1, old}, {SourceList, 2, "null"}}, old},
 		"empty over content":             {[]step{{SourceList, 1, old}, {SourceList, 2, "{}"}}, old},
+		"another type over content":      {[]step{{SourceList, 1, old}, {SourceList, 2, `["x"]`}}, old},
+		"Markdown that is no text":       {[]step{{SourceList, 1, old}, {SourceList, 2, `{"markdown_formatted":7}`}}, old},
 		"content over empty sent later":  {[]step{{SourceList, 2, "{}"}, {SourceWebhook, 1, old}}, old},
 		"read over told":                 {[]step{{SourceWebhook, 2, old}, {SourceList, 1, new}}, new},
 		"told over read":                 {[]step{{SourceList, 1, old}, {SourceWebhook, 2, new}}, old},

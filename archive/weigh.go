@@ -71,10 +71,24 @@ func (o *Observation) weigh() ([]shown, error) {
 		if s.hash, s.empty, ok = api.Judge(raw); !ok {
 			return nil, fmt.Errorf("apply observation of %d: part %s is not JSON", o.RecordingID, p)
 		}
+		s.empty = s.empty || misshapen(p, raw)
 		parts = append(parts, s)
 	}
 	return parts, nil
 }
+
+// misshapen tells whether a part is of another type than the specification's,
+// such as an object for a transcript: it then counts as empty.
+func misshapen(part api.Part, raw []byte) bool {
+	switch part {
+	case api.PartTranscript, api.PartActionItems, api.PartHighlights:
+		return raw[0] != '['
+	}
+	return raw[0] != '{'
+}
+
+// hasContent tells whether the bytes of a part say something.
+func hasContent(part api.Part, raw []byte) bool { return !api.Empty(raw) && !misshapen(part, raw) }
 
 // workAhead compresses and decodes the parts that are not held. Should the
 // answer be outdated when the writer gets to it, that only costs time.
