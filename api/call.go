@@ -50,6 +50,7 @@ type answer struct {
 	body               []byte // valid JSON, or empty
 	sentAt, answeredAt time.Time
 	order              int64
+	date               time.Time // by the service's clock; zero: not told
 }
 
 const (
@@ -159,6 +160,7 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	}
 	body, readErr := readBody(resp)
 	a.status, a.body, a.answeredAt = resp.StatusCode, body, c.now()
+	a.date, _ = http.ParseTime(resp.Header.Get("Date"))
 	c.budget.answered(ctx, slot, resp.StatusCode, resp.Header)
 	c.log.Debug().Str("method", cl.method).Str("path", cl.path).Int("status", resp.StatusCode).
 		Dur("took", a.answeredAt.Sub(a.sentAt)).Int("bytes", len(body)).Msg("call")

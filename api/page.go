@@ -17,12 +17,13 @@ type Page[T any] struct {
 	Items              []T
 	SentAt, AnsweredAt time.Time // an observation is dated by SentAt
 	Order              int64     // see WithOrder
+	Date               time.Time // of the answer, by the service's clock; zero: not told
 }
 
 // envelope is decoded by hand, since null, absent and mistyped differ here: a
 // list that is not there must never pass for an empty one.
 func readPage(cl *call, a *answer, itemsRequired bool) (*Page[json.RawMessage], error) {
-	p := &Page[json.RawMessage]{SentAt: a.sentAt, AnsweredAt: a.answeredAt, Order: a.order}
+	p := &Page[json.RawMessage]{SentAt: a.sentAt, AnsweredAt: a.answeredAt, Order: a.order, Date: a.date}
 	found := false
 	malformed := func(what string) error {
 		return &brokenError{method: cl.method, path: cl.path, cause: fmt.Errorf("%w: %s", errUnusable, what)}
@@ -89,7 +90,7 @@ func typed[T any](ctx context.Context, c *Client, cl *call, cursor string) (*Pag
 	if err != nil {
 		return nil, err
 	}
-	p := &Page[T]{Limit: raw.Limit, NextCursor: raw.NextCursor, SentAt: raw.SentAt, AnsweredAt: raw.AnsweredAt, Order: raw.Order}
+	p := &Page[T]{Limit: raw.Limit, NextCursor: raw.NextCursor, SentAt: raw.SentAt, AnsweredAt: raw.AnsweredAt, Order: raw.Order, Date: raw.Date}
 	for _, item := range raw.Items {
 		var v T
 		if decodeLenient(item, &v) == nil && item[0] == '{' {

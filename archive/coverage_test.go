@@ -26,9 +26,7 @@ func TestCoverageCountsWhatEachAccountSees(t *testing.T) {
 	if _, err := a.WantDownloads(t.Context(), 1, 2); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.CompleteWalk(t.Context(), "ann", "", epoch0); err != nil {
-		t.Fatal(err)
-	}
+	walkTwice(t, a, "ann", "", 1, 2, 3)
 	got, err := a.Coverage(t.Context())
 	if err != nil {
 		t.Fatal(err)

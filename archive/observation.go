@@ -46,7 +46,10 @@ type Observation struct {
 	// Query is the list query that showed the meeting, for SourceList: "" the
 	// plain list, else a name of the caller's choice such as "teams:Sales". It
 	// feeds the sightings that CompleteWalk judges.
-	Query       string
+	Query string
+	// Walk is the latest walk of the query that had begun when the page was asked
+	// for (LatestWalk), 0 when none had. Absence is judged by it, not by At.
+	Walk        int64
 	RecordingID int64
 	Parts       map[api.Part]json.RawMessage // verbatim; absent parts are left out
 }

@@ -64,9 +64,7 @@ func filled(t *testing.T) *Archive {
 		t.Fatal(err)
 	}
 	apply(t, a, observe(t, SourceList, epoch0.Add(2*time.Hour), meetingJSON(1, "T2", "changed")))
-	if _, err := a.CompleteWalk(t.Context(), "main", "", epoch0.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	walkTwice(t, a, "main", "", 1)
 	return a
 }
 

@@ -1,31 +1,65 @@
 package archive
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// listed is a meeting as a list query of an account showed it.
-func listed(account, query string, hour int, ids ...int64) []Observation {
+// listed is a meeting as a list query of an account showed it, on a page that
+// was asked for when so many walks of the query had begun.
+func listed(account, query string, walk int64, ids ...int64) []Observation {
 	var batch []Observation
 	for _, id := range ids {
-		batch = append(batch, Observation{Account: account, Query: query, Source: SourceList, RecordingID: id,
-			At: epoch0.Add(time.Duration(hour) * time.Hour)})
+		batch = append(batch, Observation{Account: account, Query: query, Source: SourceList, RecordingID: id, At: epoch0, Walk: walk})
 	}
 	return batch
+}
+
+func beginWalk(t *testing.T, a *Archive, account, query string) Walk {
+	t.Helper()
+	w, err := a.BeginWalk(t.Context(), account, query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func completeWalk(t *testing.T, a *Archive, w Walk) Absence {
+	t.Helper()
+	absence, err := a.CompleteWalk(t.Context(), w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(absence.Gone)
+	return absence
+}
+
+// walkTwice makes two walks of a query that list the same meetings, so that the
+// second is believed however little that is.
+func walkTwice(t *testing.T, a *Archive, account, query string, ids ...int64) Absence {
+	t.Helper()
+	var absence Absence
+	for range 2 {
+		w := beginWalk(t, a, account, query)
+		apply(t, a, listed(account, query, w.Number, ids...)...)
+		gone := absence.Gone
+		absence = completeWalk(t, a, w)
+		absence.Gone = append(gone, absence.Gone...)
+	}
+	return absence
 }
 
 // TestGoneIsWhatNoQueryOfAnyAccountSees follows meetings through walks.
 func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 	a := newArchive(t)
-	at := func(hour int) time.Time { return epoch0.Add(time.Duration(hour) * time.Hour) }
-	walk := func(account, query string, hour int, want ...int64) {
+	walk := func(account, query string, want ...int64) {
 		t.Helper()
-		gone, err := a.CompleteWalk(t.Context(), account, query, at(hour))
-		slices.Sort(gone)
-		if err != nil || !slices.Equal(gone, want) {
-			t.Fatalf("walk of %q by %s at hour %d: gone %v, %v; want %v", query, account, hour, gone, err, want)
+		if got := walkTwice(t, a, account, query); !slices.Equal(got.Gone, want) {
+			t.Fatalf("walks of %q by %s: %+v; want %v gone", query, account, got, want)
 		}
 	}
 	isGone := func(id int64, want bool) {
@@ -35,26 +69,30 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 			t.Fatalf("meeting %d: gone %t, %v; want %t", id, row.Gone, err, want)
 		}
 	}
-	apply(t, a, listed("ann", "", 1, 1, 2, 3)...)
-	apply(t, a, listed("bob", "", 1, 2)...)
-	apply(t, a, listed("ann", "teams:Sales", 1, 3)...)
-	apply(t, a, observe(t, SourceWebhook, at(1), meetingJSON(9, "T", "delivered, never listed")))
+	apply(t, a, listed("ann", "", 0, 1, 2, 3)...)
+	apply(t, a, listed("bob", "", 0, 2)...)
+	apply(t, a, listed("ann", "teams:Sales", 0, 3)...)
+	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(9, "T", "delivered, never listed")))
 
-	walk("ann", "", 1)                       // it saw all of them
-	apply(t, a, listed("ann", "", 5)...)     // nothing is listed any more
-	walk("ann", "", 5, 1)                    // 2 is bob's too, 3 is seen by another query, 9 was never listed
-	isGone(1, true)                          //
-	walk("bob", "", 4, 2)                    // now no one sees 2
-	walk("ann", "teams:Sales", 6, 3)         //
-	isGone(9, false)                         //
-	walk("ann", "", 3)                       // a walk older than the last one says nothing
-	walk("ann", "", 7)                       // gone once is not gone again
-	apply(t, a, listed("bob", "", 2, 2)...)  // an old page, applied late, does not bring it back
-	isGone(2, true)                          //
-	apply(t, a, listed("carl", "", 8, 1)...) // someone else sees it
+	w := beginWalk(t, a, "ann", "")
+	apply(t, a, listed("ann", "", w.Number, 1, 2, 3)...)
+	completeWalk(t, a, w)             // it saw all of them
+	walk("ann", "", 1)                // 2 is bob's too, 3 is seen by another query, 9 was never listed
+	isGone(1, true)                   //
+	old := beginWalk(t, a, "bob", "") //
+	walk("bob", "", 2)                // now no one sees 2
+	walk("ann", "teams:Sales", 3)     //
+	isGone(9, false)                  //
+	apply(t, a, listed("ann", "", w.Number, 1)...)
+	isGone(1, true)                          // a page of before those walks, applied late, does not bring it back
+	walk("ann", "")                          // gone once is not gone again
+	apply(t, a, listed("carl", "", 0, 1)...) // someone else sees it
 	isGone(1, false)
-	apply(t, a, listed("bob", "", 8, 2)...)
+	apply(t, a, listed("bob", "", old.Number+1, 2)...)
 	isGone(2, false)
+	if absence := completeWalk(t, a, old); absence.Hidden+absence.Lacked != 0 {
+		t.Errorf("a walk older than the latest one says %+v", absence)
+	}
 
 	rows, err := a.List(t.Context(), ListQuery{Viewer: Viewer{All: true}})
 	if err != nil || len(rows) != 3 {
@@ -62,10 +100,6 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 	}
 	if rows, err = a.List(t.Context(), ListQuery{Viewer: Viewer{All: true}, IncludeGone: true}); err != nil || len(rows) != 4 {
 		t.Fatalf("listed %d, %v; want all", len(rows), err)
-	}
-	last, err := a.LastWalk(t.Context(), "ann", "")
-	if err != nil || !last.Equal(at(7)) {
-		t.Fatalf("last walk %v, %v", last, err)
 	}
 	changes, err := a.Changes(t.Context(), Position{}, 1000)
 	if err != nil {
@@ -79,5 +113,100 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 	}
 	if told != 5 {
 		t.Errorf("followers were told of going and coming back %d times; want 5", told)
+	}
+}
+
+// TestTooMuchIsNotBelievedOfOneWalk follows walks that list some of 40 meetings:
+// one that lacks more than is plausible hides nothing, another that lacks the
+// same hides what both lack.
+func TestTooMuchIsNotBelievedOfOneWalk(t *testing.T) {
+	upTo := func(from, to int64) (ids []int64) {
+		for id := from; id <= to; id++ {
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	type walk struct {
+		lists []int64
+		want  Absence // of which Gone is not compared
+	}
+	for name, walks := range map[string][]walk{
+		"one of them":         {{upTo(2, 40), Absence{Hidden: 1, Lacked: 1}}},
+		"a tenth":             {{upTo(5, 40), Absence{Hidden: 4, Lacked: 4}}},
+		"more, and once":      {{upTo(6, 40), Absence{Lacked: 5, Doubted: true}}, {upTo(1, 40), Absence{}}, {upTo(6, 40), Absence{Lacked: 5, Doubted: true}}},
+		"more, and twice":     {{upTo(6, 40), Absence{Lacked: 5, Doubted: true}}, {upTo(6, 40), Absence{Lacked: 5, Hidden: 5, Confirmed: true}}, {upTo(6, 40), Absence{}}},
+		"everything":          {{nil, Absence{Lacked: 40, Doubted: true}}, {nil, Absence{Lacked: 40, Hidden: 40, Confirmed: true}}},
+		"others each time":    {{upTo(1, 20), Absence{Lacked: 20, Doubted: true}}, {upTo(11, 30), Absence{Lacked: 20, Hidden: 10, Doubted: true, Confirmed: true}}, {upTo(1, 30), Absence{}}},
+		"fewer the next time": {{nil, Absence{Lacked: 40, Doubted: true}}, {upTo(3, 40), Absence{Lacked: 2, Hidden: 2}}},
+		"only new ones":       {{upTo(100, 900), Absence{Lacked: 40, Doubted: true}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			apply(t, a, listed("ann", "", 0, upTo(1, 40)...)...)
+			apply(t, a, listed("bob", "", 0, upTo(1, 40)...)...)
+			for n, walk := range walks {
+				w := beginWalk(t, a, "ann", "")
+				apply(t, a, listed("ann", "", w.Number, walk.lists...)...)
+				got, want := completeWalk(t, a, w), walk.want
+				got.Gone, got.Listed = nil, 0
+				if d := cmp.Diff(want, got); d != "" {
+					t.Errorf("walk %d: %s", n+1, d)
+				}
+			}
+		})
+	}
+}
+
+// A clock may say anything while walks go on: absence does not change with it.
+func TestClocksDoNotDecideWhatIsGone(t *testing.T) {
+	for _, step := range []time.Duration{-10 * time.Minute, 10 * time.Minute, -24 * time.Hour, 24 * time.Hour, -10 * 365 * 24 * time.Hour, 10 * 365 * 24 * time.Hour} {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			at := epoch0
+			list := func(w Walk, ids ...int64) {
+				batch := listed("ann", "", w.Number, ids...)
+				for i := range batch {
+					batch[i].At = at
+				}
+				apply(t, a, batch...)
+			}
+			list(Walk{}, 1, 2, 3, 4, 5)
+			for want, ids := range [][]int64{{1, 2, 3, 4, 5}, {1, 2, 3, 4}, {1, 2, 3}} {
+				w := beginWalk(t, a, "ann", "")
+				list(w, ids[:2]...)
+				at = at.Add(step) // forward, then back
+				list(w, ids[2:]...)
+				step = -step
+				completeWalk(t, a, w)
+				if c, err := a.Counts(t.Context()); err != nil || c.Gone != want {
+					t.Fatalf("after walk %d: %+v, %v; want %d gone", w.Number, c, err, want)
+				}
+			}
+			w := beginWalk(t, a, "ann", "")
+			list(w, 1, 2, 3, 4, 5)
+			completeWalk(t, a, w)
+			if c, err := a.Counts(t.Context()); err != nil || c.Gone != 0 {
+				t.Errorf("all are back: %+v, %v", c, err)
+			}
+		})
+	}
+}
+
+// A meeting without created_at is on no page that was asked for with a bound of
+// that time, and so not missed by it.
+func TestWhatHasNoDateIsNotMissedByBounds(t *testing.T) {
+	a := newArchive(t)
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "dated")), observe(t, SourceList, epoch0, []byte(`{"recording_id": 2, "title": "undated"}`)))
+	apply(t, a, listed("main", "", 0, 3)...)
+	for _, bounded := range []bool{true, false} {
+		w := beginWalk(t, a, "main", "")
+		w.Bounded = bounded
+		apply(t, a, listed("main", "", w.Number, 1)...)
+		completeWalk(t, a, w)
+		if row, err := a.Row(t.Context(), 2); err != nil || row.Gone == bounded {
+			t.Errorf("walk with bounds %t: %+v, %v", bounded, row, err)
+		}
 	}
 }

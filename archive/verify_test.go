@@ -180,7 +180,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 
 func TestRepairLeadsToFetchingAgain(t *testing.T) {
 	a := filled(t)
-	apply(t, a, observe(t, SourceList, epoch0.Add(3*time.Hour), meetingJSON(2, "T", "hello 2"))) // it is back
+	apply(t, a, listed("main", "", beginWalk(t, a, "main", "").Number, 2)...) // it is back
 	vandal(t, a.db.Path, `UPDATE bodies SET body = X'78' WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'transcript')`,
 		`INSERT INTO downloads (recording_id, state, due_at) VALUES (2, 'done', 0)`)
 	m, err := a.MediaOf(t.Context(), 2)

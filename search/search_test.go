@@ -95,12 +95,17 @@ func (h *house) close() {
 // add applies meetings to the archive as read from the account "main".
 func (h *house) add(raws ...[]byte) {
 	h.t.Helper()
+	walk, err := h.archive.LatestWalk(context.Background(), "main", "")
+	if err != nil {
+		h.t.Fatal(err)
+	}
 	var batch []archive.Observation
 	for _, raw := range raws {
 		o, err := archive.FromMeeting("main", archive.SourceList, time.Now(), raw)
 		if err != nil {
 			h.t.Fatal(err)
 		}
+		o.Walk = walk
 		batch = append(batch, o)
 	}
 	if _, err := h.archive.Apply(context.Background(), batch); err != nil {

@@ -35,6 +35,9 @@ func TestTheMirrorIsTheArchive(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				if o.Walk, err = a.LatestWalk(ctx, "anns", ""); err != nil {
+					t.Fatal(err)
+				}
 				if _, err := a.Apply(ctx, []archive.Observation{o}); err != nil {
 					t.Fatal(err)
 				}
@@ -47,7 +50,12 @@ func TestTheMirrorIsTheArchive(t *testing.T) {
 					t.Fatal(err)
 				}
 			case 4:
-				if _, err := a.CompleteWalk(ctx, "anns", "", at); err != nil {
+				w, err := a.BeginWalk(ctx, "anns", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.Listed = 1000 // of which some may be missing
+				if _, err := a.CompleteWalk(ctx, w); err != nil {
 					t.Fatal(err)
 				}
 			}

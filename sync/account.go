@@ -130,7 +130,7 @@ func (s *Syncer) usable(ctx context.Context, a *account, force bool) error {
 	if p == nil {
 		return nil
 	}
-	if !force && !p.Unconnected && s.now().Sub(p.Tried) < retryParked {
+	if !force && !p.Unconnected && elapsed(p.Tried, s.now()) < retryParked {
 		return fmt.Errorf("%w since %s: %s", errParked, p.Since.Format(time.RFC3339), p.Reason)
 	}
 	if err := s.judge(ctx, a, a.Client.Check(ctx)); err != nil {

@@ -20,9 +20,9 @@ func (s *Syncer) answerByList(ctx context.Context, a *account, p pass, group []a
 	w := window{After: oldest, Before: newest}
 	for range 2 {
 		after, before := w.bounds()
-		page, err := a.Client.MeetingsPage(askContext(ctx, group[0]), o.query(after, before), w.Cursor)
+		page, err := s.list(askContext(ctx, group[0]), o, after, before, w.Cursor)
 		if err != nil {
-			return nil, s.judge(ctx, a, err)
+			return nil, err
 		}
 		if err := s.take(ctx, o, page, t); err != nil {
 			return nil, err

@@ -53,6 +53,15 @@ func (a ask) spare() bool {
 	return a.Spare || daily && a.First.Sub(a.Created) > lateFor
 }
 
+// due is when the ask is to be answered. One that waits for longer than any does
+// was dated by a clock that was wrong, and is due now.
+func (a ask) due(now time.Time) time.Time {
+	if a.Due.Sub(now) > lateFor {
+		return now
+	}
+	return a.Due
+}
+
 func askKey(id int64) string { return askPrefix + strconv.FormatInt(id, 10) }
 
 // late is the ask after another answer without content at now, or ok false when
@@ -62,6 +71,9 @@ func (a ask) late(now time.Time) (next ask, ok bool) {
 	a.Tries++
 	if a.Again {
 		return a, false
+	}
+	if a.First.After(now) {
+		a.First = now // it was dated by a clock that was wrong
 	}
 	for _, after := range lateSchedule() {
 		if due := a.First.Add(after); due.After(now) {

@@ -78,7 +78,7 @@ func (b *asks) take(account string, spare bool, now time.Time, limit int) []ask 
 	defer b.mu.Unlock()
 	var due []ask
 	for id, a := range b.open {
-		if a.Account == account && a.spare() == spare && !b.taken[id] && !a.Due.After(now) {
+		if a.Account == account && a.spare() == spare && !b.taken[id] && !a.due(now).After(now) {
 			due = append(due, a)
 		}
 	}
@@ -110,12 +110,12 @@ func (b *asks) release(id int64) {
 
 // next is when the next ask of a lane of an account is due that is not taken,
 // zero when there is none.
-func (b *asks) next(account string, spare bool) (next time.Time) {
+func (b *asks) next(account string, spare bool, now time.Time) (next time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id, a := range b.open {
-		if a.Account == account && a.spare() == spare && !b.taken[id] && (next.IsZero() || a.Due.Before(next)) {
-			next = a.Due
+		if a.Account == account && a.spare() == spare && !b.taken[id] && (next.IsZero() || a.due(now).Before(next)) {
+			next = a.due(now)
 		}
 	}
 	return next
@@ -127,7 +127,7 @@ func (b *asks) pressing(account string, now time.Time) (due int, change <-chan s
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, a := range b.open {
-		if a.Account == account && !a.spare() && !a.Due.After(now) {
+		if a.Account == account && !a.spare() && !a.due(now).After(now) {
 			due++
 		}
 	}
@@ -144,11 +144,11 @@ func (b *asks) state(account string, now time.Time) (open, due int, next time.Ti
 			continue
 		}
 		open++
-		if !a.Due.After(now) {
+		if !a.due(now).After(now) {
 			due++
 		}
-		if !b.taken[id] && (next.IsZero() || a.Due.Before(next)) {
-			next = a.Due
+		if !b.taken[id] && (next.IsZero() || a.due(now).Before(next)) {
+			next = a.due(now)
 		}
 	}
 	return open, due, next, b.change

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 )
 
@@ -35,8 +36,14 @@ func (s *Syncer) backfill(ctx context.Context, a *account, t *tally) error {
 		if ok && c.Done {
 			continue
 		}
-		if _, err := s.walk(ctx, o, t); err != nil {
+		if c, err = s.walk(ctx, o, t); err != nil {
 			return err
+		}
+		if c.Bounded { // which shows nothing that has no created_at
+			spare := api.WithPriority(ctx, api.PriorityLater)
+			if err := s.judgedWalk(spare, order{kind: kindLight, account: a, pass: p}, nil); err != nil {
+				return err
+			}
 		}
 		read = true
 	}
@@ -64,11 +71,7 @@ func (s *Syncer) backfilled(ctx context.Context, a *account) (bool, error) {
 func (s *Syncer) full(ctx context.Context, a *account, t *tally) error {
 	for _, p := range a.passes {
 		o := order{kind: kindFull, account: a, pass: p, content: true, again: true, survey: true}
-		c, err := s.walk(ctx, o, t)
-		if err != nil {
-			return err
-		}
-		if err := s.completed(ctx, a, p, c); err != nil {
+		if err := s.judgedWalk(ctx, o, t); err != nil {
 			return err
 		}
 	}
@@ -98,41 +101,51 @@ func (s *Syncer) lightWalk(ctx context.Context, a *account, t *tally) error {
 		return err
 	}
 	for _, p := range a.passes {
-		c, err := s.walk(ctx, order{kind: kindLight, account: a, pass: p}, t)
-		if err != nil {
-			return err
-		}
-		if err := s.completed(ctx, a, p, c); err != nil {
+		if err := s.judgedWalk(ctx, order{kind: kindLight, account: a, pass: p}, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// completed counts absences after a complete, error-free walk.
-func (s *Syncer) completed(ctx context.Context, a *account, p pass, c course) error {
-	gone, err := s.archive.CompleteWalk(ctx, a.Name, p.Name, c.Started)
-	if err == nil && len(gone) > 0 {
-		s.log.Info().Str("account", a.Name).Int("meetings", len(gone)).Msg("meetings are gone from the service")
-	}
-	return err
-}
-
-// catchUp looks at what was created since the last catch-up, or since the pin of
-// a backfill that is still going on, with an overlap.
+// catchUp looks at what was created since the last catch-up, or since a backfill
+// began that is still going on, with an overlap.
 func (s *Syncer) catchUp(ctx context.Context, a *account, t *tally) error {
-	last, err := s.ran(ctx, a, JobCatchUp)
-	if err != nil {
-		return err
-	}
-	if last.IsZero() {
-		c, ok, err := s.courseOf(ctx, order{kind: kindBackfill, account: a})
-		if err != nil || !ok {
+	for _, p := range a.passes {
+		from, err := s.caughtUp(ctx, a, p)
+		if err != nil {
 			return err
 		}
-		last = c.Started
+		if from.IsZero() {
+			continue // its backfill has not begun
+		}
+		if _, err := s.walk(ctx, order{kind: kindNew, account: a, pass: p, after: from}, t); err != nil {
+			return err
+		}
 	}
-	return s.each(ctx, a, order{kind: kindNew, after: last.Add(-overlap)}, t)
+	return nil
+}
+
+// caughtUp returns from when on a pass may show what no walk has seen. The time
+// is the service's, which stamps created_at, where the service tells it: the
+// clock here may have been ahead at the last catch-up.
+func (s *Syncer) caughtUp(ctx context.Context, a *account, p pass) (time.Time, error) {
+	c, ok, err := s.courseOf(ctx, order{kind: kindNew, account: a, pass: p})
+	if err != nil {
+		return time.Time{}, err
+	}
+	if ok && !c.Done {
+		return c.After, nil // interrupted: nothing since has been looked at whole
+	}
+	if !ok {
+		if c, ok, err = s.courseOf(ctx, order{kind: kindBackfill, account: a, pass: p}); err != nil || !ok {
+			return time.Time{}, err
+		}
+	}
+	if !c.Asked.IsZero() && c.Asked.Before(c.Started) {
+		c.Started = c.Asked
+	}
+	return c.Started.Add(-overlap), nil
 }
 
 // ran returns when the last successful run of a job began, zero when none did.

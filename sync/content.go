@@ -3,6 +3,7 @@ package syncer
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -59,7 +60,7 @@ func (s *Syncer) answerLane(ctx context.Context, a *account, spare, once bool, t
 			if once && due == 0 {
 				break
 			}
-			waitChange(gctx, change, s.asks.next(a.Name, spare), s.now())
+			waitChange(gctx, change, s.asks.next(a.Name, spare, s.now()), s.now())
 			continue
 		}
 		for _, group := range s.groups(a, batch) {
@@ -143,6 +144,10 @@ func together(x, y ask) bool {
 // the rest by itself. A call that failed for a while postpones the ask; only an
 // error that concerns all of the account is returned.
 func (s *Syncer) answerGroup(ctx context.Context, a *account, group []ask, t *tally) error {
+	group, err := s.dropForgotten(ctx, group)
+	if err != nil || len(group) == 0 {
+		return err
+	}
 	if !a.OAuth && (group[0].Tries == 0 || len(group) > 2) {
 		if p, ok := a.passNamed(group[0].Pass); ok {
 			rest, err := s.answerByList(ctx, a, p, group, t)
@@ -160,6 +165,20 @@ func (s *Syncer) answerGroup(ctx context.Context, a *account, group []ask, t *ta
 		}
 	}
 	return nil
+}
+
+// dropForgotten ends the asks for meetings that were forgotten meanwhile.
+func (s *Syncer) dropForgotten(ctx context.Context, group []ask) ([]ask, error) {
+	var ids []int64
+	for _, one := range group {
+		ids = append(ids, one.RecordingID)
+	}
+	forgotten, err := s.archive.Forgotten(ctx, ids)
+	if err != nil || len(forgotten) == 0 {
+		return group, err
+	}
+	_, err = s.apply(ctx, nil, nil, slices.Collect(maps.Keys(forgotten)))
+	return slices.DeleteFunc(slices.Clone(group), func(one ask) bool { return forgotten[one.RecordingID] }), err
 }
 
 func (a *account) passNamed(name string) (pass, bool) {

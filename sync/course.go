@@ -46,7 +46,8 @@ func (o order) key() string {
 
 func windowKey(key string, n int) string { return fmt.Sprintf("%s/w/%04d", key, n) }
 
-func layoutKey(a *account, p pass) string { return a.mark("sync/layout") + "/" + p.Name }
+// judges tells whether the walk shows everything, so that what it lacks is gone.
+func (o order) judges() bool { return o.kind == kindLight || o.kind == kindFull }
 
 // query is the order's list query between two times. The parts that cost no
 // heavy call are always read.
@@ -68,6 +69,16 @@ type course struct {
 	Again   bool      `json:"again,omitempty"`
 	Done    bool      `json:"done,omitempty"`
 	Ended   time.Time `json:"ended,omitzero"`
+	// Walk and Listed identify the walk in the archive, of a kind that judges
+	// absence.
+	Walk   int64 `json:"walk,omitempty"`
+	Listed int   `json:"listed,omitempty"`
+	// Asked is when, by the service's clock, a catch-up asked for its first page.
+	Asked time.Time `json:"asked,omitzero"`
+	// Bounded and Unreadable say what its windows were like: whether all had a
+	// bound of created_at, and how many items were no meetings.
+	Bounded    bool `json:"bounded,omitempty"`
+	Unreadable int  `json:"unreadable,omitempty"`
 }
 
 func (c course) encode() []byte {
@@ -107,11 +118,22 @@ func (s *Syncer) open(ctx context.Context, o order, t *tally) (course, []window,
 		return c, windows, err
 	}
 	c = course{Started: s.now(), After: o.after, Before: o.before, Again: o.again}
-	cuts, marks, err := s.cuts(ctx, o)
+	cuts, err := s.cuts(ctx, o)
 	if err != nil {
 		return course{}, nil, err
 	}
+	if o.judges() {
+		w, err := s.archive.BeginWalk(ctx, o.account.Name, o.pass.Name)
+		if err != nil {
+			return course{}, nil, err
+		}
+		c.Walk, c.Listed = w.Number, w.Listed
+	}
+	if len(cuts) == 0 {
+		c.Before = time.Time{} // a list without bounds shows more
+	}
 	windows := windowsBetween(c.After, c.Before, cuts)
+	var marks []archive.Mark
 	for key := range old {
 		marks = append(marks, archive.Mark{Key: key})
 	}
@@ -122,12 +144,14 @@ func (s *Syncer) open(ctx context.Context, o order, t *tally) (course, []window,
 	return c, windows, s.archive.SetMarks(ctx, marks...)
 }
 
-// resumable tells whether an interrupted course still serves the order.
+// resumable tells whether an interrupted course still serves the order. That of
+// a catch-up does not: what was created since lies before its cursor.
 func (c course) resumable(o order, now time.Time) bool {
-	if c.Done || (o.kind == kindSince && !c.After.Equal(o.after)) {
+	switch {
+	case c.Done, o.kind == kindNew, o.kind == kindSince && !c.After.Equal(o.after), o.judges() && c.Walk == 0:
 		return false
 	}
-	return o.kind == kindBackfill || now.Sub(c.Started) < stale
+	return o.kind == kindBackfill || elapsed(c.Started, now) < stale
 }
 
 func unfinished(marks map[string][]byte) ([]window, error) {
@@ -145,57 +169,42 @@ func unfinished(marks map[string][]byte) ([]window, error) {
 	return windows, nil
 }
 
-// close marks the course as done and removes its windows.
-func (s *Syncer) close(ctx context.Context, o order, c course) error {
+// close marks the course as done, with what its windows were like, and removes
+// them.
+func (s *Syncer) close(ctx context.Context, o order, c course) (course, error) {
 	old, err := s.archive.Marks(ctx, o.key()+"/w/")
 	if err != nil {
-		return err
+		return c, err
 	}
-	c.Done, c.Ended = true, s.now()
-	marks := []archive.Mark{{Key: o.key(), Value: c.encode()}}
-	for key := range old {
+	c.Done, c.Ended, c.Bounded = true, s.now(), true
+	var marks []archive.Mark
+	for key, b := range old {
+		w, err := decodeWindow(b)
+		if err != nil {
+			return c, err
+		}
+		c.Bounded = c.Bounded && (!w.After.IsZero() || !w.Before.IsZero())
+		c.Unreadable += w.Unreadable
+		if c.Asked.IsZero() || w.Asked.Before(c.Asked) {
+			c.Asked = w.Asked
+		}
 		marks = append(marks, archive.Mark{Key: key})
 	}
-	return s.archive.SetMarks(ctx, marks...)
+	return c, s.archive.SetMarks(ctx, append(marks, archive.Mark{Key: o.key(), Value: c.encode()})...)
 }
 
-// cuts returns where an order's windows are divided, and the mark that keeps
-// what a survey found for later walks.
-func (s *Syncer) cuts(ctx context.Context, o order) ([]time.Time, []archive.Mark, error) {
-	key := layoutKey(o.account, o.pass)
-	if o.survey {
-		samples, err := s.survey(ctx, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		cuts := layout(samples, maxWindow)
-		b, err := json.Marshal(cuts)
-		if err != nil {
-			return nil, nil, fmt.Errorf("keep the layout of windows: %w", err)
-		}
-		return cuts, []archive.Mark{{Key: key, Value: b}}, nil
+// cuts returns where an order's windows are divided. Walks without content are
+// not: their pages are quick, and only a list without bounds of created_at shows
+// a meeting that has no such time.
+func (s *Syncer) cuts(ctx context.Context, o order) ([]time.Time, error) {
+	if !o.survey {
+		return nil, nil
 	}
-	if o.kind != kindLight {
-		return nil, nil, nil
+	samples, err := s.survey(ctx, o)
+	if err != nil {
+		return nil, err
 	}
-	b, err := s.archive.Mark(ctx, key)
-	if err != nil || b == nil {
-		return nil, nil, err
-	}
-	var cuts []time.Time
-	if err := json.Unmarshal(b, &cuts); err != nil {
-		return nil, nil, fmt.Errorf("read the layout of windows: %w", err)
-	}
-	return everyThird(cuts), nil, nil
-}
-
-// everyThird thins the cuts for a walk of light pages, which are quick.
-func everyThird(cuts []time.Time) []time.Time {
-	var few []time.Time
-	for i := 2; i < len(cuts); i += 3 {
-		few = append(few, cuts[i])
-	}
-	return few
+	return layout(samples, maxWindow), nil
 }
 
 // passName makes a pass readable in logs and failures.

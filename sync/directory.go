@@ -98,7 +98,7 @@ func (s *Syncer) listed(ctx context.Context, a *account, what string, end, read 
 		return err
 	}
 	var at time.Time
-	if b != nil && json.Unmarshal(b, &at) == nil && s.now().Sub(at) < refusedFor {
+	if b != nil && json.Unmarshal(b, &at) == nil && elapsed(at, s.now()) < refusedFor {
 		return nil
 	}
 	err = s.judge(ctx, a, read())

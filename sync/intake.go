@@ -170,10 +170,14 @@ func (s *Syncer) followUps(ctx context.Context, batch []archive.Observation) (wa
 	if err != nil {
 		return nil, nil, err
 	}
+	forgotten, err := s.archive.Forgotten(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
 	now := s.now()
 	for _, ob := range batch {
 		a := s.account(ob.Account)
-		if a == nil || ob.Source != archive.SourceWebhook {
+		if a == nil || ob.Source != archive.SourceWebhook || forgotten[ob.RecordingID] {
 			continue
 		}
 		one := newAsk(order{account: a}, ob, rows[ob.RecordingID], now)

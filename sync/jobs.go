@@ -109,19 +109,39 @@ func (s *Syncer) doAll(ctx context.Context, job string) {
 	_ = g.Wait()
 }
 
+// clockCheck is how often the schedule looks at the clock, which may have been
+// set meanwhile.
+const clockCheck = time.Minute
+
 // keepSchedule runs the jobs by the schedule until the context ends and the last
 // of them has returned.
 func (s *Syncer) keepSchedule(ctx context.Context) error {
-	log := cronLog{s.log}
-	c := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(log),
-		cron.WithChain(cron.SkipIfStillRunning(log), cron.Recover(log)))
+	var g errgroup.Group
 	for _, table := range s.tables {
-		c.Schedule(table.cron, cron.FuncJob(func() { s.doAll(ctx, table.job) }))
+		g.Go(func() error { s.keepTimetable(ctx, table); return nil })
 	}
-	c.Start()
+	_ = g.Wait()
 	<-ctx.Done()
-	<-c.Stop().Done()
 	return ctx.Err()
+}
+
+// keepTimetable runs a job whenever its time comes. A time that comes while the
+// job still runs is left out.
+func (s *Syncer) keepTimetable(ctx context.Context, table timetable) {
+	job := cron.NewChain(cron.Recover(cronLog{s.log})).Then(cron.FuncJob(func() { s.doAll(ctx, table.job) }))
+	var next time.Time
+	for ctx.Err() == nil {
+		now := s.now()
+		if next.IsZero() || now.Before(next) {
+			if next = table.next(next, now); next.IsZero() {
+				return
+			}
+			pause(ctx, min(next.Sub(now), clockCheck))
+			continue
+		}
+		job.Run()
+		next = time.Time{}
+	}
 }
 
 // cronLog writes the library's errors to the log; what it tells of every wake-up

@@ -3,34 +3,67 @@ package syncer
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
 )
 
-// take applies a page of a walk: its meetings, the asks that follow from them
-// and the marks given, in one transaction.
-func (s *Syncer) take(ctx context.Context, o order, page *api.Page[json.RawMessage], t *tally, marks ...archive.Mark) error {
-	var batch []archive.Observation
+// listing is a page of the meetings list, read into observations.
+type listing struct {
+	*api.Page[json.RawMessage]
+	batch      []archive.Observation
+	unreadable int // items that are no meetings
+}
+
+// asked is when the page was asked for, by the service's clock where that is
+// known and not ahead of this one.
+func (l *listing) asked() time.Time {
+	if l.Date.IsZero() {
+		return l.SentAt
+	}
+	return earlier(l.Date, l.SentAt)
+}
+
+// list reads a page of an order's query. It is the one way to the list, so that
+// every page carries the number of the walk that had begun when it was asked for.
+func (s *Syncer) list(ctx context.Context, o order, after, before time.Time, cursor string) (*listing, error) {
+	walk, err := s.archive.LatestWalk(ctx, o.account.Name, o.pass.Name)
+	if err != nil {
+		return nil, err
+	}
+	page, err := o.account.Client.MeetingsPage(ctx, o.query(after, before), cursor)
+	if err != nil {
+		return nil, s.judge(ctx, o.account, err)
+	}
+	l := &listing{Page: page}
 	for _, raw := range page.Items {
 		ob, err := archive.FromMeeting(o.account.Name, archive.SourceList, page.SentAt, raw)
 		if err != nil {
+			l.unreadable++
 			if err := s.noteUnreadable(ctx, o, err); err != nil {
-				return err
+				return nil, err
 			}
 			continue
 		}
-		ob.Query, ob.Order = o.pass.Name, page.Order
+		ob.Query, ob.Walk, ob.Order = o.pass.Name, walk, page.Order
 		dropUnasked(&ob, o)
-		batch = append(batch, ob)
+		l.batch = append(l.batch, ob)
 	}
-	wanted, done, err := s.asksAfter(ctx, o, batch, page.SentAt)
+	return l, nil
+}
+
+// classList is the ledger's class of items of lists that are no meetings.
+const classList = "list"
+
+// take applies a page of a walk: its meetings, the asks that follow from them
+// and the marks given, in one transaction.
+func (s *Syncer) take(ctx context.Context, o order, page *listing, t *tally, marks ...archive.Mark) error {
+	wanted, done, err := s.asksAfter(ctx, o, page.batch, page.SentAt)
 	if err != nil {
 		return err
 	}
-	applied, err := s.apply(ctx, batch, wanted, done, marks...)
+	applied, err := s.apply(ctx, page.batch, wanted, done, marks...)
 	if err != nil {
 		return err
 	}
@@ -94,8 +127,11 @@ func (s *Syncer) asksAfter(ctx context.Context, o order, batch []archive.Observa
 	if err != nil {
 		return nil, nil, err
 	}
+	seen, err := s.archive.Forgotten(ctx, ids) // of which nothing is to be read
+	if err != nil {
+		return nil, nil, err
+	}
 	var d decision
-	seen := map[int64]bool{}
 	for _, ob := range batch {
 		if seen[ob.RecordingID] {
 			continue
@@ -131,7 +167,7 @@ func (s *Syncer) afterFull(d *decision, a ask, known bool, sent time.Time) {
 		old.Transcript, old.Summary = a.Transcript, a.Summary
 		a = old
 	}
-	if a.Due.After(sent) || (!asked && known && sent.Sub(a.Created) > lateFor) {
+	if a.due(sent).After(sent) || (!asked && known && sent.Sub(a.Created) > lateFor) {
 		return // it has its time, or has had it
 	}
 	next, ok := a.late(sent)
@@ -184,6 +220,8 @@ func (s *Syncer) parkedAccount(name string) bool {
 func (s *Syncer) noteUnreadable(ctx context.Context, o order, err error) error {
 	s.log.Warn().Str("account", o.account.Name).Err(err).Msg("item of the meetings list left out")
 	return s.archive.RecordFailure(ctx, archive.Failure{
-		Account: o.account.Name, Class: "list", What: fmt.Sprintf("an item of %s", passName(o.pass)), Reason: err.Error(),
+		Account: o.account.Name, Class: classList, What: unreadableItem(o), Reason: err.Error(),
 	})
 }
+
+func unreadableItem(o order) string { return "an item of " + passName(o.pass) }

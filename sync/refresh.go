@@ -59,7 +59,7 @@ func (s *Syncer) rotate(ctx context.Context, a *account, p pass, t *tally) error
 		return err
 	}
 	if r.Over {
-		if s.now().Sub(r.Began) < rotation {
+		if elapsed(r.Began, s.now()) < rotation {
 			return nil
 		}
 		r = turn{Began: s.now(), Before: s.now().Add(-recently)}
@@ -80,7 +80,7 @@ func (s *Syncer) rotate(ctx context.Context, a *account, p pass, t *tally) error
 // turnPage reads one page of a rotation and keeps its cursor with it. After a
 // refused cursor it goes on a day above the oldest meeting it has seen.
 func (s *Syncer) turnPage(ctx context.Context, o order, r turn, t *tally) (turn, error) {
-	page, err := o.account.Client.MeetingsPage(ctx, o.query(time.Time{}, r.Before), r.Cursor)
+	page, err := s.list(ctx, o, time.Time{}, r.Before, r.Cursor)
 	if api.IsCursorRefused(err) && r.Cursor != "" {
 		r.Cursor = ""
 		if above := r.Oldest.Add(24 * time.Hour); !r.Oldest.IsZero() && above.Before(r.Before) {
@@ -89,7 +89,7 @@ func (s *Syncer) turnPage(ctx context.Context, o order, r turn, t *tally) (turn,
 		return r, s.archive.SetMarks(ctx, archive.Mark{Key: turnKey(o.account, o.pass), Value: r.encode()})
 	}
 	if err != nil {
-		return r, s.judge(ctx, o.account, err)
+		return r, err
 	}
 	for _, raw := range page.Items {
 		if at := createdAt(raw); !at.IsZero() && (r.Oldest.IsZero() || at.Before(r.Oldest)) {

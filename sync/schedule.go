@@ -82,10 +82,19 @@ func parseCron(expr string, loc *time.Location) (s cron.Schedule, err error) {
 	return s, nil
 }
 
+// next is when the job runs after now, where it was to run at planned: earlier
+// than that if the clock was set back.
+func (t timetable) next(planned, now time.Time) time.Time {
+	if at := t.cron.Next(now); planned.IsZero() || at.Before(planned) {
+		return at
+	}
+	return planned
+}
+
 // missed tells whether the job should have run between last and now. A job that
-// has never run has missed its run.
+// has never run has missed its run, and so has one that a wrong clock dated ahead.
 func (t timetable) missed(last, now time.Time) bool {
-	if last.IsZero() {
+	if last.IsZero() || last.After(now) {
 		return true
 	}
 	next := t.cron.Next(last)

@@ -131,7 +131,7 @@ func (s *Syncer) walks(ctx context.Context, a *account, req Request, t *tally) e
 			if err != nil {
 				return err
 			}
-			if s.now().Sub(last) > due {
+			if elapsed(last, s.now()) > due {
 				jobs = append(jobs, job)
 			}
 		}

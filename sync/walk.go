@@ -44,7 +44,7 @@ func (s *Syncer) walk(ctx context.Context, o order, t *tally) (course, error) {
 	if err := g.Wait(); err != nil {
 		return course{}, s.walkError(o, err)
 	}
-	return c, s.close(ctx, o, c)
+	return s.close(ctx, o, c)
 }
 
 func (s *Syncer) walkError(o order, err error) error {
@@ -93,13 +93,17 @@ func (s *Syncer) restart(ctx context.Context, o order, w window, numbers *atomic
 // after it.
 func (s *Syncer) readPage(ctx context.Context, o order, w window, t *tally) (window, error) {
 	after, before := w.bounds()
-	page, err := o.account.Client.MeetingsPage(ctx, o.query(after, before), w.Cursor)
+	page, err := s.list(ctx, o, after, before, w.Cursor)
 	if err != nil {
-		return w, s.judge(ctx, o.account, err)
+		return w, err
 	}
 	next, err := w.advance(page.NextCursor)
 	if err != nil {
 		return w, err
 	}
+	if w.Pages == 0 {
+		next.Asked = page.asked()
+	}
+	next.Unreadable += page.unreadable
 	return next, s.take(ctx, o, page, t, archive.Mark{Key: windowKey(o.key(), w.N), Value: next.encode()})
 }

@@ -26,6 +26,9 @@ type window struct {
 	Pages    int       `json:"pages,omitempty"`
 	Restarts int       `json:"restarts,omitempty"`
 	Done     bool      `json:"done,omitempty"`
+	// Asked is when, by the service's clock, the first page was asked for.
+	Asked      time.Time `json:"asked,omitzero"`
+	Unreadable int       `json:"unreadable,omitempty"` // items that are no meetings
 }
 
 // bounds returns the window's created_after and created_before.

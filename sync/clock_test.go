@@ -1,0 +1,83 @@
+package syncer_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/api"
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// The clock is set while the daemon runs, between walks and in the middle of one.
+// It decides neither what is gone nor when anything is done again.
+func TestAClockThatIsSetFreezesNothing(t *testing.T) {
+	t.Parallel()
+	const year = 365 * 24 * time.Hour
+	for _, step := range []time.Duration{-10 * time.Minute, 10 * time.Minute, -26 * time.Hour, 26 * time.Hour, -3 * year, 10 * year} {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { setClock(t, step) })
+		})
+	}
+}
+
+func setClock(t *testing.T, step time.Duration) {
+	day := rig.Today()
+	raw := rig.Meetings(45, day.Add(-time.Hour), 24*time.Hour)
+	for i, hours := range []time.Duration{14, 22, 42} {
+		raw = append(append(raw, rig.Meeting(int64(46+i), day.Add(hours*time.Hour))...), '\n')
+	}
+	u := rig.NewUpstream(t, service.Options{Hold: 3}, raw)
+	var offset atomic.Int64
+	now := func() time.Time { return time.Now().Round(0).Add(time.Duration(offset.Load())) }
+	var pages atomic.Int32 // until the clock is set
+	between(u, func(r *http.Request, body []byte) []byte {
+		if pages.Add(-1) == 0 {
+			offset.Add(int64(step))
+		}
+		return body
+	})
+	ar := rig.NewArchive(t, t.TempDir())
+	client, err := api.NewClient(api.ClientOptions{BaseURL: rig.BaseURL, Credential: api.APIKey(u.Key), HTTP: u.HTTP(), Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schedule := syncer.Schedule{CatchUp: "*/30 * * * *", Walk: "0 */6 * * *"}
+	s, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Now: now, Accounts: []syncer.Account{{Name: "ada", Client: client}}})
+	defer stop()
+	time.Sleep(time.Hour)
+	finish := func(when string, within time.Duration) {
+		t.Helper()
+		before := counts(t, ar)
+		if _, ok, err := u.Service.Finish(t.Context()); err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		time.Sleep(within)
+		if c := counts(t, ar); c.Meetings != before.Meetings+1 || c.WithTranscript != c.Meetings {
+			t.Errorf("%s, a new meeting: %+v, and before %+v", when, c, before)
+		}
+	}
+	hide := func(when string, id int64, gone int) {
+		t.Helper()
+		edit(t, u, id, day, rig.Person, "eve@elsewhere.example")
+		time.Sleep(13 * time.Hour)
+		if c := counts(t, ar); c.Gone != gone || len(absences(t, s)) != 0 {
+			t.Errorf("%s: %+v, %q; want %d gone", when, c, absences(t, s), gone)
+		}
+	}
+	hide("before", 5, 1)
+	finish("before", time.Hour)
+	pages.Store(3) // of the next walk
+	time.Sleep(7 * time.Hour)
+	finish("while it is wrong", 7*time.Hour)
+	hide("while it is wrong", 6, 2)
+	offset.Store(0)
+	finish("once it is right again", time.Hour)
+	hide("once it is right again", 7, 3)
+}
