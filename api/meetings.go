@@ -77,7 +77,7 @@ func (c *Client) MeetingsPage(ctx context.Context, q MeetingQuery, cursor string
 		}
 		cl.heavy()
 	}
-	return c.list(ctx, cl, cursor, true)
+	return c.list(ctx, cl, cursor)
 }
 
 // maxRestarts bounds how often a walk begins again without having met anything

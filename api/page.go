@@ -22,7 +22,7 @@ type Page[T any] struct {
 
 // envelope is decoded by hand, since null, absent and mistyped differ here: a
 // list that is not there must never pass for an empty one.
-func readPage(cl *call, a *answer, itemsRequired bool) (*Page[json.RawMessage], error) {
+func readPage(cl *call, a *answer) (*Page[json.RawMessage], error) {
 	p := &Page[json.RawMessage]{SentAt: a.sentAt, AnsweredAt: a.answeredAt, Order: a.order, Date: a.date}
 	found := false
 	malformed := func(what string) error {
@@ -48,7 +48,7 @@ func readPage(cl *call, a *answer, itemsRequired bool) (*Page[json.RawMessage], 
 	if err != nil {
 		return nil, malformed(err.Error())
 	}
-	if !found && itemsRequired {
+	if !found {
 		return nil, malformed("the list has no items")
 	}
 	if p.NextCursor != "" && p.NextCursor == cl.query.Get("cursor") {
@@ -70,7 +70,7 @@ func textIn(value []byte) string {
 }
 
 // list reads one page of raw items.
-func (c *Client) list(ctx context.Context, cl *call, cursor string, itemsRequired bool) (*Page[json.RawMessage], error) {
+func (c *Client) list(ctx context.Context, cl *call, cursor string) (*Page[json.RawMessage], error) {
 	if cursor != "" {
 		if cl.query == nil {
 			cl.query = url.Values{}
@@ -81,12 +81,12 @@ func (c *Client) list(ctx context.Context, cl *call, cursor string, itemsRequire
 	if err != nil {
 		return nil, err
 	}
-	return readPage(cl, a, itemsRequired)
+	return readPage(cl, a)
 }
 
 // typed reads one page of a directory; items that are no objects are left out.
 func typed[T any](ctx context.Context, c *Client, cl *call, cursor string) (*Page[T], error) {
-	raw, err := c.list(ctx, cl, cursor, false)
+	raw, err := c.list(ctx, cl, cursor)
 	if err != nil {
 		return nil, err
 	}

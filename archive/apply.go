@@ -36,7 +36,7 @@ func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark)
 				return err
 			}
 			if err := t.observe(&batch[i], weighed[i]); err != nil {
-				return fmt.Errorf("apply observation of %d: %w", batch[i].RecordingID, err)
+				return observationError(batch[i].RecordingID, err)
 			}
 		}
 		if err := a.keepOrder(ctx, tx); err != nil {

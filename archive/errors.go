@@ -46,6 +46,34 @@ func full(err error) error {
 	return fmt.Errorf("%w (%w)", ErrDiskFull, err)
 }
 
+// ObservationError is an observation that cannot be applied, however often that is
+// tried. Any other error of Apply is of the archive or the machine, and passes.
+type ObservationError struct {
+	RecordingID int64
+	Err         error
+}
+
+// Error names the meeting and says what is wrong with what was shown of it.
+func (e *ObservationError) Error() string {
+	return fmt.Sprintf("apply observation of %d: %v", e.RecordingID, e.Err)
+}
+
+// Unwrap returns what is wrong.
+func (e *ObservationError) Unwrap() error { return e.Err }
+
+// observationError makes an error of applying an observation one that says
+// whether trying again may help: SQLite refuses some values for good.
+func observationError(id int64, err error) error {
+	var lite sqlite3.Error
+	if errors.As(err, &lite) {
+		switch lite.Code {
+		case sqlite3.ErrConstraint, sqlite3.ErrMismatch, sqlite3.ErrTooBig, sqlite3.ErrRange:
+			return &ObservationError{id, err}
+		}
+	}
+	return fmt.Errorf("apply observation of %d: %w", id, err)
+}
+
 // InUseError names the process that owns a data directory.
 type InUseError struct {
 	Dir string

@@ -98,6 +98,34 @@ func (i *Inbox) Replay(ctx context.Context, id int64) error {
 	}})
 }
 
+// passing are the texts by which reasons of a quarantine are known that had
+// nothing to do with the delivery: the disk, locks, and what ended meanwhile.
+var passing = []string{"disk is full", "no space left", "database is locked", "database table is locked", "disk I/O error",
+	"unable to open database", "attempt to write a readonly database", "out of memory", "interrupted", "context "}
+
+// ReplayPassing makes deliveries wait again that were once quarantined for a
+// reason that passes, and returns how many there were. Nothing quarantines them
+// for such reasons any more.
+func (i *Inbox) ReplayPassing(ctx context.Context) (int, error) {
+	var n int64
+	err := i.submit(ctx, &write{size: 64, arrives: true, do: func(ctx context.Context, conn *sql.Conn) error {
+		for _, text := range passing {
+			res, err := conn.ExecContext(ctx, `UPDATE deliveries SET state = 'received', settled_at = 0, reason = ''
+				WHERE state = 'quarantined' AND body IS NOT NULL AND instr(reason, ?) > 0`, text)
+			if err != nil {
+				return fmt.Errorf("replay deliveries: %w", err)
+			}
+			more, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			n += more
+		}
+		return nil
+	}})
+	return int(n), err
+}
+
 // LetGo drops the bodies of deliveries that were applied before a time, and
 // callback addresses that expired before it, a thousand of each in one commit,
 // and returns how many bodies it dropped. Keys stay: a repeat is still known.

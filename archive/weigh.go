@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -51,10 +52,10 @@ func (a *Archive) weighAll(ctx context.Context, batch []Observation) ([][]shown,
 // weigh checks an observation and hashes its parts, in the order of api.Parts.
 func (o *Observation) weigh() ([]shown, error) {
 	if o.RecordingID <= 0 {
-		return nil, fmt.Errorf("apply observation: recording_id %d is not positive", o.RecordingID)
+		return nil, &ObservationError{o.RecordingID, errors.New("recording_id is not positive")}
 	}
 	if !o.Source.valid() {
-		return nil, fmt.Errorf("apply observation of %d: unknown source %q", o.RecordingID, o.Source)
+		return nil, &ObservationError{o.RecordingID, fmt.Errorf("unknown source %q", o.Source)}
 	}
 	parts := make([]shown, 0, len(o.Parts))
 	for _, p := range api.Parts() {
@@ -69,7 +70,7 @@ func (o *Observation) weigh() ([]shown, error) {
 		s := shown{part: p, raw: raw, rawHash: rawHash(raw)}
 		var ok bool
 		if s.hash, s.empty, ok = api.Judge(raw); !ok {
-			return nil, fmt.Errorf("apply observation of %d: part %s is not JSON", o.RecordingID, p)
+			return nil, &ObservationError{o.RecordingID, fmt.Errorf("part %s is not JSON", p)}
 		}
 		s.empty = s.empty || misshapen(p, raw)
 		parts = append(parts, s)

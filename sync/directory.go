@@ -22,14 +22,14 @@ const refusedFor = 7 * 24 * time.Hour
 func (s *Syncer) directory(ctx context.Context, a *account) error {
 	return errors.Join(
 		s.listed(ctx, a, "meeting types", nil, func() error {
-			types, err := all(a.Client.MeetingTypes(ctx))
+			types, err := all(func() iter.Seq2[api.MeetingType, error] { return a.Client.MeetingTypes(ctx) })
 			if err != nil {
 				return err
 			}
 			return s.archive.PutMeetingTypes(ctx, a.Name, types)
 		}),
 		s.listed(ctx, a, "teams", func() error { return s.archive.PutTeams(ctx, a.Name, nil) }, func() error {
-			teams, err := all(a.Client.Teams(ctx))
+			teams, err := all(func() iter.Seq2[api.Team, error] { return a.Client.Teams(ctx) })
 			if err != nil {
 				return err
 			}
@@ -39,9 +39,12 @@ func (s *Syncer) directory(ctx context.Context, a *account) error {
 			return s.members(ctx, a, teams)
 		}),
 		s.listed(ctx, a, "users", func() error { return s.archive.EndUsers(ctx, a.Name) }, func() error {
-			users, err := all(a.Client.Users(ctx, api.UserQuery{}))
+			users, err := all(func() iter.Seq2[api.User, error] { return a.Client.Users(ctx, api.UserQuery{}) })
 			if err != nil {
 				return err
+			}
+			if len(users) == 0 {
+				return errors.New("the list is empty, though whoever may read it is on it")
 			}
 			return s.archive.PutUsers(ctx, a.Name, users)
 		}),
@@ -55,7 +58,7 @@ func (s *Syncer) members(ctx context.Context, a *account, teams []api.Team) erro
 	found := make([][]api.TeamMember, len(teams))
 	for i, team := range teams {
 		var err error
-		if found[i], err = all(a.Client.TeamMembers(ctx, team.Name)); err != nil {
+		if found[i], err = all(func() iter.Seq2[api.TeamMember, error] { return a.Client.TeamMembers(ctx, team.Name) }); err != nil {
 			return err
 		}
 	}
@@ -121,14 +124,20 @@ func (s *Syncer) listed(ctx context.Context, a *account, what string, end, read 
 	return nil
 }
 
-// all collects a list.
-func all[T any](seq iter.Seq2[T, error]) ([]T, error) {
+// all collects a list. An empty one is read again at once: only a list that is
+// empty twice is, since it takes rights away.
+func all[T any](list func() iter.Seq2[T, error]) ([]T, error) {
 	var out []T
-	for v, err := range seq {
-		if err != nil {
-			return nil, err
+	for range 2 {
+		for v, err := range list() {
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
 		}
-		out = append(out, v)
+		if len(out) > 0 {
+			break
+		}
 	}
 	return out, nil
 }

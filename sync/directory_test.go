@@ -2,8 +2,11 @@ package syncer_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,4 +95,55 @@ func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
 			t.Errorf("users %+v, %v", users, err)
 		}
 	})
+}
+
+// An answer without a list, or one empty list, does not empty the organisation.
+func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]int{`{}`: 2, `{"items":null}`: 2, `{"error":"try later"}`: 2, `{"items":{}}`: 2} {
+		t.Run(answer, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+				organise(t, u, "account_admin")
+				var broken, empty atomic.Int32
+				between(u, func(r *http.Request, body []byte) []byte {
+					switch {
+					case strings.HasSuffix(r.URL.Path, "/meetings"):
+					case broken.Load() > 0:
+						return []byte(answer)
+					case empty.Add(-1) == 0:
+						return []byte(emptyList)
+					}
+					return body
+				})
+				ar := rig.NewArchive(t, t.TempDir())
+				s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				whole := func(when string) {
+					t.Helper()
+					types, err1 := ar.Types(t.Context())
+					teams, err2 := ar.Teams(t.Context())
+					members, err3 := ar.Memberships(t.Context())
+					users, err4 := ar.Users(t.Context())
+					if err := errors.Join(err1, err2, err3, err4); err != nil || len(types) != want || len(teams) != want || len(members) != want || len(users) != want {
+						t.Errorf("%s: %d types, %d teams, %d members, %d users, %v", when, len(types), len(teams), len(members), len(users), err)
+					}
+				}
+				time.Sleep(time.Hour)
+				whole("at first")
+				broken.Store(1)
+				time.Sleep(24 * time.Hour)
+				whole("after an answer without a list")
+				if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 1 {
+					t.Errorf("failures %+v, %v", st.Failures, err)
+				}
+				broken.Store(0)
+				empty.Store(2) // the teams
+				time.Sleep(24 * time.Hour)
+				whole("after one empty list")
+			})
+		})
+	}
 }

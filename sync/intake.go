@@ -78,7 +78,7 @@ func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
 		return 0, err
 	}
 	if _, err := s.apply(ctx, in.batch, wanted, done); err != nil {
-		if len(pending) == 1 || ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return 0, err
 		}
 		return s.drainSingly(ctx, inbox, pending)
@@ -90,9 +90,11 @@ func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
 }
 
 // drainSingly applies deliveries one by one after their batch failed, so that
-// one bad delivery does not keep the others back. One that fails alone although
-// the archive can be written is kept in quarantine.
+// one bad delivery does not keep the others back. Only one that no trying again
+// makes good goes to quarantine. Whatever else fails is of the archive or the
+// machine: the delivery waits, and after a second failure in a row all do.
 func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending []archive.Delivery) (int, error) {
+	var failed, last error
 	for n, d := range pending {
 		in := gathered{}
 		in.add(s.read(d))
@@ -100,17 +102,32 @@ func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending 
 		if err == nil {
 			_, err = s.apply(ctx, in.batch, wanted, done)
 		}
-		if err != nil {
-			if probe := s.archive.SetMarks(ctx, archive.Mark{Key: "sync/probe", Value: []byte("1")}); probe != nil {
-				return n, errors.Join(err, probe)
-			}
-			in.outcomes = []archive.Outcome{{ID: d.ID, Quarantine: err.Error()}}
+		var bad *archive.ObservationError
+		switch {
+		case errors.As(err, &bad):
+			in.outcomes = []archive.Outcome{{ID: d.ID, RecordingID: bad.RecordingID, Quarantine: err.Error()}}
+		case err != nil && (last != nil || ctx.Err() != nil):
+			return n, err
+		case err != nil:
+			failed, last = err, err
+			continue
 		}
+		last = nil
 		if err := inbox.Settle(ctx, in.outcomes...); err != nil {
 			return n, err
 		}
 	}
-	return len(pending), nil
+	return len(pending), failed
+}
+
+// replayPassing has deliveries applied that an earlier version quarantined for a
+// reason that passes.
+func (s *Syncer) replayPassing(ctx context.Context) error {
+	n, err := s.archive.Inbox().ReplayPassing(ctx)
+	if n > 0 {
+		s.log.Info().Int("deliveries", n).Msg("deliveries that were quarantined because of the disk are applied again")
+	}
+	return err
 }
 
 // received is what a delivery turned out to be.

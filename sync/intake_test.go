@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -154,5 +155,77 @@ func TestCallbacksCarryContent(t *testing.T) {
 	counts, err := s.archive.Inbox().Counts(t.Context())
 	if err != nil || counts.Quarantined != 2 {
 		t.Errorf("inbox: %+v, %v", counts, err)
+	}
+}
+
+// Good deliveries wait while the archive cannot be written, and are applied when
+// it can; only one that is bad itself is quarantined. What an earlier version
+// quarantined for such a reason is applied too.
+func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(t *testing.T, db *archive.DB) (mend func()){
+		"a full disk": func(t *testing.T, db *archive.DB) func() {
+			limit := func(pages string) {
+				if _, err := db.W.Exec(`PRAGMA max_page_count = ` + pages); err != nil {
+					t.Fatal(err)
+				}
+			}
+			limit("1") // as many as there are
+			return func() { limit("1000000000") }
+		},
+		"a foreign lock": func(t *testing.T, db *archive.DB) func() {
+			if _, err := db.W.Exec(`PRAGMA busy_timeout = 1`); err != nil {
+				t.Fatal(err)
+			}
+			other, err := sql.Open("sqlite3", "file:"+db.Path+"?_txlock=immediate")
+			if err != nil {
+				t.Fatal(err)
+			}
+			tx, err := other.Begin()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				if err := errors.Join(tx.Rollback(), other.Close()); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := testLoader(t, newMediaHost(t, 1), true)
+			inbox := s.archive.Inbox()
+			large := strings.Replace(whole, "hello", strings.Repeat("hello, ", 100_000), 1)
+			now := time.Now().UTC().Format(time.RFC3339)
+			deliver(t, s, "m1", fmt.Sprintf(large, 1, now))
+			deliver(t, s, "m2", fmt.Sprintf(large, 2, now))
+			mend := fault(t, s.archive.DB())
+			for range 2 {
+				if _, err := s.drain(t.Context(), inbox); err == nil {
+					t.Fatal("deliveries are applied though the archive cannot be written")
+				}
+			}
+			if c, err := inbox.Counts(t.Context()); err != nil || c.Received != 2 || c.Quarantined != 0 {
+				t.Errorf("inbox: %+v, %v", c, err)
+			}
+			mend()
+			if err := inbox.Quarantine(t.Context(), 1, "apply observation of 1: the disk is full: make room in the data directory"); err != nil {
+				t.Fatal(err)
+			}
+			deliver(t, s, "m3", `{"title": "no recording"}`)
+			if err := s.replayPassing(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.drain(t.Context(), inbox); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.replayPassing(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if c, err := inbox.Counts(t.Context()); err != nil || c.Applied != 2 || c.Quarantined != 1 {
+				t.Errorf("afterwards: %+v, %v", c, err)
+			}
+		})
 	}
 }

@@ -39,6 +39,9 @@ func (s *Syncer) prepare(ctx context.Context) error {
 	if err := s.loadParking(ctx); err != nil {
 		return err
 	}
+	if err := s.replayPassing(ctx); err != nil {
+		return err
+	}
 	if err := s.asks.load(ctx, s.archive); err != nil {
 		return err
 	}
