@@ -94,6 +94,14 @@ func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 	return slices.Compact(names), err
 }
 
+// BackupDirOf is the directory of backups of a generation that Forget has named.
+func BackupDirOf(path string) string {
+	if numberIn(filepath.Base(path)) > 0 {
+		return filepath.Dir(path)
+	}
+	return path
+}
+
 // backupHolds tells whether the generation noted at path holds a meeting. Its
 // manifest knows; where none can be read, such as of a disk that is not there,
 // its time decides; and an interrupted one may hold anything.

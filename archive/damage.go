@@ -52,7 +52,15 @@ type Damage struct {
 	RecordingID int64       `json:"recording_id,omitempty"`
 	What        string      `json:"what"`
 	Repaired    bool        `json:"repaired"`
+	// Outcome says what a repair came to, where that is more than repaired, and
+	// Aside where the bytes are that it could not read.
+	Outcome string `json:"outcome,omitempty"`
+	Aside   string `json:"aside,omitempty"`
+	Lost    bool   `json:"lost,omitempty"` // what was damaged could be brought back from nowhere
 }
+
+// LostCode is the exit code of a repair that found something lost.
+const LostCode = 23
 
 // String is a line for a person.
 func (d Damage) String() string {
@@ -64,8 +72,14 @@ func (d Damage) String() string {
 		s += d.Path + ": "
 	}
 	s += d.What
-	if d.Repaired {
+	switch {
+	case d.Outcome != "":
+		s += " (" + d.Outcome + ")"
+	case d.Repaired:
 		s += " (repaired)"
+	}
+	if d.Aside != "" {
+		s += "; its bytes are in " + d.Aside
 	}
 	return s
 }

@@ -78,9 +78,18 @@ func damagedOf(sha string, id int64) Mark {
 	return Mark{Key: damagedMark + sha + "/" + strconv.FormatInt(id, 10), Value: []byte{1}}
 }
 
-// dropDamaged deletes the damaged recordings of a meeting that a repair has put
-// aside, unless another meeting had them too.
+// dropDamaged deletes what a repair has put aside of a meeting; a recording not
+// when another meeting had it too.
 func (a *Archive) dropDamaged(ctx context.Context, id int64) error {
+	aside, err := filepath.Glob(filepath.Join(globEscape(a.dir), asideDir, strconv.FormatInt(id, 10)+"-*"))
+	if err != nil {
+		return fmt.Errorf("find what was put aside: %w", err)
+	}
+	for _, path := range aside {
+		if err := durable.Remove(path); err != nil {
+			return err
+		}
+	}
 	marks, err := a.Marks(ctx, damagedMark)
 	if err != nil {
 		return err

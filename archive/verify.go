@@ -8,10 +8,16 @@ import (
 
 // VerifyOptions say what Verify does.
 type VerifyOptions struct {
-	// Repair puts right what can be put right from what is there: rows are
-	// derived again, what is lost is taken out so that the next sync or download
-	// brings it again. Nothing that can be read is deleted.
+	// Repair puts right what can be put right: rows are derived again; content is
+	// taken from elsewhere in the archive, or from From, or taken out and asked for
+	// again. What can be had from nowhere is named as lost. What cannot be read is
+	// put aside.
 	Repair bool
+	// From, when not nil, is where a repair finds what is nowhere else.
+	From *BackupSource
+	// AskAgain has a meeting's content read again and returns the account that was
+	// asked, "" when none is shown the meeting any more; nil: nobody can be asked.
+	AskAgain func(ctx context.Context, id int64) (account string, err error)
 	// SkipMedia leaves the bytes of recordings unread; that every file is there,
 	// with its size, is looked at all the same.
 	SkipMedia bool
@@ -27,11 +33,16 @@ type Verified struct {
 	Deliveries int                 `json:"deliveries"`
 	Damages    map[DamageClass]int `json:"damages"` // not repaired ones
 	Repaired   int                 `json:"repaired"`
+	Lost       int                 `json:"lost"` // by a repair, not to be had from anywhere
 	Wide       int                 `json:"wide"` // files and directories named that others can reach
 }
 
-// ExitCode is 0 when nothing is left damaged, else that of the gravest class.
+// ExitCode is 0 when nothing is left damaged, else that of the gravest class;
+// LostCode when a repair found something lost.
 func (v Verified) ExitCode() int {
+	if v.Lost > 0 {
+		return LostCode
+	}
 	for _, class := range damageClasses {
 		if v.Damages[class] > 0 {
 			return class.ExitCode()
@@ -91,12 +102,15 @@ type check struct {
 	options VerifyOptions
 	sum     Verified
 	found   func(Damage)
+	touched []int64 // meetings with repaired revisions
 }
 
 func (c *check) report(d Damage) {
 	switch {
 	case d.Class == DamageMode:
 		c.sum.Wide++
+	case d.Lost:
+		c.sum.Lost++
 	case d.Repaired:
 		c.sum.Repaired++
 	default:

@@ -20,6 +20,7 @@ func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Dama
 		}
 		var damages []Damage
 		var applied []int64
+		var bodies [][]byte
 		n := 0
 		err = eachRow(rows, func(rows *sql.Rows) error {
 			var id, recording int64
@@ -36,6 +37,7 @@ func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Dama
 				}
 				damages = append(damages, Damage{Class: DamageDelivery, Path: inbox.db.Path, RecordingID: recording,
 					What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", id, state, err)})
+				bodies = append(bodies, p.body)
 				if state == StateApplied {
 					applied = append(applied, id)
 				} else {
@@ -49,7 +51,13 @@ func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Dama
 		}
 		for i, d := range damages {
 			if o.Repair && applied[i] != 0 {
-				d.Repaired = inbox.dropBody(ctx, applied[i]) == nil
+				c.repair(&d, o, func() (err error) {
+					if d.Aside, err = c.archive.putAside(fmt.Sprintf("%d-delivery-%d", d.RecordingID, applied[i]), bodies[i]); err != nil {
+						return err
+					}
+					d.Outcome = "let go: what it brought is in the archive"
+					return inbox.dropBody(ctx, applied[i])
+				})
 			}
 			found(d)
 		}

@@ -70,7 +70,7 @@ func (c *check) blob(ctx context.Context, want Blob, o VerifyOptions, found func
 	switch {
 	case errors.Is(err, ErrNotFound):
 		d := Damage{Class: DamageFileMissing, Path: a.blobPath(want.SHA256), What: "the file of a recording is missing"}
-		d.Repaired = o.Repair && a.dropRecording(ctx, want.SHA256, false) == nil
+		c.repair(&d, o, func() error { return c.repairRecording(ctx, want.SHA256, false, &d) })
 		found(d)
 		return nil
 	case err != nil:
@@ -96,7 +96,7 @@ func (c *check) blob(ctx context.Context, want Blob, o VerifyOptions, found func
 			return nil
 		}
 	}
-	d.Repaired = o.Repair && a.dropRecording(ctx, want.SHA256, true) == nil
+	c.repair(&d, o, func() error { return c.repairRecording(ctx, want.SHA256, true, &d) })
 	found(d)
 	return nil
 }
@@ -149,10 +149,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 	if err != nil || !aside {
 		return err
 	}
-	if files, ok := a.media.(*fileStore); ok {
-		return files.putAside(sha)
-	}
-	return a.media.Delete(ctx, sha)
+	return a.blobAside(ctx, sha)
 }
 
 // unknownBlobs looks for blobs that no row names: a crash between storing and

@@ -36,8 +36,11 @@ func (c *check) revisions(ctx context.Context, o VerifyOptions, found func(Damag
 	}
 	for after := int64(0); ; {
 		chunk, err := a.storedAfter(ctx, after)
-		if err != nil || len(chunk) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(chunk) == 0 {
+			return c.rebuildRepaired(ctx, found)
 		}
 		after = chunk[len(chunk)-1].id
 		faults := make([]error, len(chunk))
@@ -57,7 +60,10 @@ func (c *check) revisions(ctx context.Context, o VerifyOptions, found func(Damag
 			s := chunk[i]
 			d := Damage{Class: DamagePart, Path: a.db.Path, RecordingID: s.recordingID,
 				What: fmt.Sprintf("revision %d of part %s: %v", s.id, s.part, fault)}
-			d.Repaired = o.Repair && a.dropRevision(ctx, s) == nil
+			c.repair(&d, o, func() error { return c.repairRevision(ctx, s, &d) })
+			if d.Outcome != "" {
+				c.touched = append(c.touched, s.recordingID)
+			}
 			found(d)
 		}
 		c.sum.Revisions += len(chunk)
@@ -107,8 +113,8 @@ func (a *Archive) checkStored(s *stored) error {
 	return nil
 }
 
-// dropRevision takes out a revision that can no longer be read, notes it in the
-// audit and decides its meeting again; the next walk brings the part again.
+// dropRevision takes out a revision that can no longer be read and notes it in the
+// audit.
 func (a *Archive) dropRevision(ctx context.Context, s stored) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, newStatements(ctx, tx))
@@ -123,10 +129,7 @@ func (a *Archive) dropRevision(ctx context.Context, s stored) error {
 		}
 		_, err := t.exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'repair', ?, 'unreadable', ?)`,
 			t.at.UnixMilli(), s.recordingID, fmt.Sprintf("revision %d of part %s", s.id, s.part))
-		if err != nil {
-			return err
-		}
-		return t.rebuildMeeting(s.recordingID)
+		return err
 	})
 	return err
 }

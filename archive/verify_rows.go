@@ -179,7 +179,7 @@ func (c *check) looseRows(ctx context.Context, o VerifyOptions, found func(Damag
 	}
 	for id, tables := range loose {
 		d := Damage{Class: DamageNoPart, Path: a.db.Path, RecordingID: id, What: "rows in " + strings.Join(tables, ", ") + " come from no part"}
-		d.Repaired = o.Repair && a.dropLoose(ctx, id) == nil
+		c.repair(&d, o, func() error { return c.repairLoose(ctx, id, &d) })
 		found(d)
 	}
 	return nil

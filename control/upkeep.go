@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -15,8 +16,12 @@ import (
 
 // VerifyRequest says what to verify.
 type VerifyRequest struct {
-	Repair    bool `json:"repair"`
-	SkipMedia bool `json:"skip_media"`
+	Repair bool `json:"repair"`
+	// From is a directory of backups, absolute, that a repair may take from, and
+	// Identity the file with the keys for it.
+	From      string `json:"from,omitempty"`
+	Identity  string `json:"identity,omitempty"`
+	SkipMedia bool   `json:"skip_media"`
 }
 
 // Upkeep is an event of verify and rebuild: how far it is, or a damage found.
@@ -29,10 +34,19 @@ type Upkeep struct {
 
 // verify looks at everything that is kept, the index too. Damages are its events.
 func (h House) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
-	sum, err := h.Archive.Verify(ctx, archive.VerifyOptions{
-		Repair: q.Repair, SkipMedia: q.SkipMedia,
-		Progress: func(stage string, done, total int) { _ = emit(Upkeep{Stage: stage, Done: done, Total: total}) },
-	}, func(d archive.Damage) { _ = emit(Upkeep{Damage: &d}) })
+	o := archive.VerifyOptions{Repair: q.Repair, SkipMedia: q.SkipMedia, AskAgain: h.askAgain,
+		Progress: func(stage string, done, total int) { _ = emit(Upkeep{Stage: stage, Done: done, Total: total}) }}
+	if q.Repair && q.From != "" {
+		keys, err := ReadIdentities(q.Identity)
+		if err != nil {
+			return nil, err
+		}
+		if o.From, err = h.Archive.OpenBackupSource(ctx, q.From, keys...); err != nil {
+			return nil, err
+		}
+		defer o.From.Close()
+	}
+	sum, err := h.Archive.Verify(ctx, o, func(d archive.Damage) { _ = emit(Upkeep{Damage: &d}) })
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +63,19 @@ func (h House) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive
 		_ = emit(Upkeep{Damage: &d})
 	}
 	return &sum, nil
+}
+
+// askAgain has the content of a meeting read again from an account that is still
+// shown it.
+func (h House) askAgain(ctx context.Context, id int64) (string, error) {
+	if h.Syncer == nil {
+		return "", nil
+	}
+	s, err := h.Syncer(ctx)
+	if err != nil {
+		return "", err
+	}
+	return s.AskAgain(ctx, id)
 }
 
 // verifyIndex holds the index against its checksums and the archive. To repair
@@ -117,6 +144,10 @@ func (h House) rebuild(ctx context.Context, _ struct{}, emit Emit) (*archive.Cou
 type ForgetRequest struct {
 	RecordingID int64  `json:"recording_id"`
 	Reason      string `json:"reason"`
+	// Backups has the generations that hold the meeting replaced by a new one;
+	// Recipients are those of encrypted backups, instead of the configured ones.
+	Backups    bool     `json:"backups,omitempty"`
+	Recipients []string `json:"recipients,omitempty"`
 }
 
 // forget erases a meeting; it returns when every room is rid of it, which are
@@ -134,10 +165,52 @@ func (h House) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Fo
 		return nil, fmt.Errorf("forget meeting %d: %w", q.RecordingID, err)
 	}
 	f, err := h.Archive.Forget(ctx, q.RecordingID, q.Reason)
-	if err != nil {
-		return nil, err
+	if err != nil || !q.Backups || len(f.Backups) == 0 {
+		return &f, err
 	}
-	return &f, nil
+	failed := h.replaceBackups(ctx, f.Backups, q.Recipients)
+	if f, err = h.Archive.Forget(ctx, q.RecordingID, q.Reason); err == nil && failed != nil { // it names what is left
+		err = fmt.Errorf("meeting %d is forgotten here, and is still in backups (%s): %w", q.RecordingID, strings.Join(f.Backups, ", "), failed)
+	}
+	return &f, err
+}
+
+// replaceBackups makes a new generation in every directory that has some of
+// these, and then removes them.
+func (h House) replaceBackups(ctx context.Context, paths, recipients []string) error {
+	keys, err := h.recipients(recipients)
+	if err != nil {
+		return err
+	}
+	dirs := map[string]bool{}
+	for _, path := range paths {
+		dirs[archive.BackupDirOf(path)] = true
+	}
+	var failed error
+	for dir := range dirs {
+		all, err := archive.Generations(dir)
+		if err == nil {
+			newest := all[len(all)-1]
+			if newest.Encrypted && len(keys) == 0 {
+				err = fmt.Errorf("the backups in %s are encrypted: say for whom with --recipient", dir)
+			} else {
+				err = h.replaceGenerations(ctx, dir, paths, archive.BackupOptions{Recipients: keys, WithoutMedia: newest.WithoutMedia})
+			}
+		}
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+func (h House) replaceGenerations(ctx context.Context, dir string, paths []string, o archive.BackupOptions) error {
+	r, err := h.Archive.Backup(ctx, dir, o)
+	if err != nil {
+		return err
+	}
+	if len(r.Doubts) > 0 {
+		return fmt.Errorf("nothing was removed from %s: %s", dir, strings.Join(r.Doubts, "; "))
+	}
+	return h.Archive.RemoveGenerations(ctx, dir, paths)
 }
 
 // HistoryRequest asks how a meeting came to be what it is. With From, the

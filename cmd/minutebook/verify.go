@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,9 +21,18 @@ func (m *Main) verifyCmd() *cobra.Command {
 		Long: "Check everything that is kept, and name every damage.\n\n" +
 			"The exit code is 0 when all is well, else that of the gravest damage left: 10 database, 11 part,\n" +
 			"12 file-missing, 13 file, 14 delivery, 15 foreign-key, 16 no-part, 17 rows, 18 forgetting, 19 cursor,\n" +
-			"20 index, 21 index-extra, 22 file-extra. What others than the owner can reach is named too, as mode.",
+			"20 index, 21 index-extra, 22 file-extra; or 23 when a repair found something lost. --repair looks for\n" +
+			"content elsewhere in the archive, in --from, and then asks the service again. What others than the owner can reach is named too, as mode.",
 		Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			for _, path := range []*string{&q.From, &q.Identity} {
+				if *path != "" && err == nil {
+					*path, err = filepath.Abs(*path)
+				}
+			}
+			if err != nil {
+				return err
+			}
 			damages, modes := []archive.Damage{}, []archive.Damage{}
 			p := &upkeepProgress{m: m, damage: func(d archive.Damage) error {
 				switch {
@@ -49,6 +59,9 @@ func (m *Main) verifyCmd() *cobra.Command {
 				return err
 			}
 			what := "there is damage"
+			if sum.Lost > 0 {
+				what = "something is lost; a backup may have it (--from)"
+			}
 			if sum.Damages[archive.DamageDatabase] > 0 {
 				what = archive.ErrDamaged.Error()
 			}
@@ -59,6 +72,8 @@ func (m *Main) verifyCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&q.Repair, "repair", false, "put right what can be put right")
+	cmd.Flags().StringVar(&q.From, "from", "", "with --repair: a `directory` of backups to take from what is nowhere else")
+	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().BoolVar(&q.SkipMedia, "skip-media", false, "leave the bytes of recordings unread")
 	return m.jsonFlag(cmd)
 }
@@ -79,8 +94,8 @@ func (m *Main) printVerified(v archive.Verified, damages, modes []archive.Damage
 	if v.Wide > 0 {
 		open = fmt.Sprintf(", %d open to others", v.Wide)
 	}
-	_, err := fmt.Fprintf(m.Stdout, "%d meetings, %d versions, %d recordings, %d deliveries: %d damaged, %d repaired%s\n",
-		v.Meetings, v.Revisions, v.Recordings, v.Deliveries, left, v.Repaired, open)
+	_, err := fmt.Fprintf(m.Stdout, "%d meetings, %d versions, %d recordings, %d deliveries: %d damaged, %d repaired, %d lost%s\n",
+		v.Meetings, v.Revisions, v.Recordings, v.Deliveries, left, v.Repaired, v.Lost, open)
 	return err
 }
 
@@ -128,7 +143,7 @@ func (m *Main) rebuildCmd() *cobra.Command {
 }
 
 func (m *Main) forgetCmd() *cobra.Command {
-	var reason string
+	q := control.ForgetRequest{}
 	cmd := &cobra.Command{
 		Use:   "forget ID --reason TEXT",
 		Short: "Erase a meeting for good; it does not come back",
@@ -138,17 +153,20 @@ func (m *Main) forgetCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if reason == "" {
+			if q.Reason == "" {
 				return &usageError{errors.New("forget: give the --reason; the audit keeps it")}
 			}
-			f, err := call[archive.Forgotten](cmd.Context(), m, "forget", control.ForgetRequest{RecordingID: id, Reason: reason}, nil)
+			q.RecordingID = id
+			f, err := call[archive.Forgotten](cmd.Context(), m, "forget", q, nil)
 			if err != nil {
 				return err
 			}
 			return m.printForgotten(f)
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the audit")
+	cmd.Flags().StringVar(&q.Reason, "reason", "", "why, for the audit")
+	cmd.Flags().BoolVar(&q.Backups, "backups", false, "make new backups without it, and then remove those that hold it")
+	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt the new backups for this age public `key`")
 	return m.jsonFlag(cmd)
 }
 

@@ -1,0 +1,312 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"minutebook/api"
+	"minutebook/internal/durable"
+)
+
+// repair runs a repair where one is wanted, and notes how it ended.
+func (c *check) repair(d *Damage, o VerifyOptions, fn func() error) {
+	if !o.Repair {
+		return
+	}
+	if err := fn(); err != nil {
+		d.What += "; it could not be repaired: " + err.Error()
+		d.Outcome, d.Lost = "", false
+		return
+	}
+	d.Repaired = !d.Lost
+}
+
+// repairRevision makes a damaged revision whole again: from its own bytes where
+// only what is noted about them is damaged, from the same content elsewhere in
+// the archive or in the inbox, or from a backup. Else the revision is taken out,
+// and its meeting is asked for again, or it is lost. Bytes that cannot be read are
+// put aside first.
+func (c *check) repairRevision(ctx context.Context, s stored, d *Damage) error {
+	a := c.archive
+	name := fmt.Sprintf("%s of %s", s.part, a.nameOf(ctx, s.recordingID))
+	raw, where, err := c.sameContent(ctx, s)
+	if err != nil {
+		return err
+	}
+	if s.size >= 0 {
+		if d.Aside, err = a.putAside(fmt.Sprintf("%d-%s-%d", s.recordingID, s.part, s.id), s.body); err != nil {
+			return err
+		}
+	}
+	if raw != nil {
+		d.Outcome = "brought back from " + where
+		return a.rewriteRevision(ctx, s, raw)
+	}
+	var current bool
+	err = a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM parts WHERE revision_id = ?1 OR ?1 IN (SELECT value FROM json_each(folded)))`, s.id).Scan(&current)
+	if err != nil {
+		return err
+	}
+	if err := a.dropRevision(ctx, s); err != nil {
+		return err
+	}
+	c.askAgain(ctx, s.recordingID, name, current, d)
+	return nil
+}
+
+// repairRecording brings a recording back from the backup; else it is taken out of
+// its meetings and fetched again, or it is lost. A damaged file is put aside.
+func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d *Damage) error {
+	a := c.archive
+	var ids []int64
+	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT recording_id FROM attachments WHERE sha256 = ?`, sha)
+	if err == nil {
+		ids, err = scanIDs(rows)
+	}
+	if err != nil {
+		return err
+	}
+	if c.options.From != nil {
+		switch r, where, err := c.options.From.recording(ctx, sha); {
+		case err == nil:
+			d.Outcome = "brought back from " + where
+			return errors.Join(a.replaceRecording(ctx, sha, ids, damaged, r), r.Close())
+		case !errors.Is(err, ErrNotFound):
+			return err
+		}
+	}
+	if err := a.dropRecording(ctx, sha, damaged); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		one := Damage{}
+		c.askAgain(ctx, id, "", true, &one)
+		if d.Outcome != "" {
+			d.Outcome += "; "
+		}
+		d.Outcome += a.nameOf(ctx, id) + ": its recording is " + one.Outcome
+		d.Lost = d.Lost || one.Lost
+	}
+	return nil
+}
+
+func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64, damaged bool, r io.Reader) error {
+	a.blobs.Lock()
+	defer a.blobs.Unlock()
+	if damaged {
+		var marks []Mark
+		for _, id := range ids {
+			marks = append(marks, damagedOf(sha, id))
+		}
+		if err := errors.Join(a.SetMarks(ctx, marks...), a.blobAside(ctx, sha)); err != nil {
+			return err
+		}
+	}
+	blob, err := a.media.Put(ctx, r)
+	if err == nil && blob.SHA256 != sha {
+		err = errors.Join(fmt.Errorf("the backup's copy has the hash %s", blob.SHA256), a.media.Delete(ctx, blob.SHA256))
+	}
+	return err
+}
+
+// blobAside moves a damaged recording out of the store, under media/damaged.
+func (a *Archive) blobAside(ctx context.Context, sha string) error {
+	if files, ok := a.media.(*fileStore); ok {
+		return files.putAside(sha)
+	}
+	r, _, err := a.media.Open(ctx, sha)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	aside := (&fileStore{filepath.Join(a.dir, "media")}).asidePath(sha)
+	if err := durable.MkdirAll(filepath.Dir(aside)); err != nil {
+		return err
+	}
+	if err := durable.Write(aside, func(w io.Writer) error { _, err := io.Copy(w, contextReader{ctx, r}); return err }); err != nil {
+		return err
+	}
+	return a.media.Delete(ctx, sha)
+}
+
+// askAgain says of what was taken out that it is asked for again, and of whom, or
+// that it is lost. The service shows what is current, no earlier version.
+func (c *check) askAgain(ctx context.Context, id int64, name string, current bool, d *Damage) {
+	if current && c.options.AskAgain != nil {
+		account, err := c.options.AskAgain(ctx, id)
+		if err == nil && account != "" {
+			d.Outcome = "asked for again from " + account
+			return
+		}
+		if err != nil {
+			d.What += " (" + err.Error() + ")"
+		}
+	}
+	d.Lost, d.Outcome = true, strings.TrimSpace("lost "+name)
+}
+
+// nameOf is a meeting's title for a message.
+func (a *Archive) nameOf(ctx context.Context, id int64) string {
+	var title string
+	if err := a.db.R.QueryRowContext(ctx, `SELECT title FROM meetings WHERE recording_id = ?`, id).Scan(&title); err != nil || title == "" {
+		return fmt.Sprintf("meeting %d", id)
+	}
+	return fmt.Sprintf("%q", title)
+}
+
+// sameContent looks for a revision's content: in its own bytes, in other
+// revisions, in deliveries, in the backup. raw is nil when it is nowhere.
+func (c *check) sameContent(ctx context.Context, s stored) (raw []byte, where string, err error) {
+	a := c.archive
+	if own, err := a.codec.unpack(s.encoding, s.body); err == nil && s.size == len(own) && rawHash(own) == s.rawHash && json.Valid(own) {
+		return own, "its own bytes", nil
+	}
+	if raw, err = a.codec.bodyWith(ctx, a.db.R, `r.hash = ? AND r.id <> ?`, s, s.hash, s.id); raw != nil || err != nil {
+		return raw, "another version with the same content", err
+	}
+	if raw, err = c.delivered(ctx, s); raw != nil || err != nil {
+		return raw, "the inbox", err
+	}
+	if c.options.From != nil {
+		return c.options.From.revision(ctx, a, s)
+	}
+	return nil, "", nil
+}
+
+// bodyWith returns the first sound body of the revisions that a condition names,
+// if it has the content of s.
+func (c *codec) bodyWith(ctx context.Context, db *sql.DB, where string, s stored, args ...any) (raw []byte, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE `+where, args...)
+	if err != nil {
+		return nil, err
+	}
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		var encoding int
+		var body []byte
+		if err := rows.Scan(&encoding, &body); err != nil {
+			return err
+		}
+		if found, err := c.unpack(encoding, body); err == nil && s.has(found) {
+			raw = slices.Clone(found)
+		}
+		return nil
+	})
+	return raw, err
+}
+
+// has tells whether raw has the content of a revision.
+func (s stored) has(raw []byte) bool {
+	hash, _, ok := api.Judge(raw)
+	return ok && string(hash[:]) == string(s.hash)
+}
+
+// delivered looks for a revision's content in the bodies of deliveries, the spilled
+// ones too.
+func (c *check) delivered(ctx context.Context, s stored) ([]byte, error) {
+	inbox := c.archive.inbox
+	rows, err := inbox.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries
+		WHERE recording_id IN (?, 0) AND body IS NOT NULL`, s.recordingID)
+	if err != nil {
+		return nil, err
+	}
+	var raw []byte
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		d, err := inbox.scanWhole(ctx, rows)
+		if err != nil || d.Body == nil || raw != nil {
+			return err
+		}
+		if o, err := Observe(d); err == nil && o.RecordingID == s.recordingID && s.has(o.Parts[s.part]) {
+			raw = bytes.TrimSpace(o.Parts[s.part])
+		}
+		return nil
+	})
+	return raw, err
+}
+
+// rewriteRevision gives a revision the bytes that it should have, and has what is
+// noted about it say so.
+func (a *Archive) rewriteRevision(ctx context.Context, s stored, raw []byte) error {
+	hash, empty, ok := api.Judge(raw)
+	if !ok {
+		return errors.New("what was found is not JSON")
+	}
+	encoding, body := a.codec.pack(raw)
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, newStatements(ctx, tx))
+		if _, err := t.exec(`UPDATE revisions SET hash = ?, empty = ? WHERE id = ?`, hash[:], empty, s.id); err != nil {
+			return err
+		}
+		_, err := t.exec(`INSERT INTO bodies (revision_id, raw_hash, size, encoding, body) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET raw_hash = excluded.raw_hash, size = excluded.size, encoding = excluded.encoding, body = excluded.body`,
+			s.id, rawHash(raw), len(raw), encoding, body)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at)
+			SELECT id, 'unknown', iif(read_at > 0, 'list', 'import'), max(read_at, told_at, 1), max(read_at, told_at, 1) FROM revisions
+			WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM observations WHERE revision_id = ?1)`, s.id)
+		return err
+	})
+	return err
+}
+
+// rebuildRepaired decides the meetings again whose revisions were repaired: all of
+// them first, for one that cannot be read keeps its meeting from being decided.
+func (c *check) rebuildRepaired(ctx context.Context, found func(Damage)) error {
+	slices.Sort(c.touched)
+	for _, id := range slices.Compact(c.touched) {
+		if err := c.archive.rebuildOne(ctx, id); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			found(Damage{Class: DamageRows, Path: c.archive.db.Path, RecordingID: id, What: "it could not be decided again: " + err.Error()})
+		}
+	}
+	return nil
+}
+
+// asideDir is where a repair puts what it cannot read, for a person to look at. Names
+// begin with the meeting's recording_id, by which forget finds them.
+const asideDir = "damaged"
+
+// putAside keeps bytes that are about to be replaced, and returns where.
+func (a *Archive) putAside(name string, body []byte) (string, error) {
+	path := filepath.Join(a.dir, asideDir, name)
+	if err := durable.MkdirAll(filepath.Dir(path)); err != nil {
+		return "", err
+	}
+	if err := durable.WriteFile(path, body); err != nil {
+		return "", fmt.Errorf("put damaged bytes aside: %w", err)
+	}
+	return path, nil
+}
+
+// repairLoose puts aside what the rows of a meeting say that has no versions any
+// more, which is then all that is known of it.
+func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
+	a := c.archive
+	var versions, entries int
+	var said []byte
+	err := a.db.R.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM revisions WHERE recording_id = ?1), count(*),
+		json_object('title', (SELECT title FROM meetings WHERE recording_id = ?1), 'transcript',
+			json_group_array(json_object('offset_seconds', offset_seconds, 'speaker', speaker, 'text', text)))
+		FROM transcript_entries WHERE recording_id = ?1`, id).Scan(&versions, &entries, &said)
+	if err != nil {
+		return err
+	}
+	if versions == 0 && entries > 0 {
+		if d.Aside, err = a.putAside(fmt.Sprintf("%d-rows.json", id), said); err != nil {
+			return err
+		}
+		d.Lost, d.Outcome = true, "lost: all versions of "+a.nameOf(ctx, id)
+	}
+	return a.dropLoose(ctx, id)
+}
