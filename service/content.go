@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 
 	"minutebook/api"
@@ -29,7 +28,7 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 	}
 	destination := r.URL.Query().Get("destination_url")
 	if destination != "" {
-		if err := checkDestination(destination); err != nil {
+		if err := s.checkDestination(destination); err != nil {
 			return err
 		}
 	}
@@ -74,15 +73,4 @@ func contentBody(id int64, key string, raw json.RawMessage) []byte {
 	}
 	body = fmt.Appendf(body, "%q:", key)
 	return append(append(body, raw...), '}')
-}
-
-// checkDestination refuses what is no address to send to. Whether it may be
-// dialled is seen when it is.
-func checkDestination(text string) error {
-	const most = 2048
-	u, err := url.Parse(text)
-	if err != nil || len(text) > most || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil {
-		return badRequest("destination_url must be an absolute http or https URL")
-	}
-	return nil
 }

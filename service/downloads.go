@@ -69,7 +69,7 @@ func (s *Service) postDownload(w http.ResponseWriter, r *http.Request, c caller)
 	if err != nil {
 		return err
 	}
-	destination, err := downloadBody(r)
+	destination, err := s.downloadBody(r)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (s *Service) chooseMedia(ctx context.Context, d *download) error {
 var errNoMedia = &failure{status: http.StatusUnprocessableEntity, text: "the recording has no downloadable media"}
 
 // downloadBody reads the optional body of 4.5.
-func downloadBody(r *http.Request) (destination string, err error) {
+func (s *Service) downloadBody(r *http.Request) (destination string, err error) {
 	var body struct {
 		Destination *string `json:"destination_url"`
 	}
@@ -167,7 +167,7 @@ func downloadBody(r *http.Request) (destination string, err error) {
 	if body.Destination == nil || *body.Destination == "" {
 		return "", nil
 	}
-	return *body.Destination, checkDestination(*body.Destination)
+	return *body.Destination, s.checkDestination(*body.Destination)
 }
 
 // mayDownload tells whether a person sees a meeting, and whether one of the ways

@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +55,7 @@ var errMediaLink = forbidden("this link is not valid")
 type stream struct {
 	download *download
 	content  io.ReadSeekCloser
+	hash     string
 	release  func()
 }
 
@@ -74,7 +77,14 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "private, no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox") // whatever upstream said that it is, it runs nothing here
-	h.Set("ETag", fmt.Sprintf(`"%s-%d"`, m.download.sha256, m.download.size))
+	h.Set("ETag", fmt.Sprintf(`"%s-%d"`, m.hash, m.download.size))
+	if text := r.Header.Get("Range"); text != "" {
+		r = r.Clone(r.Context())
+		if r.Header.Del("Range"); ranges(text, m.download.size) != "" {
+			r.Header.Set("Range", ranges(text, m.download.size))
+		}
+	}
+	w = &mediaAnswer{ResponseWriter: w}
 	s.faults.spoilLength(m.download, &paced{ResponseWriter: w, stall: s.patience.stall, began: time.Now()}, func(w http.ResponseWriter) {
 		http.ServeContent(w, r, "", time.Time{}, m.content)
 	})
@@ -115,7 +125,20 @@ func (s *Service) openStream(r *http.Request) (*stream, error) {
 		}
 		return nil, err
 	}
-	return &stream{d, content, release}, nil
+	m := &stream{d, content, d.sha256, release}
+	if m.hash == "" {
+		sum := sha256.New()
+		_, err = io.Copy(sum, content)
+		if err == nil {
+			_, err = content.Seek(0, io.SeekStart)
+		}
+		m.hash = hex.EncodeToString(sum.Sum(nil))
+	}
+	if err != nil {
+		release()
+		return nil, errors.Join(fmt.Errorf("hash the recording: %w", err), content.Close())
+	}
+	return m, nil
 }
 
 // openMedia opens the bytes of a download.

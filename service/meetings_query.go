@@ -34,7 +34,7 @@ var includeParts = []struct {
 type meetingsQuery struct {
 	domains, recordedBy, teams []string
 	domainsType, meetingType   string
-	after, before              int64 // milliseconds; 0 means no bound
+	after, before              *int64 // milliseconds; nil means no bound
 	include                    []api.Part
 	filters                    string // canonical, for the cursor
 	cursor                     string
@@ -53,6 +53,9 @@ func meetingsClasses(r *http.Request) []limitClass {
 
 // parseMeetingsQuery reads the parameters; what makes no sense is a 400.
 func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
+	if err := checkSpelling(values); err != nil {
+		return meetingsQuery{}, err
+	}
 	v := withoutBrackets(values)
 	q := meetingsQuery{
 		domains: lower(v["calendar_invitees_domains"]), recordedBy: lower(v["recorded_by"]), teams: present(v["teams"]),
@@ -99,7 +102,7 @@ func withoutBrackets(values url.Values) url.Values {
 	for key, vs := range values {
 		plain[key] = vs
 	}
-	for _, name := range []string{"calendar_invitees_domains", "recorded_by", "teams"} {
+	for _, name := range arrayFilters() {
 		if both := slices.Concat(values[name], values[name+"[]"]); len(both) > 0 {
 			plain[name] = both
 		}
@@ -119,10 +122,10 @@ func boolParam(v url.Values, name string) (bool, error) {
 
 // timeParam reads an instant; a plus sign that was not encoded arrives as a
 // space and is put back.
-func timeParam(v url.Values, name string) (int64, error) {
-	text := v.Get(name)
+func timeParam(v url.Values, name string) (*int64, error) {
+	text := strings.ToUpper(v.Get(name)) // RFC 3339 allows t and z
 	if text == "" {
-		return 0, nil
+		return nil, nil
 	}
 	if len(text) > 19 {
 		text = text[:19] + strings.ReplaceAll(text[19:], " ", "+")
@@ -130,10 +133,41 @@ func timeParam(v url.Values, name string) (int64, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
 		if t, err = time.Parse(time.DateOnly, text); err != nil {
-			return 0, badRequest("%s must be a date-time such as 2025-10-15T17:31:26Z", name)
+			return nil, badRequest("%s must be a date-time such as 2025-10-15T17:31:26Z", name)
 		}
 	}
-	return t.UnixMilli(), nil
+	bound := t.UnixMilli()
+	return &bound, nil
+}
+
+// checkSpelling refuses a filter in a spelling that is not read, such as
+// recorded_by[0]: a filter that is dropped would show too much.
+func checkSpelling(values url.Values) error {
+	for key := range values {
+		name, rest, bracket := strings.Cut(key, "[")
+		array := slices.Contains(arrayFilters(), name)
+		if bracket && (slices.Contains(meetingFilters, name) || name == "cursor") && !(array && rest == "]") {
+			if array {
+				name += "[]"
+			}
+			return badRequest("%q is not a known spelling: write %s", key, name)
+		}
+	}
+	return nil
+}
+
+// arrayFilters are the filters that may be repeated.
+func arrayFilters() []string { return []string{"calendar_invitees_domains", "recorded_by", "teams"} }
+
+// checkRepeated refuses a parameter that is given more than once and has one
+// value: which of them holds is not said.
+func checkRepeated(values url.Values) error {
+	for key, vs := range values {
+		if name, _, _ := strings.Cut(key, "["); len(vs) > 1 && !slices.Contains(arrayFilters(), name) {
+			return badRequest("%q is given more than once", key)
+		}
+	}
+	return nil
 }
 
 func lower(values []string) []string {

@@ -77,8 +77,8 @@ func (t *matcher) has(e *entry) bool {
 		t.domainsTypes != nil && !t.domainsTypes.has(e.domainsType),
 		t.recorders != nil && !t.recorders.has(e.recorder),
 		t.teams != nil && !t.teams.has(e.team),
-		q.after != 0 && e.created <= q.after,
-		q.before != 0 && (e.created == 0 || e.created >= q.before),
+		q.after != nil && (e.created == 0 || e.created <= *q.after),
+		q.before != nil && (e.created == 0 || e.created >= *q.before),
 		t.domains != nil && !t.invited(e.domains):
 		return false
 	}

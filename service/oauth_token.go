@@ -1,6 +1,7 @@
 package service
 
 import (
+	"mime"
 	"net/http"
 	"net/url"
 )
@@ -8,8 +9,17 @@ import (
 // token is POST /oauth2/token (4.12), for both grants.
 func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	s.limits.look(classToken).writeHeaders(w.Header())
-	if err := r.ParseForm(); err != nil {
-		return grantError("invalid_request", "the body must be form-encoded")
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err == nil && kind == "application/x-www-form-urlencoded" {
+		err = r.ParseForm()
+	}
+	if err != nil || r.PostForm == nil {
+		return grantError("invalid_request", "send the parameters as a form: Content-Type application/x-www-form-urlencoded")
+	}
+	for name, values := range r.PostForm {
+		if len(values) > 1 {
+			return grantError("invalid_request", name+" is given more than once")
+		}
 	}
 	clientID, err := s.authenticateApp(r)
 	if err != nil {
@@ -58,6 +68,9 @@ func (s *Service) authenticateApp(r *http.Request) (string, error) {
 		}
 	} else {
 		id, secret = r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
+		if id == "" {
+			return "", grantError("invalid_request", "client_id is not in the form")
+		}
 	}
 	app, err := s.store.app(r.Context(), id)
 	if err != nil {

@@ -91,8 +91,12 @@ func (s *Service) api(methods map[string]endpoint) http.Handler {
 }
 
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
-	if _, err := url.ParseQuery(r.URL.RawQuery); err != nil { // a filter that is dropped would show too much
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil { // a filter that is dropped would show too much
 		return badRequest("the query could not be read")
+	}
+	if err := checkRepeated(query); err != nil {
+		return err
 	}
 	if err := s.mirror.refresh(r.Context()); err != nil {
 		return err

@@ -42,9 +42,6 @@ func (q *webhookRequest) check() error {
 	if q.DestinationURL == "" {
 		return badRequest("destination_url is required")
 	}
-	if err := checkDestination(q.DestinationURL); err != nil {
-		return err
-	}
 	if len(q.TriggeredFor) == 0 {
 		return badRequest("triggered_for must name at least one scope")
 	}
@@ -80,6 +77,9 @@ func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) 
 		return err
 	}
 	if err := q.check(); err != nil {
+		return err
+	}
+	if err := s.checkDestination(q.DestinationURL); err != nil {
 		return err
 	}
 	if q.Highlights && s.faults.roll(faultFlags, c.email) {

@@ -1,0 +1,50 @@
+package service
+
+import (
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"minutebook/internal/outbound"
+)
+
+// maxDestination is how long an address to send to may be, in bytes.
+const maxDestination = 2048
+
+// checkDestination refuses what is no address to send to, and one that names a
+// host which may not be dialled. Names are judged when they are dialled.
+func (s *Service) checkDestination(text string) error {
+	switch u, err := url.Parse(text); {
+	case len(text) > maxDestination:
+		return badRequest("destination_url is longer than %d bytes", maxDestination)
+	case !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError):
+		return badRequest("destination_url is not valid UTF-8")
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil:
+		return badRequest("destination_url must be an absolute http or https URL")
+	case !validPort(u):
+		return badRequest("destination_url has a port that is not from 1 to 65535")
+	case !s.opts.AllowPrivate && !mayBeGlobal(u.Hostname()):
+		return badRequest("destination_url must be globally reachable")
+	}
+	return nil
+}
+
+func validPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return true
+	}
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && port > 0
+}
+
+// mayBeGlobal tells whether a host is a globally routable address, or a name that
+// may lead to one.
+func mayBeGlobal(host string) bool {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return outbound.Global(addr)
+	}
+	return host != "localhost" && !strings.HasSuffix(host, ".localhost")
+}
