@@ -41,6 +41,9 @@ func openFrozen(t *testing.T, file string) *Service {
 	t.Helper()
 	dir := t.TempDir()
 	if file != "" {
+		if err := openTestArchive(t, dir).Close(); err != nil { // service.db is never alone
+			t.Fatal(err)
+		}
 		frozen, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
