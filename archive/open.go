@@ -44,6 +44,8 @@ type Archive struct {
 	verifiers []verifier
 	closed    bool
 
+	retention sync.Mutex // held while what is known of the retention rules changes
+
 	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }
 

@@ -14,10 +14,11 @@ import (
 type RetentionRule struct {
 	// MediaAfter is the age, counted from the meeting's start, at which
 	// recordings are deleted; 0 keeps them for good.
-	MediaAfter time.Duration
+	MediaAfter time.Duration `json:"media_after"`
 	// Types and Teams, where there are any, have the rule fit only meetings of
 	// one of the types and recorded by one of the teams, in any case.
-	Types, Teams []string
+	Types []string `json:"types,omitempty"`
+	Teams []string `json:"teams,omitempty"`
 }
 
 // fits tells whether a rule is about a meeting.
@@ -85,6 +86,11 @@ const expiredBlob = "retention/"
 // deleted is not fetched again. Each meeting leaves a line of the audit. When it
 // is interrupted, the next run goes on.
 func (a *Archive) Retain(ctx context.Context, rules []RetentionRule, done func(Expired)) error {
+	return a.retain(ctx, rules, func(Expired) bool { return true }, done)
+}
+
+// retain is Retain for the meetings that may lose their recordings now.
+func (a *Archive) retain(ctx context.Context, rules []RetentionRule, may func(Expired) bool, done func(Expired)) error {
 	if err := a.dropExpired(ctx); err != nil {
 		return fmt.Errorf("delete old recordings: %w", err)
 	}
@@ -93,6 +99,9 @@ func (a *Archive) Retain(ctx context.Context, rules []RetentionRule, done func(E
 		return err
 	}
 	for _, e := range expired {
+		if !may(e) {
+			continue
+		}
 		err := a.expire(ctx, e)
 		if err == nil {
 			err = errors.Join(a.dropExpired(ctx), a.dropDamaged(ctx, e.RecordingID), a.dropPartial(e.RecordingID))

@@ -40,6 +40,8 @@ type House struct {
 	Recipients []string
 	// Retention are the rules by which recordings are deleted.
 	Retention []archive.RetentionRule
+	// Configuration is the file that this process was started with.
+	Configuration Configuration
 	// Received tells what became of the requests of the receiver that runs
 	// here; nil: none does.
 	Received func() receiver.Counts
@@ -66,6 +68,7 @@ func Operations(h House) *Registry {
 	Register(r, "rebuild", h.rebuild)
 	Register(r, "forget", h.forget)
 	Register(r, "retention", h.retention)
+	Register(r, "configuration", h.configuration)
 	Register(r, "history", h.history)
 	Register(r, "stats", h.stats)
 	Register(r, "assistant", h.assistant)

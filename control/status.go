@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"minutebook/archive"
 	"minutebook/receiver"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -25,6 +26,8 @@ type StatusResult struct {
 	Receiver *receiver.Counts `json:"receiver,omitempty"`
 	// Service is how the work of the service goes; absent where none runs.
 	Service *service.State `json:"service,omitempty"`
+	// Retention tells how the rules stand; absent where there are none.
+	Retention *archive.RetentionHold `json:"retention,omitempty"`
 	syncer.Status
 }
 
@@ -47,6 +50,10 @@ func (h House) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, e
 	if err != nil {
 		return nil, fmt.Errorf("read the state of the sync: %w", err)
 	}
+	hold, err := h.retentionHold(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look at the retention rules: %w", err)
+	}
 	p := index.Progress()
 	var received *receiver.Counts
 	if h.Received != nil {
@@ -63,6 +70,6 @@ func (h House) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, e
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone,
-		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Service: serving, Status: now,
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Retention: hold, Service: serving, Status: now,
 	}, nil
 }

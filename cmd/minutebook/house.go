@@ -54,6 +54,8 @@ type houseOptions struct {
 	Receiver net.Listener
 	// Times bound what the peers of the listeners may take; zero: the defaults.
 	Times httpserver.Times
+	// Configuration is the file that cfg was read from.
+	Configuration control.Configuration
 }
 
 // openHouse opens the archive and takes the data directory's lock. The caller
@@ -173,7 +175,7 @@ func (h *house) control() control.House {
 	return control.House{ServiceState: serving, Recipients: h.cfg.Archive.AgeRecipients, Site: func() (archive.Site, error) { return web.NewSite(zone) },
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, OAuthAccounts: h.OAuthAccounts, Service: h.Service,
 		Received: h.received, Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
-		Retention: h.retention(), PageURL: h.pageURL, Location: zone, Logger: h.log,
+		Retention: retentionRules(h.cfg), Configuration: h.opts.Configuration, PageURL: h.pageURL, Location: zone, Logger: h.log,
 	}
 }
 

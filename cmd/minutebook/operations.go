@@ -28,17 +28,24 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 	if err != nil {
 		return err
 	}
+	given, err := m.configuration()
+	if err != nil {
+		return err
+	}
 	deadline := time.Now().Add(daemonStart)
 	for {
 		client, err := control.Dial(ctx, cfg.DataDir)
 		if err == nil {
 			defer client.Close()
+			if err := m.warnOfOther(ctx, client, given); err != nil {
+				return err
+			}
 			return work(client)
 		}
 		if !errors.Is(err, control.ErrNoDaemon) {
 			return err
 		}
-		err = m.withOwnHouse(ctx, cfg, work)
+		err = m.withOwnHouse(ctx, cfg, given, work)
 		if !errors.Is(err, archive.ErrInUse) || time.Now().After(deadline) {
 			return err
 		}
@@ -50,9 +57,22 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 	}
 }
 
+// warnOfOther says on standard error when the daemon does not run with the
+// settings that the command was given.
+func (m *Main) warnOfOther(ctx context.Context, daemon control.Caller, given control.Configuration) error {
+	running, ok, err := control.RunningConfiguration(ctx, daemon)
+	if err != nil || !ok {
+		return err
+	}
+	if how := given.Differs(running); how != "" {
+		fmt.Fprintln(m.Stderr, "minutebook: "+how)
+	}
+	return nil
+}
+
 // withOwnHouse opens the archive in this process and runs work on it.
-func (m *Main) withOwnHouse(ctx context.Context, cfg *config.Config, work func(control.Caller) error) (err error) {
-	h, err := openHouse(ctx, cfg, m.logger(cfg), houseOptions{Version: m.Version})
+func (m *Main) withOwnHouse(ctx context.Context, cfg *config.Config, given control.Configuration, work func(control.Caller) error) (err error) {
+	h, err := openHouse(ctx, cfg, m.logger(cfg), houseOptions{Version: m.Version, Configuration: given})
 	if err != nil {
 		return err
 	}

@@ -9,30 +9,57 @@ import (
 	"github.com/spf13/cobra"
 
 	"minutebook/archive"
+	"minutebook/config"
 	"minutebook/control"
 )
 
 func (m *Main) retentionCmd() *cobra.Command {
 	var q control.RetentionRequest
 	cmd := &cobra.Command{
-		Use:   "retention [--dry-run]",
+		Use:   "retention [--dry-run | --apply]",
 		Short: "Delete the recordings that the [retention] rules let go of",
 		Long: "Deletes the recordings that are older than the [retention] rules of the\n" +
-			"configuration allow. What was said stays. The daemon does it every day.",
+			"configuration allow. What was said stays. The daemon does it every hour.\n\n" +
+			"Rules that are new, or delete more than they did, wait until a day after\n" +
+			"`minutebook status` has first shown them; --apply does not wait. --dry-run shows\n" +
+			"what the rules of the configuration given would delete, also beside a daemon\n" +
+			"that runs with others.",
 		Args: usage(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			what := "deleted"
-			if q.DryRun {
-				what = "would be deleted"
-			}
-			return perform(m, cmd, "retention", q, m.printExpired, func(r control.RetentionResult) error {
-				_, err := fmt.Fprintf(m.Stdout, "%d rules: %d recordings of %d meetings, %d bytes, %s\n", r.Rules, r.Recordings, r.Meetings, r.Bytes, what)
+			file, err := m.configFile()
+			if err != nil {
 				return err
-			})
+			}
+			if file != "" {
+				cfg, err := m.config()
+				if err != nil {
+					return err
+				}
+				rules := retentionRules(cfg)
+				q.Rules = &rules
+			}
+			return perform(m, cmd, "retention", q, m.printExpired, func(r control.RetentionResult) error { return m.printRetention(q, r) })
 		},
 	}
 	cmd.Flags().BoolVar(&q.DryRun, "dry-run", false, "only say what would be deleted")
+	cmd.Flags().BoolVar(&q.Apply, "apply", false, "do not let new rules wait")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "apply")
 	return m.jsonFlag(cmd)
+}
+
+func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionResult) error {
+	what := "deleted"
+	if q.DryRun {
+		what = "would be deleted"
+	}
+	if _, err := fmt.Fprintf(m.Stdout, "%d rules: %d recordings of %d meetings, %d bytes, %s\n", r.Rules, r.Recordings, r.Meetings, r.Bytes, what); err != nil {
+		return err
+	}
+	if r.Waiting {
+		_, err := fmt.Fprintln(m.Stdout, "the rules are new or wider: they wait until a day after status has shown them, or for retention --apply")
+		return err
+	}
+	return nil
 }
 
 // printExpired prints a meeting that a rule is about.
@@ -45,31 +72,39 @@ func (m *Main) printExpired(raw json.RawMessage) error {
 	return err
 }
 
-// retention is the configured rules as the archive applies them.
-func (h *house) retention() []archive.RetentionRule {
-	var rules []archive.RetentionRule
-	for _, r := range h.cfg.Retention.Rules {
+// retentionRules are the configured rules as the archive applies them.
+func retentionRules(cfg *config.Config) []archive.RetentionRule {
+	rules := []archive.RetentionRule{}
+	for _, r := range cfg.Retention.Rules {
 		rules = append(rules, archive.RetentionRule{MediaAfter: time.Duration(r.MediaAfterDays) * 24 * time.Hour,
 			Types: r.MeetingTypes, Teams: r.Teams})
 	}
 	return rules
 }
 
-// retain applies the rules at start and once a day, until ctx ends.
+// retain applies the rules that are in force at start and every hour, until ctx
+// ends. That there are no rules any more is noted too.
 func (d *daemon) retain(ctx context.Context) error {
-	rules := d.retention()
-	for len(rules) > 0 {
-		err := d.archive.Retain(ctx, rules, func(e archive.Expired) {
+	rules := retentionRules(d.cfg)
+	told := false
+	for {
+		waiting, err := d.archive.RetainDue(ctx, rules, func(e archive.Expired) {
 			d.log.Info().Int64("recording_id", e.RecordingID).Int("rule", e.Rule).Int64("bytes", e.Bytes).Msg("recordings deleted by a retention rule")
 		})
 		if err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("apply the retention rules")
 		}
+		if waiting && !told {
+			told = true
+			d.log.Warn().Msg("the retention rules are new or wider: they wait until a day after status has shown them, or for retention --apply")
+		}
+		if len(rules) == 0 && err == nil {
+			return nil
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(24 * time.Hour):
+		case <-time.After(time.Hour):
 		}
 	}
-	return nil
 }

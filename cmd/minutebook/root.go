@@ -100,6 +100,15 @@ func (m *Main) config() (*config.Config, error) {
 	return config.Load(path, m.dataDir, m.Environ)
 }
 
+// configuration looks at the file that config loads.
+func (m *Main) configuration() (control.Configuration, error) {
+	path, err := m.configFile()
+	if err != nil {
+		return control.Configuration{}, err
+	}
+	return control.ReadConfiguration(path)
+}
+
 // configFile is the file to read, or nothing where --data says it all.
 func (m *Main) configFile() (string, error) {
 	if m.configPath != "" {

@@ -64,7 +64,7 @@ func TestServeWithABucket(t *testing.T) {
 	run(t, "restore", "-c", same, lean)
 	run(t, "verify", "-c", same)
 
-	deleted := runJSON[control.RetentionResult](t, "retention", "-c", other)
+	deleted := runJSON[control.RetentionResult](t, "retention", "--apply", "-c", other)
 	if left := bucket.Objects(t, "restored/"); deleted.Recordings == 0 || len(left) != 0 {
 		t.Errorf("after the retention rules, %+v, the bucket has %v", deleted, left)
 	}

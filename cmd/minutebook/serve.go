@@ -35,8 +35,12 @@ load another configuration.`,
 func (m *Main) serve(ctx context.Context, cfg *config.Config, create bool) (err error) {
 	process.Tune(cfg.Process.Threads, cfg.Process.MemoryLimit)
 	log := m.logger(cfg)
+	file, err := m.configuration()
+	if err != nil {
+		return err
+	}
 	defer heedHangup(log)()
-	d, err := startDaemon(ctx, cfg, log, houseOptions{Version: m.Version, Create: create, Daemon: true})
+	d, err := startDaemon(ctx, cfg, log, houseOptions{Version: m.Version, Create: create, Daemon: true, Configuration: file})
 	if err != nil {
 		return err
 	}

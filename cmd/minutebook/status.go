@@ -52,6 +52,10 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	if s.Rebuilding {
 		fmt.Fprintf(&b, "the index is being built anew: %s\n", s.RebuildReason)
 	}
+	if h := s.Retention; h != nil && h.Waiting {
+		fmt.Fprintf(&b, "new retention rules begin to delete at %s: %d recordings of %d meetings, %d bytes (see retention --dry-run)\n",
+			h.From.Local().Format(time.DateTime), h.Recordings, h.Meetings, h.Bytes)
+	}
 	fmt.Fprintf(&b, "\ndeliveries       %6d applied, %d waiting, %d in quarantine\n", s.Inbox.Applied, s.Inbox.Received, s.Inbox.Quarantined)
 	if s.Receiver != nil {
 		printReceived(&b, *s.Receiver)

@@ -1,0 +1,65 @@
+package archive
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// What each step of a story of rules deletes from the archive of aged. 1 and 2
+// are old, 3 and 4 young, 5 only waits for its recording.
+func TestNewRulesWait(t *testing.T) {
+	sales := func(days int) RetentionRule {
+		return RetentionRule{MediaAfter: time.Duration(days) * day, Teams: []string{"Sales"}}
+	}
+	all := func(days int) RetentionRule { return RetentionRule{MediaAfter: time.Duration(days) * day} }
+	type step struct {
+		after   time.Duration // before it
+		rules   []RetentionRule
+		show    bool // in status
+		accept  bool
+		want    string // of RetainDue
+		waiting bool
+	}
+	for name, story := range map[string][]step{
+		"never shown": {{rules: []RetentionRule{all(100)}, want: "[]", waiting: true}, {after: 90 * day, rules: []RetentionRule{all(100)}, want: "[]", waiting: true}},
+		"shown": {{rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true}, {after: 23 * time.Hour, rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true},
+			{after: time.Hour, rules: []RetentionRule{all(100)}, want: "[1 2 5]"}},
+		"accepted": {{rules: []RetentionRule{all(100)}, accept: true, want: "[1 2 5]"}},
+		"changed starts again": {{rules: []RetentionRule{sales(100)}, show: true, want: "[]", waiting: true},
+			{after: 23 * time.Hour, rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true}, {after: 2 * time.Hour, rules: []RetentionRule{all(100)}, want: "[]", waiting: true},
+			{after: 22 * time.Hour, rules: []RetentionRule{all(100)}, want: "[1 2 5]"}},
+		"narrowing does not": {{rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true}, {after: 23 * time.Hour, rules: []RetentionRule{all(140)}, want: "[]", waiting: true},
+			{after: time.Hour, rules: []RetentionRule{all(140)}, want: "[1 2 5]"}},
+		"wider than what is in force": {{rules: []RetentionRule{all(1000)}, accept: true, want: "[]"}, {rules: []RetentionRule{all(100)}, want: "[]", waiting: true}},
+		"the old ones go on": {{rules: []RetentionRule{sales(1000)}, accept: true, want: "[]"}, {after: 900 * day, rules: []RetentionRule{all(100)}, want: "[1 5]", waiting: true},
+			{rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true}, {after: day, rules: []RetentionRule{all(100)}, want: "[2 3 4]"}},
+		"taken away and back": {{rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true}, {want: "[]"}, {after: 2 * day, rules: []RetentionRule{all(100)}, want: "[]", waiting: true}},
+		"a clock that was ahead": {{after: 4000 * day, rules: []RetentionRule{all(9000)}, show: true, want: "[]", waiting: true}, {after: -4000 * day, rules: []RetentionRule{all(9000)}, show: true, want: "[]", waiting: true},
+			{after: day, rules: []RetentionRule{all(9000)}, want: "[]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, now := aged(t)
+			for i, s := range story {
+				*now = now.Add(s.after)
+				if s.accept {
+					if err := a.AcceptRetention(t.Context(), s.rules); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if s.show {
+					h, err := a.ShowRetention(t.Context(), s.rules)
+					if err != nil || h.Waiting != s.waiting || h.Waiting && h.From.After(now.Add(RetentionNotice)) {
+						t.Errorf("step %d: status shows %+v, %v", i, h, err)
+					}
+				}
+				ids := []int64{}
+				waiting, err := a.RetainDue(t.Context(), s.rules, func(e Expired) { ids = append(ids, e.RecordingID) })
+				if got := fmt.Sprint(ids); err != nil || got != s.want || waiting != s.waiting {
+					t.Errorf("step %d: %s deleted, waiting %t, %v; want %s, %t", i, got, waiting, err, s.want, s.waiting)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"minutebook/control"
+)
+
+// Beside a daemon, commands say when it runs with other settings than the file
+// that they were given, and a preview of rules is one of that file's.
+func TestCommandsTellOfAnotherConfiguration(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config, other := filepath.Join(dir, "config.toml"), filepath.Join(dir, "other.toml")
+	write := func(path, rules string) {
+		t.Helper()
+		if err := os.WriteFile(path, fmt.Appendf(nil, "data_dir = %q\n%s", filepath.Join(dir, "data"), rules), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := func(args ...string) (stdout, stderr string, code int) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		cmd := exec.Command("minutebook", args...)
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+	}
+	write(config, "")
+	serve := start(t, "serve", "--create", "-c", config)
+	if out, errs, code := command("retention", "--dry-run", "-c", config); !strings.HasPrefix(out, "0 rules") || errs != "" || code != 0 {
+		t.Errorf("the same file: %q, %q, %d", out, errs, code)
+	}
+	rule := "[[retention.rules]]\nmedia_after_days = 30\n"
+	write(config, rule)
+	write(other, rule+"[log]\nlevel = \"warn\"\n")
+	for path, why := range map[string]string{config: "has changed since the daemon loaded it", other: "the daemon runs with " + config} {
+		if out, errs, code := command("retention", "--dry-run", "-c", path); !strings.HasPrefix(out, "1 rules") || !strings.Contains(errs, why) || code != 0 {
+			t.Errorf("%s: %q, %q, %d", path, out, errs, code)
+		}
+		if _, errs, _ := command("search", "nothing", "-c", path); !strings.Contains(errs, why) {
+			t.Errorf("search with %s says %q", path, errs)
+		}
+		if _, errs, code := command("retention", "--apply", "-c", path); !strings.Contains(errs, "restart it with them first") || code != 1 {
+			t.Errorf("rules that the daemon does not run with: %q, %d", errs, code)
+		}
+	}
+	if _, errs, _ := command("status", "--data", filepath.Join(dir, "data")); errs != "" {
+		t.Errorf("without a file: %q", errs)
+	}
+	serve.stop()
+	serve = start(t, "serve", "-c", config)
+	if s := runJSON[control.StatusResult](t, "status", "-c", config); s.Retention == nil || !s.Retention.Waiting || s.Retention.From.IsZero() {
+		t.Errorf("status shows %+v of new rules", s.Retention)
+	}
+	if out, _, code := command("retention", "-c", config); !strings.Contains(out, "wait until a day after") || code != 0 {
+		t.Errorf("new rules: %q, %d", out, code)
+	}
+	run(t, "retention", "--apply", "-c", config)
+	if s := runJSON[control.StatusResult](t, "status", "-c", config); s.Retention == nil || s.Retention.Waiting {
+		t.Errorf("status shows %+v of accepted rules", s.Retention)
+	}
+	serve.stop()
+}
