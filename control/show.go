@@ -2,7 +2,11 @@ package control
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
+
+	"minutebook/archive"
 )
 
 // ShowRequest asks for one meeting.
@@ -25,6 +29,9 @@ func (h House) show(ctx context.Context, q ShowRequest, _ Emit) (*ShowResult, er
 		raw, err = h.Archive.MeetingJSON(ctx, q.RecordingID)
 	} else {
 		raw, err = h.showAt(ctx, q)
+	}
+	if errors.Is(err, archive.ErrNotFound) {
+		return nil, &Error{Kind: KindNotFound, Message: fmt.Sprintf("the archive has no meeting %d", q.RecordingID)}
 	}
 	if err != nil {
 		return nil, err

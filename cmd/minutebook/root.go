@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +46,9 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	case errors.As(err, &usage):
 		fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
 		return 2
+	case errors.As(err, &failed) && failed.Kind == control.KindCanceled && ctx.Err() != nil:
+		fmt.Fprintln(m.Stderr, "minutebook: interrupted")
+		return 1
 	case errors.As(err, &failed) && failed.ExitCode != 0:
 		fmt.Fprintf(m.Stderr, "minutebook: %v\n", err)
 		return failed.ExitCode
@@ -72,7 +76,8 @@ func (m *Main) rootCmd() *cobra.Command {
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(flagError)
+	root.SuggestionsMinimumDistance = 2
 	root.PersistentFlags().StringVarP(&m.configPath, "config", "c", "", "configuration `file` (default: MINUTEBOOK_CONFIG, then config.toml here)")
 	root.PersistentFlags().StringVar(&m.dataDir, "data", "", "data `directory`, instead of the configuration's data_dir")
 	root.AddCommand(
@@ -81,7 +86,37 @@ func (m *Main) rootCmd() *cobra.Command {
 		m.verifyCmd(), m.rebuildCmd(), m.forgetCmd(), m.authCmd(), m.webhookCmd(), m.mcpCmd(), m.healthcheckCmd(), m.versionCmd(),
 	)
 	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.retentionCmd())
+	root.InitDefaultCompletionCmd()
+	refuseUnknown(root)
 	return root
+}
+
+// refuseUnknown has a command that only groups others refuse a name that none of
+// them has: by itself, cobra prints the help then, and a script goes on.
+func refuseUnknown(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		refuseUnknown(sub)
+	}
+	if cmd.Runnable() || !cmd.HasSubCommands() {
+		return
+	}
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		near := ""
+		if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
+			near = fmt.Sprintf("; did you mean %s?", strings.Join(names, " or "))
+		}
+		return &usageError{fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], near)}
+	}
+}
+
+// flagError says what is wrong with a flag, without the words of Go's parser.
+func flagError(_ *cobra.Command, err error) error {
+	text, _, _ := strings.Cut(err.Error(), ": strconv.")
+	return &usageError{errors.New(text)}
 }
 
 // jsonFlag gives a command its --json.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -22,6 +23,9 @@ func (m *Main) searchCmd() *cobra.Command {
 		Long:  "Find who said what, and when. The query language is described in docs/search.md.",
 		Args:  usage(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if q.Limit < 0 || q.Moments < 0 {
+				return &usageError{errors.New("search: --limit and --moments are 0 or more")}
+			}
 			q.Query = strings.Join(args, " ")
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
 				result, err := control.Call[control.SearchResult](cmd.Context(), ops, "search", q, nil)
