@@ -44,8 +44,9 @@ vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
 
-browser: ## what the tests need beside Go: Chromium
+browser: ## what the tests need beside Go: Chromium, and axe-core in the user's cache
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-chromium
+	@packaging/install-axe
 
 long: ## the long runs of the crash tests and a minute of every fuzz target
 	packaging/fuzz 60s

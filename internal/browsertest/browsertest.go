@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,6 +29,7 @@ type Browser struct {
 
 	mu       sync.Mutex // guards what follows
 	requests int
+	allowed  []string // statuses that may be on the console
 	wrong    []string // foreign requests, console errors, exceptions
 }
 
@@ -99,7 +101,7 @@ func (b *Browser) note(ev any, home string) {
 			b.wrong = append(b.wrong, "console error")
 		}
 	case *log.EventEntryAdded:
-		if e.Entry.Level == "error" {
+		if e.Entry.Level == "error" && !slices.ContainsFunc(b.allowed, func(status string) bool { return strings.Contains(e.Entry.Text, "status of "+status) }) {
 			b.wrong = append(b.wrong, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}
@@ -118,6 +120,13 @@ func (b *Browser) verdict() {
 
 // For is the same browser for a subtest, which then is the one that fails.
 func (b *Browser) For(t testing.TB) *Browser { return &Browser{Context: b.Context, t: t} }
+
+// Allow lets pages answer with statuses that the console calls errors.
+func (b *Browser) Allow(statuses ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.allowed = statuses
+}
 
 // Do runs steps; the test ends when one fails.
 func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {

@@ -1,0 +1,37 @@
+package web
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"minutebook/internal/browsertest"
+)
+
+// TestBrowserAxeFindsNothing checks every page, of kind meetings and of one that is
+// hard on the layout, in both schemes, on a desk and on a phone.
+func TestBrowserAxeFindsNothing(t *testing.T) {
+	axe := browsertest.Axe(t)
+	s := newSite(t)
+	s.apply(hostileMeeting(2))
+	s.attachVideo(s.ids[0])
+	b := browsertest.Open(t, s.URL)
+	b.Allow("404", "400") // the pages that say so
+	for _, page := range []string{"/meetings/2?q=walrus", "/", "/?type=None", "/?q=budget", "/?q=walrus", "/?q=xylophone+zebra", "/?q=nope:", "/actions", "/actions?state=all",
+		"/status", "/help", "/nothing", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
+		for i, scheme := range []string{"light", "dark"} {
+			width := []int64{1280, 390}[i] // colours do not depend on the width, nor labels on the scheme
+			b.Prefer(scheme)
+			b.Do(chromedp.EmulateViewport(width, 850))
+			if i == 0 {
+				b.Do(chromedp.Navigate(s.URL + page))
+			}
+			b.Check(axe, fmt.Sprintf("%s, %s, %d wide", page, scheme, width))
+			if wide := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
+				t.Errorf("%s is %d wide in a window of %d, by %s", page, wide, width, browsertest.Evaluate[string](b,
+					`[...document.querySelectorAll("body *")].findLast(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)?.outerHTML.slice(0, 200) ?? ""`))
+			}
+		}
+	}
+}
