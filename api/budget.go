@@ -172,6 +172,22 @@ func (b *Budget) Snapshot() []Usage {
 	return all
 }
 
+// Resume lets calls go though the service asked not to be called yet: a person
+// knows better, such as that its limits were reset.
+func (b *Budget) Resume(ctx context.Context) error {
+	if err := b.Load(ctx); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	for _, w := range b.windows {
+		w.blocked = time.Time{}
+	}
+	b.changes++
+	b.serve()
+	b.mu.Unlock()
+	return b.save(ctx)
+}
+
 // Load reads the kept state, unless that has happened already. Calls do it by
 // themselves.
 func (b *Budget) Load(ctx context.Context) error {

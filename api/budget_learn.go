@@ -18,8 +18,11 @@ const (
 	// firstRefusal is the wait after a 429 that names no time; it doubles up to
 	// the window's length.
 	firstRefusal = 10 * time.Second
-	// maxRetryAfter bounds what is believed of a Retry-After.
-	maxRetryAfter = 24 * time.Hour
+	// longestWait is how long calls wait by themselves for the time before which
+	// the service does not want to be asked. Beyond it they fail, see BlockedError.
+	longestWait = 24 * time.Hour
+	// maxRetryAfter bounds what a Retry-After can say.
+	maxRetryAfter = 10 * 365 * 24 * time.Hour
 )
 
 // answered books the end of a call that was or may have been sent: its slot is
@@ -146,7 +149,7 @@ func (w *window) guessLowered(now time.Time) {
 // RetryAfter reads the Retry-After header, seconds or an HTTP date, as a wait
 // from now; ok is false when there is none that can be read. A date is measured
 // by the service's own clock where the answer has a Date. One in the past is no
-// wait; more than a day is taken as a day.
+// wait.
 func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {
@@ -159,25 +162,36 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = theirs
-	}
-	return min(max(t.Sub(now), 0), maxRetryAfter), true
+	return min(max(t.Sub(theirClock(h, now)), 0), maxRetryAfter), true
 }
 
-// headerReset reads RateLimit-Reset: seconds, or a Unix time where it can only
-// be one.
+// theirClock is the service's, where the answer tells it.
+func theirClock(h http.Header, now time.Time) time.Time {
+	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
+		return theirs
+	}
+	return now
+}
+
+// headerReset reads RateLimit-Reset, the time that is left in the window: seconds,
+// or a Unix time, either of them also in milliseconds where it can only be that.
+// Windows are a minute long, so that a thousand and more are milliseconds.
 func headerReset(h http.Header, now time.Time) (time.Duration, bool) {
-	v := leading(h.Get("RateLimit-Reset"))
-	s, err := strconv.ParseFloat(v, 64)
+	n, err := strconv.ParseFloat(leading(h.Get("RateLimit-Reset")), 64)
 	if err != nil {
 		return 0, false
 	}
-	if s > 1e9 && s < 1e11 {
-		s -= float64(now.UnixMilli()) / 1000
-		s = max(s, 0)
+	epoch := float64(theirClock(h, now).UnixMilli())
+	switch {
+	case n >= 1e11:
+		n = max(n-epoch, 0) / 1000
+	case n >= 1e9:
+		n = max(n*1000-epoch, 0) / 1000
+	case n >= 1000:
+		n /= 1000
 	}
-	return seconds(s)
+	wait, ok := seconds(n)
+	return min(wait, longestWait), ok
 }
 
 func seconds(s float64) (time.Duration, bool) {

@@ -60,6 +60,7 @@ type waiter struct {
 	due      time.Time     // since when it has waited, and its patience
 	granted  chan struct{} // closed when slot is set
 	slot     *slot
+	refused  error // instead of a slot
 }
 
 func (w *waiter) needs(c Class) bool { return slices.Contains(w.classes, c) }
@@ -93,6 +94,9 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 	case <-ctx.Done():
 		b.leave(w)
 		return nil, context.Cause(ctx)
+	}
+	if w.refused != nil {
+		return nil, w.refused
 	}
 	if err := b.save(ctx); err != nil {
 		b.returned(w.slot)
@@ -141,6 +145,13 @@ func (b *Budget) serve() {
 	}
 	reserved := b.reserved(now)
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
+		for _, c := range w.classes {
+			if until := b.windows[c].blocked; until.Sub(now) > longestWait {
+				w.refused = &BlockedError{Until: until}
+				close(w.granted)
+				return true
+			}
+		}
 		if reserved && b.held(w, now) {
 			return false
 		}

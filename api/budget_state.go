@@ -14,6 +14,7 @@ const longestCall = 10 * time.Minute
 // budgetState is what is kept of a budget. Times are Unix milliseconds.
 type budgetState struct {
 	Version int                   `json:"v"`
+	Saved   int64                 `json:"saved,omitempty"` // when
 	Windows map[Class]windowState `json:"windows"`
 }
 
@@ -63,7 +64,7 @@ func (b *Budget) save(ctx context.Context) error {
 
 // state describes the budget for restore. The lock is held.
 func (b *Budget) state(now time.Time) budgetState {
-	st := budgetState{Version: 1, Windows: map[Class]windowState{}}
+	st := budgetState{Version: 1, Saved: milli(now), Windows: map[Class]windowState{}}
 	for c, w := range b.windows {
 		w.expire(now)
 		ws := windowState{Limit: w.limit, Blocked: milli(w.blocked), Since: milli(w.lowered.since),
@@ -88,8 +89,9 @@ func (b *Budget) state(now time.Time) budgetState {
 
 // restore takes over a kept state. Calls that were in flight may be counted by
 // the service even now, so they hold their slots like calls without an answer.
-// No time further ahead than it can be is believed, should the clock have been
-// set back.
+// Times count from the saving: a clock that was set back since makes none of them
+// later than it was then, nor is a slot free before its time. No time further
+// ahead than it can be is believed.
 func (b *Budget) restore(raw []byte, now time.Time) error {
 	if len(raw) == 0 {
 		return nil
@@ -102,29 +104,35 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 		return fmt.Errorf("read the kept budget: version %d is not known", st.Version)
 	}
 	full := now.Add(windowLength + windowMargin + lostMargin)
+	saved := time.UnixMilli(st.Saved)
+	if st.Saved == 0 { // by an earlier version
+		saved = now
+	}
+	// Adding to now also gives the times a monotonic reading, which no clock moves.
+	at := func(ms int64) time.Time { return now.Add(time.UnixMilli(ms).Sub(saved) - max(now.Sub(saved), 0)) }
 	for c, ws := range st.Windows {
 		w, ok := b.windows[c]
 		if !ok {
 			continue
 		}
 		for _, ms := range ws.Held {
-			w.hold(earliest(time.UnixMilli(ms), full))
+			w.hold(earliest(at(ms), full))
 		}
 		for _, ms := range ws.InFlight {
-			if now.Sub(time.UnixMilli(ms)) < longestCall {
+			if now.Sub(at(ms)) < longestCall {
 				w.hold(full)
 			}
 		}
 		for _, o := range ws.Others {
-			w.others = append(w.others, othersCalls{int(o[0]), earliest(time.UnixMilli(o[1]), full)})
+			w.others = append(w.others, othersCalls{int(o[0]), earliest(at(o[1]), full)})
 		}
 		if ws.Limit > 0 && ws.Limit < nominalLimit(c) {
 			w.limit = ws.Limit
-			w.lowered = lowering{time.UnixMilli(ws.Since), time.Duration(max(ws.StepMS, guessStep.Milliseconds())) * time.Millisecond,
-				earliest(time.UnixMilli(ws.Next), now.Add(toldStep))}
+			w.lowered = lowering{at(ws.Since), time.Duration(max(ws.StepMS, guessStep.Milliseconds())) * time.Millisecond,
+				earliest(at(ws.Next), now.Add(toldStep))}
 		}
 		if ws.Blocked > 0 {
-			w.blocked = earliest(time.UnixMilli(ws.Blocked), now.Add(maxRetryAfter))
+			w.blocked = earliest(at(ws.Blocked), now.Add(maxRetryAfter))
 		}
 		w.expire(now)
 	}

@@ -114,6 +114,9 @@ func (c *Client) pause(ctx context.Context, n int, err error) error {
 	delay = delay/2 + time.Duration(c.random()*float64(delay/2))
 	var told *Error
 	if errors.As(err, &told) {
+		if told.RetryAfter > longestWait {
+			return err
+		}
 		delay = max(delay, told.RetryAfter)
 	}
 	return sleep(ctx, delay)
@@ -152,10 +155,15 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	}
 	timed, cancel := context.WithTimeout(life, c.timeout)
 	defer cancel()
+	timed, repeated := withoutRepeats(timed)
+	defer repeated(nil)
 	a := &answer{sentAt: c.now(), order: nextOrder(ctx)}
 	cl.sent = true
 	resp, err := c.http.Do(req.WithContext(timed))
 	if err != nil {
+		if errors.Is(context.Cause(timed), errRepeated) {
+			err = errRepeated
+		}
 		return nil, req, c.broken(ctx, cl, slot, err)
 	}
 	body, readErr := readBody(resp)

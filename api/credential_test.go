@@ -63,7 +63,7 @@ func TestKeysThatCannotBeAreNotSent(t *testing.T) {
 
 func TestRetryAfterForms(t *testing.T) {
 	for value, want := range map[string]time.Duration{
-		"0": 0, "7": 7 * time.Second, "1.5": 1500 * time.Millisecond, "999999999": maxRetryAfter,
+		"0": 0, "7": 7 * time.Second, "1.5": 1500 * time.Millisecond, "200000": 200000 * time.Second, "9999999999": maxRetryAfter,
 		testTime.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
 		testTime.Add(-time.Hour).Format(http.TimeFormat):       0,
 	} {

@@ -39,6 +39,21 @@ func statusOf(err error) int {
 	return 0
 }
 
+// BlockedError is a call that was not made, since the service asked not to be
+// called for more than a day (Retry-After); see Budget.Resume.
+type BlockedError struct{ Until time.Time }
+
+// Error says until when.
+func (e *BlockedError) Error() string {
+	return "the service asked not to be called before " + e.Until.UTC().Format(time.RFC3339)
+}
+
+// IsBlocked tells that the service asked not to be called for more than a day.
+func IsBlocked(err error) bool {
+	var e *BlockedError
+	return errors.As(err, &e)
+}
+
 // IsUnauthorized tells that the credential was refused (401).
 func IsUnauthorized(err error) bool { return statusOf(err) == http.StatusUnauthorized }
 
@@ -47,7 +62,7 @@ func IsUnauthorized(err error) bool { return statusOf(err) == http.StatusUnautho
 // lost, or its user is deactivated, which is some 4xx where no permission is
 // asked for (specification 5.3).
 func IsAccountRefused(err error) bool {
-	if NeedsReconnect(err) {
+	if NeedsReconnect(err) || IsBlocked(err) {
 		return true
 	}
 	var e *Error

@@ -89,7 +89,11 @@ func (s *Syncer) judge(ctx context.Context, a *account, err error) error {
 	if err == nil || !api.IsAccountRefused(err) {
 		return err
 	}
-	if !api.NeedsReconnect(err) { // which says what to do
+	switch {
+	case api.NeedsReconnect(err): // which says what to do
+	case api.IsBlocked(err):
+		err = fmt.Errorf("%w; `minutebook sync --resume --account %s` calls it nevertheless", err, a.Name)
+	default:
 		err = fmt.Errorf("%w; check its key (api_key, api_key_file) and that its user is active at the service", err)
 	}
 	now := s.now()
@@ -98,7 +102,7 @@ func (s *Syncer) judge(ctx context.Context, a *account, err error) error {
 	known := false
 	if a.parked != nil {
 		p.Since = a.parked.Since
-		known = p.Unconnected && a.parked.Unconnected && !a.parked.Tried.IsZero()
+		known = p.Unconnected && a.parked.Unconnected && !a.parked.Tried.IsZero() || p.Reason == a.parked.Reason && api.IsBlocked(err)
 	}
 	a.parked = p
 	a.mu.Unlock()

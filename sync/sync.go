@@ -21,6 +21,8 @@ type Request struct {
 	Full    bool      `json:"full,omitempty"`    // the full history with content again
 	Since   time.Time `json:"since,omitzero"`    // everything created after it, with content
 	Media   bool      `json:"media,omitempty"`   // wait until recordings are fetched
+	// Resume calls accounts that the service asked not to call yet.
+	Resume bool `json:"resume,omitempty"`
 }
 
 // Sync makes one run now: what waits in the inbox, then the backfill where it is
@@ -103,6 +105,11 @@ func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, 
 
 // syncOne brings one account up to date.
 func (s *Syncer) syncOne(ctx context.Context, a *account, req Request, t *tally) error {
+	if req.Resume {
+		if err := a.Client.Budget().Resume(ctx); err != nil {
+			return fmt.Errorf("sync account %s: %w", a.Name, err)
+		}
+	}
 	if err := s.usable(ctx, a, true); err != nil {
 		return fmt.Errorf("sync account %s: %w", a.Name, err)
 	}

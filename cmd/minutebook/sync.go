@@ -34,6 +34,7 @@ func (m *Main) syncCmd() *cobra.Command {
 	cmd.Flags().StringVar(&q.Account, "account", "", "only this account")
 	cmd.Flags().BoolVar(&q.Full, "full", false, "the whole history, not only what is new")
 	cmd.Flags().StringVar(&since, "since", "", "from this date (2026-01-31) or for this long (30d)")
+	cmd.Flags().BoolVar(&q.Resume, "resume", false, "call accounts too that the service asked not to call yet")
 	cmd.Flags().BoolVar(&q.Media, "media", false, "wait until the recordings are fetched, too")
 	return m.jsonFlag(cmd)
 }

@@ -1,0 +1,128 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/internal/loopback"
+)
+
+// A kept-alive connection that breaks before the answer: every call that was
+// sent has a slot, and net/http repeats none by itself.
+func TestEveryCallThatIsSentTakesASlot(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 2 {
+			breakOff(t, w, "")
+			return
+		}
+		fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
+	}))
+	defer s.Close()
+	tr := &http.Transport{}
+	defer tr.CloseIdleConnections()
+	c, err := NewClient(ClientOptions{BaseURL: s.URL, Credential: APIKey("k"), HTTP: &http.Client{Transport: tr}, Rand: func() float64 { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := c.TeamsPage(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if u := c.Budget().Snapshot()[0]; u.Used != int(calls.Load()) || u.Used != 3 {
+		t.Errorf("%d calls were sent and %d slots taken", calls.Load(), u.Used)
+	}
+}
+
+// A Retry-After of more than a day is kept in full, over restarts and whatever
+// the clock says then: calls fail at once. A person may resume.
+func TestALongRetryAfterStopsCallsUntilAPersonResumes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, sent := &memoryStore{}, 0
+		var offset time.Duration
+		open := func() *Client {
+			b := NewBudget(BudgetOptions{Connection: "k", Store: store, Now: func() time.Time { return time.Now().Round(0).Add(offset) }})
+			return clientOver(t, &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if sent++; sent == 1 {
+					w.Header().Set("Retry-After", "200000")
+					w.WriteHeader(http.StatusTooManyRequests)
+					return
+				}
+				fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
+			})}, b)
+		}
+		c := open()
+		if err := c.Check(t.Context()); !IsBlocked(err) || !IsAccountRefused(err) {
+			t.Fatalf("after a Retry-After of two days: %v", err)
+		}
+		for _, offset = range []time.Duration{0, -10 * time.Minute, -10 * 365 * 24 * time.Hour} {
+			c = open()
+			if err := c.Check(t.Context()); !IsBlocked(err) || sent != 1 {
+				t.Errorf("after a restart, the clock set by %v: %v, %d calls", offset, err, sent)
+			}
+		}
+		if err := c.Budget().Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := open().Check(t.Context()); err != nil || sent != 2 {
+			t.Errorf("resumed: %v, %d calls", err, sent)
+		}
+	})
+}
+
+// What is kept of a budget counts from its saving: a clock that was ahead when it
+// was saved frees no slot later than after a window, one set back none earlier.
+func TestAKeptBudgetOutlivesClocks(t *testing.T) {
+	for _, step := range []time.Duration{-10 * time.Minute, -24 * time.Hour, -10 * 365 * 24 * time.Hour} {
+		t.Run(fmt.Sprint(step), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &memoryStore{}
+				var offset time.Duration
+				now := func() time.Time { return time.Now().Add(offset) }
+				b := NewBudget(BudgetOptions{Connection: "k", Store: store, Now: now})
+				c := clientOver(t, &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
+				})}, b)
+				for range 60 {
+					if err := c.Check(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				offset = step
+				b = NewBudget(BudgetOptions{Connection: "k", Store: store, Now: now})
+				if err := b.Load(t.Context()); err != nil || b.Snapshot()[0].Used != 60 {
+					t.Fatalf("right after the restart %d are used, %v", b.Snapshot()[0].Used, err)
+				}
+				time.Sleep(windowLength + windowMargin)
+				if used := b.Snapshot()[0].Used; used != 0 {
+					t.Errorf("a window later %d are used", used)
+				}
+			})
+		})
+	}
+}
+
+func TestResetForms(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"0": 0, "42": 42 * time.Second, "42000": 42 * time.Second, "59999": 59999 * time.Millisecond,
+		fmt.Sprint(testTime.Add(30 * time.Second).Unix()):      30 * time.Second,
+		fmt.Sprint(testTime.Add(30 * time.Second).UnixMilli()): 30 * time.Second,
+		fmt.Sprint(testTime.Add(-time.Hour).UnixMilli()):       0,
+	} {
+		if got, ok := headerReset(http.Header{"Ratelimit-Reset": {value}}, testTime); !ok || (got-want).Abs() > time.Millisecond {
+			t.Errorf("%q is %v, %v; want %v", value, got, ok, want)
+		}
+	}
+	ahead := testTime.Add(time.Hour)
+	h := http.Header{"Date": {ahead.Format(http.TimeFormat)}, "Ratelimit-Reset": {fmt.Sprint(ahead.Add(20 * time.Second).Unix())}}
+	if got, _ := headerReset(h, testTime); got != 20*time.Second {
+		t.Errorf("by the service's clock it is %v, want 20 s", got)
+	}
+}
