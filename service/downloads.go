@@ -221,6 +221,9 @@ func (st store) madeBefore(ctx context.Context, d *download) (made bool, err err
 // putDownload stores a download and what its end is to send, in one commit.
 func (st store) putDownload(ctx context.Context, d *download, body []byte) error {
 	return st.inTx(ctx, func(tx *sql.Tx) error {
+		if err := st.refuseForgotten(ctx, d.recordingID); err != nil {
+			return err
+		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO downloads (id, recording_id, credential, email, kind, sha256, size, content_type,
 			base_url, destination_url, failure_reason, created_at, ready_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			d.id, d.recordingID, d.credential, d.email, string(d.kind), d.sha256, d.size, d.contentType,

@@ -144,6 +144,9 @@ const reorderWait = 7 * time.Second
 // insertEvent stores the decision on (webhook, recording); a second one is
 // ignored. The webhook-id is fixed here, before the first sending.
 func (st store) insertEvent(ctx context.Context, tx *sql.Tx, hook webhook, id int64, state string, body []byte, at time.Time) error {
+	if gone, err := st.forgotten(ctx, id); gone || err != nil {
+		return err
+	}
 	message, err := st.newID("msg_")
 	if err != nil {
 		return err

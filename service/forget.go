@@ -7,7 +7,8 @@ import (
 )
 
 // forget erases what service.db holds of a meeting: what waits to be sent and
-// what was, downloads, a held-back copy. It is done on disk when it returns. The
+// what was, downloads, a held-back copy; and ends what is being sent. It is done
+// on disk when it returns. The
 // archive's tombstone keeps its webhooks from firing again.
 func (s *Service) forget(ctx context.Context, id int64) error {
 	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
@@ -20,6 +21,9 @@ func (s *Service) forget(ctx context.Context, id int64) error {
 	})
 	if err != nil {
 		return fmt.Errorf("forget in service.db: %w", err)
+	}
+	if err := s.sending.stop(ctx, id); err != nil {
+		return fmt.Errorf("end what is being sent: %w", err)
 	}
 	var busy, frames, done int
 	if err := s.store.db.W.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &frames, &done); err != nil {

@@ -2,10 +2,17 @@ package service
 
 import (
 	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"minutebook/internal/residue"
 )
 
 func TestForgettingLeavesNothingInTheService(t *testing.T) {
@@ -34,6 +41,57 @@ func TestForgettingLeavesNothingInTheService(t *testing.T) {
 	s.get("/recordings/1/transcript", s.admin, http.StatusNotFound)
 	if got := s.walk("", s.admin); len(got) != 0 {
 		t.Errorf("listed: %v", got)
+	}
+}
+
+// TestNothingForgottenIsSentAfterwards forgets a meeting while a callback with its
+// transcript is under way, and between the reading of content and its queueing.
+func TestNothingForgottenIsSentAfterwards(t *testing.T) {
+	dir := t.TempDir()
+	s := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true, AllowPrivate: true},
+		meeting(1, "default_summary", `{"markdown_formatted": "unmistakable words"}`))
+	began, ended := make(chan struct{}, 9), make(chan struct{}, 9)
+	sink := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		began <- struct{}{}
+		<-r.Context().Done()
+		ended <- struct{}{}
+	}))
+	t.Cleanup(sink.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	running := make(chan error, 1)
+	go func() { running <- s.Run(ctx) }()
+	s.get("/recordings/1/summary?destination_url="+sink.URL, s.admin, http.StatusOK)
+	<-began
+	if _, err := s.archive.Forget(t.Context(), 1, "asked to"); err != nil {
+		t.Fatal(err)
+	}
+	s.sending.mu.Lock()
+	if n := len(s.sending.open); n != 0 {
+		t.Errorf("forgotten, %d attempts are under way", n)
+	}
+	s.sending.mu.Unlock()
+	<-ended
+	err := s.store.queueCallback(t.Context(), callback{owner: "ann@acme.example", kind: "summary", url: sink.URL, recordingID: 1, body: []byte("unmistakable"), at: s.now()})
+	if f := new(failure); !errors.As(err, &f) || f.status != http.StatusNotFound {
+		t.Errorf("content is queued after it was forgotten: %v", err)
+	}
+	err = s.store.putDownload(t.Context(), &download{id: "dl_1", recordingID: 1, destination: sink.URL}, []byte("unmistakable"))
+	if f := new(failure); !errors.As(err, &f) || f.status != http.StatusNotFound {
+		t.Errorf("a download is made after it was forgotten: %v", err)
+	}
+	err = s.store.inTx(t.Context(), func(tx *sql.Tx) error {
+		return s.store.insertEvent(t.Context(), tx, webhook{id: "wh_1", url: sink.URL}, 1, "pending", []byte("unmistakable"), s.now())
+	})
+	if err != nil {
+		t.Errorf("an event about a forgotten meeting: %v", err)
+	}
+	stop()
+	if err := <-running; err != nil {
+		t.Error(err)
+	}
+	if held := residue.Find(t, "unmistakable", dir); held != nil {
+		t.Errorf("the words are in %v", held)
 	}
 }
 

@@ -68,6 +68,9 @@ func (st store) queueCallback(ctx context.Context, c callback) error {
 // insertCallback queues a callback in the caller's transaction. It fails with
 // 429 when too many of that person wait already.
 func (st store) insertCallback(ctx context.Context, tx *sql.Tx, c callback) error {
+	if err := st.refuseForgotten(ctx, c.recordingID); err != nil {
+		return err
+	}
 	var waiting int
 	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM deliveries WHERE state = 'pending' AND owner = ? AND webhook_id IS NULL`, c.owner).Scan(&waiting)
 	if err != nil {

@@ -96,14 +96,26 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 		}
 		secret = hooks[0].secret
 	}
+	all := ctx
+	ctx, end := s.sending.begin(ctx, o.recordingID)
+	defer end()
 	body, ok, err := s.store.bodyOf(ctx, o.id)
-	if err != nil || !ok {
-		return err
+	if err == nil && ok {
+		o.body = body
+		return s.sendBody(ctx, o, secret)
 	}
-	o.body = body
+	if ctx.Err() != nil {
+		return all.Err() // nil: its meeting is being forgotten
+	}
+	return err
+}
+
+// sendBody sends what a row holds and records how it went, unless its meeting is
+// forgotten meanwhile.
+func (s *Service) sendBody(ctx context.Context, o *outgoing, secret string) error {
 	out := s.send(ctx, o, secret)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil // it stays in the queue, where it was not forgotten
 	}
 	if out.ok && o.webhookID != "" && s.faults.roll(faultDuplicate, strconv.FormatInt(o.recordingID, 10)) {
 		s.send(ctx, o, secret)

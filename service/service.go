@@ -88,6 +88,7 @@ type Service struct {
 	slots    chan struct{} // one per request being answered
 	patience patience
 	streams  streams
+	sending  sendings
 	pages    sync.Pool // *[]byte, bodies of lists to be used again
 
 	wake     chan struct{} // rings when the queue has something new
@@ -123,7 +124,7 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open service: %w", err)
 	}
-	s.store = store{db: db, now: s.now, rand: s.opts.Rand}
+	s.store = store{db: db, now: s.now, rand: s.opts.Rand, archive: s.archive}
 	if err := s.start(ctx); err != nil {
 		return nil, fmt.Errorf("open service: %w", err)
 	}

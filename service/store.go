@@ -15,9 +15,27 @@ import (
 
 // store is service.db. Each method is one transaction.
 type store struct {
-	db   *archive.DB
-	now  func() time.Time
-	rand io.Reader
+	db      *archive.DB
+	now     func() time.Time
+	rand    io.Reader
+	archive *archive.Archive
+}
+
+// forgotten tells whether a meeting was forgotten. Asked in a transaction that
+// writes something of the meeting it leaves no gap: one that is forgotten later
+// takes along what was written, see Service.forget.
+func (st store) forgotten(ctx context.Context, id int64) (bool, error) {
+	gone, err := st.archive.Forgotten(ctx, []int64{id})
+	return gone[id], err
+}
+
+// refuseForgotten is 404 for a meeting that was forgotten.
+func (st store) refuseForgotten(ctx context.Context, id int64) error {
+	gone, err := st.forgotten(ctx, id)
+	if err == nil && gone {
+		err = notFound("recording")
+	}
+	return err
 }
 
 // inTx runs fn in one write transaction, durable when inTx returns nil.
