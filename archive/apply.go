@@ -98,7 +98,11 @@ func (t *applying) observe(o *Observation, parts []shown) error {
 		return err
 	}
 	for _, p := range parts {
-		if err := t.observePart(o, p); err != nil {
+		show := t.observePart
+		if p.part == api.PartCRM {
+			show = t.observeCRM
+		}
+		if err := show(o, p); err != nil {
 			return fmt.Errorf("part %s: %w", p.part, err)
 		}
 	}

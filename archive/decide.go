@@ -38,12 +38,12 @@ func (t *applying) keepRevision(o *Observation, p shown) (v, before *version, er
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = t.exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at, first_order, last_order)
-		VALUES (?, ?, ?, ?4, ?4, ?5, ?5)
+	_, err = t.exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at, first_order, last_order, holder)
+		VALUES (?, ?, ?, ?4, ?4, ?5, ?5, `+holderTerm("?2")+`)
 		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), first_order = min(first_order, excluded.first_order),
 			last_at = iif((excluded.last_order, excluded.last_at) > (last_order, last_at), excluded.last_at, last_at),
-			last_order = max(last_order, excluded.last_order)
-		WHERE excluded.first_at < first_at OR excluded.first_order < first_order
+			last_order = max(last_order, excluded.last_order), holder = max(holder, excluded.holder)
+		WHERE excluded.holder > holder OR excluded.first_at < first_at OR excluded.first_order < first_order
 			OR (excluded.last_order, excluded.last_at) > (last_order, last_at)`,
 		v.id, o.Account, o.Source, max(o.At.UnixMilli(), 1), order)
 	return v, before, err

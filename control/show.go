@@ -20,13 +20,20 @@ type ShowRequest struct {
 // its <, > and & escaped, and the parts are kept as they arrived.
 type ShowResult struct {
 	Meeting []byte `json:"meeting"`
+	// NotWatchedSince is Row.NotWatchedSince, and zero of an earlier time.
+	NotWatchedSince time.Time `json:"not_watched_since,omitzero"`
 }
 
 func (h House) show(ctx context.Context, q ShowRequest, _ Emit) (*ShowResult, error) {
 	var raw []byte
 	var err error
+	var unwatched time.Time
 	if q.At.IsZero() {
-		raw, err = h.Archive.MeetingJSON(ctx, q.RecordingID)
+		var row *archive.Row
+		if row, err = h.Archive.Row(ctx, q.RecordingID); err == nil {
+			unwatched = row.NotWatchedSince
+			raw, err = h.Archive.MeetingJSON(ctx, q.RecordingID)
+		}
 	} else {
 		raw, err = h.showAt(ctx, q)
 	}
@@ -36,5 +43,5 @@ func (h House) show(ctx context.Context, q ShowRequest, _ Emit) (*ShowResult, er
 	if err != nil {
 		return nil, err
 	}
-	return &ShowResult{Meeting: raw}, nil
+	return &ShowResult{Meeting: raw, NotWatchedSince: unwatched}, nil
 }

@@ -19,6 +19,7 @@ type StatusResult struct {
 	WithSummary    int    `json:"with_summary"`
 	WithRecording  int    `json:"with_recording"`
 	Gone           int    `json:"gone"`
+	NotWatched     int    `json:"not_watched"` // of accounts and list queries that left the configuration
 	Indexed        int    `json:"indexed"`
 	Rebuilding     bool   `json:"rebuilding"` // the index is being built anew
 	RebuildReason  string `json:"rebuild_reason,omitempty"`
@@ -69,7 +70,7 @@ func (h House) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, e
 	return &StatusResult{
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
-		WithRecording: counts.WithRecording, Gone: counts.Gone,
+		WithRecording: counts.WithRecording, Gone: counts.Gone, NotWatched: counts.NotWatched,
 		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Retention: hold, Service: serving, Status: now,
 	}, nil
 }

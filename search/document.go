@@ -35,6 +35,7 @@ func (v *inverter) addMeeting(s *source, tokens [][]tok, langs *languages) {
 	}
 	v.addText(fieldPeople, v.words.numbersOf(nameWords(s.people())))
 	v.addKeys(fieldKeys, meetingKeys(s))
+	v.addCRM(s.crm, lang)
 }
 
 func (s *source) highlights() string {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"minutebook/archive"
 )
 
 // scope narrows where the words of a group are looked for.
@@ -144,7 +146,11 @@ func (v *view) find(l *leaf, in scope) (docset, error) {
 	}
 	terms := map[string][]string{}
 	for _, field := range in.in() {
-		terms[field] = termsIn(forms, field)
+		in, list := field, termsIn(forms, field)
+		if field == fieldCRM && !v.everything {
+			in, list = fieldKeys, v.crmKeys(list...)
+		}
+		terms[in] = append(terms[in], list...)
 	}
 	return v.withAny(terms)
 }
@@ -180,9 +186,9 @@ func (v *view) filter(f *Filter) (docset, error) {
 	case "language":
 		return v.withKeys(keyLanguage+lower, keyLanguage+baseCode(lower))
 	case "account":
-		return v.withKeys(keySees + "account:" + f.Value)
+		return v.through(f.Value)
 	case "has":
-		return v.withKeys(keyHas + lower)
+		return v.having(lower)
 	case "is":
 		return v.withKeys(keyIs + lower)
 	case "action":
@@ -210,7 +216,27 @@ func (v *view) having(part string) (docset, error) {
 	if part == "title" {
 		return v.all(), nil
 	}
+	if part == "crm" {
+		return v.havingCRM()
+	}
 	return v.withKeys(keyHas + part)
+}
+
+// through is the set of meetings that an account is shown, whoever holds it and
+// by whichever list query.
+func (v *view) through(account string) (docset, error) {
+	plain := keySees + archive.AccountPrincipal(account)
+	keys := []string{plain}
+	for _, more := range []string{"#", "/"} {
+		found, err := v.scan(fieldKeys, plain+more, func(string) bool { return true })
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			keys = append(keys, f.term)
+		}
+	}
+	return v.withKeys(keys...)
 }
 
 // people finds meetings by a name, a word of it, the beginning of one with a

@@ -122,7 +122,7 @@ func hasList(s *source) []string {
 		has  bool
 	}{
 		{"video", r.HasVideo}, {"audio", r.HasAudio}, {"transcript", r.HasTranscript}, {"summary", r.HasSummary},
-		{"actions", r.HasActionItems}, {"highlights", r.HasHighlights}, {"crm", r.HasCRM && len(crmLines(s.meeting.CRMMatches.Or(api.CRMMatches{}))) > 0},
+		{"actions", r.HasActionItems}, {"highlights", r.HasHighlights}, {"crm", len(crmLines(s.crm, everybodys)) > 0},
 	} {
 		if h.has {
 			out = append(out, h.name)

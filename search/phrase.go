@@ -13,6 +13,14 @@ func (v *view) findPhrase(l *leaf, in scope) (docset, error) {
 	}
 	out := v.none()
 	for _, field := range in.in() {
+		if field == fieldCRM && !v.everything {
+			found, err := v.crmPhrase(l.terms)
+			if err != nil {
+				return nil, err
+			}
+			out.or(found)
+			continue
+		}
 		found, err := v.withPairs(field, l.terms)
 		if err != nil {
 			return nil, err

@@ -123,7 +123,7 @@ func (v *view) countLeaf(found []float64, set *roaring.Bitmap, l *leaf, in []str
 		return nil
 	}
 	for _, fw := range t.meeting {
-		if !contains(in, fw.field) {
+		if !contains(in, fw.field) || fw.field == fieldCRM && !v.everything { // it has what the viewer does not see
 			continue
 		}
 		if fw.mean == 0 {

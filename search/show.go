@@ -251,7 +251,11 @@ func (q *quoter) noted(ctx context.Context, row *archive.Row) ([]quoted, error) 
 	}
 	lang := q.v.x.langs.get(baseCode(row.Language))
 	var out []quoted
-	for _, n := range notesOf(m) {
+	crm, err := q.v.crm(row.RecordingID)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range notesOf(m, crm) {
 		if !contains(q.in.in(), n.field) {
 			continue
 		}
@@ -273,7 +277,7 @@ type note struct {
 	about string // what else is searched of it, and not quoted
 }
 
-func notesOf(m *api.Meeting) []note {
+func notesOf(m *api.Meeting, crm []string) []note {
 	var out []note
 	add := func(field string, part api.Part, at time.Duration, who, text, about string) {
 		out = append(out, note{Moment{Offset: at, Entry: -1, Speaker: who, Text: text, Part: part}, field, about})
@@ -294,7 +298,7 @@ func notesOf(m *api.Meeting) []note {
 		text := strings.TrimSpace(h.Summary.Or("") + " " + h.Text.Or(""))
 		add(fieldHighlights, api.PartHighlights, seconds(h.StartTime), "", text, h.Type)
 	}
-	for _, line := range crmLines(m.CRMMatches.Or(api.CRMMatches{})) {
+	for _, line := range crm {
 		add(fieldCRM, api.PartCRM, -1, "", line, "")
 	}
 	return out

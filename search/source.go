@@ -24,6 +24,7 @@ type source struct {
 	meeting    *api.Meeting
 	entries    []archive.Entry
 	principals []string
+	crm        []archive.CRMView
 }
 
 // readSource reads a meeting. It fails with archive.ErrNotFound and
@@ -45,6 +46,11 @@ func readSource(ctx context.Context, a *archive.Archive, id int64) (*source, err
 		return nil, fmt.Errorf("read who sees %d for the index: %w", id, err)
 	}
 	s.principals = principals[id]
+	crm, err := a.CRMViews(ctx, []int64{id})
+	if err != nil {
+		return nil, fmt.Errorf("read crm matches of %d for the index: %w", id, err)
+	}
+	s.crm = crm[id]
 	return s, nil
 }
 
@@ -74,12 +80,8 @@ func (s *source) summary() string {
 	return sum.MarkdownFormatted.Or("")
 }
 
-func (s *source) crm() string {
-	crm, _ := s.meeting.CRMMatches.Get()
-	return strings.Join(crmLines(crm), "\n")
-}
-
-func crmLines(crm api.CRMMatches) []string {
+// linesOf are CRM matches as lines of text.
+func linesOf(crm api.CRMMatches) []string {
 	var lines []string
 	for _, c := range crm.Contacts.Or(nil) {
 		lines = append(lines, strings.TrimSpace(c.Name.Or("")+" "+c.Email.Or("")))
@@ -105,7 +107,7 @@ func (s *source) part(field string) string {
 	case fieldActions:
 		return s.actions()
 	case fieldCRM:
-		return s.crm()
+		return strings.Join(crmLines(s.crm, everybodys), "\n")
 	}
 	return ""
 }

@@ -21,9 +21,9 @@ import (
 // indexed, or how words are cut, raises it: indexes of another format are
 // built anew, and those not older than oldestServed answer until that is done.
 // Format 1 had hashes of neighbouring words, not the words, and all words of
-// names in moments.
+// names in moments; format 2 did not say whose CRM matches are.
 const (
-	format       = 2
+	format       = 3
 	oldestServed = 1
 )
 

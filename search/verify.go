@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -123,6 +124,10 @@ func (v *view) notesSay(id int64, field string, terms []string) (bool, error) {
 	}
 	if err != nil {
 		return false, err
+	}
+	if field == fieldCRM {
+		lines, err := v.crm(id)
+		return containsPhrase(tokenize(strings.Join(lines, "\n")), terms), err
 	}
 	return containsPhrase(tokenize(s.part(field)), terms), nil
 }

@@ -28,6 +28,10 @@ type view struct {
 	columns  []*columns                // of segments
 	visible  docset
 	count    int // visible meetings
+
+	everything bool     // the viewer sees everything, else
+	crmOf      []string // whose CRM matches
+
 	words    int // mean length of all meetings
 	langs    []*language
 	forms    map[formKey][]form
@@ -106,7 +110,12 @@ func (v *view) close() error {
 // narrow finds what the viewer may see, and the languages of the meetings.
 func (v *view) narrow(r Request) error {
 	v.visible = v.each(func(i int) *roaring.Bitmap { return living(v.segments[i]) })
+	v.everything = r.Viewer.All
 	if !r.Viewer.All {
+		var err error
+		if v.crmOf, err = v.x.archive.CRMPrincipals(v.ctx, r.Viewer); err != nil {
+			return fmt.Errorf("find whose crm matches %s may see: %w", r.Viewer.Email, err)
+		}
 		principals, err := v.x.archive.ViewerPrincipals(v.ctx, r.Viewer)
 		if err != nil {
 			return fmt.Errorf("find what %s may see: %w", r.Viewer.Email, err)

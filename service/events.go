@@ -64,6 +64,9 @@ func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting
 
 // queueWebhook queues a meeting for a webhook that fires.
 func (s *Service) queueWebhook(ctx context.Context, tx *sql.Tx, hook webhook, id int64, parts map[api.Part]json.RawMessage) error {
+	if err := s.ownCRM(ctx, hook.email, map[int64]map[api.Part]json.RawMessage{id: parts}); err != nil {
+		return err
+	}
 	body, err := s.strict.composeMeeting(nil, id, parts, hook.includes)
 	if err != nil {
 		return err

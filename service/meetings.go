@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 
@@ -55,7 +56,7 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 			s.pages.Put(buffer)
 		}
 	}()
-	*buffer, err = s.compose(r.Context(), (*buffer)[:0], ids, q.include, next)
+	*buffer, err = s.compose(r.Context(), (*buffer)[:0], c.email, ids, q.include, next)
 	if err != nil {
 		return err
 	}
@@ -69,10 +70,15 @@ const maxPooled = 4 << 20
 // compose appends the list of 2.1 to body, with the parts asked for of each
 // meeting, byte for byte. One that was forgotten since the page was found is
 // left out.
-func (s *Service) compose(ctx context.Context, body []byte, ids []int64, include []partName, next string) ([]byte, error) {
+func (s *Service) compose(ctx context.Context, body []byte, email string, ids []int64, include []partName, next string) ([]byte, error) {
 	many, err := s.archive.PartsOfMany(ctx, ids, append([]partName{api.PartMeeting}, include...))
 	if err != nil {
 		return body, err
+	}
+	if slices.Contains(include, api.PartCRM) {
+		if err := s.ownCRM(ctx, email, many); err != nil {
+			return body, err
+		}
 	}
 	body = slices.Grow(body, sizeOf(many)+2048*len(ids))
 	body = append(body, `{"limit":10,"next_cursor":`...)
@@ -99,6 +105,20 @@ func (s *Service) compose(ctx context.Context, body []byte, ids []int64, include
 		}
 	}
 	return append(body, `]}`...), nil
+}
+
+// ownCRM leaves of CRM matches those that a person may see (2.2), null where there
+// are none.
+func (s *Service) ownCRM(ctx context.Context, email string, many map[int64]map[partName]json.RawMessage) error {
+	ids := slices.Collect(maps.Keys(many))
+	own, err := s.archive.CRMFor(ctx, archive.Viewer{Email: email}, ids)
+	if err != nil {
+		return err
+	}
+	for id, parts := range many {
+		parts[api.PartCRM] = own[id]
+	}
+	return nil
 }
 
 // sizeOf is how many bytes parts take.

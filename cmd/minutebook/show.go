@@ -43,6 +43,10 @@ func (m *Main) showCmd() *cobra.Command {
 				if err := json.Unmarshal(shown.Meeting, &meeting); err != nil {
 					return fmt.Errorf("read meeting %d: %w", id, err)
 				}
+				if !shown.NotWatchedSince.IsZero() {
+					fmt.Fprintf(m.Stdout, "Not watched since %s: no account that is read shows this meeting.\n\n",
+						shown.NotWatchedSince.Local().Format("2 January 2006"))
+				}
 				return printMeeting(m.Stdout, &meeting)
 			})
 		},

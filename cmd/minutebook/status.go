@@ -49,6 +49,9 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	if s.Gone > 0 {
 		fmt.Fprintf(&b, "  gone upstream  %6d\n", s.Gone)
 	}
+	if s.NotWatched > 0 {
+		fmt.Fprintf(&b, "  not watched    %6d\n", s.NotWatched)
+	}
 	if s.Rebuilding {
 		fmt.Fprintf(&b, "the index is being built anew: %s\n", s.RebuildReason)
 	}

@@ -1,0 +1,265 @@
+package archive
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"minutebook/api"
+)
+
+type worldMeeting struct{ recorder, team, shared string }
+
+type worldShowing struct {
+	id             int64
+	account, query string
+}
+
+type worldSeen struct{ walk, holder int }
+
+var worldPeople = []string{"ann@a.example", "bob@a.example", "cy@a.example", "zoe@b.example", "boss@a.example"}
+
+// TestWhoSeesWhat makes random worlds, some of whose recorders are outside, with
+// accounts and queries that leave, return and pass on, and compares what the
+// archive says in each of its ways with what the specification says.
+func TestWhoSeesWhat(t *testing.T) {
+	a := newArchive(t)
+	ctx := t.Context()
+	rapid.Check(t, func(t *rapid.T) {
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := newWorld(t, a)
+		for range rapid.IntRange(3, 25).Draw(t, "steps") {
+			w.clock++
+			w.step(t, must)
+		}
+		want := map[string][]int64{}
+		for _, who := range worldPeople {
+			want[who] = w.visibleTo(who)
+		}
+		ids := slices.Sorted(maps.Keys(w.meetings))
+		principals, err := a.Principals(ctx, ids)
+		must(err)
+		for _, who := range worldPeople {
+			rows, err := a.List(ctx, ListQuery{Viewer: Viewer{Email: who}, IncludeGone: true})
+			must(err)
+			var listed, byKeys []int64
+			for _, r := range rows {
+				listed = append(listed, r.RecordingID)
+			}
+			slices.Sort(listed)
+			mine, err := a.ViewerPrincipals(ctx, Viewer{Email: who})
+			must(err)
+			for _, id := range ids {
+				if slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(mine, p) }) {
+					byKeys = append(byKeys, id)
+				}
+			}
+			if !slices.Equal(listed, want[who]) || !slices.Equal(byKeys, want[who]) {
+				t.Fatalf("%s is listed %v, has principals for %v; by the specification %v", who, listed, byKeys, want[who])
+			}
+		}
+		must(a.Visible(ctx, nil, func(v Visibility) error {
+			if m := w.meetings[v.RecordingID]; v.Outside != w.outside(m.recorder) {
+				t.Fatalf("%d by %s: outside %t", v.RecordingID, m.recorder, v.Outside)
+			}
+			row, err := a.Row(ctx, v.RecordingID)
+			must(err)
+			if gone, idle := w.gone(v.RecordingID), w.idle(v.RecordingID); row.Gone != gone || row.NotWatchedSince.IsZero() == idle {
+				t.Fatalf("%d: gone %t, not watched since %v; want %t, %t", v.RecordingID, row.Gone, row.NotWatchedSince, gone, idle)
+			}
+			return nil
+		}))
+	})
+}
+
+// at is a time in the order of the steps.
+func (w *drawnWorld) at() time.Time { return epoch0.Add(time.Duration(w.clock) * time.Minute) }
+
+// drawnWorld is an organisation as the specification speaks of it (1.7, 4.1), kept
+// without the archive's tables: what was shown to whom, and who is who.
+type drawnWorld struct {
+	archive *Archive
+	clock   int
+
+	meetings  map[int64]*worldMeeting
+	shown     map[worldShowing]worldSeen // walk 0: missed by a later one
+	everPlain map[string]bool            // recorders that a plain list ever showed
+	plain     bool                       // there was one
+	accounts  map[string]AccountSetting  // as configured
+	holder    map[string]int
+	last      map[string]AccountSetting // as last configured
+	member    map[string]string
+}
+
+// newWorld empties the archive: it is the same one for all draws.
+func newWorld(t *rapid.T, a *Archive) *drawnWorld {
+	for _, table := range append(meetingTables[:], "watches", "accounts", "account_people", "users", "team_members", "teams", "walks", "directory_lists") {
+		if table == "parts" {
+			if _, err := a.db.W.Exec(`DELETE FROM parts`); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if table == "changes" {
+			continue
+		}
+		if _, err := a.db.W.Exec(`DELETE FROM ` + table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &drawnWorld{archive: a, meetings: map[int64]*worldMeeting{}, shown: map[worldShowing]worldSeen{}, everPlain: map[string]bool{},
+		accounts: map[string]AccountSetting{}, holder: map[string]int{}, last: map[string]AccountSetting{}, member: map[string]string{}}
+	if err := a.PutUsers(t.Context(), "local", []api.User{viewing("boss@a.example", api.StatusActive)}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *drawnWorld) step(t *rapid.T, must func(error)) {
+	ctx := t.Context()
+	account := rapid.SampledFrom([]string{"one", "two"}).Draw(t, "account")
+	switch rapid.IntRange(0, 5).Draw(t, "step") {
+	case 0, 1: // a list shows a meeting
+		s, ok := w.accounts[account]
+		if !ok {
+			return
+		}
+		query := rapid.SampledFrom(s.Queries).Draw(t, "query")
+		id := rapid.Int64Range(1, 6).Draw(t, "id")
+		m := w.meetings[id]
+		if m == nil {
+			m = &worldMeeting{recorder: rapid.SampledFrom(worldPeople[:4]).Draw(t, "recorder")}
+			w.meetings[id] = m
+		}
+		m.team = rapid.SampledFrom([]string{"Sales", "Support"}).Draw(t, "team")
+		m.shared = rapid.SampledFrom([]string{"no_teams", "single_team", "multiple_teams", "all_teams", "", "odd"}).Draw(t, "shared")
+		if m.shared == "" { // absent: what was there stays
+			m.shared = "no_teams"
+		}
+		raw := fmt.Appendf(nil, `{"recording_id": %d, "shared_with": %q, "recorded_by": {"email": %q, "team": %q}}`, id, m.shared, m.recorder, m.team)
+		o, err := FromMeeting(account, SourceList, w.at(), raw)
+		must(err)
+		o.Query = query
+		o.Walk, err = w.archive.LatestWalk(ctx, account, query)
+		must(err)
+		_, err = w.archive.Apply(ctx, []Observation{o})
+		must(err)
+		w.shown[worldShowing{id, account, query}] = worldSeen{w.clock, w.holder[account]}
+		if query == "" {
+			w.plain, w.everPlain[m.recorder] = true, true
+		}
+	case 2: // a complete walk missed what it did not list just now
+		s, ok := w.accounts[account]
+		if !ok {
+			return
+		}
+		query := rapid.SampledFrom(s.Queries).Draw(t, "query")
+		walk, err := w.archive.BeginWalk(ctx, account, query)
+		must(err)
+		walk.Listed = 1000 // of which some may be missing
+		_, err = w.archive.CompleteWalk(ctx, walk)
+		must(err)
+		for k, seen := range w.shown {
+			if k.account == account && k.query == query && seen.holder == w.holder[account] {
+				w.shown[k] = worldSeen{0, seen.holder}
+			}
+		}
+	case 3, 4: // the configuration is another
+		if rapid.Bool().Draw(t, "there") {
+			s := AccountSetting{Name: account, Email: rapid.SampledFrom(worldPeople[:2]).Draw(t, "owner"), Credential: rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"),
+				Queries: rapid.SampledFrom([][]string{{""}, {"", "teams:x"}, {"", "recorded_by:y"}}).Draw(t, "queries")}
+			if was, known := w.last[account]; !known || was.Email != s.Email || was.Credential != s.Credential {
+				w.holder[account]++
+			}
+			w.accounts[account], w.last[account] = s, s
+		} else {
+			delete(w.accounts, account)
+		}
+		must(w.archive.SetAccounts(ctx, slices.Collect(maps.Values(w.accounts))))
+	case 5: // people change teams
+		who := rapid.SampledFrom(worldPeople[:3]).Draw(t, "who")
+		w.member[who] = rapid.SampledFrom([]string{"", "Sales", "Support"}).Draw(t, "to")
+		for _, team := range []string{"Sales", "Support"} {
+			var list []api.TeamMember
+			for email, of := range w.member {
+				if of == team {
+					list = append(list, api.TeamMember{Email: email})
+				}
+			}
+			must(w.archive.PutTeamMembers(ctx, "local", team, list))
+		}
+	}
+}
+
+// outside is 4.1: whom no plain list ever showed; without one, whom nobody knows.
+func (w *drawnWorld) outside(recorder string) bool {
+	if w.plain {
+		return !w.everPlain[recorder]
+	}
+	owns := slices.ContainsFunc(slices.Collect(maps.Values(w.accounts)), func(s AccountSetting) bool { return s.Email == recorder })
+	return recorder != "boss@a.example" && w.member[recorder] == "" && !owns
+}
+
+// watched tells whether a showing still counts: its query is read, by the person
+// it was shown to.
+func (w *drawnWorld) watched(k worldShowing, seen worldSeen) bool {
+	s, ok := w.accounts[k.account]
+	return ok && slices.Contains(s.Queries, k.query) && w.holder[k.account] == seen.holder
+}
+
+func (w *drawnWorld) gone(id int64) bool {
+	for k, seen := range w.shown {
+		if k.id == id && seen.walk != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *drawnWorld) idle(id int64) bool {
+	some := false
+	for k, seen := range w.shown {
+		if k.id == id && seen.walk != 0 {
+			if w.watched(k, seen) {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
+}
+
+// visibleTo is 1.7.
+func (w *drawnWorld) visibleTo(who string) (ids []int64) {
+	for _, id := range slices.Sorted(maps.Keys(w.meetings)) {
+		m := w.meetings[id]
+		sees := m.recorder == who
+		for k, seen := range w.shown {
+			sees = sees || k.id == id && seen.walk != 0 && w.watched(k, seen) && w.accounts[k.account].Email == who
+		}
+		if !w.gone(id) && !w.outside(m.recorder) {
+			boss := who == "boss@a.example"
+			switch m.shared {
+			case "all_teams":
+				sees = sees || boss || w.member[who] != ""
+			case "single_team":
+				sees = sees || boss || w.member[who] == m.team
+			case "multiple_teams":
+				sees = sees || boss
+			}
+		}
+		if sees {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

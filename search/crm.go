@@ -1,0 +1,105 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// CRM matches are searched by whom they are shown to: the field fieldCRM has the
+// words of all of them and is asked for a viewer who sees everything. Another
+// viewer's words are looked for among the keys, which say whose a word is.
+const (
+	keyCRM     = "cr:" // a principal of CRM matches that hold something
+	keyCRMWord = "cw:" // a principal, a zero byte, and a word of its matches
+)
+
+// crmLines are the lines of what several accounts were shown, each once.
+func crmLines(views []archive.CRMView, shown func(principal string) bool) []string {
+	var lines []string
+	for _, c := range views {
+		if !shown(c.Principal) {
+			continue
+		}
+		var matches api.CRMMatches
+		if json.Unmarshal(c.Matches, &matches) != nil {
+			continue
+		}
+		for _, line := range linesOf(matches) {
+			if !slices.Contains(lines, line) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+func everybodys(string) bool { return true }
+
+// addCRM adds the keys of what each account was shown.
+func (v *inverter) addCRM(views []archive.CRMView, lang *language) {
+	for _, c := range views {
+		set := map[string]bool{}
+		for _, line := range crmLines([]archive.CRMView{c}, everybodys) {
+			for _, w := range v.words.appendWords(nil, v.words.tokenize(line), lang, nil) {
+				set[keyCRMWord+c.Principal+"\x00"+v.words.terms[w]] = true
+			}
+			set[keyCRM+c.Principal] = true
+		}
+		v.addKeys(fieldKeys, setOf(set))
+	}
+}
+
+// seesCRM tells whether the viewer sees the matches of a principal.
+func (v *view) seesCRM(principal string) bool {
+	return v.everything || slices.Contains(v.crmOf, principal)
+}
+
+// crmKeys are the keys of words in what the viewer sees.
+func (v *view) crmKeys(terms ...string) []string {
+	var keys []string
+	for _, p := range v.crmOf {
+		for _, t := range terms {
+			keys = append(keys, keyCRMWord+p+"\x00"+t)
+		}
+	}
+	return keys
+}
+
+// havingCRM is the set of meetings with CRM matches that the viewer sees.
+func (v *view) havingCRM() (docset, error) {
+	if v.everything {
+		return v.withKeys(keyHas + "crm")
+	}
+	var keys []string
+	for _, p := range v.crmOf {
+		keys = append(keys, keyCRM+p)
+	}
+	return v.withKeys(keys...)
+}
+
+// crmPhrase is the set of meetings with all words of a phrase in matches that
+// the viewer sees; whether they follow one another is then looked for there.
+func (v *view) crmPhrase(terms []string) (docset, error) {
+	found := v.all()
+	for _, t := range terms {
+		one, err := v.withKeys(v.crmKeys(t)...)
+		if err != nil {
+			return nil, err
+		}
+		found.and(one)
+	}
+	return v.verified(found, fieldCRM, terms)
+}
+
+// crm reads the lines of a meeting's CRM matches that the viewer sees.
+func (v *view) crm(id int64) ([]string, error) {
+	views, err := v.x.archive.CRMViews(v.ctx, []int64{id})
+	if err != nil {
+		return nil, fmt.Errorf("read the notes of %d: %w", id, err)
+	}
+	return crmLines(views[id], v.seesCRM), nil
+}

@@ -1,0 +1,69 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// TestCRMIsFoundByWhoIsShownIt has one meeting that all see, with CRM matches of
+// two accounts. Words, phrases, prefixes and has:crm find those of the viewer's
+// own team, and whoever sees everything finds them all.
+func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
+	h := newHouse(t)
+	ctx := context.Background()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(h.archive.PutUsers(ctx, "anns", []api.User{{Email: "cy@acme.example", Status: "active"}}))
+	for account, email := range map[string]string{"anns": "ann@acme.example", "bobs": "bob@acme.example"} {
+		must(h.archive.PutAccountPerson(ctx, account, email))
+		must(h.archive.PutTeamMembers(ctx, "anns", account, []api.TeamMember{{Email: email}, {Email: "mate-of-" + email}}))
+	}
+	show := func(account string, hour int, deal string) {
+		raw, err := json.Marshal(map[string]any{"recording_id": 1, "title": "Plan", "shared_with": "all_teams", "recording_start_time": day(1),
+			"recorded_by": map[string]any{"email": "cy@acme.example"}, "crm_matches": json.RawMessage(fmt.Sprintf(`{"deals": [{"name": %q}]}`, deal))})
+		must(err)
+		o, err := archive.FromMeeting(account, archive.SourceList, time.Date(2026, 5, 1, hour, 0, 0, 0, time.UTC), raw)
+		must(err)
+		_, err = h.archive.Apply(ctx, []archive.Observation{o})
+		must(err)
+	}
+	show("anns", 1, "Golden Apple Orchard")
+	show("bobs", 2, "Yellow Banana Grove")
+	show("anns", 3, "Golden Apple Orchard")
+	h.catchUp()
+	check := func(when string, owner map[string]bool, viewer archive.Viewer) {
+		t.Helper()
+		for query, whose := range map[string]string{
+			"apple": "anns", "appl*": "anns", "aple~": "anns", `"golden apple"`: "anns", `"golden apple orchard"`: "anns", "in:crm orchard": "anns",
+			"banana": "bobs", `"yellow banana grove"`: "bobs", "banan*": "bobs", `"golden banana"`: "none", "has:crm": "any", "in:crm": "any",
+		} {
+			want := 0
+			if owner[whose] || whose == "any" && len(owner) > 0 {
+				want = 1
+			}
+			a := h.search(Request{Query: query, Viewer: viewer, Facets: true})
+			if a.Total != want {
+				t.Errorf("%s: %q finds %d for %q, want %d", when, query, a.Total, viewer.Email, want)
+			}
+		}
+	}
+	both := map[string]bool{"anns": true, "bobs": true}
+	check("all", both, archive.Viewer{All: true})
+	for _, mate := range []string{"", "mate-of-"} {
+		check("own", map[string]bool{"anns": true}, archive.Viewer{Email: mate + "ann@acme.example"})
+		check("own", map[string]bool{"bobs": true}, archive.Viewer{Email: mate + "bob@acme.example"})
+	}
+	check("nobody's", nil, archive.Viewer{Email: "cy@acme.example"})
+	must(h.archive.SetAccounts(ctx, []archive.AccountSetting{{Name: "bobs", Email: "bob@acme.example"}}))
+	check("anns has left", nil, archive.Viewer{Email: "ann@acme.example"}) // and nothing has to be indexed for it
+}
