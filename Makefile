@@ -9,7 +9,7 @@ export MINUTEBOOK_CORPUS ?= $(abspath ../shared/corpus)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build static demo test vet browser race corpus long bench clean
+.PHONY: help build static demo test vet browser restic race corpus long bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -24,7 +24,7 @@ static: ## bin/minutebook without shared libraries, as the container has it
 demo: build ## the whole of it on invented meetings, without an account
 	@bin/minutebook demo
 
-test: vet browser ## everything that must hold before a change lands
+test: vet browser restic ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 -Oline race corpus
 
 # Four packages at a time: many of their tests wait for something.
@@ -34,7 +34,7 @@ race: ## all tests, looking for races
 # The tests, by name, that are mostly work, or start many programs: they take
 # several times as long under the race detector, so it does not see them. The
 # packages' own tests of the same code run under it.
-PLAIN := Corpus|RealMeetings|Figure|Administered|Bucket|FullDisk|ServeKilled|ServiceKilled|AreBleves|IsBleves|OneByOne|WhatIsKept
+PLAIN := Corpus|RealMeetings|Figure|Administered|Bucket|FullDisk|ServeKilled|ServiceKilled|Restic|AreBleves|IsBleves|OneByOne|WhatIsKept
 
 # It mostly waits for the service's limits, so it runs beside the others.
 corpus: ## the real meetings, what starts many programs, and the figures' tests, without the race detector
@@ -45,8 +45,11 @@ vet:
 	go vet ./...
 
 browser: ## what the tests need beside Go: Chromium, and axe-core in the user's cache
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-chromium
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-debian chromium fonts-dejavu-core
 	@packaging/install-axe
+
+restic: ## and restic, for which docs/backup.md has a recipe
+	@command -v restic >/dev/null || packaging/install-debian restic
 
 long: ## the long runs of the crash tests and a minute of every fuzz target
 	packaging/fuzz 60s

@@ -169,7 +169,11 @@ func (h House) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Fo
 		return &f, err
 	}
 	failed := h.replaceBackups(ctx, f.Backups, q.Recipients)
-	if f, err = h.Archive.Forget(ctx, q.RecordingID, q.Reason); err == nil && failed != nil { // it names what is left
+	f, err = h.Archive.Forget(ctx, q.RecordingID, q.Reason) // it names what is left
+	if failed == nil && len(f.Backups) > 0 {
+		failed = errors.New("look at them and delete them by hand")
+	}
+	if err == nil && failed != nil {
 		err = fmt.Errorf("meeting %d is forgotten here, and is still in backups (%s): %w", q.RecordingID, strings.Join(f.Backups, ", "), failed)
 	}
 	return &f, err

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestResticKeepsGenerations runs what docs/backup.md shows: restic over a
+// directory of backups, and a restore out of it of what backup itself no longer
+// keeps. It needs restic, which make test installs.
+func TestResticKeepsGenerations(t *testing.T) {
+	program, err := exec.LookPath("restic")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skip("no restic here; make test installs it")
+	}
+	t.Parallel()
+	root := t.TempDir()
+	data, backups, repository, back := filepath.Join(root, "data"), filepath.Join(root, "backups"), filepath.Join(root, "restic"), filepath.Join(root, "back")
+	restic := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, append([]string{"--no-cache", "-r", repository}, args...)...)
+		cmd.Env = append(os.Environ(), "RESTIC_PASSWORD=only for this test", "GOMAXPROCS=2")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("restic %v: %v\n%s", args, err, out)
+		}
+	}
+	fillArchive(t, data)
+	restic("init")
+	for range 3 {
+		run(t, "backup", "--data", data, "--keep", "1", backups)
+		restic("backup", backups)
+	}
+	restic("forget", "--keep-last", "2", "--keep-daily", "7", "--prune")
+	restic("check")
+	restic("restore", "latest", "--target", back)
+	run(t, "restore", "--data", filepath.Join(root, "again"), filepath.Join(back, backups))
+	type status struct {
+		Meetings int `json:"meetings"`
+	}
+	if was, is := runJSON[status](t, "status", "--data", data), runJSON[status](t, "status", "--data", filepath.Join(root, "again")); was != is || is.Meetings == 0 {
+		t.Errorf("restored %+v of %+v", is, was)
+	}
+	run(t, "verify", "--data", filepath.Join(root, "again"))
+}
