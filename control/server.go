@@ -31,7 +31,7 @@ func Serve(ctx context.Context, l net.Listener, r *Registry) error {
 		ReadTimeout:       10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
-	return httpserver.Serve(ctx, srv, l, 10*time.Second)
+	return httpserver.Serve(ctx, srv, l, httpserver.Bounds{Judged: true}, 10*time.Second)
 }
 
 func handler(r *Registry) http.Handler {
@@ -56,6 +56,7 @@ func answer(ctx context.Context, w http.ResponseWriter, r *Registry, name string
 		if err := encoder.Encode(f); err != nil {
 			return err
 		}
+		httpserver.Useful(ctx)
 		return flush()
 	}
 	result, err := r.Call(ctx, name, body, func(event json.RawMessage) error {

@@ -5,13 +5,15 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+
+	"minutebook/internal/httpserver"
 )
 
 // clientAddr is who sent a request: the peer, or, when the peer is a trusted
 // proxy, the last address in X-Forwarded-For that is not one.
 func clientAddr(req *http.Request, trusted []netip.Prefix) netip.Addr {
-	addr := peerAddr(req.RemoteAddr)
-	if !contains(trusted, addr) {
+	addr := httpserver.PeerAddr(req.RemoteAddr)
+	if !httpserver.Contains(trusted, addr) {
 		return addr
 	}
 	hops := strings.Split(strings.Join(req.Header["X-Forwarded-For"], ","), ",")
@@ -21,28 +23,11 @@ func clientAddr(req *http.Request, trusted []netip.Prefix) netip.Addr {
 			return addr // what a proxy did not write is not believed
 		}
 		addr = hop.Unmap()
-		if !contains(trusted, addr) {
+		if !httpserver.Contains(trusted, addr) {
 			return addr
 		}
 	}
 	return addr
-}
-
-func peerAddr(remote string) netip.Addr {
-	ap, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return ap.Addr().Unmap()
-}
-
-func contains(prefixes []netip.Prefix, addr netip.Addr) bool {
-	for _, p := range prefixes {
-		if p.Contains(addr.WithZone("")) {
-			return true
-		}
-	}
-	return false
 }
 
 // clients counts the requests under way by address; IPv6 clients count by /64,
@@ -53,7 +38,7 @@ type clients struct {
 }
 
 func (c *clients) enter(addr netip.Addr, limit int) bool {
-	addr = network(addr)
+	addr = httpserver.Network(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.under == nil {
@@ -67,21 +52,10 @@ func (c *clients) enter(addr netip.Addr, limit int) bool {
 }
 
 func (c *clients) leave(addr netip.Addr) {
-	addr = network(addr)
+	addr = httpserver.Network(addr)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.under[addr]--; c.under[addr] <= 0 {
 		delete(c.under, addr)
 	}
-}
-
-func network(addr netip.Addr) netip.Addr {
-	if !addr.Is6() {
-		return addr
-	}
-	p, err := addr.WithZone("").Prefix(64)
-	if err != nil {
-		return addr
-	}
-	return p.Addr()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/httpserver"
 )
 
 // lingerTime is how long the rest of a refused body is let in so that the sender
@@ -25,7 +26,7 @@ func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) re
 			r.clients.leave(addr)
 		}
 		if f == none {
-			useful(req.Context())
+			httpserver.Useful(req.Context())
 			w.WriteHeader(http.StatusOK)
 			return
 		}

@@ -53,9 +53,9 @@ type Options struct {
 	AnswerTime time.Duration // for a sender to take its answer, 10 s
 	IdleTime   time.Duration // of a connection between requests, 2 min
 	StopTime   time.Duration // for what is under way when Serve is to end, 15 s
-	// MaxConns and MaxConnsPerAddr bound open connections, 4096 and 2048; beyond,
-	// the one that has been useless for the longest is closed. Proxies are only
-	// bound by the first.
+	// MaxConns and MaxConnsPerAddr bound open connections, as httpserver.Bounds
+	// says; beyond, the one that has been useless for the longest is closed.
+	// Proxies are only bound by the first.
 	MaxConns        int
 	MaxConnsPerAddr int
 	MaxPerAddr      int   // requests of one address at a time, 2048; beyond: 503
@@ -121,8 +121,6 @@ func (o Options) withDefaults() Options {
 	o.AnswerTime = or(o.AnswerTime, 10*time.Second)
 	o.IdleTime = or(o.IdleTime, 2*time.Minute)
 	o.StopTime = or(o.StopTime, 15*time.Second)
-	o.MaxConns = or(o.MaxConns, 4096)
-	o.MaxConnsPerAddr = or(o.MaxConnsPerAddr, 2048)
 	o.MaxPerAddr = or(o.MaxPerAddr, 2048)
 	if o.Now == nil {
 		o.Now = time.Now

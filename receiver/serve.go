@@ -15,7 +15,6 @@ import (
 // Serve takes deliveries from ln until ctx ends, closes ln, answers what has
 // been taken, and returns nil. It returns an error when it cannot go on.
 func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
-	limited := bound(ln, r.o)
 	srv := r.server()
 	if r.o.TLSCert != "" {
 		c, err := loadCertificate(r.o.TLSCert, r.o.TLSKey, r.log)
@@ -29,9 +28,10 @@ func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
 	} else if err != nil {
 		return errors.Join(err, ln.Close())
 	}
+	bounds := httpserver.Bounds{Conns: r.o.MaxConns, PerAddr: r.o.MaxConnsPerAddr, Trusted: r.o.TrustedProxies, Judged: true}
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := httpserver.Serve(gctx, srv, limited, r.o.StopTime); err != nil {
+		if err := httpserver.Serve(gctx, srv, ln, bounds, r.o.StopTime); err != nil {
 			return fmt.Errorf("serve webhooks: %w", err)
 		}
 		return nil
@@ -51,7 +51,6 @@ func (r *Receiver) server() *http.Server {
 	srv := httpserver.New(r.Handler(), httpserver.Times{
 		Header: r.o.HeaderTime, Body: r.o.BodyTime, Answer: r.o.AnswerTime, Idle: r.o.IdleTime}, r.log)
 	srv.MaxHeaderBytes = 32 << 10
-	srv.ConnContext = withConn
 	srv.HTTP2 = &http.HTTP2Config{
 		MaxConcurrentStreams:          64,
 		MaxReceiveBufferPerConnection: 256 << 10,

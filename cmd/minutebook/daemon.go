@@ -204,5 +204,6 @@ func (d *daemon) Close() error {
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, t httpserver.Times, log zerolog.Logger) error {
 	srv := httpserver.New(h, t, log)
 	srv.BaseContext = func(net.Listener) context.Context { return ctx }
-	return httpserver.Serve(ctx, srv, l, 5*time.Second)
+	local := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")} // where proxies are
+	return httpserver.Serve(ctx, srv, l, httpserver.Bounds{Trusted: local}, 5*time.Second)
 }

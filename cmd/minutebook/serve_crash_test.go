@@ -59,7 +59,13 @@ func newServed(t *testing.T, baseURL, key string) *served {
 // up starts the daemon and waits until its receiver answers.
 func (s *served) up() {
 	s.t.Helper()
-	s.cmd = exec.Command("minutebook", "serve", "-c", s.config)
+	s.upWith(exec.Command("minutebook", "serve", "-c", s.config))
+}
+
+// upWith is up with a command that runs the daemon.
+func (s *served) upWith(daemon *exec.Cmd) {
+	s.t.Helper()
+	s.cmd = daemon
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}

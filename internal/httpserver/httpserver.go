@@ -53,10 +53,12 @@ func New(h http.Handler, t Times, log zerolog.Logger) *http.Server {
 	}
 }
 
-// Serve serves l, with TLS where the server has a configuration for it, until
-// ctx ends. Then it lets requests finish for the time stop, closes what is left,
-// and returns nil. It returns an error when it cannot go on. It closes l.
-func Serve(ctx context.Context, srv *http.Server, l net.Listener, stop time.Duration) error {
+// Serve serves l within its bounds, with TLS where the server has a
+// configuration for it, until ctx ends. Then it lets requests finish for the
+// time stop, closes what is left, and returns nil. It returns an error when it
+// cannot go on. It closes l.
+func Serve(ctx context.Context, srv *http.Server, l net.Listener, b Bounds, stop time.Duration) error {
+	l, srv.ConnContext = bound(l, b), withConn
 	done := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {

@@ -25,7 +25,7 @@ func start(t *testing.T, h http.Handler) *stalltest.Listener {
 	srv := New(h, Times{Header: short, Body: short, Answer: short, Idle: short}, zerolog.Nop())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, srv, l, time.Second) }()
+	go func() { done <- Serve(ctx, srv, l, Bounds{}, time.Second) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

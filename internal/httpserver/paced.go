@@ -1,6 +1,7 @@
 package httpserver
 
 import (
+	"context"
 	"net/http"
 	"time"
 )
@@ -8,7 +9,7 @@ import (
 // paced gives the reader of an answer the time for each piece of it.
 func paced(next http.Handler, each time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		a := &answer{ResponseWriter: w, control: http.NewResponseController(w), each: each}
+		a := &answer{ResponseWriter: w, control: http.NewResponseController(w), ctx: r.Context(), each: each}
 		next.ServeHTTP(a, r)
 		a.extend() // for the bytes that net/http still holds
 	})
@@ -19,6 +20,7 @@ func paced(next http.Handler, each time.Duration) http.Handler {
 type answer struct {
 	http.ResponseWriter
 	control *http.ResponseController
+	ctx     context.Context // of the request
 	each    time.Duration
 	own     bool // the handler has set a deadline
 }
@@ -32,6 +34,7 @@ func (a *answer) extend() {
 // Write writes a piece of the answer.
 func (a *answer) Write(b []byte) (int, error) {
 	a.extend()
+	written(a.ctx)
 	return a.ResponseWriter.Write(b)
 }
 

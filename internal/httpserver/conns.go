@@ -1,31 +1,58 @@
-package receiver
+package httpserver
 
 import (
+	"cmp"
 	"container/list"
 	"context"
 	"crypto/tls"
 	"net"
 	"net/netip"
 	"sync"
+	"syscall"
 )
 
-// A bounded listener holds at most so many connections in all and of one
-// address. One more takes the place of the one that has gone longest without a
-// request that was answered 200: slow and idle ones make way, whoever delivers
-// stays.
+// Bounds are how many connections a listener holds. One more takes the place
+// of the one that has gone longest without being useful: slow and idle ones
+// make way, whoever is being answered stays.
+type Bounds struct {
+	Conns   int            // in all; 0: a quarter of the files that the process may open, at most 4096
+	PerAddr int            // of one address, or one /64; 0: half of Conns
+	Trusted []netip.Prefix // proxies: bound by Conns alone
+	// Judged: only Useful says which connection is useful. Otherwise each piece
+	// of an answer does.
+	Judged bool
+}
+
+func (b Bounds) withDefaults() Bounds {
+	b.Conns = cmp.Or(b.Conns, share())
+	b.PerAddr = cmp.Or(b.PerAddr, max(b.Conns/2, 1))
+	return b
+}
+
+// share is a listener's part of the files that the process may open. The
+// databases, the index, the recordings being read and the outgoing calls need
+// the rest.
+func share() int {
+	const most = 4096
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
+		return most / 16
+	}
+	return max(int(min(uint64(l.Cur)/4, most)), 8)
+}
+
+// A bounded listener keeps its connections within the bounds.
 type bounded struct {
 	net.Listener
-	perAddr, total int
-	trusted        []netip.Prefix // proxies: bound by total alone
+	Bounds
 
 	mu   sync.Mutex
 	all  *list.List // of *conn, the most useful at the back
 	each map[netip.Addr]*list.List
 }
 
-func bound(ln net.Listener, o Options) *bounded {
-	return &bounded{Listener: ln, perAddr: o.MaxConnsPerAddr, total: o.MaxConns, trusted: o.TrustedProxies,
-		all: list.New(), each: map[netip.Addr]*list.List{}}
+func bound(l net.Listener, b Bounds) *bounded {
+	return &bounded{Listener: l, Bounds: b.withDefaults(), all: list.New(), each: map[netip.Addr]*list.List{}}
 }
 
 // conn is one connection and its places in the two lists.
@@ -47,7 +74,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 }
 
 func (b *bounded) add(c net.Conn) *conn {
-	k := &conn{Conn: c, ln: b, addr: network(peerAddr(c.RemoteAddr().String()))}
+	k := &conn{Conn: c, ln: b, addr: Network(PeerAddr(c.RemoteAddr().String()))}
 	b.mu.Lock()
 	own := b.each[k.addr]
 	if own == nil {
@@ -57,9 +84,9 @@ func (b *bounded) add(c net.Conn) *conn {
 	k.inAll, k.inOwn = b.all.PushBack(k), own.PushBack(k)
 	var last *conn
 	switch {
-	case own.Len() > b.perAddr && !contains(b.trusted, k.addr):
+	case own.Len() > b.PerAddr && !Contains(b.Trusted, k.addr):
 		last = own.Front().Value.(*conn)
-	case b.all.Len() > b.total:
+	case b.all.Len() > b.Conns:
 		last = b.all.Front().Value.(*conn)
 	}
 	b.mu.Unlock()
@@ -114,9 +141,17 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// useful notes that the connection of a request has delivered something.
-func useful(ctx context.Context) {
+// Useful notes that the connection of a request is of use: it is among the last
+// to make way for another.
+func Useful(ctx context.Context) {
 	if k, ok := ctx.Value(connKey{}).(*conn); ok {
+		k.useful()
+	}
+}
+
+// written is Useful where each piece of an answer counts.
+func written(ctx context.Context) {
+	if k, ok := ctx.Value(connKey{}).(*conn); ok && !k.ln.Judged {
 		k.useful()
 	}
 }
