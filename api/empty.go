@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // Empty tells whether a part says nothing, and so must never replace one that
@@ -73,4 +74,65 @@ func emptyObject(raw []byte) bool {
 		return true
 	}
 	return false
+}
+
+// HasContent tells whether a part says what it is there for: a transcript a text,
+// a summary Markdown, an action item its description, any other list or the CRM
+// matches at least one object that is not empty. Whatever else a service sends in
+// its place, such as a notice that it is still at work, must replace no content.
+func HasContent(part Part, raw json.RawMessage) bool {
+	return !Empty(raw) && fits(part, bytes.TrimSpace(raw))
+}
+
+// JudgePart is Judge for a part: one without content counts as empty.
+func JudgePart(part Part, raw []byte) (hash [32]byte, isEmpty, ok bool) {
+	hash, isEmpty, ok = Judge(raw)
+	return hash, isEmpty || ok && !fits(part, bytes.TrimSpace(raw)), ok
+}
+
+// fits judges valid JSON that is not empty.
+func fits(part Part, raw []byte) bool {
+	switch part {
+	case PartTranscript:
+		return listSays(raw, "text")
+	case PartSummary:
+		return says(raw, "markdown_formatted")
+	case PartActionItems:
+		return listSays(raw, "description")
+	case PartHighlights:
+		return listSays(raw, "")
+	case PartCRM:
+		return slices.ContainsFunc([]string{"contacts", "companies", "deals"}, func(key string) bool {
+			list := memberOf(raw, key)
+			return list != nil && listSays(list, "")
+		})
+	}
+	return raw[0] == '{'
+}
+
+// listSays tells whether raw is an array of which an element says something.
+func listSays(raw []byte, key string) bool {
+	return raw[0] == '[' && !everyElement(raw, func(v []byte) bool { return !says(v, key) })
+}
+
+// says tells whether raw is an object whose member of that name is a text that is
+// not blank; with no name, any object that is not empty.
+func says(raw []byte, key string) bool {
+	if key == "" {
+		return raw[0] == '{' && !empty(raw)
+	}
+	text := memberOf(raw, key)
+	return text != nil && text[0] == '"' && !empty(text)
+}
+
+// memberOf is the last member of that name of an object, nil when there is none.
+func memberOf(raw []byte, name string) (found []byte) {
+	if raw[0] == '{' {
+		scanMembers(raw, func(key string, _, value []byte) {
+			if key == name {
+				found = value
+			}
+		})
+	}
+	return found
 }

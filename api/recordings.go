@@ -15,7 +15,7 @@ import (
 // Content is a transcript or a summary, read by itself.
 type Content struct {
 	// Raw is the transcript's array or the summary's object, verbatim. It is nil
-	// when there is none yet: it was null or empty, or answered 404.
+	// when there is none yet: it was null, without content, or answered 404.
 	Raw json.RawMessage
 	// NotFound tells that the answer was 404: not there yet, or no such
 	// recording, or not visible to this caller.
@@ -26,12 +26,12 @@ type Content struct {
 
 // Transcript reads a recording's transcript (specification 4.3; heavy).
 func (c *Client) Transcript(ctx context.Context, id int64) (*Content, error) {
-	return c.content(ctx, id, "transcript", '[')
+	return c.content(ctx, id, "transcript", PartTranscript)
 }
 
 // Summary reads a recording's summary (specification 4.4; heavy).
 func (c *Client) Summary(ctx context.Context, id int64) (*Content, error) {
-	return c.content(ctx, id, "summary", '{')
+	return c.content(ctx, id, "summary", PartSummary)
 }
 
 // SendTranscript asks the service to POST the transcript to destinationURL
@@ -45,7 +45,7 @@ func (c *Client) SendSummary(ctx context.Context, id int64, destinationURL strin
 	return c.send(ctx, id, "summary", destinationURL)
 }
 
-func (c *Client) content(ctx context.Context, id int64, what string, opening byte) (*Content, error) {
+func (c *Client) content(ctx context.Context, id int64, what string, part Part) (*Content, error) {
 	sent := c.now()
 	a, err := c.do(ctx, get(recordingPath(id, what), nil).heavy())
 	if IsNotFound(err) {
@@ -54,17 +54,16 @@ func (c *Client) content(ctx context.Context, id int64, what string, opening byt
 	if err != nil {
 		return nil, err
 	}
-	raw := contentIn(a.body, what, opening)
-	if Empty(raw) {
+	raw := contentIn(a.body, what)
+	if !HasContent(part, raw) {
 		raw = nil
 	}
 	return &Content{Raw: raw, SentAt: a.sentAt, Order: a.order}, nil
 }
 
 // contentIn takes what is wanted out of an answer: the member of that name, or
-// the body itself where it is of that kind already. Of anything else it takes
-// nothing.
-func contentIn(body []byte, what string, opening byte) json.RawMessage {
+// the body itself.
+func contentIn(body []byte, what string) json.RawMessage {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 || !json.Valid(body) {
 		return nil
@@ -80,9 +79,6 @@ func contentIn(body []byte, what string, opening byte) json.RawMessage {
 		if wrapped {
 			body = inner
 		}
-	}
-	if body[0] != opening {
-		return nil
 	}
 	return json.RawMessage(body)
 }

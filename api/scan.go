@@ -28,6 +28,13 @@ func eachMember(raw []byte, fn func(key string, rawKey, value []byte)) error {
 	return nil
 }
 
+// Members calls fn for every member of a JSON object, in order, with its key as
+// CanonicalHash reads it and the verbatim bytes of its value. It fails, before
+// the first call, on what is not valid JSON or not an object.
+func Members(raw []byte, fn func(key string, value []byte)) error {
+	return eachMember(raw, func(key string, _, value []byte) { fn(key, value) })
+}
+
 // scanMembers is eachMember for what is known to be a valid JSON object.
 func scanMembers(raw []byte, fn func(key string, rawKey, value []byte)) {
 	i := skipSpace(raw, skipSpace(raw, 0)+1)

@@ -11,9 +11,9 @@ import (
 // keepRevision stores what was shown, unless it is held, and moves its dates. It
 // returns the version as it is now and, when it was held, as it was.
 func (t *applying) keepRevision(o *Observation, p shown) (v, before *version, err error) {
-	v = &version{hash: p.hash, empty: p.empty}
-	found, err := t.scan(`SELECT id, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
-		[]any{o.RecordingID, p.part, p.hash[:]}, &v.id, &v.readAt, &v.toldAt)
+	v = &version{hash: p.hash}
+	found, err := t.scan(`SELECT id, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
+		[]any{o.RecordingID, p.part, p.hash[:]}, &v.id, &v.empty, &v.readAt, &v.toldAt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -21,6 +21,7 @@ func (t *applying) keepRevision(o *Observation, p shown) (v, before *version, er
 		before = &version{}
 		*before = *v
 	}
+	v.empty = p.empty // which an earlier version may have judged otherwise
 	order, err := t.order(o, v.id)
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +83,7 @@ func (t *applying) newRevision(o *Observation, v *version, p shown) error {
 
 func (t *applying) againRevision(v, before *version, p shown) error {
 	if *v != *before {
-		_, err := t.exec(`UPDATE revisions SET read_at = ?, told_at = ? WHERE id = ?`, v.readAt, v.toldAt, v.id)
+		_, err := t.exec(`UPDATE revisions SET read_at = ?, told_at = ?, empty = ? WHERE id = ?`, v.readAt, v.toldAt, v.empty, v.id)
 		if err != nil {
 			return err
 		}

@@ -89,7 +89,7 @@ func (t *applying) deriveSummary(id int64, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE meetings SET has_summary = ? WHERE recording_id = ?`, hasContent(api.PartSummary, raw), id)
+	_, err = t.exec(`UPDATE meetings SET has_summary = ? WHERE recording_id = ?`, api.HasContent(api.PartSummary, raw), id)
 	return err
 }
 
@@ -108,7 +108,7 @@ func (t *applying) deriveActionItems(id int64, raw json.RawMessage) error {
 			return err
 		}
 	}
-	_, err := t.exec(`UPDATE meetings SET has_action_items = ? WHERE recording_id = ?`, hasContent(api.PartActionItems, raw), id)
+	_, err := t.exec(`UPDATE meetings SET has_action_items = ? WHERE recording_id = ?`, api.HasContent(api.PartActionItems, raw), id)
 	return err
 }
 
@@ -129,7 +129,7 @@ func (t *applying) deriveHighlights(id int64, raw json.RawMessage) error {
 			return err
 		}
 	}
-	_, err := t.exec(`UPDATE meetings SET has_highlights = ? WHERE recording_id = ?`, hasContent(api.PartHighlights, raw), id)
+	_, err := t.exec(`UPDATE meetings SET has_highlights = ? WHERE recording_id = ?`, api.HasContent(api.PartHighlights, raw), id)
 	return err
 }
 
@@ -166,6 +166,6 @@ func (t *applying) deriveCRM(id int64, raw json.RawMessage) error {
 			return err
 		}
 	}
-	_, err := t.exec(`UPDATE meetings SET has_crm_matches = ? WHERE recording_id = ?`, hasContent(api.PartCRM, raw), id)
+	_, err := t.exec(`UPDATE meetings SET has_crm_matches = ? WHERE recording_id = ?`, api.HasContent(api.PartCRM, raw), id)
 	return err
 }

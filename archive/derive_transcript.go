@@ -92,7 +92,7 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api
 		return err
 	}
 	_, err = t.exec(`UPDATE meetings SET has_transcript = ?, entries = ?, words = ? WHERE recording_id = ?`,
-		hasContent(api.PartTranscript, raw), len(said), words, id)
+		api.HasContent(api.PartTranscript, raw), len(said), words, id)
 	return err
 }
 

@@ -150,8 +150,8 @@ func outranks(key string, older, held json.RawMessage) bool {
 
 // members reads an object's members; what is not an object has none.
 func members(raw []byte) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil {
+	m := map[string]json.RawMessage{}
+	if api.Members(raw, func(key string, value []byte) { m[key] = value }) != nil {
 		return nil
 	}
 	return m
@@ -159,7 +159,8 @@ func members(raw []byte) map[string]json.RawMessage {
 
 // assemble writes values in the order of base's keys, then the others by name.
 func assemble(base []byte, values map[string]json.RawMessage) []byte {
-	keys := orderedKeys(base)
+	var keys []string
+	_ = api.Members(base, func(key string, _ []byte) { keys = append(keys, key) }) // not an object: none
 	written := make(map[string]bool, len(values))
 	out := []byte{'{'}
 	for _, key := range append(keys, slices.Sorted(maps.Keys(values))...) {
@@ -174,24 +175,4 @@ func assemble(base []byte, values map[string]json.RawMessage) []byte {
 		out = append(append(append(out, name...), ':'), values[key]...)
 	}
 	return append(out, '}')
-}
-
-// orderedKeys are the keys of a valid JSON object, as they come.
-func orderedKeys(raw []byte) []string {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	var keys []string
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil
-	}
-	for d.More() {
-		key, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return keys
-		}
-		if k, ok := key.(string); ok {
-			keys = append(keys, k)
-		}
-	}
-	return keys
 }

@@ -298,13 +298,14 @@ func checkBlanked(rt *rapid.T, a *Archive, batch []Observation) {
 }
 
 // TestLightAndFullListsDoNotTakeTurns is three nights of a light walk and a full
-// refresh: names stay, and nothing is logged after the first.
+// refresh: names stay, and nothing is logged after the first. One key is
+// no UTF-8.
 func TestLightAndFullListsDoNotTakeTurns(t *testing.T) {
 	a := newArchive(t)
-	full := `"title":"T","meeting_url":"","recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},
+	full := "\"\xff\xff\":{\"\xff\xff\":1}," + `"title":"T","meeting_url":"","recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},
 		"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false,"matched_speaker_display_name":"Ann L"},
 			{"name":"Cy","email":null,"matched_speaker_display_name":"Cy"},{"name":"Di","email":"di@x","matched_speaker_display_name":null}]`
-	light := `"recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},"title":"T","meeting_url":null,
+	light := "\"\xff\xff\":{\"\xff\xff\":1}," + `"recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},"title":"T","meeting_url":null,
 		"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false,"matched_speaker_display_name":null},
 			{"name":"Cy","email":null},{"name":"Di","email":"di@x","matched_speaker_display_name":""}]`
 	apply(t, a, shownAt(1, full))

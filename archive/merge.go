@@ -13,6 +13,8 @@ import "bytes"
 //	null                                   anything                      what is held
 //	empty ([], {}, "", no Markdown, ...)   content                       what is held
 //	another type than the part's           content                       what is held
+//	without what the part is there for     content                       what is held
+//	                                       (see api.HasContent)
 //	empty                                  empty                         by the rows below
 //	content                                nothing, null or empty        what arrived
 //	content of a read                      content only told of          what arrived

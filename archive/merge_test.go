@@ -209,3 +209,33 @@ func TestMergeTable(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatSaysNothingReplacesNoContent: a part that is not empty and yet lacks
+// what the part is there for, as when a notice comes in its place.
+func TestWhatSaysNothingReplacesNoContent(t *testing.T) {
+	a := newArchive(t)
+	for part, c := range map[api.Part]struct {
+		content string
+		notices []string
+	}{
+		api.PartSummary: {`{"template_name":"G","markdown_formatted":"# A"}`,
+			[]string{`{"status":"processing"}`, `{"template_name":"G","error":"x"}`, `{"destination_url":"https://x.example"}`, `["# A"]`}},
+		api.PartTranscript: {`[{"speaker":null,"text":"x","timestamp":"00:00:01"}]`,
+			[]string{`["x","y"]`, `[1,2]`, `[{"text":7}]`, `[{"display_name":"A","timestamp":"00:00:01"}]`, `{"text":"x"}`}},
+		api.PartActionItems: {`[{"description":"x"}]`, []string{`[7]`, `[{"description":7,"completed":false}]`, `[{"description":" ","completed":true}]`}},
+		api.PartHighlights:  {`[{"type":"x","start_time":1}]`, []string{`[true]`, `["x"]`, `[[{"type":"x"}]]`}},
+		api.PartCRM:         {`{"deals":[{"amount":5}],"error":"x"}`, []string{`{"status":"x"}`, `{"deals":{"a":1}}`, `{"deals":[5],"contacts":["x"]}`}},
+	} {
+		for _, notice := range c.notices {
+			empty(t, a)
+			shown := func(hour int, raw string) Observation {
+				return Observation{Account: "a", Source: SourceList, At: epoch0.Add(time.Duration(hour) * time.Hour), RecordingID: 1,
+					Parts: map[api.Part]json.RawMessage{part: json.RawMessage(raw)}}
+			}
+			apply(t, a, shown(1, c.content), shown(2, notice))
+			if parts, err := a.PartsOf(t.Context(), 1); err != nil || string(parts[part]) != c.content {
+				t.Errorf("%s took the place of content: current is %s, %v", notice, parts[part], err)
+			}
+		}
+	}
+}

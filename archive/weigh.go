@@ -69,27 +69,13 @@ func (o *Observation) weigh() ([]shown, error) {
 		}
 		s := shown{part: p, raw: raw, rawHash: rawHash(raw)}
 		var ok bool
-		if s.hash, s.empty, ok = api.Judge(raw); !ok {
+		if s.hash, s.empty, ok = api.JudgePart(p, raw); !ok {
 			return nil, &ObservationError{o.RecordingID, fmt.Errorf("part %s is not JSON", p)}
 		}
-		s.empty = s.empty || misshapen(p, raw)
 		parts = append(parts, s)
 	}
 	return parts, nil
 }
-
-// misshapen tells whether a part is of another type than the specification's,
-// such as an object for a transcript: it then counts as empty.
-func misshapen(part api.Part, raw []byte) bool {
-	switch part {
-	case api.PartTranscript, api.PartActionItems, api.PartHighlights:
-		return raw[0] != '['
-	}
-	return raw[0] != '{'
-}
-
-// hasContent tells whether the bytes of a part say something.
-func hasContent(part api.Part, raw []byte) bool { return !api.Empty(raw) && !misshapen(part, raw) }
 
 // workAhead compresses and decodes the parts that are not held. Should the
 // answer be outdated when the writer gets to it, that only costs time.

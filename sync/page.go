@@ -205,8 +205,8 @@ func newAsk(o order, ob archive.Observation, row *archive.Row, sent time.Time) a
 	}
 	return ask{
 		RecordingID: ob.RecordingID, Account: o.account.Name, Pass: o.pass.Name,
-		Transcript: api.Empty(ob.Parts[api.PartTranscript]) && (row == nil || !row.HasTranscript),
-		Summary:    api.Empty(ob.Parts[api.PartSummary]) && (row == nil || !row.HasSummary),
+		Transcript: !api.HasContent(api.PartTranscript, ob.Parts[api.PartTranscript]) && (row == nil || !row.HasTranscript),
+		Summary:    !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary]) && (row == nil || !row.HasSummary),
 		Created:    created, First: sent, Due: sent,
 	}
 }
