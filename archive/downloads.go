@@ -134,19 +134,24 @@ func (a *Archive) OpenDownloads(ctx context.Context) ([]Download, error) {
 		ORDER BY d.expires_at IS NULL, d.expires_at, d.recording_id`)
 }
 
+// longestPatience is longer than any recording is left alone: one that is due
+// later was dated by a clock that was wrong, and is due now.
+const longestPatience = 8 * 24 * time.Hour
+
 // WantedDownloads returns at most limit rows that may be requested at now, the
 // newest meetings first.
 func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int) ([]Download, error) {
 	return a.downloads(ctx, `LEFT JOIN meetings m ON m.recording_id = d.recording_id
-		WHERE d.state = 'wanted' AND d.due_at <= ?
-		ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?`, now.UnixMilli(), limit)
+		WHERE d.state = 'wanted' AND d.due_at NOT BETWEEN ? + 1 AND ?
+		ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit)
 }
 
-// NextWanted returns when the next row may be requested, or the zero time when
-// none is wanted.
-func (a *Archive) NextWanted(ctx context.Context) (time.Time, error) {
+// NextWanted returns when, from now on, the next row may be requested, or the zero
+// time when none is wanted.
+func (a *Archive) NextWanted(ctx context.Context, now time.Time) (time.Time, error) {
 	var due sql.NullInt64
-	err := a.db.R.QueryRowContext(ctx, `SELECT min(due_at) FROM downloads WHERE state = 'wanted'`).Scan(&due)
+	err := a.db.R.QueryRowContext(ctx, `SELECT min(iif(due_at > ?1, ?2, due_at)) FROM downloads WHERE state = 'wanted'`,
+		now.Add(longestPatience).UnixMilli(), now.UnixMilli()).Scan(&due)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the next download: %w", err)
 	}

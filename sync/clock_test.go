@@ -81,3 +81,31 @@ func setClock(t *testing.T, step time.Duration) {
 	finish("once it is right again", time.Hour)
 	hide("once it is right again", 7, 3)
 }
+
+// What a clock that was years ahead dated of the queue of recordings, whether it
+// waits, is generated or has a link, is fetched once the clock is right again.
+func TestAClockThatWasAheadHoldsBackNoRecording(t *testing.T) {
+	t.Parallel()
+	for _, stopped := range []time.Duration{10 * time.Second, time.Minute, time.Hour} {
+		t.Run(fmt.Sprint(stopped), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, rig.Meetings(4, rig.Today().Add(-time.Hour), time.Hour))
+				offset := 10 * 365 * 24 * time.Hour
+				ar := rig.NewArchive(t, t.TempDir())
+				o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}},
+					Now: func() time.Time { return time.Now().Round(0).Add(offset) }}
+				_, stop := running(t, o)
+				time.Sleep(stopped)
+				stop()
+				offset = 0
+				_, stop = running(t, o)
+				defer stop()
+				time.Sleep(24 * time.Hour)
+				if c := counts(t, ar); c.WithRecording != 4 {
+					t.Errorf("a day later: %+v, the first %+v", c, queued(t, ar, 1))
+				}
+			})
+		})
+	}
+}

@@ -161,7 +161,7 @@ func (l *loader) fill(ctx context.Context, tasks *sync.WaitGroup, once bool, t *
 		}
 		row, ok := l.firstNotOpen(rows)
 		if !ok {
-			if next, err := l.s.archive.NextWanted(ctx); err != nil || next.After(now) {
+			if next, err := l.s.archive.NextWanted(ctx, now); err != nil || next.After(now) {
 				return next, err
 			}
 			return time.Time{}, nil

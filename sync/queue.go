@@ -54,7 +54,7 @@ func (l *loader) settled(ctx context.Context) (bool, error) {
 	if !l.idle() {
 		return false, nil
 	}
-	next, err := l.s.archive.NextWanted(ctx)
+	next, err := l.s.archive.NextWanted(ctx, l.s.now())
 	if err != nil {
 		return false, err
 	}

@@ -131,7 +131,10 @@ func (l *loader) await(ctx context.Context, t *task) error {
 		wait, next = max(unheard, 3*l.pace.usual()), nextLook
 	}
 	for {
-		elapsed := l.s.now().Sub(t.row.RequestedAt)
+		elapsed, err := l.elapsed(ctx, t)
+		if err != nil {
+			return err
+		}
 		if elapsed > generationLimit {
 			return fmt.Errorf("generate recording: it is still being processed after %v", generationLimit)
 		}
@@ -145,9 +148,22 @@ func (l *loader) await(ctx context.Context, t *task) error {
 		if err := l.settle(ctx, t, d); err != nil || t.row.State != archive.DownloadRequested {
 			return err
 		}
-		elapsed = l.s.now().Sub(t.row.RequestedAt)
+		if elapsed, err = l.elapsed(ctx, t); err != nil {
+			return err
+		}
 		wait = elapsed + next(elapsed)
 	}
+}
+
+// elapsed is how long ago a download was requested. One that a clock which was
+// wrong has dated ahead counts from now on.
+func (l *loader) elapsed(ctx context.Context, t *task) (time.Duration, error) {
+	row, now := t.row, l.s.now()
+	if row.RequestedAt.After(now) {
+		row.RequestedAt = now
+		return 0, l.save(ctx, t, row)
+	}
+	return now.Sub(row.RequestedAt), nil
 }
 
 // nextPoll grows with the time that a download has taken already, from seconds
