@@ -15,9 +15,10 @@ type Time struct{ time.Time }
 
 const timeLayout = "2006-01-02T15:04:05Z"
 
-// lenientLayouts are the forms read beside RFC 3339; without an offset they are
-// taken to be UTC.
-var lenientLayouts = [...]string{
+// timeLayouts are the forms that are read, RFC 3339 first; without an offset they
+// are taken to be UTC.
+var timeLayouts = [...]string{
+	time.RFC3339Nano,
 	"2006-01-02T15:04:05.999999999",
 	"2006-01-02 15:04:05.999999999Z07:00",
 	"2006-01-02 15:04:05.999999999",
@@ -30,15 +31,14 @@ var lenientLayouts = [...]string{
 func TimeOf(t time.Time) Time { return Time{t.UTC()} }
 
 // ParseTime reads an instant as leniently as Time is decoded. The result is in
-// UTC.
+// UTC. An offset can lead out of the years that can be written again, 0 to 9999:
+// that is no time either.
 func ParseTime(s string) (time.Time, error) {
 	s = strings.TrimSpace(s)
-	if t, err := time.Parse(time.RFC3339Nano, s); err == nil {
-		return t.UTC(), nil
-	}
-	for _, layout := range lenientLayouts {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), nil
+	for _, layout := range timeLayouts {
+		t, err := time.Parse(layout, s)
+		if t = t.UTC(); err == nil && t.Year() >= 0 && t.Year() <= 9999 {
+			return t, nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("parse time %q: want the form 2025-10-15T17:31:26Z", clip(s, 40))

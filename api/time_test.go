@@ -18,6 +18,8 @@ func TestTimeForms(t *testing.T) {
 		`"yesterday"`:                 `null`,
 		`17`:                          `null`,
 		`{}`:                          `null`,
+		`"9999-12-31T23:59:59-01:00"`: `null`, // no year that can be written in UTC
+		`"0000-01-01T00:00:00+01:00"`: `null`,
 	} {
 		var v Time
 		if err := json.Unmarshal([]byte(in), &v); err != nil {

@@ -229,3 +229,20 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 		})
 	}
 }
+
+// A meeting that says to be of a year that cannot be written, once it is in UTC,
+// is taken as one without that time.
+func TestIntakeTakesTimesThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	s, _ := testLoader(t, newMediaHost(t, 1), true)
+	deliver(t, s, "m1", `{"recording_id": 1, "title": "late", "created_at": "9999-12-31T23:59:59-01:00"}`)
+	deliver(t, s, "m2", `{"recording_id": 2, "title": "early", "created_at": "0000-01-01T00:00:00+01:00"}`)
+	if n, err := s.drain(t.Context(), s.archive.Inbox()); n != 2 || err != nil {
+		t.Fatalf("drained %d, %v", n, err)
+	}
+	for id := range int64(2) {
+		if a, ok := s.asks.get(id + 1); !ok || time.Since(a.Created).Abs() > time.Hour {
+			t.Errorf("ask of meeting %d: %+v, %v", id+1, a, ok)
+		}
+	}
+}
