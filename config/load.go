@@ -67,8 +67,7 @@ func decode(raw []byte) (*Config, error) {
 	}
 	var bad *toml.DecodeError
 	if errors.As(err, &bad) {
-		row, col := bad.Position()
-		return nil, fmt.Errorf("line %d, column %d: %w", row, col, err)
+		return nil, misread(bad)
 	}
 	return nil, err
 }
@@ -89,7 +88,7 @@ func unknownKeys(e *toml.StrictMissingError) error {
 func (c *Config) overlay(environ []string) error {
 	vars := env.ToMap(environ)
 	if err := env.ParseWithOptions(c, env.Options{Environment: vars, Prefix: envPrefix}); err != nil {
-		return err
+		return misset(err, vars)
 	}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -31,7 +32,15 @@ func TestLoadRefuses(t *testing.T) {
 	}{
 		{"unknown key", "data_dir = \"d\"\n[web]\n  lisen = \"x\"\n", nil, []string{`"web.lisen"`, "line 3", "column 3"}},
 		{"not toml", "data_dir = \n", nil, []string{"line 1"}},
-		{"wrong type", "data_dir = 4\n", nil, []string{"DataDir", "line 1"}},
+		{"wrong type", "data_dir = 4\n", nil, []string{"data_dir: takes a text in quotes, not an integer", "line 1"}},
+		{"list for a text", "data_dir = \"d\"\n[web]\nlisten = [\"a\"]\n", nil, []string{"web.listen: takes a text in quotes, not an array"}},
+		{"text for a number", "data_dir = \"d\"\n[process]\nthreads = \"x\"\n", nil, []string{"process.threads: takes a whole number, not a string"}},
+		{"text for tables", "data_dir = \"d\"\naccounts = \"x\"\n", nil, []string{"accounts: takes tables in double brackets, not a string"}},
+		{"tables for a table", "data_dir = \"d\"\n[[web]]\nlisten = \"a\"\n", nil, []string{"web: stands once"}},
+		{"number for a table", "data_dir = \"d\"\nweb = 3\n", nil, []string{"web: takes a table, not an integer"}},
+		{"duration without a unit", "data_dir = \"d\"\n[receiver]\nkeep_bodies = 30\n", nil, []string{"receiver.keep_bodies", "720h"}},
+		{"variables", "data_dir = \"d\"\n", []string{"MINUTEBOOK_PROCESS_THREADS=x", "MINUTEBOOK_RECEIVER_KEEP_BODIES=long", "MINUTEBOOK_SERVICE_ENABLED=2"},
+			[]string{"MINUTEBOOK_PROCESS_THREADS: takes a whole number", "MINUTEBOOK_RECEIVER_KEEP_BODIES: takes a duration such as \"720h\"", "MINUTEBOOK_SERVICE_ENABLED: takes true or false"}},
 		{"retention below 0", "data_dir = \"d\"\n[[retention.rules]]\nmedia_after_days = -1\n", nil, []string{"retention.rules[0].media_after_days", "-1"}},
 		{"retention never reached", "data_dir = \"d\"\n[[retention.rules]]\nmedia_after_days = 9\n[[retention.rules]]\nteams = [\"\"]\n", nil,
 			[]string{"retention.rules[0]", "put it last", "retention.rules[1]", "empty"}},
@@ -56,6 +65,9 @@ func TestLoadRefuses(t *testing.T) {
 			_, err := load(t, tt.text, tt.environ...)
 			if err == nil {
 				t.Fatal("loaded")
+			}
+			if regexp.MustCompile(`config\.[A-Z]|strconv|struct field`).MatchString(err.Error()) {
+				t.Errorf("the error speaks of Go: %v", err)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {

@@ -73,6 +73,9 @@ func (c *Config) validateListeners(bad func(string, string, ...any)) {
 	if (r.TLSCert == "") != (r.TLSKey == "") {
 		bad("receiver.tls_cert", "and receiver.tls_key go together")
 	}
+	if k := time.Duration(r.KeepBodies); k < 0 || k > 0 && k < time.Minute {
+		bad("receiver.keep_bodies", "%v is too short to mend anything with; write a duration such as \"720h\", or \"0s\" to keep all", k)
+	}
 	if r.MaxBody < 1<<10 {
 		bad("receiver.max_body_bytes", "%d is less than 1024", r.MaxBody)
 	}

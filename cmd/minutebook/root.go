@@ -29,8 +29,8 @@ type Main struct {
 }
 
 // Run executes one command line and returns the exit code: 0 on success, the
-// operation's own code where it has one, 2 for a command line that makes no
-// sense, 1 otherwise.
+// operation's own code where it has one, 2 for a command line or a
+// configuration that makes no sense, 1 otherwise.
 func (m *Main) Run(ctx context.Context, args []string) int {
 	root := m.rootCmd()
 	root.SetArgs(args)
@@ -60,11 +60,14 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	return 1
 }
 
-// usageError is a command line that makes no sense.
+// usageError is a command line or a configuration that makes no sense.
 type usageError struct{ err error }
 
-// Error is the message of what is wrong with the command line.
+// Error is the message of what is wrong.
 func (e *usageError) Error() string { return e.err.Error() }
+
+// Unwrap is for errors.Is and errors.As.
+func (e *usageError) Unwrap() error { return e.err }
 
 func (m *Main) rootCmd() *cobra.Command {
 	root := &cobra.Command{
@@ -132,7 +135,11 @@ func (m *Main) config() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(path, m.dataDir, m.Environ)
+	cfg, err := config.Load(path, m.dataDir, m.Environ)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return cfg, nil
 }
 
 // configuration looks at the file that config loads.
