@@ -29,7 +29,7 @@ func (a *Archive) PartsAt(ctx context.Context, id int64, at time.Time) (map[api.
 			if len(versions) == 0 {
 				continue
 			}
-			f, err := a.merged(ctx, tx, part, versions)
+			f, err := a.merged(ctx, tx, id, part, versions, at.UnixMilli())
 			if err != nil {
 				return err
 			}
@@ -91,8 +91,17 @@ func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at tim
 	})
 }
 
-// merged is the part that versions, at least one, make.
-func (a *Archive) merged(ctx context.Context, tx *sql.Tx, part api.Part, versions []*version) (folded, error) {
+// merged is the part that versions, at least one, make as of a time.
+func (a *Archive) merged(ctx context.Context, tx *sql.Tx, id int64, part api.Part, versions []*version, at int64) (folded, error) {
+	if part == api.PartCRM {
+		views, err := readCRM(ctx, tx, []int64{id}, at)
+		if err != nil {
+			return folded{}, err
+		}
+		v := views[id][0]
+		raw, err := a.codec.unpack(v.encoding, v.body)
+		return folded{raw: raw, base: v.id}, err
+	}
 	if part != api.PartMeeting {
 		v := greatest(versions)
 		raw, err := a.body(ctx, tx, v.id)

@@ -56,6 +56,11 @@ import "bytes"
 // greatest version whose recorder matches, and none where that says none. What
 // is shown as the recorder's team is kept by the rules above.
 //
+// CRM matches are their accounts' (specification 2.2). The rows above choose each
+// account's own; of those, content goes over none, reads over what was only told
+// of, and then what an account was first shown last: two accounts with different
+// matches that are read again and again do not take turns.
+//
 // A forgotten meeting takes nothing.
 
 // version is a revision as far as the rules go.

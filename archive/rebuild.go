@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 
@@ -179,7 +180,7 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 		}
 		return false, t.derive(id, part, nil)
 	}
-	f, entries, err := t.made(part, versions)
+	f, entries, err := t.made(id, part, versions)
 	if err != nil {
 		return false, err
 	}
@@ -209,14 +210,14 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 
 // made is the part that versions make, and the entries of a transcript that was
 // decoded ahead.
-func (t *applying) made(part api.Part, versions []*version) (folded, []api.TranscriptEntry, error) {
+func (t *applying) made(id int64, part api.Part, versions []*version) (folded, []api.TranscriptEntry, error) {
 	if part == api.PartTranscript {
 		best := greatest(versions).id
 		if d, ok := t.ahead[best]; ok {
 			return folded{raw: d.raw, base: best}, d.entries, nil
 		}
 	}
-	f, err := t.archive.merged(t.ctx, t.tx, part, versions)
+	f, err := t.archive.merged(t.ctx, t.tx, id, part, versions, math.MaxInt64)
 	return f, nil, err
 }
 

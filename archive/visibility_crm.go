@@ -1,13 +1,17 @@
 package archive
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"minutebook/api"
 )
@@ -19,6 +23,7 @@ type CRMView struct {
 	Principal string // whose they are, see CRMPrincipals
 	Matches   json.RawMessage
 	*version
+	firstAt  int64 // number of the account's first showing, of the kind that counts
 	encoding int
 	body     []byte
 }
@@ -55,14 +60,19 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 }
 
 // CRMViews returns, of several meetings, what each account was shown last, by the
-// rules of merge.go; the greatest first. Accounts that were shown nothing, or
+// rules of merge.go; the current one first. Accounts that were shown nothing, or
 // nothing but a reason why, have no entry.
 func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMView, error) {
-	views, err := readCRM(ctx, a.db.R, ids)
+	views, err := readCRM(ctx, a.db.R, ids, math.MaxInt64)
 	if err != nil {
 		return nil, fmt.Errorf("read crm matches of %d meetings: %w", len(ids), err)
 	}
-	for _, list := range views {
+	for id, list := range views {
+		if list = slices.DeleteFunc(list, func(c CRMView) bool { return c.empty }); len(list) == 0 {
+			delete(views, id)
+			continue
+		}
+		views[id] = list
 		for i := range list {
 			if list[i].Matches, err = a.codec.unpack(list[i].encoding, list[i].body); err != nil {
 				return nil, fmt.Errorf("read crm matches: %w", err)
@@ -73,7 +83,7 @@ func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMVie
 }
 
 // CRMFor returns the CRM matches that a viewer without All sees of each of the
-// meetings; of several accounts' the greatest.
+// meetings; of several accounts' the first by the rules of merge.go.
 func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]json.RawMessage, error) {
 	mine, err := a.CRMPrincipals(ctx, v)
 	if err != nil {
@@ -97,17 +107,19 @@ type queryer interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-func readCRM(ctx context.Context, db queryer, ids []int64) (map[int64][]CRMView, error) {
+// readCRM reads the greatest version of each account as of a time, the current
+// one first.
+func readCRM(ctx context.Context, db queryer, ids []int64, at int64) (map[int64][]CRMView, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT r.recording_id, o.account, o.holder, r.id, r.hash,
-			max(iif(o.source IN ('webhook', 'import'), 0, o.last_order)), max(iif(o.source IN ('webhook', 'import'), o.last_order, 0)),
-			b.encoding, b.body
-		FROM revisions r JOIN observations o ON o.revision_id = r.id JOIN bodies b ON b.revision_id = r.id
-		WHERE r.recording_id IN (SELECT value FROM json_each(?)) AND r.part = 'crm_matches' AND NOT r.empty
-		GROUP BY r.recording_id, o.account, o.holder, r.id`, string(list))
+	rows, err := db.QueryContext(ctx, `SELECT recording_id, account, holder, id, hash, empty, max(iif(told, 0, last)), max(iif(told, last, 0)),
+			coalesce(min(iif(told, NULL, first)), min(first)), encoding, body
+		FROM (SELECT *, source IN ('webhook', 'import') AS told, iif(last_at <= ?2, last_order, first_order) AS last, first_order AS first
+			FROM revisions r JOIN observations o ON o.revision_id = r.id JOIN bodies b ON b.revision_id = r.id
+			WHERE recording_id IN (SELECT value FROM json_each(?1)) AND part = 'crm_matches' AND first_at <= ?2)
+		GROUP BY recording_id, account, holder, id`, string(list), at)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +130,7 @@ func readCRM(ctx context.Context, db queryer, ids []int64) (map[int64][]CRMView,
 		var holder int
 		var hash []byte
 		c := CRMView{version: &version{}}
-		if err := rows.Scan(&id, &account, &holder, &c.id, &hash, &c.readAt, &c.toldAt, &c.encoding, &c.body); err != nil {
+		if err := rows.Scan(&id, &account, &holder, &c.id, &hash, &c.empty, &c.readAt, &c.toldAt, &c.firstAt, &c.encoding, &c.body); err != nil {
 			return err
 		}
 		copy(c.hash[:], hash)
@@ -132,43 +144,75 @@ func readCRM(ctx context.Context, db queryer, ids []int64) (map[int64][]CRMView,
 		return nil
 	})
 	for _, list := range views {
-		slices.SortFunc(list, func(a, b CRMView) int {
-			if a.id != b.id && a.beats(b.version) || a.id == b.id && a.Principal < b.Principal {
-				return -1
-			}
-			return 1
-		})
+		slices.SortFunc(list, CRMView.compare)
 	}
 	return views, err
 }
 
-// crmText says which CRM matches each account sees of a meeting, for comparing.
-func (t *applying) crmText(id int64) (string, error) {
-	views, err := readCRM(t.ctx, t.tx, []int64{id})
-	var text []string
-	for _, c := range views[id] {
-		text = append(text, fmt.Sprint(c.Principal, " ", c.id))
+// compare orders what accounts were shown by the rules of merge.go, the current
+// one first. That an account is shown again what it was shown before changes
+// nothing in it, so that two accounts do not take turns.
+func (c CRMView) compare(d CRMView) int {
+	rank := func(v CRMView) (n int) {
+		if v.empty {
+			n = 2
+		}
+		if v.readAt == 0 {
+			n++
+		}
+		return n
 	}
-	slices.Sort(text)
-	return fmt.Sprint(text), err
+	return cmp.Or(rank(c)-rank(d), cmp.Compare(d.firstAt, c.firstAt), bytes.Compare(d.hash[:], c.hash[:]), cmp.Compare(c.Principal, d.Principal))
 }
 
-// observeCRM is observePart for CRM matches, which an account can come to see
-// without another version becoming current.
+// viewsText says which CRM matches each account sees of a meeting, for comparing.
+func viewsText(views []CRMView) string {
+	var text []string
+	for _, c := range views {
+		if !c.empty {
+			text = append(text, fmt.Sprint(c.Principal, " ", c.id))
+		}
+	}
+	slices.Sort(text)
+	return strings.Join(text, "\n")
+}
+
+// observeCRM is observePart for CRM matches, of which each account has its own:
+// a change is logged when some account sees others, or others are current.
 func (t *applying) observeCRM(o *Observation, p shown) error {
-	if p.null || p.empty {
+	if p.null {
 		return t.observePart(o, p)
 	}
-	before, err := t.crmText(o.RecordingID)
+	ids := []int64{o.RecordingID}
+	before, err := readCRM(t.ctx, t.tx, ids, math.MaxInt64)
 	if err != nil {
 		return err
 	}
-	if err := t.observePart(o, p); err != nil {
+	if _, _, err := t.keepRevision(o, p); err != nil {
 		return err
 	}
-	after, err := t.crmText(o.RecordingID)
-	if err != nil || before == after {
+	after, err := readCRM(t.ctx, t.tx, ids, math.MaxInt64)
+	if err != nil {
 		return err
 	}
-	return t.changed(o.RecordingID, ChangeVisibility, "")
+	now := after[o.RecordingID][0]
+	var held sql.NullInt64
+	if _, err := t.scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{o.RecordingID, p.part}, &held); err != nil {
+		return err
+	}
+	if held.Int64 != now.id {
+		raw, err := t.archive.codec.unpack(now.encoding, now.body)
+		if err != nil {
+			return err
+		}
+		if err := t.setCurrent(o.RecordingID, p.part, now.id, sql.NullString{}); err != nil {
+			return err
+		}
+		if err := t.derive(o.RecordingID, p.part, raw); err != nil {
+			return err
+		}
+	} else if viewsText(before[o.RecordingID]) == viewsText(after[o.RecordingID]) {
+		return nil
+	}
+	return t.changed(o.RecordingID, ChangePart, p.part)
 }

@@ -1,0 +1,73 @@
+package archive
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"minutebook/api"
+)
+
+// TestAccountsWithOtherCRMsDoNotTakeTurns shows one meeting to two accounts, each
+// night again, with the matches of the CRM of each. Nothing is logged before an
+// account sees other matches, and a rebuild finds the same current.
+func TestAccountsWithOtherCRMsDoNotTakeTurns(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"two CRMs":            {`{"deals": [{"name": "Apple"}]}`, `{"deals": [{"name": "Banana"}]}`},
+		"one CRM":             {`{"deals": [{"name": "Apple"}]}`, `{"error": "no CRM is connected"}`},
+		"none in two ways":    {`{"contacts": [], "deals": []}`, `{"error": "no CRM is connected"}`},
+		"the same of one CRM": {`{"deals": [{"name": "Apple"}]}`, `{"deals": [{"name": "Apple"}]}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			show := func(night int, account, crm string) {
+				t.Helper()
+				o := observe(t, SourceList, epoch0.Add(time.Duration(night)*24*time.Hour), fmt.Appendf(nil, `{"recording_id": 1, "title": "t", "crm_matches": %s}`, crm))
+				o.Account = account
+				apply(t, a, o)
+			}
+			seq := func() int64 {
+				t.Helper()
+				head, err := a.Head(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return head.Seq
+			}
+			current := func() string {
+				t.Helper()
+				parts, err := a.PartsOf(t.Context(), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				then, err := a.PartsAt(t.Context(), 1, epoch0.Add(9999*time.Hour))
+				if err != nil || string(then[api.PartCRM]) != string(parts[api.PartCRM]) {
+					t.Errorf("as of a later time: %s, %v; now: %s", then[api.PartCRM], err, parts[api.PartCRM])
+				}
+				return string(parts[api.PartCRM])
+			}
+			show(0, "anns", c[0])
+			show(1, "bobs", c[1])
+			before, was := seq(), current()
+			for night := range 3 {
+				show(2*night+2, "anns", c[0])
+				show(2*night+3, "bobs", c[1])
+			}
+			if now := current(); seq() != before || now != was {
+				t.Errorf("%d rows were logged of a repeat; current was %s and is %s", seq()-before, was, now)
+			}
+			if err := a.Rebuild(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+			if now := current(); now != was {
+				t.Errorf("a rebuild makes %s current instead of %s", now, was)
+			}
+			const other = `{"deals": [{"name": "Cherry"}]}`
+			before = seq()
+			if show(9, "anns", other); seq() != before+1 || current() != other {
+				t.Errorf("an account sees others: %d rows, current %s", seq()-before, current())
+			}
+		})
+	}
+}
