@@ -44,6 +44,9 @@ type BackupResult struct {
 	// Doubts say why no older generation was removed although the new one is
 	// whole: something is in them that may be lost here.
 	Doubts []string `json:"doubts"`
+	// Lost are the recordings that could not be backed up, for the archive's own
+	// copies are missing or damaged. Nothing is removed then either.
+	Lost []LostRecording `json:"lost"`
 }
 
 // Backup adds a generation to a directory of backups while everything goes on:
@@ -140,7 +143,7 @@ func (b *backup) whole(ctx context.Context) (Manifest, error) {
 // generation copies databases and recordings, reads back what it wrote and gives
 // it a manifest. again: a meeting was forgotten meanwhile, and may be in it.
 func (b *backup) generation(ctx context.Context) (m Manifest, again bool, err error) {
-	b.files, b.fresh, b.result = nil, nil, BackupResult{}
+	b.files, b.fresh, b.result = nil, nil, BackupResult{Lost: []LostRecording{}}
 	m = Manifest{Version: manifestVersion, TakenAt: b.archive.now().UTC().Truncate(time.Millisecond), Encrypted: len(b.Recipients) > 0,
 		WithoutMedia: b.WithoutMedia, AcceptedFewer: b.AcceptFewer}
 	before, open, err := b.archive.tombstones(ctx)
@@ -167,7 +170,7 @@ func (b *backup) generation(ctx context.Context) (m Manifest, again bool, err er
 			return m, false, err
 		}
 	}
-	m.Files, m.IDs = b.files, append(m.IDs, open...) // of those the inbox may hold something
+	m.Files, m.Lost, m.IDs = b.files, b.result.Lost, append(m.IDs, open...) // of those the inbox may hold something
 	slices.Sort(m.IDs)
 	if err := checkFiles(ctx, b.dest, b.fresh); err != nil {
 		return m, false, err

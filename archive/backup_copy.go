@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"filippo.io/age"
 	"github.com/klauspost/compress/zstd"
@@ -116,14 +117,12 @@ func (b *backup) media(ctx context.Context, blobs []Blob) error {
 	return nil
 }
 
+// blob copies a recording. One that the archive itself no longer has whole is
+// named as lost: the backup of everything else matters the more.
 func (b *backup) blob(ctx context.Context, blob Blob, path string) error {
 	r, _, err := b.archive.media.Open(ctx, blob.SHA256)
 	if errors.Is(err, ErrNotFound) {
-		live, countErr := b.isAttached(ctx, blob.SHA256)
-		if countErr == nil && !live {
-			return nil // forgotten meanwhile: the snapshot is taken again
-		}
-		return errors.Join(countErr, fmt.Errorf("%w; verify says more", err))
+		return b.lose(ctx, blob, "its file is missing")
 	}
 	if err != nil {
 		return err
@@ -132,18 +131,57 @@ func (b *backup) blob(ctx context.Context, blob Blob, path string) error {
 	if err := durable.MkdirAll(filepath.Join(b.dest, filepath.Dir(filepath.FromSlash(path)))); err != nil {
 		return err
 	}
-	if err := b.put(ctx, path, r); err != nil {
+	from := &sourceReader{Reader: r}
+	err = b.put(ctx, path, from)
+	if errors.Is(from.err, syscall.EIO) {
+		return b.lose(ctx, blob, "it cannot be read: "+from.err.Error())
+	}
+	if err != nil {
 		return err
 	}
 	if f := b.files[len(b.files)-1]; f.PlainSHA256 != blob.SHA256 {
-		return fmt.Errorf("its bytes have the hash %s; the archive's copy is damaged, and verify says more", f.PlainSHA256)
+		b.files, b.fresh = b.files[:len(b.files)-1], b.fresh[:len(b.fresh)-1]
+		b.result.Copied--
+		b.result.Bytes -= f.Size
+		if err := durable.Remove(filepath.Join(b.dest, filepath.FromSlash(f.Path))); err != nil {
+			return err
+		}
+		return b.lose(ctx, blob, "its bytes have the hash "+f.PlainSHA256)
 	}
 	return nil
 }
 
-func (b *backup) isAttached(ctx context.Context, sha string) (yes bool, err error) {
-	err = b.archive.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&yes)
-	return yes, err
+// sourceReader keeps the error with which reading ended, to be told from one of
+// writing.
+type sourceReader struct {
+	io.Reader
+	err error
+}
+
+// Read is part of io.Reader.
+func (r *sourceReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.err = err
+	return n, err
+}
+
+// lose names a recording that cannot be backed up, with the meetings that have
+// it. Without any it was forgotten meanwhile, and the generation is made again.
+func (b *backup) lose(ctx context.Context, blob Blob, what string) error {
+	rows, err := b.archive.db.R.QueryContext(ctx, `SELECT DISTINCT recording_id FROM attachments WHERE sha256 = ?`, blob.SHA256)
+	if err != nil {
+		return err
+	}
+	ids, err := scanIDs(rows)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	l := LostRecording{SHA256: blob.SHA256, What: what}
+	for _, id := range ids {
+		l.Meetings = append(l.Meetings, b.archive.nameOf(ctx, id))
+	}
+	b.result.Lost = append(b.result.Lost, l)
+	return nil
 }
 
 // isThere tells whether a file of an earlier backup is still whole by its size.

@@ -359,3 +359,34 @@ func TestABackupIsNotMadeTwiceAtOnce(t *testing.T) {
 		t.Errorf("with the clock set back: %+v", r)
 	}
 }
+
+// TestABackupNamesLostRecordings loses a recording that no generation has, and
+// damages another one: everything else is backed up, nothing is removed, and what
+// is restored misses the two alone.
+func TestABackupNamesLostRecordings(t *testing.T) {
+	t.Parallel()
+	a, dest := meetings(t, 4), t.TempDir()
+	withMedia(t, a, 1, "moving pictures")
+	keep := BackupOptions{Keep: 1}
+	backUp(t, a, dest, keep)
+	missing, damaged := withMedia(t, a, 2, "in no backup"), withMedia(t, a, 3, "damaged before any")
+	withMedia(t, a, 4, "the newest of them")
+	must(t, os.Remove(a.blobPath(missing.SHA256)))
+	must(t, os.Chmod(a.blobPath(damaged.SHA256), 0o600))
+	must(t, os.WriteFile(a.blobPath(damaged.SHA256), []byte("damaged before anY"), 0o400))
+	r := backUp(t, a, dest, keep)
+	if len(r.Lost) != 2 || len(r.Pruned) > 0 || r.Copied+r.Kept != 4 || !strings.Contains(r.Lost[0].String()+r.Lost[1].String(), `recording of "T"`) {
+		t.Errorf("%+v", r)
+	}
+	if n := len(generationNames(t, dest)); n != 2 || exists(t, filepath.Join(dest, "media", damaged.SHA256[:2], damaged.SHA256)) {
+		t.Errorf("%d generations, or the damaged recording is in them", n)
+	}
+	_, damages := verify(t, restored(t, RestoreOptions{From: dest}), VerifyOptions{})
+	if len(damages) != 2 || damages[0].Class != DamageFileMissing || damages[1].Class != DamageFileMissing {
+		t.Errorf("restored: %v", damages)
+	}
+	verify(t, a, VerifyOptions{Repair: true})
+	if r := backUp(t, a, dest, keep); len(r.Lost)+len(r.Doubts) > 0 || len(r.Pruned) != 2 {
+		t.Errorf("after the repair: %+v", r)
+	}
+}

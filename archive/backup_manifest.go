@@ -44,6 +44,8 @@ type Manifest struct {
 	Encrypted     bool           `json:"encrypted"`
 	WithoutMedia  bool           `json:"without_media,omitempty"`
 	Files         []ManifestFile `json:"files"`
+	// Lost are recordings that meetings have and this generation has not.
+	Lost []LostRecording `json:"lost,omitempty"`
 
 	blobs []Blob // the recordings that the databases name
 }
@@ -55,6 +57,18 @@ type ManifestFile struct {
 	SHA256      string `json:"sha256"`
 	PlainSize   int64  `json:"plain_size"` // before compression and encryption
 	PlainSHA256 string `json:"plain_sha256"`
+}
+
+// LostRecording is a recording that could not be backed up, and why.
+type LostRecording struct {
+	SHA256   string   `json:"sha256"`
+	Meetings []string `json:"meetings"` // their titles
+	What     string   `json:"what"`
+}
+
+// String is a line for a person.
+func (l LostRecording) String() string {
+	return fmt.Sprintf("the recording of %s is not in the backup: %s (%s)", strings.Join(l.Meetings, ", "), l.What, l.SHA256)
 }
 
 // ErrNoBackup: there is no backup in the directory, or it was never completed.

@@ -66,7 +66,7 @@ func (b *backup) prune(ctx context.Context, m Manifest) error {
 	older := slices.Clone(b.there.all)
 	b.there.all = append(b.there.all, Generation{Manifest: m, Dir: b.dest, Name: b.dir, number: numberIn(b.dir)})
 	b.result.Pruned = []string{}
-	if n := len(older) + 1 - b.Keep; b.Keep > 0 && n > 0 && len(b.result.Doubts) == 0 {
+	if n := len(older) + 1 - b.Keep; b.Keep > 0 && n > 0 && len(b.result.Doubts) == 0 && len(b.result.Lost) == 0 {
 		for _, g := range older[:n] {
 			if err := b.there.remove(g); err != nil {
 				return err

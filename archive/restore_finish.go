@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,9 @@ func (r *restoring) finish(ctx context.Context, dbs []string) error {
 	// From here on Open takes it.
 	if err := durable.Remove(filepath.Join(r.Dir, restoringName)); err != nil {
 		return err
+	}
+	for _, l := range r.m.Lost {
+		r.Logger.Warn().Str("recording", l.SHA256).Msg(l.String())
 	}
 	r.Logger.Info().Str("from", r.From).Int("meetings", r.m.Meetings).Msg("restored")
 	return nil
@@ -173,7 +177,7 @@ func (r *restoring) checkMedia(ctx context.Context, db *sql.DB) error {
 		if err := rows.Scan(&sha); err != nil {
 			return err
 		}
-		if !r.blobs[sha] {
+		if !r.blobs[sha] && !slices.ContainsFunc(r.m.Lost, func(l LostRecording) bool { return l.SHA256 == sha }) {
 			return &DamagedError{r.From, []string{"media/" + sha[:2] + "/" + sha + ": is missing, and a meeting has it"}}
 		}
 		return nil

@@ -214,6 +214,9 @@ func (h House) replaceGenerations(ctx context.Context, dir string, paths []strin
 	if len(r.Doubts) > 0 {
 		return fmt.Errorf("nothing was removed from %s: %s", dir, strings.Join(r.Doubts, "; "))
 	}
+	if len(r.Lost) > 0 {
+		return fmt.Errorf("nothing was removed from %s: %s; verify --repair says more", dir, r.Lost[0])
+	}
 	return h.Archive.RemoveGenerations(ctx, dir, paths)
 }
 

@@ -14,6 +14,10 @@ import (
 // generation for a reason that a person has to see.
 const doubtsCode = 3
 
+// lostCode is the exit code of a backup that lacks recordings, which the archive
+// itself has no more.
+const lostCode = 4
+
 func (m *Main) backupCmd() *cobra.Command {
 	var q control.BackupRequest
 	cmd := &cobra.Command{
@@ -21,7 +25,9 @@ func (m *Main) backupCmd() *cobra.Command {
 		Short: "Copy the whole archive to a directory, while everything goes on",
 		Long: "Adds a generation to a directory of backups and removes the oldest ones beyond --keep.\n\n" +
 			"The exit code is 3 when the backup is whole, and no older one was removed because it holds\n" +
-			"something that may be lost here; look at what is said, and give --accept-fewer when it is meant so.",
+			"something that may be lost here; look at what is said, and give --accept-fewer when it is meant so.\n" +
+			"It is 4 when the backup is made without recordings whose files here are missing or damaged; no older\n" +
+			"one was removed then either, and verify --repair brings them back or takes them out.",
 		Args: usage(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -39,6 +45,12 @@ func (m *Main) backupCmd() *cobra.Command {
 				r.Generation, r.Copied, r.Bytes, r.Kept, len(r.Pruned))
 			for _, doubt := range r.Doubts {
 				fmt.Fprintf(m.Stderr, "minutebook: %s\n", doubt)
+			}
+			for _, lost := range r.Lost {
+				fmt.Fprintf(m.Stderr, "minutebook: %s\n", lost)
+			}
+			if err == nil && len(r.Lost) > 0 {
+				return &control.Error{Message: "the backup lacks recordings, and no older one was removed; verify --repair looks for them", ExitCode: lostCode}
 			}
 			if err == nil && len(r.Doubts) > 0 {
 				err = &control.Error{Message: "the backup is whole, and no older one was removed", ExitCode: doubtsCode}
