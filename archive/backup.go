@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,8 +85,8 @@ type backup struct {
 }
 
 func (b *backup) run(ctx context.Context) (err error) {
-	if b.dest == b.archive.dir || strings.HasPrefix(b.dest, b.archive.dir+string(filepath.Separator)) {
-		return errors.New("the backup would lie in the data directory itself")
+	if err := refuseDataDir(b.dest, b.archive.dir); err != nil {
+		return err
 	}
 	if b.there, err = openBackupDir(b.dest); err != nil {
 		return err
@@ -118,6 +119,30 @@ func (b *backup) run(ctx context.Context) (err error) {
 		return err
 	}
 	return b.prune(ctx, m)
+}
+
+// refuseDataDir fails for a directory of backups that lies in the data directory,
+// whatever links lead there, or is one of any archive: what a backup clears away
+// there would be recordings.
+func refuseDataDir(dest, dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	for at := dest; ; at = filepath.Dir(at) { // the last ones may not be there yet
+		if there, err := filepath.EvalSymlinks(at); err == nil && (there == real || strings.HasPrefix(there, real+string(filepath.Separator))) {
+			return errors.New("the backup would lie in the data directory itself")
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	for _, name := range []string{"archive.db", "inbox.db", restoringName} {
+		if _, err := os.Lstat(filepath.Join(dest, name)); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(fmt.Errorf("it is a data directory, with its own %s; back up to a directory of its own", name), err)
+		}
+	}
+	return nil
 }
 
 // whole makes a generation in which nothing is that was forgotten meanwhile.

@@ -390,3 +390,27 @@ func TestABackupNamesLostRecordings(t *testing.T) {
 		t.Errorf("after the repair: %+v", r)
 	}
 }
+
+// TestBackupRefusesDataDirectories backs up into the archive's own data directory,
+// by its name and by links, and into that of another archive, which has recordings.
+func TestBackupRefusesDataDirectories(t *testing.T) {
+	t.Parallel()
+	a, other, links := meetings(t, 1), meetings(t, 1), t.TempDir()
+	withMedia(t, other, 1, "of another archive")
+	must(t, other.Close())
+	must(t, os.Symlink(a.dir, filepath.Join(links, "whole")))
+	must(t, os.Symlink(filepath.Join(a.dir, "media"), filepath.Join(links, "media")))
+	before := tree(t, other.dir)
+	for _, dest := range []string{a.dir, filepath.Join(a.dir, "backups"), filepath.Join(links, "whole"), filepath.Join(links, "whole", "a", "b"),
+		filepath.Join(links, "media", "x"), other.dir} {
+		if _, err := a.Backup(t.Context(), dest, BackupOptions{Keep: 1}); err == nil || !strings.Contains(err.Error(), "data directory") {
+			t.Errorf("%s: %v", dest, err)
+		}
+	}
+	if after := tree(t, other.dir); len(after) != len(before) {
+		t.Errorf("the other archive has lost files: %d of %d", len(before)-len(after), len(before))
+	}
+	if exists(t, filepath.Join(a.dir, "backups")) || exists(t, filepath.Join(a.dir, "a")) {
+		t.Error("something was written into the data directory")
+	}
+}

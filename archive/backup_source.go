@@ -76,6 +76,35 @@ func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (r
 	return nil, "", nil
 }
 
+// revisionByID looks for a revision whose row is lost by its number, the newest
+// generation first, and notes in s whose it is. It has to be the one that own
+// holds, or whose meeting and part are known.
+func (s *BackupSource) revisionByID(ctx context.Context, a *Archive, want *stored, own []byte) ([]byte, string, error) {
+	for _, g := range s.all {
+		db, err := s.database(ctx, g)
+		if err != nil {
+			return nil, "", err
+		}
+		there := stored{id: want.id}
+		err = db.QueryRowContext(ctx, `SELECT recording_id, part, hash FROM revisions WHERE id = ?`, want.id).Scan(&there.recordingID, &there.part, &there.hash)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		raw, err := a.codec.bodyWith(ctx, db, `r.id = ?`, there, want.id)
+		if err != nil {
+			return nil, "", err
+		}
+		if own != nil && there.has(own) || own == nil && raw != nil && there.recordingID == want.recordingID && there.part == want.part {
+			want.recordingID, want.part = there.recordingID, there.part
+			return orElse(own, raw), g.Path(), nil
+		}
+	}
+	return own, "its own bytes", nil
+}
+
 // database is the unpacked archive.db of a generation.
 func (s *BackupSource) database(ctx context.Context, g Generation) (*sql.DB, error) {
 	to := filepath.Join(s.temp, durable.TempPrefix+"repair-"+g.Name+".db")

@@ -104,9 +104,8 @@ func (a *Archive) dropDamaged(ctx context.Context, id int64) error {
 		for other := range marks {
 			others = others || strings.HasPrefix(other, damagedMark+sha+"/")
 		}
-		files, ok := a.media.(*fileStore)
-		if ok && !others && validSHA(sha) {
-			if err := durable.Remove(files.asidePath(sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if !others && validSHA(sha) {
+			if err := durable.Remove(a.asideStore().asidePath(sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -47,9 +47,14 @@ func (c *check) databases(ctx context.Context, _ VerifyOptions, found func(Damag
 	return nil
 }
 
-// foreignKeys looks for rows that refer to rows that are not there. Those of a
-// meeting are put right by deciding and deriving it again.
+// foreignKeys looks for rows that refer to rows that are not there. Those of
+// the archive are put right first where that is wanted.
 func (c *check) foreignKeys(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+	if o.Repair {
+		if err := c.repairBroken(ctx, o, found); err != nil {
+			return err
+		}
+	}
 	for _, db := range c.archive.allDBs() {
 		rows, err := db.R.QueryContext(ctx, `SELECT "table", coalesce(rowid, 0), "parent" FROM pragma_foreign_key_check`)
 		if err != nil {
@@ -67,32 +72,10 @@ func (c *check) foreignKeys(ctx context.Context, o VerifyOptions, found func(Dam
 			return err
 		}
 		for what, n := range broken {
-			found(Damage{Class: DamageForeignKey, Path: db.Path, What: fmt.Sprintf("%d rows of %s that are not there", n, what),
-				Repaired: o.Repair && db == c.archive.db && c.archive.dropBroken(ctx) == nil})
+			found(Damage{Class: DamageForeignKey, Path: db.Path, What: fmt.Sprintf("%d rows of %s that are not there", n, what)})
 		}
 	}
 	return nil
-}
-
-// dropBroken removes the rows that refer to nothing, all of which are derived or
-// say only what the row that is lost said better.
-func (a *Archive) dropBroken(ctx context.Context) error {
-	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		for _, q := range []string{
-			`DELETE FROM bodies WHERE revision_id NOT IN (SELECT id FROM revisions)`,
-			`DELETE FROM observations WHERE revision_id NOT IN (SELECT id FROM revisions)`,
-			`DELETE FROM parts WHERE revision_id NOT IN (SELECT id FROM revisions)`,
-			`DELETE FROM entries WHERE speaker_id NOT IN (SELECT id FROM speakers)`,
-			`DELETE FROM meeting_speakers WHERE speaker_id NOT IN (SELECT id FROM speakers)`,
-			`DELETE FROM attachments WHERE sha256 NOT IN (SELECT sha256 FROM media)`,
-		} {
-			if _, err := tx.ExecContext(ctx, q); err != nil {
-				return fmt.Errorf("remove rows that refer to nothing: %w", err)
-			}
-		}
-		return nil
-	})
-	return err
 }
 
 // forgetting looks for what a forgotten meeting left.

@@ -164,12 +164,54 @@ func (c *check) unknownBlobs(ctx context.Context, o VerifyOptions, found func(Da
 		}
 		d := Damage{Class: DamageFileExtra, Path: a.blobPath(b.SHA256), What: "no meeting has this recording"}
 		if o.Repair {
-			_, err := a.DropBlob(ctx, b.SHA256)
-			d.Repaired = err == nil
+			c.repair(&d, o, func() error { return a.unknownAside(ctx, b.SHA256, &d) })
 		}
 		found(d)
 		return nil
 	})
+}
+
+// unknownAside puts a blob aside that no meeting has, with a mark for each meeting
+// for which it was fetched. One that the retention rules were deleting is deleted.
+func (a *Archive) unknownAside(ctx context.Context, sha string, d *Damage) error {
+	expired, err := a.Marks(ctx, expiredBlob+sha)
+	if err != nil {
+		return err
+	}
+	if len(expired) > 0 {
+		_, err := a.DropBlob(ctx, sha)
+		return err
+	}
+	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM downloads WHERE sha256 = ?`, sha)
+	if err != nil {
+		return err
+	}
+	ids, err := scanIDs(rows)
+	if err != nil {
+		return err
+	}
+	a.blobs.Lock()
+	defer a.blobs.Unlock()
+	var used bool
+	if err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used); err != nil || used {
+		return err // attached meanwhile
+	}
+	for _, id := range ids {
+		if err := a.SetMarks(ctx, damagedOf(sha, id)); err != nil {
+			return err
+		}
+	}
+	d.Outcome, d.Aside = "put aside", a.asideStore().asidePath(sha)
+	return a.blobAside(ctx, sha)
+}
+
+// asideStore is where damaged recordings are put, on this disk also when the
+// recordings are not.
+func (a *Archive) asideStore() *fileStore {
+	if files, ok := a.media.(*fileStore); ok {
+		return files
+	}
+	return &fileStore{filepath.Join(a.dir, "media")}
 }
 
 func (s *fileStore) asidePath(sha string) string { return filepath.Join(s.dir, "damaged", sha) }

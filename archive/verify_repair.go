@@ -55,10 +55,15 @@ func (c *check) repairRevision(ctx context.Context, s stored, d *Damage) error {
 	if err != nil {
 		return err
 	}
+	rows, err := a.rowsAside(ctx, s, current)
+	if err != nil {
+		return err
+	}
 	if err := a.dropRevision(ctx, s); err != nil {
 		return err
 	}
 	c.askAgain(ctx, s.recordingID, name, current, d)
+	d.Outcome += rows
 	return nil
 }
 
@@ -112,7 +117,10 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 	}
 	blob, err := a.media.Put(ctx, r)
 	if err == nil && blob.SHA256 != sha {
-		err = errors.Join(fmt.Errorf("the backup's copy has the hash %s", blob.SHA256), a.media.Delete(ctx, blob.SHA256))
+		return errors.Join(fmt.Errorf("the backup's copy has the hash %s", blob.SHA256), a.media.Delete(ctx, blob.SHA256))
+	}
+	if err == nil { // which is not known of one whose row was lost too
+		_, err = a.db.W.ExecContext(ctx, `UPDATE media SET size = ? WHERE sha256 = ?`, blob.Size, sha)
 	}
 	return err
 }
@@ -127,7 +135,7 @@ func (a *Archive) blobAside(ctx context.Context, sha string) error {
 		return err
 	}
 	defer r.Close()
-	aside := (&fileStore{filepath.Join(a.dir, "media")}).asidePath(sha)
+	aside := a.asideStore().asidePath(sha)
 	if err := durable.MkdirAll(filepath.Dir(aside)); err != nil {
 		return err
 	}
@@ -287,26 +295,4 @@ func (a *Archive) putAside(name string, body []byte) (string, error) {
 		return "", fmt.Errorf("put damaged bytes aside: %w", err)
 	}
 	return path, nil
-}
-
-// repairLoose puts aside what the rows of a meeting say that has no versions any
-// more, which is then all that is known of it.
-func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
-	a := c.archive
-	var versions, entries int
-	var said []byte
-	err := a.db.R.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM revisions WHERE recording_id = ?1), count(*),
-		json_object('title', (SELECT title FROM meetings WHERE recording_id = ?1), 'transcript',
-			json_group_array(json_object('offset_seconds', offset_seconds, 'speaker', speaker, 'text', text)))
-		FROM transcript_entries WHERE recording_id = ?1`, id).Scan(&versions, &entries, &said)
-	if err != nil {
-		return err
-	}
-	if versions == 0 && entries > 0 {
-		if d.Aside, err = a.putAside(fmt.Sprintf("%d-rows.json", id), said); err != nil {
-			return err
-		}
-		d.Lost, d.Outcome = true, "lost: all versions of "+a.nameOf(ctx, id)
-	}
-	return a.dropLoose(ctx, id)
 }

@@ -171,6 +171,9 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 				t.Errorf("exit code %d; want %d", v.ExitCode(), c.class.ExitCode())
 			}
 			verify(t, a, VerifyOptions{Repair: true})
+			if lone, _ := filepath.Glob(filepath.Join(a.dir, "media", "damaged", "*")); name == "blob too many" && len(lone) != 1 {
+				t.Error("the recording that no meeting has was not put aside")
+			}
 			if v, damages = verify(t, a, VerifyOptions{}); (len(damages) == 0) != c.repaired {
 				t.Errorf("after repair: %v; want it gone: %t", damages, c.repaired)
 			}

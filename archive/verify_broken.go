@@ -1,0 +1,220 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"minutebook/api"
+)
+
+// repairBroken puts right the rows that refer to rows that are not there. A
+// version whose row is gone is made again, recordings are noted again, and only
+// derived rows are removed, which the revisions make anew.
+func (c *check) repairBroken(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+	a := c.archive
+	rows, err := a.db.R.QueryContext(ctx, `SELECT revision_id FROM (SELECT revision_id FROM bodies UNION SELECT revision_id FROM observations
+		UNION SELECT revision_id FROM parts WHERE revision_id IS NOT NULL) WHERE revision_id NOT IN (SELECT id FROM revisions)`)
+	if err != nil {
+		return err
+	}
+	ids, err := scanIDs(rows)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		d := Damage{Class: DamageForeignKey, Path: a.db.Path, What: fmt.Sprintf("the row of revision %d is not there", id)}
+		c.repair(&d, o, func() error { return c.repairOrphan(ctx, id, &d) })
+		if d.RecordingID != 0 {
+			c.touched = append(c.touched, d.RecordingID)
+		}
+		found(d)
+	}
+	for what, fn := range map[string]func(context.Context) (int64, error){
+		"recordings that meetings have were not noted": a.noteMedia, "rows of speakers were not there": a.dropSpeakerless,
+	} {
+		n, err := fn(ctx)
+		if n > 0 || err != nil {
+			d := Damage{Class: DamageForeignKey, Path: a.db.Path, What: fmt.Sprintf("%d %s", n, what)}
+			c.repair(&d, o, func() error { return err })
+			found(d)
+		}
+	}
+	return c.rebuildRepaired(ctx, found)
+}
+
+// repairOrphan makes the row of a revision again: from its own bytes where the
+// current parts say whose they are, or from a backup. Else its bytes are put aside,
+// and it is asked for again, or it is lost.
+func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
+	a := c.archive
+	s, own, current, err := a.orphan(ctx, id)
+	if err != nil {
+		return err
+	}
+	raw, where := own, "its own bytes"
+	if (own == nil || s.recordingID == 0) && c.options.From != nil {
+		if raw, where, err = c.options.From.revisionByID(ctx, a, &s, own); err != nil {
+			return err
+		}
+	}
+	d.RecordingID = s.recordingID
+	if gone, err := a.Forgotten(ctx, []int64{s.recordingID}); err != nil || len(gone) > 0 {
+		return errors.Join(err, a.dropOrphan(ctx, s)) // what forgetting could not find
+	}
+	if raw != nil && s.recordingID != 0 {
+		d.Outcome = "brought back from " + where
+		return a.restoreRow(ctx, s, raw)
+	}
+	if s.size >= 0 {
+		if d.Aside, err = a.putAside(fmt.Sprintf("%d-%s-%d", s.recordingID, s.part, id), orElse(own, s.body)); err != nil {
+			return err
+		}
+	}
+	name := fmt.Sprintf("version %d of a meeting", id)
+	if s.recordingID != 0 {
+		name = fmt.Sprintf("%s of %s", s.part, a.nameOf(ctx, s.recordingID))
+	}
+	rows, err := a.rowsAside(ctx, s, current)
+	if err != nil {
+		return err
+	}
+	c.askAgain(ctx, s.recordingID, name, current, d)
+	d.Outcome += rows
+	return a.dropOrphan(ctx, s)
+}
+
+func orElse(a, b []byte) []byte {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// orphan reads what is known of a revision without a row. raw is nil when its
+// bytes cannot be read; current tells whether a part is made of it.
+func (a *Archive) orphan(ctx context.Context, id int64) (s stored, raw []byte, current bool, err error) {
+	s = stored{id: id, size: -1}
+	err = a.db.R.QueryRowContext(ctx, `SELECT raw_hash, size, encoding, body FROM bodies WHERE revision_id = ?`, id).
+		Scan(&s.rawHash, &s.size, &s.encoding, &s.body)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return s, nil, false, err
+	}
+	err = a.db.R.QueryRowContext(ctx, `SELECT recording_id, part FROM parts WHERE revision_id = ?1
+		OR ?1 IN (SELECT value FROM json_each(folded)) LIMIT 1`, id).Scan(&s.recordingID, &s.part)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return s, nil, false, err
+	}
+	current = err == nil
+	if s.size < 0 {
+		return s, nil, current, nil
+	}
+	own, err := a.codec.unpack(s.encoding, s.body)
+	if err != nil || len(own) != s.size || rawHash(own) != s.rawHash || !json.Valid(own) {
+		return s, nil, current, nil
+	}
+	if !current { // the part "meeting" names its meeting
+		var m struct {
+			ID int64 `json:"recording_id"`
+		}
+		if json.Unmarshal(own, &m) == nil && m.ID > 0 {
+			s.recordingID, s.part = m.ID, api.PartMeeting
+		}
+	}
+	return s, own, current, nil
+}
+
+// restoreRow makes the row of a revision again; where another one has its
+// content already, its bytes are the same and go.
+func (a *Archive) restoreRow(ctx context.Context, s stored, raw []byte) error {
+	hash, empty, ok := api.Judge(raw)
+	if !ok {
+		return errors.New("its bytes are not JSON")
+	}
+	_, err := a.db.W.ExecContext(ctx, `INSERT INTO revisions (id, recording_id, part, hash, empty) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+		s.id, s.recordingID, s.part, hash[:], empty)
+	if err != nil {
+		return err
+	}
+	var made bool
+	if err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM revisions WHERE id = ?)`, s.id).Scan(&made); err != nil {
+		return err
+	}
+	if !made {
+		return a.dropOrphan(ctx, s)
+	}
+	return a.rewriteRevision(ctx, s, raw)
+}
+
+// dropOrphan takes out what refers to a revision that is not there.
+func (a *Archive) dropOrphan(ctx context.Context, s stored) error {
+	if err := a.dropRevision(ctx, s); err != nil {
+		return err
+	}
+	return a.db.inTx(ctx, func(tx *sql.Tx) error {
+		for _, table := range []string{"bodies", "observations"} {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE revision_id = ?`, s.id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// noteMedia notes the recordings again that meetings have and of which the row is
+// gone; whether their files are whole is looked at later.
+func (a *Archive) noteMedia(ctx context.Context) (int64, error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT sha256 FROM attachments WHERE sha256 NOT IN (SELECT sha256 FROM media)`)
+	if err != nil {
+		return 0, err
+	}
+	var lost []string
+	err = eachRow(rows, func(rows *sql.Rows) error {
+		var sha string
+		err := rows.Scan(&sha)
+		lost = append(lost, sha)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, sha := range lost {
+		b, err := a.media.Stat(ctx, sha)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return int64(len(lost)), err
+		}
+		_, err = a.db.W.ExecContext(ctx, `INSERT INTO media (sha256, size, content_type, stored_at) VALUES (?, ?, ?, ?)`,
+			sha, b.Size, b.ContentType, a.now().UnixMilli())
+		if err != nil {
+			return int64(len(lost)), fmt.Errorf("note recording %s again: %w", sha, err)
+		}
+	}
+	return int64(len(lost)), nil
+}
+
+// dropSpeakerless removes derived rows of speakers that are not there, those of
+// meetings whose transcript is there to make them again.
+func (a *Archive) dropSpeakerless(ctx context.Context) (n int64, err error) {
+	const whole = `SELECT recording_id FROM parts JOIN bodies USING (revision_id) WHERE part = 'transcript'`
+	_, err = a.change(ctx, func(tx *sql.Tx) error {
+		for _, q := range []string{
+			`DELETE FROM entries WHERE speaker_id NOT IN (SELECT id FROM speakers) AND
+				id >> 20 IN (SELECT number FROM meetings WHERE recording_id IN (` + whole + `))`,
+			`DELETE FROM meeting_speakers WHERE speaker_id NOT IN (SELECT id FROM speakers)`,
+		} {
+			result, err := tx.ExecContext(ctx, q)
+			if err != nil {
+				return fmt.Errorf("remove rows that refer to nothing: %w", err)
+			}
+			affected, err := result.RowsAffected()
+			if err != nil {
+				return err
+			}
+			n += affected
+		}
+		return nil
+	})
+	return n, err
+}

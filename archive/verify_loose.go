@@ -1,0 +1,103 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// repairLoose puts aside what the rows of a meeting say that has no versions any
+// more, which is then all that is known of it, and its recordings.
+func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
+	a := c.archive
+	var versions int
+	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM revisions WHERE recording_id = ?1`, id).Scan(&versions); err != nil {
+		return err
+	}
+	if versions > 0 {
+		return a.dropLoose(ctx, id)
+	}
+	said, err := a.looseText(ctx, id)
+	if err != nil {
+		return err
+	}
+	if said != nil {
+		if d.Aside, err = a.putAside(fmt.Sprintf("%d-rows.json", id), said); err != nil {
+			return err
+		}
+		c.askAgain(ctx, id, "all versions of "+a.nameOf(ctx, id), true, d)
+	}
+	recordings, err := a.MediaOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, m := range recordings {
+		var others, there bool
+		if err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ? AND recording_id <> ?)`, m.SHA256, id).Scan(&others); err != nil {
+			return err
+		}
+		_, err := a.media.Stat(ctx, m.SHA256)
+		if there = err == nil; err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if !others {
+			if err := a.dropRecording(ctx, m.SHA256, there); err != nil {
+				return err
+			}
+		}
+	}
+	return a.dropLoose(ctx, id)
+}
+
+// rowsAside puts aside what the rows of a meeting say before they are derived again
+// without a current version that is lost, and returns the words for it.
+func (a *Archive) rowsAside(ctx context.Context, s stored, current bool) (string, error) {
+	if !current {
+		return "", nil
+	}
+	said, err := a.looseText(ctx, s.recordingID)
+	if err != nil || said == nil {
+		return "", err
+	}
+	path, err := a.putAside(fmt.Sprintf("%d-rows-%d.json", s.recordingID, s.id), said)
+	return "; the meeting's rows are kept in " + path, err
+}
+
+// looseText is all that the rows of a meeting say, as JSON by table; nil when that
+// is no more than its number.
+func (a *Archive) looseText(ctx context.Context, id int64) ([]byte, error) {
+	said := map[string][]map[string]any{}
+	full := false
+	for _, table := range append(derivedTables[:], "attachments", "transcript_entries", "meetings") {
+		rows, err := a.db.R.QueryContext(ctx, `SELECT * FROM `+table+` WHERE recording_id = ?`, id)
+		if err != nil {
+			return nil, err
+		}
+		err = eachRow(rows, func(rows *sql.Rows) error {
+			columns, err := rows.Columns()
+			if err != nil {
+				return err
+			}
+			values, to, row := make([]any, len(columns)), make([]any, len(columns)), map[string]any{}
+			for i := range values {
+				to[i] = &values[i]
+			}
+			err = rows.Scan(to...)
+			for i, name := range columns {
+				row[name] = values[i]
+			}
+			full = full || table != "meetings" || row["title"] != ""
+			said[table] = append(said[table], row)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !full {
+		return nil, nil
+	}
+	return json.MarshalIndent(said, "", " ")
+}
