@@ -85,7 +85,7 @@ func (e *InUseError) Error() string {
 	if e.PID == 0 {
 		return fmt.Sprintf("open %s: data directory is in use by another process", e.Dir)
 	}
-	return fmt.Sprintf("open %s: data directory is in use by process %d; stop it first", e.Dir, e.PID)
+	return fmt.Sprintf("open %s: data directory is in use by process %d; stop it first, or wait where it has just begun", e.Dir, e.PID)
 }
 
 // Is makes errors.Is(err, ErrInUse) true.

@@ -24,7 +24,7 @@ type frame struct {
 
 // Serve answers callers on l until ctx ends, then cancels what still runs and
 // returns when the last operation has. It closes l.
-func Serve(ctx context.Context, l net.Listener, r *Registry) error {
+func Serve(ctx context.Context, l net.Listener, r Caller) error {
 	srv := &http.Server{ // without a time for the answer: a command may wait for its reader, such as less
 		Handler:           handler(r),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -34,7 +34,7 @@ func Serve(ctx context.Context, l net.Listener, r *Registry) error {
 	return httpserver.Serve(ctx, srv, l, httpserver.Bounds{Judged: true}, 10*time.Second)
 }
 
-func handler(r *Registry) http.Handler {
+func handler(r Caller) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /operations/{name}", func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxRequest))
@@ -49,7 +49,7 @@ func handler(r *Registry) http.Handler {
 }
 
 // answer writes the operation's frames, each flushed as it comes.
-func answer(ctx context.Context, w http.ResponseWriter, r *Registry, name string, body []byte) {
+func answer(ctx context.Context, w http.ResponseWriter, r Caller, name string, body []byte) {
 	encoder := json.NewEncoder(w)
 	flush := http.NewResponseController(w).Flush
 	write := func(f frame) error {

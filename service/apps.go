@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // App is an OAuth app (5.5).
@@ -65,8 +67,11 @@ func (a *App) check() error {
 	a.RedirectURIs = slices.Compact(a.RedirectURIs)
 	for _, uri := range a.RedirectURIs {
 		u, err := url.Parse(uri)
-		if err != nil || u.Scheme != "https" || u.Host == "" || u.Fragment != "" {
+		if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Contains(uri, "#") {
 			return fmt.Errorf("redirect URI %q is not an https:// address without a fragment", uri)
+		}
+		if !validPort(u) || !utf8.ValidString(uri) || len(uri) > maxDestination {
+			return fmt.Errorf("redirect URI %.100q has a port that is not from 1 to 65535, is not UTF-8 or longer than %d bytes", uri, maxDestination)
 		}
 	}
 	return nil

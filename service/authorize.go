@@ -2,6 +2,7 @@ package service
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"errors"
 	"html/template"
@@ -36,6 +37,10 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("the form could not be read")
 	}
 	f := r.Form
+	if name := cmp.Or(repeated(r.URL.Query()), repeated(r.PostForm)); name != "" {
+		return s.showAuthorize(w, http.StatusBadRequest, authorizeView{Fatal: true,
+			Message: "This address gives " + name + " more than once, so that nobody can say which of them holds."})
+	}
 	app, err := s.store.app(r.Context(), f.Get("client_id"))
 	if err != nil {
 		return err

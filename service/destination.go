@@ -21,7 +21,7 @@ func (s *Service) checkDestination(text string) error {
 		return badRequest("destination_url is longer than %d bytes", maxDestination)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError):
 		return badRequest("destination_url is not valid UTF-8")
-	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil:
+	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil:
 		return badRequest("destination_url must be an absolute http or https URL")
 	case !validPort(u):
 		return badRequest("destination_url has a port that is not from 1 to 65535")
@@ -46,5 +46,15 @@ func mayBeGlobal(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return outbound.Global(addr)
 	}
-	return host != "localhost" && !strings.HasSuffix(host, ".localhost")
+	return host != "localhost" && !strings.HasSuffix(host, ".localhost") && !numeric(host)
+}
+
+// numeric tells whether a host ends in a number, such as 127.1 or 0x7f000001:
+// many programs take such a host for an address, and no name is written so.
+func numeric(host string) bool {
+	last := host[strings.LastIndex(host, ".")+1:]
+	if hex, found := strings.CutPrefix(last, "0x"); found {
+		return strings.Trim(hex, "0123456789abcdef") == ""
+	}
+	return last != "" && strings.Trim(last, "0123456789") == ""
 }

@@ -57,17 +57,24 @@ func (s *Service) startFollowing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	_, err = s.wasOff(ctx, head, changes)
+	return err
+}
+
+// wasOff goes on from now and tells so where the relay last ran longer than
+// longPause ago: the program did not run, or its machine slept.
+func (s *Service) wasOff(ctx context.Context, head archive.Position, changes []archive.Change) (bool, error) {
 	last, err := s.store.timeSetting(ctx, followedKey)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if last.IsZero() && len(changes) > 0 { // last run by a version that did not note it
 		last = changes[0].At
 	}
-	if !last.IsZero() && s.now().Sub(last) > longPause {
-		return s.paused(ctx, head, last)
+	if last.IsZero() || s.now().Sub(last) <= longPause {
+		return false, nil
 	}
-	return nil
+	return true, s.paused(ctx, head, last)
 }
 
 // paused goes on from now after the relay was off for long: what has come since
@@ -142,7 +149,10 @@ func (s *Service) restored(ctx context.Context, head archive.Position, why error
 // follow is the relay to other tools: it sends meetings whose summary is
 // archived for the first time.
 func (s *Service) follow(ctx context.Context) error {
-	r := relay{Service: s, since: map[string]time.Time{}}
+	if err := s.mendTimes(ctx); err != nil {
+		return err
+	}
+	r := newRelay(s)
 	for {
 		if err := r.round(ctx); err != nil {
 			return err

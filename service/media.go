@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/byterange"
 )
 
 // baseURL is how the caller reaches this service, for links in the answer.
@@ -78,12 +79,7 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox") // whatever upstream said that it is, it runs nothing here
 	h.Set("ETag", fmt.Sprintf(`"%s-%d"`, m.hash, m.download.size))
-	if text := r.Header.Get("Range"); text != "" {
-		r = r.Clone(r.Context())
-		if r.Header.Del("Range"); ranges(text, m.download.size) != "" {
-			r.Header.Set("Range", ranges(text, m.download.size))
-		}
-	}
+	r = byterange.Canonical(r, m.download.size)
 	w = &mediaAnswer{ResponseWriter: w}
 	s.faults.spoilLength(m.download, &paced{ResponseWriter: w, stall: s.patience.stall, began: time.Now()}, func(w http.ResponseWriter) {
 		http.ServeContent(w, r, "", time.Time{}, m.content)

@@ -53,9 +53,6 @@ func meetingsClasses(r *http.Request) []limitClass {
 
 // parseMeetingsQuery reads the parameters; what makes no sense is a 400.
 func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
-	if err := checkSpelling(values); err != nil {
-		return meetingsQuery{}, err
-	}
 	v := withoutBrackets(values)
 	q := meetingsQuery{
 		domains: lower(v["calendar_invitees_domains"]), recordedBy: lower(v["recorded_by"]), teams: present(v["teams"]),
@@ -140,13 +137,13 @@ func timeParam(v url.Values, name string) (*int64, error) {
 	return &bound, nil
 }
 
-// checkSpelling refuses a filter in a spelling that is not read, such as
-// recorded_by[0]: a filter that is dropped would show too much.
+// checkSpelling refuses a parameter in a spelling that is not read, such as
+// recorded_by[0] or status[]: a filter that is dropped would show too much.
 func checkSpelling(values url.Values) error {
 	for key := range values {
 		name, rest, bracket := strings.Cut(key, "[")
 		array := slices.Contains(arrayFilters(), name)
-		if bracket && (slices.Contains(meetingFilters, name) || name == "cursor") && !(array && rest == "]") {
+		if bracket && slices.Contains(parameters(), name) && !(array && rest == "]") {
 			if array {
 				name += "[]"
 			}
@@ -156,18 +153,22 @@ func checkSpelling(values url.Values) error {
 	return nil
 }
 
+// parameters are all that some endpoint reads, but for flags, which do not filter.
+func parameters() []string {
+	return slices.Concat(meetingFilters, []string{"cursor", "destination_url", "team", "status", "settings_access"})
+}
+
 // arrayFilters are the filters that may be repeated.
 func arrayFilters() []string { return []string{"calendar_invitees_domains", "recorded_by", "teams"} }
 
-// checkRepeated refuses a parameter that is given more than once and has one
-// value: which of them holds is not said.
-func checkRepeated(values url.Values) error {
+// repeated names a parameter of one value that is given more than once, or "".
+func repeated(values url.Values) string {
 	for key, vs := range values {
 		if name, _, _ := strings.Cut(key, "["); len(vs) > 1 && !slices.Contains(arrayFilters(), name) {
-			return badRequest("%q is given more than once", key)
+			return key
 		}
 	}
-	return nil
+	return ""
 }
 
 func lower(values []string) []string {

@@ -16,10 +16,8 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || r.PostForm == nil {
 		return grantError("invalid_request", "send the parameters as a form: Content-Type application/x-www-form-urlencoded")
 	}
-	for name, values := range r.PostForm {
-		if len(values) > 1 {
-			return grantError("invalid_request", name+" is given more than once")
-		}
+	if name := repeated(r.PostForm); name != "" {
+		return grantError("invalid_request", name+" is given more than once")
 	}
 	clientID, err := s.authenticateApp(r)
 	if err != nil {

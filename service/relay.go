@@ -14,6 +14,11 @@ import (
 type relay struct {
 	*Service
 	since map[string]time.Time // of accounts, when their lists were first read
+	seen  *time.Time           // what the clock said at the last step
+}
+
+func newRelay(s *Service) relay {
+	return relay{Service: s, since: map[string]time.Time{}, seen: new(time.Time)}
 }
 
 // step decides what the next changes send and moves the position, in one commit.
@@ -31,6 +36,15 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	if err != nil {
 		return err
 	}
+	if off, err := r.wasOff(ctx, head, changes); off || err != nil {
+		return err
+	}
+	if now := r.now().Round(0); now.Before(*r.seen) { // the clock was set back
+		if err := r.mendTimes(ctx); err != nil {
+			return err
+		}
+	}
+	*r.seen = r.now().Round(0)
 	to := head
 	if len(changes) > 0 {
 		to.Seq = changes[len(changes)-1].Seq

@@ -95,8 +95,11 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 	if err != nil { // a filter that is dropped would show too much
 		return badRequest("the query could not be read")
 	}
-	if err := checkRepeated(query); err != nil {
+	if err := checkSpelling(query); err != nil {
 		return err
+	}
+	if key := repeated(query); key != "" {
+		return badRequest("%q is given more than once", key)
 	}
 	if err := s.mirror.refresh(r.Context()); err != nil {
 		return err

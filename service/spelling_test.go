@@ -13,7 +13,9 @@ func TestSpellingsOfRequests(t *testing.T) {
 	s.opts.AllowPrivate = false
 	for path, want := range map[string]int{
 		"/meetings?recorded_by[0]=x@y": 400, "/meetings?teams%5Bx%5D=y": 400, "/meetings?created_after[]=2026-01-01": 400, "/meetings?recorded_by[]=x@y": 200,
-		"/meetings?cursor=&cursor=x": 400, "/meetings?created_after=2026-01-01&created_after=2026-01-02": 400, "/meetings?teams=a&teams=b": 200,
+		"/users?status[]=active": 400, "/users?settings_access[0]=none": 400, "/team_members?team[]=Support": 400, "/meetings?other[0]=x": 200,
+		"/recordings/1/summary?destination_url[]=http://x.example/": 400,
+		"/meetings?cursor=&cursor=x":                                400, "/meetings?created_after=2026-01-01&created_after=2026-01-02": 400, "/meetings?teams=a&teams=b": 200,
 		"/meetings?created_after=2025-01-01t00:00:00z": 200, "/meetings?created_after=1960": 400, "//meetings": 404, "/./meetings": 404,
 		"/recordings//transcript": 404, "/recordings/1//transcript": 404, "/recordings/+1/transcript": 404, "/recordings/01/transcript": 404,
 		"/recordings/1/transcript": 200, "/recordings/1/summary?destination_url=http://x.example/%25FF": 200, "/recordings/1/summary?destination_url=http://x.example/%FF": 400,
@@ -26,7 +28,9 @@ func TestSpellingsOfRequests(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"http://10.0.0.1/": "globally", "http://[::1]:80/": "globally", "http://localhost/": "globally", "https://x.example:99999/": "port", "https://x.example:0/": "port",
+		"http://10.0.0.1/": "globally", "http://[::1]:80/": "globally", "http://localhost/": "globally",
+		"http://127.1/": "globally", "http://0x7f.1./": "globally", "http://2130706433/": "globally", "http://0X7F000001:80/": "globally", "http://1.example/": "", "https:///a": "absolute", "https://:80/a": "absolute",
+		"https://x.example:99999/": "port", "https://x.example:0/": "port",
 		"https://x.example/" + strings.Repeat("a", 5000): "longer", "https://x.example/\xff": "UTF-8", "ftp://x.example/": "absolute", "https://x.example:443/a": "",
 	} {
 		a := s.call(http.MethodPost, "/webhooks", s.admin, fmt.Sprintf(`{"destination_url": "%s", "triggered_for": ["my_recordings"], "include_summary": true}`, address))
@@ -38,6 +42,25 @@ func TestSpellingsOfRequests(t *testing.T) {
 		if a := s.call(http.MethodPost, "/oauth2/token", "", body); a.status != 400 || !strings.Contains(string(a.body), want) {
 			t.Errorf("token with %s: %d %s, want %q", body, a.status, a.body, want)
 		}
+	}
+}
+
+// An app's redirect URIs are whole addresses, and its requests say each thing once.
+func TestSpellingsOfApps(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	for _, uri := range []string{"https://x.example:99999/", "https://:443/a", "https://a@x.example/", "https://x.example/#", "https://x.example/\xff", "https://x.example/" + strings.Repeat("a", 5000)} {
+		if _, _, err := s.CreateApp(t.Context(), "app", []string{uri}, false); err == nil {
+			t.Errorf("%.40q is taken", uri)
+		}
+	}
+	app, _, err := s.CreateApp(t.Context(), "app", []string{"https://x.example/"}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "/oauth2/authorize?response_type=code&client_id=" + app.ClientID
+	s.get(address, "", http.StatusOK)
+	for _, more := range []string{"&client_id=b", "&state=a&state=b", "&response_type=code"} {
+		s.get(address+more, "", http.StatusBadRequest)
 	}
 }
 

@@ -13,12 +13,17 @@ const (
 	keepCodes   = 24 * time.Hour
 )
 
-// sweep removes, once an hour, what has long expired.
+// sweep removes, once an hour, what has long expired, and mends what a clock that
+// was ahead has dated.
 func (s *Service) sweep(ctx context.Context) error {
 	for {
 		if err := s.removeExpired(ctx, s.now()); err != nil {
 			return err
 		}
+		if err := s.mendTimes(ctx); err != nil {
+			return err
+		}
+		s.ring()
 		s.works("sweep")
 		if err := sleep(ctx, time.Hour); err != nil {
 			return err

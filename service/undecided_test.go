@@ -1,6 +1,7 @@
 package service
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -111,6 +112,50 @@ func TestTheRelayGoesOnFromNowAfterALongPause(t *testing.T) {
 	state, err := s.State(t.Context())
 	if err != nil || state.Paused == nil || !state.Paused.To.Equal(testStart.Add(48*time.Hour)) {
 		t.Errorf("state %+v, %v", state, err)
+	}
+}
+
+// A machine that slept for more than a day with the program running is no other
+// than one that was off.
+func TestTheRelayGoesOnFromNowAfterASleep(t *testing.T) {
+	s, a := over(t)
+	s.annsHook()
+	arrive(t, a, archive.SourceWebhook, newer(1))
+	s.caughtUp(t)
+	s.clock.add(25 * time.Hour)
+	arriveAt(t, a, "anns", archive.SourceWebhook, s.clock.Now(), newer(20))
+	s.caughtUp(t)
+	arriveAt(t, a, "anns", archive.SourceWebhook, s.clock.Now(), newer(40))
+	s.caughtUp(t)
+	if got := s.queued(); got != "1 40" {
+		t.Errorf("sent %q, want 1 40", got)
+	}
+	if state, err := s.State(t.Context()); err != nil || state.Paused == nil {
+		t.Errorf("state %+v, %v", state, err)
+	}
+}
+
+// What a clock that was ahead has dated neither waits for that day nor keeps
+// anything from firing until then.
+func TestAClockThatWasAheadHoldsUpNoWebhook(t *testing.T) {
+	s, a := over(t)
+	s.caughtUp(t)
+	const ahead = 9 * 365 * 24 * time.Hour
+	s.clock.add(ahead)
+	s.call(http.MethodPost, "/webhooks", s.key("ann@acme.example"), `{"destination_url": "https://hooks.example/", "triggered_for": ["my_recordings"], "include_summary": true}`)
+	arriveAt(t, a, "anns", archive.SourceWebhook, testStart, newer(1))
+	s.caughtUp(t) // goes on from 2035
+	if err := s.store.queueCallback(t.Context(), callback{owner: "ann@acme.example", kind: "summary", url: "https://x.example/", recordingID: 1, at: s.clock.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	s.clock.add(time.Minute - ahead)
+	arriveAt(t, a, "anns", archive.SourceWebhook, testStart, newer(2))
+	s.caughtUp(t)
+	if got := s.queued(); got != "1 2" { // the callback, the webhook
+		t.Errorf("queued %q, want the callback of 1 and the webhook of 2", got)
+	}
+	if due := s.dueNow(); len(due) != 2 {
+		t.Errorf("%d sendings are due, want the webhook and the callback", len(due))
 	}
 }
 

@@ -111,7 +111,7 @@ func announcedRuns(t *testing.T) func(*rig.Upstream) wholeRun {
 // daemon runs until nothing is left to do, here and outside.
 func daemon(ctx context.Context, t *testing.T, u *rig.Upstream, ar *archive.Archive, o *outside) error {
 	s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, PublicURL: public,
-		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		Schedule: syncer.Schedule{Backfill: "0 1 31 12 *"}, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -158,8 +159,10 @@ func (l cronLog) Error(err error, msg string, kv ...any) {
 
 // startUp brings an account up to date when the daemon starts: its backfill,
 // tried until it is complete, then what the schedule would have run meanwhile.
+// A job without a schedule is not made.
 func (s *Syncer) startUp(ctx context.Context, a *account) error {
-	for wait := 5 * time.Second; ; wait = min(2*wait, 5*time.Minute) {
+	scheduled := slices.ContainsFunc(s.tables, func(t timetable) bool { return t.job == JobBackfill })
+	for wait := 5 * time.Second; scheduled; wait = min(2*wait, 5*time.Minute) {
 		err := s.attempt(ctx, a, JobBackfill, true, wait, nil)
 		if err == nil {
 			break

@@ -24,6 +24,15 @@ func nightly() syncer.Schedule {
 // running runs a Syncer in the bubble until stop is called.
 func running(t *testing.T, o syncer.Options) (s *syncer.Syncer, stop func()) {
 	t.Helper()
+	if o.Schedule.Backfill == "" {
+		o.Schedule.Backfill = "0 1 31 12 *" // begun at start
+	}
+	return runningAs(t, o)
+}
+
+// runningAs is running with exactly these options.
+func runningAs(t *testing.T, o syncer.Options) (s *syncer.Syncer, stop func()) {
+	t.Helper()
 	if o.Logger.GetLevel() == zerolog.TraceLevel {
 		o.Logger = zerolog.Nop()
 	}
@@ -49,6 +58,28 @@ func counts(t *testing.T, ar *archive.Archive) archive.Counts {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// A job without an expression is never made, at start neither.
+func TestAnEmptyScheduleMeansNever(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(4, rig.Today().Add(-time.Hour), 100*time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		s, stop := runningAs(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{CatchUp: "*/5 * * * *", Refresh: "0 3 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(25 * time.Hour)
+		if c := counts(t, ar); c.Meetings != 0 {
+			t.Errorf("read without being asked to: %+v", c)
+		}
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if c := counts(t, ar); c.WithTranscript != 4 {
+			t.Errorf("after a sync: %+v", c)
+		}
+	})
 }
 
 func TestDaemonFillsAndStaysQuiet(t *testing.T) {

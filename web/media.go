@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/byterange"
 )
 
 // media serves a recording at an address of our own, by ranges. A forged
@@ -42,7 +43,7 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", contentType)
 	h.Set("ETag", `"`+sha+`"`)
 	h.Set("Cache-Control", "private, max-age=43200")
-	http.ServeContent(w, r, "", time.Time{}, file)
+	http.ServeContent(w, byterange.Canonical(r, blob.Size), "", time.Time{}, file)
 }
 
 // playable keeps a foreign content type from making a page out of a recording.

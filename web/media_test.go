@@ -54,6 +54,11 @@ func TestRecordingIsServedByRanges(t *testing.T) {
 	if resp, _ = s.get(address, "Range", "bytes=99999999-"); resp.StatusCode != 416 {
 		t.Errorf("a range beyond the end: %d, want 416", resp.StatusCode)
 	}
+	for text, want := range map[string]int{"items=0-1": 200, "BYTES=0-0": 206, "bytes=-0": 416, "bytes=0-99999999999999999999": 206} {
+		if resp, _ = s.get(address, "Range", text); resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", text, resp.StatusCode, want)
+		}
+	}
 	resp, _ = s.get(address, "Range", "bytes=0-9", "If-Range", `"of another recording"`)
 	if resp.StatusCode != 200 {
 		t.Errorf("a range of another recording: %d, want the whole of this one", resp.StatusCode)

@@ -84,23 +84,27 @@ func (m *Main) sandbox(ctx context.Context, o sandboxOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	url := "http://" + l.Addr().String()
-	s, err := m.newSandbox(ctx, a, o, url, log)
-	if err != nil {
-		return err
-	}
 	socket, err := control.Listen(cfg.DataDir)
 	if err != nil {
 		return err
 	}
-	defer socket.Close()
-	if err := m.announce(ctx, s, url); err != nil {
-		return err
-	}
+	var operations control.Starting
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return serveHTTP(ctx, l, s.Handler(), o.times, log) })
-	g.Go(func() error { return s.Run(ctx) })
-	g.Go(func() error { return control.Serve(ctx, socket, control.ServiceOperations(s)) })
+	g.Go(func() error { return control.Serve(ctx, socket, &operations) })
+	g.Go(func() error {
+		url := "http://" + l.Addr().String()
+		s, err := m.newSandbox(ctx, a, o, url, log)
+		if err != nil {
+			return err
+		}
+		operations.Ready(control.ServiceOperations(s))
+		if err := m.announce(ctx, s, url); err != nil {
+			return err
+		}
+		log.Info().Str("base_url", url+service.BasePath).Msg("serving")
+		g.Go(func() error { return serveHTTP(ctx, l, s.Handler(), o.times, log) })
+		return s.Run(ctx)
+	})
 	if err := g.Wait(); !errors.Is(err, context.Canceled) {
 		return err
 	}

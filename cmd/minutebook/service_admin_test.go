@@ -3,7 +3,12 @@ package main
 import (
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 
 	"minutebook/api"
@@ -39,6 +44,32 @@ func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
 	administer(t, dir, 2)
 	if l := runJSON[service.Limits](t, "service", "limits", "--data", dir); !l.Elevated || l.DownloadLimit != 30 || l.Window != service.WindowSliding {
 		t.Errorf("limits are %+v", l)
+	}
+}
+
+// TestCommandsToALoadingServiceAreToldSo gives commands to a sandbox that waits
+// for its file of meetings.
+func TestCommandsToALoadingServiceAreToldSo(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "meetings")
+	if err := syscall.Mkfifo(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sandbox := exec.Command("minutebook", "service", "--data", dir, "--load", file)
+	if err := sandbox.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer sandbox.Wait()
+	defer sandbox.Process.Kill()
+	w, err := os.OpenFile(file, os.O_WRONLY, 0) // is open when the sandbox reads it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, args := range [][]string{{"service", "keys", "list"}, {"service", "finish"}, {"status"}} {
+		out, err := exec.Command("minutebook", append(args, "--data", dir)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "still starting") || strings.Contains(string(out), "stop it") {
+			t.Errorf("%v: %v, %s", args, err, out)
+		}
 	}
 }
 

@@ -1,4 +1,6 @@
-package service
+// Package byterange makes http.ServeContent answer Range fields as RFC 9110 says,
+// which it does not do by itself for units, huge numbers and empty suffixes.
+package byterange
 
 import (
 	"fmt"
@@ -8,10 +10,24 @@ import (
 	"strings"
 )
 
-// ranges writes a Range field so that http.ServeContent does with it what RFC
+// Canonical returns the request, with its Range field written so that
+// http.ServeContent answers it for a file of that size as RFC 9110 says.
+func Canonical(r *http.Request, size int64) *http.Request {
+	text := r.Header.Get("Range")
+	if text == "" {
+		return r
+	}
+	r = r.Clone(r.Context())
+	if r.Header.Del("Range"); rewrite(text, size) != "" {
+		r.Header.Set("Range", rewrite(text, size))
+	}
+	return r
+}
+
+// rewrite writes a Range field so that http.ServeContent does with it what RFC
 // 9110 says: units in any case; "" for a unit that is not known, which is
 // ignored; ends beyond the file cut to it; an empty suffix is not satisfiable.
-func ranges(text string, size int64) string {
+func rewrite(text string, size int64) string {
 	unit, list, found := strings.Cut(text, "=")
 	if !found || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
 		return ""
@@ -46,36 +62,3 @@ func clamp(digits string) string {
 	}
 	return strconv.FormatInt(n, 10)
 }
-
-// mediaAnswer is an answer with a file whose refusals are JSON as all others.
-type mediaAnswer struct {
-	http.ResponseWriter
-	refused bool
-}
-
-// WriteHeader writes a refusal whole.
-func (m *mediaAnswer) WriteHeader(status int) {
-	text := ""
-	switch status {
-	case http.StatusRequestedRangeNotSatisfiable:
-		text = "the file has no such range"
-	case http.StatusPreconditionFailed:
-		text = "the file is not the one of If-Match"
-	default:
-		m.ResponseWriter.WriteHeader(status)
-		return
-	}
-	m.refused = true
-	writeJSON(m.ResponseWriter, status, map[string]string{"error": text})
-}
-
-// Write writes a piece of the file.
-func (m *mediaAnswer) Write(p []byte) (int, error) {
-	if m.refused {
-		return len(p), nil
-	}
-	return m.ResponseWriter.Write(p)
-}
-
-// Unwrap gives http.ResponseController the answer underneath.
-func (m *mediaAnswer) Unwrap() http.ResponseWriter { return m.ResponseWriter }
