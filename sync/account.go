@@ -74,6 +74,9 @@ func (a *account) tryEnter(job string) (leave func(), ok bool) {
 	}
 }
 
+// running tells whether a run of the job goes on.
+func (a *account) running(job string) bool { return len(a.gates[job]) > 0 }
+
 func (a *account) parking() *parking {
 	a.mu.Lock()
 	defer a.mu.Unlock()

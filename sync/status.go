@@ -27,7 +27,8 @@ type AccountStatus struct {
 	// the schedule has it next.
 	LastSuccess map[string]time.Time `json:"last_success"`
 	NextRun     map[string]time.Time `json:"next_run"`
-	Backfilled  bool                 `json:"backfilled"` // the full history has been read
+	Running     []string             `json:"running,omitempty"` // the jobs that run now
+	Backfilled  bool                 `json:"backfilled"`        // the full history has been read
 	// Coverage is how much is kept of what the account sees.
 	Coverage archive.Coverage `json:"coverage"`
 	// Asks is how many transcripts and summaries are still to be read, AsksDue how
@@ -60,6 +61,7 @@ type FailureStatus struct {
 	Tries       int       `json:"tries"`
 	Reason      string    `json:"reason"`
 	NextTry     time.Time `json:"next_try,omitzero"`
+	Running     bool      `json:"running,omitempty"` // it is being tried again
 }
 
 // maxFailures is how many failures Status lists, and ofAccount how many of one
@@ -114,6 +116,9 @@ func (s *Syncer) failures(ctx context.Context) ([]FailureStatus, error) {
 	for i, f := range open {
 		list[i] = FailureStatus{Account: f.Account, Class: f.Class, What: f.What,
 			RecordingID: f.RecordingID, First: f.First, Last: f.Last, Tries: f.Tries, Reason: f.Reason, NextTry: f.NextTry}
+		if a := s.account(f.Account); a != nil && f.Class == classJob {
+			list[i].Running = a.running(f.What)
+		}
 	}
 	return list, nil
 }
@@ -152,6 +157,9 @@ func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, 
 		}
 		if !at.IsZero() {
 			as.LastSuccess[job] = at
+		}
+		if a.running(job) {
+			as.Running = append(as.Running, job)
 		}
 	}
 	now := s.now()

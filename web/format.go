@@ -22,6 +22,7 @@ func functions(a *assets, zone *time.Location) template.FuncMap {
 		"minutes":   minutes,
 		"number":    number[int],
 		"plural":    plural,
+		"size":      bytesOf,
 		"seconds":   func(d time.Duration) int64 { return int64(d / time.Second) },
 		"search":    searchAddress,
 		"field":     fieldTerm,

@@ -208,6 +208,31 @@ func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
 	}
 }
 
+func TestStatusTellsOfWaitingRulesAndOfRuns(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	failure := archive.Failure{Account: "acme", Class: "job", What: syncer.JobBackfill, Reason: "404 Not Found", NextTry: at.Add(time.Hour)}
+	if err := s.archive.RecordFailure(t.Context(), failure); err != nil {
+		t.Fatal(err)
+	}
+	status := syncer.Status{
+		Accounts: []syncer.AccountStatus{{Name: "acme", NextRun: map[string]time.Time{syncer.JobBackfill: at}, Running: []string{syncer.JobBackfill}}},
+		Failures: []syncer.FailureStatus{{Account: "acme", Class: "job", What: syncer.JobBackfill, Running: true}},
+	}
+	hold := archive.RetentionHold{Rules: 1, Waiting: true, From: at, Meetings: 17, Recordings: 1, Bytes: 2_400_000}
+	s.status = struct {
+		syncer.Status
+		Retention archive.RetentionHold `json:"retention"`
+	}{status, hold}
+	s.shows(200, "/status", "At 1 Jul 2026, 12:00 they begin to delete: 1 recording of 17 meetings, 2.4 MB.",
+		"<td>not yet</td><td>running now</td>", "<td>1</td>", "<td>now</td></tr>")
+	s.status = struct {
+		Retention archive.RetentionHold `json:"retention"`
+	}{archive.RetentionHold{Rules: 1}}
+	if body := s.shows(200, "/status"); strings.Contains(body, "retention") {
+		t.Error("rules that are in force are said to wait")
+	}
+}
+
 func TestBannerWhileIndexing(t *testing.T) {
 	s := newSiteBehind(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
 	s.shows(200, "/?q=two", "0%", "0 of 2 meetings", "as far as it is indexed")

@@ -28,7 +28,7 @@ type site struct {
 	index   *search.Index
 	ids     []int64 // of the sample's meetings, in its order
 	now     atomic.Pointer[time.Time]
-	status  *syncer.Status // what the daemon says
+	status  any // what the daemon says
 }
 
 // at is when the tests' readers look at the page.

@@ -17,8 +17,9 @@ type statusPage struct {
 	frame
 	Counts   archive.Counts
 	Progress search.Progress
-	Failures []archive.Failure
-	Sync     *syncer.Status // nil when nothing feeds the archive
+	Failures []failureView
+	Hold     *archive.RetentionHold // nil unless new retention rules wait
+	Sync     *syncer.Status         // nil when nothing feeds the archive
 	Accounts []accountView
 	Queue    []queueView
 	Rate     string // of the downloads
@@ -35,6 +36,13 @@ type accountView struct {
 type jobView struct {
 	Name       string
 	Last, Next time.Time
+	Running    bool
+}
+
+// failureView is a failure, and whether what failed is being tried again.
+type failureView struct {
+	archive.Failure
+	Running bool
 }
 
 // queueView counts recordings by where they are.
@@ -67,18 +75,27 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if p.Counts, err = s.Archive.Counts(ctx); err != nil {
 		return err
 	}
-	if p.Failures, err = s.Archive.Failures(ctx, true); err != nil {
+	failures, err := s.Archive.Failures(ctx, true)
+	if err != nil {
 		return err
+	}
+	for _, f := range failures {
+		p.Failures = append(p.Failures, failureView{Failure: f})
 	}
 	raw, err := s.statusJSON(ctx)
 	if err != nil {
 		return err
 	}
-	p.Sync = &syncer.Status{}
-	if err := json.Unmarshal(raw, p.Sync); err != nil || s.Status == nil {
-		p.Sync = nil
-	} else {
+	var fed struct {
+		syncer.Status
+		Retention *archive.RetentionHold `json:"retention"`
+	}
+	if err := json.Unmarshal(raw, &fed); err == nil && s.Status != nil {
+		p.Sync = &fed.Status
 		p.feed()
+		if h := fed.Retention; h != nil && h.Waiting {
+			p.Hold = h
+		}
 	}
 	return s.render(w, http.StatusOK, "status", p)
 }
@@ -89,11 +106,18 @@ func (p *statusPage) feed() {
 		v := accountView{AccountStatus: a}
 		for _, j := range jobNames {
 			if last, next := a.LastSuccess[j.key], a.NextRun[j.key]; !last.IsZero() || !next.IsZero() {
-				v.Jobs = append(v.Jobs, jobView{j.name, last, next})
+				v.Jobs = append(v.Jobs, jobView{j.name, last, next, slices.Contains(a.Running, j.key)})
 			}
 		}
 		v.Budget = slices.Clone(a.Budget)
 		p.Accounts = append(p.Accounts, v)
+	}
+	for _, f := range p.Sync.Failures {
+		for i, shown := range p.Failures {
+			if f.Running && f.Account == shown.Account && f.Class == shown.Class && f.What == shown.What {
+				p.Failures[i].Running = true
+			}
+		}
 	}
 	d := p.Sync.Downloads
 	for _, q := range queueNames {

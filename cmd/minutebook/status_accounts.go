@@ -66,7 +66,11 @@ func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 		if at, ok := a.LastSuccess[job]; ok {
 			last = when(at)
 		}
-		fmt.Fprintf(b, "  %-10s last %s, next %s\n", job, last, when(a.NextRun[job]))
+		next := "next " + when(a.NextRun[job])
+		if slices.Contains(a.Running, job) {
+			next = "running now"
+		}
+		fmt.Fprintf(b, "  %-10s last %s, %s\n", job, last, next)
 	}
 	for _, u := range a.Budget {
 		fmt.Fprintf(b, "  %-10s %d of %d calls this minute", u.Class, u.Used, u.Limit)
@@ -108,7 +112,10 @@ func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
 // failureLine is a failure without its account.
 func failureLine(f syncer.FailureStatus) string {
 	line := fmt.Sprintf("%s %s: %s (%d %s, last %s", f.Class, f.What, f.Reason, f.Tries, plural(f.Tries, "try", "tries"), when(f.Last))
-	if !f.NextTry.IsZero() {
+	switch {
+	case f.Running:
+		line += ", tried again now"
+	case !f.NextTry.IsZero():
 		line += ", next " + when(f.NextTry)
 	}
 	return line + ")"

@@ -28,7 +28,8 @@ func TestStatusTellsOfEachAccount(t *testing.T) {
 			Accounts: []syncer.AccountStatus{{
 				Name: "ann", Coverage: archive.Coverage{Meetings: 12, WithTranscript: 11, WithSummary: 10, WithRecording: 4, RecordingsToDo: 6},
 				LastSuccess: map[string]time.Time{"walk": at}, NextRun: map[string]time.Time{"walk": at.Add(24 * time.Hour), "refresh": at.Add(time.Hour)},
-				Asks: 2, NextAsk: at.Add(time.Minute), OpenFailures: 3, Failures: []syncer.FailureStatus{failure},
+				Running: []string{"refresh"},
+				Asks:    2, NextAsk: at.Add(time.Minute), OpenFailures: 3, Failures: []syncer.FailureStatus{failure},
 				Budget: []api.Usage{{Class: api.ClassHeavy, Used: 3, Limit: 5, Waiting: 1, Blocked: at}},
 			}},
 		}}
@@ -53,7 +54,7 @@ account ann
   to do: the full history has not been read yet
   to do: content of 2 meetings, of 0 now, next 2026-05-04 10:01:00
   to do: 6 recordings
-  refresh    last never, next 2026-05-04 11:00:00
+  refresh    last never, running now
   walk       last 2026-05-04 10:00:00, next 2026-05-05 10:00:00
   heavy      3 of 5 calls this minute, 1 waiting, none before 2026-05-04 10:00:00
   failures
