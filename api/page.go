@@ -84,7 +84,8 @@ func (c *Client) list(ctx context.Context, cl *call, cursor string) (*Page[json.
 	return readPage(cl, a)
 }
 
-// typed reads one page of a directory; items that are no objects are left out.
+// typed reads one page of a directory; an item that is no object is a zero one, so
+// that its reader knows that there was something.
 func typed[T any](ctx context.Context, c *Client, cl *call, cursor string) (*Page[T], error) {
 	raw, err := c.list(ctx, cl, cursor)
 	if err != nil {
@@ -93,9 +94,10 @@ func typed[T any](ctx context.Context, c *Client, cl *call, cursor string) (*Pag
 	p := &Page[T]{Limit: raw.Limit, NextCursor: raw.NextCursor, SentAt: raw.SentAt, AnsweredAt: raw.AnsweredAt, Order: raw.Order, Date: raw.Date}
 	for _, item := range raw.Items {
 		var v T
-		if decodeLenient(item, &v) == nil && item[0] == '{' {
-			p.Items = append(p.Items, v)
+		if item[0] != '{' || decodeLenient(item, &v) != nil {
+			v = *new(T)
 		}
+		p.Items = append(p.Items, v)
 	}
 	return p, nil
 }

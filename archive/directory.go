@@ -66,15 +66,41 @@ func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, memb
 // PutUsers replaces the users that an account shows (2.6). Where two accounts
 // show the same user, the list that was put last says what the user is.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
+	rows, err := userRows(account, users)
+	if err != nil {
+		return err
+	}
+	return a.putDirectory(ctx, account, replaced{"users", "account = ?", []any{account}, rows})
+}
+
+// PutSomeUsers is PutUsers of a list that may lack users: the others stay.
+func (a *Archive) PutSomeUsers(ctx context.Context, account string, users []api.User) error {
+	rows, err := userRows(account, users)
+	if err != nil {
+		return err
+	}
+	emails := make([]string, 0, len(users))
+	for _, u := range users {
+		emails = append(emails, foldEmail(u.Email))
+	}
+	list, err := json.Marshal(emails)
+	if err != nil {
+		return fmt.Errorf("put users: %w", err)
+	}
+	return a.putDirectory(ctx, account, replaced{"users", "account = ? AND email IN (SELECT value FROM json_each(?))",
+		[]any{account, string(list)}, rows})
+}
+
+func userRows(account string, users []api.User) ([][]any, error) {
 	rows := make([][]any, 0, len(users))
 	for _, u := range users {
 		row, err := userRow(account, u)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rows = append(rows, row)
 	}
-	return a.putDirectory(ctx, account, replaced{"users", "account = ?", []any{account}, rows})
+	return rows, nil
 }
 
 // EndUsers drops what an account showed of users, which it may not read any more.

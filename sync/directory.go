@@ -23,14 +23,14 @@ func (s *Syncer) directory(ctx context.Context, a *account) error {
 	return errors.Join(
 		s.listed(ctx, a, "meeting types", nil, func() error {
 			types, err := all(func() iter.Seq2[api.MeetingType, error] { return a.Client.MeetingTypes(ctx) })
-			if err != nil {
+			if err = errors.Join(err, unreadable(types, func(t api.MeetingType) string { return t.Name })); err != nil {
 				return err
 			}
 			return s.archive.PutMeetingTypes(ctx, a.Name, types)
 		}),
 		s.listed(ctx, a, "teams", func() error { return s.archive.PutTeams(ctx, a.Name, nil) }, func() error {
 			teams, err := all(func() iter.Seq2[api.Team, error] { return a.Client.Teams(ctx) })
-			if err != nil {
+			if err = errors.Join(err, unreadable(teams, func(t api.Team) string { return t.Name })); err != nil {
 				return err
 			}
 			if err := s.archive.PutTeams(ctx, a.Name, teams); err != nil {
@@ -46,6 +46,11 @@ func (s *Syncer) directory(ctx context.Context, a *account) error {
 			if len(users) == 0 {
 				return errors.New("the list is empty, though whoever may read it is on it")
 			}
+			email := func(u api.User) string { return u.Email }
+			if err := unreadable(users, email); err != nil { // a deactivation does not wait for it
+				known := slices.DeleteFunc(users, func(u api.User) bool { return strings.TrimSpace(u.Email) == "" })
+				return errors.Join(err, s.archive.PutSomeUsers(ctx, a.Name, known))
+			}
 			return s.archive.PutUsers(ctx, a.Name, users)
 		}),
 	)
@@ -58,7 +63,8 @@ func (s *Syncer) members(ctx context.Context, a *account, teams []api.Team) erro
 	found := make([][]api.TeamMember, len(teams))
 	for i, team := range teams {
 		var err error
-		if found[i], err = all(func() iter.Seq2[api.TeamMember, error] { return a.Client.TeamMembers(ctx, team.Name) }); err != nil {
+		found[i], err = all(func() iter.Seq2[api.TeamMember, error] { return a.Client.TeamMembers(ctx, team.Name) })
+		if err = errors.Join(err, unreadable(found[i], func(m api.TeamMember) string { return m.Email })); err != nil {
 			return err
 		}
 	}
@@ -140,4 +146,19 @@ func all[T any](list func() iter.Seq2[T, error]) ([]T, error) {
 		}
 	}
 	return out, nil
+}
+
+// unreadable fails when items of a list name nothing. Each may be any that the
+// list seems to lack: nothing may be taken away because of such a list.
+func unreadable[T any](list []T, name func(T) string) error {
+	n := 0
+	for _, item := range list {
+		if strings.TrimSpace(name(item)) == "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of its %d items could not be read: what it lacks is kept", n, len(list))
 }

@@ -1,10 +1,12 @@
 package syncer_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -97,10 +99,13 @@ func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
 	})
 }
 
-// An answer without a list, or one empty list, does not empty the organisation.
+// An answer without a list, one with items that name nobody, or one empty list
+// takes nobody out of the organisation.
 func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]int{`{}`: 2, `{"items":null}`: 2, `{"error":"try later"}`: 2, `{"items":{}}`: 2} {
+	const want, unnamed = 2, "the second of each without a name"
+	name := regexp.MustCompile(`"name":"[^"]*"`)
+	for _, answer := range []string{`{}`, `{"items":null}`, `{"error":"try later"}`, `{"items":{}}`, unnamed, `{"items":[5]}`} {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
@@ -110,8 +115,12 @@ func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
 				between(u, func(r *http.Request, body []byte) []byte {
 					switch {
 					case strings.HasSuffix(r.URL.Path, "/meetings"):
-					case broken.Load() > 0:
+					case broken.Load() > 0 && answer != unnamed:
 						return []byte(answer)
+					case broken.Load() > 0 && bytes.Contains(body, []byte(`"email"`)):
+						return bytes.ReplaceAll(body, []byte(`"email":"bob@example.com"`), []byte(`"email":null`))
+					case broken.Load() > 0:
+						return name.ReplaceAll(body, []byte(`"name":null`))
 					case empty.Add(-1) == 0:
 						return []byte(emptyList)
 					}

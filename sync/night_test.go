@@ -16,7 +16,7 @@ import (
 func edit(t *testing.T, u *rig.Upstream, id int64, created time.Time, old, new string) {
 	t.Helper()
 	raw := strings.ReplaceAll(string(rig.Meeting(id, created)), old, new)
-	ob, err := archive.FromMeeting("service", archive.SourceList, time.Now(), []byte(raw))
+	ob, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, time.Now(), []byte(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
