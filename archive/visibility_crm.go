@@ -37,8 +37,8 @@ func crmPrincipal(account string, holder int) string {
 }
 
 // CRMPrincipals returns whose CRM matches a viewer sees: of the viewer's own
-// accounts, and of those of the members of the viewer's teams. What was loaded
-// into this program's own organisation belongs to all of it. For a Viewer with
+// accounts, then of those of the members of the viewer's teams. What was loaded
+// into this program's own organisation belongs to all of it and comes last. For a Viewer with
 // All it returns none, since nothing is to be asked.
 func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error) {
 	email := foldEmail(v.Email)
@@ -55,7 +55,7 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 	mine, err := a.column(ctx, `SELECT 'crm:' || p.account || iif(a.holder > 1, '#' || a.holder, '')
 		FROM account_people p LEFT JOIN accounts a ON a.name = p.account
 		WHERE p.email = ?1 OR p.email IN (SELECT email FROM team_members WHERE `+configured+` AND team IN
-			(SELECT team FROM team_members WHERE email = ?1 AND team <> '' AND `+configured+`)) ORDER BY 1`, email)
+			(SELECT team FROM team_members WHERE email = ?1 AND team <> '' AND `+configured+`)) ORDER BY p.email <> ?1, 1`, email)
 	return append(mine, crmPrincipal(LocalAccount, 1)), err
 }
 
@@ -83,7 +83,7 @@ func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMVie
 }
 
 // CRMFor returns the CRM matches that a viewer without All sees of each of the
-// meetings; of several accounts' the first by the rules of merge.go.
+// meetings; of several accounts' the first in the order of CRMPrincipals.
 func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]json.RawMessage, error) {
 	mine, err := a.CRMPrincipals(ctx, v)
 	if err != nil {
@@ -95,8 +95,11 @@ func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]
 	}
 	matches := make(map[int64]json.RawMessage, len(views))
 	for id, list := range views {
-		if i := slices.IndexFunc(list, func(c CRMView) bool { return slices.Contains(mine, c.Principal) }); i >= 0 {
-			matches[id] = list[i].Matches
+		first := len(mine)
+		for _, c := range list {
+			if at := slices.Index(mine, c.Principal); at >= 0 && at < first {
+				first, matches[id] = at, c.Matches
+			}
 		}
 	}
 	return matches, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,24 @@ func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
 			if a.Total != want {
 				t.Errorf("%s: %q finds %d for %q, want %d", when, query, a.Total, viewer.Email, want)
 			}
+		}
+		shown, err := json.Marshal(h.search(Request{Query: "plan OR apple OR banana", Viewer: viewer}).Meetings)
+		must(err)
+		for word, whose := range map[string]string{"Orchard": "anns", "Grove": "bobs"} {
+			if got := strings.Contains(string(shown), word); got != owner[whose] {
+				t.Errorf("%s: %q is shown %s %t, of %v", when, viewer.Email, word, got, owner)
+			}
+		}
+		counted := 0
+		for _, f := range h.search(Request{Query: "plan", Viewer: viewer, Facets: true}).Facets {
+			for _, v := range f.Values {
+				if f.Field == "has" && v.Value == "crm" {
+					counted = v.Count
+				}
+			}
+		}
+		if counted != min(len(owner), 1) {
+			t.Errorf("%s: the facet counts %d meetings with CRM matches for %q, of %v", when, counted, viewer.Email, owner)
 		}
 	}
 	both := map[string]bool{"anns": true, "bobs": true}

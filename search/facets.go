@@ -8,8 +8,13 @@ import (
 // facetValues is how many values of a field are listed at most.
 const facetValues = 12
 
-// facets counts the values of the fields among the meetings found.
-func (v *view) facets(set docset) []Facet {
+// facets counts the values of the fields among the meetings found. Of CRM matches
+// it counts those that the viewer sees.
+func (v *view) facets(set docset) ([]Facet, error) {
+	crm, err := v.havingCRM()
+	if err != nil {
+		return nil, err
+	}
 	var one [oneFields][]int
 	var many [manyFields][]int
 	names := v.x.columns.size()
@@ -33,6 +38,11 @@ func (v *view) facets(set docset) []Facet {
 			}
 		}
 	}
+	for n := range many[manyHas] {
+		if v.x.columns.name(uint32(n)) == "crm" {
+			many[manyHas][n] = crm.and(set).size()
+		}
+	}
 	return []Facet{
 		{"person", v.facet(many[manyPeople])},
 		{"team", v.facet(one[oneTeam])},
@@ -41,7 +51,7 @@ func (v *view) facets(set docset) []Facet {
 		{"language", v.facet(one[oneLanguage])},
 		{"month", v.months(set)},
 		{"has", v.facet(many[manyHas])},
-	}
+	}, nil
 }
 
 // facet lists the most frequent values, most first.

@@ -86,7 +86,9 @@ func (v *view) answer(r Request, q *Query, after *cursor) (*Answer, error) {
 	}
 	a.Exact = !v.inexact
 	if r.Facets {
-		a.Facets = v.facets(f.set)
+		if a.Facets, err = v.facets(f.set); err != nil {
+			return nil, err
+		}
 	}
 	if r.Histogram {
 		a.Histogram = v.histogram(f.set)

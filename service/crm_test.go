@@ -58,6 +58,15 @@ func TestCRMMatchesAreTheirTeams(t *testing.T) {
 	for name, want := range hooks {
 		holds(name, string(s.get("/meetings?include_crm_matches=true", s.key(name+"@acme.example"), 200).body), want)
 	}
+	s.caughtUp(t)
+	for name, want := range hooks {
+		var state, body string
+		err := s.store.db.R.QueryRowContext(ctx, `SELECT state, coalesce(CAST(body AS TEXT), '') FROM deliveries WHERE owner = ?`, name+"@acme.example").Scan(&state, &body)
+		if err != nil || !strings.Contains(body, `"crm_matches":`) {
+			t.Errorf("the webhook of %s: %s %s, %v", name, state, body, err)
+		}
+		holds("webhook of "+name, body, want)
+	}
 	set("eve@acme.example") // whose account it now is sees nothing of what ann was shown
 	for name := range hooks {
 		want := hooks[name]
@@ -67,6 +76,7 @@ func TestCRMMatchesAreTheirTeams(t *testing.T) {
 		holds("handed over: "+name, string(s.get("/meetings?include_crm_matches=true", s.key(name+"@acme.example"), 200).body), want)
 	}
 	arriveAt(t, a, "anns", archive.SourceList, testStart.Add(time.Hour), deal("Apple"))
-	holds("read for eve", string(s.get("/meetings?include_crm_matches=true", s.key("bob@acme.example"), 200).body), "Apple")
+	holds("read for eve", string(s.get("/meetings?include_crm_matches=true", s.key("eve@acme.example"), 200).body), "Apple")
+	holds("bob's own still", string(s.get("/meetings?include_crm_matches=true", s.key("bob@acme.example"), 200).body), "Banana")
 	holds("cy still", string(s.get("/meetings?include_crm_matches=true", s.key("cy@acme.example"), 200).body), "")
 }
