@@ -38,7 +38,7 @@ func TestFaultsBeforeTheAcknowledgement(t *testing.T) {
 		{archive.StepSync, false, true}, {archive.StepSync, true, true},
 	} {
 		t.Run(fmt.Sprintf("%s done=%v", c.step, c.done), func(t *testing.T) {
-			dir := t.TempDir()
+			dir := archiveDir(t)
 			fault, failed := failing(c.step, c.done)
 			r := startOn(t, filepath.Join(dir, "inbox.db"), archive.InboxOptions{Fault: fault}, Options{})
 			got := send(t, signedRequest(t, r.url, "anna", secretA, "msg_7", time.Now(), crashBody(7)))
@@ -85,7 +85,7 @@ func settledTwice(t *testing.T, r *running, dir string) {
 func TestFaultsOfReadingTheBody(t *testing.T) {
 	for _, whole := range []bool{false, true} {
 		t.Run(fmt.Sprintf("whole=%v", whole), func(t *testing.T) {
-			dir := t.TempDir()
+			dir := archiveDir(t)
 			gate, reached := make(chan struct{}), make(chan struct{}, 100)
 			open := sync.OnceFunc(func() { close(gate) })
 			r := startOn(t, filepath.Join(dir, "inbox.db"), archive.InboxOptions{
@@ -147,7 +147,7 @@ func TestASlowWriterIs503(t *testing.T) {
 
 // Two ids for one meeting are two observations of it.
 func TestOneMeetingUnderTwoIDs(t *testing.T) {
-	dir := t.TempDir()
+	dir := archiveDir(t)
 	r := startOn(t, filepath.Join(dir, "inbox.db"), archive.InboxOptions{}, Options{})
 	for id, more := range map[string]string{"msg_7": "", "msg_8": `,"default_summary":{"template_name":"G","markdown_formatted":"we decided"}`} {
 		body := crashBody(7)

@@ -42,6 +42,20 @@ type running struct {
 	stop  func() // ends Serve and waits for it
 }
 
+// archiveDir makes an archive, so that its inbox can be opened without it.
+func archiveDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true})
+	if err == nil {
+		err = a.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // start serves a receiver over a new inbox until the test ends.
 func start(t *testing.T, o Options) *running {
 	t.Helper()

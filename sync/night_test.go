@@ -20,6 +20,7 @@ func edit(t *testing.T, u *rig.Upstream, id int64, created time.Time, old, new s
 	if err != nil {
 		t.Fatal(err)
 	}
+	ob.Query = "edits" // the plain list would decide who is inside the organisation
 	if _, err := u.Archive.Apply(t.Context(), []archive.Observation{ob}); err != nil {
 		t.Fatal(err)
 	}
