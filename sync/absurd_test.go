@@ -1,16 +1,13 @@
 package syncer_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,28 +17,25 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/absurd"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
 
-// absurd stands between the service and the sync and changes values of its
-// answers, by a seed: their types, signs and sizes, whether they are there, how
-// many there are and how often.
-type absurd struct {
+// changing stands between the service and the sync and changes values of its
+// answers.
+type changing struct {
 	http.Handler
-	rand *rand.Rand
-	rate float64 // of answers; 0: none
+	*absurd.Changer
 }
 
 // ServeHTTP changes some of the answers that are JSON.
-func (a *absurd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (c changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := httptest.NewRecorder()
-	a.Handler.ServeHTTP(rec, r)
+	c.Handler.ServeHTTP(rec, r)
 	body := rec.Body.Bytes()
-	if rec.Code < 300 && json.Valid(body) && a.rand.Float64() < a.rate {
-		for range 1 + a.rand.IntN(3) {
-			body = a.change(body)
-		}
+	if rec.Code < 300 {
+		body = c.Change(body)
 	}
 	for key, values := range rec.Header() {
 		w.Header()[key] = values
@@ -49,72 +43,6 @@ func (a *absurd) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("Content-Length")
 	w.WriteHeader(rec.Code)
 	_, _ = w.Write(body)
-}
-
-// place is a value in a JSON text.
-type place struct{ from, to int }
-
-// places are all values of a text, objects and arrays too; keys are left out.
-func places(raw []byte) (list []place) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	type level struct {
-		from        int
-		object, key bool
-	}
-	var open []level
-	done := func(from int) {
-		list = append(list, place{from, int(d.InputOffset())})
-		if n := len(open); n > 0 && open[n-1].object {
-			open[n-1].key = true
-		}
-	}
-	for {
-		from := int(d.InputOffset())
-		token, err := d.Token()
-		if err != nil {
-			return list
-		}
-		from += len(raw[from:d.InputOffset()]) - len(bytes.TrimLeft(raw[from:d.InputOffset()], " \t\r\n,:"))
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			open = append(open, level{from, token == json.Delim('{'), token == json.Delim('{')})
-			continue
-		case json.Delim('}'), json.Delim(']'):
-			last := open[len(open)-1]
-			open = open[:len(open)-1]
-			done(last.from)
-			continue
-		}
-		if n := len(open); n > 0 && open[n-1].key {
-			open[n-1].key = false
-			continue
-		}
-		done(from)
-	}
-}
-
-// change replaces, repeats or removes one value.
-func (a *absurd) change(raw []byte) []byte {
-	list := places(raw)
-	if len(list) == 0 {
-		return raw
-	}
-	p := list[a.rand.IntN(len(list))]
-	old := string(raw[p.from:p.to])
-	others := []string{"null", "0", "-1", "-9223372036854775808", "9223372036854775807", "18446744073709551616", "1e300", "-0.5", `""`,
-		`"x"`, "[]", "{}", "true", "[null]", `[{}]`, `{"a":{}}`, `"` + strings.Repeat("long ", 5000) + `"`, `"0000-00-00T00:00:00Z"`,
-		`"9999-12-31T23:59:59Z"`, `"0001-01-01T00:00:00Z"`, `"\ud800"`, "[" + strings.Repeat(old+",", min(2000, 1<<18/len(old))) + old + "]",
-		strings.Repeat("[", 200) + strings.Repeat("]", 200), `"` + strings.Trim(old, `"{}[]`) + `"`, "-" + old}
-	next := others[a.rand.IntN(len(others))]
-	out := slices.Concat(raw[:p.from], []byte(next), raw[p.to:])
-	if key := bytes.LastIndexByte(raw[:p.from], '"'); a.rand.IntN(4) == 0 && key > 0 && p.from-key < 4 { // the key once more
-		begin := bytes.LastIndexByte(raw[:key], '"')
-		out = slices.Concat(raw[:p.to], []byte(","), raw[begin:key+1], []byte(":"+next), raw[p.to:])
-	}
-	if !json.Valid(out) {
-		return raw
-	}
-	return out
 }
 
 // TestAbsurdAnswersDoNoHarm syncs with a service whose answers are changed by a
@@ -138,8 +66,8 @@ const absurdMeetings = 12
 func absurdly(t *testing.T, seed uint64) {
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Video: rig.File(70_000)}, rig.Meetings(absurdMeetings, now.Add(-time.Hour), 50*time.Hour))
-	a := &absurd{Handler: u.Wire.Handler, rand: rand.New(rand.NewPCG(seed, 1))}
-	u.Wire.Handler = a
+	answers := absurd.New(seed)
+	u.Wire.Handler = changing{u.Wire.Handler, answers}
 	ar := rig.NewArchive(t, t.TempDir())
 	s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
@@ -147,7 +75,7 @@ func absurdly(t *testing.T, seed uint64) {
 		t.Fatal(err)
 	}
 	run := func(rate float64, req syncer.Request) error {
-		a.rate = rate
+		answers.SetRate(rate)
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
 		defer cancel()
 		err := s.Sync(ctx, req, nil)
