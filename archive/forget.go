@@ -167,8 +167,6 @@ func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
 	if err != nil || used {
 		return false, err
 	}
-	if _, err := a.media.Stat(ctx, sha); errors.Is(err, ErrNotFound) {
-		return false, nil
-	}
-	return true, a.media.Delete(ctx, sha)
+	_, err = a.media.Stat(ctx, sha)
+	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts of it may be there without it
 }

@@ -34,6 +34,11 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 			return fmt.Errorf("delete what a crash left: %w", err)
 		}
 	}
+	if s, ok := a.media.(*s3Store); ok {
+		if err := s.sweepUploads(ctx, a.now().Add(-staleUpload)); err != nil {
+			a.log.Warn().Err(err).Msg("parts of recordings that a crash left in the bucket were not deleted")
+		}
+	}
 	ids, err := a.forgottenPartials(ctx)
 	if err != nil {
 		return err

@@ -139,6 +139,11 @@ func (s *s3Store) upload(ctx context.Context, f *os.File, blob Blob) error {
 	if err != nil {
 		return fmt.Errorf("upload: %w", err)
 	}
+	if blob.Size > partSize { // a crash may have left parts of it
+		if err := s.abort(ctx, s.key(blob.SHA256)); err != nil {
+			return fmt.Errorf("upload: %w", err)
+		}
+	}
 	if info.Size != blob.Size || hex.EncodeToString(again.Sum(nil)) != blob.SHA256 {
 		return errors.Join(errors.New("upload: the file changed while it was sent"), s.Delete(ctx, blob.SHA256))
 	}
@@ -166,13 +171,16 @@ func s3Error(err error) error {
 	return err
 }
 
-// Delete is part of Store.
+// Delete is part of Store. Parts of it that a crash left go too.
 func (s *s3Store) Delete(ctx context.Context, sha string) error {
 	if !validSHA(sha) {
 		return nil
 	}
 	err := s3Error(s.client.RemoveObject(ctx, s.bucket, s.key(sha), minio.RemoveObjectOptions{}))
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err == nil || errors.Is(err, ErrNotFound) {
+		err = s.abort(ctx, s.key(sha))
+	}
+	if err != nil {
 		return fmt.Errorf("delete blob %s: %w", sha, err)
 	}
 	return nil

@@ -1,11 +1,16 @@
 package archive
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/minio/minio-go/v7"
 
 	"minutebook/internal/s3test"
 )
@@ -29,6 +34,53 @@ func TestS3StoreConforms(t *testing.T) {
 	})
 	if _, err := openS3(t.Context(), server.URL("elsewhere", ""), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no bucket elsewhere") {
 		t.Errorf("a bucket that is not there: %v", err)
+	}
+}
+
+// TestPartsOfACrashedUploadGo leaves parts in the bucket as a crash does: they go
+// when the blob is deleted, when it is stored after all, and, a day old, at a start.
+func TestPartsOfACrashedUploadGo(t *testing.T) {
+	store, err := openS3(t.Context(), s3test.Start(t).URL("recordings", "p"), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := bytes.Repeat([]byte("recording "), partSize/8)
+	sha := fmt.Sprintf("%x", sha256.Sum256(content))
+	parts := func() (n int) {
+		for u := range store.client.ListIncompleteUploads(t.Context(), "recordings", "", true) {
+			if u.Err != nil {
+				t.Fatal(u.Err)
+			}
+			n++
+		}
+		return n
+	}
+	for name, end := range map[string]func() error{
+		"deleted": func() error { return store.Delete(t.Context(), sha) },
+		"stored":  func() error { _, err := store.Put(t.Context(), bytes.NewReader(content)); return err },
+		"started": func() error { return store.sweepUploads(t.Context(), time.Now().Add(time.Hour)) },
+	} {
+		if err := store.Delete(t.Context(), sha); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range []string{store.key(sha), "another/" + sha} {
+			id, err := store.client.NewMultipartUpload(t.Context(), "recordings", key, minio.PutObjectOptions{})
+			if err == nil {
+				_, err = store.client.PutObjectPart(t.Context(), "recordings", key, id, 1, bytes.NewReader(content[:partSize]), partSize, minio.PutObjectPartOptions{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := store.sweepUploads(t.Context(), time.Now().Add(-time.Hour)); err != nil || parts() != 2 {
+			t.Fatalf("%s: %d uploads are open, want 2 that are young, %v", name, parts(), err)
+		}
+		if err := end(); err != nil || parts() != 1 {
+			t.Errorf("%s: %d uploads are open, want the foreign one, %v", name, parts(), err)
+		}
+		if err := store.abort(t.Context(), "another/"+sha); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
