@@ -56,6 +56,10 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	db := sql.OpenDB(connector{from, "?mode=rw&_busy_timeout=10000", map[string]string{"busy_timeout": "10000"}})
 	defer db.Close()
 	db.SetMaxOpenConns(1)
+	// SQLite takes an empty file, and makes one that others can read.
+	if err := os.WriteFile(to, nil, 0o600); err != nil {
+		return err
+	}
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
 		return err
 	}
@@ -63,7 +67,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Chmod(0o600), f.Sync(), f.Close())
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // describe notes of the archive's copy what the manifest says about it.

@@ -38,17 +38,20 @@ func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.
 	if err != nil {
 		return nil, err
 	}
-	s := &BackupSource{keys: keys, temp: a.dir, opened: map[string]*sql.DB{}}
+	s, sealed := &BackupSource{keys: keys, temp: a.dir, opened: map[string]*sql.DB{}}, false
 	for _, g := range slices.Backward(all) {
-		if g.Damage == nil && g.Lineage[0] == ours[0] {
+		if g.Damage != nil || g.Lineage[0] != ours[0] {
+			continue
+		}
+		if sealed = g.Encrypted && len(keys) == 0; !sealed {
 			s.all = append(s.all, g)
 		}
 	}
 	switch {
+	case len(s.all) == 0 && sealed:
+		return nil, fmt.Errorf("repair from %s: it is encrypted with age, and no identity was given", dir)
 	case len(s.all) == 0:
 		return nil, fmt.Errorf("repair from %s: it has no backup of this archive (%s)", dir, ours[0])
-	case s.all[0].Encrypted && len(keys) == 0:
-		return nil, fmt.Errorf("repair from %s: it is encrypted with age, and no identity was given", dir)
 	}
 	return s, nil
 }
@@ -65,6 +68,10 @@ func (s *BackupSource) Close() (err error) {
 func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (raw []byte, where string, err error) {
 	for _, g := range s.all {
 		db, err := s.database(ctx, g)
+		var bad *DamagedError
+		if errors.As(err, &bad) {
+			continue // an older one may have it
+		}
 		if err != nil {
 			return nil, "", err
 		}
@@ -82,6 +89,10 @@ func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (r
 func (s *BackupSource) revisionByID(ctx context.Context, a *Archive, want *stored, own []byte) ([]byte, string, error) {
 	for _, g := range s.all {
 		db, err := s.database(ctx, g)
+		var bad *DamagedError
+		if errors.As(err, &bad) {
+			continue // an older one may have it
+		}
 		if err != nil {
 			return nil, "", err
 		}

@@ -101,6 +101,22 @@ func TestForgetDuringAnything(t *testing.T) {
 	}
 	for name, work := range map[string]func(r running) error{
 		"export md": exporting(ExportMarkdown), "export ndjson": exporting(ExportNDJSON),
+		"backup": func(r running) error {
+			// An earlier generation shares the recordings, and is not looked at.
+			earlier := backUp(r.T, r.a, r.out, BackupOptions{})
+			_, err := r.a.Backup(r.Context(), r.out, BackupOptions{Progress: func(int, int) { r.step() }})
+			must(r.T, r.a.RemoveGenerations(r.Context(), r.out, []string{filepath.Join(r.out, earlier.Generation)}))
+			return err
+		},
+		"restore": func(r running) error {
+			dest := filepath.Join(filepath.Dir(r.out), "backups")
+			backUp(r.T, r.a, dest, BackupOptions{})
+			_, err := Restore(r.Context(), RestoreOptions{From: dest, Dir: filepath.Join(filepath.Dir(r.out), "back"), Progress: func(int, int) { r.step() }})
+			if f, err := r.a.Forget(r.Context(), forgottenID, "again"); err == nil && len(f.Backups) != 1 {
+				r.Errorf("the backup that holds it is not named: %v", f.Backups)
+			}
+			return err
+		},
 		"rebuild": func(r running) error {
 			return r.a.Rebuild(r.Context(), func(int, int) { r.step() })
 		},

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"filippo.io/age"
 )
 
 // TestRepairBringsBackWhatIsSomewhere damages a transcript that is also elsewhere,
@@ -35,6 +37,11 @@ func TestRepairBringsBackWhatIsSomewhere(t *testing.T) {
 			vandal(t, a.db.Path, `DELETE FROM bodies WHERE revision_id NOT IN (SELECT revision_id FROM parts WHERE part = 'transcript')
 				AND revision_id = (SELECT revision_id FROM parts WHERE part = 'action_items')`)
 			backUp(t, a, dest, BackupOptions{}) // which has less
+			bad := backUp(t, a, dest, BackupOptions{})
+			must(t, os.Truncate(filepath.Join(dest, bad.Generation, "archive.db"+packedSuffix), 100))
+			key, err := age.GenerateX25519Identity()
+			must(t, err)
+			backUp(t, a, dest, BackupOptions{Recipients: []age.Recipient{key.Recipient()}}) // which cannot be read here
 			from, err := a.OpenBackupSource(t.Context(), dest)
 			must(t, err)
 			t.Cleanup(func() { must(t, from.Close()) })

@@ -59,7 +59,7 @@ func TestBackupKilled(t *testing.T) {
 	run(t, "backup", "--data", data, "--keep", "2", dest)
 	whole := time.Since(begun)
 	killed := 0
-	for range rounds(6, 150) {
+	for range rounds(5, 150) {
 		before, err := archive.Generations(dest)
 		if err != nil {
 			t.Fatal(err)
@@ -111,10 +111,10 @@ func TestBackupKilled(t *testing.T) {
 func TestRepairLosesNothingSilently(t *testing.T) {
 	t.Parallel()
 	data, dest, copied := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backups"), filepath.Join(t.TempDir(), "copied")
-	fillTalkative(t, data, 120)
+	fillTalkative(t, data, 60)
 	run(t, "backup", "--data", data, dest)
 	run(t, "restore", "--data", copied, dest)
-	for seed := range uint64(rounds(4, 200)) {
+	for seed := range uint64(rounds(3, 200)) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			dir := t.TempDir()
 			if err := os.CopyFS(dir, os.DirFS(copied)); err != nil {
@@ -133,7 +133,7 @@ func TestRepairLosesNothingSilently(t *testing.T) {
 			}
 			defer a.Close()
 			gone := 0
-			for id := int64(1); id <= 120; id++ {
+			for id := int64(1); id <= 60; id++ {
 				if row, err := a.Row(t.Context(), id); err == nil && row.HasTranscript {
 					continue
 				}
@@ -164,7 +164,7 @@ func fillTalkative(t *testing.T, dir string, n int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for id := 1; id <= n; id++ {
 		var text strings.Builder
-		for range 2000 {
+		for range 500 {
 			fmt.Fprintf(&text, "w%d ", random.Uint32())
 		}
 		raw := fmt.Appendf(nil, `{"recording_id":%d,"title":"Talk %d","transcript":[{"speaker":{"display_name":"A"},"text":%q,"timestamp":"00:00:01"}]}`, id, id, text.String())

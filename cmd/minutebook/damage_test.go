@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,19 +22,26 @@ import (
 func TestADamagedDatabaseIsNamedByEveryCommand(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, dir string) error{
-		"malformed": func(t *testing.T, dir string) error { return scribble(filepath.Join(dir, "archive.db"), 4096) },
-		"header":    func(t *testing.T, dir string) error { return scribble(filepath.Join(dir, "archive.db"), 0) },
-		"emptied":   func(t *testing.T, dir string) error { return os.Truncate(filepath.Join(dir, "archive.db"), 0) },
-		"cut short": func(t *testing.T, dir string) error { return os.Truncate(filepath.Join(dir, "archive.db"), 8192) },
-		"no inbox":  func(t *testing.T, dir string) error { return os.Remove(filepath.Join(dir, "inbox.db")) },
+		"malformed":  func(t *testing.T, dir string) error { return scribble(filepath.Join(dir, "archive.db"), 4096) },
+		"header":     func(t *testing.T, dir string) error { return scribble(filepath.Join(dir, "archive.db"), 0) },
+		"emptied":    func(t *testing.T, dir string) error { return os.Truncate(filepath.Join(dir, "archive.db"), 0) },
+		"cut short":  func(t *testing.T, dir string) error { return os.Truncate(filepath.Join(dir, "archive.db"), 8192) },
+		"no archive": func(t *testing.T, dir string) error { return os.Remove(filepath.Join(dir, "archive.db")) },
+		"archive alone": func(t *testing.T, dir string) error {
+			return errors.Join(os.Truncate(filepath.Join(dir, "archive.db"), 0), os.Remove(filepath.Join(dir, "inbox.db")))
+		},
+		"emptied inbox": func(t *testing.T, dir string) error { return os.Truncate(filepath.Join(dir, "inbox.db"), 0) },
+		"no inbox":      func(t *testing.T, dir string) error { return os.Remove(filepath.Join(dir, "inbox.db")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			fillArchive(t, dir)
+			withRecordings(t, dir, 1)
 			if err := damage(t, dir); err != nil {
 				t.Fatal(err)
 			}
+			before := databases(t, dir)
 			for _, args := range [][]string{{"verify"}, {"verify", "--repair"}, {"backup", t.TempDir()}, {"serve", "--create"}} {
 				cmd := exec.CommandContext(t.Context(), "minutebook", append(args, "--data", dir)...)
 				cmd.Env = append(os.Environ(), "MINUTEBOOK_WEB_LISTEN=127.0.0.1:0")
@@ -40,9 +49,27 @@ func TestADamagedDatabaseIsNamedByEveryCommand(t *testing.T) {
 				if code := cmd.ProcessState.ExitCode(); code != 10 || !strings.Contains(string(out), "minutebook restore") {
 					t.Errorf("%v: exit code %d\n%s", args, code, out)
 				}
+				if after := databases(t, dir); !maps.Equal(before, after) {
+					t.Errorf("%v: the databases were %v and are %v", args, before, after)
+				}
 			}
 		})
 	}
+}
+
+// databases are the databases of a data directory, with their sizes.
+func databases(t *testing.T, dir string) map[string]int64 {
+	t.Helper()
+	sizes := map[string]int64{}
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.db"))
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[filepath.Base(path)] = info.Size()
+	}
+	return sizes
 }
 
 // fillArchive makes an archive of some meetings.
