@@ -72,6 +72,7 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 	for {
 		a, req, err := c.attempt(ctx, cl, since)
 		if err == nil {
+			c.repeated.Store(nil)
 			return a, nil
 		}
 		if ctx.Err() != nil {
@@ -99,6 +100,7 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 			if failures++; failures >= maxAttempts {
 				return nil, err
 			}
+			c.repeated.Store(&err)
 			if err := c.pause(ctx, failures, err); err != nil {
 				return nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -44,6 +45,7 @@ type Client struct {
 	log       zerolog.Logger
 	userAgent string
 	timeout   time.Duration
+	repeated  atomic.Pointer[error] // why a call is being repeated; nil while calls succeed
 }
 
 const defaultTimeout = 2 * time.Minute
@@ -120,4 +122,13 @@ func (c *Client) InlineContent() bool { return c.cred.InlineContent() }
 func (c *Client) Check(ctx context.Context) error {
 	_, err := c.MeetingTypesPage(ctx, "")
 	return err
+}
+
+// Repeated is why a call is being sent again and again, nil where the last one
+// succeeded. For somebody who waits for it.
+func (c *Client) Repeated() error {
+	if err := c.repeated.Load(); err != nil {
+		return *err
+	}
+	return nil
 }

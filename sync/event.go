@@ -25,6 +25,7 @@ type Event struct {
 	Bytes      int64               `json:"bytes"`                  // of recordings
 	Calls      map[api.Class]Calls `json:"calls"`                  // by class, over all accounts of the run
 	Left       float64             `json:"left_seconds,omitempty"` // estimated; 0: not known
+	Trouble    string              `json:"trouble,omitempty"`      // why a call is being repeated
 	Done       bool                `json:"done"`
 	Error      string              `json:"error,omitempty"`
 }
@@ -58,6 +59,9 @@ func (s *Syncer) event(ctx context.Context, accounts []*account, t *tally) Event
 	for _, a := range accounts {
 		_, due, _, _ := s.asks.state(a.Name, now)
 		e.ToDo += due
+		if err := a.Client.Repeated(); err != nil {
+			e.Trouble = err.Error()
+		}
 		for _, u := range a.Client.Budget().Snapshot() {
 			c := e.Calls[u.Class]
 			e.Calls[u.Class] = Calls{Used: c.Used + u.Used, Limit: c.Limit + u.Limit, Waiting: c.Waiting + u.Waiting}

@@ -3,6 +3,7 @@ package syncer_test
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,39 @@ import (
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
+
+// A person who waits for a run is told why its calls are repeated.
+func TestARunTellsWhyItsCallsAreRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+		from, inner := time.Now(), u.Wire.Handler
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if time.Since(from) < 10*time.Second {
+				http.Error(w, `{"error":"under maintenance"}`, http.StatusServiceUnavailable)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+		ar := rig.NewArchive(t, t.TempDir())
+		s, err := syncer.New(syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := 0
+		err = s.Sync(t.Context(), syncer.Request{}, func(e syncer.Event) {
+			if strings.Contains(e.Trouble, "under maintenance") {
+				told++
+			}
+			if e.Done && e.Trouble != "" {
+				t.Errorf("at the end it still says %q", e.Trouble)
+			}
+		})
+		if err != nil || told == 0 {
+			t.Errorf("told %d times, %v", told, err)
+		}
+	})
+}
 
 // While a job that failed runs again, status says so, and no time of a next try.
 func TestStatusTellsWhatRunsNow(t *testing.T) {

@@ -75,6 +75,9 @@ func (p *syncProgress) redraw(e syncer.Event) error {
 	if rest := recordingsPart(e); rest != "" {
 		lines = append(lines, "  "+rest)
 	}
+	if e.Trouble != "" && !e.Done {
+		lines = append(lines, "  tried again: "+e.Trouble)
+	}
 	for len(lines) < p.lines { // recordings do not come and go
 		lines = append(lines, "")
 	}
@@ -92,6 +95,9 @@ func progressLine(e syncer.Event) string {
 	line := meetingsPart(e) + ", " + callsPart(e)
 	if rest := recordingsPart(e); rest != "" {
 		line += ", " + rest
+	}
+	if e.Trouble != "" && !e.Done {
+		line += ", tried again: " + e.Trouble
 	}
 	return line
 }

@@ -26,6 +26,10 @@ func TestProgressIsALineEveryTenSecondsWhereNobodyWatches(t *testing.T) {
 		}
 		now = now.Add(time.Second)
 	}
+	waits := syncer.Event{Doing: "walk", Trouble: "connection refused"}
+	if got := progressLine(waits); !strings.Contains(got, "tried again: connection refused") {
+		t.Errorf("a run that waits says %q", got)
+	}
 	want := "backfill: 0 found, 0 kept, 0 to do, calls: heavy 0/30\n" +
 		"backfill: 10 found, 0 kept, 0 to do, calls: heavy 10/30\n" +
 		"backfill: 20 found, 0 kept, 0 to do, calls: heavy 20/30\n" +
