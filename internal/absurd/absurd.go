@@ -105,7 +105,7 @@ func (c *Changer) change(raw []byte) []byte {
 	old := string(raw[p.from:p.to])
 	others := []string{"null", "0", "-1", "-9223372036854775808", "9223372036854775807", "18446744073709551616", "1e300", "-0.5", `""`,
 		`"x"`, "[]", "{}", "true", "[null]", `[{}]`, `{"a":{}}`, `"` + strings.Repeat("long ", 5000) + `"`, `"0000-00-00T00:00:00Z"`,
-		`"9999-12-31T23:59:59Z"`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59-01:00"`, `"0000-01-01T00:00:00+01:00"`, `"\ud800"`, "[" + strings.Repeat(old+",", min(2000, 1<<18/len(old))) + old + "]",
+		`"9999-12-31T23:59:59Z"`, `"0001-01-01T00:00:00Z"`, `"9999-12-31T23:59:59-01:00"`, `"0000-01-01T00:00:00+01:00"`, `"\ud800"`, `"a\u0000\r\nb"`, "[" + strings.Repeat(old+",", min(2000, 1<<18/len(old))) + old + "]",
 		strings.Repeat("[", 200) + strings.Repeat("]", 200), `"` + strings.Trim(old, `"{}[]`) + `"`, "-" + old}
 	next := others[c.rand.IntN(len(others))]
 	out := slices.Concat(raw[:p.from], []byte(next), raw[p.to:])
