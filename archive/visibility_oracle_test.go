@@ -98,6 +98,7 @@ type drawnWorld struct {
 	holder    map[string]int
 	last      map[string]AccountSetting // as last configured
 	member    map[string]string
+	shares    map[int64][]string
 }
 
 // newWorld empties the archive: it is the same one for all draws.
@@ -117,7 +118,7 @@ func newWorld(t *rapid.T, a *Archive) *drawnWorld {
 		}
 	}
 	w := &drawnWorld{archive: a, meetings: map[int64]*worldMeeting{}, shown: map[worldShowing]worldSeen{}, everPlain: map[string]bool{},
-		accounts: map[string]AccountSetting{}, holder: map[string]int{}, last: map[string]AccountSetting{}, member: map[string]string{}}
+		accounts: map[string]AccountSetting{}, holder: map[string]int{}, last: map[string]AccountSetting{}, member: map[string]string{}, shares: map[int64][]string{}}
 	if err := a.PutUsers(t.Context(), "local", []api.User{viewing("boss@a.example", api.StatusActive)}); err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func newWorld(t *rapid.T, a *Archive) *drawnWorld {
 func (w *drawnWorld) step(t *rapid.T, must func(error)) {
 	ctx := t.Context()
 	account := rapid.SampledFrom([]string{"one", "two"}).Draw(t, "account")
-	switch rapid.IntRange(0, 5).Draw(t, "step") {
+	switch rapid.IntRange(0, 6).Draw(t, "step") {
 	case 0, 1: // a list shows a meeting
 		s, ok := w.accounts[account]
 		if !ok {
@@ -185,6 +186,8 @@ func (w *drawnWorld) step(t *rapid.T, must func(error)) {
 			delete(w.accounts, account)
 		}
 		must(w.archive.SetAccounts(ctx, slices.Collect(maps.Values(w.accounts))))
+	case 6:
+		w.share(t, must)
 	case 5: // people change teams
 		who := rapid.SampledFrom(worldPeople[:3]).Draw(t, "who")
 		w.member[who] = rapid.SampledFrom([]string{"", "Sales", "Support"}).Draw(t, "to")
@@ -198,6 +201,35 @@ func (w *drawnWorld) step(t *rapid.T, must func(error)) {
 			must(w.archive.PutTeamMembers(ctx, "local", team, list))
 		}
 	}
+}
+
+// share shares a meeting with some, instead of with whom it was before.
+func (w *drawnWorld) share(t *rapid.T, must func(error)) {
+	id := rapid.Int64Range(1, 6).Draw(t, "id")
+	if w.meetings[id] == nil {
+		return
+	}
+	with := rapid.SliceOfN(rapid.SampledFrom([]string{"user:zoe@b.example", "user:cy@a.example", "team:Sales", "everyone"}), 0, 2).Draw(t, "with")
+	w.shares[id] = with
+	shares := map[string]ShareLevel{}
+	for _, principal := range with {
+		shares[principal] = ShareStandard
+	}
+	must(w.archive.SetShares(t.Context(), id, shares))
+}
+
+// sharedWith tells whether a share is with somebody, by themselves, by their team,
+// or, of what is shared with a team, by what they may view.
+func (w *drawnWorld) sharedWith(id int64, who string) bool {
+	return slices.ContainsFunc(w.shares[id], func(with string) bool {
+		switch boss := who == "boss@a.example"; with {
+		case "everyone":
+			return boss || w.member[who] != ""
+		case "team:Sales":
+			return boss || w.member[who] == "Sales"
+		}
+		return with == "user:"+who
+	})
 }
 
 // outside is 4.1: whom no plain list ever showed; without one, whom nobody knows.
@@ -242,7 +274,7 @@ func (w *drawnWorld) idle(id int64) bool {
 func (w *drawnWorld) visibleTo(who string) (ids []int64) {
 	for _, id := range slices.Sorted(maps.Keys(w.meetings)) {
 		m := w.meetings[id]
-		sees := m.recorder == who
+		sees := m.recorder == who || w.sharedWith(id, who)
 		for k, seen := range w.shown {
 			sees = sees || k.id == id && seen.walk != 0 && w.watched(k, seen) && w.accounts[k.account].Email == who
 		}

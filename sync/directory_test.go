@@ -99,6 +99,30 @@ func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
 	})
 }
 
+// An account that may no longer read the users gives no rights by the list that
+// it read before.
+func TestAListThatIsRefusedEndsItsRights(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+		organise(t, u, "account_admin")
+		ar := rig.NewArchive(t, t.TempDir())
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		for _, night := range []struct {
+			settings string
+			want     int
+		}{{"account_admin", 2}, {"none", 0}} {
+			organise(t, u, night.settings)
+			time.Sleep(24 * time.Hour)
+			if users, err := ar.Users(t.Context()); err != nil || len(users) != night.want {
+				t.Errorf("with settings access %s: users %+v, %v; want %d", night.settings, users, err, night.want)
+			}
+		}
+	})
+}
+
 // An answer without a list, one with items that name nobody, or one empty list
 // takes nobody out of the organisation.
 func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
