@@ -25,6 +25,7 @@ type replaced struct {
 	table, scope string
 	args         []any
 	rows         [][]any
+	by           string // the account whose whole list it is; "": what it lacks is not said to be gone
 }
 
 // PutMeetingTypes replaces the meeting types that an account shows (2.3).
@@ -33,11 +34,12 @@ func (a *Archive) PutMeetingTypes(ctx context.Context, account string, types []a
 	for _, t := range types {
 		rows = append(rows, []any{account, t.Name, t.Status, millis(t.CreatedAt.Time)})
 	}
-	return a.putDirectory(ctx, account, replaced{"meeting_types", "account = ?", []any{account}, rows})
+	return a.putDirectory(ctx, account, replaced{table: "meeting_types", scope: "account = ?", args: []any{account}, rows: rows})
 }
 
 // PutTeams replaces the teams that an account shows (2.4). One that is not among
-// them any more, because it was deleted or is called otherwise, has no members.
+// them any more, because it was deleted or is called otherwise, has no members,
+// whichever account showed them.
 func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team) error {
 	rows := make([][]any, 0, len(teams))
 	names := make([]string, 0, len(teams))
@@ -49,28 +51,43 @@ func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team
 	if err != nil {
 		return fmt.Errorf("put teams: %w", err)
 	}
-	return a.putDirectory(ctx, account, replaced{"teams", "account = ?", []any{account}, rows},
-		replaced{"team_members", "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", []any{account, string(list)}, nil})
+	return a.putDirectory(ctx, account, replaced{"teams", "account = ?", []any{account}, rows, account},
+		replaced{"team_members", "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", []any{account, string(list)}, nil, account})
+}
+
+// EndTeams drops the teams that an account showed, and their members: it may not
+// read them any more, which says nothing of what other accounts show.
+func (a *Archive) EndTeams(ctx context.Context, account string) error {
+	return a.putDirectory(ctx, account, replaced{table: "teams", scope: "account = ?", args: []any{account}},
+		replaced{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
 }
 
 // PutTeamMembers replaces the members of one team as an account shows them
-// (2.5). Team "" is for members whose team was not told.
+// (2.5). Team "" is for members whose team was not told. Whoever is not among them
+// any more is no member by an earlier list of another account either.
 func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, members []api.TeamMember) error {
 	rows := make([][]any, 0, len(members))
 	for _, m := range members {
 		rows = append(rows, []any{account, team, foldEmail(m.Email), m.Name, millis(m.CreatedAt.Time)})
 	}
-	return a.putDirectory(ctx, account, replaced{"team_members", "account = ? AND team = ?", []any{account, team}, rows})
+	return a.putDirectory(ctx, account, replaced{"team_members", "account = ? AND team = ?", []any{account, team}, rows, account})
+}
+
+// EndTeamMembers drops the members of all teams that an account showed, where its
+// lists of them cannot be believed.
+func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
+	return a.putDirectory(ctx, account, replaced{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
 }
 
 // PutUsers replaces the users that an account shows (2.6). Where two accounts
-// show the same user, the list that was put last says what the user is.
+// show the same user, the list that was put last says what the user is. One that
+// it lacks and that the account showed before is none by the others' lists either.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
 	rows, err := userRows(account, users)
 	if err != nil {
 		return err
 	}
-	return a.putDirectory(ctx, account, replaced{"users", "account = ?", []any{account}, rows})
+	return a.putDirectory(ctx, account, replaced{"users", "account = ?", []any{account}, rows, account})
 }
 
 // PutSomeUsers is PutUsers of a list that may lack users: the others stay.
@@ -87,8 +104,8 @@ func (a *Archive) PutSomeUsers(ctx context.Context, account string, users []api.
 	if err != nil {
 		return fmt.Errorf("put users: %w", err)
 	}
-	return a.putDirectory(ctx, account, replaced{"users", "account = ? AND email IN (SELECT value FROM json_each(?))",
-		[]any{account, string(list)}, rows})
+	return a.putDirectory(ctx, account, replaced{table: "users", scope: "account = ? AND email IN (SELECT value FROM json_each(?))",
+		args: []any{account, string(list)}, rows: rows})
 }
 
 func userRows(account string, users []api.User) ([][]any, error) {
@@ -106,7 +123,7 @@ func userRows(account string, users []api.User) ([][]any, error) {
 // EndUsers drops what an account showed of users, which it may not read any more.
 // Who was deactivated then still is, until a later list says otherwise.
 func (a *Archive) EndUsers(ctx context.Context, account string) error {
-	return a.putDirectory(ctx, "", replaced{"users", "account = ? AND status <> '" + api.StatusDeactivated + "'", []any{account}, nil})
+	return a.putDirectory(ctx, "", replaced{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}})
 }
 
 // PutAccountPerson says whose account an account is; "" says that it is
@@ -116,7 +133,7 @@ func (a *Archive) PutAccountPerson(ctx context.Context, account, email string) e
 	if email != "" {
 		rows = append(rows, []any{account, foldEmail(email)})
 	}
-	return a.putDirectory(ctx, account, replaced{"account_people", "account = ?", []any{account}, rows})
+	return a.putDirectory(ctx, account, replaced{table: "account_people", scope: "account = ?", args: []any{account}, rows: rows})
 }
 
 // putDirectory replaces rows in one transaction and logs a change when that made
@@ -159,17 +176,18 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...rep
 const rankList = `INSERT INTO directory_lists (account, list, rank) SELECT ?, ?, coalesce(max(rank), 0) + 1 FROM directory_lists WHERE true
 	ON CONFLICT DO UPDATE SET rank = excluded.rank`
 
-// replace puts the rows in the place of those that are there. It adds the people
-// of both to people.
+// replace puts the rows in the place of those that are there, and withdraws those
+// that a whole list lacks. It adds the people of all to people.
 func (t *applying) replace(l replaced, people map[string]bool) error {
 	if l.table == "users" || l.table == "team_members" || l.table == "account_people" {
-		err := t.each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, func(rows *sql.Rows) error {
-			var email string
-			err := rows.Scan(&email)
-			people[email] = true
+		if err := t.each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, addPeople(people)); err != nil {
 			return err
-		})
-		if err != nil {
+		}
+	}
+	var names string
+	if l.by != "" {
+		var err error
+		if names, err = t.listed(l); err != nil {
 			return err
 		}
 	}
@@ -188,7 +206,10 @@ func (t *applying) replace(l replaced, people map[string]bool) error {
 			people[row[2].(string)] = true
 		}
 	}
-	return nil
+	if l.by == "" || l.by == LocalAccount {
+		return nil
+	}
+	return t.withdraw(l, names, people)
 }
 
 // judgePeople decides anew what was recorded outside, for meetings that these

@@ -28,7 +28,7 @@ func (s *Syncer) directory(ctx context.Context, a *account) error {
 			}
 			return s.archive.PutMeetingTypes(ctx, a.Name, types)
 		}),
-		s.listed(ctx, a, "teams", func() error { return s.archive.PutTeams(ctx, a.Name, nil) }, func() error {
+		s.listed(ctx, a, "teams", func() error { return s.archive.EndTeams(ctx, a.Name) }, func() error {
 			teams, err := all(func() iter.Seq2[api.Team, error] { return a.Client.Teams(ctx) })
 			if err = errors.Join(err, unreadable(teams, func(t api.Team) string { return t.Name })); err != nil {
 				return err
@@ -70,7 +70,7 @@ func (s *Syncer) members(ctx context.Context, a *account, teams []api.Team) erro
 	}
 	if len(teams) > 1 && allTheSame(found) {
 		s.log.Warn().Str("account", a.Name).Msg("every team has the same members: the service does not filter them, so none are kept")
-		clear(found)
+		return s.archive.EndTeamMembers(ctx, a.Name)
 	}
 	for i, team := range teams {
 		if err := s.archive.PutTeamMembers(ctx, a.Name, team.Name, found[i]); err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/api"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -121,6 +122,58 @@ func TestAListThatIsRefusedEndsItsRights(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What an account lists no longer ends in the lists of one that is not read; what
+// it may not read any more, or what is not believed, does not.
+func TestOnlyAListThatWasReadEndsWhatOthersShow(t *testing.T) {
+	t.Parallel()
+	const everybody = `{"limit":10,"next_cursor":null,"items":[{"name":"Eve","email":"eve@example.com"}]}`
+	for name, c := range map[string]struct {
+		path, body string // how the second night is answered
+		code, want int    // bob's teams as anna shows them
+	}{
+		"refused":        {"/teams", `{}`, http.StatusForbidden, 2},
+		"not filtered":   {"/team_members", everybody, http.StatusOK, 2},
+		"empty, a lapse": {"/teams", `{}`, http.StatusOK, 2},
+		"empty":          {"/teams", emptyList, http.StatusOK, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+				organise(t, u, "account_admin")
+				var second atomic.Bool
+				inner := u.Wire.Handler
+				u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if !second.Load() || !strings.HasSuffix(r.URL.Path, c.path) {
+						inner.ServeHTTP(w, r)
+						return
+					}
+					w.WriteHeader(c.code)
+					fmt.Fprint(w, c.body)
+				})
+				ar := rig.NewArchive(t, t.TempDir())
+				_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
+					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(24 * time.Hour)
+				for _, team := range []string{"Research", "Sales"} {
+					if err := ar.PutTeamMembers(t.Context(), "anna", team, []api.TeamMember{{Email: "bob@example.com"}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				second.Store(true)
+				time.Sleep(24 * time.Hour)
+				if members, err := ar.Memberships(t.Context()); err != nil || len(members["bob@example.com"]) != c.want {
+					t.Errorf("members %+v, %v; want bob in %d teams", members, err, c.want)
+				}
+				if left, err := ar.MembersOf(t.Context(), "ada", "Sales"); err != nil || name != "empty, a lapse" && len(left) != 0 {
+					t.Errorf("ada still shows %+v, %v", left, err)
+				}
+			})
+		})
+	}
 }
 
 // An answer without a list, one with items that name nobody, or one empty list

@@ -1,0 +1,149 @@
+package archive
+
+import (
+	"slices"
+	"testing"
+
+	"minutebook/api"
+)
+
+// TestTheNewestReadEndsWhatOlderListsShow has kim and lee in lists of anna, which
+// is not read any more, and of boss, whose next list lacks something of it.
+func TestTheNewestReadEndsWhatOlderListsShow(t *testing.T) {
+	t.Parallel()
+	const kim, lee = "kim@acme.example", "lee@acme.example"
+	teams := func(names ...string) (list []api.Team) {
+		for _, name := range names {
+			list = append(list, api.Team{Name: name})
+		}
+		return list
+	}
+	active := func(emails ...string) (list []api.User) {
+		for _, email := range emails {
+			list = append(list, viewing(email, api.StatusActive))
+		}
+		return list
+	}
+	type step func(*Archive) error
+	putTeams := func(account string, names ...string) step {
+		return func(a *Archive) error { return a.PutTeams(t.Context(), account, teams(names...)) }
+	}
+	putMembers := func(account, team string, emails ...string) step {
+		return func(a *Archive) error {
+			return a.PutTeamMembers(t.Context(), account, team, membersList(emails...))
+		}
+	}
+	putUsers := func(account string, emails ...string) step {
+		return func(a *Archive) error { return a.PutUsers(t.Context(), account, active(emails...)) }
+	}
+	// kim's rights at first, and those without a team and without being a user.
+	all := []string{PrincipalEveryone, PrincipalShared, "team:Old", UserPrincipal(kim)}
+	noTeam := []string{PrincipalEveryone, PrincipalShared, UserPrincipal(kim)}
+	noUser := []string{PrincipalEveryone, "team:Old", UserPrincipal(kim)}
+	for name, c := range map[string]struct {
+		do   []step
+		want []string
+	}{
+		"nothing":                    {nil, all},
+		"the same again":             {[]step{putTeams("boss", "Old", "Two"), putMembers("boss", "Old", kim, lee), putUsers("boss", kim, lee)}, all},
+		"team dissolved":             {[]step{putTeams("boss", "Two")}, noTeam},
+		"all teams dissolved":        {[]step{putTeams("boss")}, noTeam},
+		"team renamed":               {[]step{putTeams("boss", "New", "Two"), putMembers("boss", "New", kim)}, []string{PrincipalEveryone, PrincipalShared, "team:New", UserPrincipal(kim)}},
+		"and anna read later":        {[]step{putTeams("boss", "Two"), putTeams("anna", "Old"), putMembers("anna", "Old", kim)}, all},
+		"no member boss showed":      {[]step{putMembers("boss", "Old", lee), putMembers("anna", "Old", kim), putMembers("boss", "Old", lee), putTeams("boss", "Two")}, noTeam},
+		"member left":                {[]step{putMembers("boss", "Old", lee)}, noTeam},
+		"member left, anna later":    {[]step{putMembers("boss", "Old", lee), putMembers("anna", "Old", kim, lee)}, all},
+		"another member left":        {[]step{putMembers("boss", "Old", kim)}, all},
+		"user omitted":               {[]step{putUsers("boss", lee)}, noUser},
+		"user omitted, anna later":   {[]step{putUsers("boss", lee), putUsers("anna", kim)}, all},
+		"another user omitted":       {[]step{putUsers("boss", kim)}, all},
+		"all at once":                {[]step{putUsers("boss", lee), putTeams("boss", "Two")}, []string{UserPrincipal(kim)}},
+		"a list that lacks some":     {[]step{func(a *Archive) error { return a.PutSomeUsers(t.Context(), "boss", active(lee)) }}, all},
+		"users refused":              {[]step{func(a *Archive) error { return a.EndUsers(t.Context(), "boss") }}, all},
+		"teams refused":              {[]step{func(a *Archive) error { return a.EndTeams(t.Context(), "boss") }}, all},
+		"members not to be believed": {[]step{func(a *Archive) error { return a.EndTeamMembers(t.Context(), "boss") }}, all},
+		"one that never listed kim":  {[]step{putTeams("zed", "Two"), putMembers("zed", "Two", lee), putUsers("zed", lee), putTeams("zed"), putUsers("zed")}, all},
+		"what is said here":          {[]step{putUsers(LocalAccount, kim), putMembers(LocalAccount, "Old", kim), putTeams("boss", "Two"), putUsers("boss", lee)}, all},
+		"what ends here":             {[]step{putUsers(LocalAccount, kim), putTeams(LocalAccount, "Old"), putUsers(LocalAccount), putTeams(LocalAccount)}, all},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			do := func(steps ...step) {
+				t.Helper()
+				for _, s := range steps {
+					if err := s(a); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for _, account := range []string{"anna", "boss"} {
+				do(putTeams(account, "Old", "Two"), putMembers(account, "Old", kim, lee), putUsers(account, kim, lee))
+			}
+			do(c.do...)
+			got, err := a.ViewerPrincipals(t.Context(), Viewer{Email: kim})
+			if err != nil {
+				t.Fatal(err)
+			}
+			slices.Sort(c.want)
+			if !slices.Equal(got, c.want) {
+				t.Errorf("kim is %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// TestWhoIsWithdrawnIsJudgedAnew has a meeting that is shared with all teams by a
+// recorder who is known by lists alone, and a user deactivated by an older list.
+func TestWhoIsWithdrawnIsJudgedAnew(t *testing.T) {
+	t.Parallel()
+	a := newArchive(t)
+	ctx := t.Context()
+	const kim, bob = "kim@acme.example", "bob@acme.example"
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, account := range []string{"anna", "boss"} {
+		must(a.PutTeams(ctx, account, []api.Team{{Name: "Old"}, {Name: "Two"}}))
+	}
+	must(a.PutTeamMembers(ctx, "anna", "Old", membersList(kim))) // boss showed the team and not its members
+	must(a.PutTeamMembers(ctx, LocalAccount, "Two", membersList(bob)))
+	apply(t, a, sighted(t, "anna", "recorded_by:x", 0, 1, kim, "Old", api.SharedAllTeams))
+	if got := sees(t, a, bob); !slices.Equal(got, []int64{1}) {
+		t.Errorf("while kim is known bob sees %v", got)
+	}
+	logged := func(team string) (kinds []ChangeKind) {
+		t.Helper()
+		head, err := a.Head(ctx)
+		must(err)
+		must(a.PutTeams(ctx, "boss", []api.Team{{Name: team}}))
+		changes, err := a.Changes(ctx, head, 100)
+		must(err)
+		for _, c := range changes {
+			kinds = append(kinds, c.Kind)
+		}
+		slices.Sort(kinds)
+		return kinds
+	}
+	if got := logged("Two"); !slices.Equal(got, []ChangeKind{ChangeDirectory, ChangeVisibility}) {
+		t.Errorf("logged %v, want the directory and the meeting's visibility once", got)
+	}
+	if got := sees(t, a, bob); got != nil {
+		t.Errorf("with kim's team dissolved bob sees %v", got)
+	}
+	if got := logged("Two"); got != nil {
+		t.Errorf("the same list again logged %v", got)
+	}
+
+	must(a.PutUsers(ctx, "anna", []api.User{viewing(bob, api.StatusDeactivated)}))
+	must(a.PutUsers(ctx, "boss", []api.User{viewing(bob, api.StatusDeactivated)}))
+	must(a.PutUsers(ctx, "boss", []api.User{viewing(kim, api.StatusActive)}))
+	mine, err := a.ViewerPrincipals(ctx, Viewer{Email: bob})
+	must(err)
+	if slices.Contains(mine, PrincipalEveryone) {
+		t.Errorf("a deactivated user, not on a later list, has %v", mine)
+	}
+}
