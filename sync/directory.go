@@ -36,7 +36,7 @@ func (s *Syncer) directory(ctx context.Context, a *account) error {
 			if err := s.archive.PutTeams(ctx, a.Name, teams); err != nil {
 				return err
 			}
-			return s.members(ctx, a, teams)
+			return s.members(ctx, a, distinct(teams))
 		}),
 		s.listed(ctx, a, "users", func() error { return s.archive.EndUsers(ctx, a.Name) }, func() error {
 			users, err := all(func() iter.Seq2[api.User, error] { return a.Client.Users(ctx, api.UserQuery{}) })
@@ -78,6 +78,16 @@ func (s *Syncer) members(ctx context.Context, a *account, teams []api.Team) erro
 		}
 	}
 	return nil
+}
+
+// distinct leaves out teams that the list repeats: each costs calls.
+func distinct(teams []api.Team) []api.Team {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(teams), func(t api.Team) bool {
+		repeated := seen[t.Name]
+		seen[t.Name] = true
+		return repeated
+	})
 }
 
 func allTheSame(lists [][]api.TeamMember) bool {
