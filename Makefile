@@ -34,11 +34,11 @@ race: ## all tests, looking for races
 # The tests, by name, that are mostly work, or start many programs: they take
 # several times as long under the race detector, so it does not see them. The
 # packages' own tests of the same code run under it.
-PLAIN := Corpus|RealMeetings|Figure|Administered|Bucket|FullDisk|ServeKilled|ServiceKilled|Restic|AreBleves|IsBleves|OneByOne|WhatIsKept
+PLAIN := Corpus|RealMeetings|Figure|Administered|Bucket|FullDisk|ServeKilled|ServiceKilled|Restic|AreBleves|IsBleves|OneByOne|WhatIsKept|InAnyOrder|AnyOrderEnds|WhoSeesWhat|EverySizeThat|FaultsOfForms|FaultsOfAnswers|RepairLosesNothing|BackupKilled|AbsurdAnswers|IncrementalIsRebuilt
 
 # It mostly waits for the service's limits, so it runs beside the others.
 corpus: ## the real meetings, what starts many programs, and the figures' tests, without the race detector
-	go test -vet=off -timeout 30m -run '$(PLAIN)' ./cmd/minutebook ./api ./archive ./search ./service ./bench/...
+	go test -vet=off -timeout 30m -run '$(PLAIN)' ./cmd/minutebook ./api ./archive ./receiver ./search ./service ./bench/...
 
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -17,9 +17,7 @@ import (
 // forgetting, bringing in and reopening: every delivery has the state and the body
 // that it should.
 func TestInboxSpillKeepsWhatIsKept(t *testing.T) {
-	if corpus.RaceDetector {
-		t.Skip("this is in the run without the race detector: make corpus")
-	}
+	corpus.SkipUnderRace(t)
 	rapid.Check(t, func(r *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {

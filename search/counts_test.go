@@ -12,6 +12,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"minutebook/internal/corpus"
 )
 
 // countedWords are in so great a share of the documents that countedSegment
@@ -151,7 +153,7 @@ func termAgrees(t *rapid.T, what string, words *lexicon, dict segment.TermDictio
 // TestCountsAreBleves compares documents and counts of every term with what
 // Bleve reads, in memory, from a file, and merged with documents left out.
 func TestCountsAreBleves(t *testing.T) {
-	withoutRaceDetector(t)
+	corpus.SkipUnderRace(t)
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {

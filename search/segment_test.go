@@ -173,7 +173,7 @@ func drawInverter(t *rapid.T) *inverter {
 // they hold with what Bleve's own writing makes of the same, at once, from a
 // file, and merged with documents left out.
 func TestSegmentIsBleves(t *testing.T) {
-	withoutRaceDetector(t)
+	corpus.SkipUnderRace(t)
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -229,12 +229,4 @@ func TestSegmentIsBleves(t *testing.T) {
 			t.Fatalf("merged, Bleve's (-) and ours (+) differ:\n%s", diff)
 		}
 	})
-}
-
-// withoutRaceDetector skips what is only work, for one goroutine.
-func withoutRaceDetector(t *testing.T) {
-	t.Helper()
-	if corpus.RaceDetector {
-		t.Skip("this is in the run without the race detector: make corpus")
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/corpus"
 )
 
 // faultySandbox is a sandbox with 25 meetings in which a fault always happens, and its
@@ -47,6 +48,7 @@ func (s *sandbox) fetch(path string) (*http.Response, []byte, error) {
 }
 
 func TestFaultsOfAnswers(t *testing.T) {
+	corpus.SkipUnderRace(t)
 	_, whole, err := faultySandbox(t, "").fetch("/teams")
 	if err != nil {
 		t.Fatal(err)

@@ -173,9 +173,7 @@ func TestCorpusArrivesWholeForItsAdministrator(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	if corpus.RaceDetector {
-		t.Skip("the real meetings are in the run without the race detector: make corpus")
-	}
+	corpus.SkipUnderRace(t)
 	file, err := os.Open(filepath.Join(dir, "akash.ndjson.gz"))
 	if err != nil {
 		t.Fatal(err)

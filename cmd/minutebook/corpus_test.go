@@ -25,19 +25,10 @@ func corpusFile(t *testing.T, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// withoutRaceDetector keeps what starts many programs, or loads much, out of the
-// run that looks for races, which takes several times as long for it.
-func withoutRaceDetector(t *testing.T) {
-	t.Helper()
-	if corpus.RaceDetector {
-		t.Skip("this is in the run without the race detector: make corpus")
-	}
-}
-
 // TestDemoCorpus loads real meetings into the demo's service; all of them
 // arrive in the archive, each transcript entry byte for byte, and are indexed.
 func TestDemoCorpus(t *testing.T) {
-	withoutRaceDetector(t)
+	corpus.SkipUnderRace(t)
 	for _, name := range []string{"akash.ndjson.gz", "qmsum.ndjson.gz"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

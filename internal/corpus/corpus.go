@@ -78,6 +78,15 @@ func EachLine(path string, fn func(line []byte) error) error {
 	return nil
 }
 
+// SkipUnderRace skips a test that the race detector makes several times slower:
+// `make corpus` runs it without.
+func SkipUnderRace(t Test) {
+	t.Helper()
+	if RaceDetector {
+		t.Skip("this is in the run without the race detector: make corpus")
+	}
+}
+
 // Test is what Lines needs of a test or benchmark.
 type Test interface {
 	Helper()
@@ -90,9 +99,7 @@ type Test interface {
 // times as long there, and `make corpus` reads it without.
 func Lines(t Test, name string) [][]byte {
 	t.Helper()
-	if RaceDetector {
-		t.Skip("the real meetings are in the run without the race detector: make corpus")
-	}
+	SkipUnderRace(t)
 	dir, err := Dir()
 	if err != nil {
 		t.Skip(err)
