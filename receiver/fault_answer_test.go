@@ -128,7 +128,7 @@ func TestASlowWriterIs503(t *testing.T) {
 	gate := make(chan struct{})
 	open := sync.OnceFunc(func() { close(gate) })
 	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{MaxWaiting: 1000,
-		Fault: func(archive.InboxStep, bool) error { <-gate; return nil }}, Options{CommitTime: 50 * time.Millisecond})
+		Fault: func(archive.InboxStep, bool) error { <-gate; return nil }}, Options{CommitTime: time.Second})
 	t.Cleanup(open)
 	got := send(t, signedRequest(t, r.url, "anna", secretA, "msg_1", time.Now(), []byte(meeting)))
 	if got.status != 503 || got.header.Get("Retry-After") == "" {
