@@ -21,7 +21,7 @@ const (
 	// longestWait is how long calls wait by themselves for the time before which
 	// the service does not want to be asked. Beyond it they fail, see BlockedError.
 	longestWait = 24 * time.Hour
-	// maxRetryAfter bounds what a Retry-After can say.
+	// maxRetryAfter is the longest wait that a Retry-After is taken for.
 	maxRetryAfter = 10 * 365 * 24 * time.Hour
 )
 

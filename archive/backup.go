@@ -92,7 +92,7 @@ func (b *backup) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if err != nil { // what it copied may be forgotten before the next one clears it away
+		if err != nil { // a meeting in the copy may be forgotten before the next backup clears the copy away
 			err = errors.Join(err, b.there.sweep(), b.archive.noteGenerations(context.WithoutCancel(ctx), b.there))
 		}
 		err = errors.Join(err, b.there.lock.release())

@@ -38,7 +38,7 @@ type view struct {
 	speakers map[string][]string // keys of voices by what was asked for
 	unread   int                 // entries that may still be read to check phrases
 	inexact  bool                // some were not
-	negated  bool                // what is looked for now stands under a minus
+	negated  bool                // the node being evaluated stands under a minus
 	release  func()
 }
 
