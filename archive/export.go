@@ -107,14 +107,14 @@ func (a *Archive) newExport(ctx context.Context, o ExportOptions) (*export, erro
 	x := &export{ExportOptions: o, archive: a}
 	switch o.Format {
 	case ExportMarkdown:
-		x.render = renderMarkdown
+		x.render = RenderMarkdown
 	case ExportJSON, ExportNDJSON: // need no rendering
 	case ExportVTT:
-		x.render = renderVTT
+		x.render = RenderVTT
 	case ExportSRT:
 		x.render = renderSRT
 	case ExportText:
-		x.render = renderText
+		x.render = RenderText
 	case ExportHTML:
 		if o.Site == nil {
 			return nil, errors.New("format html needs a site to render it")
@@ -186,7 +186,7 @@ func (x *export) read(ctx context.Context, row *Row) (*ExportedMeeting, func(io.
 		raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
 		return &ExportedMeeting{Row: row}, func(w io.Writer) error { return renderJSON(w, raw) }, err
 	}
-	m, err := x.archive.exported(ctx, row)
+	m, err := x.archive.Exported(ctx, row)
 	return m, func(w io.Writer) error { return x.render(w, m) }, err
 }
 
@@ -217,8 +217,9 @@ func (x *export) count(add func(*ExportResult)) {
 	}
 }
 
-// exported reads a meeting for rendering.
-func (a *Archive) exported(ctx context.Context, row *Row) (*ExportedMeeting, error) {
+// Exported reads a meeting for rendering. It fails with ErrNotFound or
+// ErrForgotten.
+func (a *Archive) Exported(ctx context.Context, row *Row) (*ExportedMeeting, error) {
 	notes, err := a.Notes(ctx, row.RecordingID)
 	if err != nil {
 		return nil, err
@@ -267,6 +268,16 @@ func (a *Archive) eachAsked(ctx context.Context, ids []int64, fn func(*Row) erro
 		}
 	}
 	return nil
+}
+
+// heading is a meeting's title, or a word in its place.
+func (m *ExportedMeeting) heading() string { return titleOr(m.Row.Title) }
+
+func titleOr(title string) string {
+	if title = oneLine(title); title != "" {
+		return title
+	}
+	return "Untitled"
 }
 
 // length is a recording's length, 0 when it is not known.

@@ -156,13 +156,9 @@ func markdownIndex(w io.Writer, all SiteList) error {
 }
 
 func meetingLine(w io.Writer, e SiteEntry, from string) {
-	title := e.Title
-	if oneLine(title) == "" {
-		title = "Untitled"
-	}
 	day := "undated"
 	if e.Start.Unix() > 0 {
 		day = e.Start.UTC().Format(time.DateOnly)
 	}
-	fmt.Fprintf(w, "- %s %s\n", day, mdLink(title, from, e.File))
+	fmt.Fprintf(w, "- %s %s\n", day, mdLink(titleOr(e.Title), from, e.File))
 }

@@ -15,13 +15,13 @@ import (
 	"minutebook/api"
 )
 
-// renderMarkdown renders a meeting for note tools: front matter, links to the people
+// RenderMarkdown renders a meeting for note tools: front matter, links to the people
 // of it, summary, action items as tasks, highlights and the transcript.
-func renderMarkdown(w io.Writer, m *ExportedMeeting) error {
+func RenderMarkdown(w io.Writer, m *ExportedMeeting) error {
 	b := bufio.NewWriter(w)
 	moments := momentsOf(m)
 	frontMatter(b, m)
-	fmt.Fprintf(b, "# %s\n", mdText(m.Row.Title))
+	fmt.Fprintf(b, "# %s\n", mdText(m.heading()))
 	if links := peopleLinks(m); len(links) > 0 {
 		fmt.Fprintf(b, "\n%s\n", strings.Join(links, " · "))
 	}

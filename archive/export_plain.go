@@ -21,10 +21,10 @@ func renderJSON(w io.Writer, raw []byte) error {
 	return err
 }
 
-// renderText writes a meeting for reading, as plain text.
-func renderText(w io.Writer, m *ExportedMeeting) error {
+// RenderText writes a meeting for reading, as plain text.
+func RenderText(w io.Writer, m *ExportedMeeting) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "%s\n", oneLine(m.Row.Title))
+	fmt.Fprintf(b, "%s\n", m.heading())
 	if start := m.Row.Key().Start; start.Unix() > 0 {
 		fmt.Fprintf(b, "%s", start.UTC().Format("2006-01-02 15:04 MST"))
 		if d := m.length(); d > 0 {

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -16,15 +17,16 @@ type cue struct {
 	speaker, text string // one line each
 }
 
-// lastCue is how long the last subtitle stays, and the longest any does when the
-// next is far away.
+// Bounds of how long a subtitle stays. lastCue is for one that nothing follows,
+// and the longest time of a short one when the next is far away.
 const (
 	minCue  = 500 * time.Millisecond
 	lastCue = 10 * time.Second
 )
 
-// cues makes subtitles of a transcript: in order of time, each ending where a
-// later one begins, none without a length or a text.
+// cues makes subtitles of a transcript: in order of time, each ending where the
+// next one begins, none without a length or a text. Entries that begin together,
+// as those of one second do, share the time until the next one.
 func cues(entries []Entry, length time.Duration) []cue {
 	all := make([]cue, 0, len(entries))
 	for _, e := range entries {
@@ -35,24 +37,36 @@ func cues(entries []Entry, length time.Duration) []cue {
 		from := max(e.Offset, 0).Truncate(time.Millisecond)
 		all = append(all, cue{from: from, speaker: oneLine(e.Speaker), text: text})
 	}
-	slices.SortStableFunc(all, func(a, b cue) int { return int((a.from - b.from) / time.Millisecond) })
-	next := time.Duration(-1)
-	for i := len(all) - 1; i >= 0; i-- {
-		c := &all[i]
-		if i+1 < len(all) && all[i+1].from > c.from {
-			next = all[i+1].from
+	slices.SortStableFunc(all, func(a, b cue) int { return cmp.Compare(a.from, b.from) })
+	for rest := all; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].from == rest[0].from {
+			n++
 		}
-		switch {
-		case next > c.from:
-			c.to = min(next, c.from+longest(c.text))
-		case length > c.from:
-			c.to = min(length, c.from+longest(c.text))
-		default:
-			c.to = c.from + lastCue
+		end := length
+		if n < len(rest) {
+			end = rest[n].from
 		}
-		c.to = max(c.to, c.from+minCue)
+		shareTime(rest[:n], end)
+		rest = rest[n:]
 	}
 	return all
+}
+
+// shareTime gives subtitles that begin together one part each of the time until
+// end, in their order. An end that does not come after them is not known.
+func shareTime(together []cue, end time.Duration) {
+	from := together[0].from
+	if end <= from {
+		end = from + time.Duration(len(together))*lastCue
+	}
+	part := (end - from) / time.Duration(len(together))
+	for i := range together {
+		c := &together[i]
+		shown := min(part, longest(c.text))
+		c.from, c.to = from, from+max(shown, minCue)
+		from += shown
+	}
 }
 
 // longest is how long a text is shown at most: unhurried reading, and never
@@ -93,28 +107,29 @@ func isOneLine(s string) bool {
 	return before != ' ' || s == ""
 }
 
-// VTTText is a text on one line, with what WebVTT reads as markup escaped, an
-// arrow between times included.
-func VTTText(s string) string { return vttEscapes.Replace(oneLine(s)) }
-
-var vttEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
-
-// renderVTT writes WebVTT; the speaker is a voice, as players style it.
-func renderVTT(w io.Writer, m *ExportedMeeting) error {
+// RenderVTT writes a meeting's transcript as WebVTT; the speaker is a voice, as
+// players style it.
+func RenderVTT(w io.Writer, m *ExportedMeeting) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("WEBVTT\n")
 	for _, c := range cues(m.Entries, m.length()) {
 		fmt.Fprintf(b, "\n%s --> %s\n", cueTime(c.from, '.'), cueTime(c.to, '.'))
-		b.WriteString(VoiceTag(c.speaker) + VTTText(c.text) + "\n")
+		b.WriteString(voiceTag(c.speaker) + vttText(c.text) + "\n")
 	}
 	return b.Flush()
 }
 
-// VoiceTag names a speaker in WebVTT; nothing for a speaker without a name.
+// vttText escapes the characters of a line that WebVTT reads as markup, an arrow
+// between times included.
+func vttText(line string) string { return vttEscapes.Replace(line) }
+
+var vttEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// voiceTag names a speaker in WebVTT; nothing for a speaker without a name.
 // Without the space, which players strip, a name that ends in dashes would make an
 // arrow with the end of the tag.
-func VoiceTag(speaker string) string {
-	name := VTTText(speaker)
+func voiceTag(speaker string) string {
+	name := vttText(speaker)
 	if name == "" {
 		return ""
 	}

@@ -74,7 +74,7 @@ var voice = regexp.MustCompile(`^(?:<v ([^<>]*)>)?([^<>]*)$`)
 func checkSubtitles(t testing.TB, m *ExportedMeeting) {
 	t.Helper()
 	var vtt, srt strings.Builder
-	if err := renderVTT(&vtt, m); err != nil {
+	if err := RenderVTT(&vtt, m); err != nil {
 		t.Fatal(err)
 	}
 	if err := renderSRT(&srt, m); err != nil {
@@ -91,7 +91,7 @@ func checkSubtitles(t testing.TB, m *ExportedMeeting) {
 		if v == nil {
 			t.Fatalf("VTT cue %q has markup of its own", gotVTT[i])
 		}
-		if html.UnescapeString(strings.TrimSuffix(v[1], " ")) != html.UnescapeString(VTTText(c.speaker)) || html.UnescapeString(v[2]) != html.UnescapeString(VTTText(c.text)) {
+		if html.UnescapeString(strings.TrimSuffix(v[1], " ")) != html.UnescapeString(vttText(c.speaker)) || html.UnescapeString(v[2]) != html.UnescapeString(vttText(c.text)) {
 			t.Fatalf("VTT cue %q for %q saying %q", gotVTT[i], c.speaker, c.text)
 		}
 		if strings.ContainsAny(gotSRT[i], "<>{}") {
@@ -120,6 +120,40 @@ func TestSubtitlesOfAnyTalk(t *testing.T) {
 			rt.Fatalf("%d cues for %d texts", got, said)
 		}
 	})
+}
+
+func TestSubtitlesShowEveryEntryByItself(t *testing.T) {
+	entries := []Entry{
+		{Index: 0, Offset: 1 * time.Second, Speaker: "Ana", Text: "one"},
+		{Index: 1, Offset: 5 * time.Second, Speaker: "Bo <b>", Text: "two\nlines --> here & there"},
+		{Index: 2, Offset: 5 * time.Second, Speaker: "Ana", Text: "three"},
+		{Index: 3, Offset: time.Hour, Speaker: "Ana --", Text: "four\u2028\x00more"},
+		{Index: 4, Offset: time.Hour + 3*time.Second, Text: "five"},
+	}
+	want := `WEBVTT
+
+00:00:01.000 --> 00:00:05.000
+<v Ana>one
+
+00:00:05.000 --> 00:00:15.000
+<v Bo &lt;b&gt;>two lines --&gt; here &amp; there
+
+00:00:15.000 --> 00:00:25.000
+<v Ana>three
+
+01:00:00.000 --> 01:00:03.000
+<v Ana -- >four more
+
+01:00:03.000 --> 01:00:13.000
+five
+`
+	var got strings.Builder
+	if err := RenderVTT(&got, &ExportedMeeting{Row: &Row{}, Entries: entries}); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
 }
 
 func FuzzSubtitles(f *testing.F) {
