@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+
+	"minutebook/internal/sqlite"
 )
 
 // AccountSetting is an account as the configuration has it.
@@ -34,7 +36,7 @@ func holderTerm(account string) string {
 // only what is shown from now on.
 func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		t := newApplying(a, newStatements(ctx, tx))
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		before, err := accountsText(ctx, tx)
 		if err != nil {
 			return err
@@ -79,17 +81,17 @@ func (t *applying) setAccount(s AccountSetting) error {
 	if err := t.setHolder(s.Name, foldEmail(s.Email), s.Credential); err != nil {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM account_people WHERE account = ?1 AND email <> ?2`, s.Name, foldEmail(s.Email)); err != nil {
+	if _, err := t.Exec(`DELETE FROM account_people WHERE account = ?1 AND email <> ?2`, s.Name, foldEmail(s.Email)); err != nil {
 		return err
 	}
 	if s.Email != "" {
-		_, err := t.exec(`INSERT INTO account_people (account, email) VALUES (?, ?) ON CONFLICT DO NOTHING`, s.Name, foldEmail(s.Email))
+		_, err := t.Exec(`INSERT INTO account_people (account, email) VALUES (?, ?) ON CONFLICT DO NOTHING`, s.Name, foldEmail(s.Email))
 		if err != nil {
 			return err
 		}
 	}
 	var known []string
-	err := t.each(`SELECT query FROM watches WHERE account = ?`, []any{s.Name}, func(rows *sql.Rows) error {
+	err := t.Each(`SELECT query FROM watches WHERE account = ?`, []any{s.Name}, func(rows *sql.Rows) error {
 		var query string
 		err := rows.Scan(&query)
 		known = append(known, query)
@@ -99,7 +101,7 @@ func (t *applying) setAccount(s AccountSetting) error {
 		return err
 	}
 	for _, query := range known {
-		_, err := t.exec(`UPDATE watches SET ended_at = iif(?3, NULL, coalesce(ended_at, ?4)) WHERE account = ?1 AND query = ?2`,
+		_, err := t.Exec(`UPDATE watches SET ended_at = iif(?3, NULL, coalesce(ended_at, ?4)) WHERE account = ?1 AND query = ?2`,
 			s.Name, query, slices.Contains(s.Queries, query), t.at.UnixMilli())
 		if err != nil {
 			return err
@@ -112,9 +114,9 @@ func (t *applying) setAccount(s AccountSetting) error {
 // now, it proves no other holder.
 func (t *applying) setHolder(name, email, credential string) error {
 	var knownEmail, knownCredential string
-	found, err := t.scan(`SELECT email, credential FROM accounts WHERE name = ?`, []any{name}, &knownEmail, &knownCredential)
+	found, err := t.Scan(`SELECT email, credential FROM accounts WHERE name = ?`, []any{name}, &knownEmail, &knownCredential)
 	if err == nil && !found {
-		_, err = t.exec(`INSERT INTO accounts (name, holder, email, credential, since)
+		_, err = t.Exec(`INSERT INTO accounts (name, holder, email, credential, since)
 			VALUES (?1, 1, coalesce((SELECT email FROM account_people WHERE account = ?1), ''), '', ?2)`, name, t.at.UnixMilli())
 		if err == nil {
 			return t.setHolder(name, email, credential)
@@ -124,7 +126,7 @@ func (t *applying) setHolder(name, email, credential string) error {
 		return err
 	}
 	passed := differ(knownEmail, email) || differ(knownCredential, credential)
-	_, err = t.exec(`UPDATE accounts SET left_at = NULL, holder = holder + ?2, since = iif(?2, ?3, since),
+	_, err = t.Exec(`UPDATE accounts SET left_at = NULL, holder = holder + ?2, since = iif(?2, ?3, since),
 		email = iif(?4 = '', email, ?4), credential = iif(?5 = '', credential, ?5) WHERE name = ?1`,
 		name, passed, t.at.UnixMilli(), email, credential)
 	return err
@@ -135,7 +137,7 @@ func differ(known, now string) bool { return known != "" && now != "" && known !
 // endAccounts ends all but the configured accounts.
 func (t *applying) endAccounts(settings []AccountSetting) error {
 	var names []string
-	err := t.each(`SELECT account FROM watches UNION SELECT account FROM account_people UNION SELECT name FROM accounts
+	err := t.Each(`SELECT account FROM watches UNION SELECT account FROM account_people UNION SELECT name FROM accounts
 		UNION SELECT account FROM users UNION SELECT account FROM teams UNION SELECT account FROM team_members
 		UNION SELECT account FROM meeting_types`, nil, func(rows *sql.Rows) error {
 		var name string
@@ -165,7 +167,7 @@ func (t *applying) endAccount(name string) error {
 		`UPDATE watches SET ended_at = coalesce(ended_at, ?2) WHERE account = ?1`,
 		`DELETE FROM account_people WHERE account = ?1 AND ?2`,
 	} {
-		if _, err := t.exec(step, name, t.at.UnixMilli()); err != nil {
+		if _, err := t.Exec(step, name, t.at.UnixMilli()); err != nil {
 			return err
 		}
 	}
@@ -176,14 +178,14 @@ func (t *applying) endAccount(name string) error {
 // says who belongs to the organisation, from then on.
 func (t *applying) watch(account, query string) error {
 	var one int
-	if known, err := t.scan(`SELECT 1 FROM watches WHERE account = ? AND query = ?`, []any{account, query}, &one); known || err != nil {
+	if known, err := t.Scan(`SELECT 1 FROM watches WHERE account = ? AND query = ?`, []any{account, query}, &one); known || err != nil {
 		return err
 	}
-	plain, err := t.scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one)
+	plain, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`INSERT INTO watches (account, query) VALUES (?, ?)`, account, query); err != nil {
+	if _, err := t.Exec(`INSERT INTO watches (account, query) VALUES (?, ?)`, account, query); err != nil {
 		return err
 	}
 	if query == "" && !plain {
@@ -191,7 +193,7 @@ func (t *applying) watch(account, query string) error {
 			return err
 		}
 	}
-	_, err = t.exec(`INSERT INTO changes (recording_id, kind, part, at) SELECT 0, ?, '', ?
+	_, err = t.Exec(`INSERT INTO changes (recording_id, kind, part, at) SELECT 0, ?, '', ?
 		WHERE EXISTS (SELECT 1 FROM account_people WHERE account = ?)`, ChangeDirectory, t.at.UnixMilli(), account)
 	return err
 }

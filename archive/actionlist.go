@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // ActionQuery says which action items to list; zero fields do not restrict.
@@ -49,7 +51,7 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 		return nil, fmt.Errorf("list action items: %w", err)
 	}
 	var items []ActionRow
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		r := ActionRow{Offset: -1}
 		var start int64
 		var offset sql.NullFloat64
@@ -58,7 +60,7 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 		if offset.Valid {
 			r.Offset = time.Duration(offset.Float64 * float64(time.Second))
 		}
-		r.Start = timeOf(start)
+		r.Start = sqlite.Time(start)
 		items = append(items, r)
 		return err
 	})
@@ -89,7 +91,7 @@ func (a *Archive) Assignees(ctx context.Context, v Viewer) ([]AssigneeCount, err
 		return nil, fmt.Errorf("count action items: %w", err)
 	}
 	var people []AssigneeCount
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var c AssigneeCount
 		err := rows.Scan(&c.Name, &c.Email, &c.Open, &c.Done)
 		people = append(people, c)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // Applied is what Apply did.
@@ -30,7 +31,7 @@ func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark)
 	}
 	var t *applying
 	position, err := a.change(ctx, func(tx *sql.Tx) error {
-		t = newApplying(a, newStatements(ctx, tx))
+		t = newApplying(a, sqlite.NewStatements(ctx, tx))
 		for i := range batch {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -55,7 +56,7 @@ func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark)
 
 // applying is the transaction of one Apply or Rebuild.
 type applying struct {
-	*statements
+	*sqlite.Statements
 	archive  *Archive
 	applied  Applied
 	speakers map[speaker]int64
@@ -67,8 +68,8 @@ type applying struct {
 	rewrote   bool                 // some were not
 }
 
-func newApplying(a *Archive, s *statements) *applying {
-	return &applying{statements: s, archive: a, speakers: map[speaker]int64{}, at: a.now(), shown: map[int64]bool{}}
+func newApplying(a *Archive, s *sqlite.Statements) *applying {
+	return &applying{Statements: s, archive: a, speakers: map[speaker]int64{}, at: a.now(), shown: map[int64]bool{}}
 }
 
 const insertMeeting = `INSERT INTO meetings (recording_id, number)
@@ -80,10 +81,10 @@ func (t *applying) observe(o *Observation, parts []shown) error {
 	}
 	var one int
 	fresh := false
-	if gone, err := t.scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &one); gone || err != nil {
+	if gone, err := t.Scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &one); gone || err != nil {
 		return err
 	}
-	res, err := t.exec(insertMeeting, o.RecordingID)
+	res, err := t.Exec(insertMeeting, o.RecordingID)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (t *applying) observe(o *Observation, parts []shown) error {
 // version current, derives its rows and logs the change.
 func (t *applying) observePart(o *Observation, p shown) error {
 	if p.null {
-		_, err := t.exec(`INSERT INTO parts (recording_id, part) VALUES (?, ?) ON CONFLICT DO NOTHING`, o.RecordingID, p.part)
+		_, err := t.Exec(`INSERT INTO parts (recording_id, part) VALUES (?, ?) ON CONFLICT DO NOTHING`, o.RecordingID, p.part)
 		return err
 	}
 	v, before, err := t.keepRevision(o, p)
@@ -163,7 +164,7 @@ func (t *applying) observeMeeting(id int64, v, before *version, raw []byte) erro
 		return err
 	}
 	var one int
-	shared, err := t.scan(`SELECT 1 FROM meetings WHERE recording_id = ? AND shared_with = ?`, []any{id, api.SharedSingleTeam}, &one)
+	shared, err := t.Scan(`SELECT 1 FROM meetings WHERE recording_id = ? AND shared_with = ?`, []any{id, api.SharedSingleTeam}, &one)
 	if err != nil || !shared {
 		return err
 	}
@@ -179,6 +180,6 @@ func (t *applying) changed(id int64, kind ChangeKind, part api.Part) error {
 		t.shown[id] = true
 	}
 	t.applied.Changed = append(t.applied.Changed, id)
-	_, err := t.exec(`INSERT INTO changes (recording_id, kind, part, at) VALUES (?, ?, ?, ?)`, id, kind, part, t.at.UnixMilli())
+	_, err := t.Exec(`INSERT INTO changes (recording_id, kind, part, at) VALUES (?, ?, ?, ?)`, id, kind, part, t.at.UnixMilli())
 	return err
 }

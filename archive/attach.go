@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // MediaKind is what a recording is.
@@ -91,13 +93,13 @@ func (a *Archive) MediaOf(ctx context.Context, id int64) ([]Attached, error) {
 		return nil, fmt.Errorf("read recordings of %d: %w", id, err)
 	}
 	var attached []Attached
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var m Attached
 		var at int64
 		if err := rows.Scan(&m.Kind, &m.SHA256, &m.Size, &m.ContentType, &at); err != nil {
 			return err
 		}
-		m.At = timeOf(at)
+		m.At = sqlite.Time(at)
 		attached = append(attached, m)
 		return nil
 	})

@@ -229,11 +229,16 @@ func (a *Archive) databaseFiles(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	paths, err := filepath.Glob(filepath.Join(globEscape(a.dir), "*.db"))
+	names, err := fs.Glob(os.DirFS(a.dir), "*.db")
 	if err != nil {
 		return nil, fmt.Errorf("list databases: %w", err)
 	}
-	paths = slices.DeleteFunc(paths, func(p string) bool { return p == a.db.Path })
+	var paths []string
+	for _, name := range names {
+		if path := filepath.Join(a.dir, name); path != a.db.Path {
+			paths = append(paths, path)
+		}
+	}
 	return append(paths, a.db.Path), nil
 }
 

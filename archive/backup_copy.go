@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // database copies one database as it is at one moment. Writers go on meanwhile;
@@ -53,7 +54,7 @@ func (b *backup) database(ctx context.Context, path string, m *Manifest) error {
 
 // copyDatabase makes a whole, synced copy of a database, 0600.
 func copyDatabase(ctx context.Context, from, to string) error {
-	db := sql.OpenDB(connector{from, "?mode=rw&_busy_timeout=10000", map[string]string{"busy_timeout": "10000"}})
+	db := sqlite.Connect(from, "?mode=rw&_busy_timeout=10000", map[string]string{"busy_timeout": "10000"})
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	// SQLite takes an empty file, and makes one that others can read.
@@ -72,7 +73,7 @@ func copyDatabase(ctx context.Context, from, to string) error {
 
 // describe notes of the archive's copy what the manifest says about it.
 func (m *Manifest) describe(ctx context.Context, path string) error {
-	db := sql.OpenDB(connector{path, "?mode=ro&immutable=1", nil})
+	db := sqlite.Connect(path, "?mode=ro&immutable=1", nil)
 	defer db.Close()
 	err := db.QueryRowContext(ctx, `SELECT (SELECT value FROM info WHERE name = 'epoch'),
 		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)`).Scan(&m.Epoch, &m.Seq)
@@ -94,7 +95,7 @@ func (m *Manifest) describe(ctx context.Context, path string) error {
 		return err
 	}
 	m.blobs = nil
-	return eachRow(rows, func(rows *sql.Rows) error {
+	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var blob Blob
 		err := rows.Scan(&blob.SHA256, &blob.Size)
 		m.blobs = append(m.blobs, blob)

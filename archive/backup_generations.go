@@ -176,19 +176,16 @@ func (d *backupDir) sweep() error {
 }
 
 func (d *backupDir) sweepMedia(keep map[string]bool) error {
-	paths, err := filepath.Glob(filepath.Join(globEscape(d.path), "media", "??", "*"))
+	paths, err := fs.Glob(os.DirFS(d.path), "media/??/*")
 	if err != nil {
 		return fmt.Errorf("list recordings of the backup: %w", err)
 	}
 	for _, path := range paths {
-		rel, err := filepath.Rel(d.path, path)
-		if err != nil {
-			return fmt.Errorf("list recordings of the backup: %w", err)
-		}
+		rel := filepath.FromSlash(path)
 		if keep[rel] {
 			continue
 		}
-		if err := durable.Remove(path); err != nil {
+		if err := durable.Remove(filepath.Join(d.path, rel)); err != nil {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // NoteBackup remembers that a generation was begun, by its path, so that Forget
@@ -29,7 +31,7 @@ func noteBackup(ctx context.Context, db execer, path string, at time.Time) error
 
 // noteGenerations has the notes say of a directory what is in it.
 func (a *Archive) noteGenerations(ctx context.Context, d *backupDir) error {
-	return a.db.inTx(ctx, func(tx *sql.Tx) error {
+	return a.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var paths []string
 		for _, g := range d.all {
 			paths = append(paths, g.Path())
@@ -45,7 +47,7 @@ func (a *Archive) noteGenerations(ctx context.Context, d *backupDir) error {
 			return fmt.Errorf("read notes of backups: %w", err)
 		}
 		var gone []string
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var path string
 			err := rows.Scan(&path)
 			if (path == d.path || filepath.Dir(path) == d.path) && !slices.Contains(paths, path) {
@@ -72,7 +74,7 @@ func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 	}
 	var names []string
 	dirs := map[string]bool{}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var path string
 		var inTime bool
 		err := rows.Scan(&path, &inTime)

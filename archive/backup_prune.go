@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"minutebook/internal/sqlite"
 )
 
 // doubts says what speaks against removing older generations: one that cannot be
@@ -159,7 +161,7 @@ func (a *Archive) tombstones(ctx context.Context) (all, open []int64, err error)
 }
 
 func scanIDs(rows *sql.Rows) (ids []int64, err error) {
-	return ids, eachRow(rows, func(rows *sql.Rows) error {
+	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)

@@ -15,6 +15,7 @@ import (
 	"filippo.io/age"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // BackupSource is a directory of backups from which a repair takes what is
@@ -137,7 +138,7 @@ func (s *BackupSource) database(ctx context.Context, g Generation) (*sql.DB, err
 	if err := durable.Write(to, func(w io.Writer) error { _, err := io.Copy(w, contextReader{ctx, r}); return err }); err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(connector{to, "?mode=ro&immutable=1", nil})
+	db := sqlite.Connect(to, "?mode=ro&immutable=1", nil)
 	s.opened[to] = db
 	return db, nil
 }

@@ -3,14 +3,10 @@ package archive
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // meetingTables are the tables with rows of one meeting by recording_id, in the
@@ -25,7 +21,7 @@ var meetingTables = [...]string{
 // within one transaction. The pages freed are overwritten (secure_delete).
 func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string) error {
 	now := a.now().UnixMilli()
-	t := newApplying(a, newStatements(ctx, tx))
+	t := newApplying(a, sqlite.NewStatements(ctx, tx))
 	recorder, err := t.recorder(id)
 	if err != nil {
 		return err
@@ -40,12 +36,12 @@ func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string)
 		`DELETE FROM entries WHERE id BETWEEN (SELECT number << 20 FROM meetings WHERE recording_id = ?1)
 			AND (SELECT (number << 20) + 0xfffff FROM meetings WHERE recording_id = ?1) AND ?2`,
 	} {
-		if _, err := t.exec(step, id, now); err != nil {
+		if _, err := t.Exec(step, id, now); err != nil {
 			return err
 		}
 	}
 	for _, table := range meetingTables {
-		if _, err := t.exec(`DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
+		if _, err := t.Exec(`DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
 			return fmt.Errorf("delete from %s: %w", table, err)
 		}
 	}
@@ -53,7 +49,7 @@ func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string)
 		`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers)`,
 		`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`,
 	} {
-		if _, err := t.exec(step); err != nil {
+		if _, err := t.Exec(step); err != nil {
 			return err
 		}
 	}
@@ -62,61 +58,10 @@ func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string)
 			return err
 		}
 	}
-	if _, err := t.exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'forget', ?, ?, '')`, now, id, reason); err != nil {
+	if _, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'forget', ?, ?, '')`, now, id, reason); err != nil {
 		return err
 	}
-	return logChange(ctx, tx, id, ChangeForgotten, "", timeOf(now))
-}
-
-// dropCopies deletes the copies that were made before migrations, or that a crash
-// left in the middle of one.
-func (db *DB) dropCopies() ([]string, error) {
-	var dropped []string
-	dir, name := filepath.Split(db.Path)
-	var entries []string
-	for _, pattern := range []string{".before-*", migratingSuffix + "*"} {
-		found, err := filepath.Glob(filepath.Join(globEscape(filepath.Clean(dir)), name+pattern))
-		if err != nil {
-			return nil, fmt.Errorf("find copies of %s: %w", db.Path, err)
-		}
-		entries = append(entries, found...)
-	}
-	for _, path := range entries {
-		if err := durable.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return dropped, fmt.Errorf("delete copy: %w", err)
-		}
-		dropped = append(dropped, path)
-	}
-	return dropped, nil
-}
-
-// globEscape makes a directory's name stand for itself in a pattern.
-func globEscape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
-}
-
-// truncateWAL moves all of the write-ahead log into the database and empties
-// it. Readers of an older state are waited for, ten seconds at most.
-func (db *DB) truncateWAL(ctx context.Context) error {
-	var busy, logged, moved int
-	deadline := time.NewTimer(10 * time.Second)
-	defer deadline.Stop()
-	for {
-		err := db.W.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved)
-		if err != nil {
-			return fmt.Errorf("empty the log of %s: %w", db.Path, err)
-		}
-		if busy == 0 {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-deadline.C:
-			return fmt.Errorf("empty the log of %s: it is being read; try again", db.Path)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	return logChange(ctx, tx, id, ChangeForgotten, "", sqlite.Time(now))
 }
 
 // AuditLine is one act that erased something.
@@ -135,13 +80,13 @@ func (a *Archive) Audit(ctx context.Context) ([]AuditLine, error) {
 		return nil, fmt.Errorf("read audit: %w", err)
 	}
 	var lines []AuditLine
-	return lines, eachRow(rows, func(rows *sql.Rows) error {
+	return lines, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var l AuditLine
 		var at int64
 		if err := rows.Scan(&at, &l.Action, &l.RecordingID, &l.Reason, &l.Detail); err != nil {
 			return err
 		}
-		l.At = timeOf(at)
+		l.At = sqlite.Time(at)
 		lines = append(lines, l)
 		return nil
 	})

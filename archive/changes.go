@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // Position is a place in the change log. The zero Position is its beginning.
@@ -73,13 +74,13 @@ func (a *Archive) Changes(ctx context.Context, after Position, limit int) ([]Cha
 		return nil, fmt.Errorf("read changes: %w", err)
 	}
 	var changes []Change
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var c Change
 		var at int64
 		if err := rows.Scan(&c.Seq, &c.RecordingID, &c.Kind, &c.Part, &at); err != nil {
 			return err
 		}
-		c.At = timeOf(at)
+		c.At = sqlite.Time(at)
 		changes = append(changes, c)
 		return nil
 	})

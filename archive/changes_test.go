@@ -14,7 +14,7 @@ func TestChangesEndAtTheHead(t *testing.T) {
 	head := apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "x"))).Position
 	commit := func() { // as change does, up to where it moves the head
 		t.Helper()
-		err := a.db.inTx(t.Context(), func(tx *sql.Tx) error { return logChange(t.Context(), tx, 1, ChangeMedia, "", epoch0) })
+		err := a.db.WriteTx(t.Context(), func(tx *sql.Tx) error { return logChange(t.Context(), tx, 1, ChangeMedia, "", epoch0) })
 		if err != nil {
 			t.Fatal(err)
 		}

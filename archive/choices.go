@@ -7,6 +7,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"minutebook/internal/sqlite"
 )
 
 // Choices are the values that a list of meetings can be narrowed to.
@@ -50,7 +52,7 @@ func (a *Archive) eachString(ctx context.Context, query string, args []any, fn f
 	if err != nil {
 		return err
 	}
-	return eachRow(rows, func(rows *sql.Rows) error {
+	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		s := make([]string, 3)
 		err := rows.Scan(&s[0], &s[1], &s[2])
 		fn(s)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"minutebook/internal/sqlite"
 )
 
 // Coverage is how much is kept of what one account sees.
@@ -33,7 +35,7 @@ func (a *Archive) Coverage(ctx context.Context) (map[string]Coverage, error) {
 		return nil, fmt.Errorf("count what accounts see: %w", err)
 	}
 	all := map[string]Coverage{}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var account string
 		var c Coverage
 		err := rows.Scan(&account, &c.Meetings, &c.WithTranscript, &c.WithSummary, &c.WithRecording, &c.RecordingsToDo)

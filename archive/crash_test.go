@@ -41,7 +41,7 @@ const batches = 12
 func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
 	dir := t.TempDir()
 	a := openArchive(t, dir)
-	if err := a.db.truncateWAL(t.Context()); err != nil {
+	if err := a.db.TruncateWAL(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.db.W.Exec(`PRAGMA wal_autocheckpoint = 0`); err != nil {

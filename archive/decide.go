@@ -12,7 +12,7 @@ import (
 // returns the version as it is now and, when it was held, as it was.
 func (t *applying) keepRevision(o *Observation, p shown) (v, before *version, err error) {
 	v = &version{hash: p.hash}
-	found, err := t.scan(`SELECT id, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
+	found, err := t.Scan(`SELECT id, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
 		[]any{o.RecordingID, p.part, p.hash[:]}, &v.id, &v.empty, &v.readAt, &v.toldAt)
 	if err != nil {
 		return nil, nil, err
@@ -39,7 +39,7 @@ func (t *applying) keepRevision(o *Observation, p shown) (v, before *version, er
 	if err != nil {
 		return nil, nil, err
 	}
-	_, err = t.exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at, first_order, last_order, holder)
+	_, err = t.Exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at, first_order, last_order, holder)
 		VALUES (?, ?, ?, ?4, ?4, ?5, ?5, `+holderTerm("?2")+`)
 		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), first_order = min(first_order, excluded.first_order),
 			last_at = iif((excluded.last_order, excluded.last_at) > (last_order, last_at), excluded.last_at, last_at),
@@ -54,7 +54,7 @@ func (t *applying) keepRevision(o *Observation, p shown) (v, before *version, er
 func (t *applying) order(o *Observation, revision int64) (int64, error) {
 	var known int64
 	if o.Source == SourceCallback && revision != 0 {
-		_, err := t.scan(`SELECT last_order FROM observations WHERE revision_id = ? AND account = ? AND source = ?
+		_, err := t.Scan(`SELECT last_order FROM observations WHERE revision_id = ? AND account = ? AND source = ?
 			AND ? BETWEEN first_at AND last_at`, []any{revision, o.Account, o.Source, o.At.UnixMilli()}, &known)
 		if err != nil {
 			return 0, err
@@ -64,7 +64,7 @@ func (t *applying) order(o *Observation, revision int64) (int64, error) {
 }
 
 func (t *applying) newRevision(o *Observation, v *version, p shown) error {
-	res, err := t.exec(`INSERT INTO revisions (recording_id, part, hash, empty, read_at, told_at) VALUES (?, ?, ?, ?, ?, ?)`,
+	res, err := t.Exec(`INSERT INTO revisions (recording_id, part, hash, empty, read_at, told_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		o.RecordingID, p.part, p.hash[:], p.empty, v.readAt, v.toldAt)
 	if err != nil {
 		return err
@@ -76,27 +76,27 @@ func (t *applying) newRevision(o *Observation, v *version, p shown) error {
 	if p.packed == nil {
 		p.encoding, p.packed = t.archive.codec.pack(p.raw)
 	}
-	_, err = t.exec(`INSERT INTO bodies (revision_id, raw_hash, size, encoding, body) VALUES (?, ?, ?, ?, ?)`,
+	_, err = t.Exec(`INSERT INTO bodies (revision_id, raw_hash, size, encoding, body) VALUES (?, ?, ?, ?, ?)`,
 		v.id, p.rawHash, len(p.raw), p.encoding, p.packed)
 	return err
 }
 
 func (t *applying) againRevision(v, before *version, p shown) error {
 	if *v != *before {
-		_, err := t.exec(`UPDATE revisions SET read_at = ?, told_at = ?, empty = ? WHERE id = ?`, v.readAt, v.toldAt, v.empty, v.id)
+		_, err := t.Exec(`UPDATE revisions SET read_at = ?, told_at = ?, empty = ? WHERE id = ?`, v.readAt, v.toldAt, v.empty, v.id)
 		if err != nil {
 			return err
 		}
 	}
 	var held int64
-	if _, err := t.scan(`SELECT raw_hash FROM bodies WHERE revision_id = ?`, []any{v.id}, &held); err != nil {
+	if _, err := t.Scan(`SELECT raw_hash FROM bodies WHERE revision_id = ?`, []any{v.id}, &held); err != nil {
 		return err
 	}
 	if !keepsBytes(p.rawHash, held) {
 		return nil
 	}
 	encoding, body := t.archive.codec.pack(p.raw)
-	_, err := t.exec(`UPDATE bodies SET raw_hash = ?, size = ?, encoding = ?, body = ? WHERE revision_id = ?`,
+	_, err := t.Exec(`UPDATE bodies SET raw_hash = ?, size = ?, encoding = ?, body = ? WHERE revision_id = ?`,
 		p.rawHash, len(p.raw), encoding, body, v.id)
 	return err
 }
@@ -105,7 +105,7 @@ func (t *applying) againRevision(v, before *version, p shown) error {
 func (t *applying) decide(id int64, part api.Part, v *version, raw []byte) ([]byte, bool, error) {
 	held := &version{}
 	var hash []byte
-	found, err := t.scan(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at FROM parts p JOIN revisions r ON r.id = p.revision_id
+	found, err := t.Scan(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at FROM parts p JOIN revisions r ON r.id = p.revision_id
 		WHERE p.recording_id = ? AND p.part = ?`, []any{id, part}, &held.id, &hash, &held.empty, &held.readAt, &held.toldAt)
 	if err != nil {
 		return nil, false, err
@@ -144,7 +144,7 @@ func (t *applying) decideMeeting(id int64, v, before *version, raw []byte) (was 
 // editions reads the versions that the current part "meeting" is folded of.
 func (t *applying) editions(id int64) ([]edition, error) {
 	var editions []edition
-	err := t.each(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at, b.encoding, b.body
+	err := t.Each(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at, b.encoding, b.body
 		FROM parts p JOIN revisions r ON r.id = p.revision_id OR r.id IN (SELECT value FROM json_each(p.folded))
 		JOIN bodies b ON b.revision_id = r.id
 		WHERE p.recording_id = ? AND p.part = 'meeting' AND p.revision_id IS NOT NULL`, []any{id}, func(rows *sql.Rows) error {
@@ -179,7 +179,7 @@ func foldedColumn(f folded) sql.NullString {
 }
 
 func (t *applying) setCurrent(id int64, part api.Part, revision int64, folded sql.NullString) error {
-	_, err := t.exec(`INSERT INTO parts (recording_id, part, revision_id, folded) VALUES (?, ?, ?, ?)
+	_, err := t.Exec(`INSERT INTO parts (recording_id, part, revision_id, folded) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET revision_id = excluded.revision_id, folded = excluded.folded`, id, part, revision, folded)
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // derive replaces the rows that are derived from one part with those of raw,
@@ -39,7 +40,7 @@ func lenient[T any](raw json.RawMessage) T {
 func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
 	m := lenient[api.Meeting](raw)
 	by := m.RecordedBy
-	_, err := t.exec(`UPDATE meetings SET title = ?, meeting_title = ?, meeting_type = ?, url = ?, share_url = ?,
+	_, err := t.Exec(`UPDATE meetings SET title = ?, meeting_title = ?, meeting_type = ?, url = ?, share_url = ?,
 		meeting_url = ?, transcript_language = ?, shared_with = ?, calendar_invitees_domains_type = ?, created_at = ?,
 		scheduled_start_time = ?, scheduled_end_time = ?, recording_start_time = ?, recording_end_time = ?,
 		recorded_by_name = ?, recorded_by_email = ?, recorded_by_email_domain = ?, recorded_by_team = ?
@@ -51,11 +52,11 @@ func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(`DELETE FROM invitees WHERE recording_id = ?`, id); err != nil {
+	if _, err := t.Exec(`DELETE FROM invitees WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
 	for i, p := range m.CalendarInvitees {
-		_, err := t.exec(`INSERT INTO invitees (recording_id, position, name, email, email_domain, is_external,
+		_, err := t.Exec(`INSERT INTO invitees (recording_id, position, name, email, email_domain, is_external,
 			matched_speaker_display_name) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 			id, i, p.Name.Or(""), p.Email.Or(""), p.EmailDomain.Or(""), p.IsExternal, p.MatchedSpeakerDisplayName.Or(""))
 		if err != nil {
@@ -75,31 +76,31 @@ func (t *applying) deriveFolded(id int64, f folded) error {
 }
 
 func (t *applying) setSharingTeam(id int64, team string) error {
-	_, err := t.exec(`UPDATE meetings SET sharing_team = ? WHERE recording_id = ?`, team, id)
+	_, err := t.Exec(`UPDATE meetings SET sharing_team = ? WHERE recording_id = ?`, team, id)
 	return err
 }
 
-func timeColumn(t api.Time) sql.NullInt64 { return millis(t.Time) }
+func timeColumn(t api.Time) sql.NullInt64 { return sqlite.Millis(t.Time) }
 
 func (t *applying) deriveSummary(id int64, raw json.RawMessage) error {
 	s := lenient[api.Summary](raw)
-	_, err := t.exec(`INSERT INTO summaries (recording_id, template_name, markdown_formatted) VALUES (?, ?, ?)
+	_, err := t.Exec(`INSERT INTO summaries (recording_id, template_name, markdown_formatted) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET template_name = excluded.template_name, markdown_formatted = excluded.markdown_formatted`,
 		id, s.TemplateName.Or(""), s.MarkdownFormatted.Or(""))
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE meetings SET has_summary = ? WHERE recording_id = ?`, api.HasContent(api.PartSummary, raw), id)
+	_, err = t.Exec(`UPDATE meetings SET has_summary = ? WHERE recording_id = ?`, api.HasContent(api.PartSummary, raw), id)
 	return err
 }
 
 func (t *applying) deriveActionItems(id int64, raw json.RawMessage) error {
-	if _, err := t.exec(`DELETE FROM action_items WHERE recording_id = ?`, id); err != nil {
+	if _, err := t.Exec(`DELETE FROM action_items WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
 	for i, item := range lenient[[]api.ActionItem](raw) {
 		who := item.Assignee.Or(api.Assignee{})
-		_, err := t.exec(`INSERT INTO action_items (recording_id, position, description, user_generated, completed,
+		_, err := t.Exec(`INSERT INTO action_items (recording_id, position, description, user_generated, completed,
 			offset_seconds, recording_playback_url, assignee_name, assignee_email, assignee_team)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			id, i, item.Description, item.UserGenerated, item.Completed, offsetColumn(item.RecordingTimestamp),
@@ -108,7 +109,7 @@ func (t *applying) deriveActionItems(id int64, raw json.RawMessage) error {
 			return err
 		}
 	}
-	_, err := t.exec(`UPDATE meetings SET has_action_items = ? WHERE recording_id = ?`, api.HasContent(api.PartActionItems, raw), id)
+	_, err := t.Exec(`UPDATE meetings SET has_action_items = ? WHERE recording_id = ?`, api.HasContent(api.PartActionItems, raw), id)
 	return err
 }
 
@@ -119,27 +120,27 @@ func offsetColumn(s string) sql.NullFloat64 {
 }
 
 func (t *applying) deriveHighlights(id int64, raw json.RawMessage) error {
-	if _, err := t.exec(`DELETE FROM highlights WHERE recording_id = ?`, id); err != nil {
+	if _, err := t.Exec(`DELETE FROM highlights WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
 	for i, h := range lenient[[]api.Highlight](raw) {
-		_, err := t.exec(`INSERT INTO highlights (recording_id, position, type, summary, start_seconds, end_seconds, text)
+		_, err := t.Exec(`INSERT INTO highlights (recording_id, position, type, summary, start_seconds, end_seconds, text)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, id, i, h.Type, h.Summary.Or(""), h.StartTime, h.EndTime, h.Text.Or(""))
 		if err != nil {
 			return err
 		}
 	}
-	_, err := t.exec(`UPDATE meetings SET has_highlights = ? WHERE recording_id = ?`, api.HasContent(api.PartHighlights, raw), id)
+	_, err := t.Exec(`UPDATE meetings SET has_highlights = ? WHERE recording_id = ?`, api.HasContent(api.PartHighlights, raw), id)
 	return err
 }
 
 func (t *applying) deriveCRM(id int64, raw json.RawMessage) error {
-	if _, err := t.exec(`DELETE FROM crm_matches WHERE recording_id = ?`, id); err != nil {
+	if _, err := t.Exec(`DELETE FROM crm_matches WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
 	position := 0
 	insert := func(kind, name, email string, amount sql.NullFloat64, url string) error {
-		_, err := t.exec(`INSERT INTO crm_matches (recording_id, position, kind, name, email, amount, record_url)
+		_, err := t.Exec(`INSERT INTO crm_matches (recording_id, position, kind, name, email, amount, record_url)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, id, position, kind, name, email, amount, url)
 		position++
 		return err
@@ -166,6 +167,6 @@ func (t *applying) deriveCRM(id int64, raw json.RawMessage) error {
 			return err
 		}
 	}
-	_, err := t.exec(`UPDATE meetings SET has_crm_matches = ? WHERE recording_id = ?`, api.HasContent(api.PartCRM, raw), id)
+	_, err := t.Exec(`UPDATE meetings SET has_crm_matches = ? WHERE recording_id = ?`, api.HasContent(api.PartCRM, raw), id)
 	return err
 }

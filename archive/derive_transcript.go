@@ -53,7 +53,7 @@ func utterances(entries []api.TranscriptEntry) []utterance {
 // those alone that are other ones.
 func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api.TranscriptEntry) error {
 	var first int64
-	if _, err := t.scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
+	if _, err := t.Scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
 		return err
 	}
 	said := utterances(entries)
@@ -91,7 +91,7 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api
 	if err := t.deriveSpoke(id, spoke, before); err != nil {
 		return err
 	}
-	_, err = t.exec(`UPDATE meetings SET has_transcript = ?, entries = ?, words = ? WHERE recording_id = ?`,
+	_, err = t.Exec(`UPDATE meetings SET has_transcript = ?, entries = ?, words = ? WHERE recording_id = ?`,
 		api.HasContent(api.PartTranscript, raw), len(said), words, id)
 	return err
 }
@@ -100,7 +100,7 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api
 // nothing else.
 func (t *applying) holds(first int64, said []utterance) (bool, error) {
 	next, same := 0, true
-	err := t.each(`SELECT e.id, e.offset_seconds, coalesce(s.name, char(0)), coalesce(s.email, char(0)), e.text
+	err := t.Each(`SELECT e.id, e.offset_seconds, coalesce(s.name, char(0)), coalesce(s.email, char(0)), e.text
 		FROM entries e LEFT JOIN speakers s ON s.id = e.speaker_id WHERE e.id BETWEEN ? AND ? ORDER BY e.id`,
 		[]any{first, first + maxEntries - 1}, func(rows *sql.Rows) error {
 			var id int64
@@ -127,7 +127,7 @@ func (t *applying) replaceEntries(first int64, said []utterance) error {
 		}
 		args = append(args, first+int64(i), u.offset, who, u.text)
 		if len(args) == cap(args) || i == len(said)-1 {
-			if _, err := t.exec(insertEntries+entryRows(len(args)/entryColumns), args...); err != nil {
+			if _, err := t.Exec(insertEntries+entryRows(len(args)/entryColumns), args...); err != nil {
 				return err
 			}
 			args = args[:0]
@@ -139,14 +139,14 @@ func (t *applying) replaceEntries(first int64, said []utterance) error {
 func entryRows(n int) string { return strings.Repeat(",(?,?,?,?)", n)[1:] }
 
 func (t *applying) clearEntries(first int64) error {
-	_, err := t.exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, first, first+maxEntries-1)
+	_, err := t.Exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, first, first+maxEntries-1)
 	return err
 }
 
 // clearSpoke deletes who spoke in a meeting and returns who that was.
 func (t *applying) clearSpoke(id int64) ([]int64, error) {
 	var speakers []int64
-	err := t.each(`DELETE FROM meeting_speakers WHERE recording_id = ? RETURNING speaker_id`, []any{id}, func(rows *sql.Rows) error {
+	err := t.Each(`DELETE FROM meeting_speakers WHERE recording_id = ? RETURNING speaker_id`, []any{id}, func(rows *sql.Rows) error {
 		var s int64
 		err := rows.Scan(&s)
 		speakers = append(speakers, s)
@@ -159,7 +159,7 @@ func (t *applying) clearSpoke(id int64) ([]int64, error) {
 // any more.
 func (t *applying) deriveSpoke(id int64, spoke map[int64]*[2]int, before []int64) error {
 	for _, who := range slices.Sorted(maps.Keys(spoke)) {
-		_, err := t.exec(`INSERT INTO meeting_speakers (recording_id, speaker_id, entries, words) VALUES (?, ?, ?, ?)`,
+		_, err := t.Exec(`INSERT INTO meeting_speakers (recording_id, speaker_id, entries, words) VALUES (?, ?, ?, ?)`,
 			id, who, spoke[who][0], spoke[who][1])
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func (t *applying) deriveSpoke(id int64, spoke map[int64]*[2]int, before []int64
 		if spoke[who] != nil {
 			continue
 		}
-		res, err := t.exec(`DELETE FROM speakers WHERE id = ?1
+		res, err := t.Exec(`DELETE FROM speakers WHERE id = ?1
 			AND NOT EXISTS (SELECT 1 FROM meeting_speakers WHERE speaker_id = ?1)`, who)
 		if err != nil {
 			return err
@@ -188,11 +188,11 @@ func (t *applying) speakerID(s speaker) (int64, error) {
 	if id, ok := t.speakers[s]; ok {
 		return id, nil
 	}
-	if _, err := t.exec(`INSERT INTO speakers (name, email) VALUES (?, ?) ON CONFLICT DO NOTHING`, s.name, s.email); err != nil {
+	if _, err := t.Exec(`INSERT INTO speakers (name, email) VALUES (?, ?) ON CONFLICT DO NOTHING`, s.name, s.email); err != nil {
 		return 0, err
 	}
 	var id int64
-	_, err := t.scan(`SELECT id FROM speakers WHERE name = ? AND email = ?`, []any{s.name, s.email}, &id)
+	_, err := t.Scan(`SELECT id FROM speakers WHERE name = ? AND email = ?`, []any{s.name, s.email}, &id)
 	t.speakers[s] = id
 	return id, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // ChangeDirectory is logged, with no recording, when users, teams, members,
@@ -32,7 +33,7 @@ type replaced struct {
 func (a *Archive) PutMeetingTypes(ctx context.Context, account string, types []api.MeetingType) error {
 	rows := make([][]any, 0, len(types))
 	for _, t := range types {
-		rows = append(rows, []any{account, t.Name, t.Status, millis(t.CreatedAt.Time)})
+		rows = append(rows, []any{account, t.Name, t.Status, sqlite.Millis(t.CreatedAt.Time)})
 	}
 	return a.putDirectory(ctx, account, replaced{table: "meeting_types", scope: "account = ?", args: []any{account}, rows: rows})
 }
@@ -44,7 +45,7 @@ func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team
 	rows := make([][]any, 0, len(teams))
 	names := make([]string, 0, len(teams))
 	for _, t := range teams {
-		rows = append(rows, []any{account, t.Name, millis(t.CreatedAt.Time)})
+		rows = append(rows, []any{account, t.Name, sqlite.Millis(t.CreatedAt.Time)})
 		names = append(names, t.Name)
 	}
 	list, err := json.Marshal(names)
@@ -68,7 +69,7 @@ func (a *Archive) EndTeams(ctx context.Context, account string) error {
 func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, members []api.TeamMember) error {
 	rows := make([][]any, 0, len(members))
 	for _, m := range members {
-		rows = append(rows, []any{account, team, foldEmail(m.Email), m.Name, millis(m.CreatedAt.Time)})
+		rows = append(rows, []any{account, team, foldEmail(m.Email), m.Name, sqlite.Millis(m.CreatedAt.Time)})
 	}
 	return a.putDirectory(ctx, account, replaced{"team_members", "account = ? AND team = ?", []any{account, team}, rows, account})
 }
@@ -145,7 +146,7 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...rep
 		if err != nil {
 			return err
 		}
-		t := newApplying(a, newStatements(ctx, tx))
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
 		for _, l := range lists {
 			if err := t.replace(l, people); err != nil {
@@ -153,7 +154,7 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...rep
 			}
 		}
 		if lists[0].table == "users" && account != "" {
-			if _, err := t.exec(rankList, account, "users"); err != nil {
+			if _, err := t.Exec(rankList, account, "users"); err != nil {
 				return err
 			}
 		}
@@ -180,7 +181,7 @@ const rankList = `INSERT INTO directory_lists (account, list, rank) SELECT ?, ?,
 // that a whole list lacks. It adds the people of all to people.
 func (t *applying) replace(l replaced, people map[string]bool) error {
 	if l.table == "users" || l.table == "team_members" || l.table == "account_people" {
-		if err := t.each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, addPeople(people)); err != nil {
+		if err := t.Each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, addPeople(people)); err != nil {
 			return err
 		}
 	}
@@ -191,12 +192,12 @@ func (t *applying) replace(l replaced, people map[string]bool) error {
 			return err
 		}
 	}
-	if _, err := t.exec("DELETE FROM "+l.table+" WHERE "+l.scope, l.args...); err != nil {
+	if _, err := t.Exec("DELETE FROM "+l.table+" WHERE "+l.scope, l.args...); err != nil {
 		return err
 	}
 	for _, row := range l.rows {
 		marks := strings.TrimSuffix(strings.Repeat("?, ", len(row)), ", ")
-		if _, err := t.exec("INSERT OR REPLACE INTO "+l.table+" VALUES ("+marks+")", row...); err != nil {
+		if _, err := t.Exec("INSERT OR REPLACE INTO "+l.table+" VALUES ("+marks+")", row...); err != nil {
 			return err
 		}
 		switch l.table {
@@ -216,7 +217,7 @@ func (t *applying) replace(l replaced, people map[string]bool) error {
 // people recorded. Where there is a plain list, who is known decides nothing.
 func (t *applying) judgePeople(people map[string]bool) error {
 	var one int
-	if plain, err := t.scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one); plain || err != nil {
+	if plain, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one); plain || err != nil {
 		return err
 	}
 	for email := range people {
@@ -260,7 +261,7 @@ func tableText(ctx context.Context, tx *sql.Tx, table, scope string, args []any)
 	for i := range values {
 		values[i] = new(any)
 	}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		if err := rows.Scan(values...); err != nil {
 			return err
 		}

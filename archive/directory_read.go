@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // localFirst orders rows so that the one that wins comes first.
@@ -180,7 +181,7 @@ func (a *Archive) AccountPeople(ctx context.Context) (map[string]string, error) 
 func (a *Archive) readDirectory(ctx context.Context, what, query string, args []any, fn func(*sql.Rows) error) error {
 	rows, err := a.db.R.QueryContext(ctx, query, args...)
 	if err == nil {
-		err = eachRow(rows, fn)
+		err = sqlite.EachRow(rows, fn)
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", what, err)
@@ -227,7 +228,7 @@ func userRow(account string, u api.User) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []any{account, foldEmail(u.Email), sql.NullString{String: name, Valid: named}, u.Status, millis(u.CreatedAt.Time),
+	return []any{account, foldEmail(u.Email), sql.NullString{String: name, Valid: named}, u.Status, sqlite.Millis(u.CreatedAt.Time),
 		p.SettingsAccess.Level, string(settings), p.ViewAccess.Level, string(view)}, nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 // listed selects what the rows of a table in a scope name, as one JSON list.
 func (t *applying) listed(l replaced) (names string, err error) {
-	_, err = t.scan(`SELECT json_group_array(`+namedBy(l.table)+`) FROM `+l.table+` WHERE `+l.scope, l.args, &names)
+	_, err = t.Scan(`SELECT json_group_array(`+namedBy(l.table)+`) FROM `+l.table+` WHERE `+l.scope, l.args, &names)
 	return names, err
 }
 
@@ -36,14 +36,14 @@ func (t *applying) withdraw(l replaced, names string, people map[string]bool) er
 	args := []any{l.by, names}
 	switch l.table {
 	case "users":
-		return t.each(`DELETE FROM users`+others+`status <> '`+api.StatusDeactivated+`' AND email`+gone+` RETURNING email`, args, addPeople(people))
+		return t.Each(`DELETE FROM users`+others+`status <> '`+api.StatusDeactivated+`' AND email`+gone+` RETURNING email`, args, addPeople(people))
 	case "team_members":
-		return t.each(`DELETE FROM team_members`+others+namedBy(l.table)+gone+` RETURNING email`, args, addPeople(people))
+		return t.Each(`DELETE FROM team_members`+others+namedBy(l.table)+gone+` RETURNING email`, args, addPeople(people))
 	default: // a team takes its members with it
-		if err := t.each(`DELETE FROM team_members`+others+`team`+gone+` RETURNING email`, args, addPeople(people)); err != nil {
+		if err := t.Each(`DELETE FROM team_members`+others+`team`+gone+` RETURNING email`, args, addPeople(people)); err != nil {
 			return err
 		}
-		_, err := t.exec(`DELETE FROM teams`+others+`name`+gone, args...)
+		_, err := t.Exec(`DELETE FROM teams`+others+`name`+gone, args...)
 		return err
 	}
 }

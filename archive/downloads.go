@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // DownloadState is where a recording stands on its way to the disk.
@@ -93,8 +95,8 @@ func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
 			fetched = excluded.fetched, requests = excluded.requests, lapsed = excluded.lapsed,
 			failures = excluded.failures, reason = excluded.reason, refused_by = excluded.refused_by,
 			sha256 = excluded.sha256`,
-		d.RecordingID, d.State, millis(d.Due).Int64, d.Account, d.DownloadID,
-		millis(d.RequestedAt), millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
+		d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
+		sqlite.Millis(d.RequestedAt), sqlite.Millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
 		d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused), d.SHA256)
 	if err == nil {
 		err = forgottenUnless(res)
@@ -155,7 +157,7 @@ func (a *Archive) NextWanted(ctx context.Context, now time.Time) (time.Time, err
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read the next download: %w", err)
 	}
-	return nullTime(due), nil
+	return sqlite.NullTime(due), nil
 }
 
 // DownloadCounts returns how many rows are in each state.
@@ -165,7 +167,7 @@ func (a *Archive) DownloadCounts(ctx context.Context) (map[DownloadState]int, er
 		return nil, fmt.Errorf("count downloads: %w", err)
 	}
 	counts := map[DownloadState]int{}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var state DownloadState
 		var n int
 		if err := rows.Scan(&state, &n); err != nil {
@@ -190,7 +192,7 @@ func (a *Archive) SeenBy(ctx context.Context, id int64) ([]string, error) {
 		return nil, fmt.Errorf("read who sees %d: %w", id, err)
 	}
 	var accounts []string
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var name string
 		if err := rows.Scan(&name); err != nil {
 			return err
@@ -212,7 +214,7 @@ func (a *Archive) downloads(ctx context.Context, where string, args ...any) ([]D
 		return nil, fmt.Errorf("read downloads: %w", err)
 	}
 	var list []Download
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var d Download
 		var due int64
 		var requested, expires sql.NullInt64
@@ -220,7 +222,7 @@ func (a *Archive) downloads(ctx context.Context, where string, args ...any) ([]D
 		err := rows.Scan(&d.RecordingID, &d.State, &due, &d.Account, &d.DownloadID, &requested, &expires,
 			&d.Kind, &d.ContentType, &d.Size, &d.Validator, &d.Fetched, &d.Requests, &d.Lapsed,
 			&d.Failures, &d.Reason, &refused, &d.SHA256)
-		d.Due, d.RequestedAt, d.ExpiresAt = timeOf(due), nullTime(requested), nullTime(expires)
+		d.Due, d.RequestedAt, d.ExpiresAt = sqlite.Time(due), sqlite.NullTime(requested), sqlite.NullTime(expires)
 		list = append(list, d)
 		return errors.Join(err, json.Unmarshal(refused, &list[len(list)-1].RefusedBy))
 	})

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // Entry is one utterance of a transcript.
@@ -30,7 +32,7 @@ func (a *Archive) Entries(ctx context.Context, id int64, from, to int) ([]Entry,
 		return nil, fmt.Errorf("read transcript of %d: %w", id, err)
 	}
 	var entries []Entry
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var e Entry
 		var seconds float64
 		if err := rows.Scan(&e.Index, &seconds, &e.Speaker, &e.Email, &e.Text); err != nil {

@@ -3,9 +3,8 @@ package archive
 import (
 	"errors"
 	"fmt"
-	"syscall"
 
-	"github.com/mattn/go-sqlite3"
+	"minutebook/internal/sqlite"
 )
 
 // Errors that callers tell apart with errors.Is.
@@ -15,7 +14,7 @@ var (
 	// ErrNoArchive: there is no archive in the directory and none was to be created.
 	ErrNoArchive = errors.New("no archive here")
 	// ErrNewer: a database was written by a newer Minutebook.
-	ErrNewer = errors.New("database is from a newer version")
+	ErrNewer = sqlite.ErrNewer
 	// ErrNotFound: the archive has never held it.
 	ErrNotFound = errors.New("not found")
 	// ErrNoBlob: the store does not hold the recording's bytes.
@@ -26,25 +25,12 @@ var (
 	ErrForeignEpoch = errors.New("position is not of this archive's change log")
 	// ErrDiskFull: there is no room; nothing was written, and it works again when
 	// there is.
-	ErrDiskFull = errors.New("the disk is full: make room in the data directory")
+	ErrDiskFull = sqlite.ErrDiskFull
 	// ErrDamaged: a database of the archive is missing, empty or malformed.
 	ErrDamaged = errors.New("a database of the archive is damaged; stop the daemon, keep the data directory aside and restore a backup into a new one (minutebook restore)")
 	// ErrClosed: the archive was closed while, or before, it was asked.
 	ErrClosed = errors.New("archive is closed")
 )
-
-// full marks an error of a full disk, or of a quota reached, as ErrDiskFull.
-func full(err error) error {
-	var lite sqlite3.Error
-	is := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-	if errors.As(err, &lite) {
-		is = is || lite.Code == sqlite3.ErrFull || lite.SystemErrno == syscall.ENOSPC || lite.SystemErrno == syscall.EDQUOT
-	}
-	if !is || errors.Is(err, ErrDiskFull) {
-		return err
-	}
-	return fmt.Errorf("%w (%w)", ErrDiskFull, err)
-}
 
 // ObservationError is an observation that cannot be applied, however often that is
 // tried. Any other error of Apply is of the archive or the machine, and passes.
@@ -64,12 +50,8 @@ func (e *ObservationError) Unwrap() error { return e.Err }
 // observationError makes an error of applying an observation one that says
 // whether trying again may help: SQLite refuses some values for good.
 func observationError(id int64, err error) error {
-	var lite sqlite3.Error
-	if errors.As(err, &lite) {
-		switch lite.Code {
-		case sqlite3.ErrConstraint, sqlite3.ErrMismatch, sqlite3.ErrTooBig, sqlite3.ErrRange:
-			return &ObservationError{id, err}
-		}
+	if sqlite.IsRefusedValue(err) {
+		return &ObservationError{id, err}
 	}
 	return fmt.Errorf("apply observation of %d: %w", id, err)
 }
@@ -93,8 +75,7 @@ func (e *InUseError) Is(target error) bool { return target == ErrInUse }
 
 // damaged marks an error of a database that is not one any more as ErrDamaged.
 func damaged(err error) error {
-	var lite sqlite3.Error
-	if !errors.As(err, &lite) || lite.Code != sqlite3.ErrCorrupt && lite.Code != sqlite3.ErrNotADB || errors.Is(err, ErrDamaged) {
+	if !sqlite.IsDamaged(err) || errors.Is(err, ErrDamaged) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrDamaged, err)

@@ -17,6 +17,7 @@ import (
 	"filippo.io/age"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 func (x *export) path(name string) string { return filepath.Join(x.Dir, filepath.FromSlash(name)) }
@@ -200,7 +201,7 @@ func (x *export) forget(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read tombstones: %w", err)
 	}
-	return eachRow(rows, func(rows *sql.Rows) error {
+	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		if err := rows.Scan(&id); err != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // ledgerName is the file in which an export's directory remembers what was
@@ -63,10 +64,10 @@ const ledgerSchema = `
 type exportLedger struct {
 	db *sql.DB
 
-	mu          sync.Mutex // guards what follows, and that one method runs at a time
-	tx          *sql.Tx
-	*statements     // of tx
-	writes      int // since the last commit
+	mu                 sync.Mutex // guards what follows, and that one method runs at a time
+	tx                 *sql.Tx
+	*sqlite.Statements     // of tx
+	writes             int // since the last commit
 }
 
 // ledgerBatch is how many writes a transaction of the ledger has.
@@ -103,8 +104,7 @@ func readLedger(ctx context.Context, path string) (_ *exportLedger, err error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(connector{path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-2000",
-		map[string]string{"secure_delete": "1"}})
+	db := sqlite.Connect(path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-2000", map[string]string{"secure_delete": "1"})
 	db.SetMaxOpenConns(1)
 	l := &exportLedger{db: db}
 	if err = l.begin(ctx); err == nil {
@@ -139,20 +139,20 @@ func (l *exportLedger) begin(ctx context.Context) (err error) {
 	if l.tx, err = l.db.BeginTx(ctx, nil); err != nil {
 		return err
 	}
-	l.statements = newStatements(ctx, l.tx)
+	l.Statements = sqlite.NewStatements(ctx, l.tx)
 	return nil
 }
 
 func (l *exportLedger) prepareSchema() error {
 	var sound string
-	if _, err := l.scan(`PRAGMA quick_check(1)`, nil, &sound); err != nil {
+	if _, err := l.Scan(`PRAGMA quick_check(1)`, nil, &sound); err != nil {
 		return err
 	}
 	if sound != "ok" {
 		return fmt.Errorf("%w: %s", errNoLedger, sound)
 	}
 	var version, tables int
-	if _, err := l.scan(`SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`, nil, &version, &tables); err != nil {
+	if _, err := l.Scan(`SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`, nil, &version, &tables); err != nil {
 		return err
 	}
 	if version == 0 && tables == 0 {
@@ -168,16 +168,16 @@ func (l *exportLedger) prepareSchema() error {
 // wrote counts a write and now and then commits what there is. l.mu is held.
 func (l *exportLedger) wrote(err error) error {
 	if err != nil {
-		return fmt.Errorf("write to %s: %w", ledgerName, full(err))
+		return fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))
 	}
 	if l.writes++; l.writes < ledgerBatch {
 		return nil
 	}
 	l.writes = 0
 	if err := l.tx.Commit(); err != nil {
-		return fmt.Errorf("write to %s: %w", ledgerName, full(err))
+		return fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))
 	}
-	return l.begin(l.ctx)
+	return l.begin(l.Context())
 }
 
 // close commits what was written and lets go of the directory.
@@ -186,7 +186,7 @@ func (l *exportLedger) close() error {
 	defer l.mu.Unlock()
 	err := l.tx.Commit()
 	if err != nil {
-		err = fmt.Errorf("write to %s: %w", ledgerName, full(err))
+		err = fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))
 	}
 	return errors.Join(err, l.db.Close())
 }
@@ -210,7 +210,7 @@ func (l *exportLedger) file(what string, format ExportFormat) (*exportedFile, er
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := &exportedFile{What: what, Format: format}
-	found, err := l.scan(`SELECT name, sha256, size, sealed FROM files WHERE what = ? AND format = ?`, []any{what, format},
+	found, err := l.Scan(`SELECT name, sha256, size, sealed FROM files WHERE what = ? AND format = ?`, []any{what, format},
 		&f.Name, &f.SHA256, &f.Size, &f.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", ledgerName, err)
@@ -225,7 +225,7 @@ func (l *exportLedger) file(what string, format ExportFormat) (*exportedFile, er
 func (l *exportLedger) keep(f *exportedFile) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.exec(`INSERT OR REPLACE INTO files (what, format, name, sha256, size, sealed) VALUES (?, ?, ?, ?, ?, ?)`,
+	_, err := l.Exec(`INSERT OR REPLACE INTO files (what, format, name, sha256, size, sealed) VALUES (?, ?, ?, ?, ?, ?)`,
 		f.What, f.Format, f.Name, f.SHA256, f.Size, f.Sealed)
 	return l.wrote(err)
 }
@@ -234,6 +234,6 @@ func (l *exportLedger) keep(f *exportedFile) error {
 func (l *exportLedger) drop(what string, format ExportFormat) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.exec(`DELETE FROM files WHERE what = ? AND format = ?`, what, format)
+	_, err := l.Exec(`DELETE FROM files WHERE what = ? AND format = ?`, what, format)
 	return l.wrote(err)
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // SiteEntry is a meeting as lists of an export show it.
@@ -39,13 +41,13 @@ func (l *exportLedger) enlist(format ExportFormat, m *ExportedMeeting) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	start := m.Row.Key().Start.UnixMilli()
-	_, err := l.exec(`INSERT INTO meetings (format, recording_id, start, title, type, recorded_by, length) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	_, err := l.Exec(`INSERT INTO meetings (format, recording_id, start, title, type, recorded_by, length) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		format, m.Row.RecordingID, start, m.Row.Title, m.Row.MeetingType, m.Row.RecordedBy.Name, int64(m.length()/time.Second))
 	if err := l.wrote(err); err != nil {
 		return err
 	}
 	for _, p := range m.People {
-		_, err := l.exec(`INSERT OR IGNORE INTO present (format, person, start, recording_id) VALUES (?, ?, ?, ?)`, format, p.key, start, m.Row.RecordingID)
+		_, err := l.Exec(`INSERT OR IGNORE INTO present (format, person, start, recording_id) VALUES (?, ?, ?, ?)`, format, p.key, start, m.Row.RecordingID)
 		if err := l.wrote(err); err != nil {
 			return err
 		}
@@ -58,7 +60,7 @@ func (l *exportLedger) unlist(format ExportFormat, id int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, q := range []string{`DELETE FROM meetings WHERE format = ? AND recording_id = ?`, `DELETE FROM present WHERE format = ? AND recording_id = ?`} {
-		_, err := l.exec(q, format, id)
+		_, err := l.Exec(q, format, id)
 		if err := l.wrote(err); err != nil {
 			return err
 		}
@@ -81,7 +83,7 @@ func (l *exportLedger) files(query string, arg any) ([]exportedFile, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var files []exportedFile
-	err := l.each(query, []any{arg}, func(rows *sql.Rows) error {
+	err := l.Each(query, []any{arg}, func(rows *sql.Rows) error {
 		var f exportedFile
 		err := rows.Scan(&f.What, &f.Format, &f.Name)
 		if filepath.IsLocal(filepath.FromSlash(f.Name)) {
@@ -115,18 +117,18 @@ func (l *exportLedger) list(format ExportFormat, person string, fn func(SiteList
 		count, query, args = `SELECT count(*) FROM present WHERE format = ? AND person = ?`, listOfPerson, []any{format, person}
 	}
 	var list SiteList
-	if _, err := l.scan(count, args, &list.Count); err != nil {
+	if _, err := l.Scan(count, args, &list.Count); err != nil {
 		return fmt.Errorf("read %s: %w", ledgerName, err)
 	}
 	var failed error
 	list.Meetings = func(yield func(SiteEntry) bool) {
-		failed = l.each(query, args, func(rows *sql.Rows) error {
+		failed = l.Each(query, args, func(rows *sql.Rows) error {
 			var e SiteEntry
 			var start, seconds int64
 			if err := rows.Scan(&e.File, &e.Title, &start, &e.Type, &e.RecordedBy, &seconds); err != nil {
 				return err
 			}
-			e.Start, e.Length = timeOf(start), time.Duration(seconds)*time.Second
+			e.Start, e.Length = sqlite.Time(start), time.Duration(seconds)*time.Second
 			if filepath.IsLocal(filepath.FromSlash(e.File)) && !yield(e) {
 				return errEnough
 			}
@@ -150,7 +152,7 @@ func (l *exportLedger) peopleAfter(key string, format ExportFormat) ([]ExportedP
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var people []ExportedPerson
-	err := l.each(`SELECT key, name, email, page FROM people WHERE key > ? ORDER BY key LIMIT ?`, []any{key, peopleChunk}, func(rows *sql.Rows) error {
+	err := l.Each(`SELECT key, name, email, page FROM people WHERE key > ? ORDER BY key LIMIT ?`, []any{key, peopleChunk}, func(rows *sql.Rows) error {
 		var p ExportedPerson
 		err := rows.Scan(&p.key, &p.Name, &p.Email, &p.File)
 		p.File += "." + string(format)
@@ -168,7 +170,7 @@ func (l *exportLedger) isIn(format ExportFormat, key string) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var one int
-	found, err := l.scan(`SELECT 1 FROM present WHERE format = ? AND person = ? LIMIT 1`, []any{format, key}, &one)
+	found, err := l.Scan(`SELECT 1 FROM present WHERE format = ? AND person = ? LIMIT 1`, []any{format, key}, &one)
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", ledgerName, err)
 	}
@@ -180,7 +182,7 @@ func (l *exportLedger) isIn(format ExportFormat, key string) (bool, error) {
 func (l *exportLedger) leave(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.exec(`DELETE FROM people WHERE (?1 = '' OR key = ?1)
+	_, err := l.Exec(`DELETE FROM people WHERE (?1 = '' OR key = ?1)
 		AND NOT EXISTS (SELECT 1 FROM present WHERE format IN ('md', 'html') AND person = people.key)`, key)
 	return l.wrote(err)
 }

@@ -30,7 +30,7 @@ func (l *exportLedger) name(format ExportFormat, row *Row, sealed bool) (string,
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var name, other string // the same name in all formats
-	found, err := l.scan(`SELECT name, format FROM files WHERE what = ? AND NOT sealed ORDER BY format LIMIT 1`, []any{what}, &name, &other)
+	found, err := l.Scan(`SELECT name, format FROM files WHERE what = ? AND NOT sealed ORDER BY format LIMIT 1`, []any{what}, &name, &other)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", ledgerName, err)
 	}
@@ -61,7 +61,7 @@ func (l *exportLedger) pages(people []ExportedPerson, format ExportFormat) error
 // page finds or enters somebody. l.mu is held.
 func (l *exportLedger) page(p *ExportedPerson) (string, error) {
 	var name, page string
-	found, err := l.scan(`SELECT name, page FROM people WHERE key = ?`, []any{p.key}, &name, &page)
+	found, err := l.Scan(`SELECT name, page FROM people WHERE key = ?`, []any{p.key}, &name, &page)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", ledgerName, err)
 	}
@@ -69,19 +69,19 @@ func (l *exportLedger) page(p *ExportedPerson) (string, error) {
 		if name != p.Email && name != "" || p.Name == name {
 			return page, nil
 		}
-		_, err := l.exec(`UPDATE people SET name = ? WHERE key = ?`, p.Name, p.key) // it was only an address until now
+		_, err := l.Exec(`UPDATE people SET name = ? WHERE key = ?`, p.Name, p.key) // it was only an address until now
 		return page, l.wrote(err)
 	}
 	page = "people/" + slug(p.Name, "person")
 	var taken int
-	if found, err = l.scan(`SELECT 1 FROM people WHERE page = ?`, []any{page}, &taken); err != nil {
+	if found, err = l.Scan(`SELECT 1 FROM people WHERE page = ?`, []any{page}, &taken); err != nil {
 		return "", fmt.Errorf("read %s: %w", ledgerName, err)
 	}
 	if found {
 		sum := sha256.Sum256([]byte(p.key))
 		page += "-" + hex.EncodeToString(sum[:4])
 	}
-	_, err = l.exec(`INSERT OR REPLACE INTO people (key, name, email, page) VALUES (?, ?, ?, ?)`, p.key, p.Name, p.Email, page)
+	_, err = l.Exec(`INSERT OR REPLACE INTO people (key, name, email, page) VALUES (?, ?, ?, ?)`, p.key, p.Name, p.Email, page)
 	return page, l.wrote(err)
 }
 

@@ -1,8 +1,6 @@
 package archive
 
-import (
-	"strings"
-)
+import "strings"
 
 // ExportedPerson is somebody who was invited to, spoke in or recorded a meeting.
 type ExportedPerson struct {

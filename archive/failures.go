@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // Failure is a line of the ledger of what did not work: one per account, class
@@ -36,7 +38,7 @@ func (a *Archive) RecordFailure(ctx context.Context, f Failure) error {
 			tries = iif(resolved_at IS NULL, tries + 1, 1),
 			last_at = excluded.last_at, reason = excluded.reason,
 			next_try_at = excluded.next_try_at, resolved_at = NULL`,
-		f.Account, f.Class, f.What, f.RecordingID, f.Last.UnixMilli(), f.Last.UnixMilli(), f.Reason, millis(f.NextTry))
+		f.Account, f.Class, f.What, f.RecordingID, f.Last.UnixMilli(), f.Last.UnixMilli(), f.Reason, sqlite.Millis(f.NextTry))
 	if err != nil {
 		return fmt.Errorf("record failure: %w", err)
 	}
@@ -63,7 +65,7 @@ func (a *Archive) Failures(ctx context.Context, open bool) ([]Failure, error) {
 		return nil, fmt.Errorf("read failures: %w", err)
 	}
 	var failures []Failure
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var f Failure
 		var first, last int64
 		var resolved, next sql.NullInt64
@@ -71,7 +73,7 @@ func (a *Archive) Failures(ctx context.Context, open bool) ([]Failure, error) {
 			&f.Tries, &resolved, &f.Reason, &next); err != nil {
 			return err
 		}
-		f.First, f.Last, f.Resolved, f.NextTry = timeOf(first), timeOf(last), nullTime(resolved), nullTime(next)
+		f.First, f.Last, f.Resolved, f.NextTry = sqlite.Time(first), sqlite.Time(last), sqlite.NullTime(resolved), sqlite.NullTime(next)
 		failures = append(failures, f)
 		return nil
 	})

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"minutebook/internal/sqlite"
 )
 
 // A missing or empty database is a first start where nothing else of an archive
@@ -25,12 +27,14 @@ func refuseLost(dir string) error {
 		return nil
 	}
 	for _, pattern := range []string{"*.db", "*.db-wal", "*.db.before-*", "*.db-spill/*", "media/??/*"} {
-		found, err := filepath.Glob(filepath.Join(globEscape(dir), pattern))
+		found, err := fs.Glob(os.DirFS(dir), pattern)
 		if err != nil {
 			return fmt.Errorf("look into %s: %w", dir, err)
 		}
-		if i := slices.IndexFunc(found, holdsSomething); i >= 0 {
-			return fmt.Errorf("open %s: it is missing or empty, and %s is there: %w", path, found[i], ErrDamaged)
+		for _, name := range found {
+			if other := filepath.Join(dir, name); holdsSomething(other) {
+				return fmt.Errorf("open %s: it is missing or empty, and %s is there: %w", path, other, ErrDamaged)
+			}
 		}
 	}
 	return nil
@@ -46,7 +50,7 @@ func holdsSomething(path string) bool {
 func (a *Archive) made(ctx context.Context) (names []string, err error) {
 	rows, err := a.db.R.QueryContext(ctx, `SELECT substr(name, length(?1) + 1) FROM info WHERE substr(name, 1, length(?1)) = ?1 ORDER BY 1`, madePrefix)
 	if err == nil {
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var name string
 			err := rows.Scan(&name)
 			names = append(names, name)

@@ -109,3 +109,23 @@ func TestALostDatabaseIsNamedWhileItIsOpen(t *testing.T) {
 		t.Errorf("backup: %v", err)
 	}
 }
+
+func TestNewerArchiveIsRefusedUntouched(t *testing.T) {
+	a := filled(t)
+	dir := a.dir
+	if _, err := a.db.W.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`); err != nil {
+		t.Fatal(err)
+	}
+	a.Close()
+	before, err := os.ReadFile(filepath.Join(dir, "archive.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrNewer) {
+		t.Fatalf("open: %v; want ErrNewer", err)
+	}
+	after, err := os.ReadFile(filepath.Join(dir, "archive.db"))
+	if err != nil || string(before) != string(after) {
+		t.Fatalf("a refused database was changed (%v)", err)
+	}
+}

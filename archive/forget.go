@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"minutebook/internal/sqlite"
 )
 
 // Forgotten is what Forget did.
@@ -83,7 +85,7 @@ func (a *Archive) unfinished(ctx context.Context) ([]int64, error) {
 		return nil, err
 	}
 	var ids []int64
-	return ids, eachRow(rows, func(rows *sql.Rows) error {
+	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -117,12 +119,12 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 		}
 	}
 	for _, db := range a.allDBs() {
-		copies, err := db.dropCopies()
+		copies, err := db.DropCopies()
 		if err != nil {
 			return f, err
 		}
 		f.Copies = append(f.Copies, copies...)
-		if err := db.truncateWAL(ctx); err != nil {
+		if err := db.TruncateWAL(ctx); err != nil {
 			return f, err
 		}
 	}

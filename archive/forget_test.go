@@ -69,7 +69,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.db.copyTo(t.Context(), a.db.Path+".before-1"); err != nil {
+	if err := a.db.CopyTo(t.Context(), a.db.Path+".before-1"); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.NoteBackup(t.Context(), "/mnt/usb", epoch0); err != nil {

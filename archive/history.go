@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // Revision is one version of one part of a meeting.
@@ -38,7 +39,7 @@ type Seen struct {
 // ErrForgotten.
 func (a *Archive) Revisions(ctx context.Context, id int64) ([]Revision, error) {
 	var revisions []Revision
-	err := a.db.inRead(ctx, func(tx *sql.Tx) error {
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
 		if err := known(ctx, tx, id); err != nil {
 			return err
 		}
@@ -49,7 +50,7 @@ func (a *Archive) Revisions(ctx context.Context, id int64) ([]Revision, error) {
 			}
 			revisions = append(revisions, of...)
 		}
-		editions, err := newApplying(a, newStatements(ctx, tx)).editions(id)
+		editions, err := newApplying(a, sqlite.NewStatements(ctx, tx)).editions(id)
 		if err != nil || len(editions) < 2 {
 			return err
 		}
@@ -77,7 +78,7 @@ func partRevisions(ctx context.Context, tx *sql.Tx, id int64, part api.Part) ([]
 		return nil, err
 	}
 	var revisions []Revision
-	return revisions, eachRow(rows, func(rows *sql.Rows) error {
+	return revisions, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		r := Revision{Part: part}
 		var s Seen
 		var hash []byte
@@ -85,7 +86,7 @@ func partRevisions(ctx context.Context, tx *sql.Tx, id int64, part api.Part) ([]
 		if err := rows.Scan(&r.ID, &hash, &r.Size, &r.Empty, &s.Account, &s.Source, &first, &last, &r.Current); err != nil {
 			return err
 		}
-		s.First, s.Last = timeOf(first), timeOf(last)
+		s.First, s.Last = sqlite.Time(first), sqlite.Time(last)
 		if n := len(revisions); n == 0 || revisions[n-1].ID != r.ID {
 			r.Hash, r.First, r.Last = hex.EncodeToString(hash), s.First, s.Last
 			revisions = append(revisions, r)

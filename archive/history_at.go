@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // PartsAt returns a meeting's parts as the rules of merge.go make them of what
@@ -17,7 +18,7 @@ import (
 // when nothing of the meeting had been shown yet, or with ErrForgotten.
 func (a *Archive) PartsAt(ctx context.Context, id int64, at time.Time) (map[api.Part]json.RawMessage, error) {
 	parts := map[api.Part]json.RawMessage{}
-	err := a.db.inRead(ctx, func(tx *sql.Tx) error {
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
 		if err := known(ctx, tx, id); err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at tim
 		return nil, err
 	}
 	var versions []*version
-	return versions, eachRow(rows, func(rows *sql.Rows) error {
+	return versions, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		v := &version{}
 		var hash []byte
 		var source Source

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"minutebook/internal/sqlite"
 )
 
 // The states of a delivery. It is received first, and then applied or, when it
@@ -91,7 +93,7 @@ const (
 // nothing the archive does delays an acknowledgement. Its methods may be called
 // from any goroutine.
 type Inbox struct {
-	db        *DB // W is used by the writer goroutine alone
+	db        *sqlite.DB // W is used by the writer goroutine alone
 	log       zerolog.Logger
 	now       func() time.Time
 	fault     func(InboxStep, bool) error
@@ -168,7 +170,7 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 }
 
 // DB is the inbox's own database, for tests that cut its commits off.
-func (i *Inbox) DB() *DB { return i.db }
+func (i *Inbox) DB() *sqlite.DB { return i.db }
 
 // Path is the inbox's file.
 func (i *Inbox) Path() string { return i.db.Path }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 const (
@@ -36,7 +38,7 @@ func readSpilled(ctx context.Context, db *sql.DB, after spillRef, upTo int64) (l
 		return nil, fmt.Errorf("list spilled bodies: %w", err)
 	}
 	var size int64
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var r spilled
 		if err := rows.Scan(&r.id, &r.gone, &r.state, &r.encoding, &r.checksum, &r.at.file, &r.at.at, &r.at.size); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"minutebook/internal/sqlite"
 )
 
 // A checkpoint copies the inbox's log into its file and syncs that: work that no
@@ -30,12 +32,10 @@ type checkpointer struct {
 }
 
 func newCheckpointer(path string) *checkpointer {
-	c := &checkpointer{
-		db:  sql.OpenDB(connector{path, writerParams, writerPragmas}),
+	return &checkpointer{
+		db:  sqlite.OpenWriter(path),
 		due: make(chan struct{}, 1), finish: make(chan struct{}, 1), done: make(chan struct{}),
 	}
-	c.db.SetMaxOpenConns(1)
-	return c
 }
 
 // committed counts one commit of the writer.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // ForgetRecording drops the bodies of everything that arrived about a
@@ -50,7 +51,7 @@ func (i *Inbox) unapplied(ctx context.Context, recordingID int64) (ids []int64, 
 	if err != nil {
 		return nil, err
 	}
-	return ids, eachRow(rows, func(rows *sql.Rows) error {
+	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		d, err := i.scanWhole(ctx, rows)
 		if err == nil && slices.Contains(subjects(d.Body), recordingID) {
 			ids = append(ids, d.ID)

@@ -5,20 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"minutebook/internal/sqlite"
 )
 
-// inboxWriter makes the connection of the inbox's writer: its few statements are
-// kept prepared, and its commits are synced by syncLoop.
-func inboxWriter(path string) connector {
-	pragmas := maps.Clone(writerPragmas)
-	pragmas["synchronous"] = "1"
-	params := strings.Replace(writerParams, "_synchronous=FULL", "_synchronous=NORMAL", 1)
-	return connector{path, params + "&_stmt_cache_size=16", pragmas}
-}
+// inboxPageSize is the size of a new inbox's pages in bytes. A delivery is mostly
+// its body: pages of SQLite's own 4 KiB would cost a dozen writes and checksums
+// of the log instead of two.
+const inboxPageSize = 16384
 
 // inboxRoom opens the inbox of an archive; Close ends its writer.
 func inboxRoom(ctx context.Context, a *Archive) error {
@@ -46,14 +42,11 @@ func (a *Archive) Inbox() *Inbox { return a.inbox }
 // what its log holds: a process killed between writing a commit and syncing it
 // leaves one that can be read but is not yet safe, and a repeat of it must not
 // be acknowledged before it is.
-func openInboxDB(ctx context.Context, path string, create bool) (_ *DB, err error) {
+func openInboxDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err error) {
 	if _, err := os.Stat(path); err != nil && !create {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
-	if err := newInboxFile(path); err != nil {
-		return nil, err
-	}
-	db, err := openDBWith(ctx, path, inboxWriter(path))
+	db, err := sqlite.OpenWith(ctx, path, sqlite.Options{UnsyncedCommits: true, CachedStatements: 16, PageSize: inboxPageSize})
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +59,7 @@ func openInboxDB(ctx context.Context, path string, create bool) (_ *DB, err erro
 	if err != nil {
 		return nil, err
 	}
-	if err := db.migrate(ctx, tree); err != nil {
+	if err := db.Migrate(ctx, tree); err != nil {
 		return nil, err
 	}
 	var busy, logged, done int

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 	"github.com/klauspost/compress/s2"
+
+	"minutebook/internal/sqlite"
 )
 
 const (
@@ -181,7 +183,7 @@ func fromInboxTime(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}
-	return timeOf(ms)
+	return sqlite.Time(ms)
 }
 
 func headerOf(text string) http.Header {

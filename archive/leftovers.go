@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // sweepLeftovers deletes what a crash left in the data directory: copies that
@@ -26,7 +27,7 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 		return fmt.Errorf("look for what a crash left: %w", err)
 	}
 	for _, e := range entries {
-		migrating := strings.Contains(e.Name(), ".db"+migratingSuffix)
+		migrating := strings.Contains(e.Name(), ".db"+sqlite.MigratingSuffix)
 		if !e.Type().IsRegular() || !migrating && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
 			continue
 		}
@@ -86,12 +87,13 @@ func damagedOf(sha string, id int64) Mark {
 // dropDamaged deletes what a repair has put aside of a meeting; a recording not
 // when another meeting had it too.
 func (a *Archive) dropDamaged(ctx context.Context, id int64) error {
-	aside, err := filepath.Glob(filepath.Join(globEscape(a.dir), asideDir, strconv.FormatInt(id, 10)+"-*"))
+	dir := filepath.Join(a.dir, asideDir)
+	names, err := fs.Glob(os.DirFS(dir), strconv.FormatInt(id, 10)+"-*")
 	if err != nil {
 		return fmt.Errorf("find what was put aside: %w", err)
 	}
-	for _, path := range aside {
-		if err := durable.Remove(path); err != nil {
+	for _, name := range names {
+		if err := durable.Remove(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // Key is a place in the order of List: newest first by (Start, RecordingID).
@@ -47,7 +49,7 @@ func (a *Archive) List(ctx context.Context, q ListQuery) ([]*Row, error) {
 		return nil, fmt.Errorf("list meetings: %w", err)
 	}
 	var list []*Row
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		r, err := scanRow(rows.Scan)
 		list = append(list, r)
 		return err

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"minutebook/internal/sqlite"
 )
 
 // Mark is a piece of small durable state of a room above, such as a cursor. A
@@ -35,7 +37,7 @@ func (a *Archive) Marks(ctx context.Context, prefix string) (map[string][]byte, 
 		return nil, fmt.Errorf("read marks %s: %w", prefix, err)
 	}
 	marks := map[string][]byte{}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var key string
 		var value []byte
 		if err := rows.Scan(&key, &value); err != nil {
@@ -52,7 +54,7 @@ func (a *Archive) Marks(ctx context.Context, prefix string) (map[string][]byte, 
 
 // SetMarks sets and deletes marks in one durable transaction.
 func (a *Archive) SetMarks(ctx context.Context, marks ...Mark) error {
-	return a.db.inTx(ctx, func(tx *sql.Tx) error { return setMarks(ctx, tx, marks) })
+	return a.db.WriteTx(ctx, func(tx *sql.Tx) error { return setMarks(ctx, tx, marks) })
 }
 
 func setMarks(ctx context.Context, tx *sql.Tx, marks []Mark) error {

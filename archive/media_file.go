@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // fileStore keeps blobs as DIR/ab/abcdef…, 0400, and what is not whole yet
@@ -34,7 +35,7 @@ func (s *fileStore) path(sha string) string { return filepath.Join(s.dir, sha[:2
 func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
 	f, err := os.CreateTemp(filepath.Join(s.dir, "partial"), durable.TempPrefix+"*")
 	if err != nil {
-		return Blob{}, fmt.Errorf("store blob: %w", full(err))
+		return Blob{}, fmt.Errorf("store blob: %w", sqlite.WrapDiskFull(err))
 	}
 	defer func() {
 		if err != nil {
@@ -42,7 +43,7 @@ func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
 		}
 	}()
 	if _, err = io.Copy(f, contextReader{ctx, r}); err != nil {
-		return Blob{}, fmt.Errorf("store blob: %w", full(errors.Join(err, f.Close())))
+		return Blob{}, fmt.Errorf("store blob: %w", sqlite.WrapDiskFull(errors.Join(err, f.Close())))
 	}
 	if err = f.Close(); err != nil {
 		return Blob{}, fmt.Errorf("store blob: %w", err)
@@ -59,7 +60,7 @@ func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
 	}
 	blob, err := s.seal(ctx, f)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return Blob{}, fmt.Errorf("import blob: %w", full(err))
+		return Blob{}, fmt.Errorf("import blob: %w", sqlite.WrapDiskFull(err))
 	}
 	to := s.path(blob.SHA256)
 	switch whole, err := holdsWhole(ctx, s, blob); {

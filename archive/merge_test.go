@@ -134,7 +134,7 @@ func drawArchive(t *testing.T) *Archive {
 
 // empty clears an archive.
 func empty(rt interface{ Fatal(...any) }, a *Archive) {
-	err := a.db.inTx(context.Background(), func(tx *sql.Tx) error {
+	err := a.db.WriteTx(context.Background(), func(tx *sql.Tx) error {
 		for _, table := range append(meetingTables[:], "entries", "speakers", "media") {
 			if _, err := tx.Exec(`DELETE FROM ` + table); err != nil {
 				return err

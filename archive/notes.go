@@ -14,7 +14,7 @@ import (
 // with ErrNotFound or ErrForgotten.
 func (a *Archive) Notes(ctx context.Context, id int64) (*api.Meeting, error) {
 	m := &api.Meeting{}
-	err := a.db.inRead(ctx, func(tx *sql.Tx) error {
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
 		if err := known(ctx, tx, id); err != nil {
 			return err
 		}

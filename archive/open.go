@@ -4,15 +4,31 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"minutebook/internal/sqlite"
 )
+
+//go:embed migrations
+var migrationFiles embed.FS
+
+// archiveMigrations are those of archive.db, all rooms' together.
+func archiveMigrations() fs.FS {
+	sub, err := fs.Sub(migrationFiles, "migrations/archive")
+	if err != nil {
+		panic(err) // the path is a constant and embedded
+	}
+	return sub
+}
 
 // Options say which archive to open.
 type Options struct {
@@ -30,7 +46,7 @@ type Archive struct {
 	log   zerolog.Logger
 	now   func() time.Time
 	lock  *dirLock
-	db    *DB
+	db    *sqlite.DB
 	media Store
 	inbox *Inbox
 	codec *codec
@@ -38,7 +54,7 @@ type Archive struct {
 	order readOrder
 
 	mu        sync.Mutex // guards side, closers, erasers, verifiers and closed
-	side      []*DB
+	side      []*sqlite.DB
 	closers   []func() error
 	erasers   []eraser
 	verifiers []verifier
@@ -82,10 +98,10 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if a.codec, err = newCodec(); err != nil {
 		return nil, err
 	}
-	if a.db, err = openDB(ctx, path); err != nil {
+	if a.db, err = sqlite.Open(ctx, path); err != nil {
 		return nil, err
 	}
-	if err = a.db.migrate(ctx, archiveMigrations()); err != nil {
+	if err = a.db.Migrate(ctx, archiveMigrations()); err != nil {
 		return nil, err
 	}
 	if err = a.loadEpoch(ctx); err != nil {
@@ -110,7 +126,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 
 // loadEpoch reads the epoch, or begins the first one.
 func (a *Archive) loadEpoch(ctx context.Context) error {
-	return a.db.inTx(ctx, func(tx *sql.Tx) error {
+	return a.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		epoch := newEpoch()
 		_, err := tx.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('epoch', ?), ('created_at', ?)
 			ON CONFLICT (name) DO NOTHING`, epoch, a.now().UTC().Format(time.RFC3339))
@@ -159,4 +175,4 @@ func (a *Archive) Close() error {
 func (a *Archive) Dir() string { return a.dir }
 
 // DB is the archive's own database, for the files of this package.
-func (a *Archive) DB() *DB { return a.db }
+func (a *Archive) DB() *sqlite.DB { return a.db }

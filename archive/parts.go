@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // PartsOf returns a meeting's current parts, verbatim. A part that was only ever
@@ -14,7 +15,7 @@ import (
 // ErrForgotten.
 func (a *Archive) PartsOf(ctx context.Context, id int64) (map[api.Part]json.RawMessage, error) {
 	var parts map[api.Part]json.RawMessage
-	err := a.db.inRead(ctx, func(tx *sql.Tx) (err error) {
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) (err error) {
 		if err := known(ctx, tx, id); err != nil {
 			return err
 		}
@@ -37,7 +38,7 @@ func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, withou
 	}
 	parts := make(map[api.Part]json.RawMessage, 6)
 	several := false
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var part api.Part
 		var isFolded bool
 		var encoding sql.NullInt64
@@ -57,7 +58,7 @@ func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, withou
 	if err != nil || !several {
 		return parts, err
 	}
-	t := newApplying(a, newStatements(ctx, tx))
+	t := newApplying(a, sqlite.NewStatements(ctx, tx))
 	editions, err := t.editions(id)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 const rebuildChunk = 50 // meetings a transaction
@@ -35,7 +36,7 @@ func (a *Archive) Rebuild(ctx context.Context, progress func(done, total int)) e
 			return fmt.Errorf("rebuild: %w", err)
 		}
 		_, err = a.change(ctx, func(tx *sql.Tx) error {
-			t := newApplying(a, newStatements(ctx, tx))
+			t := newApplying(a, sqlite.NewStatements(ctx, tx))
 			t.ahead = ahead
 			for _, id := range chunk {
 				if err := ctx.Err(); err != nil {
@@ -66,18 +67,18 @@ var derivedTables = [...]string{"invitees", "summaries", "action_items", "highli
 func (a *Archive) rebuildIDs(ctx context.Context) ([]int64, error) {
 	var ids []int64
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		t := newApplying(a, newStatements(ctx, tx))
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		const shownIDs = `(SELECT recording_id FROM revisions UNION SELECT recording_id FROM parts
 			UNION SELECT recording_id FROM sightings UNION SELECT recording_id FROM attachments)`
-		if _, err := t.exec(`DELETE FROM meetings WHERE recording_id NOT IN ` + shownIDs); err != nil {
+		if _, err := t.Exec(`DELETE FROM meetings WHERE recording_id NOT IN ` + shownIDs); err != nil {
 			return err
 		}
 		for _, table := range derivedTables {
-			if _, err := t.exec(`DELETE FROM ` + table + ` WHERE recording_id NOT IN ` + shownIDs); err != nil {
+			if _, err := t.Exec(`DELETE FROM ` + table + ` WHERE recording_id NOT IN ` + shownIDs); err != nil {
 				return err
 			}
 		}
-		err := t.each(`SELECT * FROM `+shownIDs+` ORDER BY 1`, nil, func(rows *sql.Rows) error {
+		err := t.Each(`SELECT * FROM `+shownIDs+` ORDER BY 1`, nil, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)
 			ids = append(ids, id)
@@ -87,14 +88,14 @@ func (a *Archive) rebuildIDs(ctx context.Context) ([]int64, error) {
 			return err
 		}
 		for _, id := range ids {
-			if _, err := t.exec(insertMeeting, id); err != nil {
+			if _, err := t.Exec(insertMeeting, id); err != nil {
 				return err
 			}
 		}
 		if err := t.dropLooseEntries(); err != nil {
 			return err
 		}
-		_, err = t.exec(`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers)
+		_, err = t.Exec(`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers)
 			AND id NOT IN (SELECT speaker_id FROM entries)`)
 		return err
 	})
@@ -104,7 +105,7 @@ func (a *Archive) rebuildIDs(ctx context.Context) ([]int64, error) {
 // dropLooseEntries deletes entries between the ranges of the meetings.
 func (t *applying) dropLooseEntries() error {
 	var numbers []int64
-	err := t.each(`SELECT DISTINCT e.id >> 20 FROM entries e
+	err := t.Each(`SELECT DISTINCT e.id >> 20 FROM entries e
 		WHERE NOT EXISTS (SELECT 1 FROM meetings WHERE number = e.id >> 20)`, nil, func(rows *sql.Rows) error {
 		var n int64
 		err := rows.Scan(&n)
@@ -115,7 +116,7 @@ func (t *applying) dropLooseEntries() error {
 		return err
 	}
 	for _, n := range numbers {
-		if _, err := t.exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, n<<20, n<<20+maxEntries-1); err != nil {
+		if _, err := t.Exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, n<<20, n<<20+maxEntries-1); err != nil {
 			return err
 		}
 	}
@@ -133,7 +134,7 @@ func (t *applying) rebuildMeeting(id int64) error {
 			told_at = coalesce((SELECT max(last_order) FROM observations WHERE revision_id = id AND source IN ('webhook', 'import')), 0)
 			WHERE recording_id = ?`,
 	} {
-		if _, err := t.exec(reset, id); err != nil {
+		if _, err := t.Exec(reset, id); err != nil {
 			return err
 		}
 	}
@@ -146,20 +147,20 @@ func (t *applying) rebuildMeeting(id int64) error {
 			return fmt.Errorf("part %s: %w", part, err)
 		}
 	}
-	if _, err := t.exec(deriveGone, id); err != nil {
+	if _, err := t.Exec(deriveGone, id); err != nil {
 		return err
 	}
 	if err := t.judgeOutside(id, "", false); err != nil {
 		return err
 	}
-	return deriveMedia(t.ctx, t.tx, id)
+	return deriveMedia(t.Context(), t.Tx(), id)
 }
 
 // redecide decides a part among all its versions and derives its rows, none
 // when it has none. moved tells whether parts had it otherwise.
 func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 	var versions []*version
-	err = t.each(`SELECT id, hash, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
+	err = t.Each(`SELECT id, hash, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
 		[]any{id, part}, func(rows *sql.Rows) error {
 			v := &version{}
 			var hash []byte
@@ -186,7 +187,7 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 	}
 	var was sql.NullInt64
 	var wasFolded sql.NullString
-	if _, err := t.scan(`SELECT revision_id, folded FROM parts WHERE recording_id = ? AND part = ?`,
+	if _, err := t.Scan(`SELECT revision_id, folded FROM parts WHERE recording_id = ? AND part = ?`,
 		[]any{id, part}, &was, &wasFolded); err != nil {
 		return false, err
 	}
@@ -217,7 +218,7 @@ func (t *applying) made(id int64, part api.Part, versions []*version) (folded, [
 			return folded{raw: d.raw, base: best}, d.entries, nil
 		}
 	}
-	f, err := t.archive.merged(t.ctx, t.tx, id, part, versions, math.MaxInt64)
+	f, err := t.archive.merged(t.Context(), t.Tx(), id, part, versions, math.MaxInt64)
 	return f, nil, err
 }
 
@@ -244,7 +245,7 @@ func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]trans
 	decoded := make(map[int64]transcript, len(ids))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		var encoding int
 		var body []byte

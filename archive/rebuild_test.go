@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,10 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"minutebook/internal/sqlite"
 )
 
 // dump is the whole content of a database, table by table.
-func dump(t interface{ Fatal(...any) }, db *DB) map[string][]string {
+func dump(t interface{ Fatal(...any) }, db *sqlite.DB) map[string][]string {
 	tables, err := columnOf(db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`)
 	if err != nil {
 		t.Fatal(err)
@@ -33,18 +34,8 @@ func dump(t interface{ Fatal(...any) }, db *DB) map[string][]string {
 	return content
 }
 
-func columnOf(db *DB, query string) ([]string, error) {
-	rows, err := db.R.QueryContext(context.Background(), query)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	return out, eachRow(rows, func(rows *sql.Rows) error {
-		var s string
-		err := rows.Scan(&s)
-		out = append(out, s)
-		return err
-	})
+func columnOf(db *sqlite.DB, query string) ([]string, error) {
+	return sqlite.Column[string](context.Background(), db.R, query)
 }
 
 // filled is an archive with a bit of everything.

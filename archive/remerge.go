@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // mergeRules numbers the rules of merge.go by which the current parts of an
@@ -35,7 +36,7 @@ func (a *Archive) remerge(ctx context.Context) error {
 	}
 	for done := 0; done < len(ids); done += rebuildChunk {
 		_, err := a.change(ctx, func(tx *sql.Tx) error {
-			t := newApplying(a, newStatements(ctx, tx))
+			t := newApplying(a, sqlite.NewStatements(ctx, tx))
 			for _, id := range ids[done:min(done+rebuildChunk, len(ids))] {
 				if err := t.remergeMeeting(ctx, id); err != nil {
 					return err
@@ -62,7 +63,7 @@ func (a *Archive) mergedIDs(ctx context.Context) ([]int64, error) {
 		return nil, err
 	}
 	var ids []int64
-	return ids, eachRow(rows, func(rows *sql.Rows) error {
+	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)

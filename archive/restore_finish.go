@@ -10,10 +10,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // finish checks the databases, begins the new epoch and gives everything its
@@ -60,7 +60,7 @@ func without(list []string, one string) []string {
 // check runs SQLite's checks over a restored database, and the archive's own
 // over archive.db.
 func (r *restoring) check(ctx context.Context, path string, archive bool) (err error) {
-	db, err := openDB(ctx, path)
+	db, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (r *restoring) check(ctx context.Context, path string, archive bool) (err e
 	if !archive {
 		return nil
 	}
-	if err := refuseNewer(ctx, db); err != nil {
+	if err := db.CheckVersion(ctx, archiveMigrations()); err != nil {
 		return err
 	}
 	if !r.m.WithoutMedia {
@@ -81,7 +81,7 @@ func (r *restoring) check(ctx context.Context, path string, archive bool) (err e
 			return err
 		}
 	}
-	return db.inTx(ctx, func(tx *sql.Tx) error {
+	return db.WriteTx(ctx, func(tx *sql.Tx) error {
 		if err := r.beginEpoch(ctx, tx); err != nil {
 			return err
 		}
@@ -150,7 +150,7 @@ func clean(ctx context.Context, db *sql.DB, query string) error {
 		return err
 	}
 	var found []string
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var line string
 		if err := rows.Scan(&line); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (r *restoring) checkMedia(ctx context.Context, db *sql.DB) error {
 	if err != nil {
 		return err
 	}
-	return eachRow(rows, func(rows *sql.Rows) error {
+	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var sha string
 		if err := rows.Scan(&sha); err != nil {
 			return err
@@ -182,33 +182,6 @@ func (r *restoring) checkMedia(ctx context.Context, db *sql.DB) error {
 		}
 		return nil
 	})
-}
-
-// refuseNewer fails with ErrNewer when the archive has a schema unknown here.
-func refuseNewer(ctx context.Context, db *DB) error {
-	known := map[int64]bool{0: true}
-	files, err := fs.Glob(archiveMigrations(), "*.sql")
-	if err != nil {
-		return fmt.Errorf("list migrations: %w", err)
-	}
-	for _, name := range files {
-		number, _, _ := strings.Cut(name, "_")
-		v, err := strconv.ParseInt(number, 10, 64)
-		if err != nil {
-			return fmt.Errorf("list migrations: %w", err)
-		}
-		known[v] = true
-	}
-	applied, err := db.appliedVersions(ctx)
-	if err != nil {
-		return err
-	}
-	for v := range applied {
-		if !known[v] {
-			return fmt.Errorf("it has schema version %d: %w; restore it with the Minutebook that wrote it, or newer", v, ErrNewer)
-		}
-	}
-	return nil
 }
 
 // unfinishedRestore refuses a directory that a restore has left unfinished.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // RetentionRule says how long the recordings of some meetings are kept.
@@ -55,14 +57,14 @@ func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired
 	}
 	var expired []Expired
 	now := a.now()
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var e Expired
 		var kind, team sql.NullString
 		var start int64
 		if err := rows.Scan(&e.RecordingID, &e.Title, &kind, &team, &start, &e.Recordings, &e.Bytes); err != nil {
 			return err
 		}
-		e.Start = timeOf(start)
+		e.Start = sqlite.Time(start)
 		i := slices.IndexFunc(rules, func(r RetentionRule) bool { return r.fits(kind.String, team.String) })
 		if i < 0 || rules[i].MediaAfter <= 0 || now.Sub(e.Start) < rules[i].MediaAfter {
 			return nil
@@ -125,24 +127,24 @@ func (a *Archive) expire(ctx context.Context, e Expired) error {
 		}
 		now := a.now()
 		days := int64(e.after / (24 * time.Hour))
-		t := newStatements(ctx, tx)
+		t := sqlite.NewStatements(ctx, tx)
 		for _, step := range []string{
 			`INSERT OR REPLACE INTO marks (key, value) SELECT '` + expiredBlob + `' || sha256, x'31' FROM attachments WHERE recording_id = ?1`,
 			`DELETE FROM attachments WHERE recording_id = ?1`,
 			`INSERT INTO downloads (recording_id, state, due_at, reason) VALUES (?1, 'deleted', 0, 'a retention rule')
 				ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, reason = excluded.reason`,
 		} {
-			if _, err := t.exec(step, e.RecordingID); err != nil {
+			if _, err := t.Exec(step, e.RecordingID); err != nil {
 				return err
 			}
 		}
-		if _, err := t.exec(`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`); err != nil {
+		if _, err := t.Exec(`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`); err != nil {
 			return err
 		}
 		if e.Recordings == 0 {
 			return nil // nothing was deleted: it is only not fetched
 		}
-		_, err := t.exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'retention', ?, ?, ?)`,
+		_, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'retention', ?, ?, ?)`,
 			now.UnixMilli(), e.RecordingID, fmt.Sprintf("rule %d: recordings are kept %d days", e.Rule, days),
 			fmt.Sprintf("%d recordings, %d bytes", e.Recordings, e.Bytes))
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // Row is a meeting without its content, as lists show it. Strings and times
@@ -68,9 +69,9 @@ func scanRow(scan func(...any) error) (*Row, error) {
 	if team != "" {
 		r.RecordedBy.Team = api.Some(team)
 	}
-	r.CreatedAt, r.ScheduledStart, r.ScheduledEnd = nullTime(created), nullTime(schedStart), nullTime(schedEnd)
-	r.Start, r.End, r.GoneAt, r.Gone = nullTime(start), nullTime(end), nullTime(gone), gone.Valid
-	r.sortAt, r.NotWatchedSince = timeOf(sortAt), nullTime(unwatched)
+	r.CreatedAt, r.ScheduledStart, r.ScheduledEnd = sqlite.NullTime(created), sqlite.NullTime(schedStart), sqlite.NullTime(schedEnd)
+	r.Start, r.End, r.GoneAt, r.Gone = sqlite.NullTime(start), sqlite.NullTime(end), sqlite.NullTime(gone), gone.Valid
+	r.sortAt, r.NotWatchedSince = sqlite.Time(sortAt), sqlite.NullTime(unwatched)
 	return r, nil
 }
 
@@ -116,7 +117,7 @@ func (a *Archive) Forgotten(ctx context.Context, ids []int64) (map[int64]bool, e
 	forgotten := map[int64]bool{}
 	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM tombstones WHERE recording_id IN (SELECT value FROM json_each(?))`, string(list))
 	if err == nil {
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)
 			forgotten[id] = true
@@ -157,7 +158,7 @@ func (a *Archive) Rows(ctx context.Context, ids []int64) (map[int64]*Row, error)
 		return nil, fmt.Errorf("read meetings: %w", err)
 	}
 	found := make(map[int64]*Row, len(ids))
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		r, err := scanRow(rows.Scan)
 		if err != nil {
 			return err

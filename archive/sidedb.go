@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+
+	"minutebook/internal/sqlite"
 )
 
 // SideDB opens, creating it when missing, another database of the data
 // directory, such as service.db, and brings it to the newest of the given goose
 // migrations (*.sql at the root of the file system). It is closed with the
 // archive and is part of backup, verify and forget. Opening a name twice fails.
-func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*DB, error) {
+func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*sqlite.DB, error) {
 	if name != filepath.Base(name) || filepath.Ext(name) != ".db" {
 		return nil, fmt.Errorf("open side database: %q is not a plain *.db name", name)
 	}
@@ -33,11 +35,11 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*D
 	if err := a.refuseLostDB(ctx, name); err != nil {
 		return nil, err
 	}
-	db, err := openDB(ctx, path)
+	db, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return nil, damaged(err)
 	}
-	if err := db.migrate(ctx, migrations); err != nil {
+	if err := db.Migrate(ctx, migrations); err != nil {
 		return nil, damaged(errors.Join(err, db.Close()))
 	}
 	if err := a.noteMade(ctx, name); err != nil {

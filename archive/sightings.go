@@ -13,7 +13,7 @@ func (t *applying) sight(o *Observation, fresh bool) error {
 	if err := t.watch(o.Account, o.Query); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at, walk, holder) VALUES (?1, ?2, ?3, ?4, ?4, ?5, `+holderTerm("?2")+`)
+	_, err = t.Exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at, walk, holder) VALUES (?1, ?2, ?3, ?4, ?4, ?5, `+holderTerm("?2")+`)
 		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), walk = max(walk, excluded.walk), holder = excluded.holder,
 			last_at = iif(excluded.walk > walk, excluded.last_at, max(last_at, excluded.last_at)),
 			gone_at = iif(excluded.walk > walk OR excluded.holder > holder, NULL, gone_at)
@@ -31,7 +31,7 @@ func (t *applying) sight(o *Observation, fresh bool) error {
 			}
 		}
 	}
-	res, err := t.exec(`UPDATE meetings SET gone_at = NULL WHERE recording_id = ?1 AND gone_at IS NOT NULL
+	res, err := t.Exec(`UPDATE meetings SET gone_at = NULL WHERE recording_id = ?1 AND gone_at IS NOT NULL
 		AND EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, o.RecordingID)
 	if err != nil {
 		return err
@@ -45,6 +45,6 @@ func (t *applying) sight(o *Observation, fresh bool) error {
 // sees tells whether a query shows the meeting to the account's present holder.
 func (t *applying) sees(id int64, account, query string) (bool, error) {
 	var one int
-	return t.scan(`SELECT 1 FROM sightings WHERE recording_id = ?1 AND account = ?2 AND query = ?3 AND gone_at IS NULL
+	return t.Scan(`SELECT 1 FROM sightings WHERE recording_id = ?1 AND account = ?2 AND query = ?3 AND gone_at IS NULL
 		AND holder = `+holderTerm("?2"), []any{id, account, query}, &one)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"minutebook/internal/sqlite"
 )
 
 // Sighting is a list query of an account that shows a meeting.
@@ -13,7 +15,7 @@ type Sighting struct{ Account, Query string }
 func (a *Archive) OpenSightings(ctx context.Context, id int64) (list []Sighting, err error) {
 	rows, err := a.db.R.QueryContext(ctx, `SELECT account, query FROM sightings WHERE recording_id = ? AND gone_at IS NULL ORDER BY 1, 2`, id)
 	if err == nil {
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var s Sighting
 			err := rows.Scan(&s.Account, &s.Query)
 			list = append(list, s)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // Stats is the size and growth of an archive.
@@ -52,7 +54,7 @@ const meetingHours = `iif(recording_end_time > recording_start_time AND recordin
 // Stats counts everything, gone meetings included.
 func (a *Archive) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
-	err := a.db.inRead(ctx, func(tx *sql.Tx) error {
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
 		var ms int64
 		var first, last sql.NullInt64
 		err := tx.QueryRowContext(ctx, `SELECT count(*), count(gone_at), coalesce(sum(has_transcript), 0), coalesce(sum(has_summary), 0),
@@ -62,7 +64,7 @@ func (a *Archive) Stats(ctx context.Context) (Stats, error) {
 		if err != nil {
 			return err
 		}
-		s.Hours, s.First, s.Last = float64(ms)/3_600_000, nullTime(first), nullTime(last)
+		s.Hours, s.First, s.Last = float64(ms)/3_600_000, sqlite.NullTime(first), sqlite.NullTime(last)
 		err = tx.QueryRowContext(ctx, `SELECT
 			(SELECT count(*) FROM (SELECT lower(recorded_by_email) FROM meetings WHERE recorded_by_email <> ''
 				UNION SELECT lower(email) FROM invitees WHERE email <> '' UNION SELECT lower(email) FROM speakers WHERE email <> '')),
@@ -90,7 +92,7 @@ func months(ctx context.Context, tx *sql.Tx) ([]MonthStats, error) {
 		return nil, err
 	}
 	list := []MonthStats{}
-	return list, eachRow(rows, func(rows *sql.Rows) error {
+	return list, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var m MonthStats
 		var ms int64
 		err := rows.Scan(&m.Month, &m.Meetings, &ms, &m.Words)

@@ -3,6 +3,7 @@ package archive
 import (
 	"errors"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,16 +95,17 @@ func TestMarksSurviveAndAreFoundByPrefix(t *testing.T) {
 
 func TestSideDatabases(t *testing.T) {
 	a := newArchive(t)
-	if _, err := a.SideDB(t.Context(), "service.db", migrationSet(first)); err != nil {
+	migrations := fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x TEXT);")}}
+	if _, err := a.SideDB(t.Context(), "service.db", migrations); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"service.db", "archive.db", "../x.db", "x"} {
-		if _, err := a.SideDB(t.Context(), name, migrationSet(first)); err == nil {
+		if _, err := a.SideDB(t.Context(), name, migrations); err == nil {
 			t.Errorf("side database %q was opened", name)
 		}
 	}
 	a.Close()
-	if _, err := a.SideDB(t.Context(), "other.db", migrationSet(first)); !errors.Is(err, ErrClosed) {
+	if _, err := a.SideDB(t.Context(), "other.db", migrations); !errors.Is(err, ErrClosed) {
 		t.Errorf("after close: %v; want ErrClosed", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // repairBroken puts right the rows that refer to rows that are not there. A
@@ -153,7 +154,7 @@ func (a *Archive) dropOrphan(ctx context.Context, s stored) error {
 	if err := a.dropRevision(ctx, s); err != nil {
 		return err
 	}
-	return a.db.inTx(ctx, func(tx *sql.Tx) error {
+	return a.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"bodies", "observations"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE revision_id = ?`, s.id); err != nil {
 				return err
@@ -171,7 +172,7 @@ func (a *Archive) noteMedia(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	var lost []string
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var sha string
 		err := rows.Scan(&sha)
 		lost = append(lost, sha)

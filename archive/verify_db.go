@@ -5,13 +5,15 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
+
+	"minutebook/internal/sqlite"
 )
 
 // allDBs are the archive's own database and those of the rooms.
-func (a *Archive) allDBs() []*DB {
+func (a *Archive) allDBs() []*sqlite.DB {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return append([]*DB{a.db}, a.side...)
+	return append([]*sqlite.DB{a.db}, a.side...)
 }
 
 // databases runs SQLite's own check over every database.
@@ -26,7 +28,7 @@ func (c *check) databases(ctx context.Context, _ VerifyOptions, found func(Damag
 	for _, db := range c.archive.allDBs() {
 		rows, err := db.R.QueryContext(ctx, `PRAGMA integrity_check(100)`)
 		if err == nil {
-			err = eachRow(rows, func(rows *sql.Rows) error {
+			err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 				var line string
 				if err := rows.Scan(&line); err != nil {
 					return err
@@ -61,7 +63,7 @@ func (c *check) foreignKeys(ctx context.Context, o VerifyOptions, found func(Dam
 			return err
 		}
 		broken := map[string]int{} // by table and parent: a damaged file can have millions
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var table, parent string
 			var rowid int64
 			err := rows.Scan(&table, &rowid, &parent)
@@ -122,7 +124,7 @@ func (c *check) remains(ctx context.Context, table string, o VerifyOptions, foun
 		return err
 	}
 	left := map[int64]int{}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		var n int
 		err := rows.Scan(&id, &n)

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"minutebook/internal/sqlite"
 )
 
 // deliveries reads back every delivery's body that is still kept. Nothing can
@@ -22,7 +24,7 @@ func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Dama
 		var applied []int64
 		var bodies [][]byte
 		n := 0
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var id, recording int64
 			var state string
 			var p packedBody

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"minutebook/internal/sqlite"
 )
 
 // repairLoose puts aside what the rows of a meeting say that has no versions any
@@ -75,7 +77,7 @@ func (a *Archive) looseText(ctx context.Context, id int64) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			columns, err := rows.Columns()
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // media holds the recordings' rows against the files, and the files against
@@ -56,7 +57,7 @@ func (a *Archive) blobsAfter(ctx context.Context, after string) ([]Blob, error) 
 		return nil, err
 	}
 	var list []Blob
-	return list, eachRow(rows, func(rows *sql.Rows) error {
+	return list, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var b Blob
 		err := rows.Scan(&b.SHA256, &b.Size, &b.ContentType)
 		list = append(list, b)
@@ -116,9 +117,9 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		t := newApplying(a, newStatements(ctx, tx))
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		var ids []int64
-		err := t.each(`DELETE FROM attachments WHERE sha256 = ? RETURNING recording_id`, []any{sha}, func(rows *sql.Rows) error {
+		err := t.Each(`DELETE FROM attachments WHERE sha256 = ? RETURNING recording_id`, []any{sha}, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)
 			ids = append(ids, id)
@@ -131,7 +132,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 			if err := deriveMedia(ctx, tx, id); err != nil {
 				return err
 			}
-			if _, err := t.exec(`DELETE FROM downloads WHERE recording_id = ? AND state = 'done'`, id); err != nil {
+			if _, err := t.Exec(`DELETE FROM downloads WHERE recording_id = ? AND state = 'done'`, id); err != nil {
 				return err
 			}
 			if err := t.changed(id, ChangeMedia, ""); err != nil {
@@ -143,7 +144,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 				}
 			}
 		}
-		_, err = t.exec(`DELETE FROM media WHERE sha256 = ?`, sha)
+		_, err = t.Exec(`DELETE FROM media WHERE sha256 = ?`, sha)
 		return err
 	})
 	if err != nil || !aside {
@@ -271,12 +272,13 @@ func sideFile(name string) bool {
 // sweepPartial deletes the temporary files that a crash left while blobs were
 // being stored; interrupted downloads stay.
 func (s *fileStore) sweepPartial() error {
-	left, err := filepath.Glob(filepath.Join(globEscape(s.dir), "partial", durable.TempPrefix+"*"))
+	dir := filepath.Join(s.dir, "partial")
+	names, err := fs.Glob(os.DirFS(dir), durable.TempPrefix+"*")
 	if err != nil {
 		return fmt.Errorf("look for unfinished recordings: %w", err)
 	}
-	for _, path := range left {
-		if err := os.Remove(path); err != nil {
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("delete unfinished recording: %w", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // stored is a revision as it is read back for checking.
@@ -79,7 +80,7 @@ func (a *Archive) storedAfter(ctx context.Context, after int64) ([]stored, error
 		return nil, err
 	}
 	var list []stored
-	return list, eachRow(rows, func(rows *sql.Rows) error {
+	return list, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var s stored
 		err := rows.Scan(&s.id, &s.recordingID, &s.part, &s.hash, &s.empty, &s.rawHash, &s.size, &s.encoding, &s.body, &s.seen)
 		list = append(list, s)
@@ -118,17 +119,17 @@ func (a *Archive) checkStored(s *stored) error {
 // audit.
 func (a *Archive) dropRevision(ctx context.Context, s stored) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		t := newApplying(a, newStatements(ctx, tx))
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		for _, q := range []string{
 			`UPDATE parts SET folded = NULL WHERE revision_id = ?1 OR ?1 IN (SELECT value FROM json_each(folded))`,
 			`UPDATE parts SET revision_id = NULL WHERE revision_id = ?1`,
 			`DELETE FROM revisions WHERE id = ?1`,
 		} {
-			if _, err := t.exec(q, s.id); err != nil {
+			if _, err := t.Exec(q, s.id); err != nil {
 				return err
 			}
 		}
-		_, err := t.exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'repair', ?, 'unreadable', ?)`,
+		_, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'repair', ?, 'unreadable', ?)`,
 			t.at.UnixMilli(), s.recordingID, fmt.Sprintf("revision %d of part %s", s.id, s.part))
 		return err
 	})

@@ -14,6 +14,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // repair runs a repair where one is wanted, and notes how it ended.
@@ -196,7 +197,7 @@ func (c *codec) bodyWith(ctx context.Context, db *sql.DB, where string, s stored
 	if err != nil {
 		return nil, err
 	}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var encoding int
 		var body []byte
 		if err := rows.Scan(&encoding, &body); err != nil {
@@ -226,7 +227,7 @@ func (c *check) delivered(ctx context.Context, s stored) ([]byte, error) {
 		return nil, err
 	}
 	var raw []byte
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		d, err := inbox.scanWhole(ctx, rows)
 		if err != nil || d.Body == nil || raw != nil {
 			return err
@@ -248,17 +249,17 @@ func (a *Archive) rewriteRevision(ctx context.Context, s stored, raw []byte) err
 	}
 	encoding, body := a.codec.pack(raw)
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		t := newApplying(a, newStatements(ctx, tx))
-		if _, err := t.exec(`UPDATE revisions SET hash = ?, empty = ? WHERE id = ?`, hash[:], empty, s.id); err != nil {
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
+		if _, err := t.Exec(`UPDATE revisions SET hash = ?, empty = ? WHERE id = ?`, hash[:], empty, s.id); err != nil {
 			return err
 		}
-		_, err := t.exec(`INSERT INTO bodies (revision_id, raw_hash, size, encoding, body) VALUES (?, ?, ?, ?, ?)
+		_, err := t.Exec(`INSERT INTO bodies (revision_id, raw_hash, size, encoding, body) VALUES (?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET raw_hash = excluded.raw_hash, size = excluded.size, encoding = excluded.encoding, body = excluded.body`,
 			s.id, rawHash(raw), len(raw), encoding, body)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at)
+		_, err = t.Exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at)
 			SELECT id, 'unknown', iif(read_at > 0, 'list', 'import'), max(read_at, told_at, 1), max(read_at, told_at, 1) FROM revisions
 			WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM observations WHERE revision_id = ?1)`, s.id)
 		return err

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"minutebook/internal/sqlite"
 )
 
 // rows holds every meeting's parts and rows against what its revisions make, by
@@ -43,7 +45,7 @@ func (c *check) rows(ctx context.Context, o VerifyOptions, found func(Damage)) e
 
 func (a *Archive) rebuildOne(ctx context.Context, id int64) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		return newApplying(a, newStatements(ctx, tx)).rebuildMeeting(id)
+		return newApplying(a, sqlite.NewStatements(ctx, tx)).rebuildMeeting(id)
 	})
 	return err
 }
@@ -54,7 +56,7 @@ func (a *Archive) idsAfter(ctx context.Context, after int64) ([]int64, error) {
 		return nil, err
 	}
 	var ids []int64
-	return ids, eachRow(rows, func(rows *sql.Rows) error {
+	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		err := rows.Scan(&id)
 		ids = append(ids, id)
@@ -72,8 +74,8 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = a.db.inTx(ctx, func(tx *sql.Tx) error {
-		t := newApplying(a, newStatements(ctx, tx))
+	err = a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		t.ahead, t.comparing = ahead, true
 		for _, id := range ids {
 			if err := ctx.Err(); err != nil {
@@ -83,7 +85,7 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 			if err != nil {
 				return err
 			}
-			if _, err := t.exec(`SAVEPOINT meeting`); err != nil {
+			if _, err := t.Exec(`SAVEPOINT meeting`); err != nil {
 				return err
 			}
 			t.rewrote = false
@@ -97,7 +99,7 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 				}
 			}
 			for _, undo := range []string{`ROLLBACK TO meeting`, `RELEASE meeting`} {
-				if _, err := t.exec(undo); err != nil {
+				if _, err := t.Exec(undo); err != nil {
 					return err
 				}
 			}
@@ -130,7 +132,7 @@ func rebuiltRows() []string {
 func (t *applying) digest(id int64, queries []string) ([32]byte, error) {
 	h := sha256.New()
 	for _, q := range queries {
-		err := t.each(q, []any{id}, func(rows *sql.Rows) error {
+		err := t.Each(q, []any{id}, func(rows *sql.Rows) error {
 			columns, err := rows.Columns()
 			if err != nil {
 				return err
@@ -167,7 +169,7 @@ func (c *check) looseRows(ctx context.Context, o VerifyOptions, found func(Damag
 		if err != nil {
 			return err
 		}
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)
 			loose[id] = append(loose[id], table)
@@ -189,26 +191,26 @@ func (c *check) looseRows(ctx context.Context, o VerifyOptions, found func(Damag
 // rows of one that has none.
 func (a *Archive) dropLoose(ctx context.Context, id int64) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		t := newApplying(a, newStatements(ctx, tx))
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		var held bool
-		if _, err := t.scan(`SELECT EXISTS (SELECT 1 FROM revisions WHERE recording_id = ?)`, []any{id}, &held); err != nil {
+		if _, err := t.Scan(`SELECT EXISTS (SELECT 1 FROM revisions WHERE recording_id = ?)`, []any{id}, &held); err != nil {
 			return err
 		}
 		if held {
-			if _, err := t.exec(insertMeeting, id); err != nil {
+			if _, err := t.Exec(insertMeeting, id); err != nil {
 				return err
 			}
 			return t.rebuildMeeting(id)
 		}
 		var first int64
-		if _, err := t.scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
+		if _, err := t.Scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
 			return err
 		}
 		if err := t.clearEntries(first); err != nil {
 			return err
 		}
 		for _, table := range append(derivedTables[:], "attachments", "meetings") {
-			if _, err := t.exec(`DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
+			if _, err := t.Exec(`DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
 				return err
 			}
 		}

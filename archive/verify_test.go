@@ -2,19 +2,20 @@ package archive
 
 import (
 	"context"
-	"database/sql"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // vandal changes the database as no connection of the archive would.
 func vandal(t *testing.T, path string, statements ...string) {
 	t.Helper()
-	db := sql.OpenDB(connector{path, "?_foreign_keys=0&_busy_timeout=5000", nil})
+	db := sqlite.Connect(path, "?_foreign_keys=0&_busy_timeout=5000", nil)
 	defer db.Close()
 	for _, s := range statements {
 		if _, err := db.Exec(s); err != nil {
@@ -117,7 +118,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 			if err := a.db.W.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'invitees_by_email'`).Scan(&page); err != nil {
 				t.Fatal(err)
 			}
-			if err := a.db.truncateWAL(t.Context()); err != nil {
+			if err := a.db.TruncateWAL(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			f, err := os.OpenFile(a.db.Path, os.O_RDWR, 0)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // Viewer is who asks. All sees everything: the archive's owner. Otherwise Email
@@ -137,7 +138,7 @@ func (a *Archive) column(ctx context.Context, query string, args ...any) ([]stri
 	var values []string
 	rows, err := a.db.R.QueryContext(ctx, query, args...)
 	if err == nil {
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var v string
 			if err := rows.Scan(&v); err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // CRMView is what an account was shown of a meeting's CRM matches: those of the
@@ -127,7 +128,7 @@ func readCRM(ctx context.Context, db queryer, ids []int64, at int64) (map[int64]
 		return nil, err
 	}
 	views := map[int64][]CRMView{}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		var account string
 		var holder int
@@ -187,20 +188,20 @@ func (t *applying) observeCRM(o *Observation, p shown) error {
 		return t.observePart(o, p)
 	}
 	ids := []int64{o.RecordingID}
-	before, err := readCRM(t.ctx, t.tx, ids, math.MaxInt64)
+	before, err := readCRM(t.Context(), t.Tx(), ids, math.MaxInt64)
 	if err != nil {
 		return err
 	}
 	if _, _, err := t.keepRevision(o, p); err != nil {
 		return err
 	}
-	after, err := readCRM(t.ctx, t.tx, ids, math.MaxInt64)
+	after, err := readCRM(t.Context(), t.Tx(), ids, math.MaxInt64)
 	if err != nil {
 		return err
 	}
 	now := after[o.RecordingID][0]
 	var held sql.NullInt64
-	if _, err := t.scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{o.RecordingID, p.part}, &held); err != nil {
+	if _, err := t.Scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{o.RecordingID, p.part}, &held); err != nil {
 		return err
 	}
 	if held.Int64 != now.id {

@@ -21,7 +21,7 @@ const insideTerm = `CASE WHEN EXISTS (SELECT 1 FROM watches WHERE query = '')
 
 // recorder is the address of who recorded a meeting, as it is compared.
 func (t *applying) recorder(id int64) (email string, err error) {
-	_, err = t.scan(`SELECT recorder FROM meetings WHERE recording_id = ?`, []any{id}, &email)
+	_, err = t.Scan(`SELECT recorder FROM meetings WHERE recording_id = ?`, []any{id}, &email)
 	return email, err
 }
 
@@ -31,7 +31,7 @@ func (t *applying) recorder(id int64) (email string, err error) {
 func (t *applying) judgeOutside(id int64, was string, fresh bool) error {
 	var outside bool
 	var email string
-	changed, err := t.scan(`UPDATE meetings AS m SET outside = NOT (`+insideTerm+`) WHERE recording_id = ?
+	changed, err := t.Scan(`UPDATE meetings AS m SET outside = NOT (`+insideTerm+`) WHERE recording_id = ?
 		AND outside = (`+insideTerm+`) RETURNING outside, recorder`, []any{id}, &outside, &email)
 	if err != nil {
 		return err
@@ -62,13 +62,13 @@ func (t *applying) judgeAll(widen, narrow bool, where string, args ...any) error
 		return err
 	}
 	if widen {
-		err := t.each(`UPDATE meetings AS m SET outside = 0 WHERE outside = 1 AND `+where+` AND (`+insideTerm+`) RETURNING recording_id`, args, take)
+		err := t.Each(`UPDATE meetings AS m SET outside = 0 WHERE outside = 1 AND `+where+` AND (`+insideTerm+`) RETURNING recording_id`, args, take)
 		if err != nil {
 			return fmt.Errorf("decide what was recorded outside: %w", err)
 		}
 	}
 	if narrow {
-		err := t.each(`UPDATE meetings AS m SET outside = 1 WHERE outside = 0 AND `+where+` AND NOT (`+insideTerm+`) RETURNING recording_id`, args, take)
+		err := t.Each(`UPDATE meetings AS m SET outside = 1 WHERE outside = 0 AND `+where+` AND NOT (`+insideTerm+`) RETURNING recording_id`, args, take)
 		if err != nil {
 			return fmt.Errorf("decide what was recorded outside: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // PartsOfMany returns some of the current parts of several meetings, verbatim
@@ -23,13 +24,13 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 		return nil, err
 	}
 	many := make(map[int64]map[api.Part]json.RawMessage, len(ids))
-	err = a.db.inRead(ctx, func(tx *sql.Tx) error {
+	err = a.db.ReadTx(ctx, func(tx *sql.Tx) error {
 		folded, err := a.readMany(ctx, tx, many, string(wantIDs), string(wantParts))
 		if err != nil {
 			return err
 		}
 		for _, id := range folded {
-			t := newApplying(a, newStatements(ctx, tx))
+			t := newApplying(a, sqlite.NewStatements(ctx, tx))
 			editions, err := t.editions(id)
 			if err != nil {
 				return err
@@ -53,7 +54,7 @@ func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, many map[int64]map[a
 	if err != nil {
 		return nil, err
 	}
-	return folded, eachRow(rows, func(rows *sql.Rows) error {
+	return folded, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		var part api.Part
 		var several bool

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // Visibility is what decides who sees a meeting and which of the list's
@@ -33,7 +35,7 @@ type Visibility struct {
 // Visible calls fn with the visibility of each of the meetings that the archive
 // holds, in no order; ids nil means all of them. All is of one moment.
 func (a *Archive) Visible(ctx context.Context, ids []int64, fn func(Visibility) error) error {
-	err := a.db.inRead(ctx, func(tx *sql.Tx) error {
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
 		r := visibilityReader{ctx: ctx, tx: tx}
 		if ids != nil {
 			list, err := json.Marshal(ids)
@@ -77,7 +79,7 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 	if err != nil {
 		return err
 	}
-	return eachRow(rows, func(rows *sql.Rows) error {
+	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var v Visibility
 		var start int64
 		var created sql.NullInt64
@@ -86,7 +88,7 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 		if err != nil {
 			return err
 		}
-		v.Start, v.CreatedAt = timeOf(start), nullTime(created)
+		v.Start, v.CreatedAt = sqlite.Time(start), sqlite.NullTime(created)
 		v.Domains, v.Shares = domains[v.RecordingID], shares[v.RecordingID]
 		v.Principals = principals[v.RecordingID]
 		slices.Sort(v.Principals)
@@ -101,7 +103,7 @@ func (r visibilityReader) pairs(query string) (map[int64][]string, error) {
 		return nil, err
 	}
 	all := map[int64][]string{}
-	return all, eachRow(rows, func(rows *sql.Rows) error {
+	return all, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		var text sql.NullString
 		if err := rows.Scan(&id, &text); err != nil {
@@ -120,7 +122,7 @@ func (r visibilityReader) shares() (map[int64]map[string]ShareLevel, error) {
 		return nil, err
 	}
 	all := map[int64]map[string]ShareLevel{}
-	return all, eachRow(rows, func(rows *sql.Rows) error {
+	return all, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		var principal string
 		var level ShareLevel

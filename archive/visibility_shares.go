@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+
+	"minutebook/internal/sqlite"
 )
 
 // ShareLevel is what a share allows beyond seeing (specification 4.5).
@@ -57,7 +59,7 @@ func (a *Archive) SetShares(ctx context.Context, id int64, shares map[string]Sha
 		if err != nil {
 			return err
 		}
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var principal string
 			var level ShareLevel
 			err := rows.Scan(&principal, &level)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // Showing is a way by which the service showed a revision.
@@ -22,7 +23,7 @@ func (a *Archive) ShownBy(ctx context.Context, id int64, part api.Part) ([]Showi
 	rows, err := a.db.R.QueryContext(ctx, `SELECT o.account, o.source FROM parts p JOIN observations o USING (revision_id)
 		WHERE p.recording_id = ? AND p.part = ? AND o.source <> ?`, id, part, SourceImport)
 	if err == nil {
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var way Showing
 			err := rows.Scan(&way.Account, &way.Source)
 			ways = append(ways, way)
@@ -43,7 +44,7 @@ func (a *Archive) AccountSince(ctx context.Context, account string) (time.Time, 
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read since when %s is read: %w", account, err)
 	}
-	return nullTime(first), nil
+	return sqlite.NullTime(first), nil
 }
 
 // ListedBy returns the accounts whose lists have shown a meeting: none for what
@@ -52,7 +53,7 @@ func (a *Archive) ListedBy(ctx context.Context, id int64) ([]string, error) {
 	var accounts []string
 	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT account FROM sightings WHERE recording_id = ?`, id)
 	if err == nil {
-		err = eachRow(rows, func(rows *sql.Rows) error {
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var account string
 			err := rows.Scan(&account)
 			accounts = append(accounts, account)

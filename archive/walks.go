@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"minutebook/internal/sqlite"
 )
 
 // Walk is a reading of everything that a list query of an account shows. Walks
@@ -40,7 +42,7 @@ func implausible(lacked, listed int) bool {
 // for from now on carry its number, or a later one's.
 func (a *Archive) BeginWalk(ctx context.Context, account, query string) (Walk, error) {
 	w := Walk{Account: account, Query: query}
-	err := a.db.inTx(ctx, func(tx *sql.Tx) error {
+	err := a.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		err := tx.QueryRowContext(ctx, `INSERT INTO walks (account, query, begun) VALUES (?, ?, 1)
 			ON CONFLICT DO UPDATE SET begun = begun + 1 RETURNING begun`, account, query).Scan(&w.Number)
 		if err != nil {
@@ -74,9 +76,9 @@ func (a *Archive) LatestWalk(ctx context.Context, account, query string) (number
 func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 	absence := Absence{Listed: w.Listed}
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		t := newApplying(a, newStatements(ctx, tx))
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		var doubted int64
-		latest, err := t.scan(`UPDATE walks SET completed = ?3, ended_at = ?4 WHERE account = ?1 AND query = ?2 AND completed < ?3
+		latest, err := t.Scan(`UPDATE walks SET completed = ?3, ended_at = ?4 WHERE account = ?1 AND query = ?2 AND completed < ?3
 			RETURNING doubted`, []any{w.Account, w.Query, w.Number, t.at.UnixMilli()}, &doubted)
 		if err != nil || !latest {
 			return err
@@ -99,7 +101,7 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 		if absence.Doubted {
 			doubted = w.Number
 		}
-		if _, err := t.exec(`UPDATE walks SET doubted = ?3 WHERE account = ?1 AND query = ?2`, w.Account, w.Query, doubted); err != nil {
+		if _, err := t.Exec(`UPDATE walks SET doubted = ?3 WHERE account = ?1 AND query = ?2`, w.Account, w.Query, doubted); err != nil {
 			return err
 		}
 		absence.Gone, err = t.hide(w, lacked)
@@ -114,7 +116,7 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 // lacked returns what the query listed to the account's present holder and no
 // page showed since walk number began.
 func (t *applying) lacked(w Walk, number int64) (ids []int64, err error) {
-	err = t.each(`SELECT recording_id FROM sightings s WHERE account = ?1 AND query = ?2 AND walk < ?3 AND gone_at IS NULL
+	err = t.Each(`SELECT recording_id FROM sightings s WHERE account = ?1 AND query = ?2 AND walk < ?3 AND gone_at IS NULL
 		AND holder = `+holderTerm("?1")+` AND (NOT ?4 OR EXISTS
 			(SELECT 1 FROM meetings m WHERE m.recording_id = s.recording_id AND m.created_at IS NOT NULL))`, []any{w.Account, w.Query, number, w.Bounded}, func(rows *sql.Rows) error {
 		var id int64
@@ -132,11 +134,11 @@ const deriveGone = `UPDATE meetings SET gone_at =
 // hide ends the query's sightings of meetings and returns those that are gone.
 func (t *applying) hide(w Walk, ids []int64) (gone []int64, err error) {
 	for _, id := range ids {
-		if _, err := t.exec(`UPDATE sightings SET gone_at = ?4 WHERE recording_id = ?1 AND account = ?2 AND query = ?3`,
+		if _, err := t.Exec(`UPDATE sightings SET gone_at = ?4 WHERE recording_id = ?1 AND account = ?2 AND query = ?3`,
 			id, w.Account, w.Query, t.at.UnixMilli()); err != nil {
 			return nil, err
 		}
-		res, err := t.exec(deriveGone+` AND gone_at IS NULL
+		res, err := t.Exec(deriveGone+` AND gone_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, id)
 		if err != nil {
 			return nil, err

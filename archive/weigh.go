@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // shown is a part of an observation with all that can be worked out about it
@@ -85,7 +86,7 @@ func (a *Archive) workAhead(ctx context.Context, id int64, parts []shown) error 
 		return fmt.Errorf("apply observation of %d: %w", id, err)
 	}
 	held := map[[32]byte]bool{}
-	err = eachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var hash []byte
 		if err := rows.Scan(&hash); err != nil {
 			return err

@@ -36,7 +36,7 @@ func (s *Service) CreateApp(ctx context.Context, name string, redirectURIs []str
 	if secret, err = s.store.newSecret("mbs_"); err != nil {
 		return App{}, "", err
 	}
-	err = s.store.inTx(ctx, func(tx *sql.Tx) error {
+	err = s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO apps (client_id, secret_hash, name, development, created_at) VALUES (?, ?, ?, ?, ?)`,
 			app.ClientID, hashSecret(secret), name, development, ms(app.CreatedAt))
 		for _, uri := range redirectURIs {

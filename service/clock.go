@@ -10,7 +10,7 @@ import (
 // that no webhook and no delivery waits until that day comes.
 func (s *Service) mendTimes(ctx context.Context) error {
 	now := s.now()
-	return s.store.inTx(ctx, func(tx *sql.Tx) error {
+	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		for query, args := range map[string][]any{
 			`UPDATE webhooks SET created_at = ?1 WHERE created_at > ?1`:                                                                                 {ms(now)},
 			`UPDATE webhooks SET failing_since = ?1 WHERE failing_since > ?1`:                                                                           {ms(now)},

@@ -243,7 +243,7 @@ func (s *Service) putShares(ctx context.Context, stated []directoryShare) error 
 }
 
 func (s *Service) putRecordings(ctx context.Context, recordings []directoryRecording) error {
-	return s.store.inTx(ctx, func(tx *sql.Tx) error {
+	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM recordings`); err != nil {
 			return err
 		}

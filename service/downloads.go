@@ -220,7 +220,7 @@ func (st store) madeBefore(ctx context.Context, d *download) (made bool, err err
 
 // putDownload stores a download and what its end is to send, in one commit.
 func (st store) putDownload(ctx context.Context, d *download, body []byte) error {
-	return st.inTx(ctx, func(tx *sql.Tx) error {
+	return st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		if err := st.refuseForgotten(ctx, d.recordingID); err != nil {
 			return err
 		}

@@ -58,7 +58,7 @@ func (s *Service) finalise(ctx context.Context, id int64, raw []byte) error {
 	if err := s.shareLoaded(ctx, exact == nil, d.meetings...); err != nil {
 		return err
 	}
-	return s.store.inTx(ctx, func(tx *sql.Tx) error {
+	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		if _, err := s.queueEvent(ctx, tx, event{recordingID: id}); err != nil {
 			return err
 		}

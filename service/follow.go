@@ -44,7 +44,7 @@ func (s *Service) startFollowing(ctx context.Context) error {
 		return err
 	}
 	if value == nil {
-		return s.store.inTx(ctx, func(tx *sql.Tx) error { return s.moveTo(ctx, tx, head) })
+		return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error { return s.moveTo(ctx, tx, head) })
 	}
 	var position archive.Position
 	if err := json.Unmarshal(value, &position); err != nil {
@@ -80,7 +80,7 @@ func (s *Service) wasOff(ctx context.Context, head archive.Position, changes []a
 // paused goes on from now after the relay was off for long: what has come since
 // is old news. What had been queued before is still sent.
 func (s *Service) paused(ctx context.Context, head archive.Position, last time.Time) error {
-	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		return errors.Join(s.goOn(ctx, tx, head), setTime(ctx, tx, pausedKey, last))
 	})
 	if err == nil {
@@ -130,7 +130,7 @@ func (st store) timeSetting(ctx context.Context, key string) (at time.Time, err 
 // the position that the queue had.
 func (s *Service) restored(ctx context.Context, head archive.Position, why error) error {
 	var dropped int64
-	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = 'restored', body = NULL WHERE state = 'pending'`)
 		if err != nil {
 			return fmt.Errorf("drop deliveries: %w", err)
@@ -178,7 +178,7 @@ func (r relay) round(ctx context.Context) error {
 	case err == nil:
 		return r.step(ctx, position)
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return r.store.inTx(ctx, func(tx *sql.Tx) error { return setTime(ctx, tx, followedKey, r.now()) })
+		return r.store.db.WriteTx(ctx, func(tx *sql.Tx) error { return setTime(ctx, tx, followedKey, r.now()) })
 	}
 	return err
 }

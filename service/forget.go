@@ -11,7 +11,7 @@ import (
 // on disk when it returns. The
 // archive's tombstone keeps its webhooks from firing again.
 func (s *Service) forget(ctx context.Context, id int64) error {
-	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"deliveries", "downloads", "held", "recordings", "undecided"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
 				return err

@@ -80,7 +80,7 @@ func TestNothingForgottenIsSentAfterwards(t *testing.T) {
 	if f := new(failure); !errors.As(err, &f) || f.status != http.StatusNotFound {
 		t.Errorf("a download is made after it was forgotten: %v", err)
 	}
-	err = s.store.inTx(t.Context(), func(tx *sql.Tx) error {
+	err = s.store.db.WriteTx(t.Context(), func(tx *sql.Tx) error {
 		return s.store.insertEvent(t.Context(), tx, webhook{id: "wh_1", url: sink.URL}, 1, "pending", []byte("unmistakable"), s.now())
 	})
 	if err != nil {

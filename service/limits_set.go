@@ -61,7 +61,7 @@ func (s *Service) SetLimits(ctx context.Context, l Limits) error {
 	if err != nil {
 		return err
 	}
-	if err := s.store.inTx(ctx, func(tx *sql.Tx) error { return setSetting(ctx, tx, "limits", value) }); err != nil {
+	if err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error { return setSetting(ctx, tx, "limits", value) }); err != nil {
 		return fmt.Errorf("set limits: %w", err)
 	}
 	s.limits.apply(l)

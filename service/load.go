@@ -152,7 +152,7 @@ func (s *Service) hold(ctx context.Context, id int64, m *api.Meeting, raw []byte
 		return nil, err
 	}
 	released := raw
-	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var count int
 		var known bool
 		err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(recording_id = ?), 0) FROM held`, id).Scan(&count, &known)

@@ -75,7 +75,7 @@ func (st store) newCode(ctx context.Context, a authRequest) (string, error) {
 // revoked. All of it is one commit.
 func (st store) exchange(ctx context.Context, clientID, code, redirectURI, verifier string, active func(email string) bool) (t tokens, err error) {
 	var refused error
-	err = st.inTx(ctx, func(tx *sql.Tx) error {
+	err = st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var a authRequest
 		var expires int64
 		var used sql.NullInt64
@@ -141,7 +141,7 @@ func verifies(a authRequest, verifier string) bool {
 // token exactly one finds it unused; the new pair is durable before the answer.
 func (st store) rotate(ctx context.Context, clientID, refresh string, active func(email string) bool) (t tokens, err error) {
 	var refused error
-	err = st.inTx(ctx, func(tx *sql.Tx) error {
+	err = st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var id, scope, email string
 		err := tx.QueryRowContext(ctx, `UPDATE refresh_tokens SET used_at = ?1 WHERE hash = ?2 AND used_at IS NULL
 			AND connection_id IN (SELECT id FROM connections WHERE client_id = ?3 AND revoked_at IS NULL)

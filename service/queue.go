@@ -62,7 +62,7 @@ type callback struct {
 
 // queueCallback queues content for a destination_url.
 func (st store) queueCallback(ctx context.Context, c callback) error {
-	return st.inTx(ctx, func(tx *sql.Tx) error { return st.insertCallback(ctx, tx, c) })
+	return st.db.WriteTx(ctx, func(tx *sql.Tx) error { return st.insertCallback(ctx, tx, c) })
 }
 
 // insertCallback queues a callback in the caller's transaction. It fails with
@@ -155,7 +155,7 @@ type outcome struct {
 // record writes an attempt's outcome: done, due again, or given up. A webhook
 // whose endpoint has failed for disableAfter is disabled; disabled says so.
 func (st store) record(ctx context.Context, o *outgoing, out outcome) (disabled bool, err error) {
-	err = st.inTx(ctx, func(tx *sql.Tx) error {
+	err = st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		state, next := "done", ms(out.at)
 		if !out.ok {
 			wait, again := retryWait(o.attempts + 1)

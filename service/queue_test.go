@@ -35,7 +35,7 @@ func TestNobodysQueueHoldsUpOthers(t *testing.T) {
 		if err := s.store.putWebhook(t.Context(), &hook); err != nil {
 			t.Fatal(err)
 		}
-		err := s.store.inTx(t.Context(), func(tx *sql.Tx) error {
+		err := s.store.db.WriteTx(t.Context(), func(tx *sql.Tx) error {
 			for id := range int64(perEndpoint) {
 				if err := s.store.insertEvent(t.Context(), tx, hook, id+1, "pending", []byte("{}"), s.clock.Now()); err != nil {
 					return err

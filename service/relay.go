@@ -52,7 +52,7 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	if err := r.mirror.refresh(ctx); err != nil {
 		return err
 	}
-	err = r.store.inTx(ctx, func(tx *sql.Tx) error {
+	err = r.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		if err := r.decide(ctx, tx, changes); err != nil {
 			return err
 		}

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/sqlite"
 )
 
 // store is service.db. Each method is one transaction.
 type store struct {
-	db      *archive.DB
+	db      *sqlite.DB
 	now     func() time.Time
 	rand    io.Reader
 	archive *archive.Archive
@@ -38,28 +39,6 @@ func (st store) refuseForgotten(ctx context.Context, id int64) error {
 	return err
 }
 
-// inTx runs fn in one write transaction, durable when inTx returns nil.
-func (st store) inTx(ctx context.Context, fn func(*sql.Tx) error) error {
-	tx, err := st.db.W.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin transaction: %w", err)
-	}
-	if err := fn(tx); err != nil {
-		return archive.Ended(ctx, errors.Join(err, ignoreDone(tx.Rollback())))
-	}
-	if err := tx.Commit(); err != nil {
-		return archive.Ended(ctx, fmt.Errorf("commit: %w", err))
-	}
-	return nil
-}
-
-func ignoreDone(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
-}
-
 // setting reads a setting; nil when it is not set.
 func (st store) setting(ctx context.Context, key string) ([]byte, error) {
 	var value []byte
@@ -75,7 +54,7 @@ func (st store) setting(ctx context.Context, key string) ([]byte, error) {
 
 // set writes a setting.
 func (st store) set(ctx context.Context, key string, value []byte) error {
-	return st.inTx(ctx, func(tx *sql.Tx) error { return setSetting(ctx, tx, key, value) })
+	return st.db.WriteTx(ctx, func(tx *sql.Tx) error { return setSetting(ctx, tx, key, value) })
 }
 
 func setSetting(ctx context.Context, tx *sql.Tx, key string, value []byte) error {

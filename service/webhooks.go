@@ -103,7 +103,7 @@ func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) 
 // What is queued for it is not sent any more.
 func (s *Service) deleteWebhook(w http.ResponseWriter, r *http.Request, c caller) error {
 	ctx := r.Context()
-	err := s.store.inTx(ctx, func(tx *sql.Tx) error {
+	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE webhooks SET deleted_at = ?, secret = '' WHERE id = ? AND email = ? AND deleted_at IS NULL`,
 			ms(s.now()), r.PathValue("id"), c.email)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/sqlite"
 )
 
 func deliver(t *testing.T, s *Syncer, id, body string) {
@@ -163,8 +164,8 @@ func TestCallbacksCarryContent(t *testing.T) {
 // quarantined for such a reason is applied too.
 func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]func(t *testing.T, db *archive.DB) (mend func()){
-		"a full disk": func(t *testing.T, db *archive.DB) func() {
+	for name, fault := range map[string]func(t *testing.T, db *sqlite.DB) (mend func()){
+		"a full disk": func(t *testing.T, db *sqlite.DB) func() {
 			limit := func(pages string) {
 				if _, err := db.W.Exec(`PRAGMA max_page_count = ` + pages); err != nil {
 					t.Fatal(err)
@@ -173,7 +174,7 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 			limit("1") // as many as there are
 			return func() { limit("1000000000") }
 		},
-		"a foreign lock": func(t *testing.T, db *archive.DB) func() {
+		"a foreign lock": func(t *testing.T, db *sqlite.DB) func() {
 			if _, err := db.W.Exec(`PRAGMA busy_timeout = 1`); err != nil {
 				t.Fatal(err)
 			}

@@ -20,6 +20,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/sqlite"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -95,7 +96,7 @@ type cutter struct {
 	knife
 	stop func()
 	wire *rig.Wire
-	db   *archive.DB
+	db   *sqlite.DB
 	mu   sync.Mutex // guards what follows
 	at   int        // items of this run, of the knife's kind
 	cut  bool
@@ -118,7 +119,7 @@ func (k knife) arm(t *testing.T, w *rig.Wire, ar *archive.Archive, run int, stop
 
 // onCommit has SQLite ask a function before each commit of a database; anything
 // but zero undoes it.
-func onCommit(t *testing.T, db *archive.DB, hook func() int) {
+func onCommit(t *testing.T, db *sqlite.DB, hook func() int) {
 	t.Helper()
 	conn, err := db.W.Conn(t.Context())
 	if err != nil {

@@ -1,4 +1,4 @@
-package archive
+package sqlite
 
 import (
 	"context"
@@ -87,9 +87,9 @@ func migrateKilled(t *testing.T, path string, within time.Duration) (done bool, 
 
 // migrateAndEnd is the process that is killed.
 func migrateAndEnd(path string) {
-	db, err := openDB(context.Background(), path)
+	db, err := Open(context.Background(), path)
 	if err == nil {
-		err = db.migrate(context.Background(), migrationSet(long))
+		err = db.Migrate(context.Background(), migrationSet(long))
 	}
 	if err == nil {
 		err = db.Close()

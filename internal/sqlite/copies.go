@@ -1,0 +1,79 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"minutebook/internal/durable"
+)
+
+// MigratingSuffix ends the name of a copy that is being migrated.
+const MigratingSuffix = ".migrating"
+
+// CopyTo writes a whole, synced copy of the database, with mode 0600, over what
+// an interrupted copy left. The database may be written to meanwhile.
+func (db *DB) CopyTo(ctx context.Context, to string) error {
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := durable.Remove(to + suffix); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", db.Path, err)
+	}
+	source := Connect(db.Path, "?mode=ro&_busy_timeout=10000", nil) // connections of db.R refuse VACUUM
+	_, err = source.ExecContext(ctx, `VACUUM INTO ?`, to)
+	err = errors.Join(err, source.Close())
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("copy %s: %w", db.Path, err), os.Remove(to))
+	}
+	return durable.SyncDir(filepath.Dir(to))
+}
+
+// replace puts the file next in the place of path and keeps the old one as
+// before. At any moment there is a whole database at path.
+func replace(path, next, before string) error {
+	if err := durable.Remove(before); err != nil {
+		return err
+	}
+	if err := os.Link(path, before); err != nil { // a file system without links: copy
+		f, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("keep %s from before its migration: %w", path, err)
+		}
+		defer f.Close()
+		if err := durable.Write(before, func(w io.Writer) error { _, err := io.Copy(w, f); return err }); err != nil {
+			return fmt.Errorf("keep %s from before its migration: %w", path, err)
+		}
+	}
+	return durable.Rename(next, path)
+}
+
+// DropCopies deletes the copies that migrations made and kept, or left behind in
+// a crash, and returns their paths.
+func (db *DB) DropCopies() (dropped []string, err error) {
+	dir, name := filepath.Split(db.Path)
+	for _, pattern := range []string{".before-*", MigratingSuffix + "*"} {
+		found, err := fs.Glob(os.DirFS(filepath.Clean(dir)), name+pattern)
+		if err != nil {
+			return dropped, fmt.Errorf("find copies of %s: %w", db.Path, err)
+		}
+		for _, name := range found {
+			path := filepath.Join(dir, name)
+			if err := durable.Remove(path); err != nil {
+				return dropped, fmt.Errorf("delete copy: %w", err)
+			}
+			dropped = append(dropped, path)
+		}
+	}
+	return dropped, nil
+}

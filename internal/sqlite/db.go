@@ -1,0 +1,126 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DB is one SQLite file. Readers never wait for the writer.
+type DB struct {
+	W    *sql.DB // has the one connection that writes
+	R    *sql.DB // has four connections that only read
+	Path string
+
+	writer connector // opens W's connection
+}
+
+const readers = 4
+
+// Options differ from the defaults for a database with a heavy load of writes.
+type Options struct {
+	// UnsyncedCommits leaves a commit in the log without syncing it: the caller
+	// syncs the log before it relies on a commit. A crash of the machine may lose
+	// commits that were not synced, and leaves the file whole.
+	UnsyncedCommits bool
+	// CachedStatements is the number of statements that the writing connection
+	// keeps prepared; 0 for none.
+	CachedStatements int
+	// PageSize is the size of a new file's pages in bytes; 0 for SQLite's own. It
+	// does not change a file that has content.
+	PageSize int
+}
+
+// Open opens or creates the SQLite file at path, with mode 0600.
+func Open(ctx context.Context, path string) (*DB, error) {
+	return OpenWith(ctx, path, Options{})
+}
+
+// OpenWith is Open with options.
+func OpenWith(ctx context.Context, path string, o Options) (*DB, error) {
+	if err := createFile(path, o.PageSize); err != nil {
+		return nil, err
+	}
+	return open(ctx, path, o.writer(path))
+}
+
+func open(ctx context.Context, path string, writer connector) (*DB, error) {
+	db := &DB{
+		W:    writer.pool(1),
+		R:    connector{path, readerParams, readerPragmas}.pool(readers),
+		Path: path, writer: writer,
+	}
+	for _, pool := range []*sql.DB{db.W, db.R} {
+		if err := pool.PingContext(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())
+		}
+	}
+	return db, nil
+}
+
+// Close closes the readers, then the writer, which checkpoints the log.
+func (db *DB) Close() error {
+	return errors.Join(db.R.Close(), db.W.Close())
+}
+
+// WriteTx runs fn in one write transaction and commits it. An error of fn rolls
+// it back. The error of a full disk is [ErrDiskFull].
+func (db *DB) WriteTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := db.W.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin transaction: %w", WrapDiskFull(err))
+	}
+	if err := fn(tx); err != nil {
+		tx.Rollback()
+		return withCause(ctx, WrapDiskFull(err))
+	}
+	if err := tx.Commit(); err != nil {
+		return withCause(ctx, fmt.Errorf("commit: %w", WrapDiskFull(err)))
+	}
+	return nil
+}
+
+// ReadTx runs fn in one read transaction: all its reads see the same commit.
+func (db *DB) ReadTx(ctx context.Context, fn func(*sql.Tx) error) error {
+	tx, err := db.R.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("begin reading: %w", err)
+	}
+	defer tx.Rollback()
+	return withCause(ctx, fn(tx))
+}
+
+// withCause adds the error of an ended context to the error of a transaction:
+// database/sql rolls the transaction back and reports only that it is over.
+func withCause(ctx context.Context, err error) error {
+	if ended := ctx.Err(); err != nil && ended != nil && !errors.Is(err, ended) {
+		return fmt.Errorf("%w: %w", ended, err)
+	}
+	return err
+}
+
+// TruncateWAL moves the whole write-ahead log into the database and empties it.
+// It waits up to ten seconds for readers of an older state.
+func (db *DB) TruncateWAL(ctx context.Context) error {
+	deadline := time.NewTimer(10 * time.Second)
+	defer deadline.Stop()
+	for {
+		var busy, logged, moved int
+		err := db.W.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved)
+		if err != nil {
+			return fmt.Errorf("empty the log of %s: %w", db.Path, err)
+		}
+		if busy == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-deadline.C:
+			return fmt.Errorf("empty the log of %s: it is being read; try again", db.Path)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

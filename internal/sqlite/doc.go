@@ -1,0 +1,16 @@
+// Package sqlite opens the SQLite files of a data directory, brings them to the
+// newest schema and reads and writes them in transactions.
+//
+//	db.go          DB: one connection that writes, four that read; transactions
+//	connect.go     how a connection is opened, and its pragmas read back
+//	migrate.go     the newest schema, on a copy that then takes the file's place
+//	copies.go      whole copies of a database, and deleting those of migrations
+//	statements.go  statements that are prepared once in a transaction
+//	rows.go        rows into slices
+//	errors.go      a full disk, a newer version, a damaged file
+//	times.go       times as columns of milliseconds
+//
+// A transaction that was committed survives a power cut, unless the database was
+// opened with [Options].UnsyncedCommits. A crash in a migration leaves the
+// database as it was before; what it leaves beside it is removed by the next one.
+package sqlite

@@ -1,0 +1,51 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+var (
+	// ErrNewer is the error of a database that a newer Minutebook wrote.
+	ErrNewer = errors.New("database is from a newer version")
+	// ErrDiskFull is the error of a write without room on the disk. Nothing was
+	// written, and the write succeeds again once there is room.
+	ErrDiskFull = errors.New("the disk is full: make room in the data directory")
+)
+
+// WrapDiskFull wraps the error of a full disk, or of a quota that is used up, in
+// [ErrDiskFull]. It returns any other error as it is.
+func WrapDiskFull(err error) error {
+	var lite sqlite3.Error
+	isFull := errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+	if errors.As(err, &lite) {
+		isFull = isFull || lite.Code == sqlite3.ErrFull || lite.SystemErrno == syscall.ENOSPC || lite.SystemErrno == syscall.EDQUOT
+	}
+	if !isFull || errors.Is(err, ErrDiskFull) {
+		return err
+	}
+	return fmt.Errorf("%w (%w)", ErrDiskFull, err)
+}
+
+// IsDamaged tells whether SQLite found a file malformed, or no database at all.
+func IsDamaged(err error) bool {
+	var lite sqlite3.Error
+	return errors.As(err, &lite) && (lite.Code == sqlite3.ErrCorrupt || lite.Code == sqlite3.ErrNotADB)
+}
+
+// IsRefusedValue tells whether SQLite refuses a value for good: trying again
+// fails again.
+func IsRefusedValue(err error) bool {
+	var lite sqlite3.Error
+	if !errors.As(err, &lite) {
+		return false
+	}
+	switch lite.Code {
+	case sqlite3.ErrConstraint, sqlite3.ErrMismatch, sqlite3.ErrTooBig, sqlite3.ErrRange:
+		return true
+	}
+	return false
+}
