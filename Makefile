@@ -9,7 +9,7 @@ export MINUTEBOOK_CORPUS ?= $(abspath ../shared/corpus)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
-.PHONY: help build static demo test vet browser restic race corpus long bench clean
+.PHONY: help build static demo test vet browser restic race plain long bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -25,20 +25,19 @@ demo: build ## the whole of it on invented meetings, without an account
 	@bin/minutebook demo
 
 test: vet browser restic ## everything that must hold before a change lands
-	@$(MAKE) --no-print-directory -j2 -Oline race corpus
+	@$(MAKE) --no-print-directory -j2 -Oline race plain
+
+# Tests, and the programs that they start, trade memory for fewer collections,
+# and do not sleep a second at their end to wait for reports of races.
+race plain: export GOGC := 400
+race: export GORACE := atexit_sleep_ms=0
 
 # Four packages at a time: many of their tests wait for something.
-race: ## all tests, looking for races
+race: ## all tests under the race detector, but for those that call testrun.SkipUnderRace
 	go test -race -vet=off -p 4 -timeout 30m $$(go list ./... | grep -v /bench/)
 
-# The tests, by name, that are mostly work, or start many programs: they take
-# several times as long under the race detector, so it does not see them. The
-# packages' own tests of the same code run under it.
-PLAIN := Corpus|RealMeetings|Figure|Administered|Bucket|FullDisk|ServeKilled|ServiceKilled|Restic|AreBleves|IsBleves|OneByOne|WhatIsKept|InAnyOrder|AnyOrderEnds|WhoSeesWhat|EverySizeThat|FaultsOfForms|FaultsOfAnswers|RepairLosesNothing|BackupKilled|AbsurdAnswers|IncrementalIsRebuilt
-
-# It mostly waits for the service's limits, so it runs beside the others.
-corpus: ## the real meetings, what starts many programs, and the figures' tests, without the race detector
-	go test -vet=off -timeout 30m -run '$(PLAIN)' ./cmd/minutebook ./api ./archive ./receiver ./search ./service ./bench/...
+plain: ## the tests that call testrun.SkipUnderRace, without it
+	packaging/test-without-race
 
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

@@ -7,14 +7,16 @@ import (
 
 	"minutebook/api"
 	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // TestCorpusComesBackByteForByte takes in every real meeting and reads it back.
 func TestCorpusComesBackByteForByte(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, name := range corpus.Files() {
 		t.Run(name, func(t *testing.T) {
 			a := newArchive(t)
-			meetings := corpus.Lines(t, name)
+			meetings := testrun.RealMeetings(t, name)
 			for i := 0; i < len(meetings); i += 10 {
 				var batch []Observation
 				for _, raw := range meetings[i:min(i+10, len(meetings))] {

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/api"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // shownAt is a read of the part "meeting" at an hour.
@@ -167,7 +167,7 @@ func drawPeople(t *rapid.T, addressed bool) Observation {
 // a recorder or an invitee is only ever replaced by content; and what is shown
 // again logs nothing.
 func TestMembersEndTheSameInAnyOrder(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	a := drawArchive(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		addressed := rapid.Bool().Draw(rt, "addressed")
@@ -332,7 +332,7 @@ func TestLightAndFullListsDoNotTakeTurns(t *testing.T) {
 // TestWhatIsKeptIsEnough: a fold of what every fold before kept, and of what
 // arrived since, is the fold of everything that ever arrived.
 func TestWhatIsKeptIsEnough(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		versions := map[[32]byte]edition{}
 		var kept []edition

@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // Random deliveries, under pressure and not, repeats, applying, letting go,
 // forgetting, bringing in and reopening: every delivery has the state and the body
 // that it should.
 func TestInboxSpillKeepsWhatIsKept(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	rapid.Check(t, func(r *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/api"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // contentOf is what the rules speak of: the current parts and the set of
@@ -93,7 +93,7 @@ func drawObservation(t *rapid.T) Observation {
 }
 
 func TestAnyOrderEndsTheSame(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	ids := []int64{1, 2}
 	a := drawArchive(t)
 	rapid.Check(t, func(rt *rapid.T) {

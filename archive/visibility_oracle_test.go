@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/api"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 type worldMeeting struct{ recorder, team, shared string }
@@ -28,7 +28,7 @@ var worldPeople = []string{"ann@a.example", "bob@a.example", "cy@a.example", "zo
 // accounts and queries that leave, return and pass on, and compares what the
 // archive says in each of its ways with what the specification says.
 func TestWhoSeesWhat(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	a := newArchive(t)
 	ctx := t.Context()
 	rapid.Check(t, func(t *rapid.T) {

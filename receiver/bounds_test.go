@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"minutebook/archive"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // raw opens a connection, writes text and leaves it open.
@@ -74,7 +74,7 @@ func TestBodyTooLarge(t *testing.T) {
 // What is allowed is taken by an idle receiver, however its length is said, and
 // what is not is refused for good.
 func TestEverySizeThatIsAllowedIsTaken(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	for _, limit := range []int{40_000, 3 << 20, 32 << 20, 64 << 20} {
 		r := start(t, Options{MaxBody: int64(limit)})
 		for _, size := range []int{limit/2 + 1, limit, limit + 1} {

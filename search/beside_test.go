@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"pgregory.net/rapid"
 
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // besideView is a view that works on so many goroutines.
@@ -78,7 +78,7 @@ func TestBeside(t *testing.T) {
 // their documents deleted, some in memory and some on disk, answers the same on
 // one goroutine as on many.
 func TestSideBySideIsOneByOne(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	queries := []string{"", "budget", "budget contract", "the", `"budget contract"`, `"the budget friday"`, "market*", "speaker:anna renew", `speaker:anna "budget contract"`,
 		"in:summary page", "-release", "contract OR friday", "sort:date budget", "anna", "objection", "What did we say about the printing contract?", "title:numbers", "budgt~"}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // countedWords are in so great a share of the documents that countedSegment
@@ -153,7 +153,7 @@ func termAgrees(t *rapid.T, what string, words *lexicon, dict segment.TermDictio
 // TestCountsAreBleves compares documents and counts of every term with what
 // Bleve reads, in memory, from a file, and merged with documents left out.
 func TestCountsAreBleves(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/rs/zerolog"
 	"pgregory.net/rapid"
 
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // testWords is small, so that random meetings share words.
@@ -44,7 +44,7 @@ func drawMeeting(t *rapid.T, id int64) []byte {
 // TestIncrementalIsRebuilt checks that an index that followed random arrivals
 // and edits answers as one that is built of what came of them.
 func TestIncrementalIsRebuilt(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	queries := []string{"", "budget", "budget contract", "the", `"budget contract"`, `"the budget"`, "market*", "speaker:anna renew", "type:standup", "in:summary page",
 		"-release", "contract OR friday", "sort:date budget", "zoe email", "objection", "What did we say about the printing contract?", "title:numbers", "language:de budget", "is:gone", "-is:gone budget"}
 	rapid.Check(t, func(rt *rapid.T) {

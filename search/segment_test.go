@@ -16,7 +16,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // plainField is a field as Bleve would have analysed it.
@@ -173,7 +173,7 @@ func drawInverter(t *rapid.T) *inverter {
 // they hold with what Bleve's own writing makes of the same, at once, from a
 // file, and merged with documents left out.
 func TestSegmentIsBleves(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {

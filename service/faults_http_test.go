@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"minutebook/api"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // faultySandbox is a sandbox with 25 meetings in which a fault always happens, and its
@@ -48,7 +48,7 @@ func (s *sandbox) fetch(path string) (*http.Response, []byte, error) {
 }
 
 func TestFaultsOfAnswers(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	_, whole, err := faultySandbox(t, "").fetch("/teams")
 	if err != nil {
 		t.Fatal(err)

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"minutebook/api"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 func TestFaultsOfForms(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	fetch := func(s *sandbox, path string) (page map[string]json.RawMessage, items []map[string]json.RawMessage, body string) {
 		t.Helper()
 		_, raw, err := s.fetch(path)

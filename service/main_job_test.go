@@ -17,6 +17,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 func TestAdminWalksNewestFirst(t *testing.T) {
@@ -169,11 +170,11 @@ func TestFinishedMeetingsBecomeVisibleAndFireSigned(t *testing.T) {
 }
 
 func TestCorpusArrivesWholeForItsAdministrator(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	dir, err := corpus.Dir()
 	if err != nil {
 		t.Skip(err)
 	}
-	corpus.SkipUnderRace(t)
 	file, err := os.Open(filepath.Join(dir, "akash.ndjson.gz"))
 	if err != nil {
 		t.Fatal(err)

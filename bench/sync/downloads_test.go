@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -13,6 +14,7 @@ import (
 // TestFigureSlowLine fetches recordings over a line that carries a hundred of them an
 // hour: far more than can be fetched in the life of a link, when there are 3,000.
 func TestFigureSlowLine(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	bothWindows(t, slowLine)
 }

@@ -14,6 +14,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -105,6 +106,7 @@ func bothWindows(t *testing.T, measure func(*testing.T, service.Window)) {
 }
 
 func TestFigureBackfillAtTheLimit(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		t.Run(string(window), func(t *testing.T) {
@@ -123,6 +125,7 @@ func TestFigureBackfillAtTheLimit(t *testing.T) {
 }
 
 func TestFigureOAuthAtTheLimit(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		t.Run(string(window), func(t *testing.T) {
@@ -150,6 +153,7 @@ func slack() float64 {
 }
 
 func TestFigureSecondRun(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	bothWindows(t, secondRun)
 }

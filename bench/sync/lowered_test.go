@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -41,6 +42,7 @@ func moments() []moment {
 // TestFigureLoweredLimit lowers the heavy limit from 30 to 5 in the middle of a
 // backfill, and later raises it again.
 func TestFigureLoweredLimit(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		for _, m := range moments() {

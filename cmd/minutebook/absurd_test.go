@@ -20,7 +20,7 @@ import (
 
 	"minutebook/control"
 	"minutebook/internal/absurd"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 	"minutebook/receiver"
 	"minutebook/sample"
 )
@@ -35,7 +35,7 @@ const absurdMeetings = 6
 // in. The daemon lives, nothing panics, nothing that was there is lost; lists
 // that cannot be read are a failure that status shows, and it ends with them.
 func TestServeSurvivesAbsurdAnswers(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	file, raws := filepath.Join(t.TempDir(), "meetings.ndjson"), [][]byte{}
 	for _, raw := range sample.All()[:absurdMeetings] {

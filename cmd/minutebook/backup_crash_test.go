@@ -14,7 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // rounds is how often a test does what has to hold every time.
@@ -48,7 +48,7 @@ func withRecordings(t *testing.T, dir string, n int64) {
 // again. There is always a whole generation, as many as before, and the next run
 // clears away what the killed ones left.
 func TestBackupKilled(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -110,7 +110,7 @@ func TestBackupKilled(t *testing.T) {
 // places and repairs it: a transcript that is gone then was named, and the exit
 // code tells.
 func TestRepairLosesNothingSilently(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	data, dest, copied := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backups"), filepath.Join(t.TempDir(), "copied")
 	fillTalkative(t, data, 60)

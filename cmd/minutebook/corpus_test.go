@@ -13,6 +13,7 @@ import (
 
 	"minutebook/control"
 	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 // corpusFile finds a file of real meetings, or skips the test.
@@ -28,7 +29,7 @@ func corpusFile(t *testing.T, name string) string {
 // TestDemoCorpus loads real meetings into the demo's service; all of them
 // arrive in the archive, each transcript entry byte for byte, and are indexed.
 func TestDemoCorpus(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	for _, name := range []string{"akash.ndjson.gz", "qmsum.ndjson.gz"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

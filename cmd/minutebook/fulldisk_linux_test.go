@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"minutebook/control"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 	"minutebook/receiver"
 )
 
@@ -48,7 +48,7 @@ func fill(t *testing.T, path string) {
 // answered 503, sync says why it pauses, and with room again everything that was
 // missed arrives and nothing half-written is found.
 func TestServeOnAFullDisk(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	disk := smallDisk(t, 160)
 	service, key := sandbox(t, t.TempDir())
 	inbound, dir := freePort(t), filepath.Join(disk, "data")

@@ -5,12 +5,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // TestResticKeepsGenerations runs what docs/backup.md shows: restic over a
 // directory of backups, and a restore out of it of what backup itself no longer
 // keeps. It needs restic, which make test installs.
 func TestResticKeepsGenerations(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	program, err := exec.LookPath("restic")
 	if err != nil {
 		if os.Getenv("CI") != "" {

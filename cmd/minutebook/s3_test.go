@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"minutebook/control"
-	"minutebook/internal/corpus"
 	"minutebook/internal/s3test"
+	"minutebook/internal/testrun"
 )
 
 // bucketConfig writes a configuration whose recordings are in a bucket.
@@ -31,7 +31,7 @@ func bucketConfig(t *testing.T, dir, mediaURL, rest string) string {
 // they are fetched into it, played out of it by ranges, backed up, restored into
 // another place of it or found where they are, and deleted by a rule.
 func TestServeWithABucket(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	bucket := s3test.Start(t)
 	service, key := sandbox(t, t.TempDir())
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/control"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 	"minutebook/receiver"
 )
 
@@ -109,7 +109,7 @@ func (s *served) deliver(client *http.Client, id int64) bool {
 // again: everything that was acknowledged is kept once and applied once, and
 // what was said in it is found.
 func TestServeKilled(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	rounds := 10
 	if n, err := strconv.Atoi(os.Getenv("MINUTEBOOK_CRASH_ROUNDS")); err == nil {
 		rounds = n

@@ -13,14 +13,14 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 )
 
 // TestServiceIsAdministeredRunningOrNot gives every command of the service to a
 // running one and again with nothing running; both print the same JSON.
 func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
 	p := start(t, "service", "--data", dir, "--load", annsMeetings(t, 4), "--hold", "2")
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))

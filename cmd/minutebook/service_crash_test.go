@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"minutebook/control"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 )
 
@@ -94,7 +94,7 @@ func newHooked(t *testing.T) *hooked {
 // and meetings finish, again and again: no token ever gives two answers, and
 // every meeting is delivered, under one webhook-id.
 func TestServiceKilled(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	rounds := 5
 	if n, err := strconv.Atoi(os.Getenv("MINUTEBOOK_CRASH_ROUNDS")); err == nil {
 		rounds = n

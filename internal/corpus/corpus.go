@@ -5,7 +5,6 @@ package corpus
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -76,41 +75,4 @@ func EachLine(path string, fn func(line []byte) error) error {
 		return fmt.Errorf("read corpus %s: %w", filepath.Base(path), err)
 	}
 	return nil
-}
-
-// SkipUnderRace skips a test that the race detector makes several times slower:
-// `make corpus` runs it without.
-func SkipUnderRace(t Test) {
-	t.Helper()
-	if RaceDetector {
-		t.Skip("this is in the run without the race detector: make corpus")
-	}
-}
-
-// Test is what Lines needs of a test or benchmark.
-type Test interface {
-	Helper()
-	Skip(args ...any)
-	Fatal(args ...any)
-}
-
-// Lines returns the meetings of one of the Files, or skips the test where the
-// corpus is not there, and in a run that looks for races: all of it takes several
-// times as long there, and `make corpus` reads it without.
-func Lines(t Test, name string) [][]byte {
-	t.Helper()
-	SkipUnderRace(t)
-	dir, err := Dir()
-	if err != nil {
-		t.Skip(err)
-	}
-	var lines [][]byte
-	err = EachLine(filepath.Join(dir, name), func(line []byte) error {
-		lines = append(lines, bytes.Clone(line))
-		return nil
-	})
-	if err != nil || len(lines) == 0 {
-		t.Fatal(name, err)
-	}
-	return lines
 }
