@@ -36,7 +36,7 @@ func meetingOf(id int64) []byte {
 func faultyClient(t *testing.T, n int, window service.Window, faults string) *api.Client {
 	t.Helper()
 	ctx := t.Context()
-	a, err := archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	a, err := archive.Open(ctx, archive.Options{Dir: service.ArchiveDir(t), Create: true, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -22,9 +23,14 @@ type contract struct {
 	doc *openapi3.T
 }
 
+// contractDocument reads api/openapi.yaml, which takes long, once.
+var contractDocument = sync.OnceValues(func() (*openapi3.T, error) {
+	return openapi3.NewLoader().LoadFromData(api.OpenAPI())
+})
+
 func loadContract(t *testing.T) *contract {
 	t.Helper()
-	doc, err := openapi3.NewLoader().LoadFromData(api.OpenAPI())
+	doc, err := contractDocument()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // accounts were shown with the matches of their own CRM: lists and webhooks hold
 // those of the caller's and the caller's team's, and nobody else's.
 func TestCRMMatchesAreTheirTeams(t *testing.T) {
-	a := openTestArchive(t, t.TempDir())
+	a := openTestArchive(t, ArchiveDir(t))
 	ctx := t.Context()
 	must := func(err error) {
 		t.Helper()

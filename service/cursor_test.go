@@ -67,7 +67,7 @@ func TestCursorsAreBoundToCallerAndFilters(t *testing.T) {
 }
 
 func TestCursorsSurviveInsertsAndRestarts(t *testing.T) {
-	dir := t.TempDir()
+	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)
 	var lines []string
 	for id := 2; id <= 50; id += 2 {

@@ -14,7 +14,7 @@ import (
 // over is a service over an archive that its own account fills.
 func over(t *testing.T) (*sandbox, *archive.Archive) {
 	t.Helper()
-	a := openTestArchive(t, t.TempDir())
+	a := openTestArchive(t, ArchiveDir(t))
 	if err := a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 func TestForgettingLeavesNothingInTheService(t *testing.T) {
-	dir := t.TempDir()
+	dir := ArchiveDir(t)
 	s := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true, Hold: 1},
 		meeting(1, "default_summary", `{"markdown_formatted": "unmistakable words"}`))
 	s.webhook(s.key("ann@acme.example"), "https://hooks.example/", `"my_recordings"`)
@@ -47,7 +47,7 @@ func TestForgettingLeavesNothingInTheService(t *testing.T) {
 // TestNothingForgottenIsSentAfterwards forgets a meeting while a callback with its
 // transcript is under way, and between the reading of content and its queueing.
 func TestNothingForgottenIsSentAfterwards(t *testing.T) {
-	dir := t.TempDir()
+	dir := ArchiveDir(t)
 	s := newSandbox(t, Options{Archive: openTestArchive(t, dir), Sandbox: true, AllowPrivate: true},
 		meeting(1, "default_summary", `{"markdown_formatted": "unmistakable words"}`))
 	began, ended := make(chan struct{}, 9), make(chan struct{}, 9)

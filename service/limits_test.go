@@ -113,7 +113,7 @@ func TestHeavyCallsAreLimitedAndRefusedCallsCountForNothing(t *testing.T) {
 }
 
 func TestLimitsChangeWhileRunningAndStay(t *testing.T) {
-	dir := t.TempDir()
+	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)
 	s := newSandbox(t, Options{Archive: a, Sandbox: true}, meeting(1))
 	if err := s.SetLimits(t.Context(), Limits{Elevated: true, DownloadLimit: 2, Window: WindowSliding}); err != nil {

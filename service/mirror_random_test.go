@@ -15,7 +15,7 @@ import (
 // TestTheMirrorIsTheArchive makes random changes and compares a mirror that
 // follows them with one that is read anew, and with the archive's own list.
 func TestTheMirrorIsTheArchive(t *testing.T) {
-	a := openTestArchive(t, t.TempDir())
+	a := openTestArchive(t, ArchiveDir(t))
 	ctx := t.Context()
 	follower := newMirror(a)
 	people := []string{"ann@acme.example", "bob@acme.example", "cy@other.example"}

@@ -177,7 +177,7 @@ func TestCodesAreUsedOnceAndBoundToTheirApp(t *testing.T) {
 }
 
 func TestOfTwoRefreshesExactlyOneWins(t *testing.T) {
-	dir := t.TempDir()
+	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)
 	s := newSandbox(t, Options{Archive: a, Sandbox: true}, meeting(1))
 	id, secret := s.app(t)

@@ -67,7 +67,7 @@ func newSandboxAt(t *testing.T, at *clock, opts Options, lines ...string) *sandb
 	t.Helper()
 	s := &sandbox{t: t, clock: at}
 	if opts.Archive == nil {
-		opts.Archive, opts.Sandbox = openTestArchive(t, t.TempDir()), true
+		opts.Archive, opts.Sandbox = openTestArchive(t, ArchiveDir(t)), true
 	}
 	opts.AllowPrivate, opts.Now, opts.Logger = true, s.clock.Now, zerolog.Nop()
 	var err error

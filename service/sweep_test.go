@@ -49,7 +49,7 @@ func TestWhatHasLongExpiredIsRemoved(t *testing.T) {
 
 // A queue of the version before gets its owners when it is opened.
 func TestAnOlderQueueIsMigrated(t *testing.T) {
-	dir := t.TempDir()
+	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)
 	s := newSandbox(t, Options{Archive: a, Sandbox: true, Hold: 1}, meeting(1))
 	s.webhook(s.key("ann@acme.example"), "https://hooks.example/", `"my_recordings"`)

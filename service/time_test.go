@@ -17,7 +17,7 @@ import (
 // a server: calls are made to its handler.
 func inVirtualTime(t *testing.T, opts Options, lines ...string) *Service {
 	t.Helper()
-	a, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: ArchiveDir(t), Create: true, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

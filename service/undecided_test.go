@@ -28,7 +28,7 @@ func (s *sandbox) hookOf(email string) {
 // person. The webhook is decided when that list comes, within an hour, and by
 // the list of an account of its owner's.
 func TestADeliveryBeforeItsListFiresWhenItIsListed(t *testing.T) {
-	a := openTestArchive(t, t.TempDir())
+	a := openTestArchive(t, ArchiveDir(t))
 	for account, email := range map[string]string{"anns": "ann@acme.example", "cys": "cy@acme.example"} {
 		if err := a.PutAccountPerson(t.Context(), account, email); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestADeliveryBeforeItsListFiresWhenItIsListed(t *testing.T) {
 // A relay that was off for more than a day goes on from now and says so; one
 // that was off for less sends what has come. What was queued before is sent.
 func TestTheRelayGoesOnFromNowAfterALongPause(t *testing.T) {
-	dir := t.TempDir()
+	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)
 	s := newSandbox(t, Options{Archive: a})
 	s.annsHook()

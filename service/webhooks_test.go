@@ -237,7 +237,7 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabled(t *testing.T) {
 }
 
 func TestTheQueueOutlivesARestart(t *testing.T) {
-	dir := t.TempDir()
+	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)
 	s := newSandbox(t, Options{Archive: a, Sandbox: true, Hold: 1}, meeting(1))
 	in := newInbox(t, nil)
@@ -261,7 +261,7 @@ func TestNothingIsSentToPrivateAddressesUnlessAllowed(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
 	defer srv.Close()
 	s := newSandbox(t, Options{}, meeting(1))
-	private, err := New(t.Context(), Options{Archive: openTestArchive(t, t.TempDir()), Sandbox: true})
+	private, err := New(t.Context(), Options{Archive: openTestArchive(t, ArchiveDir(t)), Sandbox: true})
 	if err != nil {
 		t.Fatal(err)
 	}
