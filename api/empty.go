@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"minutebook/internal/rawjson"
 )
 
 // Empty tells whether a part says nothing, and so must never replace one that
@@ -19,14 +21,11 @@ func Empty(raw json.RawMessage) bool {
 	return json.Valid(raw) && empty(raw)
 }
 
-// Judge is CanonicalHash and Empty in one go, which is half the work. ok tells
-// whether raw is JSON; what is not has the hash of its bytes and is not empty.
+// Judge returns [rawjson.Hash] and [Empty]. ok tells whether raw is JSON; without
+// it the hash is that of the bytes, and raw is not empty.
 func Judge(raw []byte) (hash [32]byte, isEmpty, ok bool) {
-	if !json.Valid(raw) {
-		return CanonicalHash(raw), false, false
-	}
-	raw = bytes.TrimSpace(raw)
-	return canonicalHash(raw), empty(raw), true
+	hash, ok = rawjson.Hash(raw)
+	return hash, ok && empty(bytes.TrimSpace(raw)), ok
 }
 
 func empty(raw []byte) bool {
@@ -34,9 +33,9 @@ func empty(raw []byte) bool {
 	case 'n':
 		return true
 	case '"':
-		return len(bytes.TrimSpace([]byte(decodeString(raw)))) == 0
+		return len(bytes.TrimSpace([]byte(rawjson.Text(raw)))) == 0
 	case '[':
-		return everyElement(raw, empty)
+		return !anyElement(raw, func(v []byte) bool { return !empty(v) })
 	case '{':
 		return emptyObject(raw)
 	}
@@ -47,11 +46,12 @@ func empty(raw []byte) bool {
 // what it is, and otherwise by all of its values.
 func emptyObject(raw []byte) bool {
 	members := map[string][]byte{}
+	list, _ := rawjson.Members(raw)
 	all := true
-	scanMembers(raw, func(key string, _, value []byte) {
-		members[key] = value
-		all = all && empty(value)
-	})
+	for _, m := range list {
+		members[m.Key] = m.Value
+		all = all && empty(m.Value)
+	}
 	has := func(key string) bool { _, ok := members[key]; return ok }
 	blank := func(key string) bool { v, ok := members[key]; return !ok || empty(v) }
 	text := func(key string) bool { return !blank(key) && members[key][0] == '"' }
@@ -103,7 +103,7 @@ func fits(part Part, raw []byte) bool {
 		return listSays(raw, "")
 	case PartCRM:
 		return slices.ContainsFunc([]string{"contacts", "companies", "deals"}, func(key string) bool {
-			list := memberOf(raw, key)
+			list := rawjson.Find(raw, key)
 			return list != nil && listSays(list, "")
 		})
 	}
@@ -112,7 +112,17 @@ func fits(part Part, raw []byte) bool {
 
 // listSays tells whether raw is an array of which an element says something.
 func listSays(raw []byte, key string) bool {
-	return raw[0] == '[' && !everyElement(raw, func(v []byte) bool { return !says(v, key) })
+	return anyElement(raw, func(v []byte) bool { return says(v, key) })
+}
+
+// anyElement tells whether fn is true of an element of an array.
+func anyElement(raw []byte, fn func([]byte) bool) bool {
+	for v := range rawjson.Elements(raw) {
+		if fn(v) {
+			return true
+		}
+	}
+	return false
 }
 
 // says tells whether raw is an object whose member of that name is a text that is
@@ -121,18 +131,6 @@ func says(raw []byte, key string) bool {
 	if key == "" {
 		return raw[0] == '{' && !empty(raw)
 	}
-	text := memberOf(raw, key)
+	text := rawjson.Find(raw, key)
 	return text != nil && text[0] == '"' && !empty(text)
-}
-
-// memberOf is the last member of that name of an object, nil when there is none.
-func memberOf(raw []byte, name string) (found []byte) {
-	if raw[0] == '{' {
-		scanMembers(raw, func(key string, _, value []byte) {
-			if key == name {
-				found = value
-			}
-		})
-	}
-	return found
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"minutebook/internal/rawjson"
 )
 
 // newError makes the Error of an answer. There is no body schema: JSON of
@@ -49,18 +51,15 @@ func jsonMessage(raw []byte, depth int) string {
 	}
 	switch raw[0] {
 	case '"':
-		return decodeString(raw)
+		return rawjson.Text(raw)
 	case '[':
-		var first string
-		eachElement(raw, func(v []byte) {
-			if first == "" {
-				first = jsonMessage(v, depth+1)
+		for v := range rawjson.Elements(raw) {
+			if first := jsonMessage(v, depth+1); first != "" {
+				return first
 			}
-		})
-		return first
+		}
 	case '{':
-		members := map[string][]byte{}
-		scanMembers(raw, func(key string, _, value []byte) { members[key] = value })
+		members := rawjson.Map(raw)
 		if about := jsonMessage(members["error_description"], depth+1); about != "" {
 			return strings.TrimPrefix(jsonMessage(members["error"], depth+1)+": "+about, ": ")
 		}

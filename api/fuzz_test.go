@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"minutebook/internal/rawjson"
 )
 
 func seeds() []string {
@@ -45,7 +47,7 @@ func FuzzSplitMeeting(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		_ = CanonicalHash(raw)
+		rawjson.Hash(raw)
 		_ = Empty(raw)
 		id, parts, err := SplitMeeting(raw)
 		if err != nil {

@@ -1,9 +1,12 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"sort"
+
+	"minutebook/internal/rawjson"
 )
 
 // Meeting is an item of the meetings list and the body of a webhook delivery
@@ -119,22 +122,23 @@ func (m *Meeting) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil
 	}
-	err := eachMember(b, func(key string, _, value []byte) {
-		into := m.field(key)
+	members, err := rawjson.Members(b)
+	if err != nil {
+		return fmt.Errorf("decode meeting: %w", err)
+	}
+	for _, member := range members {
+		into := m.field(member.Key)
 		switch {
 		case into == nil:
 			if m.Extra == nil {
 				m.Extra = map[string]json.RawMessage{}
 			}
-			m.Extra[key] = append(json.RawMessage(nil), value...)
+			m.Extra[member.Key] = bytes.Clone(member.Value)
 		case into == &m.RecordingID:
-			m.RecordingID, _ = parseID(value)
+			m.RecordingID, _ = parseID(member.Value)
 		default:
-			_ = decodeLenient(value, into) // mistyped: as if it were not there
+			_ = decodeLenient(member.Value, into) // mistyped: as if it were not there
 		}
-	})
-	if err != nil {
-		return fmt.Errorf("decode meeting: %w", err)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"minutebook/internal/rawjson"
 )
 
 // tokenPair is what the store keeps of a connection.
@@ -187,9 +189,10 @@ func (a *OAuth) request(ctx context.Context, form url.Values, old string) (*toke
 		return nil, err
 	}
 	pair := &tokenPair{ObtainedAt: answer.sentAt.UTC().Round(0), RefreshToken: old}
-	err = eachMember(answer.body, func(key string, _, value []byte) {
-		text := textIn(value)
-		switch key {
+	members, err := rawjson.Members(answer.body)
+	for _, m := range members {
+		text := textIn(m.Value)
+		switch m.Key {
 		case "access_token":
 			pair.AccessToken = text
 		case "refresh_token":
@@ -203,7 +206,7 @@ func (a *OAuth) request(ctx context.Context, form url.Values, old string) (*toke
 				pair.ExpiresAt = pair.ObtainedAt.Add(time.Duration(s * float64(time.Second)))
 			}
 		}
-	})
+	}
 	if err != nil || pair.AccessToken == "" || pair.RefreshToken == "" {
 		return nil, errors.New("the token endpoint's answer carries no token pair; check token_url")
 	}

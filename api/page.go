@@ -8,6 +8,8 @@ import (
 	"iter"
 	"net/url"
 	"time"
+
+	"minutebook/internal/rawjson"
 )
 
 // Page is one answer of a list (specification 2.1).
@@ -31,22 +33,25 @@ func readPage(cl *call, a *answer) (*Page[json.RawMessage], error) {
 	if len(bytes.TrimSpace(a.body)) == 0 {
 		return nil, malformed("the body is empty")
 	}
-	err := eachMember(a.body, func(key string, _, value []byte) {
-		switch key {
-		case "limit":
-			_ = p.Limit.UnmarshalJSON(value)
-		case "next_cursor":
-			p.NextCursor = textIn(value)
-		case "items":
-			if value[0] == '[' {
-				found = true
-				p.Items = p.Items[:0]
-				eachElement(value, func(v []byte) { p.Items = append(p.Items, v) })
-			}
-		}
-	})
+	members, err := rawjson.Members(a.body)
 	if err != nil {
 		return nil, malformed(err.Error())
+	}
+	for _, m := range members {
+		switch m.Key {
+		case "limit":
+			_ = p.Limit.UnmarshalJSON(m.Value)
+		case "next_cursor":
+			p.NextCursor = textIn(m.Value)
+		case "items":
+			if m.Value[0] == '[' {
+				found = true
+				p.Items = p.Items[:0]
+				for item := range rawjson.Elements(m.Value) {
+					p.Items = append(p.Items, item)
+				}
+			}
+		}
 	}
 	if !found {
 		return nil, malformed("the list has no items")
@@ -62,7 +67,7 @@ func readPage(cl *call, a *answer) (*Page[json.RawMessage], error) {
 func textIn(value []byte) string {
 	switch value[0] {
 	case '"':
-		return decodeString(value)
+		return rawjson.Text(value)
 	case 'n', 't', 'f', '{', '[':
 		return ""
 	}

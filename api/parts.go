@@ -1,9 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
+
+	"minutebook/internal/rawjson"
 )
 
 // Part names one of the pieces that a meeting is kept in.
@@ -39,26 +43,27 @@ func contentPart(key string) (Part, bool) {
 // order, become PartMeeting. Of a repeated content key the last one counts. It
 // fails on what is not a JSON object or has no positive recording_id.
 func SplitMeeting(raw []byte) (recordingID int64, parts map[Part]json.RawMessage, err error) {
+	members, err := rawjson.Members(raw)
+	if err != nil {
+		return 0, nil, fmt.Errorf("split meeting: %w", err)
+	}
 	parts = make(map[Part]json.RawMessage, 6)
-	rest := make([]byte, 0, 2048)
-	var idErr error = errors.New("recording_id is missing")
-	err = eachMember(raw, func(key string, rawKey, value []byte) {
-		if p, ok := contentPart(key); ok {
-			parts[p] = append(json.RawMessage(nil), value...)
-			return
+	meeting := rawjson.NewObject(2048)
+	err = errors.New("recording_id is missing")
+	for _, m := range members {
+		if p, ok := contentPart(m.Key); ok {
+			parts[p] = bytes.Clone(m.Value)
+			continue
 		}
-		if key == "recording_id" {
-			recordingID, idErr = parseID(value)
+		if m.Key == "recording_id" {
+			recordingID, err = parseID(m.Value)
 		}
-		rest = appendMember(rest, rawKey, value)
-	})
-	if err == nil {
-		err = idErr
+		meeting.Add(m.RawKey, m.Value)
 	}
 	if err != nil {
 		return 0, nil, fmt.Errorf("split meeting: %w", err)
 	}
-	parts[PartMeeting] = closeObject(rest)
+	parts[PartMeeting] = meeting.Bytes()
 	return recordingID, parts, nil
 }
 
@@ -67,15 +72,16 @@ func SplitMeeting(raw []byte) (recordingID int64, parts map[Part]json.RawMessage
 // not JSON or PartMeeting is not an object; without PartMeeting the object has
 // the content alone.
 func JoinMeeting(parts map[Part]json.RawMessage) ([]byte, error) {
-	var out []byte
+	var out rawjson.Object
 	if meeting, ok := parts[PartMeeting]; ok {
-		err := eachMember(meeting, func(key string, rawKey, value []byte) {
-			if _, content := contentPart(key); !content {
-				out = appendMember(out, rawKey, value)
-			}
-		})
+		members, err := rawjson.Members(meeting)
 		if err != nil {
 			return nil, fmt.Errorf("join meeting: part %s: %w", PartMeeting, err)
+		}
+		for _, m := range members {
+			if _, content := contentPart(m.Key); !content {
+				out.Add(m.RawKey, m.Value)
+			}
 		}
 	}
 	for _, p := range Parts()[1:] {
@@ -84,25 +90,23 @@ func JoinMeeting(parts map[Part]json.RawMessage) ([]byte, error) {
 			continue
 		}
 		if !json.Valid(value) {
-			return nil, fmt.Errorf("join meeting: part %s: %w", p, errNotJSON)
+			return nil, fmt.Errorf("join meeting: part %s: %w", p, rawjson.ErrNotJSON)
 		}
-		out = appendMember(out, []byte(`"`+string(p)+`"`), value)
+		out.Set(string(p), value)
 	}
-	return closeObject(out), nil
+	return out.Bytes(), nil
 }
 
-func appendMember(b, rawKey, value []byte) []byte {
-	if len(b) == 0 {
-		b = append(b, '{')
-	} else {
-		b = append(b, ',')
+// parseID reads a positive identifier, written as a number or, leniently, as a
+// string of digits.
+func parseID(raw []byte) (int64, error) {
+	lit := string(bytes.TrimSpace(raw))
+	if len(lit) > 1 && lit[0] == '"' {
+		lit = rawjson.Text([]byte(lit))
 	}
-	return append(append(append(b, rawKey...), ':'), value...)
-}
-
-func closeObject(b []byte) []byte {
-	if len(b) == 0 {
-		return []byte("{}")
+	id, err := strconv.ParseInt(lit, 10, 64)
+	if err != nil || id <= 0 {
+		return 0, fmt.Errorf("read recording_id %q: want a positive integer", clip(lit, 40))
 	}
-	return append(b, '}')
+	return id, nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+
+	"minutebook/internal/rawjson"
 )
 
 func TestSplitKeepsBytesAndJoinPutsThemBack(t *testing.T) {
@@ -28,7 +30,7 @@ func TestSplitKeepsBytesAndJoinPutsThemBack(t *testing.T) {
 		}
 	}
 	joined, err := JoinMeeting(parts)
-	if err != nil || CanonicalHash(joined) != CanonicalHash([]byte(raw)) {
+	if err != nil || !rawjson.Equal(joined, []byte(raw)) {
 		t.Errorf("joined %s, %v", joined, err)
 	}
 }
@@ -47,17 +49,17 @@ func TestSplitRefusesWhatIsNoMeeting(t *testing.T) {
 	}
 }
 
-func TestCanonicalHash(t *testing.T) {
+func TestHashTellsWhatDiffers(t *testing.T) {
 	same := []string{`{"a":[1,"é"],"b":null}`, "{ \"b\":null,\n\"a\":[1,\"\\u00e9\"]}", `{"b":1,"a":[1,"é"],"b":null}`}
 	for _, s := range same[1:] {
-		if CanonicalHash([]byte(s)) != CanonicalHash([]byte(same[0])) {
+		if !rawjson.Equal([]byte(s), []byte(same[0])) {
 			t.Errorf("%s hashes unlike %s", s, same[0])
 		}
 	}
 	different := []string{`{"a":1}`, `{"a":1.0}`, `{"a":"1"}`, `{"a":[1]}`, `{"a":{}}`, `[]`, `{}`, `null`, `"null"`, `nul`, `"a\u0001"`, `"a\\u0001"`}
 	seen := map[[32]byte]string{}
 	for _, s := range different {
-		h := CanonicalHash([]byte(s))
+		h, _ := rawjson.Hash([]byte(s))
 		if other, ok := seen[h]; ok {
 			t.Errorf("%s and %s hash alike", s, other)
 		}

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"minutebook/internal/rawjson"
 )
 
 // Content is a transcript or a summary, read by itself.
@@ -68,16 +70,10 @@ func contentIn(body []byte, what string) json.RawMessage {
 	if len(body) == 0 || !json.Valid(body) {
 		return nil
 	}
-	if body[0] == '{' {
-		var inner []byte
-		wrapped := false
-		scanMembers(body, func(key string, _, value []byte) {
-			if key == what || key == "default_"+what {
-				inner, wrapped = value, true
-			}
-		})
-		if wrapped {
-			body = inner
+	members, _ := rawjson.Members(body)
+	for _, m := range members {
+		if m.Key == what || m.Key == "default_"+what {
+			body = m.Value
 		}
 	}
 	return json.RawMessage(body)

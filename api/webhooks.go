@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"minutebook/internal/rawjson"
 )
 
 // Validate checks what the service would refuse.
@@ -54,11 +56,9 @@ func (c *Client) createWebhook(ctx context.Context, r WebhookRequest) (*Webhook,
 	}
 	w := new(Webhook)
 	if err = decodeLenient(a.body, w); err == nil && w.ID == "" {
-		err = eachMember(a.body, func(key string, _, value []byte) {
-			if key == "id" {
-				w.ID = textIn(value) // a number, where it is no string
-			}
-		})
+		if id := rawjson.Find(a.body, "id"); id != nil {
+			w.ID = textIn(id) // a number, where it is no string
+		}
 	}
 	if err != nil || w.ID == "" {
 		return nil, &brokenError{method: cl.method, path: cl.path, cause: fmt.Errorf("%w: it has no id", errUnusable)}

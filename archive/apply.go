@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/rawjson"
 	"minutebook/internal/sqlite"
 )
 
@@ -151,7 +152,7 @@ func (t *applying) observeMeeting(id int64, v, before *version, raw []byte) erro
 	if err != nil {
 		return err
 	}
-	if was == nil || api.CanonicalHash(was.raw) != api.CanonicalHash(now.raw) {
+	if was == nil || !rawjson.Equal(was.raw, now.raw) {
 		if err := t.deriveFolded(id, now); err != nil {
 			return err
 		}

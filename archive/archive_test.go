@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/api"
+	"minutebook/internal/rawjson"
 )
 
 // newArchive opens a fresh archive whose clock stands at epoch0.
@@ -129,7 +130,7 @@ func TestApplyKeepsEveryByteAndDerivesRows(t *testing.T) {
 		}
 	}
 	whole, err := a.MeetingJSON(t.Context(), 7)
-	if err != nil || api.CanonicalHash(whole) != api.CanonicalHash(raw) {
+	if err != nil || !rawjson.Equal(whole, raw) {
 		t.Errorf("meeting is\n%s, %v\nwant\n%s", whole, err, raw)
 	}
 	row, err := a.Row(t.Context(), 7)

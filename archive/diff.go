@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"minutebook/api"
+	"minutebook/internal/rawjson"
 )
 
 // Difference is one place in which two JSON values differ. Old is nil for what
@@ -39,7 +40,7 @@ func Diff(path string, old, new json.RawMessage) []Difference {
 		return nil
 	case len(old) == 0 || len(new) == 0:
 		return []Difference{{path, nilIfNone(old), nilIfNone(new)}}
-	case api.CanonicalHash(old) == api.CanonicalHash(new):
+	case rawjson.Equal(old, new):
 		return nil
 	case old[0] == '{' && new[0] == '{':
 		return diffObjects(path, members(old), members(new))
@@ -108,7 +109,7 @@ func elements(raw []byte) []json.RawMessage {
 func hashes(list []json.RawMessage) [][32]byte {
 	out := make([][32]byte, len(list))
 	for i, raw := range list {
-		out[i] = api.CanonicalHash(raw)
+		out[i], _ = rawjson.Hash(raw)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"minutebook/api"
+	"minutebook/internal/rawjson"
 )
 
 const (
@@ -102,7 +103,7 @@ func (f *folding) distinct(key string) (at []int) {
 		if !ok || rank(key, value) != rankContent {
 			continue
 		}
-		if hash := api.CanonicalHash(value); !seen[hash] {
+		if hash, _ := rawjson.Hash(value); !seen[hash] {
 			seen[hash], f.needed[i] = true, true
 			at = append(at, i)
 		}
@@ -148,31 +149,24 @@ func outranks(key string, older, held json.RawMessage) bool {
 	return o > h || o == rankNone && h == rankNone && bytes.Compare(older, held) < 0
 }
 
-// members reads an object's members; what is not an object has none.
-func members(raw []byte) map[string]json.RawMessage {
-	m := map[string]json.RawMessage{}
-	if api.Members(raw, func(key string, value []byte) { m[key] = value }) != nil {
-		return nil
-	}
-	return m
-}
+// members returns an object's members, nil of anything else.
+func members(raw []byte) map[string]json.RawMessage { return rawjson.Map(raw) }
 
 // assemble writes values in the order of base's keys, then the others by name.
 func assemble(base []byte, values map[string]json.RawMessage) []byte {
 	var keys []string
-	_ = api.Members(base, func(key string, _ []byte) { keys = append(keys, key) }) // not an object: none
-	written := make(map[string]bool, len(values))
-	out := []byte{'{'}
-	for _, key := range append(keys, slices.Sorted(maps.Keys(values))...) {
-		if written[key] {
-			continue
+	if list, err := rawjson.Members(base); err == nil {
+		for _, m := range list {
+			keys = append(keys, m.Key)
 		}
-		if len(written) > 0 {
-			out = append(out, ',')
-		}
-		written[key] = true
-		name, _ := json.Marshal(key) // a string always marshals
-		out = append(append(append(out, name...), ':'), values[key]...)
 	}
-	return append(out, '}')
+	written := make(map[string]bool, len(values))
+	var out rawjson.Object
+	for _, key := range append(keys, slices.Sorted(maps.Keys(values))...) {
+		if !written[key] {
+			written[key] = true
+			out.Set(key, values[key])
+		}
+	}
+	return out.Bytes()
 }
