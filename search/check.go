@@ -166,17 +166,18 @@ func (x *Index) checkMeeting(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	word := ""
+	word, longest := "", 0
 	for _, e := range s.entries {
 		for _, t := range tokenize(e.Text) {
-			if len(t.term) > len(word) && !t.whole {
-				word = t.term
+			if len(t.term) > longest && !t.whole {
+				// As it was said: folding changes some words (½) into others that are cut differently.
+				word, longest = e.Text[t.start:t.end], len(t.term)
 			}
 		}
 	}
 	q := fmt.Sprintf("id:%d", id)
 	if word != "" {
-		q += fmt.Sprintf(" in:transcript %q", word)
+		q += ` in:transcript "` + word + `"`
 	}
 	a, err := x.Search(ctx, Request{Query: q, Viewer: archive.Viewer{All: true}, Limit: 1})
 	if err != nil {

@@ -17,12 +17,15 @@ import (
 
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
+
+	"minutebook/internal/corpus"
 )
 
 // FuzzDamagedCounts breaks bytes of a segment's file, or cuts it while it is
 // read. Reading a term then ends in an error, a panic that searches recover
 // from, or counts, of no more documents than fit the file.
 func FuzzDamagedCounts(f *testing.F) {
+	corpus.SkipUnderRace(f)
 	dir := f.TempDir()
 	path := filepath.Join(dir, "whole.zap")
 	made := countedSegment(f, rand.New(rand.NewPCG(1, 1)), 2500)

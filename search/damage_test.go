@@ -129,3 +129,69 @@ func TestSecondOpener(t *testing.T) {
 	}
 	soundly(h)
 }
+
+// TestDamageWhileBuilding cuts the files of an index that is being built: it is
+// built anew from the beginning.
+func TestDamageWhileBuilding(t *testing.T) {
+	h := newHouse(t)
+	for id := range int64(buildMeetings + 10) {
+		h.add(meeting(id+1, "Weekly", "en", day(1), []line{{0, "Anna", "we said hello"}}, nil))
+	}
+	g := h.index.next
+	c, err := h.index.readChunk(t.Context(), g, g.reached())
+	if err == nil {
+		err = h.index.writeChunk(t.Context(), g, c)
+	}
+	if err == nil {
+		err = g.flush(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range filesOf(t, h.dir, ".zap") {
+		if strings.Contains(path, momentsFolder) {
+			if err := os.Truncate(path, 50); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	h.catchUp()
+	if a := h.search(Request{Query: "hello"}); a.Total != buildMeetings+10 || h.index.serving.number != 2 || a.Progress.Rebuilding {
+		t.Errorf("generation %d finds %d meetings: %+v", h.index.serving.number, a.Total, a.Progress)
+	}
+}
+
+// TestLeftoverGeneration builds anew although an attempt that failed left files
+// in the new generation's folder.
+func TestLeftoverGeneration(t *testing.T) {
+	h := newHouse(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	left := filepath.Join(h.dir, "index", name{format, 2}.String(), meetingsFolder)
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(left, "index_meta.json"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.index.Rebuild()
+	h.catchUp()
+	soundly(h)
+}
+
+// TestCheckKnowsEveryWord checks meetings whose longest words are of every kind:
+// a sound index passes, and so is not built anew at the next start.
+func TestCheckKnowsEveryWord(t *testing.T) {
+	words := strings.Fields("½ 2½ Ⅳ² ﷽ don't l'd l'homme o'o'o ABC-123 1,000 10.0.0.1 ﬁne İstanbul Straße العربية ไทยภาษา 日本語テスト ー々 𝔸𝔹 ㍿ ﾊﾝｶｸ ខ្មែរ ❤ a_b__c x@y.example ʻokina rock’n’roll " +
+		strings.Repeat("kraftfahrzeug", 8))
+	h := newHouse(t)
+	for i, w := range words {
+		h.add(meeting(int64(i+1), "Weekly", "en", day(1), []line{{0, "Anna", w}}, nil))
+	}
+	h.catchUp()
+	for i, w := range words {
+		if err := h.index.checkMeeting(t.Context(), int64(i+1)); err != nil {
+			t.Errorf("%q: %v", w, err)
+		}
+	}
+}

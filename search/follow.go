@@ -99,7 +99,11 @@ func (x *Index) CatchUp(ctx context.Context) error {
 			}
 		}
 		if next != nil {
-			if err := x.build(ctx, serving, next); err != nil {
+			err := x.build(ctx, serving, next)
+			if errors.Is(err, ErrDamaged) {
+				err = x.restartNext(ctx, serving, next, err)
+			}
+			if err != nil {
 				return err
 			}
 			continue
@@ -158,6 +162,31 @@ func (x *Index) startNext(ctx context.Context, serving *generation) (*generation
 	return g, nil
 }
 
+// restartNext puts an empty generation in the place of one whose files were
+// damaged while it was built, and pauses, since the disk may damage that too.
+func (x *Index) restartNext(ctx context.Context, serving, damaged *generation, why error) error {
+	head, err := x.archive.Head(ctx)
+	if err != nil {
+		return err
+	}
+	g, err := createGeneration(x.dir, max(serving.number, damaged.number)+1, head)
+	if err != nil {
+		return err
+	}
+	x.log.Warn().Err(why).Int("meetings", damaged.reached().Walked).Msg("the search index is built anew from the beginning")
+	x.mu.Lock()
+	if x.serving == damaged {
+		x.serving = g
+	}
+	x.next, x.reason = g, why.Error()
+	x.mu.Unlock()
+	x.columns.drop(damaged.meetings)
+	if err := damaged.remove(); err != nil {
+		x.log.Warn().Err(err).Msg("remove a damaged search index")
+	}
+	return pause(ctx, archive.Position{})
+}
+
 // step indexes the next changes of the log; more is false at its head.
 func (x *Index) step(ctx context.Context, g *generation) (more bool, err error) {
 	from := g.position()
@@ -169,13 +198,6 @@ func (x *Index) step(ctx context.Context, g *generation) (more bool, err error) 
 		started := x.now()
 		ids, used := firstMeetings(changes, x.batch())
 		to := archive.Position{Epoch: from.Epoch, Seq: changes[used-1].Seq}
-		if from.Epoch == "" {
-			head, err := x.archive.Head(ctx)
-			if err != nil {
-				return false, err
-			}
-			to.Epoch = head.Epoch
-		}
 		advance := func(st state) state { st.Position = to; return st }
 		if err := x.put(ctx, g, ids, advance); err != nil {
 			return false, err

@@ -71,14 +71,18 @@ func generationNames(dir string) ([]name, error) {
 	return names, nil
 }
 
-// createGeneration makes an empty pair of indexes.
+// createGeneration makes an empty pair of indexes. What an attempt that failed
+// left in its folder goes first.
 func createGeneration(dir string, number int, at archive.Position) (*generation, error) {
 	g := &generation{name: name{format, number}}
 	g.dir = filepath.Join(dir, g.name.String())
-	if err := os.MkdirAll(g.dir, 0o700); err != nil {
+	err := os.RemoveAll(g.dir)
+	if err == nil {
+		err = os.MkdirAll(g.dir, 0o700)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("create search index: %w", err)
 	}
-	var err error
 	if g.meetings, err = createStore(filepath.Join(g.dir, meetingsFolder), meetingsFloor, at); err != nil {
 		return nil, err
 	}

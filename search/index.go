@@ -95,14 +95,14 @@ func (x *Index) openGenerations(ctx context.Context) error {
 			return errors.Join(err, x.closeAll())
 		case err != nil:
 			x.reason = err.Error()
-			x.log.Warn().Err(err).Stringer("generation", n).Msg("search index is of no use and will be built anew")
+			x.log.Warn().Err(err).Stringer("generation", n).Msg("remove a search index that does not open")
 			if err := os.RemoveAll(filepath.Join(x.dir, n.String())); err != nil {
 				x.log.Warn().Err(err).Msg("remove a damaged search index")
 			}
 		case x.serving == nil && g.built():
 			x.serving = g
 		case x.serving == nil && x.next == nil && g.current():
-			x.next, x.reason = g, "its building was interrupted"
+			x.next, x.reason = g, fmt.Sprintf("its building was interrupted after %d meetings", g.reached().Walked)
 		default:
 			if err := g.remove(); err != nil {
 				x.log.Warn().Err(err).Msg("remove an old search index")
@@ -129,7 +129,9 @@ func (x *Index) openGenerations(ctx context.Context) error {
 	}
 	if x.next == nil {
 		x.reason = ""
+		return nil
 	}
+	x.log.Info().Str("reason", x.reason).Stringer("generation", x.next).Msg("the search index will be built")
 	return nil
 }
 
