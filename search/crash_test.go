@@ -19,7 +19,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
-	"minutebook/internal/corpus"
+	"minutebook/internal/testrun"
 )
 
 const crashEnv = "MINUTEBOOK_SEARCH_CRASH"
@@ -102,7 +102,7 @@ func followAWhile(ctx context.Context, a *archive.Archive, log zerolog.Logger) {
 // TestKilled kills a program that indexes, again and again, and checks that the
 // index goes on at the right place, and was never built anew without a reason.
 func TestKilled(t *testing.T) {
-	corpus.SkipUnderRace(t)
+	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
 	for range 10 {
 		cmd := exec.Command(os.Args[0])

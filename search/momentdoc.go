@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"minutebook/api"
-	"minutebook/archive"
 )
 
 // addMoments adds the moments of a meeting, each as one document. The tokens
@@ -65,15 +64,4 @@ func seconds(f float64) time.Duration {
 		return 0
 	}
 	return time.Duration(f * float64(time.Second))
-}
-
-// entryAt is the index of the last entry that begins at or before an offset.
-func entryAt(entries []archive.Entry, at time.Duration) int {
-	found := 0
-	for i, e := range entries {
-		if e.Offset <= at {
-			found = i
-		}
-	}
-	return found
 }
