@@ -47,11 +47,12 @@ func (a *Archive) AccountSince(ctx context.Context, account string) (time.Time, 
 	return sqlite.NullTime(first), nil
 }
 
-// ListedBy returns the accounts whose lists have shown a meeting: none for what
-// was only delivered or imported.
+// ListedBy returns the accounts whose lists have shown a meeting to their present
+// holders: none for a meeting that was only delivered or imported.
 func (a *Archive) ListedBy(ctx context.Context, id int64) ([]string, error) {
 	var accounts []string
-	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT account FROM sightings WHERE recording_id = ?`, id)
+	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT s.account FROM sightings s LEFT JOIN accounts a ON a.name = s.account
+		WHERE s.recording_id = ? AND s.holder = coalesce(a.holder, 1)`, id)
 	if err == nil {
 		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var account string

@@ -18,13 +18,14 @@ const (
 type patience struct {
 	body   time.Duration // of a body, from the end of the headers to its last byte
 	turn   time.Duration // of a request's turn, when as many as maxConcurrent are being answered
+	judge  time.Duration // of the judgement that a reader of media may see it
 	answer time.Duration // of an answer, from the request's turn to its last byte
 	stall  time.Duration // of a reader of media that takes nothing
 }
 
 // usualPatience is the patience of every Service but those of tests.
 func usualPatience() patience {
-	return patience{body: 10 * time.Second, turn: 10 * time.Second, answer: time.Minute, stall: 30 * time.Second}
+	return patience{body: 10 * time.Second, turn: 10 * time.Second, answer: time.Minute, stall: 30 * time.Second, judge: 10 * time.Second}
 }
 
 // errTooLarge is the answer to a body above maxBody.

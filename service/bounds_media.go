@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
@@ -47,25 +48,45 @@ func (s *streams) begin(credential string) (release func(), err error) {
 	}, nil
 }
 
-// paced is an answer whose reader has to keep reading. It goes by the time of
-// the machine, as the connection does.
+// paced is an answer whose reader has to keep reading, and to keep the right to.
+// It goes by the time of the machine, as the connection does.
 type paced struct {
 	http.ResponseWriter
-	stall   time.Duration
-	began   time.Time
-	written int64
+	ctx      context.Context // ends when the recording is forgotten
+	patience patience
+	may      func() error // fails when the reader has lost the right
+	began    time.Time
+	judged   time.Time // when may last succeeded; zero before the first Write
+	written  int64
 }
 
 var errSlow = errors.New("the media is read too slowly")
 
-// Write fails when the reader takes nothing for the time of stall or is behind slowest.
+// Write fails when the reader takes nothing for the time of stall, is behind
+// slowest, or has lost the right to the recording.
 func (p *paced) Write(b []byte) (int, error) {
 	now := time.Now()
 	if now.Sub(p.began) > graceTime+time.Duration(p.written/slowest)*time.Second {
 		return 0, errSlow
 	}
-	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(now.Add(p.stall)) // not in tests without a connection
+	if now.Sub(p.judged) >= p.patience.judge {
+		if err := p.may(); err != nil {
+			return 0, err
+		}
+		p.judged = now
+	}
+	_ = p.until(now.Add(p.patience.stall)) // not in tests without a connection
+	if err := p.ctx.Err(); err != nil {    // after the deadline, which interrupt sets to now
+		return 0, err
+	}
 	n, err := p.ResponseWriter.Write(b)
 	p.written += int64(n)
 	return n, err
+}
+
+// interrupt lets a Write that waits for its reader fail at once.
+func (p *paced) interrupt() { _ = p.until(time.Now()) }
+
+func (p *paced) until(at time.Time) error {
+	return http.NewResponseController(p.ResponseWriter).SetWriteDeadline(at)
 }

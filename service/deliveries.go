@@ -15,7 +15,7 @@ type Delivery struct {
 	Webhook     string    `json:"webhook,omitempty"`
 	RecordingID int64     `json:"recording_id"`
 	MessageID   string    `json:"webhook_id"`
-	State       string    `json:"state"` // pending, done, failed, skipped, deleted, disabled
+	State       string    `json:"state"` // pending, done, failed, skipped, withheld, deleted, disabled, restored
 	Attempts    int       `json:"attempts"`
 	CreatedAt   time.Time `json:"created_at"`
 	NextAt      time.Time `json:"next_at,omitzero"`

@@ -22,7 +22,7 @@ func (s *Service) forget(ctx context.Context, id int64) error {
 	if err != nil {
 		return fmt.Errorf("forget in service.db: %w", err)
 	}
-	if err := s.sending.stop(ctx, id); err != nil {
+	if err := s.transfers.stop(ctx, id); err != nil {
 		return fmt.Errorf("end what is being sent: %w", err)
 	}
 	var busy, frames, done int

@@ -66,11 +66,11 @@ func TestNothingForgottenIsSentAfterwards(t *testing.T) {
 	if _, err := s.archive.Forget(t.Context(), 1, "asked to"); err != nil {
 		t.Fatal(err)
 	}
-	s.sending.mu.Lock()
-	if n := len(s.sending.open); n != 0 {
+	s.transfers.mu.Lock()
+	if n := len(s.transfers.open); n != 0 {
 		t.Errorf("forgotten, %d attempts are under way", n)
 	}
-	s.sending.mu.Unlock()
+	s.transfers.mu.Unlock()
 	<-ended
 	err := s.store.queueCallback(t.Context(), callback{owner: "ann@acme.example", kind: "summary", url: sink.URL, recordingID: 1, body: []byte("unmistakable"), at: s.now()})
 	if f := new(failure); !errors.As(err, &f) || f.status != http.StatusNotFound {

@@ -80,10 +80,26 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "sandbox") // whatever upstream said that it is, it runs nothing here
 	h.Set("ETag", fmt.Sprintf(`"%s-%d"`, m.hash, m.download.size))
 	r = byterange.Canonical(r, m.download.size)
-	w = &mediaAnswer{ResponseWriter: w}
-	s.faults.spoilLength(m.download, &paced{ResponseWriter: w, stall: s.patience.stall, began: time.Now()}, func(w http.ResponseWriter) {
+	ctx, end := s.transfers.begin(r.Context(), m.download.recordingID)
+	defer end()
+	answer := &paced{ResponseWriter: &mediaAnswer{ResponseWriter: w}, ctx: ctx, patience: s.patience, began: time.Now(),
+		may: func() error { return s.mayStream(ctx, m.download) }}
+	defer context.AfterFunc(ctx, answer.interrupt)()
+	s.faults.spoilLength(m.download, answer, func(w http.ResponseWriter) {
 		http.ServeContent(w, r, "", time.Time{}, m.content)
 	})
+}
+
+// mayStream fails when the recording of a download is not visible any more to
+// the person who asked for it, or that person is not active.
+func (s *Service) mayStream(ctx context.Context, d *download) error {
+	if err := s.mirror.refresh(ctx); err != nil {
+		return err
+	}
+	if p, known := s.mirror.person(d.email); !known || !p.active() || !s.mirror.shows(d.recordingID, d.email) {
+		return errMediaLink
+	}
+	return nil
 }
 
 // openStream opens what a link is good for. It is good while the meeting is
@@ -100,14 +116,8 @@ func (s *Service) openStream(r *http.Request) (*stream, error) {
 	if now := s.now(); now.Before(d.readyAt) || d.failure != "" || !now.Before(d.expiresAt) || s.faults.expired(d.recordingID) {
 		return nil, errMediaLink
 	}
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mayStream(ctx, d); err != nil {
 		return nil, err
-	}
-	if !s.mirror.shows(d.recordingID, d.email) {
-		return nil, errMediaLink
-	}
-	if p, known := s.mirror.person(d.email); !known || !p.active() {
-		return nil, errMediaLink
 	}
 	release, err := s.streams.begin(d.credential)
 	if err != nil {

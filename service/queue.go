@@ -144,6 +144,15 @@ func (st store) bodyOf(ctx context.Context, id int64) (body []byte, ok bool, err
 	return body, true, nil
 }
 
+// withhold ends a row whose owner may not have it any more.
+func (st store) withhold(ctx context.Context, id int64) error {
+	_, err := st.db.W.ExecContext(ctx, `UPDATE deliveries SET state = 'withheld', body = NULL WHERE id = ? AND state = 'pending'`, id)
+	if err != nil {
+		return fmt.Errorf("withhold delivery %d: %w", id, err)
+	}
+	return nil
+}
+
 // outcome is how one attempt went.
 type outcome struct {
 	at     time.Time

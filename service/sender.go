@@ -83,8 +83,14 @@ func (s *Service) untilNext(next time.Time) time.Duration {
 	return min(max(next.Sub(s.now()), time.Millisecond), idleWait)
 }
 
-// attempt sends a row once and records how it went.
+// attempt sends a row once and records how it went. A row whose owner may not
+// have it any more ends without being sent.
 func (s *Service) attempt(ctx context.Context, o *outgoing) error {
+	if may, err := s.mayReceive(ctx, o); err != nil {
+		return err
+	} else if !may {
+		return s.store.withhold(ctx, o.id)
+	}
 	secret := ""
 	if o.webhookID != "" {
 		hooks, err := webhooks(ctx, s.store.db.R, o.webhookID)
@@ -97,7 +103,7 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 		secret = hooks[0].secret
 	}
 	all := ctx
-	ctx, end := s.sending.begin(ctx, o.recordingID)
+	ctx, end := s.transfers.begin(ctx, o.recordingID)
 	defer end()
 	body, ok, err := s.store.bodyOf(ctx, o.id)
 	if err == nil && ok {
@@ -108,6 +114,18 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 		return all.Err() // nil: its meeting is being forgotten
 	}
 	return err
+}
+
+// mayReceive tells whether a row's owner may be sent it now, which may be a day
+// after it was queued: nothing goes to a person who is not active, and content
+// that was asked for goes to those who see the meeting. Whether a webhook fires
+// was decided when the meeting was finalised (6.1) and stays so.
+func (s *Service) mayReceive(ctx context.Context, o *outgoing) (bool, error) {
+	if err := s.mirror.refresh(ctx); err != nil {
+		return false, err
+	}
+	p, known := s.mirror.person(o.owner)
+	return known && p.active() && (o.webhookID != "" || s.mirror.shows(o.recordingID, o.owner)), nil
 }
 
 // sendBody sends what a row holds and records how it went, unless its meeting is

@@ -72,24 +72,24 @@ type Options struct {
 // Service is the specification's server. It is safe for concurrent use. It
 // belongs to its archive and is closed with it.
 type Service struct {
-	opts     Options
-	log      zerolog.Logger
-	now      func() time.Time
-	archive  *archive.Archive
-	store    store
-	mirror   *mirror
-	limits   *limiter
-	signer   signer
-	cursors  cursors
-	faults   *faults
-	strict   *strictCache
-	client   *http.Client // for webhooks and callbacks
-	handler  http.Handler
-	slots    chan struct{} // one per request being answered
-	patience patience
-	streams  streams
-	sending  sendings
-	pages    sync.Pool // *[]byte, bodies of lists to be used again
+	opts      Options
+	log       zerolog.Logger
+	now       func() time.Time
+	archive   *archive.Archive
+	store     store
+	mirror    *mirror
+	limits    *limiter
+	signer    signer
+	cursors   cursors
+	faults    *faults
+	strict    *strictCache
+	client    *http.Client // for webhooks and callbacks
+	handler   http.Handler
+	slots     chan struct{} // one per request being answered
+	patience  patience
+	streams   streams
+	transfers transfers
+	pages     sync.Pool // *[]byte, bodies of lists to be used again
 
 	wake     chan struct{} // rings when the queue has something new
 	troubles troubles
