@@ -18,6 +18,7 @@ import (
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/absurd"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -49,6 +50,7 @@ func (c changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // seed. Nothing panics or hangs, no meeting that was there loses its content or
 // goes, and once the answers are right again everything is as the service has it.
 func TestAbsurdAnswersDoNoHarm(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	seeds := uint64(8)
 	if long() {
 		seeds = 150

@@ -29,9 +29,9 @@ func TestAClockThatIsSetFreezesNothing(t *testing.T) {
 
 func setClock(t *testing.T, step time.Duration) {
 	day := rig.Today()
-	raw := rig.Meetings(45, day.Add(-time.Hour), 24*time.Hour)
+	raw := rig.Meetings(25, day.Add(-time.Hour), 24*time.Hour)
 	for i, hours := range []time.Duration{14, 22, 42} {
-		raw = append(append(raw, rig.Meeting(int64(46+i), day.Add(hours*time.Hour))...), '\n')
+		raw = append(append(raw, rig.Meeting(int64(26+i), day.Add(hours*time.Hour))...), '\n')
 	}
 	u := rig.NewUpstream(t, service.Options{Hold: 3}, raw)
 	var offset atomic.Int64
@@ -48,7 +48,7 @@ func setClock(t *testing.T, step time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schedule := syncer.Schedule{CatchUp: "*/30 * * * *", Walk: "0 */6 * * *"}
+	schedule := syncer.Schedule{CatchUp: "15 * * * *", Walk: "0 */6 * * *"}
 	s, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Now: now, Accounts: []syncer.Account{{Name: "ada", Client: client}}})
 	defer stop()
 	time.Sleep(time.Hour)

@@ -74,10 +74,10 @@ func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
 		ar := rig.NewArchive(t, t.TempDir())
 		o := syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
-		s, stop := running(t, o)
+		_, stop := running(t, o)
 		time.Sleep(3 * 24 * time.Hour)
 		stop()
-		s, stop = running(t, o) // a restart does not forget it
+		s, stop := running(t, o) // a restart does not forget it
 		defer stop()
 		time.Sleep(3*24*time.Hour + 13*time.Hour)
 		if n := u.Wire.Count(path("/users")); n != 1 {

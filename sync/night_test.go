@@ -41,20 +41,20 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 		now := rig.Today()
 		const step = 60 * time.Hour
 		newest := now.Add(-time.Hour)
-		created := func(id int64) time.Time { return newest.Add(-time.Duration(40-id) * step) }
-		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(40, newest, step))
+		created := func(id int64) time.Time { return newest.Add(-time.Duration(20-id) * step) }
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(20, newest, step))
 		ar := rig.NewArchive(t, t.TempDir())
 		schedule := nightly()
-		schedule.CatchUp = "0 */6 * * *" // two months of five minutes take long
+		schedule.CatchUp = "0 12 * * *" // a month of five minutes takes long
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Minute)
-		if c := counts(t, ar); c.WithTranscript != 40 {
+		if c := counts(t, ar); c.WithTranscript != 20 {
 			t.Fatalf("at first: %+v", c)
 		}
 		edit(t, u, 3, created(3), `"title":"Meeting 3"`, `"title":"Renamed"`)
-		edit(t, u, 40, created(40), "So it is", "So it was")
+		edit(t, u, 20, created(20), "So it is", "So it was")
 		edit(t, u, 5, created(5), "So it is", "So it was")
 		edit(t, u, 7, created(7), rig.Person, "eve@elsewhere.example")
 
@@ -62,7 +62,7 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 		if !strings.Contains(text(t, ar, 3), "Renamed") {
 			t.Error("a new title was not seen by the first night")
 		}
-		if !strings.Contains(text(t, ar, 40), "So it was") {
+		if !strings.Contains(text(t, ar, 20), "So it was") {
 			t.Error("an edit of a recent transcript was not seen by the first night")
 		}
 		row, err := ar.Row(t.Context(), 7)
@@ -79,9 +79,9 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 			t.Errorf("the meeting that is back: %+v, %v", row, err)
 		}
 
-		time.Sleep(60 * 24 * time.Hour)
+		time.Sleep(30 * 24 * time.Hour)
 		if !strings.Contains(text(t, ar, 5), "So it was") {
-			t.Error("an edit of an old transcript was not seen in two months")
+			t.Error("an edit of an old transcript was not seen in a month")
 		}
 		revisions, err := ar.Revisions(t.Context(), 5)
 		if err != nil || len(revisions) < 2 {

@@ -8,6 +8,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -15,9 +16,10 @@ import (
 // A run says every second how far it is: meetings found, kept and to do, calls
 // against the limits, bytes, and the time that is left.
 func TestARunTellsHowFarItIs(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const meetings, bytes = 330, 60_000
+		const meetings, bytes = 310, 60_000
 		u := rig.NewUpstream(t, service.Options{Generation: 5 * time.Second, Video: rig.File(bytes)},
 			rig.Meetings(meetings, rig.Today().Add(-24*time.Hour), 2*time.Hour))
 		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return time.Second, time.Second }

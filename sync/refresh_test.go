@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -54,7 +55,7 @@ func TestTheLastSevenDaysAreReadAgainEveryNight(t *testing.T) {
 func TestTheRotationReadsAllThatIsOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const meetings = 150
+		const meetings = 100
 		newest := rig.Today().Add(-20 * day)
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, newest, time.Hour))
 		ar := rig.NewArchive(t, t.TempDir())
@@ -99,9 +100,10 @@ func TestTheRotationReadsAllThatIsOld(t *testing.T) {
 // The rotation takes the calls that nothing else wants: beside a command that
 // reads everything it waits.
 func TestTheRotationTakesWhatIsLeftOfTheBudget(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const meetings = 700
+		const meetings = 400
 		today := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, today.Add(-20*day), time.Hour))
 		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return time.Second, time.Second }
@@ -123,7 +125,7 @@ func TestTheRotationTakesWhatIsLeftOfTheBudget(t *testing.T) {
 		s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
-		time.Sleep(time.Until(night) - 20*time.Second)
+		time.Sleep(time.Until(night) - 5*time.Second)
 		if err := s.Sync(t.Context(), syncer.Request{Full: true}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +133,7 @@ func TestTheRotationTakesWhatIsLeftOfTheBudget(t *testing.T) {
 		time.Sleep(time.Hour)
 		mu.Lock()
 		defer mu.Unlock()
-		if len(rotation) != 4 || over.Before(night.Add(time.Minute)) {
+		if len(rotation) != 4 || over.Before(night.Add(time.Minute/2)) {
 			t.Fatalf("the rotation read at %v; the command was over at %v", rotation, over)
 		}
 		for _, at := range rotation {

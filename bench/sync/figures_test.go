@@ -111,7 +111,7 @@ func TestFigureBackfillAtTheLimit(t *testing.T) {
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		t.Run(string(window), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				meetings := size(10_000, 2_000)
+				meetings := size(10_000, 1_000)
 				calls, took, refused := backfill(t, window, meetings, false)
 				least := time.Duration(meetings/10) * 2 * time.Second
 				t.Logf("API key, %d meetings, %s window: %d heavy calls, %v of at least %v (%.3f), %d answers 429",
@@ -130,7 +130,7 @@ func TestFigureOAuthAtTheLimit(t *testing.T) {
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		t.Run(string(window), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				meetings := size(1_000, 300)
+				meetings := size(1_000, 200)
 				calls, took, refused := backfill(t, window, meetings, true)
 				least := time.Duration(2*meetings) * 2 * time.Second
 				t.Logf("OAuth, %d meetings, %s window: %d heavy calls, %v of at least %v (%.3f), %d answers 429",
@@ -160,7 +160,7 @@ func TestFigureSecondRun(t *testing.T) {
 
 // secondRun syncs an archive that is complete.
 func secondRun(t *testing.T, window service.Window) {
-	meetings := size(10_000, 1_000)
+	meetings := size(10_000, 420)
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
 	ar := rig.NewArchive(t, t.TempDir())

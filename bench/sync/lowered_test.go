@@ -58,7 +58,7 @@ func TestFigureLoweredLimit(t *testing.T) {
 }
 
 func lowered(t *testing.T, window service.Window, m moment) {
-	meetings := size(3_000, 1_600)
+	meetings := size(3_000, 1_300)
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
 	u.Wire.Delay = heavyPages(11)
