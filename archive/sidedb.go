@@ -11,7 +11,7 @@ import (
 )
 
 // SideDB opens, creating it when missing, another database of the data
-// directory, such as service.db, and brings it to the newest of the given goose
+// directory, such as service.db, and brings it to the newest of the given
 // migrations (*.sql at the root of the file system). It is closed with the
 // archive and is part of backup, verify and forget. Opening a name twice fails.
 func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*sqlite.DB, error) {

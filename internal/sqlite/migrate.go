@@ -6,31 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-
-	"github.com/pressly/goose/v3"
+	"slices"
+	"strconv"
+	"strings"
 
 	"minutebook/internal/durable"
 )
 
-// Migrate brings a database to the newest schema of files, goose's *.sql. A
-// database that already has a schema is migrated as a copy, which then takes its
-// place in one step; a failure or a crash leaves the database as it was, for the
-// old version too. The old database is kept as PATH.before-VERSION. Migrate fails
-// with [ErrNewer], and changes nothing, when the database has a version that
-// files do not.
+// Migrate brings a database to the newest schema of files, *.sql with a version
+// before the first underscore. A database that already has a schema is migrated
+// as a copy, which then takes its place in one step; a failure or a crash leaves
+// the database as it was, for the old version too. The old database is kept as
+// PATH.before-VERSION. Migrate fails with [ErrNewer], and changes nothing, when
+// the database has a version that files do not.
 func (db *DB) Migrate(ctx context.Context, files fs.FS) error {
-	pending, latest, err := db.pending(ctx, files)
-	if err != nil || pending == 0 {
+	todo, latest, err := db.pending(ctx, files)
+	if err != nil || len(todo) == 0 {
 		return err
 	}
 	if latest == 0 {
-		return up(ctx, db.W, db.Path, files)
+		return db.up(ctx, files, todo)
 	}
 	copied := db.Path + MigratingSuffix
 	if err := db.CopyTo(ctx, copied); err != nil {
 		return err
 	}
-	if err := migrateFile(ctx, copied, files); err != nil {
+	if err := migrateFile(ctx, copied, files, todo); err != nil {
 		return errors.Join(err, durable.Remove(copied))
 	}
 	if err := db.TruncateWAL(ctx); err != nil {
@@ -57,54 +58,87 @@ func (db *DB) CheckVersion(ctx context.Context, files fs.FS) error {
 	return err
 }
 
-// pending counts the migrations to do; latest is the highest version done, or 0.
-func (db *DB) pending(ctx context.Context, files fs.FS) (pending int, latest int64, err error) {
-	p, err := provider(db.W, files)
+// migration is one file: 00001_core.sql has version 1.
+type migration struct {
+	version int64
+	name    string
+}
+
+// pending returns the migrations to do, in the order of their names; latest is
+// the highest version that was done, or 0.
+func (db *DB) pending(ctx context.Context, files fs.FS) (todo []migration, latest int64, err error) {
+	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
-		return 0, 0, fmt.Errorf("read migrations of %s: %w", db.Path, err)
-	}
-	todo := map[int64]bool{0: true}
-	for _, s := range p.ListSources() {
-		todo[s.Version] = true
+		return nil, 0, fmt.Errorf("read migrations of %s: %w", db.Path, err)
 	}
 	applied, err := db.appliedVersions(ctx)
 	if err != nil {
-		return 0, 0, err
+		return nil, 0, err
+	}
+	known := []int64{0}
+	for _, name := range names {
+		number, _, _ := strings.Cut(name, "_")
+		version, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read migrations of %s: %w", db.Path, err)
+		}
+		known = append(known, version)
+		if !slices.Contains(applied, version) {
+			todo = append(todo, migration{version, name})
+		}
 	}
 	for _, v := range applied {
-		if !todo[v] {
-			return 0, 0, fmt.Errorf("open %s: it has schema version %d: %w; run the Minutebook that wrote it, or newer", db.Path, v, ErrNewer)
+		if !slices.Contains(known, v) {
+			return nil, 0, fmt.Errorf("open %s: it has schema version %d: %w; run the Minutebook that wrote it, or newer", db.Path, v, ErrNewer)
 		}
 		latest = max(latest, v)
-		delete(todo, v)
 	}
-	delete(todo, 0)
-	return len(todo), latest, nil
+	return todo, latest, nil
 }
 
-func provider(db *sql.DB, files fs.FS) (*goose.Provider, error) {
-	return goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithAllowOutofOrder(true), goose.WithDisableGlobalRegistry(true))
-}
+// The table keeps the name and shape that goose, which did the migrations once,
+// has given it.
+const createVersions = `CREATE TABLE IF NOT EXISTS goose_db_version (
+		id INTEGER PRIMARY KEY AUTOINCREMENT,
+		version_id INTEGER NOT NULL,
+		is_applied INTEGER NOT NULL,
+		tstamp TIMESTAMP DEFAULT (datetime('now'))
+	)`
 
-func up(ctx context.Context, db *sql.DB, path string, files fs.FS) error {
-	p, err := provider(db, files)
-	if err == nil {
-		_, err = p.Up(ctx)
-	}
+// up does the migrations in one transaction.
+func (db *DB) up(ctx context.Context, files fs.FS, todo []migration) error {
+	err := db.WriteTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, createVersions); err != nil {
+			return err
+		}
+		for _, m := range todo {
+			text, err := fs.ReadFile(files, m.name)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, string(text)); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
+			if _, err := tx.ExecContext(ctx, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (?, 1)`, m.version); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	if err != nil {
-		return fmt.Errorf("migrate %s: %w", path, err)
+		return fmt.Errorf("migrate %s: %w", db.Path, err)
 	}
 	return nil
 }
 
 // migrateFile migrates a database that nothing else has open, and leaves all of
 // it in the file.
-func migrateFile(ctx context.Context, path string, files fs.FS) error {
+func migrateFile(ctx context.Context, path string, files fs.FS, todo []migration) error {
 	db, err := Open(ctx, path)
 	if err != nil {
 		return err
 	}
-	err = up(ctx, db.W, path, files)
+	err = db.up(ctx, files, todo)
 	if err == nil {
 		err = db.TruncateWAL(ctx)
 	}

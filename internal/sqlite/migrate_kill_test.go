@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // long is second with a migration that takes a while.
@@ -20,6 +22,7 @@ var long = map[string]string{"00001_a.sql": first["00001_a.sql"], "00003_c.sql":
 // at any moment: the old version opens what is left, with all that was in it, and
 // at last a migration comes to its end.
 func TestKilledWhileMigrating(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	if path := os.Getenv("MINUTEBOOK_TEST_MIGRATE"); path != "" {
 		migrateAndEnd(path)
 	}

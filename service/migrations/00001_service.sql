@@ -139,18 +139,3 @@ CREATE TABLE recordings (
     media          TEXT NOT NULL,
     failure_reason TEXT NOT NULL DEFAULT ''
 ) STRICT;
-
--- +goose Down
-DROP TABLE recordings;
-DROP TABLE held;
-DROP TABLE deliveries;
-DROP TABLE webhooks;
-DROP TABLE downloads;
-DROP TABLE refresh_tokens;
-DROP TABLE access_tokens;
-DROP TABLE auth_codes;
-DROP TABLE connections;
-DROP TABLE app_redirects;
-DROP TABLE apps;
-DROP TABLE api_keys;
-DROP TABLE settings;

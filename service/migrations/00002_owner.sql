@@ -6,8 +6,3 @@ ALTER TABLE deliveries ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 UPDATE deliveries SET owner = coalesce((SELECT email FROM webhooks w WHERE w.id = deliveries.webhook_id), '');
 DROP INDEX deliveries_due;
 CREATE INDEX deliveries_due ON deliveries (next_at, owner, webhook_id) WHERE state = 'pending';
-
--- +goose Down
-DROP INDEX deliveries_due;
-CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state = 'pending';
-ALTER TABLE deliveries DROP COLUMN owner;

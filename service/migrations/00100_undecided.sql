@@ -6,6 +6,3 @@ CREATE TABLE undecided (
     recording_id INTEGER PRIMARY KEY,
     until        INTEGER NOT NULL
 ) STRICT;
-
--- +goose Down
-DROP TABLE undecided;

@@ -58,11 +58,3 @@ CREATE TABLE shares (
   PRIMARY KEY (recording_id, principal)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX shares_by_principal ON shares (principal, recording_id);
-
--- +goose Down
-DROP TABLE shares;
-DROP TABLE account_people;
-DROP TABLE users;
-DROP TABLE team_members;
-DROP TABLE teams;
-DROP TABLE meeting_types;

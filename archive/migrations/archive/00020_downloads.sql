@@ -22,6 +22,3 @@ CREATE TABLE downloads (
   refused_by   TEXT    NOT NULL DEFAULT '[]' -- JSON array of accounts
 ) STRICT;
 CREATE INDEX downloads_by_state ON downloads (state, due_at);
-
--- +goose Down
-DROP TABLE downloads;

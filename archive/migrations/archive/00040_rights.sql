@@ -50,13 +50,3 @@ UPDATE meetings AS m SET outside = NOT CASE WHEN EXISTS (SELECT 1 FROM watches W
     OR EXISTS (SELECT 1 FROM team_members WHERE email = m.recorder)
     OR EXISTS (SELECT 1 FROM account_people WHERE email = m.recorder))
   END;
-
--- +goose Down
-DROP INDEX meetings_by_recorder;
-ALTER TABLE meetings DROP COLUMN outside;
-ALTER TABLE meetings DROP COLUMN recorder;
-ALTER TABLE observations DROP COLUMN holder;
-ALTER TABLE sightings DROP COLUMN holder;
-DROP TABLE directory_lists;
-DROP TABLE watches;
-DROP TABLE accounts;

@@ -4,6 +4,3 @@
 -- there: forgetting the meeting finds it also where a crash came before it was
 -- attached.
 ALTER TABLE downloads ADD COLUMN sha256 TEXT NOT NULL DEFAULT '';
-
--- +goose Down
-ALTER TABLE downloads DROP COLUMN sha256;
