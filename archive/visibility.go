@@ -85,11 +85,14 @@ func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, err
 	if email == "" {
 		return nil, nil
 	}
-	principals := []string{UserPrincipal(email)}
 	user, err := a.User(ctx, email)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
+	if user != nil && user.Status == api.StatusDeactivated {
+		return nil, nil // no credential of theirs works any more (3.2)
+	}
+	principals := []string{UserPrincipal(email)}
 	if user != nil && user.Status != api.StatusActive {
 		return principals, nil
 	}

@@ -76,9 +76,12 @@ func (s *Server) meeting(ctx context.Context, _ *sdk.CallToolRequest, a meetingA
 }
 
 // visible returns a meeting's row, or ErrNotFound for one that the viewer does
-// not see: the two are not told apart.
+// not see: hidden, forgotten and unknown meetings are not told apart.
 func (s *Server) visible(ctx context.Context, id int64) (*archive.Row, error) {
 	row, err := s.Archive.Row(ctx, id)
+	if errors.Is(err, archive.ErrForgotten) && !s.Viewer.All {
+		return nil, archive.ErrNotFound
+	}
 	if err != nil || s.Viewer.All {
 		return row, err
 	}

@@ -1,0 +1,140 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// The oracle: who sees what, from 1.7, 2.2, 4.1 and 4.5 of the specification and
+// what is documented of its gaps. It asks no room.
+
+// known tells whether the archive holds a meeting.
+func (m *meeting) known() bool { return !m.forgotten && (len(m.seen) > 0 || m.delivered) }
+
+// gone: every list that ever showed it has been walked without it.
+func (m *meeting) gone() bool {
+	for _, s := range m.seen {
+		if !s.lacked {
+			return false
+		}
+	}
+	return len(m.seen) > 0
+}
+
+// outside is 4.1: a plain list leaves out what was recorded outside, so whom none
+// showed is. Without a plain list, whoever nobody knows.
+func (w *world) outside(m *meeting) bool {
+	if !w.plain {
+		_, listed := w.userOf(m.read.recorder)
+		return m.read.recorder == "" || !listed && len(w.teamsOf(m.read.recorder)) == 0 && len(w.owns(m.read.recorder)) == 0
+	}
+	return !slices.ContainsFunc(w.sorted(), func(x *meeting) bool {
+		plain := false
+		for p := range x.seen {
+			plain = plain || p.query == ""
+		}
+		return plain && x.known() && (x == m || x.read.recorder == m.read.recorder && m.read.recorder != "")
+	})
+}
+
+// ways lists by which ways a person sees a meeting: "own", "shown", "shared",
+// or the level of an explicit share.
+func (w *world) ways(email string, m *meeting) (ways []string) {
+	u, listed := w.userOf(email)
+	if email == "" || !m.known() || listed && u.status == api.StatusDeactivated {
+		return nil
+	}
+	if m.read.recorder == email {
+		ways = append(ways, "own")
+	}
+	if level, ok := m.shares["user:"+email]; ok {
+		ways = append(ways, string(level))
+	}
+	if listed && u.status != api.StatusActive {
+		return ways
+	}
+	for p, s := range m.seen {
+		a, configured := w.accounts[p.account]
+		if configured && a.email == email && slices.Contains(a.queries, p.query) && s.holder == w.holders[p.account] && !s.lacked {
+			ways = append(ways, "shown")
+		}
+	}
+	member := w.teamsOf(email)
+	inside := listed || len(member) > 0
+	views := append(slices.Clone(u.teams), member...)
+	all := u.level == "all_teams"
+	for with, level := range m.shares {
+		team, teamwise := strings.CutPrefix(with, "team:")
+		if teamwise && (all || slices.Contains(views, team)) || with == "everyone" && inside {
+			ways = append(ways, string(level))
+		}
+	}
+	if m.gone() || w.outside(m) {
+		return ways
+	}
+	switch m.read.shared {
+	case "all_teams":
+		inside = inside || all
+	case "single_team":
+		inside = all || m.read.team != "" && slices.Contains(views, m.read.team)
+	case "multiple_teams":
+		inside = all
+	default:
+		inside = false
+	}
+	if inside {
+		ways = append(ways, "shared")
+	}
+	return ways
+}
+
+func (w *world) sees(email string, m *meeting) bool { return len(w.ways(email, m)) > 0 }
+
+// mayDownload is 4.5: some way is more than a limited share.
+func (w *world) mayDownload(email string, m *meeting) bool {
+	return slices.ContainsFunc(w.ways(email, m), func(way string) bool { return way != string(archive.ShareLimited) })
+}
+
+// active tells whether a person's key works: a user who is active or, where no
+// list of users names them, somebody in a team or with an account. unsure is
+// somebody of whom nothing tells.
+func (w *world) active(email string) (works, unsure bool) {
+	if u, listed := w.userOf(email); listed {
+		return u.status == api.StatusActive, false
+	}
+	known := len(w.teamsOf(email)) > 0 || len(w.owns(email)) > 0
+	return known, !known
+}
+
+// crmOf lists whose CRM matches of a meeting a person sees (2.2): of the own
+// accounts, then of those of people in the same teams.
+func (w *world) crmOf(email string, m *meeting) (own, team []owned) {
+	if u, listed := w.userOf(email); listed && u.status != api.StatusActive || !w.sees(email, m) {
+		return nil, nil
+	}
+	mine := w.teamsOf(email)
+	for name, a := range w.accounts {
+		o := owned{name, w.holders[name]}
+		switch {
+		case !m.crm[o] || a.email == "":
+		case a.email == email:
+			own = append(own, o)
+		case slices.ContainsFunc(w.teamsOf(a.email), func(t string) bool { return slices.Contains(mine, t) }):
+			team = append(team, o)
+		}
+	}
+	return own, team
+}
+
+// visible lists the meetings that a person sees.
+func (w *world) visible(email string) (ids []int64) {
+	for _, m := range w.sorted() {
+		if w.sees(email, m) {
+			ids = append(ids, m.id)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,185 @@
+package simulation
+
+import (
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"minutebook/archive"
+)
+
+// world is an organisation, its meetings and the house that has read them.
+type world struct {
+	t     *rapid.T
+	ctx   context.Context
+	house *house
+	clock int
+	plain bool // some plain list was read
+
+	users    map[string]user
+	members  map[string][]string
+	listings map[string]*listing
+	accounts map[string]account // as configured
+	last     map[string]account // as last configured
+	holders  map[string]int
+	meetings map[int64]*meeting
+	links    []link
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestNobodySeesMore draws organisations, reads them into an archive as the sync
+// does, changes them, and compares for every person what all rooms answer with
+// what the specification gives that person. MINUTEBOOK_CHECKS says how many.
+func TestNobodySeesMore(t *testing.T) {
+	checks := os.Getenv("MINUTEBOOK_CHECKS")
+	if checks == "" {
+		checks = "4"
+	}
+	if err := flag.Set("rapid.checks", checks); err != nil {
+		t.Fatal(err)
+	}
+	site := newSite(t)
+	template := newTemplate(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(rt, t.Context(), site, template)
+		defer w.house.close(rt)
+		for range rapid.IntRange(0, 8).Draw(rt, "changes") {
+			w.change(rt)
+		}
+		w.followed()
+		w.compare(rt)
+	})
+}
+
+func newWorld(t *rapid.T, ctx context.Context, site *site, template string) *world {
+	w := &world{t: t, ctx: ctx, house: openHouse(t, ctx, site, template), listings: map[string]*listing{}, accounts: map[string]account{},
+		last: map[string]account{}, holders: map[string]int{}, meetings: map[int64]*meeting{}}
+	for _, name := range accounts {
+		w.holders[name] = 1
+		if rapid.IntRange(0, 4).Draw(t, "configured") > 0 {
+			w.configure(t, name)
+		}
+	}
+	w.setAccounts()
+	w.hire(t)
+	for id := range int64(rapid.IntRange(4, 14).Draw(t, "meetings")) {
+		w.drawMeeting(t, id+1)
+	}
+	for _, m := range w.sorted() {
+		if m.delivered {
+			w.deliver(m)
+		}
+	}
+	readers := rapid.SliceOfNDistinct(rapid.SampledFrom(accounts), 0, 3, rapid.ID).Draw(t, "readers")
+	for _, name := range readers {
+		if _, ok := w.accounts[name]; ok {
+			w.list(name)
+		}
+	}
+	walkers := rapid.SliceOfNDistinct(rapid.SampledFrom(accounts), 0, 3, rapid.ID).Draw(t, "walkers")
+	for _, name := range walkers {
+		w.walk(t, name)
+	}
+	for _, m := range w.sorted() {
+		if m.known() {
+			w.must(w.house.archive.SetShares(w.ctx, m.id, m.shares))
+			if m.video {
+				w.must(w.house.archive.AttachMedia(w.ctx, m.id, archive.MediaVideo, w.house.video))
+			}
+		} else {
+			m.shares, m.video = nil, false
+		}
+	}
+	w.download()
+	return w
+}
+
+func (w *world) setAccounts() {
+	var settings []archive.AccountSetting
+	for name, s := range w.accounts {
+		settings = append(settings, archive.AccountSetting{Name: name, Email: s.email, Credential: s.credential, Queries: s.queries})
+	}
+	w.must(w.house.archive.SetAccounts(w.ctx, settings))
+}
+
+// deliver is a webhook's delivery: what is told, and shown to nobody.
+func (w *world) deliver(m *meeting) {
+	o := w.observe(m, pass{"one", ""}, archive.SourceWebhook, 0, false)
+	_, err := w.house.archive.Apply(w.ctx, []archive.Observation{o})
+	w.must(err)
+}
+
+// change lets something happen.
+func (w *world) change(t *rapid.T) {
+	name := rapid.SampledFrom(accounts).Draw(t, "account")
+	list := w.sorted()
+	m := list[rapid.IntRange(0, len(list)-1).Draw(t, "meeting")]
+	switch rapid.IntRange(0, 7).Draw(t, "change") {
+	case 0, 1:
+		w.configure(t, name)
+		w.setAccounts()
+	case 2, 3:
+		w.reorganise(t)
+		if _, ok := w.accounts[name]; ok {
+			w.list(name)
+		}
+	case 4:
+		w.edit(t, m)
+	case 5:
+		w.walk(t, name)
+	case 6:
+		if m.known() {
+			m.share(t)
+			w.must(w.house.archive.SetShares(w.ctx, m.id, m.shares))
+		}
+	case 7:
+		if m.known() && rapid.Bool().Draw(t, "forget") {
+			_, err := w.house.archive.Forget(w.ctx, m.id, "test")
+			w.must(err)
+			m.forgotten = true
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "followed") == 0 {
+		w.followed()
+	}
+}
+
+// edit changes a meeting upstream: who recorded it, in which team, with whom it
+// is shared, and which lists show it.
+func (w *world) edit(t *rapid.T, m *meeting) {
+	was := m.truth
+	m.truth = drawDetails(t)
+	if slices.Contains(outsiders, was.recorder) || slices.Contains(outsiders, m.truth.recorder) || m.truth.recorder == "" || rapid.Bool().Draw(t, "recorder") {
+		m.truth.recorder = was.recorder
+	}
+	if m.truth.recorder == "" {
+		m.truth.team = ""
+	}
+	if m.truth.shared == "" { // null replaces nothing
+		m.truth.shared = was.shared
+	}
+	for _, level := range m.shares {
+		if level == archive.ShareLimited {
+			m.truth.shared = was.shared
+		}
+	}
+	for _, name := range accounts {
+		p := pass{name, rapid.SampledFrom([]string{"", "teams:x", "recorded_by:y"}).Draw(t, "of")}
+		if p.query != "" || !slices.Contains(outsiders, m.truth.recorder) {
+			m.passes[p] = !m.passes[p]
+		}
+	}
+}
+
+// followed brings the index to the end of the change log.
+func (w *world) followed() { w.must(w.house.index.CatchUp(w.ctx)) }
