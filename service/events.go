@@ -129,14 +129,22 @@ func (m *mirror) scopes(id int64, email string) []string {
 // withTeams tells whether a meeting is shared with a team or with everyone;
 // caller holds mu.
 func (m *mirror) withTeams(e *entry) bool {
-	switch m.words.texts[e.sharedWith] {
-	case api.SharedSingleTeam, api.SharedMultipleTeams, api.SharedAllTeams:
+	if sharesWithTeams(m.words.texts[e.sharedWith]) {
 		return true
 	}
 	for principal := range m.shares[e.id] {
 		if principal == archive.PrincipalEveryone || strings.HasPrefix(principal, "team:") {
 			return true
 		}
+	}
+	return false
+}
+
+// sharesWithTeams tells whether a value of shared_with names some team.
+func sharesWithTeams(sharedWith string) bool {
+	switch sharedWith {
+	case api.SharedSingleTeam, api.SharedMultipleTeams, api.SharedAllTeams:
+		return true
 	}
 	return false
 }

@@ -90,20 +90,22 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// mayStream fails when the recording of a download is not visible any more to
-// the person who asked for it, or that person is not active.
+// mayStream fails when the person who asked for a download may not download the
+// recording any more, or is not active.
 func (s *Service) mayStream(ctx context.Context, d *download) error {
 	if err := s.mirror.refresh(ctx); err != nil {
 		return err
 	}
-	if p, known := s.mirror.person(d.email); !known || !p.active() || !s.mirror.shows(d.recordingID, d.email) {
+	p, known := s.mirror.person(d.email)
+	_, allowed := s.mirror.mayDownload(d.recordingID, d.email)
+	if !known || !p.active() || !allowed {
 		return errMediaLink
 	}
 	return nil
 }
 
-// openStream opens what a link is good for. It is good while the meeting is
-// visible to who asked for the download, and that person active.
+// openStream opens what a link is good for. It is good while who asked for the
+// download may download the recording, and is active.
 func (s *Service) openStream(r *http.Request) (*stream, error) {
 	ctx := r.Context()
 	d, err := s.store.download(ctx, r.PathValue("download_id"))

@@ -38,6 +38,7 @@ type entry struct {
 	meetingType, recorder, team, domainsType, sharedWith word
 	domains, parties                                     group
 	outside                                              bool // of the organisation
+	withTeams                                            bool // shared_with shares it with teams of the organisation
 }
 
 func newMirror(a *archive.Archive) *mirror {
@@ -224,7 +225,7 @@ func (m *mirror) entryOf(v *archive.Visibility) entry {
 		id: v.RecordingID, start: v.Start.UnixMilli(), meetingType: m.words.of(v.MeetingType),
 		recorder: m.words.of(v.RecorderEmail), team: m.words.of(v.RecorderTeam), domainsType: m.words.of(v.DomainsType),
 		sharedWith: m.words.of(v.SharedWith), domains: m.groups.of(&m.words, v.Domains), parties: m.groups.of(&m.words, v.Principals),
-		outside: v.Outside,
+		outside: v.Outside, withTeams: !v.Gone && !v.Outside && sharesWithTeams(v.SharedWith),
 	}
 	if !v.CreatedAt.IsZero() {
 		e.created = v.CreatedAt.UnixMilli()

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"minutebook/api"
 	"minutebook/archive"
 )
 
@@ -191,5 +193,54 @@ func TestAStreamEndsWithTheRight(t *testing.T) {
 				t.Errorf("%d more bytes came, to the end", n)
 			}
 		})
+	}
+}
+
+// A share that becomes limited ends what was given before it: the download, its
+// link, and the callback that waits (4.5). A limited share with a team is limited
+// for who views all teams, and the recorder needs no share.
+func TestALimitedShareEndsDownloads(t *testing.T) {
+	s := newAcme(t, Options{})
+	in := newInbox(t, func(int) int { return 500 })
+	share := func(id int64, principal string, level archive.ShareLevel) {
+		t.Helper()
+		if err := s.archive.SetShares(t.Context(), id, map[string]archive.ShareLevel{principal: level}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann, boss := s.key("ann@acme.example"), s.key("boss@acme.example")
+	share(2, "user:ann@acme.example", archive.ShareStandard)
+	a := s.call(http.MethodPost, "/recordings/2/download", ann, `{"destination_url": "`+in.URL+`"}`)
+	var d api.Download
+	a.decode(t, &d)
+	path := "/recordings/2/downloads/" + d.DownloadID
+	s.get(path, ann, 200).decode(t, &d)
+	link := strings.TrimPrefix(d.Video.Or(api.DownloadFile{}).URL, "http://example.com"+BasePath)
+	s.get(link, "", 200)
+	share(2, "user:ann@acme.example", archive.ShareLimited)
+	s.get(path, ann, 404)
+	s.get(link, "", 403)
+	for _, o := range s.dueNow() {
+		if err := s.attempt(t.Context(), &o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(in.got) > 0 {
+		t.Errorf("sent %s", (<-in.got).body)
+	}
+	for _, c := range []struct {
+		id        int64
+		principal string
+		level     archive.ShareLevel
+		key       string
+		want      int
+	}{
+		{2, "team:Support", archive.ShareLimited, boss, 403}, {2, "team:Support", archive.ShareStandard, boss, 202},
+		{4, "team:Support", archive.ShareLimited, boss, 202}, {1, "user:ann@acme.example", archive.ShareLimited, ann, 202},
+	} {
+		share(c.id, c.principal, c.level)
+		if a := s.call(http.MethodPost, fmt.Sprintf("/recordings/%d/download", c.id), c.key, ""); a.status != c.want {
+			t.Errorf("download of %d, shared with %s: %d %s, want %d", c.id, c.principal, a.status, a.body, c.want)
+		}
 	}
 }

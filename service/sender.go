@@ -124,8 +124,11 @@ func (s *Service) mayReceive(ctx context.Context, o *outgoing) (bool, error) {
 	if err := s.mirror.refresh(ctx); err != nil {
 		return false, err
 	}
-	p, known := s.mirror.person(o.owner)
-	return known && p.active() && (o.webhookID != "" || s.mirror.shows(o.recordingID, o.owner)), nil
+	if p, known := s.mirror.person(o.owner); !known || !p.active() {
+		return false, nil
+	}
+	visible, allowed := s.mirror.mayDownload(o.recordingID, o.owner)
+	return o.webhookID != "" || visible && (allowed || o.kind != "download"), nil
 }
 
 // sendBody sends what a row holds and records how it went, unless its meeting is
