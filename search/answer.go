@@ -5,6 +5,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/search/query"
 )
 
 // Request asks for the meetings that answer a query.
@@ -18,6 +19,9 @@ type Request struct {
 	Histogram bool           // count the meetings over time
 	Location  *time.Location // of the dates in the query and the histogram; nil means UTC
 }
+
+// QueryError says what is wrong with a query and where.
+type QueryError = query.Error
 
 // Answer is what a search found.
 type Answer struct {

@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"golang.org/x/sync/errgroup"
+
+	"minutebook/search/segment"
 )
 
 // beside calls fn for the numbers below n on as many goroutines as the machine
@@ -20,7 +22,7 @@ func (v *view) beside(n int, fn func(i int) error) error {
 			defer func() {
 				if p := recover(); p != nil {
 					v.x.log.Error().Any("panic", p).Bytes("stack", debug.Stack()).Msg("search")
-					err = fmt.Errorf("%v: %w", p, ErrDamaged)
+					err = fmt.Errorf("%v: %w", p, segment.ErrDamaged)
 				}
 			}()
 			if err := ctx.Err(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/internal/testrun"
+	"minutebook/search/segment"
 )
 
 // besideView is a view that works on so many goroutines.
@@ -55,7 +56,7 @@ func TestBeside(t *testing.T) {
 				}
 				return nil
 			})
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "broken") {
+			if !errors.Is(err, segment.ErrDamaged) || !strings.Contains(err.Error(), "broken") {
 				t.Errorf("a panic became %v", err)
 			}
 			ctx, stop := context.WithCancel(t.Context())

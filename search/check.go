@@ -2,17 +2,15 @@ package search
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"os"
-	"path/filepath"
 
-	segment "github.com/blevesearch/scorch_segment_api/v2"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 
 	"minutebook/archive"
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // sampled is how many meetings a check looks up words of.
@@ -68,7 +66,7 @@ func (s *store) checkSegments(ctx context.Context) error {
 		return err
 	}
 	for path := range paths {
-		err := checkFile(ctx, path)
+		err := segment.CheckFile(ctx, path)
 		if errors.Is(err, os.ErrNotExist) {
 			now, nerr := s.paths()
 			if nerr != nil {
@@ -77,6 +75,9 @@ func (s *store) checkSegments(ctx context.Context) error {
 			if !now[path] {
 				continue
 			}
+		}
+		if err != nil && ctx.Err() == nil {
+			return fmt.Errorf("%w: %w", ErrUnsound, err)
 		}
 		if err != nil {
 			return err
@@ -94,43 +95,11 @@ func (s *store) paths() (map[string]bool, error) {
 	defer snap.Close()
 	paths := map[string]bool{}
 	for _, seg := range snap.Segments() {
-		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
+		if p, ok := seg.Segment().(segmentapi.PersistedSegment); ok {
 			paths[p.Path()] = true
 		}
 	}
 	return paths, nil
-}
-
-// checkFile compares a file's CRC-32 with its last four bytes.
-func checkFile(ctx context.Context, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnsound, err)
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil || st.Size() < 4 {
-		return fmt.Errorf("%w: %s is cut off", ErrUnsound, filepath.Base(path))
-	}
-	sum := crc32.NewIEEE()
-	for left := st.Size() - 4; left > 0; {
-		n, err := io.CopyN(sum, f, min(left, 1<<20))
-		if err != nil {
-			return fmt.Errorf("%w: read %s: %v", ErrUnsound, filepath.Base(path), err)
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		left -= n
-	}
-	var want [4]byte
-	if _, err := io.ReadFull(f, want[:]); err != nil {
-		return fmt.Errorf("%w: read %s: %v", ErrUnsound, filepath.Base(path), err)
-	}
-	if binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
-		return fmt.Errorf("%w: the checksum of %s is wrong", ErrUnsound, filepath.Base(path))
-	}
-	return nil
 }
 
 // checkSample looks up words of the newest meetings.
@@ -168,10 +137,10 @@ func (x *Index) checkMeeting(ctx context.Context, id int64) error {
 	}
 	word, longest := "", 0
 	for _, e := range s.entries {
-		for _, t := range tokenize(e.Text) {
-			if len(t.term) > longest && !t.whole {
+		for _, t := range text.Tokenize(e.Text) {
+			if len(t.Term) > longest && !t.Joined {
 				// As it was said: folding changes some words (½) into others that are cut differently.
-				word, longest = e.Text[t.start:t.end], len(t.term)
+				word, longest = e.Text[t.Start:t.End], len(t.Term)
 			}
 		}
 	}

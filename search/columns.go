@@ -7,6 +7,8 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"minutebook/search/segment"
 )
 
 // columns hold what counting and ordering need of one segment's meetings, by
@@ -132,7 +134,7 @@ func (c *columnCache) read(seg *scorch.SegmentSnapshot) (*columns, error) {
 	for doc := range n {
 		var raw []byte
 		err := seg.VisitDocument(uint64(doc), func(field string, _ byte, value []byte, _ []uint64) bool {
-			if field == fieldRecord {
+			if field == segment.FieldRecord {
 				raw = slices.Clone(value)
 			}
 			return true

@@ -10,6 +10,7 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 
 	"minutebook/archive"
+	"minutebook/search/segment"
 )
 
 // compareChunk is how many meetings are compared at a time, and compareMost how
@@ -53,7 +54,7 @@ func (x *Index) compare(ctx context.Context) (missing, extra []int64, err error)
 		return nil, nil, nil
 	}
 	defer done()
-	defer recovered("compare", g.meetings.path, &err)
+	defer segment.RecoverDamage("compare", g.meetings.path, &err)
 	snap, err := g.meetings.snapshot()
 	if err != nil {
 		return nil, nil, err

@@ -7,6 +7,8 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // CRM matches are searched by whom they are shown to: the field fieldCRM has the
@@ -40,16 +42,16 @@ func crmLines(views []archive.CRMView, shown func(principal string) bool) []stri
 func everybodys(string) bool { return true }
 
 // addCRM adds the keys of what each account was shown.
-func (v *inverter) addCRM(views []archive.CRMView, lang *language) {
+func addCRM(v *segment.Builder, views []archive.CRMView, lang *text.Language) {
 	for _, c := range views {
 		set := map[string]bool{}
 		for _, line := range crmLines([]archive.CRMView{c}, everybodys) {
-			for _, w := range v.words.appendWords(nil, v.words.tokenize(line), lang, nil) {
-				set[keyCRMWord+c.Principal+"\x00"+v.words.terms[w]] = true
+			for _, w := range v.Words.AppendWords(nil, v.Words.Tokenize(line), lang, nil) {
+				set[keyCRMWord+c.Principal+"\x00"+v.Words.Term(w)] = true
 			}
 			set[keyCRM+c.Principal] = true
 		}
-		v.addKeys(fieldKeys, setOf(set))
+		v.AddKeys(segment.FieldKeys, setOf(set))
 	}
 }
 
@@ -92,7 +94,7 @@ func (v *view) crmPhrase(terms []string) (docset, error) {
 		}
 		found.and(one)
 	}
-	return v.verified(found, fieldCRM, terms)
+	return v.verified(found, segment.FieldCRM, terms)
 }
 
 // crm reads the lines of a meeting's CRM matches that the viewer sees.

@@ -3,11 +3,17 @@ package search
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/blevesearch/vellum"
+	zap "github.com/blevesearch/zapx/v17"
+
+	"minutebook/search/segment"
 )
 
 // filesOf lists the index's files whose names end so.
@@ -192,6 +198,85 @@ func TestCheckKnowsEveryWord(t *testing.T) {
 	for i, w := range words {
 		if err := h.index.checkMeeting(t.Context(), int64(i+1)); err != nil {
 			t.Errorf("%q: %v", w, err)
+		}
+	}
+}
+
+// spoilCounts makes endless numbers of the counts of a segment's words, and
+// says of how many. The file is in zapx's format: the dictionary leads to a
+// word's list, which begins with the place of its counts: their number, their
+// ends, and the counts.
+func spoilCounts(t *testing.T, path string) (spoiled int) {
+	opened, err := (&zap.ZapPlugin{}).Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close()
+	file := opened.(*zap.Segment)
+	raw := bytes.Clone(file.Data())
+	at, err := file.DictAddr(segment.FieldText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size, n := binary.Uvarint(raw[at:])
+	dict, err := vellum.Load(raw[int(at)+n:][:size])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for it, err := dict.Iterator(nil, nil); err == nil; err = it.Next() {
+		_, list := it.Current()
+		if list&zap.FSTValEncodingMask == zap.FSTValEncoding1Hit {
+			continue
+		}
+		counts, _ := binary.Uvarint(raw[list:])
+		chunks, n := binary.Uvarint(raw[counts:])
+		rest := raw[int(counts)+n:]
+		end := uint64(0)
+		for range chunks {
+			end, n = binary.Uvarint(rest)
+			rest = rest[n:]
+		}
+		copy(rest, bytes.Repeat([]byte{0x80}, int(end)))
+		spoiled++
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return spoiled
+}
+
+// TestSpoiledCounts searches an index of which only the counts of words are
+// damaged: the search says so, and the index is built anew.
+func TestSpoiledCounts(t *testing.T) {
+	for _, workers := range []int{1, 4} {
+		h := newHouse(t)
+		for _, m := range threeMeetings() { // a segment for each
+			h.add(m)
+			h.catchUp()
+		}
+		h.close()
+		spoiled := 0
+		for _, path := range filesOf(t, h.dir, ".zap") {
+			if strings.Contains(path, meetingsFolder) {
+				spoiled += spoilCounts(t, path)
+			}
+		}
+		if spoiled == 0 {
+			t.Fatal("nothing is damaged")
+		}
+		h.open()
+		h.index.workers = workers
+		_, err := h.index.Search(context.Background(), Request{Query: "the", Viewer: everyone})
+		if err == nil {
+			_, err = h.index.Search(context.Background(), Request{Query: "budget", Viewer: everyone})
+		}
+		if err != segment.ErrDamaged {
+			t.Fatalf("search with damaged counts: %v", err)
+		}
+		h.catchUp()
+		soundly(h)
+		if h.index.serving.number != 2 {
+			t.Errorf("generation %d answers, want 2", h.index.serving.number)
 		}
 	}
 }

@@ -1,41 +1,32 @@
 package search
 
-import "strconv"
+import (
+	"strconv"
 
-// Names of the fields in the indexes. Those of text keep how often and among
-// how many words a word occurs; keys and pairs keep only where.
-const (
-	fieldText       = "t" // what was said; in moments without stop words
-	fieldTitle      = "h"
-	fieldSummary    = "s"
-	fieldHighlights = "g" // in moments: of what was noted about the moment
-	fieldActions    = "a"
-	fieldCRM        = "c"
-	fieldPeople     = "p" // words of names, of meetings
-	fieldKeys       = "k" // what filters ask for, see keys.go
-	fieldPairs      = "q" // neighbouring words of meetings, for phrases
-	fieldRecord     = "r" // what counting and ordering need, see record.go
+	"minutebook/archive"
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // addMeeting adds the meeting as one document. The tokens are those of its
 // entries.
-func (v *inverter) addMeeting(s *source, tokens [][]tok, langs *languages) {
-	lang := langs.get(baseCode(s.row.Language))
+func addMeeting(v *segment.Builder, s *source, tokens [][]text.Token, langs *text.Languages) {
+	lang := langs.Get(text.BaseCode(s.row.Language))
 	var said []uint32
 	for _, t := range tokens {
-		said = v.words.appendWords(said, t, lang, nil)
+		said = v.Words.AppendWords(said, t, lang, nil)
 	}
-	v.begin(strconv.FormatInt(s.row.RecordingID, 10), recordOf(s, len(said)).encode())
-	v.addText(fieldText, said)
-	v.addPairs(fieldText, oneAfterAnother(s.entries, tokens))
-	for _, field := range []string{fieldTitle, fieldSummary, fieldHighlights, fieldActions, fieldCRM} {
-		part := v.words.tokenize(s.part(field))
-		v.addText(field, v.words.appendWords(nil, part, lang, nil))
-		v.addPairs(field, part)
+	v.Begin(strconv.FormatInt(s.row.RecordingID, 10), recordOf(s, len(said)).encode())
+	v.AddWords(segment.FieldText, said)
+	v.AddPairs(segment.FieldText, oneAfterAnother(s.entries, tokens))
+	for _, field := range []string{segment.FieldTitle, segment.FieldSummary, segment.FieldHighlights, segment.FieldActions, segment.FieldCRM} {
+		part := v.Words.Tokenize(s.part(field))
+		v.AddWords(field, v.Words.AppendWords(nil, part, lang, nil))
+		v.AddPairs(field, part)
 	}
-	v.addText(fieldPeople, v.words.numbersOf(nameWords(s.people())))
-	v.addKeys(fieldKeys, meetingKeys(s))
-	v.addCRM(s.crm, lang)
+	v.AddWords(segment.FieldPeople, v.Words.Numbers(nameWords(s.people())))
+	v.AddKeys(segment.FieldKeys, meetingKeys(s))
+	addCRM(v, s.crm, lang)
 }
 
 func (s *source) highlights() string {
@@ -57,8 +48,8 @@ func (s *source) actions() string {
 func nameWords(people []person) []string {
 	seen := map[string]bool{}
 	for _, p := range people {
-		for _, t := range tokenize(p.name) {
-			seen[t.term] = true
+		for _, t := range text.Tokenize(p.name) {
+			seen[t.Term] = true
 		}
 	}
 	return setOf(seen)
@@ -68,6 +59,24 @@ func setOf(m map[string]bool) []string {
 	out := make([]string, 0, len(m))
 	for s := range m {
 		out = append(out, s)
+	}
+	return out
+}
+
+// oneAfterAnother are the words of entries as of one text.
+func oneAfterAnother(entries []archive.Entry, tokens [][]text.Token) []text.Token {
+	n := 0
+	for _, t := range tokens {
+		n += len(t)
+	}
+	out := make([]text.Token, 0, n)
+	shift := 0
+	for i, e := range entries {
+		for _, t := range tokens[i] {
+			t.Start, t.End = t.Start+shift, t.End+shift
+			out = append(out, t)
+		}
+		shift += len(e.Text) + 1
 	}
 	return out
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"minutebook/archive"
+	"minutebook/search/query"
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // scope narrows where the words of a group are looked for.
@@ -20,14 +23,14 @@ type scope struct {
 // eval finds the visible meetings that a part of the query holds for. Words
 // that are optional (stop words, and all words of a loosened query) hold
 // everywhere; what they find is left in their leaves for ranking.
-func (v *view) eval(n Node, leaves map[Node]*leaf, in scope, optional bool) (docset, error) {
+func (v *view) eval(n query.Node, leaves map[query.Node]*leaf, in scope, optional bool) (docset, error) {
 	if err := v.ctx.Err(); err != nil {
 		return nil, err
 	}
 	switch n := n.(type) {
-	case *And:
+	case *query.And:
 		return v.evalAnd(n, leaves, in, optional)
-	case *Or:
+	case *query.Or:
 		out := v.none()
 		for _, kid := range n.Kids {
 			found, err := v.eval(kid, leaves, in, false)
@@ -37,7 +40,7 @@ func (v *view) eval(n Node, leaves map[Node]*leaf, in scope, optional bool) (doc
 			out.or(found)
 		}
 		return out, nil
-	case *Not:
+	case *query.Not:
 		v.negated = !v.negated
 		found, err := v.eval(n.Kid, leaves, in, false)
 		v.negated = !v.negated
@@ -45,16 +48,16 @@ func (v *view) eval(n Node, leaves map[Node]*leaf, in scope, optional bool) (doc
 			return nil, err
 		}
 		return v.all().without(found), nil
-	case *Filter:
+	case *query.Filter:
 		return v.filter(n)
 	default:
 		return v.evalLeaf(leaves[n], in, optional)
 	}
 }
 
-func (v *view) evalAnd(n *And, leaves map[Node]*leaf, in scope, optional bool) (docset, error) {
+func (v *view) evalAnd(n *query.And, leaves map[query.Node]*leaf, in scope, optional bool) (docset, error) {
 	for _, kid := range n.Kids {
-		f, ok := kid.(*Filter)
+		f, ok := kid.(*query.Filter)
 		switch {
 		case ok && f.Field == "in":
 			in.fields = append(in.fields[:len(in.fields):len(in.fields)], partField(f.Value))
@@ -64,7 +67,7 @@ func (v *view) evalAnd(n *And, leaves map[Node]*leaf, in scope, optional bool) (
 	}
 	out := v.all()
 	for _, kid := range n.Kids {
-		if f, ok := kid.(*Filter); ok && f.Field == "in" {
+		if f, ok := kid.(*query.Filter); ok && f.Field == "in" {
 			continue
 		}
 		found, err := v.eval(kid, leaves, in, optional)
@@ -73,30 +76,18 @@ func (v *view) evalAnd(n *And, leaves map[Node]*leaf, in scope, optional bool) (
 		}
 		out.and(found)
 	}
-	if len(in.fields) > 0 && !hasWords(n) {
+	if len(in.fields) > 0 && !query.HasWords(n) {
 		return v.havingAny(n, out)
 	}
 	return out, nil
 }
 
-// hasWords says whether there is a word or a phrase in a group.
-func hasWords(n Node) bool {
-	found := false
-	walk(n, false, func(n Node, _ bool) {
-		switch n.(type) {
-		case *Word, *Phrase:
-			found = true
-		}
-	})
-	return found
-}
-
 // havingAny keeps the meetings with something in one of the parts that a group
 // without words names.
-func (v *view) havingAny(n *And, out docset) (docset, error) {
+func (v *view) havingAny(n *query.And, out docset) (docset, error) {
 	any := v.none()
 	for _, kid := range n.Kids {
-		f, ok := kid.(*Filter)
+		f, ok := kid.(*query.Filter)
 		if !ok || f.Field != "in" {
 			continue
 		}
@@ -135,9 +126,9 @@ func (v *view) find(l *leaf, in scope) (docset, error) {
 	}
 	l.forms = forms
 	if len(in.speakers) > 0 {
-		terms := termsIn(forms, fieldText)
+		terms := termsIn(forms, segment.FieldText)
 		return v.saidBy(in, func(m *momentSegment, by *roaring.Bitmap) (*roaring.Bitmap, error) {
-			docs, err := m.any(fieldText, terms)
+			docs, err := m.any(segment.FieldText, terms)
 			if err == nil {
 				docs.And(by)
 			}
@@ -147,8 +138,8 @@ func (v *view) find(l *leaf, in scope) (docset, error) {
 	terms := map[string][]string{}
 	for _, field := range in.in() {
 		in, list := field, termsIn(forms, field)
-		if field == fieldCRM && !v.everything {
-			in, list = fieldKeys, v.crmKeys(list...)
+		if field == segment.FieldCRM && !v.everything {
+			in, list = segment.FieldKeys, v.crmKeys(list...)
 		}
 		terms[in] = append(terms[in], list...)
 	}
@@ -163,8 +154,8 @@ func (s scope) in() []string {
 }
 
 // filter is the set of visible meetings that a filter holds for.
-func (v *view) filter(f *Filter) (docset, error) {
-	folded := foldText(f.Value)
+func (v *view) filter(f *query.Filter) (docset, error) {
+	folded := text.Fold(f.Value)
 	lower := strings.ToLower(f.Value)
 	switch f.Field {
 	case "speaker":
@@ -184,7 +175,7 @@ func (v *view) filter(f *Filter) (docset, error) {
 	case "type":
 		return v.withKeys(keyType + folded)
 	case "language":
-		return v.withKeys(keyLanguage+lower, keyLanguage+baseCode(lower))
+		return v.withKeys(keyLanguage+lower, keyLanguage+text.BaseCode(lower))
 	case "account":
 		return v.through(f.Value)
 	case "has":
@@ -197,8 +188,8 @@ func (v *view) filter(f *Filter) (docset, error) {
 		return v.having(lower)
 	case "title":
 		if l := phraseLeaf(f.Value); l != nil {
-			l.key.field = fieldText
-			return v.find(l, scope{fields: []string{fieldTitle}})
+			l.key.field = segment.FieldText
+			return v.find(l, scope{fields: []string{segment.FieldTitle}})
 		}
 		return v.all(), nil
 	case "id":
@@ -228,7 +219,7 @@ func (v *view) through(account string) (docset, error) {
 	plain := keySees + archive.AccountPrincipal(account)
 	keys := []string{plain}
 	for _, more := range []string{"#", "/"} {
-		found, err := v.scan(fieldKeys, plain+more, func(string) bool { return true })
+		found, err := v.scan(segment.FieldKeys, plain+more, func(string) bool { return true })
 		if err != nil {
 			return nil, err
 		}
@@ -251,21 +242,21 @@ func (v *view) people(kind, value string) (docset, error) {
 
 func (v *view) personKeys(kind, value string) ([]string, error) {
 	if begin, ok := strings.CutSuffix(value, "*"); ok && begin != "" {
-		found, err := v.scan(fieldKeys, kind+foldText(begin), func(string) bool { return true })
+		found, err := v.scan(segment.FieldKeys, kind+text.Fold(begin), func(string) bool { return true })
 		keys := make([]string, 0, len(found))
 		for _, f := range found {
 			keys = append(keys, f.term)
 		}
 		return keys, err
 	}
-	return []string{kind + foldText(value), kind + strings.ToLower(value)}, nil
+	return []string{kind + text.Fold(value), kind + strings.ToLower(value)}, nil
 }
 
 // timed is the set of meetings that a filter on time or length holds for.
-func (v *view) timed(f *Filter) (docset, error) {
+func (v *view) timed(f *query.Filter) (docset, error) {
 	switch f.Field {
 	case "longer", "shorter":
-		d, err := readDuration(f.Value)
+		d, err := query.ParseDuration(f.Value)
 		if err != nil {
 			return nil, err
 		}
@@ -277,13 +268,13 @@ func (v *view) timed(f *Filter) (docset, error) {
 			return c.seconds[doc] < bound
 		}), nil
 	case "last":
-		from, err := lastSpan(f.Value, v.now)
+		from, err := query.LastSpan(f.Value, v.now)
 		if err != nil {
 			return nil, err
 		}
 		return v.between(from, time.Time{}), nil
 	case "after", "before", "on":
-		from, to, err := dateSpan(f.Value, v.now, v.loc)
+		from, to, err := query.DateSpan(f.Value, v.now, v.loc)
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/search/segment"
 )
 
 // Sizes of batches: of what follows the archive, small, and of what builds the
@@ -100,7 +101,7 @@ func (x *Index) CatchUp(ctx context.Context) error {
 		}
 		if next != nil {
 			err := x.build(ctx, serving, next)
-			if errors.Is(err, ErrDamaged) {
+			if errors.Is(err, segment.ErrDamaged) {
 				err = x.restartNext(ctx, serving, next, err)
 			}
 			if err != nil {
@@ -111,7 +112,7 @@ func (x *Index) CatchUp(ctx context.Context) error {
 		switch more, err := x.step(ctx, serving); {
 		case errors.Is(err, archive.ErrForeignEpoch):
 			x.distrust(err.Error())
-		case errors.Is(err, ErrDamaged):
+		case errors.Is(err, segment.ErrDamaged):
 			x.distrust(err.Error())
 		case err != nil:
 			return err

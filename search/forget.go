@@ -10,9 +10,10 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/index/scorch/mergeplan"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 
 	"minutebook/archive"
+	"minutebook/search/segment"
 )
 
 // How long the files of segments that were written again are waited for: they
@@ -96,7 +97,7 @@ var rewriteDeleted = mergeplan.MergePlanOptions{
 
 // expunge is Index.expunge for one index.
 func (s *store) expunge(ctx context.Context) (clean bool, err error) {
-	defer recovered("merge", s.path, &err)
+	defer segment.RecoverDamage("merge", s.path, &err)
 	if err := s.flush(ctx); err != nil {
 		return false, err
 	}
@@ -154,7 +155,7 @@ func (s *store) leftovers() (leftover, error) {
 		if deleted := seg.Deleted(); deleted != nil && !deleted.IsEmpty() {
 			return deletedLeft, nil
 		}
-		if p, ok := seg.Segment().(segment.PersistedSegment); ok {
+		if p, ok := seg.Segment().(segmentapi.PersistedSegment); ok {
 			current[filepath.Base(p.Path())] = true
 		}
 	}

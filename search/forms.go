@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	index "github.com/blevesearch/bleve_index_api"
+
+	"minutebook/search/text"
 )
 
 // form is a spelling under which a word of the query is looked for, and how
@@ -97,7 +99,7 @@ func (v *view) formsOf(key formKey) ([]form, error) {
 
 func singlePacked(term string) bool {
 	r := []rune(term)
-	return len(r) == 1 && isPacked(r[0])
+	return len(r) == 1 && text.IsUnspaced(r[0])
 }
 
 // scanned is a term of the index found for a word.
@@ -113,12 +115,12 @@ type scanned struct {
 func (v *view) stems(key formKey) ([]scanned, error) {
 	found := map[string]scanned{}
 	for _, lang := range v.langs {
-		if lang.analyzer == nil {
+		if !lang.HasStemmer() {
 			continue
 		}
-		stem := lang.stem(key.term)
-		if lang.stemsPrefixes() {
-			found[stemTerm(stem)] = scanned{stemTerm(stem), 0, weightStem, everyField}
+		stem := lang.Stem(key.term)
+		if lang.DropsPrefixes() {
+			found[text.StemTerm(stem)] = scanned{text.StemTerm(stem), 0, weightStem, everyField}
 			found[stem] = scanned{stem, 0, weightStem, everyField}
 			continue
 		}
@@ -129,7 +131,7 @@ func (v *view) stems(key formKey) ([]scanned, error) {
 		if len([]rune(begin)) < 2 {
 			continue
 		}
-		more, err := v.scanText(begin, func(term string) bool { return lang.stem(term) == stem })
+		more, err := v.scanText(begin, func(term string) bool { return lang.Stem(term) == stem })
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,8 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"minutebook/search/text"
 )
 
 // hit is where a leaf stands in a text, in bytes.
@@ -30,21 +32,21 @@ func newMatcher(leaves []*leaf, weight []float64) *matcher {
 }
 
 // find lists the hits in a text, in order, none inside another.
-func (m *matcher) find(text string, lang *language) []hit {
-	tokens := tokenize(text)
+func (m *matcher) find(passage string, lang *text.Language) []hit {
+	tokens := text.Tokenize(passage)
 	var hits []hit
 	for _, t := range tokens {
-		for _, i := range m.words[t.term] {
-			hits = append(hits, hit{t.start, t.end, i})
+		for _, i := range m.words[t.Term] {
+			hits = append(hits, hit{t.Start, t.End, i})
 		}
 		for i, l := range m.leaves {
-			if l.key.prefix && strings.HasPrefix(t.term, l.key.term) {
-				hits = append(hits, hit{t.start, t.end, i})
+			if l.key.prefix && strings.HasPrefix(t.Term, l.key.term) {
+				hits = append(hits, hit{t.Start, t.End, i})
 			}
 		}
-		if lang != nil && lang.stemsPrefixes() {
-			for _, i := range m.words[stemTerm(lang.stem(t.term))] {
-				hits = append(hits, hit{t.start, t.end, i})
+		if lang != nil && lang.DropsPrefixes() {
+			for _, i := range m.words[text.StemTerm(lang.Stem(t.Term))] {
+				hits = append(hits, hit{t.Start, t.End, i})
 			}
 		}
 	}
@@ -58,22 +60,22 @@ func (m *matcher) find(text string, lang *language) []hit {
 	return hits
 }
 
-func (m *matcher) phrases(tokens []tok) []hit {
+func (m *matcher) phrases(tokens []text.Token) []hit {
 	var hits []hit
-	var s ordered
+	var s text.Sequence
 	for i, l := range m.leaves {
 		if len(l.terms) == 0 {
 			continue
 		}
-		if s.words == nil {
-			s = sequence(tokens)
+		if s.Words == nil {
+			s = text.NewSequence(tokens)
 		}
 		for at := 0; ; {
-			first, after := s.findPhrase(l.terms, at)
+			first, after := s.FindPhrase(l.terms, at)
 			if first < 0 {
 				break
 			}
-			hits = append(hits, hit{s.words[first].start, s.words[after-1].end, i})
+			hits = append(hits, hit{s.Words[first].Start, s.Words[after-1].End, i})
 			at = first + 1
 		}
 	}

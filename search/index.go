@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/search/text"
 )
 
 // Options of Open.
@@ -34,7 +35,7 @@ type Index struct {
 	log     zerolog.Logger
 	now     func() time.Time
 	busy    func() bool
-	langs   *languages
+	langs   *text.Languages
 	columns *columnCache
 	tuning  tuning
 	workers int // goroutines that one search may use
@@ -58,7 +59,7 @@ var ErrClosed = errors.New("the search index is closed")
 // by CatchUp and Follow. It fails when the index is open in another process,
 // or the disk does not let it write.
 func Open(ctx context.Context, o Options) (*Index, error) {
-	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: newLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0)}
+	x := &Index{archive: o.Archive, dir: o.Dir, log: o.Logger, now: o.Now, busy: o.Busy, langs: text.NewLanguages(), columns: newColumnCache(), tuning: defaultTuning(), workers: runtime.GOMAXPROCS(0)}
 	if x.dir == "" {
 		x.dir = filepath.Join(o.Archive.Dir(), "index")
 	}

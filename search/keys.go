@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"minutebook/api"
+	"minutebook/search/text"
 )
 
 // Kinds of keys: each begins the terms of fieldKeys that one filter asks for.
@@ -53,7 +54,7 @@ func meetingKeys(s *source) []string {
 	addValue(set, keyTeam, m.RecordedBy.Team.Or(""))
 	addValue(set, keyType, m.MeetingType.Or(""))
 	addValue(set, keyLanguage, s.row.Language)
-	if base := baseCode(s.row.Language); base != "" {
+	if base := text.BaseCode(s.row.Language); base != "" {
 		set[keyLanguage+base] = true
 	}
 	for _, a := range m.ActionItems.Or(nil) {
@@ -81,7 +82,7 @@ func actionState(a api.ActionItem) string {
 }
 
 func addValue(set map[string]bool, kind, value string) {
-	if v := foldText(value); v != "" {
+	if v := text.Fold(value); v != "" {
 		set[kind+v] = true
 	}
 }
@@ -98,8 +99,8 @@ func addPerson(set map[string]bool, kind string, p person) {
 func namesOf(p person) map[string]bool {
 	set := map[string]bool{}
 	addValue(set, "", p.name)
-	for _, t := range tokenize(p.name) {
-		set[t.term] = true
+	for _, t := range text.Tokenize(p.name) {
+		set[t.Term] = true
 	}
 	if p.email != "" {
 		set[strings.ToLower(p.email)] = true
@@ -108,7 +109,7 @@ func namesOf(p person) map[string]bool {
 }
 
 // voice is the one key of a speaker in moments.
-func voice(p person) string { return foldText(p.name) + "\x00" + strings.ToLower(p.email) }
+func voice(p person) string { return text.Fold(p.name) + "\x00" + strings.ToLower(p.email) }
 
 func domainOf(email string) string {
 	return email[strings.LastIndexByte(email, '@')+1:]

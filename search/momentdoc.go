@@ -5,28 +5,30 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // addMoments adds the moments of a meeting, each as one document. The tokens
 // are those of its entries.
-func (v *inverter) addMoments(s *source, tokens [][]tok, langs *languages) {
-	lang := langs.get(baseCode(s.row.Language))
+func addMoments(v *segment.Builder, s *source, tokens [][]text.Token, langs *text.Languages) {
+	lang := langs.Get(text.BaseCode(s.row.Language))
 	voices := map[person]string{}
 	for _, st := range cut(s.entries) {
-		v.begin(momentID(s.row.RecordingID, st), nil)
+		v.Begin(momentID(s.row.RecordingID, st), nil)
 		var said []uint32
 		keys := []string{keyMeeting + strconv.FormatInt(s.row.RecordingID, 10)}
 		for j := st.From; j < st.To; j++ {
-			said = v.words.appendWords(said, tokens[j], lang, lang.stop)
+			said = v.Words.AppendWords(said, tokens[j], lang, lang.StopWords)
 			p := person{s.entries[j].Speaker, s.entries[j].Email}
 			if voices[p] == "" {
 				voices[p] = keySpeaker + voice(p)
 			}
 			keys = append(keys, voices[p])
 		}
-		v.addText(fieldText, said)
-		v.addText(fieldHighlights, v.words.appendWords(nil, v.words.tokenize(s.notes(st)), lang, lang.stop))
-		v.addKeys(fieldKeys, keys)
+		v.AddWords(segment.FieldText, said)
+		v.AddWords(segment.FieldHighlights, v.Words.AppendWords(nil, v.Words.Tokenize(s.notes(st)), lang, lang.StopWords))
+		v.AddKeys(segment.FieldKeys, keys)
 	}
 }
 

@@ -6,13 +6,15 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"minutebook/search/segment"
 )
 
 // momentSegment is one segment of the moments' index.
 type momentSegment struct {
 	v     *view
 	seg   *scorch.SegmentSnapshot
-	words *lexicon
+	words *segment.TermReader
 }
 
 // inMoments finds the visible meetings that have a moment of which what says
@@ -64,7 +66,7 @@ func meetingOf(name []byte) int64 {
 func (m *momentSegment) any(field string, terms []string) (*roaring.Bitmap, error) {
 	out := roaring.New()
 	for _, t := range terms {
-		docs, err := m.words.with(field, t)
+		docs, err := m.words.Documents(field, t)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +84,7 @@ func (m *momentSegment) phrase(terms []string, within *roaring.Bitmap) (*roaring
 		if m.v.isStop(t) {
 			continue
 		}
-		docs, err := m.words.with(fieldText, t)
+		docs, err := m.words.Documents(segment.FieldText, t)
 		if err != nil {
 			return nil, err
 		}
@@ -104,10 +106,10 @@ func (m *momentSegment) speaker(value string) (*roaring.Bitmap, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.any(fieldKeys, voices)
+	return m.any(segment.FieldKeys, voices)
 }
 
 // ofMeeting is the set of a meeting's moments.
 func (m *momentSegment) ofMeeting(id int64) (*roaring.Bitmap, error) {
-	return m.words.with(fieldKeys, keyMeeting+strconv.FormatInt(id, 10))
+	return m.words.Documents(segment.FieldKeys, keyMeeting+strconv.FormatInt(id, 10))
 }

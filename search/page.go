@@ -8,6 +8,8 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+
+	"minutebook/search/query"
 )
 
 // ErrCursor is returned for a Request.After that is not an Answer.Next of the
@@ -92,11 +94,11 @@ func (c *cursor) last() ranked { return ranked{score: c.Score, start: c.Start, i
 
 // page returns the meetings of the page after a cursor, with their moments
 // ranked, and the cursor of the next page.
-func (v *view) page(f *found, q *Query, r Request, after *cursor) ([]ranked, string, error) {
+func (v *view) page(f *found, q *query.Query, r Request, after *cursor) ([]ranked, string, error) {
 	mark := cursor{Query: queryHash(q.String())}
 	var list []ranked
 	var err error
-	byDate := q.Sort == SortDate || len(f.leaves) == 0 && q.Sort == ""
+	byDate := q.Sort == query.SortDate || len(f.leaves) == 0 && q.Sort == ""
 	seen := map[int64]bool{}
 	if byDate {
 		list = v.best(f.set, nil, r.Limit+1, passed(after))

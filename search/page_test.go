@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"minutebook/search/segment"
 )
 
 // TestPages walks through the pages of an answer, over the border of the
@@ -165,7 +167,7 @@ func TestCutWhileOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := h.index.Search(context.Background(), Request{Query: "budget", Viewer: everyone}); err != nil && !errors.Is(err, ErrDamaged) {
+	if _, err := h.index.Search(context.Background(), Request{Query: "budget", Viewer: everyone}); err != nil && !errors.Is(err, segment.ErrDamaged) {
 		t.Fatal(err)
 	}
 	if err := h.index.Check(context.Background()); err != nil && !errors.Is(err, ErrUnsound) {

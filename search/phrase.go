@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // findPhrase finds words that follow one another.
@@ -13,7 +16,7 @@ func (v *view) findPhrase(l *leaf, in scope) (docset, error) {
 	}
 	out := v.none()
 	for _, field := range in.in() {
-		if field == fieldCRM && !v.everything {
+		if field == segment.FieldCRM && !v.everything {
 			found, err := v.crmPhrase(l.terms)
 			if err != nil {
 				return nil, err
@@ -45,7 +48,7 @@ func (v *view) withPairs(field string, terms []string) (docset, error) {
 			if i == 0 {
 				continue
 			}
-			in, term = fieldPairs, pairTerm(field, terms[i-1], terms[i])
+			in, term = segment.FieldPairs, segment.PairTerm(field, terms[i-1], terms[i])
 		}
 		one, err := v.withTerms(in, term)
 		if err != nil {
@@ -59,7 +62,7 @@ func (v *view) withPairs(field string, terms []string) (docset, error) {
 // phraseSaidBy finds the meetings where a phrase is said in a moment in which
 // all the speakers speak.
 func (v *view) phraseSaidBy(l *leaf, in scope) (docset, error) {
-	said, err := v.withPairs(fieldText, l.terms)
+	said, err := v.withPairs(segment.FieldText, l.terms)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +72,7 @@ func (v *view) phraseSaidBy(l *leaf, in scope) (docset, error) {
 	}
 	return v.saidBy(in, func(m *momentSegment, by *roaring.Bitmap) (*roaring.Bitmap, error) {
 		if rarest != "" {
-			with, err := m.words.with(fieldText, rarest)
+			with, err := m.words.Documents(segment.FieldText, rarest)
 			if err != nil {
 				return nil, err
 			}
@@ -89,7 +92,7 @@ func (v *view) rarest(terms []string) (string, error) {
 		}
 		n := 0
 		for _, words := range v.lexicons {
-			found, err := words.number(fieldText, t)
+			found, err := words.Count(segment.FieldText, t)
 			if err != nil {
 				return "", err
 			}
@@ -105,7 +108,7 @@ func (v *view) rarest(terms []string) (string, error) {
 // isStop says whether a word is a stop word in any of the viewer's languages,
 // and so may be missing in the text of moments.
 func (v *view) isStop(term string) bool {
-	return slices.ContainsFunc(v.langs, func(l *language) bool { return l.stop[term] })
+	return slices.ContainsFunc(v.langs, func(l *text.Language) bool { return l.StopWords[term] })
 }
 
 // saidBy finds the meetings with a moment of which what says that it matches,

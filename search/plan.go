@@ -1,7 +1,9 @@
 package search
 
 import (
-	"strings"
+	"minutebook/search/query"
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // leaf is a word or a phrase of the query, as it is looked for.
@@ -18,29 +20,29 @@ type leaf struct {
 
 // textFields are the fields of meetings that words are looked for in.
 func textFields() []string {
-	return []string{fieldText, fieldTitle, fieldSummary, fieldHighlights, fieldActions, fieldCRM, fieldPeople}
+	return []string{segment.FieldText, segment.FieldTitle, segment.FieldSummary, segment.FieldHighlights, segment.FieldActions, segment.FieldCRM, segment.FieldPeople}
 }
 
 // partField is the field of a value of in:.
 func partField(part string) string {
 	switch part {
 	case "transcript":
-		return fieldText
+		return segment.FieldText
 	case "summary":
-		return fieldSummary
+		return segment.FieldSummary
 	case "actions":
-		return fieldActions
+		return segment.FieldActions
 	case "highlights":
-		return fieldHighlights
+		return segment.FieldHighlights
 	case "title":
-		return fieldTitle
+		return segment.FieldTitle
 	}
-	return fieldCRM
+	return segment.FieldCRM
 }
 
 // wordLeaf is how a word of the query is looked for; nil when there is nothing
 // in it to look for, such as "&".
-func wordLeaf(w *Word) *leaf {
+func wordLeaf(w *query.Word) *leaf {
 	l := phraseLeaf(w.Text)
 	if l == nil || len(l.terms) > 0 {
 		return l
@@ -49,21 +51,9 @@ func wordLeaf(w *Word) *leaf {
 	return l
 }
 
-// phraseLeaf is how words that must follow one another are looked for. Words
-// that punctuation ties together are looked for as one, in their joined form.
-func phraseLeaf(text string) *leaf {
-	l := &leaf{text: text}
-	s := sequence(tokenize(text))
-	for i := 0; i < len(s.words); {
-		term, next := s.words[i].term, i+1
-		for _, w := range s.wholes {
-			if w.first == i && !isPacked([]rune(w.term)[0]) {
-				term, next = w.term, w.after
-			}
-		}
-		l.terms = append(l.terms, term)
-		i = next
-	}
+// phraseLeaf is how words that must follow one another are looked for.
+func phraseLeaf(phrase string) *leaf {
+	l := &leaf{text: phrase, terms: text.PhraseTerms(phrase)}
 	switch len(l.terms) {
 	case 0:
 		return nil
@@ -76,18 +66,18 @@ func phraseLeaf(text string) *leaf {
 
 // stopWords are those of the language that most of the query's words are stop
 // words of, among the viewer's languages.
-func (v *view) stopWords(root Node) map[string]bool {
+func (v *view) stopWords(root query.Node) map[string]bool {
 	var best map[string]bool
 	most := 0
 	for _, lang := range v.langs {
 		n := 0
-		walk(root, false, func(node Node, _ bool) {
-			if w, ok := node.(*Word); ok && lang.stop[foldWide(w.Text)] {
+		query.Walk(root, false, func(node query.Node, _ bool) {
+			if w, ok := node.(*query.Word); ok && lang.StopWords[text.FoldWord(w.Text)] {
 				n++
 			}
 		})
 		if n > most {
-			best, most = lang.stop, n
+			best, most = lang.StopWords, n
 		}
 	}
 	return best
@@ -95,9 +85,9 @@ func (v *view) stopWords(root Node) map[string]bool {
 
 // asked are the leaves that a meeting can have, in the order of the query:
 // those not under a minus.
-func asked(root Node, leaves map[Node]*leaf) []*leaf {
+func asked(root query.Node, leaves map[query.Node]*leaf) []*leaf {
 	var out []*leaf
-	walk(root, false, func(n Node, negated bool) {
+	query.Walk(root, false, func(n query.Node, negated bool) {
 		if l := leaves[n]; l != nil && !negated {
 			out = append(out, l)
 		}
@@ -107,22 +97,22 @@ func asked(root Node, leaves map[Node]*leaf) []*leaf {
 
 // leavesOf makes the leaves of a tree. Stop words are marked as such where the
 // query has something else to look for.
-func (v *view) leavesOf(root Node) map[Node]*leaf {
-	leaves := map[Node]*leaf{}
+func (v *view) leavesOf(root query.Node) map[query.Node]*leaf {
+	leaves := map[query.Node]*leaf{}
 	stop := v.stopWords(root)
 	content := false
-	walk(root, false, func(n Node, negated bool) {
+	query.Walk(root, false, func(n query.Node, negated bool) {
 		var l *leaf
 		switch n := n.(type) {
-		case *Word:
+		case *query.Word:
 			if l = wordLeaf(n); l != nil {
 				l.stop = stop[l.key.term] && !n.Prefix && !n.Fuzzy && !negated
 			}
-		case *Phrase:
+		case *query.Phrase:
 			l = phraseLeaf(n.Text)
 		}
 		if l != nil {
-			l.key.field = fieldText
+			l.key.field = segment.FieldText
 			leaves[n] = l
 			content = content || !l.stop && !negated
 		}
@@ -133,58 +123,4 @@ func (v *view) leavesOf(root Node) map[Node]*leaf {
 		}
 	}
 	return leaves
-}
-
-// plainWords says whether the query is words only, beside filters: no phrase,
-// OR, minus or mark. Only such a query is loosened.
-func plainWords(root Node) bool {
-	plain := true
-	walk(root, false, func(n Node, negated bool) {
-		switch n := n.(type) {
-		case *Or, *Not, *Phrase:
-			plain = false
-		case *Word:
-			plain = plain && !n.Prefix && !n.Fuzzy
-		}
-	})
-	return plain
-}
-
-// isQuestion says whether the query reads like plain English rather than
-// search words.
-func isQuestion(root Node) bool {
-	if !plainWords(root) {
-		return false
-	}
-	var words []string
-	walk(root, false, func(n Node, _ bool) {
-		if w, ok := n.(*Word); ok {
-			words = append(words, strings.ToLower(w.Text))
-		}
-	})
-	if len(words) < 4 {
-		return false
-	}
-	if len(words) >= 8 || strings.HasSuffix(words[len(words)-1], "?") {
-		return true
-	}
-	first, _, _ := strings.Cut(strings.ReplaceAll(words[0], "’", "'"), "'")
-	switch first {
-	case "what", "why", "how", "who", "when", "where", "which", "did", "does", "do", "is", "are", "was", "were", "can", "could",
-		"should", "summarize", "summarise", "describe", "explain", "tell", "find", "show", "list":
-		return true
-	}
-	return false
-}
-
-// asking says whether a word is one with which a question says what is wanted of the answer:
-// "summarize the discussion about…". It counts little in a question.
-func asking(term string) bool {
-	switch term {
-	case "summarize", "summarise", "summary", "describe", "explain", "tell", "find", "show", "list", "discuss", "discussed", "discussing", "discussion",
-		"discussions", "say", "said", "says", "talk", "talked", "think", "thought", "thoughts", "mention", "mentioned", "opinion", "opinions",
-		"view", "views", "decide", "decided", "conclude", "concluded", "conclusion", "attitude", "meeting", "meetings", "according":
-		return true
-	}
-	return false
 }

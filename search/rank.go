@@ -7,6 +7,8 @@ import (
 	"sort"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"minutebook/search/segment"
 )
 
 // ranked is a meeting in the order of the answer.
@@ -216,14 +218,14 @@ func (m *momentSegment) score(c *candidates, l *leaf, idf float64, t tuning) err
 }
 
 // addForms adds the weighed occurrences of each form of a word in a field.
-func (c *candidates) addForms(words *lexicon, fw fieldWeight, forms []form) error {
+func (c *candidates) addForms(words *segment.TermReader, fw fieldWeight, forms []form) error {
 	for _, f := range forms {
 		if !f.in.has(fw.field) && !f.in.has(fw.also) {
 			continue
 		}
-		found, err := words.term(fw.field, f.term)
+		found, err := words.Postings(fw.field, f.term)
 		if err == nil {
-			err = found.of(c.set, fw.weigh(f, c.adding()))
+			err = found.EachIn(c.set, fw.weigh(f, c.adding()))
 		}
 		if err != nil {
 			return err
@@ -316,10 +318,10 @@ func (m *momentSegment) count(l *leaf) (n int, err error) {
 		return 0, nil
 	}
 	for _, f := range l.forms {
-		if !f.in.has(fieldText) {
+		if !f.in.has(segment.FieldText) {
 			continue
 		}
-		found, err := m.words.number(fieldText, f.term)
+		found, err := m.words.Count(segment.FieldText, f.term)
 		if err != nil {
 			return 0, err
 		}

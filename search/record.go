@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"minutebook/search/text"
 )
 
 // record is what counting and ordering need of a meeting. It is the only
@@ -28,7 +30,7 @@ func recordOf(s *source, words int) *record {
 		Start:    s.start().UnixMilli(),
 		Seconds:  int64(s.length() / time.Second),
 		Words:    int64(words),
-		Language: baseCode(s.row.Language),
+		Language: text.BaseCode(s.row.Language),
 		Type:     strings.TrimSpace(s.meeting.MeetingType.Or("")),
 		Team:     strings.TrimSpace(s.meeting.RecordedBy.Team.Or("")),
 		Has:      hasList(s),

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"minutebook/search/segment"
 )
 
 // The file that lists an index's segments is a bbolt database. It is read
@@ -31,7 +33,7 @@ func checkRoot(index string) error {
 		return err
 	}
 	if pages := boltPages(f); uint64(st.Size()) < pages {
-		return fmt.Errorf("%w: %s has %d bytes of %d", ErrDamaged, filepath.Base(path), st.Size(), pages)
+		return fmt.Errorf("%w: %s has %d bytes of %d", segment.ErrDamaged, filepath.Base(path), st.Size(), pages)
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"minutebook/search/segment"
 )
 
 // Scoring is BM25 over several fields: how often a word occurs in each field,
@@ -39,10 +41,10 @@ type tuning struct {
 func defaultTuning() tuning {
 	return tuning{
 		meeting: []fieldWeight{
-			{fieldText, 1, 0.4, 0, ""}, {fieldTitle, 4, 0.3, 6, ""}, {fieldSummary, 3, 0.3, 120, ""}, {fieldHighlights, 3, 0.3, 60, ""},
-			{fieldActions, 2, 0.3, 60, ""}, {fieldCRM, 1, 0.3, 10, ""}, {fieldPeople, 2, 0.2, 12, ""},
+			{segment.FieldText, 1, 0.4, 0, ""}, {segment.FieldTitle, 4, 0.3, 6, ""}, {segment.FieldSummary, 3, 0.3, 120, ""}, {segment.FieldHighlights, 3, 0.3, 60, ""},
+			{segment.FieldActions, 2, 0.3, 60, ""}, {segment.FieldCRM, 1, 0.3, 10, ""}, {segment.FieldPeople, 2, 0.2, 12, ""},
 		},
-		moment:    []fieldWeight{{fieldText, 1, 0.5, 90, ""}, {fieldHighlights, 2, 0.3, 15, fieldActions}},
+		moment:    []fieldWeight{{segment.FieldText, 1, 0.5, 90, ""}, {segment.FieldHighlights, 2, 0.3, 15, segment.FieldActions}},
 		speaker:   1.5,
 		k1:        1.5,
 		momentK1:  0.8,
@@ -123,7 +125,7 @@ func (v *view) countLeaf(found []float64, set *roaring.Bitmap, l *leaf, in []str
 		return nil
 	}
 	for _, fw := range t.meeting {
-		if !contains(in, fw.field) || fw.field == fieldCRM && !v.everything { // it has what the viewer does not see
+		if !contains(in, fw.field) || fw.field == segment.FieldCRM && !v.everything { // it has what the viewer does not see
 			continue
 		}
 		if fw.mean == 0 {
@@ -151,24 +153,24 @@ const fewOf = 16
 
 // addForms calls add with the weighed occurrences of each form of a word in a
 // field, for the set's documents at least.
-func addForms(words *lexicon, fw fieldWeight, forms []form, set *roaring.Bitmap, add func(doc uint32, tf float64)) error {
+func addForms(words *segment.TermReader, fw fieldWeight, forms []form, set *roaring.Bitmap, add func(doc uint32, tf float64)) error {
 	wanted := set.GetCardinality()
 	for _, f := range forms {
 		if !f.in.has(fw.field) && !f.in.has(fw.also) {
 			continue
 		}
-		c, err := words.term(fw.field, f.term)
+		c, err := words.Postings(fw.field, f.term)
 		if err != nil {
 			return err
 		}
-		if c.docs == nil {
+		if c.Docs == nil {
 			continue
 		}
 		weigh := fw.weigh(f, add)
-		if wanted*fewOf < c.docs.GetCardinality() {
-			err = c.of(set, weigh)
+		if wanted*fewOf < c.Docs.GetCardinality() {
+			err = c.EachIn(set, weigh)
 		} else {
-			err = c.each(weigh)
+			err = c.Each(weigh)
 		}
 		if err != nil {
 			return err

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"minutebook/search/query"
+	"minutebook/search/segment"
 )
 
 // Bounds of an answer.
@@ -15,15 +18,11 @@ const (
 	maxMoments      = 20
 )
 
-// ErrDamaged is returned by a search that came upon damaged index files. The
-// index is built anew meanwhile.
-var ErrDamaged = errors.New("the search index is damaged and is being built anew")
-
 // Search answers a request. It fails with a *QueryError when the query cannot
 // be read, with ErrCursor when Request.After is not of this query, and with
 // ErrDamaged.
 func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
-	q, err := Parse(r.Query)
+	q, err := query.Parse(r.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +30,11 @@ func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			x.log.Error().Any("panic", p).Bytes("stack", debug.Stack()).Msg("search")
-			err = fmt.Errorf("%v: %w", p, ErrDamaged)
+			err = fmt.Errorf("%v: %w", p, segment.ErrDamaged)
 		}
-		if errors.Is(err, ErrDamaged) {
+		if errors.Is(err, segment.ErrDamaged) {
 			x.distrust(err.Error())
-			err = ErrDamaged
+			err = segment.ErrDamaged
 		}
 	}()
 	r.Limit = bounded(r.Limit, defaultMeetings, maxMeetings)
@@ -65,7 +64,7 @@ func bounded(n, def, most int) int {
 }
 
 // answer runs the query: what matches, in which order, and how it looks.
-func (v *view) answer(r Request, q *Query, after *cursor) (*Answer, error) {
+func (v *view) answer(r Request, q *query.Query, after *cursor) (*Answer, error) {
 	f, err := v.match(q)
 	if err != nil {
 		return nil, err
@@ -100,7 +99,7 @@ func (v *view) answer(r Request, q *Query, after *cursor) (*Answer, error) {
 type found struct {
 	set     docset
 	leaves  []*leaf // to rank and highlight by
-	byNode  map[Node]*leaf
+	byNode  map[query.Node]*leaf
 	in      scope // of the whole query
 	relaxed string
 }
@@ -108,19 +107,19 @@ type found struct {
 // match finds the meetings that a query holds for. Where it is a question in
 // plain words, or no meeting has all its words, the ones that have most of its
 // rarest words are taken.
-func (v *view) match(q *Query) (*found, error) {
+func (v *view) match(q *query.Query) (*found, error) {
 	leaves := v.leavesOf(q.Root)
 	f := &found{leaves: asked(q.Root, leaves), byNode: leaves, in: topScope(q.Root)}
-	question := isQuestion(q.Root)
+	question := query.IsQuestion(q.Root)
 	for _, l := range f.leaves {
-		l.asks = question && asking(l.key.term)
+		l.asks = question && query.IsAskingWord(l.key.term)
 	}
 	var err error
 	if !question {
 		if f.set, err = v.eval(q.Root, leaves, scope{}, false); err != nil {
 			return nil, err
 		}
-		if f.set.size() > 0 || !plainWords(q.Root) || len(f.leaves) < 2 {
+		if f.set.size() > 0 || !query.IsPlain(q.Root) || len(f.leaves) < 2 {
 			return f, nil
 		}
 	}
@@ -139,14 +138,14 @@ func (v *view) match(q *Query) (*found, error) {
 }
 
 // topScope is the scope of the query's outermost group.
-func topScope(root Node) scope {
+func topScope(root query.Node) scope {
 	var in scope
-	kids := []Node{root}
-	if and, ok := root.(*And); ok {
+	kids := []query.Node{root}
+	if and, ok := root.(*query.And); ok {
 		kids = and.Kids
 	}
 	for _, kid := range kids {
-		if f, ok := kid.(*Filter); ok && f.Field == "in" {
+		if f, ok := kid.(*query.Filter); ok && f.Field == "in" {
 			in.fields = append(in.fields, partField(f.Value))
 		} else if ok && f.Field == "speaker" {
 			in.speakers = append(in.speakers, f.Value)

@@ -10,6 +10,8 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // show reads the meetings of a page from the archive and quotes their best
@@ -72,7 +74,7 @@ func (q *quoter) moments(ctx context.Context, row *archive.Row, p ranked) ([]Mom
 		return nil, nil
 	}
 	var out []Moment
-	if contains(q.in.in(), fieldText) {
+	if contains(q.in.in(), segment.FieldText) {
 		said, err := q.said(ctx, row, p)
 		if err != nil {
 			return nil, err
@@ -98,10 +100,10 @@ func (q *quoter) moments(ctx context.Context, row *archive.Row, p ranked) ([]Mom
 
 // titled quotes the meeting's title, when nothing else answers.
 func (q *quoter) titled(row *archive.Row) []Moment {
-	if !contains(q.in.in(), fieldTitle) {
+	if !contains(q.in.in(), segment.FieldTitle) {
 		return nil
 	}
-	lang := q.v.x.langs.get(baseCode(row.Language))
+	lang := q.v.x.langs.Get(text.BaseCode(row.Language))
 	for _, title := range []string{row.Title, row.MeetingTitle} {
 		if hits := q.m.find(title, lang); len(hits) > 0 {
 			return []Moment{{Offset: -1, Entry: -1, Text: title, Part: api.PartMeeting, Snippet: q.m.snippet(title, hits)}}
@@ -112,7 +114,7 @@ func (q *quoter) titled(row *archive.Row) []Moment {
 
 // said quotes the best moments of the transcript.
 func (q *quoter) said(ctx context.Context, row *archive.Row, p ranked) ([]Moment, error) {
-	lang := q.v.x.langs.get(baseCode(row.Language))
+	lang := q.v.x.langs.Get(text.BaseCode(row.Language))
 	var out []Moment
 	for _, m := range p.moments {
 		if len(out) == q.most || m.score <= 0 && len(q.m.leaves) > 0 {
@@ -149,7 +151,7 @@ func (q *quoter) asksUnindexed() bool {
 
 // everywhere quotes the first moments of a transcript that hold something of
 // the query, reading it all.
-func (q *quoter) everywhere(ctx context.Context, row *archive.Row, lang *language) ([]Moment, error) {
+func (q *quoter) everywhere(ctx context.Context, row *archive.Row, lang *text.Language) ([]Moment, error) {
 	entries, err := q.v.x.archive.Entries(ctx, row.RecordingID, 0, -1)
 	if err != nil {
 		return nil, err
@@ -171,7 +173,7 @@ func (q *quoter) everywhere(ctx context.Context, row *archive.Row, lang *languag
 // the query names or, where they only speak in the same moment, by another. ok is
 // false when none holds anything of the query, which happens when the transcript
 // has changed since it was indexed.
-func (q *quoter) bestEntry(entries []archive.Entry, st stretch, lang *language) (best Moment, ok bool) {
+func (q *quoter) bestEntry(entries []archive.Entry, st stretch, lang *text.Language) (best Moment, ok bool) {
 	best, ok = q.bestBy(q.speaks, entries, st, lang)
 	if !ok && len(q.m.leaves) > 0 && slices.ContainsFunc(entries, q.speaks) {
 		return q.bestBy(func(archive.Entry) bool { return true }, entries, st, lang)
@@ -180,7 +182,7 @@ func (q *quoter) bestEntry(entries []archive.Entry, st stretch, lang *language) 
 }
 
 // bestBy quotes the best of those entries that by says are by the right person.
-func (q *quoter) bestBy(by func(archive.Entry) bool, entries []archive.Entry, st stretch, lang *language) (best Moment, ok bool) {
+func (q *quoter) bestBy(by func(archive.Entry) bool, entries []archive.Entry, st stretch, lang *text.Language) (best Moment, ok bool) {
 	most := 0.0
 	for i, e := range entries {
 		if e.Index >= st.To || !by(e) {
@@ -204,7 +206,7 @@ func (q *quoter) bestBy(by func(archive.Entry) bool, entries []archive.Entry, st
 // them stands in the first.
 func (q *quoter) across(e, next archive.Entry) []hit {
 	var hits []hit
-	for _, h := range q.m.phrases(tokenize(e.Text + " " + next.Text)) {
+	for _, h := range q.m.phrases(text.Tokenize(e.Text + " " + next.Text)) {
 		if h.start < len(e.Text) {
 			h.end = min(h.end, len(e.Text))
 			hits = append(hits, h)
@@ -224,12 +226,12 @@ func (q *quoter) speaks(e archive.Entry) bool {
 	for _, s := range q.in.speakers {
 		if begin, ok := strings.CutSuffix(s, "*"); ok {
 			for k := range keys {
-				if strings.HasPrefix(k, foldText(begin)) {
+				if strings.HasPrefix(k, text.Fold(begin)) {
 					return true
 				}
 			}
 		}
-		if keys[foldText(s)] || keys[strings.ToLower(s)] {
+		if keys[text.Fold(s)] || keys[strings.ToLower(s)] {
 			return true
 		}
 	}
@@ -249,7 +251,7 @@ func (q *quoter) noted(ctx context.Context, row *archive.Row) ([]quoted, error) 
 	if err != nil {
 		return nil, fmt.Errorf("read the notes of %d: %w", row.RecordingID, err)
 	}
-	lang := q.v.x.langs.get(baseCode(row.Language))
+	lang := q.v.x.langs.Get(text.BaseCode(row.Language))
 	var out []quoted
 	crm, err := q.v.crm(row.RecordingID)
 	if err != nil {
@@ -284,7 +286,7 @@ func notesOf(m *api.Meeting, crm []string) []note {
 	}
 	sum, _ := m.DefaultSummary.Get()
 	for _, line := range plainLines(sum.MarkdownFormatted.Or("")) {
-		add(fieldSummary, api.PartSummary, -1, "", line, "")
+		add(segment.FieldSummary, api.PartSummary, -1, "", line, "")
 	}
 	for _, a := range m.ActionItems.Or(nil) {
 		at, err := api.ParseOffset(a.RecordingTimestamp)
@@ -292,14 +294,14 @@ func notesOf(m *api.Meeting, crm []string) []note {
 			at = -1
 		}
 		who, _ := a.Assignee.Get()
-		add(fieldActions, api.PartActionItems, at, who.Name.Or(""), a.Description, who.Name.Or(""))
+		add(segment.FieldActions, api.PartActionItems, at, who.Name.Or(""), a.Description, who.Name.Or(""))
 	}
 	for _, h := range m.Highlights.Or(nil) {
 		text := strings.TrimSpace(h.Summary.Or("") + " " + h.Text.Or(""))
-		add(fieldHighlights, api.PartHighlights, seconds(h.StartTime), "", text, h.Type)
+		add(segment.FieldHighlights, api.PartHighlights, seconds(h.StartTime), "", text, h.Type)
 	}
 	for _, line := range crm {
-		add(fieldCRM, api.PartCRM, -1, "", line, "")
+		add(segment.FieldCRM, api.PartCRM, -1, "", line, "")
 	}
 	return out
 }

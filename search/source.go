@@ -9,6 +9,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/search/segment"
 )
 
 // isMissing says whether an error means that the archive no longer has a
@@ -98,15 +99,15 @@ func linesOf(crm api.CRMMatches) []string {
 // part is the text of a field other than the transcript.
 func (s *source) part(field string) string {
 	switch field {
-	case fieldTitle:
+	case segment.FieldTitle:
 		return s.title()
-	case fieldSummary:
+	case segment.FieldSummary:
 		return s.summary()
-	case fieldHighlights:
+	case segment.FieldHighlights:
 		return s.highlights()
-	case fieldActions:
+	case segment.FieldActions:
 		return s.actions()
-	case fieldCRM:
+	case segment.FieldCRM:
 		return strings.Join(crmLines(s.crm, everybodys), "\n")
 	}
 	return ""

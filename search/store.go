@@ -15,6 +15,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"minutebook/archive"
+	"minutebook/search/segment"
 )
 
 // format is the version of what the indexes contain. A change of what is
@@ -79,7 +80,7 @@ func settings(floor int) map[string]any {
 	return map[string]any{
 		"bolt_timeout":     openTimeout,
 		"unsafe_batch":     true,
-		"forceSegmentType": segmentType, "forceSegmentVersion": int(segmentVersion),
+		"forceSegmentType": segment.TypeName, "forceSegmentVersion": int(segment.Version),
 		"scorchMergePlanOptions": map[string]any{
 			"MaxSegmentsPerTier": 10, "SegmentsPerMergeTask": 10, "TierGrowth": 10.0, "FloorSegmentSize": floor,
 			"MaxSegmentSize": 5_000_000, "MaxSegmentFileSize": int64(1) << 40, "ReclaimDeletesWeight": 2.0,
@@ -102,7 +103,7 @@ func (s *store) set(st state) {
 
 // createStore makes an empty index whose contents begin at a position.
 func createStore(path string, floor int, at archive.Position) (s *store, err error) {
-	defer recovered("create", path, &err)
+	defer segment.RecoverDamage("create", path, &err)
 	idx, err := bleve.NewUsing(path, bleve.NewIndexMapping(), scorch.Name, bleve.Config.DefaultKVStore, settings(floor))
 	if err != nil {
 		return nil, fmt.Errorf("create search index %s: %w", filepath.Base(path), err)
@@ -132,7 +133,7 @@ func private(path string) error {
 // openStore opens an index. Any error but errLocked means that it is of no
 // use.
 func openStore(path string, format, floor int) (s *store, err error) {
-	defer recovered("open", path, &err)
+	defer segment.RecoverDamage("open", path, &err)
 	if err := checkRoot(path); err != nil {
 		return nil, fmt.Errorf("open search index %s: %w", filepath.Base(path), err)
 	}
@@ -161,18 +162,10 @@ func openStore(path string, format, floor int) (s *store, err error) {
 	return s, nil
 }
 
-// recovered turns a panic of the index library over damaged files into an
-// error.
-func recovered(what, path string, err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s search index %s: %w: %v", what, filepath.Base(path), ErrDamaged, p)
-	}
-}
-
 // write adds a batch with the state that holds once it is in. It is found when
 // write returns, and on disk, both or neither, some time after, see flush.
 func (s *store) write(ctx context.Context, b *bleve.Batch, next state) (err error) {
-	defer recovered("write", s.path, &err)
+	defer segment.RecoverDamage("write", s.path, &err)
 	if err := within(ctx, s.unsaved, "the disk to take the search index"); err != nil {
 		return err
 	}
@@ -207,7 +200,7 @@ func (s *store) put(b *bleve.Batch, next state) error {
 
 // flush returns when everything that was written is on disk.
 func (s *store) flush(ctx context.Context) (err error) {
-	defer recovered("write", s.path, &err)
+	defer segment.RecoverDamage("write", s.path, &err)
 	saved := make(chan struct{}, 1)
 	b := s.index.NewBatch()
 	b.SetPersistedCallback(func(error) { saved <- struct{}{} })
@@ -256,7 +249,7 @@ func (s *store) snapshot() (*scorch.IndexSnapshot, error) {
 
 // close brings what was written to disk, if it takes it, and closes the index.
 func (s *store) close() (err error) {
-	defer recovered("close", s.path, &err)
+	defer segment.RecoverDamage("close", s.path, &err)
 	if len(s.unsaved) > 0 {
 		ctx, stop := context.WithTimeout(context.Background(), closeWithin)
 		defer stop()
@@ -267,6 +260,6 @@ func (s *store) close() (err error) {
 
 // abandon closes an index whose files are to be deleted.
 func (s *store) abandon() (err error) {
-	defer recovered("close", s.path, &err)
+	defer segment.RecoverDamage("close", s.path, &err)
 	return s.index.Close()
 }

@@ -2,15 +2,18 @@ package search
 
 import (
 	"sort"
+
+	"minutebook/search/query"
+	"minutebook/search/segment"
 )
 
 // suggest is the query with the words that no visible meeting has put right,
 // or empty when there are none or nothing near them. Only words that a visible
 // meeting has are suggested.
-func (v *view) suggest(q *Query, leaves map[Node]*leaf) (string, error) {
-	var words []*Word
-	walk(q.Root, false, func(n Node, negated bool) {
-		w, ok := n.(*Word)
+func (v *view) suggest(q *query.Query, leaves map[query.Node]*leaf) (string, error) {
+	var words []*query.Word
+	query.Walk(q.Root, false, func(n query.Node, negated bool) {
+		w, ok := n.(*query.Word)
 		l := leaves[n]
 		if ok && l != nil && !negated && !w.Prefix && !w.Fuzzy && len(l.terms) == 0 && l.meetings != nil && l.meetings.size() == 0 {
 			words = append(words, w)
@@ -49,7 +52,7 @@ func (v *view) better(key formKey) (string, error) {
 	}
 	away := make(map[string]int, len(near))
 	for _, s := range near {
-		away[s.term] = edits(s.term, key.term)
+		away[s.term] = query.EditDistance(s.term, key.term)
 	}
 	sort.Slice(near, func(i, j int) bool {
 		a, b := near[i], near[j]
@@ -66,7 +69,7 @@ func (v *view) better(key formKey) (string, error) {
 		if best != "" && away[s.term] > away[near[max(0, i-1)].term] {
 			break
 		}
-		found, err := v.withTerms(fieldText, s.term)
+		found, err := v.withTerms(segment.FieldText, s.term)
 		if err != nil {
 			return "", err
 		}

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // Bounds of what is read from the archive to check the phrases of one search.
@@ -55,7 +58,7 @@ func (v *view) verified(found docset, field string, terms []string) (docset, err
 
 // says looks for a phrase in a field of a meeting.
 func (v *view) says(id int64, field string, terms []string, rarest string) (bool, error) {
-	if field != fieldText {
+	if field != segment.FieldText {
 		return v.notesSay(id, field, terms)
 	}
 	if rarest == "" {
@@ -69,7 +72,7 @@ func (v *view) says(id int64, field string, terms []string, rarest string) (bool
 		if docs.IsEmpty() {
 			continue
 		}
-		with, err := m.words.with(fieldText, rarest)
+		with, err := m.words.Documents(segment.FieldText, rarest)
 		if err != nil {
 			return false, err
 		}
@@ -107,9 +110,9 @@ func (v *view) entriesSay(id int64, from, to int, terms []string) (bool, error) 
 		return false, err
 	}
 	v.unread -= len(entries) + readCost
-	tokens := make([][]tok, len(entries))
+	tokens := make([][]text.Token, len(entries))
 	for i, e := range entries {
-		tokens[i] = tokenize(e.Text)
+		tokens[i] = text.Tokenize(e.Text)
 	}
 	return containsPhrase(oneAfterAnother(entries, tokens), terms), nil
 }
@@ -125,15 +128,15 @@ func (v *view) notesSay(id int64, field string, terms []string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if field == fieldCRM {
+	if field == segment.FieldCRM {
 		lines, err := v.crm(id)
-		return containsPhrase(tokenize(strings.Join(lines, "\n")), terms), err
+		return containsPhrase(text.Tokenize(strings.Join(lines, "\n")), terms), err
 	}
-	return containsPhrase(tokenize(s.part(field)), terms), nil
+	return containsPhrase(text.Tokenize(s.part(field)), terms), nil
 }
 
-func containsPhrase(tokens []tok, terms []string) bool {
-	first, _ := sequence(tokens).findPhrase(terms, 0)
+func containsPhrase(tokens []text.Token, terms []string) bool {
+	first, _ := text.NewSequence(tokens).FindPhrase(terms, 0)
 	return first >= 0
 }
 

@@ -10,6 +10,9 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // view is what one search sees: both indexes as they were at one instant,
@@ -23,7 +26,7 @@ type view struct {
 	meetings *scorch.IndexSnapshot
 	moments  *scorch.IndexSnapshot
 	segments []*scorch.SegmentSnapshot // of meetings
-	lexicons []*lexicon                // of segments
+	lexicons []*segment.TermReader     // of segments
 	spoken   []*momentSegment          // of moments
 	columns  []*columns                // of segments
 	visible  docset
@@ -33,7 +36,7 @@ type view struct {
 	crmOf      []string // whose CRM matches
 
 	words    int // mean length of all meetings
-	langs    []*language
+	langs    []*text.Language
 	forms    map[formKey][]form
 	speakers map[string][]string // keys of voices by what was asked for
 	unread   int                 // entries that may still be read to check phrases
@@ -80,10 +83,10 @@ func (x *Index) view(ctx context.Context, r Request) (_ *view, err error) {
 	}
 	v.segments = v.meetings.Segments()
 	for _, seg := range v.segments {
-		v.lexicons = append(v.lexicons, newLexicon(seg))
+		v.lexicons = append(v.lexicons, segment.NewTermReader(seg))
 	}
 	for _, seg := range v.moments.Segments() {
-		v.spoken = append(v.spoken, &momentSegment{v, seg, newLexicon(seg)})
+		v.spoken = append(v.spoken, &momentSegment{v, seg, segment.NewTermReader(seg)})
 	}
 	if v.columns, err = x.columns.of(g.meetings, v.meetings); err != nil {
 		return nil, err
@@ -144,7 +147,7 @@ func (v *view) narrow(r Request) error {
 	}
 	v.words = int(words/int64(max(living, 1))) + 1
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
-		v.langs = append(v.langs, v.x.langs.get(code))
+		v.langs = append(v.langs, v.x.langs.Get(code))
 	}
 	return nil
 }
@@ -166,7 +169,7 @@ func (v *view) all() docset {
 
 // withKeys is the set of visible meetings that have one of the keys.
 func (v *view) withKeys(keys ...string) (docset, error) {
-	return v.withTerms(fieldKeys, keys...)
+	return v.withTerms(segment.FieldKeys, keys...)
 }
 
 // withTerms is the set of visible meetings that have one of the terms in a
@@ -182,12 +185,12 @@ func (v *view) withAny(terms map[string][]string) (docset, error) {
 	return out, v.beside(len(out), func(i int) error {
 		for field, list := range terms {
 			for _, t := range list {
-				c, err := v.lexicons[i].term(field, t)
+				c, err := v.lexicons[i].Postings(field, t)
 				if err != nil {
 					return err
 				}
-				if c.docs != nil {
-					out[i].Or(c.docs)
+				if c.Docs != nil {
+					out[i].Or(c.Docs)
 				}
 			}
 		}

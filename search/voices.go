@@ -1,5 +1,10 @@
 package search
 
+import (
+	"minutebook/search/segment"
+	"minutebook/search/text"
+)
+
 import "strings"
 
 // voices are the keys, in moments, of the speakers that a name may stand for: a
@@ -11,9 +16,9 @@ func (v *view) voices(value string) ([]string, error) {
 	if v.format < 2 {
 		return v.personKeys(keySpeaker, value)
 	}
-	names := []string{foldText(value) + "\x00", strings.ToLower(value) + "\x00"}
+	names := []string{text.Fold(value) + "\x00", strings.ToLower(value) + "\x00"}
 	if begin, ok := strings.CutSuffix(value, "*"); ok && begin != "" {
-		names = []string{foldText(begin)}
+		names = []string{text.Fold(begin)}
 	} else if names[0] == names[1] {
 		names = names[:1]
 	}
@@ -32,7 +37,7 @@ func (v *view) voices(value string) ([]string, error) {
 // voicesOf are the keys of the speakers who are found by something that begins
 // so.
 func (v *view) voicesOf(begin string) ([]string, error) {
-	found, err := v.scan(fieldKeys, keyVoice+begin, func(string) bool { return true })
+	found, err := v.scan(segment.FieldKeys, keyVoice+begin, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +62,7 @@ const mostNamed = 64
 func (v *view) voicesNamed(leaves []*leaf) error {
 	for _, l := range leaves {
 		for _, f := range l.forms[:min(len(l.forms), mostNamed)] {
-			if !f.in.has(fieldPeople) {
+			if !f.in.has(segment.FieldPeople) {
 				continue
 			}
 			if _, err := v.voices(f.term); err != nil {
@@ -72,7 +77,7 @@ func (v *view) voicesNamed(leaves []*leaf) error {
 // word.
 func (m *momentSegment) named(l *leaf, c *candidates, weight float64) error {
 	for _, f := range l.forms[:min(len(l.forms), mostNamed)] {
-		if !f.in.has(fieldPeople) {
+		if !f.in.has(segment.FieldPeople) {
 			continue
 		}
 		voices, err := m.v.voices(f.term)
@@ -82,7 +87,7 @@ func (m *momentSegment) named(l *leaf, c *candidates, weight float64) error {
 		if len(voices) == 0 {
 			continue
 		}
-		docs, err := m.any(fieldKeys, voices)
+		docs, err := m.any(segment.FieldKeys, voices)
 		if err != nil {
 			return err
 		}

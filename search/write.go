@@ -9,6 +9,9 @@ import (
 
 	"github.com/blevesearch/bleve/v2"
 	"golang.org/x/sync/errgroup"
+
+	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // batch is what is to be written into both indexes of some meetings.
@@ -32,8 +35,8 @@ func (x *Index) prepare(ctx context.Context, g *generation, ids []int64) (*batch
 	if err != nil {
 		return nil, err
 	}
-	words := newVocabulary()
-	meetings, moments := newInverter(words), newInverter(words)
+	words := segment.NewVocabulary()
+	meetings, moments := segment.NewBuilder(words), segment.NewBuilder(words)
 	for _, id := range ids {
 		s, err := readSource(ctx, x.archive, id)
 		if isMissing(err) {
@@ -43,20 +46,20 @@ func (x *Index) prepare(ctx context.Context, g *generation, ids []int64) (*batch
 		if err != nil {
 			return nil, err
 		}
-		tokens := make([][]tok, len(s.entries))
+		tokens := make([][]text.Token, len(s.entries))
 		for i, e := range s.entries {
-			tokens[i] = words.tokenize(e.Text)
+			tokens[i] = words.Tokenize(e.Text)
 		}
-		meetings.addMeeting(s, tokens, x.langs)
-		moments.addMoments(s, tokens, x.langs)
+		addMeeting(meetings, s, tokens, x.langs)
+		addMoments(moments, s, tokens, x.langs)
 	}
-	for _, d := range moments.docs {
-		delete(old, d.id)
+	for _, id := range moments.IDs() {
+		delete(old, id)
 	}
 	for name := range old {
 		b.moments.Delete(name)
 	}
-	return b, errors.Join(meetings.into(b.meetings), moments.into(b.moments))
+	return b, errors.Join(meetings.AddTo(b.meetings), moments.AddTo(b.moments))
 }
 
 // write writes a batch, moments first, so that no meeting is found whose
@@ -77,7 +80,7 @@ func (g *generation) write(ctx context.Context, b *batch, advance func(state) st
 // momentsOf lists the names of the moments that the index has of meetings.
 func momentsOf(ctx context.Context, s *store, ids []int64) (names map[string]bool, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer recovered("read", s.path, &err)
+	defer segment.RecoverDamage("read", s.path, &err)
 	snap, err := s.snapshot()
 	if err != nil {
 		return nil, err
@@ -85,9 +88,9 @@ func momentsOf(ctx context.Context, s *store, ids []int64) (names map[string]boo
 	defer snap.Close()
 	names = map[string]bool{}
 	for _, seg := range snap.Segments() {
-		words := newLexicon(seg)
+		words := segment.NewTermReader(seg)
 		for _, id := range ids {
-			docs, err := words.with(fieldKeys, keyMeeting+strconv.FormatInt(id, 10))
+			docs, err := words.Documents(segment.FieldKeys, keyMeeting+strconv.FormatInt(id, 10))
 			if err != nil {
 				return nil, err
 			}

@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"fmt"
@@ -54,28 +54,28 @@ func readFilter(t token) (Node, error) {
 		for i, f := range fields {
 			names[i] = f.Name
 		}
-		return nil, &QueryError{Pos: t.pos, Message: fmt.Sprintf("there is no field %q", t.field), Hint: unknownHint(t, names)}
+		return nil, &Error{Pos: t.pos, Message: fmt.Sprintf("there is no field %q", t.field), Hint: fieldHint(t, names)}
 	}
 	field, value := fields[i], strings.TrimSpace(t.text)
 	at := t.pos + len(t.field) + 1
 	if value == "" {
-		return nil, &QueryError{Pos: t.pos, Message: fmt.Sprintf("%s: has no value", field.Name), Hint: field.Name + ": is for " + field.Meaning}
+		return nil, &Error{Pos: t.pos, Message: fmt.Sprintf("%s: has no value", field.Name), Hint: field.Name + ": is for " + field.Meaning}
 	}
 	if len(field.Values) > 0 {
 		value = strings.ToLower(value)
 		if !slices.Contains(field.Values, value) {
-			return nil, &QueryError{Pos: at, Message: fmt.Sprintf("%s: does not know %q", field.Name, value), Hint: valueHint(value, field.Values)}
+			return nil, &Error{Pos: at, Message: fmt.Sprintf("%s: does not know %q", field.Name, value), Hint: valueHint(value, field.Values)}
 		}
 	}
 	if field.check != nil {
 		if err := field.check(value); err != nil {
-			return nil, &QueryError{Pos: at, Message: err.Error(), Hint: field.Name + ": is for " + field.Meaning}
+			return nil, &Error{Pos: at, Message: err.Error(), Hint: field.Name + ": is for " + field.Meaning}
 		}
 	}
 	return &Filter{Field: field.Name, Value: value, Pos: t.pos}, nil
 }
 
-func unknownHint(t token, names []string) string {
+func fieldHint(t token, names []string) string {
 	near := nearest(t.field, names)
 	if t.text == "" {
 		return fmt.Sprintf("did you mean %s:?", near)
@@ -91,7 +91,7 @@ func valueHint(value string, values []string) string {
 func nearest(s string, candidates []string) string {
 	best, least := "", 1<<30
 	for _, c := range candidates {
-		d := edits(s, c)
+		d := EditDistance(s, c)
 		if strings.HasPrefix(c, s) && s != "" {
 			d = 0
 		}
@@ -104,7 +104,7 @@ func nearest(s string, candidates []string) string {
 
 // edits counts the insertions, deletions, replacements and swaps of
 // neighbours that make b of a.
-func edits(a, b string) int {
+func EditDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range last {
@@ -140,16 +140,16 @@ func checkID(value string) error {
 }
 
 func checkDate(value string) error {
-	_, _, err := dateSpan(value, time.Unix(0, 0), time.UTC)
+	_, _, err := DateSpan(value, time.Unix(0, 0), time.UTC)
 	return err
 }
 
 func checkLast(value string) error {
-	_, err := lastSpan(value, time.Unix(0, 0))
+	_, err := LastSpan(value, time.Unix(0, 0))
 	return err
 }
 
 func checkDuration(value string) error {
-	_, err := readDuration(value)
+	_, err := ParseDuration(value)
 	return err
 }

@@ -1,4 +1,4 @@
-package search
+package text
 
 import (
 	"fmt"
@@ -42,26 +42,26 @@ import (
 
 // language is what is known of one language: its stop words, folded, and its
 // stemmer. Either may be missing.
-type language struct {
-	code     string
-	stop     map[string]bool
-	analyzer analysis.Analyzer
+type Language struct {
+	Code      string
+	StopWords map[string]bool
+	analyzer  analysis.Analyzer
 }
 
 // languages hands out languages by code, loading each once.
-type languages struct {
+type Languages struct {
 	mu     sync.Mutex // guards both
 	cache  *registry.Cache
-	loaded map[string]*language
+	loaded map[string]*Language
 }
 
-func newLanguages() *languages {
-	return &languages{cache: registry.NewCache(), loaded: map[string]*language{}}
+func NewLanguages() *Languages {
+	return &Languages{cache: registry.NewCache(), loaded: map[string]*Language{}}
 }
 
 // baseCode makes of a transcript_language the code that languages knows:
 // "pt-BR" is "pt"; what is empty or unknown is "".
-func baseCode(code string) string {
+func BaseCode(code string) string {
 	code = strings.ToLower(strings.TrimSpace(code))
 	if i := strings.IndexAny(code, "-_"); i >= 0 {
 		code = code[:i]
@@ -77,18 +77,18 @@ func baseCode(code string) string {
 
 // get returns the language of a base code. One that Bleve does not have comes
 // without stop words and stemmer.
-func (l *languages) get(code string) *language {
+func (l *Languages) Get(code string) *Language {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if lang, ok := l.loaded[code]; ok {
 		return lang
 	}
-	lang := &language{code: code, stop: map[string]bool{}}
+	lang := &Language{Code: code, StopWords: map[string]bool{}}
 	if code != "" {
 		if words, err := l.cache.TokenMapNamed("stop_" + code); err == nil {
 			for w := range words {
-				for _, t := range tokenize(w) {
-					lang.stop[t.term] = true
+				for _, t := range Tokenize(w) {
+					lang.StopWords[t.Term] = true
 				}
 			}
 		}
@@ -100,9 +100,12 @@ func (l *languages) get(code string) *language {
 	return lang
 }
 
+// hasStemmer tells whether the language has a stemmer.
+func (l *Language) HasStemmer() bool { return l.analyzer != nil }
+
 // stem returns the stem of a folded word, or the word where the language has
 // no stemmer.
-func (l *language) stem(term string) (stem string) {
+func (l *Language) Stem(term string) (stem string) {
 	if l.analyzer == nil {
 		return term
 	}
@@ -120,8 +123,8 @@ func (l *language) stem(term string) (stem string) {
 
 // stemsPrefixes says whether the language's stems drop beginnings too, so that
 // the forms of a word do not share theirs.
-func (l *language) stemsPrefixes() bool { return l.code == "ar" || l.code == "ckb" || l.code == "fa" }
+func (l *Language) DropsPrefixes() bool { return l.Code == "ar" || l.Code == "ckb" || l.Code == "fa" }
 
 // stemTerm is the term under which a stem is indexed where that is needed. No
 // word's own form begins with that byte.
-func stemTerm(stem string) string { return fmt.Sprintf("\x01%s", stem) }
+func StemTerm(stem string) string { return fmt.Sprintf("\x01%s", stem) }

@@ -1,4 +1,4 @@
-package search
+package segment
 
 import (
 	"fmt"
@@ -9,16 +9,16 @@ import (
 // inverter gathers the words of a batch of documents and puts them into the
 // order of an inverted index by sorting numbers. Bleve's own way, a map from
 // words to lists for every document, takes three times as long.
-type inverter struct {
-	words   *vocabulary
-	docs    []invertedDoc
+type Builder struct {
+	Words   *Vocabulary
+	docs    []storedDocument
 	singles map[string][]occurrence // by field
 	pairs   map[string][]occurrence // of fieldPairs, by the field that they stand in
 	lengths map[string][]uint32     // in words, by field and document, where it has the field
 }
 
 // invertedDoc is what is stored of a document.
-type invertedDoc struct {
+type storedDocument struct {
 	id     string
 	record []byte
 }
@@ -26,49 +26,58 @@ type invertedDoc struct {
 // occurrence is a word, or two neighbours, in a document.
 type occurrence struct{ a, b, doc uint32 }
 
-func newInverter(words *vocabulary) *inverter {
-	return &inverter{words: words, singles: map[string][]occurrence{}, pairs: map[string][]occurrence{}, lengths: map[string][]uint32{}}
+func NewBuilder(words *Vocabulary) *Builder {
+	return &Builder{Words: words, singles: map[string][]occurrence{}, pairs: map[string][]occurrence{}, lengths: map[string][]uint32{}}
 }
 
 // begin begins a document; what is added after is of it.
-func (v *inverter) begin(id string, record []byte) {
-	v.docs = append(v.docs, invertedDoc{id, record})
+func (b *Builder) Begin(id string, record []byte) {
+	b.docs = append(b.docs, storedDocument{id, record})
+}
+
+// ids lists the documents' ids.
+func (b *Builder) IDs() []string {
+	ids := make([]string, len(b.docs))
+	for i, d := range b.docs {
+		ids[i] = d.id
+	}
+	return ids
 }
 
 // addText adds a field of words, by their numbers.
-func (v *inverter) addText(field string, words []uint32) {
+func (b *Builder) AddWords(field string, words []uint32) {
 	if len(words) == 0 {
 		return
 	}
-	doc := uint32(len(v.docs) - 1)
-	at := v.singles[field]
+	doc := uint32(len(b.docs) - 1)
+	at := b.singles[field]
 	for _, w := range words {
 		at = append(at, occurrence{a: w, doc: doc})
 	}
-	v.singles[field] = at
-	lengths := v.lengths[field]
-	for len(lengths) < len(v.docs) {
+	b.singles[field] = at
+	lengths := b.lengths[field]
+	for len(lengths) < len(b.docs) {
 		lengths = append(lengths, 0)
 	}
 	lengths[doc] = uint32(len(words))
-	v.lengths[field] = lengths
+	b.lengths[field] = lengths
 }
 
 // addKeys adds terms of which only the presence is kept.
-func (v *inverter) addKeys(field string, keys []string) {
-	doc := uint32(len(v.docs) - 1)
+func (b *Builder) AddKeys(field string, keys []string) {
+	doc := uint32(len(b.docs) - 1)
 	for _, k := range keys {
-		v.singles[field] = append(v.singles[field], occurrence{a: v.words.number(k), doc: doc})
+		b.singles[field] = append(b.singles[field], occurrence{a: b.Words.Number(k), doc: doc})
 	}
 }
 
 // addPair adds two neighbours in a field, by their numbers.
-func (v *inverter) addPair(field string, a, b uint32) {
-	v.pairs[field] = append(v.pairs[field], occurrence{a, b, uint32(len(v.docs) - 1)})
+func (b *Builder) addPair(field string, left, right uint32) {
+	b.pairs[field] = append(b.pairs[field], occurrence{left, right, uint32(len(b.docs) - 1)})
 }
 
 // posting is a term with the documents that have it, and how often.
-type posting struct {
+type postingList struct {
 	a, b   uint32 // ranks
 	docs   []uint32
 	counts []uint32
@@ -76,18 +85,18 @@ type posting struct {
 
 // sorted calls emit with the postings of occurrences, in the order of their
 // terms. The posting is emit's only until it returns.
-func (v *inverter) sorted(all []occurrence, emit func(*posting) error) error {
-	rank, _ := v.words.order()
-	docBits, wordBits := bits.Len(uint(len(v.docs))), bits.Len(uint(len(rank)))
+func (b *Builder) eachPostingList(all []occurrence, emit func(*postingList) error) error {
+	rank, _ := b.Words.sortTerms()
+	docBits, wordBits := bits.Len(uint(len(b.docs))), bits.Len(uint(len(rank)))
 	if docBits+2*wordBits > 64 {
-		return fmt.Errorf("sort a batch of %d documents with %d different words: it is too large", len(v.docs), len(rank))
+		return fmt.Errorf("sort a batch of %d documents with %d different words: it is too large", len(b.docs), len(rank))
 	}
 	keys := make([]uint64, len(all))
 	for i, o := range all {
 		keys[i] = (uint64(rank[o.a])<<wordBits|uint64(rank[o.b]))<<docBits | uint64(o.doc)
 	}
 	slices.Sort(keys)
-	var p posting
+	var p postingList
 	for i := 0; i < len(keys); {
 		term := keys[i] >> docBits
 		p.a, p.b = uint32(term>>wordBits), uint32(term&(1<<wordBits-1))

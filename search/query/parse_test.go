@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"errors"
@@ -66,7 +66,7 @@ func TestParseErrors(t *testing.T) {
 		{strings.Repeat("x ", 200), 256, "parts"},
 	} {
 		_, err := Parse(c.in)
-		var qe *QueryError
+		var qe *Error
 		if !errors.As(err, &qe) {
 			t.Errorf("Parse(%q) = %v, want a QueryError", c.in, err)
 			continue
@@ -82,7 +82,7 @@ func TestParseErrors(t *testing.T) {
 func stable(in string) error {
 	q, err := Parse(in)
 	if err != nil {
-		var qe *QueryError
+		var qe *Error
 		if !errors.As(err, &qe) || qe.Pos < 0 || qe.Pos > len(in) {
 			return err
 		}

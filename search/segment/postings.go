@@ -1,4 +1,4 @@
-package search
+package segment
 
 import (
 	"encoding/binary"
@@ -10,28 +10,28 @@ import (
 // counts are the documents of a segment that have a term, how often, and among
 // how many words. The zero value is of a term that none has. Keys and pairs have
 // only documents.
-type counts struct {
-	docs *roaring.Bitmap // deleted ones too
+type Postings struct {
+	Docs *roaring.Bitmap // deleted ones too
 
 	// On disk: for each document two numbers, in chunks that each cover size
 	// documents, those without the term too.
-	chunks []byte   // all of them
-	ends   []uint64 // of each, in chunks
-	size   uint64
+	chunks    []byte   // all of them
+	ends      []uint64 // of each, in chunks
+	chunkDocs uint64
 
-	held []count // otherwise: for each document, in order
+	inMemory []termCount // otherwise: for each document, in order
 }
 
-type count struct{ times, length uint32 }
+type termCount struct{ times, length uint32 }
 
 // each calls add for all documents, in order.
-func (c *counts) each(add func(doc, times, length uint32)) error {
-	if c.docs == nil {
+func (p *Postings) Each(add func(doc, times, length uint32)) error {
+	if p.Docs == nil {
 		return nil
 	}
-	docs := c.docs.ManyIterator()
+	docs := p.Docs.ManyIterator()
 	var buf [512]uint32
-	r := countReader{c.chunks, c.held}
+	r := countReader{p.chunks, p.inMemory}
 	for {
 		n := docs.NextMany(buf[:])
 		if n == 0 {
@@ -40,7 +40,7 @@ func (c *counts) each(add func(doc, times, length uint32)) error {
 		for _, doc := range buf[:n] {
 			one, ok := r.next()
 			if !ok {
-				return errCounts
+				return errPostings
 			}
 			add(doc, one.times, one.length)
 		}
@@ -48,15 +48,15 @@ func (c *counts) each(add func(doc, times, length uint32)) error {
 }
 
 // of calls add for those of the given documents that have the term, in order.
-func (c *counts) of(given *roaring.Bitmap, add func(doc, times, length uint32)) error {
-	if c.docs == nil {
+func (p *Postings) EachIn(given *roaring.Bitmap, add func(doc, times, length uint32)) error {
+	if p.Docs == nil {
 		return nil
 	}
-	both := roaring.And(given, c.docs)
-	docs, all := both.Iterator(), c.docs.Iterator()
+	both := roaring.And(given, p.Docs)
+	docs, all := both.Iterator(), p.Docs.Iterator()
 	for docs.HasNext() {
 		first := docs.PeekNext()
-		r, last, err := c.chunkOf(first)
+		r, last, err := p.chunkAt(first)
 		if err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (c *counts) of(given *roaring.Bitmap, add func(doc, times, length uint32)) 
 			doc := all.Next()
 			one, ok := r.next()
 			if !ok {
-				return errCounts
+				return errPostings
 			}
 			if doc == docs.PeekNext() {
 				docs.Next()
@@ -76,42 +76,42 @@ func (c *counts) of(given *roaring.Bitmap, add func(doc, times, length uint32)) 
 }
 
 // chunkOf reads from a document on, to the last one of its chunk.
-func (c *counts) chunkOf(doc uint32) (r countReader, last uint64, err error) {
-	before := c.docs.Rank(doc) - 1
-	if c.ends == nil {
-		return countReader{held: c.held[before:]}, math.MaxUint32, nil
+func (p *Postings) chunkAt(doc uint32) (r countReader, last uint64, err error) {
+	before := p.Docs.Rank(doc) - 1
+	if p.ends == nil {
+		return countReader{inMemory: p.inMemory[before:]}, math.MaxUint32, nil
 	}
-	i := uint64(doc) / c.size
-	if i >= uint64(len(c.ends)) {
-		return r, 0, errCounts
+	i := uint64(doc) / p.chunkDocs
+	if i >= uint64(len(p.ends)) {
+		return r, 0, errPostings
 	}
 	begin := uint64(0)
 	if i > 0 {
-		begin = c.ends[i-1]
-		before -= c.docs.Rank(uint32(i*c.size - 1))
+		begin = p.ends[i-1]
+		before -= p.Docs.Rank(uint32(i*p.chunkDocs - 1))
 	}
-	r.chunks = c.chunks[begin:c.ends[i]]
-	return r, (i+1)*c.size - 1, r.skip(before)
+	r.chunks = p.chunks[begin:p.ends[i]]
+	return r, (i+1)*p.chunkDocs - 1, r.skip(before)
 }
 
 // countReader reads counts one after the other.
 type countReader struct {
-	chunks []byte
-	held   []count
+	chunks   []byte
+	inMemory []termCount
 }
 
-func (r *countReader) next() (c count, ok bool) {
-	if r.held != nil {
-		if len(r.held) == 0 {
+func (r *countReader) next() (c termCount, ok bool) {
+	if r.inMemory != nil {
+		if len(r.inMemory) == 0 {
 			return c, false
 		}
-		c, r.held = r.held[0], r.held[1:]
+		c, r.inMemory = r.inMemory[0], r.inMemory[1:]
 		return c, true
 	}
 	b := r.chunks
 	if len(b) >= 2 && b[0] < 0x80 && b[1] < 0x80 {
 		r.chunks = b[2:]
-		return count{uint32(b[0] >> 1), uint32(b[1])}, true
+		return termCount{uint32(b[0] >> 1), uint32(b[1])}, true
 	}
 	times, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -122,7 +122,7 @@ func (r *countReader) next() (c count, ok bool) {
 		return c, false
 	}
 	r.chunks = b[n+m:]
-	return count{uint32(times >> 1), uint32(length)}, true
+	return termCount{uint32(times >> 1), uint32(length)}, true
 }
 
 // skip passes over so many documents: each has two numbers, the last byte of
@@ -130,7 +130,7 @@ func (r *countReader) next() (c count, ok bool) {
 func (r *countReader) skip(documents uint64) error {
 	for left := 2 * documents; left > 0; {
 		if len(r.chunks) == 0 {
-			return errCounts
+			return errPostings
 		}
 		if r.chunks[0] < 0x80 {
 			left--

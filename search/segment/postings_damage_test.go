@@ -1,8 +1,7 @@
-package search
+package segment
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -13,10 +12,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"testing"
 
-	segment "github.com/blevesearch/scorch_segment_api/v2"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
 
 	"minutebook/internal/testrun"
@@ -28,8 +26,8 @@ import (
 func TestDamagedCounts(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	path := filepath.Join(t.TempDir(), "whole.zap")
-	made := countedSegment(t, rand.New(rand.NewPCG(1, 1)), 2500)
-	if err := made.(segment.UnpersistedSegment).Persist(path); err != nil {
+	made := buildCounted(t, rand.New(rand.NewPCG(1, 1)), 2500)
+	if err := made.(segmentapi.UnpersistedSegment).Persist(path); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(path)
@@ -56,7 +54,7 @@ func readDamaged(t *testing.T, raw []byte, end int, seed uint64) {
 	if err := os.WriteFile(path, broken, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	seg, err := (&segmentPlugin{}).Open(path)
+	seg, err := (&plugin{}).Open(path)
 	if err != nil {
 		return
 	}
@@ -66,7 +64,7 @@ func readDamaged(t *testing.T, raw []byte, end int, seed uint64) {
 			t.Fatal(err)
 		}
 	}
-	for _, field := range []string{fieldText, fieldTitle, fieldKeys} {
+	for _, field := range []string{FieldText, FieldTitle, FieldKeys} {
 		for _, term := range append(slices.Sorted(maps.Keys(countedWords)), "once7", "m:3", "all") {
 			readBroken(t, seg, field, term, rnd, len(raw))
 		}
@@ -74,9 +72,9 @@ func readDamaged(t *testing.T, raw []byte, end int, seed uint64) {
 }
 
 // readBroken reads a term of a broken file in every way there is.
-func readBroken(t *testing.T, seg segment.Segment, field, term string, rnd *rand.Rand, size int) {
-	words := lexiconOf(seg, someOf(rnd, seg.Count()))
-	some := someOf(rnd, seg.Count())
+func readBroken(t *testing.T, seg segmentapi.Segment, field, term string, rnd *rand.Rand, size int) {
+	words := newTermReader(seg, drawDocuments(rnd, seg.Count()))
+	some := drawDocuments(rnd, seg.Count())
 	left := size
 	scores := make([]uint32, seg.Count())
 	add := func(doc, times, _ uint32) {
@@ -86,20 +84,20 @@ func readBroken(t *testing.T, seg segment.Segment, field, term string, rnd *rand
 		scores[doc] += times // as searches do: a panic, where there is no such document
 	}
 	for _, read := range []func() error{
-		func() error { _, err := words.with(field, term); return err },
-		func() error { _, err := words.number(field, term); return err },
+		func() error { _, err := words.Documents(field, term); return err },
+		func() error { _, err := words.Count(field, term); return err },
 		func() error {
-			c, err := words.term(field, term)
-			if err == nil && field != fieldKeys {
-				err = c.each(add)
+			c, err := words.Postings(field, term)
+			if err == nil && field != FieldKeys {
+				err = c.Each(add)
 			}
 			return err
 		},
 		func() error {
-			c, err := words.term(field, term)
-			if err == nil && field != fieldKeys {
+			c, err := words.Postings(field, term)
+			if err == nil && field != FieldKeys {
 				left = size
-				err = c.of(some, add)
+				err = c.EachIn(some, add)
 			}
 			return err
 		},
@@ -114,87 +112,17 @@ func readBroken(t *testing.T, seg segment.Segment, field, term string, rnd *rand
 	}
 }
 
-// spoilCounts makes endless numbers of the counts of a segment's words, and
-// says of how many.
-func spoilCounts(t *testing.T, path string) (spoiled int) {
-	seg := openSegment(t, path)
-	defer seg.Close()
-	raw := bytes.Clone(seg.(*zap.Segment).Data())
-	dict, err := seg.Dictionary(fieldText)
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := lexiconOf(seg, nil)
-	for it := dict.AutomatonIterator(nil, nil, nil); ; {
-		e, err := it.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e == nil {
-			break
-		}
-		c, err := words.term(fieldText, e.Term)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.ends != nil {
-			copy(raw[len(raw)-cap(c.chunks):], bytes.Repeat([]byte{0x80}, len(c.chunks)))
-			spoiled++
-		}
-	}
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return spoiled
-}
-
-// TestSpoiledCounts searches an index of which only the counts of words are
-// damaged: the search says so, and the index is built anew.
-func TestSpoiledCounts(t *testing.T) {
-	for _, workers := range []int{1, 4} {
-		h := newHouse(t)
-		for _, m := range threeMeetings() { // a segment for each
-			h.add(m)
-			h.catchUp()
-		}
-		h.close()
-		spoiled := 0
-		for _, path := range filesOf(t, h.dir, ".zap") {
-			if strings.Contains(path, meetingsFolder) {
-				spoiled += spoilCounts(t, path)
-			}
-		}
-		if spoiled == 0 {
-			t.Fatal("nothing is damaged")
-		}
-		h.open()
-		h.index.workers = workers
-		_, err := h.index.Search(context.Background(), Request{Query: "the", Viewer: everyone})
-		if err == nil {
-			_, err = h.index.Search(context.Background(), Request{Query: "budget", Viewer: everyone})
-		}
-		if err != ErrDamaged {
-			t.Fatalf("search with damaged counts: %v", err)
-		}
-		h.catchUp()
-		soundly(h)
-		if h.index.serving.number != 2 {
-			t.Errorf("generation %d answers, want 2", h.index.serving.number)
-		}
-	}
-}
-
 // TestTooMuch reads a term that is said to have 4 thousand million chunks, or each
 // document a thousand times: no room is made for them.
 func TestTooMuch(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "broken.zap")
-	made := countedSegment(t, rand.New(rand.NewPCG(1, 1)), 2500)
-	if err := made.(segment.UnpersistedSegment).Persist(path); err != nil {
+	made := buildCounted(t, rand.New(rand.NewPCG(1, 1)), 2500)
+	if err := made.(segmentapi.UnpersistedSegment).Persist(path); err != nil {
 		t.Fatal(err)
 	}
 	seg := openSegment(t, path)
 	defer seg.Close()
-	c, err := lexiconOf(seg, nil).term(fieldText, "everywhere")
+	c, err := newTermReader(seg, nil).Postings(FieldText, "everywhere")
 	if err != nil || len(c.ends) < 2 {
 		t.Fatalf("%d chunks, %v", len(c.ends), err)
 	}
@@ -203,7 +131,7 @@ func TestTooMuch(t *testing.T) {
 	for _, end := range c.ends {
 		number -= len(binary.AppendUvarint(nil, end))
 	}
-	docs, err := c.docs.ToBytes()
+	docs, err := c.Docs.ToBytes()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,16 +144,16 @@ func TestTooMuch(t *testing.T) {
 		if err := os.WriteFile(path, broken, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		tooMuch(t, path)
+		checkRefused(t, path)
 	}
 }
 
-func tooMuch(t *testing.T, path string) {
+func checkRefused(t *testing.T, path string) {
 	seg := openSegment(t, path)
 	defer seg.Close()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, err := lexiconOf(seg, nil).term(fieldText, "everywhere")
+	_, err := newTermReader(seg, nil).Postings(FieldText, "everywhere")
 	runtime.ReadMemStats(&after)
 	if made := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrDamaged) || made > 1<<20 {
 		t.Errorf("%v, %d bytes of memory", err, made)

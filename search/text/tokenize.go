@@ -1,4 +1,4 @@
-package search
+package text
 
 import (
 	"strings"
@@ -10,11 +10,11 @@ import (
 // A whole is the joined form of words that punctuation ties together
 // (abc123 for ABC-123, email for e-mail); it stands over its parts, which
 // come as toks of their own, and takes no place in the sequence of words.
-type tok struct {
-	term       string
-	start, end int
-	whole      bool
-	number     uint32 // in a vocabulary, where there is one
+type Token struct {
+	Term       string
+	Start, End int
+	Joined     bool
+	Number     uint32 // in a vocabulary, where there is one
 }
 
 // Bounds of a word, so that no text makes terms of unbounded size.
@@ -26,15 +26,15 @@ const (
 // tokenize cuts text into words, the same way for documents and queries.
 // Letters and digits make words; scripts written without spaces make
 // overlapping pairs of characters.
-func tokenize(text string) []tok {
-	t := tokenizer{in: text, out: make([]tok, 0, len(text)/5+1)}
+func Tokenize(text string) []Token {
+	t := tokenizer{in: text, out: make([]Token, 0, len(text)/5+1)}
 	for t.pos < len(t.in) {
-		t.run()
+		t.readRun()
 	}
 	return t.out
 }
 
-type part struct {
+type runPart struct {
 	start, end int
 	joint      rune // what ties it to the part before; 0 for the first
 }
@@ -42,17 +42,17 @@ type part struct {
 type tokenizer struct {
 	in    string
 	pos   int
-	out   []tok
-	parts []part
+	out   []Token
+	parts []runPart
 	fold  folder
 }
 
 // run reads one stretch of words tied together, and emits it.
-func (t *tokenizer) run() {
-	r, size := t.rune(t.pos)
+func (t *tokenizer) readRun() {
+	r, size := t.runeAt(t.pos)
 	switch {
-	case isPacked(r):
-		t.packed()
+	case IsUnspaced(r):
+		t.unspaced()
 		return
 	case !isWordRune(r):
 		t.pos += size
@@ -62,34 +62,34 @@ func (t *tokenizer) run() {
 	joint := rune(0)
 	for {
 		start := t.pos
-		t.word()
-		t.parts = append(t.parts, part{start: start, end: t.pos, joint: joint})
-		r, size := t.rune(t.pos)
+		t.skipWord()
+		t.parts = append(t.parts, runPart{start: start, end: t.pos, joint: joint})
+		r, size := t.runeAt(t.pos)
 		if !isJoint(r) || t.pos+size >= len(t.in) {
 			break
 		}
-		next, _ := t.rune(t.pos + size)
-		if !isWordRune(next) || isPacked(next) || r == ',' && !t.digitsAround(size) {
+		next, _ := t.runeAt(t.pos + size)
+		if !isWordRune(next) || IsUnspaced(next) || r == ',' && !t.isBetweenDigits(size) {
 			break
 		}
 		joint = r
 		t.pos += size
 	}
-	t.emit()
+	t.emitRun()
 }
 
 // word steps over letters, digits and their marks.
-func (t *tokenizer) word() {
+func (t *tokenizer) skipWord() {
 	for t.pos < len(t.in) {
-		r, size := t.rune(t.pos)
-		if !isWordRune(r) && !unicode.Is(unicode.M, r) || isPacked(r) {
+		r, size := t.runeAt(t.pos)
+		if !isWordRune(r) && !unicode.Is(unicode.M, r) || IsUnspaced(r) {
 			return
 		}
 		t.pos += size
 	}
 }
 
-func (t *tokenizer) rune(at int) (rune, int) {
+func (t *tokenizer) runeAt(at int) (rune, int) {
 	if at >= len(t.in) {
 		return 0, 0
 	}
@@ -99,49 +99,49 @@ func (t *tokenizer) rune(at int) (rune, int) {
 	return utf8.DecodeRuneInString(t.in[at:])
 }
 
-func (t *tokenizer) digitsAround(size int) bool {
+func (t *tokenizer) isBetweenDigits(size int) bool {
 	return t.pos > 0 && isDigit(t.in[t.pos-1]) && isDigit(t.in[t.pos+size])
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // emit writes the parts of a run and, where they belong together, the whole.
-func (t *tokenizer) emit() {
+func (t *tokenizer) emitRun() {
 	if len(t.parts) == 1 {
 		t.add(t.parts[0].start, t.parts[0].end)
 		return
 	}
 	first, last := t.parts[0], t.parts[len(t.parts)-1]
-	if t.number() {
+	if t.isNumber() {
 		term := strings.ReplaceAll(t.in[first.start:last.end], ",", "")
-		t.out = append(t.out, tok{term: clip(term), start: first.start, end: last.end})
+		t.out = append(t.out, Token{Term: clipTerm(term), Start: first.start, End: last.end})
 		return
 	}
 	if isApostrophe(last.joint) && (t.in[last.start:last.end] == "s" || t.in[last.start:last.end] == "S") {
 		t.parts = t.parts[:len(t.parts)-1]
-		t.emit()
+		t.emitRun()
 		return
 	}
 	mark := len(t.out)
 	from := 0
 	for i := range t.parts {
-		if !t.swallowed(i) {
+		if !t.isElided(i) {
 			p := t.parts[i]
-			t.out = append(t.out, tok{term: clip(t.fold.fold(t.in[p.start:p.end])), start: p.start, end: p.end})
+			t.out = append(t.out, Token{Term: clipTerm(t.fold.fold(t.in[p.start:p.end])), Start: p.start, End: p.end})
 		}
 		if i+1 == len(t.parts) || t.parts[i+1].joint == '@' {
 			if i > from && (from > 0 || i+1 < len(t.parts)) {
-				t.join(from, i+1, true)
+				t.emitJoined(from, i+1, true)
 			}
 			from = i + 1
 		}
 	}
-	t.join(0, len(t.parts), len(t.out) > mark)
+	t.emitJoined(0, len(t.parts), len(t.out) > mark)
 }
 
 // join emits the joined form of parts [from,to). It is a word of its own where
 // all its parts were swallowed.
-func (t *tokenizer) join(from, to int, over bool) {
+func (t *tokenizer) emitJoined(from, to int, over bool) {
 	var whole strings.Builder
 	for _, p := range t.parts[from:to] {
 		whole.WriteString(t.fold.fold(t.in[p.start:p.end]))
@@ -149,11 +149,11 @@ func (t *tokenizer) join(from, to int, over bool) {
 	if whole.Len() > maxTermBytes || to-from > maxWholeParts {
 		return
 	}
-	t.out = append(t.out, tok{term: whole.String(), start: t.parts[from].start, end: t.parts[to-1].end, whole: over})
+	t.out = append(t.out, Token{Term: whole.String(), Start: t.parts[from].start, End: t.parts[to-1].end, Joined: over})
 }
 
 // number says whether the parts are one number: 1,000 or 3.5 or 10.0.0.1.
-func (t *tokenizer) number() bool {
+func (t *tokenizer) isNumber() bool {
 	for _, p := range t.parts {
 		if p.joint != 0 && p.joint != '.' && p.joint != ',' {
 			return false
@@ -169,17 +169,17 @@ func (t *tokenizer) number() bool {
 
 // swallowed says whether part i is no word of its own: what an apostrophe
 // cuts off before (l'homme) or after (don't, we'll).
-func (t *tokenizer) swallowed(i int) bool {
+func (t *tokenizer) isElided(i int) bool {
 	p := t.parts[i]
 	if i+1 < len(t.parts) && isApostrophe(t.parts[i+1].joint) {
 		rest := t.parts[i+1]
-		return elides(t.in[p.start:p.end]) || contracts(t.in[rest.start:rest.end])
+		return isElision(t.in[p.start:p.end]) || isContraction(t.in[rest.start:rest.end])
 	}
-	return isApostrophe(p.joint) && contracts(t.in[p.start:p.end])
+	return isApostrophe(p.joint) && isContraction(t.in[p.start:p.end])
 }
 
 // elides says whether a word before an apostrophe is an elided one.
-func elides(s string) bool {
+func isElision(s string) bool {
 	switch strings.ToLower(s) {
 	case "l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "gl", "dell", "nell", "all", "dall", "sull", "jusqu", "lorsqu", "puisqu", "quoiqu", "o":
 		return true
@@ -188,7 +188,7 @@ func elides(s string) bool {
 }
 
 // contracts says whether a word after an apostrophe is an English ending.
-func contracts(s string) bool {
+func isContraction(s string) bool {
 	switch strings.ToLower(s) {
 	case "s", "t", "d", "m", "re", "ve", "ll":
 		return true
@@ -198,17 +198,17 @@ func contracts(s string) bool {
 
 func (t *tokenizer) add(start, end int) {
 	if term := t.fold.fold(t.in[start:end]); term != "" {
-		t.out = append(t.out, tok{term: clip(term), start: start, end: end})
+		t.out = append(t.out, Token{Term: clipTerm(term), Start: start, End: end})
 	}
 }
 
 // packed emits a stretch of a script without spaces as pairs of characters,
 // and its last character alone, so that a single character is found anywhere.
-func (t *tokenizer) packed() {
+func (t *tokenizer) unspaced() {
 	prev, prevEnd, n := -1, 0, 0
 	for t.pos < len(t.in) {
-		r, size := t.rune(t.pos)
-		if !isPacked(r) {
+		r, size := t.runeAt(t.pos)
+		if !IsUnspaced(r) {
 			break
 		}
 		if prev >= 0 {
@@ -221,11 +221,11 @@ func (t *tokenizer) packed() {
 	mark := len(t.out)
 	t.add(prev, prevEnd)
 	if n > 1 && len(t.out) > mark {
-		t.out[mark].whole = true
+		t.out[mark].Joined = true
 	}
 }
 
-func clip(term string) string {
+func clipTerm(term string) string {
 	if len(term) <= maxTermBytes {
 		return term
 	}
@@ -255,7 +255,7 @@ func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' }
 
 // isPacked says whether r belongs to a script that is written without spaces
 // between words.
-func isPacked(r rune) bool {
+func IsUnspaced(r rune) bool {
 	if r < 0x0e00 {
 		return false
 	}

@@ -1,4 +1,4 @@
-package search
+package segment
 
 import (
 	"encoding/binary"
@@ -6,7 +6,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 )
@@ -17,101 +17,101 @@ import (
 // segmentpostings.go writes; those still in memory, which are small, through Bleve.
 
 // lexicon finds the terms of one segment. Only one goroutine at a time may use it.
-type lexicon struct {
-	seg   segment.Segment
-	gone  *roaring.Bitmap        // deleted documents; nil: none
-	disk  *zap.Segment           // nil: in memory
-	dicts map[string]*vellum.FST // on disk, by field
+type TermReader struct {
+	seg     segmentapi.Segment
+	deleted *roaring.Bitmap        // deleted documents; nil: none
+	file    *zap.Segment           // nil: in memory
+	dicts   map[string]*vellum.FST // on disk, by field
 }
 
-func newLexicon(seg *scorch.SegmentSnapshot) *lexicon {
-	return lexiconOf(seg.Segment(), seg.Deleted())
+func NewTermReader(seg *scorch.SegmentSnapshot) *TermReader {
+	return newTermReader(seg.Segment(), seg.Deleted())
 }
 
-func lexiconOf(seg segment.Segment, gone *roaring.Bitmap) *lexicon {
-	l := &lexicon{seg: seg, gone: gone, dicts: map[string]*vellum.FST{}}
-	if disk, ok := seg.(*zap.Segment); ok && disk.ChunkMode() == zap.DefaultChunkMode && disk.Version() == segmentVersion {
-		l.disk = disk
+func newTermReader(seg segmentapi.Segment, gone *roaring.Bitmap) *TermReader {
+	l := &TermReader{seg: seg, deleted: gone, dicts: map[string]*vellum.FST{}}
+	if disk, ok := seg.(*zap.Segment); ok && disk.ChunkMode() == zap.DefaultChunkMode && disk.Version() == Version {
+		l.file = disk
 	}
 	return l
 }
 
 // with is the set of living documents that have a term. The caller may change it.
-func (l *lexicon) with(field, term string) (*roaring.Bitmap, error) {
-	c, err := l.term(field, term)
-	if err != nil || c.docs == nil {
+func (r *TermReader) Documents(field, term string) (*roaring.Bitmap, error) {
+	c, err := r.Postings(field, term)
+	if err != nil || c.Docs == nil {
 		return roaring.New(), err
 	}
-	if l.gone != nil {
-		c.docs.AndNot(l.gone)
+	if r.deleted != nil {
+		c.Docs.AndNot(r.deleted)
 	}
-	return c.docs, nil
+	return c.Docs, nil
 }
 
 // number is how many living documents have a term.
-func (l *lexicon) number(field, term string) (int, error) {
-	c, err := l.term(field, term)
-	if err != nil || c.docs == nil {
+func (r *TermReader) Count(field, term string) (int, error) {
+	c, err := r.Postings(field, term)
+	if err != nil || c.Docs == nil {
 		return 0, err
 	}
-	n := c.docs.GetCardinality()
-	if l.gone != nil {
-		n -= c.docs.AndCardinality(l.gone)
+	n := c.Docs.GetCardinality()
+	if r.deleted != nil {
+		n -= c.Docs.AndCardinality(r.deleted)
 	}
 	return int(n), nil
 }
 
 // term is what a segment knows of a term in a field.
-func (l *lexicon) term(field, term string) (counts, error) {
-	if l.disk == nil {
-		return l.inMemory(field, term)
+func (r *TermReader) Postings(field, term string) (Postings, error) {
+	if r.file == nil {
+		return r.readThroughBleve(field, term)
 	}
-	dict, err := l.dict(field)
+	dict, err := r.dictionary(field)
 	if dict == nil || err != nil {
-		return counts{}, err
+		return Postings{}, err
 	}
 	at, ok, err := dict.Get([]byte(term))
 	if err != nil {
-		return counts{}, fmt.Errorf("%w: %w", errCounts, err)
+		return Postings{}, fmt.Errorf("%w: %w", errPostings, err)
 	}
 	if !ok {
-		return counts{}, nil
+		return Postings{}, nil
 	}
 	if at&zap.FSTValEncodingMask == zap.FSTValEncoding1Hit {
 		doc, length := zap.FSTValDecode1Hit(at)
-		if doc >= l.disk.NumDocs() {
-			return counts{}, errCounts
+		if doc >= r.file.NumDocs() {
+			return Postings{}, errPostings
 		}
-		return counts{docs: roaring.BitmapOf(uint32(doc)), held: []count{{1, uint32(length)}}}, nil
+		return Postings{Docs: roaring.BitmapOf(uint32(doc)), inMemory: []termCount{{1, uint32(length)}}}, nil
 	}
-	return l.onDisk(at)
+	return r.readPostings(at)
 }
 
 // dict is the dictionary of a field on disk, nil where there is none.
-func (l *lexicon) dict(field string) (*vellum.FST, error) {
-	if d, ok := l.dicts[field]; ok {
+func (r *TermReader) dictionary(field string) (*vellum.FST, error) {
+	if d, ok := r.dicts[field]; ok {
 		return d, nil
 	}
-	at, err := l.disk.DictAddr(field)
+	at, err := r.file.DictAddr(field)
 	if err != nil { // the field is not in the segment
-		l.dicts[field] = nil
+		r.dicts[field] = nil
 		return nil, nil
 	}
-	size, rest, err := uvarint(l.disk.Data()[at:])
+	size, rest, err := uvarint(r.file.Data()[at:])
 	if err != nil {
 		return nil, err
 	}
 	d, err := vellum.Load(rest[:size])
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errCounts, err)
+		return nil, fmt.Errorf("%w: %w", errPostings, err)
 	}
-	l.dicts[field] = d
+	r.dicts[field] = d
 	return d, nil
 }
 
 // onDisk reads a term's documents and where their counts are.
-func (l *lexicon) onDisk(at uint64) (c counts, err error) {
-	data := l.disk.Data()
+func (r *TermReader) readPostings(at uint64) (c Postings, err error) {
+	data := r.file.Data()
 	rest := data[at:]
 	var head [3]uint64 // where the counts are, where the places are, bytes of documents
 	for i := range head {
@@ -119,23 +119,23 @@ func (l *lexicon) onDisk(at uint64) (c counts, err error) {
 			return c, err
 		}
 	}
-	c.docs = roaring.New()
-	if _, err := c.docs.FromBuffer(rest[:head[2]]); err != nil {
-		return c, fmt.Errorf("%w: %w", errCounts, err)
+	c.Docs = roaring.New()
+	if _, err := c.Docs.FromBuffer(rest[:head[2]]); err != nil {
+		return c, fmt.Errorf("%w: %w", errPostings, err)
 	}
-	all, some := l.disk.NumDocs(), c.docs.GetCardinality()
-	if some == 0 || some > all || uint64(c.docs.Maximum()) >= all {
-		return c, errCounts
+	all, some := r.file.NumDocs(), c.Docs.GetCardinality()
+	if some == 0 || some > all || uint64(c.Docs.Maximum()) >= all {
+		return c, errPostings
 	}
-	if c.size = all / (some/1024 + 1); c.size == 0 {
-		return c, errCounts
+	if c.chunkDocs = all / (some/1024 + 1); c.chunkDocs == 0 {
+		return c, errPostings
 	}
 	number, rest, err := uvarint(data[head[0]:])
 	if err != nil {
 		return c, err
 	}
-	if number == 0 || number > (all-1)/c.size+1 {
-		return c, errCounts
+	if number == 0 || number > (all-1)/c.chunkDocs+1 {
+		return c, errPostings
 	}
 	c.ends = make([]uint64, number)
 	for i := range c.ends {
@@ -151,15 +151,15 @@ func (l *lexicon) onDisk(at uint64) (c counts, err error) {
 func uvarint(b []byte) (uint64, []byte, error) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 {
-		return 0, nil, errCounts
+		return 0, nil, errPostings
 	}
 	return v, b[n:], nil
 }
 
 // inMemory reads a term of a segment that is not on disk yet, or that a former
 // version of the program wrote.
-func (l *lexicon) inMemory(field, term string) (c counts, err error) {
-	dict, err := l.seg.Dictionary(field)
+func (r *TermReader) readThroughBleve(field, term string) (c Postings, err error) {
+	dict, err := r.seg.Dictionary(field)
 	if err != nil {
 		return c, fmt.Errorf("read search index: %w", err)
 	}
@@ -176,16 +176,16 @@ func (l *lexicon) inMemory(field, term string) (c counts, err error) {
 		if p == nil {
 			return c, nil
 		}
-		if c.docs == nil {
-			c.docs = roaring.New()
+		if c.Docs == nil {
+			c.Docs = roaring.New()
 		}
-		c.docs.Add(uint32(p.Number()))
-		c.held = append(c.held, count{uint32(p.Frequency()), lengthOf(p)})
+		c.Docs.Add(uint32(p.Number()))
+		c.inMemory = append(c.inMemory, termCount{uint32(p.Frequency()), fieldLength(p)})
 	}
 }
 
 // lengthOf is the number of words of a document's field.
-func lengthOf(p segment.Posting) uint32 {
+func fieldLength(p segmentapi.Posting) uint32 {
 	if exact, ok := p.(interface{ NormUint64() uint64 }); ok {
 		return uint32(exact.NormUint64())
 	}
@@ -194,4 +194,4 @@ func lengthOf(p segment.Posting) uint32 {
 }
 
 // errCounts means that a segment's file is damaged.
-var errCounts = fmt.Errorf("read a word's counts: %w", ErrDamaged)
+var errPostings = fmt.Errorf("read a word's counts: %w", ErrDamaged)

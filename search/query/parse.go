@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"fmt"
@@ -25,14 +25,14 @@ const (
 )
 
 // QueryError says what is wrong with a query and where.
-type QueryError struct {
+type Error struct {
 	Pos     int    // byte offset in the query
 	Message string // what is wrong
 	Hint    string // what would be right, or empty
 }
 
 // Error gives the message, the place (counted from 1) and the hint.
-func (e *QueryError) Error() string {
+func (e *Error) Error() string {
 	s := fmt.Sprintf("read the query at character %d: %s", e.Pos+1, e.Message)
 	if e.Hint != "" {
 		s += " (" + e.Hint + ")"
@@ -44,15 +44,15 @@ func (e *QueryError) Error() string {
 // *QueryError. An empty query is an And without kids: every meeting.
 func Parse(query string) (*Query, error) {
 	if len(query) > maxQueryBytes {
-		return nil, &QueryError{Pos: maxQueryBytes, Message: fmt.Sprintf("the query is longer than %d characters", maxQueryBytes)}
+		return nil, &Error{Pos: maxQueryBytes, Message: fmt.Sprintf("the query is longer than %d characters", maxQueryBytes)}
 	}
-	p := &parser{tokens: lex(query)}
-	root, err := p.all(0)
+	p := &parser{tokens: tokenize(query)}
+	root, err := p.parseAll(0)
 	if err != nil {
 		return nil, err
 	}
 	if t := p.peek(); t.kind == kindClose {
-		return nil, &QueryError{Pos: t.pos, Message: "this parenthesis closes nothing", Hint: `to search for it, put quotation marks round it`}
+		return nil, &Error{Pos: t.pos, Message: "this parenthesis closes nothing", Hint: `to search for it, put quotation marks round it`}
 	}
 	q := &Query{Root: root}
 	q.takeSort()
@@ -85,7 +85,7 @@ func (p *parser) take() token {
 }
 
 // all reads items that must all hold, up to a closing parenthesis or the end.
-func (p *parser) all(depth int) (Node, error) {
+func (p *parser) parseAll(depth int) (Node, error) {
 	and := &And{}
 	for {
 		switch t := p.peek(); t.kind {
@@ -95,7 +95,7 @@ func (p *parser) all(depth int) (Node, error) {
 			}
 			return and, nil
 		default:
-			kid, err := p.either(depth)
+			kid, err := p.parseEither(depth)
 			if err != nil {
 				return nil, err
 			}
@@ -108,15 +108,15 @@ func (p *parser) all(depth int) (Node, error) {
 
 // either reads an item and the alternatives that OR joins to it. An OR with
 // nothing on one side is the word "or".
-func (p *parser) either(depth int) (Node, error) {
-	first, err := p.item(depth)
+func (p *parser) parseEither(depth int) (Node, error) {
+	first, err := p.parseItem(depth)
 	if err != nil || first == nil {
 		return first, err
 	}
 	or := &Or{Kids: []Node{first}}
 	for p.peek().kind == kindOr && p.startsItem(p.at+1) {
 		p.take()
-		next, err := p.item(depth)
+		next, err := p.parseItem(depth)
 		if err != nil {
 			return nil, err
 		}
@@ -140,19 +140,19 @@ func (p *parser) startsItem(at int) bool {
 
 // item reads one word, phrase, filter, group, or the negation of one; nil
 // when there was nothing in it.
-func (p *parser) item(depth int) (Node, error) {
+func (p *parser) parseItem(depth int) (Node, error) {
 	t := p.take()
 	if p.leaves++; p.leaves > maxLeaves {
-		return nil, &QueryError{Pos: t.pos, Message: fmt.Sprintf("the query has more than %d parts", maxLeaves)}
+		return nil, &Error{Pos: t.pos, Message: fmt.Sprintf("the query has more than %d parts", maxLeaves)}
 	}
 	switch t.kind {
 	case kindOpen:
-		return p.group(t, depth)
+		return p.parseGroup(t, depth)
 	case kindMinus:
 		if !p.startsItem(p.at) {
 			return nil, nil
 		}
-		kid, err := p.item(depth)
+		kid, err := p.parseItem(depth)
 		if err != nil || kid == nil {
 			return nil, err
 		}
@@ -172,16 +172,16 @@ func (p *parser) item(depth int) (Node, error) {
 	}
 }
 
-func (p *parser) group(open token, depth int) (Node, error) {
+func (p *parser) parseGroup(open token, depth int) (Node, error) {
 	if depth+1 > maxDepth {
-		return nil, &QueryError{Pos: open.pos, Message: fmt.Sprintf("parentheses stand more than %d deep", maxDepth)}
+		return nil, &Error{Pos: open.pos, Message: fmt.Sprintf("parentheses stand more than %d deep", maxDepth)}
 	}
-	kid, err := p.all(depth + 1)
+	kid, err := p.parseAll(depth + 1)
 	if err != nil {
 		return nil, err
 	}
 	if p.take().kind != kindClose {
-		return nil, &QueryError{Pos: open.pos, Message: "this parenthesis is never closed", Hint: "add ) where it ends"}
+		return nil, &Error{Pos: open.pos, Message: "this parenthesis is never closed", Hint: "add ) where it ends"}
 	}
 	if and, ok := kid.(*And); ok && len(and.Kids) == 0 {
 		return nil, nil
@@ -235,16 +235,16 @@ func (q *Query) takeSort() {
 
 // checkPlaces refuses the filters that stand where they have no meaning.
 func checkPlaces(root Node) (err error) {
-	walk(root, false, func(n Node, negated bool) {
+	Walk(root, false, func(n Node, negated bool) {
 		f, ok := n.(*Filter)
 		if !ok || err != nil {
 			return
 		}
 		switch {
 		case f.Field == "sort":
-			err = &QueryError{Pos: f.Pos, Message: "sort: orders the whole answer and cannot stand in a group or after a minus sign"}
+			err = &Error{Pos: f.Pos, Message: "sort: orders the whole answer and cannot stand in a group or after a minus sign"}
 		case f.Field == "in" && negated:
-			err = &QueryError{Pos: f.Pos, Message: "in: says where words are looked for and cannot be negated", Hint: "name the parts to look in"}
+			err = &Error{Pos: f.Pos, Message: "in: says where words are looked for and cannot be negated", Hint: "name the parts to look in"}
 		}
 	})
 	return err

@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"strings"
@@ -8,16 +8,16 @@ import (
 // *Filter. Its String is in the query language and parses to the same node.
 type Node interface {
 	String() string
-	write(b *strings.Builder, inside level)
+	write(b *strings.Builder, inside binding)
 }
 
 // level says how tightly the place binds that a node is printed into.
-type level int
+type binding int
 
 const (
-	levelAnd level = iota // beside others, all of which must hold
-	levelOr               // an alternative of OR
-	levelNot              // after a minus sign
+	inAnd binding = iota // beside others, all of which must hold
+	inOr                 // an alternative of OR
+	inNot                // after a minus sign
 )
 
 // And holds when all of its kids hold. An And without kids holds for every
@@ -51,21 +51,21 @@ type Filter struct {
 	Pos          int
 }
 
-func (n *And) String() string    { return printed(n) }
-func (n *Or) String() string     { return printed(n) }
-func (n *Not) String() string    { return printed(n) }
-func (n *Word) String() string   { return printed(n) }
-func (n *Phrase) String() string { return printed(n) }
-func (n *Filter) String() string { return printed(n) }
+func (n *And) String() string    { return printNode(n) }
+func (n *Or) String() string     { return printNode(n) }
+func (n *Not) String() string    { return printNode(n) }
+func (n *Word) String() string   { return printNode(n) }
+func (n *Phrase) String() string { return printNode(n) }
+func (n *Filter) String() string { return printNode(n) }
 
-func printed(n Node) string {
+func printNode(n Node) string {
 	var b strings.Builder
-	n.write(&b, levelAnd)
+	n.write(&b, inAnd)
 	return b.String()
 }
 
-func (n *And) write(b *strings.Builder, inside level) {
-	group := inside != levelAnd && len(n.Kids) != 1
+func (n *And) write(b *strings.Builder, inside binding) {
+	group := inside != inAnd && len(n.Kids) != 1
 	if group {
 		b.WriteByte('(')
 	}
@@ -74,18 +74,18 @@ func (n *And) write(b *strings.Builder, inside level) {
 			b.WriteByte(' ')
 		}
 		if and, ok := kid.(*And); ok {
-			and.write(b, levelOr)
+			and.write(b, inOr)
 			continue
 		}
-		kid.write(b, levelAnd)
+		kid.write(b, inAnd)
 	}
 	if group {
 		b.WriteByte(')')
 	}
 }
 
-func (n *Or) write(b *strings.Builder, inside level) {
-	if inside != levelAnd {
+func (n *Or) write(b *strings.Builder, inside binding) {
+	if inside != inAnd {
 		b.WriteByte('(')
 		defer b.WriteByte(')')
 	}
@@ -93,16 +93,16 @@ func (n *Or) write(b *strings.Builder, inside level) {
 		if i > 0 {
 			b.WriteString(" OR ")
 		}
-		kid.write(b, levelOr)
+		kid.write(b, inOr)
 	}
 }
 
-func (n *Not) write(b *strings.Builder, _ level) {
+func (n *Not) write(b *strings.Builder, _ binding) {
 	b.WriteByte('-')
-	n.Kid.write(b, levelNot)
+	n.Kid.write(b, inNot)
 }
 
-func (n *Word) write(b *strings.Builder, _ level) {
+func (n *Word) write(b *strings.Builder, _ binding) {
 	if isOr(n.Text) && !n.Prefix && !n.Fuzzy {
 		b.WriteString("(" + n.Text + ")") // the word, in a group of its own
 		return
@@ -116,13 +116,13 @@ func (n *Word) write(b *strings.Builder, _ level) {
 	}
 }
 
-func (n *Phrase) write(b *strings.Builder, _ level) {
+func (n *Phrase) write(b *strings.Builder, _ binding) {
 	b.WriteByte('"')
 	b.WriteString(n.Text)
 	b.WriteByte('"')
 }
 
-func (n *Filter) write(b *strings.Builder, _ level) {
+func (n *Filter) write(b *strings.Builder, _ binding) {
 	b.WriteString(n.Field)
 	b.WriteByte(':')
 	if strings.ContainsFunc(n.Value, endsWord) || n.Value == "" {
@@ -136,18 +136,18 @@ func (n *Filter) write(b *strings.Builder, _ level) {
 
 // walk calls visit for n and everything below it, with whether the place is
 // under an odd number of nots.
-func walk(n Node, negated bool, visit func(n Node, negated bool)) {
+func Walk(n Node, negated bool, visit func(n Node, negated bool)) {
 	visit(n, negated)
 	switch n := n.(type) {
 	case *And:
 		for _, kid := range n.Kids {
-			walk(kid, negated, visit)
+			Walk(kid, negated, visit)
 		}
 	case *Or:
 		for _, kid := range n.Kids {
-			walk(kid, negated, visit)
+			Walk(kid, negated, visit)
 		}
 	case *Not:
-		walk(n.Kid, !negated, visit)
+		Walk(n.Kid, !negated, visit)
 	}
 }

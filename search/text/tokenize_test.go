@@ -1,4 +1,4 @@
-package search
+package text
 
 import (
 	"strings"
@@ -10,12 +10,12 @@ import (
 
 func terms(text string) string {
 	var out []string
-	for _, t := range tokenize(text) {
-		if t.whole {
-			out = append(out, "["+t.term+"]")
+	for _, t := range Tokenize(text) {
+		if t.Joined {
+			out = append(out, "["+t.Term+"]")
 			continue
 		}
-		out = append(out, t.term)
+		out = append(out, t.Term)
 	}
 	return strings.Join(out, " ")
 }
@@ -47,9 +47,9 @@ func TestTokenize(t *testing.T) {
 
 func TestTokenizePlaces(t *testing.T) {
 	const text = "Ask Zoë-Anne’s mother, don't wait."
-	for _, tk := range tokenize(text) {
-		if got := foldWide(strings.NewReplacer("-", "", "’", "", "'", "").Replace(text[tk.start:tk.end])); got != tk.term {
-			t.Errorf("term %q stands at %q", tk.term, text[tk.start:tk.end])
+	for _, tk := range Tokenize(text) {
+		if got := FoldWord(strings.NewReplacer("-", "", "’", "", "'", "").Replace(text[tk.Start:tk.End])); got != tk.Term {
+			t.Errorf("term %q stands at %q", tk.Term, text[tk.Start:tk.End])
 		}
 	}
 }
@@ -57,12 +57,12 @@ func TestTokenizePlaces(t *testing.T) {
 func FuzzTokenize(f *testing.F) {
 	f.Add("a-b.c@d's 1,000 会議 \xff \u0301")
 	f.Fuzz(func(t *testing.T, in string) {
-		for _, tk := range tokenize(in) {
-			if tk.start < 0 || tk.end > len(in) || tk.start >= tk.end {
+		for _, tk := range Tokenize(in) {
+			if tk.Start < 0 || tk.End > len(in) || tk.Start >= tk.End {
 				t.Fatalf("%q: token %+v is outside", in, tk)
 			}
-			if utf8.ValidString(in) && !utf8.ValidString(tk.term) {
-				t.Fatalf("%q: term %q is no text", in, tk.term)
+			if utf8.ValidString(in) && !utf8.ValidString(tk.Term) {
+				t.Fatalf("%q: term %q is no text", in, tk.Term)
 			}
 		}
 	})

@@ -1,14 +1,16 @@
-package search
+package segment
 
 import (
 	"slices"
 	"sync"
+
+	"minutebook/search/text"
 )
 
 // vocabulary numbers the terms of a batch, so that they are sorted and
 // compared as numbers. It is written by one goroutine; once order was called it
 // does not change.
-type vocabulary struct {
+type Vocabulary struct {
 	numbers map[string]uint32
 	terms   []string
 
@@ -17,10 +19,10 @@ type vocabulary struct {
 	sorted []string // terms by rank
 }
 
-func newVocabulary() *vocabulary { return &vocabulary{numbers: map[string]uint32{}} }
+func NewVocabulary() *Vocabulary { return &Vocabulary{numbers: map[string]uint32{}} }
 
 // number is a term's number, a new one for a new term.
-func (v *vocabulary) number(term string) uint32 {
+func (v *Vocabulary) Number(term string) uint32 {
 	n, ok := v.numbers[term]
 	if !ok {
 		n = uint32(len(v.terms))
@@ -30,35 +32,38 @@ func (v *vocabulary) number(term string) uint32 {
 	return n
 }
 
+// term is the term of a number.
+func (v *Vocabulary) Term(number uint32) string { return v.terms[number] }
+
 // tokenize cuts a text into words and numbers them.
-func (v *vocabulary) tokenize(text string) []tok {
-	tokens := tokenize(text)
+func (v *Vocabulary) Tokenize(passage string) []text.Token {
+	tokens := text.Tokenize(passage)
 	for i := range tokens {
-		tokens[i].number = v.number(tokens[i].term)
+		tokens[i].Number = v.Number(tokens[i].Term)
 	}
 	return tokens
 }
 
 // numbersOf are the numbers of terms.
-func (v *vocabulary) numbersOf(terms []string) []uint32 {
+func (v *Vocabulary) Numbers(terms []string) []uint32 {
 	out := make([]uint32, len(terms))
 	for i, t := range terms {
-		out[i] = v.number(t)
+		out[i] = v.Number(t)
 	}
 	return out
 }
 
 // appendWords adds the numbers of tokens, leaving out the given words, and of
 // the stems of a language whose stems must be indexed.
-func (v *vocabulary) appendWords(to []uint32, tokens []tok, lang *language, without map[string]bool) []uint32 {
+func (v *Vocabulary) AppendWords(to []uint32, tokens []text.Token, lang *text.Language, without map[string]bool) []uint32 {
 	for _, t := range tokens {
-		if t.term == "" || without[t.term] {
+		if t.Term == "" || without[t.Term] {
 			continue
 		}
-		to = append(to, t.number)
-		if lang.stemsPrefixes() {
-			if stem := lang.stem(t.term); stem != t.term {
-				to = append(to, v.number(stemTerm(stem)))
+		to = append(to, t.Number)
+		if lang.DropsPrefixes() {
+			if stem := lang.Stem(t.Term); stem != t.Term {
+				to = append(to, v.Number(text.StemTerm(stem)))
 			}
 		}
 	}
@@ -66,7 +71,7 @@ func (v *vocabulary) appendWords(to []uint32, tokens []tok, lang *language, with
 }
 
 // order returns the rank of each term and the terms by rank.
-func (v *vocabulary) order() (rank []uint32, sorted []string) {
+func (v *Vocabulary) sortTerms() (rank []uint32, sorted []string) {
 	v.once.Do(func() {
 		by := make([]uint32, len(v.terms))
 		for n := range by {

@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"strings"
@@ -34,7 +34,7 @@ type lexer struct {
 	pos int
 }
 
-func lex(query string) []token {
+func tokenize(query string) []token {
 	l := &lexer{in: query}
 	var out []token
 	for {
@@ -60,7 +60,7 @@ func (l *lexer) next() token {
 			l.pos += size
 			return token{kind: kindClose, pos: at}
 		case isQuote(r):
-			if text, ok := l.quoted(); ok {
+			if text, ok := l.readQuoted(); ok {
 				return token{kind: kindPhrase, text: text, pos: at}
 			}
 		case r == '-' || r == '−':
@@ -69,7 +69,7 @@ func (l *lexer) next() token {
 				return token{kind: kindMinus, pos: at}
 			}
 		default:
-			if t, ok := l.word(); ok {
+			if t, ok := l.readWord(); ok {
 				return t
 			}
 		}
@@ -88,7 +88,7 @@ func (l *lexer) minusBinds() bool {
 
 // quoted reads a phrase when the quote at the position is closed later, and
 // otherwise steps over the stray quote.
-func (l *lexer) quoted() (string, bool) {
+func (l *lexer) readQuoted() (string, bool) {
 	_, size := l.peek()
 	l.pos += size
 	rest := l.in[l.pos:]
@@ -102,14 +102,14 @@ func (l *lexer) quoted() (string, bool) {
 }
 
 // word reads a word, a filter, or the word OR.
-func (l *lexer) word() (token, bool) {
+func (l *lexer) readWord() (token, bool) {
 	at := l.pos
-	run := l.run()
+	run := l.readRun()
 	if field, value, ok := splitField(run); ok {
 		t := token{kind: kindFilter, field: field, text: value, pos: at}
 		if value == "" && l.pos < len(l.in) {
 			if r, _ := l.peek(); isQuote(r) {
-				t.text, _ = l.quoted()
+				t.text, _ = l.readQuoted()
 			}
 		}
 		return t, true
@@ -127,7 +127,7 @@ func (l *lexer) word() (token, bool) {
 func isOr(run string) bool { return run == "OR" || run == "|" || run == "||" }
 
 // run reads up to the next space, parenthesis or quote.
-func (l *lexer) run() string {
+func (l *lexer) readRun() string {
 	rest := l.in[l.pos:]
 	end := strings.IndexFunc(rest, endsWord)
 	if end < 0 {

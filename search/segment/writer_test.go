@@ -1,27 +1,26 @@
-package search
+package segment
 
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/document"
 	index "github.com/blevesearch/bleve_index_api"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"minutebook/api"
-	"minutebook/archive"
 	"minutebook/internal/testrun"
+	"minutebook/search/text"
 )
 
 // plainField is a field as Bleve would have analysed it.
-type plainField struct {
-	held
+type analysedField struct {
+	builderField
 	name    string
 	options index.FieldIndexingOptions
 	value   []byte
@@ -29,14 +28,14 @@ type plainField struct {
 	counts  index.TokenFrequencies
 }
 
-func (f *plainField) Name() string                                     { return f.name }
-func (f *plainField) Options() index.FieldIndexingOptions              { return f.options }
-func (f *plainField) Value() []byte                                    { return f.value }
-func (f *plainField) AnalyzedLength() int                              { return f.length }
-func (f *plainField) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.counts }
+func (f *analysedField) Name() string                                     { return f.name }
+func (f *analysedField) Options() index.FieldIndexingOptions              { return f.options }
+func (f *analysedField) Value() []byte                                    { return f.value }
+func (f *analysedField) AnalyzedLength() int                              { return f.length }
+func (f *analysedField) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.counts }
 
 // plainDocuments are the documents of an inverter as Bleve would see them.
-func plainDocuments(v *inverter) []index.Document {
+func analysedDocuments(v *Builder) []index.Document {
 	docs := make([]index.Document, len(v.docs))
 	count := func(all []occurrence, doc int, term func(o occurrence) string, once bool) index.TokenFrequencies {
 		counts := index.TokenFrequencies{}
@@ -57,28 +56,28 @@ func plainDocuments(v *inverter) []index.Document {
 	}
 	for i, d := range v.docs {
 		doc := document.NewDocument(d.id)
-		for _, f := range segmentFields()[1:] {
-			field := &plainField{name: f.name, options: f.options, length: 1}
+		for _, f := range fieldSpecs()[1:] {
+			field := &analysedField{name: f.name, options: f.options, length: 1}
 			switch f.name {
-			case fieldRecord:
+			case FieldRecord:
 				field.value = d.record
-			case fieldPairs:
+			case FieldPairs:
 				field.counts = index.TokenFrequencies{}
 				for tag, all := range v.pairs {
-					found := count(all, i, func(o occurrence) string { return pairTerm(tag, v.words.terms[o.a], v.words.terms[o.b]) }, true)
+					found := count(all, i, func(o occurrence) string { return PairTerm(tag, v.Words.terms[o.a], v.Words.terms[o.b]) }, true)
 					field.counts.MergeAll(f.name, found)
 				}
 			default:
-				field.counts = count(v.singles[f.name], i, func(o occurrence) string { return v.words.terms[o.a] }, f.name == fieldKeys)
+				field.counts = count(v.singles[f.name], i, func(o occurrence) string { return v.Words.terms[o.a] }, f.name == FieldKeys)
 				if l := v.lengths[f.name]; i < len(l) {
 					field.length = int(l[i])
 				}
 			}
-			if f.name != fieldRecord || d.record != nil {
+			if f.name != FieldRecord || d.record != nil {
 				doc.AddField(field)
 			}
 		}
-		doc.AddField(&plainField{name: idField, options: index.IndexField | index.StoreField, value: []byte(d.id), length: 1,
+		doc.AddField(&analysedField{name: idField, options: index.IndexField | index.StoreField, value: []byte(d.id), length: 1,
 			counts: count([]occurrence{{doc: uint32(i)}}, i, func(occurrence) string { return d.id }, false)})
 		docs[i] = doc
 	}
@@ -86,7 +85,7 @@ func plainDocuments(v *inverter) []index.Document {
 }
 
 // contents is everything that a segment holds.
-func contents(t interface{ Fatal(...any) }, seg segment.Segment) []string {
+func listContents(t interface{ Fatal(...any) }, seg segmentapi.Segment) []string {
 	var out []string
 	check := func(err error) {
 		if err != nil {
@@ -129,42 +128,38 @@ func contents(t interface{ Fatal(...any) }, seg segment.Segment) []string {
 	return out
 }
 
-// drawSource is a random meeting as read from an archive.
-func drawSource(t *rapid.T, id int64) *source {
-	s := &source{row: &archive.Row{RecordingID: id, Language: rapid.SampledFrom([]string{"en", "", "ar"}).Draw(t, "language")}, meeting: &api.Meeting{Title: drawText(t, "title")}}
-	s.meeting.DefaultSummary = api.Some(api.Summary{MarkdownFormatted: api.Some(drawText(t, "summary"))})
-	for i := range rapid.IntRange(0, 12).Draw(t, "entries") {
-		s.entries = append(s.entries, archive.Entry{Index: i, Offset: time.Duration(i) * 25 * time.Second, Text: drawText(t, "text"),
-			Speaker: rapid.SampledFrom([]string{"Anna Lee", "Bob Stone"}).Draw(t, "speaker"), Email: "someone@own.example"})
-	}
-	return s
+// drawWords is a random text of few words, so that documents share them.
+func drawWords(t *rapid.T, name string) string {
+	words := strings.Fields("budget budgets contract release printing market marketing e-mail ABC-123 Zoë the and of we renew renewed Friday page numbers بالكتاب")
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 25).Draw(t, name), " ")
 }
 
-// drawInverter gathers random meetings, or enough of one word for its list to
+// drawInverter gathers random documents, or enough of one word for its list to
 // fill more than one chunk.
-func drawInverter(t *rapid.T) *inverter {
-	v := newInverter(newVocabulary())
-	langs := newLanguages()
+func drawBuilder(t *rapid.T) *Builder {
+	v := NewBuilder(NewVocabulary())
 	if rapid.IntRange(0, 9).Draw(t, "many") == 0 {
 		for i := range 2500 {
-			v.begin(fmt.Sprintf("%d:0:1", i), nil)
-			v.addText(fieldText, v.words.numbersOf([]string{"often", fmt.Sprint("rare", i%1100)}))
-			v.addKeys(fieldKeys, []string{"m:" + fmt.Sprint(i/60)})
+			v.Begin(fmt.Sprintf("%d:0:1", i), nil)
+			v.AddWords(FieldText, v.Words.Numbers([]string{"often", fmt.Sprint("rare", i%1100)}))
+			v.AddKeys(FieldKeys, []string{"m:" + fmt.Sprint(i/60)})
 		}
 		return v
 	}
-	moments := rapid.Bool().Draw(t, "moments")
-	for i := range rapid.IntRange(1, 5).Draw(t, "meetings") {
-		s := drawSource(t, int64(i))
-		var tokens [][]tok
-		for _, e := range s.entries {
-			tokens = append(tokens, v.words.tokenize(e.Text))
+	lang := text.NewLanguages().Get(rapid.SampledFrom([]string{"en", "", "ar"}).Draw(t, "language"))
+	for i := range rapid.IntRange(1, 12).Draw(t, "documents") {
+		var record []byte
+		if rapid.Bool().Draw(t, "recorded") {
+			record = []byte(drawWords(t, "record"))
 		}
-		if moments {
-			v.addMoments(s, tokens, langs)
-			continue
+		v.Begin(fmt.Sprint(i), record)
+		for _, field := range []string{FieldText, FieldTitle, FieldSummary, FieldHighlights, FieldActions, FieldCRM} {
+			tokens := v.Words.Tokenize(drawWords(t, field))
+			v.AddWords(field, v.Words.AppendWords(nil, tokens, lang, map[string]bool{"the": field == FieldText}))
+			v.AddPairs(field, tokens)
 		}
-		v.addMeeting(s, tokens, langs)
+		v.AddWords(FieldPeople, v.Words.Numbers([]string{"anna", "lee"}))
+		v.AddKeys(FieldKeys, []string{"m:" + fmt.Sprint(i), "sp:anna"})
 	}
 	return v
 }
@@ -177,53 +172,53 @@ func TestSegmentIsBleves(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
-		v := drawInverter(t)
+		v := drawBuilder(t)
 		if len(v.docs) == 0 {
 			return
 		}
 		var docs []index.Document
 		for _, d := range v.docs {
 			doc := document.NewDocument(d.id)
-			docs = append(docs, doc.AddField(&held{v}))
+			docs = append(docs, doc.AddField(&builderField{v}))
 		}
-		ours, _, err := (&segmentPlugin{}).New(docs)
+		ours, _, err := (&plugin{}).New(docs)
 		if err != nil {
 			t.Fatal(err)
 		}
-		theirs, _, err := (&zap.ZapPlugin{}).New(plainDocuments(v))
+		theirs, _, err := (&zap.ZapPlugin{}).New(analysedDocuments(v))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(contents(t, theirs), contents(t, ours)); diff != "" {
+		if diff := cmp.Diff(listContents(t, theirs), listContents(t, ours)); diff != "" {
 			t.Fatalf("Bleve's (-) and ours (+) differ:\n%s", diff)
 		}
 		n++
 		path := func(what string) string { return filepath.Join(dir, fmt.Sprintf("%s%d.zap", what, n)) }
-		if err := ours.(segment.UnpersistedSegment).Persist(path("ours")); err != nil {
+		if err := ours.(segmentapi.UnpersistedSegment).Persist(path("ours")); err != nil {
 			t.Fatal(err)
 		}
-		opened, err := (&segmentPlugin{}).Open(path("ours"))
+		opened, err := (&plugin{}).Open(path("ours"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer opened.Close()
-		if diff := cmp.Diff(contents(t, theirs), contents(t, opened)); diff != "" {
+		if diff := cmp.Diff(listContents(t, theirs), listContents(t, opened)); diff != "" {
 			t.Fatalf("Bleve's (-) and ours in a file (+) differ:\n%s", diff)
 		}
-		if err := checkFile(t.Context(), path("ours")); err != nil {
+		if err := CheckFile(t.Context(), path("ours")); err != nil {
 			t.Fatal(err)
 		}
-		merged := func(what string, seg segment.Segment) []string {
-			_, _, err := (&segmentPlugin{}).Merge([]segment.Segment{seg, seg}, []*roaring.Bitmap{roaring.BitmapOf(0), nil}, path(what), nil, nil)
+		merged := func(what string, seg segmentapi.Segment) []string {
+			_, _, err := (&plugin{}).Merge([]segmentapi.Segment{seg, seg}, []*roaring.Bitmap{roaring.BitmapOf(0), nil}, path(what), nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := (&segmentPlugin{}).Open(path(what))
+			m, err := (&plugin{}).Open(path(what))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			return contents(t, m)
+			return listContents(t, m)
 		}
 		if diff := cmp.Diff(merged("theirs", theirs), merged("merged", opened)); diff != "" {
 			t.Fatalf("merged, Bleve's (-) and ours (+) differ:\n%s", diff)

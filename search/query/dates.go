@@ -1,4 +1,4 @@
-package search
+package query
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // dateSpan reads a day, month or year, "today" or "yesterday", and returns
 // its beginning and the beginning of what follows, in the given place.
-func dateSpan(value string, now time.Time, loc *time.Location) (from, to time.Time, err error) {
+func DateSpan(value string, now time.Time, loc *time.Location) (from, to time.Time, err error) {
 	now = now.In(loc)
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, loc)
 	switch strings.ToLower(value) {
@@ -30,7 +30,7 @@ func dateSpan(value string, now time.Time, loc *time.Location) (from, to time.Ti
 		}
 	}
 	if n, err := strconv.Atoi(strings.TrimRight(value, "hdwmy")); err == nil && n >= 0 {
-		if from, err := lastSpan(value, now); err == nil {
+		if from, err := LastSpan(value, now); err == nil {
 			return from, from.Add(time.Nanosecond), nil
 		}
 	}
@@ -39,7 +39,7 @@ func dateSpan(value string, now time.Time, loc *time.Location) (from, to time.Ti
 
 // lastSpan reads 12h, 7d, 2w, 3m (months) or 1y and returns when that time
 // before now was.
-func lastSpan(value string, now time.Time) (time.Time, error) {
+func LastSpan(value string, now time.Time) (time.Time, error) {
 	wrong := fmt.Errorf("%q is not a stretch of time such as 12h, 7d, 2w, 3m or 1y", value)
 	if len(value) < 2 {
 		return time.Time{}, wrong
@@ -64,7 +64,7 @@ func lastSpan(value string, now time.Time) (time.Time, error) {
 }
 
 // readDuration reads 45 (minutes), 30m, 1h or 1h30m.
-func readDuration(value string) (time.Duration, error) {
+func ParseDuration(value string) (time.Duration, error) {
 	if n, err := strconv.Atoi(value); err == nil && n >= 0 && n < 1_000_000 {
 		return time.Duration(n) * time.Minute, nil
 	}

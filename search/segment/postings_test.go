@@ -1,4 +1,4 @@
-package search
+package segment
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/document"
 	index "github.com/blevesearch/bleve_index_api"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -22,13 +22,13 @@ import (
 var countedWords = map[string]float64{"everywhere": 1, "often": 0.7, "half": 0.5, "sometimes": 0.2, "seldom": 0.01, "rarely": 0.002}
 
 // countedSegment is a segment in memory of so many documents.
-func countedSegment(t interface{ Fatal(...any) }, rnd *rand.Rand, documents int) segment.Segment {
-	v := newInverter(newVocabulary())
+func buildCounted(t interface{ Fatal(...any) }, rnd *rand.Rand, documents int) segmentapi.Segment {
+	v := NewBuilder(NewVocabulary())
 	var docs []index.Document
 	late := rnd.IntN(documents) // where half begins: its first chunks are empty
 	for i := range documents {
-		v.begin(fmt.Sprintf("%d:0:1", i), nil)
-		for _, field := range []string{fieldText, fieldTitle} {
+		v.Begin(fmt.Sprintf("%d:0:1", i), nil)
+		for _, field := range []string{FieldText, FieldTitle} {
 			words := []string{fmt.Sprint("once", i%700)}
 			for word, share := range countedWords {
 				if rnd.Float64() >= share || word == "half" && i < late {
@@ -42,12 +42,12 @@ func countedSegment(t interface{ Fatal(...any) }, rnd *rand.Rand, documents int)
 					words = append(words, word)
 				}
 			}
-			v.addText(field, v.words.numbersOf(words))
+			v.AddWords(field, v.Words.Numbers(words))
 		}
-		v.addKeys(fieldKeys, []string{fmt.Sprint("m:", i/60), "all"})
-		docs = append(docs, document.NewDocument(v.docs[i].id).AddField(&held{v}))
+		v.AddKeys(FieldKeys, []string{fmt.Sprint("m:", i/60), "all"})
+		docs = append(docs, document.NewDocument(v.docs[i].id).AddField(&builderField{v}))
 	}
-	seg, _, err := (&segmentPlugin{}).New(docs)
+	seg, _, err := (&plugin{}).New(docs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func countedSegment(t interface{ Fatal(...any) }, rnd *rand.Rand, documents int)
 }
 
 // someOf is a random set of a segment's documents.
-func someOf(rnd *rand.Rand, documents uint64) *roaring.Bitmap {
+func drawDocuments(rnd *rand.Rand, documents uint64) *roaring.Bitmap {
 	share := []float64{0, 0.001, 0.02, 0.5, 1}[rnd.IntN(5)]
 	some := roaring.New()
 	for doc := range documents {
@@ -68,10 +68,10 @@ func someOf(rnd *rand.Rand, documents uint64) *roaring.Bitmap {
 
 // countsAgree compares what is read here of every term of a segment with what
 // Bleve reads.
-func countsAgree(t *rapid.T, what string, seg segment.Segment, rnd *rand.Rand) {
-	gone, some := someOf(rnd, seg.Count()), someOf(rnd, seg.Count())
-	words := lexiconOf(seg, gone)
-	for _, field := range []string{fieldText, fieldTitle, fieldKeys, fieldSummary, "no such field"} {
+func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand) {
+	gone, some := drawDocuments(rnd, seg.Count()), drawDocuments(rnd, seg.Count())
+	words := newTermReader(seg, gone)
+	for _, field := range []string{FieldText, FieldTitle, FieldKeys, FieldSummary, "no such field"} {
 		dict, err := seg.Dictionary(field)
 		if err != nil {
 			t.Fatal(err)
@@ -88,12 +88,12 @@ func countsAgree(t *rapid.T, what string, seg segment.Segment, rnd *rand.Rand) {
 			terms = append(terms, e.Term)
 		}
 		for _, term := range terms {
-			termAgrees(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, some)
+			checkTerm(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, some)
 		}
 	}
 }
 
-func termAgrees(t *rapid.T, what string, words *lexicon, dict segment.TermDictionary, field, term string, some *roaring.Bitmap) {
+func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermDictionary, field, term string, some *roaring.Bitmap) {
 	list, err := dict.PostingsList([]byte(term), nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -115,26 +115,26 @@ func termAgrees(t *rapid.T, what string, words *lexicon, dict segment.TermDictio
 		if some.Contains(l.Doc) {
 			among = append(among, l)
 		}
-		if !words.gone.Contains(l.Doc) {
+		if !words.deleted.Contains(l.Doc) {
 			living.Add(l.Doc)
 		}
 	}
-	found, err := words.with(field, term)
+	found, err := words.Documents(field, term)
 	if err != nil || !found.Equals(living) {
 		t.Fatalf("%s: documents %v %v, want %v", what, found, err, living)
 	}
-	if n, err := words.number(field, term); err != nil || n != int(living.GetCardinality()) {
+	if n, err := words.Count(field, term); err != nil || n != int(living.GetCardinality()) {
 		t.Fatalf("%s: in %d documents %v, want %d", what, n, err, living.GetCardinality())
 	}
-	if field == fieldKeys {
+	if field == FieldKeys {
 		return
 	}
-	c, err := words.term(field, term)
+	c, err := words.Postings(field, term)
 	if err == nil {
-		err = c.each(func(doc, times, length uint32) { got = append(got, line{doc, times, length}) })
+		err = c.Each(func(doc, times, length uint32) { got = append(got, line{doc, times, length}) })
 	}
 	if err == nil {
-		err = c.of(some, func(doc, times, length uint32) { gotAmong = append(gotAmong, line{doc, times, length}) })
+		err = c.EachIn(some, func(doc, times, length uint32) { gotAmong = append(gotAmong, line{doc, times, length}) })
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -145,7 +145,7 @@ func termAgrees(t *rapid.T, what string, words *lexicon, dict segment.TermDictio
 	if diff := cmp.Diff(among, gotAmong); diff != "" {
 		t.Fatalf("%s: Bleve's (-) and ours (+) of some differ:\n%s", what, diff)
 	}
-	if c.docs != nil && !c.docs.Equals(docs) {
+	if c.Docs != nil && !c.Docs.Equals(docs) {
 		t.Fatalf("%s: the documents were changed", what)
 	}
 }
@@ -160,39 +160,39 @@ func TestCountsAreBleves(t *testing.T) {
 		n++
 		path := func(what string) string { return filepath.Join(dir, fmt.Sprintf("%s%d.zap", what, n)) }
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		var inFiles []segment.Segment
+		var inFiles []segmentapi.Segment
 		var drops []*roaring.Bitmap
 		for i := range 2 {
-			seg := countedSegment(t, rnd, rapid.SampledFrom([]int{1, 2, 60, 1024, 1025, 3000}).Draw(t, "documents"))
+			seg := buildCounted(t, rnd, rapid.SampledFrom([]int{1, 2, 60, 1024, 1025, 3000}).Draw(t, "documents"))
 			if i == 0 {
-				countsAgree(t, "in memory", seg, rnd)
+				checkCounts(t, "in memory", seg, rnd)
 			}
 			file := path(fmt.Sprint("file", i, "-"))
-			if err := seg.(segment.UnpersistedSegment).Persist(file); err != nil {
+			if err := seg.(segmentapi.UnpersistedSegment).Persist(file); err != nil {
 				t.Fatal(err)
 			}
 			opened := openSegment(t, file)
 			defer opened.Close()
-			countsAgree(t, "in a file", opened, rnd)
-			inFiles, drops = append(inFiles, opened), append(drops, someOf(rnd, seg.Count()))
+			checkCounts(t, "in a file", opened, rnd)
+			inFiles, drops = append(inFiles, opened), append(drops, drawDocuments(rnd, seg.Count()))
 		}
 		drops[1].Remove(0) // something is left
-		if _, _, err := (&segmentPlugin{}).Merge(inFiles, drops, path("merged"), nil, nil); err != nil {
+		if _, _, err := (&plugin{}).Merge(inFiles, drops, path("merged"), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		merged := openSegment(t, path("merged"))
 		defer merged.Close()
-		countsAgree(t, "merged", merged, rnd)
+		checkCounts(t, "merged", merged, rnd)
 	})
 }
 
 // openSegment opens a file that is read directly.
-func openSegment(t interface{ Fatal(...any) }, path string) segment.Segment {
-	seg, err := (&segmentPlugin{}).Open(path)
+func openSegment(t interface{ Fatal(...any) }, path string) segmentapi.Segment {
+	seg, err := (&plugin{}).Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lexiconOf(seg, nil).disk == nil {
+	if newTermReader(seg, nil).file == nil {
 		t.Fatal("a segment in a file is not read as one")
 	}
 	return seg

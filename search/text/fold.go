@@ -1,4 +1,4 @@
-package search
+package text
 
 import (
 	"strings"
@@ -38,11 +38,11 @@ func (f *folder) fold(s string) string {
 		}
 		return string(f.buf)
 	}
-	return foldWide(s)
+	return FoldWord(s)
 }
 
 // foldWide folds what is not plain ASCII.
-func foldWide(s string) string {
+func FoldWord(s string) string {
 	var b strings.Builder
 	base := rune(0)
 	for _, r := range norm.NFKD.String(strings.ToLower(s)) {
@@ -52,7 +52,7 @@ func foldWide(s string) string {
 		if !unicode.Is(unicode.M, r) {
 			base = r
 		}
-		if plain, ok := plainLetter(r); ok {
+		if plain, ok := spelledOut(r); ok {
 			b.WriteString(plain)
 			continue
 		}
@@ -70,7 +70,7 @@ func isAccent(r rune) bool {
 // and the voiced kana are not the plain ones.
 func keepsAccent(base, mark rune) bool { return base == 'и' && mark == 0x0306 }
 
-func plainLetter(r rune) (string, bool) {
+func spelledOut(r rune) (string, bool) {
 	switch r {
 	case 'ß':
 		return "ss", true
@@ -96,7 +96,7 @@ func plainLetter(r rune) (string, bool) {
 
 // foldText folds a whole value, such as a name or a type: its words with one
 // space between them.
-func foldText(s string) string {
+func Fold(s string) string {
 	var f folder
 	words := strings.Fields(s)
 	for i, w := range words {

@@ -1,4 +1,4 @@
-package search
+package segment
 
 import (
 	"encoding/binary"
@@ -8,71 +8,71 @@ import (
 )
 
 // field writes a field's postings, its dictionary, and where that is.
-func (w *segmentWriter) field(f segmentField) error {
+func (w *writer) writeField(f fieldSpec) error {
 	w.dict.Reset()
-	if err := w.builder.Reset(&w.dict); err != nil {
+	if err := w.dictBuilder.Reset(&w.dict); err != nil {
 		return err
 	}
 	var err error
 	switch f.name {
 	case idField:
-		err = w.ids()
-	case fieldPairs:
-		err = w.pairs()
+		err = w.writeIDs()
+	case FieldPairs:
+		err = w.writePairs()
 	default:
-		err = w.singles(f.name)
+		err = w.writeTerms(f.name)
 	}
 	if err != nil {
 		return err
 	}
-	if err := w.builder.Close(); err != nil {
+	if err := w.dictBuilder.Close(); err != nil {
 		return err
 	}
-	dict := w.count()
-	w.uvarint(uint64(w.dict.Len()))
+	dict := w.offset()
+	w.writeUvarint(uint64(w.dict.Len()))
 	w.out = append(w.out, w.dict.Bytes()...)
-	w.at = append(w.at, w.count())
-	w.uvarint(noDocValues)
-	w.uvarint(noDocValues)
-	w.uvarint(dict)
+	w.fieldOffsets = append(w.fieldOffsets, w.offset())
+	w.writeUvarint(noDocValues)
+	w.writeUvarint(noDocValues)
+	w.writeUvarint(dict)
 	return nil
 }
 
 // ids writes the documents' ids: each is in the dictionary with its document.
-func (w *segmentWriter) ids() error {
-	docs := make([]uint32, len(w.from.docs))
+func (w *writer) writeIDs() error {
+	docs := make([]uint32, len(w.builder.docs))
 	for i := range docs {
 		docs[i] = uint32(i)
 	}
 	slices.SortFunc(docs, func(a, b uint32) int {
-		if w.from.docs[a].id < w.from.docs[b].id {
+		if w.builder.docs[a].id < w.builder.docs[b].id {
 			return -1
 		}
 		return 1
 	})
 	for _, d := range docs {
-		if err := w.builder.Insert([]byte(w.from.docs[d].id), zap.FSTValEncode1Hit(uint64(d), 1)); err != nil {
+		if err := w.dictBuilder.Insert([]byte(w.builder.docs[d].id), zap.FSTValEncode1Hit(uint64(d), 1)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *segmentWriter) singles(field string) error {
-	_, terms := w.from.words.order()
-	lengths := w.from.lengths[field]
-	return w.from.sorted(w.from.singles[field], func(p *posting) error {
+func (w *writer) writeTerms(field string) error {
+	_, terms := w.builder.Words.sortTerms()
+	lengths := w.builder.lengths[field]
+	return w.builder.eachPostingList(w.builder.singles[field], func(p *postingList) error {
 		w.term = append(w.term[:0], terms[p.a]...)
-		return w.posting(p, lengths)
+		return w.writePostings(p, lengths)
 	})
 }
 
-func (w *segmentWriter) pairs() error {
-	_, terms := w.from.words.order()
-	for _, field := range slices.Sorted(slices.Values([]string{fieldText, fieldTitle, fieldSummary, fieldHighlights, fieldActions, fieldCRM})) {
-		err := w.from.sorted(w.from.pairs[field], func(p *posting) error {
+func (w *writer) writePairs() error {
+	_, terms := w.builder.Words.sortTerms()
+	for _, field := range slices.Sorted(slices.Values([]string{FieldText, FieldTitle, FieldSummary, FieldHighlights, FieldActions, FieldCRM})) {
+		err := w.builder.eachPostingList(w.builder.pairs[field], func(p *postingList) error {
 			w.term = appendPair(w.term[:0], field, terms[p.a], terms[p.b])
-			return w.posting(p, nil)
+			return w.writePostings(p, nil)
 		})
 		if err != nil {
 			return err
@@ -83,30 +83,30 @@ func (w *segmentWriter) pairs() error {
 
 // posting writes the documents that have the writer's term. With lengths goes
 // how often, and among how many words.
-func (w *segmentWriter) posting(p *posting, lengths []uint32) error {
+func (w *writer) writePostings(p *postingList, lengths []uint32) error {
 	if len(p.docs) == 1 && lengths != nil && p.counts[0] == 1 {
-		return w.builder.Insert(w.term, zap.FSTValEncode1Hit(uint64(p.docs[0]), uint64(lengths[p.docs[0]])))
+		return w.dictBuilder.Insert(w.term, zap.FSTValEncode1Hit(uint64(p.docs[0]), uint64(lengths[p.docs[0]])))
 	}
-	counts := w.count()
-	w.chunks(p, lengths)
+	counts := w.offset()
+	w.writeCounts(p, lengths)
 	w.bitmap.Clear()
 	w.bitmap.AddMany(p.docs)
 	w.roaring.Reset()
 	if _, err := w.bitmap.WriteTo(&w.roaring); err != nil {
 		return err
 	}
-	at := w.count()
-	w.uvarint(counts)
-	w.uvarint(0) // no places of words
-	w.uvarint(uint64(w.roaring.Len()))
+	at := w.offset()
+	w.writeUvarint(counts)
+	w.writeUvarint(0) // no places of words
+	w.writeUvarint(uint64(w.roaring.Len()))
 	w.out = append(w.out, w.roaring.Bytes()...)
-	return w.builder.Insert(w.term, at)
+	return w.dictBuilder.Insert(w.term, at)
 }
 
 // chunks writes how often each document has the term, in chunks of so many
 // documents that each covers about 1024 of the term's.
-func (w *segmentWriter) chunks(p *posting, lengths []uint32) {
-	docs := uint64(len(w.from.docs))
+func (w *writer) writeCounts(p *postingList, lengths []uint32) {
+	docs := uint64(len(w.builder.docs))
 	size := docs / (uint64(len(p.docs))/1024 + 1)
 	w.lens = slices.Grow(w.lens[:0], int((docs-1)/size+1))[:(docs-1)/size+1]
 	clear(w.lens)
@@ -121,11 +121,11 @@ func (w *segmentWriter) chunks(p *posting, lengths []uint32) {
 		}
 		w.lens[uint64(d)/size] += uint64(len(w.counts) - before)
 	}
-	w.uvarint(uint64(len(w.lens)))
+	w.writeUvarint(uint64(len(w.lens)))
 	end := uint64(0)
 	for _, n := range w.lens {
 		end += n
-		w.uvarint(end)
+		w.writeUvarint(end)
 	}
 	w.out = append(w.out, w.counts...)
 }

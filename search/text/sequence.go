@@ -1,0 +1,96 @@
+package text
+
+// words in their order, and the joined forms that stand over some of them.
+type Sequence struct {
+	Words    []Token
+	Joined   []JoinedWord
+	joinedAt map[int][]JoinedWord // wholes by where they begin
+}
+
+// over is a joined form that stands over words [first,after).
+type JoinedWord struct {
+	Term         string
+	Number       uint32
+	First, After int
+}
+
+// sequence puts tokens in their order.
+func NewSequence(tokens []Token) Sequence {
+	s := Sequence{Words: make([]Token, 0, len(tokens))}
+	for _, t := range tokens {
+		if !t.Joined {
+			s.Words = append(s.Words, t)
+			continue
+		}
+		first := len(s.Words)
+		for first > 0 && s.Words[first-1].Start >= t.Start {
+			first--
+		}
+		if first < len(s.Words) {
+			s.addJoined(JoinedWord{t.Term, t.Number, first, len(s.Words)})
+		}
+	}
+	return s
+}
+
+func (s *Sequence) addJoined(w JoinedWord) {
+	if s.joinedAt == nil {
+		s.joinedAt = map[int][]JoinedWord{}
+	}
+	s.Joined = append(s.Joined, w)
+	s.joinedAt[w.First] = append(s.joinedAt[w.First], w)
+}
+
+// findPhrase returns the index of the first word in s from which on the words
+// follow one another, and the one after their end; -1 when nowhere.
+func (s Sequence) FindPhrase(words []string, from int) (first, after int) {
+	for i := from; i < len(s.Words); i++ {
+		if end := s.matchAt(words, i); end >= 0 {
+			return i, end
+		}
+	}
+	return -1, -1
+}
+
+func (s Sequence) matchAt(words []string, at int) int {
+	if len(words) == 0 {
+		return at
+	}
+	if at >= len(s.Words) {
+		return -1
+	}
+	if s.Words[at].Term == words[0] {
+		if end := s.matchAt(words[1:], at+1); end >= 0 {
+			return end
+		}
+	}
+	for _, w := range s.JoinedAt(at) {
+		if w.Term == words[0] {
+			if end := s.matchAt(words[1:], w.After); end >= 0 {
+				return end
+			}
+		}
+	}
+	return -1
+}
+
+// phraseTerms returns the terms to look for a phrase by, for [Sequence.FindPhrase].
+// Words that punctuation ties together are one term, in their joined form.
+func PhraseTerms(phrase string) []string {
+	var terms []string
+	s := NewSequence(Tokenize(phrase))
+	for i := 0; i < len(s.Words); {
+		term, next := s.Words[i].Term, i+1
+		for _, w := range s.JoinedAt(i) {
+			if !IsUnspaced([]rune(w.Term)[0]) {
+				term, next = w.Term, w.After
+			}
+		}
+		terms = append(terms, term)
+		i = next
+	}
+	return terms
+}
+
+// joinedAt returns the joined words that begin at a word.
+func (s Sequence) JoinedAt(word int) []JoinedWord { return s.joinedAt[word] }
