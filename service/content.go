@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 
 	"minutebook/api"
+	"minutebook/service/fault"
 )
 
 // getTranscript is GET /recordings/{recording_id}/transcript (4.3).
@@ -40,10 +40,16 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 		return err
 	}
 	raw := s.strict.mendPart(part, many[id][part])
-	if late := s.faults.late(id, string(part), destination == ""); late != nil && destination == "" {
-		return late(w, key)
+	late := fault.InTime
+	if destination == "" {
+		late = s.faults.LateRead(id, part)
 	}
-	if api.Empty(raw) {
+	switch {
+	case late == fault.Null, late == fault.Empty && part == api.PartSummary:
+		raw = json.RawMessage("null")
+	case late == fault.Empty:
+		raw = json.RawMessage("[]")
+	case late == fault.Missing, api.Empty(raw):
 		return notFound(key)
 	}
 	if destination == "" {
@@ -51,7 +57,7 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 		return nil
 	}
 	named := id
-	if s.faults.roll(faultBare, strconv.FormatInt(id, 10)) {
+	if s.faults.RollFor(fault.Bare, id) {
 		named = 0
 	}
 	if err := s.store.queueCallback(r.Context(), callback{owner: c.email, kind: key, url: destination, recordingID: id,

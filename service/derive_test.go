@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"minutebook/api"
+	"minutebook/service/limit"
 )
 
 // Every team that meetings name is there, with all who recorded for it, also
@@ -81,11 +82,11 @@ func TestLimitsAreLifted(t *testing.T) {
 	}
 	s.get("/teams", s.admin, 429)
 	want := s.Limits()
-	s.limits.apply(Limits{}.withDefaults())
+	s.limits.Apply(Limits{})
 	if err := s.startLimits(t.Context()); err != nil || s.Limits() != want {
 		t.Errorf("at the next start %+v, want %+v, %v", s.Limits(), want, err)
 	}
-	if err := s.SetLimits(t.Context(), Limits{Heavy: mostLimit + 1}); err == nil {
+	if err := s.SetLimits(t.Context(), Limits{Heavy: limit.Most + 1}); err == nil {
 		t.Error("any limit is taken")
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/service/fault"
 )
 
 // downloadLife is how long a generated file can be fetched (section 8).
@@ -118,7 +118,7 @@ func (s *Service) newDownload(r *http.Request, c caller, recordingID int64, dest
 		return nil, err
 	}
 	var err error
-	if d.kind == archive.MediaVideo && s.faults.roll(faultReady, strconv.FormatInt(recordingID, 10)) {
+	if d.kind == archive.MediaVideo && s.faults.RollFor(fault.Ready, recordingID) {
 		if d.made, err = s.store.madeBefore(r.Context(), d); err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (s *Service) newDownload(r *http.Request, c caller, recordingID int64, dest
 	if d.kind == archive.MediaVideo && !d.made {
 		d.readyAt = d.createdAt.Add(s.opts.Generation)
 		if d.failure == "" {
-			d.failure = s.faults.generation(recordingID)
+			d.failure = s.faults.Generation(recordingID)
 		}
 	}
 	d.expiresAt = d.readyAt.Add(downloadLife)

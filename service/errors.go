@@ -8,6 +8,9 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"minutebook/service/fault"
+	"minutebook/service/limit"
 )
 
 // failure is an answer of 400 and above: {"error": "text"} with its status
@@ -58,7 +61,7 @@ func (s *Service) writeError(w http.ResponseWriter, r *http.Request, err error) 
 	}
 	switch {
 	case f.status == http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", s.faults.retryAfter(faultKey(r), max(wholeSeconds(f.retry), 1), s.now()))
+		w.Header().Set("Retry-After", s.faults.RetryAfter(fault.Key(r), max(limit.WholeSeconds(f.retry), 1), s.now()))
 	case f.status == http.StatusUnauthorized && f.detail != "": // an app, which may use HTTP Basic
 		w.Header().Set("WWW-Authenticate", `Basic realm="minutebook"`)
 	case f.status == http.StatusUnauthorized:

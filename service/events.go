@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/service/fault"
 )
 
 // event is a meeting whose summary is there for the first time (6.1).
@@ -72,7 +72,7 @@ func (s *Service) queueWebhook(ctx context.Context, tx *sql.Tx, hook webhook, id
 		return err
 	}
 	at := s.now()
-	if s.faults.roll(faultReorder, strconv.FormatInt(id, 10)) {
+	if s.faults.RollFor(fault.Reorder, id) {
 		at = at.Add(reorderWait)
 	}
 	return s.store.insertEvent(ctx, tx, hook, id, "pending", body, at)

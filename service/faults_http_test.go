@@ -13,6 +13,8 @@ import (
 
 	"minutebook/api"
 	"minutebook/internal/testrun"
+	"minutebook/service/fault"
+	"minutebook/service/limit"
 )
 
 // faultySandbox is a sandbox with 25 meetings in which a fault always happens, and its
@@ -77,7 +79,12 @@ func TestFaultsOfAnswers(t *testing.T) {
 		if !right(resp, body, err) {
 			t.Errorf("%s: %+v %q %v", fault, resp, body, err)
 		}
-		if counted := len(s.limits.calls) > 0; counted != slices.Contains([]string{"truncate", "length", "noheaders"}, fault) {
+		keys, err := s.Keys(t.Context(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		quota, _ := s.limits.Take(keys[0].ID, s.clock.Now(), limit.Global)
+		if counted := quota.Remaining == quota.Limit-2; counted != slices.Contains([]string{"truncate", "length", "noheaders"}, fault) {
 			t.Errorf("%s: counted %v", fault, counted)
 		}
 	}
@@ -121,10 +128,12 @@ func TestFaultsOfDownloads(t *testing.T) {
 	if a := s.call(http.MethodGet, file.URL, "", ""); a.status != http.StatusForbidden {
 		t.Errorf("expire: %d", a.status)
 	}
-	s = faultySandbox(t, "length=1")
-	s.faults.rates[faultLength] = 0 // not of the answers before
+	s = faultySandbox(t, "")
 	file, _ = ask(s).Video.Get()
-	s.faults.rates[faultLength] = 1
+	var err error
+	if s.faults, err = fault.Parse("length=1"); err != nil { // not of the answers before
+		t.Fatal(err)
+	}
 	resp, err := http.Get(file.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -188,4 +197,19 @@ func number(t *testing.T, text string) int {
 		t.Fatal(fmt.Errorf("read %q: %w", text, err))
 	}
 	return n
+}
+
+func TestLateContentArrivesInTheEnd(t *testing.T) {
+	s := newSandbox(t, Options{Faults: "late=1"}, meeting(1))
+	var got []string
+	for range 4 {
+		a := s.call("GET", "/recordings/1/transcript", s.admin, "")
+		got = append(got, fmt.Sprintf("%d %.18s", a.status, a.body))
+	}
+	want := []string{`200 {"transcript":null`, `404 {"error":"transcri`, `200 {"transcript":[]}`, `200 {"transcript":[{"`}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i][:15]) || i == 3 && !strings.Contains(got[i], "[{") {
+			t.Errorf("read %d: %s, want %s", i, got[i], want[i])
+		}
+	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/internal/byterange"
+	"minutebook/service/fault"
 )
 
 // baseURL is how the caller reaches this service, for links in the answer.
@@ -85,9 +86,7 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	answer := &paced{ResponseWriter: &mediaAnswer{ResponseWriter: w}, ctx: ctx, patience: s.patience, began: time.Now(),
 		may: func() error { return s.mayStream(ctx, m.download) }}
 	defer context.AfterFunc(ctx, answer.interrupt)()
-	s.faults.spoilLength(m.download, answer, func(w http.ResponseWriter) {
-		http.ServeContent(w, r, "", time.Time{}, m.content)
-	})
+	http.ServeContent(s.faults.Media(m.download.recordingID, answer), r, "", time.Time{}, m.content)
 }
 
 // mayStream fails when the person who asked for a download may not download the
@@ -115,7 +114,7 @@ func (s *Service) openStream(r *http.Request) (*stream, error) {
 	if d == nil || r.URL.EscapedPath() != mediaPath(d) || !sameSecret(r.URL.RawQuery, s.mediaQuery(d)) {
 		return nil, errMediaLink
 	}
-	if now := s.now(); now.Before(d.readyAt) || d.failure != "" || !now.Before(d.expiresAt) || s.faults.expired(d.recordingID) {
+	if now := s.now(); now.Before(d.readyAt) || d.failure != "" || !now.Before(d.expiresAt) || s.faults.RollFor(fault.Expire, d.recordingID) {
 		return nil, errMediaLink
 	}
 	if err := s.mayStream(ctx, d); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/service/fault"
 )
 
 // errOAuthContent is the service's own text for 5.7.
@@ -35,13 +36,13 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 		if err != nil {
 			return err
 		}
-		if after = &p; s.faults.roll(faultCursor, faultKey(r)) {
+		if after = &p; s.faults.Roll(fault.Cursor, fault.Key(r)) {
 			return errCursor
 		}
 	}
 	page := s.mirror.page(c.email, &q, after)
 	ids := page.ids
-	if after != nil && s.faults.roll(faultRepeat, faultKey(r)) {
+	if after != nil && s.faults.Roll(fault.Repeat, fault.Key(r)) {
 		if s.mirror.shows(after.id, c.email) {
 			ids = append([]int64{after.id}, ids...)
 		}
@@ -96,7 +97,10 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 				return body, err
 			}
 		}
-		s.faults.lateParts(id, parts)
+		if s.faults.LateInList(id) {
+			delete(parts, api.PartTranscript)
+			delete(parts, api.PartSummary)
+		}
 		if len(body) > empty {
 			body = append(body, ',')
 		}

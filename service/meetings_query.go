@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/service/limit"
 )
 
 // pageSize is the number of items of a page; no parameter raises it (2.1).
@@ -41,7 +42,7 @@ type meetingsQuery struct {
 }
 
 // meetingsClasses: content makes the list a heavy call (section 8).
-func meetingsClasses(r *http.Request) []limitClass {
+func meetingsClasses(r *http.Request) []limit.Class {
 	q := r.URL.Query()
 	for _, name := range []string{"include_transcript", "include_summary"} {
 		if on, err := boolParam(q, name); err == nil && on {

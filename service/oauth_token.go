@@ -4,11 +4,13 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+
+	"minutebook/service/limit"
 )
 
 // token is POST /oauth2/token (4.12), for both grants.
 func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
-	s.limits.look(classToken).writeHeaders(w.Header())
+	s.limits.Unused(limit.Token).WriteHeaders(w.Header())
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err == nil && kind == "application/x-www-form-urlencoded" {
 		err = r.ParseForm()
@@ -23,8 +25,8 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q, ok := s.limits.take(clientID, s.now(), classToken)
-	q.writeHeaders(w.Header())
+	q, ok := s.limits.Take(clientID, s.now(), limit.Token)
+	q.WriteHeaders(w.Header())
 	if !ok {
 		return tooMany(q)
 	}

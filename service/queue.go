@@ -77,7 +77,7 @@ func (st store) insertCallback(ctx context.Context, tx *sql.Tx, c callback) erro
 		return fmt.Errorf("count callbacks: %w", err)
 	}
 	if waiting >= maxCallbacks {
-		return &failure{status: http.StatusTooManyRequests, text: "too many callbacks are waiting to be sent", retry: limitWindow}
+		return &failure{status: http.StatusTooManyRequests, text: "too many callbacks are waiting to be sent", retry: time.Minute}
 	}
 	message, err := st.newID("msg_")
 	if err != nil {

@@ -7,28 +7,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"minutebook/service/limit"
 )
 
 // endpoint is one method of one path of section 4.
 type endpoint struct {
 	answer func(w http.ResponseWriter, r *http.Request, c caller) error
 	// classes says what a call costs beyond the global limit.
-	classes func(r *http.Request) []limitClass
+	classes func(r *http.Request) []limit.Class
 }
 
-func light(*http.Request) []limitClass { return []limitClass{classGlobal} }
-func heavy(*http.Request) []limitClass { return []limitClass{classGlobal, classHeavy} }
-func downloading(*http.Request) []limitClass {
-	return []limitClass{classGlobal, classDownload}
+func light(*http.Request) []limit.Class { return []limit.Class{limit.Global} }
+func heavy(*http.Request) []limit.Class { return []limit.Class{limit.Global, limit.Heavy} }
+func downloading(*http.Request) []limit.Class {
+	return []limit.Class{limit.Global, limit.Download}
 }
 
 // routes is everything under BasePath.
 func (s *Service) routes() http.Handler {
 	mux := http.NewServeMux()
 	api := func(pattern string, methods map[string]endpoint) {
-		mux.Handle(BasePath+pattern, s.bounded(s.faulty(s.api(methods))))
+		mux.Handle(BasePath+pattern, s.bounded(s.faults.Handler(s.api(methods), s.now)))
 	}
-	get := func(path string, classes func(*http.Request) []limitClass, answer func(http.ResponseWriter, *http.Request, caller) error) {
+	get := func(path string, classes func(*http.Request) []limit.Class, answer func(http.ResponseWriter, *http.Request, caller) error) {
 		api(path, map[string]endpoint{http.MethodGet: {answer, classes}})
 	}
 	get("/meetings", meetingsClasses, s.getMeetings)
@@ -50,7 +52,7 @@ func (s *Service) routes() http.Handler {
 	unknown := s.bounded(s.plain(func(http.ResponseWriter, *http.Request) error { return notFound("path") }))
 	mux.Handle("/", unknown)
 	return s.timed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.limits.look(classGlobal).writeHeaders(w.Header()) // what is counted writes its own over them
+		s.limits.Unused(limit.Global).WriteHeaders(w.Header()) // what is counted writes its own over them
 		if clean := path.Clean(r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
 			unknown.ServeHTTP(w, r) // the mux would send the caller to another path
 			return
@@ -108,8 +110,8 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 	if err != nil {
 		return err
 	}
-	q, ok := s.limits.take(c.id, s.now(), e.classes(r)...)
-	q.writeHeaders(w.Header())
+	q, ok := s.limits.Take(c.id, s.now(), e.classes(r)...)
+	q.WriteHeaders(w.Header())
 	if !ok {
 		return tooMany(q)
 	}
@@ -117,8 +119,8 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 }
 
 // tooMany is the answer to a call beyond a limit.
-func tooMany(q quota) error {
-	return &failure{status: http.StatusTooManyRequests, text: "rate limit exceeded", retry: q.retry}
+func tooMany(q limit.Quota) error {
+	return &failure{status: http.StatusTooManyRequests, text: "rate limit exceeded", retry: q.Retry}
 }
 
 func (s *Service) refuseMethod(w http.ResponseWriter, r *http.Request, allowed []string) {

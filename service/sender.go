@@ -12,6 +12,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"minutebook/service/fault"
 )
 
 // senders is how many attempts are under way at one time.
@@ -138,7 +140,7 @@ func (s *Service) sendBody(ctx context.Context, o *outgoing, secret string) erro
 	if ctx.Err() != nil {
 		return nil // it stays in the queue, where it was not forgotten
 	}
-	if out.ok && o.webhookID != "" && s.faults.roll(faultDuplicate, strconv.FormatInt(o.recordingID, 10)) {
+	if out.ok && o.webhookID != "" && s.faults.RollFor(fault.Duplicate, o.recordingID) {
 		s.send(ctx, o, secret)
 	}
 	disabled, err := s.store.record(ctx, o, out)

@@ -18,6 +18,8 @@ import (
 	"minutebook/archive"
 	"minutebook/internal/outbound"
 	"minutebook/sample"
+	"minutebook/service/fault"
+	"minutebook/service/limit"
 )
 
 // BasePath is the prefix of every path of the interface (section 9).
@@ -78,10 +80,10 @@ type Service struct {
 	archive   *archive.Archive
 	store     store
 	mirror    *mirror
-	limits    *limiter
+	limits    *limit.Limiter
 	signer    signer
 	cursors   cursors
-	faults    *faults
+	faults    *fault.Plan
 	strict    *strictCache
 	client    *http.Client // for webhooks and callbacks
 	handler   http.Handler
@@ -106,14 +108,11 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 		return nil, errors.New("open service: no archive given")
 	}
 	s := &Service{opts: opts, log: opts.Logger.With().Str("room", "service").Logger(), archive: opts.Archive,
-		slots: make(chan struct{}, maxConcurrent), patience: usualPatience(), wake: make(chan struct{}, 1), streams: streams{by: map[string]int{}},
+		slots: make(chan struct{}, maxConcurrent), patience: usualPatience(), wake: make(chan struct{}, 1), limits: limit.New(), streams: streams{by: map[string]int{}},
 		pages: sync.Pool{New: func() any { return new([]byte) }}}
 	s.setDefaults()
 	var err error
-	if s.limits, err = newLimiter(opts.Window); err != nil {
-		return nil, fmt.Errorf("open service: %w", err)
-	}
-	if s.faults, err = parseFaults(opts.Faults); err != nil {
+	if s.faults, err = fault.Parse(opts.Faults); err != nil {
 		return nil, fmt.Errorf("open service: %w", err)
 	}
 	files, err := fs.Sub(migrations, "migrations")

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/service/fault"
 )
 
 // webhook is a registered endpoint and whose it is.
@@ -82,7 +83,7 @@ func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) 
 	if err := s.checkDestination(q.DestinationURL); err != nil {
 		return err
 	}
-	if q.Highlights && s.faults.roll(faultFlags, c.email) {
+	if q.Highlights && s.faults.Roll(fault.Flags, c.email) {
 		return badRequest("include_highlights is not a known parameter")
 	}
 	slices.Sort(q.TriggeredFor)

@@ -1,53 +1,51 @@
-package service
+package fault
 
 import (
 	"bytes"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-
-	"minutebook/api"
+	"time"
 )
 
-// faulty lets what is asked for go wrong with the answers of next.
-func (s *Service) faulty(next http.Handler) http.Handler {
-	if len(s.faults.rates) == 0 {
+// Handler damages the answers of next by the plan. now dates a Retry-After.
+func (p *Plan) Handler(next http.Handler, now func() time.Time) http.Handler {
+	if len(p.rates) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		key := faultKey(r)
+		key := Key(r)
 		switch {
-		case s.faults.roll(faultReset, key):
-			reset(w)
-		case s.faults.roll(faultTooMany, key):
-			w.Header().Set("Retry-After", s.faults.retryAfter(key, 1, s.now()))
-			page(w, http.StatusTooManyRequests, "")
-		case s.faults.roll(faultBadGate, key):
-			page(w, http.StatusBadGateway, "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n")
-		case s.faults.roll(faultDown, key):
-			page(w, http.StatusServiceUnavailable, "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n")
+		case p.Roll(Reset, key):
+			resetConnection(w)
+		case p.Roll(TooMany, key):
+			w.Header().Set("Retry-After", p.RetryAfter(key, 1, now()))
+			writePage(w, http.StatusTooManyRequests, "")
+		case p.Roll(BadGateway, key):
+			writePage(w, http.StatusBadGateway, "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n")
+		case p.Roll(Unavailable, key):
+			writePage(w, http.StatusServiceUnavailable, "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n")
 		default:
-			s.spoil(w, r, key, next)
+			p.spoil(w, r, key, next)
 		}
 	})
 }
 
 // spoil answers with next and damages what it wrote.
-func (s *Service) spoil(w http.ResponseWriter, r *http.Request, key string, next http.Handler) {
-	if s.faults.roll(faultNoHeaders, key) {
+func (p *Plan) spoil(w http.ResponseWriter, r *http.Request, key string, next http.Handler) {
+	if p.Roll(NoHeaders, key) {
 		w = &withoutLimits{w}
 	}
-	truncate, length := s.faults.roll(faultTruncate, key), s.faults.roll(faultLength, key)
-	if !truncate && !length && !s.faults.reshapes() {
+	truncate, length := p.Roll(Truncate, key), p.Roll(Length, key)
+	if !truncate && !length && !p.reshapes() {
 		next.ServeHTTP(w, r)
 		return
 	}
 	buffered := &bufferedAnswer{header: w.Header()}
 	next.ServeHTTP(buffered, r)
-	body := s.faults.reshape(r.URL.Path, key, buffered.body.Bytes())
+	body := p.reshape(r.URL.Path, key, buffered.body.Bytes())
 	if !truncate && !length {
 		if len(body) != buffered.body.Len() {
 			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -68,8 +66,8 @@ func (s *Service) spoil(w http.ResponseWriter, r *http.Request, key string, next
 	}
 }
 
-// faultKey is what a request is about, without what differs between runs.
-func faultKey(r *http.Request) string {
+// Key names what a request is about, without the parts that differ between runs.
+func Key(r *http.Request) string {
 	q := url.Values{}
 	for name, values := range r.URL.Query() {
 		if name != "cursor" && name != "destination_url" {
@@ -83,8 +81,8 @@ func faultKey(r *http.Request) string {
 	return r.Method + " " + path + "?" + q.Encode()
 }
 
-// page answers as a proxy in front of the service does.
-func page(w http.ResponseWriter, status int, body string) {
+// writePage answers as a proxy in front of the service does.
+func writePage(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
 	dropLimits(h)
 	h.Set("Content-Type", "text/html")
@@ -93,8 +91,8 @@ func page(w http.ResponseWriter, status int, body string) {
 	_, _ = w.Write([]byte(body))
 }
 
-// reset closes the connection without an answer.
-func reset(w http.ResponseWriter) {
+// resetConnection closes the connection without an answer.
+func resetConnection(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -105,55 +103,13 @@ func reset(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-// late makes a recording's content arrive late: the first three reads find it
-// null, missing and empty. It returns how to answer, nil for rightly.
-func (f *faults) late(id int64, part string, read bool) func(w http.ResponseWriter, key string) error {
-	name := strconv.FormatInt(id, 10)
-	if !read || !f.fixed(faultLate, name) {
-		return nil
+// Media returns the writer for the file of a recording: w, or one that declares
+// and sends half of the file.
+func (p *Plan) Media(recordingID int64, w http.ResponseWriter) http.ResponseWriter {
+	if p.Roll(Length, "media "+strconv.FormatInt(recordingID, 10)) {
+		return &shortLength{ResponseWriter: w}
 	}
-	switch f.count("late read " + name + part) {
-	case 0:
-		return func(w http.ResponseWriter, key string) error {
-			writeBody(w, http.StatusOK, []byte(`{"`+key+`":null}`))
-			return nil
-		}
-	case 1:
-		return func(_ http.ResponseWriter, key string) error { return notFound(key) }
-	case 2:
-		return func(w http.ResponseWriter, key string) error {
-			empty := `[]`
-			if key == "summary" {
-				empty = `null`
-			}
-			writeBody(w, http.StatusOK, []byte(`{"`+key+`":`+empty+`}`))
-			return nil
-		}
-	}
-	return nil
-}
-
-// lateParts is late for the items of the list.
-func (f *faults) lateParts(id int64, parts map[api.Part]json.RawMessage) {
-	name := strconv.FormatInt(id, 10)
-	if !f.fixed(faultLate, name) || f.count("late list "+name) >= 3 {
-		return
-	}
-	delete(parts, api.PartTranscript)
-	delete(parts, api.PartSummary)
-}
-
-// expired says whether a media link is refused before its time.
-func (f *faults) expired(recordingID int64) bool {
-	return f.roll(faultExpire, strconv.FormatInt(recordingID, 10))
-}
-
-// spoilLength serves a file, at times with a Content-Length that is too small.
-func (f *faults) spoilLength(d *download, w http.ResponseWriter, serve func(http.ResponseWriter)) {
-	if f.roll(faultLength, "media "+strconv.FormatInt(d.recordingID, 10)) {
-		w = &shortLength{ResponseWriter: w}
-	}
-	serve(w)
+	return w
 }
 
 // shortLength declares half of the length, and sends as much: the answer looks

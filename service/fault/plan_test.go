@@ -1,4 +1,4 @@
-package service
+package fault
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ func TestTheGrammarOfFaults(t *testing.T) {
 		"429": "name=rate", "429=": "from 0 to 1", "429=2": "from 0 to 1", "429=-0.1": "from 0 to 1", "429=NaN": "from 0 to 1",
 		"latte=0.1": "unknown", "seed=x": "integer", ",": "name=rate",
 	} {
-		_, err := parseFaults(spec)
+		_, err := Parse(spec)
 		if wrong == "" && err != nil || wrong != "" && (err == nil || !strings.Contains(err.Error(), wrong)) {
 			t.Errorf("%q: %v, want %q", spec, err, wrong)
 		}
@@ -21,29 +21,29 @@ func TestTheGrammarOfFaults(t *testing.T) {
 
 func TestFaultsAreTheSameForTheSameSeed(t *testing.T) {
 	draw := func(seed int) string {
-		f, err := parseFaults(fmt.Sprintf("429=0.3,late=0.5,seed=%d", seed))
+		f, err := Parse(fmt.Sprintf("429=0.3,late=0.5,seed=%d", seed))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out strings.Builder
 		for i := range 200 {
-			fmt.Fprint(&out, f.roll("429", fmt.Sprint(i%5)), f.fixed("late", fmt.Sprint(i)), " ")
+			fmt.Fprint(&out, f.Roll(TooMany, fmt.Sprint(i%5)), f.chosen(Late, fmt.Sprint(i)), " ")
 		}
 		return out.String()
 	}
-	if draw(7) != draw(7) {
+	if first, again := draw(7), draw(7); first != again {
 		t.Error("one seed drew twice differently")
 	}
 	if draw(7) == draw(8) {
 		t.Error("two seeds drew alike")
 	}
-	f, err := parseFaults("429=0.25")
+	f, err := Parse("429=0.25")
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for range 10_000 {
-		if f.roll("429", "x") {
+		if f.Roll(TooMany, "x") {
 			n++
 		}
 	}
@@ -52,25 +52,10 @@ func TestFaultsAreTheSameForTheSameSeed(t *testing.T) {
 	}
 }
 
-func TestLateContentArrivesInTheEnd(t *testing.T) {
-	s := newSandbox(t, Options{Faults: "late=1"}, meeting(1))
-	var got []string
-	for range 4 {
-		a := s.call("GET", "/recordings/1/transcript", s.admin, "")
-		got = append(got, fmt.Sprintf("%d %.18s", a.status, a.body))
-	}
-	want := []string{`200 {"transcript":null`, `404 {"error":"transcri`, `200 {"transcript":[]}`, `200 {"transcript":[{"`}
-	for i := range want {
-		if !strings.HasPrefix(got[i], want[i][:15]) || i == 3 && !strings.Contains(got[i], "[{") {
-			t.Errorf("read %d: %s, want %s", i, got[i], want[i])
-		}
-	}
-}
-
-func FuzzParseFaults(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	f.Add("seed=7,429=0.02,late=0.1")
 	f.Fuzz(func(t *testing.T, spec string) {
-		parsed, err := parseFaults(spec)
+		parsed, err := Parse(spec)
 		if err != nil {
 			return
 		}

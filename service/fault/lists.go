@@ -1,4 +1,4 @@
-package service
+package fault
 
 import (
 	"bytes"
@@ -12,15 +12,15 @@ import (
 )
 
 // reshapes tells whether some fault changes the form of lists.
-func (f *faults) reshapes() bool {
-	return slices.ContainsFunc([]string{faultAbsent, faultShare, faultTeam, faultTwice, faultLimit, faultEnd, faultKeys},
-		func(name string) bool { return f.rates[name] > 0 })
+func (p *Plan) reshapes() bool {
+	return slices.ContainsFunc([]Kind{Absent, Share, Team, Twice, Limit, End, Keys},
+		func(kind Kind) bool { return p.rates[kind] > 0 })
 }
 
 // reshape gives a page the forms that real services were seen to send. What is
 // no page stays as it is.
-func (f *faults) reshape(path, key string, body []byte) []byte {
-	if !f.reshapes() {
+func (p *Plan) reshape(path, key string, body []byte) []byte {
+	if !p.reshapes() {
 		return body
 	}
 	var list map[string]any
@@ -35,22 +35,22 @@ func (f *faults) reshape(path, key string, body []byte) []byte {
 	}
 	for i, item := range items {
 		if members, ok := item.(map[string]any); ok {
-			f.reshapeItem(members, fmt.Sprintf("%s item %d", key, i))
+			p.reshapeItem(members, fmt.Sprintf("%s item %d", key, i))
 		}
 	}
-	if len(items) > 0 && f.roll(faultTwice, key) {
+	if len(items) > 0 && p.Roll(Twice, key) {
 		list["items"] = append(items, items[len(items)/2])
 	}
 	nullable := strings.HasSuffix(path, "/meetings") || strings.HasSuffix(path, "/meeting_types")
-	if nullable && f.roll(faultLimit, key) {
+	if nullable && p.Roll(Limit, key) {
 		list["limit"] = nil
 	}
-	if list["next_cursor"] == nil && f.roll(faultEnd, key) {
-		if list["next_cursor"] = ""; f.draw(faultEnd, key, 0) < 0.5 {
+	if list["next_cursor"] == nil && p.Roll(End, key) {
+		if list["next_cursor"] = ""; p.draw(End, key, 0) < 0.5 {
 			delete(list, "next_cursor")
 		}
 	}
-	if f.roll(faultKeys, key) {
+	if p.Roll(Keys, key) {
 		list["total_count"], list["links"] = len(items), map[string]any{"next": nil}
 	}
 	var out bytes.Buffer
@@ -62,14 +62,14 @@ func (f *faults) reshape(path, key string, body []byte) []byte {
 	return bytes.TrimSpace(out.Bytes())
 }
 
-func (f *faults) reshapeItem(item map[string]any, key string) {
-	if f.roll(faultShare, key) {
+func (p *Plan) reshapeItem(item map[string]any, key string) {
+	if p.Roll(Share, key) {
 		delete(item, "share_url")
 	}
-	if recorder, ok := item["recorded_by"].(map[string]any); ok && f.roll(faultTeam, key) {
+	if recorder, ok := item["recorded_by"].(map[string]any); ok && p.Roll(Team, key) {
 		recorder["team"] = nil
 	}
-	if f.roll(faultAbsent, key) {
+	if p.Roll(Absent, key) {
 		dropNulls(item)
 	}
 }
@@ -92,9 +92,9 @@ func dropNulls(v any) {
 	}
 }
 
-// retryAfter is the value of Retry-After: seconds, or the date that they lead to.
-func (f *faults) retryAfter(key string, seconds int, now time.Time) string {
-	if f.roll(faultDate, key) {
+// RetryAfter is the value of Retry-After: seconds, or the date that they lead to.
+func (p *Plan) RetryAfter(key string, seconds int, now time.Time) string {
+	if p.Roll(Date, key) {
 		return now.Add(time.Duration(seconds) * time.Second).UTC().Format(http.TimeFormat)
 	}
 	return strconv.Itoa(seconds)
