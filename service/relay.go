@@ -147,9 +147,10 @@ func (r relay) fresh(ctx context.Context, row *archive.Row) (bool, error) {
 	return false, nil
 }
 
-// accountSince is archive.AccountSince, which does not change once it is there.
+// accountSince is archive.AccountSince, which changes no more once it is there,
+// unless a clock was ahead.
 func (r relay) accountSince(ctx context.Context, account string) (time.Time, error) {
-	if since, ok := r.since[account]; ok {
+	if since, ok := r.since[account]; ok && !since.After(r.now()) { // a later one is of a clock that was ahead
 		return since, nil
 	}
 	since, err := r.archive.AccountSince(ctx, account)

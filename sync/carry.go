@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"time"
@@ -37,7 +36,11 @@ func (l *loader) carry(ctx context.Context, t *task) error {
 		if t.row.State == archive.DownloadWanted && !first {
 			return nil // it waits for its turn again
 		}
-		more, err := l.step(ctx, t)
+		more := true
+		err := l.s.guard("fetch of a recording", func() (err error) {
+			more, err = l.step(ctx, t)
+			return err
+		})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -55,16 +58,8 @@ func (l *loader) carry(ctx context.Context, t *task) error {
 	return ctx.Err()
 }
 
-// step takes a recording on by one state; more is false where there is none. A
-// panic, as an answer might cause that nobody thought of, is the error of this
-// recording alone.
+// step takes a recording on by one state; more is false where there is none.
 func (l *loader) step(ctx context.Context, t *task) (more bool, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			l.s.log.Error().Int64("recording_id", t.row.RecordingID).Str("panic", fmt.Sprint(p)).Bytes("stack", debug.Stack()).Msg("fetch panicked")
-			more, err = true, fmt.Errorf("fetch recording: panic: %v", p)
-		}
-	}()
 	switch t.row.State {
 	case archive.DownloadWanted:
 		return true, l.request(ctx, t)

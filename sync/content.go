@@ -39,7 +39,9 @@ func (s *Syncer) answerAsks(ctx context.Context, a *account, once bool, t *tally
 	defer leave()
 	g, gctx := errgroup.WithContext(ctx)
 	for _, spare := range []bool{false, true} {
-		g.Go(func() error { return s.answerLane(gctx, a, spare, once, t) })
+		g.Go(func() error {
+			return s.guard("content of "+a.Name, func() error { return s.answerLane(gctx, a, spare, once, t) })
+		})
 	}
 	if err := g.Wait(); err != nil {
 		return fmt.Errorf("read content of account %s: %w", a.Name, err)
@@ -65,7 +67,10 @@ func (s *Syncer) answerLane(ctx context.Context, a *account, spare, once bool, t
 		}
 		for _, group := range s.groups(a, batch) {
 			g.Go(func() error {
-				err := s.answerGroup(gctx, a, group, t)
+				err := s.guard("content of "+a.Name, func() error { return s.answerGroup(gctx, a, group, t) })
+				if isPanic(err) { // the others go on
+					err = s.postpone(gctx, a, group, err)
+				}
 				for _, one := range group {
 					s.asks.release(one.RecordingID)
 				}

@@ -67,6 +67,7 @@ type course struct {
 	After   time.Time `json:"after,omitzero"`
 	Before  time.Time `json:"before,omitzero"`
 	Again   bool      `json:"again,omitempty"`
+	Content bool      `json:"content,omitempty"`
 	Done    bool      `json:"done,omitempty"`
 	Ended   time.Time `json:"ended,omitzero"`
 	// Walk and Listed identify the walk in the archive, of a kind that judges
@@ -117,7 +118,7 @@ func (s *Syncer) open(ctx context.Context, o order, t *tally) (course, []window,
 		t.resumed(len(old) - len(windows))
 		return c, windows, err
 	}
-	c = course{Started: s.now(), After: o.after, Before: o.before, Again: o.again}
+	c = course{Started: s.now(), After: o.after, Before: o.before, Again: o.again, Content: o.content}
 	cuts, err := s.cuts(ctx, o)
 	if err != nil {
 		return course{}, nil, err
@@ -145,10 +146,12 @@ func (s *Syncer) open(ctx context.Context, o order, t *tally) (course, []window,
 }
 
 // resumable tells whether an interrupted course still serves the order. That of
-// a catch-up does not: what was created since lies before its cursor.
+// a catch-up does not: what was created since lies before its cursor. Neither
+// does the second look of a full walk, which reads no content.
 func (c course) resumable(o order, now time.Time) bool {
 	switch {
-	case c.Done, o.kind == kindNew, o.kind == kindSince && !c.After.Equal(o.after), o.judges() && c.Walk == 0:
+	case c.Done, o.kind == kindNew, o.kind == kindSince && !c.After.Equal(o.after), o.judges() && c.Walk == 0,
+		o.kind == kindFull && c.Content != o.content:
 		return false
 	}
 	return o.kind == kindBackfill || elapsed(c.Started, now) < stale

@@ -69,15 +69,8 @@ func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
 	if err != nil || len(pending) == 0 {
 		return 0, err
 	}
-	in := gathered{}
-	for _, d := range pending {
-		in.add(s.read(d))
-	}
-	wanted, done, err := s.followUps(ctx, in.batch)
+	in, err := s.applyDeliveries(ctx, pending)
 	if err != nil {
-		return 0, err
-	}
-	if _, err := s.apply(ctx, in.batch, wanted, done); err != nil {
 		if ctx.Err() != nil {
 			return 0, err
 		}
@@ -89,6 +82,23 @@ func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
 	return len(pending), inbox.Settle(ctx, in.outcomes...)
 }
 
+// applyDeliveries applies deliveries in one transaction and returns what came of
+// each of them.
+func (s *Syncer) applyDeliveries(ctx context.Context, pending []archive.Delivery) (in gathered, err error) {
+	err = s.guard("intake", func() error {
+		for _, d := range pending {
+			in.add(s.read(d))
+		}
+		wanted, done, err := s.followUps(ctx, in.batch)
+		if err != nil {
+			return err
+		}
+		_, err = s.apply(ctx, in.batch, wanted, done)
+		return err
+	})
+	return in, err
+}
+
 // drainSingly applies deliveries one by one after their batch failed, so that
 // one bad delivery does not keep the others back. Only one that no trying again
 // makes good goes to quarantine. Whatever else fails is of the archive or the
@@ -96,12 +106,7 @@ func (s *Syncer) drain(ctx context.Context, inbox *archive.Inbox) (int, error) {
 func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending []archive.Delivery) (int, error) {
 	var failed, last error
 	for n, d := range pending {
-		in := gathered{}
-		in.add(s.read(d))
-		wanted, done, err := s.followUps(ctx, in.batch)
-		if err == nil {
-			_, err = s.apply(ctx, in.batch, wanted, done)
-		}
+		in, err := s.applyDeliveries(ctx, pending[n:n+1])
 		var bad *archive.ObservationError
 		switch {
 		case errors.As(err, &bad):

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/robfig/cron/v3"
-	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
@@ -58,10 +56,12 @@ func (s *Syncer) attempt(ctx context.Context, a *account, job string, wait bool,
 	}
 	defer leave()
 	began := s.now()
-	err := s.usable(ctx, a, false)
-	if err == nil {
-		err = s.perform(ctx, a, job, t)
-	}
+	err := s.guard(job+" of "+a.Name, func() error {
+		if err := s.usable(ctx, a, false); err != nil {
+			return err
+		}
+		return s.perform(ctx, a, job, t)
+	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -101,7 +101,8 @@ func (s *Syncer) doAll(ctx context.Context, job string) {
 	var g errgroup.Group
 	for _, a := range s.accounts {
 		g.Go(func() error {
-			if err := s.do(ctx, a, job, false, nil); err != nil && ctx.Err() == nil {
+			err := s.guard(job+" of "+a.Name, func() error { return s.do(ctx, a, job, false, nil) })
+			if err != nil && ctx.Err() == nil {
 				s.log.Warn().Str("account", a.Name).Str("job", job).Err(err).Msg("job failed")
 			}
 			return nil
@@ -114,47 +115,23 @@ func (s *Syncer) doAll(ctx context.Context, job string) {
 // set meanwhile.
 const clockCheck = time.Minute
 
-// keepSchedule runs the jobs by the schedule until the context ends and the last
-// of them has returned.
-func (s *Syncer) keepSchedule(ctx context.Context) error {
-	var g errgroup.Group
-	for _, table := range s.tables {
-		g.Go(func() error { s.keepTimetable(ctx, table); return nil })
-	}
-	_ = g.Wait()
-	<-ctx.Done()
-	return ctx.Err()
-}
-
-// keepTimetable runs a job whenever its time comes. A time that comes while the
-// job still runs is left out.
-func (s *Syncer) keepTimetable(ctx context.Context, table timetable) {
-	job := cron.NewChain(cron.Recover(cronLog{s.log})).Then(cron.FuncJob(func() { s.doAll(ctx, table.job) }))
+// keepTimetable runs a job whenever its time comes, until the context ends. A time
+// that comes while the job still runs is left out.
+func (s *Syncer) keepTimetable(ctx context.Context, table timetable) error {
 	var next time.Time
 	for ctx.Err() == nil {
 		now := s.now()
 		if next.IsZero() || now.Before(next) {
 			if next = table.next(next, now); next.IsZero() {
-				return
+				return nil
 			}
 			pause(ctx, min(next.Sub(now), clockCheck))
 			continue
 		}
-		job.Run()
+		s.doAll(ctx, table.job)
 		next = time.Time{}
 	}
-}
-
-// cronLog writes the library's errors to the log; what it tells of every wake-up
-// is left out.
-type cronLog struct{ log zerolog.Logger }
-
-// Info is called for every event of the scheduler.
-func (l cronLog) Info(string, ...any) {}
-
-// Error is called when a job has panicked.
-func (l cronLog) Error(err error, msg string, kv ...any) {
-	l.log.Error().Err(err).Fields(kv).Msg(msg)
+	return ctx.Err()
 }
 
 // startUp brings an account up to date when the daemon starts: its backfill,

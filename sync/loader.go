@@ -107,6 +107,8 @@ func (l *loader) run(ctx context.Context, once bool, t *tally) error {
 	}
 	var tasks sync.WaitGroup
 	defer tasks.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	rows, err := l.s.archive.OpenDownloads(ctx)
 	if err != nil {
 		return err
@@ -211,7 +213,7 @@ func (l *loader) start(ctx context.Context, tasks *sync.WaitGroup, row archive.D
 	l.mu.Unlock()
 	tasks.Go(func() {
 		defer one.cancel()
-		if err := l.carry(ctx, one); err != nil && ctx.Err() == nil {
+		if err := l.s.guard("downloads", func() error { return l.carry(ctx, one) }); err != nil && ctx.Err() == nil {
 			l.s.log.Warn().Int64("recording_id", row.RecordingID).Err(err).Msg("download interrupted")
 			l.s.trouble("downloads", err)
 		}

@@ -19,14 +19,19 @@ func (s *Syncer) Run(ctx context.Context) error {
 		return err
 	}
 	g, ctx := errgroup.WithContext(api.WithOrder(ctx, s.archive.NextOrder))
-	g.Go(func() error { return s.intake(ctx) })
-	g.Go(func() error { return s.keepSchedule(ctx) })
+	start := func(work string, loop func(context.Context) error) {
+		g.Go(func() error { return s.keep(ctx, work, loop) })
+	}
+	start("intake", s.intake)
+	for _, table := range s.tables {
+		start("schedule of "+table.job, func(ctx context.Context) error { return s.keepTimetable(ctx, table) })
+	}
 	if s.opt.DownloadMedia {
-		g.Go(func() error { return s.loader.run(ctx, false, nil) })
+		start("downloads", func(ctx context.Context) error { return s.loader.run(ctx, false, nil) })
 	}
 	for _, a := range s.accounts {
-		g.Go(func() error { return s.startUp(ctx, a) })
-		g.Go(func() error { return s.keepAsking(ctx, a) })
+		start("start of "+a.Name, func(ctx context.Context) error { return s.startUp(ctx, a) })
+		start("content of "+a.Name, func(ctx context.Context) error { return s.keepAsking(ctx, a) })
 	}
 	if err := g.Wait(); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err

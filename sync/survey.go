@@ -99,9 +99,11 @@ func (s *Syncer) refine(ctx context.Context, o order, samples []sample) ([]sampl
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range more {
 		before := from.Add(to.Sub(from) / (refinements + 1) * time.Duration(i+1))
-		g.Go(func() (err error) {
-			more[i], err = s.probe(ctx, o, before)
-			return err
+		g.Go(func() error {
+			return s.guard("survey of "+o.account.Name, func() (err error) {
+				more[i], err = s.probe(ctx, o, before)
+				return err
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -49,9 +49,12 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		if progress != nil {
-			s.report(reporting, accounts, t, progress)
-		}
+		_ = s.guard("progress", func() error { // which is in the log
+			if progress != nil {
+				s.report(reporting, accounts, t, progress)
+			}
+			return nil
+		})
 	}()
 	err = s.syncAll(person(api.WithOrder(ctx, s.archive.NextOrder)), accounts, req, t)
 	stop()
@@ -89,7 +92,7 @@ func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, 
 	var g errgroup.Group
 	for i, a := range accounts {
 		g.Go(func() error {
-			errs[i] = s.syncOne(ctx, a, req, t)
+			errs[i] = s.guard("sync of "+a.Name, func() error { return s.syncOne(ctx, a, req, t) })
 			return nil
 		})
 	}
@@ -115,7 +118,9 @@ func (s *Syncer) syncOne(ctx context.Context, a *account, req Request, t *tally)
 	}
 	stop := make(chan struct{})
 	asking := make(chan error, 1)
-	go func() { asking <- s.answerUntil(ctx, a, stop, t) }()
+	go func() {
+		asking <- s.guard("content of "+a.Name, func() error { return s.answerUntil(ctx, a, stop, t) })
+	}()
 	err := s.walks(ctx, a, req, t)
 	close(stop)
 	return errors.Join(err, <-asking)

@@ -38,7 +38,7 @@ func (s *Syncer) walk(ctx context.Context, o order, t *tally) (course, error) {
 			if gctx.Err() != nil {
 				return gctx.Err()
 			}
-			return s.readWindow(gctx, o, w, numbers, t)
+			return s.guard("walk of "+o.account.Name, func() error { return s.readWindow(gctx, o, w, numbers, t) })
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -72,8 +72,8 @@ func (db *DB) WriteTx(ctx context.Context, fn func(*sql.Tx) error) error {
 	if err != nil {
 		return fmt.Errorf("begin transaction: %w", WrapDiskFull(err))
 	}
+	defer tx.Rollback() // if fn panics too: the next transaction needs the connection
 	if err := fn(tx); err != nil {
-		tx.Rollback()
 		return withCause(ctx, WrapDiskFull(err))
 	}
 	if err := tx.Commit(); err != nil {
