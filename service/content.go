@@ -35,11 +35,11 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 	if !s.mirror.shows(id, c.email) {
 		return notFound("recording")
 	}
-	many, err := s.archive.PartsOfMany(r.Context(), []int64{id}, []partName{part})
+	many, err := s.archive.PartsOfMany(r.Context(), []int64{id}, []api.Part{part})
 	if err != nil {
 		return err
 	}
-	raw := s.strict.mendPart(part, many[id][part])
+	raw := s.strict.Part(part, many[id][part])
 	late := fault.InTime
 	if destination == "" {
 		late = s.faults.LateRead(id, part)

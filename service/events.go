@@ -35,7 +35,7 @@ func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting
 	if err != nil || len(hooks) == 0 {
 		return false, err
 	}
-	many, err := s.archive.PartsOfMany(ctx, []int64{ev.recordingID}, []partName{api.PartSummary})
+	many, err := s.archive.PartsOfMany(ctx, []int64{ev.recordingID}, []api.Part{api.PartSummary})
 	if err != nil || api.Empty(many[ev.recordingID][api.PartSummary]) {
 		return false, err
 	}
@@ -67,7 +67,7 @@ func (s *Service) queueWebhook(ctx context.Context, tx *sql.Tx, hook webhook, id
 	if err := s.ownCRM(ctx, hook.email, map[int64]map[api.Part]json.RawMessage{id: parts}); err != nil {
 		return err
 	}
-	body, err := s.strict.composeMeeting(nil, id, parts, hook.includes)
+	body, err := s.strict.AppendMeeting(nil, id, parts, hook.includes)
 	if err != nil {
 		return err
 	}

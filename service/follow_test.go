@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 )
 
@@ -80,7 +81,7 @@ func newer(id int, opts ...string) string {
 
 func TestTheRelaySendsNewMeetingsOnce(t *testing.T) {
 	s, a := over(t)
-	hook := webhook{email: "ann@acme.example", url: "https://hooks.example/", includes: []partName{"default_summary"},
+	hook := webhook{email: "ann@acme.example", url: "https://hooks.example/", includes: []api.Part{"default_summary"},
 		triggers: []string{"my_recordings"}, createdAt: testStart}
 	if err := s.store.putWebhook(t.Context(), &hook); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func TestLightAnswersLackWhatComesWithTranscripts(t *testing.T) {
 				if err := json.Unmarshal(item["calendar_invitees"], &invitees); err != nil {
 					t.Fatal(err)
 				}
-				switch value, ok := invitees[0][speakerKey]; {
+				switch value, ok := invitees[0]["matched_speaker_display_name"]; {
 				case !ok:
 					absent++
 				case string(value) == "null":

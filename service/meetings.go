@@ -71,8 +71,8 @@ const maxPooled = 4 << 20
 // compose appends the list of 2.1 to body, with the parts asked for of each
 // meeting, byte for byte. One that was forgotten since the page was found is
 // left out.
-func (s *Service) compose(ctx context.Context, body []byte, email string, ids []int64, include []partName, next string) ([]byte, error) {
-	many, err := s.archive.PartsOfMany(ctx, ids, append([]partName{api.PartMeeting}, include...))
+func (s *Service) compose(ctx context.Context, body []byte, email string, ids []int64, include []api.Part, next string) ([]byte, error) {
+	many, err := s.archive.PartsOfMany(ctx, ids, append([]api.Part{api.PartMeeting}, include...))
 	if err != nil {
 		return body, err
 	}
@@ -104,7 +104,7 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 		if len(body) > empty {
 			body = append(body, ',')
 		}
-		if body, err = s.strict.composeMeeting(body, id, parts, include); err != nil {
+		if body, err = s.strict.AppendMeeting(body, id, parts, include); err != nil {
 			return body, err
 		}
 	}
@@ -113,7 +113,7 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 
 // ownCRM leaves of CRM matches those that a person may see (2.2), null where there
 // are none.
-func (s *Service) ownCRM(ctx context.Context, email string, many map[int64]map[partName]json.RawMessage) error {
+func (s *Service) ownCRM(ctx context.Context, email string, many map[int64]map[api.Part]json.RawMessage) error {
 	ids := slices.Collect(maps.Keys(many))
 	own, err := s.archive.CRMFor(ctx, archive.Viewer{Email: email}, ids)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Service) ownCRM(ctx context.Context, email string, many map[int64]map[p
 }
 
 // sizeOf is how many bytes parts take.
-func sizeOf(many map[int64]map[partName]json.RawMessage) (size int) {
+func sizeOf(many map[int64]map[api.Part]json.RawMessage) (size int) {
 	for _, parts := range many {
 		for _, raw := range parts {
 			size += len(raw)

@@ -20,6 +20,7 @@ import (
 	"minutebook/sample"
 	"minutebook/service/fault"
 	"minutebook/service/limit"
+	"minutebook/service/strict"
 )
 
 // BasePath is the prefix of every path of the interface (section 9).
@@ -84,7 +85,7 @@ type Service struct {
 	signer    signer
 	cursors   cursors
 	faults    *fault.Plan
-	strict    *strictCache
+	strict    *strict.Cache
 	client    *http.Client // for webhooks and callbacks
 	handler   http.Handler
 	slots     chan struct{} // one per request being answered
@@ -164,7 +165,7 @@ func (s *Service) start(ctx context.Context) error {
 	}
 	s.cursors = cursors{s.signer}
 	s.mirror = newMirror(s.archive)
-	s.strict = newStrictCache()
+	s.strict = strict.New()
 	s.archive.OnForget("service", s.forget)
 	if err := s.startLimits(ctx); err != nil {
 		return err

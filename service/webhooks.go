@@ -19,7 +19,7 @@ import (
 // webhook is a registered endpoint and whose it is.
 type webhook struct {
 	id, email, url, secret string
-	includes               []partName
+	includes               []api.Part
 	triggers               []string
 	createdAt              time.Time
 	failingSince           time.Time // of the first attempt since which none succeeded; zero when the last did
@@ -57,11 +57,11 @@ func (q *webhookRequest) check() error {
 	return nil
 }
 
-func (q *webhookRequest) includes() []partName {
-	var parts []partName
+func (q *webhookRequest) includes() []api.Part {
+	var parts []api.Part
 	for _, f := range []struct {
 		on   bool
-		part partName
+		part api.Part
 	}{{q.Transcript, api.PartTranscript}, {q.Summary, api.PartSummary}, {q.ActionItems, api.PartActionItems},
 		{q.Highlights, api.PartHighlights}, {q.CRM, api.PartCRM}} {
 		if f.on {
