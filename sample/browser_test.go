@@ -1,15 +1,15 @@
 package sample
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"minutebook/internal/browsertest"
 )
 
 // jump seeks a media element and answers its duration, place and, for a picture,
@@ -29,10 +29,6 @@ const jump = `(async (kind, src, at) => {
 
 // The picture at a second is the one of this second, in the browser that is there.
 func TestABrowserSeeksToTheSecond(t *testing.T) {
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed")
-	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>") })
 	mux.HandleFunc("/video", func(w http.ResponseWriter, r *http.Request) {
@@ -47,18 +43,11 @@ func TestABrowserSeeksToTheSecond(t *testing.T) {
 	})
 	srv := httptest.NewServer(mux)
 	defer srv.Close()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), opts...)
-	defer cancel()
-	ctx, cancel = chromedp.NewContext(ctx)
-	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Navigate(srv.URL+"/")); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel = context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+	b := browsertest.Start(t).Open(t, srv.URL)
+	b.Allow("404") // the page has no icon
+	b.Do(chromedp.Navigate(srv.URL + "/"))
 	to := func(kind string, at float64) []float64 {
-		got, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(jump, kind, "/"+kind, at), chromedp.EvalAwaitPromise))
+		got, err := chromedp.Run(b.Context, chromedp.Evaluate[[]float64](fmt.Sprintf(jump, kind, "/"+kind, at), chromedp.EvalAwaitPromise))
 		if err != nil {
 			t.Fatalf("seek %s to %.1f: %v", kind, at, err)
 		}
@@ -71,10 +60,10 @@ func TestABrowserSeeksToTheSecond(t *testing.T) {
 		return got
 	}
 	for _, at := range []float64{0, 754, 3591} {
-		if a, b := to("video", at+0.2)[2], to("video", at+0.8)[2]; a != b {
+		if from, till := to("video", at+0.2)[2], to("video", at+0.8)[2]; from != till {
 			t.Errorf("the picture changes within second %.0f", at)
 		}
-		if a, b := to("video", at+0.5)[2], to("video", at+1.5)[2]; a == b {
+		if this, next := to("video", at+0.5)[2], to("video", at+1.5)[2]; this == next {
 			t.Errorf("the picture of second %.0f is the one of the next", at)
 		}
 	}

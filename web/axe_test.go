@@ -9,14 +9,14 @@ import (
 	"minutebook/internal/browsertest"
 )
 
-// TestBrowserAxeFindsNothing checks every page, of kind meetings and of one that is
+// browserAxeFindsNothing checks every page, of kind meetings and of one that is
 // hard on the layout, in both schemes, on a desk and on a phone.
-func TestBrowserAxeFindsNothing(t *testing.T) {
+func browserAxeFindsNothing(t *testing.T, c *browsertest.Chromium) {
 	axe := browsertest.Axe(t)
 	s := newSite(t)
 	s.apply(hostileMeeting(2))
 	s.attachVideo(s.ids[0])
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	b.Allow("404", "400") // the pages that say so
 	for _, page := range []string{"/meetings/2?q=walrus", "/", "/?type=None", "/?q=budget", "/?q=walrus", "/?q=xylophone+zebra", "/?q=nope:", "/actions", "/actions?state=all",
 		"/status", "/help", "/nothing", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {

@@ -10,16 +10,46 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"minutebook/internal/browsertest"
+	"minutebook/internal/testrun"
 )
 
 // shown tells whether the line of the moment is within the window.
 const shown = `(() => { const r = document.querySelector(".lines .here, .lines .now")?.getBoundingClientRect();
 	return !!r && r.top >= 0 && r.bottom <= innerHeight; })()`
 
-func TestBrowserPlaysWhereItWasSaid(t *testing.T) {
+// TestBrowser uses the page as readers do, in one Chromium.
+func TestBrowser(t *testing.T) {
+	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
+		"plays where it was said": browserPlaysWhereItWasSaid,
+		"walks by keys":           browserWalksByKeys,
+		"without scripts":         browserWithoutScripts,
+		"sees what arrives":       browserSeesWhatArrives,
+		"goes back to its place":  browserGoesBackToItsPlace,
+	})
+}
+
+// TestBrowserLayout measures pages and walks through a long one, in one Chromium.
+func TestBrowserLayout(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
+		"axe finds nothing":         browserAxeFindsNothing,
+		"is at peace on every page": browserIsAtPeaceOnEveryPage,
+		"reads along":               browserReadsAlong,
+		"leaves room for the text":  browserLeavesRoomForTheText,
+	})
+}
+
+func inBrowser(t *testing.T, tests map[string]func(*testing.T, *browsertest.Chromium)) {
+	c := browsertest.Start(t)
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) { test(t, c) })
+	}
+}
+
+func browserPlaysWhereItWasSaid(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
 	s.attachVideo(s.ids...)
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL + "/"))
 	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=q]`), "budget"+kb.Enter))
 	b.WaitFor(`!!document.querySelector(".moments a")`)
@@ -61,9 +91,9 @@ func TestBrowserPlaysWhereItWasSaid(t *testing.T) {
 	b.WaitFor(`document.activeElement?.name === "q"`)
 }
 
-func TestBrowserWalksByKeys(t *testing.T) {
+func browserWalksByKeys(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL+"/?q=budget"), chromedp.KeyEvent("j"), chromedp.KeyEvent("j"), chromedp.KeyEvent("k"), chromedp.KeyEvent("j"))
 	b.WaitFor(`document.activeElement === document.querySelectorAll("main a.row")[1]`)
 	b.Do(chromedp.KeyEvent(kb.Enter))
@@ -73,10 +103,10 @@ func TestBrowserWalksByKeys(t *testing.T) {
 	b.WaitFor(`location.pathname === "/help"`)
 }
 
-func TestBrowserWithoutScripts(t *testing.T) {
+func browserWithoutScripts(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
 	s.attachVideo(s.ids...)
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	_, err := chromedp.Call(b.Context, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	if err != nil {
 		t.Fatal(err)
@@ -95,9 +125,9 @@ func TestBrowserWithoutScripts(t *testing.T) {
 	b.WaitFor(`Math.abs(document.querySelector("#media").currentTime - 600) < 0.5`)
 }
 
-func TestBrowserSeesWhatArrives(t *testing.T) {
+func browserSeesWhatArrives(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL + "/"))
 	s.apply(meeting(424242, "Just delivered", "2026-07-01T11:00:00Z", ""))
 	b.WaitFor(`document.querySelector("main")?.textContent.includes("Just delivered")`)
@@ -106,10 +136,10 @@ func TestBrowserSeesWhatArrives(t *testing.T) {
 	b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && !!document.querySelector(".controls")`)
 }
 
-func TestBrowserIsAtPeaceOnEveryPage(t *testing.T) {
+func browserIsAtPeaceOnEveryPage(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
 	s.attachVideo(s.ids[0])
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	for _, width := range []int64{1280, 390} {
 		b.Do(chromedp.EmulateViewport(width, 850))
 		for _, page := range []string{"/", "/?q=budget", "/actions", "/status", "/help", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {

@@ -31,12 +31,12 @@ const (
 	playing = `!document.querySelector("#media").paused`
 )
 
-// TestBrowserReadsAlong walks through a transcript of 5,000 entries on a desk and
+// browserReadsAlong walks through a transcript of 5,000 entries on a desk and
 // on a phone.
-func TestBrowserReadsAlong(t *testing.T) {
+func browserReadsAlong(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t, longMeeting(1, 5000))
 	s.attachVideo(1)
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	for _, window := range [][2]int64{{1280, 850}, {390, 844}} {
 		t.Run(fmt.Sprintf("%dx%d", window[0], window[1]), func(t *testing.T) {
 			b := b.For(t)
@@ -96,12 +96,12 @@ func clicksMoveTheTranscript(b *browsertest.Browser) {
 	}
 }
 
-// TestBrowserLeavesRoomForTheText holds the recording to its part of a small window.
-func TestBrowserLeavesRoomForTheText(t *testing.T) {
+// browserLeavesRoomForTheText holds the recording to its part of a small window.
+func browserLeavesRoomForTheText(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
 	s.attachVideo(s.ids[0])
 	address := s.URL + "/meetings/" + itoa(s.ids[0]) + "?t=900"
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	const deck = `document.querySelector(".deck").getBoundingClientRect()`
 	for _, window := range [][2]int64{{390, 844}, {360, 640}, {768, 1024}, {844, 390}, {667, 375}} {
 		b.Do(chromedp.EmulateViewport(window[0], window[1]), chromedp.Navigate(address))
@@ -128,13 +128,13 @@ func TestBrowserLeavesRoomForTheText(t *testing.T) {
 	}
 }
 
-func TestBrowserGoesBackToItsPlace(t *testing.T) {
+func browserGoesBackToItsPlace(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
 	for i := range int64(60) {
 		s.store(meeting(9000+i, fmt.Sprintf("Walrus %d", i), "2026-05-01T09:00:00Z", ""))
 	}
 	s.catchUp()
-	b := browsertest.Open(t, s.URL)
+	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL+"/?q=walrus"), chromedp.Click(chromedp.CSS(".pager [rel=next]")))
 	b.WaitFor(`new URLSearchParams(location.search).has("after")`)
 	place := browsertest.Evaluate[string](b, `(() => { document.querySelectorAll(".hit h2 a")[12].scrollIntoView({block: "center"}); return location.href + " " + Math.round(scrollY) })()`)

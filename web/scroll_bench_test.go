@@ -37,7 +37,7 @@ func longMeeting(id int64, entries int) json.RawMessage {
 func BenchmarkScroll(b *testing.B) {
 	s := newSite(b, longMeeting(1, 5000))
 	s.attachVideo(1)
-	browser := browsertest.Open(b, s.URL)
+	browser := browsertest.Start(b).Open(b, s.URL)
 	for b.Loop() {
 		browser.Do(chromedp.Navigate(s.URL + "/meetings/1"))
 		browser.WaitFor(`document.querySelector("#media")?.readyState >= 1`)

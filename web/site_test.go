@@ -3,13 +3,19 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,9 +40,13 @@ type site struct {
 // at is when the tests' readers look at the page.
 var at = time.Date(2026, time.July, 1, 12, 0, 0, 0, time.UTC)
 
-// newSite is a site whose index has caught up.
+// newSite is a site whose index has caught up, with the sample's meetings unless
+// others are given.
 func newSite(t testing.TB, meetings ...json.RawMessage) *site {
 	t.Helper()
+	if meetings == nil {
+		return newSampleSite(t)
+	}
 	s := newSiteBehind(t, meetings...)
 	s.catchUp()
 	return s
@@ -45,19 +55,86 @@ func newSite(t testing.TB, meetings ...json.RawMessage) *site {
 // newSiteBehind is a site whose index holds nothing yet.
 func newSiteBehind(t testing.TB, meetings ...json.RawMessage) *site {
 	t.Helper()
+	return openSite(t, t.TempDir(), meetings...)
+}
+
+// newSampleSite is a site with the sample's meetings, all indexed.
+func newSampleSite(t testing.TB) *site {
+	t.Helper()
+	dir := t.TempDir()
+	files, err := sampleArchive()
+	if err == nil {
+		err = os.CopyFS(dir, files)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openSite(t, dir)
+	for _, raw := range sample.All() {
+		s.ids = append(s.ids, observe(t, 0, raw).RecordingID)
+	}
+	return s
+}
+
+// sampleArchive returns the files of an archive with the sample's meetings and of
+// its index. Applying and indexing them costs more than most tests, so it is done
+// once.
+var sampleArchive = sync.OnceValues(func() (fstest.MapFS, error) {
+	dir, err := os.MkdirTemp("", "minutebook-sample")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	a, err := archive.Open(ctx, archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		return nil, err
+	}
+	var batch []archive.Observation
+	for i, raw := range sample.All() {
+		o, err := archive.FromMeeting("acme", archive.SourceList, at.Add(time.Duration(i)*time.Second), raw)
+		if err != nil {
+			return nil, err
+		}
+		batch = append(batch, o)
+	}
+	if _, err := a.Apply(ctx, batch); err != nil {
+		return nil, err
+	}
+	x, err := search.Open(ctx, search.Options{Archive: a, Logger: zerolog.Nop(), Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(x.CatchUp(ctx), x.Close(), a.Close()); err != nil {
+		return nil, err
+	}
+	files := fstest.MapFS{}
+	return files, fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		content, err := os.ReadFile(filepath.Join(dir, path))
+		files[path] = &fstest.MapFile{Data: content, Mode: 0o600}
+		return err
+	})
+})
+
+// openSite is a site over the archive in dir, which is created if there is none;
+// meetings are stored in it, and not indexed.
+func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
+	t.Helper()
 	ctx := context.Background()
 	s := &site{t: t, status: &syncer.Status{}}
 	s.now.Store(&at)
 	var err error
-	s.archive, err = archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	s.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.archive.Close() })
-	if meetings == nil {
-		meetings = sample.All()
+	if len(meetings) > 0 {
+		s.store(meetings...)
 	}
-	s.store(meetings...)
 	s.index, err = search.Open(ctx, search.Options{Archive: s.archive, Logger: zerolog.Nop(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -92,16 +169,23 @@ func (s *site) store(meetings ...json.RawMessage) {
 	s.t.Helper()
 	var batch []archive.Observation
 	for i, raw := range meetings {
-		o, err := archive.FromMeeting("acme", archive.SourceList, at.Add(time.Duration(i)*time.Second), raw)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		o := observe(s.t, i, raw)
 		s.ids = append(s.ids, o.RecordingID)
 		batch = append(batch, o)
 	}
 	if _, err := s.archive.Apply(context.Background(), batch); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// observe is what a list shows of a meeting, the i-th second of the tests.
+func observe(t testing.TB, i int, raw json.RawMessage) archive.Observation {
+	t.Helper()
+	o, err := archive.FromMeeting("acme", archive.SourceList, at.Add(time.Duration(i)*time.Second), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // attachVideo makes the sample's video the recording of meetings.

@@ -35,7 +35,7 @@ func exportSite(t *testing.T, s *site, recipients ...age.Recipient) (string, arc
 // site: each leads to a file of the site and, where it names one, to an element
 // of it, or away with http or mail.
 func TestStaticSiteLinks(t *testing.T) {
-	dir, r := exportSite(t, newSiteBehind(t))
+	dir, r := exportSite(t, newSite(t))
 	if r.Meetings == 0 {
 		t.Fatal("nothing was exported")
 	}

@@ -14,12 +14,14 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // TestADamagedDatabaseIsNamedByEveryCommand damages databases of an archive in
 // several ways. verify ends with the code of a damaged database, every command
 // points to restore, and serve makes no new archive.
 func TestADamagedDatabaseIsNamedByEveryCommand(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, dir string) error{
 		"malformed":  func(t *testing.T, dir string) error { return scribble(filepath.Join(dir, "archive.db"), 4096) },

@@ -9,27 +9,18 @@ import (
 	"time"
 
 	"minutebook/control"
-	"minutebook/sample"
+	"minutebook/internal/testrun"
 )
-
-// sampleSize is how many meetings the demo ends up with.
-func sampleSize(t *testing.T) int {
-	t.Helper()
-	n := len(sample.All())
-	if n < 24 {
-		t.Fatalf("the sample has %d meetings", n)
-	}
-	return n
-}
 
 func status(t *testing.T, dir string) control.StatusResult {
 	t.Helper()
 	return runJSON[control.StatusResult](t, "status", "--data", dir)
 }
 
-// TestDemoEndToEnd follows the main job over the real program: backfill over
-// HTTP, signed deliveries, recordings, index, search and page.
-func TestDemoEndToEnd(t *testing.T) {
+// TestDemo follows the main job over the real program: backfill over HTTP, signed
+// deliveries, recordings, index, search, an assistant, the page and a browser.
+func TestDemo(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, "demo", "--dir", dir)
@@ -37,11 +28,15 @@ func TestDemoEndToEnd(t *testing.T) {
 	if len(found.Meetings) == 0 || len(found.Meetings[0].Moments) == 0 {
 		t.Fatalf("found no moments: %+v", found)
 	}
+	if text := searchAsAssistant(t, dir); !strings.Contains(text, p.url+"/meetings/") {
+		t.Errorf("no link to the running page in %s", text)
+	}
 	eventually(t, 90*time.Second, "deliveries arrive and recordings are fetched", func() (bool, any) {
 		s := status(t, dir)
 		return s.Inbox.Applied >= 2 && s.WithRecording > 5 && s.Indexed == s.Meetings, s
 	})
 	checkPage(t, p.url, found)
+	t.Run("browser", func(t *testing.T) { followInBrowser(t, p.url) })
 	p.stop()
 	after := status(t, dir)
 	if after.Running || after.Meetings == 0 || after.Indexed != after.Meetings {
@@ -51,6 +46,7 @@ func TestDemoEndToEnd(t *testing.T) {
 	if again.Total < found.Total {
 		t.Errorf("found %d meetings in the running demo, %d after it", found.Total, again.Total)
 	}
+	searchAsAssistant(t, dir)
 }
 
 func searchUntilFound(t *testing.T, dir, query string, within time.Duration) control.SearchResult {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"minutebook/internal/testrun"
 )
 
 // TestMain puts the program on the PATH of this package's tests, as a process
@@ -23,6 +25,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireExplicitExec: true})
 }
 
@@ -128,16 +131,18 @@ func runJSON[T any](t *testing.T, args ...string) T {
 	return v
 }
 
-// eventually asks until the answer is yes. The last thing asked about is in
-// the failure's text.
+// eventually asks until the answer is yes, more and more seldom, since many ask by
+// a program. The failure's text has the last thing that was asked about.
 func eventually(t *testing.T, within time.Duration, what string, yes func() (bool, any)) {
 	t.Helper()
 	var last any
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+	pause := 100 * time.Millisecond
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(pause) {
 		var ok bool
 		if ok, last = yes(); ok {
 			return
 		}
+		pause = min(pause*3/2, time.Second)
 	}
 	t.Fatalf("%s: not within %v; last seen: %+v", what, within, last)
 }

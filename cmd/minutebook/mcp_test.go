@@ -5,13 +5,12 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ask connects an assistant to `minutebook mcp` and searches.
-func ask(t *testing.T, dir string) string {
+// searchAsAssistant connects an assistant to `minutebook mcp` and searches.
+func searchAsAssistant(t *testing.T, dir string) string {
 	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(context.Background(),
@@ -30,16 +29,4 @@ func ask(t *testing.T, dir string) string {
 		t.Fatalf("the assistant was told %s", text)
 	}
 	return text
-}
-
-func TestAssistantBesideAndWithoutDaemon(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	p := start(t, "demo", "--dir", dir)
-	searchUntilFound(t, dir, "the", 30*time.Second)
-	if text := ask(t, dir); !strings.Contains(text, p.url+"/meetings/") {
-		t.Errorf("no link to the running page in %s", text)
-	}
-	p.stop()
-	ask(t, dir)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Browser is a Chromium that notes what a page must not do.
+// Browser is a window of [Chromium] that records forbidden requests and errors.
 type Browser struct {
 	// Context is for calls of chromedp beyond what is here.
 	Context context.Context
@@ -33,10 +33,11 @@ type Browser struct {
 	wrong    []string // foreign requests, console errors, exceptions
 }
 
-// Open starts a fresh Chromium, or skips the test where there is none.
-// When the test ends it fails on every console error and on every request to
-// another place than home, such as http://127.0.0.1:8080.
-func Open(t testing.TB, home string) *Browser {
+// Chromium is a running Chromium, which the tests of a package share.
+type Chromium struct{ ctx context.Context }
+
+// Start starts Chromium until the test ends, or skips the test where there is none.
+func Start(t testing.TB) *Chromium {
 	t.Helper()
 	path := ""
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -47,9 +48,7 @@ func Open(t testing.TB, home string) *Browser {
 	if path == "" {
 		t.Skip("no Chromium here; make test installs it")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	t.Cleanup(cancel)
-	ctx, stop := chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],
+	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(profile(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true), chromedp.Flag("mute-audio", true),
@@ -57,6 +56,21 @@ func Open(t testing.TB, home string) *Browser {
 	t.Cleanup(stop)
 	ctx, leave := chromedp.NewContext(ctx)
 	t.Cleanup(leave)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return &Chromium{ctx}
+}
+
+// Open opens a window without cookies and storage of other tests. When the test
+// ends it fails on every console error and on every request to another place
+// than home, such as http://127.0.0.1:8080. Its steps have two minutes in all.
+func (c *Chromium) Open(t testing.TB, home string) *Browser {
+	t.Helper()
+	ctx, leave := chromedp.NewContext(c.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(leave)
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	t.Cleanup(cancel)
 	b := &Browser{t: t, Context: ctx}
 	b.Do(chromedp.EmulateViewport(1280, 850))
 	if err := chromedp.Listen(ctx, func(ev any) { b.note(ev, home) }); err != nil {

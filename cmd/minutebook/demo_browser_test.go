@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -17,18 +16,12 @@ import (
 const lineShown = `(() => { const r = document.querySelector(".lines .here, .lines .now")?.getBoundingClientRect();
 	return !!r && r.top >= 0 && r.bottom <= innerHeight; })()`
 
-// TestBrowserFollowsTheMainJob searches in the demo as a reader does: from the
-// box to the moment, to the recording at that second, and from the transcript
-// back into the recording.
-func TestBrowserFollowsTheMainJob(t *testing.T) {
-	dir := t.TempDir()
-	p := start(t, "demo", "--dir", dir)
-	eventually(t, 90*time.Second, "recordings are fetched", func() (bool, any) {
-		s := status(t, dir)
-		return s.WithRecording >= 3 && s.Indexed == s.Meetings, s
-	})
-	b := browsertest.Open(t, p.url)
-	b.Do(chromedp.Navigate(p.url+"/"), chromedp.SendKeys(chromedp.CSS(`input[name=q]`), "has:video the"+kb.Enter))
+// followInBrowser searches in the demo as a reader does: from the box to the
+// moment, to the recording at that second, and from the transcript back into the
+// recording.
+func followInBrowser(t *testing.T, home string) {
+	b := browsertest.Start(t).Open(t, home)
+	b.Do(chromedp.Navigate(home+"/"), chromedp.SendKeys(chromedp.CSS(`input[name=q]`), "has:video the"+kb.Enter))
 	b.WaitFor(`!!document.querySelector('.moments a[href*="?t="]')`)
 	address, err := url.Parse(browsertest.Evaluate[string](b, `document.querySelector('.moments a[href*="?t="]').href`))
 	if err != nil {
@@ -53,7 +46,6 @@ func TestBrowserFollowsTheMainJob(t *testing.T) {
 	b.WaitFor(lineShown)
 	b.WaitFor(fmt.Sprintf(`Math.abs(document.querySelector("#media").currentTime - %s) < 1`, address.Query().Get("t")))
 	for _, page := range []string{"/", "/actions", "/status", "/help"} {
-		b.Do(chromedp.Navigate(p.url + page))
+		b.Do(chromedp.Navigate(home + page))
 	}
-	p.stop()
 }
