@@ -33,15 +33,15 @@ type sums struct {
 	languages map[uint32]bool // numbers of strings
 }
 
-// sumOf adds up the living meetings, anew only when some were deleted since.
-func (c *columns) sumOf(seg *scorch.SegmentSnapshot) *sums {
+// sumsOf adds up the living meetings, anew only when some were deleted since.
+func (c *columns) sumsOf(seg *scorch.SegmentSnapshot) *sums {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.sums != nil && c.sums.meetings == int(seg.Count()) {
 		return c.sums
 	}
 	s := &sums{languages: map[uint32]bool{}}
-	for it := living(seg).Iterator(); it.HasNext(); {
+	for it := livingDocuments(seg).Iterator(); it.HasNext(); {
 		doc := it.Next()
 		s.meetings++
 		s.words += int64(c.words[doc])
@@ -82,9 +82,9 @@ func newColumnCache() *columnCache {
 	return &columnCache{held: map[segmentKey]*columns{}, numbers: map[string]uint32{}}
 }
 
-// of returns the columns of a snapshot's segments, reading those that are new
+// columnsOf returns the columns of a snapshot's segments, reading those that are new
 // and forgetting those that are gone.
-func (c *columnCache) of(s *store, snap *scorch.IndexSnapshot) ([]*columns, error) {
+func (c *columnCache) columnsOf(s *store, snap *scorch.IndexSnapshot) ([]*columns, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	segments := snap.Segments()
@@ -185,8 +185,8 @@ func (c *columnCache) name(n uint32) string {
 	return c.strings[n]
 }
 
-// living is the set of a segment's documents that are not deleted.
-func living(seg *scorch.SegmentSnapshot) *roaring.Bitmap {
+// livingDocuments is the set of a segment's documents that are not deleted.
+func livingDocuments(seg *scorch.SegmentSnapshot) *roaring.Bitmap {
 	all := roaring.New()
 	all.AddRange(0, uint64(seg.FullSize()))
 	if gone := seg.Deleted(); gone != nil {

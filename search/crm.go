@@ -56,14 +56,14 @@ func addCRM(v *segment.Builder, views []archive.CRMView, lang *text.Language) {
 }
 
 // seesCRM tells whether the viewer sees the matches of a principal.
-func (v *view) seesCRM(principal string) bool {
-	return v.everything || slices.Contains(v.crmOf, principal)
+func (s *snapshot) seesCRM(principal string) bool {
+	return s.seesAll || slices.Contains(s.crmPrincipals, principal)
 }
 
-// crmKeys are the keys of words in what the viewer sees.
-func (v *view) crmKeys(terms ...string) []string {
+// crmKeys are the keys of words in the matches that the viewer sees.
+func (s *snapshot) crmKeys(terms ...string) []string {
 	var keys []string
-	for _, p := range v.crmOf {
+	for _, p := range s.crmPrincipals {
 		for _, t := range terms {
 			keys = append(keys, keyCRMWord+p+"\x00"+t)
 		}
@@ -71,37 +71,37 @@ func (v *view) crmKeys(terms ...string) []string {
 	return keys
 }
 
-// havingCRM is the set of meetings with CRM matches that the viewer sees.
-func (v *view) havingCRM() (docset, error) {
-	if v.everything {
-		return v.withKeys(keyHas + "crm")
+// withCRM finds the meetings with CRM matches that the viewer sees.
+func (s *snapshot) withCRM() (meetingSet, error) {
+	if s.seesAll {
+		return s.withKeys(keyHas + "crm")
 	}
 	var keys []string
-	for _, p := range v.crmOf {
+	for _, p := range s.crmPrincipals {
 		keys = append(keys, keyCRM+p)
 	}
-	return v.withKeys(keys...)
+	return s.withKeys(keys...)
 }
 
-// crmPhrase is the set of meetings with all words of a phrase in matches that
-// the viewer sees; whether they follow one another is then looked for there.
-func (v *view) crmPhrase(terms []string) (docset, error) {
-	found := v.all()
-	for _, t := range terms {
-		one, err := v.withKeys(v.crmKeys(t)...)
+// withAllCRMWords finds the meetings with all words of a phrase in matches that the
+// viewer sees.
+func (s *snapshot) withAllCRMWords(phrase []string) (meetingSet, error) {
+	found := s.visible()
+	for _, term := range phrase {
+		with, err := s.withKeys(s.crmKeys(term)...)
 		if err != nil {
 			return nil, err
 		}
-		found.and(one)
+		found.and(with)
 	}
-	return v.verified(found, segment.FieldCRM, terms)
+	return found, nil
 }
 
-// crm reads the lines of a meeting's CRM matches that the viewer sees.
-func (v *view) crm(id int64) ([]string, error) {
-	views, err := v.x.archive.CRMViews(v.ctx, []int64{id})
+// crmLinesOf reads the lines of a meeting's CRM matches that the viewer sees.
+func (s *snapshot) crmLinesOf(id int64) ([]string, error) {
+	views, err := s.x.archive.CRMViews(s.ctx, []int64{id})
 	if err != nil {
 		return nil, fmt.Errorf("read the notes of %d: %w", id, err)
 	}
-	return crmLines(views[id], v.seesCRM), nil
+	return crmLines(views[id], s.seesCRM), nil
 }

@@ -18,7 +18,7 @@ func addMeeting(v *segment.Builder, s *source, tokens [][]text.Token, langs *tex
 	}
 	v.Begin(strconv.FormatInt(s.row.RecordingID, 10), recordOf(s, len(said)).encode())
 	v.AddWords(segment.FieldText, said)
-	v.AddPairs(segment.FieldText, oneAfterAnother(s.entries, tokens))
+	v.AddPairs(segment.FieldText, joinEntries(s.entries, tokens))
 	for _, field := range []string{segment.FieldTitle, segment.FieldSummary, segment.FieldHighlights, segment.FieldActions, segment.FieldCRM} {
 		part := v.Words.Tokenize(s.part(field))
 		v.AddWords(field, v.Words.AppendWords(nil, part, lang, nil))
@@ -63,8 +63,8 @@ func setOf(m map[string]bool) []string {
 	return out
 }
 
-// oneAfterAnother are the words of entries as of one text.
-func oneAfterAnother(entries []archive.Entry, tokens [][]text.Token) []text.Token {
+// joinEntries are the words of entries as of one text.
+func joinEntries(entries []archive.Entry, tokens [][]text.Token) []text.Token {
 	n := 0
 	for _, t := range tokens {
 		n += len(t)

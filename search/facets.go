@@ -8,16 +8,16 @@ import (
 // facetValues is how many values of a field are listed at most.
 const facetValues = 12
 
-// facets counts the values of the fields among the meetings found. Of CRM matches
-// it counts those that the viewer sees.
-func (v *view) facets(set docset) ([]Facet, error) {
-	crm, err := v.havingCRM()
+// countFacets counts the values of the fields among the meetings found. Of CRM
+// matches it counts those that the viewer sees.
+func (s *snapshot) countFacets(set meetingSet, loc *time.Location) ([]Facet, error) {
+	crm, err := s.withCRM()
 	if err != nil {
 		return nil, err
 	}
 	var one [oneFields][]int
 	var many [manyFields][]int
-	names := v.x.columns.size()
+	names := s.x.columns.size()
 	for f := range one {
 		one[f] = make([]int, names)
 	}
@@ -25,7 +25,7 @@ func (v *view) facets(set docset) ([]Facet, error) {
 		many[f] = make([]int, names)
 	}
 	for i, docs := range set {
-		cols := v.columns[i]
+		cols := s.segments[i].columns
 		for it := docs.Iterator(); it.HasNext(); {
 			doc := it.Next()
 			for f := range one {
@@ -39,29 +39,29 @@ func (v *view) facets(set docset) ([]Facet, error) {
 		}
 	}
 	for n := range many[manyHas] {
-		if v.x.columns.name(uint32(n)) == "crm" {
+		if s.x.columns.name(uint32(n)) == "crm" {
 			many[manyHas][n] = crm.and(set).size()
 		}
 	}
 	return []Facet{
-		{"person", v.facet(many[manyPeople])},
-		{"team", v.facet(one[oneTeam])},
-		{"type", v.facet(one[oneType])},
-		{"domain", v.facet(many[manyDomains])},
-		{"language", v.facet(one[oneLanguage])},
-		{"month", v.months(set)},
-		{"has", v.facet(many[manyHas])},
+		{"person", s.topValues(many[manyPeople])},
+		{"team", s.topValues(one[oneTeam])},
+		{"type", s.topValues(one[oneType])},
+		{"domain", s.topValues(many[manyDomains])},
+		{"language", s.topValues(one[oneLanguage])},
+		{"month", topMonths(s.histogram(set, loc))},
+		{"has", s.topValues(many[manyHas])},
 	}, nil
 }
 
-// facet lists the most frequent values, most first.
-func (v *view) facet(counts []int) []FacetValue {
+// topValues lists the most frequent values, most first.
+func (s *snapshot) topValues(counts []int) []FacetValue {
 	var out []FacetValue
 	for n, count := range counts {
 		if count == 0 {
 			continue
 		}
-		if name := v.x.columns.name(uint32(n)); name != "" {
+		if name := s.x.columns.name(uint32(n)); name != "" {
 			out = append(out, FacetValue{name, count})
 		}
 	}
@@ -74,10 +74,9 @@ func (v *view) facet(counts []int) []FacetValue {
 	return out[:min(len(out), facetValues)]
 }
 
-// months lists the months of the meetings found, newest first.
-func (v *view) months(set docset) []FacetValue {
+// topMonths lists the months that have meetings, newest first.
+func topMonths(bars []Bar) []FacetValue {
 	var out []FacetValue
-	bars := v.histogram(set)
 	for i := len(bars) - 1; i >= 0; i-- {
 		if bars[i].Count > 0 && len(out) < facetValues {
 			out = append(out, FacetValue{bars[i].From.Format("2006-01"), bars[i].Count})
@@ -86,19 +85,19 @@ func (v *view) months(set docset) []FacetValue {
 	return out
 }
 
-// mostBars bounds a histogram; one over a longer time begins later.
-const mostBars = 240
+// maxBars bounds a histogram; one over a longer time begins later.
+const maxBars = 240
 
 // histogram counts the meetings found by month, from the first to the last,
 // empty months included.
-func (v *view) histogram(set docset) []Bar {
+func (s *snapshot) histogram(set meetingSet, loc *time.Location) []Bar {
 	counts := map[int]int{}
 	first, last := 1<<30, -1<<30
-	var at monthCache
+	var months monthCache
 	for i, docs := range set {
-		cols := v.columns[i]
+		cols := s.segments[i].columns
 		for it := docs.Iterator(); it.HasNext(); {
-			m := at.month(cols.start[it.Next()], v.loc)
+			m := months.numberOf(cols.start[it.Next()], loc)
 			counts[m]++
 			first, last = min(first, m), max(last, m)
 		}
@@ -106,10 +105,10 @@ func (v *view) histogram(set docset) []Bar {
 	if len(counts) == 0 {
 		return nil
 	}
-	first = max(first, last-mostBars+1)
+	first = max(first, last-maxBars+1)
 	bars := make([]Bar, 0, last-first+1)
 	for m := first; m <= last; m++ {
-		bars = append(bars, Bar{monthStart(m, v.loc), counts[m]})
+		bars = append(bars, Bar{monthStart(m, loc), counts[m]})
 	}
 	return bars
 }
@@ -129,8 +128,8 @@ type monthBounds struct {
 	month    int
 }
 
-// month numbers the month of an instant in a place: year*12 + month-1.
-func (c *monthCache) month(ms int64, loc *time.Location) int {
+// numberOf numbers the month of an instant in a place: year*12 + month-1.
+func (c *monthCache) numberOf(ms int64, loc *time.Location) int {
 	i := sort.Search(len(c.bounds), func(i int) bool { return c.bounds[i].to > ms })
 	if i < len(c.bounds) && c.bounds[i].from <= ms {
 		return c.bounds[i].month

@@ -8,49 +8,49 @@ import (
 	"minutebook/search/text"
 )
 
-// hit is where a leaf stands in a text, in bytes.
+// hit is the place of a term in a text, in bytes.
 type hit struct {
 	start, end int
-	leaf       int
+	term       int
 }
 
-// matcher finds in a text what the query asked for.
-type matcher struct {
-	leaves []*leaf
-	words  map[string][]int // leaves by the form of a word
-	weight []float64        // of the leaves
+// highlighter finds the terms of a query in a text.
+type highlighter struct {
+	terms   []*termMatch
+	weights []float64        // of the terms
+	words   map[string][]int // terms by their variants
 }
 
-func newMatcher(leaves []*leaf, weight []float64) *matcher {
-	m := &matcher{leaves: leaves, words: map[string][]int{}, weight: weight}
-	for i, l := range leaves {
-		for _, f := range l.forms {
-			m.words[f.term] = append(m.words[f.term], i)
+func newHighlighter(terms []*termMatch, weights []float64) *highlighter {
+	h := &highlighter{terms: terms, weights: weights, words: map[string][]int{}}
+	for i, t := range terms {
+		for _, v := range t.variants {
+			h.words[v.term] = append(h.words[v.term], i)
 		}
 	}
-	return m
+	return h
 }
 
 // find lists the hits in a text, in order, none inside another.
-func (m *matcher) find(passage string, lang *text.Language) []hit {
+func (hl *highlighter) find(passage string, lang *text.Language) []hit {
 	tokens := text.Tokenize(passage)
 	var hits []hit
 	for _, t := range tokens {
-		for _, i := range m.words[t.Term] {
+		for _, i := range hl.words[t.Term] {
 			hits = append(hits, hit{t.Start, t.End, i})
 		}
-		for i, l := range m.leaves {
-			if l.key.prefix && strings.HasPrefix(t.Term, l.key.term) {
+		for i, m := range hl.terms {
+			if m.word.prefix && strings.HasPrefix(t.Term, m.word.term) {
 				hits = append(hits, hit{t.Start, t.End, i})
 			}
 		}
 		if lang != nil && lang.DropsPrefixes() {
-			for _, i := range m.words[text.StemTerm(lang.Stem(t.Term))] {
+			for _, i := range hl.words[text.StemTerm(lang.Stem(t.Term))] {
 				hits = append(hits, hit{t.Start, t.End, i})
 			}
 		}
 	}
-	hits = append(hits, m.phrases(tokens)...)
+	hits = append(hits, hl.findPhrases(tokens)...)
 	sort.SliceStable(hits, func(i, j int) bool {
 		if hits[i].start != hits[j].start {
 			return hits[i].start < hits[j].start
@@ -60,18 +60,18 @@ func (m *matcher) find(passage string, lang *text.Language) []hit {
 	return hits
 }
 
-func (m *matcher) phrases(tokens []text.Token) []hit {
+func (hl *highlighter) findPhrases(tokens []text.Token) []hit {
 	var hits []hit
 	var s text.Sequence
-	for i, l := range m.leaves {
-		if len(l.terms) == 0 {
+	for i, t := range hl.terms {
+		if len(t.phrase) == 0 {
 			continue
 		}
 		if s.Words == nil {
 			s = text.NewSequence(tokens)
 		}
 		for at := 0; ; {
-			first, after := s.FindPhrase(l.terms, at)
+			first, after := s.FindPhrase(t.phrase, at)
 			if first < 0 {
 				break
 			}
@@ -82,19 +82,19 @@ func (m *matcher) phrases(tokens []text.Token) []hit {
 	return hits
 }
 
-// score says how well hits answer the query: each leaf counts once, and a
-// little more when it comes again.
-func (m *matcher) score(hits []hit) float64 {
+// score says how well hits answer the query: each term counts once, and a little
+// more when it comes again.
+func (hl *highlighter) score(hits []hit) float64 {
 	seen := map[int]int{}
 	total := 0.0
 	for _, h := range hits {
-		switch seen[h.leaf] {
+		switch seen[h.term] {
 		case 0:
-			total += m.weight[h.leaf]
+			total += hl.weights[h.term]
 		case 1, 2:
-			total += m.weight[h.leaf] * 0.1
+			total += hl.weights[h.term] * 0.1
 		}
-		seen[h.leaf]++
+		seen[h.term]++
 	}
 	return total
 }
@@ -102,11 +102,11 @@ func (m *matcher) score(hits []hit) float64 {
 // snippetBytes is about how long a snippet is.
 const snippetBytes = 260
 
-// snippet cuts the stretch with the best hits out of a text and marks them.
-func (m *matcher) snippet(text string, hits []hit) []Span {
+// snippet cuts the piece with the best hits out of a text and marks them.
+func (hl *highlighter) snippet(text string, hits []hit) []Span {
 	from, to := 0, len(text)
 	if len(text) > snippetBytes+60 {
-		from, to = m.window(text, hits)
+		from, to = hl.window(text, hits)
 	}
 	var out []Span
 	if from > 0 {
@@ -132,15 +132,15 @@ func (m *matcher) snippet(text string, hits []hit) []Span {
 	return out
 }
 
-// window chooses the stretch of about snippetBytes with the best hits.
-func (m *matcher) window(text string, hits []hit) (from, to int) {
+// window chooses the piece of about snippetBytes with the best hits.
+func (hl *highlighter) window(text string, hits []hit) (from, to int) {
 	best, bestAt := -1.0, 0
 	for i, h := range hits {
 		j := i
 		for j < len(hits) && hits[j].end <= h.start+snippetBytes*3/4 {
 			j++
 		}
-		if s := m.score(hits[i:j]); s > best {
+		if s := hl.score(hits[i:j]); s > best {
 			best, bestAt = s, h.start
 		}
 	}

@@ -151,12 +151,12 @@ func isList(s *source) []string {
 
 // momentID names a moment: the meeting, its first entry and the entry after
 // its last.
-func momentID(meeting int64, s stretch) string {
+func momentID(meeting int64, s entryRange) string {
 	return strconv.FormatInt(meeting, 10) + ":" + strconv.Itoa(s.From) + ":" + strconv.Itoa(s.To)
 }
 
 // readMomentID takes a moment's name apart; ok is false for any other string.
-func readMomentID(id []byte) (meeting int64, s stretch, ok bool) {
+func readMomentID(id []byte) (meeting int64, s entryRange, ok bool) {
 	parts := strings.Split(string(id), ":")
 	if len(parts) != 3 {
 		return 0, s, false
@@ -164,5 +164,5 @@ func readMomentID(id []byte) (meeting int64, s stretch, ok bool) {
 	meeting, err := strconv.ParseInt(parts[0], 10, 64)
 	from, err1 := strconv.Atoi(parts[1])
 	to, err2 := strconv.Atoi(parts[2])
-	return meeting, stretch{from, to}, err == nil && err1 == nil && err2 == nil
+	return meeting, entryRange{from, to}, err == nil && err1 == nil && err2 == nil
 }

@@ -14,7 +14,7 @@ import (
 func addMoments(v *segment.Builder, s *source, tokens [][]text.Token, langs *text.Languages) {
 	lang := langs.Get(text.BaseCode(s.row.Language))
 	voices := map[person]string{}
-	for _, st := range cut(s.entries) {
+	for _, st := range cutMoments(s.entries) {
 		v.Begin(momentID(s.row.RecordingID, st), nil)
 		var said []uint32
 		keys := []string{keyMeeting + strconv.FormatInt(s.row.RecordingID, 10)}
@@ -32,9 +32,9 @@ func addMoments(v *segment.Builder, s *source, tokens [][]text.Token, langs *tex
 	}
 }
 
-// notes is what highlights and action items say about a stretch: highlights
+// notes is what highlights and action items say about a entryRange: highlights
 // that it overlaps, action items noted in it.
-func (s *source) notes(st stretch) string {
+func (s *source) notes(st entryRange) string {
 	from := s.entries[st.From].Offset
 	to := s.endOf(st)
 	var text string
@@ -52,9 +52,9 @@ func (s *source) notes(st stretch) string {
 	return text
 }
 
-// endOf is where the stretch's successor begins; of the last one, a minute
+// endOf is where the entryRange's successor begins; of the last one, a minute
 // after its last entry.
-func (s *source) endOf(st stretch) time.Duration {
+func (s *source) endOf(st entryRange) time.Duration {
 	if st.To < len(s.entries) {
 		return s.entries[st.To].Offset
 	}

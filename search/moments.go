@@ -12,17 +12,16 @@ import (
 
 // momentSegment is one segment of the moments' index.
 type momentSegment struct {
-	v     *view
 	seg   *scorch.SegmentSnapshot
-	words *segment.TermReader
+	terms *segment.TermReader
 }
 
-// inMoments finds the visible meetings that have a moment of which what says
-// that it matches.
-func (v *view) inMoments(what func(*momentSegment) (*roaring.Bitmap, error)) (docset, error) {
-	out := v.none()
-	for _, m := range v.spoken {
-		docs, err := what(m)
+// withMoments returns the visible meetings with at least one of the moments that
+// find returns of each segment.
+func (s *snapshot) withMoments(find func(*momentSegment) (*roaring.Bitmap, error)) (meetingSet, error) {
+	out := s.empty()
+	for _, m := range s.spoken {
+		docs, err := find(m)
 		if err != nil {
 			return nil, err
 		}
@@ -32,20 +31,20 @@ func (v *view) inMoments(what func(*momentSegment) (*roaring.Bitmap, error)) (do
 			if err != nil {
 				return nil, fmt.Errorf("read search index: %w", err)
 			}
-			if id := meetingOf(name); id != last {
-				v.addMeeting(out, id)
+			if id := meetingOfMoment(name); id != last {
+				s.addMeeting(out, id)
 				last = id
 			}
 		}
-		if err := v.ctx.Err(); err != nil {
+		if err := s.ctx.Err(); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// meetingOf is the meeting that a moment's name begins with.
-func meetingOf(name []byte) int64 {
+// meetingOfMoment reads the meeting that a moment's name begins with.
+func meetingOfMoment(name []byte) int64 {
 	var id int64
 	for i, c := range name {
 		if c == '-' && i == 0 {
@@ -62,11 +61,11 @@ func meetingOf(name []byte) int64 {
 	return id
 }
 
-// any is the set of moments that have one of the terms in a field.
-func (m *momentSegment) any(field string, terms []string) (*roaring.Bitmap, error) {
+// withAny finds the moments that have one of the terms in a field.
+func (m *momentSegment) withAny(field string, terms []string) (*roaring.Bitmap, error) {
 	out := roaring.New()
 	for _, t := range terms {
-		docs, err := m.words.Documents(field, t)
+		docs, err := m.terms.Documents(field, t)
 		if err != nil {
 			return nil, err
 		}
@@ -75,41 +74,25 @@ func (m *momentSegment) any(field string, terms []string) (*roaring.Bitmap, erro
 	return out, nil
 }
 
-// phrase is the set of moments, of those within, that have all the words of a
-// phrase but stop words. It is for ranking: whether they follow one another is
-// seen when the moment is quoted. A phrase of stop words only is nowhere.
-func (m *momentSegment) phrase(terms []string, within *roaring.Bitmap) (*roaring.Bitmap, error) {
+// spokenBy finds the moments in which all the speakers speak, of which there is
+// at least one.
+func (m *momentSegment) spokenBy(speakers []speaker) (*roaring.Bitmap, error) {
 	var out *roaring.Bitmap
-	for _, t := range terms {
-		if m.v.isStop(t) {
-			continue
-		}
-		docs, err := m.words.Documents(segment.FieldText, t)
+	for _, s := range speakers {
+		docs, err := m.withAny(segment.FieldKeys, s.keys)
 		if err != nil {
 			return nil, err
 		}
 		if out == nil {
-			out = roaring.And(within, docs)
+			out = docs
 			continue
 		}
 		out.And(docs)
 	}
-	if out == nil {
-		return roaring.New(), nil
-	}
 	return out, nil
 }
 
-// speaker is the set of moments in which a speaker speaks.
-func (m *momentSegment) speaker(value string) (*roaring.Bitmap, error) {
-	voices, err := m.v.voices(value)
-	if err != nil {
-		return nil, err
-	}
-	return m.any(segment.FieldKeys, voices)
-}
-
-// ofMeeting is the set of a meeting's moments.
+// ofMeeting finds the moments of a meeting.
 func (m *momentSegment) ofMeeting(id int64) (*roaring.Bitmap, error) {
-	return m.words.Documents(segment.FieldKeys, keyMeeting+strconv.FormatInt(id, 10))
+	return m.terms.Documents(segment.FieldKeys, keyMeeting+strconv.FormatInt(id, 10))
 }

@@ -1,26 +1,65 @@
 package search
 
 import (
+	"slices"
+
 	"minutebook/search/query"
 	"minutebook/search/segment"
 	"minutebook/search/text"
 )
 
-// leaf is a word or a phrase of the query, as it is looked for.
-type leaf struct {
-	text  string   // as typed
-	key   formKey  // of a word
-	terms []string // of a phrase, two or more
-	stop  bool     // a stop word: it counts only where there is nothing else
-	asks  bool     // says what is wanted of the answer rather than what is in it
-	forms []form   // of a word, filled in when it is first looked for
-
-	meetings docset // the meetings that have it; filled in with its place in the tree
+// plan is how a query is looked up: its terms in their order, and the place of
+// each. It is made before anything is looked for and does not change.
+type plan struct {
+	terms    []*queryTerm
+	scope    scope // of the query's outermost group
+	question bool  // it reads like plain English
 }
 
-// textFields are the fields of meetings that words are looked for in.
-func textFields() []string {
-	return []string{segment.FieldText, segment.FieldTitle, segment.FieldSummary, segment.FieldHighlights, segment.FieldActions, segment.FieldCRM, segment.FieldPeople}
+// queryTerm is a word or a phrase of the query: either word or phrase is set.
+type queryTerm struct {
+	node    query.Node
+	word    wordKey
+	phrase  []string // two terms or more that follow one another
+	scope   scope
+	negated bool // it stands under a minus
+	filter  bool // it is the value of a filter, and ranks nothing
+	stop    bool // a stop word: it counts only where there is nothing else
+	asks    bool // it says what is wanted of the answer rather than what is in it
+}
+
+// wordKey is a folded word and how its variants are found.
+type wordKey struct {
+	term   string
+	prefix bool
+	fuzzy  bool
+}
+
+// scope narrows where the terms of a group are looked for.
+type scope struct {
+	fields   []string // nil means everywhere
+	speakers []speaker
+}
+
+// speaker is a value of speaker:, and the keys of the speakers that it may stand
+// for in moments. All speakers of a scope must speak in a moment.
+type speaker struct {
+	name string
+	keys []string
+}
+
+// allTextFields are the fields of meetings that words are looked for in.
+func allTextFields() []string {
+	return []string{segment.FieldText, segment.FieldTitle, segment.FieldSummary, segment.FieldHighlights,
+		segment.FieldActions, segment.FieldCRM, segment.FieldPeople}
+}
+
+// textFields are the fields of the scope.
+func (in scope) textFields() []string {
+	if len(in.fields) > 0 {
+		return in.fields
+	}
+	return allTextFields()
 }
 
 // partField is the field of a value of in:.
@@ -40,36 +79,130 @@ func partField(part string) string {
 	return segment.FieldCRM
 }
 
-// wordLeaf is how a word of the query is looked for; nil when there is nothing
-// in it to look for, such as "&".
-func wordLeaf(w *query.Word) *leaf {
-	l := phraseLeaf(w.Text)
-	if l == nil || len(l.terms) > 0 {
-		return l
+// planQuery makes the plan of a tree. Stop words are marked as such where the query
+// has something else to look for.
+func (s *snapshot) planQuery(root query.Node) (*plan, error) {
+	p := &plan{question: query.IsQuestion(root)}
+	var err error
+	if p.scope, err = s.narrow(scope{}, root); err != nil {
+		return nil, err
 	}
-	l.key.prefix, l.key.fuzzy = w.Prefix, w.Fuzzy
-	return l
+	if and, ok := root.(*query.And); ok {
+		err = s.addEach(p, and.Kids, p.scope, false)
+	} else {
+		err = s.addTerms(p, root, scope{}, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	stop := s.stopWords(root)
+	content := false // something but stop words is looked for
+	for _, t := range p.terms {
+		if w, ok := t.node.(*query.Word); ok {
+			t.stop = stop[t.word.term] && !w.Prefix && !w.Fuzzy && !t.negated
+		}
+		t.asks = p.question && query.IsAskingWord(t.word.term)
+		content = content || !t.stop && !t.negated && !t.filter
+	}
+	if !content {
+		for _, t := range p.terms {
+			t.stop = false
+		}
+	}
+	return p, nil
 }
 
-// phraseLeaf is how words that must follow one another are looked for.
-func phraseLeaf(phrase string) *leaf {
-	l := &leaf{text: phrase, terms: text.PhraseTerms(phrase)}
-	switch len(l.terms) {
+// addTerms adds the terms of a part of the tree, which stands in a scope.
+func (s *snapshot) addTerms(p *plan, n query.Node, in scope, negated bool) error {
+	add := func(t *queryTerm) {
+		if t != nil {
+			t.node, t.scope, t.negated = n, in, negated
+			p.terms = append(p.terms, t)
+		}
+	}
+	switch n := n.(type) {
+	case *query.And:
+		in, err := s.narrow(in, n)
+		if err != nil {
+			return err
+		}
+		return s.addEach(p, n.Kids, in, negated)
+	case *query.Or:
+		return s.addEach(p, n.Kids, in, negated)
+	case *query.Not:
+		return s.addTerms(p, n.Kid, in, !negated)
+	case *query.Word:
+		t := newTerm(n.Text)
+		if t != nil && len(t.phrase) == 0 {
+			t.word.prefix, t.word.fuzzy = n.Prefix, n.Fuzzy
+		}
+		add(t)
+	case *query.Phrase:
+		add(newTerm(n.Text))
+	case *query.Filter:
+		if n.Field == "title" {
+			in = scope{fields: []string{segment.FieldTitle}}
+			t := newTerm(n.Value)
+			if t != nil {
+				t.filter = true
+			}
+			add(t)
+		}
+	}
+	return nil
+}
+
+func (s *snapshot) addEach(p *plan, kids []query.Node, in scope, negated bool) error {
+	for _, kid := range kids {
+		if err := s.addTerms(p, kid, in, negated); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// narrow adds the filters in: and speaker: of a group to a scope.
+func (s *snapshot) narrow(in scope, group query.Node) (scope, error) {
+	kids := []query.Node{group}
+	if and, ok := group.(*query.And); ok {
+		kids = and.Kids
+	}
+	in.fields, in.speakers = slices.Clone(in.fields), slices.Clone(in.speakers)
+	for _, kid := range kids {
+		f, ok := kid.(*query.Filter)
+		switch {
+		case ok && f.Field == "in":
+			in.fields = append(in.fields, partField(f.Value))
+		case ok && f.Field == "speaker":
+			keys, err := s.speakerKeys(f.Value)
+			if err != nil {
+				return in, err
+			}
+			in.speakers = append(in.speakers, speaker{f.Value, keys})
+		}
+	}
+	return in, nil
+}
+
+// newTerm is how words that must follow one another are looked for; nil when there
+// is nothing in them to look for, such as "&".
+func newTerm(words string) *queryTerm {
+	switch terms := text.PhraseTerms(words); len(terms) {
 	case 0:
 		return nil
 	case 1:
-		l.key.term = l.terms[0]
-		l.terms = nil
+		return &queryTerm{word: wordKey{term: terms[0]}}
+	default:
+		return &queryTerm{phrase: terms}
 	}
-	return l
 }
 
 // stopWords are those of the language that most of the query's words are stop
-// words of, among the viewer's languages.
-func (v *view) stopWords(root query.Node) map[string]bool {
+// words of, among the languages of the meetings.
+func (s *snapshot) stopWords(root query.Node) map[string]bool {
 	var best map[string]bool
 	most := 0
-	for _, lang := range v.langs {
+	for _, lang := range s.langs {
 		n := 0
 		query.Walk(root, false, func(node query.Node, _ bool) {
 			if w, ok := node.(*query.Word); ok && lang.StopWords[text.FoldWord(w.Text)] {
@@ -81,46 +214,4 @@ func (v *view) stopWords(root query.Node) map[string]bool {
 		}
 	}
 	return best
-}
-
-// asked are the leaves that a meeting can have, in the order of the query:
-// those not under a minus.
-func asked(root query.Node, leaves map[query.Node]*leaf) []*leaf {
-	var out []*leaf
-	query.Walk(root, false, func(n query.Node, negated bool) {
-		if l := leaves[n]; l != nil && !negated {
-			out = append(out, l)
-		}
-	})
-	return out
-}
-
-// leavesOf makes the leaves of a tree. Stop words are marked as such where the
-// query has something else to look for.
-func (v *view) leavesOf(root query.Node) map[query.Node]*leaf {
-	leaves := map[query.Node]*leaf{}
-	stop := v.stopWords(root)
-	content := false
-	query.Walk(root, false, func(n query.Node, negated bool) {
-		var l *leaf
-		switch n := n.(type) {
-		case *query.Word:
-			if l = wordLeaf(n); l != nil {
-				l.stop = stop[l.key.term] && !n.Prefix && !n.Fuzzy && !negated
-			}
-		case *query.Phrase:
-			l = phraseLeaf(n.Text)
-		}
-		if l != nil {
-			l.key.field = segment.FieldText
-			leaves[n] = l
-			content = content || !l.stop && !negated
-		}
-	})
-	if !content {
-		for _, l := range leaves {
-			l.stop = false
-		}
-	}
-	return leaves
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -23,18 +24,18 @@ type fieldWeight struct {
 	also   string  // another field of meetings whose words it has
 }
 
-// tuning is everything that ranking is set by. It was found on one half of the
-// corpus's questions and checked on the other; see bench/relevance.
+// tuning holds the weights of ranking. They were found on one half of the corpus's
+// questions and checked on the other; see bench/relevance.
 type tuning struct {
 	meeting      []fieldWeight
 	moment       []fieldWeight
 	speaker      float64 // occurrences that a word of a speaker's name stands for in a moment
 	k1, momentK1 float64
 	phrase       float64 // occurrences that a phrase stands for
-	neighbour    float64 // share that a moment takes of the ones beside it
-	best         float64 // weight of a meeting's best moment beside the meeting's score
+	neighbour    float64 // share that a moment takes of the scores of its neighbours
+	best         float64 // weight of a meeting's best moment in the meeting's score
 	more         float64 // weight of the second and third
-	asking       float64 // share of its rarity that a word that only asks counts with
+	asking       float64 // share of its rarity that counts of a word that only asks
 	window       int     // meetings ranked by their moments too
 }
 
@@ -57,45 +58,43 @@ func defaultTuning() tuning {
 	}
 }
 
-// of is the share of its rarity that a leaf counts with.
-func (t tuning) of(l *leaf) float64 {
-	if l.asks {
+// shareOf is the share of a term's rarity that counts.
+func (t tuning) shareOf(m *termMatch) float64 {
+	if m.asks {
 		return t.asking
 	}
 	return 1
 }
 
-// rarity is the weight of something that n of all have.
+// rarity is the weight of a term that n of all documents have.
 func rarity(n, all int) float64 {
 	return math.Log(1 + (float64(all-n)+0.5)/(float64(n)+0.5))
 }
 
-// scores are the meetings' scores, by segment and document.
+// scores are meetings' scores, by segment and document.
 type scores [][]float32
 
-// scoreMeetings scores the meetings of a set by the leaves.
-func (v *view) scoreMeetings(set docset, leaves []*leaf, in []string, t tuning) (scores, error) {
-	out := make(scores, len(v.segments))
-	idf := make([]float64, len(leaves))
-	for n, l := range leaves {
-		if l.meetings != nil {
-			idf[n] = rarity(l.meetings.size(), v.count) * t.of(l)
-		}
+// scoreMeetings scores the meetings of a set by the terms, in the fields given.
+func (s *snapshot) scoreMeetings(set meetingSet, terms []*termMatch, fields []string, t tuning) (scores, error) {
+	out := make(scores, len(s.segments))
+	idf := make([]float64, len(terms))
+	for n, m := range terms {
+		idf[n] = rarity(m.meetings.size(), s.visibleCount) * t.shareOf(m)
 	}
-	return out, v.beside(len(v.segments), func(i int) error {
-		out[i] = make([]float32, v.segments[i].FullSize())
+	return out, s.parallel(len(s.segments), func(i int) error {
+		out[i] = make([]float32, s.segments[i].seg.FullSize())
 		if set[i].IsEmpty() {
 			return nil
 		}
 		found := make([]float64, len(out[i]))
-		for n, l := range leaves {
-			if l.stop || l.meetings == nil {
+		for n, m := range terms {
+			if m.stop {
 				continue
 			}
-			if err := v.countLeaf(found, set[i], l, in, t, i); err != nil {
+			if err := s.countTerm(found, i, set[i], m, fields, t); err != nil {
 				return err
 			}
-			eachOf(set[i], func(doc uint32) {
+			eachDocument(set[i], func(doc uint32) {
 				if tf := found[doc]; tf > 0 {
 					out[i][doc] += float32(idf[n] * tf * (t.k1 + 1) / (tf + t.k1))
 				}
@@ -106,71 +105,51 @@ func (v *view) scoreMeetings(set docset, leaves []*leaf, in []string, t tuning) 
 	})
 }
 
-// eachOf calls fn for all documents of a set, in order.
-func eachOf(set *roaring.Bitmap, fn func(doc uint32)) {
-	it := set.ManyIterator()
-	var buf [512]uint32
-	for n := it.NextMany(buf[:]); n > 0; n = it.NextMany(buf[:]) {
-		for _, doc := range buf[:n] {
-			fn(doc)
-		}
-	}
-}
-
-// countLeaf adds a leaf's weighed occurrences in a segment's documents to found,
-// in those of the set at least.
-func (v *view) countLeaf(found []float64, set *roaring.Bitmap, l *leaf, in []string, t tuning, i int) error {
-	if len(l.terms) > 0 {
-		eachOf(roaring.And(set, l.meetings[i]), func(doc uint32) { found[doc] += t.phrase })
+// countTerm adds a term's weighed occurrences in the documents of segment i to
+// found, in those of the set at least.
+func (s *snapshot) countTerm(found []float64, i int, set *roaring.Bitmap, m *termMatch, fields []string, t tuning) error {
+	if len(m.phrase) > 0 {
+		eachDocument(roaring.And(set, m.meetings[i]), func(doc uint32) { found[doc] += t.phrase })
 		return nil
 	}
 	for _, fw := range t.meeting {
-		if !contains(in, fw.field) || fw.field == segment.FieldCRM && !v.everything { // it has what the viewer does not see
+		if !slices.Contains(fields, fw.field) || fw.field == segment.FieldCRM && !s.seesAll { // the field has matches that the viewer does not see
 			continue
 		}
 		if fw.mean == 0 {
-			fw.mean = float64(v.words)
+			fw.mean = float64(s.meanWords)
 		}
-		if err := addForms(v.lexicons[i], fw, l.forms, set, func(doc uint32, tf float64) { found[doc] += tf }); err != nil {
+		if err := addVariants(s.segments[i].terms, fw, m.variants, set, func(doc uint32, tf float64) { found[doc] += tf }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
+// seekRatio: below one wanted document in this many postings, seeking beats
+// scanning.
+const seekRatio = 16
 
-// fewOf is how many documents of a term for each of a set make it worth finding
-// those alone.
-const fewOf = 16
-
-// addForms calls add with the weighed occurrences of each form of a word in a
+// addVariants calls add with the weighed occurrences of each variant of a word in a
 // field, for the set's documents at least.
-func addForms(words *segment.TermReader, fw fieldWeight, forms []form, set *roaring.Bitmap, add func(doc uint32, tf float64)) error {
+func addVariants(terms *segment.TermReader, fw fieldWeight, variants []variant, set *roaring.Bitmap, add func(doc uint32, tf float64)) error {
 	wanted := set.GetCardinality()
-	for _, f := range forms {
-		if !f.in.has(fw.field) && !f.in.has(fw.also) {
+	for _, v := range variants {
+		if !fw.has(v) {
 			continue
 		}
-		c, err := words.Postings(fw.field, f.term)
+		postings, err := terms.Postings(fw.field, v.term)
 		if err != nil {
 			return err
 		}
-		if c.Docs == nil {
+		if postings.Docs == nil {
 			continue
 		}
-		weigh := fw.weigh(f, add)
-		if wanted*fewOf < c.Docs.GetCardinality() {
-			err = c.EachIn(set, weigh)
+		weigh := fw.weigher(v, add)
+		if wanted*seekRatio < postings.Docs.GetCardinality() {
+			err = postings.EachIn(set, weigh)
 		} else {
-			err = c.Each(weigh)
+			err = postings.Each(weigh)
 		}
 		if err != nil {
 			return err
@@ -179,9 +158,13 @@ func addForms(words *segment.TermReader, fw fieldWeight, forms []form, set *roar
 	return nil
 }
 
-// weigh makes of occurrences of a form in the field what add takes.
-func (fw fieldWeight) weigh(f form, add func(doc uint32, tf float64)) func(doc, times, length uint32) {
-	weight, base, slope := f.weight*fw.weight, 1-fw.b, fw.b/fw.mean
+// has tells whether a variant may be in the field.
+func (fw fieldWeight) has(v variant) bool { return v.fields.has(fw.field) || v.fields.has(fw.also) }
+
+// weigher returns a function that weighs the occurrences of a variant in the field
+// for add.
+func (fw fieldWeight) weigher(v variant, add func(doc uint32, tf float64)) func(doc, times, length uint32) {
+	weight, base, slope := v.weight*fw.weight, 1-fw.b, fw.b/fw.mean
 	return func(doc, times, length uint32) {
 		add(doc, weight*float64(times)/(base+slope*float64(length)))
 	}

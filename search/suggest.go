@@ -7,57 +7,70 @@ import (
 	"minutebook/search/segment"
 )
 
-// suggest is the query with the words that no visible meeting has put right,
-// or empty when there are none or nothing near them. Only words that a visible
-// meeting has are suggested.
-func (v *view) suggest(q *query.Query, leaves map[query.Node]*leaf) (string, error) {
-	var words []*query.Word
-	query.Walk(q.Root, false, func(n query.Node, negated bool) {
-		w, ok := n.(*query.Word)
-		l := leaves[n]
-		if ok && l != nil && !negated && !w.Prefix && !w.Fuzzy && len(l.terms) == 0 && l.meetings != nil && l.meetings.size() == 0 {
-			words = append(words, w)
-		}
-	})
+// suggest returns the query with the words that no visible meeting has replaced by
+// near ones, or "" when there is none. Only words that a visible meeting has are
+// suggested.
+func (s *snapshot) suggest(q *query.Query, m *matches) (string, error) {
+	corrected, err := query.Parse(q.String())
+	if err != nil {
+		return "", err
+	}
+	originals, words := wordsOf(q.Root), wordsOf(corrected.Root)
+	if len(originals) != len(words) {
+		return "", nil
+	}
 	replaced := false
-	for _, w := range words {
-		better, err := v.better(leaves[w].key)
+	for i, w := range originals {
+		t := m.byNode[w]
+		if t == nil || t.negated || w.Prefix || w.Fuzzy || len(t.phrase) > 0 || t.meetings.size() > 0 {
+			continue
+		}
+		near, err := s.nearestWord(t.word.term)
 		if err != nil {
 			return "", err
 		}
-		if better != "" {
-			was := w.Text
-			w.Text, replaced = better, true
-			defer func() { w.Text = was }()
+		if near != "" {
+			words[i].Text, replaced = near, true
 		}
 	}
 	if !replaced {
 		return "", nil
 	}
-	return q.String(), nil
+	return corrected.String(), nil
 }
 
-// mostTried is how many near words are looked up for one suggestion.
-const mostTried = 24
+// wordsOf lists the words of a tree in their order.
+func wordsOf(root query.Node) []*query.Word {
+	var words []*query.Word
+	query.Walk(root, false, func(n query.Node, _ bool) {
+		if w, ok := n.(*query.Word); ok {
+			words = append(words, w)
+		}
+	})
+	return words
+}
 
-// better is the word nearest to one that is not there: of those with the
+// maxTried is how many near words are looked up for one suggestion.
+const maxTried = 24
+
+// nearestWord finds the word nearest to one that no meeting has: of those with the
 // fewest edits, the one in the most visible meetings.
-func (v *view) better(key formKey) (string, error) {
-	if len([]rune(key.term)) < 3 {
+func (s *snapshot) nearestWord(word string) (string, error) {
+	if len([]rune(word)) < 3 {
 		return "", nil
 	}
-	near, err := v.near(key)
+	near, err := s.findNear(word)
 	if err != nil {
 		return "", err
 	}
-	away := make(map[string]int, len(near))
-	for _, s := range near {
-		away[s.term] = query.EditDistance(s.term, key.term)
+	distance := make(map[string]int, len(near))
+	for _, t := range near {
+		distance[t.term] = query.EditDistance(t.term, word)
 	}
 	sort.Slice(near, func(i, j int) bool {
 		a, b := near[i], near[j]
-		if away[a.term] != away[b.term] {
-			return away[a.term] < away[b.term]
+		if distance[a.term] != distance[b.term] {
+			return distance[a.term] < distance[b.term]
 		}
 		if a.count != b.count {
 			return a.count > b.count
@@ -65,16 +78,16 @@ func (v *view) better(key formKey) (string, error) {
 		return a.term < b.term
 	})
 	best, most := "", 0
-	for i, s := range near[:min(len(near), mostTried)] {
-		if best != "" && away[s.term] > away[near[max(0, i-1)].term] {
+	for i, t := range near[:min(len(near), maxTried)] {
+		if best != "" && distance[t.term] > distance[near[max(0, i-1)].term] {
 			break
 		}
-		found, err := v.withTerms(segment.FieldText, s.term)
+		found, err := s.withTerms(segment.FieldText, t.term)
 		if err != nil {
 			return "", err
 		}
 		if n := found.size(); n > most {
-			best, most = s.term, n
+			best, most = t.term, n
 		}
 	}
 	return best, nil

@@ -16,20 +16,20 @@ import (
 	"minutebook/search/segment"
 )
 
-// besideView is a view that works on so many goroutines.
-func besideView(ctx context.Context, workers int) *view {
-	return &view{ctx: ctx, x: &Index{workers: workers, log: zerolog.Nop()}}
+// emptySnapshot is a snapshot of no index that works on so many goroutines.
+func emptySnapshot(ctx context.Context, workers int) *snapshot {
+	return &snapshot{ctx: ctx, x: &Index{workers: workers, log: zerolog.Nop()}}
 }
 
-// TestBeside calls for each number once, ends with the first error, the context
+// TestParallel calls for each number once, ends with the first error, the context
 // or a panic.
-func TestBeside(t *testing.T) {
+func TestParallel(t *testing.T) {
 	for _, workers := range []int{1, 4} {
 		t.Run(fmt.Sprint(workers), func(t *testing.T) {
-			v := besideView(t.Context(), workers)
+			v := emptySnapshot(t.Context(), workers)
 			for _, n := range []int{0, 1, 2, 100} {
 				calls := make([]int, n)
-				if err := v.beside(n, func(i int) error { calls[i]++; return nil }); err != nil {
+				if err := v.parallel(n, func(i int) error { calls[i]++; return nil }); err != nil {
 					t.Fatal(err)
 				}
 				for i, c := range calls {
@@ -41,7 +41,7 @@ func TestBeside(t *testing.T) {
 			const n = 100_000
 			bad := errors.New("bad")
 			var called atomic.Int64
-			err := v.beside(n, func(i int) error {
+			err := v.parallel(n, func(i int) error {
 				if called.Add(1); i == 3 {
 					return bad
 				}
@@ -50,7 +50,7 @@ func TestBeside(t *testing.T) {
 			if !errors.Is(err, bad) || called.Load() == n {
 				t.Errorf("after an error: %v, %d calls", err, called.Load())
 			}
-			err = v.beside(10, func(i int) error {
+			err = v.parallel(10, func(i int) error {
 				if i == 5 {
 					panic("broken")
 				}
@@ -62,7 +62,7 @@ func TestBeside(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			called.Store(0)
-			err = besideView(ctx, workers).beside(n, func(i int) error {
+			err = emptySnapshot(ctx, workers).parallel(n, func(i int) error {
 				if called.Add(1) == 10 {
 					stop()
 				}

@@ -1,0 +1,193 @@
+package search
+
+import (
+	"time"
+
+	"minutebook/search/query"
+)
+
+// matches are the meetings that a query holds for, and its terms as the index has
+// them.
+type matches struct {
+	set     meetingSet
+	terms   []*termMatch // to rank and quote by, in the order of the query
+	byNode  map[query.Node]*termMatch
+	scope   scope  // of the query's outermost group
+	exact   bool   // false: phrases were checked only in the newest meetings
+	relaxed string // how the query was loosened, for people
+}
+
+// clock is what dates in a query are relative to.
+type clock struct {
+	now time.Time
+	loc *time.Location
+}
+
+// match finds the meetings that a query holds for. Where the query is a question
+// in plain words, or no meeting has all its words, it finds those that have most
+// of its rarest words.
+func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
+	p, err := s.planQuery(q.Root)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.findTerms(p)
+	if err != nil {
+		return nil, err
+	}
+	e := evaluation{s, m.byNode, at}
+	if !p.question {
+		if m.set, err = e.evaluate(q.Root, false); err != nil {
+			return nil, err
+		}
+		if m.set.size() > 0 || !query.IsPlain(q.Root) || len(m.terms) < 2 {
+			return m, nil
+		}
+	}
+	if m.set, err = e.evaluate(q.Root, true); err != nil {
+		return nil, err
+	}
+	m.set.and(s.withMost(m.terms))
+	switch {
+	case m.set.size() == 0:
+	case p.question:
+		m.relaxed = "Read as a question: these have the most of its rarest words."
+	default:
+		m.relaxed = "No meeting has all of these words; these have the most of the rarest."
+	}
+	return m, nil
+}
+
+// findTerms looks the terms of a plan up.
+func (s *snapshot) findTerms(p *plan) (*matches, error) {
+	m := &matches{byNode: map[query.Node]*termMatch{}, scope: p.scope, exact: true}
+	budget := &readBudget{maxRead}
+	for _, t := range p.terms {
+		found, err := s.findTerm(t, budget)
+		if err != nil {
+			return nil, err
+		}
+		m.byNode[t.node] = found
+		m.exact = m.exact && found.exact
+		if !t.negated && !t.filter {
+			m.terms = append(m.terms, found)
+		}
+	}
+	return m, nil
+}
+
+// evaluation works out which visible meetings a tree holds for, given those that
+// have its terms.
+type evaluation struct {
+	s     *snapshot
+	terms map[query.Node]*termMatch
+	at    clock
+}
+
+// evaluate returns a new set of the meetings that a part of the tree holds for.
+// Optional terms (stop words, and all words of a loosened query) hold everywhere.
+func (e evaluation) evaluate(n query.Node, optional bool) (meetingSet, error) {
+	if err := e.s.ctx.Err(); err != nil {
+		return nil, err
+	}
+	switch n := n.(type) {
+	case *query.And:
+		return e.evaluateAnd(n, optional)
+	case *query.Or:
+		out := e.s.empty()
+		for _, kid := range n.Kids {
+			found, err := e.evaluate(kid, false)
+			if err != nil {
+				return nil, err
+			}
+			out.or(found)
+		}
+		return out, nil
+	case *query.Not:
+		found, err := e.evaluate(n.Kid, false)
+		if err != nil {
+			return nil, err
+		}
+		return e.s.visible().without(found), nil
+	case *query.Filter:
+		return e.filter(n)
+	}
+	t := e.terms[n]
+	if t == nil || optional || t.stop {
+		return e.s.visible(), nil
+	}
+	return t.meetings.clone(), nil
+}
+
+// evaluateAnd is evaluate for a group. Its in: filters are in the scopes of its
+// terms; a group without terms asks that one of the parts is there.
+func (e evaluation) evaluateAnd(n *query.And, optional bool) (meetingSet, error) {
+	out := e.s.visible()
+	var parts meetingSet
+	hasWords := query.HasWords(n)
+	for _, kid := range n.Kids {
+		f, ok := kid.(*query.Filter)
+		isIn := ok && f.Field == "in"
+		if isIn && hasWords {
+			continue
+		}
+		found, err := e.evaluate(kid, optional)
+		switch {
+		case err != nil:
+			return nil, err
+		case !isIn:
+			out.and(found)
+		case parts == nil:
+			parts = found
+		default:
+			parts.or(found)
+		}
+	}
+	if parts != nil {
+		out.and(parts)
+	}
+	return out, nil
+}
+
+// leastShare is the share of the best meeting's words, weighed by rarity, that
+// a meeting must have where a query is loosened.
+const leastShare = 0.5
+
+// withMost finds the meetings that have the most of the rarest terms.
+func (s *snapshot) withMost(terms []*termMatch) meetingSet {
+	weights := s.sumRarities(terms)
+	var most float64
+	for _, docs := range weights {
+		for _, w := range docs {
+			most = max(most, w)
+		}
+	}
+	out := s.empty()
+	for i, docs := range weights {
+		for doc, w := range docs {
+			if most > 0 && w >= leastShare*most {
+				out[i].Add(uint32(doc))
+			}
+		}
+	}
+	return out
+}
+
+// sumRarities adds up, for each meeting by segment and document, the rarities of
+// the terms it has.
+func (s *snapshot) sumRarities(terms []*termMatch) [][]float64 {
+	out := make([][]float64, len(s.segments))
+	for i, m := range s.segments {
+		out[i] = make([]float64, m.seg.FullSize())
+	}
+	for _, t := range terms {
+		if t.stop {
+			continue
+		}
+		w := rarity(t.meetings.size(), s.visibleCount) * s.x.tuning.shareOf(t)
+		for i, docs := range t.meetings {
+			eachDocument(docs, func(doc uint32) { out[i][doc] += w })
+		}
+	}
+	return out
+}

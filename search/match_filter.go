@@ -1,0 +1,165 @@
+package search
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/search/query"
+	"minutebook/search/segment"
+	"minutebook/search/text"
+)
+
+// filter finds the visible meetings that a filter holds for.
+func (e evaluation) filter(f *query.Filter) (meetingSet, error) {
+	s := e.s
+	folded := text.Fold(f.Value)
+	lower := strings.ToLower(f.Value)
+	switch f.Field {
+	case "speaker":
+		return s.withPerson(keySpeaker, f.Value)
+	case "person":
+		return s.withPerson(keyPerson, f.Value)
+	case "recorded-by":
+		return s.withPerson(keyRecorder, f.Value)
+	case "assignee":
+		return s.withPerson(keyAssignee, f.Value)
+	case "email":
+		return s.withKeys(keyEmail + lower)
+	case "domain":
+		return s.withKeys(keyDomain + strings.TrimPrefix(lower, "@"))
+	case "team":
+		return s.withKeys(keyTeam + folded)
+	case "type":
+		return s.withKeys(keyType + folded)
+	case "language":
+		return s.withKeys(keyLanguage+lower, keyLanguage+text.BaseCode(lower))
+	case "account":
+		return s.withAccount(f.Value)
+	case "has":
+		return s.withPart(lower)
+	case "is":
+		return s.withKeys(keyIs + lower)
+	case "action":
+		return s.withKeys(keyAction + lower)
+	case "in":
+		return s.withPart(lower)
+	case "title":
+		if t := e.terms[f]; t != nil {
+			return t.meetings.clone(), nil
+		}
+		return s.visible(), nil
+	case "id":
+		id, err := strconv.ParseInt(f.Value, 10, 64)
+		out := s.empty()
+		s.addMeeting(out, id)
+		return out, err
+	}
+	return e.filterTime(f)
+}
+
+// withPart finds the meetings with something in a part; every meeting has a title.
+func (s *snapshot) withPart(part string) (meetingSet, error) {
+	if part == "title" {
+		return s.visible(), nil
+	}
+	if part == "crm" {
+		return s.withCRM()
+	}
+	return s.withKeys(keyHas + part)
+}
+
+// withAccount finds the meetings that an account is shown, whoever holds it and by
+// whichever list query.
+func (s *snapshot) withAccount(account string) (meetingSet, error) {
+	plain := keySees + archive.AccountPrincipal(account)
+	keys := []string{plain}
+	for _, more := range []string{"#", "/"} {
+		found, err := s.keysWithPrefix(plain + more)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, found...)
+	}
+	return s.withKeys(keys...)
+}
+
+// withPerson finds meetings by a name, a word of it, the beginning of one with a
+// star, or an address.
+func (s *snapshot) withPerson(kind, value string) (meetingSet, error) {
+	keys, err := s.personKeys(kind, value)
+	if err != nil {
+		return nil, err
+	}
+	return s.withKeys(keys...)
+}
+
+func (s *snapshot) personKeys(kind, value string) ([]string, error) {
+	if begin, ok := strings.CutSuffix(value, "*"); ok && begin != "" {
+		return s.keysWithPrefix(kind + text.Fold(begin))
+	}
+	return []string{kind + text.Fold(value), kind + strings.ToLower(value)}, nil
+}
+
+// filterTime finds the visible meetings that a filter on time or length holds for.
+func (e evaluation) filterTime(f *query.Filter) (meetingSet, error) {
+	s := e.s
+	switch f.Field {
+	case "longer", "shorter":
+		d, err := query.ParseDuration(f.Value)
+		if err != nil {
+			return nil, err
+		}
+		bound := int32(d / time.Second)
+		return s.where(func(c *columns, doc uint32) bool {
+			if f.Field == "longer" {
+				return c.seconds[doc] > bound
+			}
+			return c.seconds[doc] < bound
+		}), nil
+	case "last":
+		from, err := query.LastSpan(f.Value, e.at.now)
+		if err != nil {
+			return nil, err
+		}
+		return s.startingBetween(from, time.Time{}), nil
+	case "after", "before", "on":
+		from, to, err := query.DateSpan(f.Value, e.at.now, e.at.loc)
+		if err != nil {
+			return nil, err
+		}
+		switch f.Field {
+		case "after":
+			return s.startingBetween(from, time.Time{}), nil
+		case "before":
+			return s.startingBetween(time.Time{}, from), nil
+		}
+		return s.startingBetween(from, to), nil
+	}
+	return nil, fmt.Errorf("search by %s: no such field", f.Field)
+}
+
+// startingBetween finds the meetings that begin at or after from and before to; a
+// zero bound is none.
+func (s *snapshot) startingBetween(from, to time.Time) meetingSet {
+	low, high := int64(-1<<62), int64(1<<62)
+	if !from.IsZero() {
+		low = from.UnixMilli()
+	}
+	if !to.IsZero() {
+		high = to.UnixMilli()
+	}
+	return s.where(func(c *columns, doc uint32) bool { return c.start[doc] >= low && c.start[doc] < high })
+}
+
+// keysWithPrefix lists the keys that begin so.
+func (s *snapshot) keysWithPrefix(prefix string) ([]string, error) {
+	found, err := s.scanField(segment.FieldKeys, prefix, func(string) bool { return true })
+	keys := make([]string, len(found))
+	for i, f := range found {
+		keys[i] = f.term
+	}
+	return keys, err
+}

@@ -1,0 +1,230 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/search/segment"
+	"minutebook/search/text"
+)
+
+// quote reads the meetings of a page from the archive and quotes their best
+// moments. Meetings that the archive no longer has are left out.
+func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int) ([]Hit, error) {
+	ids := make([]int64, len(page))
+	for i, p := range page {
+		ids[i] = p.id
+	}
+	rows, err := s.x.archive.Rows(s.ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the meetings found: %w", err)
+	}
+	weights := make([]float64, len(m.terms))
+	for i, t := range m.terms {
+		weights[i] = rarity(t.meetings.size(), s.visibleCount)
+		if t.stop {
+			weights[i] *= stopShare
+		}
+	}
+	q := &quoter{s: s, hl: newHighlighter(m.terms, weights), in: m.scope, most: moments}
+	hits := make([]Hit, 0, len(page))
+	for _, p := range page {
+		row := rows[p.id]
+		if row == nil {
+			continue
+		}
+		hit := Hit{Row: row}
+		if hit.Moments, err = q.quoteMeeting(row, p); err != nil {
+			return nil, err
+		}
+		if len(hit.Moments) == 0 && len(m.terms) > 0 {
+			hit.Why = "Found by a field of the query, or by words that have changed since."
+		}
+		hits = append(hits, hit)
+	}
+	return hits, nil
+}
+
+// stopShare is the share of its rarity with which a stop word counts in a quotation.
+const stopShare = 0.05
+
+// quoter quotes the meetings of a page.
+type quoter struct {
+	s    *snapshot
+	hl   *highlighter
+	in   scope
+	most int // moments of a meeting
+}
+
+// quoteMeeting returns the best moments of a meeting: of the transcript in the
+// order of their rank, and among them the best of the notes.
+func (q *quoter) quoteMeeting(row *archive.Row, r rankedMeeting) ([]Moment, error) {
+	if len(q.hl.terms) == 0 && len(q.in.speakers) == 0 {
+		return nil, nil
+	}
+	var out []Moment
+	if slices.Contains(q.in.textFields(), segment.FieldText) {
+		said, err := q.quoteTranscript(row, r)
+		if err != nil {
+			return nil, err
+		}
+		out = said
+	}
+	noted, err := q.quoteNotes(row)
+	if err != nil {
+		return nil, err
+	}
+	for len(noted) > 0 && (len(out) < q.most || len(out) == q.most && q.most > 2 && out[len(out)-1].Part == api.PartTranscript) {
+		if len(out) == q.most {
+			out = out[:q.most-1]
+		}
+		out = append(out, noted[0].Moment)
+		noted = noted[1:]
+	}
+	if len(out) == 0 {
+		return q.quoteTitle(row), nil
+	}
+	return out, nil
+}
+
+// quoteTitle quotes the meeting's title, for when nothing else answers.
+func (q *quoter) quoteTitle(row *archive.Row) []Moment {
+	if !slices.Contains(q.in.textFields(), segment.FieldTitle) {
+		return nil
+	}
+	lang := q.s.x.langs.Get(text.BaseCode(row.Language))
+	for _, title := range []string{row.Title, row.MeetingTitle} {
+		if hits := q.hl.find(title, lang); len(hits) > 0 {
+			return []Moment{{Offset: -1, Entry: -1, Text: title, Part: api.PartMeeting, Snippet: q.hl.snippet(title, hits)}}
+		}
+	}
+	return nil
+}
+
+// quoteTranscript quotes the best moments of the transcript.
+func (q *quoter) quoteTranscript(row *archive.Row, r rankedMeeting) ([]Moment, error) {
+	lang := q.s.x.langs.Get(text.BaseCode(row.Language))
+	var out []Moment
+	for _, m := range r.moments {
+		if len(out) == q.most || m.score <= 0 && len(q.hl.terms) > 0 {
+			break
+		}
+		entries, err := q.s.x.archive.Entries(q.s.ctx, r.id, m.From, m.To+1)
+		if isMissing(err) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if best, ok := q.bestEntry(entries, m.entryRange, lang); ok {
+			out = append(out, best)
+		}
+	}
+	if len(out) == 0 && q.hasUnindexed() {
+		return q.quoteFirst(row, lang)
+	}
+	return out, nil
+}
+
+// hasUnindexed tells whether the query has words that the text of moments leaves
+// out, or a phrase, which may begin in another moment than its rarest words stand in.
+func (q *quoter) hasUnindexed() bool {
+	for _, t := range q.hl.terms {
+		if len(t.phrase) > 0 || !t.stop && q.s.isStopWord(t.word.term) {
+			return true
+		}
+	}
+	return false
+}
+
+// quoteFirst reads a whole transcript and quotes the first moments that have
+// something of the query.
+func (q *quoter) quoteFirst(row *archive.Row, lang *text.Language) ([]Moment, error) {
+	entries, err := q.s.x.archive.Entries(q.s.ctx, row.RecordingID, 0, -1)
+	if err != nil {
+		return nil, err
+	}
+	var out []Moment
+	for _, st := range cutMoments(entries) {
+		best, ok := q.bestEntry(entries[st.From:min(st.To+1, len(entries))], st, lang)
+		if ok {
+			out = append(out, best)
+		}
+		if len(out) == q.most {
+			break
+		}
+	}
+	return out, nil
+}
+
+// bestEntry quotes the entry of a moment that answers best: one by the speakers that
+// the query names or, where they only speak in the same moment, by another. ok is
+// false when none has anything of the query, as happens when the transcript has
+// changed since it was indexed.
+func (q *quoter) bestEntry(entries []archive.Entry, st entryRange, lang *text.Language) (best Moment, ok bool) {
+	best, ok = q.bestWhere(q.isBySpeaker, entries, st, lang)
+	if !ok && len(q.hl.terms) > 0 && slices.ContainsFunc(entries, q.isBySpeaker) {
+		return q.bestWhere(func(archive.Entry) bool { return true }, entries, st, lang)
+	}
+	return best, ok
+}
+
+// bestWhere quotes the best of the entries that accept accepts.
+func (q *quoter) bestWhere(accept func(archive.Entry) bool, entries []archive.Entry, st entryRange, lang *text.Language) (best Moment, ok bool) {
+	most := 0.0
+	for i, e := range entries {
+		if e.Index >= st.To || !accept(e) {
+			continue
+		}
+		hits := q.hl.find(e.Text, lang)
+		score := q.hl.score(hits)
+		if len(hits) == 0 && i+1 < len(entries) {
+			hits = q.findAcross(e, entries[i+1])
+			score = q.hl.score(hits) * 0.9
+		}
+		if len(q.hl.terms) == 0 && !ok || len(hits) > 0 && score > most {
+			most, ok = score, true
+			best = Moment{Offset: e.Offset, Entry: e.Index, Speaker: e.Speaker, Text: e.Text, Part: api.PartTranscript, Snippet: q.hl.snippet(e.Text, hits)}
+		}
+	}
+	return best, ok
+}
+
+// findAcross finds phrases that begin in one entry and end in the next, as far as
+// they stand in the first.
+func (q *quoter) findAcross(e, next archive.Entry) []hit {
+	var hits []hit
+	for _, h := range q.hl.findPhrases(text.Tokenize(e.Text + " " + next.Text)) {
+		if h.start < len(e.Text) {
+			h.end = min(h.end, len(e.Text))
+			hits = append(hits, h)
+		}
+	}
+	return hits
+}
+
+// isBySpeaker tells whether an entry is by a speaker that the query names, where it
+// names any.
+func (q *quoter) isBySpeaker(e archive.Entry) bool {
+	if len(q.in.speakers) == 0 {
+		return true
+	}
+	keys := map[string]bool{}
+	addPerson(keys, "", person{e.Speaker, e.Email})
+	for _, s := range q.in.speakers {
+		if begin, ok := strings.CutSuffix(s.name, "*"); ok {
+			for k := range keys {
+				if strings.HasPrefix(k, text.Fold(begin)) {
+					return true
+				}
+			}
+		}
+		if keys[text.Fold(s.name)] || keys[strings.ToLower(s.name)] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"minutebook/archive"
+	"minutebook/search/segment"
+	"minutebook/search/text"
+)
+
+// snapshot is the index as one search sees it: both Bleve indexes at one instant,
+// narrowed to the meetings that the viewer may see. Once opened it does not change;
+// its term readers keep the dictionaries they have read, so only one goroutine at a
+// time may use a segment.
+type snapshot struct {
+	ctx     context.Context // of the search
+	x       *Index
+	release func() // gives the generation back
+
+	format   int // of both indexes
+	meetings *scorch.IndexSnapshot
+	moments  *scorch.IndexSnapshot
+	segments []*meetingSegment
+	spoken   []*momentSegment
+
+	visibleCount  int              // meetings that the viewer may see
+	seesAll       bool             // the viewer sees all meetings and all CRM matches
+	crmPrincipals []string         // otherwise: whose CRM matches the viewer sees
+	meanWords     int              // mean length of all meetings
+	langs         []*text.Language // of all meetings
+}
+
+// meetingSegment is one segment of the meetings' index.
+type meetingSegment struct {
+	seg     *scorch.SegmentSnapshot
+	terms   *segment.TermReader
+	columns *columns
+	visible *roaring.Bitmap // documents that the viewer may see
+}
+
+// openSnapshot takes a snapshot for a viewer. The caller closes it.
+func (x *Index) openSnapshot(ctx context.Context, viewer archive.Viewer) (_ *snapshot, err error) {
+	g, release, err := x.useGeneration(viewer)
+	if err != nil {
+		return nil, err
+	}
+	s := &snapshot{ctx: ctx, x: x, release: release, format: g.format, seesAll: viewer.All}
+	opened := false
+	defer func() {
+		if !opened { // also when damaged files end it with a panic
+			s.close()
+		}
+	}()
+	if s.meetings, err = g.meetings.snapshot(); err != nil {
+		return nil, err
+	}
+	if s.moments, err = g.moments.snapshot(); err != nil {
+		return nil, err
+	}
+	columns, err := x.columns.columnsOf(g.meetings, s.meetings)
+	if err != nil {
+		return nil, err
+	}
+	for i, seg := range s.meetings.Segments() {
+		s.segments = append(s.segments, &meetingSegment{seg, segment.NewTermReader(seg), columns[i], livingDocuments(seg)})
+	}
+	for _, seg := range s.moments.Segments() {
+		s.spoken = append(s.spoken, &momentSegment{seg, segment.NewTermReader(seg)})
+	}
+	if err := s.restrictTo(viewer); err != nil {
+		return nil, err
+	}
+	s.addUp()
+	opened = true
+	return s, nil
+}
+
+// useGeneration returns the generation that answers a viewer, and a function that
+// gives it back.
+func (x *Index) useGeneration(viewer archive.Viewer) (*generation, func(), error) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if x.closed {
+		return nil, nil, ErrClosed
+	}
+	g := x.serving
+	if !g.current() && !viewer.All && x.next != nil {
+		g = x.next // what a person may see may have changed since the old one was written
+	}
+	release, ok := g.use()
+	if !ok {
+		return nil, nil, ErrClosed
+	}
+	return g, release, nil
+}
+
+// close gives the snapshots of both indexes back.
+func (s *snapshot) close() error {
+	var errs []error
+	for _, snap := range []*scorch.IndexSnapshot{s.meetings, s.moments} {
+		if snap != nil {
+			errs = append(errs, snap.Close())
+		}
+	}
+	s.release()
+	return errors.Join(errs...)
+}
+
+// restrictTo takes the meetings away that a viewer may not see.
+func (s *snapshot) restrictTo(viewer archive.Viewer) error {
+	if viewer.All {
+		return nil
+	}
+	var err error
+	if s.crmPrincipals, err = s.x.archive.CRMPrincipals(s.ctx, viewer); err != nil {
+		return fmt.Errorf("find whose crm matches %s may see: %w", viewer.Email, err)
+	}
+	principals, err := s.x.archive.ViewerPrincipals(s.ctx, viewer)
+	if err != nil {
+		return fmt.Errorf("find the meetings that %s may see: %w", viewer.Email, err)
+	}
+	keys := make([]string, len(principals))
+	for i, p := range principals {
+		keys[i] = keySees + p
+	}
+	seen, err := s.withKeys(keys...)
+	if err != nil {
+		return err
+	}
+	for i, m := range s.segments {
+		m.visible = seen[i]
+	}
+	return nil
+}
+
+// addUp counts the visible meetings, and finds the mean length and the languages
+// of all.
+func (s *snapshot) addUp() {
+	s.visibleCount = s.visible().size()
+	var words int64
+	meetings := 0
+	codes := map[string]bool{}
+	for _, m := range s.segments {
+		sums := m.columns.sumsOf(m.seg)
+		words += sums.words
+		meetings += sums.meetings
+		for code := range sums.languages {
+			codes[s.x.columns.name(code)] = true
+		}
+	}
+	s.meanWords = int(words/int64(max(meetings, 1))) + 1
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		s.langs = append(s.langs, s.x.langs.Get(code))
+	}
+}
+
+// isStopWord tells whether a word is a stop word in one of the languages of the
+// meetings, and so may be missing in the text of moments.
+func (s *snapshot) isStopWord(term string) bool {
+	return slices.ContainsFunc(s.langs, func(l *text.Language) bool { return l.StopWords[term] })
+}
+
+// place returns the segment and the document of a visible meeting.
+func (s *snapshot) place(id int64) (i int, doc uint32, ok bool) {
+	for i, m := range s.segments {
+		if doc, ok := m.columns.byID[id]; ok && m.visible.Contains(doc) {
+			return i, doc, true
+		}
+	}
+	return 0, 0, false
+}

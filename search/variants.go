@@ -1,0 +1,221 @@
+package search
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strings"
+
+	index "github.com/blevesearch/bleve_index_api"
+
+	"minutebook/search/text"
+)
+
+// variant is a spelling under which a word of the query is looked for, and its
+// weight: 1 for the word as typed, less for its other forms.
+type variant struct {
+	term   string
+	weight float64
+	fields fieldSet // where meetings have it
+}
+
+// fieldSet is a set of text fields.
+type fieldSet uint16
+
+const everyField = fieldSet(0xffff)
+
+// has tells whether a text field is in the set.
+func (s fieldSet) has(field string) bool {
+	for i, f := range allTextFields() {
+		if f == field {
+			return s&(1<<i) != 0
+		}
+	}
+	return false
+}
+
+// variantsIn lists the terms of the variants that a field has.
+func variantsIn(variants []variant, field string) []string {
+	terms := make([]string, 0, len(variants))
+	for _, v := range variants {
+		if v.fields.has(field) {
+			terms = append(terms, v.term)
+		}
+	}
+	return terms
+}
+
+// Bounds of the variants of one word.
+const (
+	maxVariants = 1024  // variants of a word
+	maxScanned  = 20000 // terms looked at to find them
+)
+
+// Weights of variants.
+const (
+	weightStem  = 0.75
+	weightFuzzy = 0.5
+)
+
+// variantsOf returns the spellings of a word that the index has in text. The word
+// itself comes first, whether or not the index has it.
+func (s *snapshot) variantsOf(key wordKey) ([]variant, error) {
+	variants := []variant{{key.term, 1, everyField}}
+	var more []dictTerm
+	var err error
+	switch {
+	case key.fuzzy:
+		more, err = s.findNear(key.term)
+	case key.prefix || isUnspacedCharacter(key.term):
+		more, err = s.scanText(key.term, func(string) bool { return true })
+	default:
+		more, err = s.findStems(key.term)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(more) > maxVariants {
+		sort.SliceStable(more, func(i, j int) bool { return more[i].count > more[j].count })
+		more = more[:maxVariants]
+	}
+	sort.Slice(more, func(i, j int) bool { return more[i].term < more[j].term })
+	for _, t := range more {
+		if t.term != key.term {
+			variants = append(variants, variant{t.term, t.weight, t.fields})
+		}
+	}
+	return variants, nil
+}
+
+// isUnspacedCharacter tells whether a term is one character of a script without
+// spaces. It is found as the beginning of pairs.
+func isUnspacedCharacter(term string) bool {
+	r := []rune(term)
+	return len(r) == 1 && text.IsUnspaced(r[0])
+}
+
+// dictTerm is a term of the index that was found for a word.
+type dictTerm struct {
+	term   string
+	count  uint64 // documents that have it
+	weight float64
+	fields fieldSet
+}
+
+// findStems lists the terms that share a stem with the word, in any language that
+// the meetings are in.
+func (s *snapshot) findStems(word string) ([]dictTerm, error) {
+	found := map[string]dictTerm{}
+	for _, lang := range s.langs {
+		if !lang.HasStemmer() {
+			continue
+		}
+		stem := lang.Stem(word)
+		if lang.DropsPrefixes() {
+			found[text.StemTerm(stem)] = dictTerm{text.StemTerm(stem), 0, weightStem, everyField}
+			found[stem] = dictTerm{stem, 0, weightStem, everyField}
+			continue
+		}
+		begin := commonPrefix(stem, word)
+		if r := []rune(begin); len(r) > 3 {
+			begin = string(r[:len(r)-1])
+		}
+		if len([]rune(begin)) < 2 {
+			continue
+		}
+		more, err := s.scanText(begin, func(term string) bool { return lang.Stem(term) == stem })
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range more {
+			t.weight = weightStem
+			found[t.term] = t
+		}
+	}
+	return slices.Collect(maps.Values(found)), nil
+}
+
+func commonPrefix(a, b string) string {
+	x, y := []rune(a), []rune(b)
+	n := 0
+	for n < len(x) && n < len(y) && x[n] == y[n] {
+		n++
+	}
+	return string(x[:n])
+}
+
+// scanField lists the terms that meetings have in a field and that begin with a
+// prefix. Meetings have all terms that moments have.
+func (s *snapshot) scanField(field, prefix string, keep func(string) bool) ([]dictTerm, error) {
+	dict, err := s.meetings.FieldDictPrefix(field, []byte(prefix))
+	if err != nil {
+		return nil, fmt.Errorf("read search index: %w", err)
+	}
+	defer dict.Close()
+	return s.readDict(dict, func(e *index.DictEntry) (float64, bool) {
+		return 1, !strings.HasPrefix(e.Term, "\x01") && keep(e.Term)
+	})
+}
+
+// scanText lists the terms of all text fields that begin with a prefix.
+func (s *snapshot) scanText(prefix string, keep func(string) bool) ([]dictTerm, error) {
+	return mergeFields(func(field string) ([]dictTerm, error) { return s.scanField(field, prefix, keep) })
+}
+
+// mergeFields puts the terms together that find returns for each text field.
+func mergeFields(find func(field string) ([]dictTerm, error)) ([]dictTerm, error) {
+	var out []dictTerm
+	at := map[string]int{}
+	for i, field := range allTextFields() {
+		found, err := find(field)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range found {
+			n, ok := at[t.term]
+			if !ok {
+				n = len(out)
+				at[t.term] = n
+				out = append(out, dictTerm{term: t.term, weight: t.weight})
+			}
+			out[n].count += t.count
+			out[n].fields |= 1 << i
+		}
+	}
+	return out, nil
+}
+
+// findNear lists the terms of all text fields that are a few edits from a word.
+func (s *snapshot) findNear(word string) ([]dictTerm, error) {
+	distance := 1
+	if len([]rune(word)) > 5 {
+		distance = 2
+	}
+	return mergeFields(func(field string) ([]dictTerm, error) {
+		dict, err := s.meetings.FieldDictFuzzy(field, word, distance, "")
+		if err != nil {
+			return nil, fmt.Errorf("read search index: %w", err)
+		}
+		defer dict.Close()
+		return s.readDict(dict, func(e *index.DictEntry) (float64, bool) { return weightFuzzy, true })
+	})
+}
+
+// readDict reads the terms of a dictionary that keep gives a weight.
+func (s *snapshot) readDict(dict index.FieldDict, keep func(*index.DictEntry) (float64, bool)) ([]dictTerm, error) {
+	var out []dictTerm
+	for range maxScanned {
+		e, err := dict.Next()
+		if err != nil {
+			return nil, fmt.Errorf("read search index: %w", err)
+		}
+		if e == nil {
+			return out, s.ctx.Err()
+		}
+		if weight, ok := keep(e); ok {
+			out = append(out, dictTerm{term: e.Term, count: e.Count, weight: weight})
+		}
+	}
+	return out, nil
+}
