@@ -2,8 +2,8 @@ package config
 
 import "time"
 
-// Config is the whole of config.toml after defaults, environment and
-// validation. It never changes once loaded.
+// Config is config.toml after defaults, environment and validation. It does not
+// change after loading.
 type Config struct {
 	// DataDir is the folder of the archive: databases, media, index and socket.
 	DataDir  string    `toml:"data_dir" env:"DATA_DIR"`
@@ -20,31 +20,31 @@ type Config struct {
 	Retention Retention `toml:"retention"`
 }
 
-// Log says what is written to standard error and how.
+// Log sets the level and the format of the log on standard error.
 type Log struct {
 	Level  string `toml:"level" env:"LEVEL"`   // trace, debug, info, warn, error
 	Format string `toml:"format" env:"FORMAT"` // json, or console for a terminal
 }
 
-// Process says what the daemon may take of the machine. The Go runtime's own
-// GOMAXPROCS and GOMEMLIMIT, where they are set, come first.
+// Process limits the processor and memory use of the daemon. The Go runtime's own
+// GOMAXPROCS and GOMEMLIMIT, where set, take precedence.
 type Process struct {
-	Threads int `toml:"threads" env:"THREADS"` // that compute at a time; 0: three to each processor
-	// MemoryLimit is how many bytes the runtime aims to stay within, at the cost
-	// of processor time; SQLite's caches and the index's mapped files are beside
-	// it. 0: no bound.
+	Threads int `toml:"threads" env:"THREADS"` // computing at a time; 0: three for each processor
+	// MemoryLimit is the memory that the Go runtime aims to use at most, in bytes,
+	// at the cost of processor time. SQLite's caches and the index's mapped files
+	// are not part of it. 0: no limit.
 	MemoryLimit int64 `toml:"memory_limit_bytes" env:"MEMORY_LIMIT_BYTES"`
 }
 
 // Web is the page's listener, private by default.
 type Web struct {
 	Listen string `toml:"listen" env:"LISTEN"` // host:port, loopback unless changed
-	// Hosts are further names by which the page may be asked for, beside
-	// loopback and the listening address: a request for another Host is refused,
-	// so that no foreign page can read the archive through DNS.
+	// Hosts are further host names of the page, besides loopback and the listening
+	// address. A request for another Host is refused, so that no foreign page can
+	// read the archive through DNS.
 	Hosts []string `toml:"hosts" env:"HOSTS"`
-	// TimeZone is the IANA name in which the page shows times; empty means the
-	// machine's own.
+	// TimeZone is the IANA name of the zone in which the page shows times; empty
+	// means the machine's own.
 	TimeZone string `toml:"time_zone" env:"TIME_ZONE"`
 }
 
@@ -66,7 +66,7 @@ type Receiver struct {
 // /external/v1 on the page's listener.
 type Service struct {
 	Enabled bool `toml:"enabled" env:"ENABLED"`
-	// PublicURL is the address programs reach it at; empty means the listener's own.
+	// PublicURL is the address at which programs reach it; empty means the listener's own.
 	PublicURL    string `toml:"public_url" env:"PUBLIC_URL"`
 	AllowPrivate bool   `toml:"allow_private" env:"ALLOW_PRIVATE"` // webhooks and callbacks may go to private addresses
 }
@@ -75,8 +75,8 @@ type Service struct {
 type Account struct {
 	Name    string `toml:"name"`
 	BaseURL string `toml:"base_url"` // includes /external/v1
-	// Email is whose account it is; with the service enabled over the archive,
-	// that person sees what the account sees.
+	// Email is the address of the account's owner. With the service enabled over
+	// the archive, the owner sees the meetings that the account sees.
 	Email          string   `toml:"email"`
 	APIKey         string   `toml:"api_key"`
 	APIKeyFile     string   `toml:"api_key_file"`
@@ -104,39 +104,40 @@ type Sync struct {
 	TimeZone  string `toml:"time_zone" env:"TIME_ZONE"` // IANA name, UTC by default
 	CatchUp   string `toml:"catch_up" env:"CATCH_UP"`   // new meetings since the last look
 	Backfill  string `toml:"backfill" env:"BACKFILL"`   // the full history, where it is not complete
-	Walk      string `toml:"walk" env:"WALK"`           // everything, without content: edits, shares, what is gone
+	Walk      string `toml:"walk" env:"WALK"`           // everything, without content: edits, shares, removals upstream
 	Refresh   string `toml:"refresh" env:"REFRESH"`     // content again: the last days, then older in rotation
 	Directory string `toml:"directory" env:"DIRECTORY"` // types, teams, members, users
 }
 
-// Archive says how copies of the archive leave it.
+// Archive sets the encryption of copies of the archive.
 type Archive struct {
-	// AgeRecipients have backups and exports encrypted for them: public keys
-	// such as age1…, as age-keygen prints them.
+	// AgeRecipients are the public keys for which backups and exports are
+	// encrypted, such as age1…, as age-keygen prints them.
 	AgeRecipients []string `toml:"age_recipients" env:"AGE_RECIPIENTS"`
 }
 
-// Retention says how long recordings are kept.
+// Retention limits how long recordings are kept.
 type Retention struct {
-	// Rules are tried in order; the first that fits a meeting decides.
+	// Rules are tried in order; the first that matches a meeting decides.
 	Rules []RetentionRule `toml:"rules"`
 }
 
-// RetentionRule is about the recordings of all meetings, or of those of some
-// types and teams.
+// RetentionRule applies to the recordings of all meetings, or of the meetings of
+// some types and teams.
 type RetentionRule struct {
 	// MediaAfterDays is the age at which recordings are deleted; 0: never.
 	MediaAfterDays int      `toml:"media_after_days"`
 	MeetingTypes   []string `toml:"meeting_types"` // empty: any
-	Teams          []string `toml:"teams"`         // of who recorded it; empty: any
+	Teams          []string `toml:"teams"`         // the recorder's; empty: any
 }
 
-// Media says where recordings are kept.
+// Media sets where recordings are kept.
 type Media struct {
 	// URL is file: (the data directory), file:///path or s3://bucket/prefix.
 	URL      string `toml:"url" env:"URL"`
 	Download bool   `toml:"download" env:"DOWNLOAD"` // false: no recordings are fetched
-	// MinFree is how many bytes stay free on the disk: no download starts below.
+	// MinFree is the space that stays free on the disk, in bytes. No download
+	// starts below it.
 	MinFree int64 `toml:"min_free_bytes" env:"MIN_FREE_BYTES"`
 }
 

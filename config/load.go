@@ -15,14 +15,14 @@ import (
 // envPrefix begins every variable: MINUTEBOOK_WEB_LISTEN sets web.listen.
 const envPrefix = "MINUTEBOOK_"
 
-// Load reads the file at path, lays the environment (KEY=value pairs, as
-// os.Environ gives them) over it, reads the secrets that are kept in files and
-// validates the whole. An empty path means no file: the defaults and the
-// environment. A dataDir that is not empty replaces data_dir. Paths in the file
-// are relative to the file's folder. On failure the error names the file and
-// the setting, and for a key that is not known its line and column.
+// Load reads the file at path, applies the environment (KEY=value pairs, as from
+// [os.Environ]), reads the secrets that are kept in files, and validates the
+// result. With an empty path it takes the defaults and the environment. A dataDir
+// that is not empty replaces data_dir. Paths in the file are relative to the
+// file's folder. On failure the error names the file and the setting, and the
+// line and column of an unknown key.
 func Load(path, dataDir string, environ []string) (*Config, error) {
-	raw, err := read(path)
+	raw, err := readFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read configuration: %w", err)
 	}
@@ -30,10 +30,10 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", path, err)
 	}
-	if err := c.overlay(environ); err != nil {
+	if err := c.applyEnvironment(environ); err != nil {
 		return nil, fmt.Errorf("read configuration from the environment: %w", err)
 	}
-	c.anchor(filepath.Dir(path))
+	c.resolvePaths(filepath.Dir(path))
 	if dataDir != "" {
 		if c.DataDir, err = filepath.Abs(dataDir); err != nil {
 			return nil, fmt.Errorf("find the data directory: %w", err)
@@ -48,7 +48,7 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 	return c, nil
 }
 
-func read(path string) ([]byte, error) {
+func readFile(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
@@ -67,14 +67,13 @@ func decode(raw []byte) (*Config, error) {
 	}
 	var bad *toml.DecodeError
 	if errors.As(err, &bad) {
-		return nil, misread(bad)
+		return nil, describeDecodeError(bad)
 	}
 	return nil, err
 }
 
-// unknownKeys names each key that has no setting, with its place. The
-// library's own report would show the lines around it, and an API key may
-// stand there.
+// unknownKeys names each unknown key with its place. The library's own report
+// would show the lines around it, and one of them may be an API key.
 func unknownKeys(e *toml.StrictMissingError) error {
 	var places []string
 	for i := range e.Errors {
@@ -85,10 +84,10 @@ func unknownKeys(e *toml.StrictMissingError) error {
 	return errors.New(strings.Join(places, "; "))
 }
 
-func (c *Config) overlay(environ []string) error {
+func (c *Config) applyEnvironment(environ []string) error {
 	vars := env.ToMap(environ)
 	if err := env.ParseWithOptions(c, env.Options{Environment: vars, Prefix: envPrefix}); err != nil {
-		return misset(err, vars)
+		return describeEnvError(err, vars)
 	}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
@@ -106,8 +105,8 @@ func (c *Config) overlay(environ []string) error {
 	return nil
 }
 
-// envName is an account's name as it stands in a variable: upper case, with
-// everything but letters and digits as an underscore.
+// envName returns an account's name as part of a variable's name: upper case, with
+// an underscore for everything but letters and digits.
 func envName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
@@ -117,9 +116,9 @@ func envName(name string) string {
 	}, strings.ToUpper(name))
 }
 
-// anchor makes the file's relative paths absolute, so that the working
+// resolvePaths makes the file's relative paths absolute, so that the working
 // directory of the daemon does not matter.
-func (c *Config) anchor(dir string) {
+func (c *Config) resolvePaths(dir string) {
 	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey}
 	for i := range c.Accounts {
 		paths = append(paths, &c.Accounts[i].APIKeyFile)
@@ -137,11 +136,11 @@ func (c *Config) anchor(dir string) {
 func (c *Config) readSecrets() error {
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
-		if err := fromFile(a.APIKeyFile, &a.APIKey); err != nil {
+		if err := readSecret(a.APIKeyFile, &a.APIKey); err != nil {
 			return fmt.Errorf("accounts[%d].api_key_file (%s): %w", i, a.Name, err)
 		}
 		if o := a.OAuth; o != nil {
-			if err := fromFile(o.ClientSecretFile, &o.ClientSecret); err != nil {
+			if err := readSecret(o.ClientSecretFile, &o.ClientSecret); err != nil {
 				return fmt.Errorf("accounts[%d].oauth.client_secret_file (%s): %w", i, a.Name, err)
 			}
 		}
@@ -149,7 +148,7 @@ func (c *Config) readSecrets() error {
 	return nil
 }
 
-func fromFile(path string, into *string) error {
+func readSecret(path string, into *string) error {
 	if path == "" {
 		return nil
 	}

@@ -13,10 +13,11 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// accountName is what may stand in /webhooks/{account} without escaping.
+// accountName matches the names that stand in /webhooks/{account} without
+// escaping.
 var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// validate reports everything that is wrong at once: a person mends a file in
+// validate reports all faults at once, so that a person can correct the file in
 // one go.
 func (c *Config) validate() error {
 	var errs []error
@@ -36,7 +37,7 @@ func (c *Config) validate() error {
 		bad("process.threads", "%d is negative", c.Process.Threads)
 	}
 	if m := c.Process.MemoryLimit; m < 0 || m > 0 && m < 64<<20 {
-		bad("process.memory_limit_bytes", "%d is too little to work with; 0 means no bound, the least is 67108864", m)
+		bad("process.memory_limit_bytes", "%d is too little to work with; 0 means no limit, the least is 67108864", m)
 	}
 	c.validateListeners(bad)
 	c.validateAccounts(bad)
@@ -74,7 +75,7 @@ func (c *Config) validateListeners(bad func(string, string, ...any)) {
 		bad("receiver.tls_cert", "and receiver.tls_key go together")
 	}
 	if k := time.Duration(r.KeepBodies); k < 0 || k > 0 && k < time.Minute {
-		bad("receiver.keep_bodies", "%v is too short to mend anything with; write a duration such as \"720h\", or \"0s\" to keep all", k)
+		bad("receiver.keep_bodies", "%v is too short to repair anything with; write a duration such as \"720h\", or \"0s\" to keep all", k)
 	}
 	if r.MaxBody < 1<<10 {
 		bad("receiver.max_body_bytes", "%d is less than 1024", r.MaxBody)
@@ -98,7 +99,7 @@ func (c *Config) validateAccounts(bad func(string, string, ...any)) {
 		case a.Name == "local":
 			bad(at+".name", "%q is the program's own; choose another name", a.Name)
 		case seen[a.Name]:
-			bad(at+".name", "%q stands twice", a.Name)
+			bad(at+".name", "%q is there twice", a.Name)
 		}
 		seen[a.Name] = true
 		u, err := url.Parse(a.BaseURL)
@@ -149,8 +150,8 @@ func (c *Config) validateSchedule(bad func(string, string, ...any)) {
 	}
 }
 
-// checkCron refuses what does not parse and what parses but never fires, such
-// as the 31st of February. The library panics on some input, hence recover.
+// checkCron refuses an expression that does not parse or that never fires, such
+// as the 31st of February. It recovers because the library panics on some input.
 func checkCron(expr string) (err error) {
 	if expr == "" {
 		return nil
@@ -170,14 +171,14 @@ func checkCron(expr string) (err error) {
 	return nil
 }
 
-// mostDays bounds a rule's age, which is kept in nanoseconds.
-const mostDays = 36500
+// maxRetentionDays limits a rule's age, which is kept in nanoseconds.
+const maxRetentionDays = 36500
 
 func (c *Config) validateRetention(bad func(string, string, ...any)) {
 	for i, r := range c.Retention.Rules {
 		setting := fmt.Sprintf("retention.rules[%d]", i)
-		if r.MediaAfterDays < 0 || r.MediaAfterDays > mostDays {
-			bad(setting+".media_after_days", "%d is not between 0 (never) and %d", r.MediaAfterDays, mostDays)
+		if r.MediaAfterDays < 0 || r.MediaAfterDays > maxRetentionDays {
+			bad(setting+".media_after_days", "%d is not between 0 (never) and %d", r.MediaAfterDays, maxRetentionDays)
 		}
 		if len(r.MeetingTypes)+len(r.Teams) == 0 && i+1 < len(c.Retention.Rules) {
 			bad(setting, "fits every meeting, so the rules after it never count; put it last")

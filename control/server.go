@@ -56,7 +56,7 @@ func answer(ctx context.Context, w http.ResponseWriter, r Caller, name string, b
 		if err := encoder.Encode(f); err != nil {
 			return err
 		}
-		httpserver.Useful(ctx)
+		httpserver.MarkUseful(ctx)
 		return flush()
 	}
 	result, err := r.Call(ctx, name, body, func(event json.RawMessage) error {

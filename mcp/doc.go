@@ -1,11 +1,12 @@
 // Package mcp offers the archive to assistants as tools of the Model Context
-// Protocol: search, list and read meetings, and list what was agreed to be done.
+// Protocol: search, list and read meetings, and list action items.
 //
 // It promises to read only: no tool changes anything. Every answer is bounded,
 // says where it goes on, and names recording_id and offset, so that an assistant
-// can point to the second where something was said. What meetings hold is told
-// apart as data in the server's instructions; it comes from whoever spoke.
+// can point to the second where something was said. The server's instructions
+// declare the content of meetings to be data, because anyone may have said it.
 //
-// The package holds no state: every message stands alone, over HTTP as over
-// standard input and output, so that a session outlives the daemon's restart.
+// The package holds no state: every message is answered by itself, over HTTP and
+// over standard input and output alike, so that a session outlives the daemon's
+// restart.
 package mcp

@@ -29,12 +29,12 @@ type listAnswer struct {
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
-func (s *Server) list(ctx context.Context, _ *sdk.CallToolRequest, a listArgs) (*sdk.CallToolResult, listAnswer, error) {
-	limit := within(a.Limit, 20, 100)
+func (s *Server) listMeetings(ctx context.Context, _ *sdk.CallToolRequest, a listArgs) (*sdk.CallToolResult, listAnswer, error) {
+	limit := clampLimit(a.Limit, 20, 100)
 	q := archive.ListQuery{Viewer: s.Viewer, Type: a.Type, Team: a.Team, Person: a.Person, IncludeGone: true, Limit: limit + 1}
 	var err error
-	if q.After, err = s.day(a.After); err == nil {
-		q.Before, err = s.day(a.Before)
+	if q.After, err = s.parseDay(a.After); err == nil {
+		q.Before, err = s.parseDay(a.Before)
 	}
 	if err != nil {
 		return nil, listAnswer{}, err
@@ -49,7 +49,7 @@ func (s *Server) list(ctx context.Context, _ *sdk.CallToolRequest, a listArgs) (
 	}
 	rows, err := s.Archive.List(ctx, q)
 	if err != nil {
-		return nil, listAnswer{}, s.failed("listing meetings", err)
+		return nil, listAnswer{}, s.publicError("listing meetings", err)
 	}
 	out := listAnswer{Meetings: []head{}}
 	if len(rows) > limit {
@@ -73,8 +73,8 @@ func readCursor(c string) (*archive.Key, error) {
 	return &archive.Key{Start: time.UnixMilli(at).UTC(), RecordingID: n}, nil
 }
 
-// day reads a date in the reader's zone; none is the zero time.
-func (s *Server) day(v string) (time.Time, error) {
+// parseDay reads a date in the reader's zone. An empty text is the zero time.
+func (s *Server) parseDay(v string) (time.Time, error) {
 	if v == "" {
 		return time.Time{}, nil
 	}
@@ -86,7 +86,7 @@ func (s *Server) day(v string) (time.Time, error) {
 }
 
 type actionArgs struct {
-	Person string `json:"person,omitempty" jsonschema:"the assignee's name or e-mail address; - for what was given to nobody"`
+	Person string `json:"person,omitempty" jsonschema:"the assignee's name or e-mail address; - for items without an assignee"`
 	State  string `json:"state,omitempty" jsonschema:"open, done or all; default open"`
 	Limit  int    `json:"limit,omitempty" jsonschema:"1 to 200; default 50"`
 }
@@ -104,8 +104,8 @@ type agreed struct {
 	URL         string `json:"url,omitempty"`
 }
 
-func (s *Server) actions(ctx context.Context, _ *sdk.CallToolRequest, a actionArgs) (*sdk.CallToolResult, actionAnswer, error) {
-	limit := within(a.Limit, 50, 200)
+func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a actionArgs) (*sdk.CallToolResult, actionAnswer, error) {
+	limit := clampLimit(a.Limit, 50, 200)
 	q := archive.ActionQuery{Viewer: s.Viewer, Person: a.Person, Limit: limit + 1}
 	done := a.State == "done"
 	switch a.State {
@@ -117,7 +117,7 @@ func (s *Server) actions(ctx context.Context, _ *sdk.CallToolRequest, a actionAr
 	}
 	items, err := s.Archive.ActionItems(ctx, q)
 	if err != nil {
-		return nil, actionAnswer{}, s.failed("listing action items", err)
+		return nil, actionAnswer{}, s.publicError("listing action items", err)
 	}
 	out := actionAnswer{ActionItems: []agreed{}}
 	if len(items) > limit {
@@ -125,7 +125,7 @@ func (s *Server) actions(ctx context.Context, _ *sdk.CallToolRequest, a actionAr
 	}
 	for _, i := range items {
 		v := agreed{todo: todo{Description: i.Description, Done: i.Completed, Assignee: i.Assignee},
-			RecordingID: i.RecordingID, Title: i.Title, Date: s.date(i.Start), URL: s.link(i.RecordingID, i.Offset)}
+			RecordingID: i.RecordingID, Title: i.Title, Date: s.formatDate(i.Start), URL: s.link(i.RecordingID, i.Offset)}
 		if v.Assignee == "" {
 			v.Assignee = i.Email
 		}

@@ -48,14 +48,14 @@ type highlight struct {
 	At      string `json:"at" jsonschema:"HH:MM:SS into the recording"`
 }
 
-func (s *Server) meeting(ctx context.Context, _ *sdk.CallToolRequest, a meetingArgs) (*sdk.CallToolResult, meetingAnswer, error) {
-	row, err := s.visible(ctx, a.RecordingID)
+func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meetingArgs) (*sdk.CallToolResult, meetingAnswer, error) {
+	row, err := s.visibleRow(ctx, a.RecordingID)
 	if err != nil {
-		return nil, meetingAnswer{}, s.failed("reading the meeting", err)
+		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
 	}
 	m, err := s.Archive.Meeting(ctx, a.RecordingID)
 	if err != nil {
-		return nil, meetingAnswer{}, s.failed("reading the meeting", err)
+		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
 	}
 	out := meetingAnswer{head: s.head(row), Team: m.RecordedBy.Team.Or(""), Language: m.TranscriptLanguage,
 		Entries: row.Entries, Gone: row.Gone}
@@ -75,9 +75,10 @@ func (s *Server) meeting(ctx context.Context, _ *sdk.CallToolRequest, a meetingA
 	return nil, out, nil
 }
 
-// visible returns a meeting's row, or ErrNotFound for one that the viewer does
-// not see: hidden, forgotten and unknown meetings are not told apart.
-func (s *Server) visible(ctx context.Context, id int64) (*archive.Row, error) {
+// visibleRow returns a meeting's row. It fails with ErrNotFound for a meeting that
+// the viewer does not see, so that hidden, forgotten and unknown meetings answer
+// alike.
+func (s *Server) visibleRow(ctx context.Context, id int64) (*archive.Row, error) {
 	row, err := s.Archive.Row(ctx, id)
 	if errors.Is(err, archive.ErrForgotten) && !s.Viewer.All {
 		return nil, archive.ErrNotFound
@@ -117,21 +118,21 @@ type said struct {
 	Text    string `json:"text"`
 }
 
-// mostText is how many bytes of talk one answer holds: some ten minutes.
-const mostText = 12_000
+// maxText is the length of the talk in one answer, in bytes: some ten minutes.
+const maxText = 12_000
 
-func (s *Server) transcript(ctx context.Context, _ *sdk.CallToolRequest, a transcriptArgs) (*sdk.CallToolResult, transcriptAnswer, error) {
-	from, to, err := span(a.From, a.To)
+func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a transcriptArgs) (*sdk.CallToolResult, transcriptAnswer, error) {
+	from, to, err := parseSpan(a.From, a.To)
 	if err != nil {
 		return nil, transcriptAnswer{}, err
 	}
-	row, err := s.visible(ctx, a.RecordingID)
+	row, err := s.visibleRow(ctx, a.RecordingID)
 	if err != nil {
-		return nil, transcriptAnswer{}, s.failed("reading the transcript", err)
+		return nil, transcriptAnswer{}, s.publicError("reading the transcript", err)
 	}
 	entries, err := s.Archive.Entries(ctx, a.RecordingID, 0, -1)
 	if err != nil {
-		return nil, transcriptAnswer{}, s.failed("reading the transcript", err)
+		return nil, transcriptAnswer{}, s.publicError("reading the transcript", err)
 	}
 	out := transcriptAnswer{head: s.head(row), Entries: []said{}}
 	size := 0
@@ -140,7 +141,7 @@ func (s *Server) transcript(ctx context.Context, _ *sdk.CallToolRequest, a trans
 			continue
 		}
 		// A piece ends between two times, so that the next one begins at the second.
-		if size > mostText && e.Offset != entries[i-1].Offset {
+		if size > maxText && e.Offset != entries[i-1].Offset {
 			out.NextFrom = api.FormatOffset(e.Offset)
 			break
 		}
@@ -150,7 +151,7 @@ func (s *Server) transcript(ctx context.Context, _ *sdk.CallToolRequest, a trans
 	return nil, out, nil
 }
 
-func span(from, to string) (a, b time.Duration, err error) {
+func parseSpan(from, to string) (a, b time.Duration, err error) {
 	b = 1000 * time.Hour
 	if from != "" {
 		if a, err = api.ParseOffset(from); err != nil {

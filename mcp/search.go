@@ -30,7 +30,7 @@ type searchAnswer struct {
 	NextCursor string  `json:"next_cursor,omitempty"`
 }
 
-// head is what names a meeting.
+// head identifies a meeting in every answer.
 type head struct {
 	RecordingID int64  `json:"recording_id"`
 	Title       string `json:"title"`
@@ -56,13 +56,13 @@ type moment struct {
 
 func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArgs) (*sdk.CallToolResult, searchAnswer, error) {
 	answer, err := s.Index.Search(ctx, search.Request{Query: a.Query, Viewer: s.Viewer,
-		Limit: within(a.Limit, 10, 50), Moments: within(a.Moments, 3, 20), After: a.Cursor, Location: s.Location})
+		Limit: clampLimit(a.Limit, 10, 50), Moments: clampLimit(a.Moments, 3, 20), After: a.Cursor, Location: s.Location})
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) {
 		return nil, searchAnswer{}, fmt.Errorf("the query cannot be read at character %d: %s. %s", wrong.Pos, wrong.Message, wrong.Hint)
 	}
 	if err != nil {
-		return nil, searchAnswer{}, s.failed("search", err)
+		return nil, searchAnswer{}, s.publicError("search", err)
 	}
 	out := searchAnswer{Total: answer.Total, AtLeast: !answer.Exact, Note: answer.Relaxed,
 		DidYouMean: answer.DidYouMean, Meetings: []found{}, NextCursor: answer.Next}
@@ -83,9 +83,9 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 	return nil, out, nil
 }
 
-// head names a meeting for an assistant.
+// head returns the head of a meeting.
 func (s *Server) head(r *archive.Row) head {
-	h := head{RecordingID: r.RecordingID, Title: r.Title, Date: s.date(r.Key().Start), Type: r.MeetingType,
+	h := head{RecordingID: r.RecordingID, Title: r.Title, Date: s.formatDate(r.Key().Start), Type: r.MeetingType,
 		RecordedBy: r.RecordedBy.Name, URL: s.link(r.RecordingID, -1)}
 	if h.Title == "" {
 		h.Title = r.MeetingTitle
@@ -96,9 +96,12 @@ func (s *Server) head(r *archive.Row) head {
 	return h
 }
 
-func (s *Server) date(t time.Time) string { return t.In(s.Location).Format("2006-01-02 15:04 MST") }
+func (s *Server) formatDate(t time.Time) string {
+	return t.In(s.Location).Format("2006-01-02 15:04 MST")
+}
 
-// link is where a meeting, or with at >= 0 a moment of it, stands on the page.
+// link returns the address of a meeting on the page, or with at >= 0 of a moment
+// of it.
 func (s *Server) link(id int64, at time.Duration) string {
 	if s.PageURL == "" {
 		return ""
@@ -110,8 +113,9 @@ func (s *Server) link(id int64, at time.Duration) string {
 	return address
 }
 
-// failed logs what an assistant need not know and returns what it may.
-func (s *Server) failed(doing string, err error) error {
+// publicError returns an error for the assistant. It logs an inner error instead
+// of returning it.
+func (s *Server) publicError(doing string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound):
 		return errors.New("there is no such meeting in this archive; search_meetings finds its recording_id")
@@ -124,8 +128,8 @@ func (s *Server) failed(doing string, err error) error {
 	return fmt.Errorf("%s failed inside the archive; its log says why", doing)
 }
 
-// within is n, its default when it is 0, and never beyond 1 and most.
-func within(n, def, most int) int {
+// clampLimit returns n between 1 and most, or def when n is 0.
+func clampLimit(n, def, most int) int {
 	if n == 0 {
 		return def
 	}

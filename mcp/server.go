@@ -13,13 +13,13 @@ import (
 	"minutebook/search"
 )
 
-// Options are what the tools read. Archive and Index are required.
+// Options configure a Server. Archive and Index are required.
 type Options struct {
 	Archive  *archive.Archive
 	Index    *search.Index
-	Viewer   archive.Viewer // whose eyes the assistant has
+	Viewer   archive.Viewer // the person for whom the assistant reads
 	PageURL  string         // the page's address, for links to moments; "" leaves them out
-	Location *time.Location // of the dates in queries, default UTC
+	Location *time.Location // the zone of dates in queries, default UTC
 	Version  string
 	Logger   zerolog.Logger
 }
@@ -31,7 +31,7 @@ type Server struct {
 	handler http.Handler
 }
 
-// instructions tell an assistant what this is and how to use it.
+// instructions tell an assistant how to use the archive.
 const instructions = `Minutebook is an archive of recorded meetings: transcripts, summaries, action items and highlights. ` +
 	`Begin with search_meetings, then read around a moment with read_transcript. ` +
 	`Name the meeting, its date and the time (HH:MM:SS) whenever you quote somebody. ` +
@@ -50,16 +50,16 @@ func New(o Options) (*Server, error) {
 	s := &Server{Options: o}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "minutebook", Title: "Minutebook", Version: o.Version},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}})
-	sdk.AddTool(s.sdk, reading("search_meetings", "Search meetings",
-		"Find meetings by what was said or noted in them, with the best moments of each. "+queryHelp), s.search)
-	sdk.AddTool(s.sdk, reading("list_meetings", "List meetings",
-		"List meetings newest first, narrowed by date, type, team or person."), s.list)
-	sdk.AddTool(s.sdk, reading("get_meeting", "Get a meeting",
-		"A meeting's people, summary, action items and highlights, without its transcript."), s.meeting)
-	sdk.AddTool(s.sdk, reading("read_transcript", "Read a transcript",
-		"What was said in a meeting, from a time on. Long transcripts come in pieces: go on at next_from."), s.transcript)
-	sdk.AddTool(s.sdk, reading("list_action_items", "List action items",
-		"What was agreed to be done, across meetings, newest first, by person and state."), s.actions)
+	sdk.AddTool(s.sdk, readingTool("search_meetings", "Search meetings",
+		"Find meetings by words that were said or noted in them, with the best moments of each. "+queryHelp), s.search)
+	sdk.AddTool(s.sdk, readingTool("list_meetings", "List meetings",
+		"List meetings newest first, narrowed by date, type, team or person."), s.listMeetings)
+	sdk.AddTool(s.sdk, readingTool("get_meeting", "Get a meeting",
+		"A meeting's people, summary, action items and highlights, without its transcript."), s.getMeeting)
+	sdk.AddTool(s.sdk, readingTool("read_transcript", "Read a transcript",
+		"The transcript of a meeting, from a time on. Long transcripts come in pieces: go on at next_from."), s.readTranscript)
+	sdk.AddTool(s.sdk, readingTool("list_action_items", "List action items",
+		"Action items across meetings, newest first, by person and state."), s.listActionItems)
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessage,
 			DisableLocalhostProtection: true, PropagateRequestCancellation: true})
@@ -70,8 +70,9 @@ const queryHelp = `The query language: words (all must occur), "phrase", -not, O
 	`speaker: person: recorded-by: email: domain: team: type: title: language: after: before: on: last:7d longer:30m ` +
 	`shorter: has:video is:external in:summary action:open assignee: sort:date`
 
-// reading is a tool that changes nothing and reaches nothing beyond the archive.
-func reading(name, title, description string) *sdk.Tool {
+// readingTool describes a tool that changes nothing and reaches nothing beyond the
+// archive.
+func readingTool(name, title, description string) *sdk.Tool {
 	closed := false
 	return &sdk.Tool{Name: name, Title: title, Description: description,
 		Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, OpenWorldHint: &closed}}

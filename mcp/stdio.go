@@ -11,7 +11,7 @@ import (
 	"net/http"
 )
 
-// maxMessage is the longest message that is read, in bytes.
+// maxMessage is the longest accepted message, in bytes.
 const maxMessage = 1 << 20
 
 // Answer answers one message of the protocol. The reply to a notification is
@@ -38,7 +38,7 @@ func (s *Server) Answer(ctx context.Context, message json.RawMessage) (json.RawM
 	return body, nil
 }
 
-// refusal is the protocol's form of a message that is not accepted.
+// refusal returns the protocol's answer to a message that is not accepted.
 func refusal(message json.RawMessage, status int, why []byte) json.RawMessage {
 	var m struct {
 		ID json.RawMessage `json:"id"`
@@ -51,7 +51,7 @@ func refusal(message json.RawMessage, status int, why []byte) json.RawMessage {
 	return raw
 }
 
-// reply takes what a handler answers.
+// reply records a handler's answer.
 type reply struct {
 	header http.Header
 	status int
@@ -70,9 +70,9 @@ func (r *reply) Write(b []byte) (int, error) { return r.body.Write(b) }
 // Flush implements http.Flusher: the answer is whole when the handler returns.
 func (r *reply) Flush() {}
 
-// Serve answers the messages that stand on the lines of in, one after the other,
-// on lines of out, until in or ctx ends; then it returns nil. A message that
-// cannot be answered ends it with answer's error.
+// Serve reads messages from the lines of in and writes the replies as lines of
+// out, one after the other. It returns nil when in or ctx ends, and the error of
+// answer when a message cannot be answered.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, answer func(context.Context, json.RawMessage) (json.RawMessage, error)) error {
 	lines := make(chan []byte)
 	failed := make(chan error, 1)
@@ -95,7 +95,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, answer func(context
 			return nil
 		case line, more := <-lines:
 			if !more {
-				return ended(ctx, failed)
+				return readError(ctx, failed)
 			}
 			if len(bytes.TrimSpace(line)) == 0 {
 				continue
@@ -107,7 +107,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, answer func(context
 	}
 }
 
-func ended(ctx context.Context, failed <-chan error) error {
+func readError(ctx context.Context, failed <-chan error) error {
 	select {
 	case err := <-failed:
 		if errors.Is(err, bufio.ErrTooLong) {

@@ -26,7 +26,7 @@ func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) re
 			r.clients.leave(addr)
 		}
 		if f == none {
-			httpserver.Useful(req.Context())
+			httpserver.MarkUseful(req.Context())
 			w.WriteHeader(http.StatusOK)
 			return
 		}

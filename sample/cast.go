@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// player is somebody in a script. Only who was invited has an address that the
-// transcript knows.
+// player is a person in a script. The transcript knows the address of an invited
+// person only.
 type player struct {
 	name, email, team string
 	invited           bool
 }
 
-// cast reads who is in the script, by key.
+// cast returns the script's people by their keys.
 func (s *script) cast() (map[string]*player, error) {
 	cast := map[string]*player{}
 	for _, p := range Directory().People {
 		cast[p.Key] = &player{name: p.Name, email: p.Email, team: p.Team}
 	}
-	for _, key := range strings.Fields(s.one("who", "")) {
+	for _, key := range strings.Fields(s.headerValue("who", "")) {
 		if cast[key] == nil {
 			return nil, fmt.Errorf("invite %s: nobody has this key", key)
 		}
@@ -41,16 +41,17 @@ func (s *script) cast() (map[string]*player, error) {
 	return cast, nil
 }
 
-// people fills the meeting's invitees, in the order of the header, and its recorder.
-func (s *script) people(m *meeting, cast map[string]*player) error {
-	keys := strings.Fields(s.one("who", ""))
+// addPeople fills the meeting's invitees, in the order of the header, and its
+// recorder.
+func (s *script) addPeople(m *meeting, cast map[string]*player) error {
+	keys := strings.Fields(s.headerValue("who", ""))
 	for _, l := range s.head["with"] {
 		key, _, _ := strings.Cut(l, " = ")
 		keys = append(keys, key)
 	}
 	for _, key := range keys {
 		p := cast[key]
-		in := invitee{Name: p.name, Email: p.email, Domain: domain(p.email)}
+		in := invitee{Name: p.name, Email: p.email, Domain: mailDomain(p.email)}
 		if in.Outside = in.Domain != Domain; in.Outside {
 			m.DomainsType = "one_or_more_external"
 		}
@@ -59,16 +60,16 @@ func (s *script) people(m *meeting, cast map[string]*player) error {
 		}
 		m.Invitees = append(m.Invitees, in)
 	}
-	p := cast[s.one("recorder", keys[0])]
+	p := cast[s.headerValue("recorder", keys[0])]
 	if p == nil || p.email == "" {
-		return fmt.Errorf("name its recorder: %q is nobody", s.one("recorder", ""))
+		return fmt.Errorf("name its recorder: %q is nobody", s.headerValue("recorder", ""))
 	}
-	m.RecordedBy = recorder{Name: p.name, Email: p.email, Domain: domain(p.email), Team: orNull(p.team)}
+	m.RecordedBy = recorder{Name: p.name, Email: p.email, Domain: mailDomain(p.email), Team: orNull(p.team)}
 	return nil
 }
 
-// transcript fills the entries and the action items and highlights that hang on them.
-func (s *script) transcript(m *meeting, cast map[string]*player, starts []time.Duration) error {
+// addTranscript fills the entries, and their action items and highlights.
+func (s *script) addTranscript(m *meeting, cast map[string]*player, starts []time.Duration) error {
 	byName := map[string]*player{}
 	for _, p := range cast {
 		byName[p.name] = p
@@ -78,7 +79,7 @@ func (s *script) transcript(m *meeting, cast map[string]*player, starts []time.D
 		if p == nil {
 			return fmt.Errorf("let %s speak: nobody has this key", e.key)
 		}
-		said := entry{Speaker: speaker{Name: p.name}, Text: e.text, Timestamp: offset(starts[i])}
+		said := entry{Speaker: speaker{Name: p.name}, Text: e.text, Timestamp: formatOffset(starts[i])}
 		if p.invited {
 			said.Speaker.Email = &p.email
 		}
@@ -103,13 +104,13 @@ func (s *script) transcript(m *meeting, cast map[string]*player, starts []time.D
 	return nil
 }
 
-// offset writes a place in a recording as the service does, HH:MM:SS.
-func offset(d time.Duration) string {
+// formatOffset writes a place in a recording as the service does, HH:MM:SS.
+func formatOffset(d time.Duration) string {
 	n := int(d / time.Second)
 	return fmt.Sprintf("%02d:%02d:%02d", n/3600, n/60%60, n%60)
 }
 
-func domain(email string) string { return email[strings.LastIndexByte(email, '@')+1:] }
+func mailDomain(email string) string { return email[strings.LastIndexByte(email, '@')+1:] }
 
 func orNull(s string) *string {
 	if s == "" {

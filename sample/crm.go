@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// crm fills the CRM matches from the headers contact, company, deal and crm; with
-// none of them the meeting has null.
-func (s *script) crm(m *meeting) error {
-	found := crmMatches{Error: s.one("crm", "")}
+// addCRM fills the CRM matches from the headers contact, company, deal and crm.
+// Without any of them the meeting has null.
+func (s *script) addCRM(m *meeting) error {
+	found := crmMatches{Error: s.headerValue("crm", "")}
 	record := func(kind, name string) string {
 		id := strings.ToLower(strings.ReplaceAll(name, " ", "-"))
 		return "https://crm." + Domain + "/" + kind + "/" + id

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Domain is the company's own mail domain: who has another one is external.
+// Domain is the company's own mail domain. People with another one are external.
 const Domain = "tidewell.example"
 
-// Company is the invented company as the service's lists tell it (sections 2.3 to 2.6).
+// Company is the invented company as the service lists it (sections 2.3 to 2.6).
 type Company struct {
 	Name   string
 	Teams  []Team
@@ -35,7 +35,7 @@ type Person struct {
 	Name      string
 	Email     string
 	Team      string
-	Role      string // what they do, for a reader; the service has no field for it
+	Role      string // their work, for a reader; the service has no field for it
 	Status    string // active, deactivated or invited (section 2.6)
 	Admin     bool   // account_admin, and sees all teams
 	CreatedAt time.Time
@@ -45,17 +45,17 @@ type Person struct {
 func Directory() Company {
 	c := Company{Name: "Tidewell"}
 	for i, name := range []string{"Leadership", "Platform", "Firmware", "Field Operations", "Sales", "Customer Success", "Product"} {
-		c.Teams = append(c.Teams, Team{Name: name, CreatedAt: founded(i)})
+		c.Teams = append(c.Teams, Team{Name: name, CreatedAt: creationTime(i)})
 	}
 	for i, name := range []string{"Leadership Review", "Engineering Sync", "Design Review", "Incident Review", "Retrospective",
 		"Planning", "Hiring", "Customer Call", "Sales Discovery", "Supplier Call", "Compliance", "Investor Update", "All Hands"} {
-		c.Types = append(c.Types, Type{Name: name, Active: true, CreatedAt: founded(i)})
+		c.Types = append(c.Types, Type{Name: name, Active: true, CreatedAt: creationTime(i)})
 	}
-	c.Types = append(c.Types, Type{Name: "Friday Demo", CreatedAt: founded(4)})
+	c.Types = append(c.Types, Type{Name: "Friday Demo", CreatedAt: creationTime(4)})
 	for i, line := range strings.Split(strings.TrimSpace(people), "\n") {
 		f := strings.Split(line, "|")
-		p := Person{Key: f[0], Name: f[1], Team: f[2], Role: f[3], Status: "active", CreatedAt: founded(i)}
-		p.Email = address(p.Name)
+		p := Person{Key: f[0], Name: f[1], Team: f[2], Role: f[3], Status: "active", CreatedAt: creationTime(i)}
+		p.Email = mailAddress(p.Name)
 		if len(f) > 4 {
 			p.Admin = f[4] == "admin"
 			if !p.Admin {
@@ -67,13 +67,14 @@ func Directory() Company {
 	return c
 }
 
-// founded spreads the company's first records over its first weeks.
-func founded(i int) time.Time {
+// creationTime spreads the company's first records over its first weeks.
+func creationTime(i int) time.Time {
 	return time.Date(2023, time.February, 6, 9, 0, 0, 0, time.UTC).AddDate(0, 0, 9*i)
 }
 
-// address makes a mail address from a name: "Lucía Ferrer" becomes lucia.ferrer@….
-func address(name string) string {
+// mailAddress makes a mail address from a name: "Lucía Ferrer" becomes
+// lucia.ferrer@….
+func mailAddress(name string) string {
 	plain := strings.NewReplacer("á", "a", "é", "e", "í", "i", "ó", "o", "ñ", "n", "ä", "ae", "ö", "oe", "ü", "ue").Replace(strings.ToLower(name))
 	return strings.ReplaceAll(plain, " ", ".") + "@" + Domain
 }

@@ -15,15 +15,15 @@ import (
 //go:embed meetings/*.txt
 var scripts embed.FS
 
-// Base returns the base date that All and NDJSON use: with it the meetings have the
-// same times for ever.
+// Base returns the base date of All and NDJSON. With it the meetings have the same
+// times for ever.
 func Base() time.Time { return time.Date(2026, time.June, 30, 0, 0, 0, 0, time.UTC) }
 
 // Meetings returns every meeting as a Meeting object (section 2.2) with all its
 // parts, oldest first. The meetings lie in the half year before base and end a few
 // days before it, on working days; only base's day (UTC) counts. Each call makes new
-// bytes, which belong to the caller. A script that cannot be read is a fault of the
-// program, which its tests would have found: Meetings then panics.
+// bytes, which belong to the caller. Meetings panics on a script that cannot be
+// read, since that is a fault of the program which its tests find.
 func Meetings(base time.Time) []json.RawMessage {
 	built, err := build(scripts, base)
 	if err != nil {
@@ -35,8 +35,8 @@ func Meetings(base time.Time) []json.RawMessage {
 // All returns the meetings at the fixed base date.
 func All() []json.RawMessage { return Meetings(Base()) }
 
-// NDJSON returns the meetings before base as lines, one Meeting object each, in the
-// form that loads and imports take. The zero time stands for Base.
+// NDJSON returns the meetings before base as lines of one Meeting object each, the
+// form that loading and importing read. The zero time stands for Base.
 func NDJSON(base time.Time) io.Reader {
 	if base.IsZero() {
 		base = Base()
@@ -52,7 +52,8 @@ func rawBytes(raw []json.RawMessage) [][]byte {
 	return out
 }
 
-// build reads every script below fsys and turns it into a Meeting, in order of time.
+// build reads every script below fsys and converts it into a Meeting, in order of
+// time.
 func build(fsys fs.FS, base time.Time) ([]json.RawMessage, error) {
 	names, err := fs.Glob(fsys, "meetings/*.txt")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// RecordingLength is how long both recordings are.
+// RecordingLength is the length of both recordings.
 const RecordingLength = time.Hour
 
 //go:embed recordings/clock.mp4

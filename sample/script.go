@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// script is one meeting as it is written down in meetings/*.txt:
+// script is one meeting as written in meetings/*.txt:
 //
 //	title: Battery drain, first look        a header, one "key: value" a line
 //	type: Engineering Sync
@@ -18,9 +18,9 @@ import (
 //	with: RK = Ralf Kühn <rk@x.example>     invited from outside, any number of lines
 //	guest: JT = Jo Tamm                     speaks without having been invited
 //	---
-//	HS: What somebody says.                 an entry
+//	HS: Words that somebody says.           an entry
 //	* Wen Zhao | Do this                    an action item of the entry above; *x is completed, *u a person's own
-//	^ Decision | What was decided           a highlight of the entry above
+//	^ Decision | The decision               a highlight of the entry above
 //	~ 40                                    seconds in which nobody speaks
 //	=== Template name
 //	The summary, in Markdown, to the end.
@@ -36,7 +36,8 @@ type script struct {
 	style   string // the summary's template
 }
 
-// line is one entry with what hangs on it. pause is the silence before it.
+// line is one entry with its action items and highlights. pause is the silence
+// before it, in seconds.
 type line struct {
 	key, text  string
 	pause      int
@@ -76,21 +77,21 @@ func parseScript(slug, text string) (*script, error) {
 	}
 	pause, first := 0, strings.Count(front, "\n")+3
 	for n, l := range strings.Split(body, "\n") {
-		if err := s.body(l, &pause); err != nil {
+		if err := s.readLine(l, &pause); err != nil {
 			return nil, fmt.Errorf("read script %s: line %d: %w", slug, first+n, err)
 		}
 	}
 	return s, nil
 }
 
-// body takes one line after the header.
-func (s *script) body(l string, pause *int) error {
+// readLine reads one line after the header.
+func (s *script) readLine(l string, pause *int) error {
 	if l == "" || l[0] == '#' {
 		return nil
 	}
 	mark, rest, ok := strings.Cut(l, " ")
 	if !ok {
-		return fmt.Errorf("%q stands alone", l)
+		return fmt.Errorf("%q has nothing after it", l)
 	}
 	if key, ok := strings.CutSuffix(mark, ":"); ok {
 		s.entries = append(s.entries, line{key: key, text: rest, pause: *pause})
@@ -103,7 +104,7 @@ func (s *script) body(l string, pause *int) error {
 		return err
 	}
 	if len(s.entries) == 0 {
-		return fmt.Errorf("%q hangs on no entry", l)
+		return fmt.Errorf("%q has no entry above it", l)
 	}
 	left, right, ok := strings.Cut(rest, " | ")
 	if !ok {
@@ -116,13 +117,13 @@ func (s *script) body(l string, pause *int) error {
 	case mark[0] == '*':
 		e.actions = append(e.actions, action{left, right, strings.Contains(mark, "x"), strings.Contains(mark, "u")})
 	default:
-		return fmt.Errorf("%q begins with no mark that is known", l)
+		return fmt.Errorf("%q begins with an unknown mark", l)
 	}
 	return nil
 }
 
-// one returns the last value of a header, or what stands in for it.
-func (s *script) one(key, otherwise string) string {
+// headerValue returns the last value of a header, or otherwise.
+func (s *script) headerValue(key, otherwise string) string {
 	if v := s.head[key]; len(v) > 0 {
 		return v[len(v)-1]
 	}

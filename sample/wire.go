@@ -1,7 +1,8 @@
 package sample
 
-// The service's shape, section 2.2, written and never read. A pointer is a field
-// that may be null. Every key is always present, as the service sends it.
+// meeting is the service's Meeting (section 2.2). It is only written, never read. A
+// pointer is a field that may be null. Every key is always present, as in the
+// service's answers.
 type meeting struct {
 	Title          string       `json:"title"`
 	MeetingTitle   *string      `json:"meeting_title"`

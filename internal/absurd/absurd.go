@@ -1,6 +1,6 @@
-// Package absurd changes values of JSON by a seed, for tests of what is read from
-// a service: their types, signs and sizes, whether they are there, how many there
-// are and how often.
+// Package absurd mutates JSON texts by a seed, for tests of programs that read a
+// service's answers. It changes the types, signs and sizes of values, leaves
+// values out, and repeats them.
 package absurd
 
 import (
@@ -14,7 +14,7 @@ import (
 
 // Changer changes JSON texts. It is safe for concurrent use.
 type Changer struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	rand *rand.Rand
 	rate float64
 }
@@ -29,8 +29,8 @@ func (c *Changer) SetRate(rate float64) {
 	c.rate = rate
 }
 
-// Change returns the text with some of its values changed, or as it is when it is
-// not its turn or no JSON.
+// Change returns the text with some of its values changed. It returns the text
+// itself when the seed spares it or when it is not JSON.
 func (c *Changer) Change(raw []byte) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -38,12 +38,12 @@ func (c *Changer) Change(raw []byte) []byte {
 		return raw
 	}
 	for range 1 + c.rand.IntN(3) {
-		raw = c.change(raw)
+		raw = c.mutate(raw)
 	}
 	return raw
 }
 
-// Pick chooses one of a few texts, or "" when it is not their turn.
+// Pick returns one of the texts, or "" when the seed spares them.
 func (c *Changer) Pick(list ...string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,11 +53,12 @@ func (c *Changer) Pick(list ...string) string {
 	return list[c.rand.IntN(len(list))]
 }
 
-// place is a value in a JSON text.
+// place is the range of a value in a JSON text, in bytes.
 type place struct{ from, to int }
 
-// places are all values of a text, objects and arrays too; keys are left out.
-func places(raw []byte) (list []place) {
+// findPlaces returns the place of each value in a text, objects and arrays
+// included. Keys are left out.
+func findPlaces(raw []byte) (list []place) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	type level struct {
 		from        int
@@ -95,9 +96,9 @@ func places(raw []byte) (list []place) {
 	}
 }
 
-// change replaces or repeats one value.
-func (c *Changer) change(raw []byte) []byte {
-	list := places(raw)
+// mutate replaces or repeats one value.
+func (c *Changer) mutate(raw []byte) []byte {
+	list := findPlaces(raw)
 	if len(list) == 0 {
 		return raw
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Axe is the source of axe-core, as make test puts it into the user's cache; the
-// test is skipped where it is not.
+// Axe returns the source of axe-core from the user's cache, where make test puts
+// it. It skips the test where the cache has none.
 func Axe(t testing.TB) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -24,8 +24,8 @@ func Axe(t testing.TB) string {
 	return string(source)
 }
 
-// Check runs axe over the page that is open, and fails for each rule that the page
-// breaks, with the first of the elements that do.
+// Check runs axe over the open page. It fails the test once for each rule that
+// the page breaks, and names the first element that breaks it.
 func (b *Browser) Check(axe, page string) {
 	b.t.Helper()
 	type violation struct {

@@ -1,5 +1,5 @@
-// Package browsertest drives a real Chromium in tests, and holds a site to what
-// Minutebook promises: no request to another host, no error on the console.
+// Package browsertest drives a real Chromium in tests. It fails a test whose pages
+// send a request to another host or write an error to the console.
 package browsertest
 
 import (
@@ -22,12 +22,12 @@ import (
 
 // Browser is a window of [Chromium] that records forbidden requests and errors.
 type Browser struct {
-	// Context is for calls of chromedp beyond what is here.
+	// Context is for calls of chromedp that this package has no method for.
 	Context context.Context
 
 	t testing.TB
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	requests int
 	allowed  []string // statuses that may be on the console
 	wrong    []string // foreign requests, console errors, exceptions
@@ -49,7 +49,7 @@ func Start(t testing.TB) *Chromium {
 		t.Skip("no Chromium here; make test installs it")
 	}
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(path), chromedp.UserDataDir(profile(t)), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.ExecPath(path), chromedp.UserDataDir(newProfile(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true), chromedp.Flag("mute-audio", true),
 		chromedp.Flag("autoplay-policy", "no-user-gesture-required"))...)
@@ -73,15 +73,16 @@ func (c *Chromium) Open(t testing.TB, home string) *Browser {
 	t.Cleanup(cancel)
 	b := &Browser{t: t, Context: ctx}
 	b.Do(chromedp.EmulateViewport(1280, 850))
-	if err := chromedp.Listen(ctx, func(ev any) { b.note(ev, home) }); err != nil {
+	if err := chromedp.Listen(ctx, func(ev any) { b.record(ev, home) }); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(b.verdict)
+	t.Cleanup(b.reportFaults)
 	return b
 }
 
-// profile is a folder that is removed once Chromium's children let go of it.
-func profile(t testing.TB) string {
+// newProfile makes a folder for Chromium. It is removed after the test, once
+// Chromium's child processes have closed their files.
+func newProfile(t testing.TB) string {
 	dir, err := os.MkdirTemp("", "minutebook-browser")
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +98,7 @@ func profile(t testing.TB) string {
 	return dir
 }
 
-func (b *Browser) note(ev any, home string) {
+func (b *Browser) record(ev any, home string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := ev.(type) {
@@ -121,18 +122,19 @@ func (b *Browser) note(ev any, home string) {
 	}
 }
 
-func (b *Browser) verdict() {
+func (b *Browser) reportFaults() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.requests == 0 {
 		b.t.Error("no request was seen: the test does not look")
 	}
 	if len(b.wrong) > 0 {
-		b.t.Errorf("the pages did what they must not:\n%s", strings.Join(b.wrong, "\n"))
+		b.t.Errorf("the pages did forbidden things:\n%s", strings.Join(b.wrong, "\n"))
 	}
 }
 
-// For is the same browser for a subtest, which then is the one that fails.
+// For returns the same browser for a subtest, so that the subtest fails and not
+// its parent.
 func (b *Browser) For(t testing.TB) *Browser { return &Browser{Context: b.Context, t: t} }
 
 // Allow lets pages answer with statuses that the console calls errors.
@@ -150,9 +152,9 @@ func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Press types keys as a keyboard does: the browser does what a key stands for, such
-// as scrolling, only where the page has not taken it. chromedp.KeyEvent sends the
-// character all the same.
+// Press types keys as a keyboard does: the browser's own action for a key, such as
+// scrolling, happens only where the page does not prevent it. chromedp.KeyEvent
+// sends the character in both cases.
 func (b *Browser) Press(keys string) {
 	b.t.Helper()
 	b.Do(chromedp.KeyEvent(keys, func(p *input.DispatchKeyEventParams) {
@@ -162,8 +164,8 @@ func (b *Browser) Press(keys string) {
 	}))
 }
 
-// WaitFor asks until an expression is true. It asks from outside: a page without
-// scripts cannot poll itself, and one that is left cannot answer.
+// WaitFor evaluates an expression until it is true. It polls from outside the
+// page, because a page without scripts cannot poll itself.
 func (b *Browser) WaitFor(expression string) {
 	b.t.Helper()
 	var err error
@@ -179,7 +181,8 @@ func (b *Browser) WaitFor(expression string) {
 	b.t.Fatalf("never became true: %s (%v); %s", expression, err, state)
 }
 
-// Evaluate is what an expression is in the page; the test ends when it throws.
+// Evaluate returns the value of an expression in the page. The test ends when
+// the expression throws.
 func Evaluate[T any](b *Browser, expression string) T {
 	b.t.Helper()
 	v, err := chromedp.Run(b.Context, chromedp.Evaluate[T](expression))

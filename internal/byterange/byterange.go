@@ -1,5 +1,5 @@
-// Package byterange makes http.ServeContent answer Range fields as RFC 9110 says,
-// which it does not do by itself for units, huge numbers and empty suffixes.
+// Package byterange makes http.ServeContent answer Range fields as RFC 9110 says.
+// By itself ServeContent misreads units, huge numbers and empty suffixes.
 package byterange
 
 import (
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Canonical returns the request, with its Range field written so that
-// http.ServeContent answers it for a file of that size as RFC 9110 says.
+// Canonical returns the request with its Range field rewritten, so that
+// http.ServeContent answers it as RFC 9110 says for a file of size bytes.
 func Canonical(r *http.Request, size int64) *http.Request {
 	text := r.Header.Get("Range")
 	if text == "" {
@@ -24,9 +24,9 @@ func Canonical(r *http.Request, size int64) *http.Request {
 	return r
 }
 
-// rewrite writes a Range field so that http.ServeContent does with it what RFC
-// 9110 says: units in any case; "" for a unit that is not known, which is
-// ignored; ends beyond the file cut to it; an empty suffix is not satisfiable.
+// rewrite returns a Range field that http.ServeContent reads as RFC 9110 does:
+// the unit in lower case; "" for an unknown unit, so that the field is ignored;
+// ends cut to the file's end; an empty suffix as a range that cannot be satisfied.
 func rewrite(text string, size int64) string {
 	unit, list, found := strings.Cut(text, "=")
 	if !found || !strings.EqualFold(strings.TrimSpace(unit), "bytes") {
@@ -51,7 +51,7 @@ func rewrite(text string, size int64) string {
 	return "bytes=" + strings.Join(kept, ",")
 }
 
-// clamp cuts a number of digits to what an int64 holds.
+// clamp returns the digits, or the largest int64 when their number is larger.
 func clamp(digits string) string {
 	if digits == "" || strings.Trim(digits, "0123456789") != "" {
 		return digits

@@ -101,8 +101,8 @@ func MkdirAll(path string) error {
 	return SyncDir(parent)
 }
 
-// SyncDir makes the entries of a directory durable: what was created, renamed
-// or removed in it.
+// SyncDir makes the entries of a directory durable: files created, renamed or
+// removed in it.
 func SyncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

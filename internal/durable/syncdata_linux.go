@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SyncData makes what was written to f, and its length, survive a loss of power.
-// After an error nothing is known of what had been written since the last
-// success, not even when a later call succeeds.
+// SyncData makes the content and the length of f survive a loss of power. After
+// an error, nothing is known about the bytes written since the last success, even
+// when a later call succeeds.
 func SyncData(f *os.File) error {
 	for {
 		err := syscall.Fdatasync(int(f.Fd()))
@@ -24,6 +24,6 @@ func SyncData(f *os.File) error {
 	}
 }
 
-// Uncache tells the system that what was synced of f need not stay in memory. It
-// is a hint: nothing is lost and nothing fails.
+// Uncache tells the system that it may drop the synced content of f from memory.
+// It is a hint: nothing is lost and nothing fails.
 func Uncache(f *os.File) { unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }

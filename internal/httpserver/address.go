@@ -2,8 +2,8 @@ package httpserver
 
 import "net/netip"
 
-// PeerAddr is the address of a peer, as a connection or a request names it with
-// its port; the zero address where there is none.
+// PeerAddr returns the address of a peer from an "address:port" text, as a
+// connection or a request has it. It returns the zero address where there is none.
 func PeerAddr(remote string) netip.Addr {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -12,7 +12,7 @@ func PeerAddr(remote string) netip.Addr {
 	return ap.Addr().Unmap()
 }
 
-// Contains tells whether an address is in one of the networks.
+// Contains reports whether an address is in one of the networks.
 func Contains(networks []netip.Prefix, addr netip.Addr) bool {
 	for _, p := range networks {
 		if p.Contains(addr.WithZone("")) {
@@ -22,7 +22,8 @@ func Contains(networks []netip.Prefix, addr netip.Addr) bool {
 	return false
 }
 
-// Network is what one peer has: an IPv4 address, or the /64 of an IPv6 one.
+// Network returns the addresses that one peer has to itself, by their first: an
+// IPv4 address, or the /64 of an IPv6 address.
 func Network(addr netip.Addr) netip.Addr {
 	if !addr.Is6() {
 		return addr

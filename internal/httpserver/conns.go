@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// Bounds are how many connections a listener holds. One more takes the place
-// of the one that has gone longest without being useful: slow and idle ones
-// make way, whoever is being answered stays.
+// Bounds limit the connections of a listener. A further connection replaces the
+// one that was last useful the longest time ago, so that slow and idle ones make
+// way and whoever is being answered stays.
 type Bounds struct {
 	Conns   int            // in all; 0: a quarter of the files that the process may open, at most 4096
 	PerAddr int            // of one address, or one /64; 0: half of Conns
@@ -24,15 +24,15 @@ type Bounds struct {
 }
 
 func (b Bounds) withDefaults() Bounds {
-	b.Conns = cmp.Or(b.Conns, share())
+	b.Conns = cmp.Or(b.Conns, defaultShare())
 	b.PerAddr = cmp.Or(b.PerAddr, max(b.Conns/2, 1))
 	return b
 }
 
-// share is a listener's part of the files that the process may open. The
-// databases, the index, the recordings being read and the outgoing calls need
-// the rest.
-func share() int {
+// defaultShare returns the number of connections for one listener: a part of the
+// files that the process may open. The databases, the index, the recordings being
+// read and the outgoing calls need the rest.
+func defaultShare() int {
 	const most = 4096
 	var l syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) != nil {
@@ -41,7 +41,7 @@ func share() int {
 	return max(int(min(uint64(l.Cur)/4, most)), 8)
 }
 
-// A bounded listener keeps its connections within the bounds.
+// bounded is a listener that keeps its connections within the bounds.
 type bounded struct {
 	net.Listener
 	Bounds
@@ -51,7 +51,7 @@ type bounded struct {
 	each map[netip.Addr]*list.List
 }
 
-func bound(l net.Listener, b Bounds) *bounded {
+func boundListener(l net.Listener, b Bounds) *bounded {
 	return &bounded{Listener: l, Bounds: b.withDefaults(), all: list.New(), each: map[netip.Addr]*list.List{}}
 }
 
@@ -96,7 +96,7 @@ func (b *bounded) add(c net.Conn) *conn {
 	return k
 }
 
-// Close closes the connection and gives its place free.
+// Close closes the connection and frees its place.
 func (k *conn) Close() error {
 	b := k.ln
 	b.mu.Lock()
@@ -120,8 +120,8 @@ func (k *conn) CloseWrite() error {
 	return nil
 }
 
-// useful moves a connection to the back of the lists.
-func (k *conn) useful() {
+// markUseful moves a connection to the back of the lists.
+func (k *conn) markUseful() {
 	b := k.ln
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -141,17 +141,17 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// Useful notes that the connection of a request is of use: it is among the last
-// to make way for another.
-func Useful(ctx context.Context) {
+// MarkUseful puts the connection of a request among the last to make way for
+// another.
+func MarkUseful(ctx context.Context) {
 	if k, ok := ctx.Value(connKey{}).(*conn); ok {
-		k.useful()
+		k.markUseful()
 	}
 }
 
-// written is Useful where each piece of an answer counts.
-func written(ctx context.Context) {
+// markWritten is MarkUseful where each piece of an answer counts.
+func markWritten(ctx context.Context) {
 	if k, ok := ctx.Value(connKey{}).(*conn); ok && !k.ln.Judged {
-		k.useful()
+		k.markUseful()
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Times are how long the parts of an exchange may take. A zero field has the
-// value that its comment says.
+// Times limit the parts of an exchange. A zero field takes the default that its
+// comment names.
 type Times struct {
 	Header time.Duration // the headers of a request, from its first byte; 10 s
 	Body   time.Duration // the headers and the body, unless the handler sets a read deadline; 10 s
@@ -37,14 +37,14 @@ func (t Times) withDefaults() Times {
 	}
 }
 
-// New returns a server that holds its peers to the times and writes what
-// net/http has to say to log. A handler that sets a read deadline must not
-// clear it after a failed read: net/http reads the rest of the body before it
-// writes the answer.
+// New returns a server that enforces the times and writes the messages of
+// net/http to log. A handler that sets a read deadline must not clear it after a
+// failed read, because net/http reads the rest of the body before it writes the
+// answer.
 func New(h http.Handler, t Times, log zerolog.Logger) *http.Server {
 	t = t.withDefaults()
 	return &http.Server{
-		Handler:           paced(h, t.Answer+t.Body), // net/http first reads what is left of a body
+		Handler:           paceAnswers(h, t.Answer+t.Body), // net/http first reads the rest of a body
 		ReadHeaderTimeout: t.Header,
 		ReadTimeout:       t.Body,
 		IdleTimeout:       t.Idle,
@@ -53,12 +53,12 @@ func New(h http.Handler, t Times, log zerolog.Logger) *http.Server {
 	}
 }
 
-// Serve serves l within its bounds, with TLS where the server has a
-// configuration for it, until ctx ends. Then it lets requests finish for the
-// time stop, closes what is left, and returns nil. It returns an error when it
-// cannot go on. It closes l.
+// Serve serves l within its bounds until ctx ends, with TLS where the server has
+// a configuration for it. Then it gives requests the time stop to finish, closes
+// the remaining connections, and returns nil. It returns an error when it cannot
+// go on. It closes l.
 func Serve(ctx context.Context, srv *http.Server, l net.Listener, b Bounds, stop time.Duration) error {
-	l, srv.ConnContext = bound(l, b), withConn
+	l, srv.ConnContext = boundListener(l, b), withConn
 	done := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
@@ -86,8 +86,8 @@ func Serve(ctx context.Context, srv *http.Server, l net.Listener, b Bounds, stop
 	return nil
 }
 
-// errorLog gives the lines of net/http a level: most are about connections of
-// strangers.
+// errorLog gives the lines of net/http a level, because most of them are about
+// strangers' connections.
 type errorLog struct{ log zerolog.Logger }
 
 // Write logs a line.

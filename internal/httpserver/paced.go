@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// paced gives the reader of an answer the time for each piece of it.
-func paced(next http.Handler, each time.Duration) http.Handler {
+// paceAnswers gives the reader of an answer a time for each piece of it.
+func paceAnswers(next http.Handler, each time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		a := &answer{ResponseWriter: w, control: http.NewResponseController(w), ctx: r.Context(), each: each}
 		next.ServeHTTP(a, r)
@@ -34,20 +34,21 @@ func (a *answer) extend() {
 // Write writes a piece of the answer.
 func (a *answer) Write(b []byte) (int, error) {
 	a.extend()
-	written(a.ctx)
+	markWritten(a.ctx)
 	return a.ResponseWriter.Write(b)
 }
 
-// FlushError sends what has been written.
+// FlushError sends the bytes written so far.
 func (a *answer) FlushError() error {
 	a.extend()
 	return a.control.Flush()
 }
 
-// Flush is FlushError for those who know only http.Flusher.
+// Flush is FlushError for callers that use http.Flusher.
 func (a *answer) Flush() { _ = a.FlushError() }
 
-// SetWriteDeadline leaves the time of the rest of the answer to the handler.
+// SetWriteDeadline sets the deadline and stops moving it: from now on the handler
+// is responsible for the time of its answer.
 func (a *answer) SetWriteDeadline(t time.Time) error {
 	a.own = true
 	return a.control.SetWriteDeadline(t)

@@ -39,7 +39,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, errors.Join(errBody, err)
 		}
 	}
-	if err := t.fail(r, false); err != nil {
+	if err := t.failure(r, false); err != nil {
 		return nil, err
 	}
 	if err := wait(r, t.Before); err != nil {
@@ -53,13 +53,13 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if aborted && !rec.written {
 		return nil, syscall.ECONNRESET
 	}
-	if err := t.fail(r, true); err != nil {
+	if err := t.failure(r, true); err != nil {
 		return nil, err
 	}
 	return rec.response(r, aborted), nil
 }
 
-// serve runs the handler and tells whether it broke the connection off, which
+// serve runs the handler and reports whether it broke off the connection, which
 // handlers do by panicking with http.ErrAbortHandler.
 func serve(h http.Handler, rec *recorder, r *http.Request) (aborted bool) {
 	defer func() {
@@ -73,7 +73,7 @@ func serve(h http.Handler, rec *recorder, r *http.Request) (aborted bool) {
 	return false
 }
 
-func (t *Transport) fail(r *http.Request, answered bool) error {
+func (t *Transport) failure(r *http.Request, answered bool) error {
 	if t.Fail == nil {
 		return nil
 	}

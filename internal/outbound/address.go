@@ -2,9 +2,9 @@ package outbound
 
 import "net/netip"
 
-// special are the blocks of the IANA special-purpose registries that are not
-// globally reachable, or that lead to another address that cannot be judged
-// from here (tunnels), beyond what package netip tells by itself.
+// special lists the blocks of the IANA special-purpose registries that package
+// netip does not know: blocks that are not globally reachable, and tunnels, whose
+// far end cannot be judged from here.
 var special = [...]netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),

@@ -23,8 +23,8 @@ type Options struct {
 	MaxIdlePerHost int           // connections kept for reuse per host; default 2
 }
 
-// NewClient returns a client that dials only what opts allow and hands back
-// redirects instead of following them.
+// NewClient returns a client that dials only the addresses that opts allow and
+// returns redirects instead of following them.
 func NewClient(opts Options) *http.Client {
 	return &http.Client{
 		Transport: NewTransport(opts),
@@ -58,8 +58,7 @@ func NewTransport(opts Options) *http.Transport {
 	}
 }
 
-// refuseNonGlobal is asked before each connection with the very address that
-// is about to be dialled.
+// refuseNonGlobal runs before each connection, with the resolved address.
 func refuseNonGlobal(_ context.Context, network, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {

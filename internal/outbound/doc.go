@@ -3,10 +3,10 @@
 // media links.
 //
 // It promises two things. A connection is made to a globally routable address
-// only, unless private ones are allowed, and the check is made on the address
-// that is dialled, after every name has been resolved, so that no name that
-// changes its mind between a check and the dialling gets through. And a
-// redirect is never followed: its answer is handed to the caller as it is.
+// only, unless private ones are allowed. The check is made on the dialled
+// address, after every name has been resolved, so that a name that changes between
+// a check and the dialling does not get through. And a redirect is never
+// followed: its answer is returned to the caller.
 // Proxies from the environment are not used, since the check would then be
 // made on the proxy. The package keeps no state and so has nothing to lose in
 // a crash.

@@ -1,4 +1,4 @@
-// Package process sets what the Go runtime may take of the machine. It keeps
+// Package process limits the threads and the memory of the Go runtime. It keeps
 // nothing and has nothing to lose in a crash.
 package process
 
@@ -9,16 +9,15 @@ import (
 	"runtime/debug"
 )
 
-// threadsEach is how many threads there are to each processor unless said
-// otherwise. With one, a goroutine that has just been woken waits up to 10 ms
-// for each one before it that computes; with more, the operating system shares
-// the processors out among them, and a short answer comes between long work.
+// threadsEach is the default number of threads for each processor. With one, a
+// goroutine that has just been woken waits up to 10 ms for each computing
+// goroutine before it. With more, the operating system divides the processors
+// among them, so that a short answer is not delayed by long work.
 const threadsEach = 3
 
-// Tune bounds how many goroutines run at a time and how much memory the runtime
-// aims to stay within. threads 0 means three to each processor, limit 0 (bytes)
-// no bound. The runtime's own variables GOMAXPROCS and GOMEMLIMIT, where they
-// are set, stay in force.
+// Tune limits the goroutines that run at a time and the memory that the runtime
+// aims to use, in bytes. threads 0 means three for each processor, limit 0 no
+// limit. The variables GOMAXPROCS and GOMEMLIMIT, where set, stay in force.
 func Tune(threads int, limit int64) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		if threads <= 0 {

@@ -1,6 +1,7 @@
-// Package residue looks for bytes that should be gone, for tests of erasure: in
-// every file below a directory, and in what these hold compressed. Rows of SQLite
-// are read as well, since a body of more than a page lies in a file in pieces.
+// Package residue searches for bytes that should be gone, for tests of erasure. It
+// searches every file below a directory, plain and decompressed. It reads the rows
+// of SQLite databases as well, because a body longer than a page lies in the file
+// in pieces.
 package residue
 
 import (
@@ -21,7 +22,7 @@ import (
 	_ "github.com/mattn/go-sqlite3" // opens copies of databases
 )
 
-// Find returns the files below the directories that hold a word, as it is,
+// Find returns the files below the directories that contain a word: plain,
 // compressed, or in a row of a database.
 func Find(t testing.TB, word string, dirs ...string) []string {
 	t.Helper()
@@ -41,9 +42,9 @@ func Find(t testing.TB, word string, dirs ...string) []string {
 			if err != nil {
 				return err
 			}
-			held := holds(content, []byte(word), 0)
+			held := containsWord(content, []byte(word), 0)
 			if !held && isSQLite(content) {
-				held, err = rowsHold(t, path, []byte(word))
+				held, err = rowsContain(t, path, []byte(word))
 			}
 			if held {
 				files = append(files, path)
@@ -57,9 +58,9 @@ func Find(t testing.TB, word string, dirs ...string) []string {
 	return files
 }
 
-// holds looks into content, and into what is compressed in it. S2 and Snappy
-// leave a word that comes for the first time as it is.
-func holds(content, word []byte, depth int) bool {
+// containsWord searches content and the compressed streams in it, depth levels
+// deep. S2 and Snappy need no expansion: they leave the first copy of a word plain.
+func containsWord(content, word []byte, depth int) bool {
 	if bytes.Contains(content, word) {
 		return true
 	}
@@ -73,7 +74,7 @@ func holds(content, word []byte, depth int) bool {
 				break
 			}
 			at += next
-			if plain := c.expand(content[at:]); len(plain) > 0 && holds(plain, word, depth+1) {
+			if plain := c.expand(content[at:]); len(plain) > 0 && containsWord(plain, word, depth+1) {
 				return true
 			}
 			at++
@@ -82,8 +83,8 @@ func holds(content, word []byte, depth int) bool {
 	return false
 }
 
-// compressions are formats that begin with bytes of their own. Expanding stops
-// at damage, such as other content behind the end, with what came before it.
+// compressions lists the formats that begin with a signature. Expanding stops at
+// damage, such as other content behind the end, and returns the bytes before it.
 var compressions = []struct {
 	magic  []byte
 	expand func([]byte) []byte
@@ -112,9 +113,9 @@ const most = 1 << 28 // bytes
 
 func isSQLite(content []byte) bool { return bytes.HasPrefix(content, []byte("SQLite format 3\x00")) }
 
-// rowsHold reads every value of every table of a copy of a database, with what
-// is in its log.
-func rowsHold(t testing.TB, path string, word []byte) (bool, error) {
+// rowsContain searches every value of every table in a copy of a database and its
+// log.
+func rowsContain(t testing.TB, path string, word []byte) (bool, error) {
 	dir := t.TempDir()
 	for _, end := range []string{"", "-wal"} {
 		b, err := os.ReadFile(path + end)
@@ -133,24 +134,24 @@ func rowsHold(t testing.TB, path string, word []byte) (bool, error) {
 		return false, err
 	}
 	defer db.Close()
-	tables, err := values(db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`)
+	tables, err := readValues(db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'`)
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", path, err)
 	}
 	for _, table := range tables {
-		found, err := values(db, `SELECT * FROM "`+string(table)+`"`)
+		found, err := readValues(db, `SELECT * FROM "`+string(table)+`"`)
 		if err != nil {
 			return false, fmt.Errorf("read %s of %s: %w", table, path, err)
 		}
-		if slices.ContainsFunc(found, func(v []byte) bool { return holds(v, word, 0) || holds(decodeS2(v), word, 0) }) {
+		if slices.ContainsFunc(found, func(v []byte) bool { return containsWord(v, word, 0) || containsWord(decodeS2(v), word, 0) }) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
 
-// decodeS2 expands a value of a size that a row may have: of other bytes the
-// first ones can be taken for any length.
+// decodeS2 expands a value if its declared length is possible for a row. The first
+// bytes of other content can declare any length.
 func decodeS2(v []byte) []byte {
 	if n, err := s2.DecodedLen(v); err != nil || n > 8<<20 {
 		return nil
@@ -162,7 +163,7 @@ func decodeS2(v []byte) []byte {
 	return plain
 }
 
-func values(db *sql.DB, query string) (list [][]byte, err error) {
+func readValues(db *sql.DB, query string) (list [][]byte, err error) {
 	rows, err := db.Query(query)
 	if err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Package s3test starts a real S3 server for tests: versitygw, which it builds
-// once a machine. Nothing of it is kept after a test.
+// Package s3test starts a real S3 server for tests: versitygw, which is built once
+// on each machine. The server's data is deleted after each test.
 package s3test
 
 import (
@@ -28,11 +28,11 @@ const (
 // Server is a running S3 server.
 type Server struct{ address string }
 
-// Start starts a server with the bucket recordings, which ends with the test,
-// and sets the environment's credentials for it.
+// Start starts a server with the bucket recordings, and sets its credentials in
+// the environment. The server ends with the test.
 func Start(t *testing.T) *Server {
 	t.Helper()
-	program := gateway(t)
+	program := buildGateway(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func (s *Server) makeBucket(t *testing.T) {
 	}
 }
 
-// URL is what [media] url says for a prefix in a bucket of the server.
+// URL returns the value of [media] url for a prefix in a bucket of the server.
 func (s *Server) URL(bucket, prefix string) string {
 	return "s3://" + bucket + "/" + prefix + "?region=" + region + "&endpoint=" + url.QueryEscape("http://"+s.address)
 }
@@ -109,10 +109,10 @@ func (s *Server) Objects(t *testing.T, prefix string) []string {
 	return names
 }
 
-// gateway returns versitygw, building it where it is not there. Tests that need
-// it are skipped with -short; and, but not where CI is set, on a machine that
-// cannot get its source.
-func gateway(t *testing.T) string {
+// buildGateway returns the path of versitygw, and builds it where it is missing.
+// It skips the test with -short, and on a machine that cannot get the source,
+// unless CI is set.
+func buildGateway(t *testing.T) string {
 	t.Helper()
 	if path, err := exec.LookPath("versitygw"); err == nil {
 		return path
@@ -129,19 +129,19 @@ func gateway(t *testing.T) string {
 	if testing.Short() {
 		t.Skip("building an S3 server takes minutes")
 	}
-	if out, err := command(t, dir, "mod", "download", module+"@"+version); err != nil {
+	if out, err := runCommand(t, dir, "mod", "download", module+"@"+version); err != nil {
 		if os.Getenv("CI") == "" {
 			t.Skipf("no S3 server to test with: its source cannot be had: %v\n%s", err, out)
 		}
 		t.Fatalf("get the source of an S3 server: %v\n%s", err, out)
 	}
-	if out, err := command(t, dir, "install", module+"/cmd/versitygw@"+version); err != nil {
+	if out, err := runCommand(t, dir, "install", module+"/cmd/versitygw@"+version); err != nil {
 		t.Fatalf("build an S3 server: %v\n%s", err, out)
 	}
 	return path
 }
 
-func command(t *testing.T, bin string, args ...string) ([]byte, error) {
+func runCommand(t *testing.T, bin string, args ...string) ([]byte, error) {
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "GOBIN="+bin, "GOFLAGS=")
 	cmd.Dir = t.TempDir() // outside of this module

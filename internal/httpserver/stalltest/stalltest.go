@@ -1,5 +1,5 @@
-// Package stalltest stalls exchanges with an HTTP server, over raw connections,
-// and sees whether the server ends them.
+// Package stalltest stalls exchanges with an HTTP server over raw connections, and
+// checks that the server ends them.
 package stalltest
 
 import (
@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// limit is how long a server that never ends an exchange holds a test up.
+// limit is the longest time that a test waits for a server to end an exchange.
 const limit = 40 * time.Second
 
-// A stall is what a peer sends before it falls silent.
+// stall is the beginning of a request that a peer sends before it falls silent.
 type stall struct {
 	name, text string
 	answers    int // to come at least, before the connection ends
 }
 
-// stalls are the ways to stall a request for a path with a method and further
-// header lines, each ended by CRLF.
-func stalls(method, path, headers string) []stall {
+// listStalls returns the ways to stall a request. Each line of headers ends with
+// CRLF.
+func listStalls(method, path, headers string) []stall {
 	first := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers
 	whole := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n"
 	return []stall{
@@ -37,13 +37,13 @@ func stalls(method, path, headers string) []stall {
 	}
 }
 
-// Requests stalls a request in each way and fails the test unless the server
-// answers as far as it can and closes the connection. The server has to have
-// times of well below a second.
+// Requests stalls a request in each way. It fails the test unless the server
+// answers where it can and closes the connection. The server's times must be well
+// below a second.
 func Requests(t *testing.T, addr, method, path, headers string) {
 	t.Helper()
 	var all sync.WaitGroup
-	for _, s := range stalls(method, path, headers) {
+	for _, s := range listStalls(method, path, headers) {
 		all.Go(func() {
 			c, err := net.Dial("tcp", addr)
 			if err != nil {
@@ -74,7 +74,7 @@ func Requests(t *testing.T, addr, method, path, headers string) {
 	all.Wait()
 }
 
-// Listener is a listener whose connections tell when the server closed them.
+// Listener is a listener that reports when the server closes a connection.
 type Listener struct {
 	net.Listener
 	mu     sync.Mutex
@@ -95,7 +95,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	return &conn{Conn: c, end: sync.OnceFunc(func() { close(l.end(c.RemoteAddr().String())) })}, nil
 }
 
-// end is closed when the server has closed the connection of a peer.
+// end returns a channel that is closed when the server has closed the connection
+// of a peer.
 func (l *Listener) end(peer string) chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,14 +111,14 @@ type conn struct {
 	end func()
 }
 
-// Close closes the connection and tells so.
+// Close closes the connection and the channel of its peer.
 func (c *conn) Close() error {
 	defer c.end()
 	return c.Conn.Close()
 }
 
-// Answer asks for something larger than what the sockets' buffers take, reads
-// none of it, and fails the test unless the server closes the connection.
+// Answer requests a body larger than the sockets' buffers, reads none of it, and
+// fails the test unless the server closes the connection.
 func (l *Listener) Answer(t *testing.T, path, headers string) {
 	t.Helper()
 	c, err := net.Dial("tcp", l.Addr().String())

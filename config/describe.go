@@ -11,14 +11,15 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// misread says where the file is not as it has to be, and what belongs there.
-func misread(bad *toml.DecodeError) error {
+// describeDecodeError names the place of a wrong value and the kind of value that
+// belongs there.
+func describeDecodeError(bad *toml.DecodeError) error {
 	row, col := bad.Position()
 	key, text := strings.Join(bad.Key(), "."), strings.TrimPrefix(bad.Error(), "toml: ")
 	types := regexp.MustCompile(`^cannot decode TOML (.+) into (?:struct field \S+ of type )?(\S+)$`)
 	switch found := types.FindStringSubmatch(text); {
 	case found != nil:
-		text = fmt.Sprintf("takes %s, not %s", kindOf(found[2]), article(found[1]))
+		text = fmt.Sprintf("takes %s, not %s", describeType(found[2]), withArticle(found[1]))
 	case strings.HasPrefix(text, "cannot store an array table"):
 		text = "stands once: write its name in single brackets"
 	case strings.HasPrefix(text, "cannot store a table"):
@@ -30,8 +31,9 @@ func misread(bad *toml.DecodeError) error {
 	return fmt.Errorf("line %d, column %d: %s: %s", row, col, key, text)
 }
 
-// misset says which variables are not as they have to be.
-func misset(err error, vars map[string]string) error {
+// describeEnvError names the variables with wrong values and the kinds of values
+// that belong there.
+func describeEnvError(err error, vars map[string]string) error {
 	var all env.AggregateError
 	if !errors.As(err, &all) {
 		return err
@@ -42,14 +44,14 @@ func misset(err error, vars map[string]string) error {
 		if !errors.As(e, &bad) {
 			return err
 		}
-		name := variable(reflect.TypeFor[Config](), bad.Name, envPrefix, vars)
-		places = append(places, fmt.Sprintf("%s: takes %s", name, kindOf(bad.Type.String())))
+		name := variableName(reflect.TypeFor[Config](), bad.Name, envPrefix, vars)
+		places = append(places, fmt.Sprintf("%s: takes %s", name, describeType(bad.Type.String())))
 	}
 	return errors.New(strings.Join(places, "; "))
 }
 
-// variable is the name of a variable that is set and belongs to a field of t.
-func variable(t reflect.Type, field, prefix string, vars map[string]string) string {
+// variableName returns the name of the set variable that belongs to a field of t.
+func variableName(t reflect.Type, field, prefix string, vars map[string]string) string {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name := prefix + f.Tag.Get("env")
@@ -57,7 +59,7 @@ func variable(t reflect.Type, field, prefix string, vars map[string]string) stri
 			return name
 		}
 		if inner, ok := f.Tag.Lookup("envPrefix"); ok {
-			if name := variable(f.Type, field, prefix+inner, vars); name != "" {
+			if name := variableName(f.Type, field, prefix+inner, vars); name != "" {
 				return name
 			}
 		}
@@ -65,8 +67,8 @@ func variable(t reflect.Type, field, prefix string, vars map[string]string) stri
 	return ""
 }
 
-// kindOf names a Go type as the file has it.
-func kindOf(goType string) string {
+// describeType names a Go type in the words of the file.
+func describeType(goType string) string {
 	switch {
 	case strings.HasPrefix(goType, "[]config."):
 		return "tables in double brackets"
@@ -84,7 +86,7 @@ func kindOf(goType string) string {
 	return "a whole number"
 }
 
-func article(noun string) string {
+func withArticle(noun string) string {
 	if strings.ContainsRune("aeiou", rune(noun[0])) {
 		return "an " + noun
 	}

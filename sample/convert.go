@@ -12,22 +12,23 @@ import (
 
 const stamp = "2006-01-02T15:04:05Z"
 
-// meeting turns the script into the service's shape, its times counted from base.
+// meeting converts the script into the service's shape, with times counted from
+// base.
 func (s *script) meeting(base time.Time) (*meeting, error) {
 	cast, err := s.cast()
 	if err != nil {
 		return nil, err
 	}
-	minutes, err := strconv.Atoi(s.one("minutes", ""))
+	minutes, err := strconv.Atoi(s.headerValue("minutes", ""))
 	if err != nil {
 		return nil, fmt.Errorf("read its minutes: %w", err)
 	}
-	starts, err := s.offsets(time.Duration(minutes) * time.Minute)
+	starts, err := s.entryOffsets(time.Duration(minutes) * time.Minute)
 	if err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256([]byte("tidewell/" + s.slug))
-	scheduled, err := s.scheduled(base)
+	scheduled, err := s.scheduledTime(base)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +36,8 @@ func (s *script) meeting(base time.Time) (*meeting, error) {
 	ended := begun.Add(starts[len(starts)-1])
 	share := "https://meet." + Domain + "/share/" + hex.EncodeToString(sum[:16])
 	m := &meeting{
-		Title:       s.one("title", s.slug),
-		MeetingType: s.one("type", ""),
+		Title:       s.headerValue("title", s.slug),
+		MeetingType: s.headerValue("type", ""),
 		RecordingID: 100_000_000 + int64(binary.BigEndian.Uint32(sum[:4])%900_000_000),
 		URL:         fmt.Sprintf("https://meet.%s/calls/%d", Domain, 100_000_000+binary.BigEndian.Uint32(sum[4:8])%900_000_000),
 		ShareURL:    share,
@@ -44,28 +45,28 @@ func (s *script) meeting(base time.Time) (*meeting, error) {
 		ScheduledEnd:   scheduled.Add((time.Duration(minutes) * time.Minute).Truncate(15*time.Minute) + 15*time.Minute).Format(stamp),
 		RecordingStart: begun.Format(stamp), RecordingEnd: ended.Format(stamp),
 		DomainsType: "only_internal",
-		SharedWith:  s.one("shared", "no_teams"),
-		Language:    s.one("language", "en"),
+		SharedWith:  s.headerValue("shared", "no_teams"),
+		Language:    s.headerValue("language", "en"),
 		Summary:     summary{s.style, s.summary},
 		Invitees:    []invitee{}, ActionItems: []actionItem{}, Highlights: []mark{},
 	}
-	title := s.one("calendar", m.Title)
+	title := s.headerValue("calendar", m.Title)
 	m.MeetingTitle = &title
-	if link := s.one("link", ""); link != "" {
+	if link := s.headerValue("link", ""); link != "" {
 		m.MeetingURL = &link
 	}
-	if err := s.people(m, cast); err != nil {
+	if err := s.addPeople(m, cast); err != nil {
 		return nil, err
 	}
-	if err := s.transcript(m, cast, starts); err != nil {
+	if err := s.addTranscript(m, cast, starts); err != nil {
 		return nil, err
 	}
-	return m, s.crm(m)
+	return m, s.addCRM(m)
 }
 
-// scheduled reads "when". A day that would fall on a weekend moves to the Friday before.
-func (s *script) scheduled(base time.Time) (time.Time, error) {
-	day, clock, _ := strings.Cut(s.one("when", ""), " ")
+// scheduledTime reads "when". A day on a weekend moves to the Friday before.
+func (s *script) scheduledTime(base time.Time) (time.Time, error) {
+	day, clock, _ := strings.Cut(s.headerValue("when", ""), " ")
 	n, err := strconv.Atoi(day)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read its day: %w", err)
@@ -85,14 +86,14 @@ func (s *script) scheduled(base time.Time) (time.Time, error) {
 	return day0, nil
 }
 
-// offsets spreads the entries over the recording by how much is said in each, the
-// pauses kept as written. One more follows the last: the recording's end.
-func (s *script) offsets(length time.Duration) ([]time.Duration, error) {
+// entryOffsets spreads the entries over the recording by the length of their texts,
+// and keeps the pauses as written. The recording's end follows as a last offset.
+func (s *script) entryOffsets(length time.Duration) ([]time.Duration, error) {
 	const before, after = 3 * time.Second, 5 * time.Second
 	free, total := length-before-after, 0
 	for _, e := range s.entries {
 		free -= time.Duration(e.pause) * time.Second
-		total += weight(e.text)
+		total += speakingTime(e.text)
 	}
 	if total == 0 || free < time.Duration(len(s.entries))*time.Second {
 		return nil, fmt.Errorf("spread %d entries over %s: too many, or none", len(s.entries), length)
@@ -101,13 +102,13 @@ func (s *script) offsets(length time.Duration) ([]time.Duration, error) {
 	for _, e := range s.entries {
 		at += time.Duration(e.pause) * time.Second
 		starts = append(starts, (at + free*time.Duration(said)/time.Duration(total)).Truncate(time.Second))
-		said += weight(e.text)
+		said += speakingTime(e.text)
 	}
 	return append(starts, length), nil
 }
 
-// weight is how long a text takes to say, in words; languages without spaces are
-// counted by their characters.
-func weight(text string) int {
+// speakingTime returns the time that a text takes to say, in words. Languages
+// without spaces are counted by their characters.
+func speakingTime(text string) int {
 	return 3 + max(len(strings.Fields(text)), len(text)/7)
 }
