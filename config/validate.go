@@ -99,7 +99,7 @@ func (c *Config) validateAccounts(bad func(string, string, ...any)) {
 		case a.Name == "local":
 			bad(at+".name", "%q is the program's own; choose another name", a.Name)
 		case seen[a.Name]:
-			bad(at+".name", "%q is there twice", a.Name)
+			bad(at+".name", "%q stands twice", a.Name)
 		}
 		seen[a.Name] = true
 		u, err := url.Parse(a.BaseURL)
