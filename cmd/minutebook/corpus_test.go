@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,29 +16,19 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// corpusFile finds a file of real meetings, or skips the test.
-func corpusFile(t *testing.T, name string) string {
-	t.Helper()
-	dir, err := corpus.Dir()
-	if err != nil {
-		t.Skip(err)
-	}
-	return filepath.Join(dir, name)
-}
-
-// TestDemoCorpus loads real meetings into the demo's service; all of them
-// arrive in the archive, each transcript entry byte for byte, and are indexed.
+// TestDemoCorpus loads real meetings, a fifth of them unless the run is long, into
+// the demo's service; all of them arrive in the archive, each transcript entry byte
+// for byte, and are indexed.
 func TestDemoCorpus(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	for _, name := range []string{"akash.ndjson.gz", "qmsum.ndjson.gz"} {
+	for _, name := range corpus.Files() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := corpusFile(t, name)
-			want := readCorpus(t, path)
+			path := filepath.Join(t.TempDir(), name)
+			want := sampleCorpus(t, name, path)
 			dir := t.TempDir()
 			p := start(t, "demo", "--dir", dir, "--meetings", path)
 			eventually(t, 12*time.Minute, "all meetings arrive", func() (bool, any) {
-				time.Sleep(time.Second)
 				s := status(t, dir)
 				return s.Meetings == len(want) && s.WithTranscript == len(want) && s.Indexed == len(want), s
 			})
@@ -57,29 +47,23 @@ type corpusMeeting struct {
 	Transcript  []json.RawMessage `json:"transcript"`
 }
 
-func readCorpus(t *testing.T, path string) []corpusMeeting {
+// sampleCorpus writes every fifth meeting of a file of the corpus, or each in a
+// long run, to path, and returns them.
+func sampleCorpus(t *testing.T, name, path string) (all []corpusMeeting) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []corpusMeeting
-	s := bufio.NewScanner(z)
-	s.Buffer(nil, 64<<20)
-	for s.Scan() {
+	lines := testrun.RealMeetings(t, name)
+	var file bytes.Buffer
+	z := gzip.NewWriter(&file)
+	for i := 0; i < len(lines); i += rounds(5, 1) {
 		var m corpusMeeting
-		if err := json.Unmarshal(s.Bytes(), &m); err != nil {
+		if err := json.Unmarshal(lines[i], &m); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, m)
+		z.Write(append(lines[i], '\n'))
 	}
-	if s.Err() != nil || len(all) == 0 {
-		t.Fatalf("read %d meetings of %s: %v", len(all), path, s.Err())
+	if err := errors.Join(z.Close(), os.WriteFile(path, file.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
