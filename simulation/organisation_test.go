@@ -41,7 +41,7 @@ type account struct {
 }
 
 func drawUser(t *rapid.T) user {
-	u := user{status: rapid.SampledFrom([]string{api.StatusActive, api.StatusActive, api.StatusActive, api.StatusDeactivated, api.StatusInvited}).Draw(t, "status")}
+	u := user{status: rapid.SampledFrom([]string{api.StatusActive, api.StatusActive, api.StatusActive, api.StatusActive, api.StatusDeactivated, api.StatusInvited}).Draw(t, "status")}
 	if u.status == api.StatusInvited {
 		return u
 	}
@@ -192,8 +192,13 @@ func (w *world) configure(t *rapid.T, name string) {
 		delete(w.accounts, name)
 		return
 	}
-	s := account{email: rapid.SampledFrom(append([]string{""}, people[:4]...)).Draw(t, "owner"), credential: fmt.Sprint("key", rapid.IntRange(1, 2).Draw(t, "key")),
-		queries: rapid.SampledFrom([][]string{{""}, {"", "teams:x"}, {"", "teams:x", "recorded_by:y"}}).Draw(t, "queries")}
+	queries := rapid.SampledFrom([][]string{{""}, {"", "teams:x"}, {"", "teams:x", "recorded_by:y"}}).Draw(t, "queries")
+	if s, ok := w.accounts[name]; ok && rapid.Bool().Draw(t, "only queries") {
+		s.queries = queries
+		w.accounts[name] = s
+		return
+	}
+	s := account{email: rapid.SampledFrom(append([]string{""}, people[:4]...)).Draw(t, "owner"), credential: fmt.Sprint("key", rapid.IntRange(1, 2).Draw(t, "key")), queries: queries}
 	was := w.last[name]
 	if was.email != "" && s.email != "" && was.email != s.email || was.credential != "" && was.credential != s.credential {
 		w.holders[name]++
