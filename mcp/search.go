@@ -66,8 +66,11 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 	}
 	out := searchAnswer{Total: answer.Total, AtLeast: !answer.Exact, Note: answer.Relaxed,
 		DidYouMean: answer.DidYouMean, Meetings: []found{}, NextCursor: answer.Next}
-	if p := answer.Progress; p.Indexed < p.Total {
+	switch p := answer.Progress; {
+	case p.Indexed < p.Total:
 		out.Note += fmt.Sprintf(" Only %d of %d meetings are indexed so far.", p.Indexed, p.Total)
+	case p.Rebuilding && !s.Viewer.All:
+		out.Note += " Not all meetings are indexed so far."
 	}
 	for _, h := range answer.Meetings {
 		f := found{head: s.head(h.Row), Moments: []moment{}}

@@ -81,9 +81,15 @@ type Bar struct {
 
 // Progress says how far the index is.
 type Progress struct {
-	Indexed    int    // meetings in the index that answers
-	Total      int    // meetings in the archive
-	Rebuilding bool   // the index, or its successor, is being built
+	Indexed    int    // meetings in the index that answers; in an answer to a person, those that the person sees
+	Total      int    // meetings in the archive; in an answer to a person, the same as Indexed
+	Rebuilding bool   // the index, or its successor, is being built; in an answer to a person, or it is not complete
 	Reason     string // why it is being built, or will be; empty when it is not
 	Position   archive.Position
+}
+
+// hideCounts returns the progress as it is told to a person, who is not to learn
+// how many meetings there are that the person does not see.
+func (p Progress) hideCounts(visible int) Progress {
+	return Progress{Indexed: visible, Total: visible, Rebuilding: p.Rebuilding || p.Indexed < p.Total, Position: p.Position}
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,7 +73,7 @@ func (s *snapshot) withPart(part string) (meetingSet, error) {
 }
 
 // withAccount finds the meetings that an account is shown, whoever holds it and by
-// whichever list query.
+// whichever list query. A person is told this of the person's own accounts only.
 func (s *snapshot) withAccount(account string) (meetingSet, error) {
 	plain := keySees + archive.AccountPrincipal(account)
 	keys := []string{plain}
@@ -82,6 +83,11 @@ func (s *snapshot) withAccount(account string) (meetingSet, error) {
 			return nil, err
 		}
 		keys = append(keys, found...)
+	}
+	if !s.seesAll {
+		keys = slices.DeleteFunc(keys, func(key string) bool {
+			return !slices.Contains(s.principals, strings.TrimPrefix(key, keySees))
+		})
 	}
 	return s.withKeys(keys...)
 }

@@ -56,7 +56,9 @@ func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	answer.Progress = x.Progress()
+	if answer.Progress = x.Progress(); !r.Viewer.All {
+		answer.Progress = answer.Progress.hideCounts(s.visibleCount)
+	}
 	return answer, nil
 }
 

@@ -32,7 +32,8 @@ type snapshot struct {
 
 	visibleCount  int              // meetings that the viewer may see
 	seesAll       bool             // the viewer sees all meetings and all CRM matches
-	crmPrincipals []string         // otherwise: whose CRM matches the viewer sees
+	principals    []string         // otherwise: those of the viewer, see archive.ViewerPrincipals
+	crmPrincipals []string         // and whose CRM matches the viewer sees
 	meanWords     int              // mean length of all meetings
 	langs         []*text.Language // of all meetings
 }
@@ -58,6 +59,7 @@ func (x *Index) openSnapshot(ctx context.Context, viewer archive.Viewer) (_ *sna
 			s.close()
 		}
 	}()
+	reached := g.position() // the snapshots hold the change log up to there, or more
 	if s.meetings, err = g.meetings.snapshot(); err != nil {
 		return nil, err
 	}
@@ -74,7 +76,7 @@ func (x *Index) openSnapshot(ctx context.Context, viewer archive.Viewer) (_ *sna
 	for _, seg := range s.moments.Segments() {
 		s.spoken = append(s.spoken, &momentSegment{seg, segment.NewTermReader(seg)})
 	}
-	if err := s.restrictTo(viewer); err != nil {
+	if err := s.restrictTo(viewer, reached); err != nil {
 		return nil, err
 	}
 	s.addUp()
@@ -113,8 +115,9 @@ func (s *snapshot) close() error {
 	return errors.Join(errs...)
 }
 
-// restrictTo takes the meetings away that a viewer may not see.
-func (s *snapshot) restrictTo(viewer archive.Viewer) error {
+// restrictTo takes the meetings away that a viewer may not see. The index has
+// followed the archive to reached, or further.
+func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) error {
 	if viewer.All {
 		return nil
 	}
@@ -122,12 +125,11 @@ func (s *snapshot) restrictTo(viewer archive.Viewer) error {
 	if s.crmPrincipals, err = s.x.archive.CRMPrincipals(s.ctx, viewer); err != nil {
 		return fmt.Errorf("find whose crm matches %s may see: %w", viewer.Email, err)
 	}
-	principals, err := s.x.archive.ViewerPrincipals(s.ctx, viewer)
-	if err != nil {
+	if s.principals, err = s.x.archive.ViewerPrincipals(s.ctx, viewer); err != nil {
 		return fmt.Errorf("find the meetings that %s may see: %w", viewer.Email, err)
 	}
-	keys := make([]string, len(principals))
-	for i, p := range principals {
+	keys := make([]string, len(s.principals))
+	for i, p := range s.principals {
 		keys[i] = keySees + p
 	}
 	seen, err := s.withKeys(keys...)
@@ -136,6 +138,9 @@ func (s *snapshot) restrictTo(viewer archive.Viewer) error {
 	}
 	for i, m := range s.segments {
 		m.visible = seen[i]
+	}
+	if err := s.hideChanged(reached); err != nil {
+		return fmt.Errorf("find the meetings that %s may see: %w", viewer.Email, err)
 	}
 	return nil
 }

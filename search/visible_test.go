@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"minutebook/api"
 	"minutebook/archive"
 )
 
@@ -112,6 +113,75 @@ func TestWordsOfLanguages(t *testing.T) {
 		}
 		if want != "" && got != nil && len(a.Meetings[0].Moments) == 0 && !strings.HasPrefix(query, "reunion") {
 			t.Errorf("%q shows no moment", query)
+		}
+	}
+}
+
+// TestARightEndsBeforeTheIndexFollows narrows a share and searches at once, while
+// the index still holds the earlier one: no total, facet, bar, suggestion or
+// moment tells of the meeting.
+func TestARightEndsBeforeTheIndexFollows(t *testing.T) {
+	shared := map[string]any{"shared_with": "all_teams"}
+	ctx := context.Background()
+	bob := archive.Viewer{Email: "bob@own.example"}
+	for name, end := range map[string]func(h *house) error{
+		"made private": func(h *house) error {
+			h.add(meeting(1, "Plan", "en", day(1), []line{{0, "Anna Lee", "The merger is signed, quietly."}}, nil))
+			return nil
+		},
+		"gone": func(h *house) error {
+			w, err := h.archive.BeginWalk(ctx, "main", "")
+			w.Listed = 1000
+			if err == nil {
+				_, err = h.archive.CompleteWalk(ctx, w)
+			}
+			return err
+		},
+		"the team is another": func(h *house) error { return h.archive.PutTeamMembers(ctx, "main", "Sales", nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			if err := h.archive.PutTeamMembers(ctx, "main", "Sales", []api.TeamMember{{Email: bob.Email}}); err != nil {
+				t.Fatal(err)
+			}
+			h.add(meeting(1, "Plan", "en", day(1), []line{{0, "Anna Lee", "The merger is only a rumour."}}, shared))
+			h.catchUp()
+			if a := h.search(Request{Query: "merger", Viewer: bob}); a.Total != 1 {
+				t.Fatalf("before: %d", a.Total)
+			}
+			if err := end(h); err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range []string{"", "merger", "merged~", "mergre", "id:1", "account:main"} {
+				a := h.search(Request{Query: q, Viewer: bob, Facets: true, Histogram: true})
+				for _, f := range a.Facets {
+					if len(f.Values) > 0 {
+						t.Errorf("%q counts %v", q, f)
+					}
+				}
+				if a.Total != 0 || len(a.Meetings) > 0 || len(a.Histogram) > 0 || a.DidYouMean != "" || a.Progress.Total != 0 {
+					t.Errorf("%q shows %+v", q, a)
+				}
+			}
+		})
+	}
+}
+
+// TestAnAccountIsAskedForByItsPerson asks which meetings an account is shown.
+func TestAnAccountIsAskedForByItsPerson(t *testing.T) {
+	h := newHouse(t)
+	ctx := context.Background()
+	if err := h.archive.PutAccountPerson(ctx, "main", "anna@own.example"); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.archive.PutTeamMembers(ctx, "main", "Sales", []api.TeamMember{{Email: "bob@own.example"}}); err != nil {
+		t.Fatal(err)
+	}
+	h.add(meeting(1, "Plan", "en", day(1), []line{{0, "Anna Lee", "We plan."}}, map[string]any{"shared_with": "all_teams"}))
+	h.catchUp()
+	for viewer, want := range map[archive.Viewer]int{{All: true}: 1, {Email: "anna@own.example"}: 1, {Email: "bob@own.example"}: 0} {
+		if a := h.search(Request{Query: "account:main", Viewer: viewer}); a.Total != want {
+			t.Errorf("%v finds %d by the account, want %d", viewer, a.Total, want)
 		}
 	}
 }

@@ -151,9 +151,29 @@ func (w *world) compareSearch(t *rapid.T, email string) {
 		_, found := w.search(email, strings.Join(alternatives, " OR "))
 		w.same(found, want, "%q finds by %q", email, field)
 	}
+	name := rapid.SampledFrom(accounts).Draw(t, "through")
+	var through []int64
+	for _, m := range w.sorted() {
+		if m.known() && slices.Contains(w.owns(email), name) && w.shown(email, m, name) {
+			through = append(through, m.id)
+		}
+	}
+	_, found = w.search(email, "account:"+name)
+	w.same(found, through, "%q finds by account:%s", email, name)
 	list := w.sorted()
 	w.compareSuggestion(email, list[rapid.IntRange(0, len(list)-1).Draw(t, "misspelt")])
 	w.compareCRMSearch(email)
+}
+
+// compareEarly asks the index before it has followed the archive: what it lacks
+// may be missing, and what has ended must not be there.
+func (w *world) compareEarly() {
+	for _, email := range everybody() {
+		_, found := w.search(email, "")
+		want := w.visible(email)
+		found = slices.DeleteFunc(found, func(id int64) bool { return slices.Contains(want, id) })
+		w.same(len(found), 0, "%q still finds %v before the index follows", email, found)
+	}
 }
 
 // compareCRMSearch asks the index by CRM matches.

@@ -56,9 +56,8 @@ func (w *world) ways(email string, m *meeting) (ways []string) {
 	if listed && u.status != api.StatusActive {
 		return ways
 	}
-	for p, s := range m.seen {
-		a, configured := w.accounts[p.account]
-		if configured && a.email == email && slices.Contains(a.queries, p.query) && s.holder == w.holders[p.account] && !s.lacked {
+	for _, name := range accounts {
+		if w.shown(email, m, name) {
 			ways = append(ways, "shown")
 		}
 	}
@@ -89,6 +88,21 @@ func (w *world) ways(email string, m *meeting) (ways []string) {
 		ways = append(ways, "shared")
 	}
 	return ways
+}
+
+// shown tells whether a list of an account that is read shows a meeting to an
+// active person whose account it is.
+func (w *world) shown(email string, m *meeting, name string) bool {
+	a, configured := w.accounts[name]
+	if u, listed := w.userOf(email); !configured || a.email != email || listed && u.status != api.StatusActive {
+		return false
+	}
+	for p, s := range m.seen {
+		if p.account == name && slices.Contains(a.queries, p.query) && s.holder == w.holders[name] && !s.lacked {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *world) sees(email string, m *meeting) bool { return len(w.ways(email, m)) > 0 }

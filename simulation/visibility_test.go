@@ -56,6 +56,7 @@ func TestNobodySeesMore(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(rt, "changes") {
 			w.change(rt)
 		}
+		w.compareEarly()
 		w.followed()
 		w.compare(rt)
 	})

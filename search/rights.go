@@ -1,0 +1,79 @@
+package search
+
+import (
+	"errors"
+	"slices"
+
+	"minutebook/archive"
+)
+
+// hideChanged hides the meetings that the index shows to the viewer and that the
+// archive does not show any more: the index follows the archive, so it still
+// holds rights that have just ended. A meeting that has just become visible is
+// found once it is indexed.
+func (s *snapshot) hideChanged(reached archive.Position) error {
+	for {
+		changes, err := s.x.archive.Changes(s.ctx, reached, batchChanges)
+		if errors.Is(err, archive.ErrForeignEpoch) { // restored: nothing tells what has changed
+			return s.hideAny()
+		}
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		var ids []int64
+		for _, c := range changes {
+			if s.shows(c.RecordingID) {
+				ids = append(ids, c.RecordingID)
+			}
+		}
+		if err := s.hideEnded(ids); err != nil {
+			return err
+		}
+		reached.Seq = changes[len(changes)-1].Seq
+	}
+}
+
+// hideAny asks the archive about every meeting that the index shows.
+func (s *snapshot) hideAny() error {
+	var ids []int64
+	for _, m := range s.segments {
+		eachDocument(m.visible, func(doc uint32) { ids = append(ids, m.columns.id[doc]) })
+	}
+	for chunk := range slices.Chunk(ids, batchChanges) {
+		if err := s.hideEnded(chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hideEnded hides those of the meetings that the archive does not show to the
+// viewer.
+func (s *snapshot) hideEnded(ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	principals, err := s.x.archive.Principals(s.ctx, ids)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(s.principals, p) }) {
+			continue
+		}
+		for _, m := range s.segments {
+			if doc, ok := m.columns.byID[id]; ok {
+				m.visible.Remove(doc)
+			}
+		}
+	}
+	return nil
+}
+
+// shows tells whether the viewer sees a meeting.
+func (s *snapshot) shows(id int64) bool {
+	return slices.ContainsFunc(s.segments, func(m *meetingSegment) bool {
+		doc, ok := m.columns.byID[id]
+		return ok && m.visible.Contains(doc)
+	})
+}
