@@ -75,7 +75,7 @@ func (h House) askAgain(ctx context.Context, id int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return s.AskAgain(ctx, id)
+	return s.Refetch(ctx, id)
 }
 
 // verifyIndex holds the index against its checksums and the archive. To repair

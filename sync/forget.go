@@ -11,29 +11,29 @@ import (
 // forget ends what is being done for a meeting that was forgotten. The archive
 // calls it, see archive.OnForget. What begins later finds the tombstone.
 func (s *Syncer) forget(ctx context.Context, id int64) error {
-	if err := s.loader.forget(ctx, id); err != nil {
+	if err := s.downloads.forget(ctx, id); err != nil {
 		return err
 	}
-	return s.dropAsks(ctx, id)
+	return s.dropTasks(ctx, id)
 }
 
 // dropAsks ends asks, on disk and in memory.
-func (s *Syncer) dropAsks(ctx context.Context, ids ...int64) error {
+func (s *Syncer) dropTasks(ctx context.Context, ids ...int64) error {
 	var marks []archive.Mark
 	for _, id := range ids {
-		marks = append(marks, archive.Mark{Key: askKey(id)})
+		marks = append(marks, archive.Mark{Key: taskKey(id)})
 	}
 	if err := s.archive.SetMarks(ctx, marks...); err != nil {
 		return err
 	}
-	s.asks.update(nil, ids)
+	s.content.update(nil, ids)
 	return nil
 }
 
 // dropForgottenAsks ends asks that were written while their meetings were being
 // forgotten. It is called after they were: a meeting that is forgotten later takes
 // them along.
-func (s *Syncer) dropForgottenAsks(ctx context.Context, written []ask) error {
+func (s *Syncer) dropForgottenTasks(ctx context.Context, written []contentTask) error {
 	var ids []int64
 	for _, a := range written {
 		ids = append(ids, a.RecordingID)
@@ -46,20 +46,20 @@ func (s *Syncer) dropForgottenAsks(ctx context.Context, written []ask) error {
 	for id := range forgotten {
 		ids = append(ids, id)
 	}
-	return s.dropAsks(ctx, ids...)
+	return s.dropTasks(ctx, ids...)
 }
 
 // forget interrupts the task of a recording, waits for its end, and deletes what
 // it has fetched.
-func (l *loader) forget(ctx context.Context, id int64) error {
+func (l *downloader) forget(ctx context.Context, id int64) error {
 	l.mu.Lock()
-	t := l.open[id]
+	t := l.tasks[id]
 	l.mu.Unlock()
 	sha := ""
 	if t != nil {
 		t.cancel()
 		select {
-		case <-t.ended:
+		case <-t.done:
 			sha = t.row.SHA256
 		case <-ctx.Done():
 			return ctx.Err()

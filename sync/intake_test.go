@@ -35,7 +35,7 @@ func TestIntakeAppliesAndSettles(t *testing.T) {
 	deliver(t, s, "m3", `{"title": "no recording"}`)
 	deliver(t, s, "m4", `{"recording_id": 2, "title": "bare", "created_at": "`+now+`"}`)
 	inbox := s.archive.Inbox()
-	if n, err := s.drain(t.Context(), inbox); n != 4 || err != nil {
+	if n, err := s.drainBatch(t.Context(), inbox); n != 4 || err != nil {
 		t.Fatalf("drained %d, %v", n, err)
 	}
 	counts, err := inbox.Counts(t.Context())
@@ -47,11 +47,11 @@ func TestIntakeAppliesAndSettles(t *testing.T) {
 		t.Errorf("meeting 1: %+v, %v", row, err)
 	}
 	// What the second webhook left out is asked for at once, before anything else.
-	a, ok := s.asks.get(2)
+	a, ok := s.content.get(2)
 	if !ok || !a.Urgent || !a.Transcript || !a.Summary || a.Due.After(time.Now()) {
 		t.Errorf("ask of meeting 2: %+v, %v", a, ok)
 	}
-	if _, ok := s.asks.get(1); ok {
+	if _, ok := s.content.get(1); ok {
 		t.Error("a whole meeting is asked for")
 	}
 	if _, err := s.archive.DownloadOf(t.Context(), 1); err != nil {
@@ -64,7 +64,7 @@ func TestIntakeTwiceChangesNothing(t *testing.T) {
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
 	deliver(t, s, "m1", fmt.Sprintf(whole, 1, "2026-05-04T10:00:00Z"))
 	inbox := s.archive.Inbox()
-	if _, err := s.drain(t.Context(), inbox); err != nil {
+	if _, err := s.drainBatch(t.Context(), inbox); err != nil {
 		t.Fatal(err)
 	}
 	before, err := s.archive.Head(t.Context())
@@ -74,7 +74,7 @@ func TestIntakeTwiceChangesNothing(t *testing.T) {
 	if err := inbox.Replay(t.Context(), 1); err != nil { // as after a crash before it was settled
 		t.Fatal(err)
 	}
-	if n, err := s.drain(t.Context(), inbox); n != 1 || err != nil {
+	if n, err := s.drainBatch(t.Context(), inbox); n != 1 || err != nil {
 		t.Fatalf("drained %d, %v", n, err)
 	}
 	after, err := s.archive.Head(t.Context())
@@ -95,11 +95,11 @@ func TestIntakeInABurst(t *testing.T) {
 			t.Fatal("the inbox is never busy")
 		}
 	}
-	if n, err := s.drain(t.Context(), inbox); n != busyBatch || err != nil {
+	if n, err := s.drainBatch(t.Context(), inbox); n != busyBatch || err != nil {
 		t.Errorf("drained %d, %v; want %d", n, err, busyBatch)
 	}
 	for {
-		n, err := s.drain(t.Context(), inbox)
+		n, err := s.drainBatch(t.Context(), inbox)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestIntakeRunsUntilItsContextEnds(t *testing.T) {
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- s.intake(ctx) }()
+	go func() { done <- s.runIntake(ctx) }()
 	head, err := s.archive.Head(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestCallbacksCarryContent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.drain(t.Context(), s.archive.Inbox()); err != nil {
+	if _, err := s.drainBatch(t.Context(), s.archive.Inbox()); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := s.archive.Entries(t.Context(), 7, 0, -1)
@@ -203,7 +203,7 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 			deliver(t, s, "m2", fmt.Sprintf(large, 2, now))
 			mend := fault(t, s.archive.DB())
 			for range 2 {
-				if _, err := s.drain(t.Context(), inbox); err == nil {
+				if _, err := s.drainBatch(t.Context(), inbox); err == nil {
 					t.Fatal("deliveries are applied though the archive cannot be written")
 				}
 			}
@@ -215,13 +215,13 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 				t.Fatal(err)
 			}
 			deliver(t, s, "m3", `{"title": "no recording"}`)
-			if err := s.replayPassing(t.Context()); err != nil {
+			if err := s.replayTransient(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.drain(t.Context(), inbox); err != nil {
+			if _, err := s.drainBatch(t.Context(), inbox); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.replayPassing(t.Context()); err != nil {
+			if err := s.replayTransient(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if c, err := inbox.Counts(t.Context()); err != nil || c.Applied != 2 || c.Quarantined != 1 {
@@ -238,11 +238,11 @@ func TestIntakeTakesTimesThatCannotBeWritten(t *testing.T) {
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
 	deliver(t, s, "m1", `{"recording_id": 1, "title": "late", "created_at": "9999-12-31T23:59:59-01:00"}`)
 	deliver(t, s, "m2", `{"recording_id": 2, "title": "early", "created_at": "0000-01-01T00:00:00+01:00"}`)
-	if n, err := s.drain(t.Context(), s.archive.Inbox()); n != 2 || err != nil {
+	if n, err := s.drainBatch(t.Context(), s.archive.Inbox()); n != 2 || err != nil {
 		t.Fatalf("drained %d, %v", n, err)
 	}
 	for id := range int64(2) {
-		if a, ok := s.asks.get(id + 1); !ok || time.Since(a.Created).Abs() > time.Hour {
+		if a, ok := s.content.get(id + 1); !ok || time.Since(a.Created).Abs() > time.Hour {
 			t.Errorf("ask of meeting %d: %+v, %v", id+1, a, ok)
 		}
 	}

@@ -146,6 +146,6 @@ func settled(ctx context.Context, s *syncer.Syncer, ar *archive.Archive) (bool, 
 	if st.Inbox.Quarantined > 0 {
 		return false, errors.New("a delivery is in quarantine")
 	}
-	return st.Inbox.Received == 0 && st.Accounts[0].Backfilled && st.Accounts[0].Asks == 0 && c.Meetings == 12 &&
+	return st.Inbox.Received == 0 && st.Accounts[0].Backfilled && st.Accounts[0].ContentTasks == 0 && c.Meetings == 12 &&
 		st.Downloads.Queue[archive.DownloadDone] == c.Meetings, nil
 }

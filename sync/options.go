@@ -56,15 +56,15 @@ type Options struct {
 // command's Sync and the daemon's Run share its accounts, and no job of an
 // account runs twice at a time.
 type Syncer struct {
-	opt      Options
-	archive  *archive.Archive
-	accounts []*account
-	tables   []timetable
-	asks     *asks
-	loader   *loader
-	now      func() time.Time
-	log      zerolog.Logger
-	troubles troubles
+	opt       Options
+	archive   *archive.Archive
+	accounts  []*account
+	tables    []timetable
+	content   *contentQueue
+	downloads *downloader
+	now       func() time.Time
+	log       zerolog.Logger
+	problems  problems
 }
 
 // New checks the options and returns a Syncer that has done nothing yet. It
@@ -92,7 +92,7 @@ func New(o Options) (*Syncer, error) {
 	if o.Cursors <= 0 {
 		o.Cursors = 6
 	}
-	s := &Syncer{opt: o, archive: o.Archive, tables: tables, now: o.Now, log: o.Logger, asks: newAsks()}
+	s := &Syncer{opt: o, archive: o.Archive, tables: tables, now: o.Now, log: o.Logger, content: newContentQueue()}
 	for _, a := range o.Accounts {
 		if a.Name == "" || a.Client == nil {
 			return nil, fmt.Errorf("start sync: account %q needs a name and a client", a.Name)
@@ -102,7 +102,7 @@ func New(o Options) (*Syncer, error) {
 		}
 		s.accounts = append(s.accounts, newAccount(a))
 	}
-	s.loader = newLoader(s)
+	s.downloads = newDownloader(s)
 	s.archive.OnForget("sync", s.forget)
 	return s, nil
 }

@@ -39,15 +39,15 @@ func (s *Syncer) guard(work string, fn func() error) (err error) {
 
 // keep runs one of the daemon's loops under guard. A loop that panicked is begun
 // again a minute later, and status names it meanwhile.
-func (s *Syncer) keep(ctx context.Context, work string, loop func(context.Context) error) error {
+func (s *Syncer) keepRunning(ctx context.Context, work string, loop func(context.Context) error) error {
 	for {
 		err := s.guard(work, func() error { return loop(ctx) })
 		if !isPanic(err) {
 			return err
 		}
-		s.trouble(work, err)
-		pause(ctx, retryPanicked)
-		s.trouble(work, nil)
+		s.reportHealth(work, err)
+		sleep(ctx, retryPanicked)
+		s.reportHealth(work, nil)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -65,9 +65,9 @@ func panicAt(t *testing.T, calls func(*http.Request) bool, nth int32) {
 	if n.Load() < nth {
 		t.Fatalf("it was called %d times, no panic", n.Load())
 	}
-	if c := counts(t, ar); c.Meetings != 12 || c.WithTranscript != 12 || c.WithSummary != 12 || c.WithRecording != 12 || c.Gone != 0 {
+	if c := runCounts(t, ar); c.Meetings != 12 || c.WithTranscript != 12 || c.WithSummary != 12 || c.WithRecording != 12 || c.Gone != 0 {
 		st, _ := s.Status(t.Context())
-		t.Errorf("a day later: %+v, %+v, %v", c, st.Failures, st.Troubles)
+		t.Errorf("a day later: %+v, %+v, %v", c, st.Failures, st.Problems)
 	}
 	n.Store(0)
 	if err := s.Sync(t.Context(), syncer.Request{Full: true, Media: true}, nil); err != nil && !strings.Contains(err.Error(), "panic") {

@@ -20,18 +20,18 @@ func (s *Syncer) Run(ctx context.Context) error {
 	}
 	g, ctx := errgroup.WithContext(api.WithOrder(ctx, s.archive.NextOrder))
 	start := func(work string, loop func(context.Context) error) {
-		g.Go(func() error { return s.keep(ctx, work, loop) })
+		g.Go(func() error { return s.keepRunning(ctx, work, loop) })
 	}
-	start("intake", s.intake)
+	start("intake", s.runIntake)
 	for _, table := range s.tables {
-		start("schedule of "+table.job, func(ctx context.Context) error { return s.keepTimetable(ctx, table) })
+		start("schedule of "+table.job, func(ctx context.Context) error { return s.followTimetable(ctx, table) })
 	}
 	if s.opt.DownloadMedia {
-		start("downloads", func(ctx context.Context) error { return s.loader.run(ctx, false, nil) })
+		start("downloads", func(ctx context.Context) error { return s.downloads.run(ctx, false, nil) })
 	}
 	for _, a := range s.accounts {
-		start("start of "+a.Name, func(ctx context.Context) error { return s.startUp(ctx, a) })
-		start("content of "+a.Name, func(ctx context.Context) error { return s.keepAsking(ctx, a) })
+		start("start of "+a.Name, func(ctx context.Context) error { return s.bringUpToDate(ctx, a) })
+		start("content of "+a.Name, func(ctx context.Context) error { return s.keepReadingContent(ctx, a) })
 	}
 	if err := g.Wait(); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -41,13 +41,13 @@ func (s *Syncer) Run(ctx context.Context) error {
 
 // prepare reads the state that earlier processes left.
 func (s *Syncer) prepare(ctx context.Context) error {
-	if err := s.loadParking(ctx); err != nil {
+	if err := s.loadSuspensions(ctx); err != nil {
 		return err
 	}
-	if err := s.replayPassing(ctx); err != nil {
+	if err := s.replayTransient(ctx); err != nil {
 		return err
 	}
-	if err := s.asks.load(ctx, s.archive); err != nil {
+	if err := s.content.load(ctx, s.archive); err != nil {
 		return err
 	}
 	if s.opt.DownloadMedia {

@@ -51,7 +51,7 @@ func runningAs(t *testing.T, o syncer.Options) (s *syncer.Syncer, stop func()) {
 	}
 }
 
-func counts(t *testing.T, ar *archive.Archive) archive.Counts {
+func runCounts(t *testing.T, ar *archive.Archive) archive.Counts {
 	t.Helper()
 	c, err := ar.Counts(context.Background())
 	if err != nil {
@@ -70,13 +70,13 @@ func TestAnEmptyScheduleMeansNever(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(25 * time.Hour)
-		if c := counts(t, ar); c.Meetings != 0 {
+		if c := runCounts(t, ar); c.Meetings != 0 {
 			t.Errorf("read without being asked to: %+v", c)
 		}
 		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if c := counts(t, ar); c.WithTranscript != 4 {
+		if c := runCounts(t, ar); c.WithTranscript != 4 {
 			t.Errorf("after a sync: %+v", c)
 		}
 	})
@@ -93,11 +93,11 @@ func TestDaemonFillsAndStaysQuiet(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(5 * time.Second)
-		if c := counts(t, ar); c.Meetings != 24 || c.WithTranscript != 24 {
+		if c := runCounts(t, ar); c.Meetings != 24 || c.WithTranscript != 24 {
 			t.Fatalf("after five seconds: %+v", c)
 		}
 		time.Sleep(30 * time.Minute)
-		if c := counts(t, ar); c.WithRecording != 24 {
+		if c := runCounts(t, ar); c.WithRecording != 24 {
 			st, _ := s.Status(t.Context())
 			t.Fatalf("after half an hour: %+v, %+v", c, st.Downloads)
 		}
@@ -122,7 +122,7 @@ func TestDaemonFillsAndStaysQuiet(t *testing.T) {
 			t.Error(d)
 		}
 		time.Sleep(24 * time.Hour)
-		if c := counts(t, ar); c.Gone != 0 || c.Meetings != 24 {
+		if c := runCounts(t, ar); c.Gone != 0 || c.Meetings != 24 {
 			t.Errorf("after a night: %+v", c)
 		}
 	})
@@ -142,7 +142,7 @@ func TestNewMeetingIsCaughtUpWithItsContent(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Minute)
-		if c := counts(t, ar); c.Meetings != 10 {
+		if c := runCounts(t, ar); c.Meetings != 10 {
 			t.Fatalf("at first: %+v", c)
 		}
 		for range 3 {
@@ -151,7 +151,7 @@ func TestNewMeetingIsCaughtUpWithItsContent(t *testing.T) {
 			}
 		}
 		time.Sleep(6 * time.Minute)
-		if c := counts(t, ar); c.Meetings != 13 || c.WithTranscript != 13 || c.WithSummary != 13 {
+		if c := runCounts(t, ar); c.Meetings != 13 || c.WithTranscript != 13 || c.WithSummary != 13 {
 			t.Errorf("after a catch-up: %+v", c)
 		}
 	})
@@ -171,11 +171,11 @@ func TestRefusedAccountIsParkedAndOthersGoOn(t *testing.T) {
 			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: wrong}}})
 		defer stop()
 		time.Sleep(10 * time.Hour)
-		if c := counts(t, ar); c.WithTranscript != 5 {
+		if c := runCounts(t, ar); c.WithTranscript != 5 {
 			t.Errorf("ada: %+v", c)
 		}
 		st, err := s.Status(t.Context())
-		if err != nil || st.Accounts[0].Parked != "" || st.Accounts[1].Parked == "" || st.Accounts[1].ParkedSince.IsZero() {
+		if err != nil || st.Accounts[0].Suspended != "" || st.Accounts[1].Suspended == "" || st.Accounts[1].SuspendedSince.IsZero() {
 			t.Errorf("status: %+v, %v", st.Accounts, err)
 		}
 		failed := st.Accounts[1].Failures
@@ -199,7 +199,7 @@ func TestDownloadsDoNotCrowdOutTheBackfill(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(135 * time.Second) // 60 heavy pages at 30 a minute, and some
-		c := counts(t, ar)
+		c := runCounts(t, ar)
 		if c.WithTranscript != 600 {
 			t.Errorf("after two minutes %d of 600 meetings are there", c.WithTranscript)
 		}

@@ -13,7 +13,7 @@ import (
 )
 
 // due is how old the last run of a job must be for Sync to make it again.
-const due = 20 * time.Hour
+const overdueAfter = 20 * time.Hour
 
 // Request says what one run of Sync is to do.
 type Request struct {
@@ -33,7 +33,7 @@ type Request struct {
 // accounts' jobs and waits for those that run already. Accounts that fail do not
 // keep the others from going on; their errors are joined.
 func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) error {
-	accounts, err := s.chosen(req)
+	accounts, err := s.chooseAccounts(req)
 	if err != nil {
 		return err
 	}
@@ -43,24 +43,24 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 	if err := s.drainAll(ctx); err != nil {
 		return err
 	}
-	t := &tally{}
-	t.add(func(n *counts) { n.Began = s.now() })
+	t := &runStats{}
+	t.update(func(n *runCounts) { n.Began = s.now() })
 	reporting, stop := context.WithCancel(ctx)
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
 		_ = s.guard("progress", func() error { // which is in the log
 			if progress != nil {
-				s.report(reporting, accounts, t, progress)
+				s.reportProgress(reporting, accounts, t, progress)
 			}
 			return nil
 		})
 	}()
-	err = s.syncAll(person(api.WithOrder(ctx, s.archive.NextOrder)), accounts, req, t)
+	err = s.syncAll(withPersonPriority(api.WithOrder(ctx, s.archive.NextOrder)), accounts, req, t)
 	stop()
 	<-finished
 	if progress != nil {
-		e := s.event(context.WithoutCancel(ctx), accounts, t)
+		e := s.progressEvent(context.WithoutCancel(ctx), accounts, t)
 		e.Done = true
 		if err != nil {
 			e.Error = err.Error()
@@ -70,7 +70,7 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 	return err
 }
 
-func (s *Syncer) chosen(req Request) ([]*account, error) {
+func (s *Syncer) chooseAccounts(req Request) ([]*account, error) {
 	if req.Account == "" {
 		if len(s.accounts) == 0 {
 			return nil, errors.New("sync: no account is configured; add one under [[accounts]]")
@@ -87,18 +87,18 @@ func (s *Syncer) chosen(req Request) ([]*account, error) {
 	return nil, fmt.Errorf("sync: no account is named %q; there are %s", req.Account, strings.Join(names, ", "))
 }
 
-func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, t *tally) error {
+func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, t *runStats) error {
 	errs := make([]error, len(accounts)+1)
 	var g errgroup.Group
 	for i, a := range accounts {
 		g.Go(func() error {
-			errs[i] = s.guard("sync of "+a.Name, func() error { return s.syncOne(ctx, a, req, t) })
+			errs[i] = s.guard("sync of "+a.Name, func() error { return s.syncAccount(ctx, a, req, t) })
 			return nil
 		})
 	}
 	_ = g.Wait()
 	if req.Media && ctx.Err() == nil {
-		errs[len(accounts)] = s.fetchAll(ctx, t)
+		errs[len(accounts)] = s.fetchAllRecordings(ctx, t)
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -107,43 +107,43 @@ func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, 
 }
 
 // syncOne brings one account up to date.
-func (s *Syncer) syncOne(ctx context.Context, a *account, req Request, t *tally) error {
+func (s *Syncer) syncAccount(ctx context.Context, a *account, req Request, t *runStats) error {
 	if req.Resume {
 		if err := a.Client.Budget().Resume(ctx); err != nil {
 			return fmt.Errorf("sync account %s: %w", a.Name, err)
 		}
 	}
-	if err := s.usable(ctx, a, true); err != nil {
+	if err := s.checkUsable(ctx, a, true); err != nil {
 		return fmt.Errorf("sync account %s: %w", a.Name, err)
 	}
 	stop := make(chan struct{})
 	asking := make(chan error, 1)
 	go func() {
-		asking <- s.guard("content of "+a.Name, func() error { return s.answerUntil(ctx, a, stop, t) })
+		asking <- s.guard("content of "+a.Name, func() error { return s.processTasksUntil(ctx, a, stop, t) })
 	}()
-	err := s.walks(ctx, a, req, t)
+	err := s.runWalks(ctx, a, req, t)
 	close(stop)
 	return errors.Join(err, <-asking)
 }
 
 // walks makes the walks of a run.
-func (s *Syncer) walks(ctx context.Context, a *account, req Request, t *tally) error {
-	done, err := s.backfilled(ctx, a)
+func (s *Syncer) runWalks(ctx context.Context, a *account, req Request, t *runStats) error {
+	done, err := s.isBackfilled(ctx, a)
 	if err != nil {
 		return err
 	}
 	if req.Full || !req.Since.IsZero() {
-		return s.again(ctx, a, req, t)
+		return s.rereadRequested(ctx, a, req, t)
 	}
 	jobs := []string{JobBackfill}
 	if done {
 		jobs = []string{JobWalk}
 		for _, job := range []string{JobRefresh, JobDirectory} {
-			last, err := s.ran(ctx, a, job)
+			last, err := s.lastRun(ctx, a, job)
 			if err != nil {
 				return err
 			}
-			if elapsed(last, s.now()) > due {
+			if distance(last, s.now()) > overdueAfter {
 				jobs = append(jobs, job)
 			}
 		}
@@ -151,8 +151,8 @@ func (s *Syncer) walks(ctx context.Context, a *account, req Request, t *tally) e
 		jobs = append(jobs, JobDirectory)
 	}
 	for _, job := range jobs {
-		t.doing(job)
-		if err := s.do(ctx, a, job, true, t); err != nil {
+		t.setJob(job)
+		if err := s.runJob(ctx, a, job, true, t); err != nil {
 			return err
 		}
 	}
@@ -160,28 +160,28 @@ func (s *Syncer) walks(ctx context.Context, a *account, req Request, t *tally) e
 }
 
 // again reads what the request names once more, as a backfill would.
-func (s *Syncer) again(ctx context.Context, a *account, req Request, t *tally) error {
-	leave, err := a.enter(ctx, JobBackfill)
+func (s *Syncer) rereadRequested(ctx context.Context, a *account, req Request, t *runStats) error {
+	leave, err := a.acquireJob(ctx, JobBackfill)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	if req.Full {
-		t.doing("full")
-		return s.full(ctx, a, t)
+		t.setJob("full")
+		return s.rereadAll(ctx, a, t)
 	}
-	t.doing("since")
-	return s.since(ctx, a, req.Since, t)
+	t.setJob("since")
+	return s.rereadSince(ctx, a, req.Since, t)
 }
 
 // answerUntil answers asks while walks go on, and after stop is closed what is
 // then due. Where the daemon answers them already, it waits until it has.
-func (s *Syncer) answerUntil(ctx context.Context, a *account, stop <-chan struct{}, t *tally) error {
+func (s *Syncer) processTasksUntil(ctx context.Context, a *account, stop <-chan struct{}, t *runStats) error {
 	for walking := true; ; {
-		if err := s.answerAsks(ctx, a, true, t); err != nil {
+		if err := s.processTasks(ctx, a, true, t); err != nil {
 			return err
 		}
-		n, change := s.asks.pressing(a.Name, s.now())
+		n, change := s.content.countRegular(a.Name, s.now())
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -20,17 +20,17 @@ const maxRestarts = 6
 // its course when the last page of its last window has been applied. Several
 // windows are read at once. On an error everything that was read stays applied,
 // and the next walk of the same order goes on after it.
-func (s *Syncer) walk(ctx context.Context, o order, t *tally) (course, error) {
-	c, windows, err := s.open(ctx, o, t)
+func (s *Syncer) walk(ctx context.Context, o walkSpec, t *runStats) (walkState, error) {
+	c, windows, err := s.openWalk(ctx, o, t)
 	if err != nil {
-		return course{}, s.walkError(o, err)
+		return walkState{}, s.walkError(o, err)
 	}
-	o.again = c.Again
+	o.reread = c.Again
 	numbers := new(atomic.Int64)
 	for _, w := range windows {
 		numbers.Store(max(numbers.Load(), int64(w.N)))
 	}
-	t.windows(len(windows))
+	t.addWindows(len(windows))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(s.opt.Cursors)
 	for _, w := range windows {
@@ -42,19 +42,19 @@ func (s *Syncer) walk(ctx context.Context, o order, t *tally) (course, error) {
 		})
 	}
 	if err := g.Wait(); err != nil {
-		return course{}, s.walkError(o, err)
+		return walkState{}, s.walkError(o, err)
 	}
-	return s.close(ctx, o, c)
+	return s.closeWalk(ctx, o, c)
 }
 
-func (s *Syncer) walkError(o order, err error) error {
-	return fmt.Errorf("walk %s (%s) of account %s: %w", passName(o.pass), o.kind, o.account.Name, err)
+func (s *Syncer) walkError(o walkSpec, err error) error {
+	return fmt.Errorf("walk %s (%s) of account %s: %w", describeList(o.list), o.kind, o.account.Name, err)
 }
 
 // readWindow reads a window to its end, page by page; each page is applied
 // together with the window's new cursor. When a cursor is refused, only this
 // window begins again.
-func (s *Syncer) readWindow(ctx context.Context, o order, w window, numbers *atomic.Int64, t *tally) error {
+func (s *Syncer) readWindow(ctx context.Context, o walkSpec, w window, numbers *atomic.Int64, t *runStats) error {
 	for todo := []window{w}; len(todo) > 0; {
 		w, todo = todo[0], todo[1:]
 		for !w.Done {
@@ -66,22 +66,22 @@ func (s *Syncer) readWindow(ctx context.Context, o order, w window, numbers *ato
 			if !api.IsCursorRefused(err) || w.Cursor == "" || w.Restarts >= maxRestarts {
 				return err
 			}
-			parts, err := s.restart(ctx, o, w, numbers)
+			parts, err := s.restartWindow(ctx, o, w, numbers)
 			if err != nil {
 				return err
 			}
 			w, todo = parts[0], append(todo, parts[1:]...)
 		}
-		t.windowDone()
+		t.finishWindow()
 	}
 	return nil
 }
 
 // restart writes what takes the place of a window whose cursor was refused.
-func (s *Syncer) restart(ctx context.Context, o order, w window, numbers *atomic.Int64) ([]window, error) {
+func (s *Syncer) restartWindow(ctx context.Context, o walkSpec, w window, numbers *atomic.Int64) ([]window, error) {
 	s.log.Info().Str("account", o.account.Name).Str("walk", o.kind).Int("pages", w.Pages).Int("restarts", w.Restarts+1).
 		Msg("cursor refused: this window is read again")
-	parts := w.restart(int(numbers.Add(1)), s.now())
+	parts := w.restarted(int(numbers.Add(1)), s.now())
 	var marks []archive.Mark
 	for _, p := range parts {
 		marks = append(marks, archive.Mark{Key: windowKey(o.key(), p.N), Value: p.encode()})
@@ -91,19 +91,19 @@ func (s *Syncer) restart(ctx context.Context, o order, w window, numbers *atomic
 
 // readPage reads and applies the next page of a window and returns the window
 // after it.
-func (s *Syncer) readPage(ctx context.Context, o order, w window, t *tally) (window, error) {
+func (s *Syncer) readPage(ctx context.Context, o walkSpec, w window, t *runStats) (window, error) {
 	after, before := w.bounds()
-	page, err := s.list(ctx, o, after, before, w.Cursor)
+	page, err := s.fetchPage(ctx, o, after, before, w.Cursor)
 	if err != nil {
 		return w, err
 	}
-	next, err := w.advance(page.NextCursor)
+	next, err := w.advanced(page.NextCursor)
 	if err != nil {
 		return w, err
 	}
 	if w.Pages == 0 {
-		next.Asked = page.asked()
+		next.Asked = page.askedAt()
 	}
 	next.Unreadable += page.unreadable
-	return next, s.take(ctx, o, page, t, archive.Mark{Key: windowKey(o.key(), w.N), Value: next.encode()})
+	return next, s.applyPage(ctx, o, page, t, archive.Mark{Key: windowKey(o.key(), w.N), Value: next.encode()})
 }

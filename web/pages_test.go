@@ -195,10 +195,10 @@ func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
 		Accounts: []syncer.AccountStatus{
 			{Name: "acme", Backfilled: true, LastSuccess: map[string]time.Time{syncer.JobCatchUp: at},
 				Budget: []api.Usage{{Class: "heavy", Used: 3, Limit: 30, Waiting: 2}}},
-			{Name: "other", Parked: "the API key is refused", ParkedSince: at}},
+			{Name: "other", Suspended: "the API key is refused", SuspendedSince: at}},
 		Inbox:     archive.InboxCounts{Applied: 28, Quarantined: 1},
 		Downloads: syncer.DownloadStatus{Queue: map[archive.DownloadState]int{archive.DownloadWanted: 4}, Rate: 2_400_000, Left: 90, Paused: "disk nearly full"},
-		Troubles:  []string{"the disk is nearly full"},
+		Problems:  []string{"the disk is nearly full"},
 	}
 	s.shows(200, "/status", "Account acme", "full history read", "1 Jul 2026, 12:00", "3 of 30, 2 waiting",
 		"the API key is refused, since 1 Jul 2026", "<dt>set aside</dt><dd>1</dd>", "<dt>waiting</dt><dd>4</dd>", "2.4 MB/s, 2 min left", "disk nearly full")

@@ -77,7 +77,7 @@ func TestServeOnAFullDisk(t *testing.T) {
 	eventually(t, time.Minute, "sync says why it pauses", func() (bool, any) {
 		fill(t, ballast) // what a log gave back
 		s := status(t, dir)
-		return strings.Contains(strings.Join(s.Troubles, "; "), "disk is full"), s.Troubles
+		return strings.Contains(strings.Join(s.Problems, "; "), "disk is full"), s.Problems
 	})
 
 	if err := os.Remove(ballast); err != nil {
@@ -85,7 +85,7 @@ func TestServeOnAFullDisk(t *testing.T) {
 	}
 	eventually(t, time.Minute, "sync goes on", func() (bool, any) {
 		s := status(t, dir)
-		return len(s.Troubles) == 0 && s.Meetings == before.Meetings+1 && s.Indexed == s.Meetings, s
+		return len(s.Problems) == 0 && s.Meetings == before.Meetings+1 && s.Indexed == s.Meetings, s
 	})
 	eventually(t, 10*time.Second, "deliveries are taken again", func() (bool, any) {
 		code := delivered(t, inbound, 9002)

@@ -67,7 +67,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 		printService(&b, *s.Service)
 	}
 	printDownloads(&b, s.Downloads)
-	for _, trouble := range s.Troubles {
+	for _, trouble := range s.Problems {
 		fmt.Fprintf(&b, "paused: %s\n", trouble)
 	}
 	configured := map[string]bool{}

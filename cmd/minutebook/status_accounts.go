@@ -54,8 +54,8 @@ func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
 // and what fails.
 func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 	fmt.Fprintf(b, "\naccount %s\n", a.Name)
-	if a.Parked != "" {
-		fmt.Fprintf(b, "  parked since %s: %s\n", when(a.ParkedSince), a.Parked)
+	if a.Suspended != "" {
+		fmt.Fprintf(b, "  parked since %s: %s\n", when(a.SuspendedSince), a.Suspended)
 	}
 	c := a.Coverage
 	fmt.Fprintf(b, "  sees %d %s: %d with transcript, %d with summary, %d with recording\n", c.Meetings,
@@ -97,10 +97,10 @@ func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
 	if !a.Backfilled {
 		b.WriteString("  to do: the full history has not been read yet\n")
 	}
-	if a.Asks > 0 {
-		fmt.Fprintf(b, "  to do: content of %d %s, of %d now", a.Asks, plural(a.Asks, "meeting", "meetings"), a.AsksDue)
-		if a.AsksDue == 0 && !a.NextAsk.IsZero() {
-			fmt.Fprintf(b, ", next %s", when(a.NextAsk))
+	if a.ContentTasks > 0 {
+		fmt.Fprintf(b, "  to do: content of %d %s, of %d now", a.ContentTasks, plural(a.ContentTasks, "meeting", "meetings"), a.ContentTasksDue)
+		if a.ContentTasksDue == 0 && !a.NextContentTask.IsZero() {
+			fmt.Fprintf(b, ", next %s", when(a.NextContentTask))
 		}
 		b.WriteString("\n")
 	}

@@ -28,8 +28,8 @@ func TestStatusTellsOfEachAccount(t *testing.T) {
 			Accounts: []syncer.AccountStatus{{
 				Name: "ann", Coverage: archive.Coverage{Meetings: 12, WithTranscript: 11, WithSummary: 10, WithRecording: 4, RecordingsToDo: 6},
 				LastSuccess: map[string]time.Time{"walk": at}, NextRun: map[string]time.Time{"walk": at.Add(24 * time.Hour), "refresh": at.Add(time.Hour)},
-				Running: []string{"refresh"},
-				Asks:    2, NextAsk: at.Add(time.Minute), OpenFailures: 3, Failures: []syncer.FailureStatus{failure},
+				Running:      []string{"refresh"},
+				ContentTasks: 2, NextContentTask: at.Add(time.Minute), OpenFailures: 3, Failures: []syncer.FailureStatus{failure},
 				Budget: []api.Usage{{Class: api.ClassHeavy, Used: 3, Limit: 5, Waiting: 1, Blocked: at}},
 			}},
 		}}

@@ -1,0 +1,133 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// answerByList reads the pages that hold the group's meetings, with content, and
+// returns the asks that they did not touch.
+func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery, group []contentTask, t *runStats) ([]contentTask, error) {
+	o := walkSpec{account: a, list: p, content: true}
+	newest, oldest := group[0].Created, group[len(group)-1].Created
+	w := window{After: oldest, Before: newest}
+	for range 2 {
+		after, before := w.bounds()
+		page, err := s.fetchPage(withTaskPriority(ctx, group[0]), o, after, before, w.Cursor)
+		if err != nil {
+			return nil, err
+		}
+		if err := s.applyPage(ctx, o, page, t); err != nil {
+			return nil, err
+		}
+		group = slices.DeleteFunc(slices.Clone(group), func(old contentTask) bool {
+			now, ok := s.content.get(old.RecordingID)
+			return !ok || now.Tries != old.Tries
+		})
+		if w, err = w.advanced(page.NextCursor); err != nil || w.Done || len(group) < 2 {
+			break
+		}
+	}
+	return group, nil
+}
+
+// answer asks for one meeting's missing content.
+func (s *Syncer) fetchContent(ctx context.Context, a *account, one contentTask, t *runStats) error {
+	ctx = withTaskPriority(ctx, one)
+	var batch []archive.Observation
+	now := s.now()
+	read := func(missing *bool, part api.Part, src archive.Source, call func(context.Context, int64) (*api.Content, error)) error {
+		if !*missing {
+			return nil
+		}
+		c, err := call(ctx, one.RecordingID)
+		if err != nil {
+			return s.classify(ctx, a, err)
+		}
+		t.countContent()
+		if c.Raw != nil {
+			*missing = false
+			batch = append(batch, archive.Observation{Account: a.Name, Source: src, At: c.SentAt, Order: c.Order,
+				RecordingID: one.RecordingID, Parts: map[api.Part]json.RawMessage{part: c.Raw}})
+		}
+		return nil
+	}
+	left := one
+	err := errors.Join(
+		read(&left.Transcript, api.PartTranscript, archive.SourceTranscript, a.Client.Transcript),
+		read(&left.Summary, api.PartSummary, archive.SourceSummary, a.Client.Summary),
+	)
+	return s.applyContent(ctx, a, left, batch, now, err)
+}
+
+// answered keeps what came of an ask. Content that is not there yet is no
+// failure; content that may not be read is noted and not asked for again.
+func (s *Syncer) applyContent(ctx context.Context, a *account, left contentTask, batch []archive.Observation, now time.Time, failed error) error {
+	var wanted []contentTask
+	done := []int64{left.RecordingID}
+	forbidden := api.IsForbidden(failed)
+	switch {
+	case failed != nil && !forbidden:
+		wanted, done = []contentTask{left}, nil
+	case !forbidden && (left.Transcript || left.Summary):
+		if next, ok := left.nextAttempt(now); ok {
+			wanted, done = []contentTask{next}, nil
+		}
+	}
+	if _, err := s.apply(ctx, batch, wanted, done); err != nil {
+		return err
+	}
+	what := strconv.FormatInt(left.RecordingID, 10)
+	switch {
+	case forbidden:
+		return s.archive.RecordFailure(ctx, archive.Failure{Account: a.Name, Class: classContent, What: what,
+			RecordingID: left.RecordingID, Reason: failed.Error()})
+	case failed == nil:
+		return s.archive.ResolveFailure(ctx, a.Name, classContent, what)
+	}
+	return failed
+}
+
+// postpone puts asks off after a failed call and notes it; it returns the error
+// when the account or the run cannot go on.
+func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentTask, failed error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(failed, errSuspended) {
+		return failed
+	}
+	var wanted []contentTask
+	for _, one := range group {
+		if current, ok := s.content.get(one.RecordingID); ok {
+			wanted = append(wanted, current.postponed(s.now(), failedTaskDelay))
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	if _, err := s.apply(ctx, nil, wanted, nil); err != nil {
+		return err
+	}
+	return s.archive.RecordFailure(ctx, archive.Failure{Account: a.Name, Class: classContent,
+		What: strconv.FormatInt(wanted[0].RecordingID, 10), RecordingID: wanted[0].RecordingID,
+		Reason: failed.Error(), NextTry: wanted[0].Due})
+}
+
+// askContext gives a call the priority of its ask.
+func withTaskPriority(ctx context.Context, a contentTask) context.Context {
+	switch {
+	case a.Urgent:
+		return api.WithPriority(ctx, api.PriorityFollowUp)
+	case a.isSpare():
+		return api.WithPriority(ctx, api.PriorityLater)
+	}
+	return ctx
+}

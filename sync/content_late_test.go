@@ -1,0 +1,80 @@
+package syncer_test
+
+import (
+	"bytes"
+	"regexp"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// What an old meeting has not is asked for as long as what a new one has not, and
+// found when it comes.
+func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const meetings, step = 30, 24 * time.Hour
+		newest := rig.Today().Add(-30 * 24 * time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(meetings, newest, step)))
+		ar := rig.NewArchive(t, t.TempDir())
+		s, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		const day = 24 * time.Hour
+		time.Sleep(4*day + time.Hour)
+		edit(t, u, 3, newest.Add(-(meetings-3)*step), "", "")
+		time.Sleep(day)
+		if c := runCounts(t, ar); c.WithTranscript != 1 {
+			t.Errorf("a transcript came on the fifth day; after it %d are there", c.WithTranscript)
+		}
+		time.Sleep(2 * day)
+		st, err := s.Status(t.Context())
+		if err != nil || st.Accounts[0].ContentTasks != 0 || len(st.Failures) != 0 {
+			t.Errorf("after a week: %+v, %v, %v", st.Accounts[0], st.Failures, err)
+		}
+		before := u.Wire.Count(func(c rig.Call) bool { return c.Heavy })
+		time.Sleep(3 * day)
+		if n := u.Wire.Count(func(c rig.Call) bool { return c.Heavy }) - before; n > 0 {
+			t.Errorf("after a week %d heavy calls", n)
+		}
+	})
+}
+
+// A command does not wait for looks that the daemon makes with spare calls.
+func TestSyncDoesNotWaitForSpareLooks(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-30 * 24 * time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(100, newest, 24*time.Hour)))
+		ar := rig.NewArchive(t, t.TempDir())
+		s, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(24*time.Hour + time.Second)
+		if st, err := s.Status(t.Context()); err != nil || st.Accounts[0].ContentTasksDue < 50 {
+			t.Fatalf("%+v, %v", st.Accounts, err)
+		}
+		start := time.Now()
+		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took > 90*time.Second {
+			t.Errorf("the command took %v", took)
+		}
+		time.Sleep(10 * time.Minute)
+		if st, err := s.Status(t.Context()); err != nil || st.Accounts[0].ContentTasksDue != 0 {
+			t.Errorf("ten minutes later: %+v, %v", st.Accounts, err)
+		}
+	})
+}
+
+func withoutTranscripts(t *testing.T, raw []byte) []byte {
+	t.Helper()
+	raw = regexp.MustCompile(`"transcript":\[.*?\],"default`).ReplaceAll(raw, []byte(`"transcript":[],"default`))
+	if bytes.Contains(raw, []byte("So it is")) {
+		t.Fatal("the meetings have transcripts")
+	}
+	return raw
+}

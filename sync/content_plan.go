@@ -1,0 +1,100 @@
+package syncer
+
+import (
+	"context"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Observation, sent time.Time) (wanted []contentTask, done []int64, err error) {
+	ids := make([]int64, len(batch))
+	for i, ob := range batch {
+		ids[i] = ob.RecordingID
+	}
+	rows, err := s.archive.Rows(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen, err := s.archive.Forgotten(ctx, ids) // of which nothing is to be read
+	if err != nil {
+		return nil, nil, err
+	}
+	var d taskPlan
+	for _, ob := range batch {
+		if seen[ob.RecordingID] {
+			continue
+		}
+		seen[ob.RecordingID] = true
+		a := newTask(o, ob, rows[ob.RecordingID], sent)
+		if o.content && !o.account.OAuth {
+			s.planAfterFullPage(&d, a, rows[ob.RecordingID] != nil, sent)
+		} else {
+			s.planAfterLightPage(&d, o, a, rows[ob.RecordingID] != nil)
+		}
+	}
+	return d.wanted, d.done, nil
+}
+
+type taskPlan struct {
+	wanted []contentTask
+	done   []int64
+}
+
+func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, known bool, sent time.Time) {
+	old, asked := s.content.get(a.RecordingID)
+	if !a.Transcript && !a.Summary {
+		if asked {
+			d.done = append(d.done, a.RecordingID)
+		}
+		return
+	}
+	if asked {
+		old.Transcript, old.Summary = a.Transcript, a.Summary
+		a = old
+	}
+	if a.dueAt(sent).After(sent) || (!asked && known && sent.Sub(a.Created) > oldAfter) {
+		return // it has its time, or has had it
+	}
+	next, ok := a.nextAttempt(sent)
+	switch {
+	case ok:
+		d.wanted = append(d.wanted, next)
+	case asked:
+		d.done = append(d.done, a.RecordingID)
+	}
+}
+
+func (s *Syncer) planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, known bool) {
+	old, asked := s.content.get(a.RecordingID)
+	switch {
+	case asked && s.isSuspended(old.Account):
+		old.Account, old.List = o.account.Name, o.list.Name
+		d.wanted = append(d.wanted, old)
+	case asked:
+	case !known && (a.Transcript || a.Summary):
+		d.wanted = append(d.wanted, a)
+	case o.reread:
+		a.Transcript, a.Summary, a.Reread, a.Spare = true, true, true, o.spare
+		d.wanted = append(d.wanted, a)
+	}
+}
+
+func newTask(o walkSpec, ob archive.Observation, row *archive.Row, sent time.Time) contentTask {
+	created := createdAt(ob.Parts[api.PartMeeting])
+	if created.IsZero() {
+		created = sent
+	}
+	return contentTask{
+		RecordingID: ob.RecordingID, Account: o.account.Name, List: o.list.Name,
+		Transcript: !api.HasContent(api.PartTranscript, ob.Parts[api.PartTranscript]) && (row == nil || !row.HasTranscript),
+		Summary:    !api.HasContent(api.PartSummary, ob.Parts[api.PartSummary]) && (row == nil || !row.HasSummary),
+		Created:    created, First: sent, Due: sent,
+	}
+}
+
+func (s *Syncer) isSuspended(name string) bool {
+	a := s.account(name)
+	return a == nil || a.suspension() != nil
+}

@@ -1,0 +1,182 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	jobContent = "asks"
+	// askers is how many transcripts and summaries of an account are read at a time.
+	contentWorkers = 8
+	// nearby is how far apart meetings may be created to be read with one page.
+	onePageSpan = 48 * time.Hour
+	// failedAsk is how long an ask waits after a call that failed.
+	failedTaskDelay = 10 * time.Minute
+
+	classContent = "content"
+)
+
+// answerAsks asks for content of an account when it is due. With once it returns
+// when nothing is due any more, otherwise when the context ends or the account
+// is parked.
+func (s *Syncer) processTasks(ctx context.Context, a *account, once bool, t *runStats) error {
+	leave, ok := a.tryAcquireJob(jobContent)
+	if !ok && once {
+		return s.awaitOtherRun(ctx, a)
+	}
+	if !ok {
+		var err error
+		if leave, err = a.acquireJob(ctx, jobContent); err != nil {
+			return err
+		}
+	}
+	defer leave()
+	g, gctx := errgroup.WithContext(ctx)
+	for _, spare := range []bool{false, true} {
+		g.Go(func() error {
+			return s.guard("content of "+a.Name, func() error { return s.processLane(gctx, a, spare, once, t) })
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("read content of account %s: %w", a.Name, err)
+	}
+	return ctx.Err()
+}
+
+// answerLane answers the asks of an account that come after everything else, or
+// all others: those must not wait for an asker that waits for spare calls. With
+// once both lanes end together, when nothing is due in either.
+func (s *Syncer) processLane(ctx context.Context, a *account, spare, once bool, t *runStats) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(contentWorkers)
+	for gctx.Err() == nil {
+		_, due, _, change := s.content.status(a.Name, s.now())
+		batch := s.content.takeDue(a.Name, spare, s.now(), pageSize)
+		if len(batch) == 0 {
+			if once && due == 0 {
+				break
+			}
+			waitForChange(gctx, change, s.content.nextDue(a.Name, spare, s.now()), s.now())
+			continue
+		}
+		for _, group := range s.groupTasks(a, batch) {
+			g.Go(func() error {
+				err := s.guard("content of "+a.Name, func() error { return s.processGroup(gctx, a, group, t) })
+				if isPanic(err) { // the others go on
+					err = s.postponeTasks(gctx, a, group, err)
+				}
+				for _, one := range group {
+					s.content.release(one.RecordingID)
+				}
+				return err
+			})
+		}
+	}
+	return g.Wait()
+}
+
+// othersAnswer waits until what is due has been answered by the run that is at
+// it already, or that run has ended. It does not wait for what takes spare calls:
+// whoever it waits for has all the time for that.
+func (s *Syncer) awaitOtherRun(ctx context.Context, a *account) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		due, change := s.content.countRegular(a.Name, s.now())
+		if due == 0 {
+			return nil
+		}
+		if leave, ok := a.tryAcquireJob(jobContent); ok {
+			leave()
+			return nil // its caller looks again
+		}
+		select {
+		case <-ctx.Done():
+		case <-change:
+		case <-tick.C:
+		}
+		if err := s.checkUsable(ctx, a, false); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// waitChange waits until next, for a change, or until the context ends.
+// groups puts asks together that one page of the list can answer: those of
+// meetings created close together and listed by the same query. OAuth accounts
+// have no such pages.
+func (s *Syncer) groupTasks(a *account, batch []contentTask) [][]contentTask {
+	batch = slices.Clone(batch)
+	slices.SortStableFunc(batch, func(x, y contentTask) int { return y.Created.Compare(x.Created) })
+	var out [][]contentTask
+	for _, one := range batch {
+		last := len(out) - 1
+		if !a.OAuth && last >= 0 && fitOnePage(out[last][0], one) {
+			out[last] = append(out[last], one)
+			continue
+		}
+		out = append(out, []contentTask{one})
+	}
+	return out
+}
+
+func fitOnePage(x, y contentTask) bool {
+	return x.List == y.List && x.Created.Sub(y.Created).Abs() < onePageSpan
+}
+
+// answerGroup answers asks with a page of the list where one serves, and each of
+// the rest by itself. A call that failed for a while postpones the ask; only an
+// error that concerns all of the account is returned.
+func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTask, t *runStats) error {
+	group, err := s.skipForgotten(ctx, group)
+	if err != nil || len(group) == 0 {
+		return err
+	}
+	if !a.OAuth && (group[0].Tries == 0 || len(group) > 2) {
+		if p, ok := a.listNamed(group[0].List); ok {
+			rest, err := s.fetchContentByList(ctx, a, p, group, t)
+			if err != nil {
+				return s.postponeTasks(ctx, a, group, err)
+			}
+			group = rest
+		}
+	}
+	for _, one := range group {
+		if err := s.fetchContent(ctx, a, one, t); err != nil {
+			if err := s.postponeTasks(ctx, a, []contentTask{one}, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropForgotten ends the asks for meetings that were forgotten meanwhile.
+func (s *Syncer) skipForgotten(ctx context.Context, group []contentTask) ([]contentTask, error) {
+	var ids []int64
+	for _, one := range group {
+		ids = append(ids, one.RecordingID)
+	}
+	forgotten, err := s.archive.Forgotten(ctx, ids)
+	if err != nil || len(forgotten) == 0 {
+		return group, err
+	}
+	_, err = s.apply(ctx, nil, nil, slices.Collect(maps.Keys(forgotten)))
+	return slices.DeleteFunc(slices.Clone(group), func(one contentTask) bool { return forgotten[one.RecordingID] }), err
+}
+
+func (a *account) listNamed(name string) (listQuery, bool) {
+	for _, p := range a.lists {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return listQuery{}, false
+}

@@ -1,0 +1,78 @@
+package syncer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLateContentIsAskedForOnSchedule(t *testing.T) {
+	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	a, now := contentTask{Created: start, First: start, Due: start}, start
+	var got []time.Duration
+	for {
+		next, ok := a.nextAttempt(now)
+		if !ok {
+			break
+		}
+		got = append(got, next.Due.Sub(start))
+		a, now = next, next.Due
+	}
+	day := 24 * time.Hour
+	want := []time.Duration{5 * time.Minute, 15 * time.Minute, time.Hour, 3 * time.Hour,
+		day, 2 * day, 3 * day, 4 * day, 5 * day, 6 * day, 7 * day}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if a.Tries != len(want) {
+		t.Errorf("tries = %d, want %d", a.Tries, len(want))
+	}
+}
+
+func TestLateSkipsLooksThatWereSleptThrough(t *testing.T) {
+	start := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	a, ok := contentTask{Created: start, First: start}.nextAttempt(start.Add(26 * time.Hour))
+	if !ok || a.Due.Sub(start) != 48*time.Hour {
+		t.Errorf("due %v after the first look, %v; want 48h", a.Due.Sub(start), ok)
+	}
+}
+
+func TestDailyLooksAtOldMeetingsTakeSpareCalls(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	for _, created := range []time.Time{now, now.AddDate(-1, 0, 0)} {
+		a, looks, spare := contentTask{Created: created, First: now, Due: now}, 0, 0
+		for ok := true; ok; a, ok = a.nextAttempt(a.Due) {
+			looks++
+			if a.isSpare() {
+				spare++
+			}
+		}
+		want := 0
+		if created.Before(now) {
+			want = 7
+		}
+		if looks != 12 || spare != want {
+			t.Errorf("a meeting of %v: %d looks, %d of them with spare calls; want 12 and %d", created, looks, spare, want)
+		}
+	}
+}
+
+func TestASecondReadingIsNotWaitedFor(t *testing.T) {
+	now := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	if _, ok := (contentTask{Created: now, First: now, Reread: true}).nextAttempt(now); ok {
+		t.Error("a second reading is waited for")
+	}
+}
+
+func TestAskSurvivesItsMark(t *testing.T) {
+	want := contentTask{RecordingID: 7, Account: "a", List: "p", Transcript: true, Urgent: true, Tries: 2,
+		Created: time.Unix(1, 0).UTC(), First: time.Unix(2, 0).UTC(), Due: time.Unix(3, 0).UTC()}
+	got, err := decodeTask(want.encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,237 @@
+package syncer
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/internal/outbound"
+)
+
+// loader brings recordings to the disk: it requests as many downloads as can be
+// fetched before they lapse, awaits them and fetches them, earliest expiry first.
+// What it knows of each is in the archive's queue, so that it goes on after any
+// interruption.
+type downloader struct {
+	s             *Syncer
+	store         archive.Store
+	pace          pacer
+	meter         meter
+	fetchSlots    *prioritySemaphore
+	requestSlots  *prioritySemaphore // for requests: more of them waiting would crowd out the walks
+	runLock       chan struct{}      // held by the one run
+	wakeup        chan struct{}      // rung when something may be started
+	publicClient  *http.Client       // dials globally routable addresses only
+	privateClient *http.Client
+
+	mu     sync.Mutex // guards what follows
+	tasks  map[int64]*downloadTask
+	paused string // why nothing is started
+}
+
+// task is a recording on its way, owned by one goroutine.
+type downloadTask struct {
+	row          archive.Download
+	url          string        // the link, known to this process only
+	announced    chan struct{} // its callback came
+	lastPoll     time.Time     // when it was last seen being generated; zero: not yet
+	wasAnnounced bool          // the last look was made because of its callback
+	waitedFor    bool          // somebody waits: a fetch that does not get on is left for later
+	stats        *runStats
+	hasher       *fileHasher // of the partial file, as far as this process has seen it
+	cancel       func()      // ends it
+	done         chan struct{}
+}
+
+func newDownloader(s *Syncer) *downloader {
+	l := &downloader{s: s, store: s.archive.Media(), fetchSlots: newPrioritySemaphore(s.opt.Fetchers), requestSlots: newPrioritySemaphore(2), runLock: make(chan struct{}, 1),
+		wakeup: make(chan struct{}, 1), tasks: map[int64]*downloadTask{}}
+	l.publicClient, l.privateClient = s.opt.MediaHTTP, s.opt.MediaHTTP
+	if s.opt.MediaHTTP == nil {
+		l.publicClient, l.privateClient = mediaClient(false), mediaClient(true)
+	}
+	return l
+}
+
+// mediaClient fetches recordings. A redirect is followed a few times, never to
+// plain HTTP from a secret address, and never told where it came from, since
+// that address is a credential.
+func mediaClient(private bool) *http.Client {
+	transport := outbound.NewTransport(outbound.Options{AllowPrivate: private, MaxIdlePerHost: 4})
+	transport.ResponseHeaderTimeout = stallTimeout
+	return &http.Client{
+		Transport: transport,
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			req.Header.Del("Referer")
+			if len(via) > 3 || (via[0].URL.Scheme == "https" && req.URL.Scheme != "https") {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		},
+	}
+}
+
+// ring makes a run look at the queue again.
+func (l *downloader) wake() {
+	select {
+	case l.wakeup <- struct{}{}:
+	default:
+	}
+}
+
+// confirm tells that a callback announced a recording's download. What the
+// callback said is not believed: the download is read.
+func (l *downloader) announce(id int64) {
+	l.mu.Lock()
+	t := l.tasks[id]
+	l.mu.Unlock()
+	if t == nil {
+		return
+	}
+	select {
+	case t.announced <- struct{}{}:
+	default:
+	}
+}
+
+// run works on the queue until ctx ends or, with once, until nothing is open and
+// nothing is due. There is one run at a time.
+func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
+	select {
+	case l.runLock <- struct{}{}:
+		defer func() { <-l.runLock }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rows, err := l.s.archive.OpenDownloads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		l.startTask(ctx, &tasks, row, once, t)
+	}
+	for ctx.Err() == nil {
+		next, err := l.startWanted(ctx, &tasks, once, t)
+		if ctx.Err() != nil {
+			break
+		}
+		l.s.reportHealth("downloads", err)
+		now := l.s.now()
+		if once && l.isIdle() && err == nil && (next.IsZero() || next.After(now)) {
+			return nil
+		}
+		if once && err != nil && l.isIdle() {
+			return err
+		}
+		if err != nil {
+			next = now.Add(time.Minute)
+		}
+		waitForChange(ctx, l.wakeup, next, now)
+	}
+	return ctx.Err()
+}
+
+func (l *downloader) isIdle() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.tasks) == 0
+}
+
+// fill starts as many of the wanted recordings as the pace allows and returns
+// when the next one is due; zero when that only depends on those that are open.
+func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) (time.Time, error) {
+	for {
+		now := l.s.now()
+		if err := l.s.checkDiskSpace(0); err != nil {
+			l.setPaused(err)
+			return time.Time{}, err
+		}
+		l.setPaused(nil)
+		links, n := l.openLinks()
+		if !l.pace.allowsAnother(now, links, l.s.opt.Fetchers) {
+			return time.Time{}, nil
+		}
+		rows, err := l.s.archive.WantedDownloads(ctx, now, n+1)
+		if err != nil {
+			return time.Time{}, err
+		}
+		row, ok := l.firstNotOpen(rows)
+		if !ok {
+			if next, err := l.s.archive.NextWanted(ctx, now); err != nil || next.After(now) {
+				return next, err
+			}
+			return time.Time{}, nil
+		}
+		l.startTask(ctx, tasks, row, once, t)
+	}
+}
+
+func (l *downloader) firstNotOpen(rows []archive.Download) (archive.Download, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, row := range rows {
+		if l.tasks[row.RecordingID] == nil {
+			return row, true
+		}
+	}
+	return archive.Download{}, false
+}
+
+// links are the downloads that are open.
+func (l *downloader) openLinks() ([]openLink, int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var links []openLink
+	for _, t := range l.tasks {
+		row := t.row
+		links = append(links, openLink{Expires: row.ExpiresAt, Left: max(0, row.Size-row.Fetched)})
+	}
+	return links, len(l.tasks)
+}
+
+func (l *downloader) setPaused(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.paused = ""
+	if err != nil {
+		l.paused = err.Error()
+	}
+}
+
+// start gives a recording a goroutine of its own.
+func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row archive.Download, once bool, t *runStats) {
+	one := &downloadTask{row: row, announced: make(chan struct{}, 1), waitedFor: once, stats: t, done: make(chan struct{})}
+	ctx, one.cancel = context.WithCancel(ctx)
+	l.mu.Lock()
+	l.tasks[row.RecordingID] = one
+	l.mu.Unlock()
+	tasks.Go(func() {
+		defer one.cancel()
+		if err := l.s.guard("downloads", func() error { return l.advance(ctx, one) }); err != nil && ctx.Err() == nil {
+			l.s.log.Warn().Int64("recording_id", row.RecordingID).Err(err).Msg("download interrupted")
+			l.s.reportHealth("downloads", err)
+		}
+		l.mu.Lock()
+		delete(l.tasks, row.RecordingID)
+		l.mu.Unlock()
+		close(one.done)
+		l.wake()
+	})
+}
+
+// save writes the task's row and makes it known to the planner.
+func (l *downloader) saveRow(ctx context.Context, t *downloadTask, row archive.Download) error {
+	if err := l.s.archive.SaveDownload(context.WithoutCancel(ctx), row); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	t.row = row
+	l.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,98 @@
+package syncer
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"minutebook/archive"
+)
+
+func TestNothingMeasuredMeansFewOpen(t *testing.T) {
+	var p pacer
+	now := time.Unix(0, 0)
+	if !p.allowsAnother(now, nil, 2) || !p.allowsAnother(now, make([]openLink, 2), 2) {
+		t.Error("the first requests are refused")
+	}
+	if p.allowsAnother(now, make([]openLink, 3), 2) {
+		t.Error("links are opened before it is known how fast they can be fetched")
+	}
+}
+
+func TestSlowLineOpensFewLinks(t *testing.T) {
+	var p pacer
+	p.recordGeneration(3600_000, 35*time.Second, 24*time.Hour)
+	p.recordFetch(3600_000, 36*time.Second) // 100 an hour
+	now := time.Unix(0, 0)
+	n := 0
+	for open := []openLink(nil); p.allowsAnother(now, open, 1) && n < 1000; n++ {
+		open = append(open, openLink{})
+	}
+	if n < 2 || n > 4 {
+		t.Errorf("%d links are open on a line that fetches one in 36 s; want 2 to 4", n)
+	}
+}
+
+func TestNoLinkIsOpenedThatCannotBeFetchedInTime(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var p pacer
+		size := rapid.Int64Range(1, 1<<30).Draw(t, "size")
+		perFile := time.Duration(rapid.IntRange(1, 7200).Draw(t, "seconds a file")) * time.Second
+		life := time.Duration(rapid.IntRange(60, 86400).Draw(t, "life")) * time.Second
+		p.recordGeneration(size, 35*time.Second, life)
+		p.recordFetch(size, perFile)
+		now := time.Unix(0, 0)
+		var open []openLink
+		for p.allowsAnother(now, open, rapid.IntRange(1, 4).Draw(t, "fetchers")) {
+			open = append(open, openLink{Expires: now.Add(life), Left: size})
+			if len(open) > maxOpen {
+				t.Fatalf("%d links are open", len(open))
+			}
+		}
+		if need := time.Duration(len(open)) * perFile; need > life+35*time.Second {
+			t.Fatalf("%d links that live %v need %v", len(open), life, need)
+		}
+	})
+}
+
+// A look that came late, as when the minute's calls were used up, says little of
+// how long the generation took; a callback says it.
+func TestALateLookDoesNotMakeTheNextOnesAsLate(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		looked time.Duration // 0: never
+		heard  bool
+		want   time.Duration
+	}{
+		"never looked at before":        {0, false, 30 * time.Second},
+		"seen being generated":          {50 * time.Second, false, 55 * time.Second},
+		"told by a callback":            {20 * time.Second, true, time.Minute},
+		"a look of an earlier download": {-time.Hour, false, 30 * time.Second},
+	} {
+		one := &downloadTask{row: archive.Download{RequestedAt: at}, wasAnnounced: c.heard}
+		if c.looked != 0 {
+			one.lastPoll = at.Add(c.looked)
+		}
+		if got := one.generationTime(at.Add(time.Minute)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// While an open link hardly has the time that it needs, no other is opened beside
+// it, though a fetcher is free.
+func TestALinkThatIsShortOfTimeIsNotJoined(t *testing.T) {
+	t.Parallel()
+	var p pacer
+	p.recordGeneration(1000, 35*time.Second, 24*time.Hour)
+	p.recordFetch(1000, time.Minute)
+	now := time.Unix(0, 0)
+	for left, want := range map[int64]bool{10_000: true, 50_000: false} { // ten and fifty minutes, of an hour
+		open := []openLink{{Expires: now.Add(time.Hour), Left: left}}
+		if got := p.allowsAnother(now, open, 2); got != want {
+			t.Errorf("%d bytes left of a link that lapses in an hour: another one is opened: %v", left, got)
+		}
+	}
+}

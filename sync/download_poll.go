@@ -1,0 +1,86 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error {
+	a := l.s.account(t.row.Account)
+	if a == nil {
+		return l.requeueLapsed(ctx, t, "its account is not configured any more")
+	}
+	wait, next := l.pace.firstPollDelay(), pollDelay
+	if l.isAnnounced(a) {
+		wait, next = max(announcementWait, 3*l.pace.usualGeneration()), announcedPollDelay
+	}
+	for {
+		elapsed, err := l.sinceRequest(ctx, t)
+		if err != nil {
+			return err
+		}
+		if elapsed > generationLimit {
+			return fmt.Errorf("generate recording: it is still being processed after %v", generationLimit)
+		}
+		if !l.waitForPoll(ctx, t, max(wait-elapsed, min(wait, time.Second))) {
+			return ctx.Err()
+		}
+		d, err := l.poll(ctx, a, t)
+		if err != nil || d == nil {
+			return err
+		}
+		if err := l.applyStatus(ctx, t, d); err != nil || t.row.State != archive.DownloadRequested {
+			return err
+		}
+		if elapsed, err = l.sinceRequest(ctx, t); err != nil {
+			return err
+		}
+		wait = elapsed + next(elapsed)
+	}
+}
+
+func (l *downloader) sinceRequest(ctx context.Context, t *downloadTask) (time.Duration, error) {
+	row, now := t.row, l.s.now()
+	if row.RequestedAt.After(now) {
+		row.RequestedAt = now
+		return 0, l.saveRow(ctx, t, row)
+	}
+	return now.Sub(row.RequestedAt), nil
+}
+
+func pollDelay(elapsed time.Duration) time.Duration {
+	return min(max(elapsed/5, time.Second), slowestPoll)
+}
+
+func announcedPollDelay(elapsed time.Duration) time.Duration {
+	return min(max(elapsed, announcementWait), slowestAnnouncedPoll)
+}
+
+func (l *downloader) waitForPoll(ctx context.Context, t *downloadTask, wait time.Duration) bool {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.announced:
+		t.wasAnnounced = true
+	case <-timer.C:
+		t.wasAnnounced = false
+	}
+	return true
+}
+
+func (l *downloader) poll(ctx context.Context, a *account, t *downloadTask) (*api.Download, error) {
+	if err := l.s.checkUsable(ctx, a, false); err != nil {
+		return nil, err
+	}
+	d, err := a.Client.Download(api.WithPriority(ctx, api.PriorityDownload), t.row.RecordingID, t.row.DownloadID)
+	if api.IsNotFound(err) {
+		return nil, l.requeueLapsed(ctx, t, "the service does not know the download any more")
+	}
+	return d, l.s.classify(ctx, a, err)
+}

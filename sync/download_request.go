@@ -1,0 +1,132 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+const (
+	slowestPoll = 2 * time.Minute
+	// unheard is when a download that will be announced is looked at all the same,
+	// at first; then always later, up to slowestLook apart.
+	announcementWait     = time.Minute
+	slowestAnnouncedPoll = 30 * time.Minute
+	callbackTTL          = 25 * time.Hour
+)
+
+// callbackURL is the address under which the receiver takes a callback.
+func callbackURL(public, kind, token string) string {
+	return strings.TrimRight(public, "/") + "/callbacks/" + kind + "/" + token
+}
+
+// request asks the service for a download, with the credential of an account
+// that sees the meeting and has not been refused.
+func (l *downloader) request(ctx context.Context, t *downloadTask) error {
+	row := t.row
+	a, err := l.chooseRequester(ctx, row)
+	if err != nil {
+		return err
+	}
+	if a == nil && len(row.RefusedBy) == 0 {
+		row.Due, row.Reason = l.s.now().Add(24*time.Hour), "no account that is configured sees the meeting"
+		return l.saveRow(ctx, t, row)
+	}
+	if a == nil {
+		row.State, row.Due = archive.DownloadRefused, l.s.now()
+		return l.saveRow(ctx, t, row)
+	}
+	release, err := l.requestSlots.acquire(ctx, l.s.now())
+	if err != nil {
+		return err
+	}
+	d, err := l.postRequest(ctx, a, row.RecordingID)
+	release()
+	switch {
+	case api.IsForbidden(err), api.IsNotFound(err):
+		return l.markRefused(ctx, t, a.Name, err)
+	case api.IsNoMedia(err):
+		row.State, row.Reason, row.Account = archive.DownloadNone, err.Error(), a.Name
+		return l.saveRow(ctx, t, row)
+	case err != nil:
+		return l.s.classify(ctx, a, err)
+	}
+	row.Account, row.DownloadID, row.Requests = a.Name, d.DownloadID, row.Requests+1
+	row.RequestedAt, row.ExpiresAt, row.State = l.s.now(), time.Time{}, archive.DownloadRequested
+	if err := l.saveRow(ctx, t, row); err != nil {
+		return err
+	}
+	return l.applyStatus(ctx, t, d)
+}
+
+// post makes the call, after all else that waits: every link that it opens takes
+// a read at the highest priority, and would keep the meetings themselves waiting.
+// Where the service does not take the callback address, it is asked without, and
+// not given one again by this process.
+func (l *downloader) postRequest(ctx context.Context, a *account, id int64) (*api.Download, error) {
+	ctx = api.WithPriority(ctx, api.PriorityLater)
+	announced := l.isAnnounced(a)
+	if announced {
+		token, err := l.s.archive.Inbox().NewCallback(ctx, a.Name, id, archive.KindDownload, callbackTTL)
+		if err != nil {
+			return nil, err
+		}
+		d, err := a.Client.RequestDownload(ctx, id, callbackURL(l.s.opt.PublicURL, archive.KindDownload, token))
+		var refused *api.Error
+		if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest {
+			return d, err
+		}
+		l.s.log.Warn().Str("account", a.Name).Err(err).Msg("the service does not take the callback address: downloads are polled")
+	}
+	d, err := a.Client.RequestDownload(ctx, id, "")
+	if announced && err == nil {
+		a.mustPoll.Store(true)
+	}
+	return d, err
+}
+
+// announced tells whether the downloads of an account are announced to the
+// receiver, so that they need not be polled.
+func (l *downloader) isAnnounced(a *account) bool {
+	return l.s.opt.PublicURL != "" && !a.mustPoll.Load()
+}
+
+// requester chooses whose credential is used: nil when all that see the meeting
+// were refused, an error when the others cannot be used now.
+func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) (*account, error) {
+	names, err := l.s.archive.SeenBy(ctx, row.RecordingID)
+	if err != nil {
+		return nil, err
+	}
+	var parked error
+	for _, name := range names {
+		a := l.s.account(name)
+		if a == nil || slices.Contains(row.RefusedBy, name) {
+			continue
+		}
+		if err := l.s.checkUsable(ctx, a, false); err != nil {
+			parked = err
+			continue
+		}
+		return a, nil
+	}
+	return nil, parked
+}
+
+// await polls a download until it is completed or has failed: first when it
+// should be done by what was measured, then at growing intervals. A callback
+// makes it look at once; where one is to come it hardly polls.
+// elapsed is how long ago a download was requested. One that a clock which was
+// wrong has dated ahead counts from now on.
+// nextPoll grows with the time that a download has taken already, from seconds
+// to minutes.
+// nextLook is nextPoll for a download that will be announced.
+// untilPoll waits for the time of the next poll or a callback.
+// look reads a download. One that the service does not know any more is lapsed:
+// then both results are nil.

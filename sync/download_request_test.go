@@ -1,0 +1,199 @@
+package syncer_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// recordings states what the recordings of meetings are, and who sees them.
+func recordings(t *testing.T, u *rig.Upstream, shares, recordings string) {
+	t.Helper()
+	file := fmt.Sprintf(`{"users": [{"email": %q}, {"email": %q}], "teams": [], "meeting_types": [], "shares": [%s], "recordings": [%s]}`,
+		rig.Person, bob, shares, recordings)
+	if err := u.Service.LoadDirectory(context.Background(), strings.NewReader(file), "recordings"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func queued(t *testing.T, ar *archive.Archive, id int64) archive.Download {
+	t.Helper()
+	d, err := ar.DownloadOf(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// requested are the times at which a recording's download was asked for.
+func requested(u *rig.Upstream, id int64) (at []time.Time) {
+	for _, c := range u.Wire.Calls() {
+		if c.Method == http.MethodPost && c.Path == fmt.Sprintf("/recordings/%d/download", id) {
+			at = append(at, c.At)
+		}
+	}
+	return at
+}
+
+// Both reasons of a failed generation are kept, and it is tried again with
+// patience.
+func TestAFailedGenerationIsKeptAndTriedWithPatience(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []string{"generation_failed", "generation_timeout"} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { failedGeneration(t, reason) })
+		})
+	}
+}
+
+func failedGeneration(t *testing.T, reason string) {
+	u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, rig.Meetings(2, rig.Today().Add(-time.Hour), time.Hour))
+	recordings(t, u, "", fmt.Sprintf(`{"recording_id": 1, "failure_reason": %q}`, reason))
+	ar := rig.NewArchive(t, t.TempDir())
+	s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
+		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+	defer stop()
+	time.Sleep(14 * 24 * time.Hour)
+	at := requested(u, 1)
+	want := []time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour}
+	for i := 1; i < len(at); i++ {
+		if wait := at[i].Sub(at[i-1]); i > len(want) || wait < want[i-1] || wait > want[i-1]+2*time.Minute {
+			t.Errorf("try %d came %v after the one before", i+1, wait)
+		}
+	}
+	if len(at) != 7 {
+		t.Errorf("%d tries in two weeks", len(at))
+	}
+	if d := queued(t, ar, 1); d.State != archive.DownloadWanted || d.Failures != 7 || !strings.Contains(d.Reason, reason) {
+		t.Errorf("queue: %+v", d)
+	}
+	st, err := s.Status(t.Context())
+	if err != nil || len(st.Failures) != 1 || !strings.Contains(st.Failures[0].Reason, reason) || st.Failures[0].RecordingID != 1 || !st.Failures[0].NextTry.After(time.Now()) {
+		t.Errorf("failures: %+v, %v", st.Failures, err)
+	}
+	recordings(t, u, "", "")
+	time.Sleep(8 * 24 * time.Hour)
+	if c := runCounts(t, ar); c.WithRecording != 2 {
+		t.Errorf("once it can be generated: %+v", c)
+	}
+	if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 0 {
+		t.Errorf("failures: %+v, %v", st.Failures, err)
+	}
+}
+
+// 422 and 403 are remembered: such a recording is not asked for again, by a
+// restart as little as by time.
+func TestRefusedRecordingsAreNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, append(rig.Meetings(2, newest, time.Hour), bobs(90, newest.Add(-30*time.Minute))...))
+		recordings(t, u, fmt.Sprintf(`{"recording_id": 90, "user": %q, "level": "limited"}`, rig.Person), `{"recording_id": 1, "media": "none"}`)
+		ar := rig.NewArchive(t, t.TempDir())
+		o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: walking(),
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+		for range 3 {
+			_, stop := running(t, o)
+			time.Sleep(10 * 24 * time.Hour)
+			stop()
+		}
+		if d := queued(t, ar, 1); d.State != archive.DownloadNone || len(requested(u, 1)) != 1 {
+			t.Errorf("without media: %+v, asked for %d times", d, len(requested(u, 1)))
+		}
+		if d := queued(t, ar, 90); d.State != archive.DownloadRefused || !slices.Equal(d.RefusedBy, []string{"ada"}) || len(requested(u, 90)) != 1 {
+			t.Errorf("with limited access: %+v, asked for %d times", d, len(requested(u, 90)))
+		}
+		if c := runCounts(t, ar); c.WithRecording != 1 {
+			t.Errorf("the third one: %+v", c)
+		}
+		// Another account, which may have it, comes to see it.
+		o.Accounts = append(o.Accounts, syncer.Account{Name: "bob", Client: clientOf(t, u, bob)})
+		_, stop := running(t, o)
+		defer stop()
+		time.Sleep(time.Hour)
+		if d := queued(t, ar, 90); d.State != archive.DownloadDone || d.Account != "bob" || len(requested(u, 90)) != 2 {
+			t.Errorf("with another account: %+v, asked for %d times", d, len(requested(u, 90)))
+		}
+	})
+}
+
+// A link that has lapsed while nothing ran is replaced by a fresh one.
+func TestALapsedLinkIsReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const bytes = 2_000_000
+		u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(bytes)}, rig.Meetings(1, rig.Today().Add(-time.Hour), time.Hour))
+		u.Wire.Rate = 2000
+		ar := rig.NewArchive(t, t.TempDir())
+		o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+		_, stop := running(t, o)
+		time.Sleep(5 * time.Minute)
+		stop()
+		before := queued(t, ar, 1)
+		if before.State != archive.DownloadReady || before.Fetched == 0 {
+			t.Fatalf("stopped in the middle: %+v", before)
+		}
+		time.Sleep(25 * time.Hour)
+		start := time.Now()
+		_, stop = running(t, o)
+		defer stop()
+		time.Sleep(time.Hour)
+		d := queued(t, ar, 1)
+		if d.State != archive.DownloadDone || d.Lapsed != 1 || d.Requests != 2 || d.DownloadID == before.DownloadID {
+			t.Errorf("queue: %+v", d)
+		}
+		held, err := ar.MediaOf(t.Context(), 1)
+		if err != nil || len(held) != 1 || held[0].Size != bytes {
+			t.Errorf("recordings %+v, %v", held, err)
+		}
+		// It is the same file by its ETag: only what was missing is fetched.
+		left := time.Duration(float64(bytes-before.Fetched) / 2000 * float64(time.Second))
+		for _, c := range u.Wire.Calls() {
+			if c.At.After(start.Add(left / 2)) {
+				t.Errorf("%v after the start: %+v", c.At.Sub(start), c)
+			}
+		}
+	})
+}
+
+// Below the disk's floor nothing is asked for, and the status says why.
+func TestBelowTheDiskFloorNothingIsAskedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, MinFree: 1 << 62,
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+		s, stop := running(t, o)
+		time.Sleep(24 * time.Hour)
+		st, err := s.Status(t.Context())
+		if err != nil || !strings.Contains(st.Downloads.Paused, "min_free_bytes") || u.Wire.Count(asked) != 0 {
+			t.Errorf("%d downloads asked for; status %+v, %v", u.Wire.Count(asked), st.Downloads, err)
+		}
+		if c := runCounts(t, ar); c.WithTranscript != 3 {
+			t.Errorf("the rest goes on: %+v", c)
+		}
+		if err := s.Sync(t.Context(), syncer.Request{Media: true}, nil); err == nil || !strings.Contains(err.Error(), "min_free_bytes") {
+			t.Errorf("a command that waits for recordings is told %v", err)
+		}
+		stop()
+		o.MinFree = 0
+		_, stop = running(t, o)
+		defer stop()
+		time.Sleep(time.Hour)
+		if c := runCounts(t, ar); c.WithRecording != 3 {
+			t.Errorf("with room: %+v", c)
+		}
+	})
+}

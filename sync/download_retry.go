@@ -1,0 +1,52 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"minutebook/archive"
+)
+
+func retryDelay(failures int) time.Duration {
+	steps := [...]time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour}
+	return steps[min(max(failures, 1), len(steps))-1]
+}
+
+func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause error) error {
+	row := t.row
+	now := l.s.now()
+	if errors.Is(cause, errSuspended) {
+		row.State, row.Account, row.Due = archive.DownloadWanted, "", now.Add(suspensionRetry)
+		return l.saveRow(ctx, t, row)
+	}
+	row.Failures++
+	row.Reason = cause.Error()
+	row.Due = now.Add(retryDelay(row.Failures))
+	row.State = archive.DownloadWanted
+	l.s.log.Warn().Int64("recording_id", row.RecordingID).Str("account", row.Account).Int("failures", row.Failures).
+		Err(cause).Msg("recording not fetched")
+	return errors.Join(l.saveRow(ctx, t, row), l.s.archive.RecordFailure(context.WithoutCancel(ctx), archive.Failure{
+		Account: row.Account, Class: classDownload, What: strconv.FormatInt(row.RecordingID, 10),
+		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due}))
+}
+
+func (l *downloader) requeueLapsed(ctx context.Context, t *downloadTask, why string) error {
+	row := t.row
+	row.State, row.Lapsed, row.Due, row.ExpiresAt, row.Reason = archive.DownloadWanted, row.Lapsed+1, l.s.now(), time.Time{}, why
+	if row.Lapsed%3 == 0 { // a service whose links never work is not asked for ever
+		row.Due = l.s.now().Add(retryDelay(row.Lapsed / 3))
+	}
+	t.url = ""
+	l.s.log.Info().Int64("recording_id", row.RecordingID).Str("reason", why).Msg("link lapsed: a fresh one is requested")
+	return l.saveRow(ctx, t, row)
+}
+
+func (l *downloader) markRefused(ctx context.Context, t *downloadTask, account string, cause error) error {
+	row := t.row
+	row.RefusedBy = append(slices.Clone(row.RefusedBy), account)
+	row.State, row.Reason, row.Account, row.Due = archive.DownloadWanted, cause.Error(), "", l.s.now()
+	return l.saveRow(ctx, t, row)
+}

@@ -1,0 +1,67 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"minutebook/archive"
+)
+
+// status tells of the queue.
+func (l *downloader) status(ctx context.Context) (DownloadStatus, error) {
+	queue, err := l.s.archive.DownloadCounts(ctx)
+	if err != nil {
+		return DownloadStatus{}, err
+	}
+	left := queue[archive.DownloadWanted] + queue[archive.DownloadRequested] + queue[archive.DownloadReady]
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return DownloadStatus{Queue: queue, Rate: l.pace.measuredRate(), Left: l.pace.estimate(left).Seconds(), Paused: l.paused}, nil
+}
+
+// fetchAll waits until no recording is open or due. Where the daemon works on
+// the queue already, it waits for that.
+func (s *Syncer) fetchAllRecordings(ctx context.Context, t *runStats) error {
+	t.setJob("media")
+	t.update(func(n *runCounts) { n.Media = true })
+	if _, err := s.archive.WantDownloads(ctx); err != nil {
+		return err
+	}
+	s.downloads.wake()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		select {
+		case s.downloads.runLock <- struct{}{}:
+			<-s.downloads.runLock
+			return s.downloads.run(ctx, true, t)
+		default:
+		}
+		if done, err := s.downloads.isSettled(ctx); done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+	return ctx.Err()
+}
+
+// settled tells whether the run that goes on has nothing open and nothing due.
+func (l *downloader) isSettled(ctx context.Context) (bool, error) {
+	if !l.isIdle() {
+		return false, nil
+	}
+	next, err := l.s.archive.NextWanted(ctx, l.s.now())
+	if err != nil {
+		return false, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.paused != "" {
+		return false, errors.New(l.paused)
+	}
+	return next.IsZero() || next.After(l.s.now()), nil
+}

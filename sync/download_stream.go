@@ -1,0 +1,194 @@
+package syncer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// stall is how long a media host may send nothing.
+	stallTimeout = time.Minute
+	// syncEvery is how many bytes are fetched between two moments at which what is
+	// there is made durable: what is lost of them by a crash is fetched again.
+	syncBytes = 32 << 20
+)
+
+// summer hashes a file as it grows.
+type fileHasher struct {
+	hash hash.Hash
+	size int64
+}
+
+func (s *fileHasher) write(b []byte) {
+	s.hash.Write(b) // never fails
+	s.size += int64(len(b))
+}
+
+func (s *fileHasher) hex() string { return hex.EncodeToString(s.hash.Sum(nil)) }
+
+// stream fetches what is missing of a recording into its partial file with one
+// request, goes on behind what is durable there, and returns nil when the file
+// has its whole length. No credential but the link itself is sent.
+func (l *downloader) stream(ctx context.Context, a *account, t *downloadTask, path string) (err error) {
+	file, err := l.openPartial(ctx, t, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if t.row.Fetched == t.row.Size && t.row.Size > 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watch := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("fetch recording: nothing came for %v", stallTimeout)) })
+	defer watch.Stop()
+	resp, err := l.getRest(ctx, a, t)
+	if err != nil {
+		return withCause(ctx, err)
+	}
+	defer resp.Body.Close()
+	if err := l.acceptResponse(ctx, t, file, resp); err != nil {
+		return err
+	}
+	return withCause(ctx, l.copyBody(ctx, t, file, resp, watch))
+}
+
+// orCause replaces an error that a cancelled context led to by the reason.
+func withCause(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// openPartial opens the partial file, cut back to what is durable, and makes
+// sure that the hash covers it.
+func (l *downloader) openPartial(ctx context.Context, t *downloadTask, path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the folder of partial files: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open partial file: %w", err)
+	}
+	info, err := file.Stat()
+	if err == nil && info.Size() < t.row.Fetched {
+		row := t.row
+		row.Fetched, row.Validator = 0, ""
+		err = l.saveRow(ctx, t, row)
+	}
+	if err == nil {
+		err = file.Truncate(t.row.Fetched)
+	}
+	if err == nil {
+		err = t.rehash(file)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare partial file: %w", err), file.Close())
+	}
+	return file, nil
+}
+
+// rehash makes the task's hash that of the file's durable bytes, and leaves the
+// file positioned behind them.
+func (t *downloadTask) rehash(file *os.File) error {
+	if t.hasher == nil || t.hasher.size != t.row.Fetched {
+		t.hasher = &fileHasher{hash: sha256.New()}
+		n, err := io.Copy(t.hasher.hash, io.NewSectionReader(file, 0, t.row.Fetched))
+		if err != nil {
+			return err
+		}
+		t.hasher.size = n
+	}
+	_, err := file.Seek(t.row.Fetched, io.SeekStart)
+	return err
+}
+
+// get asks the media host for the bytes that are missing. Errors do not name the
+// address, which is a credential.
+// accept looks at the head of an answer and prepares the file for its body.
+// rewind begins the file anew with bytes of the given validator.
+// continues tells whether a Content-Range goes on at from in a file of a size.
+// otherEdition tells whether an answer has a strong ETag that is not that of the
+// bytes before it.
+// validator is what tells later whether the same bytes are still to be had: a
+// strong ETag, a date, or else the download itself.
+// pour writes a body to the file, hashing it, and makes it durable from time to
+// time and at the end, whatever the end is.
+func (l *downloader) copyBody(ctx context.Context, t *downloadTask, file *os.File, resp *http.Response, watch *time.Timer) error {
+	buf := make([]byte, 256<<10)
+	unsynced := int64(0)
+	for {
+		n, err := resp.Body.Read(buf[:min(int64(len(buf)), t.row.Size-t.hasher.size+1)])
+		if n > 0 {
+			watch.Reset(stallTimeout)
+			if t.hasher.size+int64(n) > t.row.Size {
+				return errors.Join(fmt.Errorf("%w: more than the %d bytes announced are sent", errContent, t.row.Size), l.restartFile(ctx, t, file, ""))
+			}
+			if _, err := file.Write(buf[:n]); err != nil {
+				return errors.Join(fmt.Errorf("write partial file: %w", err), l.syncPartial(ctx, t, file))
+			}
+			t.hasher.write(buf[:n])
+			l.meter.add(int64(n))
+			t.stats.countBytes(int64(n))
+			if unsynced += int64(n); unsynced >= syncBytes {
+				unsynced = 0
+				if err := l.syncPartial(ctx, t, file); err != nil {
+					return err
+				}
+			}
+		}
+		if err == nil {
+			continue
+		}
+		if err := l.syncPartial(ctx, t, file); err != nil {
+			return err
+		}
+		if err == io.EOF && t.hasher.size == t.row.Size {
+			if err := checkDigest(resp.Header, t); err != nil {
+				return errors.Join(err, l.restartFile(ctx, t, file, ""))
+			}
+			return nil
+		}
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("fetch recording: %w", err)
+	}
+}
+
+// harden makes what was written durable and then notes how far it goes.
+func (l *downloader) syncPartial(ctx context.Context, t *downloadTask, file *os.File) error {
+	if err := file.Sync(); err != nil {
+		return fmt.Errorf("sync partial file: %w", err)
+	}
+	row := t.row
+	row.Fetched = t.hasher.size
+	return l.saveRow(ctx, t, row)
+}
+
+// digestError compares the whole file with the digest that the media host gave,
+// if it gave one (RFC 9530 Repr-Digest, or the older Digest).
+func checkDigest(h http.Header, t *downloadTask) error {
+	sum := base64.StdEncoding.EncodeToString(t.hasher.hash.Sum(nil))
+	for _, field := range []string{h.Get("Repr-Digest"), h.Get("Digest")} {
+		for _, one := range strings.Split(field, ",") {
+			name, value, ok := strings.Cut(strings.TrimSpace(one), "=")
+			if ok && strings.EqualFold(name, "sha-256") && strings.Trim(value, ":") != sum {
+				return fmt.Errorf("%w: its SHA-256 differs from the one announced", errContent)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,441 @@
+package syncer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/internal/outbound"
+)
+
+const testMeeting = `{"recording_id": 7, "title": "Weekly", "created_at": "2026-05-04T10:00:00Z"}`
+
+// mediaHost is a real HTTP server with one file, which can misbehave.
+type mediaHost struct {
+	*httptest.Server
+	data     []byte
+	tag      string
+	ranges   []string
+	requests atomic.Int64
+	before   func(w http.ResponseWriter, r *http.Request) (done bool)
+	headers  []http.Header
+}
+
+func newMediaHost(t *testing.T, size int) *mediaHost {
+	h := &mediaHost{data: make([]byte, size), tag: `"v1"`}
+	r := rand.NewChaCha8([32]byte{1})
+	if _, err := r.Read(h.data); err != nil {
+		t.Fatal(err)
+	}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		h.requests.Add(1)
+		h.ranges = append(h.ranges, req.Header.Get("Range"))
+		h.headers = append(h.headers, req.Header.Clone())
+		if h.before != nil && h.before(w, req) {
+			return
+		}
+		if h.tag != "" {
+			w.Header().Set("ETag", h.tag)
+		}
+		http.ServeContent(w, req, "", time.Time{}, bytes.NewReader(h.data))
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// testLoader is a Syncer with an archive that holds one meeting, and a task for
+// its recording that has a link.
+func testLoader(t *testing.T, h *mediaHost, private bool) (*Syncer, *downloadTask) {
+	t.Helper()
+	ctx := t.Context()
+	ar, err := archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := ar.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	client, err := api.NewClient(api.ClientOptions{BaseURL: "http://127.0.0.1:1/external/v1", Credential: api.APIKey("secret-key")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Options{Archive: ar, AllowPrivate: private, DownloadMedia: true,
+		Accounts: []Account{{Name: "a", Client: client}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ob, err := archive.FromMeeting("a", archive.SourceList, time.Now(), []byte(testMeeting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.apply(ctx, []archive.Observation{ob}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	row, err := ar.DownloadOf(ctx, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row.State, row.Account, row.DownloadID, row.Kind = archive.DownloadReady, "a", "d1", archive.MediaVideo
+	row.Size, row.ExpiresAt = int64(len(h.data)), time.Now().Add(time.Hour)
+	return s, &downloadTask{row: row, url: h.URL + "/secret-link", announced: make(chan struct{}, 1), waitedFor: true}
+}
+
+func wantKept(t *testing.T, s *Syncer, data []byte) {
+	t.Helper()
+	held, err := s.archive.MediaOf(t.Context(), 7)
+	if err != nil || len(held) != 1 {
+		t.Fatalf("recordings: %v, %v", held, err)
+	}
+	r, _, err := s.archive.Media().Open(t.Context(), held[0].SHA256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, data) {
+		t.Fatalf("the kept file differs: %d bytes, want %d, %v", len(got), len(data), err)
+	}
+	row, err := s.archive.DownloadOf(t.Context(), 7)
+	if err != nil || row.State != archive.DownloadDone {
+		t.Errorf("queue: %+v, %v", row, err)
+	}
+	if _, err := os.Stat(s.archive.PartialPath("7")); !errors.Is(err, os.ErrNotExist) {
+		t.Error("the partial file is still there")
+	}
+}
+
+func TestRecordingIsFetchedWithoutCredentials(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1<<20)
+	s, task := testLoader(t, h, true)
+	if err := s.downloads.fetch(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	wantKept(t, s, h.data)
+	for name := range h.headers[0] {
+		switch name {
+		case "Accept-Encoding", "User-Agent":
+		default:
+			t.Errorf("the media host was sent %s", name)
+		}
+	}
+}
+
+// cut ends a body after n bytes, as a broken connection does.
+func cut(h *mediaHost, n int) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		if h.requests.Load() > 1 {
+			return false
+		}
+		w.Header().Set("ETag", h.tag)
+		w.Header().Set("Content-Length", fmt.Sprint(len(h.data)))
+		_, _ = w.Write(h.data[:n])
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func TestInterruptedFetchIsResumed(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1<<20)
+	h.before = cut(h, 600_000)
+	s, task := testLoader(t, h, true)
+	if err := s.downloads.fetch(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	wantKept(t, s, h.data)
+	if len(h.ranges) != 2 || !strings.HasPrefix(h.ranges[1], "bytes=") || h.ranges[1] == "bytes=0-" {
+		t.Errorf("ranges asked for: %q", h.ranges)
+	}
+	if got := h.headers[1].Get("If-Range"); got != h.tag {
+		t.Errorf("If-Range = %q, want %q", got, h.tag)
+	}
+}
+
+func TestResumeAfterRestartHashesWhatIsThere(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1<<20)
+	h.before = cut(h, 600_000)
+	s, task := testLoader(t, h, true)
+	a := s.account("a")
+	if err := s.downloads.fetchOnce(t.Context(), a, task); err == nil {
+		t.Fatal("a cut body was taken for whole")
+	}
+	row, err := s.archive.DownloadOf(t.Context(), 7)
+	if err != nil || row.Fetched == 0 || row.Validator != h.tag {
+		t.Fatalf("after the interruption: %+v, %v", row, err)
+	}
+	// Bytes behind what was made durable are not trusted.
+	f, err := os.OpenFile(s.archive.PartialPath("7"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString("left by a crash"); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	again := *task
+	again.row, again.hasher = row, nil
+	if err := s.downloads.fetch(t.Context(), &again); err != nil {
+		t.Fatal(err)
+	}
+	wantKept(t, s, h.data)
+}
+
+func TestChangedFileIsFetchedFromItsStart(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1<<20)
+	h.before = cut(h, 600_000)
+	s, task := testLoader(t, h, true)
+	if err := s.downloads.fetchOnce(t.Context(), s.account("a"), task); err == nil {
+		t.Fatal("a cut body was taken for whole")
+	}
+	h.tag = `"v2"`
+	h.data = append([]byte("another edition"), h.data[15:]...)
+	if err := s.downloads.fetch(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	wantKept(t, s, h.data)
+}
+
+// TestAPartThatDoesNotFitIsRefused has a media host answer the second request with
+// a part that does not go on where the first one ended, or of another edition,
+// but that has the right length.
+func TestAPartThatDoesNotFitIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, header := range map[string]func(h *mediaHost, from int) (part, tag string){
+		"from elsewhere": func(h *mediaHost, from int) (string, string) {
+			return fmt.Sprintf("bytes %d-%d/%d", from-1000, len(h.data)-1001, len(h.data)), h.tag
+		},
+		"of another size": func(h *mediaHost, from int) (string, string) {
+			return fmt.Sprintf("bytes %d-%d/%d", from, len(h.data)-1, len(h.data)+1), h.tag
+		},
+		"without a place": func(h *mediaHost, from int) (string, string) { return "", h.tag },
+		"another edition": func(h *mediaHost, from int) (string, string) {
+			return fmt.Sprintf("bytes %d-%d/%d", from, len(h.data)-1, len(h.data)), `"v2"`
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newMediaHost(t, 1<<20)
+			first := cut(h, 600_000)
+			h.before = func(w http.ResponseWriter, r *http.Request) bool {
+				var from int
+				if n, _ := fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &from); n == 0 || h.requests.Load() != 2 {
+					return first(w, r)
+				}
+				part, tag := header(h, from)
+				w.Header().Set("Content-Range", part)
+				w.Header().Set("ETag", tag)
+				w.Header().Set("Content-Length", fmt.Sprint(len(h.data)-from))
+				w.WriteHeader(http.StatusPartialContent)
+				_, _ = w.Write(h.data[from-1000 : len(h.data)-1000])
+				return true
+			}
+			s, task := testLoader(t, h, true)
+			if err := s.downloads.fetch(t.Context(), task); err != nil {
+				t.Fatal(err)
+			}
+			wantKept(t, s, h.data)
+			if n := h.requests.Load(); n != 3 {
+				t.Errorf("%d requests; want the cut one, the refused one and a whole one", n)
+			}
+		})
+	}
+}
+
+// TestAbsurdSizesAreRefused gives sizes that no recording has, in the service's
+// answer and as an earlier version has saved them.
+func TestAbsurdSizesAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int64{0, -4, -1 << 63, 1<<63 - 1} {
+		h := newMediaHost(t, 1000)
+		s, task := testLoader(t, h, true)
+		d := &api.Download{RecordingID: 7, DownloadID: "d1", Status: api.DownloadCompleted, Video: api.Some(api.DownloadFile{
+			URL: h.URL, ContentType: "video/mp4", FileSizeBytes: size, ExpiresAt: api.TimeOf(time.Now().Add(time.Hour))})}
+		if err := s.downloads.applyStatus(t.Context(), task, d); err == nil || !strings.Contains(err.Error(), fmt.Sprint(size)) {
+			t.Errorf("a size of %d: %v", size, err)
+		}
+		h.before = func(w http.ResponseWriter, _ *http.Request) bool {
+			w.(http.Flusher).Flush() // chunked: no length
+			return false
+		}
+		task.row.Size = size
+		if err := s.downloads.advance(t.Context(), task); err != nil {
+			t.Errorf("a saved size of %d: %v", size, err)
+		}
+		row, err := s.archive.DownloadOf(t.Context(), 7)
+		if err != nil || row.State != archive.DownloadWanted || row.Failures != 1 {
+			t.Errorf("a saved size of %d leaves %+v, %v", size, row, err)
+		}
+	}
+}
+
+// TestABlobThatIsDroppedMeanwhileIsFetchedAgain deletes a recording from the
+// store between its import and its attachment, as forgetting another meeting with
+// the same one can.
+func TestABlobThatIsDroppedMeanwhileIsFetchedAgain(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1000)
+	s, task := testLoader(t, h, true)
+	err := s.archive.AttachMedia(t.Context(), 7, archive.MediaVideo, archive.Blob{SHA256: strings.Repeat("ab", 32), Size: 1000})
+	if !errors.Is(err, archive.ErrNoBlob) || errors.Is(err, archive.ErrNotFound) {
+		t.Fatalf("attached without bytes: %v; want ErrNoBlob", err)
+	}
+	err = s.archive.AttachMedia(t.Context(), 8, archive.MediaVideo, archive.Blob{SHA256: strings.Repeat("ab", 32), Size: 1000})
+	if errors.Is(err, archive.ErrNotFound) {
+		t.Fatalf("of neither: %v; want ErrNoBlob", err)
+	}
+	dropping := &dropOnce{Store: s.archive.Media()}
+	s.downloads.store = dropping
+	if err := s.downloads.advance(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	wantKept(t, s, h.data)
+}
+
+// dropOnce is a store from which the first blob goes as soon as it is imported.
+type dropOnce struct {
+	archive.Store
+	dropped bool
+}
+
+func (d *dropOnce) Import(ctx context.Context, path string) (archive.Blob, error) {
+	b, err := d.Store.Import(ctx, path)
+	if err == nil && !d.dropped {
+		d.dropped = true
+		err = d.Delete(ctx, b.SHA256)
+	}
+	return b, err
+}
+
+// TestAPanicIsTheErrorOfOneRecording breaks a task from inside.
+func TestAPanicIsTheErrorOfOneRecording(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1000)
+	s, task := testLoader(t, h, true)
+	s.downloads.publicClient, s.downloads.privateClient = nil, nil // a nil client panics
+	if err := s.downloads.advance(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	row, err := s.archive.DownloadOf(t.Context(), 7)
+	if err != nil || row.State != archive.DownloadWanted || !strings.Contains(row.Reason, "panic") {
+		t.Errorf("after a panic: %+v, %v", row, err)
+	}
+}
+
+func TestWrongContentIsNeverKept(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(h *mediaHost) func(http.ResponseWriter, *http.Request) bool{
+		"too long": func(h *mediaHost) func(http.ResponseWriter, *http.Request) bool {
+			return func(w http.ResponseWriter, _ *http.Request) bool {
+				w.(http.Flusher).Flush() // chunked: no length
+				_, _ = w.Write(append(bytes.Clone(h.data), 'x'))
+				return true
+			}
+		},
+		"other length": func(*mediaHost) func(http.ResponseWriter, *http.Request) bool {
+			return func(w http.ResponseWriter, _ *http.Request) bool {
+				_, _ = io.WriteString(w, "<html>sorry</html>")
+				return true
+			}
+		},
+		"other digest": func(*mediaHost) func(http.ResponseWriter, *http.Request) bool {
+			return func(w http.ResponseWriter, _ *http.Request) bool {
+				w.Header().Set("Repr-Digest", "sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:")
+				return false
+			}
+		},
+	}
+	for name, before := range tests {
+		t.Run(name, func(t *testing.T) {
+			h := newMediaHost(t, 300_000)
+			h.before = before(h)
+			s, task := testLoader(t, h, true)
+			err := s.downloads.fetch(t.Context(), task)
+			if !errors.Is(err, errContent) {
+				t.Fatalf("error %v, want errContent", err)
+			}
+			if strings.Contains(err.Error(), "secret-link") {
+				t.Errorf("the error names the link: %v", err)
+			}
+			if held, err := s.archive.MediaOf(t.Context(), 7); err != nil || len(held) != 0 {
+				t.Errorf("kept: %v, %v", held, err)
+			}
+		})
+	}
+}
+
+func TestPrivateAddressesAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1000)
+	s, task := testLoader(t, h, false)
+	err := s.downloads.fetch(t.Context(), task)
+	if !errors.Is(err, outbound.ErrNotGlobal) || h.requests.Load() != 0 {
+		t.Fatalf("error %v after %d requests", err, h.requests.Load())
+	}
+	if strings.Contains(err.Error(), "secret-link") {
+		t.Errorf("the error names the link: %v", err)
+	}
+}
+
+func TestRefusedLinkGoesBackIntoTheQueue(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1000)
+	h.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(http.StatusForbidden)
+		return true
+	}
+	s, task := testLoader(t, h, true)
+	if err := s.downloads.fetch(t.Context(), task); err != nil {
+		t.Fatal(err)
+	}
+	row, err := s.archive.DownloadOf(t.Context(), 7)
+	if err != nil || row.State != archive.DownloadWanted || row.Lapsed != 1 || task.url != "" {
+		t.Errorf("queue: %+v, %v", row, err)
+	}
+}
+
+func TestDiskFloorStopsFetches(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1000)
+	s, task := testLoader(t, h, true)
+	s.opt.MinFree = 1 << 62
+	err := s.downloads.fetch(t.Context(), task)
+	var room *lowDiskError
+	if !errors.As(err, &room) || h.requests.Load() != 0 {
+		t.Fatalf("error %v after %d requests", err, h.requests.Load())
+	}
+}
+
+func TestCrashBetweenAttachingAndTheQueueFetchesNothing(t *testing.T) {
+	t.Parallel()
+	h := newMediaHost(t, 1000)
+	s, task := testLoader(t, h, true)
+	blob, err := s.archive.Media().Put(t.Context(), bytes.NewReader(h.data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.archive.AttachMedia(t.Context(), 7, archive.MediaVideo, blob); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.downloads.fetch(t.Context(), task); err != nil || h.requests.Load() != 0 {
+		t.Fatalf("error %v after %d requests", err, h.requests.Load())
+	}
+	wantKept(t, s, h.data)
+}

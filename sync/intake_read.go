@@ -1,0 +1,84 @@
+package syncer
+
+import (
+	"context"
+	"fmt"
+
+	"minutebook/archive"
+)
+
+type parsedDelivery struct {
+	observation *archive.Observation // nil: nothing to apply
+	download    int64                // the recording whose download is announced
+	outcome     archive.Outcome
+}
+
+type deliveryBatch struct {
+	batch     []archive.Observation
+	downloads []int64
+	outcomes  []archive.Outcome
+}
+
+func (g *deliveryBatch) add(r parsedDelivery) {
+	if r.observation != nil {
+		g.batch = append(g.batch, *r.observation)
+	}
+	if r.download != 0 {
+		g.downloads = append(g.downloads, r.download)
+	}
+	g.outcomes = append(g.outcomes, r.outcome)
+}
+
+func (s *Syncer) readDelivery(d archive.Delivery) parsedDelivery {
+	quarantine := func(format string, args ...any) parsedDelivery {
+		reason := fmt.Sprintf(format, args...)
+		s.log.Warn().Str("account", d.Account).Int64("delivery", d.ID).Str("reason", reason).Msg("delivery quarantined")
+		return parsedDelivery{outcome: archive.Outcome{ID: d.ID, RecordingID: d.RecordingID, Quarantine: reason}}
+	}
+	if d.Body == nil {
+		return quarantine("its body cannot be read back: the inbox file is damaged there")
+	}
+	ob, err := archive.Observe(d)
+	if err != nil {
+		return quarantine("%v", err)
+	}
+	applied := archive.Outcome{ID: d.ID, RecordingID: ob.RecordingID}
+	if d.Kind == archive.KindDownload {
+		return parsedDelivery{download: d.RecordingID, outcome: applied}
+	}
+	return parsedDelivery{observation: &ob, outcome: applied}
+}
+
+func (s *Syncer) planFollowUps(ctx context.Context, batch []archive.Observation) (wanted []contentTask, done []int64, err error) {
+	ids := make([]int64, len(batch))
+	for i, ob := range batch {
+		ids[i] = ob.RecordingID
+	}
+	rows, err := s.archive.Rows(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	forgotten, err := s.archive.Forgotten(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	now := s.now()
+	for _, ob := range batch {
+		a := s.account(ob.Account)
+		if a == nil || ob.Source != archive.SourceWebhook || forgotten[ob.RecordingID] {
+			continue
+		}
+		one := newTask(walkSpec{account: a}, ob, rows[ob.RecordingID], now)
+		_, asked := s.content.get(ob.RecordingID)
+		missing := one.Transcript || one.Summary
+		replay := now.Sub(one.Created) > oldAfter && rows[ob.RecordingID] != nil
+		switch {
+		case asked && !missing:
+			done = append(done, ob.RecordingID)
+		case !asked && missing && !replay:
+			one.Urgent = true
+			wanted = append(wanted, one)
+		}
+	}
+	return wanted, done, nil
+}

@@ -1,0 +1,169 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+const (
+	// overlap is how far a catch-up reaches back behind the last one: a meeting's
+	// created_at is stamped before it is listed.
+	overlap = 2 * time.Hour
+	// recently is how long after its creation a meeting's content is read again
+	// every night.
+	recentPeriod = 7 * 24 * time.Hour
+
+	lastRunPrefix = "sync/ran/"
+)
+
+// backfill reads the full history with content, once for every pass, and goes on
+// where it was interrupted. Passes that a changed configuration adds are read
+// when it runs next.
+func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error {
+	read := false
+	for _, p := range a.lists {
+		o := walkSpec{kind: kindBackfill, account: a, list: p, content: true, before: s.now(), survey: true}
+		c, ok, err := s.loadWalkState(ctx, o)
+		if err != nil {
+			return err
+		}
+		if ok && c.Done {
+			continue
+		}
+		if c, err = s.walk(ctx, o, t); err != nil {
+			return err
+		}
+		if c.Bounded { // which shows nothing that has no created_at
+			spare := api.WithPriority(ctx, api.PriorityLater)
+			if err := s.walkWithAbsences(spare, walkSpec{kind: kindLight, account: a, list: p}, nil); err != nil {
+				return err
+			}
+		}
+		read = true
+	}
+	if !read {
+		return nil
+	}
+	s.log.Info().Str("account", a.Name).Msg("backfill is complete")
+	// What was just read need not be read again this night.
+	now := s.now()
+	return errors.Join(s.setLastRun(ctx, a, JobWalk, now), s.setLastRun(ctx, a, JobRefresh, now))
+}
+
+// backfilled tells whether the full history of every pass has been read.
+func (s *Syncer) isBackfilled(ctx context.Context, a *account) (bool, error) {
+	for _, p := range a.lists {
+		c, ok, err := s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p})
+		if err != nil || !ok || !c.Done {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// full reads the full history again, on request.
+func (s *Syncer) rereadAll(ctx context.Context, a *account, t *runStats) error {
+	for _, p := range a.lists {
+		o := walkSpec{kind: kindFull, account: a, list: p, content: true, reread: true, survey: true}
+		if err := s.walkWithAbsences(ctx, o, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// since reads everything from a day on again, on request.
+func (s *Syncer) rereadSince(ctx context.Context, a *account, from time.Time, t *runStats) error {
+	return s.walkEach(ctx, a, walkSpec{kind: kindSince, content: true, reread: true, after: from}, t)
+}
+
+// each makes the same walk for every pass.
+func (s *Syncer) walkEach(ctx context.Context, a *account, o walkSpec, t *runStats) error {
+	o.account = a
+	for _, o.list = range a.lists {
+		if _, err := s.walk(ctx, o, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lightWalk reads everything without a heavy call. It shows edits and what was
+// newly shared; and what a complete walk did not show is not there any more.
+func (s *Syncer) runLightWalk(ctx context.Context, a *account, t *runStats) error {
+	if ok, err := s.isBackfilled(ctx, a); err != nil || !ok {
+		return err
+	}
+	for _, p := range a.lists {
+		if err := s.walkWithAbsences(ctx, walkSpec{kind: kindLight, account: a, list: p}, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// catchUp looks at what was created since the last catch-up, or since a backfill
+// began that is still going on, with an overlap.
+func (s *Syncer) runCatchUp(ctx context.Context, a *account, t *runStats) error {
+	for _, p := range a.lists {
+		from, err := s.catchUpStart(ctx, a, p)
+		if err != nil {
+			return err
+		}
+		if from.IsZero() {
+			continue // its backfill has not begun
+		}
+		if _, err := s.walk(ctx, walkSpec{kind: kindNew, account: a, list: p, after: from}, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// caughtUp returns from when on a pass may show what no walk has seen. The time
+// is the service's, which stamps created_at, where the service tells it: the
+// clock here may have been ahead at the last catch-up.
+func (s *Syncer) catchUpStart(ctx context.Context, a *account, p listQuery) (time.Time, error) {
+	c, ok, err := s.loadWalkState(ctx, walkSpec{kind: kindNew, account: a, list: p})
+	if err != nil {
+		return time.Time{}, err
+	}
+	if ok && !c.Done {
+		return c.After, nil // interrupted: nothing since has been looked at whole
+	}
+	if !ok {
+		if c, ok, err = s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p}); err != nil || !ok {
+			return time.Time{}, err
+		}
+	}
+	if !c.Asked.IsZero() && c.Asked.Before(c.Started) {
+		c.Started = c.Asked
+	}
+	return c.Started.Add(-overlap), nil
+}
+
+// ran returns when the last successful run of a job began, zero when none did.
+func (s *Syncer) lastRun(ctx context.Context, a *account, job string) (at time.Time, err error) {
+	b, err := s.archive.Mark(ctx, a.markKey(lastRunPrefix+job))
+	if err != nil || b == nil {
+		return time.Time{}, err
+	}
+	if err := json.Unmarshal(b, &at); err != nil {
+		return time.Time{}, fmt.Errorf("read when %s ran: %w", job, err)
+	}
+	return at, nil
+}
+
+func (s *Syncer) setLastRun(ctx context.Context, a *account, job string, at time.Time) error {
+	b, err := json.Marshal(at)
+	if err != nil {
+		return fmt.Errorf("note that %s ran: %w", job, err)
+	}
+	return s.archive.SetMarks(ctx, archive.Mark{Key: a.markKey(lastRunPrefix + job), Value: b})
+}

@@ -1,0 +1,84 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"minutebook/api"
+)
+
+const clockCheck = time.Minute
+
+func (s *Syncer) followTimetable(ctx context.Context, table timetable) error {
+	var next time.Time
+	for ctx.Err() == nil {
+		now := s.now()
+		if next.IsZero() || now.Before(next) {
+			if next = table.next(next, now); next.IsZero() {
+				return nil
+			}
+			sleep(ctx, min(next.Sub(now), clockCheck))
+			continue
+		}
+		s.runForAll(ctx, table.job)
+		next = time.Time{}
+	}
+	return ctx.Err()
+}
+
+func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
+	scheduled := slices.ContainsFunc(s.tables, func(t timetable) bool { return t.job == JobBackfill })
+	for wait := 5 * time.Second; scheduled; wait = min(2*wait, 5*time.Minute) {
+		err := s.tryJob(ctx, a, JobBackfill, true, wait, nil)
+		if err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if errors.Is(err, errSuspended) {
+			s.waitSuspended(ctx, a)
+			continue
+		}
+		s.log.Warn().Str("account", a.Name).Dur("retry_in", wait).Err(err).Msg("backfill interrupted")
+		sleep(ctx, wait)
+	}
+	for _, table := range s.tables {
+		last, err := s.lastRun(ctx, a, table.job)
+		if err != nil {
+			return err
+		}
+		if table.job == JobBackfill || !table.missed(last, s.now()) {
+			continue
+		}
+		if err := s.runJob(ctx, a, table.job, false, nil); err != nil && ctx.Err() == nil {
+			s.log.Warn().Str("account", a.Name).Str("job", table.job).Err(err).Msg("job failed")
+		}
+	}
+	return ctx.Err()
+}
+
+func (s *Syncer) keepReadingContent(ctx context.Context, a *account) error {
+	for ctx.Err() == nil {
+		err := s.checkUsable(ctx, a, false)
+		if err == nil {
+			err = s.processTasks(ctx, a, false, nil)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		if errors.Is(err, errSuspended) {
+			sleep(ctx, time.Minute)
+			continue
+		}
+		s.reportHealth("content of "+a.Name, err)
+		sleep(ctx, 10*time.Second)
+	}
+	return ctx.Err()
+}
+
+func withPersonPriority(ctx context.Context) context.Context {
+	return api.WithPriority(ctx, api.PriorityPerson)
+}

@@ -1,0 +1,174 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// refusedFor is how long a list that the account may not see is left alone.
+const refusedRetry = 7 * 24 * time.Hour
+
+// directory reads meeting types, teams, the members of each team and, where the
+// account may, users. Each list is put into the archive whole or not at all.
+func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
+	return errors.Join(
+		s.readList(ctx, a, "meeting types", nil, func() error {
+			types, err := collect(func() iter.Seq2[api.MeetingType, error] { return a.Client.MeetingTypes(ctx) })
+			if err = errors.Join(err, checkReadable(types, func(t api.MeetingType) string { return t.Name })); err != nil {
+				return err
+			}
+			return s.archive.PutMeetingTypes(ctx, a.Name, types)
+		}),
+		s.readList(ctx, a, "teams", func() error { return s.archive.EndTeams(ctx, a.Name) }, func() error {
+			teams, err := collect(func() iter.Seq2[api.Team, error] { return a.Client.Teams(ctx) })
+			if err = errors.Join(err, checkReadable(teams, func(t api.Team) string { return t.Name })); err != nil {
+				return err
+			}
+			if err := s.archive.PutTeams(ctx, a.Name, teams); err != nil {
+				return err
+			}
+			return s.readMembers(ctx, a, distinctTeams(teams))
+		}),
+		s.readList(ctx, a, "users", func() error { return s.archive.EndUsers(ctx, a.Name) }, func() error {
+			users, err := collect(func() iter.Seq2[api.User, error] { return a.Client.Users(ctx, api.UserQuery{}) })
+			if err != nil {
+				return err
+			}
+			if len(users) == 0 {
+				return errors.New("the list is empty, though whoever may read it is on it")
+			}
+			email := func(u api.User) string { return u.Email }
+			if err := checkReadable(users, email); err != nil { // a deactivation does not wait for it
+				known := slices.DeleteFunc(users, func(u api.User) bool { return strings.TrimSpace(u.Email) == "" })
+				return errors.Join(err, s.archive.PutSomeUsers(ctx, a.Name, known))
+			}
+			return s.archive.PutUsers(ctx, a.Name, users)
+		}),
+	)
+}
+
+// members reads the members of each team. A service that does not know the
+// filter answers every team with everybody; that says nothing about teams and,
+// since memberships decide who sees what, is not believed.
+func (s *Syncer) readMembers(ctx context.Context, a *account, teams []api.Team) error {
+	found := make([][]api.TeamMember, len(teams))
+	for i, team := range teams {
+		var err error
+		found[i], err = collect(func() iter.Seq2[api.TeamMember, error] { return a.Client.TeamMembers(ctx, team.Name) })
+		if err = errors.Join(err, checkReadable(found[i], func(m api.TeamMember) string { return m.Email })); err != nil {
+			return err
+		}
+	}
+	if len(teams) > 1 && haveSameMembers(found) {
+		s.log.Warn().Str("account", a.Name).Msg("every team has the same members: the service does not filter them, so none are kept")
+		return s.archive.EndTeamMembers(ctx, a.Name)
+	}
+	for i, team := range teams {
+		if err := s.archive.PutTeamMembers(ctx, a.Name, team.Name, found[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// distinct leaves out teams that the list repeats: each costs calls.
+func distinctTeams(teams []api.Team) []api.Team {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(teams), func(t api.Team) bool {
+		repeated := seen[t.Name]
+		seen[t.Name] = true
+		return repeated
+	})
+}
+
+func haveSameMembers(lists [][]api.TeamMember) bool {
+	key := func(list []api.TeamMember) string {
+		var emails []string
+		for _, m := range list {
+			emails = append(emails, m.Email)
+		}
+		slices.Sort(emails)
+		return strings.Join(emails, "\n")
+	}
+	for _, list := range lists[1:] {
+		if key(list) != key(lists[0]) {
+			return false
+		}
+	}
+	return len(lists[0]) > 0
+}
+
+// listed reads one list of the directory unless it was refused lately, and
+// remembers a refusal, which is no failure: end then drops what an earlier list
+// said, since nothing tells any more whether it still holds.
+func (s *Syncer) readList(ctx context.Context, a *account, what string, end, read func() error) error {
+	key := a.markKey("sync/refused/" + what)
+	b, err := s.archive.Mark(ctx, key)
+	if err != nil {
+		return err
+	}
+	var at time.Time
+	if b != nil && json.Unmarshal(b, &at) == nil && distance(at, s.now()) < refusedRetry {
+		return nil
+	}
+	err = s.classify(ctx, a, read())
+	if api.IsForbidden(err) {
+		s.log.Info().Str("account", a.Name).Str("list", what).Msg("the account may not read this list; it is tried again in a week")
+		if end != nil {
+			if err := end(); err != nil {
+				return err
+			}
+		}
+		b, err := json.Marshal(s.now())
+		if err != nil {
+			return err
+		}
+		return s.archive.SetMarks(ctx, archive.Mark{Key: key, Value: b})
+	}
+	if err != nil {
+		return fmt.Errorf("read %s of account %s: %w", what, a.Name, err)
+	}
+	return nil
+}
+
+// all collects a list. An empty one is read again at once: only a list that is
+// empty twice is, since it takes rights away.
+func collect[T any](list func() iter.Seq2[T, error]) ([]T, error) {
+	var out []T
+	for range 2 {
+		for v, err := range list() {
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, v)
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	return out, nil
+}
+
+// unreadable fails when items of a list name nothing. Each may be any that the
+// list seems to lack: nothing may be taken away because of such a list.
+func checkReadable[T any](list []T, name func(T) string) error {
+	n := 0
+	for _, item := range list {
+		if strings.TrimSpace(name(item)) == "" {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d of its %d items could not be read: what it lacks is kept", n, len(list))
+}

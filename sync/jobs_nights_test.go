@@ -1,0 +1,123 @@
+package syncer_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// edit changes a meeting in the service, as its owner would.
+func edit(t *testing.T, u *rig.Upstream, id int64, created time.Time, old, new string) {
+	t.Helper()
+	raw := strings.ReplaceAll(string(rig.Meeting(id, created)), old, new)
+	ob, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, time.Now(), []byte(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ob.Query = "edits" // the plain list would decide who is inside the organisation
+	if _, err := u.Archive.Apply(t.Context(), []archive.Observation{ob}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func text(t *testing.T, ar *archive.Archive, id int64) string {
+	t.Helper()
+	raw, err := ar.MeetingJSON(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		now := rig.Today()
+		const step = 60 * time.Hour
+		newest := now.Add(-time.Hour)
+		created := func(id int64) time.Time { return newest.Add(-time.Duration(20-id) * step) }
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(20, newest, step))
+		ar := rig.NewArchive(t, t.TempDir())
+		schedule := nightly()
+		schedule.CatchUp = "0 12 * * *" // a month of five minutes takes long
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule,
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Minute)
+		if c := runCounts(t, ar); c.WithTranscript != 20 {
+			t.Fatalf("at first: %+v", c)
+		}
+		edit(t, u, 3, created(3), `"title":"Meeting 3"`, `"title":"Renamed"`)
+		edit(t, u, 20, created(20), "So it is", "So it was")
+		edit(t, u, 5, created(5), "So it is", "So it was")
+		edit(t, u, 7, created(7), rig.Person, "eve@elsewhere.example")
+
+		time.Sleep(24 * time.Hour)
+		if !strings.Contains(text(t, ar, 3), "Renamed") {
+			t.Error("a new title was not seen by the first night")
+		}
+		if !strings.Contains(text(t, ar, 20), "So it was") {
+			t.Error("an edit of a recent transcript was not seen by the first night")
+		}
+		row, err := ar.Row(t.Context(), 7)
+		if err != nil || !row.Gone || !row.HasTranscript {
+			t.Errorf("the meeting that is not shown any more: %+v, %v", row, err)
+		}
+		if c := runCounts(t, ar); c.Gone != 1 {
+			t.Errorf("gone: %+v", c)
+		}
+
+		edit(t, u, 7, created(7), "", "")
+		time.Sleep(24 * time.Hour)
+		if row, err := ar.Row(t.Context(), 7); err != nil || row.Gone {
+			t.Errorf("the meeting that is back: %+v, %v", row, err)
+		}
+
+		time.Sleep(30 * 24 * time.Hour)
+		if !strings.Contains(text(t, ar, 5), "So it was") {
+			t.Error("an edit of an old transcript was not seen in a month")
+		}
+		revisions, err := ar.Revisions(t.Context(), 5)
+		if err != nil || len(revisions) < 2 {
+			t.Errorf("revisions of the edited meeting: %v, %v", revisions, err)
+		}
+	})
+}
+
+func TestMissedRunsAreMadeUpAtStart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		now := rig.Today()
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(10, now.Add(-time.Hour), time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		o := syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+		_, stop := running(t, o)
+		time.Sleep(time.Minute)
+		stop()
+		edit(t, u, 3, now.Add(-8*time.Hour), `"title":"Meeting 3"`, `"title":"Renamed"`)
+		_, stop = running(t, o)
+		time.Sleep(30 * time.Second)
+		stop()
+		if strings.Contains(text(t, ar, 3), "Renamed") {
+			t.Error("a run that was not missed was made")
+		}
+		time.Sleep(3 * 24 * time.Hour)
+		_, stop = running(t, o)
+		defer stop()
+		time.Sleep(30 * time.Second)
+		if !strings.Contains(text(t, ar, 3), "Renamed") {
+			t.Error("the nights that were slept through were not made up for")
+		}
+	})
+}
+
+func changed(t *testing.T, ar *archive.Archive, id int64) bool {
+	t.Helper()
+	return strings.Contains(text(t, ar, id), "So it was")
+}

@@ -1,0 +1,90 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+type rotation struct {
+	Began  time.Time `json:"began"`
+	Before time.Time `json:"before"` // the pin
+	Cursor string    `json:"cursor,omitempty"`
+	Oldest time.Time `json:"oldest,omitzero"` // the oldest meeting read so far
+	Over   bool      `json:"over,omitempty"`
+}
+
+func rotationKey(a *account, p listQuery) string { return a.markKey("sync/rotation") + "/" + p.Name }
+
+func (s *Syncer) continueRotation(ctx context.Context, a *account, p listQuery, t *runStats) error {
+	r, err := s.loadRotation(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	if r.Over {
+		if distance(r.Began, s.now()) < rotationPeriod {
+			return nil
+		}
+		r = rotation{Began: s.now(), Before: s.now().Add(-recentPeriod)}
+	}
+	c, err := s.archive.Counts(ctx)
+	if err != nil {
+		return err
+	}
+	o := walkSpec{account: a, list: p, content: true, reread: true, spare: true}
+	for pages := max(minRotationPages, c.Meetings/pageSize/rotationNights+1); pages > 0 && !r.Over; pages-- {
+		if r, err = s.readRotationPage(ctx, o, r, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t *runStats) (rotation, error) {
+	page, err := s.fetchPage(ctx, o, time.Time{}, r.Before, r.Cursor)
+	if api.IsCursorRefused(err) && r.Cursor != "" {
+		r.Cursor = ""
+		if above := r.Oldest.Add(24 * time.Hour); !r.Oldest.IsZero() && above.Before(r.Before) {
+			r.Before = above
+		}
+		return r, s.archive.SetMarks(ctx, archive.Mark{Key: rotationKey(o.account, o.list), Value: r.encode()})
+	}
+	if err != nil {
+		return r, err
+	}
+	for _, raw := range page.Items {
+		if at := createdAt(raw); !at.IsZero() && (r.Oldest.IsZero() || at.Before(r.Oldest)) {
+			r.Oldest = at
+		}
+	}
+	r.Over = page.NextCursor == "" || page.NextCursor == r.Cursor
+	r.Cursor = page.NextCursor
+	return r, s.applyPage(ctx, o, page, t, archive.Mark{Key: rotationKey(o.account, o.list), Value: r.encode()})
+}
+
+func (s *Syncer) loadRotation(ctx context.Context, a *account, p listQuery) (r rotation, err error) {
+	b, err := s.archive.Mark(ctx, rotationKey(a, p))
+	if err != nil {
+		return rotation{}, err
+	}
+	if b == nil {
+		c, _, err := s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p})
+		return rotation{Began: c.Started, Over: true}, err
+	}
+	if err := json.Unmarshal(b, &r); err != nil {
+		return rotation{}, fmt.Errorf("read how far the rotation is: %w", err)
+	}
+	return r, nil
+}
+
+func (r rotation) encode() []byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic("encode turn: " + err.Error()) // times of this era always encode
+	}
+	return b
+}

@@ -1,0 +1,51 @@
+package syncer
+
+import (
+	"sync"
+	"time"
+)
+
+// tally counts what a run does, for its progress. A nil tally counts nothing.
+type runStats struct {
+	mu sync.Mutex // guards what follows
+	n  runCounts
+}
+
+// counts are the numbers of a tally.
+type runCounts struct {
+	Found, Kept          int // meetings listed, and of these new to the archive
+	Windows, WindowsDone int // windows of walks, and of these read to the end
+	Pages                int
+	Content              int // transcripts and summaries read one by one
+	Recordings           int
+	Bytes                int64 // of recordings
+	Began                time.Time
+	Job                  string // the job that was begun last
+	Media                bool   // recordings are waited for
+}
+
+func (t *runStats) update(fn func(*runCounts)) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fn(&t.n)
+}
+
+func (t *runStats) countPage(found, kept int) {
+	t.update(func(n *runCounts) { n.Pages++; n.Found += found; n.Kept += kept })
+}
+func (t *runStats) addWindows(n int) { t.update(func(c *runCounts) { c.Windows += n }) }
+func (t *runStats) finishWindow()    { t.update(func(c *runCounts) { c.WindowsDone++ }) }
+func (t *runStats) addResumed(n int) {
+	t.update(func(c *runCounts) { c.Windows += n; c.WindowsDone += n })
+}
+func (t *runStats) countContent()      { t.update(func(c *runCounts) { c.Content++ }) }
+func (t *runStats) setJob(job string)  { t.update(func(c *runCounts) { c.Job = job }) }
+func (t *runStats) countRecording()    { t.update(func(c *runCounts) { c.Recordings++ }) }
+func (t *runStats) countBytes(n int64) { t.update(func(c *runCounts) { c.Bytes += n }) }
+func (t *runStats) snapshot() (n runCounts) {
+	t.update(func(c *runCounts) { n = *c })
+	return n
+}

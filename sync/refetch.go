@@ -1,0 +1,35 @@
+package syncer
+
+import (
+	"context"
+
+	"minutebook/archive"
+)
+
+// AskAgain has the content of a meeting read again, and its recording fetched,
+// since what the archive had of it was damaged. It returns the account that will
+// be asked, "" when none of the configured ones is shown the meeting any more.
+func (s *Syncer) Refetch(ctx context.Context, id int64) (string, error) {
+	watches, err := s.archive.OpenSightings(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, w := range watches {
+		if s.account(w.Account) == nil {
+			continue
+		}
+		now := s.now()
+		again := contentTask{RecordingID: id, Account: w.Account, List: w.Query, Transcript: true, Summary: true, Created: now, First: now, Due: now}
+		if _, err := s.apply(ctx, []archive.Observation{}, []contentTask{again}, nil); err != nil {
+			return "", err
+		}
+		if s.opt.DownloadMedia {
+			if _, err := s.archive.WantDownloads(ctx, id); err != nil {
+				return "", err
+			}
+			s.downloads.wake()
+		}
+		return w.Account, nil
+	}
+	return "", nil
+}

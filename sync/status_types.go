@@ -1,0 +1,95 @@
+package syncer
+
+import (
+	"context"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+type Status struct {
+	Accounts  []AccountStatus     `json:"accounts"`
+	Inbox     archive.InboxCounts `json:"inbox"`
+	Downloads DownloadStatus      `json:"downloads"`
+	Failures  []FailureStatus     `json:"failures"` // open ones, latest first
+	Problems  []string            `json:"problems"` // what is paused right now, and why
+}
+
+type AccountStatus struct {
+	Name string `json:"name"`
+	// Parked says why the service refuses the account; empty when it does not.
+	Suspended      string    `json:"suspended,omitempty"`
+	SuspendedSince time.Time `json:"suspended_since,omitzero"`
+	// LastSuccess is when the last successful run of each job began; NextRun when
+	// the schedule has it next.
+	LastSuccess map[string]time.Time `json:"last_success"`
+	NextRun     map[string]time.Time `json:"next_run"`
+	Running     []string             `json:"running,omitempty"` // the jobs that run now
+	Backfilled  bool                 `json:"backfilled"`        // the full history has been read
+	// Coverage is how much is kept of what the account sees.
+	Coverage archive.Coverage `json:"coverage"`
+	// Asks is how many transcripts and summaries are still to be read, AsksDue how
+	// many of them now, and NextAsk when the next one is.
+	ContentTasks    int         `json:"content_tasks"`
+	ContentTasksDue int         `json:"content_tasks_due"`
+	NextContentTask time.Time   `json:"next_content_task,omitzero"`
+	Budget          []api.Usage `json:"budget"`
+	// OpenFailures is how many failures are open, Failures the latest of them.
+	OpenFailures int             `json:"open_failures"`
+	Failures     []FailureStatus `json:"failures"`
+}
+
+type DownloadStatus struct {
+	Queue  map[archive.DownloadState]int `json:"queue"`
+	Rate   float64                       `json:"bytes_per_second"` // measured; 0: not yet
+	Left   float64                       `json:"left_seconds"`     // estimated; 0: not known
+	Paused string                        `json:"paused,omitempty"` // why no download is started
+}
+
+type FailureStatus struct {
+	Account     string    `json:"account"`
+	Class       string    `json:"class"`
+	What        string    `json:"what"`
+	RecordingID int64     `json:"recording_id,omitempty"`
+	First       time.Time `json:"first"`
+	Last        time.Time `json:"last"`
+	Tries       int       `json:"tries"`
+	Reason      string    `json:"reason"`
+	NextTry     time.Time `json:"next_try,omitzero"`
+	Running     bool      `json:"running,omitempty"` // it is being tried again
+}
+
+func (s *Syncer) Status(ctx context.Context) (Status, error) {
+	st := Status{Accounts: []AccountStatus{}, Failures: []FailureStatus{}}
+	if err := s.content.load(ctx, s.archive); err != nil {
+		return st, err
+	}
+	var err error
+	if st.Inbox, err = s.archive.Inbox().Counts(ctx); err != nil {
+		return st, err
+	}
+	if st.Downloads, err = s.downloads.status(ctx); err != nil {
+		return st, err
+	}
+	failures, err := s.openFailures(ctx)
+	if err != nil {
+		return st, err
+	}
+	st.Failures = append(st.Failures, failures[:min(len(failures), maxFailures)]...)
+	coverage, err := s.archive.Coverage(ctx)
+	if err != nil {
+		return st, err
+	}
+	for _, a := range s.accounts {
+		as, err := s.accountStatus(ctx, a)
+		if err != nil {
+			return st, err
+		}
+		as.Coverage = coverage[a.Name]
+		as.addFailures(failures)
+		st.Accounts = append(st.Accounts, as)
+	}
+	st.Problems = append([]string{}, s.problems.list()...)
+	return st, nil
+}

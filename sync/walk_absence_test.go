@@ -1,0 +1,216 @@
+package syncer_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// between puts something between the service and its callers: what edit returns
+// is answered instead, with a Date by the bubble's clock.
+func between(u *rig.Upstream, edit func(r *http.Request, body []byte) []byte) {
+	inner := u.Wire.Handler
+	u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		rec := httptest.NewRecorder()
+		inner.ServeHTTP(rec, r)
+		for key, values := range rec.Header() {
+			w.Header()[key] = values
+		}
+		w.Header().Del("Content-Length")
+		w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
+		w.WriteHeader(rec.Code)
+		w.Write(edit(r, rec.Body.Bytes()))
+	})
+}
+
+// absences are what status says of them.
+func absences(t *testing.T, s *syncer.Syncer) (said []string) {
+	t.Helper()
+	st, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range st.Failures {
+		if f.Class == "absence" {
+			said = append(said, f.Reason)
+		}
+	}
+	return said
+}
+
+const emptyList = `{"limit":10,"next_cursor":null,"items":[]}`
+
+// A walk that lacks too much is followed by another one at once, which decides.
+func TestAnEmptyListIsNotBelievedOnce(t *testing.T) {
+	t.Parallel()
+	for empty, want := range map[int32]struct {
+		gone int
+		says string
+	}{1: {0, ""}, 2: {45, "two complete walks lacked 45 of the 45"}} {
+		t.Run(fmt.Sprintf("%d empty lists", empty), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(45, rig.Today().Add(-time.Hour), time.Hour))
+				var left atomic.Int32
+				between(u, func(r *http.Request, body []byte) []byte {
+					if left.Add(-1) >= 0 {
+						return []byte(emptyList)
+					}
+					return body
+				})
+				ar := rig.NewArchive(t, t.TempDir())
+				s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				defer stop()
+				time.Sleep(time.Hour)
+				left.Store(empty)
+				time.Sleep(13*time.Hour + 30*time.Minute) // the walk was at two
+				if c := runCounts(t, ar); c.Gone != want.gone || c.Meetings != 45 {
+					t.Errorf("after a night: %+v; want %d gone", c, want.gone)
+				}
+				if said := strings.Join(absences(t, s), "; "); (said == "") != (want.says == "") || !strings.Contains(said, want.says) {
+					t.Errorf("status says %q; want %q", said, want.says)
+				}
+				time.Sleep(24 * time.Hour)
+				if c := runCounts(t, ar); c.Gone != 0 || len(absences(t, s)) != 0 {
+					t.Errorf("after a good night: %+v, %q", c, absences(t, s))
+				}
+			})
+		})
+	}
+}
+
+// A walk with an item that cannot be read is not without error.
+func TestAnUnreadableItemIsNotAnAbsence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(25, rig.Today().Add(-time.Hour), time.Hour))
+		var broken atomic.Bool
+		between(u, func(r *http.Request, body []byte) []byte {
+			if broken.Load() {
+				return bytes.ReplaceAll(body, []byte(`"recording_id":24,`), []byte(`"recording_id":null,`))
+			}
+			return body
+		})
+		ar := rig.NewArchive(t, t.TempDir())
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		broken.Store(true)
+		time.Sleep(24 * time.Hour)
+		if c, said := runCounts(t, ar), absences(t, s); c.Gone != 0 || len(said) != 1 || !strings.Contains(said[0], "1 items of the list could not be read") {
+			t.Errorf("%+v, status says %q", c, said)
+		}
+		broken.Store(false)
+		time.Sleep(24 * time.Hour)
+		if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 0 {
+			t.Errorf("once it can be read: %+v, %v", st.Failures, err)
+		}
+	})
+}
+
+// A meeting without created_at is on no page with a bound of that time. It is
+// read though history is cut into windows, and is not gone because of them.
+func TestAMeetingWithoutADateIsRead(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		created := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, append(append(rig.Meetings(405, created.Add(-time.Hour), time.Hour), rig.Meeting(1000, created)...), '\n'))
+		between(u, func(r *http.Request, body []byte) []byte {
+			if q := r.URL.Query(); q.Has("created_after") || q.Has("created_before") {
+				return bytes.ReplaceAll(body, []byte(`"recording_id":1000,`), []byte(`"recording_id":1,`)) // it is on no such page
+			}
+			return bytes.ReplaceAll(body, fmt.Appendf(nil, `"created_at":%q,`, created.Format(time.RFC3339)), nil)
+		})
+		ar := rig.NewArchive(t, t.TempDir())
+		s := newSyncer(t, u, ar)
+		for _, full := range []bool{false, true, false} {
+			if err := s.Sync(t.Context(), syncer.Request{Full: full}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if row, err := ar.Row(t.Context(), 1000); err != nil || row.Gone || !row.HasTranscript {
+				t.Errorf("full %t: %+v, %v", full, row, err)
+			}
+		}
+	})
+}
+
+// A catch-up that was interrupted, and a long time in which nothing ran, keep
+// nothing from the next one.
+func TestAnInterruptedCatchUpBeginsAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{Hold: 25}, rig.Meetings(40, rig.Today().Add(time.Hour), time.Minute))
+		finish := func(n int) {
+			for range n {
+				if _, ok, err := u.Service.Finish(t.Context()); err != nil || !ok {
+					t.Fatal(ok, err)
+				}
+			}
+		}
+		var cut atomic.Bool
+		u.Wire.Fail = func(_ int, r *http.Request, _ bool) error {
+			if cut.Load() && r.URL.Query().Get("cursor") != "" {
+				return rig.ErrCut
+			}
+			return nil
+		}
+		ar := rig.NewArchive(t, t.TempDir())
+		o := syncer.Options{Archive: ar, Schedule: syncer.Schedule{CatchUp: "*/5 * * * *"}, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+		_, stop := running(t, o)
+		time.Sleep(time.Hour)
+		cut.Store(true)
+		finish(24) // three pages of a catch-up, of which one is read
+		time.Sleep(6 * time.Minute)
+		stop()
+		finish(1)
+		time.Sleep(10 * time.Hour)
+		cut.Store(false)
+		_, stop = running(t, o)
+		defer stop()
+		time.Sleep(11 * time.Minute)
+		if c := runCounts(t, ar); c.Meetings != 40 {
+			t.Errorf("after the downtime: %+v", c)
+		}
+	})
+}
+
+// Of what was forgotten nothing is asked for again, by no walk.
+func TestNothingIsReadOfWhatWasForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(15, rig.Today().Add(-100*24*time.Hour), time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		schedule := walking()
+		schedule.CatchUp = "@hourly"
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		for _, id := range []int64{3, 12} {
+			if _, err := ar.Forget(t.Context(), id, "a test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := len(u.Wire.Calls())
+		time.Sleep(24 * time.Hour)
+		for _, c := range u.Wire.Calls()[before:] {
+			if c.Heavy {
+				t.Errorf("a heavy call %+v", c)
+			}
+		}
+		if marks, err := ar.Marks(t.Context(), "sync/ask/"); err != nil || len(marks) != 0 {
+			t.Errorf("asks: %q, %v", marks, err)
+		}
+	})
+}

@@ -1,0 +1,104 @@
+package syncer
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	pageSize = 10 // specification 2.1: no parameter raises it
+	// perWindow is how many meetings a window should hold at least: each window
+	// wastes half a page at its end on average, here one call in forty.
+	meetingsPerWindow = 200
+	maxWindows        = 12
+)
+
+// sample is what one light page told: how close together meetings stand just
+// before a moment.
+type pageSample struct {
+	Before time.Time // the bound that was asked for; zero: none
+	Newest time.Time // created_at of the newest and oldest meeting on the page
+	Oldest time.Time
+	Items  int
+	More   bool
+}
+
+// gap is the mean time between two meetings on the sampled page.
+func (s pageSample) meanGap() time.Duration {
+	if s.Items < 2 {
+		return 0
+	}
+	return max(s.Newest.Sub(s.Oldest)/time.Duration(s.Items-1), time.Second)
+}
+
+// layout cuts history into windows that hold about the same number of
+// meetings, as far as the samples tell, at most limit of them, and returns the
+// cuts, oldest first. A wrong guess costs some calls and nothing else.
+func cutHistory(samples []pageSample, limit int) []time.Time {
+	steps := estimateDensity(samples)
+	var total float64
+	for _, st := range steps {
+		total += st.count
+	}
+	n := min(int(total)/meetingsPerWindow, limit)
+	var cuts []time.Time
+	share, sum := total/float64(max(n, 1)), 0.0
+	for _, st := range steps {
+		for next := share * float64(len(cuts)+1); len(cuts) < n-1 && sum+st.count > next; next += share {
+			part := (next - sum) / st.count
+			cuts = append(cuts, st.from.Add(time.Duration(part*float64(st.to.Sub(st.from)))).Truncate(time.Second))
+		}
+		sum += st.count
+	}
+	return slices.Compact(cuts)
+}
+
+// step is a stretch of time with the number of meetings guessed for it.
+type densityStep struct {
+	from, to time.Time
+	count    float64
+}
+
+// density reads the samples as steps, oldest first. Between two pages meetings
+// are taken to stand as close together as on the newer one.
+func estimateDensity(samples []pageSample) []densityStep {
+	with := slices.DeleteFunc(slices.Clone(samples), func(s pageSample) bool { return s.Items == 0 })
+	slices.SortFunc(with, func(a, b pageSample) int { return a.Newest.Compare(b.Newest) })
+	var steps []densityStep
+	var until time.Time
+	for _, s := range with {
+		if !until.IsZero() && until.Before(s.Oldest) && s.meanGap() > 0 {
+			steps = append(steps, densityStep{until, s.Oldest, float64(s.Oldest.Sub(until)) / float64(s.meanGap())})
+		}
+		if from := later(until, s.Oldest); from.Before(s.Newest) {
+			steps = append(steps, densityStep{from, s.Newest, float64(s.Items)})
+		}
+		until = s.Newest
+	}
+	return steps
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// windowsBetween turns cuts into windows from after to before; zero times stand
+// for no bound. The newest comes first: recent meetings are wanted most.
+func windowsBetween(after, before time.Time, cuts []time.Time) []window {
+	var inside []time.Time
+	for _, c := range cuts {
+		if c.After(after) && (before.IsZero() || c.Before(before)) {
+			inside = append(inside, c)
+		}
+	}
+	var out []window
+	upper := before
+	for i := len(inside) - 1; i >= 0; i-- {
+		out = append(out, window{N: len(out), After: inside[i], Before: upper})
+		upper = inside[i]
+	}
+	return append(out, window{N: len(out), After: after, Before: upper})
+}

@@ -1,0 +1,149 @@
+package syncer
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+)
+
+const (
+	// closer bounds how often the stretch in which a history ends is halved; it is
+	// enough when less than a twentieth of what is known is left of it.
+	maxHalvings    = 7
+	reachPrecision = 20
+	// refinements is how many evenly spread pages are looked at once the length of
+	// a long history is known.
+	refinements = 6
+)
+
+// survey finds out with a few light pages how an order's meetings are spread
+// over time, so that its windows can be made to hold about as many each.
+func (s *Syncer) surveyHistory(ctx context.Context, o walkSpec) ([]pageSample, error) {
+	first, err := s.probePage(ctx, o, o.before)
+	if err != nil || !first.More {
+		return []pageSample{first}, err
+	}
+	samples, err := s.findReach(ctx, o, first)
+	if err != nil || len(cutHistory(samples, maxWindows)) == 0 {
+		return samples, err
+	}
+	return s.refineSamples(ctx, o, samples)
+}
+
+// reach looks back from the first page in steps that grow until it finds the
+// end of the history, and then closes in on that from both sides.
+func (s *Syncer) findReach(ctx context.Context, o walkSpec, first pageSample) ([]pageSample, error) {
+	samples := []pageSample{first}
+	oldest, end := first.Oldest, later(o.after, earliestMeeting()) // the history ends between the two
+	look := func(before time.Time) (over bool, err error) {
+		at, err := s.probePage(ctx, o, before)
+		if err != nil {
+			return false, err
+		}
+		if at.Items == 0 {
+			end = before
+			return false, nil
+		}
+		samples, oldest = append(samples, at), at.Oldest
+		return !at.More, nil
+	}
+	open := end
+	for back := max(first.Newest.Sub(first.Oldest), time.Hour); end.Equal(open); back *= 4 {
+		before := first.Oldest.Add(-back)
+		if !before.After(end) {
+			break
+		}
+		if over, err := look(before); over || err != nil {
+			return samples, err
+		}
+	}
+	for range maxHalvings {
+		if rest := oldest.Sub(end); rest < first.Oldest.Sub(oldest)/reachPrecision || isTooShort(samples, rest) {
+			break
+		}
+		if over, err := look(end.Add(oldest.Sub(end) / 2)); over || err != nil {
+			return samples, err
+		}
+	}
+	return samples, nil
+}
+
+// few tells that a history is not worth cutting, even if meetings stand as close
+// in the rest of it, of which nothing is known, as where they stand closest.
+func isTooShort(samples []pageSample, rest time.Duration) bool {
+	known, gap := 0.0, time.Duration(0)
+	for _, st := range estimateDensity(samples) {
+		known += st.count
+	}
+	for _, at := range samples {
+		if g := at.meanGap(); g > 0 && (gap == 0 || g < gap) {
+			gap = g
+		}
+	}
+	return gap == 0 || known+float64(rest)/float64(gap) < 2*meetingsPerWindow
+}
+
+// refine adds pages that are spread evenly over what the samples reach.
+func (s *Syncer) refineSamples(ctx context.Context, o walkSpec, samples []pageSample) ([]pageSample, error) {
+	from, to := samples[0].Oldest, samples[0].Oldest
+	for _, at := range samples {
+		if at.Oldest.Before(from) {
+			from = at.Oldest
+		}
+	}
+	more := make([]pageSample, refinements)
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range more {
+		before := from.Add(to.Sub(from) / (refinements + 1) * time.Duration(i+1))
+		g.Go(func() error {
+			return s.guard("survey of "+o.account.Name, func() (err error) {
+				more[i], err = s.probePage(ctx, o, before)
+				return err
+			})
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return append(samples, more...), nil
+}
+
+// probe reads one light page of what was created before a time.
+func (s *Syncer) probePage(ctx context.Context, o walkSpec, before time.Time) (pageSample, error) {
+	q := api.MeetingQuery{CreatedAfter: o.after, CreatedBefore: before,
+		RecordedBy: o.list.RecordedBy, Teams: o.list.Teams}
+	page, err := o.account.Client.MeetingsPage(ctx, q, "")
+	if err != nil {
+		return pageSample{}, s.classify(ctx, o.account, err)
+	}
+	out := pageSample{Before: before, More: page.NextCursor != ""}
+	for _, raw := range page.Items {
+		created := createdAt(raw)
+		if created.IsZero() {
+			continue
+		}
+		if out.Items == 0 || created.After(out.Newest) {
+			out.Newest = created
+		}
+		if out.Items == 0 || created.Before(out.Oldest) {
+			out.Oldest = created
+		}
+		out.Items++
+	}
+	return out, nil
+}
+
+// createdAt reads a meeting's created_at, or zero when there is none.
+func createdAt(raw json.RawMessage) time.Time {
+	var m struct {
+		CreatedAt api.Time `json:"created_at"`
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return time.Time{}
+	}
+	return m.CreatedAt.Time
+}
