@@ -131,11 +131,11 @@ func (s *Service) AuthorizeApp(ctx context.Context, clientID, email, redirectURI
 	if !slices.Contains(app.RedirectURIs, redirectURI) {
 		return "", fmt.Errorf("authorize app: %q is not one of its redirect URIs", redirectURI)
 	}
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return "", err
 	}
 	email = foldEmail(email)
-	if p, ok := s.mirror.person(email); !ok || !p.active() {
+	if !s.mirror.IsActive(email) {
 		return "", fmt.Errorf("authorize app: %s is not an active user here", email)
 	}
 	return s.store.newCode(ctx, authRequest{clientID: clientID, email: email, redirectURI: redirectURI, scope: publicScope})

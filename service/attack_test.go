@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/service/mirror"
 )
 
 // However the include flags are spelt, content costs a heavy call.
@@ -42,15 +44,15 @@ func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
 // many meetings as what occurs hidden.
 func TestFiltersOfUnknownAndOfHiddenValuesDoTheSameWork(t *testing.T) {
 	s := newAcme(t, Options{})
-	if err := s.mirror.refresh(t.Context()); err != nil {
+	if err := s.mirror.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, q := range []meetingsQuery{{recordedBy: []string{"zoe@other.example"}}, {teams: []string{"Outside"}}, {domains: []string{"other.example"}}} {
+	for _, q := range []mirror.Query{{RecordedBy: []string{"zoe@other.example"}}, {Teams: []string{"Outside"}}, {Domains: []string{"other.example"}}} {
 		unknown := q
-		unknown.recordedBy, unknown.teams, unknown.domains = rename(q.recordedBy), rename(q.teams), rename(q.domains)
-		for _, query := range []meetingsQuery{q, unknown} {
-			if p := s.mirror.page("cy@acme.example", &query, nil); p.looked != 7 || len(p.ids) > 0 {
-				t.Errorf("%+v: %d meetings were looked at, want all 7; found %v", query, p.looked, p.ids)
+		unknown.RecordedBy, unknown.Teams, unknown.Domains = rename(q.RecordedBy), rename(q.Teams), rename(q.Domains)
+		for _, query := range []mirror.Query{q, unknown} {
+			if p := s.mirror.Page("cy@acme.example", &query, nil); p.Looked != 7 || len(p.IDs) > 0 {
+				t.Errorf("%+v: %d meetings were looked at, want all 7; found %v", query, p.Looked, p.IDs)
 			}
 		}
 	}

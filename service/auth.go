@@ -38,7 +38,7 @@ func (s *Service) authenticate(r *http.Request) (caller, error) {
 	if !ok {
 		return caller{}, errBadCredential
 	}
-	if p, ok := s.mirror.person(c.email); !ok || !p.active() {
+	if !s.mirror.IsActive(c.email) {
 		return caller{}, errDeactivated
 	}
 	return c, nil

@@ -88,14 +88,14 @@ func (s *Service) consent(w http.ResponseWriter, r *http.Request, app *App, a au
 	if f.Get("answer") != "allow" {
 		return sendBack(w, r, a.redirectURI, url.Values{"error": {"access_denied"}}, f.Get("state"))
 	}
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
 	_, email, ok, err := s.keyOwner(ctx, f.Get("api_key"))
 	if err != nil {
 		return err
 	}
-	if p, known := s.mirror.person(email); !ok || !known || !p.active() {
+	if !ok || !s.mirror.IsActive(email) {
 		return s.showAuthorize(w, http.StatusForbidden, authorizeView{App: app.Name, Fields: fieldsOf(f, a.redirectURI),
 			Message: "This API key is not valid. Nothing was allowed."})
 	}

@@ -32,7 +32,7 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 			return err
 		}
 	}
-	if !s.mirror.shows(id, c.email) {
+	if !s.mirror.Shows(id, c.email) {
 		return notFound("recording")
 	}
 	many, err := s.archive.PartsOfMany(r.Context(), []int64{id}, []api.Part{part})

@@ -7,6 +7,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/service/mirror"
 )
 
 // deriver collects from loaded meetings what their organisation must look like:
@@ -112,7 +113,7 @@ func (s *Service) putDerived(ctx context.Context, d *deriver) error {
 			continue
 		}
 		if !known[email] {
-			users = append(users, plainUser(email, p.name, api.TimeOf(p.first)))
+			users = append(users, mirror.BasicUser(email, p.name, api.TimeOf(p.first)))
 		}
 		for team, at := range p.teams {
 			if slices.Contains(members[email], team) {

@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/service/mirror"
 )
 
 //go:embed directory.schema.json
@@ -139,7 +140,7 @@ func (u *directoryUser) check(teams map[string]bool) error {
 
 // user is the user as the interface lists it.
 func (u *directoryUser) user() api.User {
-	user := plainUser(foldEmail(u.Email), "", u.CreatedAt)
+	user := mirror.BasicUser(foldEmail(u.Email), "", u.CreatedAt)
 	user.Status = u.Status
 	if u.Name != nil {
 		user.Name = api.Some(*u.Name)
@@ -211,11 +212,11 @@ func (s *Service) putDirectory(ctx context.Context, f *directoryFile) error {
 // putShares makes the file's shares all there are, and notes that the directory
 // is stated and not derived.
 func (s *Service) putShares(ctx context.Context, stated []directoryShare) error {
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
 	shares := map[int64]map[string]archive.ShareLevel{}
-	for _, id := range s.mirror.ids() {
+	for _, id := range s.mirror.IDs() {
 		shares[id] = map[string]archive.ShareLevel{}
 	}
 	for _, d := range stated {
@@ -239,7 +240,7 @@ func (s *Service) putShares(ctx context.Context, stated []directoryShare) error 
 	if err := s.store.set(ctx, "directory", []byte("stated")); err != nil {
 		return err
 	}
-	return s.mirror.refresh(ctx)
+	return s.mirror.Refresh(ctx)
 }
 
 func (s *Service) putRecordings(ctx context.Context, recordings []directoryRecording) error {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"minutebook/api"
@@ -74,7 +73,7 @@ func (s *Service) postDownload(w http.ResponseWriter, r *http.Request, c caller)
 	if err != nil {
 		return err
 	}
-	visible, allowed := s.mirror.mayDownload(id, c.email)
+	visible, allowed := s.mirror.MayDownload(id, c.email)
 	if !visible {
 		return notFound("recording")
 	}
@@ -171,42 +170,6 @@ func (s *Service) downloadBody(r *http.Request) (destination string, err error) 
 	return *body.Destination, s.checkDestination(*body.Destination)
 }
 
-// mayDownload tells whether a person sees a meeting, and whether the person may
-// download its recording (4.5): the recorder, and whoever sees it by more than a
-// limited share. An explicit share says its level itself.
-func (m *mirror) mayDownload(id int64, email string) (visible, allowed bool) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	e, sees := m.seen(id, email)
-	if e == nil {
-		return false, false
-	}
-	if m.words.texts[e.recorder] == email {
-		return true, true
-	}
-	for _, p := range m.groups.words[e.parties] {
-		if sees.has(p) && m.unlimited(e, m.words.texts[p]) {
-			return true, true
-		}
-	}
-	return true, false
-}
-
-// unlimited tells whether a principal sees a meeting by more than a limited
-// share. Whoever views all that is shared has the greatest level of any share
-// with a team or with everyone. Caller holds mu.
-func (m *mirror) unlimited(e *entry, principal string) bool {
-	if principal != archive.PrincipalShared || e.withTeams {
-		return m.shares[e.id][principal] != archive.ShareLimited
-	}
-	for with, level := range m.shares[e.id] {
-		if !strings.HasPrefix(with, "user:") && level != archive.ShareLimited {
-			return true
-		}
-	}
-	return false
-}
-
 // getDownload is GET /recordings/{recording_id}/downloads/{download_id} (4.6).
 func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) error {
 	id, err := pathID(r)
@@ -220,7 +183,7 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 	if d == nil || d.recordingID != id || !sameSecret(d.credential, c.id) {
 		return notFound("download")
 	}
-	if _, allowed := s.mirror.mayDownload(id, c.email); !allowed {
+	if _, allowed := s.mirror.MayDownload(id, c.email); !allowed {
 		return notFound("download")
 	}
 	writeJSON(w, http.StatusOK, s.downloadAnswer(d, d.status(s.now())))

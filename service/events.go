@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"minutebook/api"
-	"minutebook/archive"
 	"minutebook/service/fault"
 )
 
@@ -97,56 +95,11 @@ func undecidedWebhooks(ctx context.Context, tx *sql.Tx, id int64) ([]webhook, er
 
 // fires applies a webhook's scopes with the visibility of this moment.
 func (s *Service) fires(hook webhook, id int64) bool {
-	if p, ok := s.mirror.person(hook.email); !ok || !p.active() {
+	if !s.mirror.IsActive(hook.email) {
 		return false
 	}
-	scopes := s.mirror.scopes(id, hook.email)
+	scopes := s.mirror.Scopes(id, hook.email)
 	return slices.ContainsFunc(hook.triggers, func(t string) bool { return slices.Contains(scopes, t) })
-}
-
-// scopes are the trigger scopes that a meeting falls under, none where the
-// person does not see it. A private call falls under my_recordings alone.
-func (m *mirror) scopes(id int64, email string) []string {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	e, _ := m.seen(id, email)
-	if e == nil {
-		return nil
-	}
-	recorder := m.words.texts[e.recorder]
-	if recorder == email {
-		if m.withTeams(e) {
-			return []string{api.TriggerMyRecordings, api.TriggerMySharedWithTeam}
-		}
-		return []string{api.TriggerMyRecordings}
-	}
-	if e.outside {
-		return []string{api.TriggerSharedExternal}
-	}
-	return []string{api.TriggerSharedTeam}
-}
-
-// withTeams tells whether a meeting is shared with a team or with everyone;
-// caller holds mu.
-func (m *mirror) withTeams(e *entry) bool {
-	if sharesWithTeams(m.words.texts[e.sharedWith]) {
-		return true
-	}
-	for principal := range m.shares[e.id] {
-		if principal == archive.PrincipalEveryone || strings.HasPrefix(principal, "team:") {
-			return true
-		}
-	}
-	return false
-}
-
-// sharesWithTeams tells whether a value of shared_with names some team.
-func sharesWithTeams(sharedWith string) bool {
-	switch sharedWith {
-	case api.SharedSingleTeam, api.SharedMultipleTeams, api.SharedAllTeams:
-		return true
-	}
-	return false
 }
 
 // reorderWait is how much later a re-ordered webhook is sent.

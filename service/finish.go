@@ -42,7 +42,7 @@ func (s *Service) finalise(ctx context.Context, id int64, raw []byte) error {
 	if _, err := s.archive.Apply(ctx, []archive.Observation{o}); err != nil {
 		return err
 	}
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
 	var m api.Meeting

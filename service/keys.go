@@ -22,10 +22,10 @@ type Key struct {
 // owner of an account or somebody of the organisation who recorded a meeting.
 func (s *Service) CreateKey(ctx context.Context, email string) (string, error) {
 	email = foldEmail(email)
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return "", err
 	}
-	if p, ok := s.mirror.person(email); !ok || !p.active() {
+	if !s.mirror.IsActive(email) {
 		return "", fmt.Errorf("create key: %s is not an active user here; see `minutebook service users list`, "+
 			"or make one with `minutebook service users create --user EMAIL`", email)
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"minutebook/api"
+	"minutebook/service/mirror"
 )
 
 // envelope is the paginated list of 2.1.
@@ -39,8 +40,8 @@ func answerList[T any](s *Service, w http.ResponseWriter, r *http.Request, c cal
 			from++
 		}
 	}
-	to := min(from+pageSize, len(l.items))
-	e := envelope[T]{Limit: pageSize, Items: append([]T{}, l.items[from:to]...)}
+	to := min(from+mirror.PageSize, len(l.items))
+	e := envelope[T]{Limit: mirror.PageSize, Items: append([]T{}, l.items[from:to]...)}
 	if to < len(l.items) {
 		next := s.cursors.seal(l.name, c.id, l.filters, l.key(l.items[to-1])...)
 		e.NextCursor = &next
@@ -52,20 +53,20 @@ func answerList[T any](s *Service, w http.ResponseWriter, r *http.Request, c cal
 // getMeetingTypes is GET /meeting_types (4.2), by name.
 func (s *Service) getMeetingTypes(w http.ResponseWriter, r *http.Request, c caller) error {
 	return answerList(s, w, r, c, listing[api.MeetingType]{
-		name: "meeting_types", items: s.mirror.directory().types,
+		name: "meeting_types", items: s.mirror.Directory().Types,
 		key:     func(t api.MeetingType) []string { return []string{t.Name} },
 		at:      func(key []string) api.MeetingType { return api.MeetingType{Name: key[0]} },
-		compare: typesOrder,
+		compare: mirror.CompareTypes,
 	})
 }
 
 // getTeams is GET /teams (4.7), by name.
 func (s *Service) getTeams(w http.ResponseWriter, r *http.Request, c caller) error {
 	return answerList(s, w, r, c, listing[api.Team]{
-		name: "teams", items: s.mirror.directory().teams,
+		name: "teams", items: s.mirror.Directory().Teams,
 		key:     func(t api.Team) []string { return []string{t.Name} },
 		at:      func(key []string) api.Team { return api.Team{Name: key[0]} },
-		compare: teamsOrder,
+		compare: mirror.CompareTeams,
 	})
 }
 
@@ -74,16 +75,16 @@ func (s *Service) getTeams(w http.ResponseWriter, r *http.Request, c caller) err
 func (s *Service) getTeamMembers(w http.ResponseWriter, r *http.Request, c caller) error {
 	q := r.URL.Query()
 	return answerList(s, w, r, c, listing[api.TeamMember]{
-		name: "team_members", filters: filterKey(q, "team"), items: s.mirror.directory().members[q.Get("team")],
+		name: "team_members", filters: filterKey(q, "team"), items: s.mirror.Directory().Members[q.Get("team")],
 		key:     func(m api.TeamMember) []string { return []string{m.Name, m.Email} },
 		at:      func(key []string) api.TeamMember { return api.TeamMember{Name: key[0], Email: key[1]} },
-		compare: membersOrder,
+		compare: mirror.CompareMembers,
 	})
 }
 
 // getUsers is GET /users (4.9), for account admins.
 func (s *Service) getUsers(w http.ResponseWriter, r *http.Request, c caller) error {
-	if p, ok := s.mirror.person(c.email); !ok || !p.accountAdmin() {
+	if p := s.mirror.Person(c.email); p == nil || !p.IsAccountAdmin() {
 		return forbidden("only account admins may list users")
 	}
 	q := r.URL.Query()
@@ -97,28 +98,30 @@ func (s *Service) getUsers(w http.ResponseWriter, r *http.Request, c caller) err
 	if status == api.StatusInvited && access != "" {
 		return badRequest("status invited cannot be combined with settings_access")
 	}
-	d := s.mirror.directory()
+	d := s.mirror.Directory()
 	var users []api.User
-	for _, u := range d.users {
+	for _, u := range d.Users {
 		level := u.Permissions.Or(api.Permissions{}).SettingsAccess.Level
 		if status != "" && u.Status != status || access != "" && level != access ||
-			team != "" && !slices.Contains(d.byEmail[u.Email].teams, team) {
+			team != "" && !slices.Contains(d.Person(u.Email).Teams, team) {
 			continue
 		}
 		users = append(users, u)
 	}
 	return answerList(s, w, r, c, listing[api.User]{
 		name: "users", filters: filterKey(q, "team", "status", "settings_access"), items: users,
-		key:     func(u api.User) []string { return []string{strconv.Itoa(statusRank(u.Status)), u.Name.Or(""), u.Email} },
+		key: func(u api.User) []string {
+			return []string{strconv.Itoa(mirror.StatusRank(u.Status)), u.Name.Or(""), u.Email}
+		},
 		at:      userAt,
-		compare: usersOrder,
+		compare: mirror.CompareUsers,
 	})
 }
 
 func userAt(key []string) api.User {
 	u := api.User{Name: api.Some(key[1]), Email: key[2]}
 	for _, status := range []string{api.StatusActive, api.StatusDeactivated, api.StatusInvited} {
-		if strconv.Itoa(statusRank(status)) == key[0] {
+		if strconv.Itoa(mirror.StatusRank(status)) == key[0] {
 			u.Status = status
 		}
 	}

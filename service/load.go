@@ -134,7 +134,7 @@ func (l *loading) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
 	return s.shareLoaded(ctx, exact == nil, l.derive.meetings...)

@@ -92,12 +92,10 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 // mayStream fails when the person who asked for a download may not download the
 // recording any more, or is not active.
 func (s *Service) mayStream(ctx context.Context, d *download) error {
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
-	p, known := s.mirror.person(d.email)
-	_, allowed := s.mirror.mayDownload(d.recordingID, d.email)
-	if !known || !p.active() || !allowed {
+	if _, allowed := s.mirror.MayDownload(d.recordingID, d.email); !allowed || !s.mirror.IsActive(d.email) {
 		return errMediaLink
 	}
 	return nil

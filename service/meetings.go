@@ -11,6 +11,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/service/fault"
+	"minutebook/service/mirror"
 )
 
 // errOAuthContent is the service's own text for 5.7.
@@ -26,7 +27,7 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 	if c.oauth && q.contentAsked() {
 		return errOAuthContent
 	}
-	var after *position
+	var after *mirror.Position
 	if q.cursor != "" {
 		fields, err := s.cursors.open(q.cursor, "meetings", c.id, q.filters, 2)
 		if err != nil {
@@ -40,16 +41,16 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 			return errCursor
 		}
 	}
-	page := s.mirror.page(c.email, &q, after)
-	ids := page.ids
+	page := s.mirror.Page(c.email, &q.Query, after)
+	ids := page.IDs
 	if after != nil && s.faults.Roll(fault.Repeat, fault.Key(r)) {
-		if s.mirror.shows(after.id, c.email) {
-			ids = append([]int64{after.id}, ids...)
+		if s.mirror.Shows(after.ID, c.email) {
+			ids = append([]int64{after.ID}, ids...)
 		}
 	}
 	next := "null"
-	if page.more {
-		next = `"` + s.cursors.seal("meetings", c.id, q.filters, page.last.fields()...) + `"`
+	if page.More {
+		next = `"` + s.cursors.seal("meetings", c.id, q.filters, positionFields(page.Last)...) + `"`
 	}
 	buffer := s.pages.Get().(*[]byte)
 	defer func() {

@@ -10,10 +10,8 @@ import (
 
 	"minutebook/api"
 	"minutebook/service/limit"
+	"minutebook/service/mirror"
 )
-
-// pageSize is the number of items of a page; no parameter raises it (2.1).
-const pageSize = 10
 
 // meetingFilters are the parameters that a cursor is bound to.
 var meetingFilters = []string{"calendar_invitees_domains", "calendar_invitees_domains_type",
@@ -33,12 +31,10 @@ var includeParts = []struct {
 
 // meetingsQuery is a request for a page of meetings (4.1).
 type meetingsQuery struct {
-	domains, recordedBy, teams []string
-	domainsType, meetingType   string
-	after, before              *int64 // milliseconds; nil means no bound
-	include                    []api.Part
-	filters                    string // canonical, for the cursor
-	cursor                     string
+	mirror.Query
+	include []api.Part
+	filters string // canonical, for the cursor
+	cursor  string
 }
 
 // meetingsClasses: content makes the list a heavy call (section 8).
@@ -56,8 +52,8 @@ func meetingsClasses(r *http.Request) []limit.Class {
 func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
 	v := withoutBrackets(values)
 	q := meetingsQuery{
-		domains: lower(v["calendar_invitees_domains"]), recordedBy: lower(v["recorded_by"]), teams: present(v["teams"]),
-		meetingType: v.Get("meeting_type"), cursor: v.Get("cursor"), filters: filterKey(v, meetingFilters...),
+		Query: mirror.Query{Domains: lower(v["calendar_invitees_domains"]), RecordedBy: lower(v["recorded_by"]), Teams: present(v["teams"]),
+			MeetingType: v.Get("meeting_type")}, cursor: v.Get("cursor"), filters: filterKey(v, meetingFilters...),
 	}
 	for _, inc := range includeParts {
 		on, err := boolParam(v, inc.param)
@@ -68,23 +64,23 @@ func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
 			q.include = append(q.include, inc.part)
 		}
 	}
-	switch q.domainsType = v.Get("calendar_invitees_domains_type"); q.domainsType {
+	switch q.DomainsType = v.Get("calendar_invitees_domains_type"); q.DomainsType {
 	case "", api.DomainsAll:
-		q.domainsType = ""
+		q.DomainsType = ""
 	case api.DomainsOnlyInternal, api.DomainsExternal:
 	default:
 		return q, badRequest("calendar_invitees_domains_type must be all, only_internal or one_or_more_external")
 	}
-	for _, address := range q.recordedBy {
+	for _, address := range q.RecordedBy {
 		if !strings.Contains(address, "@") {
 			return q, badRequest("recorded_by[] must be e-mail addresses")
 		}
 	}
 	var err error
-	if q.after, err = timeParam(v, "created_after"); err != nil {
+	if q.After, err = timeParam(v, "created_after"); err != nil {
 		return q, err
 	}
-	q.before, err = timeParam(v, "created_before")
+	q.Before, err = timeParam(v, "created_before")
 	return q, err
 }
 
@@ -191,21 +187,16 @@ func present(values []string) []string {
 	return out
 }
 
-// position is the place in the list after which a page begins.
-type position struct{ start, id int64 }
-
-func (p position) fields() []string {
-	return []string{strconv.FormatInt(p.start, 36), strconv.FormatInt(p.id, 36)}
+// positionFields is the position of a page in the form of a cursor.
+func positionFields(p mirror.Position) []string {
+	return []string{strconv.FormatInt(p.Start, 36), strconv.FormatInt(p.ID, 36)}
 }
 
-func parsePosition(fields []string) (position, error) {
-	start, err := strconv.ParseInt(fields[0], 36, 64)
-	if err != nil {
-		return position{}, errCursor
+func parsePosition(fields []string) (p mirror.Position, err error) {
+	for i, number := range []*int64{&p.Start, &p.ID} {
+		if *number, err = strconv.ParseInt(fields[i], 36, 64); err != nil {
+			return p, errCursor
+		}
 	}
-	id, err := strconv.ParseInt(fields[1], 36, 64)
-	if err != nil {
-		return position{}, errCursor
-	}
-	return position{start, id}, nil
+	return p, nil
 }

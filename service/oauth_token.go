@@ -30,19 +30,15 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return tooMany(q)
 	}
-	if err := s.mirror.refresh(r.Context()); err != nil {
+	if err := s.mirror.Refresh(r.Context()); err != nil {
 		return err
-	}
-	active := func(email string) bool {
-		p, known := s.mirror.person(email)
-		return known && p.active()
 	}
 	var t tokens
 	switch f := r.PostForm; f.Get("grant_type") {
 	case "authorization_code":
-		t, err = s.store.exchange(r.Context(), clientID, f.Get("code"), f.Get("redirect_uri"), f.Get("code_verifier"), active)
+		t, err = s.store.exchange(r.Context(), clientID, f.Get("code"), f.Get("redirect_uri"), f.Get("code_verifier"), s.mirror.IsActive)
 	case "refresh_token":
-		t, err = s.store.rotate(r.Context(), clientID, f.Get("refresh_token"), active)
+		t, err = s.store.rotate(r.Context(), clientID, f.Get("refresh_token"), s.mirror.IsActive)
 	case "":
 		return grantError("invalid_request", "grant_type is required")
 	default:

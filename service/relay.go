@@ -49,7 +49,7 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	if len(changes) > 0 {
 		to.Seq = changes[len(changes)-1].Seq
 	}
-	if err := r.mirror.refresh(ctx); err != nil {
+	if err := r.mirror.Refresh(ctx); err != nil {
 		return err
 	}
 	err = r.store.db.WriteTx(ctx, func(tx *sql.Tx) error {

@@ -103,7 +103,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 	if key := repeated(query); key != "" {
 		return badRequest("%q is given more than once", key)
 	}
-	if err := s.mirror.refresh(r.Context()); err != nil {
+	if err := s.mirror.Refresh(r.Context()); err != nil {
 		return err
 	}
 	c, err := s.authenticate(r)

@@ -123,13 +123,13 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 // that was asked for goes to those who see the meeting. Whether a webhook fires
 // was decided when the meeting was finalised (6.1) and stays so.
 func (s *Service) mayReceive(ctx context.Context, o *outgoing) (bool, error) {
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return false, err
 	}
-	if p, known := s.mirror.person(o.owner); !known || !p.active() {
+	if !s.mirror.IsActive(o.owner) {
 		return false, nil
 	}
-	visible, allowed := s.mirror.mayDownload(o.recordingID, o.owner)
+	visible, allowed := s.mirror.MayDownload(o.recordingID, o.owner)
 	return o.webhookID != "" || visible && (allowed || o.kind != "download"), nil
 }
 

@@ -20,6 +20,7 @@ import (
 	"minutebook/sample"
 	"minutebook/service/fault"
 	"minutebook/service/limit"
+	"minutebook/service/mirror"
 	"minutebook/service/strict"
 )
 
@@ -80,7 +81,7 @@ type Service struct {
 	now       func() time.Time
 	archive   *archive.Archive
 	store     store
-	mirror    *mirror
+	mirror    *mirror.Mirror
 	limits    *limit.Limiter
 	signer    signer
 	cursors   cursors
@@ -164,7 +165,7 @@ func (s *Service) start(ctx context.Context) error {
 		return err
 	}
 	s.cursors = cursors{s.signer}
-	s.mirror = newMirror(s.archive)
+	s.mirror = mirror.New(s.archive)
 	s.strict = strict.New()
 	s.archive.OnForget("service", s.forget)
 	if err := s.startLimits(ctx); err != nil {

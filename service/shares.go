@@ -8,6 +8,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/service/mirror"
 )
 
 // shareAllKey is the setting that lists with whom every loaded meeting is shared.
@@ -32,22 +33,22 @@ func (s *Service) ShareAll(ctx context.Context, email string) error {
 			return err
 		}
 	}
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
-	if s.mirror.directory().byEmail[email] == nil {
+	if s.mirror.Directory().Person(email) == nil {
 		if _, err := s.CreateUser(ctx, NewUser{Email: email}); err != nil {
 			return err
 		}
 	}
 	var shares []archive.Share
-	for _, id := range s.mirror.ids() {
+	for _, id := range s.mirror.IDs() {
 		shares = append(shares, archive.Share{RecordingID: id, Principal: archive.UserPrincipal(email), Level: archive.ShareStandard})
 	}
 	if err := s.archive.PutShares(ctx, shares...); err != nil {
 		return err
 	}
-	return s.mirror.refresh(ctx)
+	return s.mirror.Refresh(ctx)
 }
 
 func (s *Service) shareAll(ctx context.Context) ([]string, error) {
@@ -70,10 +71,10 @@ func (s *Service) shareLoaded(ctx context.Context, derived bool, meetings ...loa
 	if err != nil {
 		return err
 	}
-	d := s.mirror.directory()
+	d := s.mirror.Directory()
 	var shares []archive.Share
 	for _, m := range meetings {
-		if !s.mirror.holds(m.id) {
+		if !s.mirror.Has(m.id) {
 			continue // held back
 		}
 		for _, email := range emails {
@@ -92,39 +93,20 @@ func (s *Service) shareLoaded(ctx context.Context, derived bool, meetings ...loa
 	if err := s.archive.PutShares(ctx, shares...); err != nil {
 		return err
 	}
-	return s.mirror.refresh(ctx)
+	return s.mirror.Refresh(ctx)
 }
 
 // teamsOf are the teams of a meeting's recorder and internal invitees.
-func teamsOf(d *directory, m loadedMeeting) []string {
+func teamsOf(d *mirror.Directory, m loadedMeeting) []string {
 	var teams []string
 	if m.team != "" {
 		teams = append(teams, m.team)
 	}
 	for _, email := range m.invitees {
-		if p := d.byEmail[email]; p != nil {
-			teams = append(teams, p.teams...)
+		if p := d.Person(email); p != nil {
+			teams = append(teams, p.Teams...)
 		}
 	}
 	slices.Sort(teams)
 	return slices.Compact(teams)
-}
-
-// ids returns all meetings, newest first.
-func (m *mirror) ids() []int64 {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	ids := make([]int64, len(m.order))
-	for i, e := range m.order {
-		ids[i] = e.id
-	}
-	return ids
-}
-
-// holds tells whether the archive holds a meeting.
-func (m *mirror) holds(id int64) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	_, ok := m.starts[id]
-	return ok
 }

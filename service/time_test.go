@@ -62,8 +62,8 @@ func TestMeetingsFinishEverySoOften(t *testing.T) {
 		go func() { done <- s.finishEvery(t.Context()) }()
 		for i, want := range []int{1, 2, 3, 3} {
 			time.Sleep(15 * time.Second)
-			if err := s.mirror.refresh(t.Context()); err != nil || len(s.mirror.ids()) != want {
-				t.Errorf("after %d rounds there are %v, want %d: %v", i, s.mirror.ids(), want, err)
+			if err := s.mirror.Refresh(t.Context()); err != nil || len(s.mirror.IDs()) != want {
+				t.Errorf("after %d rounds there are %v, want %d: %v", i, s.mirror.IDs(), want, err)
 			}
 			time.Sleep(15 * time.Second)
 			synctest.Wait()

@@ -7,6 +7,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/service/mirror"
 )
 
 // NewUser is a user to be added to the directory.
@@ -25,7 +26,7 @@ func (s *Service) CreateUser(ctx context.Context, n NewUser) (api.User, error) {
 	if name, domain, ok := strings.Cut(n.Email, "@"); !ok || name == "" || domain == "" {
 		return api.User{}, fmt.Errorf("create user: %q is not an e-mail address", n.Email)
 	}
-	u := plainUser(n.Email, n.Name, api.TimeOf(s.now()))
+	u := mirror.BasicUser(n.Email, n.Name, api.TimeOf(s.now()))
 	switch n.Status {
 	case "", api.StatusActive, api.StatusDeactivated:
 	case api.StatusInvited:
@@ -68,7 +69,7 @@ func (s *Service) addMember(ctx context.Context, team string, u api.User) error 
 	if err := s.archive.PutTeamMembers(ctx, archive.LocalAccount, team, members); err != nil {
 		return err
 	}
-	return s.mirror.refresh(ctx)
+	return s.mirror.Refresh(ctx)
 }
 
 // SetUserStatus changes whether a user is active, deactivated or invited.
@@ -76,27 +77,27 @@ func (s *Service) SetUserStatus(ctx context.Context, email, status string) error
 	if status != api.StatusActive && status != api.StatusDeactivated && status != api.StatusInvited {
 		return fmt.Errorf("change user: status %q is not active, deactivated or invited", status)
 	}
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
-	p, ok := s.mirror.person(foldEmail(email))
-	if !ok {
+	p := s.mirror.Person(foldEmail(email))
+	if p == nil {
 		return fmt.Errorf("change user: %s is not a user here; see `minutebook service users list`", email)
 	}
-	u := p.user
+	u := p.User
 	u.Status = status
 	if status == api.StatusInvited {
 		u.Permissions = api.Opt[api.Permissions]{}
 	} else if u.Permissions.Absent() {
-		u.Permissions = plainUser(u.Email, "", u.CreatedAt).Permissions
+		u.Permissions = mirror.BasicUser(u.Email, "", u.CreatedAt).Permissions
 	}
 	return s.PutUser(ctx, u)
 }
 
 // Users lists everybody in the directory, in the order of GET /users.
 func (s *Service) Users(ctx context.Context) ([]api.User, error) {
-	if err := s.mirror.refresh(ctx); err != nil {
+	if err := s.mirror.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	return append([]api.User{}, s.mirror.directory().users...), nil
+	return append([]api.User{}, s.mirror.Directory().Users...), nil
 }

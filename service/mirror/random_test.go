@@ -1,4 +1,4 @@
-package service
+package mirror
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
 	"pgregory.net/rapid"
 
 	"minutebook/api"
@@ -15,9 +16,13 @@ import (
 // TestTheMirrorIsTheArchive makes random changes and compares a mirror that
 // follows them with one that is read anew, and with the archive's own list.
 func TestTheMirrorIsTheArchive(t *testing.T) {
-	a := openTestArchive(t, ArchiveDir(t))
 	ctx := t.Context()
-	follower := newMirror(a)
+	a, err := archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	follower := New(a)
 	people := []string{"ann@acme.example", "bob@acme.example", "cy@other.example"}
 	at := time.Now()
 	rapid.Check(t, func(t *rapid.T) {
@@ -60,14 +65,14 @@ func TestTheMirrorIsTheArchive(t *testing.T) {
 				}
 			}
 		}
-		if err := follower.refresh(ctx); err != nil {
+		if err := follower.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
-		fresh := newMirror(a)
-		if err := fresh.refresh(ctx); err != nil {
+		fresh := New(a)
+		if err := fresh.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := follower.ids(), fresh.ids(); !slices.Equal(got, want) {
+		if got, want := follower.IDs(), fresh.IDs(); !slices.Equal(got, want) {
 			t.Fatalf("the follower holds %v, the archive %v", got, want)
 		}
 		for _, who := range people {
@@ -87,9 +92,9 @@ func TestTheMirrorIsTheArchive(t *testing.T) {
 }
 
 // visibleTo lists all that a person sees, whoever recorded it.
-func (m *mirror) visibleTo(email string) (ids []int64) {
-	for _, id := range m.ids() {
-		if m.shows(id, email) {
+func (m *Mirror) visibleTo(email string) (ids []int64) {
+	for _, id := range m.IDs() {
+		if m.Shows(id, email) {
 			ids = append(ids, id)
 		}
 	}

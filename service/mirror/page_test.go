@@ -1,4 +1,4 @@
-package service
+package mirror
 
 import (
 	"fmt"
@@ -10,21 +10,23 @@ import (
 	"minutebook/archive"
 )
 
+var testStart = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
 // hundredThousand is a mirror of as many meetings, without an archive.
-func hundredThousand() *mirror {
-	m := newMirror(nil)
+func hundredThousand() *Mirror {
+	m := New(nil)
 	for id := int64(1); id <= 100_000; id++ {
 		recorder := fmt.Sprintf("person%d@company%d.example", id%2000, id%40)
 		v := archive.Visibility{RecordingID: id, Start: testStart.Add(time.Duration(id) * time.Minute), CreatedAt: testStart.Add(time.Duration(id+30) * time.Minute),
 			MeetingType: fmt.Sprintf("Type %d", id%6), RecorderEmail: recorder, RecorderTeam: fmt.Sprintf("Team %d", id%30),
 			DomainsType: "only_internal", SharedWith: "all_teams", Domains: []string{fmt.Sprintf("company%d.example", id%40), "client.example"},
 			Principals: []string{archive.UserPrincipal(recorder), archive.PrincipalEveryone, archive.PrincipalShared}}
-		e := m.entryOf(&v)
+		e := m.newMeeting(&v)
 		m.starts[id] = e.start
-		m.order = append(m.order, e)
+		m.meetings = append(m.meetings, e)
 	}
-	slices.SortFunc(m.order, newestFirst)
-	m.dir.byEmail["ann@acme.example"] = &person{principals: []string{archive.UserPrincipal("ann@acme.example"), archive.PrincipalEveryone}}
+	slices.SortFunc(m.meetings, newestFirst)
+	m.dir.people["ann@acme.example"] = &Person{principals: []string{archive.UserPrincipal("ann@acme.example"), archive.PrincipalEveryone}}
 	return m
 }
 
@@ -38,16 +40,16 @@ func BenchmarkPage(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	b.Logf("100,000 meetings take %d MB", (after.HeapAlloc-before.HeapAlloc)>>20)
-	for name, q := range map[string]meetingsQuery{
+	for name, q := range map[string]Query{
 		"none":    {},
-		"team":    {teams: []string{"Team 7"}},
-		"rare":    {recordedBy: []string{"person7@company7.example"}},
-		"nothing": {teams: []string{"Team 7"}, meetingType: "Type 2", domainsType: "only_internal"},
+		"team":    {Teams: []string{"Team 7"}},
+		"rare":    {RecordedBy: []string{"person7@company7.example"}},
+		"nothing": {Teams: []string{"Team 7"}, MeetingType: "Type 2", DomainsType: "only_internal"},
 	} {
-		for at, after := range map[string]*position{"first": nil, "last": {start: testStart.Add(20 * time.Minute).UnixMilli(), id: 20}} {
+		for at, after := range map[string]*Position{"first": nil, "last": {Start: testStart.Add(20 * time.Minute).UnixMilli(), ID: 20}} {
 			b.Run(name+"/"+at, func(b *testing.B) {
 				for b.Loop() {
-					m.page("ann@acme.example", &q, after)
+					m.Page("ann@acme.example", &q, after)
 				}
 			})
 		}
