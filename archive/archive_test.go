@@ -193,3 +193,22 @@ func TestChangesFollowAndRefuseForeignPositions(t *testing.T) {
 		}
 	}
 }
+
+// withMedia attaches a recording to a meeting.
+func withMedia(t *testing.T, a *Archive, id int64, content string) Blob {
+	t.Helper()
+	b, err := a.Media().Put(t.Context(), strings.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.AttachMedia(t.Context(), id, MediaVideo, b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func exists(t *testing.T, path string) bool {
+	t.Helper()
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"minutebook/internal/sqlite"
 )
@@ -95,7 +96,7 @@ func (a *Archive) noteMade(ctx context.Context, name string) error {
 
 // prepareDir refuses a directory without an archive unless one is to be made.
 func prepareDir(dir, path string, create bool) error {
-	if err := unfinishedRestore(dir); err != nil {
+	if err := refuseUnfinished(dir); err != nil {
 		return err
 	}
 	_, err := os.Stat(path)
@@ -115,4 +116,27 @@ func prepareDir(dir, path string, create bool) error {
 		return fmt.Errorf("create data directory: %w", err)
 	}
 	return nil
+}
+
+// DatabaseFiles returns the paths of the databases of the data directory, open here or not, the
+// archive's own last. It fails with ErrDamaged when one is missing.
+func (a *Archive) DatabaseFiles(ctx context.Context) ([]string, error) {
+	lost, err := a.lost(ctx)
+	if err == nil && len(lost) > 0 {
+		err = fmt.Errorf("%s is missing or empty: %w", strings.Join(lost, ", "), ErrDamaged)
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(os.DirFS(a.dir), "*.db")
+	if err != nil {
+		return nil, fmt.Errorf("list databases: %w", err)
+	}
+	var paths []string
+	for _, name := range names {
+		if path := filepath.Join(a.dir, name); path != a.db.Path {
+			paths = append(paths, path)
+		}
+	}
+	return append(paths, a.db.Path), nil
 }

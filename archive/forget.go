@@ -78,19 +78,22 @@ func (a *Archive) FinishForgetting(ctx context.Context) error {
 	return nil
 }
 
-// unfinished are the meetings whose forgetting is not done.
-func (a *Archive) unfinished(ctx context.Context) ([]int64, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM tombstones WHERE done_at IS NULL ORDER BY 1`)
-	if err != nil {
-		return nil, err
+// Tombstones returns the meetings that were forgotten, rising, and those of them
+// whose erasure is not finished.
+func (a *Archive) Tombstones(ctx context.Context) (all, open []int64, err error) {
+	all, err = sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones ORDER BY 1`)
+	if err == nil {
+		open, err = a.unfinished(ctx)
 	}
-	var ids []int64
-	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read tombstones: %w", err)
+	}
+	return all, open, nil
+}
+
+// unfinished returns the meetings whose erasure is not finished.
+func (a *Archive) unfinished(ctx context.Context) ([]int64, error) {
+	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones WHERE done_at IS NULL ORDER BY 1`)
 }
 
 // finishForgetting does everything after the tombstone; all of it can be done

@@ -1,4 +1,4 @@
-package archive
+package archive_test
 
 import (
 	"bytes"
@@ -7,11 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/rs/zerolog"
-
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/backup"
+	"minutebook/archive/export"
+	"minutebook/archive/importer"
 	"minutebook/internal/residue"
 )
 
@@ -32,13 +36,13 @@ func markedArchive(t *testing.T) (dir string) {
 		if id == forgottenID {
 			said = strings.Repeat(marker+" whispered. ", 60)
 		}
-		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id, fmt.Sprintf("Title %d %.16s", id, said), said)))
+		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id, fmt.Sprintf("Title %d %.16s", id, said), said))
 	}
-	withMedia(t, a, forgottenID, "recording of the "+marker)
-	withMedia(t, a, 21, "recording of others")
+	archivetest.Attach(t, a, forgottenID, "recording of the "+marker)
+	archivetest.Attach(t, a, 21, "recording of others")
 	for name, d := range markedDeliveries() {
-		d.Account, d.WebhookID, d.ReceivedAt = "main", name, epoch0
-		if _, err := a.inbox.Put(t.Context(), d); err != nil {
+		d.Account, d.WebhookID, d.ReceivedAt = "main", name, archivetest.Epoch
+		if _, err := a.Inbox().Put(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,29 +54,38 @@ func markedArchive(t *testing.T) (dir string) {
 
 // markedDeliveries are deliveries about the meeting that were not applied yet, by
 // their webhook ids.
-func markedDeliveries() map[string]Delivery {
-	whole := meetingJSON(forgottenID, marker, strings.Repeat(marker+" said. ", 60))
+func markedDeliveries() map[string]archive.Delivery {
+	whole := archivetest.Meeting(forgottenID, marker, strings.Repeat(marker+" said. ", 60))
 	cut := whole[:len(whole)-20]
-	return map[string]Delivery{
+	return map[string]archive.Delivery{
 		"received":    {Body: whole},
-		"quarantined": {Body: whole, State: StateQuarantined, Reason: "the disk was full"},
-		"unreadable":  {Body: cut, State: StateQuarantined, Reason: "it is not JSON"},
-		"spaced":      {Body: bytes.Replace(cut, []byte(`"recording_id": 20`), []byte("\"recording_id\"\n : \"20\""), 1), State: StateQuarantined},
-		"callback":    {Body: []byte(`{"transcript": ["` + marker + `"]}`), Kind: KindTranscript, RecordingID: forgottenID},
+		"quarantined": {Body: whole, State: archive.StateQuarantined, Reason: "the disk was full"},
+		"unreadable":  {Body: cut, State: archive.StateQuarantined, Reason: "it is not JSON"},
+		"spaced":      {Body: bytes.Replace(cut, []byte(`"recording_id": 20`), []byte("\"recording_id\"\n : \"20\""), 1), State: archive.StateQuarantined},
+		"callback":    {Body: []byte(`{"transcript": ["` + marker + `"]}`), Kind: archive.KindTranscript, RecordingID: forgottenID},
 	}
 }
 
 // openMoving opens a data directory with a clock that goes a minute at a look.
-func openMoving(t *testing.T, dir string) *Archive {
+func openMoving(t *testing.T, dir string) *archive.Archive {
 	t.Helper()
-	now := epoch0.Add(time.Hour)
-	a, err := Open(t.Context(), Options{Dir: dir, Create: true, Logger: zerolog.Nop(), Now: time.Now})
+	var mu sync.Mutex
+	now := archivetest.Epoch.Add(time.Hour)
+	return archivetest.OpenAt(t, dir, func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(time.Minute)
+		return now
+	})
+}
+
+func backUp(t *testing.T, a *archive.Archive, dest string) backup.Result {
+	t.Helper()
+	r, err := backup.Run(t.Context(), a, dest, backup.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.now = func() time.Time { now = now.Add(time.Minute); return now }
-	t.Cleanup(func() { a.Close() })
-	return a
+	return r
 }
 
 // TestForgetDuringAnything forgets a meeting at steps of what can go on in an
@@ -86,32 +99,36 @@ func TestForgetDuringAnything(t *testing.T) {
 	}
 	type running struct {
 		*testing.T
-		a    *Archive
+		a    *archive.Archive
 		out  string
 		step func()
 	}
-	exporting := func(format ExportFormat) func(r running) error {
+	exporting := func(format export.Format) func(r running) error {
 		return func(r running) error {
-			o := ExportOptions{Dir: r.out, Format: format, Progress: func(int) { r.step() }}
-			_, err := r.a.Export(r.Context(), o)
+			o := export.Options{Dir: r.out, Format: format, Progress: func(int) { r.step() }}
+			_, err := export.Run(r.Context(), r.a, o)
 			o.Progress = nil
-			export1(r.T, r.a, o) // the next run removes what was forgotten during this
+			if _, err := export.Run(r.Context(), r.a, o); err != nil { // removes what was forgotten meanwhile
+				r.Fatal(err)
+			}
 			return err
 		}
 	}
 	for name, work := range map[string]func(r running) error{
-		"export md": exporting(ExportMarkdown), "export ndjson": exporting(ExportNDJSON),
+		"export md": exporting(export.Markdown), "export ndjson": exporting(export.NDJSON),
 		"backup": func(r running) error {
 			// An earlier generation shares the recordings, and is not looked at.
-			earlier := backUp(r.T, r.a, r.out, BackupOptions{})
-			_, err := r.a.Backup(r.Context(), r.out, BackupOptions{Progress: func(int, int) { r.step() }})
-			must(r.T, r.a.RemoveGenerations(r.Context(), r.out, []string{filepath.Join(r.out, earlier.Generation)}))
+			earlier := backUp(r.T, r.a, r.out)
+			_, err := backup.Run(r.Context(), r.a, r.out, backup.Options{Progress: func(int, int) { r.step() }})
+			if err := backup.Remove(r.Context(), r.a, r.out, []string{filepath.Join(r.out, earlier.Generation)}); err != nil {
+				r.Error(err)
+			}
 			return err
 		},
 		"restore": func(r running) error {
 			dest := filepath.Join(filepath.Dir(r.out), "backups")
-			backUp(r.T, r.a, dest, BackupOptions{})
-			_, err := Restore(r.Context(), RestoreOptions{From: dest, Dir: filepath.Join(filepath.Dir(r.out), "back"), Progress: func(int, int) { r.step() }})
+			backUp(r.T, r.a, dest)
+			_, err := backup.Restore(r.Context(), backup.RestoreOptions{From: dest, Dir: filepath.Join(filepath.Dir(r.out), "back"), Progress: func(int, int) { r.step() }})
 			if f, err := r.a.Forget(r.Context(), forgottenID, "again"); err == nil && len(f.Backups) != 1 {
 				r.Errorf("the backup that holds it is not named: %v", f.Backups)
 			}
@@ -121,24 +138,24 @@ func TestForgetDuringAnything(t *testing.T) {
 			return r.a.Rebuild(r.Context(), func(int, int) { r.step() })
 		},
 		"verify": func(r running) error {
-			_, err := r.a.Verify(r.Context(), VerifyOptions{Repair: true, Progress: func(string, int, int) { r.step() }}, func(Damage) {})
+			_, err := r.a.Verify(r.Context(), archive.VerifyOptions{Repair: true, Progress: func(string, int, int) { r.step() }}, func(archive.Damage) {})
 			return err
 		},
 		"retention": func(r running) error {
-			rules := []RetentionRule{{MediaAfter: time.Hour}}
-			return r.a.Retain(r.Context(), rules, func(Expired) { r.step() })
+			rules := []archive.RetentionRule{{MediaAfter: time.Hour}}
+			return r.a.Retain(r.Context(), rules, func(archive.Expired) { r.step() })
 		},
 		"import": func(r running) error {
 			var lines bytes.Buffer
-			for n := range 3*importBatch + 1 {
+			for n := range 601 { // four batches
 				id, said := int64(forgottenID), marker
 				if n%2 > 0 {
 					id, said = 21, "words"
 				}
-				line := meetingJSON(id, "Imported", said)
+				line := archivetest.Meeting(id, "Imported", said)
 				lines.Write(append(bytes.ReplaceAll(line, []byte("\n"), nil), '\n'))
 			}
-			_, err := r.a.Import(r.Context(), ImportOptions{Progress: func(int) { r.step() }}, &lines)
+			_, err := importer.Read(r.Context(), r.a, importer.Options{Progress: func(int) { r.step() }}, &lines)
 			return err
 		},
 	} {
@@ -160,7 +177,7 @@ func TestForgetDuringAnything(t *testing.T) {
 				if steps == 1 {
 					steps = at
 				}
-				if err != nil && !errors.Is(err, ErrForgotten) {
+				if err != nil && !errors.Is(err, archive.ErrForgotten) {
 					t.Fatalf("forgotten at step %d of %d: %v", nth, steps, err)
 				}
 				if at < nth {

@@ -313,27 +313,6 @@ func TestInboxSpilledDamageIsSeen(t *testing.T) {
 	}
 }
 
-// A backup has the spilled bodies in its copy of the inbox.
-func TestBackupHasSpilledBodies(t *testing.T) {
-	a := newArchive(t)
-	bring := spillInto(t, a.inbox, 6)
-	a.inbox.stopBringing() // nothing else brings them in
-	bring()
-	dest, dir := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
-	if _, err := a.Backup(t.Context(), dest, BackupOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	if !a.inbox.spill.takes(leastSpilled) {
-		t.Error("after a backup no body is spilled any more")
-	}
-	if _, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(largeBodies(6), bodiesOf(t, openArchive(t, dir).inbox)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // A body that cannot be read now, for want of a descriptor, is not lost: bringing
 // it in fails and is done again, and an inbox does not open.
 func TestInboxKeepsWhatCannotBeRead(t *testing.T) {

@@ -10,14 +10,14 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// dirLock is the ownership of a data directory: an flock on DIR/lock, which
+// DirLock is the ownership of a data directory: an flock on DIR/lock, which
 // also holds the owner's process id for the message of the one refused. The
 // kernel drops the lock when the process ends, however it ends.
-type dirLock struct{ f *flock.Flock }
+type DirLock struct{ f *flock.Flock }
 
-// lockDir takes the lock without waiting. It fails with *InUseError when
+// LockDir takes the lock without waiting. It fails with *InUseError when
 // another process, or another Open in this one, holds it.
-func lockDir(dir string) (*dirLock, error) {
+func LockDir(dir string) (*DirLock, error) {
 	path := filepath.Join(dir, "lock")
 	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	ok, err := f.TryLock()
@@ -32,7 +32,7 @@ func lockDir(dir string) (*dirLock, error) {
 		f.Unlock()
 		return nil, fmt.Errorf("write process id to %s: %w", path, err)
 	}
-	return &dirLock{f}, nil
+	return &DirLock{f}, nil
 }
 
 // lockOwner reads the id that the owner wrote, or 0.
@@ -48,7 +48,7 @@ func lockOwner(path string) int {
 	return pid
 }
 
-func (l *dirLock) release() error {
+func (l *DirLock) Release() error {
 	if err := l.f.Unlock(); err != nil {
 		return fmt.Errorf("unlock data directory: %w", err)
 	}

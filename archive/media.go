@@ -52,9 +52,9 @@ func (a *Archive) PartialPath(name string) string {
 	return filepath.Join(a.dir, "media", "partial", url.PathEscape(name))
 }
 
-// openStore opens the store that a media URL names: "" or "file:" for
+// OpenStore opens the store that a media URL names: "" or "file:" for
 // DIR/media, "file:///path" for another directory, "s3://bucket/prefix".
-func openStore(ctx context.Context, dir, mediaURL string) (Store, error) {
+func OpenStore(ctx context.Context, dir, mediaURL string) (Store, error) {
 	local, err := newFileStore(filepath.Join(dir, "media"))
 	if err != nil {
 		return nil, err

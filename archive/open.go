@@ -45,7 +45,7 @@ type Archive struct {
 	dir   string
 	log   zerolog.Logger
 	now   func() time.Time
-	lock  *dirLock
+	lock  *DirLock
 	db    *sqlite.DB
 	media Store
 	inbox *Inbox
@@ -82,7 +82,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a := &Archive{dir: dir, log: o.Logger, now: o.Now}
-	if a.lock, err = lockDir(dir); err != nil {
+	if a.lock, err = LockDir(dir); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -113,7 +113,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err = a.remerge(ctx); err != nil {
 		return nil, err
 	}
-	if a.media, err = openStore(ctx, dir, o.MediaURL); err != nil {
+	if a.media, err = OpenStore(ctx, dir, o.MediaURL); err != nil {
 		return nil, err
 	}
 	for _, open := range rooms() {
@@ -167,12 +167,15 @@ func (a *Archive) Close() error {
 	if a.db != nil {
 		errs = append(errs, a.db.Close())
 	}
-	errs = append(errs, a.lock.release())
+	errs = append(errs, a.lock.Release())
 	return errors.Join(errs...)
 }
 
 // Dir is the absolute path of the data directory.
 func (a *Archive) Dir() string { return a.dir }
+
+// Now returns the time by the archive's clock.
+func (a *Archive) Now() time.Time { return a.now() }
 
 // DB is the archive's own database, for the files of this package.
 func (a *Archive) DB() *sqlite.DB { return a.db }

@@ -96,7 +96,7 @@ func TestMediaURLs(t *testing.T) {
 		"file:":                             "",
 		"file://" + filepath.Join(dir, "m"): "",
 	} {
-		_, err := openStore(t.Context(), dir, mediaURL)
+		_, err := OpenStore(t.Context(), dir, mediaURL)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", mediaURL, err)
 		}

@@ -38,7 +38,7 @@ func TestFileStoreConforms(t *testing.T) {
 func testStore(t *testing.T, open func(*testing.T) Store) {
 	for name, fn := range map[string]func(*testing.T, Store){
 		"put": storePut, "import": storeImport, "failing": storeFailing, "absent": storeAbsent, "walk": storeWalk,
-		"read": storeRead, "serve": storeServe, "large": storeLarge, "at once": storeAtOnce, "backup": storeBackup,
+		"read": storeRead, "serve": storeServe, "large": storeLarge, "at once": storeAtOnce,
 		"damaged": storeDamaged} {
 		t.Run(name, func(t *testing.T) { fn(t, open(t)) })
 	}
@@ -274,14 +274,4 @@ func storeAtOnce(t *testing.T, s Store) {
 	}
 }
 
-// storeBackup has an archive over the store go through a backup and back.
-func storeBackup(t *testing.T, s Store) {
-	a, dest := newArchive(t), t.TempDir()
-	a.media = s
-	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "first", "a")))
-	withMedia(t, a, 1, "moving pictures")
-	backUp(t, a, dest, BackupOptions{})
-	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
-		t.Error("the restored archive differs")
-	}
-}
+var errBroken = errors.New("disk pulled out")

@@ -16,12 +16,8 @@ import (
 // derived rows are removed, which the revisions make anew.
 func (c *check) repairBroken(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
-	rows, err := a.db.R.QueryContext(ctx, `SELECT revision_id FROM (SELECT revision_id FROM bodies UNION SELECT revision_id FROM observations
+	ids, err := sqlite.Column[int64](ctx, a.db.R, `SELECT revision_id FROM (SELECT revision_id FROM bodies UNION SELECT revision_id FROM observations
 		UNION SELECT revision_id FROM parts WHERE revision_id IS NOT NULL) WHERE revision_id NOT IN (SELECT id FROM revisions)`)
-	if err != nil {
-		return err
-	}
-	ids, err := scanIDs(rows)
 	if err != nil {
 		return err
 	}

@@ -183,11 +183,7 @@ func (a *Archive) unknownAside(ctx context.Context, sha string, d *Damage) error
 		_, err := a.DropBlob(ctx, sha)
 		return err
 	}
-	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM downloads WHERE sha256 = ?`, sha)
-	if err != nil {
-		return err
-	}
-	ids, err := scanIDs(rows)
+	ids, err := sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM downloads WHERE sha256 = ?`, sha)
 	if err != nil {
 		return err
 	}

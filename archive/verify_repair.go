@@ -72,11 +72,7 @@ func (c *check) repairRevision(ctx context.Context, s stored, d *Damage) error {
 // its meetings and fetched again, or it is lost. A damaged file is put aside.
 func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d *Damage) error {
 	a := c.archive
-	var ids []int64
-	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT recording_id FROM attachments WHERE sha256 = ?`, sha)
-	if err == nil {
-		ids, err = scanIDs(rows)
-	}
+	ids, err := a.meetingsWith(ctx, sha)
 	if err != nil {
 		return err
 	}
@@ -160,6 +156,20 @@ func (c *check) askAgain(ctx context.Context, id int64, name string, current boo
 		}
 	}
 	d.Lost, d.Outcome = true, strings.TrimSpace("lost "+name)
+}
+
+// meetingsWith returns the meetings that have a recording.
+func (a *Archive) meetingsWith(ctx context.Context, sha string) ([]int64, error) {
+	return sqlite.Column[int64](ctx, a.db.R, `SELECT DISTINCT recording_id FROM attachments WHERE sha256 = ?`, sha)
+}
+
+// TitlesWith returns the titles of the meetings that have a recording, for messages.
+func (a *Archive) TitlesWith(ctx context.Context, sha string) (titles []string, err error) {
+	ids, err := a.meetingsWith(ctx, sha)
+	for _, id := range ids {
+		titles = append(titles, a.nameOf(ctx, id))
+	}
+	return titles, err
 }
 
 // nameOf is a meeting's title for a message.

@@ -7,6 +7,8 @@ import (
 	"filippo.io/age"
 
 	"minutebook/archive"
+	"minutebook/archive/backup"
+	"minutebook/archive/generation"
 	"minutebook/control"
 )
 
@@ -20,8 +22,8 @@ func TestForgetReplacesBackups(t *testing.T) {
 	a, _, ops := indexed(t)
 	plain, sealed := t.TempDir(), t.TempDir()
 	for range 2 {
-		for dir, o := range map[string]archive.BackupOptions{plain: {}, sealed: {Recipients: []age.Recipient{id.Recipient()}}} {
-			if _, err := a.Backup(t.Context(), dir, o); err != nil {
+		for dir, o := range map[string]backup.Options{plain: {}, sealed: {Recipients: []age.Recipient{id.Recipient()}}} {
+			if _, err := backup.Run(t.Context(), a, dir, o); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -40,7 +42,7 @@ func TestForgetReplacesBackups(t *testing.T) {
 		t.Errorf("still in %v, %v", f.Backups, err)
 	}
 	for dir, number := range map[string]string{plain: "generation-000003", sealed: "generation-000003"} {
-		all, err := archive.Generations(dir)
+		all, err := generation.List(dir)
 		if err != nil || len(all) != 1 || all[0].Name != number || slices.Contains(all[0].IDs, 2) || all[0].Encrypted != (dir == sealed) {
 			t.Errorf("%s: %d generations, %v", dir, len(all), err)
 		}

@@ -10,14 +10,17 @@ import (
 	"filippo.io/age"
 
 	"minutebook/archive"
+	"minutebook/archive/backup"
+	"minutebook/archive/export"
+	"minutebook/archive/importer"
 	"minutebook/search"
 )
 
 // registerCopies registers what brings meetings in and out.
 func (h House) registerCopies(r *Registry) {
-	Register(r, "export", h.export)
+	Register(r, "export", h.exportFiles)
 	Register(r, "import", h.importFiles)
-	Register(r, "backup", h.backup)
+	Register(r, "backup", h.backUp)
 }
 
 // Copied is an event of export, import and backup: how far it has come.
@@ -34,24 +37,24 @@ type ExportRequest struct {
 	Recipients []string `json:"recipients"`
 }
 
-func (h House) export(ctx context.Context, q ExportRequest, emit Emit) (archive.ExportResult, error) {
-	o := archive.ExportOptions{Dir: q.Dir, Format: archive.ExportFormat(q.Format),
+func (h House) exportFiles(ctx context.Context, q ExportRequest, emit Emit) (export.Result, error) {
+	o := export.Options{Dir: q.Dir, Format: export.Format(q.Format),
 		Progress: func(done int) { _ = emit(Copied{Done: done}) }}
 	var err error
-	if o.Format == archive.ExportHTML {
+	if o.Format == export.HTML {
 		if o.Site, err = h.Site(); err != nil {
-			return archive.ExportResult{}, err
+			return export.Result{}, err
 		}
 	}
 	if o.Recipients, err = h.recipients(q.Recipients); err != nil {
-		return archive.ExportResult{}, err
+		return export.Result{}, err
 	}
 	if strings.TrimSpace(q.Query) != "" {
 		if o.IDs, err = h.found(ctx, q.Query); err != nil {
-			return archive.ExportResult{}, err
+			return export.Result{}, err
 		}
 	}
-	return h.Archive.Export(ctx, o)
+	return export.Run(ctx, h.Archive, o)
 }
 
 // found are the meetings that a query finds, all of them.
@@ -105,15 +108,15 @@ type ImportRequest struct {
 	Identity string   `json:"identity"`
 }
 
-func (h House) importFiles(ctx context.Context, q ImportRequest, emit Emit) (archive.ImportResult, error) {
-	var all archive.ImportResult
+func (h House) importFiles(ctx context.Context, q ImportRequest, emit Emit) (importer.Result, error) {
+	var all importer.Result
 	identities, err := ReadIdentities(q.Identity)
 	if err != nil {
 		return all, err
 	}
 	for _, path := range q.Paths {
-		o := archive.ImportOptions{Account: q.Account, Progress: func(done int) { _ = emit(Copied{Done: all.Read + done}) }}
-		r, err := h.Archive.ImportPath(ctx, o, path, identities...)
+		o := importer.Options{Account: q.Account, Progress: func(done int) { _ = emit(Copied{Done: all.Read + done}) }}
+		r, err := importer.ReadPath(ctx, h.Archive, o, path, identities...)
 		if err != nil {
 			return all, err
 		}
@@ -154,12 +157,12 @@ type BackupRequest struct {
 	AcceptFewer  bool     `json:"accept_fewer"`
 }
 
-func (h House) backup(ctx context.Context, q BackupRequest, emit Emit) (archive.BackupResult, error) {
+func (h House) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Result, error) {
 	recipients, err := h.recipients(q.Recipients)
 	if err != nil {
-		return archive.BackupResult{}, err
+		return backup.Result{}, err
 	}
-	return h.Archive.Backup(ctx, q.Destination, archive.BackupOptions{Recipients: recipients, WithoutMedia: q.WithoutMedia,
+	return backup.Run(ctx, h.Archive, q.Destination, backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia,
 		Keep: q.Keep, AcceptFewer: q.AcceptFewer,
 		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }})
 }

@@ -8,6 +8,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/export"
 	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
@@ -34,7 +35,7 @@ type House struct {
 	// does.
 	ServiceState func(context.Context) (*service.State, error)
 	// Site gives what renders the pages of an HTML export.
-	Site func() (archive.Site, error)
+	Site func() (export.Site, error)
 	// Recipients, unless a request names others, have exports and backups
 	// encrypted for them.
 	Recipients []string

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/backup"
+	"minutebook/archive/generation"
 	"minutebook/search"
 )
 
@@ -188,17 +190,17 @@ func (h House) replaceBackups(ctx context.Context, paths, recipients []string) e
 	}
 	dirs := map[string]bool{}
 	for _, path := range paths {
-		dirs[archive.BackupDirOf(path)] = true
+		dirs[generation.DirOf(path)] = true
 	}
 	var failed error
 	for dir := range dirs {
-		all, err := archive.Generations(dir)
+		all, err := generation.List(dir)
 		if err == nil {
 			newest := all[len(all)-1]
 			if newest.Encrypted && len(keys) == 0 {
 				err = fmt.Errorf("the backups in %s are encrypted: say for whom with --recipient", dir)
 			} else {
-				err = h.replaceGenerations(ctx, dir, paths, archive.BackupOptions{Recipients: keys, WithoutMedia: newest.WithoutMedia})
+				err = h.replaceGenerations(ctx, dir, paths, backup.Options{Recipients: keys, WithoutMedia: newest.WithoutMedia})
 			}
 		}
 		failed = errors.Join(failed, err)
@@ -206,8 +208,8 @@ func (h House) replaceBackups(ctx context.Context, paths, recipients []string) e
 	return failed
 }
 
-func (h House) replaceGenerations(ctx context.Context, dir string, paths []string, o archive.BackupOptions) error {
-	r, err := h.Archive.Backup(ctx, dir, o)
+func (h House) replaceGenerations(ctx context.Context, dir string, paths []string, o backup.Options) error {
+	r, err := backup.Run(ctx, h.Archive, dir, o)
 	if err != nil {
 		return err
 	}
@@ -217,7 +219,7 @@ func (h House) replaceGenerations(ctx context.Context, dir string, paths []strin
 	if len(r.Lost) > 0 {
 		return fmt.Errorf("nothing was removed from %s: %s; verify --repair says more", dir, r.Lost[0])
 	}
-	return h.Archive.RemoveGenerations(ctx, dir, paths)
+	return backup.Remove(ctx, h.Archive, dir, paths)
 }
 
 // HistoryRequest asks how a meeting came to be what it is. With From, the

@@ -10,6 +10,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/backup"
 )
 
 // over is a service over an archive that its own account fills.
@@ -164,12 +165,12 @@ func TestTheRelayGoesOnFromNowAfterARestore(t *testing.T) {
 		t.Fatalf("sent %q before", got)
 	}
 	dir, to := t.TempDir()+"/backup", t.TempDir()+"/restored"
-	if _, err := a.Backup(t.Context(), dir, archive.BackupOptions{}); err != nil {
+	if _, err := backup.Run(t.Context(), a, dir, backup.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	arrive(t, a, archive.SourceList, newer(2)) // sent, and then lost with the disk
 	s.caughtUp(t)
-	if _, err := archive.Restore(t.Context(), archive.RestoreOptions{From: dir, Dir: to}); err != nil {
+	if _, err := backup.Restore(t.Context(), backup.RestoreOptions{From: dir, Dir: to}); err != nil {
 		t.Fatal(err)
 	}
 	a = openTestArchive(t, to)

@@ -5,21 +5,21 @@ import (
 	"io"
 	"net/http"
 
-	"minutebook/archive"
+	"minutebook/archive/export"
 )
 
 // meetingFile is a form of a meeting to take away, as an export writes it too.
 type meetingFile struct {
 	contentType string
-	render      func(io.Writer, *archive.ExportedMeeting) error
+	render      func(io.Writer, *export.Meeting) error
 }
 
 // meetingFiles are the files of a meeting: its transcript as captions for any
 // player, the whole of it as plain text, and as Markdown.
 var meetingFiles = map[string]meetingFile{
-	"transcript.vtt": {"text/vtt; charset=utf-8", archive.RenderVTT},
-	"transcript.txt": {"text/plain; charset=utf-8", archive.RenderText},
-	"minutes.md":     {"text/markdown; charset=utf-8", archive.RenderMarkdown},
+	"transcript.vtt": {"text/vtt; charset=utf-8", export.WriteVTT},
+	"transcript.txt": {"text/plain; charset=utf-8", export.WriteText},
+	"minutes.md":     {"text/markdown; charset=utf-8", export.WriteMarkdown},
 }
 
 // file serves a file of a meeting.
@@ -36,7 +36,7 @@ func (s *server) file(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return s.notFound(w, r)
 	}
-	m, err := s.Archive.Exported(r.Context(), row)
+	m, err := export.Read(r.Context(), s.Archive, row)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/export"
 )
 
 // staticRoot is where the site's own files are, below its directory.
@@ -23,9 +23,9 @@ type staticSite struct {
 	zone   *time.Location
 }
 
-// NewSite returns what renders archive.ExportHTML, with times in a zone (nil:
+// NewSite returns what renders export.HTML, with times in a zone (nil:
 // UTC). The pages need no script and no server.
-func NewSite(zone *time.Location) (archive.Site, error) {
+func NewSite(zone *time.Location) (export.Site, error) {
 	if zone == nil {
 		zone = time.UTC
 	}
@@ -63,13 +63,13 @@ type sitePage struct {
 
 // Meeting renders a meeting. Moments lead to the line of the transcript that
 // was said then.
-func (s *staticSite) Meeting(w io.Writer, m *archive.ExportedMeeting) error {
+func (s *staticSite) Meeting(w io.Writer, m *export.Meeting) error {
 	p := &sitePage{Root: upFrom(m.File)}
 	p.listed = newListed(m.Row, s.zone)
 	p.At = -1
 	p.Page, p.Heading = "meeting", heading(m.Row)
 	p.Title = p.Heading
-	p.describe(m.Meeting, s.zone)
+	p.describe(m.Notes, s.zone)
 	p.People, p.Invited = everybody(m), "People"
 	moment := func(at time.Duration) string {
 		if i := lineAt(m.Entries, at); i >= 0 {
@@ -77,7 +77,7 @@ func (s *staticSite) Meeting(w io.Writer, m *archive.ExportedMeeting) error {
 		}
 		return "#transcript"
 	}
-	err := p.content(m.Meeting, m.Entries, marker{}, func(seconds int64) string { return moment(time.Duration(seconds) * time.Second) })
+	err := p.content(m.Notes, m.Entries, marker{}, func(seconds int64) string { return moment(time.Duration(seconds) * time.Second) })
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,9 @@ func (s *staticSite) Meeting(w io.Writer, m *archive.ExportedMeeting) error {
 
 // everybody is who was invited to a meeting, spoke in it or recorded it, with
 // their pages.
-func everybody(m *archive.ExportedMeeting) []person {
+func everybody(m *export.Meeting) []person {
 	external := map[string]bool{}
-	for _, p := range people(m.Meeting) {
+	for _, p := range people(m.Notes) {
 		external[strings.ToLower(p.Email)] = p.External && p.Email != ""
 	}
 	var all []person
@@ -118,7 +118,7 @@ type siteDay struct {
 }
 
 type siteRow struct {
-	archive.SiteEntry
+	export.ListEntry
 	Dated bool
 }
 
@@ -133,25 +133,25 @@ type siteList struct {
 }
 
 // Index renders the list of all meetings.
-func (s *staticSite) Index(w io.Writer, all archive.SiteList) error {
+func (s *staticSite) Index(w io.Writer, all export.List) error {
 	return s.render(w, "index", &siteList{frame: frame{Page: "index", Title: "Meetings"}, Count: all.Count, Days: s.days(all)})
 }
 
 // Person renders the list of the meetings that somebody is in.
-func (s *staticSite) Person(w io.Writer, p archive.SitePerson) error {
+func (s *staticSite) Person(w io.Writer, p export.PersonPage) error {
 	return s.render(w, "person", &siteList{frame: frame{Page: "person", Title: p.Name}, Root: upFrom(p.File), Email: p.Email,
-		Count: p.Count, Days: s.days(p.SiteList)})
+		Count: p.Count, Days: s.days(p.List)})
 }
 
 // upFrom is the way from a file of the site to the site's top.
 func upFrom(file string) string { return strings.Repeat("../", strings.Count(file, "/")) }
 
 // days groups a list by day, as it is read.
-func (s *staticSite) days(list archive.SiteList) iter.Seq[siteDay] {
+func (s *staticSite) days(list export.List) iter.Seq[siteDay] {
 	return func(yield func(siteDay) bool) {
 		var day siteDay
 		for e := range list.Meetings {
-			row := siteRow{SiteEntry: e, Dated: e.Start.Unix() > 0}
+			row := siteRow{ListEntry: e, Dated: e.Start.Unix() > 0}
 			name := "Undated"
 			if row.Dated {
 				row.Start = e.Start.In(s.zone)

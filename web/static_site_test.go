@@ -13,18 +13,18 @@ import (
 
 	"filippo.io/age"
 
-	"minutebook/archive"
+	"minutebook/archive/export"
 )
 
 // exportSite exports a site's archive as HTML into a new directory.
-func exportSite(t *testing.T, s *site, recipients ...age.Recipient) (string, archive.ExportResult) {
+func exportSite(t *testing.T, s *site, recipients ...age.Recipient) (string, export.Result) {
 	t.Helper()
 	pages, err := NewSite(time.UTC)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	r, err := s.archive.Export(t.Context(), archive.ExportOptions{Dir: dir, Format: archive.ExportHTML, Site: pages, Recipients: recipients})
+	r, err := export.Run(t.Context(), s.archive, export.Options{Dir: dir, Format: export.HTML, Site: pages, Recipients: recipients})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,8 +129,8 @@ func TestSealedSiteTellsNothing(t *testing.T) {
 	}
 	s := newSiteBehind(t, meeting(7, "Zanzibar", "2026-03-04T10:00:00Z", ""))
 	dir, _ := exportSite(t, s, who.Recipient())
-	for _, format := range []archive.ExportFormat{archive.ExportMarkdown, archive.ExportJSON} {
-		if _, err := s.archive.Export(t.Context(), archive.ExportOptions{Dir: dir, Format: format, Recipients: []age.Recipient{who.Recipient()}}); err != nil {
+	for _, format := range []export.Format{export.Markdown, export.JSON} {
+		if _, err := export.Run(t.Context(), s.archive, export.Options{Dir: dir, Format: format, Recipients: []age.Recipient{who.Recipient()}}); err != nil {
 			t.Fatal(err)
 		}
 	}

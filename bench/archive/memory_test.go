@@ -17,6 +17,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/export"
 )
 
 // measuredOperation names, in the environment, what the process is to do.
@@ -35,8 +36,8 @@ var operations = []struct {
 		_, err := a.Verify(ctx, archive.VerifyOptions{SkipMedia: true}, func(archive.Damage) {})
 		return err
 	}},
-	{"export-md", exportTo(archive.ExportMarkdown)},
-	{"export-ndjson", exportTo(archive.ExportNDJSON)},
+	{"export-md", exportTo(export.Markdown)},
+	{"export-ndjson", exportTo(export.NDJSON)},
 	{"rebuild", func(ctx context.Context, a *archive.Archive, _ string) error { return a.Rebuild(ctx, nil) }},
 }
 
@@ -91,9 +92,9 @@ func readSome(ctx context.Context, a *archive.Archive, _ string) error {
 	return nil
 }
 
-func exportTo(format archive.ExportFormat) func(context.Context, *archive.Archive, string) error {
+func exportTo(format export.Format) func(context.Context, *archive.Archive, string) error {
 	return func(ctx context.Context, a *archive.Archive, scratch string) error {
-		_, err := a.Export(ctx, archive.ExportOptions{Dir: filepath.Join(scratch, "out"), Format: format})
+		_, err := export.Run(ctx, a, export.Options{Dir: filepath.Join(scratch, "out"), Format: format})
 		return err
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/export"
 )
 
 var corpusDay = time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
@@ -101,10 +102,10 @@ func BenchmarkExport(b *testing.B) {
 	a := open(b, built(b, options.meetings))
 	defer a.Close()
 	for b.Loop() {
-		o := archive.ExportOptions{Dir: b.TempDir(), Format: archive.ExportMarkdown}
+		o := export.Options{Dir: b.TempDir(), Format: export.Markdown}
 		for _, unit := range []string{"s", "again-s"} {
 			begun := time.Now()
-			r, err := a.Export(b.Context(), o)
+			r, err := export.Run(b.Context(), a, o)
 			if err != nil || r.Meetings != options.meetings || unit != "s" && r.Written != 0 {
 				b.Fatal(r, err)
 			}

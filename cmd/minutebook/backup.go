@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"minutebook/archive"
+	"minutebook/archive/backup"
+	"minutebook/archive/generation"
 	"minutebook/control"
 )
 
@@ -37,7 +38,7 @@ func (m *Main) backupCmd() *cobra.Command {
 			if q.Destination, err = filepath.Abs(args[0]); err != nil {
 				return err
 			}
-			r, err := counted[archive.BackupResult](cmd.Context(), m, "backup", q)
+			r, err := counted[backup.Result](cmd.Context(), m, "backup", q)
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ func (m *Main) backupCmd() *cobra.Command {
 func (m *Main) restoreCmd() *cobra.Command {
 	var identity string
 	var list bool
-	var o archive.RestoreOptions
+	var o backup.RestoreOptions
 	cmd := &cobra.Command{
 		Use:   "restore DIR",
 		Short: "Make a new data directory of a backup, after checking all of it",
@@ -85,7 +86,7 @@ func (m *Main) restoreCmd() *cobra.Command {
 			if o.Identities, err = control.ReadIdentities(identity); err != nil {
 				return err
 			}
-			r, err := archive.Restore(cmd.Context(), o)
+			r, err := backup.Restore(cmd.Context(), o)
 			if err != nil {
 				return err
 			}
@@ -102,7 +103,7 @@ func (m *Main) restoreCmd() *cobra.Command {
 
 // listGenerations prints what a directory of backups holds, the oldest first.
 func (m *Main) listGenerations(dir string) error {
-	all, err := archive.Generations(dir)
+	all, err := generation.List(dir)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/backup"
+	"minutebook/archive/generation"
 	"minutebook/internal/testrun"
 )
 
@@ -61,7 +63,7 @@ func TestBackupKilled(t *testing.T) {
 	whole := time.Since(begun)
 	killed := 0
 	for range rounds(5, 150) {
-		before, err := archive.Generations(dest)
+		before, err := generation.List(dest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,12 +76,12 @@ func TestBackupKilled(t *testing.T) {
 			killed++
 		}
 		timer.Stop()
-		after, err := archive.Generations(dest)
+		after, err := generation.List(dest)
 		if err != nil || len(after) < len(before) && len(after) < 2 {
 			t.Fatalf("%d generations after %d: %v", len(after), len(before), err)
 		}
 		for _, g := range after {
-			m, err := archive.Restore(t.Context(), archive.RestoreOptions{From: dest, Generation: g.Name, Dir: filepath.Join(t.TempDir(), "back"), Logger: zerolog.Nop()})
+			m, err := backup.Restore(t.Context(), backup.RestoreOptions{From: dest, Generation: g.Name, Dir: filepath.Join(t.TempDir(), "back"), Logger: zerolog.Nop()})
 			if err != nil || m.Meetings != 40 {
 				t.Errorf("%s: %d meetings, %v", g.Name, m.Meetings, err)
 			}
@@ -87,7 +89,7 @@ func TestBackupKilled(t *testing.T) {
 	}
 	t.Logf("%d of the runs were killed", killed)
 	run(t, "backup", "--data", data, "--keep", "1", dest)
-	all, err := archive.Generations(dest)
+	all, err := generation.List(dest)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d generations, %v", len(all), err)
 	}

@@ -8,7 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"minutebook/archive"
+	"minutebook/archive/export"
+	"minutebook/archive/importer"
 	"minutebook/control"
 )
 
@@ -23,7 +24,7 @@ func (m *Main) exportCmd() *cobra.Command {
 			if q.Dir == "" {
 				return &usageError{fmt.Errorf("export: say where to with --to DIR")}
 			}
-			if !slices.Contains(archive.ExportFormats(), archive.ExportFormat(q.Format)) {
+			if !slices.Contains(export.Formats(), export.Format(q.Format)) {
 				return &usageError{fmt.Errorf("export: unknown format %q; there are md, json, ndjson, vtt, srt, txt and html", q.Format)}
 			}
 			q.Query = strings.Join(args, " ")
@@ -31,7 +32,7 @@ func (m *Main) exportCmd() *cobra.Command {
 			if q.Dir, err = filepath.Abs(q.Dir); err != nil {
 				return err
 			}
-			r, err := counted[archive.ExportResult](cmd.Context(), m, "export", q)
+			r, err := counted[export.Result](cmd.Context(), m, "export", q)
 			if err != nil {
 				return err
 			}
@@ -40,7 +41,7 @@ func (m *Main) exportCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into")
-	cmd.Flags().StringVar(&q.Format, "format", string(archive.ExportMarkdown), "md, json, ndjson, vtt, srt, txt or html")
+	cmd.Flags().StringVar(&q.Format, "format", string(export.Markdown), "md, json, ndjson, vtt, srt, txt or html")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt every file for this age public `key`")
 	return m.jsonFlag(cmd)
 }
@@ -61,7 +62,7 @@ func (m *Main) importCmd() *cobra.Command {
 					return err
 				}
 			}
-			r, err := counted[archive.ImportResult](cmd.Context(), m, "import", q)
+			r, err := counted[importer.Result](cmd.Context(), m, "import", q)
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,227 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+
+	"minutebook/archive"
+	"minutebook/archive/generation"
+	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
+)
+
+// Options say how to back up.
+type Options struct {
+	// Recipients, when there are any, have databases and recordings encrypted
+	// for them. Sizes and hashes stay readable, so that a backup can be checked
+	// without the key.
+	Recipients []age.Recipient
+	// WithoutMedia leaves the recordings out: they are kept elsewhere, such as
+	// in a bucket with versions of its own.
+	WithoutMedia bool
+	// Keep is the number of generations that stay in the directory; 0 removes none.
+	Keep int
+	// AcceptFewer accepts that meetings of earlier generations are missing: from
+	// this generation on, they are no longer looked for.
+	AcceptFewer bool
+	// Progress, when set, is called after each file.
+	Progress func(done, total int)
+}
+
+// Result says what a backup wrote and removed.
+type Result struct {
+	Manifest   generation.Manifest `json:"-"`
+	Generation string              `json:"generation"` // its name
+	Copied     int                 `json:"copied"`     // files
+	Kept       int                 `json:"kept"`       // recordings that were there from an earlier backup
+	Bytes      int64               `json:"bytes"`      // copied, as stored
+	Pruned     []string            `json:"pruned"`     // older generations that were removed
+	// Doubts are the reasons why no older generation was removed although the new
+	// one is whole: they hold something that may be lost here.
+	Doubts []string `json:"doubts"`
+	// Lost are the recordings that could not be backed up, for the archive's own
+	// copies are missing or damaged. Nothing is removed then either.
+	Lost []generation.Lost `json:"lost"`
+}
+
+// Run adds a generation to the directory of backups dest while the archive is used.
+// It copies the inbox before the archive, so that a delivery that was acknowledged
+// is in one of the two, and then the recordings that no earlier generation has. It
+// reads everything back and writes the manifest last; until then there is no
+// generation. Then it removes older generations, unless they hold anything that may
+// be missing here. The next run clears away what an interrupted one left. Run fails
+// in a directory of another archive.
+func Run(ctx context.Context, a *archive.Archive, dest string, o Options) (Result, error) {
+	b := &run{archive: a, Options: o}
+	var err error
+	if b.dest, err = filepath.Abs(dest); err == nil {
+		err = b.run(ctx)
+	}
+	if sqlite.IsDamaged(err) && !errors.Is(err, archive.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", archive.ErrDamaged, err)
+	}
+	if err != nil {
+		return Result{}, fmt.Errorf("back up to %s: %w", dest, err)
+	}
+	return b.result, nil
+}
+
+// run is one run of [Run].
+type run struct {
+	Options
+	archive *archive.Archive
+	dest    string // absolute
+	dir     *directory
+	name    string // of the generation
+	earlier map[string]generation.File
+	files   []generation.File
+	fresh   []generation.File // the files that this run wrote
+	blobs   []archive.Blob    // the recordings that the databases name
+	total   int
+	result  Result
+}
+
+func (b *run) run(ctx context.Context) (err error) {
+	if err := refuseDataDir(b.dest, b.archive.Dir()); err != nil {
+		return err
+	}
+	if b.dir, err = openDirectory(b.dest); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil { // a meeting in the copy may be forgotten before the next backup clears the copy away
+			err = errors.Join(err, b.dir.sweep(), b.archive.NoteGenerations(context.WithoutCancel(ctx), b.dest, b.dir.all))
+		}
+		err = errors.Join(err, b.dir.lock.Release())
+	}()
+	ours, err := b.archive.Lineage(ctx)
+	if err != nil {
+		return err
+	}
+	b.earlier = map[string]generation.File{}
+	for _, g := range b.dir.all {
+		if err := refuseForeign(g, ours); err != nil {
+			return err
+		}
+		for _, f := range g.Files {
+			b.earlier[f.Path] = f
+		}
+	}
+	m, err := b.makeGeneration(ctx)
+	if err != nil {
+		return err
+	}
+	b.result.Manifest, b.result.Generation = m, b.name
+	if b.result.Doubts, err = b.findDoubts(ctx, m); err != nil {
+		return err
+	}
+	return b.prune(ctx, m)
+}
+
+// refuseDataDir fails for a directory of backups that lies in the data directory,
+// whatever links lead there, or that is the data directory of an archive: a backup
+// would clear away its recordings.
+func refuseDataDir(dest, dir string) error {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return err
+	}
+	for at := dest; ; at = filepath.Dir(at) { // the last ones may not be there yet
+		if there, err := filepath.EvalSymlinks(at); err == nil && (there == real || strings.HasPrefix(there, real+string(filepath.Separator))) {
+			return errors.New("the backup would lie in the data directory itself")
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	for _, name := range []string{"archive.db", "inbox.db", archive.RestoringFile} {
+		if _, err := os.Lstat(filepath.Join(dest, name)); !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(fmt.Errorf("it is a data directory, with its own %s; back up to a directory of its own", name), err)
+		}
+	}
+	return nil
+}
+
+// makeGeneration makes a generation without any meeting that was forgotten meanwhile.
+func (b *run) makeGeneration(ctx context.Context) (generation.Manifest, error) {
+	number := 1
+	for _, e := range b.dir.names() {
+		number = max(number, generation.NumberIn(e)+1)
+	}
+	for try := range 5 {
+		b.name = fmt.Sprintf("%s%06d", generation.Prefix, number+try)
+		m, again, err := b.tryGeneration(ctx)
+		if err == nil && !again {
+			return m, nil
+		}
+		g := generation.Generation{Dir: b.dest, Name: b.name, Number: number + try}
+		if err = errors.Join(err, b.dir.remove(g)); err != nil {
+			return m, err
+		}
+	}
+	return generation.Manifest{}, errors.New("meetings are being forgotten all the while; try again later")
+}
+
+// tryGeneration copies databases and recordings, reads them back and writes the
+// manifest. again is true when a meeting was forgotten meanwhile, which may be in it.
+func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again bool, err error) {
+	b.files, b.fresh, b.result = nil, nil, Result{Lost: []generation.Lost{}}
+	m = generation.Manifest{Version: generation.Version, TakenAt: b.archive.Now().UTC().Truncate(time.Millisecond), Encrypted: len(b.Recipients) > 0,
+		WithoutMedia: b.WithoutMedia, AcceptedFewer: b.AcceptFewer}
+	before, open, err := b.archive.Tombstones(ctx)
+	if err != nil {
+		return m, false, err
+	}
+	dir := filepath.Join(b.dest, b.name)
+	// Noted first: whatever becomes of this run, forget looks here.
+	if err := errors.Join(b.archive.NoteBackup(ctx, dir, m.TakenAt), durable.MkdirAll(dir)); err != nil {
+		return m, false, err
+	}
+	dbs, err := b.archive.DatabaseFiles(ctx)
+	if err != nil {
+		return m, false, err
+	}
+	b.total = len(dbs)
+	for _, path := range dbs {
+		if err := b.copyDatabase(ctx, path, &m); err != nil {
+			return m, false, err
+		}
+	}
+	if !b.WithoutMedia {
+		if err := b.copyRecordings(ctx); err != nil {
+			return m, false, err
+		}
+	}
+	m.Files, m.Lost, m.IDs = b.files, b.result.Lost, append(m.IDs, open...) // of those the inbox may hold something
+	slices.Sort(m.IDs)
+	if err := generation.CheckFiles(ctx, b.dest, b.fresh); err != nil {
+		return m, false, err
+	}
+	if err := errors.Join(durable.SyncDir(dir), generation.WriteManifest(dir, m)); err != nil {
+		return m, false, err
+	}
+	after, still, err := b.archive.Tombstones(ctx)
+	return m, len(after) != len(before) || len(still) != len(open), err
+}
+
+// copyDatabase copies a database; of the inbox, its overflow files are written back
+// first.
+func (b *run) copyDatabase(ctx context.Context, path string, m *generation.Manifest) error {
+	if path == b.archive.Inbox().Path() {
+		release, err := b.archive.Inbox().Whole(ctx)
+		if err != nil {
+			return err
+		}
+		defer release()
+	}
+	return b.copyFile(ctx, path, m)
+}

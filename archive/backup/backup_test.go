@@ -1,0 +1,375 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/generation"
+	"minutebook/internal/s3test"
+	"minutebook/sample"
+)
+
+func backUp(t *testing.T, a *archive.Archive, dest string, o Options) Result {
+	t.Helper()
+	r, err := Run(t.Context(), a, dest, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// contents returns all that an archive shows: meetings, parts, recordings.
+func contents(t *testing.T, a *archive.Archive) string {
+	t.Helper()
+	var b strings.Builder
+	rows, err := a.List(t.Context(), archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Limit: 1000})
+	must(t, err)
+	for _, r := range rows {
+		raw, err := a.MeetingJSON(t.Context(), r.RecordingID)
+		must(t, err)
+		media, err := a.MediaOf(t.Context(), r.RecordingID)
+		must(t, err)
+		fmt.Fprintf(&b, "%s\n%+v\n", raw, media)
+		for _, m := range media {
+			f, _, err := a.Media().Open(t.Context(), m.SHA256)
+			must(t, err)
+			defer f.Close()
+			_, err = io.Copy(&b, f)
+			must(t, err)
+		}
+	}
+	return b.String()
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mainDB(a *archive.Archive) string { return filepath.Join(a.Dir(), "archive.db") }
+
+func blobPath(a *archive.Archive, sha string) string {
+	return filepath.Join(a.Dir(), "media", sha[:2], sha)
+}
+
+func restored(t *testing.T, o RestoreOptions) *archive.Archive {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = filepath.Join(t.TempDir(), "back")
+	}
+	if _, err := Restore(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	return archivetest.Open(t, o.Dir)
+}
+
+func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := archivetest.Sample(t)
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"), archivetest.Meeting(2, "second", "b"))
+	archivetest.Attach(t, a, 1, "moving pictures")
+	archivetest.Attach(t, a, 2, "more of them")
+	if _, err := a.Inbox().Put(t.Context(), archive.Delivery{Account: "main", WebhookID: "msg_1", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]Options{"plain": {}, "sealed": {Recipients: []age.Recipient{id.Recipient()}}} {
+		dest := filepath.Join(t.TempDir(), "usb")
+		r := backUp(t, a, dest, o)
+		if r.Copied != 4 || r.Kept != 0 || r.Manifest.Meetings != len(sample.All())+2 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if name == "sealed" {
+			for file, content := range archivetest.Tree(t, dest) {
+				if strings.Contains(content, "moving pictures") || strings.Contains(content, "SQLite format") {
+					t.Errorf("%s can be read", file)
+				}
+			}
+			if _, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "no identity") {
+				t.Errorf("restored without the key: %v", err)
+			}
+		}
+		back := restored(t, RestoreOptions{From: dest, Identities: []age.Identity{id}})
+		if contents(t, back) != contents(t, a) {
+			t.Errorf("%s: the restored archive differs", name)
+		}
+		was, _ := a.Head(t.Context())
+		if now, _ := back.Head(t.Context()); now.Epoch == was.Epoch || now.Seq != was.Seq {
+			t.Errorf("%s: head %+v after %+v", name, now, was)
+		}
+		if _, err := back.Changes(t.Context(), was, 1); !errors.Is(err, archive.ErrForeignEpoch) {
+			t.Errorf("%s: a follower of the old epoch gets %v", name, err)
+		}
+		if p, err := back.Inbox().Pending(t.Context(), 10); err != nil || len(p) != 1 {
+			t.Errorf("%s: %d deliveries pending, %v", name, len(p), err)
+		}
+		left, _ := filepath.Glob(filepath.Join(a.Dir(), ".tmp-*"))
+		if len(left) > 0 {
+			t.Errorf("%s: left %v", name, left)
+		}
+	}
+}
+
+func TestBackupIsIncrementalAndClearsAway(t *testing.T) {
+	a, dest := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"), archivetest.Meeting(2, "second", "b"))
+	archivetest.Attach(t, a, 1, "one")
+	backUp(t, a, dest, Options{Keep: 1})
+	archivetest.Attach(t, a, 2, "two")
+	os.MkdirAll(filepath.Join(dest, generation.Prefix+"000077"), 0o700) // interrupted
+	os.WriteFile(filepath.Join(dest, "keep me.txt"), nil, 0o600)
+	if r := backUp(t, a, dest, Options{Keep: 1}); r.Kept != 1 || r.Copied != 3 || len(r.Pruned) != 1 {
+		t.Errorf("second: %+v", r)
+	}
+	if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	if r := backUp(t, a, dest, Options{Keep: 1}); r.Kept != 1 || r.Manifest.Meetings != 1 || len(r.Doubts) > 0 {
+		t.Errorf("third: %+v", r)
+	}
+	dirs, _ := filepath.Glob(filepath.Join(dest, generation.Prefix+"*"))
+	media, _ := filepath.Glob(filepath.Join(dest, "media", "*", "*"))
+	if len(dirs) != 1 || len(media) != 1 || !archivetest.Exists(filepath.Join(dest, "keep me.txt")) {
+		t.Errorf("left %v %v", dirs, media)
+	}
+	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
+		t.Error("the restored archive differs")
+	}
+	if _, err := Run(t.Context(), a, filepath.Join(a.Dir(), "backup"), Options{}); err == nil {
+		t.Error("backed up into the data directory")
+	}
+}
+
+func TestBackupWhileWritingHoldsAMomentOfTheArchive(t *testing.T) {
+	a, dest := archivetest.New(t), t.TempDir()
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Add(1)
+	go func() {
+		defer wg.Done()
+		for id := int64(1); ctx.Err() == nil; id++ {
+			// Two meetings at a time: a moment has both or neither.
+			var batch []archive.Observation
+			for _, n := range []int64{2 * id, 2*id + 1} {
+				o, _ := archive.FromMeeting("main", archive.SourceList, archivetest.Epoch, archivetest.Meeting(n, "t", "said"))
+				batch = append(batch, o)
+			}
+			a.Apply(ctx, batch)
+		}
+	}()
+	for range 5 {
+		r := backUp(t, a, dest, Options{})
+		if r.Manifest.Meetings%2 != 0 {
+			t.Errorf("half a transaction: %d meetings", r.Manifest.Meetings)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	stop()
+	wg.Wait()
+	back := restored(t, RestoreOptions{From: dest})
+	if c, err := back.Counts(t.Context()); err != nil || c.Meetings%2 != 0 || c.Meetings != c.WithTranscript {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+func TestEveryDamageOfABackupIsNamedAndRefused(t *testing.T) {
+	a, dest := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
+	archivetest.Attach(t, a, 1, "moving pictures")
+	r := backUp(t, a, dest, Options{})
+	manifest := r.Generation + "/" + generation.ManifestName
+	files := []string{manifest}
+	for _, f := range r.Manifest.Files {
+		files = append(files, f.Path)
+	}
+	for _, name := range files {
+		path := filepath.Join(dest, filepath.FromSlash(name))
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, content := range map[string][]byte{
+			"flipped": append(append(bytes.Clone(whole[:len(whole)/2]), whole[len(whole)/2]^0x20), whole[len(whole)/2+1:]...),
+			"short":   whole[:len(whole)-1], "long": append(bytes.Clone(whole), 'x'), "empty": {}, "missing": nil} {
+			os.Remove(path)
+			if content != nil {
+				if err := os.WriteFile(path, content, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir := filepath.Join(t.TempDir(), "back")
+			_, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: dir})
+			var damaged *generation.DamagedError
+			if name == manifest && what == "missing" {
+				if !errors.Is(err, generation.ErrNone) {
+					t.Errorf("%s %s: %v", name, what, err)
+				}
+			} else if !errors.As(err, &damaged) || len(damaged.Damage) != 1 || !strings.HasPrefix(damaged.Damage[0], name+": ") {
+				t.Errorf("%s %s: %v", name, what, err)
+			}
+			if archivetest.Exists(dir) {
+				t.Errorf("%s %s: something was written", name, what)
+			}
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restored(t, RestoreOptions{From: dest})
+}
+
+func TestInterruptedRestoreIsNoArchiveAndGoesOn(t *testing.T) {
+	a, dest := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
+	archivetest.Attach(t, a, 1, "moving pictures")
+	r := backUp(t, a, dest, Options{})
+	dir := filepath.Join(t.TempDir(), "back")
+	for stop := 1; stop < len(r.Manifest.Files); stop++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := Restore(ctx, RestoreOptions{From: dest, Dir: dir, Progress: func(done, _ int) {
+			if done == stop {
+				cancel()
+			}
+		}})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped after %d: %v", stop, err)
+		}
+		if _, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true}); !errors.Is(err, archive.ErrNoArchive) {
+			t.Fatalf("opened after %d files: %v", stop, err)
+		}
+	}
+	if contents(t, restored(t, RestoreOptions{From: dest, Dir: dir})) != contents(t, a) {
+		t.Error("the restored archive differs")
+	}
+	if _, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: a.Dir()}); err == nil || !strings.Contains(err.Error(), "not empty") {
+		t.Errorf("restored over an archive: %v", err)
+	}
+}
+
+func TestInterruptedBackupLeavesTheEarlierOne(t *testing.T) {
+	a, dest := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
+	archivetest.Attach(t, a, 1, "one")
+	backUp(t, a, dest, Options{})
+	before := contents(t, a)
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(2, "second", "b"))
+	archivetest.Attach(t, a, 2, "two")
+	for stop := 1; stop < 4; stop++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := Run(ctx, a, dest, Options{Progress: func(done, _ int) {
+			if done == stop {
+				cancel()
+			}
+		}})
+		if err == nil {
+			t.Fatalf("went on after %d files", stop)
+		}
+		if contents(t, restored(t, RestoreOptions{From: dest})) != before {
+			t.Errorf("stopped after %d files: the earlier backup is not whole", stop)
+		}
+	}
+}
+
+// TestForgetNamesTheBackupsThatHoldIt follows a backup from the one that holds a
+// meeting to the next, which does not.
+func TestForgetNamesTheBackupsThatHoldIt(t *testing.T) {
+	now := archivetest.Epoch.Add(time.Hour)
+	a := archivetest.OpenAt(t, t.TempDir(), func() time.Time { now = now.Add(time.Minute); return now })
+	first, second := t.TempDir(), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"), archivetest.Meeting(2, "second", "b"))
+	backUp(t, a, first, Options{})
+	backUp(t, a, second, Options{})
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(3, "after the backups", "c"))
+	generation := func(dest string, n int) string {
+		return filepath.Join(dest, fmt.Sprintf("%s%06d", generation.Prefix, n))
+	}
+	forgotten := func(id int64) []string {
+		f, err := a.Forget(t.Context(), id, "asked for")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Backups
+	}
+	if got := forgotten(1); !slices.Equal(got, []string{generation(first, 1), generation(second, 1)}) {
+		t.Errorf("backups with meeting 1: %v", got)
+	}
+	if got := forgotten(3); got != nil {
+		t.Errorf("backups with meeting 3: %v", got)
+	}
+	backUp(t, a, first, Options{Keep: 2})
+	if got := forgotten(1); !slices.Equal(got, []string{generation(first, 1), generation(second, 1)}) {
+		t.Errorf("after a new backup beside the first: %v", got)
+	}
+	backUp(t, a, first, Options{Keep: 2})
+	if got := forgotten(1); !slices.Equal(got, []string{generation(second, 1)}) {
+		t.Errorf("after the first was pruned: %v", got)
+	}
+	back := restored(t, RestoreOptions{From: second})
+	f, err := back.Forget(t.Context(), 2, "asked for")
+	if err != nil || !slices.Equal(f.Backups, []string{generation(first, 2), generation(first, 3), generation(second, 1)}) {
+		t.Errorf("of a restored archive: %v, %v", f.Backups, err)
+	}
+	if err := os.Rename(second, second+"-unplugged"); err != nil {
+		t.Fatal(err)
+	}
+	if got := forgotten(2); !slices.Equal(got, f.Backups) {
+		t.Errorf("with a disk that is not there: %v", got)
+	}
+}
+
+// TestBackupOfABucket has an archive whose recordings are in a bucket go through a
+// backup and back.
+func TestBackupOfABucket(t *testing.T) {
+	server := s3test.Start(t)
+	a, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, MediaURL: server.URL("recordings", "p"), Logger: zerolog.Nop()})
+	must(t, err)
+	t.Cleanup(func() { a.Close() })
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
+	archivetest.Attach(t, a, 1, "moving pictures")
+	dest := t.TempDir()
+	backUp(t, a, dest, Options{})
+	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
+		t.Error("the restored archive differs")
+	}
+}
+
+// TestALostDatabaseIsNotBackedUp removes the inbox under a running archive.
+func TestALostDatabaseIsNotBackedUp(t *testing.T) {
+	t.Parallel()
+	a := archivetest.WithMeetings(t, 1)
+	must(t, os.Remove(a.Inbox().Path()))
+	if _, err := Run(t.Context(), a, t.TempDir(), Options{}); !errors.Is(err, archive.ErrDamaged) {
+		t.Errorf("backup: %v", err)
+	}
+}
+
+func verify(t *testing.T, a *archive.Archive, o archive.VerifyOptions) (archive.Verified, []archive.Damage) {
+	t.Helper()
+	var damages []archive.Damage
+	v, err := a.Verify(t.Context(), o, func(d archive.Damage) {
+		if d.Class != archive.DamageMode || d.Path != a.Dir() { // a test's own directory is 0755
+			damages = append(damages, d)
+		}
+	})
+	must(t, err)
+	return v, damages
+}

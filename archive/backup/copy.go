@@ -1,0 +1,240 @@
+package backup
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/klauspost/compress/zstd"
+
+	"minutebook/archive"
+	"minutebook/archive/generation"
+	"minutebook/internal/durable"
+	"minutebook/internal/seal"
+	"minutebook/internal/sqlite"
+)
+
+// copyFile copies one database as it is at one moment. Writers go on meanwhile.
+func (b *run) copyFile(ctx context.Context, path string, m *generation.Manifest) error {
+	name := filepath.Base(path)
+	temp := filepath.Join(b.dest, b.name, durable.TempPrefix+name)
+	if m.Encrypted { // what is not encrypted yet stays where it came from
+		temp = filepath.Join(b.archive.Dir(), durable.TempPrefix+"backup-"+name)
+	}
+	if err := durable.Remove(temp); err != nil {
+		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	defer os.Remove(temp)
+	if err := vacuumInto(ctx, path, temp); err != nil {
+		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	if name == "archive.db" {
+		if err := b.describe(ctx, temp, m); err != nil {
+			return fmt.Errorf("read copy of %s: %w", name, err)
+		}
+		if !b.WithoutMedia {
+			b.total += len(b.blobs)
+		}
+	}
+	f, err := os.Open(temp)
+	if err != nil {
+		return fmt.Errorf("copy %s: %w", name, err)
+	}
+	defer f.Close()
+	return b.writeFile(ctx, b.name+"/"+name+generation.PackedSuffix, f)
+}
+
+// vacuumInto writes a whole, synced copy of a database, with mode 0600.
+func vacuumInto(ctx context.Context, from, to string) error {
+	db := sqlite.Connect(from, "?mode=rw&_busy_timeout=10000", map[string]string{"busy_timeout": "10000"})
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	// SQLite takes an empty file, and makes one that others can read.
+	if err := os.WriteFile(to, nil, 0o600); err != nil {
+		return err
+	}
+	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(to, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// describe reads from the copy of archive.db what its manifest tells.
+func (b *run) describe(ctx context.Context, path string, m *generation.Manifest) error {
+	db := sqlite.Connect(path, "?mode=ro&immutable=1", nil)
+	defer db.Close()
+	err := db.QueryRowContext(ctx, `SELECT (SELECT value FROM info WHERE name = 'epoch'),
+		coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)`).Scan(&m.Epoch, &m.Seq)
+	if err != nil {
+		return err
+	}
+	if m.Lineage, err = archive.ReadLineage(ctx, db); err != nil {
+		return err
+	}
+	if m.IDs, err = sqlite.Column[int64](ctx, db, `SELECT recording_id FROM meetings ORDER BY 1`); err != nil {
+		return err
+	}
+	m.Meetings = len(m.IDs)
+	b.blobs, err = sqlite.List(ctx, db, func(rows *sql.Rows, blob *archive.Blob) error { return rows.Scan(&blob.SHA256, &blob.Size) },
+		`SELECT sha256, size FROM media WHERE sha256 IN (SELECT sha256 FROM attachments) ORDER BY sha256`)
+	return err
+}
+
+// copyRecordings copies the recordings that no earlier generation has.
+func (b *run) copyRecordings(ctx context.Context) error {
+	for _, blob := range b.blobs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		path := "media/" + blob.SHA256[:2] + "/" + blob.SHA256
+		if f, ok := b.earlier[path+b.sealedSuffix()]; ok && b.isPresent(f) {
+			b.add(f)
+			b.result.Kept++
+			continue
+		}
+		if err := b.copyRecording(ctx, blob, path); err != nil {
+			return fmt.Errorf("copy recording %s: %w", blob.SHA256, err)
+		}
+	}
+	return nil
+}
+
+// copyRecording copies a recording. A recording that the archive itself no longer
+// has whole is named as lost, and the backup goes on.
+func (b *run) copyRecording(ctx context.Context, blob archive.Blob, path string) error {
+	r, _, err := b.archive.Media().Open(ctx, blob.SHA256)
+	if errors.Is(err, archive.ErrNotFound) {
+		return b.recordLost(ctx, blob, "its file is missing")
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	if err := durable.MkdirAll(filepath.Join(b.dest, filepath.Dir(filepath.FromSlash(path)))); err != nil {
+		return err
+	}
+	from := &sourceReader{Reader: r}
+	err = b.writeFile(ctx, path, from)
+	if errors.Is(from.err, syscall.EIO) {
+		return b.recordLost(ctx, blob, "it cannot be read: "+from.err.Error())
+	}
+	if err != nil {
+		return err
+	}
+	if f := b.files[len(b.files)-1]; f.PlainSHA256 != blob.SHA256 {
+		b.files, b.fresh = b.files[:len(b.files)-1], b.fresh[:len(b.fresh)-1]
+		b.result.Copied--
+		b.result.Bytes -= f.Size
+		if err := durable.Remove(filepath.Join(b.dest, filepath.FromSlash(f.Path))); err != nil {
+			return err
+		}
+		return b.recordLost(ctx, blob, "its bytes have the hash "+f.PlainSHA256)
+	}
+	return nil
+}
+
+// sourceReader keeps the error with which reading ended, which differs from an error
+// of writing.
+type sourceReader struct {
+	io.Reader
+	err error
+}
+
+// Read is part of io.Reader.
+func (r *sourceReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	r.err = err
+	return n, err
+}
+
+// recordLost names a recording that cannot be backed up, with its meetings. Without
+// any it was forgotten meanwhile, and the generation is made again.
+func (b *run) recordLost(ctx context.Context, blob archive.Blob, reason string) error {
+	titles, err := b.archive.TitlesWith(ctx, blob.SHA256)
+	if err != nil || len(titles) == 0 {
+		return err
+	}
+	b.result.Lost = append(b.result.Lost, generation.Lost{SHA256: blob.SHA256, Meetings: titles, What: reason})
+	return nil
+}
+
+// isPresent tells whether a file of an earlier backup is still whole by its size.
+// Its content is checked when it is restored.
+func (b *run) isPresent(f generation.File) bool {
+	info, err := os.Stat(filepath.Join(b.dest, filepath.FromSlash(f.Path)))
+	return err == nil && info.Mode().IsRegular() && info.Size() == f.Size
+}
+
+// sealedSuffix returns the end of the names of encrypted files, "" without
+// encryption. It differs by recipients: these cannot read a recording that an earlier
+// generation has for others.
+func (b *run) sealedSuffix() string {
+	if len(b.Recipients) == 0 {
+		return ""
+	}
+	var keys []string
+	for _, r := range b.Recipients {
+		keys = append(keys, fmt.Sprint(r))
+	}
+	slices.Sort(keys)
+	sum := sha256.Sum256([]byte(strings.Join(keys, " ")))
+	return "." + hex.EncodeToString(sum[:4]) + ".age"
+}
+
+// writeFile writes a file of the backup, compressed where its name says so, and
+// encrypted where that is asked for.
+func (b *run) writeFile(ctx context.Context, path string, r io.Reader) error {
+	stored, plain := seal.NewDigest(), seal.NewDigest()
+	to := path + b.sealedSuffix()
+	err := durable.Write(filepath.Join(b.dest, filepath.FromSlash(to)), func(w io.Writer) error {
+		closers := []io.Closer{}
+		out := io.MultiWriter(w, stored)
+		sealed, err := seal.Writer(out, b.Recipients)
+		if err != nil {
+			return err
+		}
+		out, closers = sealed, append(closers, sealed)
+		if strings.HasSuffix(path, generation.PackedSuffix) {
+			packed, err := zstd.NewWriter(out, zstd.WithEncoderConcurrency(1))
+			if err != nil {
+				return fmt.Errorf("compress: %w", err)
+			}
+			out, closers = packed, append(closers, packed)
+		}
+		_, err = seal.Copy(ctx, io.MultiWriter(out, plain), r)
+		for _, c := range slices.Backward(closers) {
+			err = errors.Join(err, c.Close())
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	f := generation.File{Path: to, Size: stored.Size(), SHA256: stored.SHA256(), PlainSize: plain.Size(), PlainSHA256: plain.SHA256()}
+	b.result.Copied++
+	b.result.Bytes += f.Size
+	b.fresh = append(b.fresh, f)
+	b.add(f)
+	return nil
+}
+
+// add enters a file of the generation and reports the progress.
+func (b *run) add(f generation.File) {
+	b.files = append(b.files, f)
+	if b.Progress != nil {
+		b.Progress(len(b.files), max(b.total, len(b.files)))
+	}
+}

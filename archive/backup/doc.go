@@ -1,0 +1,12 @@
+// Package backup copies an archive into the next generation of a directory of
+// backups while it is used, and makes a data directory from a generation.
+//
+//	backup.go                     Run: a generation, from the first file to its manifest
+//	copy.go                       databases and recordings, compressed and encrypted
+//	dir.go                        the directory: its lock, removing and clearing away
+//	prune.go                      older generations, and the doubts that keep them
+//	restore.go, restore_finish.go Restore: files, checks, a new epoch
+//
+// A crash leaves the earlier generations as they are; a restore that was interrupted
+// goes on when it is run again.
+package backup

@@ -1,0 +1,121 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"minutebook/archive"
+	"minutebook/archive/generation"
+	"slices"
+	"strings"
+)
+
+// findDoubts returns the reasons against removing older generations: one cannot be
+// read, or has meetings or changes that are not here and were not forgotten. A person
+// can accept that meetings are missing, for the generations up to now.
+func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, error) {
+	doubts := []string{}
+	forgotten, _, err := b.archive.Tombstones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range b.dir.all {
+		if g.Damage != nil {
+			doubts = append(doubts, fmt.Sprintf("%s cannot be read (%v); delete it when nothing is to be had from it", g.Path(), g.Damage))
+			continue
+		}
+		if m.AcceptedFewer || slices.ContainsFunc(b.dir.all, func(o generation.Generation) bool { return o.AcceptedFewer && o.Number > g.Number }) {
+			continue
+		}
+		if g.Epoch == m.Epoch && g.Seq > m.Seq {
+			doubts = append(doubts, fmt.Sprintf("%s has %d changes more than the archive: archive.db was replaced by an older copy", g.Name, g.Seq-m.Seq))
+		}
+		if missing := missingMeetings(g, m, forgotten); missing != "" {
+			doubts = append(doubts, fmt.Sprintf("%s holds meetings that are not in the archive and were not forgotten: %s", g.Name, missing))
+		}
+	}
+	return doubts, nil
+}
+
+// missingMeetings names the meetings of a generation that were not forgotten and are
+// not in a later one.
+func missingMeetings(g generation.Generation, m generation.Manifest, forgotten []int64) string {
+	if g.Version == generation.FirstVersion { // it tells only how many
+		if n := g.Meetings - m.Meetings - len(forgotten); n > 0 {
+			return fmt.Sprintf("%d or more", n)
+		}
+		return ""
+	}
+	var ids []string
+	for _, id := range g.IDs {
+		_, here := slices.BinarySearch(m.IDs, id)
+		_, gone := slices.BinarySearch(forgotten, id)
+		if !here && !gone {
+			ids = append(ids, fmt.Sprint(id))
+		}
+	}
+	const most = 10
+	if n := len(ids) - most; n > 0 {
+		ids = append(ids[:most], fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(ids, ", ")
+}
+
+// prune removes the generations beyond those to keep, and what belongs to none.
+func (b *run) prune(ctx context.Context, m generation.Manifest) error {
+	older := slices.Clone(b.dir.all)
+	b.dir.all = append(b.dir.all, generation.Generation{Manifest: m, Dir: b.dest, Name: b.name, Number: generation.NumberIn(b.name)})
+	b.result.Pruned = []string{}
+	if n := len(older) + 1 - b.Keep; b.Keep > 0 && n > 0 && len(b.result.Doubts) == 0 && len(b.result.Lost) == 0 {
+		for _, g := range older[:n] {
+			if err := b.dir.remove(g); err != nil {
+				return err
+			}
+			b.result.Pruned = append(b.result.Pruned, g.Name)
+		}
+	}
+	return errors.Join(b.dir.sweep(), b.archive.NoteGenerations(ctx, b.dest, b.dir.all))
+}
+
+// Remove removes generations of a directory of backups, by their
+// paths, and the recordings that only they had.
+func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string) error {
+	err := func() (err error) {
+		d, err := openDirectory(dir)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, d.lock.Release()) }()
+		for _, g := range slices.Clone(d.all) {
+			if slices.Contains(paths, g.Path()) && g.Damage == nil {
+				if err := d.remove(g); err != nil {
+					return err
+				}
+			}
+		}
+		return errors.Join(d.sweep(), a.NoteGenerations(ctx, d.path, d.all))
+	}()
+	if err != nil {
+		return fmt.Errorf("remove generations of %s: %w", dir, err)
+	}
+	return nil
+}
+
+// refuseForeign fails for a generation of another archive, or of this one after
+// it parted from what became the archive here.
+func refuseForeign(g generation.Generation, ours []string) error {
+	if g.Damage != nil {
+		return nil // nothing is known of it, and nothing is done to it
+	}
+	theirs := g.Lineage
+	if len(theirs) <= len(ours) && slices.Equal(theirs, ours[:len(theirs)]) {
+		return nil
+	}
+	made := fmt.Sprintf("%s, of %s with %d meetings", g.Name, g.TakenAt.Format("2006-01-02 15:04"), g.Meetings)
+	if theirs[0] != ours[0] {
+		return fmt.Errorf("the directory has backups of another archive, %s (%s), and this one is %s; back up to a directory of its own; "+
+			"if this data directory should be that archive, stop it and restore the backup", theirs[0], made, ours[0])
+	}
+	return fmt.Errorf("the directory has backups of another copy of this archive, %s: %s is of epoch %s, and this copy is of %s; one was restored "+
+		"and both went on; back up to a directory of its own", ours[0], made, theirs[len(theirs)-1], strings.Join(ours, ", then "))
+}

@@ -1,0 +1,225 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"filippo.io/age"
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/archive/generation"
+	"minutebook/internal/durable"
+	"minutebook/internal/seal"
+)
+
+// RestoreOptions say which generation to restore, and where to.
+type RestoreOptions struct {
+	From       string // the directory of backups
+	Generation string // its name or number; "" for the newest
+	Dir        string // the data directory to make: missing, empty, or of an interrupted restore
+	// Restart begins anew in the directory of an interrupted restore, whatever
+	// that was of.
+	Restart bool
+	// MediaURL is where the recordings go; "" and "file:" are Dir/media.
+	MediaURL   string
+	Identities []age.Identity // for an encrypted backup
+	Logger     zerolog.Logger
+	Now        func() time.Time // time.Now when nil
+	// Progress, when set, is called after each file.
+	Progress func(done, total int)
+}
+
+// Restore makes a data directory from a generation of backups. It first compares the
+// whole generation with its manifest, and refuses a damaged one with a
+// [generation.DamagedError] that names every damage. The mark of an unfinished
+// restore goes when every file was hashed again, every database has passed SQLite's
+// checks and every recording of the archive is there: until then [archive.Open]
+// refuses the directory, and only a Restore of the same generation goes on there.
+// The change log begins a new epoch, so that followers of the old one start over; the
+// search index is built anew.
+func Restore(ctx context.Context, o RestoreOptions) (generation.Manifest, error) {
+	r := &restore{RestoreOptions: o}
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	err := r.run(ctx)
+	if err != nil {
+		err = fmt.Errorf("restore %s: %w", o.From, err)
+	}
+	return r.m, err
+}
+
+// restore is one run of Restore.
+type restore struct {
+	RestoreOptions
+	from  generation.Generation
+	m     generation.Manifest
+	store archive.Store
+	blobs map[string]bool // in the store
+	done  int
+}
+
+func (r *restore) run(ctx context.Context) (err error) {
+	if r.from, err = generation.Find(r.From, r.Generation); err != nil {
+		return err
+	}
+	r.m = r.from.Manifest
+	if err := r.from.Check(ctx); err != nil {
+		return err
+	}
+	if r.m.Encrypted && len(r.Identities) == 0 {
+		return seal.ErrNoIdentity
+	}
+	if err := r.claim(); err != nil {
+		return err
+	}
+	lock, err := archive.LockDir(r.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if r.store, err = archive.OpenStore(ctx, r.Dir, r.MediaURL); err != nil {
+		return err
+	}
+	var dbs []string
+	r.blobs = map[string]bool{}
+	for _, f := range r.m.Files {
+		if strings.HasPrefix(f.Path, "media/") {
+			err = r.recording(ctx, f)
+		} else {
+			dbs, err = append(dbs, r.target(f)), r.database(ctx, f)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Path, err)
+		}
+		if r.done++; r.Progress != nil {
+			r.Progress(r.done, len(r.m.Files))
+		}
+	}
+	return r.finish(ctx, dbs)
+}
+
+// claim makes sure that the directory holds nothing but an interrupted restore
+// of the same generation.
+func (r *restore) claim() error {
+	if err := durable.MkdirAll(r.Dir); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("A restore of %s, taken at %s from archive %s at change %d of epoch %s, was not finished. Run it again.\n",
+		r.from.Name, r.m.TakenAt.Format(time.RFC3339Nano), r.m.Lineage[0], r.m.Seq, r.m.Epoch)
+	marker := filepath.Join(r.Dir, archive.RestoringFile)
+	switch was, err := os.ReadFile(marker); {
+	case err == nil && string(was) == text:
+		return nil
+	case err == nil && !r.Restart:
+		return fmt.Errorf("%s holds an interrupted restore of another backup (%s); run that again, or begin anew with --restart",
+			r.Dir, strings.TrimSpace(string(was)))
+	case err == nil:
+		if err := r.clear(); err != nil {
+			return err
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("look into %s: %w", r.Dir, err)
+	default:
+		if err := r.refuseFull(); err != nil {
+			return err
+		}
+	}
+	return durable.WriteFile(marker, []byte(text))
+}
+
+// clear removes all files of an interrupted restore but its mark.
+func (r *restore) clear() error {
+	lock, err := archive.LockDir(r.Dir) // unless it still goes on
+	if err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(r.Dir)
+	for _, e := range entries {
+		if e.Name() != archive.RestoringFile && e.Name() != "lost+found" && e.Name() != "lock" {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(r.Dir, e.Name())))
+		}
+	}
+	if err = errors.Join(err, durable.SyncDir(r.Dir), lock.Release()); err != nil {
+		return fmt.Errorf("remove what an interrupted restore left: %w", err)
+	}
+	return nil
+}
+
+// refuseFull fails for a directory that holds anything.
+func (r *restore) refuseFull() error {
+	entries, err := os.ReadDir(r.Dir)
+	if err != nil {
+		return fmt.Errorf("look into %s: %w", r.Dir, err)
+	}
+	for _, e := range entries {
+		if e.Name() != "lost+found" {
+			return fmt.Errorf("%s is not empty: it holds %s; restore into a new directory", r.Dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// target returns the path of a database until everything is checked.
+func (r *restore) target(f generation.File) string {
+	name, _, _ := strings.Cut(path.Base(f.Path), ".db")
+	return filepath.Join(r.Dir, archive.RestoringFile+"-"+name+".db")
+}
+
+// recording puts a recording into the store.
+func (r *restore) recording(ctx context.Context, f generation.File) error {
+	plain, err := r.from.Open(f, r.Identities)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	blob, err := r.store.Put(ctx, plain)
+	if err != nil {
+		return err
+	}
+	if blob.SHA256 != f.PlainSHA256 {
+		return errors.Join(fmt.Errorf("came out with the hash %s instead of %s", blob.SHA256, f.PlainSHA256), r.store.Delete(ctx, blob.SHA256))
+	}
+	r.blobs[blob.SHA256] = true
+	return nil
+}
+
+// database writes a database, reads it back and checks it.
+func (r *restore) database(ctx context.Context, f generation.File) error {
+	plain, err := r.from.Open(f, r.Identities)
+	if err != nil {
+		return err
+	}
+	defer plain.Close()
+	to := r.target(f)
+	for _, side := range []string{"-wal", "-shm"} { // of an interrupted run
+		if err := durable.Remove(to + side); err != nil {
+			return err
+		}
+	}
+	if err := durable.Write(to, func(w io.Writer) error { _, err := seal.Copy(ctx, w, plain); return err }); err != nil {
+		return err
+	}
+	written, err := os.Open(to)
+	if err != nil {
+		return err
+	}
+	defer written.Close()
+	d := seal.NewDigest()
+	if _, err := seal.Copy(ctx, d, written); err != nil {
+		return err
+	}
+	if d.Size() != f.PlainSize || d.SHA256() != f.PlainSHA256 {
+		return errors.New("came out with another content than was backed up")
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package backup
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"minutebook/archive"
+	"minutebook/archive/generation"
+	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
+)
+
+// finish checks the databases, begins the new epoch and renames the files, archive.db
+// last.
+func (r *restore) finish(ctx context.Context, dbs []string) error {
+	main := filepath.Join(r.Dir, archive.RestoringFile+"-archive.db")
+	found := false
+	for _, path := range dbs {
+		found = found || path == main
+		if err := r.check(ctx, path, path == main); err != nil {
+			return fmt.Errorf("check %s: %w", strings.TrimPrefix(filepath.Base(path), archive.RestoringFile+"-"), err)
+		}
+	}
+	if !found {
+		return &generation.DamagedError{Dir: r.From, Damage: []string{filepath.Base(r.from.Path()) + "/" + generation.ManifestName + ": names no archive.db"}}
+	}
+	for _, path := range append(slices.DeleteFunc(dbs, func(path string) bool { return path == main }), main) {
+		final := filepath.Join(r.Dir, strings.TrimPrefix(filepath.Base(path), archive.RestoringFile+"-"))
+		if err := durable.Rename(path, final); err != nil {
+			return err
+		}
+	}
+	// From here on Open takes it.
+	if err := durable.Remove(filepath.Join(r.Dir, archive.RestoringFile)); err != nil {
+		return err
+	}
+	for _, l := range r.m.Lost {
+		r.Logger.Warn().Str("recording", l.SHA256).Msg(l.String())
+	}
+	r.Logger.Info().Str("from", r.From).Int("meetings", r.m.Meetings).Msg("restored")
+	return nil
+}
+
+// check runs SQLite's checks over a restored database, and the archive's own
+// over archive.db.
+func (r *restore) check(ctx context.Context, path string, isMain bool) (err error) {
+	db, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	for _, pragma := range []string{`PRAGMA integrity_check(10)`, `SELECT 'row of ' || "table" || ' without its ' || "parent" FROM pragma_foreign_key_check`} {
+		if err := expectClean(ctx, db.W, pragma); err != nil {
+			return err
+		}
+	}
+	if !isMain {
+		return nil
+	}
+	if !r.m.WithoutMedia {
+		if err := r.checkMedia(ctx, db.R); err != nil {
+			return err
+		}
+	}
+	backups, err := generation.List(r.From)
+	if err != nil {
+		return err
+	}
+	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), From: r.m, Databases: r.otherDatabases(), Backups: backups})
+}
+
+// otherDatabases returns the names of the databases beside archive.db.
+func (r *restore) otherDatabases() (names []string) {
+	for _, f := range r.m.Files {
+		name := strings.TrimPrefix(filepath.Base(r.target(f)), archive.RestoringFile+"-")
+		if !strings.HasPrefix(f.Path, "media/") && name != "archive.db" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// expectClean fails with the first lines of a check that finds anything.
+func expectClean(ctx context.Context, db *sql.DB, query string) error {
+	lines, err := sqlite.Column[string](ctx, db, query)
+	found := slices.DeleteFunc(lines, func(line string) bool { return line == "ok" })
+	found = found[:min(len(found), 10)]
+	if err == nil && len(found) > 0 {
+		err = errors.New(strings.Join(found, "; "))
+	}
+	return err
+}
+
+// checkMedia fails when a recording that a meeting has was not restored.
+func (r *restore) checkMedia(ctx context.Context, db *sql.DB) error {
+	all, err := sqlite.Column[string](ctx, db, `SELECT DISTINCT sha256 FROM attachments`)
+	if err != nil {
+		return err
+	}
+	for _, sha := range all {
+		if !r.blobs[sha] && !slices.ContainsFunc(r.m.Lost, func(l generation.Lost) bool { return l.SHA256 == sha }) {
+			return &generation.DamagedError{Dir: r.From, Damage: []string{"media/" + sha[:2] + "/" + sha + ": is missing, and a meeting has it"}}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"filippo.io/age"
+
+	"minutebook/archive"
+)
+
+// Format is a format of exported meetings.
+type Format string
+
+// The formats of [Run].
+const (
+	Markdown Format = "md"     // meetings/*.md with front matter, people/*.md, index.md
+	JSON     Format = "json"   // meetings/*.json in the service's shape
+	NDJSON   Format = "ndjson" // meetings.ndjson, a meeting a line, in the service's shape
+	VTT      Format = "vtt"    // meetings/*.vtt, WebVTT subtitles
+	SRT      Format = "srt"    // meetings/*.srt, SubRip subtitles
+	Text     Format = "txt"    // meetings/*.txt, for reading
+	HTML     Format = "html"   // a static site: index.html, meetings/*.html, people/*.html
+)
+
+// Formats returns all formats.
+func Formats() []Format {
+	return []Format{Markdown, JSON, NDJSON, VTT, SRT, Text, HTML}
+}
+
+// Options say what to export and where to.
+type Options struct {
+	Dir    string // made when missing; files of earlier exports in it are brought up to date
+	Format Format
+	IDs    []int64 // these meetings; nil means all, gone ones included
+	// Recipients, when there are any, have every file encrypted for them; file
+	// names then tell nothing but the recording_id.
+	Recipients []age.Recipient
+	// Site renders the pages of HTML and is needed for it alone.
+	Site Site
+	// Progress, when set, is called after each meeting, one call at a time.
+	Progress func(done int)
+}
+
+// Result is what an export did, in files.
+type Result struct {
+	Meetings  int `json:"meetings"`  // exported
+	Written   int `json:"written"`   // new or changed files
+	Unchanged int `json:"unchanged"` // files that were left as they are
+	Removed   int `json:"removed"`   // files of meetings that were forgotten since
+	Skipped   int `json:"skipped"`   // meetings without a transcript, for subtitles
+}
+
+// Run writes meetings of an archive into a directory. A meeting keeps the file
+// name of its first export there, and a file whose content would be the same is
+// not touched: run again, it writes only what changed. Files of meetings that were
+// forgotten since are removed. It fails with [archive.ErrNotFound] or
+// [archive.ErrForgotten] when one of the wanted meetings is not there, with nothing
+// written for that meeting.
+func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
+	x, err := newRun(ctx, a, o)
+	if err != nil {
+		return Result{}, fmt.Errorf("export to %s: %w", o.Dir, err)
+	}
+	if o.Format == NDJSON {
+		err = x.writeLines(ctx)
+	} else {
+		err = x.writeMeetings(ctx)
+	}
+	// The files that were written are recorded even when the run was interrupted.
+	err = errors.Join(err, x.ledger.close())
+	if err != nil {
+		return x.result, fmt.Errorf("export to %s: %w", o.Dir, err)
+	}
+	return x.result, nil
+}

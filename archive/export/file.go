@@ -1,0 +1,217 @@
+package export
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"minutebook/internal/durable"
+	"minutebook/internal/seal"
+)
+
+func (x *run) path(name string) string { return filepath.Join(x.Dir, filepath.FromSlash(name)) }
+
+// writeFile renders a file and replaces it when its content differs from that of
+// the last export, or when the file is missing or cut short. A file that a person
+// has edited since stays until the meeting itself changes.
+func (x *run) writeFile(ctx context.Context, f *file, render func(io.Writer) error) error {
+	var content bytes.Buffer
+	if err := render(&content); err != nil {
+		return err
+	}
+	plain := seal.NewDigest()
+	plain.Write(content.Bytes())
+	f.SHA256, f.Sealed = plain.SHA256(), len(x.Recipients) > 0 && !f.open
+	last, err := x.ledger.file(f.What, f.Format)
+	if err != nil {
+		return err
+	}
+	if x.isCurrent(ctx, f, last, plain.Size()) {
+		return x.recordUnchanged(f, last)
+	}
+	stored := &content
+	if f.Sealed {
+		stored = new(bytes.Buffer)
+		if err := x.encrypt(stored, content.Bytes()); err != nil {
+			return err
+		}
+	}
+	f.Size = int64(stored.Len())
+	if err := replaceFile(x.path(f.Name), stored.Bytes()); err != nil {
+		return err
+	}
+	return x.recordWritten(f, last)
+}
+
+// recordWritten enters a file that was replaced, and removes the one that it had
+// under another name, as before exports were encrypted.
+func (x *run) recordWritten(f, last *file) error {
+	if last != nil && last.Name != f.Name {
+		if err := removeFile(x.path(last.Name)); err != nil {
+			return err
+		}
+	}
+	x.count(func(r *Result) { r.Written++ })
+	return x.ledger.record(f)
+}
+
+func (x *run) recordUnchanged(f, last *file) error {
+	x.count(func(r *Result) { r.Unchanged++ })
+	if last != nil && last.Name == f.Name && last.SHA256 == f.SHA256 && last.Size == f.Size && last.Sealed == f.Sealed {
+		return nil
+	}
+	return x.ledger.record(f)
+}
+
+// isCurrent tells whether the file on the disk has this content already, of size
+// bytes before encryption, and sets its size.
+func (x *run) isCurrent(ctx context.Context, f, last *file, size int64) bool {
+	info, err := os.Stat(x.path(f.Name))
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	if last != nil && last.Name == f.Name && last.SHA256 == f.SHA256 && last.Sealed == f.Sealed {
+		f.Size = last.Size
+		return info.Size() > 0 || last.Size == 0
+	}
+	if f.Sealed || info.Size() != size {
+		return false
+	}
+	f.Size = size
+	there, err := seal.FileDigest(ctx, x.path(f.Name))
+	return err == nil && there.SHA256() == f.SHA256
+}
+
+// streamFile is writeFile for a file that may be large: it is rendered to the disk
+// and never held in memory.
+func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) error) (err error) {
+	f.Sealed = len(x.Recipients) > 0
+	temp, err := os.CreateTemp(filepath.Dir(x.path(f.Name)), durable.TempPrefix+"*")
+	if err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	defer os.Remove(temp.Name()) // which fails when it has got its name
+	plain, err := x.renderTo(temp, f.Sealed, render)
+	if err == nil && f.synced {
+		err = temp.Sync()
+	}
+	if err = errors.Join(err, temp.Close()); err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	f.SHA256 = plain.SHA256()
+	last, err := x.ledger.file(f.What, f.Format)
+	if err != nil {
+		return err
+	}
+	if x.isCurrent(ctx, f, last, plain.Size()) {
+		return x.recordUnchanged(f, last)
+	}
+	info, err := os.Stat(temp.Name())
+	if err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	f.Size = info.Size()
+	if err := os.Rename(temp.Name(), x.path(f.Name)); err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	if f.synced {
+		if err := durable.SyncDir(filepath.Dir(x.path(f.Name))); err != nil {
+			return err
+		}
+	}
+	return x.recordWritten(f, last)
+}
+
+// renderTo renders to a file, encrypted where sealed, and returns the digest of
+// the content before encryption.
+func (x *run) renderTo(to *os.File, sealed bool, render func(io.Writer) error) (*seal.Digest, error) {
+	recipients := x.Recipients
+	if !sealed {
+		recipients = nil
+	}
+	buffered := bufio.NewWriterSize(to, 1<<16)
+	out, err := seal.Writer(buffered, recipients)
+	if err != nil {
+		return nil, err
+	}
+	plain := seal.NewDigest()
+	err = render(io.MultiWriter(out, plain))
+	return plain, errors.Join(err, out.Close(), buffered.Flush())
+}
+
+func (x *run) encrypt(to io.Writer, content []byte) error {
+	out, err := seal.Writer(to, x.Recipients)
+	if err == nil {
+		_, err = out.Write(content)
+	}
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// replaceFile puts content in place of a file, with mode 0600; readers see the old
+// or the new file. It does not wait for the disk: a file that a power cut takes is
+// missing or empty for the next export, which writes it again.
+func replaceFile(path string, content []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), durable.TempPrefix+"*")
+	if err != nil {
+		return fmt.Errorf("write file: %w", err)
+	}
+	_, err = f.Write(content)
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("write file: %w", err)
+	}
+	return nil
+}
+
+// removeForgotten removes the files of meetings that were forgotten since the last
+// export.
+func (x *run) removeForgotten(ctx context.Context) error {
+	ids, _, err := x.archive.Tombstones(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		files, err := x.ledger.filesOf(id)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			if err := x.remove(f); err != nil {
+				return fmt.Errorf("forgotten meeting %d: %w", id, err)
+			}
+			if err := x.ledger.removeMeeting(f.Format, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// remove deletes a file that has no place in the export any more.
+func (x *run) remove(f file) error {
+	if err := removeFile(x.path(f.Name)); err != nil {
+		return err
+	}
+	x.count(func(r *Result) { r.Removed++ })
+	return x.ledger.erase(f.What, f.Format)
+}
+
+func removeFile(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove file: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"minutebook/archive"
+)
+
+// writeJSON writes the meeting in the service's shape, as it is kept.
+func writeJSON(w io.Writer, raw []byte) error {
+	if _, err := w.Write(bytes.TrimSpace(raw)); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// writeLines writes all meetings into one file.
+func (x *run) writeLines(ctx context.Context) error {
+	f := &file{What: "file:meetings.ndjson", Format: NDJSON, Name: "meetings.ndjson", synced: true}
+	if len(x.Recipients) > 0 {
+		f.Name += ".age"
+	}
+	return x.streamFile(ctx, f, func(w io.Writer) error {
+		return eachMeeting(ctx, x.archive, x.IDs, func(row *archive.Row) error {
+			raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
+			if err != nil {
+				return err
+			}
+			x.count(func(r *Result) { r.Meetings++ })
+			_, err = w.Write(append(compactLine(raw), '\n'))
+			return err
+		})
+	})
+}
+
+// compactLine puts JSON on one line. Only line breaks between values are
+// replaced; a string cannot hold one.
+func compactLine(raw []byte) []byte {
+	raw = bytes.TrimSpace(raw)
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return raw
+	}
+	return bytes.Map(func(r rune) rune {
+		if r == '\n' || r == '\r' {
+			return ' '
+		}
+		return r
+	}, raw)
+}

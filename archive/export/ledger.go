@@ -1,0 +1,240 @@
+package export
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/mattn/go-sqlite3"
+
+	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
+)
+
+// ledgerName is the file in which a directory remembers the exports into it. It is
+// on the disk, so that an export takes no more memory for a large archive than for
+// a small one.
+const ledgerName = ".minutebook-export.db"
+
+const ledgerVersion = 1
+
+const ledgerSchema = `
+	CREATE TABLE files ( -- every file that was written
+		what   TEXT NOT NULL,    -- recording_id, person:KEY or file:NAME
+		format TEXT NOT NULL,
+		name   TEXT NOT NULL,    -- below the directory, with slashes
+		sha256 TEXT NOT NULL,    -- of the content before encryption
+		size   INTEGER NOT NULL, -- in bytes, as stored
+		sealed INTEGER NOT NULL,
+		PRIMARY KEY (what, format)
+	) STRICT, WITHOUT ROWID;
+	CREATE TABLE meetings ( -- the lists of meetings whose files are not encrypted
+		format       TEXT NOT NULL,
+		recording_id INTEGER NOT NULL,
+		start        INTEGER NOT NULL, -- milliseconds UTC
+		title        TEXT NOT NULL,
+		type         TEXT NOT NULL,
+		recorded_by  TEXT NOT NULL,
+		length       INTEGER NOT NULL, -- seconds
+		PRIMARY KEY (format, recording_id)
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX meetings_by_time ON meetings (format, start DESC, recording_id DESC);
+	CREATE TABLE people ( -- the name that each person's page keeps
+		key   TEXT PRIMARY KEY,
+		name  TEXT NOT NULL,
+		email TEXT NOT NULL,
+		page  TEXT NOT NULL UNIQUE -- below the directory, without the format's ending
+	) STRICT, WITHOUT ROWID;
+	CREATE TABLE present ( -- who is in which of the meetings
+		format       TEXT NOT NULL,
+		person       TEXT NOT NULL,
+		start        INTEGER NOT NULL,
+		recording_id INTEGER NOT NULL,
+		PRIMARY KEY (format, person, start, recording_id)
+	) STRICT, WITHOUT ROWID;
+	CREATE INDEX present_by_meeting ON present (format, recording_id);
+	PRAGMA user_version = 1`
+
+// ledger is the open ledger of an export's directory. Its methods may be
+// called by several goroutines.
+type ledger struct {
+	db *sql.DB
+
+	mu                 sync.Mutex // guards what follows, and that one method runs at a time
+	tx                 *sql.Tx
+	*sqlite.Statements     // of tx
+	writes             int // since the last commit
+}
+
+// ledgerBatch is the number of writes in a transaction.
+const ledgerBatch = 4000
+
+// errNoLedger: the file is no ledger that this program can use.
+var errNoLedger = errors.New("it is not a ledger of exports")
+
+// openLedger opens the ledger of a directory. One that cannot be read counts as
+// none: every file is then compared with what is on the disk. It fails while
+// another export into the directory is running.
+func openLedger(ctx context.Context, dir string) (*ledger, error) {
+	path := filepath.Join(dir, ledgerName)
+	l, err := readLedger(ctx, path)
+	if errors.Is(err, errNoLedger) {
+		for _, end := range []string{"", "-journal"} {
+			if err := durable.Remove(path + end); err != nil {
+				return nil, err
+			}
+		}
+		l, err = readLedger(ctx, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", ledgerName, err)
+	}
+	return l, nil
+}
+
+func readLedger(ctx context.Context, path string) (_ *ledger, err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	db := sqlite.Connect(path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-2000", map[string]string{"secure_delete": "1"})
+	db.SetMaxOpenConns(1)
+	l := &ledger{db: db}
+	if err = l.begin(ctx); err == nil {
+		err = l.prepareSchema()
+	}
+	if err != nil {
+		if l.tx != nil {
+			l.tx.Rollback()
+		}
+		return nil, errors.Join(explain(err), db.Close())
+	}
+	return l, nil
+}
+
+// explain returns [errNoLedger] where SQLite finds another file or a damaged one,
+// and names the cause where another process holds the ledger.
+func explain(err error) error {
+	var lite sqlite3.Error
+	if errors.As(err, &lite) {
+		switch lite.Code {
+		case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
+			return fmt.Errorf("%w: %w", errNoLedger, err)
+		case sqlite3.ErrBusy, sqlite3.ErrLocked:
+			return fmt.Errorf("another export into the same directory is running: %w", err)
+		}
+	}
+	return err
+}
+
+func (l *ledger) begin(ctx context.Context) (err error) {
+	ctx = context.WithoutCancel(ctx) // its end would roll back what was written
+	if l.tx, err = l.db.BeginTx(ctx, nil); err != nil {
+		return err
+	}
+	l.Statements = sqlite.NewStatements(ctx, l.tx)
+	return nil
+}
+
+func (l *ledger) prepareSchema() error {
+	var sound string
+	if _, err := l.Scan(`PRAGMA quick_check(1)`, nil, &sound); err != nil {
+		return err
+	}
+	if sound != "ok" {
+		return fmt.Errorf("%w: %s", errNoLedger, sound)
+	}
+	var version, tables int
+	if _, err := l.Scan(`SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`, nil, &version, &tables); err != nil {
+		return err
+	}
+	if version == 0 && tables == 0 {
+		_, err := l.tx.Exec(ledgerSchema)
+		return err
+	}
+	if version != ledgerVersion {
+		return fmt.Errorf("%w of this version", errNoLedger)
+	}
+	return nil
+}
+
+// afterWrite counts a write that ended with err, and commits every [ledgerBatch]
+// writes. The caller holds l.mu.
+func (l *ledger) afterWrite(err error) error {
+	if err != nil {
+		return fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))
+	}
+	if l.writes++; l.writes < ledgerBatch {
+		return nil
+	}
+	l.writes = 0
+	if err := l.tx.Commit(); err != nil {
+		return fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))
+	}
+	return l.begin(l.Context())
+}
+
+// close commits the last writes and unlocks the directory.
+func (l *ledger) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.tx.Commit()
+	if err != nil {
+		err = fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))
+	}
+	return errors.Join(err, l.db.Close())
+}
+
+// file is a file that an export wrote.
+type file struct {
+	What   string // see the table files
+	Format Format
+	Name   string // below the directory, with slashes
+	SHA256 string // before encryption
+	Size   int64  // in bytes, as stored
+	Sealed bool
+
+	open   bool // never sealed
+	synced bool // is synced to the disk before it gets its name
+}
+
+// file returns the file that was written for a meeting, a person or a page; nil
+// when none was, or when its name leads out of the directory.
+func (l *ledger) file(what string, format Format) (*file, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f := &file{What: what, Format: format}
+	found, err := l.Scan(`SELECT name, sha256, size, sealed FROM files WHERE what = ? AND format = ?`, []any{what, format},
+		&f.Name, &f.SHA256, &f.Size, &f.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", ledgerName, err)
+	}
+	if !found || !filepath.IsLocal(filepath.FromSlash(f.Name)) {
+		return nil, nil
+	}
+	return f, nil
+}
+
+// record enters a file that is on the disk.
+func (l *ledger) record(f *file) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.Exec(`INSERT OR REPLACE INTO files (what, format, name, sha256, size, sealed) VALUES (?, ?, ?, ?, ?, ?)`,
+		f.What, f.Format, f.Name, f.SHA256, f.Size, f.Sealed)
+	return l.afterWrite(err)
+}
+
+// erase takes out a file that is no longer on the disk.
+func (l *ledger) erase(what string, format Format) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.Exec(`DELETE FROM files WHERE what = ? AND format = ?`, what, format)
+	return l.afterWrite(err)
+}

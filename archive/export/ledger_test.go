@@ -1,0 +1,164 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"filippo.io/age"
+
+	"minutebook/archive/archivetest"
+	"minutebook/sample"
+)
+
+// TestDamagedLedgerCountsAsNone exports over ledgers that are of no use: the
+// files themselves tell that they are right.
+func TestDamagedLedgerCountsAsNone(t *testing.T) {
+	a, dir := archivetest.Sample(t), t.TempDir()
+	first := exportTo(t, a, Options{Dir: dir, Format: Markdown})
+	path := filepath.Join(dir, ledgerName)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := bytes.Clone(whole)
+	for i := 4096; i < len(flipped); i += 512 {
+		flipped[i] ^= 0x55
+	}
+	for name, content := range map[string][]byte{"another file": []byte("no ledger, only some words that stand here"), "flipped": flipped, "empty": {},
+		"another version": nil} {
+		if content == nil {
+			archivetest.Damage(t, path, `PRAGMA user_version = 99`)
+		} else if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := exportTo(t, a, Options{Dir: dir, Format: Markdown}); r.Written != 0 || r.Unchanged != first.Written {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func TestTwoExportsIntoOneDirectory(t *testing.T) {
+	a, dir := archivetest.Sample(t), t.TempDir()
+	held, err := openLedger(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(t.Context(), a, Options{Dir: dir, Format: Text})
+	if err == nil || !strings.Contains(err.Error(), "another export into the same directory is running") {
+		t.Errorf("the second export: %v", err)
+	}
+	if err := held.close(); err != nil {
+		t.Fatal(err)
+	}
+	exportTo(t, a, Options{Dir: dir, Format: Text})
+}
+
+// TestPagesOfPeopleComeAndGo forgets the one meeting that somebody was in.
+func TestPagesOfPeopleComeAndGo(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	both := archivetest.Meeting(1, "Both", "a")
+	alone := bytes.ReplaceAll(archivetest.Meeting(2, "Alone", "b"), []byte("Ann"), []byte("Zoe"))
+	archivetest.Apply(t, a, archivetest.Epoch, both, alone)
+	for _, format := range []Format{Markdown, HTML} {
+		exportTo(t, a, Options{Dir: dir, Format: format})
+	}
+	// Zoe has Ann's address, and so the page of that address.
+	for _, page := range []string{"people/bob.md", "people/bob.html"} {
+		if !archivetest.Exists(filepath.Join(dir, page)) {
+			t.Errorf("no %s", page)
+		}
+	}
+	archivetest.Apply(t, a, archivetest.Epoch, bytes.ReplaceAll(archivetest.Meeting(3, "Guest", "c"), []byte("ann@example.com"), []byte("guest@example.com")))
+	exportTo(t, a, Options{Dir: dir, Format: Markdown})
+	page := filepath.Join(dir, "people")
+	before, err := filepath.Glob(filepath.Join(page, "*.md"))
+	if err != nil || len(before) != 3 {
+		t.Fatalf("pages %v, %v; want three", before, err)
+	}
+	if _, err := a.Forget(t.Context(), 3, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	r := exportTo(t, a, Options{Dir: dir, Format: Markdown})
+	after, err := filepath.Glob(filepath.Join(page, "*.md"))
+	if err != nil || len(after) != 2 || r.Removed != 2 {
+		t.Errorf("pages %v, %v, %+v; want the guest's and the meeting's gone", after, err, r)
+	}
+	for name, content := range archivetest.Tree(t, dir) {
+		if strings.Contains(content, "guest@example.com") || strings.Contains(content, "Guest") {
+			t.Errorf("%s still tells of the guest", name)
+		}
+	}
+	if r := exportTo(t, a, Options{Dir: dir, Format: Markdown}); r.Removed != 0 || r.Written != 0 {
+		t.Errorf("once more: %+v", r)
+	}
+}
+
+// TestSealingAnExportTakesThePlainFilesAway exports encrypted where it was not
+// before.
+func TestSealingAnExportTakesThePlainFilesAway(t *testing.T) {
+	a, dir := archivetest.Sample(t), t.TempDir()
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []Format{Markdown, HTML, NDJSON} {
+		exportTo(t, a, Options{Dir: dir, Format: format})
+		exportTo(t, a, Options{Dir: dir, Format: format, Recipients: []age.Recipient{id.Recipient()}})
+	}
+	for name, content := range archivetest.Tree(t, dir) {
+		if !strings.HasSuffix(name, ".age") && name != ledgerName && name != "static/style.css" || strings.Contains(content, "harbour") {
+			t.Errorf("%s can be read", name)
+		}
+	}
+}
+
+func TestInterruptedExportKeepsItsNames(t *testing.T) {
+	a, dir := archivetest.Sample(t), t.TempDir()
+	ctx, cancel := contextAfter(t, 5)
+	if _, err := Run(ctx, a, Options{Dir: dir, Format: Markdown, Progress: cancel}); err == nil {
+		t.Fatal("went on to the end")
+	}
+	var names []string
+	for name := range archivetest.Tree(t, dir) {
+		if strings.HasPrefix(name, "meetings/") {
+			names = append(names, name)
+		}
+	}
+	var renamed []json.RawMessage
+	for _, raw := range sample.All() {
+		renamed = append(renamed, bytes.Replace(raw, []byte(`"title":"`), []byte(`"title":"New `), 1))
+	}
+	archivetest.Apply(t, a, archivetest.Epoch.Add(time.Hour), renamed...)
+	exportTo(t, a, Options{Dir: dir, Format: Markdown})
+	after := archivetest.Tree(t, dir)
+	for _, name := range names {
+		if _, ok := after[name]; !ok || len(names) < 5 {
+			t.Errorf("%s of %d lost its name", name, len(names))
+		}
+	}
+	meetings := 0
+	for name := range after {
+		if strings.HasPrefix(name, "meetings/") {
+			meetings++
+		}
+	}
+	if meetings != len(sample.All()) {
+		t.Errorf("%d files for %d meetings", meetings, len(sample.All()))
+	}
+}
+
+// contextAfter ends when its callback is told of n.
+func contextAfter(t *testing.T, n int) (context.Context, func(int)) {
+	ctx, cancel := context.WithCancel(t.Context())
+	return ctx, func(done int) {
+		if done >= n {
+			cancel()
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/archive"
+	"minutebook/internal/durable"
+)
+
+// run is one run of [Run].
+type run struct {
+	Options
+	archive *archive.Archive
+	ledger  *ledger
+	render  func(io.Writer, *Meeting) error
+
+	mu     sync.Mutex // guards result while files are written
+	result Result
+}
+
+func newRun(ctx context.Context, a *archive.Archive, o Options) (*run, error) {
+	x := &run{Options: o, archive: a}
+	switch o.Format {
+	case Markdown:
+		x.render = WriteMarkdown
+	case JSON, NDJSON: // need no rendering
+	case VTT:
+		x.render = WriteVTT
+	case SRT:
+		x.render = writeSRT
+	case Text:
+		x.render = WriteText
+	case HTML:
+		if o.Site == nil {
+			return nil, errors.New("format html needs a site to render it")
+		}
+		x.render = o.Site.Meeting
+	default:
+		return nil, fmt.Errorf("unknown format %q; there are %v", o.Format, Formats())
+	}
+	if err := durable.MkdirAll(o.Dir); err != nil {
+		return nil, err
+	}
+	var err error
+	x.ledger, err = openLedger(ctx, o.Dir)
+	return x, err
+}
+
+// writeMeetings writes one file for each meeting, several at a time, and the pages
+// around them.
+func (x *run) writeMeetings(ctx context.Context) error {
+	if err := durable.MkdirAll(x.path("meetings")); err != nil {
+		return err
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	err := eachMeeting(gctx, x.archive, x.IDs, func(row *archive.Row) error {
+		g.Go(func() error {
+			if err := x.writeMeeting(gctx, row); err != nil {
+				return fmt.Errorf("meeting %d: %w", row.RecordingID, err)
+			}
+			return nil
+		})
+		return nil
+	})
+	if err = errors.Join(g.Wait(), err); err != nil {
+		return err
+	}
+	if err := x.removeForgotten(ctx); err != nil {
+		return err
+	}
+	return x.writePages(ctx)
+}
+
+// writeMeeting writes the file of one meeting.
+func (x *run) writeMeeting(ctx context.Context, row *archive.Row) error {
+	m, render, err := x.read(ctx, row)
+	if err != nil {
+		return err
+	}
+	if (x.Format == VTT || x.Format == SRT) && len(m.Entries) == 0 {
+		x.count(func(r *Result) { r.Meetings++; r.Skipped++ })
+		return nil
+	}
+	if m.File, err = x.ledger.fileName(x.Format, row, len(x.Recipients) > 0); err != nil {
+		return err
+	}
+	if err := x.enter(m); err != nil {
+		return err
+	}
+	f := &file{What: strconv.FormatInt(row.RecordingID, 10), Format: x.Format, Name: m.File}
+	if err := x.writeFile(ctx, f, render); err != nil {
+		return err
+	}
+	x.count(func(r *Result) { r.Meetings++ })
+	return nil
+}
+
+// read reads a meeting and returns it with its renderer.
+func (x *run) read(ctx context.Context, row *archive.Row) (*Meeting, func(io.Writer) error, error) {
+	if x.Format == JSON {
+		raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
+		return &Meeting{Row: row}, func(w io.Writer) error { return writeJSON(w, raw) }, err
+	}
+	m, err := Read(ctx, x.archive, row)
+	return m, func(w io.Writer) error { return x.render(w, m) }, err
+}
+
+// hasPages tells whether the export has pages around those of the meetings. An
+// encrypted one has none: they would tell, and so would the ledger.
+func (x *run) hasPages() bool {
+	return (x.Format == Markdown || x.Format == HTML) && len(x.Recipients) == 0
+}
+
+// enter notes a meeting for the pages around it, and assigns its people theirs.
+func (x *run) enter(m *Meeting) error {
+	if !x.hasPages() {
+		return x.ledger.removeMeeting(x.Format, m.Row.RecordingID)
+	}
+	if err := x.ledger.assignPages(m.People, x.Format); err != nil {
+		return err
+	}
+	return x.ledger.addMeeting(x.Format, m)
+}
+
+// count changes the result and reports the progress.
+func (x *run) count(add func(*Result)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	before := x.result.Meetings
+	add(&x.result)
+	if x.Progress != nil && x.result.Meetings > before {
+		x.Progress(x.result.Meetings)
+	}
+}

@@ -1,0 +1,166 @@
+package export
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"minutebook/archive"
+)
+
+// cue is one subtitle.
+type cue struct {
+	from, to      time.Duration
+	speaker, text string // one line each
+}
+
+// Bounds of how long a subtitle stays. lastCue is for one that nothing follows,
+// and the longest time of a short one when the next is far away.
+const (
+	minCue  = 500 * time.Millisecond
+	lastCue = 10 * time.Second
+)
+
+// cues makes subtitles of a transcript: in order of time, each ending where the
+// next one begins, none without a length or a text. Entries that begin together,
+// as those of one second do, share the time until the next one.
+func cues(entries []archive.Entry, length time.Duration) []cue {
+	all := make([]cue, 0, len(entries))
+	for _, e := range entries {
+		text := oneLine(e.Text)
+		if text == "" {
+			continue
+		}
+		from := max(e.Offset, 0).Truncate(time.Millisecond)
+		all = append(all, cue{from: from, speaker: oneLine(e.Speaker), text: text})
+	}
+	slices.SortStableFunc(all, func(a, b cue) int { return cmp.Compare(a.from, b.from) })
+	for rest := all; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].from == rest[0].from {
+			n++
+		}
+		end := length
+		if n < len(rest) {
+			end = rest[n].from
+		}
+		shareTime(rest[:n], end)
+		rest = rest[n:]
+	}
+	return all
+}
+
+// shareTime gives subtitles that begin together one part each of the time until
+// end, in their order. An end that does not come after them is not known.
+func shareTime(together []cue, end time.Duration) {
+	from := together[0].from
+	if end <= from {
+		end = from + time.Duration(len(together))*lastCue
+	}
+	part := (end - from) / time.Duration(len(together))
+	for i := range together {
+		c := &together[i]
+		shown := min(part, longest(c.text))
+		c.from, c.to = from, from+max(shown, minCue)
+		from += shown
+	}
+}
+
+// longest is how long a text is shown at most: unhurried reading, and never
+// less than lastCue.
+func longest(text string) time.Duration {
+	return max(lastCue, time.Duration(len(text))*150*time.Millisecond)
+}
+
+// oneLine makes one line of a text, without anything that a subtitle file could
+// take for its own: control and format characters become or end in single
+// spaces.
+func oneLine(s string) string {
+	if isOneLine(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "�")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r), r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.IsControl(r), r == '\ufeff':
+			return -1
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// isOneLine tells of most texts, quickly, that oneLine leaves them as they are.
+func isOneLine(s string) bool {
+	before := byte(' ')
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' || c == ' ' && before == ' ' {
+			return false
+		}
+		before = c
+	}
+	return before != ' ' || s == ""
+}
+
+// WriteVTT writes a meeting's transcript as WebVTT; the speaker is a voice, as
+// players style it.
+func WriteVTT(w io.Writer, m *Meeting) error {
+	b := bufio.NewWriter(w)
+	b.WriteString("WEBVTT\n")
+	for _, c := range cues(m.Entries, m.length()) {
+		fmt.Fprintf(b, "\n%s --> %s\n", cueTime(c.from, '.'), cueTime(c.to, '.'))
+		b.WriteString(voiceTag(c.speaker) + vttText(c.text) + "\n")
+	}
+	return b.Flush()
+}
+
+// vttText escapes the characters of a line that WebVTT reads as markup, an arrow
+// between times included.
+func vttText(line string) string { return vttEscapes.Replace(line) }
+
+var vttEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// voiceTag names a speaker in WebVTT; nothing for a speaker without a name.
+// Without the space, which players strip, a name that ends in dashes would make an
+// arrow with the end of the tag.
+func voiceTag(speaker string) string {
+	name := vttText(speaker)
+	if name == "" {
+		return ""
+	}
+	if strings.HasSuffix(name, "-") {
+		name += " "
+	}
+	return "<v " + name + ">"
+}
+
+// srtText replaces what players of SubRip, which has no escapes, take for
+// markup: tags, override codes and the arrow between times.
+var srtText = strings.NewReplacer("<", "‹", ">", "›", "{", "(", "}", ")")
+
+// writeSRT writes SubRip with line ends as every player wants them; the speaker
+// stands before the text.
+func writeSRT(w io.Writer, m *Meeting) error {
+	b := bufio.NewWriter(w)
+	for i, c := range cues(m.Entries, m.length()) {
+		text := srtText.Replace(c.text)
+		if c.speaker != "" {
+			text = srtText.Replace(c.speaker) + ": " + text
+		}
+		fmt.Fprintf(b, "%d\r\n%s --> %s\r\n%s\r\n\r\n", i+1, cueTime(c.from, ','), cueTime(c.to, ','), text)
+	}
+	return b.Flush()
+}
+
+// cueTime writes a time as both formats do but for the decimal mark.
+func cueTime(d time.Duration, mark byte) string {
+	ms := d.Milliseconds()
+	return fmt.Sprintf("%02d:%02d:%02d%c%03d", ms/3600000, ms/60000%60, ms/1000%60, mark, ms%1000)
+}

@@ -1,0 +1,59 @@
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"minutebook/api"
+)
+
+// WriteText writes a meeting for reading, as plain text.
+func WriteText(w io.Writer, m *Meeting) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s\n", m.heading())
+	if start := m.Row.Key().Start; start.Unix() > 0 {
+		fmt.Fprintf(b, "%s", start.UTC().Format("2006-01-02 15:04 MST"))
+		if d := m.length(); d > 0 {
+			fmt.Fprintf(b, ", %d minutes", int(d.Round(time.Minute).Minutes()))
+		}
+		b.WriteByte('\n')
+	}
+	var names []string
+	for _, p := range m.People {
+		names = append(names, oneLine(p.Name))
+	}
+	if len(names) > 0 {
+		fmt.Fprintf(b, "With %s\n", strings.Join(names, ", "))
+	}
+	if s, ok := m.Notes.DefaultSummary.Get(); ok && s.MarkdownFormatted.Or("") != "" {
+		fmt.Fprintf(b, "\nSUMMARY\n\n%s\n", strings.TrimSpace(s.MarkdownFormatted.Or("")))
+	}
+	if items, _ := m.Notes.ActionItems.Get(); len(items) > 0 {
+		b.WriteString("\nACTION ITEMS\n\n")
+		for _, item := range items {
+			mark := ' '
+			if item.Completed {
+				mark = 'x'
+			}
+			fmt.Fprintf(b, "[%c] %s%s\n", mark, oneLine(item.Description), assigneeSuffix(item))
+		}
+	}
+	if len(m.Entries) > 0 {
+		b.WriteString("\nTRANSCRIPT\n\n")
+	}
+	for _, e := range m.Entries {
+		fmt.Fprintf(b, "[%s] %s: %s\n", api.FormatOffset(e.Offset), oneLine(e.Speaker), oneLine(e.Text))
+	}
+	return b.Flush()
+}
+
+func assigneeSuffix(item api.ActionItem) string {
+	who, ok := item.Assignee.Get()
+	if !ok || who.Name.Or(who.Email.Or("")) == "" {
+		return ""
+	}
+	return " (" + oneLine(who.Name.Or(who.Email.Or(""))) + ")"
+}

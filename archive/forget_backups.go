@@ -1,0 +1,121 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/archive/generation"
+	"minutebook/internal/sqlite"
+)
+
+// NoteBackup remembers that a generation was begun, by its path, so that Forget
+// can name it.
+func (a *Archive) NoteBackup(ctx context.Context, path string, at time.Time) error {
+	return noteBackup(ctx, a.db.W, path, at)
+}
+
+func noteBackup(ctx context.Context, db execer, path string, at time.Time) error {
+	_, err := db.ExecContext(ctx, `INSERT INTO backups (destination, at) VALUES (?, ?) ON CONFLICT DO UPDATE SET at = excluded.at`, path, at.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("note backup: %w", err)
+	}
+	return nil
+}
+
+// NoteGenerations notes that the directory of backups dir holds these generations and
+// no others.
+func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generation.Generation) error {
+	return a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		var paths []string
+		for _, g := range all {
+			paths = append(paths, g.Path())
+			if g.Damage != nil {
+				continue // its time is not known; the note that is there stays
+			}
+			if err := noteBackup(ctx, tx, g.Path(), g.TakenAt); err != nil {
+				return err
+			}
+		}
+		rows, err := tx.QueryContext(ctx, `SELECT destination FROM backups`)
+		if err != nil {
+			return fmt.Errorf("read notes of backups: %w", err)
+		}
+		var gone []string
+		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+			var path string
+			err := rows.Scan(&path)
+			if (path == dir || filepath.Dir(path) == dir) && !slices.Contains(paths, path) {
+				gone = append(gone, path)
+			}
+			return err
+		})
+		for _, path := range gone {
+			if err == nil {
+				_, err = tx.ExecContext(ctx, `DELETE FROM backups WHERE destination = ?`, path)
+			}
+		}
+		return err
+	})
+}
+
+// backupsWith names the generations of backups that hold a forgotten meeting.
+func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
+	const slack = time.Hour // a backup takes its time, and clocks are set
+	rows, err := a.db.R.QueryContext(ctx, `SELECT destination, at BETWEEN held_from - ?1 AND coalesce(done_at, ?3) + ?1 FROM backups, tombstones
+		WHERE recording_id = ?2`, slack.Milliseconds(), id, a.now().UnixMilli())
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	dirs := map[string]bool{}
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		var path string
+		var inTime bool
+		err := rows.Scan(&path, &inTime)
+		if backupHolds(path, id, inTime) {
+			names = append(names, path)
+		}
+		dirs[filepath.Dir(path)] = true
+		return err
+	})
+	for dir := range dirs { // another copy of the archive may have made more there
+		all, _ := generation.List(dir)
+		for _, g := range all {
+			if slices.Contains(g.IDs, id) {
+				names = append(names, g.Path())
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+// backupHolds tells whether the generation noted at path holds a meeting. Its
+// manifest knows; where none can be read, such as of a disk that is not there,
+// its time decides; and an interrupted one may hold anything.
+func backupHolds(path string, id int64, inTime bool) bool {
+	dir, name := filepath.Split(path)
+	if !strings.HasPrefix(name, generation.Prefix) {
+		return inTime // a backup of the first version
+	}
+	m, err := generation.ReadManifest(filepath.Clean(dir), name)
+	if err == nil {
+		return slices.Contains(m.IDs, id)
+	}
+	if !errors.Is(err, generation.ErrNone) {
+		return inTime
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return true
+	}
+	_, err = generation.List(filepath.Clean(dir))
+	return inTime && err != nil // among others that are there it is gone
+}

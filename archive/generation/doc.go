@@ -1,0 +1,12 @@
+// Package generation reads the generations of a directory of backups. A generation
+// is a directory with compressed copies of the databases; recordings stand beside
+// the generations, once for all, by their hash.
+//
+//	generation.go   the generations of a directory
+//	manifest.go     the manifest of one: its files with their sizes and hashes
+//	check.go        every file compared with the manifest
+//	read.go         files as they were before compression and encryption
+//
+// The manifest is written last and in one step: a crash leaves a directory without
+// one, which is no generation.
+package generation

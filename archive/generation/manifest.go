@@ -1,0 +1,150 @@
+package generation
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
+)
+
+// ManifestName is the file that is written last: a generation with it is whole.
+const ManifestName = "manifest.json"
+
+// Versions of a manifest. The first one stood for the only backup of its
+// directory, and knew neither lineage nor meetings.
+const (
+	FirstVersion = 1
+	Version      = 2
+)
+
+// Manifest describes a generation and all its files.
+type Manifest struct {
+	Version int       `json:"version"`
+	TakenAt time.Time `json:"taken_at"`
+	// Lineage are the epochs of the archive, the last one that of the copy. The
+	// first one is the archive's identity.
+	Lineage  []string `json:"lineage"`
+	Epoch    string   `json:"epoch"` // of the archive that was backed up
+	Seq      int64    `json:"seq"`   // head of its change log
+	Meetings int      `json:"meetings"`
+	IDs      []int64  `json:"recording_ids"` // rising
+	// AcceptedFewer: a person has said that meetings of earlier generations are
+	// missing with good reason.
+	AcceptedFewer bool   `json:"accepted_fewer,omitempty"`
+	Encrypted     bool   `json:"encrypted"`
+	WithoutMedia  bool   `json:"without_media,omitempty"`
+	Files         []File `json:"files"`
+	// Lost are the recordings of meetings that this generation does not have.
+	Lost []Lost `json:"lost,omitempty"`
+}
+
+// File is a file of a backup: as it is stored, and its content.
+type File struct {
+	Path        string `json:"path"` // below the directory of backups, with slashes
+	Size        int64  `json:"size"` // in bytes
+	SHA256      string `json:"sha256"`
+	PlainSize   int64  `json:"plain_size"` // before compression and encryption
+	PlainSHA256 string `json:"plain_sha256"`
+}
+
+// Lost is a recording that could not be backed up.
+type Lost struct {
+	SHA256   string   `json:"sha256"`
+	Meetings []string `json:"meetings"` // their titles
+	What     string   `json:"what"`     // the reason
+}
+
+// String is a line for a person.
+func (l Lost) String() string {
+	return fmt.Sprintf("the recording of %s is not in the backup: %s (%s)", strings.Join(l.Meetings, ", "), l.What, l.SHA256)
+}
+
+// ErrNone: there is no backup in the directory, or it was never completed.
+var ErrNone = errors.New("no complete backup here")
+
+// DamagedError names every damage of a backup.
+type DamagedError struct {
+	Dir    string
+	Damage []string // a line each, beginning with the file
+}
+
+// Error says what is damaged.
+func (e *DamagedError) Error() string {
+	const most = 20
+	lines := e.Damage
+	more := ""
+	if len(lines) > most {
+		more = fmt.Sprintf("; and %d more", len(lines)-most)
+		lines = lines[:most]
+	}
+	return fmt.Sprintf("backup %s is damaged: %s%s", e.Dir, strings.Join(lines, "; "), more)
+}
+
+// signedManifest is what the file holds: the manifest and the hash of its bytes.
+type signedManifest struct {
+	Manifest json.RawMessage `json:"manifest"`
+	SHA256   string          `json:"sha256"`
+}
+
+// WriteManifest writes the manifest of a generation into its directory.
+func WriteManifest(dir string, m Manifest) error {
+	raw, err := json.Marshal(m)
+	if err == nil {
+		sum := sha256.Sum256(raw)
+		raw, err = json.Marshal(signedManifest{raw, hex.EncodeToString(sum[:])})
+	}
+	if err != nil {
+		return fmt.Errorf("write manifest: %w", err)
+	}
+	return durable.WriteFile(filepath.Join(dir, ManifestName), raw)
+}
+
+// ReadManifest reads the manifest of a generation, or of the only backup of a
+// directory when name is "". It fails with [ErrNone], [sqlite.ErrNewer] or a [DamagedError].
+func ReadManifest(dir, name string) (Manifest, error) {
+	var m Manifest
+	file := path.Join(name, ManifestName)
+	damaged := func(what string) error { return &DamagedError{dir, []string{file + ": " + what}} }
+	raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return m, fmt.Errorf("read backup %s: %w", dir, ErrNone)
+	}
+	if err != nil {
+		return m, fmt.Errorf("read manifest: %w", err)
+	}
+	var signed signedManifest
+	if err := json.Unmarshal(raw, &signed); err != nil {
+		return m, damaged(err.Error())
+	}
+	if sum := sha256.Sum256(signed.Manifest); hex.EncodeToString(sum[:]) != signed.SHA256 {
+		return m, damaged("its hash is another one than it says")
+	}
+	if err := json.Unmarshal(signed.Manifest, &m); err != nil {
+		return m, damaged(err.Error())
+	}
+	if m.Version > Version {
+		return m, fmt.Errorf("read backup %s: it has version %d: %w; use the Minutebook that wrote it, or newer", dir, m.Version, sqlite.ErrNewer)
+	}
+	if m.Version == FirstVersion {
+		m.Lineage = []string{m.Epoch}
+	}
+	if len(m.Lineage) == 0 {
+		return m, damaged("it does not say of which archive it is")
+	}
+	for _, f := range m.Files {
+		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
+			return m, &DamagedError{dir, []string{f.Path + ": lies outside the backup"}}
+		}
+	}
+	return m, nil
+}

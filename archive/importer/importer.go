@@ -1,0 +1,159 @@
+package importer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"minutebook/archive"
+)
+
+// Options say how to import files.
+type Options struct {
+	// Account is the account that the meetings are noted for; "import" when empty.
+	Account string
+	// At is the time of the content. When zero, it is the time at which a file was
+	// written, or that of the archive's clock.
+	At time.Time
+	// Progress, when set, is called after each batch.
+	Progress func(done int)
+}
+
+// Result says how many meetings an import changed.
+type Result struct {
+	Read      int     `json:"read"`            // meetings read
+	New       int     `json:"new"`             // never seen before
+	Changed   int     `json:"changed"`         // with an effective change, new ones included
+	Forgotten int     `json:"forgotten"`       // left out since they were forgotten here
+	Wrong     []Wrong `json:"wrong,omitempty"` // lines that were left out, with the reason
+}
+
+// Wrong is a line that was left out.
+type Wrong struct {
+	File string // as named by the caller; "" for [Read]
+	Line int    // from 1
+	Err  error
+}
+
+// Error names the place, then the reason.
+func (w Wrong) Error() string {
+	if w.File == "" {
+		return fmt.Sprintf("line %d: %v", w.Line, w.Err)
+	}
+	return fmt.Sprintf("%s: line %d: %v", w.File, w.Line, w.Err)
+}
+
+// MarshalJSON writes file, line and the reason's text.
+func (w Wrong) MarshalJSON() ([]byte, error) {
+	return json.Marshal(wrongJSON{w.File, w.Line, w.Err.Error()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (w *Wrong) UnmarshalJSON(raw []byte) error {
+	var v wrongJSON
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return fmt.Errorf("read wrong line: %w", err)
+	}
+	*w = Wrong{v.File, v.Line, errors.New(v.Reason)}
+	return nil
+}
+
+type wrongJSON struct {
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line"`
+	Reason string `json:"reason"`
+}
+
+// Unwrap returns the reason.
+func (w Wrong) Unwrap() error { return w.Err }
+
+// Bounds of an import, in bytes: of a line, and of a batch that is applied at once.
+const (
+	maxLine       = 256 << 20
+	maxBatchBytes = 8 << 20
+	batchSize     = 200 // meetings
+)
+
+// Read takes in Meeting objects, one a line (NDJSON), or one object or array over
+// any number of lines. It fills the gaps of an archive and replaces nothing that was
+// read from the service; the same file once more changes nothing. A line that is no
+// meeting is left out and named in the result. Read fails when reading or the disk
+// does; the meetings before that are in the archive.
+func Read(ctx context.Context, a *archive.Archive, o Options, r io.Reader) (Result, error) {
+	im := &run{archive: a, Options: o}
+	if im.Account == "" {
+		im.Account = "import"
+	}
+	if im.At.IsZero() {
+		im.At = a.Now()
+	}
+	err := eachObject(r, func(line int, raw []byte, err error) error {
+		if err != nil {
+			im.reject(line, err)
+			return ctx.Err()
+		}
+		return im.add(ctx, line, raw)
+	})
+	if err = errors.Join(err, im.flush(ctx)); err != nil {
+		return im.result, fmt.Errorf("import: %w", err)
+	}
+	return im.result, nil
+}
+
+// run is one run of [Read].
+type run struct {
+	Options
+	archive *archive.Archive
+	batch   []archive.Observation
+	size    int
+	result  Result
+}
+
+func (im *run) reject(line int, err error) {
+	im.result.Wrong = append(im.result.Wrong, Wrong{Line: line, Err: err})
+}
+
+func (im *run) add(ctx context.Context, line int, raw []byte) error {
+	o, err := archive.FromMeeting(im.Account, archive.SourceImport, im.At, raw)
+	if err != nil {
+		im.reject(line, err)
+		return ctx.Err()
+	}
+	im.batch = append(im.batch, o)
+	im.size += len(raw)
+	if len(im.batch) < batchSize && im.size < maxBatchBytes {
+		return nil
+	}
+	return im.flush(ctx)
+}
+
+func (im *run) flush(ctx context.Context) error {
+	if len(im.batch) == 0 {
+		return nil
+	}
+	forgotten, _, err := im.archive.Tombstones(ctx)
+	if err != nil {
+		return err
+	}
+	for _, o := range im.batch {
+		if _, ok := slices.BinarySearch(forgotten, o.RecordingID); ok {
+			im.result.Forgotten++
+		}
+	}
+	applied, err := im.archive.Apply(ctx, im.batch)
+	if err != nil {
+		return err
+	}
+	im.result.Read += len(im.batch)
+	im.result.New += applied.New
+	im.result.Changed += len(applied.Changed)
+	im.batch, im.size = nil, 0
+	if im.Progress != nil {
+		im.Progress(im.result.Read)
+	}
+	return nil
+}

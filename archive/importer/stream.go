@@ -1,0 +1,186 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"minutebook/internal/rawjson"
+)
+
+// eachObject calls fn for every JSON object of a stream, with the line on which it
+// begins, or with an error for a line that is no object.
+func eachObject(r io.Reader, fn func(line int, raw []byte, err error) error) error {
+	br := bufio.NewReaderSize(r, 1<<20)
+	if bom, err := br.Peek(3); err == nil && string(bom) == "\xef\xbb\xbf" {
+		br.Discard(3)
+	}
+	for n := 1; ; n++ {
+		line, err := readLine(br)
+		if errors.Is(err, errLongLine) {
+			if err := fn(n, nil, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read line %d: %w", n, err)
+		}
+		trimmed := bytes.TrimSpace(line)
+		if n == 1 && err == nil && beginsDocument(trimmed) {
+			return eachInDocument(trimmed[0] == '[', io.MultiReader(bytes.NewReader(line), br), fn)
+		}
+		if len(trimmed) > 0 {
+			if err := callEach(n, trimmed, fn); err != nil {
+				return err
+			}
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// callEach calls fn for the objects of one text that begins on a line.
+func callEach(line int, raw []byte, fn func(line int, raw []byte, err error) error) error {
+	objects, err := objectsOf(raw)
+	if err != nil {
+		return fn(line, nil, err)
+	}
+	for _, o := range objects {
+		if err := fn(line, o, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var errLongLine = fmt.Errorf("it is longer than %d MiB", maxLine>>20)
+
+// readLine reads up to and with the next line feed. It skips a line that is too
+// long and fails with errLongLine.
+func readLine(br *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := br.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			for errors.Is(err, bufio.ErrBufferFull) {
+				_, err = br.ReadSlice('\n')
+			}
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return nil, errors.Join(errLongLine, err)
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
+// beginsDocument tells whether a first line begins a document that goes on over
+// further lines.
+func beginsDocument(line []byte) bool {
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
+		return false
+	}
+	_, err := jsontext.NewDecoder(bytes.NewReader(line), rawjson.Options()...).ReadValue()
+	return errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// objectsOf returns the objects of one text: the object itself, those of an array,
+// or the items of a page as the service's lists answer it.
+func objectsOf(raw []byte) ([][]byte, error) {
+	if !json.Valid(raw) {
+		var v json.RawMessage
+		return nil, fmt.Errorf("it is not JSON: %w", json.Unmarshal(raw, &v))
+	}
+	list := raw
+	switch raw[0] {
+	case '[':
+	case '{':
+		members := rawjson.Map(raw)
+		if list = members["items"]; len(list) == 0 || list[0] != '[' || members["recording_id"] != nil {
+			return [][]byte{raw}, nil
+		}
+	default:
+		return nil, errors.New("it is neither an object nor an array")
+	}
+	var objects [][]byte
+	for o := range rawjson.Elements(list) {
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
+// eachInDocument reads objects, or an array of them, written over several lines.
+// It stops at the first fault: the beginning of the next object cannot be known.
+func eachInDocument(array bool, r io.Reader, fn func(line int, raw []byte, err error) error) error {
+	lines := &lineCounter{r: r, line: 1}
+	dec := jsontext.NewDecoder(lines, rawjson.Options()...)
+	broken := func(err error) error {
+		at := dec.InputOffset()
+		if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
+			at = max(at, syntax.ByteOffset)
+		}
+		return fn(lines.at(at), nil, fmt.Errorf("it is not JSON from here on: %w", err))
+	}
+	if array {
+		if _, err := dec.ReadToken(); err != nil {
+			return broken(err)
+		}
+	}
+	for !array || dec.PeekKind() != ']' {
+		v, err := dec.ReadValue()
+		if errors.Is(err, io.EOF) && !array {
+			return nil
+		}
+		if err != nil {
+			return broken(err)
+		}
+		line := lines.at(dec.InputOffset() - int64(len(v)))
+		if err := callEach(line, bytes.Clone(v), fn); err != nil {
+			return err
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return broken(err)
+	}
+	return nil
+}
+
+// lineCounter finds the line of an offset in the bytes that were read.
+type lineCounter struct {
+	r      io.Reader
+	offset int64   // of the next byte
+	line   int     // of the last offset asked for
+	breaks []int64 // offsets of the line feeds after it
+}
+
+// Read is part of io.Reader.
+func (c *lineCounter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	for i, b := range p[:n] {
+		if b == '\n' {
+			c.breaks = append(c.breaks, c.offset+int64(i))
+		}
+	}
+	c.offset += int64(n)
+	return n, err
+}
+
+// at returns the line of an offset; offsets are asked for in rising order.
+func (c *lineCounter) at(offset int64) int {
+	i := 0
+	for i < len(c.breaks) && c.breaks[i] < offset {
+		i++
+	}
+	c.line += i
+	c.breaks = c.breaks[i:]
+	return c.line
+}

@@ -1,0 +1,127 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"minutebook/archive/generation"
+	"minutebook/internal/sqlite"
+)
+
+// RestoringFile marks a data directory that a restore has not finished. Open
+// refuses it.
+const RestoringFile = "restoring"
+
+// refuseUnfinished fails with ErrNoArchive for a directory with [RestoringFile].
+func refuseUnfinished(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, RestoringFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open archive: %w", err)
+	}
+	return fmt.Errorf("open %s: %w: a restore into it was not finished; run it again", dir, ErrNoArchive)
+}
+
+// Restored describes a copy of an archive that becomes an archive of its own.
+type Restored struct {
+	At        time.Time
+	From      generation.Manifest     // of the copy
+	Databases []string                // names of the other databases that were restored
+	Backups   []generation.Generation // that forget has to name from now on
+}
+
+// BeginEpoch makes the restored archive.db in db an archive of its own: it begins
+// an epoch, so that followers of the old one start over, and notes where it comes
+// from. It fails with [sqlite.ErrNewer] for a schema of a later version.
+func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
+	if err := db.CheckVersion(ctx, archiveMigrations()); err != nil {
+		return err
+	}
+	return db.WriteTx(ctx, func(tx *sql.Tx) error {
+		if err := r.addEpoch(ctx, tx); err != nil {
+			return err
+		}
+		for _, g := range r.Backups {
+			path, err := filepath.Abs(g.Path())
+			if err == nil && g.Damage == nil {
+				err = noteBackup(ctx, tx, path, g.TakenAt)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := r.noteDatabases(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'restore', 0, '', ?)`,
+			r.At.UnixMilli(), fmt.Sprintf("backup of %s, epoch %s, position %d", r.From.TakenAt.Format("2006-01-02T15:04:05Z"), r.From.Epoch, r.From.Seq))
+		if err != nil {
+			return fmt.Errorf("note restore: %w", err)
+		}
+		return nil
+	})
+}
+
+// addEpoch adds an epoch to the lineage.
+func (r *Restored) addEpoch(ctx context.Context, tx *sql.Tx) error {
+	epoch := newEpoch()
+	for _, step := range []string{
+		`INSERT INTO info (name, value) SELECT 'lineage', json_array(value) FROM info WHERE name = 'epoch' AND ?1 <> '' ON CONFLICT DO NOTHING`,
+		`UPDATE info SET value = json_insert(value, '$[#]', ?1) WHERE name = 'lineage'`,
+		`UPDATE info SET value = ?1 WHERE name = 'epoch'`,
+	} {
+		if _, err := tx.ExecContext(ctx, step, epoch); err != nil {
+			return fmt.Errorf("begin epoch: %w", err)
+		}
+	}
+	return nil
+}
+
+// noteDatabases has the archive miss no database that was not in the backup yet.
+func (r *Restored) noteDatabases(ctx context.Context, tx *sql.Tx) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM info WHERE substr(name, 1, length(?1)) = ?1`, madePrefix)
+	for _, name := range r.Databases {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '')`, madePrefix+name)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("note which databases were restored: %w", err)
+	}
+	return nil
+}
+
+// rowQuerier is a database, a connection or a transaction.
+type rowQuerier interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}
+
+// Lineage returns the epochs of the archive, the current one last. The first one is
+// its identity.
+func (a *Archive) Lineage(ctx context.Context) ([]string, error) { return ReadLineage(ctx, a.db.R) }
+
+// ReadLineage is [Archive.Lineage] of a copy of archive.db.
+func ReadLineage(ctx context.Context, db rowQuerier) (epochs []string, err error) {
+	var epoch, list string
+	err = db.QueryRowContext(ctx, `SELECT value, coalesce((SELECT value FROM info WHERE name = 'lineage'), json_array(value))
+		FROM info WHERE name = 'epoch'`).Scan(&epoch, &list)
+	if err == nil {
+		err = json.Unmarshal([]byte(list), &epochs)
+	}
+	if err == nil && (len(epochs) == 0 || epochs[len(epochs)-1] != epoch) {
+		err = fmt.Errorf("it ends with another epoch than %s", epoch)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the archive's lineage: %w", err)
+	}
+	return epochs, nil
+}

@@ -1,0 +1,162 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"filippo.io/age"
+
+	"minutebook/archive/generation"
+	"minutebook/internal/durable"
+	"minutebook/internal/seal"
+	"minutebook/internal/sqlite"
+)
+
+// BackupSource is a directory of backups from which a repair takes what is
+// damaged. Its databases are unpacked into the data directory when they are first
+// needed, the newest generation's first.
+type BackupSource struct {
+	keys   []age.Identity
+	temp   string
+	all    []generation.Generation // the newest first
+	opened map[string]*sql.DB
+}
+
+// OpenBackupSource opens a directory of backups for a repair of the archive. It
+// fails when that has none of this archive. The caller closes it.
+func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.Identity) (*BackupSource, error) {
+	all, err := generation.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	ours, err := a.Lineage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s, sealed := &BackupSource{keys: keys, temp: a.dir, opened: map[string]*sql.DB{}}, false
+	for _, g := range slices.Backward(all) {
+		if g.Damage != nil || g.Lineage[0] != ours[0] {
+			continue
+		}
+		if sealed = g.Encrypted && len(keys) == 0; !sealed {
+			s.all = append(s.all, g)
+		}
+	}
+	switch {
+	case len(s.all) == 0 && sealed:
+		return nil, fmt.Errorf("repair from %s: it is encrypted with age, and no identity was given", dir)
+	case len(s.all) == 0:
+		return nil, fmt.Errorf("repair from %s: it has no backup of this archive (%s)", dir, ours[0])
+	}
+	return s, nil
+}
+
+// Close removes what was unpacked.
+func (s *BackupSource) Close() (err error) {
+	for path, db := range s.opened {
+		err = errors.Join(err, db.Close(), durable.Remove(path))
+	}
+	return err
+}
+
+// revision looks for a revision's content, the newest generation first.
+func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (raw []byte, where string, err error) {
+	for _, g := range s.all {
+		db, err := s.database(ctx, g)
+		var bad *generation.DamagedError
+		if errors.As(err, &bad) {
+			continue // an older one may have it
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		raw, err := a.codec.bodyWith(ctx, db, `r.recording_id = ? AND r.part = ? AND r.hash = ?`, want, want.recordingID, want.part, want.hash)
+		if raw != nil || err != nil {
+			return raw, g.Path(), err
+		}
+	}
+	return nil, "", nil
+}
+
+// revisionByID looks for a revision whose row is lost by its number, the newest
+// generation first, and notes in s whose it is. It has to be the one that own
+// holds, or whose meeting and part are known.
+func (s *BackupSource) revisionByID(ctx context.Context, a *Archive, want *stored, own []byte) ([]byte, string, error) {
+	for _, g := range s.all {
+		db, err := s.database(ctx, g)
+		var bad *generation.DamagedError
+		if errors.As(err, &bad) {
+			continue // an older one may have it
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		there := stored{id: want.id}
+		err = db.QueryRowContext(ctx, `SELECT recording_id, part, hash FROM revisions WHERE id = ?`, want.id).Scan(&there.recordingID, &there.part, &there.hash)
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		raw, err := a.codec.bodyWith(ctx, db, `r.id = ?`, there, want.id)
+		if err != nil {
+			return nil, "", err
+		}
+		if own != nil && there.has(own) || own == nil && raw != nil && there.recordingID == want.recordingID && there.part == want.part {
+			want.recordingID, want.part = there.recordingID, there.part
+			return orElse(own, raw), g.Path(), nil
+		}
+	}
+	return own, "its own bytes", nil
+}
+
+// database is the unpacked archive.db of a generation.
+func (s *BackupSource) database(ctx context.Context, g generation.Generation) (*sql.DB, error) {
+	to := filepath.Join(s.temp, durable.TempPrefix+"repair-"+g.Name+".db")
+	if db := s.opened[to]; db != nil {
+		return db, nil
+	}
+	i := slices.IndexFunc(g.Files, func(f generation.File) bool { return strings.HasPrefix(path.Base(f.Path), "archive.db") })
+	if i < 0 {
+		return nil, fmt.Errorf("%s has no archive.db", g.Path())
+	}
+	if err := generation.CheckFiles(ctx, g.Dir, g.Files[i:i+1]); err != nil {
+		return nil, err
+	}
+	r, err := g.Open(g.Files[i], s.keys)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	if err := durable.Write(to, func(w io.Writer) error { _, err := seal.Copy(ctx, w, r); return err }); err != nil {
+		return nil, err
+	}
+	db := sqlite.Connect(to, "?mode=ro&immutable=1", nil)
+	s.opened[to] = db
+	return db, nil
+}
+
+// recording opens a recording of the newest generation that has it whole. It
+// fails with ErrNotFound.
+func (s *BackupSource) recording(ctx context.Context, sha string) (io.ReadCloser, string, error) {
+	for _, g := range s.all {
+		for _, f := range g.Files {
+			if f.PlainSHA256 == sha && strings.HasPrefix(f.Path, "media/") && generation.CheckFiles(ctx, g.Dir, []generation.File{f}) == nil {
+				r, err := g.Open(f, s.keys)
+				if !errors.Is(err, os.ErrNotExist) {
+					return r, g.Path(), err
+				}
+			}
+		}
+	}
+	return nil, "", ErrNotFound
+}
