@@ -7,20 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// retryParked is how often a parked account is tried again, with one cheap call.
-// errParked is returned by work on an account that the service refuses.
-// parking says why an account is not used, and since when.
-// account is an Account with its state in this process.
+// account is an [Account] with its state in this process.
 type account struct {
 	Account
 	lists    []listQuery
-	jobLocks map[string]chan struct{} // by job: held while it runs
-	mustPoll atomic.Bool              // the service takes no callback address: downloads are polled
+	jobLocks map[string]chan struct{} // by job: full while it runs
+	mustPoll atomic.Bool              // the service refused the callback address, so downloads are polled
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	suspended *suspension
 }
 
+// newAccount prepares an account that is not suspended and runs no job.
 func newAccount(a Account) *account {
 	acc := &account{Account: a, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: map[string]chan struct{}{}}
 	for _, job := range []string{JobCatchUp, JobBackfill, JobWalk, JobRefresh, JobDirectory, jobContent} {
@@ -29,10 +27,11 @@ func newAccount(a Account) *account {
 	return acc
 }
 
-// mark is the key of a mark of this account under a prefix.
+// markKey returns the key of this account's mark under a prefix.
 func (a *account) markKey(prefix string) string { return prefix + "/" + url.PathEscape(a.Name) }
 
-// enter waits until no other run of the job goes on and returns the way out.
+// acquireJob waits until the job does not run for this account, and then holds
+// it. The caller calls leave when its run ends.
 func (a *account) acquireJob(ctx context.Context, job string) (leave func(), err error) {
 	gate := a.jobLocks[job]
 	select {
@@ -43,7 +42,7 @@ func (a *account) acquireJob(ctx context.Context, job string) (leave func(), err
 	}
 }
 
-// tryEnter is enter without waiting.
+// tryAcquireJob is acquireJob without waiting; ok is false while the job runs.
 func (a *account) tryAcquireJob(job string) (leave func(), ok bool) {
 	gate := a.jobLocks[job]
 	select {
@@ -54,16 +53,5 @@ func (a *account) tryAcquireJob(job string) (leave func(), ok bool) {
 	}
 }
 
-// running tells whether a run of the job goes on.
+// isRunning reports whether the job runs for this account.
 func (a *account) isRunning(job string) bool { return len(a.jobLocks[job]) > 0 }
-
-// judge looks at the error of a call of the account: one that says that the
-// credential is refused parks the account, once and in the archive. It returns
-// the error, wrapped.
-// saveParking writes or, with nil, removes the mark of a parked account.
-// usable returns nil when the account may be used. A parked one is tried with
-// one cheap call when force is set or the last try is an hour old, or as soon as
-// it is connected where that was missing.
-// pauseParked waits until a parked account may be tried again: for an hour, or
-// until somebody has connected it or a command has found it accepted.
-// loadParking reads which accounts were parked when the last process ended.

@@ -50,7 +50,7 @@ func TestADeactivatedUserIsParkedAndComesBack(t *testing.T) {
 		}
 		time.Sleep(10 * time.Minute)
 		parked(true)
-		before := runCounts(t, ar).Meetings
+		before := meetingCounts(t, ar).Meetings
 		stop()
 		s, stop = running(t, o)
 		time.Sleep(10 * time.Second)
@@ -59,7 +59,7 @@ func TestADeactivatedUserIsParkedAndComesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
-		if n := runCounts(t, ar).Meetings; n != before+1 {
+		if n := meetingCounts(t, ar).Meetings; n != before+1 {
 			t.Errorf("%d meetings, and %d before another was finished", n, before)
 		}
 		status(api.StatusActive)
@@ -97,8 +97,8 @@ func TestACommandAppliesWhatWaitsInTheInbox(t *testing.T) {
 			t.Fatal(err)
 		}
 		in, err := ar.Inbox().Counts(t.Context())
-		if err != nil || in.Received != 0 || in.Applied != 1 || in.Quarantined != 1 || runCounts(t, ar).Meetings != 4 {
-			t.Errorf("inbox %+v, %v; archive %+v", in, err, runCounts(t, ar))
+		if err != nil || in.Received != 0 || in.Applied != 1 || in.Quarantined != 1 || meetingCounts(t, ar).Meetings != 4 {
+			t.Errorf("inbox %+v, %v; archive %+v", in, err, meetingCounts(t, ar))
 		}
 	})
 }

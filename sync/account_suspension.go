@@ -11,19 +11,24 @@ import (
 	"minutebook/archive"
 )
 
+// suspensionRetry is how often a suspended account is tried again, with one
+// cheap call.
 const suspensionRetry = time.Hour
 
-var errSuspended = errors.New("account is parked")
+// errSuspended is returned by work for an account that the service refuses.
+var errSuspended = errors.New("account is suspended")
 
+// suspension says why an account is not used, and since when. It is a mark.
 type suspension struct {
 	Since  time.Time `json:"since"`
 	Tried  time.Time `json:"tried"`
 	Reason string    `json:"reason"`
-	// Unconnected is an OAuth connection that a person has to make: looking
-	// whether they have costs no call.
+	// Unconnected means that a person has to connect the account by OAuth.
+	// Checking whether they have costs no call.
 	Unconnected bool `json:"unconnected,omitempty"`
 }
 
+// suspension returns why the account is not used, nil when it is used.
 func (a *account) suspension() *suspension {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -32,12 +37,15 @@ func (a *account) suspension() *suspension {
 
 const suspendedPrefix = "sync/parked"
 
+// classify wraps the error of a call for the account. If the error says that
+// the service refuses the credential, the account is suspended, in the archive
+// too.
 func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 	if err == nil || !api.IsAccountRefused(err) {
 		return err
 	}
 	switch {
-	case api.NeedsReconnect(err): // which says what to do
+	case api.NeedsReconnect(err): // the error names the remedy
 	case api.IsBlocked(err):
 		err = fmt.Errorf("%w; `minutebook sync --resume --account %s` calls it nevertheless", err, a.Name)
 	default:
@@ -56,22 +64,27 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 	if known {
 		return fmt.Errorf("%w: %w", errSuspended, err)
 	}
-	s.log.Warn().Str("account", a.Name).Err(err).Msg("account parked: the service refuses it")
+	s.log.Warn().Str("account", a.Name).Err(err).Msg("account suspended: the service refuses it")
 	return errors.Join(fmt.Errorf("%w: %w", errSuspended, err), s.saveSuspension(ctx, a, p))
 }
 
+// saveSuspension writes the mark of a suspended account; nil removes it.
 func (s *Syncer) saveSuspension(ctx context.Context, a *account, p *suspension) error {
 	m := archive.Mark{Key: a.markKey(suspendedPrefix)}
 	if p != nil {
 		b, err := json.Marshal(p)
 		if err != nil {
-			return fmt.Errorf("park account %s: %w", a.Name, err)
+			return fmt.Errorf("suspend account %s: %w", a.Name, err)
 		}
 		m.Value = b
 	}
 	return s.archive.SetMarks(context.WithoutCancel(ctx), m)
 }
 
+// checkUsable returns nil if the account may be used. It tries a suspended
+// account with one cheap call, if force is set or an hour has passed since the
+// last try. An account without a connection is tried as soon as a person has
+// connected it.
 func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error {
 	p := a.suspension()
 	if p == nil {
@@ -93,6 +106,8 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 	return nil
 }
 
+// waitSuspended waits until a suspended account may be tried again: for an
+// hour, or until a person has connected it or a command has found it accepted.
 func (s *Syncer) waitSuspended(ctx context.Context, a *account) {
 	for until := s.now().Add(suspensionRetry); s.now().Before(until); {
 		sleep(ctx, 5*time.Second)
@@ -103,6 +118,7 @@ func (s *Syncer) waitSuspended(ctx context.Context, a *account) {
 	}
 }
 
+// loadSuspensions reads which accounts an earlier process suspended.
 func (s *Syncer) loadSuspensions(ctx context.Context) error {
 	for _, a := range s.accounts {
 		if a.suspension() != nil {
@@ -117,7 +133,7 @@ func (s *Syncer) loadSuspensions(ctx context.Context) error {
 		}
 		var p suspension
 		if err := json.Unmarshal(b, &p); err != nil {
-			return fmt.Errorf("read why account %s is parked: %w", a.Name, err)
+			return fmt.Errorf("read why account %s is suspended: %w", a.Name, err)
 		}
 		p.Tried = time.Time{} // a new process may have a new credential
 		a.mu.Lock()

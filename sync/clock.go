@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// elapsed is how long ago something was. A time that lies ahead was noted by a
-// clock that was wrong then, or is now: as far ahead as it lies, so long ago it is
-// taken to be, so that no clock puts anything off for longer than its interval.
+// distance returns how far at lies from now, in either direction. A time in the
+// future was written by a wrong clock; taken as this far in the past, it puts
+// nothing off for longer than the caller's interval.
 func distance(at, now time.Time) time.Duration { return now.Sub(at).Abs() }
 
+// earlier returns the earlier of two times.
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -17,6 +18,7 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
+// sleep waits for d or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -26,6 +28,8 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
+// waitForChange waits until next, until change is closed or sends, or until ctx
+// ends. A zero next is never reached.
 func waitForChange(ctx context.Context, change <-chan struct{}, next, now time.Time) {
 	var alarm <-chan time.Time
 	if wait := next.Sub(now); !next.IsZero() && wait > 0 {

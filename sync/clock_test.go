@@ -37,7 +37,7 @@ func setClock(t *testing.T, step time.Duration) {
 	var offset atomic.Int64
 	now := func() time.Time { return time.Now().Round(0).Add(time.Duration(offset.Load())) }
 	var pages atomic.Int32 // until the clock is set
-	between(u, func(r *http.Request, body []byte) []byte {
+	intercept(u, func(r *http.Request, body []byte) []byte {
 		if pages.Add(-1) == 0 {
 			offset.Add(int64(step))
 		}
@@ -54,12 +54,12 @@ func setClock(t *testing.T, step time.Duration) {
 	time.Sleep(time.Hour)
 	finish := func(when string, within time.Duration) {
 		t.Helper()
-		before := runCounts(t, ar)
+		before := meetingCounts(t, ar)
 		if _, ok, err := u.Service.Finish(t.Context()); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
 		time.Sleep(within)
-		if c := runCounts(t, ar); c.Meetings != before.Meetings+1 || c.WithTranscript != c.Meetings {
+		if c := meetingCounts(t, ar); c.Meetings != before.Meetings+1 || c.WithTranscript != c.Meetings {
 			t.Errorf("%s, a new meeting: %+v, and before %+v", when, c, before)
 		}
 	}
@@ -67,7 +67,7 @@ func setClock(t *testing.T, step time.Duration) {
 		t.Helper()
 		edit(t, u, id, day, rig.Person, "eve@elsewhere.example")
 		time.Sleep(13 * time.Hour)
-		if c := runCounts(t, ar); c.Gone != gone || len(absences(t, s)) != 0 {
+		if c := meetingCounts(t, ar); c.Gone != gone || len(absences(t, s)) != 0 {
 			t.Errorf("%s: %+v, %q; want %d gone", when, c, absences(t, s), gone)
 		}
 	}
@@ -102,7 +102,7 @@ func TestAClockThatWasAheadHoldsBackNoRecording(t *testing.T) {
 				_, stop = running(t, o)
 				defer stop()
 				time.Sleep(24 * time.Hour)
-				if c := runCounts(t, ar); c.WithRecording != 4 {
+				if c := meetingCounts(t, ar); c.WithRecording != 4 {
 					t.Errorf("a day later: %+v, the first %+v", c, queued(t, ar, 1))
 				}
 			})

@@ -12,8 +12,9 @@ import (
 	"minutebook/archive"
 )
 
-// answerByList reads the pages that hold the group's meetings, with content, and
-// returns the asks that they did not touch.
+// fetchContentByList reads up to two pages of a list, with content, that should
+// hold the meetings of the group. It returns the tasks that these pages did not
+// change.
 func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery, group []contentTask, t *runStats) ([]contentTask, error) {
 	o := walkSpec{account: a, list: p, content: true}
 	newest, oldest := group[0].Created, group[len(group)-1].Created
@@ -38,7 +39,7 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 	return group, nil
 }
 
-// answer asks for one meeting's missing content.
+// fetchContent reads the missing content of one meeting.
 func (s *Syncer) fetchContent(ctx context.Context, a *account, one contentTask, t *runStats) error {
 	ctx = withTaskPriority(ctx, one)
 	var batch []archive.Observation
@@ -67,8 +68,9 @@ func (s *Syncer) fetchContent(ctx context.Context, a *account, one contentTask, 
 	return s.applyContent(ctx, a, left, batch, now, err)
 }
 
-// answered keeps what came of an ask. Content that is not there yet is no
-// failure; content that may not be read is noted and not asked for again.
+// applyContent stores the content that was read for a task and plans its next
+// attempt. Content that does not exist yet is no failure. Content that the
+// account may not read is a failure that is not repeated.
 func (s *Syncer) applyContent(ctx context.Context, a *account, left contentTask, batch []archive.Observation, now time.Time, failed error) error {
 	var wanted []contentTask
 	done := []int64{left.RecordingID}
@@ -95,8 +97,8 @@ func (s *Syncer) applyContent(ctx context.Context, a *account, left contentTask,
 	return failed
 }
 
-// postpone puts asks off after a failed call and notes it; it returns the error
-// when the account or the run cannot go on.
+// postponeTasks puts tasks off after a failed call and records the failure. It
+// returns the error if the account or the run cannot go on.
 func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentTask, failed error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -121,7 +123,7 @@ func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentT
 		Reason: failed.Error(), NextTry: wanted[0].Due})
 }
 
-// askContext gives a call the priority of its ask.
+// withTaskPriority gives the calls of a task their priority.
 func withTaskPriority(ctx context.Context, a contentTask) context.Context {
 	switch {
 	case a.Urgent:

@@ -27,7 +27,7 @@ func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
 		time.Sleep(4*day + time.Hour)
 		edit(t, u, 3, newest.Add(-(meetings-3)*step), "", "")
 		time.Sleep(day)
-		if c := runCounts(t, ar); c.WithTranscript != 1 {
+		if c := meetingCounts(t, ar); c.WithTranscript != 1 {
 			t.Errorf("a transcript came on the fifth day; after it %d are there", c.WithTranscript)
 		}
 		time.Sleep(2 * day)

@@ -8,6 +8,10 @@ import (
 	"minutebook/archive"
 )
 
+// planTasks decides which content has to be read after a page: content that a
+// light page does not carry, for meetings that are new or read again, and
+// content that a full page should have carried and did not. The tasks in done
+// were fulfilled by the page.
 func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Observation, sent time.Time) (wanted []contentTask, done []int64, err error) {
 	ids := make([]int64, len(batch))
 	for i, ob := range batch {
@@ -17,7 +21,7 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 	if err != nil {
 		return nil, nil, err
 	}
-	seen, err := s.archive.Forgotten(ctx, ids) // of which nothing is to be read
+	seen, err := s.archive.Forgotten(ctx, ids) // nothing is read of forgotten meetings
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,11 +41,15 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 	return d.wanted, d.done, nil
 }
 
+// taskPlan collects the tasks that follow from a page.
 type taskPlan struct {
 	wanted []contentTask
 	done   []int64
 }
 
+// planAfterFullPage looks at a meeting of a page with content. Content that is
+// missing does not exist yet and gets a task, unless it was waited for when the
+// meeting was new.
 func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, known bool, sent time.Time) {
 	old, asked := s.content.get(a.RecordingID)
 	if !a.Transcript && !a.Summary {
@@ -55,7 +63,7 @@ func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, known bool, sent 
 		a = old
 	}
 	if a.dueAt(sent).After(sent) || (!asked && known && sent.Sub(a.Created) > oldAfter) {
-		return // it has its time, or has had it
+		return // its next attempt is planned, or it was attempted often enough
 	}
 	next, ok := a.nextAttempt(sent)
 	switch {
@@ -66,6 +74,9 @@ func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, known bool, sent 
 	}
 }
 
+// planAfterLightPage looks at a meeting of a page without content. A new
+// meeting gets a task, and so does a known one that is to be read again. A task
+// of a suspended account moves to the account that shows the meeting.
 func (s *Syncer) planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, known bool) {
 	old, asked := s.content.get(a.RecordingID)
 	switch {
@@ -81,6 +92,8 @@ func (s *Syncer) planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, know
 	}
 }
 
+// newTask returns the task for content that neither the observation nor the
+// archive has. Both Transcript and Summary are false when nothing is missing.
 func newTask(o walkSpec, ob archive.Observation, row *archive.Row, sent time.Time) contentTask {
 	created := createdAt(ob.Parts[api.PartMeeting])
 	if created.IsZero() {
@@ -94,6 +107,8 @@ func newTask(o walkSpec, ob archive.Observation, row *archive.Row, sent time.Tim
 	}
 }
 
+// isSuspended reports whether the account of that name is suspended or not
+// configured.
 func (s *Syncer) isSuspended(name string) bool {
 	a := s.account(name)
 	return a == nil || a.suspension() != nil

@@ -12,19 +12,19 @@ import (
 
 const (
 	jobContent = "asks"
-	// askers is how many transcripts and summaries of an account are read at a time.
+	// contentWorkers limits the calls for content that an account makes at a time.
 	contentWorkers = 8
-	// nearby is how far apart meetings may be created to be read with one page.
+	// onePageSpan is how far apart meetings may be created to be read with one page.
 	onePageSpan = 48 * time.Hour
-	// failedAsk is how long an ask waits after a call that failed.
+	// failedTaskDelay is how long a task waits after a failed call.
 	failedTaskDelay = 10 * time.Minute
 
 	classContent = "content"
 )
 
-// answerAsks asks for content of an account when it is due. With once it returns
-// when nothing is due any more, otherwise when the context ends or the account
-// is parked.
+// processTasks reads the content that is due for an account. With once it
+// returns when nothing is due, otherwise when ctx ends or the account is
+// suspended.
 func (s *Syncer) processTasks(ctx context.Context, a *account, once bool, t *runStats) error {
 	leave, ok := a.tryAcquireJob(jobContent)
 	if !ok && once {
@@ -49,9 +49,9 @@ func (s *Syncer) processTasks(ctx context.Context, a *account, once bool, t *run
 	return ctx.Err()
 }
 
-// answerLane answers the asks of an account that come after everything else, or
-// all others: those must not wait for an asker that waits for spare calls. With
-// once both lanes end together, when nothing is due in either.
+// processLane works on one of the account's two lanes: the spare tasks, or all
+// others, which must not wait behind spare ones. With once both lanes end
+// together, when nothing is due in either.
 func (s *Syncer) processLane(ctx context.Context, a *account, spare, once bool, t *runStats) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(contentWorkers)
@@ -68,7 +68,7 @@ func (s *Syncer) processLane(ctx context.Context, a *account, spare, once bool, 
 		for _, group := range s.groupTasks(a, batch) {
 			g.Go(func() error {
 				err := s.guard("content of "+a.Name, func() error { return s.processGroup(gctx, a, group, t) })
-				if isPanic(err) { // the others go on
+				if isPanic(err) { // the other groups go on
 					err = s.postponeTasks(gctx, a, group, err)
 				}
 				for _, one := range group {
@@ -81,9 +81,8 @@ func (s *Syncer) processLane(ctx context.Context, a *account, spare, once bool, 
 	return g.Wait()
 }
 
-// othersAnswer waits until what is due has been answered by the run that is at
-// it already, or that run has ended. It does not wait for what takes spare calls:
-// whoever it waits for has all the time for that.
+// awaitOtherRun waits while another run works on the account's tasks, until no
+// regular task is due or that run ends. Spare tasks are not waited for.
 func (s *Syncer) awaitOtherRun(ctx context.Context, a *account) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -94,7 +93,7 @@ func (s *Syncer) awaitOtherRun(ctx context.Context, a *account) error {
 		}
 		if leave, ok := a.tryAcquireJob(jobContent); ok {
 			leave()
-			return nil // its caller looks again
+			return nil // the caller looks again
 		}
 		select {
 		case <-ctx.Done():
@@ -108,10 +107,9 @@ func (s *Syncer) awaitOtherRun(ctx context.Context, a *account) error {
 	return ctx.Err()
 }
 
-// waitChange waits until next, for a change, or until the context ends.
-// groups puts asks together that one page of the list can answer: those of
-// meetings created close together and listed by the same query. OAuth accounts
-// have no such pages.
+// groupTasks puts tasks together that one page of a list can fulfil: the same
+// list query, and meetings created close to each other. Lists show no content
+// to OAuth accounts, so their tasks stay alone.
 func (s *Syncer) groupTasks(a *account, batch []contentTask) [][]contentTask {
 	batch = slices.Clone(batch)
 	slices.SortStableFunc(batch, func(x, y contentTask) int { return y.Created.Compare(x.Created) })
@@ -127,13 +125,14 @@ func (s *Syncer) groupTasks(a *account, batch []contentTask) [][]contentTask {
 	return out
 }
 
+// fitOnePage reports whether one page may hold the meetings of both tasks.
 func fitOnePage(x, y contentTask) bool {
 	return x.List == y.List && x.Created.Sub(y.Created).Abs() < onePageSpan
 }
 
-// answerGroup answers asks with a page of the list where one serves, and each of
-// the rest by itself. A call that failed for a while postpones the ask; only an
-// error that concerns all of the account is returned.
+// processGroup fulfils tasks with a page of a list where that is worth it, and
+// the others one by one. A failed call postpones its tasks. Only an error that
+// concerns the whole account is returned.
 func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTask, t *runStats) error {
 	group, err := s.skipForgotten(ctx, group)
 	if err != nil || len(group) == 0 {
@@ -158,7 +157,7 @@ func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTa
 	return nil
 }
 
-// dropForgotten ends the asks for meetings that were forgotten meanwhile.
+// skipForgotten removes the tasks of meetings that were forgotten meanwhile.
 func (s *Syncer) skipForgotten(ctx context.Context, group []contentTask) ([]contentTask, error) {
 	var ids []int64
 	for _, one := range group {
@@ -172,6 +171,7 @@ func (s *Syncer) skipForgotten(ctx context.Context, group []contentTask) ([]cont
 	return slices.DeleteFunc(slices.Clone(group), func(one contentTask) bool { return forgotten[one.RecordingID] }), err
 }
 
+// listNamed returns the account's list query of that name.
 func (a *account) listNamed(name string) (listQuery, bool) {
 	for _, p := range a.lists {
 		if p.Name == name {

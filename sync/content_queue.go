@@ -10,20 +10,22 @@ import (
 	"minutebook/archive"
 )
 
-// asks is what is open of content, in memory: a copy of the marks under
-// askPrefix, changed after each commit that changes them.
+// contentQueue holds the open tasks in memory: a copy of the marks under
+// taskPrefix, updated after each commit that changes them. It is safe for
+// concurrent use.
 type contentQueue struct {
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	open       map[int64]contentTask
-	inProgress map[int64]bool // being answered
+	inProgress map[int64]bool // somebody works on it
 	change     chan struct{}  // closed and replaced at every update
 }
 
+// newContentQueue returns a queue without tasks.
 func newContentQueue() *contentQueue {
 	return &contentQueue{open: map[int64]contentTask{}, inProgress: map[int64]bool{}, change: make(chan struct{})}
 }
 
-// load reads the marks of an archive.
+// load adds the tasks in the archive's marks.
 func (b *contentQueue) load(ctx context.Context, ar *archive.Archive) error {
 	marks, err := ar.Marks(ctx, taskPrefix)
 	if err != nil {
@@ -43,6 +45,7 @@ func (b *contentQueue) load(ctx context.Context, ar *archive.Archive) error {
 	return nil
 }
 
+// get returns the open task of a meeting.
 func (b *contentQueue) get(id int64) (contentTask, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -50,7 +53,7 @@ func (b *contentQueue) get(id int64) (contentTask, bool) {
 	return a, ok
 }
 
-// update is called after the commit that wrote the same.
+// update makes the changes that the caller has committed.
 func (b *contentQueue) update(wanted []contentTask, done []int64) {
 	if len(wanted)+len(done) == 0 {
 		return
@@ -66,13 +69,15 @@ func (b *contentQueue) update(wanted []contentTask, done []int64) {
 	b.signalChange()
 }
 
+// signalChange wakes everyone who waits for a change.
 func (b *contentQueue) signalChange() {
 	close(b.change)
 	b.change = make(chan struct{})
 }
 
-// take hands out at most limit asks of a lane of an account that are due, urgent
-// ones and then new meetings first. They are given back with release.
+// takeDue returns at most limit due tasks of one lane of an account: urgent
+// ones first, then those of the newest meetings. The caller gives each of them
+// back with release.
 func (b *contentQueue) takeDue(account string, spare bool, now time.Time, limit int) []contentTask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,6 +106,7 @@ func (b *contentQueue) takeDue(account string, spare bool, now time.Time, limit 
 	return due
 }
 
+// release gives back a task that takeDue returned.
 func (b *contentQueue) release(id int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -108,7 +114,7 @@ func (b *contentQueue) release(id int64) {
 	b.signalChange()
 }
 
-// next is when the next ask of a lane of an account is due that is not taken,
+// nextDue returns when the next task of a lane that nobody works on is due,
 // zero when there is none.
 func (b *contentQueue) nextDue(account string, spare bool, now time.Time) (next time.Time) {
 	b.mu.Lock()
@@ -121,8 +127,8 @@ func (b *contentQueue) nextDue(account string, spare bool, now time.Time) (next 
 	return next
 }
 
-// pressing tells how many asks of an account are due that are more than spare
-// ones, and what is closed at the next change.
+// countRegular counts the due tasks of an account that are not spare ones.
+// change is closed at the next change of the queue.
 func (b *contentQueue) countRegular(account string, now time.Time) (due int, change <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,8 +140,8 @@ func (b *contentQueue) countRegular(account string, now time.Time) (due int, cha
 	return due, b.change
 }
 
-// state tells how many asks of an account are open and due, when the next one
-// is due, and what is closed at the next change.
+// status counts an account's open and due tasks and returns when the next one
+// is due. change is closed at the next change of the queue.
 func (b *contentQueue) status(account string, now time.Time) (open, due int, next time.Time, change <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -57,7 +57,7 @@ func TestALateTranscriptIsKeptWhenItComes(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		edit(t, u, 1, created, "", "")
 		time.Sleep(5*time.Minute + time.Second)
-		if c := runCounts(t, ar); c.WithTranscript != 1 {
+		if c := meetingCounts(t, ar); c.WithTranscript != 1 {
 			t.Errorf("after the look at fifteen minutes: %+v", c)
 		}
 		before := u.Wire.Count(func(c rig.Call) bool { return c.Heavy })

@@ -1,29 +1,36 @@
-// Package syncer knows what to read next from the service, and when. It keeps an
+// Package syncer decides what to read next from the service, and when. It keeps an
 // archive complete for years without anybody watching.
 //
-// # What lives here
+// # Map
 //
-//   - Intake: what the receiver put into the inbox is applied, then marked.
-//   - Walks: readings of a whole list, cut into time windows with a cursor each.
-//     A backfill walks the full history with content; a light walk sees edits,
-//     shares and what is gone without a heavy call; a catch-up looks at what is
-//     new; a refresh reads the last seven days again and older content in
-//     rotation.
-//   - Asks: transcripts and summaries that were not there yet, or that a list may
-//     not carry, each with a time at which it is asked for next.
-//   - Downloads: recordings requested, awaited and fetched before links lapse.
-//   - Directory passes, the cron schedule, and what all of it says of itself.
+//   - sync.go, run.go, options.go: a command's Sync, the daemon's Run, New.
+//   - intake*.go: deliveries of the receiver's inbox are applied, then marked.
+//   - jobs*.go: the jobs of the schedule: backfill, catch-up, light walk, refresh
+//     with its rotation, directory; which of them run, and when.
+//   - walk*.go: a walk reads a whole list: the spec, the state and windows that
+//     are saved, pages, the survey that divides history, absences.
+//   - content*.go: transcripts and summaries that are still to be read: a queue of
+//     tasks, each with the time of its next attempt.
+//   - download*.go: recordings: request, poll, fetch, retry (download_retry.go),
+//     how many at a time (download_pacer.go, download_slots.go).
+//   - account*.go: accounts, and their suspension when the service refuses them.
+//   - status*.go, progress*.go: the reports of `minutebook status` and of a run.
+//   - forget.go, refetch.go, recover.go, clock.go: forgotten meetings, damaged
+//     ones, panics, waiting.
 //
 // # What it promises
 //
-// Every page is applied in one transaction with the cursor behind it and with
-// the asks that follow from it, all of them marks of the archive (keys under
-// "sync/"). A recording is on disk, whole and hashed, before the archive points
-// to it, and its queue row is closed last. All state is read from the archive
-// when a run starts, so a crash at any instant costs the item in hand and
-// nothing else, and doing an item twice changes nothing.
+// Every page is applied in one transaction with the cursor behind it and the
+// content tasks that follow from it, all of them marks of the archive (keys under
+// "sync/"). A recording is on disk, whole and hashed, before the archive points to
+// it, and its row in the queue is closed last. An account that the service refuses
+// is suspended and says so; the others go on. A panic fails its piece of work, and
+// not the process. The rate budget belongs to package api; this package only gives
+// its calls their priority.
 //
-// An account that the service refuses (401) is parked and says so; the others go
-// on. The rate budget belongs to the api client; this package only says which of
-// its calls matter most.
+// # What a crash leaves
+//
+// All state is read from the archive when a run starts, so a crash at any instant
+// costs the page, the content or the last bytes of a recording in hand, and doing
+// any of them twice changes nothing.
 package syncer

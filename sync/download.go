@@ -10,41 +10,42 @@ import (
 	"minutebook/internal/outbound"
 )
 
-// loader brings recordings to the disk: it requests as many downloads as can be
-// fetched before they lapse, awaits them and fetches them, earliest expiry first.
-// What it knows of each is in the archive's queue, so that it goes on after any
-// interruption.
+// downloader brings recordings to the disk. It requests as many downloads as it
+// can fetch before their links expire, waits until the service has generated
+// them and fetches them, earliest expiry first. Its state is the archive's
+// queue, so it goes on after any interruption.
 type downloader struct {
 	s             *Syncer
 	store         archive.Store
 	pace          pacer
 	meter         meter
 	fetchSlots    *prioritySemaphore
-	requestSlots  *prioritySemaphore // for requests: more of them waiting would crowd out the walks
-	runLock       chan struct{}      // held by the one run
-	wakeup        chan struct{}      // rung when something may be started
+	requestSlots  *prioritySemaphore // for requests: if more of them waited, they would crowd out the walks
+	runLock       chan struct{}      // full while a run goes on
+	wakeup        chan struct{}      // signalled when a download may be started
 	publicClient  *http.Client       // dials globally routable addresses only
 	privateClient *http.Client
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	tasks  map[int64]*downloadTask
 	paused string // why nothing is started
 }
 
-// task is a recording on its way, owned by one goroutine.
+// downloadTask is a recording that is being worked on. One goroutine owns it.
 type downloadTask struct {
 	row          archive.Download
-	url          string        // the link, known to this process only
-	announced    chan struct{} // its callback came
-	lastPoll     time.Time     // when it was last seen being generated; zero: not yet
-	wasAnnounced bool          // the last look was made because of its callback
-	waitedFor    bool          // somebody waits: a fetch that does not get on is left for later
+	url          string        // the link; never written down
+	announced    chan struct{} // signalled by its callback
+	lastPoll     time.Time     // the last poll that found it being generated; zero: none
+	wasAnnounced bool          // a callback caused the last poll
+	waitedFor    bool          // a person waits: a fetch without progress is left for the next run
 	stats        *runStats
-	hasher       *fileHasher // of the partial file, as far as this process has seen it
+	hasher       *fileHasher // of the partial file; nil: not read by this process yet
 	cancel       func()      // ends it
 	done         chan struct{}
 }
 
+// newDownloader returns a downloader that works for s.
 func newDownloader(s *Syncer) *downloader {
 	l := &downloader{s: s, store: s.archive.Media(), fetchSlots: newPrioritySemaphore(s.opt.Fetchers), requestSlots: newPrioritySemaphore(2), runLock: make(chan struct{}, 1),
 		wakeup: make(chan struct{}, 1), tasks: map[int64]*downloadTask{}}
@@ -55,9 +56,9 @@ func newDownloader(s *Syncer) *downloader {
 	return l
 }
 
-// mediaClient fetches recordings. A redirect is followed a few times, never to
-// plain HTTP from a secret address, and never told where it came from, since
-// that address is a credential.
+// mediaClient returns a client for recordings. It follows up to three
+// redirects, none from HTTPS to HTTP, and sends no Referer, since the address
+// of a recording is a credential.
 func mediaClient(private bool) *http.Client {
 	transport := outbound.NewTransport(outbound.Options{AllowPrivate: private, MaxIdlePerHost: 4})
 	transport.ResponseHeaderTimeout = stallTimeout
@@ -73,7 +74,7 @@ func mediaClient(private bool) *http.Client {
 	}
 }
 
-// ring makes a run look at the queue again.
+// wake makes the run look at the queue again.
 func (l *downloader) wake() {
 	select {
 	case l.wakeup <- struct{}{}:
@@ -81,8 +82,9 @@ func (l *downloader) wake() {
 	}
 }
 
-// confirm tells that a callback announced a recording's download. What the
-// callback said is not believed: the download is read.
+// announce reports that a callback announced a recording's download. The
+// downloader does not trust the callback: it reads the download from the
+// service.
 func (l *downloader) announce(id int64) {
 	l.mu.Lock()
 	t := l.tasks[id]
@@ -96,8 +98,8 @@ func (l *downloader) announce(id int64) {
 	}
 }
 
-// run works on the queue until ctx ends or, with once, until nothing is open and
-// nothing is due. There is one run at a time.
+// run works on the queue until ctx ends or, with once, until nothing is open
+// and nothing is due. Only one run goes on at a time; others wait for it.
 func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 	select {
 	case l.runLock <- struct{}{}:
@@ -137,14 +139,15 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 	return ctx.Err()
 }
 
+// isIdle reports whether no recording is being worked on.
 func (l *downloader) isIdle() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.tasks) == 0
 }
 
-// fill starts as many of the wanted recordings as the pace allows and returns
-// when the next one is due; zero when that only depends on those that are open.
+// startWanted starts as many wanted recordings as the pacer allows. It returns
+// when the next one is due, zero when that depends on the open ones.
 func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) (time.Time, error) {
 	for {
 		now := l.s.now()
@@ -172,6 +175,7 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 	}
 }
 
+// firstNotOpen returns the first row that nobody works on.
 func (l *downloader) firstNotOpen(rows []archive.Download) (archive.Download, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,7 +187,8 @@ func (l *downloader) firstNotOpen(rows []archive.Download) (archive.Download, bo
 	return archive.Download{}, false
 }
 
-// links are the downloads that are open.
+// openLinks returns the open downloads as the pacer sees them, and their
+// number.
 func (l *downloader) openLinks() ([]openLink, int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -195,6 +200,8 @@ func (l *downloader) openLinks() ([]openLink, int) {
 	return links, len(l.tasks)
 }
 
+// setPaused notes why no download is started; nil means that downloads are
+// started.
 func (l *downloader) setPaused(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +211,7 @@ func (l *downloader) setPaused(err error) {
 	}
 }
 
-// start gives a recording a goroutine of its own.
+// startTask starts a goroutine for a recording.
 func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row archive.Download, once bool, t *runStats) {
 	one := &downloadTask{row: row, announced: make(chan struct{}, 1), waitedFor: once, stats: t, done: make(chan struct{})}
 	ctx, one.cancel = context.WithCancel(ctx)
@@ -225,7 +232,7 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 	})
 }
 
-// save writes the task's row and makes it known to the planner.
+// saveRow writes the row of a task to the archive and then makes it the task's.
 func (l *downloader) saveRow(ctx context.Context, t *downloadTask, row archive.Download) error {
 	if err := l.s.archive.SaveDownload(context.WithoutCancel(ctx), row); err != nil {
 		return err

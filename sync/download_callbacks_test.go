@@ -81,7 +81,7 @@ func TestCallbacksReplacePolling(t *testing.T) {
 				})
 			})
 		time.Sleep(20 * time.Minute)
-		if c := runCounts(t, ar); c.WithRecording != meetings {
+		if c := meetingCounts(t, ar); c.WithRecording != meetings {
 			t.Errorf("after twenty minutes: %+v", c)
 		}
 		if a, l := u.Wire.Count(asked), u.Wire.Count(looks); a != meetings || l != meetings {
@@ -103,7 +103,7 @@ func TestWhatWillBeAnnouncedIsHardlyPolled(t *testing.T) {
 			t.Errorf("%d reads in five hours", n)
 		}
 		time.Sleep(time.Minute + 5*time.Second)
-		if c := runCounts(t, ar); c.WithRecording != 1 {
+		if c := meetingCounts(t, ar); c.WithRecording != 1 {
 			t.Errorf("seconds after the callback: %+v", c)
 		}
 	})
@@ -114,7 +114,7 @@ func TestALostCallbackLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, ar := announcing(t, 3, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, func(*archive.Archive, rig.Announced) {})
 		time.Sleep(5 * time.Minute)
-		if c := runCounts(t, ar); c.WithRecording != 3 {
+		if c := meetingCounts(t, ar); c.WithRecording != 3 {
 			t.Errorf("after five minutes without a callback: %+v", c)
 		}
 	})
@@ -172,11 +172,11 @@ func falseCallback(t *testing.T, lie func(rig.Announced) string, want int) {
 	if err != nil || row.State != archive.DownloadRequested || row.DownloadID != download.DownloadID || row.Failures != 0 || row.Lapsed != 0 {
 		t.Errorf("after the false callback: %+v, %v", row, err)
 	}
-	if c := runCounts(t, ar); c.WithRecording != 0 {
+	if c := meetingCounts(t, ar); c.WithRecording != 0 {
 		t.Errorf("after the false callback: %+v", c)
 	}
 	time.Sleep(3 * time.Minute)
-	if c := runCounts(t, ar); c.WithRecording != 2 {
+	if c := meetingCounts(t, ar); c.WithRecording != 2 {
 		t.Errorf("after the true one: %+v", c)
 	}
 	for _, c := range u.Wire.Calls() {
@@ -214,7 +214,7 @@ func TestARefusedAddressIsNotGivenAgain(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(10 * time.Minute)
-		if c := runCounts(t, ar); c.WithRecording != 6 {
+		if c := meetingCounts(t, ar); c.WithRecording != 6 {
 			t.Errorf("after ten minutes: %+v", c)
 		}
 		if n := refused.Load(); n == 0 || n > 2 {

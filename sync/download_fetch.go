@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// lastMoment is how long before its expiry a link is taken for lapsed.
+	// expiryMargin is how long before its expiry a link counts as expired.
 	expiryMargin = 5 * time.Second
-	// hopeless is how many attempts without a byte end a fetch that somebody waits
-	// for.
+	// maxIdleAttempts is how many attempts without a byte end a fetch that a person
+	// waits for.
 	maxIdleAttempts = 5
 )
 
 var (
-	// errLater says that a recording stays as it is until the next run.
+	// errLater means that a recording stays as it is until the next run.
 	errLater = errors.New("left for the next run")
-	// errLink says that the link was not accepted.
+	// errLink means that the media host refused the link.
 	errLink = errors.New("the media host does not accept the link")
-	// errContent says that what arrived is not what was announced.
-	errContent = errors.New("the recording is not what was announced")
+	// errContent means that the bytes differ from the announced recording.
+	errContent = errors.New("the recording differs from the announced one")
 )
 
-// fetch brings a recording that has a link to the disk. Interruptions are
-// resumed for as long as the link is good.
+// fetch brings a generated recording to the disk. It resumes after
+// interruptions for as long as the link is valid.
 func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 	a := l.s.account(t.row.Account)
 	if a == nil {
@@ -69,13 +69,13 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 		} else if idle++; t.waitedFor && idle >= maxIdleAttempts {
 			return fmt.Errorf("%w: %w", errLater, err)
 		}
-		l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", t.row.Fetched).Err(err).Msg("fetch interrupted: it goes on")
+		l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", t.row.Fetched).Err(err).Msg("fetch interrupted; it is resumed")
 		sleep(ctx, wait)
 	}
 }
 
-// attachedAlready closes the queue's row of a recording that was attached just
-// before a crash.
+// finishIfAttached closes the row of a recording that was attached just before
+// a crash, and reports whether it was.
 func (l *downloader) finishIfAttached(ctx context.Context, t *downloadTask) (bool, error) {
 	held, err := l.s.archive.MediaOf(ctx, t.row.RecordingID)
 	if err != nil || len(held) == 0 {
@@ -84,15 +84,16 @@ func (l *downloader) finishIfAttached(ctx context.Context, t *downloadTask) (boo
 	return true, l.markDone(ctx, t)
 }
 
-// attempt fetches what is missing of a recording and, when it is whole, makes it
-// the archive's: first the file, then what points to it, then the queue.
+// fetchOnce fetches the missing bytes of a recording. When the file is whole,
+// it goes into the store first, then the archive points to it, and the queue's
+// row is closed last.
 func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask) error {
 	release, err := l.fetchSlots.acquire(ctx, t.row.ExpiresAt)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if t.url == "" { // a link of an earlier process: it is asked for again
+	if t.url == "" { // an earlier process had the link: read it again
 		d, err := l.poll(ctx, a, t)
 		if err != nil || d == nil {
 			return err
@@ -114,9 +115,9 @@ func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask)
 	return l.storeFile(ctx, t, path)
 }
 
-// keep moves a whole file into the store, checks that it holds the bytes that
-// arrived, and attaches it. Its name there is noted first: forgetting the meeting
-// finds it wherever this is interrupted.
+// storeFile moves a whole file into the store, checks the hash that it has
+// there and attaches it to the meeting. The hash is saved before the move, so
+// that forgetting the meeting finds the file after an interruption.
 func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string) error {
 	row := t.row
 	row.SHA256 = t.hasher.hex()
@@ -127,7 +128,7 @@ func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string
 	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx) // the file is where only what follows finds it
+	ctx = context.WithoutCancel(ctx) // only the rest of this function finds the file now
 	if blob.SHA256 != row.SHA256 || blob.Size != row.Size {
 		return errors.Join(fmt.Errorf("%w: it changed between the line and the disk", errContent),
 			l.dropBlob(ctx, blob), l.discardPartial(ctx, t, path))
@@ -142,23 +143,24 @@ func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string
 	case errors.Is(err, archive.ErrNotFound):
 		row.State, row.Reason, row.SHA256 = archive.DownloadNone, "the meeting is not in the archive any more", ""
 		return errors.Join(l.dropBlob(ctx, blob), l.saveRow(ctx, t, row))
-	case errors.Is(err, archive.ErrNoBlob): // dropped as the recording of another meeting
+	case errors.Is(err, archive.ErrNoBlob): // deleted as the recording of another meeting
 		return errors.Join(err, l.discardPartial(ctx, t, path))
 	case err != nil:
 		return err
 	}
 	t.stats.countRecording()
-	l.s.log.Info().Int64("recording_id", row.RecordingID).Int64("bytes", blob.Size).Msg("recording kept")
+	l.s.log.Info().Int64("recording_id", row.RecordingID).Int64("bytes", blob.Size).Msg("recording stored")
 	return l.markDone(ctx, t)
 }
 
-// drop deletes a file that was not attached, unless another meeting has the same.
+// dropBlob deletes a file that was not attached, unless another meeting has the
+// same.
 func (l *downloader) dropBlob(ctx context.Context, b archive.Blob) error {
 	_, err := l.s.archive.DropBlob(ctx, b.SHA256)
 	return err
 }
 
-// finished closes the row of a recording that is attached.
+// markDone closes the row of an attached recording.
 func (l *downloader) markDone(ctx context.Context, t *downloadTask) error {
 	row := t.row
 	row.State, row.Reason, row.Failures, row.Fetched, row.Validator = archive.DownloadDone, "", 0, 0, ""
@@ -167,7 +169,7 @@ func (l *downloader) markDone(ctx context.Context, t *downloadTask) error {
 		classDownload, strconv.FormatInt(row.RecordingID, 10)))
 }
 
-// startOver throws away what has been fetched.
+// discardPartial deletes the bytes fetched so far.
 func (l *downloader) discardPartial(ctx context.Context, t *downloadTask, path string) error {
 	row := t.row
 	row.Fetched, row.Validator, row.SHA256 = 0, "", ""

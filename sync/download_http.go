@@ -10,6 +10,8 @@ import (
 	"strings"
 )
 
+// getRest asks the media host for the missing bytes. Its errors do not contain
+// the address, which is a credential.
 func (l *downloader) getRest(ctx context.Context, a *account, t *downloadTask) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url, nil)
 	if err != nil {
@@ -39,6 +41,8 @@ func (l *downloader) getRest(ctx context.Context, a *account, t *downloadTask) (
 	return resp, nil
 }
 
+// acceptResponse checks the header of a response and prepares the file for its
+// body.
 func (l *downloader) acceptResponse(ctx context.Context, t *downloadTask, file *os.File, resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusPartialContent:
@@ -59,6 +63,7 @@ func (l *downloader) acceptResponse(ctx context.Context, t *downloadTask, file *
 	return fmt.Errorf("fetch recording: the media host answers %d", resp.StatusCode)
 }
 
+// restartFile empties the partial file, for bytes with the given validator.
 func (l *downloader) restartFile(ctx context.Context, t *downloadTask, file *os.File, validator string) error {
 	row := t.row
 	row.Fetched, row.Validator = 0, validator
@@ -72,15 +77,21 @@ func (l *downloader) restartFile(ctx context.Context, t *downloadTask, file *os.
 	return t.rehash(file)
 }
 
+// isContinuation reports whether a Content-Range begins at from and ends with a
+// file of that size.
 func isContinuation(header string, from, size int64) bool {
 	return header == fmt.Sprintf("bytes %d-%d/%d", from, size-1, size)
 }
 
+// isOtherVersion reports whether the response's strong ETag differs from that
+// of the bytes before it.
 func isOtherVersion(h http.Header, validator string) bool {
 	tag := h.Get("ETag")
 	return strings.HasPrefix(tag, `"`) && strings.HasPrefix(validator, `"`) && tag != validator
 }
 
+// readValidator returns the value that later tells whether the host still has
+// the same bytes: a strong ETag, a date, or else the download's id.
 func readValidator(h http.Header, downloadID string) string {
 	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
 		return tag

@@ -7,35 +7,37 @@ import (
 )
 
 const (
-	maxOpen = 64 // downloads requested and not yet fetched, whatever the link can do
-	// safety is the part of a link's life in which its fetch must be able to end,
-	// by what was measured: the rest is for a line that becomes slower.
+	maxOpen = 64 // most open downloads, however fast the line is
+	// safeShare is the share of a link's lifetime in which its fetch must end at the
+	// measured rate. The rest is for a line that becomes slower.
 	safeShare = 0.6
-	// guessLife is taken for a link's life until one has been seen; the
-	// specification says about 24 hours.
+	// assumedLifetime is a link's lifetime until one was seen; the specification
+	// says about 24 hours.
 	assumedLifetime = time.Hour
 )
 
-// link is a download that was requested and has not been fetched.
+// openLink is a download that was requested and is not fetched yet.
 type openLink struct {
 	Expires time.Time // zero while it is generated
 	Left    int64     // bytes still to fetch; 0 while unknown
 }
 
-// pace is what was measured of the line and of the service, and decides from it
-// how many downloads may be open: never more than can be fetched before they
-// lapse, and no more than keep the line busy. It is safe for concurrent use.
+// pacer decides, from measurements of the line and the service, how many
+// downloads may be open: no more than can be fetched before their links expire,
+// and no more than keep the line busy. It is safe for concurrent use.
 type pacer struct {
 	mu           sync.Mutex
 	rate         float64       // bytes a second over all fetches; 0: not measured
 	meanSize     float64       // mean bytes of a file
 	generation   time.Duration // mean time from request to completion
-	shortestLife time.Duration // the shortest life of a link that was seen
+	shortestLife time.Duration // the shortest lifetime of a link so far
 }
 
-// weight is how much the newest measurement counts in a mean.
+// newestWeight is the weight of the newest measurement in a moving mean.
 const newestWeight = 0.2
 
+// movingMean returns the mean after another measurement. A mean of 0 has none
+// yet.
 func movingMean(old, latest float64) float64 {
 	if old == 0 {
 		return latest
@@ -43,7 +45,8 @@ func movingMean(old, latest float64) float64 {
 	return old + newestWeight*(latest-old)
 }
 
-// fetched records that n bytes arrived in the time that the line was busy.
+// recordFetch records that n bytes arrived while fetches were active for a
+// time.
 func (p *pacer) recordFetch(n int64, busy time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -52,7 +55,8 @@ func (p *pacer) recordFetch(n int64, busy time.Duration) {
 	}
 }
 
-// completed records a generated file.
+// recordGeneration records a generated file, how long the service took and how
+// long its link is valid.
 func (p *pacer) recordGeneration(size int64, took, life time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,23 +69,24 @@ func (p *pacer) recordGeneration(size int64, took, life time.Duration) {
 	}
 }
 
-// firstPoll is when a download is looked at first: shortly before it is done as
-// a rule, so that a poll is seldom in vain.
+// firstPollDelay returns when to poll first: shortly before the file is usually
+// generated, so that few polls are in vain.
 func (p *pacer) firstPollDelay() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return min(max(p.generation*9/10, time.Second), time.Minute)
 }
 
-// usual is how long a generation takes as a rule, 0 while none was seen.
+// usualGeneration returns the mean time from request to completion, 0 before
+// the first one.
 func (p *pacer) usualGeneration() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.generation
 }
 
-// allow tells whether one more download may be requested at now, beside those
-// that are open, with so many fetches at a time.
+// allowsAnother reports whether one more download may be requested beside the
+// open ones.
 func (p *pacer) allowsAnother(now time.Time, open []openLink, fetchers int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,13 +102,14 @@ func (p *pacer) allowsAnother(now time.Time, open []openLink, fetchers int) bool
 	return p.fitsInTime(now, append(slices.Clone(open), openLink{}))
 }
 
-// horizon is how much work is kept open: as much as is fetched while the next
-// files are generated, and not more, since a link is of no use to a program that
-// is switched off.
+// maxBacklog returns how much fetching time may be requested in advance: enough
+// for the time in which the next files are generated. More would be wasted when
+// the program stops.
 func (p *pacer) maxBacklog() time.Duration {
 	return min(max(2*p.generation, 15*time.Second), p.linkLifetime()/4)
 }
 
+// linkLifetime returns how long a link is valid, by the shortest one seen.
 func (p *pacer) linkLifetime() time.Duration {
 	if p.shortestLife == 0 {
 		return assumedLifetime
@@ -111,6 +117,7 @@ func (p *pacer) linkLifetime() time.Duration {
 	return p.shortestLife
 }
 
+// backlog returns how long fetching all open links takes.
 func (p *pacer) backlog(open []openLink) time.Duration {
 	var bytes float64
 	for _, l := range open {
@@ -119,6 +126,7 @@ func (p *pacer) backlog(open []openLink) time.Duration {
 	return time.Duration(bytes / p.rate * float64(time.Second))
 }
 
+// bytesLeft returns the bytes to fetch of a link, the mean size while unknown.
 func (p *pacer) bytesLeft(l openLink) float64 {
 	if l.Left == 0 {
 		return p.meanSize
@@ -126,8 +134,8 @@ func (p *pacer) bytesLeft(l openLink) float64 {
 	return float64(l.Left)
 }
 
-// fits tells whether all open links can be fetched in the order of their expiry,
-// each within the safe part of what is left of its life.
+// fitsInTime reports whether all open links can be fetched in the order of
+// their expiry, each within the safe share of its remaining lifetime.
 func (p *pacer) fitsInTime(now time.Time, open []openLink) bool {
 	unborn := now.Add(p.generation + p.linkLifetime())
 	for i := range open {
@@ -147,14 +155,16 @@ func (p *pacer) fitsInTime(now time.Time, open []openLink) bool {
 	return true
 }
 
-// speed is the measured rate in bytes a second, 0 while there is none.
+// measuredRate returns the rate in bytes a second, 0 before the first
+// measurement.
 func (p *pacer) measuredRate() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.rate
 }
 
-// estimate is how long so many recordings take, 0 while nothing is measured.
+// estimate returns how long that many recordings take, 0 before the first
+// measurement.
 func (p *pacer) estimate(recordings int) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,6 +9,9 @@ import (
 	"minutebook/archive"
 )
 
+// awaitGeneration polls a download until it is completed or has failed: first
+// at its usual time, then at growing intervals. A callback makes it poll at
+// once; where a callback is expected, it polls seldom.
 func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error {
 	a := l.s.account(t.row.Account)
 	if a == nil {
@@ -43,6 +46,8 @@ func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error
 	}
 }
 
+// sinceRequest returns how long ago a download was requested. If a wrong clock
+// dated the request in the future, it counts from now.
 func (l *downloader) sinceRequest(ctx context.Context, t *downloadTask) (time.Duration, error) {
 	row, now := t.row, l.s.now()
 	if row.RequestedAt.After(now) {
@@ -52,14 +57,18 @@ func (l *downloader) sinceRequest(ctx context.Context, t *downloadTask) (time.Du
 	return now.Sub(row.RequestedAt), nil
 }
 
+// pollDelay grows with the time since the request, from seconds to minutes.
 func pollDelay(elapsed time.Duration) time.Duration {
 	return min(max(elapsed/5, time.Second), slowestPoll)
 }
 
+// announcedPollDelay is pollDelay for a download that a callback will announce.
 func announcedPollDelay(elapsed time.Duration) time.Duration {
 	return min(max(elapsed, announcementWait), slowestAnnouncedPoll)
 }
 
+// waitForPoll waits for the time of the next poll or a callback. It returns
+// false when ctx ended.
 func (l *downloader) waitForPoll(ctx context.Context, t *downloadTask, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -74,6 +83,8 @@ func (l *downloader) waitForPoll(ctx context.Context, t *downloadTask, wait time
 	return true
 }
 
+// poll reads a download. If the service no longer knows it, the recording goes
+// back to the queue and both results are nil.
 func (l *downloader) poll(ctx context.Context, a *account, t *downloadTask) (*api.Download, error) {
 	if err := l.s.checkUsable(ctx, a, false); err != nil {
 		return nil, err

@@ -14,20 +14,20 @@ import (
 
 const (
 	slowestPoll = 2 * time.Minute
-	// unheard is when a download that will be announced is looked at all the same,
-	// at first; then always later, up to slowestLook apart.
+	// announcementWait is how long a callback is awaited before the first poll. The
+	// polls that follow are ever further apart, up to slowestAnnouncedPoll.
 	announcementWait     = time.Minute
 	slowestAnnouncedPoll = 30 * time.Minute
 	callbackTTL          = 25 * time.Hour
 )
 
-// callbackURL is the address under which the receiver takes a callback.
+// callbackURL returns the address at which the receiver takes a callback.
 func callbackURL(public, kind, token string) string {
 	return strings.TrimRight(public, "/") + "/callbacks/" + kind + "/" + token
 }
 
-// request asks the service for a download, with the credential of an account
-// that sees the meeting and has not been refused.
+// request asks the service for a download, for an account that sees the meeting
+// and was not refused.
 func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	row := t.row
 	a, err := l.chooseRequester(ctx, row)
@@ -35,7 +35,7 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 		return err
 	}
 	if a == nil && len(row.RefusedBy) == 0 {
-		row.Due, row.Reason = l.s.now().Add(24*time.Hour), "no account that is configured sees the meeting"
+		row.Due, row.Reason = l.s.now().Add(24*time.Hour), "no configured account sees the meeting"
 		return l.saveRow(ctx, t, row)
 	}
 	if a == nil {
@@ -65,10 +65,10 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	return l.applyStatus(ctx, t, d)
 }
 
-// post makes the call, after all else that waits: every link that it opens takes
-// a read at the highest priority, and would keep the meetings themselves waiting.
-// Where the service does not take the callback address, it is asked without, and
-// not given one again by this process.
+// postRequest sends the request at the lowest priority: each link that it opens
+// is followed by a read at the highest one, and would keep the meetings
+// waiting. If the service refuses the callback address, it is asked without
+// one, now and until the process ends.
 func (l *downloader) postRequest(ctx context.Context, a *account, id int64) (*api.Download, error) {
 	ctx = api.WithPriority(ctx, api.PriorityLater)
 	announced := l.isAnnounced(a)
@@ -91,14 +91,15 @@ func (l *downloader) postRequest(ctx context.Context, a *account, id int64) (*ap
 	return d, err
 }
 
-// announced tells whether the downloads of an account are announced to the
-// receiver, so that they need not be polled.
+// isAnnounced reports whether callbacks announce the account's downloads, so
+// that they need little polling.
 func (l *downloader) isAnnounced(a *account) bool {
 	return l.s.opt.PublicURL != "" && !a.mustPoll.Load()
 }
 
-// requester chooses whose credential is used: nil when all that see the meeting
-// were refused, an error when the others cannot be used now.
+// chooseRequester returns an account that sees the meeting, was not refused and
+// may be used. It returns nil if all were refused, and an error if the others
+// are suspended.
 func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) (*account, error) {
 	names, err := l.s.archive.SeenBy(ctx, row.RecordingID)
 	if err != nil {
@@ -118,15 +119,3 @@ func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) 
 	}
 	return nil, parked
 }
-
-// await polls a download until it is completed or has failed: first when it
-// should be done by what was measured, then at growing intervals. A callback
-// makes it look at once; where one is to come it hardly polls.
-// elapsed is how long ago a download was requested. One that a clock which was
-// wrong has dated ahead counts from now on.
-// nextPoll grows with the time that a download has taken already, from seconds
-// to minutes.
-// nextLook is nextPoll for a download that will be announced.
-// untilPoll waits for the time of the next poll or a callback.
-// look reads a download. One that the service does not know any more is lapsed:
-// then both results are nil.

@@ -84,7 +84,7 @@ func failedGeneration(t *testing.T, reason string) {
 	}
 	recordings(t, u, "", "")
 	time.Sleep(8 * 24 * time.Hour)
-	if c := runCounts(t, ar); c.WithRecording != 2 {
+	if c := meetingCounts(t, ar); c.WithRecording != 2 {
 		t.Errorf("once it can be generated: %+v", c)
 	}
 	if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 0 {
@@ -114,7 +114,7 @@ func TestRefusedRecordingsAreNotAskedForAgain(t *testing.T) {
 		if d := queued(t, ar, 90); d.State != archive.DownloadRefused || !slices.Equal(d.RefusedBy, []string{"ada"}) || len(requested(u, 90)) != 1 {
 			t.Errorf("with limited access: %+v, asked for %d times", d, len(requested(u, 90)))
 		}
-		if c := runCounts(t, ar); c.WithRecording != 1 {
+		if c := meetingCounts(t, ar); c.WithRecording != 1 {
 			t.Errorf("the third one: %+v", c)
 		}
 		// Another account, which may have it, comes to see it.
@@ -181,7 +181,7 @@ func TestBelowTheDiskFloorNothingIsAskedFor(t *testing.T) {
 		if err != nil || !strings.Contains(st.Downloads.Paused, "min_free_bytes") || u.Wire.Count(asked) != 0 {
 			t.Errorf("%d downloads asked for; status %+v, %v", u.Wire.Count(asked), st.Downloads, err)
 		}
-		if c := runCounts(t, ar); c.WithTranscript != 3 {
+		if c := meetingCounts(t, ar); c.WithTranscript != 3 {
 			t.Errorf("the rest goes on: %+v", c)
 		}
 		if err := s.Sync(t.Context(), syncer.Request{Media: true}, nil); err == nil || !strings.Contains(err.Error(), "min_free_bytes") {
@@ -192,7 +192,7 @@ func TestBelowTheDiskFloorNothingIsAskedFor(t *testing.T) {
 		_, stop = running(t, o)
 		defer stop()
 		time.Sleep(time.Hour)
-		if c := runCounts(t, ar); c.WithRecording != 3 {
+		if c := meetingCounts(t, ar); c.WithRecording != 3 {
 			t.Errorf("with room: %+v", c)
 		}
 	})

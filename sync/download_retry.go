@@ -10,11 +10,16 @@ import (
 	"minutebook/archive"
 )
 
+// retryDelay returns how long a recording waits after so many failures in a
+// row. A file that the service could not generate seldom succeeds a moment
+// later.
 func retryDelay(failures int) time.Duration {
 	steps := [...]time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour}
 	return steps[min(max(failures, 1), len(steps))-1]
 }
 
+// requeueFailed puts a recording back into the queue after an error and records
+// the failure.
 func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause error) error {
 	row := t.row
 	now := l.s.now()
@@ -33,17 +38,21 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 		RecordingID: row.RecordingID, Reason: row.Reason, NextTry: row.Due}))
 }
 
+// requeueLapsed puts a recording whose link has expired back into the queue, to
+// be requested again at once. The bytes fetched so far are kept.
 func (l *downloader) requeueLapsed(ctx context.Context, t *downloadTask, why string) error {
 	row := t.row
 	row.State, row.Lapsed, row.Due, row.ExpiresAt, row.Reason = archive.DownloadWanted, row.Lapsed+1, l.s.now(), time.Time{}, why
-	if row.Lapsed%3 == 0 { // a service whose links never work is not asked for ever
+	if row.Lapsed%3 == 0 { // a service whose links never work is asked ever less
 		row.Due = l.s.now().Add(retryDelay(row.Lapsed / 3))
 	}
 	t.url = ""
-	l.s.log.Info().Int64("recording_id", row.RecordingID).Str("reason", why).Msg("link lapsed: a fresh one is requested")
+	l.s.log.Info().Int64("recording_id", row.RecordingID).Str("reason", why).Msg("link expired; a new one is requested")
 	return l.saveRow(ctx, t, row)
 }
 
+// markRefused records that an account may not have a recording. Another account
+// that sees the meeting is tried next.
 func (l *downloader) markRefused(ctx context.Context, t *downloadTask, account string, cause error) error {
 	row := t.row
 	row.RefusedBy = append(slices.Clone(row.RefusedBy), account)

@@ -7,21 +7,24 @@ import (
 	"time"
 )
 
-// slots hands out a number of places for fetches, to the earliest expiry first.
+// prioritySemaphore limits how many fetches go on at a time. Of those that
+// wait, the one with the earliest expiry is next.
 type prioritySemaphore struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	free    int
 	waiting []*waiter
 }
 
+// waiter is a caller of acquire that waits.
 type waiter struct {
 	expires time.Time
 	ready   chan struct{}
 }
 
+// newPrioritySemaphore returns a semaphore with n places.
 func newPrioritySemaphore(n int) *prioritySemaphore { return &prioritySemaphore{free: n} }
 
-// take waits for a place and returns the way to give it back.
+// acquire waits for a place. The caller gives it back with release.
 func (s *prioritySemaphore) acquire(ctx context.Context, expires time.Time) (release func(), err error) {
 	s.mu.Lock()
 	if s.free > 0 {
@@ -44,11 +47,12 @@ func (s *prioritySemaphore) acquire(ctx context.Context, expires time.Time) (rel
 	}
 	s.mu.Unlock()
 	if i < 0 {
-		s.release() // it was handed over just now
+		s.release() // release has just handed it the place
 	}
 	return nil, ctx.Err()
 }
 
+// release gives a place to the waiter with the earliest expiry, or frees it.
 func (s *prioritySemaphore) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -38,7 +38,7 @@ func TestNoMoreLinksAreOpenThanCanBeFetched(t *testing.T) {
 				}
 			}
 		}
-		if c := runCounts(t, ar); c.WithRecording != recordings {
+		if c := meetingCounts(t, ar); c.WithRecording != recordings {
 			t.Errorf("after 41 hours: %+v", c)
 		}
 		for id := int64(1); id <= recordings; id++ {

@@ -11,19 +11,17 @@ import (
 )
 
 const (
-	// generationLimit is how long a download is awaited before it is given up and
-	// requested again, much later.
+	// generationLimit is how long a download is awaited. After that it counts as
+	// failed and is requested again later.
 	generationLimit = 6 * time.Hour
 	classDownload   = "download"
-	// largestRecording is from which size on an announced size is taken for wrong.
+	// largestRecording is the largest size in bytes that is believed.
 	largestRecording = 1 << 42
 )
 
-// patience is how long a recording is left alone after so many failures in a
-// row: what the service could not generate it seldom can a moment later.
-// carry takes a recording from where it stands as far as it goes now: to the
-// disk, or back to the queue. It returns an error only when the queue itself
-// cannot be written or ctx ended. A meeting that was forgotten ends it.
+// advance takes a recording as far as it goes now: onto the disk, or back into
+// the queue. It returns an error only if the queue cannot be written, the disk
+// is full or ctx ended. A forgotten meeting ends it without an error.
 func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 	for first := true; ctx.Err() == nil; first = false {
 		if t.row.State == archive.DownloadWanted && !first {
@@ -42,7 +40,7 @@ func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 		}
 		var room *lowDiskError
 		if errors.As(err, &room) || errors.Is(err, errLater) {
-			return err // it stays as it is
+			return err // the recording stays as it is
 		}
 		if err != nil {
 			return l.requeueFailed(ctx, t, err)
@@ -51,7 +49,8 @@ func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 	return ctx.Err()
 }
 
-// step takes a recording on by one state; more is false where there is none.
+// advanceState does the work of the recording's present state; more is false in
+// a final state.
 func (l *downloader) advanceState(ctx context.Context, t *downloadTask) (more bool, err error) {
 	switch t.row.State {
 	case archive.DownloadWanted:
@@ -64,12 +63,8 @@ func (l *downloader) advanceState(ctx context.Context, t *downloadTask) (more bo
 	return false, nil
 }
 
-// failed puts a recording back into the queue after an error and notes it.
-// lapsed puts a recording whose link is no longer good back into the queue, to
-// be requested afresh at once. What has been fetched of it stays.
-// refused remembers that an account may not have a recording. Another one that
-// sees the meeting is tried.
-// settle takes in what the service says of a download.
+// applyStatus updates the row by the status that the service gave of the
+// download.
 func (l *downloader) applyStatus(ctx context.Context, t *downloadTask, d *api.Download) error {
 	row, now := t.row, l.s.now()
 	switch d.Status {
@@ -100,7 +95,7 @@ func (l *downloader) applyStatus(ctx context.Context, t *downloadTask, d *api.Do
 	return l.saveRow(ctx, t, row)
 }
 
-// checkSize refuses a size that no recording has.
+// checkSize fails on a size that no recording has.
 func checkSize(bytes int64) error {
 	if bytes <= 0 || bytes > largestRecording {
 		return fmt.Errorf("read download: no recording has %d bytes", bytes)
@@ -108,10 +103,10 @@ func checkSize(bytes int64) error {
 	return nil
 }
 
-// generation is how long a download that is completed at now took, as far as can
-// be known: a callback tells it; otherwise it was completed at some time since the
-// look before, and is taken to have been in the middle. Taken for the end, a late
-// look would make the next ones as late.
+// generationTime estimates how long the service took for a download that is
+// completed at now. A callback tells the end. Otherwise the end lies between
+// the last poll and this one; their middle is taken, since the later one would
+// delay the first poll of the next downloads.
 func (t *downloadTask) generationTime(now time.Time) time.Duration {
 	took := now.Sub(t.row.RequestedAt)
 	if t.wasAnnounced {

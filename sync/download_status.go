@@ -8,7 +8,7 @@ import (
 	"minutebook/archive"
 )
 
-// status tells of the queue.
+// status describes the queue.
 func (l *downloader) status(ctx context.Context) (DownloadStatus, error) {
 	queue, err := l.s.archive.DownloadCounts(ctx)
 	if err != nil {
@@ -20,8 +20,8 @@ func (l *downloader) status(ctx context.Context) (DownloadStatus, error) {
 	return DownloadStatus{Queue: queue, Rate: l.pace.measuredRate(), Left: l.pace.estimate(left).Seconds(), Paused: l.paused}, nil
 }
 
-// fetchAll waits until no recording is open or due. Where the daemon works on
-// the queue already, it waits for that.
+// fetchAllRecordings waits until no recording is open or due. If the daemon
+// works on the queue, it waits for the daemon.
 func (s *Syncer) fetchAllRecordings(ctx context.Context, t *runStats) error {
 	t.setJob("media")
 	t.update(func(n *runCounts) { n.Media = true })
@@ -49,7 +49,8 @@ func (s *Syncer) fetchAllRecordings(ctx context.Context, t *runStats) error {
 	return ctx.Err()
 }
 
-// settled tells whether the run that goes on has nothing open and nothing due.
+// isSettled reports whether the present run has nothing open and nothing due.
+// It fails while downloads are paused.
 func (l *downloader) isSettled(ctx context.Context) (bool, error) {
 	if !l.isIdle() {
 		return false, nil

@@ -17,29 +17,31 @@ import (
 )
 
 const (
-	// stall is how long a media host may send nothing.
+	// stallTimeout is how long a media host may send nothing.
 	stallTimeout = time.Minute
-	// syncEvery is how many bytes are fetched between two moments at which what is
-	// there is made durable: what is lost of them by a crash is fetched again.
+	// syncBytes is how many bytes are fetched between two syncs of the partial file.
+	// A crash loses at most as many, and they are fetched again.
 	syncBytes = 32 << 20
 )
 
-// summer hashes a file as it grows.
+// fileHasher hashes a file as it grows.
 type fileHasher struct {
 	hash hash.Hash
 	size int64
 }
 
+// write adds bytes to the hash.
 func (s *fileHasher) write(b []byte) {
 	s.hash.Write(b) // never fails
 	s.size += int64(len(b))
 }
 
+// hex returns the hash in hexadecimal digits.
 func (s *fileHasher) hex() string { return hex.EncodeToString(s.hash.Sum(nil)) }
 
-// stream fetches what is missing of a recording into its partial file with one
-// request, goes on behind what is durable there, and returns nil when the file
-// has its whole length. No credential but the link itself is sent.
+// stream fetches the missing bytes of a recording into its partial file with
+// one request, and returns nil when the file has its whole length. The link is
+// the only credential that is sent.
 func (l *downloader) stream(ctx context.Context, a *account, t *downloadTask, path string) (err error) {
 	file, err := l.openPartial(ctx, t, path)
 	if err != nil {
@@ -64,7 +66,8 @@ func (l *downloader) stream(ctx context.Context, a *account, t *downloadTask, pa
 	return withCause(ctx, l.copyBody(ctx, t, file, resp, watch))
 }
 
-// orCause replaces an error that a cancelled context led to by the reason.
+// withCause returns the reason why ctx was cancelled instead of the error that
+// followed from it.
 func withCause(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -72,8 +75,8 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// openPartial opens the partial file, cut back to what is durable, and makes
-// sure that the hash covers it.
+// openPartial opens the partial file, cuts it back to its durable bytes and
+// hashes them.
 func (l *downloader) openPartial(ctx context.Context, t *downloadTask, path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the folder of partial files: %w", err)
@@ -101,7 +104,7 @@ func (l *downloader) openPartial(ctx context.Context, t *downloadTask, path stri
 }
 
 // rehash makes the task's hash that of the file's durable bytes, and leaves the
-// file positioned behind them.
+// file's offset behind them.
 func (t *downloadTask) rehash(file *os.File) error {
 	if t.hasher == nil || t.hasher.size != t.row.Fetched {
 		t.hasher = &fileHasher{hash: sha256.New()}
@@ -115,17 +118,8 @@ func (t *downloadTask) rehash(file *os.File) error {
 	return err
 }
 
-// get asks the media host for the bytes that are missing. Errors do not name the
-// address, which is a credential.
-// accept looks at the head of an answer and prepares the file for its body.
-// rewind begins the file anew with bytes of the given validator.
-// continues tells whether a Content-Range goes on at from in a file of a size.
-// otherEdition tells whether an answer has a strong ETag that is not that of the
-// bytes before it.
-// validator is what tells later whether the same bytes are still to be had: a
-// strong ETag, a date, or else the download itself.
-// pour writes a body to the file, hashing it, and makes it durable from time to
-// time and at the end, whatever the end is.
+// copyBody writes a body to the file and hashes it. It makes the file durable
+// every [syncBytes] and at the end, after an error too.
 func (l *downloader) copyBody(ctx context.Context, t *downloadTask, file *os.File, resp *http.Response, watch *time.Timer) error {
 	buf := make([]byte, 256<<10)
 	unsynced := int64(0)
@@ -168,7 +162,7 @@ func (l *downloader) copyBody(ctx context.Context, t *downloadTask, file *os.Fil
 	}
 }
 
-// harden makes what was written durable and then notes how far it goes.
+// syncPartial makes the written bytes durable and then saves how many they are.
 func (l *downloader) syncPartial(ctx context.Context, t *downloadTask, file *os.File) error {
 	if err := file.Sync(); err != nil {
 		return fmt.Errorf("sync partial file: %w", err)
@@ -178,8 +172,8 @@ func (l *downloader) syncPartial(ctx context.Context, t *downloadTask, file *os.
 	return l.saveRow(ctx, t, row)
 }
 
-// digestError compares the whole file with the digest that the media host gave,
-// if it gave one (RFC 9530 Repr-Digest, or the older Digest).
+// checkDigest compares the whole file with the digest that the media host sent,
+// if it sent one (RFC 9530 Repr-Digest, or the older Digest).
 func checkDigest(h http.Header, t *downloadTask) error {
 	sum := base64.StdEncoding.EncodeToString(t.hasher.hash.Sum(nil))
 	for _, field := range []string{h.Get("Repr-Digest"), h.Get("Digest")} {

@@ -25,7 +25,7 @@ func TestEverythingArrivesFromAnUnreliableService(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(9 * 24 * time.Hour)
-		c := runCounts(t, ar)
+		c := meetingCounts(t, ar)
 		if c.Meetings != 60 || c.WithTranscript != 60 || c.WithSummary != 60 || c.WithRecording != 60 || c.Gone != 0 {
 			st, _ := s.Status(t.Context())
 			t.Errorf("after nine days: %+v\n%+v\n%+v", c, st.Downloads, st.Failures)

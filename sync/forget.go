@@ -8,8 +8,8 @@ import (
 	"minutebook/archive"
 )
 
-// forget ends what is being done for a meeting that was forgotten. The archive
-// calls it, see archive.OnForget. What begins later finds the tombstone.
+// forget ends the work for a meeting that was forgotten. The archive calls it,
+// see [archive.Archive.OnForget]. Work that begins later finds the tombstone.
 func (s *Syncer) forget(ctx context.Context, id int64) error {
 	if err := s.downloads.forget(ctx, id); err != nil {
 		return err
@@ -17,7 +17,7 @@ func (s *Syncer) forget(ctx context.Context, id int64) error {
 	return s.dropTasks(ctx, id)
 }
 
-// dropAsks ends asks, on disk and in memory.
+// dropTasks deletes content tasks, on disk and in memory.
 func (s *Syncer) dropTasks(ctx context.Context, ids ...int64) error {
 	var marks []archive.Mark
 	for _, id := range ids {
@@ -30,9 +30,9 @@ func (s *Syncer) dropTasks(ctx context.Context, ids ...int64) error {
 	return nil
 }
 
-// dropForgottenAsks ends asks that were written while their meetings were being
-// forgotten. It is called after they were: a meeting that is forgotten later takes
-// them along.
+// dropForgottenTasks deletes tasks that were written while their meetings were
+// being forgotten. Called after they were written, it misses none: a meeting
+// that is forgotten later takes its tasks along.
 func (s *Syncer) dropForgottenTasks(ctx context.Context, written []contentTask) error {
 	var ids []int64
 	for _, a := range written {
@@ -49,8 +49,8 @@ func (s *Syncer) dropForgottenTasks(ctx context.Context, written []contentTask) 
 	return s.dropTasks(ctx, ids...)
 }
 
-// forget interrupts the task of a recording, waits for its end, and deletes what
-// it has fetched.
+// forget stops the work on a recording, waits for its end and deletes the bytes
+// that it fetched.
 func (l *downloader) forget(ctx context.Context, id int64) error {
 	l.mu.Lock()
 	t := l.tasks[id]

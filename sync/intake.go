@@ -11,17 +11,17 @@ import (
 const (
 	// intakeBatch is how many deliveries are applied in one transaction.
 	intakeBatch = 50
-	// intakePause is how long intake rests after the disk failed.
+	// intakePause is how long intake waits after the disk failed.
 	intakePause = 5 * time.Second
-	// While deliveries come thick and fast their acknowledgements go first: a
-	// batch is smaller, and intake rests so many times as long as it took.
+	// While many deliveries arrive, their acknowledgements go first: a batch is
+	// smaller, and intake then waits busyRest times as long as the batch took.
 	busyBatch = 10
 	busyRest  = 5
 )
 
-// intake applies what is in the inbox as soon as it is there, until the context
-// ends. What fails because of the disk is tried again; what no trying will change
-// goes to quarantine, with the reason.
+// runIntake applies deliveries as soon as the inbox has them, until ctx ends.
+// It tries again after errors of the disk. A delivery that can never be applied
+// is quarantined, with the reason.
 func (s *Syncer) runIntake(ctx context.Context) error {
 	inbox := s.archive.Inbox()
 	for ctx.Err() == nil {
@@ -48,7 +48,8 @@ func (s *Syncer) runIntake(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// drainAll applies what is in the inbox now, for a command beside no daemon.
+// drainAll applies everything in the inbox, for a command that runs without a
+// daemon.
 func (s *Syncer) drainAll(ctx context.Context) error {
 	for {
 		if n, err := s.drainBatch(ctx, s.archive.Inbox()); n == 0 || err != nil {
@@ -57,8 +58,9 @@ func (s *Syncer) drainAll(ctx context.Context) error {
 	}
 }
 
-// drain applies one batch of the inbox and returns how many deliveries it took.
-// One that two take at a time is applied twice, which changes nothing.
+// drainBatch applies one batch of the inbox and returns how many deliveries it
+// took. Two callers may apply the same delivery: the second time changes
+// nothing.
 func (s *Syncer) drainBatch(ctx context.Context, inbox *archive.Inbox) (int, error) {
 	limit := intakeBatch
 	if inbox.Busy() {
@@ -81,8 +83,7 @@ func (s *Syncer) drainBatch(ctx context.Context, inbox *archive.Inbox) (int, err
 	return len(pending), inbox.Settle(ctx, in.outcomes...)
 }
 
-// applyDeliveries applies deliveries in one transaction and returns what came of
-// each of them.
+// applyDeliveries applies deliveries in one transaction.
 func (s *Syncer) applyDeliveries(ctx context.Context, pending []archive.Delivery) (in deliveryBatch, err error) {
 	err = s.guard("intake", func() error {
 		for _, d := range pending {
@@ -99,9 +100,9 @@ func (s *Syncer) applyDeliveries(ctx context.Context, pending []archive.Delivery
 }
 
 // drainSingly applies deliveries one by one after their batch failed, so that
-// one bad delivery does not keep the others back. Only one that no trying again
-// makes good goes to quarantine. Whatever else fails is of the archive or the
-// machine: the delivery waits, and after a second failure in a row all do.
+// one bad delivery does not block the others. Only a delivery that no retry can
+// apply is quarantined. Any other error comes from the archive or the machine:
+// the delivery waits, and after two such errors in a row all of them do.
 func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending []archive.Delivery) (int, error) {
 	var failed, last error
 	for n, d := range pending {
@@ -124,8 +125,8 @@ func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending 
 	return len(pending), failed
 }
 
-// replayPassing has deliveries applied that an earlier version quarantined for a
-// reason that passes.
+// replayTransient applies deliveries again that an earlier version quarantined
+// for a temporary reason.
 func (s *Syncer) replayTransient(ctx context.Context) error {
 	n, err := s.archive.Inbox().ReplayPassing(ctx)
 	if n > 0 {
@@ -133,11 +134,3 @@ func (s *Syncer) replayTransient(ctx context.Context) error {
 	}
 	return err
 }
-
-// received is what a delivery turned out to be.
-// gathered is a batch of deliveries.
-// read makes of a delivery what can be applied. What a callback says of a
-// download is not believed: it only makes the download be read.
-// followUps are the asks for what webhooks left out and the archive lacks; done
-// are those that webhooks have answered.
-// pause waits, or until the context ends.

@@ -7,18 +7,21 @@ import (
 	"minutebook/archive"
 )
 
+// parsedDelivery is a delivery that was read.
 type parsedDelivery struct {
 	observation *archive.Observation // nil: nothing to apply
 	download    int64                // the recording whose download is announced
 	outcome     archive.Outcome
 }
 
+// deliveryBatch collects parsed deliveries.
 type deliveryBatch struct {
 	batch     []archive.Observation
 	downloads []int64
 	outcomes  []archive.Outcome
 }
 
+// add puts a delivery into the batch.
 func (g *deliveryBatch) add(r parsedDelivery) {
 	if r.observation != nil {
 		g.batch = append(g.batch, *r.observation)
@@ -29,6 +32,8 @@ func (g *deliveryBatch) add(r parsedDelivery) {
 	g.outcomes = append(g.outcomes, r.outcome)
 }
 
+// readDelivery parses a delivery. A callback that announces a download is not
+// trusted: it only makes the downloader poll.
 func (s *Syncer) readDelivery(d archive.Delivery) parsedDelivery {
 	quarantine := func(format string, args ...any) parsedDelivery {
 		reason := fmt.Sprintf(format, args...)
@@ -49,6 +54,8 @@ func (s *Syncer) readDelivery(d archive.Delivery) parsedDelivery {
 	return parsedDelivery{observation: &ob, outcome: applied}
 }
 
+// planFollowUps returns the tasks for content that webhooks left out and the
+// archive does not have. The tasks in done were fulfilled by webhooks.
 func (s *Syncer) planFollowUps(ctx context.Context, batch []archive.Observation) (wanted []contentTask, done []int64, err error) {
 	ids := make([]int64, len(batch))
 	for i, ob := range batch {

@@ -13,15 +13,17 @@ import (
 
 const classJob = "job"
 
-// do runs a job of an account: once at a time, noting when it last succeeded
-// and, as a failure, why it did not. wait false skips it while it runs already.
+// runJob runs a job for an account, once at a time. It records when the job
+// last succeeded, or why it failed. Without wait it returns at once while the
+// job runs.
 func (s *Syncer) runJob(ctx context.Context, a *account, job string, wait bool, t *runStats) error {
 	return s.tryJob(ctx, a, job, wait, 0, t)
 }
 
-// nextTry is when a job that failed is run again: after retry, or with zero by
-// the schedule; zero when it is in none. That of a parked account is when the
-// account is tried again, zero when a person has to connect it.
+// nextTry returns when a failed job runs again: after retry or, if that is
+// zero, by the schedule. A suspended account is tried in its own time. The
+// result is zero if the job runs only on request or a person has to connect the
+// account.
 func (s *Syncer) nextTry(a *account, job string, retry time.Duration) time.Time {
 	if p := a.suspension(); p != nil {
 		if p.Unconnected {
@@ -40,7 +42,8 @@ func (s *Syncer) nextTry(a *account, job string, retry time.Duration) time.Time 
 	return time.Time{}
 }
 
-// attempt is do for a caller that tries again after retry, if that is not zero.
+// tryJob is runJob for a caller that tries again after retry, if that is not
+// zero.
 func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, retry time.Duration, t *runStats) error {
 	leave, ok := a.tryAcquireJob(job)
 	if !ok {
@@ -70,13 +73,14 @@ func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, 
 	}
 	f := archive.Failure{Account: a.Name, Class: classJob, What: job, Reason: err.Error(), NextTry: s.nextTry(a, job, retry)}
 	if unwritten := s.archive.RecordFailure(ctx, f); unwritten != nil {
-		// The archive takes nothing, as when the disk is full.
+		// The archive takes no writes, as when the disk is full.
 		s.reportHealth(job+" of "+a.Name, unwritten)
 		err = errors.Join(err, unwritten)
 	}
 	return err
 }
 
+// dispatchJob calls the function of a job.
 func (s *Syncer) dispatchJob(ctx context.Context, a *account, job string, t *runStats) error {
 	switch job {
 	case JobCatchUp:
@@ -93,8 +97,8 @@ func (s *Syncer) dispatchJob(ctx context.Context, a *account, job string, t *run
 	return fmt.Errorf("run job %q: there is no such job", job)
 }
 
-// doAll runs a job for every account at once. Failures are in the ledger and the
-// log.
+// runForAll runs a job for every account in parallel. Failures are recorded and
+// logged.
 func (s *Syncer) runForAll(ctx context.Context, job string) {
 	var g errgroup.Group
 	for _, a := range s.accounts {
@@ -108,14 +112,3 @@ func (s *Syncer) runForAll(ctx context.Context, job string) {
 	}
 	_ = g.Wait()
 }
-
-// clockCheck is how often the schedule looks at the clock, which may have been
-// set meanwhile.
-// keepTimetable runs a job whenever its time comes, until the context ends. A time
-// that comes while the job still runs is left out.
-// startUp brings an account up to date when the daemon starts: its backfill,
-// tried until it is complete, then what the schedule would have run meanwhile.
-// A job without a schedule is not made.
-// keepAsking answers asks of an account until the context ends. A parked account
-// is looked at again when its time has come.
-// person gives calls the priority of somebody who waits.

@@ -15,16 +15,16 @@ const (
 	// overlap is how far a catch-up reaches back behind the last one: a meeting's
 	// created_at is stamped before it is listed.
 	overlap = 2 * time.Hour
-	// recently is how long after its creation a meeting's content is read again
+	// recentPeriod is how long after its creation a meeting's content is read again
 	// every night.
 	recentPeriod = 7 * 24 * time.Hour
 
 	lastRunPrefix = "sync/ran/"
 )
 
-// backfill reads the full history with content, once for every pass, and goes on
-// where it was interrupted. Passes that a changed configuration adds are read
-// when it runs next.
+// runBackfill reads the full history with content, once for each list query,
+// and resumes where it was interrupted. List queries that a changed
+// configuration adds are read by its next run.
 func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error {
 	read := false
 	for _, p := range a.lists {
@@ -39,7 +39,7 @@ func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error
 		if c, err = s.walk(ctx, o, t); err != nil {
 			return err
 		}
-		if c.Bounded { // which shows nothing that has no created_at
+		if c.Bounded { // such a list shows no meeting without created_at
 			spare := api.WithPriority(ctx, api.PriorityLater)
 			if err := s.walkWithAbsences(spare, walkSpec{kind: kindLight, account: a, list: p}, nil); err != nil {
 				return err
@@ -51,12 +51,12 @@ func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error
 		return nil
 	}
 	s.log.Info().Str("account", a.Name).Msg("backfill is complete")
-	// What was just read need not be read again this night.
+	// The backfill has just read everything that the night's jobs would read.
 	now := s.now()
 	return errors.Join(s.setLastRun(ctx, a, JobWalk, now), s.setLastRun(ctx, a, JobRefresh, now))
 }
 
-// backfilled tells whether the full history of every pass has been read.
+// isBackfilled reports whether the full history of every list query was read.
 func (s *Syncer) isBackfilled(ctx context.Context, a *account) (bool, error) {
 	for _, p := range a.lists {
 		c, ok, err := s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p})
@@ -67,7 +67,7 @@ func (s *Syncer) isBackfilled(ctx context.Context, a *account) (bool, error) {
 	return true, nil
 }
 
-// full reads the full history again, on request.
+// rereadAll reads the full history again, on request.
 func (s *Syncer) rereadAll(ctx context.Context, a *account, t *runStats) error {
 	for _, p := range a.lists {
 		o := walkSpec{kind: kindFull, account: a, list: p, content: true, reread: true, survey: true}
@@ -78,12 +78,12 @@ func (s *Syncer) rereadAll(ctx context.Context, a *account, t *runStats) error {
 	return nil
 }
 
-// since reads everything from a day on again, on request.
+// rereadSince reads everything created after a time again, on request.
 func (s *Syncer) rereadSince(ctx context.Context, a *account, from time.Time, t *runStats) error {
 	return s.walkEach(ctx, a, walkSpec{kind: kindSince, content: true, reread: true, after: from}, t)
 }
 
-// each makes the same walk for every pass.
+// walkEach makes the same walk for each list query.
 func (s *Syncer) walkEach(ctx context.Context, a *account, o walkSpec, t *runStats) error {
 	o.account = a
 	for _, o.list = range a.lists {
@@ -94,8 +94,9 @@ func (s *Syncer) walkEach(ctx context.Context, a *account, o walkSpec, t *runSta
 	return nil
 }
 
-// lightWalk reads everything without a heavy call. It shows edits and what was
-// newly shared; and what a complete walk did not show is not there any more.
+// runLightWalk reads all lists without a heavy call. It finds edits and
+// meetings that were shared meanwhile; meetings that a complete walk did not
+// list were removed upstream.
 func (s *Syncer) runLightWalk(ctx context.Context, a *account, t *runStats) error {
 	if ok, err := s.isBackfilled(ctx, a); err != nil || !ok {
 		return err
@@ -108,8 +109,8 @@ func (s *Syncer) runLightWalk(ctx context.Context, a *account, t *runStats) erro
 	return nil
 }
 
-// catchUp looks at what was created since the last catch-up, or since a backfill
-// began that is still going on, with an overlap.
+// runCatchUp reads the meetings created since the last catch-up, with an
+// overlap. During the first backfill it begins where the backfill began.
 func (s *Syncer) runCatchUp(ctx context.Context, a *account, t *runStats) error {
 	for _, p := range a.lists {
 		from, err := s.catchUpStart(ctx, a, p)
@@ -126,16 +127,17 @@ func (s *Syncer) runCatchUp(ctx context.Context, a *account, t *runStats) error 
 	return nil
 }
 
-// caughtUp returns from when on a pass may show what no walk has seen. The time
-// is the service's, which stamps created_at, where the service tells it: the
-// clock here may have been ahead at the last catch-up.
+// catchUpStart returns the time from which a list query may show meetings that
+// no walk has seen, zero before its backfill has begun. The time is the
+// service's, which stamps created_at, since the clock here may have been ahead
+// at the last catch-up.
 func (s *Syncer) catchUpStart(ctx context.Context, a *account, p listQuery) (time.Time, error) {
 	c, ok, err := s.loadWalkState(ctx, walkSpec{kind: kindNew, account: a, list: p})
 	if err != nil {
 		return time.Time{}, err
 	}
 	if ok && !c.Done {
-		return c.After, nil // interrupted: nothing since has been looked at whole
+		return c.After, nil // it was interrupted: begin where it began
 	}
 	if !ok {
 		if c, ok, err = s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p}); err != nil || !ok {
@@ -148,7 +150,8 @@ func (s *Syncer) catchUpStart(ctx context.Context, a *account, p listQuery) (tim
 	return c.Started.Add(-overlap), nil
 }
 
-// ran returns when the last successful run of a job began, zero when none did.
+// lastRun returns when the last successful run of a job began, zero when none
+// did.
 func (s *Syncer) lastRun(ctx context.Context, a *account, job string) (at time.Time, err error) {
 	b, err := s.archive.Mark(ctx, a.markKey(lastRunPrefix+job))
 	if err != nil || b == nil {
@@ -160,10 +163,11 @@ func (s *Syncer) lastRun(ctx context.Context, a *account, job string) (at time.T
 	return at, nil
 }
 
+// setLastRun records when the last successful run of a job began.
 func (s *Syncer) setLastRun(ctx context.Context, a *account, job string, at time.Time) error {
 	b, err := json.Marshal(at)
 	if err != nil {
-		return fmt.Errorf("note that %s ran: %w", job, err)
+		return fmt.Errorf("record that %s ran: %w", job, err)
 	}
 	return s.archive.SetMarks(ctx, archive.Mark{Key: a.markKey(lastRunPrefix + job), Value: b})
 }

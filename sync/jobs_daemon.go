@@ -9,8 +9,12 @@ import (
 	"minutebook/api"
 )
 
+// clockCheck is how often the schedule reads the clock, which may have been
+// set.
 const clockCheck = time.Minute
 
+// followTimetable runs a job whenever its time comes, until ctx ends. A time
+// that comes while the job runs is skipped.
 func (s *Syncer) followTimetable(ctx context.Context, table timetable) error {
 	var next time.Time
 	for ctx.Err() == nil {
@@ -28,6 +32,9 @@ func (s *Syncer) followTimetable(ctx context.Context, table timetable) error {
 	return ctx.Err()
 }
 
+// bringUpToDate runs for an account at the daemon's start: the backfill, tried
+// until it is complete, and then the jobs that were due while no daemon ran.
+// Jobs without a schedule are not run.
 func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 	scheduled := slices.ContainsFunc(s.tables, func(t timetable) bool { return t.job == JobBackfill })
 	for wait := 5 * time.Second; scheduled; wait = min(2*wait, 5*time.Minute) {
@@ -60,6 +67,8 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 	return ctx.Err()
 }
 
+// keepReadingContent works on an account's content tasks until ctx ends. It
+// looks at a suspended account once a minute.
 func (s *Syncer) keepReadingContent(ctx context.Context, a *account) error {
 	for ctx.Err() == nil {
 		err := s.checkUsable(ctx, a, false)
@@ -79,6 +88,7 @@ func (s *Syncer) keepReadingContent(ctx context.Context, a *account) error {
 	return ctx.Err()
 }
 
+// withPersonPriority gives calls the priority of a person who waits.
 func withPersonPriority(ctx context.Context) context.Context {
 	return api.WithPriority(ctx, api.PriorityPerson)
 }

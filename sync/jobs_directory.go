@@ -14,11 +14,11 @@ import (
 	"minutebook/archive"
 )
 
-// refusedFor is how long a list that the account may not see is left alone.
+// refusedRetry is how long a list that the account may not read is left alone.
 const refusedRetry = 7 * 24 * time.Hour
 
-// directory reads meeting types, teams, the members of each team and, where the
-// account may, users. Each list is put into the archive whole or not at all.
+// readDirectory reads meeting types, teams, the members of each team and, if
+// the account may, users. The archive takes each list whole or not at all.
 func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 	return errors.Join(
 		s.readList(ctx, a, "meeting types", nil, func() error {
@@ -56,9 +56,9 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 	)
 }
 
-// members reads the members of each team. A service that does not know the
-// filter answers every team with everybody; that says nothing about teams and,
-// since memberships decide who sees what, is not believed.
+// readMembers reads the members of each team. A service that ignores the filter
+// lists everybody for every team. Memberships decide who sees which meetings,
+// so such lists are not kept.
 func (s *Syncer) readMembers(ctx context.Context, a *account, teams []api.Team) error {
 	found := make([][]api.TeamMember, len(teams))
 	for i, team := range teams {
@@ -80,7 +80,7 @@ func (s *Syncer) readMembers(ctx context.Context, a *account, teams []api.Team) 
 	return nil
 }
 
-// distinct leaves out teams that the list repeats: each costs calls.
+// distinctTeams removes teams that the list repeats: each costs calls.
 func distinctTeams(teams []api.Team) []api.Team {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(slices.Clone(teams), func(t api.Team) bool {
@@ -90,6 +90,8 @@ func distinctTeams(teams []api.Team) []api.Team {
 	})
 }
 
+// haveSameMembers reports whether all lists have the same members, at least
+// one.
 func haveSameMembers(lists [][]api.TeamMember) bool {
 	key := func(list []api.TeamMember) string {
 		var emails []string
@@ -107,11 +109,12 @@ func haveSameMembers(lists [][]api.TeamMember) bool {
 	return len(lists[0]) > 0
 }
 
-// listed reads one list of the directory unless it was refused lately, and
-// remembers a refusal, which is no failure: end then drops what an earlier list
-// said, since nothing tells any more whether it still holds.
-func (s *Syncer) readList(ctx context.Context, a *account, what string, end, read func() error) error {
-	key := a.markKey("sync/refused/" + what)
+// readList calls read for one list of the directory, unless the service refused
+// the list within the last week. A refusal is remembered and is no failure; end
+// then removes the rights that an earlier list gave, since nobody can tell
+// whether they still hold.
+func (s *Syncer) readList(ctx context.Context, a *account, name string, end, read func() error) error {
+	key := a.markKey("sync/refused/" + name)
 	b, err := s.archive.Mark(ctx, key)
 	if err != nil {
 		return err
@@ -122,7 +125,7 @@ func (s *Syncer) readList(ctx context.Context, a *account, what string, end, rea
 	}
 	err = s.classify(ctx, a, read())
 	if api.IsForbidden(err) {
-		s.log.Info().Str("account", a.Name).Str("list", what).Msg("the account may not read this list; it is tried again in a week")
+		s.log.Info().Str("account", a.Name).Str("list", name).Msg("the account may not read this list; next try in a week")
 		if end != nil {
 			if err := end(); err != nil {
 				return err
@@ -135,13 +138,13 @@ func (s *Syncer) readList(ctx context.Context, a *account, what string, end, rea
 		return s.archive.SetMarks(ctx, archive.Mark{Key: key, Value: b})
 	}
 	if err != nil {
-		return fmt.Errorf("read %s of account %s: %w", what, a.Name, err)
+		return fmt.Errorf("read %s of account %s: %w", name, a.Name, err)
 	}
 	return nil
 }
 
-// all collects a list. An empty one is read again at once: only a list that is
-// empty twice is, since it takes rights away.
+// collect reads a list to its end. It reads an empty list twice, since an empty
+// list takes rights away.
 func collect[T any](list func() iter.Seq2[T, error]) ([]T, error) {
 	var out []T
 	for range 2 {
@@ -158,8 +161,8 @@ func collect[T any](list func() iter.Seq2[T, error]) ([]T, error) {
 	return out, nil
 }
 
-// unreadable fails when items of a list name nothing. Each may be any that the
-// list seems to lack: nothing may be taken away because of such a list.
+// checkReadable fails if items of a list have no name. Each may be one that the
+// list seems to lack, so such a list takes nothing away.
 func checkReadable[T any](list []T, name func(T) string) error {
 	n := 0
 	for _, item := range list {
@@ -170,5 +173,5 @@ func checkReadable[T any](list []T, name func(T) string) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of its %d items could not be read: what it lacks is kept", n, len(list))
+	return fmt.Errorf("%d of its %d items could not be read: everything that it lacks is kept", n, len(list))
 }

@@ -189,7 +189,7 @@ func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
 				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
 				organise(t, u, "account_admin")
 				var broken, empty atomic.Int32
-				between(u, func(r *http.Request, body []byte) []byte {
+				intercept(u, func(r *http.Request, body []byte) []byte {
 					switch {
 					case strings.HasSuffix(r.URL.Path, "/meetings"):
 					case broken.Load() > 0 && answer != unnamed:

@@ -88,7 +88,7 @@ func TestARefusedCursorRestartsOnlyItsWindow(t *testing.T) {
 		if err := newSyncer(t, u, ar).Sync(t.Context(), syncer.Request{}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if c := runCounts(t, ar); c.WithTranscript != meetings {
+		if c := meetingCounts(t, ar); c.WithTranscript != meetings {
 			t.Fatalf("archive: %+v", c)
 		}
 		windows, again := 0, 0
@@ -141,12 +141,12 @@ func TestPassesBringWhatOutsidersRecorded(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				if sync(); runCounts(t, ar).Meetings != 3 {
-					t.Fatalf("the plain list: %+v", runCounts(t, ar))
+				if sync(); meetingCounts(t, ar).Meetings != 3 {
+					t.Fatalf("the plain list: %+v", meetingCounts(t, ar))
 				}
 				o.Accounts[0].RecordedBy, o.Accounts[0].Teams = outside.account.RecordedBy, outside.account.Teams
-				if sync(); runCounts(t, ar).Meetings != 4 || runCounts(t, ar).WithTranscript != 4 {
-					t.Errorf("with the pass: %+v", runCounts(t, ar))
+				if sync(); meetingCounts(t, ar).Meetings != 4 || meetingCounts(t, ar).WithTranscript != 4 {
+					t.Errorf("with the pass: %+v", meetingCounts(t, ar))
 				}
 			})
 		})

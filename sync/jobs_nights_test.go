@@ -50,7 +50,7 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Minute)
-		if c := runCounts(t, ar); c.WithTranscript != 20 {
+		if c := meetingCounts(t, ar); c.WithTranscript != 20 {
 			t.Fatalf("at first: %+v", c)
 		}
 		edit(t, u, 3, created(3), `"title":"Meeting 3"`, `"title":"Renamed"`)
@@ -69,7 +69,7 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 		if err != nil || !row.Gone || !row.HasTranscript {
 			t.Errorf("the meeting that is not shown any more: %+v, %v", row, err)
 		}
-		if c := runCounts(t, ar); c.Gone != 1 {
+		if c := meetingCounts(t, ar); c.Gone != 1 {
 			t.Errorf("gone: %+v", c)
 		}
 

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// rotation is how often content older than a week is read again.
+	// rotationPeriod is how often content older than a week is read again.
 	rotationPeriod = 30 * 24 * time.Hour
-	// nights is in how many runs a rotation is done, with some to spare.
+	// rotationNights is how many runs a rotation takes; it leaves some to spare.
 	rotationNights = 25
-	// fewest is the least number of pages of a run.
+	// minRotationPages is the least number of pages of a run.
 	minRotationPages = 4
 )
 
-// refresh reads content again: all of the last seven days, and a part of what is
-// older, so that everything is read again about once a month. Nothing tells of an
-// edit but reading again.
+// runRefresh reads content again: that of the last seven days, and a part of
+// everything older, so that all of it is read again about once a month. The
+// service does not announce edits.
 func (s *Syncer) runRefresh(ctx context.Context, a *account, t *runStats) error {
 	if ok, err := s.isBackfilled(ctx, a); err != nil || !ok {
 		return err
@@ -28,7 +28,7 @@ func (s *Syncer) runRefresh(ctx context.Context, a *account, t *runStats) error 
 	if err := s.walkEach(ctx, a, recent, t); err != nil {
 		return err
 	}
-	ctx = api.WithPriority(ctx, api.PriorityLater) // with what is left of the budget
+	ctx = api.WithPriority(ctx, api.PriorityLater) // calls that nothing else wants
 	for _, p := range a.lists {
 		if err := s.continueRotation(ctx, a, p, t); err != nil {
 			return fmt.Errorf("read %s of account %s again: %w", describeList(p), a.Name, err)
@@ -36,12 +36,3 @@ func (s *Syncer) runRefresh(ctx context.Context, a *account, t *runStats) error 
 	}
 	return nil
 }
-
-// turn is the mark of a rotation: how far back it has read.
-// rotate reads the next part of a rotation, or nothing when the last one is not
-// a month old. Where the order of the list is not what it seems, some meetings
-// are read in a later rotation than they should be.
-// turnPage reads one page of a rotation and keeps its cursor with it. After a
-// refused cursor it goes on a day above the oldest meeting it has seen.
-// turnOf reads how far a rotation has come. Before the first one the backfill
-// counts as one: it has read everything.

@@ -10,16 +10,21 @@ import (
 	"minutebook/archive"
 )
 
+// rotation is the state of a rotation through older content. It is a mark.
 type rotation struct {
 	Began  time.Time `json:"began"`
-	Before time.Time `json:"before"` // the pin
+	Before time.Time `json:"before"` // meetings created later are left out
 	Cursor string    `json:"cursor,omitempty"`
 	Oldest time.Time `json:"oldest,omitzero"` // the oldest meeting read so far
 	Over   bool      `json:"over,omitempty"`
 }
 
+// rotationKey is the key of the mark of a list query's rotation.
 func rotationKey(a *account, p listQuery) string { return a.markKey("sync/rotation") + "/" + p.Name }
 
+// continueRotation reads the next part of a rotation. It reads nothing until a
+// month after the last rotation began. If the list is in another order than
+// expected, some meetings wait for the next rotation.
 func (s *Syncer) continueRotation(ctx context.Context, a *account, p listQuery, t *runStats) error {
 	r, err := s.loadRotation(ctx, a, p)
 	if err != nil {
@@ -44,6 +49,9 @@ func (s *Syncer) continueRotation(ctx context.Context, a *account, p listQuery, 
 	return nil
 }
 
+// readRotationPage reads one page of a rotation and saves its cursor together
+// with it. After a refused cursor the rotation resumes a day above the oldest
+// meeting that it has read.
 func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t *runStats) (rotation, error) {
 	page, err := s.fetchPage(ctx, o, time.Time{}, r.Before, r.Cursor)
 	if api.IsCursorRefused(err) && r.Cursor != "" {
@@ -66,6 +74,8 @@ func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t
 	return r, s.applyPage(ctx, o, page, t, archive.Mark{Key: rotationKey(o.account, o.list), Value: r.encode()})
 }
 
+// loadRotation reads the state of a rotation. The backfill counts as the first
+// rotation, since it read everything.
 func (s *Syncer) loadRotation(ctx context.Context, a *account, p listQuery) (r rotation, err error) {
 	b, err := s.archive.Mark(ctx, rotationKey(a, p))
 	if err != nil {
@@ -76,15 +86,16 @@ func (s *Syncer) loadRotation(ctx context.Context, a *account, p listQuery) (r r
 		return rotation{Began: c.Started, Over: true}, err
 	}
 	if err := json.Unmarshal(b, &r); err != nil {
-		return rotation{}, fmt.Errorf("read how far the rotation is: %w", err)
+		return rotation{}, fmt.Errorf("read the state of a rotation: %w", err)
 	}
 	return r, nil
 }
 
+// encode returns the value of the rotation's mark.
 func (r rotation) encode() []byte {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic("encode turn: " + err.Error()) // times of this era always encode
+		panic("encode rotation: " + err.Error()) // cannot happen: times of this era always encode
 	}
 	return b
 }

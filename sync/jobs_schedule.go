@@ -17,9 +17,9 @@ const (
 	JobDirectory = "directory"
 )
 
-// Schedule holds a cron expression of five fields (or a descriptor such as
-// "@hourly") for each job; an empty one means that the job runs only on
-// request. Location nil means UTC.
+// Schedule holds a cron expression of five fields, or a descriptor such as
+// "@hourly", for each job. A job with an empty expression runs only on request.
+// A nil Location means UTC.
 type Schedule struct {
 	CatchUp   string
 	Backfill  string
@@ -29,14 +29,14 @@ type Schedule struct {
 	Location  *time.Location
 }
 
-// timetable is a job's expression, parsed.
+// timetable is a job with its parsed expression.
 type timetable struct {
 	job  string
 	cron cron.Schedule
 }
 
-// parse reads every expression and reports all that are wrong at once: what does
-// not parse, and what parses but never fires, such as a 31st of February.
+// parse reads all expressions and reports every invalid one: those that do not
+// parse, and those that never fire, such as a 31st of February.
 func (s Schedule) parse() ([]timetable, error) {
 	loc := s.Location
 	if loc == nil {
@@ -61,8 +61,8 @@ func (s Schedule) parse() ([]timetable, error) {
 	return tables, errors.Join(errs...)
 }
 
-// parseCron parses one expression. The library panics on some input, hence the
-// recover.
+// parseCron parses one expression. It recovers from panics, since the library
+// panics on some input.
 func parseCron(expr string, loc *time.Location) (s cron.Schedule, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -82,8 +82,8 @@ func parseCron(expr string, loc *time.Location) (s cron.Schedule, err error) {
 	return s, nil
 }
 
-// next is when the job runs after now, where it was to run at planned: earlier
-// than that if the clock was set back.
+// next returns when the job runs after now. If it was planned for an earlier
+// time than that, it keeps the plan; if the clock was set back, it plans again.
 func (t timetable) next(planned, now time.Time) time.Time {
 	if at := t.cron.Next(now); planned.IsZero() || at.Before(planned) {
 		return at
@@ -91,8 +91,9 @@ func (t timetable) next(planned, now time.Time) time.Time {
 	return planned
 }
 
-// missed tells whether the job should have run between last and now. A job that
-// has never run has missed its run, and so has one that a wrong clock dated ahead.
+// missed reports whether the job should have run between last and now. A job
+// that never ran has missed its run, and so has one that a wrong clock dated in
+// the future.
 func (t timetable) missed(last, now time.Time) bool {
 	if last.IsZero() || last.After(now) {
 		return true

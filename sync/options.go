@@ -17,9 +17,9 @@ import (
 type Account struct {
 	Name   string
 	Client *api.Client
-	// RecordedBy and Teams name recorders outside the organisation and teams whose
-	// meetings are read in passes of their own: the plain list leaves out what
-	// others recorded (specification 4.1).
+	// RecordedBy and Teams name recorders outside the organisation, and teams, whose
+	// meetings are listed by separate queries: the plain list leaves them out
+	// (specification 4.1).
 	RecordedBy []string
 	Teams      []string
 	// OAuth accounts may not read content with the list (specification 5.7).
@@ -29,20 +29,20 @@ type Account struct {
 	AllowPrivate bool
 }
 
-// Options are what New needs. Archive is required.
+// Options configure a [Syncer]. Archive is required.
 type Options struct {
 	Archive  *archive.Archive
 	Accounts []Account
 	Schedule Schedule
-	// PublicURL is the address under which the service reaches the receiver; when
-	// set, downloads are announced there and hardly polled.
+	// PublicURL is the address at which the service reaches the receiver. If it is
+	// set, callbacks announce downloads, which are polled seldom.
 	PublicURL string
-	// MediaHTTP fetches recordings; nil means clients of this package's own, which
-	// dial only globally routable addresses unless private ones are allowed.
+	// MediaHTTP fetches recordings. nil means clients of this package, which connect
+	// to globally routable addresses, and to others only if they are allowed.
 	MediaHTTP     *http.Client
 	AllowPrivate  bool // for all accounts
-	DownloadMedia bool // recordings of every meeting are wanted
-	// MinFree is how many bytes stay free on the disk; below, downloads wait.
+	DownloadMedia bool // fetch the recordings of all meetings
+	// MinFree is how many bytes stay free on the disk; with less, downloads wait.
 	MinFree int64
 	// Fetchers is how many recordings are fetched at a time; 0 means 2.
 	Fetchers int
@@ -53,8 +53,8 @@ type Options struct {
 }
 
 // Syncer reads the service into an archive. It is safe for concurrent use: a
-// command's Sync and the daemon's Run share its accounts, and no job of an
-// account runs twice at a time.
+// command's [Syncer.Sync] and the daemon's [Syncer.Run] share the accounts, and
+// no job runs twice at a time for an account.
 type Syncer struct {
 	opt       Options
 	archive   *archive.Archive
@@ -68,7 +68,7 @@ type Syncer struct {
 }
 
 // New checks the options and returns a Syncer that has done nothing yet. It
-// fails when an account is incomplete or stands twice, and when an expression of
+// fails if an account is incomplete or occurs twice, and if an expression of
 // the schedule does not parse or never fires.
 func New(o Options) (*Syncer, error) {
 	if o.Archive == nil {
@@ -80,7 +80,7 @@ func New(o Options) (*Syncer, error) {
 	}
 	if o.PublicURL != "" {
 		if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" {
-			return nil, errors.New("start sync: the public address is no address")
+			return nil, errors.New("start sync: the public address is not valid; it begins with https:// and a host")
 		}
 	}
 	if o.Now == nil {
@@ -98,7 +98,7 @@ func New(o Options) (*Syncer, error) {
 			return nil, fmt.Errorf("start sync: account %q needs a name and a client", a.Name)
 		}
 		if s.account(a.Name) != nil {
-			return nil, fmt.Errorf("start sync: account %q stands twice", a.Name)
+			return nil, fmt.Errorf("start sync: account %q occurs twice", a.Name)
 		}
 		s.accounts = append(s.accounts, newAccount(a))
 	}
@@ -107,7 +107,7 @@ func New(o Options) (*Syncer, error) {
 	return s, nil
 }
 
-// account returns the account of that name, or nil.
+// account returns the account of that name, nil when there is none.
 func (s *Syncer) account(name string) *account {
 	for _, a := range s.accounts {
 		if a.Name == name {

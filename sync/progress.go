@@ -8,36 +8,36 @@ import (
 	"minutebook/archive"
 )
 
-// eventEvery is how often a run says how far it is.
+// eventInterval is how often a run reports its progress.
 const eventInterval = time.Second
 
-// Event is how far a run of Sync has come. All numbers are of this run, but for
-// those in Calls, which are of the connections' last minute.
+// Event is the progress of a run of [Syncer.Sync]. Its numbers count this run,
+// but those in Calls count the last minute of all runs.
 type Event struct {
 	At         time.Time           `json:"at"`
 	Doing      string              `json:"doing"`
 	Found      int                 `json:"found"`                  // meetings listed
 	Kept       int                 `json:"kept"`                   // of these, new to the archive
-	ToDo       int                 `json:"to_do"`                  // contents and recordings that are due
+	ToDo       int                 `json:"to_do"`                  // content tasks and recordings that are due
 	Pages      int                 `json:"pages"`                  // of lists
-	Content    int                 `json:"content"`                // transcripts and summaries read by themselves
-	Recordings int                 `json:"recordings"`             // fetched whole
+	Content    int                 `json:"content"`                // transcripts and summaries read one by one
+	Recordings int                 `json:"recordings"`             // fetched completely
 	Bytes      int64               `json:"bytes"`                  // of recordings
 	Calls      map[api.Class]Calls `json:"calls"`                  // by class, over all accounts of the run
 	Left       float64             `json:"left_seconds,omitempty"` // estimated; 0: not known
-	Trouble    string              `json:"trouble,omitempty"`      // why a call is being repeated
+	Trouble    string              `json:"trouble,omitempty"`      // why a call is repeated
 	Done       bool                `json:"done"`
 	Error      string              `json:"error,omitempty"`
 }
 
-// Calls are the calls of a class in the last minute against its limit.
+// Calls are the calls of one class in the last minute, beside its limit.
 type Calls struct {
 	Used    int `json:"used"`
 	Limit   int `json:"limit"`
 	Waiting int `json:"waiting"`
 }
 
-// report calls fn with the state of a run every second until ctx ends.
+// reportProgress calls fn with the run's progress every second until ctx ends.
 func (s *Syncer) reportProgress(ctx context.Context, accounts []*account, t *runStats, fn func(Event)) {
 	tick := time.NewTicker(eventInterval)
 	defer tick.Stop()
@@ -51,7 +51,7 @@ func (s *Syncer) reportProgress(ctx context.Context, accounts []*account, t *run
 	}
 }
 
-// event describes a run as it is now.
+// progressEvent returns the run's present progress.
 func (s *Syncer) progressEvent(ctx context.Context, accounts []*account, t *runStats) Event {
 	n, now := t.snapshot(), s.now()
 	e := Event{At: now, Doing: n.Job, Found: n.Found, Kept: n.Kept, Pages: n.Pages, Content: n.Content,
@@ -78,8 +78,8 @@ func (s *Syncer) progressEvent(ctx context.Context, accounts []*account, t *runS
 	return e
 }
 
-// left guesses how long a run takes from the windows that are over, and from
-// the contents to be read at two heavy calls each.
+// estimateLeft estimates the remaining time of a run from its finished windows,
+// and from the content tasks at two heavy calls each.
 func estimateLeft(n runCounts, e Event, now time.Time) time.Duration {
 	var d time.Duration
 	if n.WindowsDone > 0 && n.WindowsDone < n.Windows {

@@ -5,25 +5,27 @@ import (
 	"time"
 )
 
-// tally counts what a run does, for its progress. A nil tally counts nothing.
+// runStats counts the work of a run, for its progress. A nil runStats counts
+// nothing.
 type runStats struct {
-	mu sync.Mutex // guards what follows
+	mu sync.Mutex // guards the fields below
 	n  runCounts
 }
 
-// counts are the numbers of a tally.
+// runCounts are the numbers of a [runStats].
 type runCounts struct {
 	Found, Kept          int // meetings listed, and of these new to the archive
-	Windows, WindowsDone int // windows of walks, and of these read to the end
+	Windows, WindowsDone int // windows of walks, and of these finished
 	Pages                int
 	Content              int // transcripts and summaries read one by one
 	Recordings           int
 	Bytes                int64 // of recordings
 	Began                time.Time
-	Job                  string // the job that was begun last
-	Media                bool   // recordings are waited for
+	Job                  string // the job that began last
+	Media                bool   // the run waits for recordings
 }
 
+// update calls fn with the counts, one caller at a time.
 func (t *runStats) update(fn func(*runCounts)) {
 	if t == nil {
 		return
@@ -33,6 +35,7 @@ func (t *runStats) update(fn func(*runCounts)) {
 	fn(&t.n)
 }
 
+// countPage counts a page of a list.
 func (t *runStats) countPage(found, kept int) {
 	t.update(func(n *runCounts) { n.Pages++; n.Found += found; n.Kept += kept })
 }
@@ -45,6 +48,8 @@ func (t *runStats) countContent()      { t.update(func(c *runCounts) { c.Content
 func (t *runStats) setJob(job string)  { t.update(func(c *runCounts) { c.Job = job }) }
 func (t *runStats) countRecording()    { t.update(func(c *runCounts) { c.Recordings++ }) }
 func (t *runStats) countBytes(n int64) { t.update(func(c *runCounts) { c.Bytes += n }) }
+
+// snapshot returns a copy of the counts.
 func (t *runStats) snapshot() (n runCounts) {
 	t.update(func(c *runCounts) { n = *c })
 	return n

@@ -65,7 +65,7 @@ func panicAt(t *testing.T, calls func(*http.Request) bool, nth int32) {
 	if n.Load() < nth {
 		t.Fatalf("it was called %d times, no panic", n.Load())
 	}
-	if c := runCounts(t, ar); c.Meetings != 12 || c.WithTranscript != 12 || c.WithSummary != 12 || c.WithRecording != 12 || c.Gone != 0 {
+	if c := meetingCounts(t, ar); c.Meetings != 12 || c.WithTranscript != 12 || c.WithSummary != 12 || c.WithRecording != 12 || c.Gone != 0 {
 		st, _ := s.Status(t.Context())
 		t.Errorf("a day later: %+v, %+v, %v", c, st.Failures, st.Problems)
 	}

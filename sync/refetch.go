@@ -6,9 +6,9 @@ import (
 	"minutebook/archive"
 )
 
-// AskAgain has the content of a meeting read again, and its recording fetched,
-// since what the archive had of it was damaged. It returns the account that will
-// be asked, "" when none of the configured ones is shown the meeting any more.
+// Refetch has a meeting's content read again and its recording fetched again,
+// because the archive's copy was damaged. It returns the account that will read
+// them, "" when no configured account is shown the meeting any more.
 func (s *Syncer) Refetch(ctx context.Context, id int64) (string, error) {
 	watches, err := s.archive.OpenSightings(ctx, id)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"minutebook/api"
 )
 
-// Run keeps the archive complete until ctx ends: it applies what comes into the
-// inbox, backfills, makes up for runs that the schedule missed and then follows
-// it, asks for late content and fetches recordings. It returns nil when ctx ended,
-// after everything it started has returned, and an error only when the archive
-// cannot be read.
+// Run keeps the archive complete until ctx ends: it applies deliveries,
+// backfills, makes up for runs that the schedule missed and then follows it,
+// asks for late content and fetches recordings. It returns nil when ctx ended,
+// after everything it started has returned, and an error only if it cannot read
+// the archive.
 func (s *Syncer) Run(ctx context.Context) error {
 	if err := s.prepare(ctx); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *Syncer) prepare(ctx context.Context) error {
 		return err
 	}
 	if s.opt.DownloadMedia {
-		// What was applied before a crash may not have been queued.
+		// Meetings applied just before a crash may have no row in the queue.
 		if _, err := s.archive.WantDownloads(ctx); err != nil {
 			return err
 		}

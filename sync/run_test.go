@@ -51,7 +51,7 @@ func runningAs(t *testing.T, o syncer.Options) (s *syncer.Syncer, stop func()) {
 	}
 }
 
-func runCounts(t *testing.T, ar *archive.Archive) archive.Counts {
+func meetingCounts(t *testing.T, ar *archive.Archive) archive.Counts {
 	t.Helper()
 	c, err := ar.Counts(context.Background())
 	if err != nil {
@@ -70,13 +70,13 @@ func TestAnEmptyScheduleMeansNever(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(25 * time.Hour)
-		if c := runCounts(t, ar); c.Meetings != 0 {
+		if c := meetingCounts(t, ar); c.Meetings != 0 {
 			t.Errorf("read without being asked to: %+v", c)
 		}
 		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if c := runCounts(t, ar); c.WithTranscript != 4 {
+		if c := meetingCounts(t, ar); c.WithTranscript != 4 {
 			t.Errorf("after a sync: %+v", c)
 		}
 	})
@@ -93,15 +93,15 @@ func TestDaemonFillsAndStaysQuiet(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(5 * time.Second)
-		if c := runCounts(t, ar); c.Meetings != 24 || c.WithTranscript != 24 {
+		if c := meetingCounts(t, ar); c.Meetings != 24 || c.WithTranscript != 24 {
 			t.Fatalf("after five seconds: %+v", c)
 		}
 		time.Sleep(30 * time.Minute)
-		if c := runCounts(t, ar); c.WithRecording != 24 {
+		if c := meetingCounts(t, ar); c.WithRecording != 24 {
 			st, _ := s.Status(t.Context())
 			t.Fatalf("after half an hour: %+v, %+v", c, st.Downloads)
 		}
-		if n := u.Wire.Count(is(http.StatusTooManyRequests)); n != 0 {
+		if n := u.Wire.Count(hasStatus(http.StatusTooManyRequests)); n != 0 {
 			t.Errorf("%d answers 429", n)
 		}
 		if n := u.Wire.Count(func(c rig.Call) bool { return c.Method == http.MethodPost }); n != 24 {
@@ -122,13 +122,13 @@ func TestDaemonFillsAndStaysQuiet(t *testing.T) {
 			t.Error(d)
 		}
 		time.Sleep(24 * time.Hour)
-		if c := runCounts(t, ar); c.Gone != 0 || c.Meetings != 24 {
+		if c := meetingCounts(t, ar); c.Gone != 0 || c.Meetings != 24 {
 			t.Errorf("after a night: %+v", c)
 		}
 	})
 }
 
-func is(status int) func(rig.Call) bool {
+func hasStatus(status int) func(rig.Call) bool {
 	return func(c rig.Call) bool { return c.Status == status }
 }
 
@@ -142,7 +142,7 @@ func TestNewMeetingIsCaughtUpWithItsContent(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Minute)
-		if c := runCounts(t, ar); c.Meetings != 10 {
+		if c := meetingCounts(t, ar); c.Meetings != 10 {
 			t.Fatalf("at first: %+v", c)
 		}
 		for range 3 {
@@ -151,7 +151,7 @@ func TestNewMeetingIsCaughtUpWithItsContent(t *testing.T) {
 			}
 		}
 		time.Sleep(6 * time.Minute)
-		if c := runCounts(t, ar); c.Meetings != 13 || c.WithTranscript != 13 || c.WithSummary != 13 {
+		if c := meetingCounts(t, ar); c.Meetings != 13 || c.WithTranscript != 13 || c.WithSummary != 13 {
 			t.Errorf("after a catch-up: %+v", c)
 		}
 	})
@@ -171,7 +171,7 @@ func TestRefusedAccountIsParkedAndOthersGoOn(t *testing.T) {
 			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: wrong}}})
 		defer stop()
 		time.Sleep(10 * time.Hour)
-		if c := runCounts(t, ar); c.WithTranscript != 5 {
+		if c := meetingCounts(t, ar); c.WithTranscript != 5 {
 			t.Errorf("ada: %+v", c)
 		}
 		st, err := s.Status(t.Context())
@@ -182,7 +182,7 @@ func TestRefusedAccountIsParkedAndOthersGoOn(t *testing.T) {
 		if st.Accounts[1].OpenFailures != len(failed) || len(failed) == 0 || failed[0].Reason == "" || !failed[0].NextTry.After(failed[0].Last) {
 			t.Errorf("failures: %+v", failed)
 		}
-		if n := u.Wire.Count(is(http.StatusUnauthorized)); n == 0 || n > 25 {
+		if n := u.Wire.Count(hasStatus(http.StatusUnauthorized)); n == 0 || n > 25 {
 			t.Errorf("the refused account was tried %d times in ten hours", n)
 		}
 	})
@@ -199,7 +199,7 @@ func TestDownloadsDoNotCrowdOutTheBackfill(t *testing.T) {
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(135 * time.Second) // 60 heavy pages at 30 a minute, and some
-		c := runCounts(t, ar)
+		c := meetingCounts(t, ar)
 		if c.WithTranscript != 600 {
 			t.Errorf("after two minutes %d of 600 meetings are there", c.WithTranscript)
 		}

@@ -16,8 +16,7 @@ const (
 	maxAccountFailures = 20
 )
 
-// Status reads the state of the sync. It works beside Run and without it.
-// failures are all that are open, latest first.
+// openFailures returns all open failures, latest first.
 func (s *Syncer) openFailures(ctx context.Context) ([]FailureStatus, error) {
 	open, err := s.archive.Failures(ctx, true)
 	if err != nil {
@@ -34,7 +33,7 @@ func (s *Syncer) openFailures(ctx context.Context) ([]FailureStatus, error) {
 	return list, nil
 }
 
-// took sets the failures of the account.
+// addFailures adds the failures of this account.
 func (as *AccountStatus) addFailures(failures []FailureStatus) {
 	as.Failures = []FailureStatus{}
 	for _, f := range failures {
@@ -47,8 +46,9 @@ func (as *AccountStatus) addFailures(failures []FailureStatus) {
 	}
 }
 
+// accountStatus reads the state of one account.
 func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, error) {
-	if err := a.Client.Budget().Load(ctx); err != nil { // what an earlier process used
+	if err := a.Client.Budget().Load(ctx); err != nil { // the calls of an earlier process
 		return AccountStatus{}, err
 	}
 	as := AccountStatus{Name: a.Name, LastSuccess: map[string]time.Time{}, NextRun: map[string]time.Time{},

@@ -6,21 +6,22 @@ import (
 	"sync"
 )
 
-// troubles are what keeps a part of the sync from working right now, such as a
-// full disk.
+// problems are the reasons why parts of the sync do not work at present, such
+// as a full disk.
 type problems struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	current map[string]string
 }
 
-// trouble notes, logs once, or with nil clears, what is wrong with a part.
+// reportHealth records a part's error, and logs it once; nil says that the part
+// works again.
 func (s *Syncer) reportHealth(part string, err error) {
 	t := &s.problems
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil {
 		if _, was := t.current[part]; was {
-			s.log.Info().Str("part", part).Msg("goes on")
+			s.log.Info().Str("part", part).Msg("works again")
 			delete(t.current, part)
 		}
 		return
@@ -29,11 +30,12 @@ func (s *Syncer) reportHealth(part string, err error) {
 		t.current = map[string]string{}
 	}
 	if t.current[part] != err.Error() {
-		s.log.Error().Str("part", part).Err(err).Msg("paused")
+		s.log.Error().Str("part", part).Err(err).Msg("does not work at present")
 		t.current[part] = err.Error()
 	}
 }
 
+// list returns one line for each part that does not work.
 func (t *problems) list() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

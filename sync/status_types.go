@@ -8,38 +8,42 @@ import (
 	"minutebook/archive"
 )
 
+// Status describes the sync, for `minutebook status`.
 type Status struct {
 	Accounts  []AccountStatus     `json:"accounts"`
 	Inbox     archive.InboxCounts `json:"inbox"`
 	Downloads DownloadStatus      `json:"downloads"`
 	Failures  []FailureStatus     `json:"failures"` // open ones, latest first
-	Problems  []string            `json:"problems"` // what is paused right now, and why
+	Problems  []string            `json:"problems"` // parts that do not work at present, and why
 }
 
+// AccountStatus is the state of one account.
 type AccountStatus struct {
 	Name string `json:"name"`
-	// Parked says why the service refuses the account; empty when it does not.
+	// Suspended says why the service refuses the account, empty when it does not.
 	Suspended      string    `json:"suspended,omitempty"`
 	SuspendedSince time.Time `json:"suspended_since,omitzero"`
-	// LastSuccess is when the last successful run of each job began; NextRun when
-	// the schedule has it next.
+	// LastSuccess is when the last successful run of each job began, NextRun its next
+	// time by the schedule.
 	LastSuccess map[string]time.Time `json:"last_success"`
 	NextRun     map[string]time.Time `json:"next_run"`
 	Running     []string             `json:"running,omitempty"` // the jobs that run now
 	Backfilled  bool                 `json:"backfilled"`        // the full history has been read
-	// Coverage is how much is kept of what the account sees.
+	// Coverage counts the meetings that the account sees, and their parts.
 	Coverage archive.Coverage `json:"coverage"`
-	// Asks is how many transcripts and summaries are still to be read, AsksDue how
-	// many of them now, and NextAsk when the next one is.
+	// ContentTasks counts the meetings whose transcript or summary is still to be
+	// read, ContentTasksDue those that are due now; NextContentTask is when the next
+	// one is due.
 	ContentTasks    int         `json:"content_tasks"`
 	ContentTasksDue int         `json:"content_tasks_due"`
 	NextContentTask time.Time   `json:"next_content_task,omitzero"`
 	Budget          []api.Usage `json:"budget"`
-	// OpenFailures is how many failures are open, Failures the latest of them.
+	// OpenFailures counts the open failures; Failures are the latest of them.
 	OpenFailures int             `json:"open_failures"`
 	Failures     []FailureStatus `json:"failures"`
 }
 
+// DownloadStatus is the state of the queue of recordings.
 type DownloadStatus struct {
 	Queue  map[archive.DownloadState]int `json:"queue"`
 	Rate   float64                       `json:"bytes_per_second"` // measured; 0: not yet
@@ -47,6 +51,7 @@ type DownloadStatus struct {
 	Paused string                        `json:"paused,omitempty"` // why no download is started
 }
 
+// FailureStatus is an open entry of the failure ledger.
 type FailureStatus struct {
 	Account     string    `json:"account"`
 	Class       string    `json:"class"`
@@ -60,6 +65,7 @@ type FailureStatus struct {
 	Running     bool      `json:"running,omitempty"` // it is being tried again
 }
 
+// Status reads the state of the sync, beside Run or without it.
 func (s *Syncer) Status(ctx context.Context) (Status, error) {
 	st := Status{Accounts: []AccountStatus{}, Failures: []FailureStatus{}}
 	if err := s.content.load(ctx, s.archive); err != nil {

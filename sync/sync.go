@@ -12,26 +12,26 @@ import (
 	"minutebook/api"
 )
 
-// due is how old the last run of a job must be for Sync to make it again.
+// overdueAfter is how old the last run of a job must be for [Syncer.Sync] to
+// run it again.
 const overdueAfter = 20 * time.Hour
 
-// Request says what one run of Sync is to do.
+// Request says what one run of [Syncer.Sync] does.
 type Request struct {
 	Account string    `json:"account,omitempty"` // only this one; "" means all
 	Full    bool      `json:"full,omitempty"`    // the full history with content again
 	Since   time.Time `json:"since,omitzero"`    // everything created after it, with content
 	Media   bool      `json:"media,omitempty"`   // wait until recordings are fetched
-	// Resume calls accounts that the service asked not to call yet.
+	// Resume calls accounts although the service asked to wait.
 	Resume bool `json:"resume,omitempty"`
 }
 
-// Sync makes one run now: what waits in the inbox, then the backfill where it is
-// not complete, otherwise a walk over everything and the re-reads that are due;
-// or what the request names.
-// It calls progress about once a second, and at the end with Done set, from
-// goroutines of its own, never two at a time. Running beside Run it shares the
-// accounts' jobs and waits for those that run already. Accounts that fail do not
-// keep the others from going on; their errors are joined.
+// Sync makes one run: it applies the inbox, and makes the backfill where it is
+// not complete, or else a light walk and the jobs that are overdue; or it reads
+// what the request names. It calls progress about once a second, and at the end
+// with Done set, from its own goroutines, never two at a time. Beside Run it
+// shares the accounts' jobs and waits for those that run. If an account fails
+// the others go on, and the errors are joined.
 func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) error {
 	accounts, err := s.chooseAccounts(req)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		_ = s.guard("progress", func() error { // which is in the log
+		_ = s.guard("progress", func() error { // guard logs a panic
 			if progress != nil {
 				s.reportProgress(reporting, accounts, t, progress)
 			}
@@ -70,6 +70,7 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 	return err
 }
 
+// chooseAccounts returns the accounts that a request names.
 func (s *Syncer) chooseAccounts(req Request) ([]*account, error) {
 	if req.Account == "" {
 		if len(s.accounts) == 0 {
@@ -87,6 +88,8 @@ func (s *Syncer) chooseAccounts(req Request) ([]*account, error) {
 	return nil, fmt.Errorf("sync: no account is named %q; there are %s", req.Account, strings.Join(names, ", "))
 }
 
+// syncAll brings accounts up to date in parallel, and then fetches recordings
+// if the request says so.
 func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, t *runStats) error {
 	errs := make([]error, len(accounts)+1)
 	var g errgroup.Group
@@ -106,7 +109,7 @@ func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, 
 	return errors.Join(errs...)
 }
 
-// syncOne brings one account up to date.
+// syncAccount brings one account up to date.
 func (s *Syncer) syncAccount(ctx context.Context, a *account, req Request, t *runStats) error {
 	if req.Resume {
 		if err := a.Client.Budget().Resume(ctx); err != nil {
@@ -126,7 +129,7 @@ func (s *Syncer) syncAccount(ctx context.Context, a *account, req Request, t *ru
 	return errors.Join(err, <-asking)
 }
 
-// walks makes the walks of a run.
+// runWalks runs the jobs of one account.
 func (s *Syncer) runWalks(ctx context.Context, a *account, req Request, t *runStats) error {
 	done, err := s.isBackfilled(ctx, a)
 	if err != nil {
@@ -159,7 +162,7 @@ func (s *Syncer) runWalks(ctx context.Context, a *account, req Request, t *runSt
 	return nil
 }
 
-// again reads what the request names once more, as a backfill would.
+// rereadRequested reads again what the request names, with content.
 func (s *Syncer) rereadRequested(ctx context.Context, a *account, req Request, t *runStats) error {
 	leave, err := a.acquireJob(ctx, JobBackfill)
 	if err != nil {
@@ -174,8 +177,9 @@ func (s *Syncer) rereadRequested(ctx context.Context, a *account, req Request, t
 	return s.rereadSince(ctx, a, req.Since, t)
 }
 
-// answerUntil answers asks while walks go on, and after stop is closed what is
-// then due. Where the daemon answers them already, it waits until it has.
+// processTasksUntil works on content tasks while walks go on and, after stop is
+// closed, on those that are due then. If the daemon works on them, it waits for
+// the daemon.
 func (s *Syncer) processTasksUntil(ctx context.Context, a *account, stop <-chan struct{}, t *runStats) error {
 	for walking := true; ; {
 		if err := s.processTasks(ctx, a, true, t); err != nil {

@@ -39,7 +39,7 @@ func TestSyncBesideTheDaemon(t *testing.T) {
 		case <-time.After(time.Hour):
 			t.Fatal("the command waits for the daemon for ever")
 		}
-		if c := runCounts(t, ar); c.WithTranscript != 20 || c.WithRecording != 20 {
+		if c := meetingCounts(t, ar); c.WithTranscript != 20 || c.WithRecording != 20 {
 			t.Errorf("after the command: %+v", c)
 		}
 		if !last.Done || last.Kept != 5 {

@@ -12,14 +12,14 @@ import (
 )
 
 // maxRestarts is how often one window is begun again before the walk gives up
-// until its next run: a service that refuses every cursor would be asked for
+// until its next run. A service that refuses every cursor is not asked for
 // ever.
 const maxRestarts = 6
 
-// walk makes a whole walk, or goes on with one that was interrupted, and returns
-// its course when the last page of its last window has been applied. Several
-// windows are read at once. On an error everything that was read stays applied,
-// and the next walk of the same order goes on after it.
+// walk makes a whole walk, or resumes one that was interrupted, and returns its
+// state after the last page. It reads several windows at a time. After an error
+// all applied pages stay, and the next walk of the same kind resumes behind
+// them.
 func (s *Syncer) walk(ctx context.Context, o walkSpec, t *runStats) (walkState, error) {
 	c, windows, err := s.openWalk(ctx, o, t)
 	if err != nil {
@@ -47,13 +47,14 @@ func (s *Syncer) walk(ctx context.Context, o walkSpec, t *runStats) (walkState, 
 	return s.closeWalk(ctx, o, c)
 }
 
+// walkError adds the walk and its account to an error.
 func (s *Syncer) walkError(o walkSpec, err error) error {
 	return fmt.Errorf("walk %s (%s) of account %s: %w", describeList(o.list), o.kind, o.account.Name, err)
 }
 
-// readWindow reads a window to its end, page by page; each page is applied
-// together with the window's new cursor. When a cursor is refused, only this
-// window begins again.
+// readWindow reads a window to its end. Each page is applied together with the
+// window's new cursor. If the service refuses a cursor, only this window is
+// begun again.
 func (s *Syncer) readWindow(ctx context.Context, o walkSpec, w window, numbers *atomic.Int64, t *runStats) error {
 	for todo := []window{w}; len(todo) > 0; {
 		w, todo = todo[0], todo[1:]
@@ -77,7 +78,8 @@ func (s *Syncer) readWindow(ctx context.Context, o walkSpec, w window, numbers *
 	return nil
 }
 
-// restart writes what takes the place of a window whose cursor was refused.
+// restartWindow replaces a window whose cursor was refused and saves its
+// successors.
 func (s *Syncer) restartWindow(ctx context.Context, o walkSpec, w window, numbers *atomic.Int64) ([]window, error) {
 	s.log.Info().Str("account", o.account.Name).Str("walk", o.kind).Int("pages", w.Pages).Int("restarts", w.Restarts+1).
 		Msg("cursor refused: this window is read again")

@@ -7,13 +7,13 @@ import (
 	"minutebook/archive"
 )
 
-// classAbsence is the ledger's class of walks whose absences were not believed,
-// or were many.
+// classAbsence is the class of failures for walks that lacked many meetings, or
+// whose absences do not count.
 const classAbsence = "absence"
 
-// judgedWalk makes a walk that shows everything and counts absences after it. A
-// walk that lacks too much to be believed is followed by another one at once,
-// without content.
+// walkWithAbsences makes a walk that shows everything and then counts the
+// meetings that it lacked. If it lacked too many to be believed, a second walk
+// without content follows at once.
 func (s *Syncer) walkWithAbsences(ctx context.Context, o walkSpec, t *runStats) error {
 	for range 2 {
 		c, err := s.walk(ctx, o, t)
@@ -29,12 +29,13 @@ func (s *Syncer) walkWithAbsences(ctx context.Context, o walkSpec, t *runStats) 
 	return nil
 }
 
-// completed counts absences after a complete walk. One with an item that could
-// not be read is not without error: that may be any of what it lacks.
+// countAbsences counts absences after a complete walk; doubted means that a
+// second walk has to confirm them. A walk with an unreadable item counts none:
+// that item may be any of the missing meetings.
 func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState) (doubted bool, err error) {
 	name := o.account.Name
 	if c.Unreadable > 0 {
-		return false, s.recordAbsence(ctx, o, "%d items of the list could not be read: what the list lacks is not counted as gone", c.Unreadable)
+		return false, s.recordAbsence(ctx, o, "%d items of the list could not be read: meetings that the list lacks do not count as removed upstream", c.Unreadable)
 	}
 	if err := s.archive.ResolveFailure(ctx, name, classList, unreadableKey(o)); err != nil {
 		return false, err
@@ -50,14 +51,15 @@ func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState) (do
 	}
 	switch {
 	case absence.Doubted:
-		return true, s.recordAbsence(ctx, o, "a complete walk lacked %d of the %d meetings that were listed before: what the next one lacks too is marked gone", absence.Lacked, absence.Listed)
+		return true, s.recordAbsence(ctx, o, "a complete walk lacked %d of the %d meetings that were listed before: meetings that the next one lacks too are marked as removed upstream", absence.Lacked, absence.Listed)
 	case absence.Confirmed:
-		return false, s.recordAbsence(ctx, o, "two complete walks lacked %d of the %d meetings that were listed before: they are marked gone, and kept", absence.Hidden, absence.Listed)
+		return false, s.recordAbsence(ctx, o, "two complete walks lacked %d of the %d meetings that were listed before: they are marked as removed upstream, and kept", absence.Hidden, absence.Listed)
 	}
 	return false, s.archive.ResolveFailure(ctx, name, classAbsence, describeList(o.list))
 }
 
-// noteAbsence has status say what a walk lacked, until the next complete one.
+// recordAbsence makes status say how many meetings a walk lacked, until the
+// next complete walk.
 func (s *Syncer) recordAbsence(ctx context.Context, o walkSpec, format string, args ...any) error {
 	reason := fmt.Sprintf(format, args...)
 	s.log.Warn().Str("account", o.account.Name).Str("list", describeList(o.list)).Msg(reason)

@@ -17,9 +17,9 @@ import (
 	syncer "minutebook/sync"
 )
 
-// between puts something between the service and its callers: what edit returns
+// intercept puts something between the service and its callers: what edit returns
 // is answered instead, with a Date by the bubble's clock.
-func between(u *rig.Upstream, edit func(r *http.Request, body []byte) []byte) {
+func intercept(u *rig.Upstream, edit func(r *http.Request, body []byte) []byte) {
 	inner := u.Wire.Handler
 	u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := httptest.NewRecorder()
@@ -63,7 +63,7 @@ func TestAnEmptyListIsNotBelievedOnce(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := rig.NewUpstream(t, service.Options{}, rig.Meetings(45, rig.Today().Add(-time.Hour), time.Hour))
 				var left atomic.Int32
-				between(u, func(r *http.Request, body []byte) []byte {
+				intercept(u, func(r *http.Request, body []byte) []byte {
 					if left.Add(-1) >= 0 {
 						return []byte(emptyList)
 					}
@@ -75,14 +75,14 @@ func TestAnEmptyListIsNotBelievedOnce(t *testing.T) {
 				time.Sleep(time.Hour)
 				left.Store(empty)
 				time.Sleep(13*time.Hour + 30*time.Minute) // the walk was at two
-				if c := runCounts(t, ar); c.Gone != want.gone || c.Meetings != 45 {
+				if c := meetingCounts(t, ar); c.Gone != want.gone || c.Meetings != 45 {
 					t.Errorf("after a night: %+v; want %d gone", c, want.gone)
 				}
 				if said := strings.Join(absences(t, s), "; "); (said == "") != (want.says == "") || !strings.Contains(said, want.says) {
 					t.Errorf("status says %q; want %q", said, want.says)
 				}
 				time.Sleep(24 * time.Hour)
-				if c := runCounts(t, ar); c.Gone != 0 || len(absences(t, s)) != 0 {
+				if c := meetingCounts(t, ar); c.Gone != 0 || len(absences(t, s)) != 0 {
 					t.Errorf("after a good night: %+v, %q", c, absences(t, s))
 				}
 			})
@@ -96,7 +96,7 @@ func TestAnUnreadableItemIsNotAnAbsence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(25, rig.Today().Add(-time.Hour), time.Hour))
 		var broken atomic.Bool
-		between(u, func(r *http.Request, body []byte) []byte {
+		intercept(u, func(r *http.Request, body []byte) []byte {
 			if broken.Load() {
 				return bytes.ReplaceAll(body, []byte(`"recording_id":24,`), []byte(`"recording_id":null,`))
 			}
@@ -108,7 +108,7 @@ func TestAnUnreadableItemIsNotAnAbsence(t *testing.T) {
 		time.Sleep(time.Hour)
 		broken.Store(true)
 		time.Sleep(24 * time.Hour)
-		if c, said := runCounts(t, ar), absences(t, s); c.Gone != 0 || len(said) != 1 || !strings.Contains(said[0], "1 items of the list could not be read") {
+		if c, said := meetingCounts(t, ar), absences(t, s); c.Gone != 0 || len(said) != 1 || !strings.Contains(said[0], "1 items of the list could not be read") {
 			t.Errorf("%+v, status says %q", c, said)
 		}
 		broken.Store(false)
@@ -127,7 +127,7 @@ func TestAMeetingWithoutADateIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		created := rig.Today().Add(-time.Hour)
 		u := rig.NewUpstream(t, service.Options{}, append(append(rig.Meetings(405, created.Add(-time.Hour), time.Hour), rig.Meeting(1000, created)...), '\n'))
-		between(u, func(r *http.Request, body []byte) []byte {
+		intercept(u, func(r *http.Request, body []byte) []byte {
 			if q := r.URL.Query(); q.Has("created_after") || q.Has("created_before") {
 				return bytes.ReplaceAll(body, []byte(`"recording_id":1000,`), []byte(`"recording_id":1,`)) // it is on no such page
 			}
@@ -180,7 +180,7 @@ func TestAnInterruptedCatchUpBeginsAnew(t *testing.T) {
 		_, stop = running(t, o)
 		defer stop()
 		time.Sleep(11 * time.Minute)
-		if c := runCounts(t, ar); c.Meetings != 40 {
+		if c := meetingCounts(t, ar); c.Meetings != 40 {
 			t.Errorf("after the downtime: %+v", c)
 		}
 	})

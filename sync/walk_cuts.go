@@ -7,23 +7,23 @@ import (
 
 const (
 	pageSize = 10 // specification 2.1: no parameter raises it
-	// perWindow is how many meetings a window should hold at least: each window
-	// wastes half a page at its end on average, here one call in forty.
+	// meetingsPerWindow is how many meetings a window should hold at least. Each
+	// window wastes half a page at its end on average, here one call in forty.
 	meetingsPerWindow = 200
 	maxWindows        = 12
 )
 
-// sample is what one light page told: how close together meetings stand just
-// before a moment.
+// pageSample says how close together meetings are just before a time, by one
+// light page.
 type pageSample struct {
-	Before time.Time // the bound that was asked for; zero: none
+	Before time.Time // created_before of the query; zero: none
 	Newest time.Time // created_at of the newest and oldest meeting on the page
 	Oldest time.Time
 	Items  int
 	More   bool
 }
 
-// gap is the mean time between two meetings on the sampled page.
+// meanGap returns the mean time between two meetings on the page.
 func (s pageSample) meanGap() time.Duration {
 	if s.Items < 2 {
 		return 0
@@ -31,9 +31,9 @@ func (s pageSample) meanGap() time.Duration {
 	return max(s.Newest.Sub(s.Oldest)/time.Duration(s.Items-1), time.Second)
 }
 
-// layout cuts history into windows that hold about the same number of
-// meetings, as far as the samples tell, at most limit of them, and returns the
-// cuts, oldest first. A wrong guess costs some calls and nothing else.
+// cutHistory divides history into at most limit windows with about as many
+// meetings each, by the samples. It returns the times between the windows,
+// oldest first. A wrong estimate only costs some calls.
 func cutHistory(samples []pageSample, limit int) []time.Time {
 	steps := estimateDensity(samples)
 	var total float64
@@ -53,14 +53,14 @@ func cutHistory(samples []pageSample, limit int) []time.Time {
 	return slices.Compact(cuts)
 }
 
-// step is a stretch of time with the number of meetings guessed for it.
+// densityStep is a period with its estimated number of meetings.
 type densityStep struct {
 	from, to time.Time
 	count    float64
 }
 
-// density reads the samples as steps, oldest first. Between two pages meetings
-// are taken to stand as close together as on the newer one.
+// estimateDensity turns samples into periods, oldest first. Between two pages,
+// meetings are assumed to be as close together as on the newer page.
 func estimateDensity(samples []pageSample) []densityStep {
 	with := slices.DeleteFunc(slices.Clone(samples), func(s pageSample) bool { return s.Items == 0 })
 	slices.SortFunc(with, func(a, b pageSample) int { return a.Newest.Compare(b.Newest) })
@@ -78,6 +78,7 @@ func estimateDensity(samples []pageSample) []densityStep {
 	return steps
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -85,8 +86,9 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// windowsBetween turns cuts into windows from after to before; zero times stand
-// for no bound. The newest comes first: recent meetings are wanted most.
+// windowsBetween returns the windows from after to before, divided at cuts.
+// Zero times mean no bound. The newest window comes first, since recent
+// meetings are wanted most.
 func windowsBetween(after, before time.Time, cuts []time.Time) []window {
 	var inside []time.Time
 	for _, c := range cuts {

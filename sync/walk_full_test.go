@@ -20,7 +20,7 @@ func TestAFullSyncCutInItsSecondLookReadsAllContent(t *testing.T) {
 		const meetings = 45
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, rig.Today().Add(-time.Hour), time.Hour))
 		var lacking, cut atomic.Bool
-		between(u, func(r *http.Request, body []byte) []byte {
+		intercept(u, func(r *http.Request, body []byte) []byte {
 			if lacking.Load() {
 				return []byte(emptyList)
 			}
@@ -56,7 +56,7 @@ func TestAFullSyncCutInItsSecondLookReadsAllContent(t *testing.T) {
 		if n := u.Wire.Count(heavyCalls) - before; n != 5 {
 			t.Errorf("the next full sync made %d heavy calls for 5 pages", n)
 		}
-		if c := runCounts(t, ar); c.Gone != 0 || c.Meetings != meetings {
+		if c := meetingCounts(t, ar); c.Gone != 0 || c.Meetings != meetings {
 			t.Errorf("%+v", c)
 		}
 	})

@@ -67,7 +67,7 @@ func TestALightWalkFindsWhatWasSharedMeanwhile(t *testing.T) {
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(24 * time.Hour)
-		if c := runCounts(t, ar); c.Meetings != 25 {
+		if c := meetingCounts(t, ar); c.Meetings != 25 {
 			t.Fatalf("at first: %+v", c)
 		}
 		edit(t, u, 3, newest.Add(-22*24*time.Hour), `"title":"Meeting 3"`, `"title":"Renamed"`)
@@ -112,7 +112,7 @@ func TestAWalkThatBreaksOffSaysNothingOfWhatIsGone(t *testing.T) {
 		down.Store(true)
 		time.Sleep(24 * time.Hour)
 		down.Store(false)
-		if c := runCounts(t, ar); c.Gone != 0 {
+		if c := meetingCounts(t, ar); c.Gone != 0 {
 			t.Errorf("after a walk that broke off: %+v", c)
 		}
 		st, err := s.Status(t.Context())
@@ -120,7 +120,7 @@ func TestAWalkThatBreaksOffSaysNothingOfWhatIsGone(t *testing.T) {
 			t.Errorf("failures: %+v, %v", st.Failures, err)
 		}
 		time.Sleep(24 * time.Hour)
-		if row, err := ar.Row(t.Context(), 34); err != nil || !row.Gone || runCounts(t, ar).Gone != 1 {
+		if row, err := ar.Row(t.Context(), 34); err != nil || !row.Gone || meetingCounts(t, ar).Gone != 1 {
 			t.Errorf("after a complete one: %+v, %v", row, err)
 		}
 		if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 0 {
@@ -143,7 +143,7 @@ func TestAMeetingSeenByTwoIsOneAndGoneForBoth(t *testing.T) {
 			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
 		defer stop()
 		time.Sleep(time.Minute)
-		if c := runCounts(t, ar); c.Meetings != 4 || c.WithTranscript != 4 {
+		if c := meetingCounts(t, ar); c.Meetings != 4 || c.WithTranscript != 4 {
 			t.Fatalf("at first: %+v", c)
 		}
 		if by, err := ar.SeenBy(t.Context(), 2); err != nil || !slices.Equal(by, []string{"ada", "bob"}) {
@@ -161,12 +161,12 @@ func TestAMeetingSeenByTwoIsOneAndGoneForBoth(t *testing.T) {
 		}
 		share(t, u) // bob sees meeting 2 no more
 		time.Sleep(24 * time.Hour)
-		if c := coverage(); runCounts(t, ar).Gone != 0 || c["ada"].Meetings != 3 || c["bob"].Meetings != 1 {
-			t.Errorf("with one account left: %+v, %+v", runCounts(t, ar), c)
+		if c := coverage(); meetingCounts(t, ar).Gone != 0 || c["ada"].Meetings != 3 || c["bob"].Meetings != 1 {
+			t.Errorf("with one account left: %+v, %+v", meetingCounts(t, ar), c)
 		}
 		edit(t, u, 2, newest.Add(-time.Hour), rig.Person, "eve@elsewhere.example") // nor does ada
 		time.Sleep(24 * time.Hour)
-		if row, err := ar.Row(t.Context(), 2); err != nil || !row.Gone || !row.HasTranscript || runCounts(t, ar).Gone != 1 {
+		if row, err := ar.Row(t.Context(), 2); err != nil || !row.Gone || !row.HasTranscript || meetingCounts(t, ar).Gone != 1 {
 			t.Errorf("with no account left: %+v, %v", row, err)
 		}
 	})

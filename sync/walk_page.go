@@ -9,15 +9,15 @@ import (
 	"minutebook/archive"
 )
 
-// listing is a page of the meetings list, read into observations.
+// meetingsPage is a page of the meetings list, read into observations.
 type meetingsPage struct {
 	*api.Page[json.RawMessage]
 	batch      []archive.Observation
 	unreadable int // items that are no meetings
 }
 
-// asked is when the page was asked for, by the service's clock where that is
-// known and not ahead of this one.
+// askedAt returns when the page was requested, by the service's clock if that
+// is known and not ahead of this one.
 func (l *meetingsPage) askedAt() time.Time {
 	if l.Date.IsZero() {
 		return l.SentAt
@@ -25,8 +25,9 @@ func (l *meetingsPage) askedAt() time.Time {
 	return earlier(l.Date, l.SentAt)
 }
 
-// list reads a page of an order's query. It is the one way to the list, so that
-// every page carries the number of the walk that had begun when it was asked for.
+// fetchPage reads a page of a walk's list. All reads of lists go through it, so
+// that each page carries the number of the latest walk that had begun when it
+// was requested.
 func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.Time, cursor string) (*meetingsPage, error) {
 	walk, err := s.archive.LatestWalk(ctx, o.account.Name, o.list.Name)
 	if err != nil {
@@ -53,11 +54,11 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 	return l, nil
 }
 
-// classList is the ledger's class of items of lists that are no meetings.
+// classList is the class of failures for unreadable items of lists.
 const classList = "list"
 
-// take applies a page of a walk: its meetings, the asks that follow from them
-// and the marks given, in one transaction.
+// applyPage applies a page, the content tasks that follow from it and the marks
+// given, in one transaction.
 func (s *Syncer) applyPage(ctx context.Context, o walkSpec, page *meetingsPage, t *runStats, marks ...archive.Mark) error {
 	wanted, done, err := s.planTasks(ctx, o, page.batch, page.SentAt)
 	if err != nil {
@@ -71,9 +72,9 @@ func (s *Syncer) applyPage(ctx context.Context, o walkSpec, page *meetingsPage, 
 	return nil
 }
 
-// apply is the one way into the archive: observations, asks that begin or go on,
-// and asks that are done, in one transaction; then the recordings of what is new
-// are queued.
+// apply is the only way into the archive: observations, new and changed tasks,
+// finished tasks and marks, in one transaction. Then it queues the recordings
+// of changed meetings.
 func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted []contentTask, done []int64, marks ...archive.Mark) (archive.Applied, error) {
 	for _, a := range wanted {
 		marks = append(marks, archive.Mark{Key: taskKey(a.RecordingID), Value: a.encode()})
@@ -101,8 +102,8 @@ func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted 
 	return applied, nil
 }
 
-// dropUnasked removes parts that are null because they were not asked for: that
-// says nothing about the meeting.
+// dropUnrequestedParts removes parts that are null because the page was
+// requested without them.
 func dropUnrequestedParts(ob *archive.Observation, o walkSpec) {
 	if o.content && !o.account.OAuth {
 		return
@@ -114,18 +115,7 @@ func dropUnrequestedParts(ob *archive.Observation, o walkSpec) {
 	}
 }
 
-// asksAfter decides what is to be asked for after a page: content that a light
-// page does not carry, for meetings that are new or read again, and content that
-// a full page should have carried but which was not there yet. done are asks
-// that the page has answered.
-// decision collects the asks that follow from a page.
-// afterFull looks at a meeting of a page that carries content: what is missing
-// is not there yet and is waited for, unless that was done when the meeting came.
-// afterLight looks at a meeting of a page without content: that of a new meeting
-// is asked for, and that of a known one when it is to be read again.
-// newAsk is the ask for what neither the observation nor the archive has of a
-// meeting; both flags are false when nothing is missing.
-// noteUnreadable keeps what is known of an item that is no meeting.
+// recordUnreadable records and logs an item that is no meeting.
 func (s *Syncer) recordUnreadable(ctx context.Context, o walkSpec, err error) error {
 	s.log.Warn().Str("account", o.account.Name).Err(err).Msg("item of the meetings list left out")
 	return s.archive.RecordFailure(ctx, archive.Failure{
@@ -133,4 +123,5 @@ func (s *Syncer) recordUnreadable(ctx context.Context, o walkSpec, err error) er
 	})
 }
 
+// unreadableKey names the unreadable items of a list in the failure ledger.
 func unreadableKey(o walkSpec) string { return "an item of " + describeList(o.list) }

@@ -7,23 +7,24 @@ import (
 	"strings"
 )
 
-// passSize bounds how many values one query carries, and so its address.
+// maxQueryValues limits the values of one query, and so the length of its
+// address.
 const maxQueryValues = 25
 
-// pass is one way of asking for meetings. The plain list leaves out what people
-// outside the organisation recorded (specification 4.1); passes that name
-// recorders or teams bring it.
+// listQuery is one way to list meetings. The plain list leaves out meetings
+// recorded outside the organisation (specification 4.1); queries that name
+// recorders or teams list those.
 type listQuery struct {
-	// Name is the query in sightings, on which the rule of what is gone is
-	// counted, and in the keys of marks. It changes with the values, because an
-	// absence from a query says nothing about another one.
+	// Name is the query's name in sightings, by which absences are counted, and in
+	// the keys of marks. Other values give another name, because an absence from
+	// one query says nothing about another one.
 	Name       string
 	RecordedBy []string
 	Teams      []string
 }
 
-// passes returns the plain list and then the passes for the recorders and teams
-// given, in an order that depends on nothing else.
+// listQueries returns the plain list and the queries for the recorders and
+// teams, in an order that depends only on the values.
 func listQueries(recordedBy, teams []string) []listQuery {
 	all := []listQuery{{}}
 	for group := range slices.Chunk(normalizeValues(recordedBy), maxQueryValues) {
@@ -35,8 +36,8 @@ func listQueries(recordedBy, teams []string) []listQuery {
 	return all
 }
 
-// Queries are the names of the list queries that an account with these recorders
-// and teams is read by, as sightings name them.
+// Queries returns the names of the list queries for an account with these
+// recorders and teams, as sightings record them.
 func Queries(recordedBy, teams []string) []string {
 	var names []string
 	for _, p := range listQueries(recordedBy, teams) {
@@ -45,6 +46,7 @@ func Queries(recordedBy, teams []string) []string {
 	return names
 }
 
+// normalizeValues trims, sorts and deduplicates values.
 func normalizeValues(values []string) []string {
 	var out []string
 	for _, v := range values {
@@ -56,6 +58,7 @@ func normalizeValues(values []string) []string {
 	return slices.Compact(out)
 }
 
+// shortHash identifies a set of values in 12 hexadecimal digits.
 func shortHash(values []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(values, "\x00")))
 	return hex.EncodeToString(sum[:6])

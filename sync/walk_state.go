@@ -11,17 +11,11 @@ import (
 	"minutebook/archive"
 )
 
+// staleAfter is the age at which an interrupted walk is begun anew. A backfill
+// is always resumed: its upper bound is fixed.
 const staleAfter = 24 * time.Hour
 
-// The kinds of walk. Each has a course of its own for every account and pass.
-// stale is the age at which an interrupted walk is begun anew, except a
-// backfill, whose pin makes it as good as ever.
-// order is a walk that is to be made.
-// key is the mark of the order's course; its windows are below it.
-// judges tells whether the walk shows everything, so that what it lacks is gone.
-// query is the order's list query between two times. The parts that cost no
-// heavy call are always read.
-// course is the mark of a walk: what it was begun as, and whether it is done.
+// walkState is the state of a walk. It is a mark.
 type walkState struct {
 	Started time.Time `json:"started"`
 	After   time.Time `json:"after,omitzero"`
@@ -30,40 +24,40 @@ type walkState struct {
 	Content bool      `json:"content,omitempty"`
 	Done    bool      `json:"done,omitempty"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// Walk and Listed identify the walk in the archive, of a kind that judges
-	// absence.
+	// Walk and Listed identify the walk in the archive, if it judges absence.
 	Walk   int64 `json:"walk,omitempty"`
 	Listed int   `json:"listed,omitempty"`
-	// Asked is when, by the service's clock, a catch-up asked for its first page.
+	// Asked is when a catch-up requested its first page, by the service's clock.
 	Asked time.Time `json:"asked,omitzero"`
-	// Bounded and Unreadable say what its windows were like: whether all had a
-	// bound of created_at, and how many items were no meetings.
+	// Bounded means that all windows had a bound of created_at. Unreadable counts
+	// the items that were no meetings.
 	Bounded    bool `json:"bounded,omitempty"`
 	Unreadable int  `json:"unreadable,omitempty"`
 }
 
+// encode returns the value of the walk's mark.
 func (c walkState) encode() []byte {
 	b, err := json.Marshal(c)
 	if err != nil {
-		panic("encode course: " + err.Error()) // times of this era always encode
+		panic("encode walk: " + err.Error()) // cannot happen: times of this era always encode
 	}
 	return b
 }
 
-// courseOf reads the course of an order; ok is false when there is none.
+// loadWalkState reads the state of a walk; ok is false when there is none.
 func (s *Syncer) loadWalkState(ctx context.Context, o walkSpec) (c walkState, ok bool, err error) {
 	b, err := s.archive.Mark(ctx, o.key())
 	if err != nil || b == nil {
 		return walkState{}, false, err
 	}
 	if err := json.Unmarshal(b, &c); err != nil {
-		return walkState{}, false, fmt.Errorf("read the course of a %s walk: %w", o.kind, err)
+		return walkState{}, false, fmt.Errorf("read the state of a %s walk: %w", o.kind, err)
 	}
 	return c, true, nil
 }
 
-// open goes on with the order's course where it was interrupted, or begins a new
-// one. It returns the windows that are not done.
+// openWalk resumes an interrupted walk, or begins a new one. It returns the
+// windows that are not finished.
 func (s *Syncer) openWalk(ctx context.Context, o walkSpec, t *runStats) (walkState, []window, error) {
 	c, ok, err := s.loadWalkState(ctx, o)
 	if err != nil {
@@ -105,9 +99,9 @@ func (s *Syncer) openWalk(ctx context.Context, o walkSpec, t *runStats) (walkSta
 	return c, windows, s.archive.SetMarks(ctx, marks...)
 }
 
-// resumable tells whether an interrupted course still serves the order. That of
-// a catch-up does not: what was created since lies before its cursor. Neither
-// does the second look of a full walk, which reads no content.
+// isResumable reports whether an interrupted walk can be resumed for the spec.
+// A catch-up cannot: meetings created since lie before its cursor. Neither can
+// the second look of a full walk, which reads no content.
 func (c walkState) isResumable(o walkSpec, now time.Time) bool {
 	switch {
 	case c.Done, o.kind == kindNew, o.kind == kindSince && !c.After.Equal(o.after), o.judgesAbsence() && c.Walk == 0,
@@ -117,6 +111,7 @@ func (c walkState) isResumable(o walkSpec, now time.Time) bool {
 	return o.kind == kindBackfill || distance(c.Started, now) < staleAfter
 }
 
+// unfinishedWindows decodes marks and returns the windows that are not done.
 func unfinishedWindows(marks map[string][]byte) ([]window, error) {
 	var windows []window
 	for _, b := range marks {
@@ -132,8 +127,8 @@ func unfinishedWindows(marks map[string][]byte) ([]window, error) {
 	return windows, nil
 }
 
-// close marks the course as done, with what its windows were like, and removes
-// them.
+// closeWalk marks the walk as done, with a summary of its windows, and removes
+// their marks.
 func (s *Syncer) closeWalk(ctx context.Context, o walkSpec, c walkState) (walkState, error) {
 	old, err := s.archive.Marks(ctx, o.key()+"/w/")
 	if err != nil {
@@ -156,9 +151,9 @@ func (s *Syncer) closeWalk(ctx context.Context, o walkSpec, c walkState) (walkSt
 	return c, s.archive.SetMarks(ctx, append(marks, archive.Mark{Key: o.key(), Value: c.encode()})...)
 }
 
-// cuts returns where an order's windows are divided. Walks without content are
-// not: their pages are quick, and only a list without bounds of created_at shows
-// a meeting that has no such time.
+// planCuts returns where the walk's windows are divided. Only surveyed walks
+// are divided: pages without content are quick, and a list without bounds of
+// created_at shows meetings that have no such time.
 func (s *Syncer) planCuts(ctx context.Context, o walkSpec) ([]time.Time, error) {
 	if !o.survey {
 		return nil, nil
@@ -170,7 +165,7 @@ func (s *Syncer) planCuts(ctx context.Context, o walkSpec) ([]time.Time, error) 
 	return cutHistory(samples, maxWindows), nil
 }
 
-// passName makes a pass readable in logs and failures.
+// describeList names a list query for logs and failures.
 func describeList(p listQuery) string {
 	if p.Name == "" {
 		return "all meetings"

@@ -11,17 +11,18 @@ import (
 )
 
 const (
-	// closer bounds how often the stretch in which a history ends is halved; it is
-	// enough when less than a twentieth of what is known is left of it.
+	// maxHalvings limits how often the period in which a history ends is halved.
+	// Halving stops when the period is reachPrecision times shorter than the known
+	// history.
 	maxHalvings    = 7
 	reachPrecision = 20
-	// refinements is how many evenly spread pages are looked at once the length of
-	// a long history is known.
+	// refinements is how many evenly spread pages are read of a long history once
+	// its length is known.
 	refinements = 6
 )
 
-// survey finds out with a few light pages how an order's meetings are spread
-// over time, so that its windows can be made to hold about as many each.
+// surveyHistory reads a few light pages to learn how meetings are spread over
+// time, so that the walk's windows can hold about as many each.
 func (s *Syncer) surveyHistory(ctx context.Context, o walkSpec) ([]pageSample, error) {
 	first, err := s.probePage(ctx, o, o.before)
 	if err != nil || !first.More {
@@ -34,8 +35,8 @@ func (s *Syncer) surveyHistory(ctx context.Context, o walkSpec) ([]pageSample, e
 	return s.refineSamples(ctx, o, samples)
 }
 
-// reach looks back from the first page in steps that grow until it finds the
-// end of the history, and then closes in on that from both sides.
+// findReach looks back from the first page in growing steps until it finds the
+// end of the history, and then narrows that end down from both sides.
 func (s *Syncer) findReach(ctx context.Context, o walkSpec, first pageSample) ([]pageSample, error) {
 	samples := []pageSample{first}
 	oldest, end := first.Oldest, later(o.after, earliestMeeting()) // the history ends between the two
@@ -72,8 +73,8 @@ func (s *Syncer) findReach(ctx context.Context, o walkSpec, first pageSample) ([
 	return samples, nil
 }
 
-// few tells that a history is not worth cutting, even if meetings stand as close
-// in the rest of it, of which nothing is known, as where they stand closest.
+// isTooShort reports whether a history is too short to be divided, even if its
+// unknown rest is as dense as its densest known part.
 func isTooShort(samples []pageSample, rest time.Duration) bool {
 	known, gap := 0.0, time.Duration(0)
 	for _, st := range estimateDensity(samples) {
@@ -87,7 +88,7 @@ func isTooShort(samples []pageSample, rest time.Duration) bool {
 	return gap == 0 || known+float64(rest)/float64(gap) < 2*meetingsPerWindow
 }
 
-// refine adds pages that are spread evenly over what the samples reach.
+// refineSamples adds pages that are spread evenly over the sampled history.
 func (s *Syncer) refineSamples(ctx context.Context, o walkSpec, samples []pageSample) ([]pageSample, error) {
 	from, to := samples[0].Oldest, samples[0].Oldest
 	for _, at := range samples {
@@ -112,7 +113,7 @@ func (s *Syncer) refineSamples(ctx context.Context, o walkSpec, samples []pageSa
 	return append(samples, more...), nil
 }
 
-// probe reads one light page of what was created before a time.
+// probePage reads one light page of meetings created before a time.
 func (s *Syncer) probePage(ctx context.Context, o walkSpec, before time.Time) (pageSample, error) {
 	q := api.MeetingQuery{CreatedAfter: o.after, CreatedBefore: before,
 		RecordedBy: o.list.RecordedBy, Teams: o.list.Teams}
@@ -137,7 +138,7 @@ func (s *Syncer) probePage(ctx context.Context, o walkSpec, before time.Time) (p
 	return out, nil
 }
 
-// createdAt reads a meeting's created_at, or zero when there is none.
+// createdAt returns a meeting's created_at, zero when it has none.
 func createdAt(raw json.RawMessage) time.Time {
 	var m struct {
 		CreatedAt api.Time `json:"created_at"`

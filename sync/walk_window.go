@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// edge widens a window on both sides: whether created_after and
+	// boundMargin widens a window on both sides. Whether created_after and
 	// created_before are inclusive is not documented, and reading a meeting twice
 	// changes nothing.
 	boundMargin = time.Second
-	// thinnest is the length below which a window is not halved any more.
+	// minSplit is the length of the shortest window that halving makes.
 	minSplit = time.Hour
 )
 
-// window is one stretch of created_at with a cursor of its own. It is written as
-// a mark together with each page, so that it always says exactly what has been
+// window is a period of created_at with its own cursor. It is a mark, written
+// together with each page, so that it always says exactly which pages were
 // applied.
 type window struct {
 	N        int       `json:"n"`
@@ -26,7 +26,7 @@ type window struct {
 	Pages    int       `json:"pages,omitempty"`
 	Restarts int       `json:"restarts,omitempty"`
 	Done     bool      `json:"done,omitempty"`
-	// Asked is when, by the service's clock, the first page was asked for.
+	// Asked is when the first page was requested, by the service's clock.
 	Asked      time.Time `json:"asked,omitzero"`
 	Unreadable int       `json:"unreadable,omitempty"` // items that are no meetings
 }
@@ -43,9 +43,9 @@ func (w window) bounds() (after, before time.Time) {
 	return after, before
 }
 
-// advance is the window after a page whose next cursor is next. A service that
-// answers with the cursor it was sent would be read for ever: that is an error,
-// treated as a refused cursor.
+// advanced returns the window after a page with the cursor next. It fails if
+// that is the cursor that was sent, which would be read for ever; the caller
+// treats this as a refused cursor.
 func (w window) advanced(next string) (window, error) {
 	if next != "" && next == w.Cursor {
 		return w, fmt.Errorf("read window %d: the next cursor is the one that was sent", w.N)
@@ -54,10 +54,10 @@ func (w window) advanced(next string) (window, error) {
 	return w, nil
 }
 
-// restart is what takes the place of a window whose cursor was refused: itself
-// from its start, and from the second time on two halves, so that a cursor that
-// lives shorter than a window takes to read does not keep it from ending. free
-// is an unused number.
+// restarted returns the windows that replace one whose cursor was refused:
+// itself from its start or, from the second time on, two halves, so that
+// windows that outlive the service's cursors come to an end. free is an unused
+// number.
 func (w window) restarted(free int, now time.Time) []window {
 	again := window{N: w.N, After: w.After, Before: w.Before, Restarts: w.Restarts + 1}
 	after, before := later(w.After, earliestMeeting()), w.Before
@@ -73,17 +73,19 @@ func (w window) restarted(free int, now time.Time) []window {
 	return []window{newer, older}
 }
 
-// earliest is before any meeting of any such service.
+// earliestMeeting is a time before any meeting of such a service.
 func earliestMeeting() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
+// encode returns the value of the window's mark.
 func (w window) encode() []byte {
 	b, err := json.Marshal(w)
 	if err != nil {
-		panic("encode window: " + err.Error()) // times of this era always encode
+		panic("encode window: " + err.Error()) // cannot happen: times of this era always encode
 	}
 	return b
 }
 
+// decodeWindow is the reverse of encode.
 func decodeWindow(b []byte) (window, error) {
 	var w window
 	if err := json.Unmarshal(b, &w); err != nil {
