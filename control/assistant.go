@@ -13,14 +13,14 @@ type AssistantRequest struct {
 	Message json.RawMessage `json:"message"`
 }
 
-// AssistantResult is the reply; a notification has none.
+// AssistantResult is the reply to a message. A notification has none.
 type AssistantResult struct {
 	Reply json.RawMessage `json:"reply,omitempty"`
 }
 
-// assistant answers one message of an assistant: each stands alone, so that a
-// session is not tied to one process of the archive.
-func (h House) assistant(ctx context.Context, q AssistantRequest, _ Emit) (*AssistantResult, error) {
+// answerAssistant answers one message of an assistant by itself, so that a session
+// is not tied to one process.
+func (h Deps) answerAssistant(ctx context.Context, q AssistantRequest, _ Emit) (*AssistantResult, error) {
 	index, err := h.Index(ctx)
 	if err != nil {
 		return nil, err

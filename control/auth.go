@@ -6,22 +6,23 @@ import (
 	"minutebook/api"
 )
 
-// AuthRequest names an account that connects through an OAuth app, and, to
-// finish, the address that the service sent the browser to.
+// AuthRequest names an account that connects through an OAuth app. To finish, it
+// also has the address to which the service sent the browser.
 type AuthRequest struct {
 	Account string `json:"account"`
 	State   string `json:"state,omitempty"`   // of AuthBegun, to finish
 	Address string `json:"address,omitempty"` // to finish
 }
 
-// AuthBegun is where a person gives consent. State ties the answer to this
-// request. Where the redirect leads to the daemon, it finishes by itself.
+// AuthBegun has the address where a person gives consent. State ties the answer to
+// this request. Where the redirect leads to the daemon, the connection finishes by
+// itself.
 type AuthBegun struct {
 	URL   string `json:"url"`
 	State string `json:"state"`
 }
 
-func (h House) authBegin(ctx context.Context, q AuthRequest, _ Emit) (*AuthBegun, error) {
+func (h Deps) authBegin(ctx context.Context, q AuthRequest, _ Emit) (*AuthBegun, error) {
 	connection, err := h.Connection(ctx, q.Account)
 	if err != nil {
 		return nil, err
@@ -33,9 +34,9 @@ func (h House) authBegin(ctx context.Context, q AuthRequest, _ Emit) (*AuthBegun
 	return &AuthBegun{URL: url, State: state}, nil
 }
 
-// authFinish exchanges the code in the address for tokens, which are in the
+// authFinish exchanges the code in the address for tokens. The tokens are in the
 // archive when it returns.
-func (h House) authFinish(ctx context.Context, q AuthRequest, _ Emit) (struct{}, error) {
+func (h Deps) authFinish(ctx context.Context, q AuthRequest, _ Emit) (struct{}, error) {
 	connection, err := h.Connection(ctx, q.Account)
 	if err != nil {
 		return struct{}{}, err
@@ -47,7 +48,7 @@ func (h House) authFinish(ctx context.Context, q AuthRequest, _ Emit) (struct{},
 	return struct{}{}, connection.Exchange(ctx, code)
 }
 
-func (h House) authStatus(ctx context.Context, q AuthRequest, _ Emit) (*api.OAuthStatus, error) {
+func (h Deps) authStatus(ctx context.Context, q AuthRequest, _ Emit) (*api.OAuthStatus, error) {
 	connection, err := h.Connection(ctx, q.Account)
 	if err != nil {
 		return nil, err
@@ -62,12 +63,12 @@ type AuthAccount struct {
 	api.OAuthStatus
 }
 
-// AuthList are all accounts that connect through an OAuth app.
+// AuthList has all accounts that connect through an OAuth app.
 type AuthList struct {
 	Accounts []AuthAccount `json:"accounts"`
 }
 
-func (h House) authList(ctx context.Context, _ struct{}, _ Emit) (*AuthList, error) {
+func (h Deps) authList(ctx context.Context, _ struct{}, _ Emit) (*AuthList, error) {
 	list := &AuthList{Accounts: []AuthAccount{}}
 	for _, name := range h.OAuthAccounts() {
 		status, err := h.authStatus(ctx, AuthRequest{Account: name}, nil)

@@ -13,7 +13,7 @@ import (
 	"os"
 )
 
-// ErrNoDaemon is returned by Dial when nobody answers on the socket.
+// ErrNoDaemon is returned by [Dial] when no process answers on the socket.
 var ErrNoDaemon = errors.New("no daemon is running on this data directory")
 
 // Client calls the operations of a running daemon.
@@ -21,9 +21,9 @@ type Client struct {
 	http http.Client
 }
 
-// Dial finds the daemon that owns a data directory. It returns ErrNoDaemon
-// where none listens, and an error that names the user where another user does:
-// what is asked may hold secrets, and what is answered would not be true.
+// Dial finds the daemon that owns a data directory. It returns ErrNoDaemon where
+// none listens. Where another user's process listens, it returns an error that
+// names the user: requests may have secrets, and the answers could be false.
 func Dial(ctx context.Context, dataDir string) (*Client, error) {
 	path, err := SocketPath(dataDir)
 	if err != nil {
@@ -43,7 +43,7 @@ func Dial(ctx context.Context, dataDir string) (*Client, error) {
 	return &Client{http: http.Client{Transport: &http.Transport{DialContext: dial}}}, nil
 }
 
-// dialOwn connects to a socket that a user listens on whom we trust.
+// dialOwn connects to a socket on which a trusted user listens.
 func dialOwn(ctx context.Context, path string) (net.Conn, error) {
 	c, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
@@ -54,14 +54,14 @@ func dialOwn(ctx context.Context, path string) (net.Conn, error) {
 		c.Close()
 		return nil, fmt.Errorf("find out who listens on %s: %w", path, err)
 	}
-	if !trusted(uid, path) {
+	if !isTrusted(uid, path) {
 		c.Close()
 		return nil, fmt.Errorf("find the daemon: user %d listens on %s, and that is not you; remove this socket", uid, path)
 	}
 	return c, nil
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil

@@ -11,15 +11,16 @@ import (
 	"time"
 )
 
-// Configuration names the file that a process was started with, as it was then.
-// The zero value means that there was none.
+// Configuration identifies the content of the file with which a process was
+// started. The zero value means that there was none.
 type Configuration struct {
 	Path   string    `json:"path"`
 	Time   time.Time `json:"time"` // of its last change
 	SHA256 string    `json:"sha256"`
 }
 
-// ReadConfiguration looks at a file; an empty path means that there is none.
+// ReadConfiguration reads the identity of a file. An empty path means that there
+// is none.
 func ReadConfiguration(path string) (Configuration, error) {
 	if path == "" {
 		return Configuration{}, nil
@@ -40,8 +41,8 @@ func ReadConfiguration(path string) (Configuration, error) {
 	return Configuration{Path: abs, Time: info.ModTime().UTC(), SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
-// Differs says how what a command was given differs from what the daemon runs
-// with, and nothing where it does not, or where the command was given no file.
+// Differs describes how a command's file differs from the daemon's. It returns ""
+// where they agree or where the command has no file.
 func (c Configuration) Differs(running Configuration) string {
 	switch {
 	case c.Path == "" || c.SHA256 == running.SHA256:
@@ -55,8 +56,8 @@ func (c Configuration) Differs(running Configuration) string {
 	return fmt.Sprintf("the daemon runs with %s, so the settings of %s do not count", running.Path, c.Path)
 }
 
-// RunningConfiguration asks a daemon what it was started with. A daemon that
-// does not know the question is given the benefit of the doubt: ok is false.
+// RunningConfiguration asks a daemon for its configuration. ok is false for an
+// older daemon that does not know the question.
 func RunningConfiguration(ctx context.Context, c Caller) (running Configuration, ok bool, err error) {
 	running, err = Call[Configuration](ctx, c, "configuration", struct{}{}, nil)
 	var e *Error
@@ -66,6 +67,6 @@ func RunningConfiguration(ctx context.Context, c Caller) (running Configuration,
 	return running, err == nil, err
 }
 
-func (h House) configuration(context.Context, struct{}, Emit) (Configuration, error) {
+func (h Deps) configuration(context.Context, struct{}, Emit) (Configuration, error) {
 	return h.Configuration, nil
 }

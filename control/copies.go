@@ -16,17 +16,18 @@ import (
 	"minutebook/search"
 )
 
-// registerCopies registers what brings meetings in and out.
-func (h House) registerCopies(r *Registry) {
+// registerCopies registers the operations that bring meetings in and out.
+func (h Deps) registerCopies(r *Registry) {
 	Register(r, "export", h.exportFiles)
 	Register(r, "import", h.importFiles)
 	Register(r, "backup", h.backUp)
 }
 
-// Copied is an event of export, import and backup: how far it has come.
+// Copied is an event of export, import and backup: the number of meetings or files
+// so far.
 type Copied struct {
 	Done  int `json:"done"`
-	Total int `json:"total,omitempty"` // 0: not known
+	Total int `json:"total,omitempty"` // 0: unknown
 }
 
 // ExportRequest asks for meetings as files. Dir is absolute.
@@ -37,7 +38,7 @@ type ExportRequest struct {
 	Recipients []string `json:"recipients"`
 }
 
-func (h House) exportFiles(ctx context.Context, q ExportRequest, emit Emit) (export.Result, error) {
+func (h Deps) exportFiles(ctx context.Context, q ExportRequest, emit Emit) (export.Result, error) {
 	o := export.Options{Dir: q.Dir, Format: export.Format(q.Format),
 		Progress: func(done int) { _ = emit(Copied{Done: done}) }}
 	var err error
@@ -50,15 +51,15 @@ func (h House) exportFiles(ctx context.Context, q ExportRequest, emit Emit) (exp
 		return export.Result{}, err
 	}
 	if strings.TrimSpace(q.Query) != "" {
-		if o.IDs, err = h.found(ctx, q.Query); err != nil {
+		if o.IDs, err = h.findAll(ctx, q.Query); err != nil {
 			return export.Result{}, err
 		}
 	}
 	return export.Run(ctx, h.Archive, o)
 }
 
-// found are the meetings that a query finds, all of them.
-func (h House) found(ctx context.Context, query string) ([]int64, error) {
+// findAll returns the ids of all meetings that a query finds.
+func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 	index, err := h.Index(ctx)
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func (h House) found(ctx context.Context, query string) ([]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if answer.Relaxed != "" { // nothing has all that was asked for
+		if answer.Relaxed != "" { // no meeting matches the whole query
 			return ids, nil
 		}
 		for _, hit := range answer.Meetings {
@@ -85,8 +86,9 @@ func (h House) found(ctx context.Context, query string) ([]int64, error) {
 	}
 }
 
-// recipients reads public keys: those asked for, or the configured ones.
-func (h House) recipients(asked []string) ([]age.Recipient, error) {
+// recipients parses the requested public keys, or the configured ones where none
+// are requested.
+func (h Deps) recipients(asked []string) ([]age.Recipient, error) {
 	if len(asked) == 0 {
 		asked = h.Recipients
 	}
@@ -100,15 +102,15 @@ func (h House) recipients(asked []string) ([]age.Recipient, error) {
 	return recipients, nil
 }
 
-// ImportRequest asks for files to be taken in. Paths are absolute; Identity is
-// the file with the keys for encrypted ones, or "".
+// ImportRequest asks for files to be imported. Paths are absolute. Identity is the
+// file with the keys of encrypted ones, or "".
 type ImportRequest struct {
 	Paths    []string `json:"paths"`
 	Account  string   `json:"account"`
 	Identity string   `json:"identity"`
 }
 
-func (h House) importFiles(ctx context.Context, q ImportRequest, emit Emit) (importer.Result, error) {
+func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (importer.Result, error) {
 	var all importer.Result
 	identities, err := ReadIdentities(q.Identity)
 	if err != nil {
@@ -127,7 +129,7 @@ func (h House) importFiles(ctx context.Context, q ImportRequest, emit Emit) (imp
 	return all, nil
 }
 
-// ReadIdentities reads the age keys of a file; without a file there are none.
+// ReadIdentities reads the age keys of a file. An empty path has none.
 func ReadIdentities(path string) ([]age.Identity, error) {
 	if path == "" {
 		return nil, nil
@@ -144,8 +146,8 @@ func ReadIdentities(path string) ([]age.Identity, error) {
 	return identities, nil
 }
 
-// KeepGenerations is how many generations of backups stay in a directory unless
-// something else is asked for.
+// KeepGenerations is the default number of generations of backups that stay in a
+// directory.
 const KeepGenerations = 7
 
 // BackupRequest asks for a backup. Destination is absolute.
@@ -157,7 +159,7 @@ type BackupRequest struct {
 	AcceptFewer  bool     `json:"accept_fewer"`
 }
 
-func (h House) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Result, error) {
+func (h Deps) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Result, error) {
 	recipients, err := h.recipients(q.Recipients)
 	if err != nil {
 		return backup.Result{}, err

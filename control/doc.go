@@ -7,6 +7,6 @@
 // encoding, so a command's output does not depend on where the work was done.
 //
 // The socket is mode 0600, and each side checks the other's user as well. When the
-// daemon dies in the middle of an operation the caller gets an error that says
-// so; what the operation had committed stays, and asking again is safe.
+// daemon dies in the middle of an operation, the caller gets an error that says so.
+// The commits of the operation stay, and repeating it is safe.
 package control

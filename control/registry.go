@@ -10,15 +10,16 @@ import (
 	"minutebook/archive"
 )
 
-// Emit reports one event of a running operation to whoever asked for it. Its
-// error means that nobody listens any more.
+// Emit reports one event of a running operation to its caller. It fails when the
+// caller has gone.
 type Emit func(event any) error
 
 // Caller runs operations by name: a Registry in this process, a Client in
 // another one.
 type Caller interface {
-	// Call runs the operation, hands each event to onEvent (nil: they are
-	// dropped) and returns the result. A failed operation is an *Error.
+	// Call runs the operation, passes each event to onEvent (nil: they are
+	// dropped) and returns the result. It fails with an *[Error] when the
+	// operation fails.
 	Call(ctx context.Context, name string, request json.RawMessage, onEvent func(json.RawMessage) error) (json.RawMessage, error)
 }
 
@@ -39,8 +40,8 @@ func Call[R any](ctx context.Context, c Caller, name string, request any, onEven
 	return result, nil
 }
 
-// Registry holds the operations of one process. It is filled before it is
-// used and only read afterwards.
+// Registry has the operations of one process. It is filled before its first use
+// and only read afterwards.
 type Registry struct {
 	operations map[string]operation
 }
@@ -50,8 +51,8 @@ type operation func(ctx context.Context, request json.RawMessage, emit Emit) (an
 // NewRegistry returns an empty registry.
 func NewRegistry() *Registry { return &Registry{operations: map[string]operation{}} }
 
-// Register adds an operation; a name that is taken is a mistake in the program
-// and panics.
+// Register adds an operation. It panics when the name is taken, since that is a
+// mistake in the program.
 func Register[Q, R any](r *Registry, name string, run func(context.Context, Q, Emit) (R, error)) {
 	if _, taken := r.operations[name]; taken {
 		panic("control: operation " + name + " is registered twice")
@@ -102,7 +103,7 @@ func (r *Registry) Call(ctx context.Context, name string, request json.RawMessag
 	return raw, nil
 }
 
-// Kind tells a caller what sort of failure an Error is.
+// Kind is the sort of failure of an [Error].
 type Kind string
 
 // The kinds of failure that a command answers differently.
@@ -118,15 +119,15 @@ const (
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
-	// ExitCode is what the command ends with; zero means the usual 1.
+	// ExitCode is the exit code of the command; zero means the usual 1.
 	ExitCode int `json:"exit_code,omitempty"`
 }
 
 // Error returns the message alone.
 func (e *Error) Error() string { return e.Message }
 
-// asError gives err the form in which it crosses the socket, the same with
-// and without a daemon.
+// asError returns err in the form in which it crosses the socket. It is the same
+// with and without a daemon.
 func asError(err error) *Error {
 	var already *Error
 	if errors.As(err, &already) {

@@ -8,28 +8,28 @@ import (
 	"minutebook/archive"
 )
 
-// RetentionRequest asks for the retention rules to be applied. Each meeting that
-// they are about is an event, an archive.Expired.
+// RetentionRequest asks for the retention rules to be applied. The events are the
+// meetings whose recordings expired, each an [archive.Expired].
 type RetentionRequest struct {
-	DryRun bool `json:"dry_run"` // only tell what the rules would delete
-	Apply  bool `json:"apply"`   // do not let new rules wait
-	// Rules are those of the configuration that the command was given; nil: it
-	// was given none, and those of the process that answers are meant.
+	DryRun bool `json:"dry_run"` // report the deletions without making them
+	Apply  bool `json:"apply"`   // apply new rules without waiting
+	// Rules are those of the command's configuration. nil: the command has none,
+	// and the rules of the answering process are meant.
 	Rules *[]archive.RetentionRule `json:"rules,omitempty"`
 }
 
-// RetentionResult is what was deleted, or would be.
+// RetentionResult counts the deletions, made or previewed.
 type RetentionResult struct {
 	Rules      int   `json:"rules"`
 	Meetings   int   `json:"meetings"`
 	Recordings int   `json:"recordings"`
 	Bytes      int64 `json:"bytes"`
-	// Waiting: the rules are new or wider than they were, and deleted only what
-	// the rules before them delete too.
+	// Waiting is true while the rules are new or wider than the rules before them.
+	// Until then they delete only recordings that those rules delete too.
 	Waiting bool `json:"waiting,omitempty"`
 }
 
-func (h House) retention(ctx context.Context, q RetentionRequest, emit Emit) (RetentionResult, error) {
+func (h Deps) retention(ctx context.Context, q RetentionRequest, emit Emit) (RetentionResult, error) {
 	rules := h.Retention
 	if q.Rules != nil {
 		rules = *q.Rules
@@ -57,7 +57,7 @@ func (h House) retention(ctx context.Context, q RetentionRequest, emit Emit) (Re
 		}
 	}
 	if h.Configuration.Path == "" && len(rules) == 0 {
-		return r, nil // a folder alone says nothing about its rules
+		return r, nil // without a configuration the rules are unknown
 	}
 	var err error
 	r.Waiting, err = h.Archive.RetainDue(ctx, rules, each)
@@ -70,8 +70,8 @@ func sameRules(a, b []archive.RetentionRule) bool {
 	})
 }
 
-// retentionHold tells how the rules stand; nil where there are none.
-func (h House) retentionHold(ctx context.Context) (*archive.RetentionHold, error) {
+// retentionHold returns the state of the rules, or nil where there are none.
+func (h Deps) retentionHold(ctx context.Context) (*archive.RetentionHold, error) {
 	if h.Configuration.Path == "" && len(h.Retention) == 0 {
 		return nil, nil
 	}

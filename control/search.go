@@ -8,21 +8,21 @@ import (
 	"minutebook/search"
 )
 
-// SearchRequest asks for the meetings that a query finds.
+// SearchRequest asks for the meetings that match a query.
 type SearchRequest struct {
 	Query   string `json:"query"`
 	Limit   int    `json:"limit"`   // meetings; 0 means 10
 	Moments int    `json:"moments"` // per meeting; 0 means 3
-	After   string `json:"after"`   // where the page before ended: its Next
+	After   string `json:"after"`   // Next of the page before
 }
 
-// SearchResult is the form of `search --json`, see search.Result.
+// SearchResult is the form of `search --json`, see [search.Result].
 type SearchResult = search.Result
 
 // FoundMoment is a moment of a SearchResult.
 type FoundMoment = search.FoundMoment
 
-func (h House) search(ctx context.Context, q SearchRequest, _ Emit) (*SearchResult, error) {
+func (h Deps) search(ctx context.Context, q SearchRequest, _ Emit) (*SearchResult, error) {
 	index, err := h.Index(ctx)
 	if err != nil {
 		return nil, err

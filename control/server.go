@@ -12,7 +12,7 @@ import (
 	"minutebook/internal/httpserver"
 )
 
-// maxRequest bounds one request in bytes; requests are options, never data.
+// maxRequest is the longest request, in bytes. Requests carry options, never data.
 const maxRequest = 1 << 20
 
 // frame is one line of an answer: events first, then one result or error.
@@ -22,8 +22,8 @@ type frame struct {
 	Error  *Error          `json:"error,omitempty"`
 }
 
-// Serve answers callers on l until ctx ends, then cancels what still runs and
-// returns when the last operation has. It closes l.
+// Serve answers callers on l until ctx ends. Then it cancels the running operations
+// and returns when the last one has ended. It closes l.
 func Serve(ctx context.Context, l net.Listener, r Caller) error {
 	srv := &http.Server{ // without a time for the answer: a command may wait for its reader, such as less
 		Handler:           handler(r),
@@ -43,13 +43,13 @@ func handler(r Caller) http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/x-ndjson")
-		answer(req.Context(), w, r, req.PathValue("name"), body)
+		writeAnswer(req.Context(), w, r, req.PathValue("name"), body)
 	})
 	return mux
 }
 
-// answer writes the operation's frames, each flushed as it comes.
-func answer(ctx context.Context, w http.ResponseWriter, r Caller, name string, body []byte) {
+// writeAnswer runs the operation and writes its frames, each flushed as it comes.
+func writeAnswer(ctx context.Context, w http.ResponseWriter, r Caller, name string, body []byte) {
 	encoder := json.NewEncoder(w)
 	flush := http.NewResponseController(w).Flush
 	write := func(f frame) error {
@@ -67,7 +67,7 @@ func answer(ctx context.Context, w http.ResponseWriter, r Caller, name string, b
 		if !errors.As(err, &e) {
 			e = asError(err)
 		}
-		write(frame{Error: e}) //nolint:errcheck // nobody listens any more: there is nobody to tell
+		write(frame{Error: e}) //nolint:errcheck // the caller has gone
 		return
 	}
 	write(frame{Result: result}) //nolint:errcheck // as above

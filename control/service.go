@@ -7,41 +7,47 @@ import (
 	"minutebook/service"
 )
 
-// ServiceOperations are the operations that administer a running service.
+// ServiceOperations returns the operations that administer a running service.
 func ServiceOperations(s *service.Service) *Registry {
 	r := NewRegistry()
 	RegisterService(r, func(context.Context) (*service.Service, error) { return s, nil })
 	return r
 }
 
-// RegisterService adds the operations that administer a service, which open
-// gives when one is asked for.
+// RegisterService adds the operations that administer a service. open returns the
+// service when an operation needs it.
 func RegisterService(r *Registry, open func(context.Context) (*service.Service, error)) {
-	o := serviceOperations{open}
-	Register(r, "service.keys.create", o.createKey)
-	Register(r, "service.keys.list", o.listKeys)
-	Register(r, "service.keys.revoke", o.revokeKey)
-	Register(r, "service.users.create", o.createUser)
-	Register(r, "service.users.status", o.userStatus)
-	Register(r, "service.users.list", o.listUsers)
-	Register(r, "service.apps.create", o.createApp)
-	Register(r, "service.apps.list", o.listApps)
-	Register(r, "service.apps.delete", o.deleteApp)
-	Register(r, "service.apps.authorize", o.authorizeApp)
-	Register(r, "service.deliveries.list", o.listDeliveries)
-	Register(r, "service.deliveries.retry", o.retryDelivery)
-	Register(r, "service.webhooks.list", o.listWebhooks)
-	Register(r, "service.finish", o.finish)
-	Register(r, "service.limits", o.limits)
+	registerOn(r, open, "service.keys.create", createKey)
+	registerOn(r, open, "service.keys.list", listKeys)
+	registerOn(r, open, "service.keys.revoke", revokeKey)
+	registerOn(r, open, "service.users.create", createUser)
+	registerOn(r, open, "service.users.status", setUserStatus)
+	registerOn(r, open, "service.users.list", listUsers)
+	registerOn(r, open, "service.apps.create", createApp)
+	registerOn(r, open, "service.apps.list", listApps)
+	registerOn(r, open, "service.apps.delete", deleteApp)
+	registerOn(r, open, "service.apps.authorize", authorizeApp)
+	registerOn(r, open, "service.deliveries.list", listDeliveries)
+	registerOn(r, open, "service.deliveries.retry", retryDelivery)
+	registerOn(r, open, "service.webhooks.list", listWebhooks)
+	registerOn(r, open, "service.finish", finishMeeting)
+	registerOn(r, open, "service.limits", changeLimits)
 }
 
-// serviceOperations are methods on a service that is opened when needed.
-type serviceOperations struct {
-	open func(context.Context) (*service.Service, error)
+// registerOn adds an operation that runs on the service that open returns.
+func registerOn[R any](r *Registry, open func(context.Context) (*service.Service, error), name string,
+	run func(context.Context, *service.Service, ServiceRequest) (R, error)) {
+	Register(r, name, func(ctx context.Context, q ServiceRequest, _ Emit) (result R, err error) {
+		s, err := open(ctx)
+		if err != nil {
+			return result, err
+		}
+		return run(ctx, s, q)
+	})
 }
 
-// ServiceRequest names what an operation of the service is about; each uses
-// the fields that it needs.
+// ServiceRequest has the arguments of the operations on a service. Each operation
+// uses the fields that it needs.
 type ServiceRequest struct {
 	ID          string          `json:"id,omitempty"`
 	Delivery    int64           `json:"delivery,omitempty"`
@@ -56,7 +62,7 @@ type ServiceRequest struct {
 	Limits      *LimitsChange   `json:"limits,omitempty"`
 }
 
-// LimitsChange are the limits to set; what is nil stays.
+// LimitsChange has the limits to set. A nil field leaves its limit as it is.
 type LimitsChange struct {
 	Global        *int            `json:"global,omitempty"`
 	Heavy         *int            `json:"heavy,omitempty"`
@@ -81,97 +87,57 @@ type AppCode struct {
 	Code string `json:"code"`
 }
 
-// Finished is the meeting that was finished; without one, none was held back.
+// Finished names the finished meeting. It has none when no meeting was held back.
 type Finished struct {
 	RecordingID int64 `json:"recording_id,omitempty"`
 	Finished    bool  `json:"finished"`
 }
 
-// Done is the result of what has nothing to tell.
+// Done is the result of an operation without a result of its own.
 type Done struct {
 	Done bool `json:"done"`
 }
 
-func (o serviceOperations) createKey(ctx context.Context, q ServiceRequest, _ Emit) (*NewKey, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func createKey(ctx context.Context, s *service.Service, q ServiceRequest) (*NewKey, error) {
 	key, err := s.CreateKey(ctx, q.Email)
 	return &NewKey{key}, err
 }
 
-func (o serviceOperations) listKeys(ctx context.Context, q ServiceRequest, _ Emit) ([]service.Key, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func listKeys(ctx context.Context, s *service.Service, q ServiceRequest) ([]service.Key, error) {
 	return s.Keys(ctx, q.Email)
 }
 
-func (o serviceOperations) revokeKey(ctx context.Context, q ServiceRequest, _ Emit) (*Done, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func revokeKey(ctx context.Context, s *service.Service, q ServiceRequest) (*Done, error) {
 	return &Done{true}, s.RevokeKey(ctx, q.ID)
 }
 
-func (o serviceOperations) createUser(ctx context.Context, q ServiceRequest, _ Emit) (*api.User, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func createUser(ctx context.Context, s *service.Service, q ServiceRequest) (*api.User, error) {
 	u, err := s.CreateUser(ctx, q.User)
 	return &u, err
 }
 
-func (o serviceOperations) userStatus(ctx context.Context, q ServiceRequest, _ Emit) (*Done, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func setUserStatus(ctx context.Context, s *service.Service, q ServiceRequest) (*Done, error) {
 	return &Done{true}, s.SetUserStatus(ctx, q.Email, q.Status)
 }
 
-func (o serviceOperations) listUsers(ctx context.Context, _ ServiceRequest, _ Emit) ([]api.User, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func listUsers(ctx context.Context, s *service.Service, _ ServiceRequest) ([]api.User, error) {
 	return s.Users(ctx)
 }
 
-func (o serviceOperations) createApp(ctx context.Context, q ServiceRequest, _ Emit) (*NewApp, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func createApp(ctx context.Context, s *service.Service, q ServiceRequest) (*NewApp, error) {
 	app, secret, err := s.CreateApp(ctx, q.Name, q.Redirects, q.Development)
 	return &NewApp{app.ClientID, secret}, err
 }
 
-func (o serviceOperations) listApps(ctx context.Context, _ ServiceRequest, _ Emit) ([]service.App, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func listApps(ctx context.Context, s *service.Service, _ ServiceRequest) ([]service.App, error) {
 	return s.Apps(ctx)
 }
 
-func (o serviceOperations) deleteApp(ctx context.Context, q ServiceRequest, _ Emit) (*Done, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func deleteApp(ctx context.Context, s *service.Service, q ServiceRequest) (*Done, error) {
 	return &Done{true}, s.DeleteApp(ctx, q.ID)
 }
 
-func (o serviceOperations) authorizeApp(ctx context.Context, q ServiceRequest, _ Emit) (*AppCode, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func authorizeApp(ctx context.Context, s *service.Service, q ServiceRequest) (*AppCode, error) {
 	redirect := ""
 	if len(q.Redirects) > 0 {
 		redirect = q.Redirects[0]

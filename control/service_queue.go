@@ -6,72 +6,49 @@ import (
 	"minutebook/service"
 )
 
-// defaultListed is how many deliveries are listed unless asked otherwise.
+// defaultListed is the default number of listed deliveries.
 const defaultListed = 50
 
-func (o serviceOperations) listDeliveries(ctx context.Context, q ServiceRequest, _ Emit) ([]service.Delivery, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func listDeliveries(ctx context.Context, s *service.Service, q ServiceRequest) ([]service.Delivery, error) {
 	if q.Limit <= 0 {
 		q.Limit = defaultListed
 	}
 	return s.Deliveries(ctx, q.State, q.Limit)
 }
 
-func (o serviceOperations) retryDelivery(ctx context.Context, q ServiceRequest, _ Emit) (*Done, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func retryDelivery(ctx context.Context, s *service.Service, q ServiceRequest) (*Done, error) {
 	return &Done{true}, s.RetryDelivery(ctx, q.Delivery)
 }
 
-func (o serviceOperations) listWebhooks(ctx context.Context, _ ServiceRequest, _ Emit) ([]service.Hook, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func listWebhooks(ctx context.Context, s *service.Service, _ ServiceRequest) ([]service.Hook, error) {
 	return s.Hooks(ctx)
 }
 
-func (o serviceOperations) finish(ctx context.Context, _ ServiceRequest, _ Emit) (*Finished, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func finishMeeting(ctx context.Context, s *service.Service, _ ServiceRequest) (*Finished, error) {
 	id, ok, err := s.Finish(ctx)
 	return &Finished{id, ok}, err
 }
 
-func (o serviceOperations) limits(ctx context.Context, q ServiceRequest, _ Emit) (*service.Limits, error) {
-	s, err := o.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+func changeLimits(ctx context.Context, s *service.Service, q ServiceRequest) (*service.Limits, error) {
 	l := s.Limits()
 	if q.Limits == nil {
 		return &l, nil
 	}
-	if q.Limits.Elevated != nil {
-		l.Elevated = *q.Limits.Elevated
-	}
-	if q.Limits.Global != nil {
-		l.Global = *q.Limits.Global
-	}
-	if q.Limits.Heavy != nil {
-		l.Heavy = *q.Limits.Heavy
-	}
-	if q.Limits.DownloadLimit != nil {
-		l.DownloadLimit = *q.Limits.DownloadLimit
-	}
-	if q.Limits.Window != nil {
-		l.Window = *q.Limits.Window
-	}
+	set(&l.Elevated, q.Limits.Elevated)
+	set(&l.Global, q.Limits.Global)
+	set(&l.Heavy, q.Limits.Heavy)
+	set(&l.DownloadLimit, q.Limits.DownloadLimit)
+	set(&l.Window, q.Limits.Window)
 	if err := s.SetLimits(ctx, l); err != nil {
 		return nil, err
 	}
 	l = s.Limits()
 	return &l, nil
+}
+
+// set assigns a value that is there.
+func set[T any](to *T, value *T) {
+	if value != nil {
+		*to = *value
+	}
 }

@@ -12,19 +12,19 @@ import (
 // ShowRequest asks for one meeting.
 type ShowRequest struct {
 	RecordingID int64     `json:"recording_id"`
-	At          time.Time `json:"at,omitzero"` // as it was then; zero: as it is
+	At          time.Time `json:"at,omitzero"` // the meeting's state at that time; zero: now
 }
 
-// ShowResult is the Meeting in the service's shape with all its parts, as JSON.
-// It crosses the socket as bytes: as JSON within JSON it would be respaced and
-// its <, > and & escaped, and the parts are kept as they arrived.
+// ShowResult is the Meeting in the service's shape with all its parts, as JSON. It
+// crosses the socket as bytes, because an encoder would respace JSON within JSON
+// and escape its <, > and &, and the parts are kept verbatim.
 type ShowResult struct {
 	Meeting []byte `json:"meeting"`
-	// NotWatchedSince is Row.NotWatchedSince, and zero of an earlier time.
+	// NotWatchedSince is Row.NotWatchedSince. It is zero for an earlier time.
 	NotWatchedSince time.Time `json:"not_watched_since,omitzero"`
 }
 
-func (h House) show(ctx context.Context, q ShowRequest, _ Emit) (*ShowResult, error) {
+func (h Deps) show(ctx context.Context, q ShowRequest, _ Emit) (*ShowResult, error) {
 	var raw []byte
 	var err error
 	var unwatched time.Time

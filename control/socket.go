@@ -12,16 +12,16 @@ import (
 	"syscall"
 )
 
-// maxSocketPath is what fits into sockaddr_un on every system we run on, less
-// the closing zero (macOS has 104 bytes, Linux 108).
+// maxSocketPath is the longest path, in bytes, that fits into sockaddr_un on every
+// supported system without the closing zero (macOS has 104, Linux 108).
 const maxSocketPath = 103
 
 // socketName is the name of the socket in the data directory.
 const socketName = "control.sock"
 
-// SocketPath is where the owner of a data directory listens: in the directory
-// itself, or, where that path is too long for a socket, in the user's runtime
-// directory under a name made from it.
+// SocketPath returns the path of a data directory's socket: in the directory, or,
+// where that path is too long for a socket, in the user's runtime directory under
+// a name derived from it.
 func SocketPath(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -46,8 +46,8 @@ func runtimeDir() string {
 }
 
 // Listen opens the socket of a data directory. The caller holds the
-// directory's lock, so a socket that is already there was left by a process
-// that died, and is removed.
+// directory's lock, so an existing socket was left by a process that died, and is
+// removed.
 func Listen(dataDir string) (net.Listener, error) {
 	path, err := SocketPath(dataDir)
 	if err != nil {
@@ -73,16 +73,16 @@ func Listen(dataDir string) (net.Listener, error) {
 	return &ownListener{UnixListener: l.(*net.UnixListener)}, nil
 }
 
-// checkFolder refuses a folder of the command socket that is not ours, or that
-// others may write to outside the data directory: a stranger's socket could
-// stand there. It fails with os.ErrNotExist where there is none.
+// checkFolder refuses a folder of another user, and outside the data directory a
+// folder to which others may write: the socket in it could be a stranger's. It
+// fails with os.ErrNotExist where there is none.
 func checkFolder(path string) error {
 	dir := filepath.Dir(path)
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return fmt.Errorf("look at the folder of the command socket: %w", err)
 	}
-	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !trusted(int(st.Uid), path) {
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !isTrusted(int(st.Uid), path) {
 		return fmt.Errorf("%s belongs to another user; give it to yours, or remove it", dir)
 	}
 	if filepath.Base(path) != socketName && (!info.IsDir() || info.Mode().Perm()&0o022 != 0) {
@@ -91,9 +91,9 @@ func checkFolder(path string) error {
 	return nil
 }
 
-// trusted tells whether a user may stand at the other end of a socket: this
-// one, root and, for root, the owner of the data directory that it is in.
-func trusted(uid int, path string) bool {
+// isTrusted reports whether a user may be at the other end of a socket: this user,
+// root and, for root, the owner of the socket's data directory.
+func isTrusted(uid int, path string) bool {
 	if uid == os.Getuid() || uid == 0 {
 		return true
 	}
@@ -111,7 +111,7 @@ func trusted(uid int, path string) bool {
 // ownListener accepts connections of this process's user (and root) only.
 type ownListener struct{ *net.UnixListener }
 
-// Accept waits for the next connection of an allowed peer; others are closed.
+// Accept waits for the next connection of an allowed peer. It closes others.
 func (l *ownListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.AcceptUnix()

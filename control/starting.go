@@ -7,9 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Starting is the Caller of a process that holds its data directory and is not
-// ready yet: until Ready it refuses every operation and says so. The zero value
-// is useful.
+// Starting is the Caller of a process that owns its data directory and is not ready
+// yet. It refuses every operation until Ready. The zero value is useful.
 type Starting struct {
 	ready atomic.Pointer[Registry]
 }

@@ -25,16 +25,15 @@ type StatusResult struct {
 	RebuildReason  string `json:"rebuild_reason,omitempty"`
 	// Receiver counts since the daemon's start; absent where none listens.
 	Receiver *receiver.Counts `json:"receiver,omitempty"`
-	// Service is how the work of the service goes; absent where none runs.
+	// Service is the state of the service; absent where none runs.
 	Service *service.State `json:"service,omitempty"`
-	// Retention tells how the rules stand; absent where there are none.
+	// Retention is the state of the rules; absent where there are none.
 	Retention *archive.RetentionHold `json:"retention,omitempty"`
 	syncer.Status
 }
 
-// status tells what is kept and what is still to do. It reads; it never asks
-// the service.
-func (h House) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, error) {
+// status counts the kept meetings and the open work. It never calls the service.
+func (h Deps) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, error) {
 	counts, err := h.Archive.Counts(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count meetings: %w", err)

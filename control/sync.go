@@ -6,19 +6,19 @@ import (
 	syncer "minutebook/sync"
 )
 
-// SyncResult says how a run ended.
+// SyncResult reports that a run ended.
 type SyncResult struct {
 	Done bool `json:"done"`
 }
 
 // sync runs one synchronisation now; its events are syncer.Event.
-func (h House) sync(ctx context.Context, q syncer.Request, emit Emit) (*SyncResult, error) {
+func (h Deps) sync(ctx context.Context, q syncer.Request, emit Emit) (*SyncResult, error) {
 	s, err := h.Syncer(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// A listener that went away cancels ctx, so an event that cannot be
-	// delivered needs no handling of its own.
+	// A caller that has gone cancels ctx, so an event that cannot be delivered needs
+	// no handling of its own.
 	if err := s.Sync(ctx, q, func(e syncer.Event) { _ = emit(e) }); err != nil {
 		return nil, err
 	}

@@ -16,19 +16,19 @@ import (
 	"minutebook/search"
 )
 
-// Webhooks is what the operations on webhooks work with.
+// Webhooks are the things on which the operations on webhooks work.
 type Webhooks struct {
 	Archive *archive.Archive
-	// Client gives an account's connection to the service, or an error that
-	// names the setting that is missing.
+	// Client returns an account's connection to the service. Its error names the
+	// missing setting.
 	Client func(ctx context.Context, account string) (*api.Client, error)
-	// Configured gives the secrets that the configuration has for an account.
+	// Configured returns an account's secrets from the configuration.
 	Configured func(account string) []string
 	Accounts   []string // all configured ones
 	PublicURL  string   // where the service reaches the receiver; "": not configured
-	// Refresh has the running receiver read the secrets again; nil: none runs.
+	// Refresh makes the running receiver read the secrets again; nil: none runs.
 	Refresh func(context.Context) error
-	// Index gives the index, for following a delivery to it.
+	// Index returns the index, for following a delivery to it.
 	Index func(context.Context) (*search.Index, error)
 	// HTTP sends test deliveries; nil: http.DefaultClient.
 	HTTP *http.Client
@@ -46,8 +46,8 @@ func RegisterWebhooks(r *Registry, w Webhooks) {
 	Register(r, "webhook.replay", w.replay)
 }
 
-// WebhookRequest names what an operation is about; each uses the fields that it
-// needs.
+// WebhookRequest has the arguments of the operations on webhooks. Each operation
+// uses the fields that it needs.
 type WebhookRequest struct {
 	Account  string   `json:"account,omitempty"`
 	ID       string   `json:"id,omitempty"`
@@ -55,7 +55,7 @@ type WebhookRequest struct {
 	Include  []string `json:"include,omitempty"`  // none: everything
 }
 
-// WebhookInfo is a webhook as it is shown: without its secret.
+// WebhookInfo is a webhook without its secret.
 type WebhookInfo struct {
 	Account   string              `json:"account"`
 	ID        string              `json:"id"`
@@ -63,10 +63,10 @@ type WebhookInfo struct {
 	State     string              `json:"state"`
 	CreatedAt time.Time           `json:"created_at"`
 	Asked     *api.WebhookRequest `json:"asked,omitempty"`
-	Advice    string              `json:"advice,omitempty"` // what a person should do
+	Advice    string              `json:"advice,omitempty"` // what to do about it
 }
 
-// orphanPrefix begins the name of a webhook whose id nobody knows.
+// orphanPrefix begins the name of a webhook whose id is lost.
 const orphanPrefix = "intent-"
 
 func webhookInfo(g archive.Registration) WebhookInfo {
@@ -99,7 +99,7 @@ func (w Webhooks) list(ctx context.Context, q WebhookRequest, _ Emit) ([]Webhook
 }
 
 func (w Webhooks) create(ctx context.Context, q WebhookRequest, _ Emit) (*WebhookInfo, error) {
-	request, err := w.request(q)
+	request, err := w.newRequest(q)
 	if err != nil {
 		return nil, err
 	}
@@ -111,8 +111,8 @@ func (w Webhooks) create(ctx context.Context, q WebhookRequest, _ Emit) (*Webhoo
 	return &info, nil
 }
 
-// request makes what is asked of the service from a command's flags.
-func (w Webhooks) request(q WebhookRequest) (api.WebhookRequest, error) {
+// newRequest makes the request to the service from a command's flags.
+func (w Webhooks) newRequest(q WebhookRequest) (api.WebhookRequest, error) {
 	var r api.WebhookRequest
 	if w.PublicURL == "" {
 		return r, errors.New("create webhook: receiver.public_url is not set; the service must know where to deliver to")
@@ -145,12 +145,12 @@ func (w Webhooks) request(q WebhookRequest) (api.WebhookRequest, error) {
 	return r, r.Validate()
 }
 
-// Triggers are the scopes that a webhook can be triggered for.
+// Triggers returns the scopes that can trigger a webhook.
 func Triggers() []string {
 	return []string{api.TriggerMyRecordings, api.TriggerSharedExternal, api.TriggerMySharedWithTeam, api.TriggerSharedTeam}
 }
 
-// Includes are the parts that a webhook's deliveries can carry.
+// Includes returns the parts that a webhook's deliveries can have.
 func Includes() []string {
 	return []string{"transcript", "summary", "action_items", "highlights", "crm_matches"}
 }
@@ -162,12 +162,12 @@ func includeFlags(r *api.WebhookRequest) map[string]*bool {
 	}
 }
 
-// registerTime is how long the service may take to make a webhook.
+// registerTime is the longest time that the service may take to make a webhook.
 const registerTime = 60 * time.Second
 
-// register makes a webhook at the service. The intent is durable before the
-// service is asked, and its answer before anything else; neither is given up
-// because the caller went away.
+// register makes a webhook at the service. The intent is durable before the call
+// to the service, and the answer before anything else. A caller that goes away
+// ends neither.
 func (w Webhooks) register(ctx context.Context, account string, request api.WebhookRequest) (*archive.Registration, error) {
 	client, err := w.Client(ctx, account)
 	if err != nil {
@@ -186,13 +186,13 @@ func (w Webhooks) register(ctx context.Context, account string, request api.Webh
 	}
 	made, err := client.CreateWebhook(api.WithPriority(ctx, api.PriorityPerson), request)
 	if err != nil {
-		if refused(err) {
+		if isRefused(err) {
 			return nil, errors.Join(fmt.Errorf("create webhook: %w", err), inbox.RemoveIntent(ctx, intent))
 		}
 		return nil, fmt.Errorf("create webhook: %w; the service may have made it nevertheless: see minutebook webhook list", err)
 	}
 	if err := inbox.PutRegistration(ctx, intent, made.ID, made.Secret); err != nil {
-		return nil, errors.Join(err, w.undo(ctx, client, intent, made.ID))
+		return nil, errors.Join(err, w.undoRegister(ctx, client, intent, made.ID))
 	}
 	g := &archive.Registration{Intent: intent, Account: account, ID: made.ID, Secret: made.Secret, URL: request.DestinationURL,
 		Request: string(asked), CreatedAt: w.Now(), State: archive.RegistrationActive}
@@ -202,8 +202,9 @@ func (w Webhooks) register(ctx context.Context, account string, request api.Webh
 	return g, w.refresh(ctx)
 }
 
-// undo deletes a webhook whose id could not be kept, while it is known.
-func (w Webhooks) undo(ctx context.Context, client *api.Client, intent int64, id string) error {
+// undoRegister deletes a webhook whose id could not be stored, while the id is
+// known.
+func (w Webhooks) undoRegister(ctx context.Context, client *api.Client, intent int64, id string) error {
 	if err := client.DeleteWebhook(api.WithPriority(ctx, api.PriorityPerson), id); err != nil && !api.IsNotFound(err) {
 		return fmt.Errorf("the service has made webhook %s, which could not be kept here; delete it there: %w", id, err)
 	}
@@ -213,8 +214,8 @@ func (w Webhooks) undo(ctx context.Context, client *api.Client, intent int64, id
 	return nil
 }
 
-// refused reports that the service certainly made nothing.
-func refused(err error) bool {
+// isRefused reports whether the service certainly made no webhook.
+func isRefused(err error) bool {
 	var e *api.Error
 	return errors.Is(err, api.ErrNotSent) || errors.As(err, &e) && e.Status >= 400 && e.Status < 500
 }
@@ -246,8 +247,8 @@ func (w Webhooks) delete(ctx context.Context, q WebhookRequest, _ Emit) (*Done, 
 	return nil, fmt.Errorf("delete webhook %s: several accounts have one of this id; name one with --account", q.ID)
 }
 
-// unregister deletes a webhook at the service and then its secret here. One
-// that the service does not know any more is deleted, too.
+// unregister deletes a webhook at the service and then its secret here. It also
+// succeeds for a webhook that the service no longer knows.
 func (w Webhooks) unregister(ctx context.Context, g archive.Registration) error {
 	inbox := w.Archive.Inbox()
 	if g.State == archive.RegistrationIntent {

@@ -15,11 +15,11 @@ import (
 	"minutebook/receiver"
 )
 
-// testTime is how long a test delivery is followed.
+// testTime is the longest time for which a test delivery is followed.
 const testTime = 30 * time.Second
 
-// WebhookTested is how far a test delivery came, and when, in milliseconds after
-// it was sent.
+// WebhookTested has the times at which a test delivery reached each stage, in
+// milliseconds after it was sent.
 type WebhookTested struct {
 	WebhookID    string `json:"webhook_id"`
 	RecordingID  int64  `json:"recording_id"`
@@ -28,8 +28,8 @@ type WebhookTested struct {
 	Indexed      int64  `json:"indexed_ms"`
 }
 
-// test signs a delivery, sends it through the public address and follows it
-// into the index.
+// test signs a delivery, sends it to the public address, and follows it into the
+// index.
 func (w Webhooks) test(ctx context.Context, q WebhookRequest, emit Emit) (*WebhookTested, error) {
 	if w.Refresh == nil {
 		return nil, errNoDaemon("test webhook")
@@ -41,7 +41,7 @@ func (w Webhooks) test(ctx context.Context, q WebhookRequest, emit Emit) (*Webho
 	return w.deliver(ctx, q.Account, secret, emit)
 }
 
-// latestSecret is the account's newest registered secret, or else the last
+// latestSecret returns the account's newest registered secret, or else its last
 // configured one.
 func (w Webhooks) latestSecret(ctx context.Context, account string) (string, error) {
 	secrets, err := w.Archive.Inbox().Secrets(ctx, account)
@@ -70,7 +70,7 @@ func (w Webhooks) deliver(ctx context.Context, account, secret string, emit Emit
 	t := &WebhookTested{WebhookID: fmt.Sprintf("msg_minutebook_test_%d", w.Now().UnixNano()), RecordingID: id}
 	err = w.follow(ctx, account, secret, body, t, emit)
 	if made {
-		err = errors.Join(err, w.unmake(context.WithoutCancel(ctx), account, t))
+		err = errors.Join(err, w.forgetTest(context.WithoutCancel(ctx), account, t))
 	}
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (w Webhooks) deliver(ctx context.Context, account, secret string, emit Emit
 	return t, nil
 }
 
-// follow sends a delivery and notes in t when it got how far.
+// follow sends a delivery and records in t the time of each stage.
 func (w Webhooks) follow(ctx context.Context, account, secret string, body []byte, t *WebhookTested, emit Emit) error {
 	sent := w.Now()
 	url := strings.TrimSuffix(w.PublicURL, "/") + "/webhooks/" + account
@@ -87,12 +87,12 @@ func (w Webhooks) follow(ctx context.Context, account, secret string, body []byt
 	}
 	t.Acknowledged = w.Now().Sub(sent).Milliseconds()
 	_ = emit(WebhookStep{"acknowledged through " + url})
-	if err := w.applied(ctx, account, t.WebhookID); err != nil {
+	if err := w.waitApplied(ctx, account, t.WebhookID); err != nil {
 		return err
 	}
 	t.Applied = w.Now().Sub(sent).Milliseconds()
 	_ = emit(WebhookStep{"applied to the archive"})
-	if err := w.indexed(ctx); err != nil {
+	if err := w.waitIndexed(ctx); err != nil {
 		return err
 	}
 	t.Indexed = w.Now().Sub(sent).Milliseconds()
@@ -100,8 +100,9 @@ func (w Webhooks) follow(ctx context.Context, account, secret string, body []byt
 	return nil
 }
 
-// unmake forgets a meeting that was made for a test, however far that came.
-func (w Webhooks) unmake(ctx context.Context, account string, t *WebhookTested) error {
+// forgetTest forgets a meeting that was made for a test, at whatever stage the test
+// ended.
+func (w Webhooks) forgetTest(ctx context.Context, account string, t *WebhookTested) error {
 	_, err := w.Archive.Forget(ctx, t.RecordingID, "webhook test")
 	if err == nil {
 		return nil
@@ -118,11 +119,11 @@ func (w Webhooks) unmake(ctx context.Context, account string, t *WebhookTested) 
 	return w.Archive.Inbox().Quarantine(ctx, d.ID, "a test that was given up before its delivery was applied")
 }
 
-// testBody is the newest meeting that the account has been shown, as it is: to
-// be told of it again changes nothing. Where there is none, it is a meeting that
+// testBody returns the newest meeting that the account sees, unchanged, since a
+// repeated delivery changes nothing. Where there is none, it makes a meeting that
 // is forgotten after the test.
 func (w Webhooks) testBody(ctx context.Context, account string) (body []byte, id int64, made bool, err error) {
-	if id, err = w.shownTo(ctx, account); err != nil {
+	if id, err = w.findShown(ctx, account); err != nil {
 		return nil, 0, false, err
 	}
 	if id != 0 {
@@ -130,7 +131,7 @@ func (w Webhooks) testBody(ctx context.Context, account string) (body []byte, id
 		return body, id, false, err
 	}
 	now := w.Now().UTC()
-	id = 1<<52 + now.UnixMilli() // beyond what a service counts to
+	id = 1<<52 + now.UnixMilli() // larger than any id of a service
 	body, err = json.Marshal(map[string]any{
 		"recording_id": id, "title": "Minutebook test delivery", "created_at": now.Format(time.RFC3339),
 		"recording_start_time": now.Format(time.RFC3339), "recording_end_time": now.Format(time.RFC3339),
@@ -139,8 +140,8 @@ func (w Webhooks) testBody(ctx context.Context, account string) (body []byte, id
 	return body, id, true, err
 }
 
-// shownTo finds a meeting that an account sees, among the newest, or 0.
-func (w Webhooks) shownTo(ctx context.Context, account string) (int64, error) {
+// findShown returns a meeting among the newest that an account sees, or 0.
+func (w Webhooks) findShown(ctx context.Context, account string) (int64, error) {
 	rows, err := w.Archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, Limit: 100})
 	if err != nil {
 		return 0, err
@@ -179,15 +180,15 @@ func (w Webhooks) post(ctx context.Context, url, secret, id string, at time.Time
 	case http.StatusOK:
 		return nil
 	case http.StatusUnauthorized:
-		return fmt.Errorf("test webhook: %s answered 401: another receiver answers there, or what stands between changes the body or a header", url)
+		return fmt.Errorf("test webhook: %s answered 401: another receiver answers there, or a proxy between changes the body or a header", url)
 	case http.StatusNotFound:
 		return fmt.Errorf("test webhook: %s answered 404: receiver.public_url leads to something else", url)
 	}
 	return fmt.Errorf("test webhook: %s answered %s", url, resp.Status)
 }
 
-// applied waits until a delivery is settled.
-func (w Webhooks) applied(ctx context.Context, account, webhookID string) error {
+// waitApplied waits until a delivery is applied or quarantined.
+func (w Webhooks) waitApplied(ctx context.Context, account, webhookID string) error {
 	return poll(ctx, "applied", func() (bool, error) {
 		d, err := w.Archive.Inbox().DeliveryOf(ctx, account, webhookID)
 		if errors.Is(err, archive.ErrNoDelivery) {
@@ -200,8 +201,8 @@ func (w Webhooks) applied(ctx context.Context, account, webhookID string) error 
 	})
 }
 
-// indexed waits until the index has followed the archive to where it is now.
-func (w Webhooks) indexed(ctx context.Context) error {
+// waitIndexed waits until the index has reached the archive's present head.
+func (w Webhooks) waitIndexed(ctx context.Context) error {
 	x, err := w.Index(ctx)
 	if err != nil {
 		return err
@@ -216,7 +217,7 @@ func (w Webhooks) indexed(ctx context.Context) error {
 	})
 }
 
-func poll(ctx context.Context, what string, done func() (bool, error)) error {
+func poll(ctx context.Context, state string, done func() (bool, error)) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -227,7 +228,7 @@ func poll(ctx context.Context, what string, done func() (bool, error)) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("follow the delivery until it is %s: %w", what, ctx.Err())
+			return fmt.Errorf("follow the delivery until it is %s: %w", state, ctx.Err())
 		}
 	}
 }

@@ -16,7 +16,7 @@ type DeliveriesRequest struct {
 	Limit   int    `json:"limit,omitempty"`
 }
 
-// DeliveryInfo is a delivery as it is listed.
+// DeliveryInfo is a delivery in a list.
 type DeliveryInfo struct {
 	ID          int64      `json:"id"`
 	Account     string     `json:"account"`
@@ -56,8 +56,8 @@ type ReplayRequest struct {
 	ID int64 `json:"id"`
 }
 
-// replay has a delivery applied again. With a daemon it is followed until that
-// is done; without one it waits for the next start.
+// replay applies a delivery again. With a daemon it waits until that is done.
+// Without one, the delivery is applied at the next start.
 func (w Webhooks) replay(ctx context.Context, q ReplayRequest, _ Emit) (*DeliveryInfo, error) {
 	inbox := w.Archive.Inbox()
 	if err := inbox.Replay(ctx, q.ID); err != nil {

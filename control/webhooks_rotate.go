@@ -10,19 +10,20 @@ import (
 	"minutebook/archive"
 )
 
-// WebhookStep is an event of rotate and test: what has just been done.
+// WebhookStep is an event of rotate and test: the step just completed.
 type WebhookStep struct {
 	Step string `json:"step"`
 }
 
-// rotate replaces an account's webhooks by a new one with a secret of its own:
-// create, verify a delivery through the public address, delete what was before.
-// Both verify meanwhile. It can be repeated after a crash at any step.
+// rotate replaces an account's webhooks by a new one with a new secret. It creates
+// the new one, tests it with a delivery to the public address, and deletes the old
+// ones. Until then deliveries of both are accepted. It can be repeated after a
+// crash at any step.
 func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*WebhookInfo, error) {
 	if w.Refresh == nil {
 		return nil, errNoDaemon("rotate webhook")
 	}
-	old, request, err := w.before(ctx, q.Account)
+	old, request, err := w.planRotation(ctx, q.Account)
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +46,10 @@ func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*Web
 	return &info, nil
 }
 
-// before gives the webhooks to be replaced and what to ask for in their place:
-// what was asked for last, delivered to where it should go now.
-func (w Webhooks) before(ctx context.Context, account string) (old []archive.Registration, request api.WebhookRequest, err error) {
-	if request, err = w.request(WebhookRequest{Account: account}); err != nil {
+// planRotation returns the webhooks to be replaced and the request for the new one:
+// the last request, with the present public address.
+func (w Webhooks) planRotation(ctx context.Context, account string) (old []archive.Registration, request api.WebhookRequest, err error) {
+	if request, err = w.newRequest(WebhookRequest{Account: account}); err != nil {
 		return nil, request, err
 	}
 	all, err := w.Archive.Inbox().Registrations(ctx, account)
@@ -72,6 +73,6 @@ func (w Webhooks) before(ctx context.Context, account string) (old []archive.Reg
 	return old, request, nil
 }
 
-func errNoDaemon(what string) error {
-	return errors.New(what + ": no daemon runs here that would receive the delivery; start it: minutebook serve")
+func errNoDaemon(doing string) error {
+	return errors.New(doing + ": no daemon runs here that would receive the delivery; start it: minutebook serve")
 }

@@ -164,7 +164,7 @@ func (h *house) OAuthAccounts() []string {
 }
 
 // control is the house as the operations see it.
-func (h *house) control() control.House {
+func (h *house) control() control.Deps {
 	zone, err := h.zone()
 	if err != nil { // the page says so, at start
 		zone = time.UTC
@@ -173,7 +173,7 @@ func (h *house) control() control.House {
 	if h.opts.Daemon && h.own != nil && h.cfg.Service.Enabled {
 		serving = h.own.State
 	}
-	return control.House{ServiceState: serving, Recipients: h.cfg.Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
+	return control.Deps{ServiceState: serving, Recipients: h.cfg.Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: h.archive, Index: h.Index, Syncer: h.Syncer, Connection: h.Connection, OAuthAccounts: h.OAuthAccounts, Service: h.Service,
 		Received: h.received, Running: h.opts.Daemon, Version: h.opts.Version, Webhooks: h.webhooks(),
 		Retention: retentionRules(h.cfg), Configuration: h.opts.Configuration, PageURL: h.pageURL, Location: zone, Logger: h.log,

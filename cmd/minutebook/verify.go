@@ -108,7 +108,7 @@ type upkeepProgress struct {
 }
 
 func (p *upkeepProgress) event(raw json.RawMessage) error {
-	var e control.Upkeep
+	var e control.Maintenance
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return fmt.Errorf("read progress: %w", err)
 	}

@@ -15,50 +15,49 @@ import (
 	syncer "minutebook/sync"
 )
 
-// House is what the operations work on. The archive is always there; the rest
-// is asked for when an operation needs it, so that `show` does not open an
-// index.
-type House struct {
+// Deps are the things on which the operations work. The archive is always open. The
+// functions open the rest when an operation needs it, so that `show` does not open
+// an index.
+type Deps struct {
 	Archive *archive.Archive
-	// Index gives the search index, followed up to the archive's head when no
-	// daemon keeps it there.
+	// Index returns the search index. Without a daemon it first catches up with the
+	// archive's head.
 	Index func(context.Context) (*search.Index, error)
-	// Syncer gives the connection to the service, for the configured accounts.
+	// Syncer returns the connection to the service for the configured accounts.
 	Syncer func(context.Context) (*syncer.Syncer, error)
-	// Connection gives an account's OAuth connection.
+	// Connection returns an account's OAuth connection.
 	Connection func(ctx context.Context, account string) (*api.OAuth, error)
-	// OAuthAccounts names the accounts that have one.
+	// OAuthAccounts returns the names of the accounts that have one.
 	OAuthAccounts func() []string
-	// Service gives the archive's own service, for administering it.
+	// Service returns the archive's own service, for administering it.
 	Service func(context.Context) (*service.Service, error)
-	// ServiceState tells how the work of the service that runs here goes; nil: none
-	// does.
+	// ServiceState returns the state of the service that runs here; nil: none runs.
 	ServiceState func(context.Context) (*service.State, error)
-	// Site gives what renders the pages of an HTML export.
+	// Site returns the renderer of the pages of an HTML export.
 	Site func() (export.Site, error)
-	// Recipients, unless a request names others, have exports and backups
-	// encrypted for them.
+	// Recipients are the public keys for which exports and backups are encrypted,
+	// unless a request names others.
 	Recipients []string
 	// Retention are the rules by which recordings are deleted.
 	Retention []archive.RetentionRule
-	// Configuration is the file that this process was started with.
+	// Configuration identifies the configuration file of this process.
 	Configuration Configuration
-	// Received tells what became of the requests of the receiver that runs
-	// here; nil: none does.
+	// Received counts the requests of the receiver that runs here by outcome; nil:
+	// none runs.
 	Received func() receiver.Counts
-	// Running tells whether a daemon runs, for status.
+	// Running reports whether this process is a daemon, for status.
 	Running  bool
 	Version  string
 	Webhooks Webhooks
-	// PageURL is the address of the page that runs, "" when none does, and
-	// Location the zone of dates (nil: UTC): for what assistants are told.
+	// PageURL is the address of the running page, "" when none runs. Location is the
+	// zone of dates (nil: UTC). Both are for assistants.
 	PageURL  string
 	Location *time.Location
 	Logger   zerolog.Logger
 }
 
-// Operations registers everything that works on an archive.
-func Operations(h House) *Registry {
+// Operations registers all operations on an archive.
+func Operations(h Deps) *Registry {
 	r := NewRegistry()
 	h.registerCopies(r)
 	Register(r, "search", h.search)
@@ -72,7 +71,7 @@ func Operations(h House) *Registry {
 	Register(r, "configuration", h.configuration)
 	Register(r, "history", h.history)
 	Register(r, "stats", h.stats)
-	Register(r, "assistant", h.assistant)
+	Register(r, "assistant", h.answerAssistant)
 	Register(r, "auth.begin", h.authBegin)
 	Register(r, "auth.finish", h.authFinish)
 	Register(r, "auth.status", h.authStatus)

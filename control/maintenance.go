@@ -16,28 +16,28 @@ import (
 	"minutebook/search"
 )
 
-// VerifyRequest says what to verify.
+// VerifyRequest has the options of verify.
 type VerifyRequest struct {
 	Repair bool `json:"repair"`
-	// From is a directory of backups, absolute, that a repair may take from, and
-	// Identity the file with the keys for it.
+	// From is the absolute path of a directory of backups for a repair. Identity is
+	// the file with its keys.
 	From      string `json:"from,omitempty"`
 	Identity  string `json:"identity,omitempty"`
 	SkipMedia bool   `json:"skip_media"`
 }
 
-// Upkeep is an event of verify and rebuild: how far it is, or a damage found.
-type Upkeep struct {
+// Maintenance is an event of verify and rebuild: its progress, or a damage.
+type Maintenance struct {
 	Stage  string          `json:"stage,omitempty"`
 	Done   int             `json:"done,omitempty"`
 	Total  int             `json:"total,omitempty"`
 	Damage *archive.Damage `json:"damage,omitempty"`
 }
 
-// verify looks at everything that is kept, the index too. Damages are its events.
-func (h House) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
+// verify checks the archive and the index. Its events are the damages.
+func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
 	o := archive.VerifyOptions{Repair: q.Repair, SkipMedia: q.SkipMedia, AskAgain: h.askAgain,
-		Progress: func(stage string, done, total int) { _ = emit(Upkeep{Stage: stage, Done: done, Total: total}) }}
+		Progress: func(stage string, done, total int) { _ = emit(Maintenance{Stage: stage, Done: done, Total: total}) }}
 	if q.Repair && q.From != "" {
 		keys, err := ReadIdentities(q.Identity)
 		if err != nil {
@@ -48,7 +48,7 @@ func (h House) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive
 		}
 		defer o.From.Close()
 	}
-	sum, err := h.Archive.Verify(ctx, o, func(d archive.Damage) { _ = emit(Upkeep{Damage: &d}) })
+	sum, err := h.Archive.Verify(ctx, o, func(d archive.Damage) { _ = emit(Maintenance{Damage: &d}) })
 	if err != nil {
 		return nil, err
 	}
@@ -62,14 +62,14 @@ func (h House) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive
 		} else {
 			sum.Damages[d.Class]++
 		}
-		_ = emit(Upkeep{Damage: &d})
+		_ = emit(Maintenance{Damage: &d})
 	}
 	return &sum, nil
 }
 
-// askAgain has the content of a meeting read again from an account that is still
-// shown it.
-func (h House) askAgain(ctx context.Context, id int64) (string, error) {
+// askAgain requests the content of a meeting again, through an account that still
+// sees the meeting.
+func (h Deps) askAgain(ctx context.Context, id int64) (string, error) {
 	if h.Syncer == nil {
 		return "", nil
 	}
@@ -80,12 +80,12 @@ func (h House) askAgain(ctx context.Context, id int64) (string, error) {
 	return s.Refetch(ctx, id)
 }
 
-// verifyIndex holds the index against its checksums and the archive. To repair
-// it is to build it anew, which loses nothing.
-func (h House) verifyIndex(ctx context.Context, repair bool) ([]archive.Damage, error) {
+// verifyIndex checks the index against its checksums and the archive. A repair
+// builds it anew, which loses nothing.
+func (h Deps) verifyIndex(ctx context.Context, repair bool) ([]archive.Damage, error) {
 	path := filepath.Join(h.Archive.Dir(), "index")
-	broken := func(what string) []archive.Damage {
-		return []archive.Damage{{Class: archive.DamageIndex, Path: path, What: what}}
+	broken := func(finding string) []archive.Damage {
+		return []archive.Damage{{Class: archive.DamageIndex, Path: path, What: finding}}
 	}
 	index, err := h.Index(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (h House) verifyIndex(ctx context.Context, repair bool) ([]archive.Damage, 
 	var damages []archive.Damage
 	if err := index.Check(ctx); err != nil {
 		damages = broken(err.Error())
-	} else if damages, err = compared(ctx, index, path); err != nil {
+	} else if damages, err = compareIndex(ctx, index, path); err != nil {
 		damages = broken(err.Error())
 	}
 	if ctx.Err() != nil || len(damages) == 0 {
@@ -116,8 +116,9 @@ func (h House) verifyIndex(ctx context.Context, repair bool) ([]archive.Damage, 
 	return damages, ctx.Err()
 }
 
-// compared names the meetings that the index or the archive alone has.
-func compared(ctx context.Context, index *search.Index, path string) ([]archive.Damage, error) {
+// compareIndex returns a damage for each meeting that only the index or only the
+// archive has.
+func compareIndex(ctx context.Context, index *search.Index, path string) ([]archive.Damage, error) {
 	missing, extra, err := index.Compare(ctx)
 	if err != nil {
 		return nil, err
@@ -133,8 +134,8 @@ func compared(ctx context.Context, index *search.Index, path string) ([]archive.
 }
 
 // rebuild derives all rows again.
-func (h House) rebuild(ctx context.Context, _ struct{}, emit Emit) (*archive.Counts, error) {
-	err := h.Archive.Rebuild(ctx, func(done, total int) { _ = emit(Upkeep{Stage: "meetings", Done: done, Total: total}) })
+func (h Deps) rebuild(ctx context.Context, _ struct{}, emit Emit) (*archive.Counts, error) {
+	err := h.Archive.Rebuild(ctx, func(done, total int) { _ = emit(Maintenance{Stage: "meetings", Done: done, Total: total}) })
 	if err != nil {
 		return nil, err
 	}
@@ -142,24 +143,24 @@ func (h House) rebuild(ctx context.Context, _ struct{}, emit Emit) (*archive.Cou
 	return &counts, err
 }
 
-// ForgetRequest names what to erase, and why.
+// ForgetRequest names the meeting to erase, and the reason.
 type ForgetRequest struct {
 	RecordingID int64  `json:"recording_id"`
 	Reason      string `json:"reason"`
-	// Backups has the generations that hold the meeting replaced by a new one;
-	// Recipients are those of encrypted backups, instead of the configured ones.
+	// Backups replaces the generations that contain the meeting by a new one.
+	// Recipients are the keys for encrypted backups, instead of the configured ones.
 	Backups    bool     `json:"backups,omitempty"`
 	Recipients []string `json:"recipients,omitempty"`
 }
 
-// forget erases a meeting; it returns when every room is rid of it, which are
-// opened for that.
-func (h House) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Forgotten, error) {
+// forget erases a meeting. It opens the service's queue and the index, so that
+// they erase it too before forget returns.
+func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Forgotten, error) {
 	if q.Reason == "" {
 		return nil, errors.New("forget a meeting: give the reason, which the audit keeps")
 	}
 	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), "service.db")); err == nil && h.Service != nil {
-		if _, err := h.Service(ctx); err != nil { // its queue lets go of the meeting too
+		if _, err := h.Service(ctx); err != nil { // its queue erases the meeting too
 			return nil, err
 		}
 	}
@@ -171,7 +172,7 @@ func (h House) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Fo
 		return &f, err
 	}
 	failed := h.replaceBackups(ctx, f.Backups, q.Recipients)
-	f, err = h.Archive.Forget(ctx, q.RecordingID, q.Reason) // it names what is left
+	f, err = h.Archive.Forget(ctx, q.RecordingID, q.Reason) // it names the remaining backups
 	if failed == nil && len(f.Backups) > 0 {
 		failed = errors.New("look at them and delete them by hand")
 	}
@@ -181,9 +182,9 @@ func (h House) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Fo
 	return &f, err
 }
 
-// replaceBackups makes a new generation in every directory that has some of
-// these, and then removes them.
-func (h House) replaceBackups(ctx context.Context, paths, recipients []string) error {
+// replaceBackups makes a new generation in every directory of the given ones, and
+// then removes the given ones.
+func (h Deps) replaceBackups(ctx context.Context, paths, recipients []string) error {
 	keys, err := h.recipients(recipients)
 	if err != nil {
 		return err
@@ -208,7 +209,7 @@ func (h House) replaceBackups(ctx context.Context, paths, recipients []string) e
 	return failed
 }
 
-func (h House) replaceGenerations(ctx context.Context, dir string, paths []string, o backup.Options) error {
+func (h Deps) replaceGenerations(ctx context.Context, dir string, paths []string, o backup.Options) error {
 	r, err := backup.Run(ctx, h.Archive, dir, o)
 	if err != nil {
 		return err
@@ -222,21 +223,21 @@ func (h House) replaceGenerations(ctx context.Context, dir string, paths []strin
 	return backup.Remove(ctx, h.Archive, dir, paths)
 }
 
-// HistoryRequest asks how a meeting came to be what it is. With From, the
-// answer is what differs between two times; To is now when it is zero.
+// HistoryRequest asks for the versions of a meeting, or with From for the
+// differences between two times. A zero To means now.
 type HistoryRequest struct {
 	RecordingID int64     `json:"recording_id"`
 	From        time.Time `json:"from,omitzero"`
 	To          time.Time `json:"to,omitzero"`
 }
 
-// HistoryResult has the versions, or the differences.
+// HistoryResult has the versions or the differences.
 type HistoryResult struct {
 	Revisions   []archive.Revision   `json:"revisions,omitempty"`
 	Differences []archive.Difference `json:"differences,omitempty"`
 }
 
-func (h House) history(ctx context.Context, q HistoryRequest, _ Emit) (*HistoryResult, error) {
+func (h Deps) history(ctx context.Context, q HistoryRequest, _ Emit) (*HistoryResult, error) {
 	if q.From.IsZero() {
 		revisions, err := h.Archive.Revisions(ctx, q.RecordingID)
 		return &HistoryResult{Revisions: revisions}, err
@@ -255,12 +256,12 @@ func (h House) history(ctx context.Context, q HistoryRequest, _ Emit) (*HistoryR
 	return &HistoryResult{Differences: archive.DiffParts(old, now)}, nil
 }
 
-func (h House) stats(ctx context.Context, _ struct{}, _ Emit) (*archive.Stats, error) {
+func (h Deps) stats(ctx context.Context, _ struct{}, _ Emit) (*archive.Stats, error) {
 	s, err := h.Archive.Stats(ctx)
 	return &s, err
 }
 
-// showAt is show for a time in the past.
-func (h House) showAt(ctx context.Context, q ShowRequest) (json.RawMessage, error) {
+// showAt returns a meeting's JSON at a time in the past.
+func (h Deps) showAt(ctx context.Context, q ShowRequest) (json.RawMessage, error) {
 	return h.Archive.MeetingJSONAt(ctx, q.RecordingID, q.At)
 }

@@ -40,7 +40,7 @@ func withIndex(t *testing.T, a *archive.Archive) (*search.Index, *control.Regist
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { x.Close() })
-	return x, control.Operations(control.House{Archive: a, Running: true, Logger: zerolog.Nop(),
+	return x, control.Operations(control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(),
 		Index: func(context.Context) (*search.Index, error) { return x, nil }})
 }
 
@@ -75,7 +75,7 @@ func verified(t *testing.T, dir string, ops *control.Registry, repair bool) (arc
 	t.Helper()
 	var damages []archive.Damage
 	v, err := control.Call[archive.Verified](t.Context(), ops, "verify", control.VerifyRequest{Repair: repair}, func(raw json.RawMessage) error {
-		var e control.Upkeep
+		var e control.Maintenance
 		err := json.Unmarshal(raw, &e)
 		if e.Damage != nil && (e.Damage.Class != archive.DamageMode || e.Damage.Path != dir) { // a test's own directory is 0755
 			damages = append(damages, *e.Damage)
