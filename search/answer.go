@@ -11,7 +11,7 @@ import (
 // Request asks for the meetings that answer a query.
 type Request struct {
 	Query     string         // in the language of docs/search.md; empty finds every meeting
-	Viewer    archive.Viewer // only what this person sees is found, counted and suggested
+	Viewer    archive.Viewer // only meetings that this person sees are found and counted
 	Limit     int            // meetings in the answer; 0 means 10, at most 100
 	After     string         // Answer.Next of the page before; empty for the first page
 	Moments   int            // moments per meeting; 0 means 3, at most 20
@@ -20,10 +20,10 @@ type Request struct {
 	Location  *time.Location // of the dates in the query and the histogram; nil means UTC
 }
 
-// QueryError says what is wrong with a query and where.
+// QueryError is a mistake in a query and its place.
 type QueryError = query.Error
 
-// Answer is what a search found.
+// Answer is the result of a search.
 type Answer struct {
 	Total      int  // meetings found
 	Exact      bool // false when there are at least Total
@@ -43,7 +43,7 @@ type Hit struct {
 	Why     string // for people: why it answers, when the query has words and no moment has them
 }
 
-// Moment is where something was said or noted. Part tells where it stands: in
+// Moment is a place where something was said or noted. Part tells where it stands: in
 // the transcript, where Entry is the index of the entry and Speaker who says
 // it, or in another part, where Entry is -1 unless the part names a moment.
 type Moment struct {
@@ -51,11 +51,11 @@ type Moment struct {
 	Entry   int
 	Speaker string
 	Text    string // the whole entry or item
-	Snippet []Span // what matters of Text, in its original spelling
+	Snippet []Span // the best piece of Text, as it was said
 	Part    api.Part
 }
 
-// Span is a piece of a snippet; Hit ones are what the query asked for.
+// Span is a piece of a snippet; Hit marks a term of the query.
 type Span struct {
 	Text string
 	Hit  bool

@@ -14,7 +14,7 @@ import (
 // and puts it in the place of the serving one. While one batch is written the
 // next is read.
 func (x *Index) build(ctx context.Context, serving, g *generation) error {
-	if err := x.fill(ctx, serving, g); err != nil {
+	if err := x.fillGeneration(ctx, serving, g); err != nil {
 		return err
 	}
 	if err := g.flush(ctx); err != nil {
@@ -38,9 +38,9 @@ type chunk struct {
 	next state
 }
 
-// fill writes the chunks that are left into a new generation. The serving one
-// follows the archive meanwhile.
-func (x *Index) fill(ctx context.Context, serving, g *generation) error {
+// fillGeneration writes the chunks that are left into a new generation. The serving
+// one follows the archive meanwhile.
+func (x *Index) fillGeneration(ctx context.Context, serving, g *generation) error {
 	work, ctx := errgroup.WithContext(ctx)
 	chunks := make(chan *chunk)
 	work.Go(func() error {
@@ -52,10 +52,10 @@ func (x *Index) fill(ctx context.Context, serving, g *generation) error {
 			if err := x.writeChunk(ctx, g, c); err != nil {
 				return err
 			}
-			if serving == g || !serving.current() {
+			if serving == g || !serving.isCurrent() {
 				continue
 			}
-			if _, err := x.step(ctx, serving); err != nil && ctx.Err() == nil && !errors.Is(err, archive.ErrForeignEpoch) {
+			if _, err := x.follow(ctx, serving); err != nil && ctx.Err() == nil && !errors.Is(err, archive.ErrForeignEpoch) {
 				x.log.Warn().Err(err).Msg("follow the archive while the index is built anew")
 			}
 		}
@@ -64,9 +64,9 @@ func (x *Index) fill(ctx context.Context, serving, g *generation) error {
 	return work.Wait()
 }
 
-// readChunks walks over what a generation does not have yet.
+// readChunks walks over the part of the archive that a generation lacks.
 func (x *Index) readChunks(ctx context.Context, g *generation, chunks chan<- *chunk) error {
-	for at := g.reached(); !at.Built; {
+	for at := g.buildState(); !at.Built; {
 		c, err := x.readChunk(ctx, g, at)
 		if err != nil {
 			return err
@@ -81,9 +81,9 @@ func (x *Index) readChunks(ctx context.Context, g *generation, chunks chan<- *ch
 	return nil
 }
 
-// reached is the state of the index that is behind.
-func (g *generation) reached() state {
-	a, b := g.meetings.at(), g.moments.at()
+// buildState returns the state of the index that is behind the other.
+func (g *generation) buildState() state {
+	a, b := g.meetings.lastState(), g.moments.lastState()
 	if b.Walked < a.Walked || !b.Built && a.Built {
 		return b
 	}
@@ -113,7 +113,7 @@ func (x *Index) readChunk(ctx context.Context, g *generation, at state) (*chunk,
 	if len(rows) < limit {
 		c.next.Built, c.next.Next = true, nil
 	}
-	c.batch, err = x.prepare(ctx, g, ids)
+	c.batch, err = x.prepareBatch(ctx, g, ids)
 	return c, err
 }
 
@@ -127,7 +127,7 @@ func (x *Index) writeChunk(ctx context.Context, g *generation, c *chunk) error {
 	if err := g.write(ctx, c.batch, func(state) state { return c.next }); err != nil {
 		return err
 	}
-	x.rest(ctx, x.now().Sub(started))
-	x.count(ctx)
+	x.throttle(ctx, x.now().Sub(started))
+	x.countMeetings(ctx)
 	return nil
 }

@@ -13,10 +13,11 @@ import (
 	"minutebook/search/text"
 )
 
-// sampled is how many meetings a check looks up words of.
-const sampled = 24
+// sampleSize is how many meetings a check looks up by their words.
+const sampleSize = 24
 
-// ErrUnsound is returned by Check when the index is not what it should be.
+// ErrUnsound is returned by [Index.Check] for an index that does not hold the
+// archive's words, or whose files are damaged.
 var ErrUnsound = errors.New("the search index is not sound")
 
 // Check reads every file of the index and compares it with its checksum, and
@@ -30,7 +31,7 @@ func (x *Index) Check(ctx context.Context) error {
 		err = x.checkSample(ctx)
 	}
 	if errors.Is(err, ErrUnsound) {
-		x.distrust(err.Error())
+		x.requestRebuild(err.Error())
 	}
 	return err
 }
@@ -61,14 +62,14 @@ func (x *Index) checkFiles(ctx context.Context) error {
 // checkSegments checks the files of the segments that are there now. One that
 // is merged into another meanwhile, and its file removed, is passed over.
 func (s *store) checkSegments(ctx context.Context) error {
-	paths, err := s.paths()
+	paths, err := s.segmentPaths()
 	if err != nil {
 		return err
 	}
 	for path := range paths {
 		err := segment.CheckFile(ctx, path)
 		if errors.Is(err, os.ErrNotExist) {
-			now, nerr := s.paths()
+			now, nerr := s.segmentPaths()
 			if nerr != nil {
 				return nerr
 			}
@@ -86,8 +87,8 @@ func (s *store) checkSegments(ctx context.Context) error {
 	return nil
 }
 
-// paths are the files of the segments that are there now.
-func (s *store) paths() (map[string]bool, error) {
+// segmentPaths lists the files of the current segments.
+func (s *store) segmentPaths() (map[string]bool, error) {
 	snap, err := s.snapshot()
 	if err != nil {
 		return nil, err
@@ -107,17 +108,17 @@ func (x *Index) checkSample(ctx context.Context) error {
 	if x.Progress().Rebuilding {
 		return nil
 	}
-	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Limit: sampled * 8})
+	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Limit: sampleSize * 8})
 	if err != nil {
 		return err
 	}
-	before := x.reached()
+	before := x.position()
 	for i := 0; i < len(rows); i += 8 {
 		bad := x.checkMeeting(ctx, rows[i].RecordingID)
 		if bad == nil {
 			continue
 		}
-		// What was read may be newer than the index, and newer than Head says.
+		// The meeting that was read may be newer than the index, and newer than Head.
 		if now, err := x.archive.Written(ctx); err != nil || now != before {
 			return err
 		}

@@ -11,15 +11,15 @@ import (
 	"minutebook/search/segment"
 )
 
-// columns hold what counting and ordering need of one segment's meetings, by
-// document number. A segment never changes, so they are read once.
+// columns hold the values of one segment's meetings that counting and ordering need,
+// by document number. A segment never changes, so they are read once.
 type columns struct {
 	id      []int64
 	start   []int64 // Unix milliseconds
 	seconds []int32
 	words   []int32
-	one     [oneFields][]uint32    // language, type, team: numbers of strings
-	many    [manyFields][][]uint32 // has, domains, people
+	single  [singleFields][]uint32  // language, type, team: numbers of strings
+	multi   [multiFields][][]uint32 // has, domains, people
 	byID    map[int64]uint32
 
 	mu   sync.Mutex // guards sums
@@ -45,7 +45,7 @@ func (c *columns) sumsOf(seg *scorch.SegmentSnapshot) *sums {
 		doc := it.Next()
 		s.meetings++
 		s.words += int64(c.words[doc])
-		s.languages[c.one[oneLanguage][doc]] = true
+		s.languages[c.single[singleLanguage][doc]] = true
 	}
 	c.sums = s
 	return s
@@ -53,16 +53,16 @@ func (c *columns) sumsOf(seg *scorch.SegmentSnapshot) *sums {
 
 // Fields with one value a meeting, and with many.
 const (
-	oneLanguage = iota
-	oneType
-	oneTeam
-	oneFields
+	singleLanguage = iota
+	singleType
+	singleTeam
+	singleFields
 )
 const (
-	manyHas = iota
-	manyDomains
-	manyPeople
-	manyFields
+	multiParts = iota
+	multiDomains
+	multiPeople
+	multiFields
 )
 
 type segmentKey struct {
@@ -72,14 +72,14 @@ type segmentKey struct {
 
 // columnCache keeps the columns of the segments in use.
 type columnCache struct {
-	mu      sync.Mutex // guards all
-	held    map[segmentKey]*columns
-	numbers map[string]uint32
-	strings []string
+	mu        sync.Mutex // guards all
+	bySegment map[segmentKey]*columns
+	numbers   map[string]uint32
+	values    []string
 }
 
 func newColumnCache() *columnCache {
-	return &columnCache{held: map[segmentKey]*columns{}, numbers: map[string]uint32{}}
+	return &columnCache{bySegment: map[segmentKey]*columns{}, numbers: map[string]uint32{}}
 }
 
 // columnsOf returns the columns of a snapshot's segments, reading those that are new
@@ -93,19 +93,19 @@ func (c *columnCache) columnsOf(s *store, snap *scorch.IndexSnapshot) ([]*column
 	for i, seg := range segments {
 		key := segmentKey{s, seg.Id()}
 		used[key] = true
-		cols, ok := c.held[key]
+		cols, ok := c.bySegment[key]
 		if !ok {
 			var err error
-			if cols, err = c.read(seg); err != nil {
+			if cols, err = c.readColumns(seg); err != nil {
 				return nil, err
 			}
-			c.held[key] = cols
+			c.bySegment[key] = cols
 		}
 		out[i] = cols
 	}
-	for key := range c.held {
+	for key := range c.bySegment {
 		if key.store == s && !used[key] {
-			delete(c.held, key)
+			delete(c.bySegment, key)
 		}
 	}
 	return out, nil
@@ -115,21 +115,21 @@ func (c *columnCache) columnsOf(s *store, snap *scorch.IndexSnapshot) ([]*column
 func (c *columnCache) drop(s *store) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for key := range c.held {
+	for key := range c.bySegment {
 		if key.store == s {
-			delete(c.held, key)
+			delete(c.bySegment, key)
 		}
 	}
 }
 
-func (c *columnCache) read(seg *scorch.SegmentSnapshot) (*columns, error) {
+func (c *columnCache) readColumns(seg *scorch.SegmentSnapshot) (*columns, error) {
 	n := int(seg.FullSize())
 	cols := &columns{id: make([]int64, n), start: make([]int64, n), seconds: make([]int32, n), words: make([]int32, n), byID: make(map[int64]uint32, n)}
-	for i := range cols.one {
-		cols.one[i] = make([]uint32, n)
+	for i := range cols.single {
+		cols.single[i] = make([]uint32, n)
 	}
-	for i := range cols.many {
-		cols.many[i] = make([][]uint32, n)
+	for i := range cols.multi {
+		cols.multi[i] = make([][]uint32, n)
 	}
 	for doc := range n {
 		var raw []byte
@@ -146,43 +146,43 @@ func (c *columnCache) read(seg *scorch.SegmentSnapshot) (*columns, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.set(cols, doc, r)
+		c.setRecord(cols, doc, r)
 	}
 	return cols, nil
 }
 
-func (c *columnCache) set(cols *columns, doc int, r *record) {
+func (c *columnCache) setRecord(cols *columns, doc int, r *record) {
 	cols.id[doc], cols.start[doc] = r.ID, r.Start
 	cols.seconds[doc], cols.words[doc] = int32(r.Seconds), int32(r.Words)
 	cols.byID[r.ID] = uint32(doc)
 	for i, s := range []string{r.Language, r.Type, r.Team} {
-		cols.one[i][doc] = c.numbers[s]
+		cols.single[i][doc] = c.numbers[s]
 	}
 	for i, list := range [][]string{r.Has, r.Domains, r.People} {
 		numbers := make([]uint32, len(list))
 		for j, s := range list {
 			numbers[j] = c.numbers[s]
 		}
-		cols.many[i][doc] = numbers
+		cols.multi[i][doc] = numbers
 	}
 }
 
 // intern gives every string a number. The caller holds mu.
 func (c *columnCache) intern(b []byte) string {
 	if n, ok := c.numbers[string(b)]; ok {
-		return c.strings[n]
+		return c.values[n]
 	}
 	s := string(b)
-	c.numbers[s] = uint32(len(c.strings))
-	c.strings = append(c.strings, s)
+	c.numbers[s] = uint32(len(c.values))
+	c.values = append(c.values, s)
 	return s
 }
 
-// name returns the string of a number.
-func (c *columnCache) name(n uint32) string {
+// valueOf returns the string of a number.
+func (c *columnCache) valueOf(n uint32) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.strings[n]
+	return c.values[n]
 }
 
 // livingDocuments is the set of a segment's documents that are not deleted.
@@ -195,9 +195,9 @@ func livingDocuments(seg *scorch.SegmentSnapshot) *roaring.Bitmap {
 	return all
 }
 
-// size is how many numbers there are.
-func (c *columnCache) size() int {
+// valueCount returns how many strings have a number.
+func (c *columnCache) valueCount() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.strings)
+	return len(c.values)
 }

@@ -16,29 +16,28 @@ import (
 // compareChunk is how many meetings are compared at a time, and compareMost how
 // many of each kind are named.
 const (
-	compareChunk = 500
-	compareMost  = 100
+	compareChunk        = 500
+	maxNamedDifferences = 100
 )
 
-// Compare holds the meetings of the index against those of the archive: missing
-// are those that the archive alone has, extra those that the index alone has, at
-// most a hundred of each. When there are any, the next CatchUp builds the index
-// anew. It is meant for a caught-up index; what arrives meanwhile is followed
-// first and then looked at again.
+// Compare compares the meetings of the index with those of the archive: missing are
+// those that the archive alone has, extra those that the index alone has, at most a
+// hundred of each. When there are any, the next [Index.CatchUp] builds the index anew.
+// Meetings that arrive meanwhile are followed first and then compared again.
 func (x *Index) Compare(ctx context.Context) (missing, extra []int64, err error) {
 	for try := 0; ; try++ {
-		before := x.reached()
+		before := x.position()
 		if missing, extra, err = x.compare(ctx); err != nil || len(missing)+len(extra) == 0 {
 			return nil, nil, err
 		}
 		if err := x.CatchUp(ctx); err != nil {
 			return nil, nil, err
 		}
-		if x.reached() == before || try == 5 {
+		if x.position() == before || try == 5 {
 			break
 		}
 	}
-	x.distrust(fmt.Sprintf("%d meetings are missing and %d too many", len(missing), len(extra)))
+	x.requestRebuild(fmt.Sprintf("%d meetings are missing and %d too many", len(missing), len(extra)))
 	return missing, extra, nil
 }
 
@@ -50,7 +49,7 @@ func (x *Index) compare(ctx context.Context) (missing, extra []int64, err error)
 		return nil, nil, ErrClosed
 	}
 	done, ok := g.use()
-	if !ok || !g.built() {
+	if !ok || !g.isBuilt() {
 		return nil, nil, nil
 	}
 	defer done()
@@ -60,17 +59,17 @@ func (x *Index) compare(ctx context.Context) (missing, extra []int64, err error)
 		return nil, nil, err
 	}
 	defer snap.Close()
-	if missing, err = x.missing(ctx, snap); err != nil {
+	if missing, err = x.findMissing(ctx, snap); err != nil {
 		return nil, nil, err
 	}
-	extra, err = x.extra(ctx, snap)
+	extra, err = x.findExtra(ctx, snap)
 	return missing, extra, err
 }
 
-// missing walks the archive and looks each meeting up.
-func (x *Index) missing(ctx context.Context, snap *scorch.IndexSnapshot) (ids []int64, err error) {
+// findMissing walks the archive and looks each meeting up in the index.
+func (x *Index) findMissing(ctx context.Context, snap *scorch.IndexSnapshot) (ids []int64, err error) {
 	q := archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Limit: compareChunk}
-	for len(ids) < compareMost {
+	for len(ids) < maxNamedDifferences {
 		rows, err := x.archive.List(ctx, q)
 		if err != nil || len(rows) == 0 {
 			return ids, err
@@ -89,7 +88,7 @@ func (x *Index) missing(ctx context.Context, snap *scorch.IndexSnapshot) (ids []
 			return nil, err
 		}
 		for _, r := range rows {
-			if !held[r.RecordingID] && len(ids) < compareMost {
+			if !held[r.RecordingID] && len(ids) < maxNamedDifferences {
 				ids = append(ids, r.RecordingID)
 			}
 		}
@@ -99,8 +98,8 @@ func (x *Index) missing(ctx context.Context, snap *scorch.IndexSnapshot) (ids []
 	return ids, nil
 }
 
-// extra walks the index and looks its meetings up in the archive.
-func (x *Index) extra(ctx context.Context, snap *scorch.IndexSnapshot) (ids []int64, err error) {
+// findExtra walks the index and looks its meetings up in the archive.
+func (x *Index) findExtra(ctx context.Context, snap *scorch.IndexSnapshot) (ids []int64, err error) {
 	reader, err := snap.DocIDReaderAll()
 	if err != nil {
 		return nil, fmt.Errorf("read search index: %w", err)
@@ -109,7 +108,7 @@ func (x *Index) extra(ctx context.Context, snap *scorch.IndexSnapshot) (ids []in
 	look := func() error {
 		rows, err := x.archive.Rows(ctx, chunk)
 		for _, id := range chunk {
-			if rows[id] == nil && len(ids) < compareMost {
+			if rows[id] == nil && len(ids) < maxNamedDifferences {
 				ids = append(ids, id)
 			}
 		}

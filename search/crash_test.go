@@ -53,11 +53,11 @@ func writeUntilKilled(dir string) {
 	fmt.Println("running")
 	for range 3 {
 		go func() {
-			h := &house{t: &testing.T{}, archive: a}
+			h := &fixture{t: &testing.T{}, archive: a}
 			for {
 				id := rand.Int64N(40) + 1
 				word := fmt.Sprintf("word%d", rand.IntN(50))
-				h.add(meeting(id, "Meeting "+word, "en", day(int(id%28)+1), []line{
+				h.add(meeting(id, "Meeting "+word, "en", day(int(id%28)+1), []utterance{
 					{0, "Anna Lee", "We talk about " + word}, {70, "Bob Stone", "and then of something else"}}, nil))
 			}
 		}()
@@ -87,7 +87,7 @@ func followAWhile(ctx context.Context, a *archive.Archive, log zerolog.Logger) {
 		}
 	})
 	for ctx.Err() == nil {
-		at := x.reached()
+		at := x.position()
 		if head, err := a.Head(ctx); err != nil || at.Epoch != head.Epoch || at.Seq > head.Seq {
 			log.Error().Err(err).Stringer("at", at).Stringer("head", head).Msg("the index is ahead of the archive")
 		}
@@ -122,7 +122,7 @@ func TestKilled(t *testing.T) {
 		cmd.Wait()
 	}
 	checkReasons(t, filepath.Join(dir, "log"))
-	h := &house{t: t, dir: dir}
+	h := &fixture{t: t, dir: dir}
 	h.open()
 	defer h.close()
 	h.catchUp()
@@ -138,7 +138,7 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, q := range []string{"", "word7", "meeting talk", `"we talk about"`, "else", "word1*"} {
-		if diff := cmp.Diff(told(t, fresh, q), told(t, h.index, q)); diff != "" {
+		if diff := cmp.Diff(listAnswers(t, fresh, q), listAnswers(t, h.index, q)); diff != "" {
 			t.Errorf("%q: rebuilt (-) and recovered (+) differ:\n%s", q, diff)
 		}
 	}

@@ -19,7 +19,8 @@ const (
 	keyCRMWord = "cw:" // a principal, a zero byte, and a word of its matches
 )
 
-// crmLines are the lines of what several accounts were shown, each once.
+// crmLines returns the lines of the matches that several accounts were shown, each
+// once.
 func crmLines(views []archive.CRMView, shown func(principal string) bool) []string {
 	var lines []string
 	for _, c := range views {
@@ -30,7 +31,7 @@ func crmLines(views []archive.CRMView, shown func(principal string) bool) []stri
 		if json.Unmarshal(c.Matches, &matches) != nil {
 			continue
 		}
-		for _, line := range linesOf(matches) {
+		for _, line := range crmMatchLines(matches) {
 			if !slices.Contains(lines, line) {
 				lines = append(lines, line)
 			}
@@ -39,19 +40,19 @@ func crmLines(views []archive.CRMView, shown func(principal string) bool) []stri
 	return lines
 }
 
-func everybodys(string) bool { return true }
+func anyPrincipal(string) bool { return true }
 
-// addCRM adds the keys of what each account was shown.
+// addCRM adds keys for the matches that each account was shown.
 func addCRM(v *segment.Builder, views []archive.CRMView, lang *text.Language) {
 	for _, c := range views {
 		set := map[string]bool{}
-		for _, line := range crmLines([]archive.CRMView{c}, everybodys) {
+		for _, line := range crmLines([]archive.CRMView{c}, anyPrincipal) {
 			for _, w := range v.Words.AppendWords(nil, v.Words.Tokenize(line), lang, nil) {
 				set[keyCRMWord+c.Principal+"\x00"+v.Words.Term(w)] = true
 			}
 			set[keyCRM+c.Principal] = true
 		}
-		v.AddKeys(segment.FieldKeys, setOf(set))
+		v.AddKeys(segment.FieldKeys, keysOf(set))
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // two accounts. Words, phrases, prefixes and has:crm find those of the viewer's
 // own team, and whoever sees everything finds them all.
 func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx := context.Background()
 	must := func(err error) {
 		t.Helper()

@@ -32,7 +32,7 @@ func filesOf(t *testing.T, dir, suffix string) []string {
 	return found
 }
 
-func rewrite(t *testing.T, paths []string, change func([]byte) []byte) {
+func rewriteFiles(t *testing.T, paths []string, change func([]byte) []byte) {
 	t.Helper()
 	for _, p := range paths {
 		raw, err := os.ReadFile(p)
@@ -52,47 +52,47 @@ func TestDamage(t *testing.T) {
 	for name, breakIt := range map[string]func(t *testing.T, dir string){
 		"everything gone":   func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "index")) },
 		"a segment missing": func(t *testing.T, dir string) { os.Remove(filesOf(t, dir, ".zap")[0]) },
-		"segments cut":      func(t *testing.T, dir string) { rewrite(t, filesOf(t, dir, ".zap"), half) },
+		"segments cut":      func(t *testing.T, dir string) { rewriteFiles(t, filesOf(t, dir, ".zap"), half) },
 		"segments empty": func(t *testing.T, dir string) {
-			rewrite(t, filesOf(t, dir, ".zap"), func([]byte) []byte { return nil })
+			rewriteFiles(t, filesOf(t, dir, ".zap"), func([]byte) []byte { return nil })
 		},
-		"root cut": func(t *testing.T, dir string) { rewrite(t, filesOf(t, dir, "root.bolt"), half) },
+		"root cut": func(t *testing.T, dir string) { rewriteFiles(t, filesOf(t, dir, "root.bolt"), half) },
 		"root cut a little": func(t *testing.T, dir string) {
-			rewrite(t, filesOf(t, dir, "root.bolt"), func(b []byte) []byte { return b[:len(b)*3/4] })
+			rewriteFiles(t, filesOf(t, dir, "root.bolt"), func(b []byte) []byte { return b[:len(b)*3/4] })
 		},
 		"root garbage": func(t *testing.T, dir string) {
-			rewrite(t, filesOf(t, dir, "root.bolt"), func(b []byte) []byte { return bytes.Repeat([]byte("x"), len(b)) })
+			rewriteFiles(t, filesOf(t, dir, "root.bolt"), func(b []byte) []byte { return bytes.Repeat([]byte("x"), len(b)) })
 		},
 		"description missing": func(t *testing.T, dir string) { os.Remove(filesOf(t, dir, "index_meta.json")[0]) },
-		"description garbage": func(t *testing.T, dir string) { rewrite(t, filesOf(t, dir, "index_meta.json"), half) },
+		"description garbage": func(t *testing.T, dir string) { rewriteFiles(t, filesOf(t, dir, "index_meta.json"), half) },
 		"moments missing": func(t *testing.T, dir string) {
-			os.RemoveAll(filepath.Join(dir, "index", name{format, 1}.String(), momentsFolder))
+			os.RemoveAll(filepath.Join(dir, "index", generationName{format, 1}.String(), momentsFolder))
 		},
 		"of an older format": func(t *testing.T, dir string) {
-			os.Rename(filepath.Join(dir, "index", name{format, 1}.String()), filepath.Join(dir, "index", "v0-000001"))
+			os.Rename(filepath.Join(dir, "index", generationName{format, 1}.String()), filepath.Join(dir, "index", "v0-000001"))
 		},
 		"a stranger's folder": func(t *testing.T, dir string) { os.MkdirAll(filepath.Join(dir, "index", "notes"), 0o700) },
 		"an empty generation": func(t *testing.T, dir string) {
-			os.MkdirAll(filepath.Join(dir, "index", name{format, 2}.String()), 0o700)
+			os.MkdirAll(filepath.Join(dir, "index", generationName{format, 2}.String()), 0o700)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			h.add(threeMeetings()...)
 			h.catchUp()
 			h.close()
 			breakIt(t, h.dir)
 			h.open()
 			h.catchUp()
-			soundly(h)
+			checkAnswers(h)
 		})
 	}
 }
 
-func soundly(h *house) {
+func checkAnswers(h *fixture) {
 	h.t.Helper()
 	for query, want := range map[string]string{"": "3 2 1", "budget": "1", `"were cut"`: "1", "vertrag": "3", "marketing": "1 2"} {
-		if got := ids(h.search(Request{Query: query})); got != want {
+		if got := hitIDs(h.search(Request{Query: query})); got != want {
 			h.t.Errorf("%q finds %q, want %q", query, got, want)
 		}
 	}
@@ -104,47 +104,47 @@ func soundly(h *house) {
 // TestFlippedByte flips a byte in the middle of a segment, which opening does
 // not notice: the check does, and the index is built anew.
 func TestFlippedByte(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	h.close()
-	rewrite(t, filesOf(t, h.dir, ".zap"), func(b []byte) []byte { b[len(b)/3] ^= 0x20; return b })
+	rewriteFiles(t, filesOf(t, h.dir, ".zap"), func(b []byte) []byte { b[len(b)/3] ^= 0x20; return b })
 	h.open()
 	h.catchUp()
 	if err := h.index.Check(context.Background()); !errors.Is(err, ErrUnsound) {
 		t.Fatalf("check of a damaged index: %v", err)
 	}
 	h.catchUp()
-	soundly(h)
+	checkAnswers(h)
 	if h.index.serving.number != 2 {
 		t.Errorf("generation %d answers, want 2", h.index.serving.number)
 	}
-	if _, err := os.Stat(filepath.Join(h.dir, "index", name{format, 1}.String())); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(h.dir, "index", generationName{format, 1}.String())); !os.IsNotExist(err) {
 		t.Errorf("the damaged index is still there: %v", err)
 	}
 }
 
 // TestSecondOpener is refused and leaves the first one's index alone.
 func TestSecondOpener(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	if x, err := Open(context.Background(), Options{Archive: h.archive}); err == nil {
 		x.Close()
 		t.Fatal("a second opener is let in")
 	}
-	soundly(h)
+	checkAnswers(h)
 }
 
 // TestDamageWhileBuilding cuts the files of an index that is being built: it is
 // built anew from the beginning.
 func TestDamageWhileBuilding(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	for id := range int64(buildMeetings + 10) {
-		h.add(meeting(id+1, "Weekly", "en", day(1), []line{{0, "Anna", "we said hello"}}, nil))
+		h.add(meeting(id+1, "Weekly", "en", day(1), []utterance{{0, "Anna", "we said hello"}}, nil))
 	}
 	g := h.index.next
-	c, err := h.index.readChunk(t.Context(), g, g.reached())
+	c, err := h.index.readChunk(t.Context(), g, g.buildState())
 	if err == nil {
 		err = h.index.writeChunk(t.Context(), g, c)
 	}
@@ -170,10 +170,10 @@ func TestDamageWhileBuilding(t *testing.T) {
 // TestLeftoverGeneration builds anew although an attempt that failed left files
 // in the new generation's folder.
 func TestLeftoverGeneration(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
-	left := filepath.Join(h.dir, "index", name{format, 2}.String(), meetingsFolder)
+	left := filepath.Join(h.dir, "index", generationName{format, 2}.String(), meetingsFolder)
 	if err := os.MkdirAll(left, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestLeftoverGeneration(t *testing.T) {
 	}
 	h.index.Rebuild()
 	h.catchUp()
-	soundly(h)
+	checkAnswers(h)
 }
 
 // TestCheckKnowsEveryWord checks meetings whose longest words are of every kind:
@@ -190,9 +190,9 @@ func TestLeftoverGeneration(t *testing.T) {
 func TestCheckKnowsEveryWord(t *testing.T) {
 	words := strings.Fields("½ 2½ Ⅳ² ﷽ don't l'd l'homme o'o'o ABC-123 1,000 10.0.0.1 ﬁne İstanbul Straße العربية ไทยภาษา 日本語テスト ー々 𝔸𝔹 ㍿ ﾊﾝｶｸ ខ្មែរ ❤ a_b__c x@y.example ʻokina rock’n’roll " +
 		strings.Repeat("kraftfahrzeug", 8))
-	h := newHouse(t)
+	h := newFixture(t)
 	for i, w := range words {
-		h.add(meeting(int64(i+1), "Weekly", "en", day(1), []line{{0, "Anna", w}}, nil))
+		h.add(meeting(int64(i+1), "Weekly", "en", day(1), []utterance{{0, "Anna", w}}, nil))
 	}
 	h.catchUp()
 	for i, w := range words {
@@ -249,7 +249,7 @@ func spoilCounts(t *testing.T, path string) (spoiled int) {
 // damaged: the search says so, and the index is built anew.
 func TestSpoiledCounts(t *testing.T) {
 	for _, workers := range []int{1, 4} {
-		h := newHouse(t)
+		h := newFixture(t)
 		for _, m := range threeMeetings() { // a segment for each
 			h.add(m)
 			h.catchUp()
@@ -274,7 +274,7 @@ func TestSpoiledCounts(t *testing.T) {
 			t.Fatalf("search with damaged counts: %v", err)
 		}
 		h.catchUp()
-		soundly(h)
+		checkAnswers(h)
 		if h.index.serving.number != 2 {
 			t.Errorf("generation %d answers, want 2", h.index.serving.number)
 		}

@@ -20,16 +20,16 @@ func addMeeting(v *segment.Builder, s *source, tokens [][]text.Token, langs *tex
 	v.AddWords(segment.FieldText, said)
 	v.AddPairs(segment.FieldText, joinEntries(s.entries, tokens))
 	for _, field := range []string{segment.FieldTitle, segment.FieldSummary, segment.FieldHighlights, segment.FieldActions, segment.FieldCRM} {
-		part := v.Words.Tokenize(s.part(field))
+		part := v.Words.Tokenize(s.partText(field))
 		v.AddWords(field, v.Words.AppendWords(nil, part, lang, nil))
 		v.AddPairs(field, part)
 	}
-	v.AddWords(segment.FieldPeople, v.Words.Numbers(nameWords(s.people())))
+	v.AddWords(segment.FieldPeople, v.Words.Numbers(wordsOfNames(s.people())))
 	v.AddKeys(segment.FieldKeys, meetingKeys(s))
 	addCRM(v, s.crm, lang)
 }
 
-func (s *source) highlights() string {
+func (s *source) highlightsText() string {
 	var all string
 	for _, h := range s.meeting.Highlights.Or(nil) {
 		all += highlightText(h) + "\n"
@@ -37,7 +37,7 @@ func (s *source) highlights() string {
 	return all
 }
 
-func (s *source) actions() string {
+func (s *source) actionsText() string {
 	var all string
 	for _, a := range s.meeting.ActionItems.Or(nil) {
 		all += actionText(a) + "\n"
@@ -45,17 +45,18 @@ func (s *source) actions() string {
 	return all
 }
 
-func nameWords(people []person) []string {
+func wordsOfNames(people []person) []string {
 	seen := map[string]bool{}
 	for _, p := range people {
 		for _, t := range text.Tokenize(p.name) {
 			seen[t.Term] = true
 		}
 	}
-	return setOf(seen)
+	return keysOf(seen)
 }
 
-func setOf(m map[string]bool) []string {
+// keysOf lists the keys of a set.
+func keysOf(m map[string]bool) []string {
 	out := make([]string, 0, len(m))
 	for s := range m {
 		out = append(out, s)
@@ -63,7 +64,7 @@ func setOf(m map[string]bool) []string {
 	return out
 }
 
-// joinEntries are the words of entries as of one text.
+// joinEntries returns the words of entries as of one text.
 func joinEntries(entries []archive.Entry, tokens [][]text.Token) []text.Token {
 	n := 0
 	for _, t := range tokens {

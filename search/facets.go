@@ -15,9 +15,9 @@ func (s *snapshot) countFacets(set meetingSet, loc *time.Location) ([]Facet, err
 	if err != nil {
 		return nil, err
 	}
-	var one [oneFields][]int
-	var many [manyFields][]int
-	names := s.x.columns.size()
+	var one [singleFields][]int
+	var many [multiFields][]int
+	names := s.x.columns.valueCount()
 	for f := range one {
 		one[f] = make([]int, names)
 	}
@@ -29,28 +29,28 @@ func (s *snapshot) countFacets(set meetingSet, loc *time.Location) ([]Facet, err
 		for it := docs.Iterator(); it.HasNext(); {
 			doc := it.Next()
 			for f := range one {
-				one[f][cols.one[f][doc]]++
+				one[f][cols.single[f][doc]]++
 			}
 			for f := range many {
-				for _, n := range cols.many[f][doc] {
+				for _, n := range cols.multi[f][doc] {
 					many[f][n]++
 				}
 			}
 		}
 	}
-	for n := range many[manyHas] {
-		if s.x.columns.name(uint32(n)) == "crm" {
-			many[manyHas][n] = crm.and(set).size()
+	for n := range many[multiParts] {
+		if s.x.columns.valueOf(uint32(n)) == "crm" {
+			many[multiParts][n] = crm.and(set).size()
 		}
 	}
 	return []Facet{
-		{"person", s.topValues(many[manyPeople])},
-		{"team", s.topValues(one[oneTeam])},
-		{"type", s.topValues(one[oneType])},
-		{"domain", s.topValues(many[manyDomains])},
-		{"language", s.topValues(one[oneLanguage])},
+		{"person", s.topValues(many[multiPeople])},
+		{"team", s.topValues(one[singleTeam])},
+		{"type", s.topValues(one[singleType])},
+		{"domain", s.topValues(many[multiDomains])},
+		{"language", s.topValues(one[singleLanguage])},
 		{"month", topMonths(s.histogram(set, loc))},
-		{"has", s.topValues(many[manyHas])},
+		{"has", s.topValues(many[multiParts])},
 	}, nil
 }
 
@@ -61,7 +61,7 @@ func (s *snapshot) topValues(counts []int) []FacetValue {
 		if count == 0 {
 			continue
 		}
-		if name := s.x.columns.name(uint32(n)); name != "" {
+		if name := s.x.columns.valueOf(uint32(n)); name != "" {
 			out = append(out, FacetValue{name, count})
 		}
 	}

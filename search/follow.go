@@ -12,8 +12,8 @@ import (
 	"minutebook/search/segment"
 )
 
-// Sizes of batches: of what follows the archive, small, and of what builds the
-// index, larger, since then fewer words are written twice. Still larger ones
+// Sizes of batches: small where the index follows the archive, larger where it is
+// built, since then fewer words are written twice. Still larger ones
 // cost memory and are hardly faster.
 const (
 	batchMeetings = 32
@@ -38,12 +38,12 @@ func (x *Index) Follow(ctx context.Context) error {
 				return err
 			}
 			x.log.Error().Err(err).Msg("follow the archive into the search index")
-			wait = pause
+			wait = pauseAfterFailure
 		} else if first && ctx.Err() == nil {
 			first = false
 			checks.Go(func() { x.checkOnce(ctx) })
 		}
-		if err := wait(ctx, x.reached()); ctx.Err() != nil {
+		if err := wait(ctx, x.position()); ctx.Err() != nil {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("follow the archive: %w", err)
@@ -64,7 +64,8 @@ func (x *Index) checkOnce(ctx context.Context) {
 	}
 }
 
-func pause(ctx context.Context, _ archive.Position) error {
+// pauseAfterFailure waits before the next try, or until ctx ends.
+func pauseAfterFailure(ctx context.Context, _ archive.Position) error {
 	t := time.NewTimer(retryAfter)
 	defer t.Stop()
 	select {
@@ -74,8 +75,8 @@ func pause(ctx context.Context, _ archive.Position) error {
 	return nil
 }
 
-// reached is the position of the indexes that answer.
-func (x *Index) reached() archive.Position {
+// position returns the position of the indexes that answer.
+func (x *Index) position() archive.Position {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.serving.position()
@@ -88,13 +89,13 @@ func (x *Index) CatchUp(ctx context.Context) error {
 	x.work.Lock()
 	defer x.work.Unlock()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer x.count(ctx)
+	defer x.countMeetings(ctx)
 	for {
-		serving, next, err := x.generations()
+		serving, next, err := x.currentGenerations()
 		if err != nil {
 			return err
 		}
-		if next == nil && x.isSuspect() {
+		if next == nil && x.rebuildRequested() {
 			if next, err = x.startNext(ctx, serving); err != nil {
 				return err
 			}
@@ -109,11 +110,11 @@ func (x *Index) CatchUp(ctx context.Context) error {
 			}
 			continue
 		}
-		switch more, err := x.step(ctx, serving); {
+		switch more, err := x.follow(ctx, serving); {
 		case errors.Is(err, archive.ErrForeignEpoch):
-			x.distrust(err.Error())
+			x.requestRebuild(err.Error())
 		case errors.Is(err, segment.ErrDamaged):
-			x.distrust(err.Error())
+			x.requestRebuild(err.Error())
 		case err != nil:
 			return err
 		case !more:
@@ -122,7 +123,7 @@ func (x *Index) CatchUp(ctx context.Context) error {
 	}
 }
 
-func (x *Index) generations() (serving, next *generation, err error) {
+func (x *Index) currentGenerations() (serving, next *generation, err error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.closed {
@@ -131,20 +132,20 @@ func (x *Index) generations() (serving, next *generation, err error) {
 	return x.serving, x.next, nil
 }
 
-// distrust asks for the serving indexes to be built anew.
-func (x *Index) distrust(why string) {
+// requestRebuild has the next CatchUp build the indexes anew.
+func (x *Index) requestRebuild(why string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.suspect == "" && x.next == nil {
-		x.suspect, x.reason = why, why
+	if !x.rebuildWanted && x.next == nil {
+		x.rebuildWanted, x.reason = true, why
 		x.log.Warn().Str("reason", why).Msg("the search index will be built anew")
 	}
 }
 
-func (x *Index) isSuspect() bool {
+func (x *Index) rebuildRequested() bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.suspect != ""
+	return x.rebuildWanted
 }
 
 // startNext begins a new generation beside the serving one.
@@ -159,7 +160,7 @@ func (x *Index) startNext(ctx context.Context, serving *generation) (*generation
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.next, x.suspect = g, ""
+	x.next, x.rebuildWanted = g, false
 	return g, nil
 }
 
@@ -174,7 +175,7 @@ func (x *Index) restartNext(ctx context.Context, serving, damaged *generation, w
 	if err != nil {
 		return err
 	}
-	x.log.Warn().Err(why).Int("meetings", damaged.reached().Walked).Msg("the search index is built anew from the beginning")
+	x.log.Warn().Err(why).Int("meetings", damaged.buildState().Walked).Msg("the search index is built anew from the beginning")
 	x.mu.Lock()
 	if x.serving == damaged {
 		x.serving = g
@@ -185,11 +186,11 @@ func (x *Index) restartNext(ctx context.Context, serving, damaged *generation, w
 	if err := damaged.remove(); err != nil {
 		x.log.Warn().Err(err).Msg("remove a damaged search index")
 	}
-	return pause(ctx, archive.Position{})
+	return pauseAfterFailure(ctx, archive.Position{})
 }
 
-// step indexes the next changes of the log; more is false at its head.
-func (x *Index) step(ctx context.Context, g *generation) (more bool, err error) {
+// follow indexes the next changes of the log; more is false at its head.
+func (x *Index) follow(ctx context.Context, g *generation) (more bool, err error) {
 	from := g.position()
 	changes, err := x.archive.Changes(ctx, from, batchChanges)
 	if err != nil || len(changes) == 0 {
@@ -197,14 +198,14 @@ func (x *Index) step(ctx context.Context, g *generation) (more bool, err error) 
 	}
 	for len(changes) > 0 {
 		started := x.now()
-		ids, used := firstMeetings(changes, x.batch())
+		ids, used := firstMeetings(changes, x.batchSize())
 		to := archive.Position{Epoch: from.Epoch, Seq: changes[used-1].Seq}
 		advance := func(st state) state { st.Position = to; return st }
-		if err := x.put(ctx, g, ids, advance); err != nil {
+		if err := x.indexMeetings(ctx, g, ids, advance); err != nil {
 			return false, err
 		}
 		changes = changes[used:]
-		x.rest(ctx, x.now().Sub(started))
+		x.throttle(ctx, x.now().Sub(started))
 	}
 	return true, ctx.Err()
 }

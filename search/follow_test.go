@@ -13,7 +13,7 @@ import (
 
 // commit changes the archive as a writer does whose commit readers see already
 // and which has not moved the head of the change log yet.
-func (h *house) commit(statements ...string) {
+func (h *fixture) commit(statements ...string) {
 	h.t.Helper()
 	db, err := sql.Open("sqlite3", filepath.Join(h.dir, "archive.db")+"?_busy_timeout=10000")
 	if err != nil {
@@ -38,7 +38,7 @@ func (h *house) commit(statements ...string) {
 // A commit that readers see before the head of the log moves is no reason to
 // build the index anew, neither for who follows nor for the check.
 func TestACommitBeforeItsHeadIsNoReasonToRebuild(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	h.commit(`UPDATE entries SET text = 'Donaudampfschifffahrtsgesellschaftskapitän' WHERE text LIKE 'Guten Morgen%'`)
@@ -59,24 +59,24 @@ func TestACommitBeforeItsHeadIsNoReasonToRebuild(t *testing.T) {
 
 // An index of another archive is built anew, and says why in numbers.
 func TestARebuildSaysWhy(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	if p := h.index.Progress(); p.Reason != "" {
 		t.Errorf("a whole index says %q", p.Reason)
 	}
-	at := h.index.reached()
+	at := h.index.position()
 	advance := func(st state) state {
 		st.Position = archive.Position{Epoch: at.Epoch, Seq: at.Seq + 40}
 		return st
 	}
-	if err := h.index.put(context.Background(), h.index.serving, []int64{1}, advance); err != nil {
+	if err := h.index.indexMeetings(context.Background(), h.index.serving, []int64{1}, advance); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.index.step(context.Background(), h.index.serving); err == nil {
+	if _, err := h.index.follow(context.Background(), h.index.serving); err == nil {
 		t.Fatal("the index follows from beyond the log")
 	} else {
-		h.index.distrust(err.Error())
+		h.index.requestRebuild(err.Error())
 	}
 	reason := h.index.Progress().Reason
 	for _, part := range []string{"after change ", at.Epoch, "ends at " + at.String()} {

@@ -40,7 +40,7 @@ func (x *Index) forget(ctx context.Context, _ int64) error {
 	if err != nil || clean {
 		return err
 	}
-	x.distrust("a forgotten meeting is still in its files")
+	x.requestRebuild("a forgotten meeting is still in its files")
 	return x.CatchUp(ctx)
 }
 
@@ -50,7 +50,7 @@ func (x *Index) expunge(ctx context.Context) (clean bool, err error) {
 	x.work.Lock()
 	defer x.work.Unlock()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	g, _, err := x.generations()
+	g, _, err := x.currentGenerations()
 	if err != nil {
 		return false, err
 	}
@@ -66,21 +66,21 @@ func (x *Index) expunge(ctx context.Context) (clean bool, err error) {
 		if clean {
 			return true, nil
 		}
-		if err := x.writeAnother(ctx, g); err != nil {
+		if err := x.rewriteNewest(ctx, g); err != nil {
 			return false, err
 		}
 	}
 	return false, nil
 }
 
-// writeAnother indexes a meeting again that is in the index, which makes a new
-// segment beside the only one.
-func (x *Index) writeAnother(ctx context.Context, g *generation) error {
+// rewriteNewest indexes the newest meeting again, which makes a second segment where
+// there is only one.
+func (x *Index) rewriteNewest(ctx context.Context, g *generation) error {
 	rows, err := x.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true, Limit: 1})
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	return x.put(ctx, g, []int64{rows[0].RecordingID}, func(st state) state { return st })
+	return x.indexMeetings(ctx, g, []int64{rows[0].RecordingID}, func(st state) state { return st })
 }
 
 // rewriteDeleted has the merge planner write every segment that has deleted
@@ -134,7 +134,7 @@ func (s *store) expunge(ctx context.Context) (clean bool, err error) {
 	return left == nothingLeft, nil
 }
 
-// leftover is what an index still has of documents that were deleted.
+// leftover is the worst that an index still has of deleted documents.
 type leftover int
 
 const (

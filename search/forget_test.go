@@ -12,13 +12,13 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// telling returns the files of the index that have a word in them: as it
+// filesWith returns the files of the index that have a word in them: as it
 // stands, in any case, or among the terms of a segment, whose dictionaries are
 // coded so that no word can be seen in their bytes.
-func telling(t *testing.T, h *house, word string) (files []string) {
+func filesWith(t *testing.T, h *fixture, word string) (files []string) {
 	t.Helper()
 	for try := 0; ; try++ {
-		found, err := look(filepath.Join(h.dir, "index"), word)
+		found, err := findInFiles(filepath.Join(h.dir, "index"), word)
 		if err == nil {
 			return found
 		}
@@ -29,7 +29,7 @@ func telling(t *testing.T, h *house, word string) (files []string) {
 	}
 }
 
-func look(dir, word string) (files []string, err error) {
+func findInFiles(dir, word string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -89,9 +89,9 @@ func TestForgetLeavesNoWords(t *testing.T) {
 	const word, name = "zyxwoqvutk", "qwzjfxgplb"
 	for _, more := range []int{0, 1, 12} {
 		t.Run(fmt.Sprintf("%d more batches", more), func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			add := func(id int64, title, speaker, text string) {
-				h.add(meeting(id, title, "en", day(int(id)), []line{{0, speaker, text}, {70, "Bob Stone", "and something else"}}, nil))
+				h.add(meeting(id, title, "en", day(int(id)), []utterance{{0, speaker, text}, {70, "Bob Stone", "and something else"}}, nil))
 			}
 			add(1, "The "+word+" plan", name+" Lee", "We talk of the "+word+" and the rest.")
 			add(2, "Another", "Anna Lee", "We talk of other things.")
@@ -100,7 +100,7 @@ func TestForgetLeavesNoWords(t *testing.T) {
 				add(int64(3+i), "Later", "Anna Lee", fmt.Sprintf("Later we talk of number%d.", i))
 				h.catchUp()
 			}
-			if len(telling(t, h, word)) == 0 || len(telling(t, h, name)) == 0 {
+			if len(filesWith(t, h, word)) == 0 || len(filesWith(t, h, name)) == 0 {
 				t.Fatal("the words are not in the index: this test would find nothing")
 			}
 			stop, searching := make(chan struct{}), make(chan struct{})
@@ -122,7 +122,7 @@ func TestForgetLeavesNoWords(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, w := range []string{word, name} {
-				if files := telling(t, h, w); files != nil {
+				if files := filesWith(t, h, w); files != nil {
 					t.Errorf("%q is still in %v", w, files)
 				}
 			}
@@ -141,8 +141,8 @@ func TestForgetLeavesNoWords(t *testing.T) {
 
 // TestForgetOnAClosedIndex has Forget not say that it is done.
 func TestForgetOnAClosedIndex(t *testing.T) {
-	h := newHouse(t)
-	h.add(meeting(1, "One", "en", day(1), []line{{0, "Anna Lee", "words"}}, nil))
+	h := newFixture(t)
+	h.add(meeting(1, "One", "en", day(1), []utterance{{0, "Anna Lee", "words"}}, nil))
 	h.catchUp()
 	if err := h.index.Close(); err != nil {
 		t.Fatal(err)
@@ -161,16 +161,16 @@ func TestForgetOnAClosedIndex(t *testing.T) {
 
 // TestForgetTheOnlyMeeting leaves an index of nothing, built anew.
 func TestForgetTheOnlyMeeting(t *testing.T) {
-	h := newHouse(t)
-	h.add(meeting(1, "Onlyzxqword", "en", day(1), []line{{0, "Anna Lee", "onlyzxqword"}}, nil))
+	h := newFixture(t)
+	h.add(meeting(1, "Onlyzxqword", "en", day(1), []utterance{{0, "Anna Lee", "onlyzxqword"}}, nil))
 	h.catchUp()
-	if len(telling(t, h, "onlyzxqword")) == 0 {
+	if len(filesWith(t, h, "onlyzxqword")) == 0 {
 		t.Fatal("the word is not in the index: this test would find nothing")
 	}
 	if _, err := h.archive.Forget(t.Context(), 1, "asked to"); err != nil {
 		t.Fatal(err)
 	}
-	if files := telling(t, h, "onlyzxqword"); files != nil {
+	if files := filesWith(t, h, "onlyzxqword"); files != nil {
 		t.Errorf("still in %v", files)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // name has the format and a number: v1-000007. A new one is built beside the
 // one that serves, and takes its place when it is whole.
 type generation struct {
-	name
+	generationName
 	dir      string
 	meetings *store
 	moments  *store
@@ -38,13 +38,13 @@ const (
 	momentsFloor  = 64 * meetingsFloor
 )
 
-// name is what a generation's folder is called by.
-type name struct{ format, number int }
+// generationName is the name of a generation's folder.
+type generationName struct{ format, number int }
 
-func (n name) String() string { return fmt.Sprintf("v%d-%06d", n.format, n.number) }
+func (n generationName) String() string { return fmt.Sprintf("v%d-%06d", n.format, n.number) }
 
-// readName reads a folder's name; ok is false for any other.
-func readName(folder string) (n name, ok bool) {
+// parseGenerationName reads a folder's name; ok is false for any other.
+func parseGenerationName(folder string) (n generationName, ok bool) {
 	v, number, found := strings.Cut(strings.TrimPrefix(folder, "v"), "-")
 	if !found || !strings.HasPrefix(folder, "v") {
 		return n, false
@@ -55,27 +55,27 @@ func readName(folder string) (n name, ok bool) {
 	return n, err == nil && err1 == nil && n.String() == folder
 }
 
-// generationNames lists the generations in a folder, newest first.
-func generationNames(dir string) ([]name, error) {
+// listGenerations lists the generations in a folder, newest first.
+func listGenerations(dir string) ([]generationName, error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("read index folder: %w", err)
 	}
-	var names []name
+	var names []generationName
 	for _, f := range folders {
-		if n, ok := readName(f.Name()); ok {
+		if n, ok := parseGenerationName(f.Name()); ok {
 			names = append(names, n)
 		}
 	}
-	slices.SortFunc(names, func(a, b name) int { return cmp.Or(b.number-a.number, b.format-a.format) })
+	slices.SortFunc(names, func(a, b generationName) int { return cmp.Or(b.number-a.number, b.format-a.format) })
 	return names, nil
 }
 
-// createGeneration makes an empty pair of indexes. What an attempt that failed
-// left in its folder goes first.
+// createGeneration makes an empty pair of indexes. It removes the leavings of an
+// attempt that failed.
 func createGeneration(dir string, number int, at archive.Position) (*generation, error) {
-	g := &generation{name: name{format, number}}
-	g.dir = filepath.Join(dir, g.name.String())
+	g := &generation{generationName: generationName{format, number}}
+	g.dir = filepath.Join(dir, g.generationName.String())
 	err := os.RemoveAll(g.dir)
 	if err == nil {
 		err = os.MkdirAll(g.dir, 0o700)
@@ -93,8 +93,8 @@ func createGeneration(dir string, number int, at archive.Position) (*generation,
 }
 
 // openGeneration opens a pair of indexes.
-func openGeneration(dir string, n name) (*generation, error) {
-	g := &generation{name: n, dir: filepath.Join(dir, n.String())}
+func openGeneration(dir string, n generationName) (*generation, error) {
+	g := &generation{generationName: n, dir: filepath.Join(dir, n.String())}
 	if n.format < oldestServed || n.format > format {
 		return nil, fmt.Errorf("open search index: it has format %d, and this program reads %d to %d", n.format, oldestServed, format)
 	}
@@ -108,23 +108,24 @@ func openGeneration(dir string, n name) (*generation, error) {
 	return g, nil
 }
 
-// built says whether both indexes hold the whole archive up to their
-// positions.
-func (g *generation) built() bool { return g.meetings.at().Built && g.moments.at().Built }
+// isBuilt tells whether both indexes hold the whole archive up to their positions.
+func (g *generation) isBuilt() bool {
+	return g.meetings.lastState().Built && g.moments.lastState().Built
+}
 
-// position is what both indexes have reached.
+// position is the position that both indexes have reached.
 func (g *generation) position() archive.Position {
-	a, b := g.meetings.at().Position, g.moments.at().Position
+	a, b := g.meetings.lastState().Position, g.moments.lastState().Position
 	if b.Seq < a.Seq {
 		return b
 	}
 	return a
 }
 
-// current says whether the indexes are of this program's format, so that they
-// can be written to. Those of an older one answer until their successor is
-// whole, and know nothing of what came after them.
-func (g *generation) current() bool { return g.format == format }
+// isCurrent tells whether the indexes are of this program's format, so that they can
+// be written to. Those of an older one answer until their successor is whole, and lack
+// later fields.
+func (g *generation) isCurrent() bool { return g.format == format }
 
 // use keeps the generation open until done is called; ok is false when it is
 // closed already.
@@ -142,12 +143,12 @@ func (g *generation) flush(ctx context.Context) error {
 	return errors.Join(g.moments.flush(ctx), g.meetings.flush(ctx))
 }
 
-// close waits for the searches that use the indexes, brings what was written
-// to disk, and closes them.
-func (g *generation) close() error { return g.end((*store).close) }
+// close waits for the searches that use the indexes, flushes them to disk, and closes
+// them.
+func (g *generation) close() error { return g.closeStores((*store).close) }
 
-// end waits for the searches that use the indexes and closes each, once.
-func (g *generation) end(closeStore func(*store) error) error {
+// closeStores waits for the searches that use the indexes and closes each, once.
+func (g *generation) closeStores(closeStore func(*store) error) error {
 	g.inUse.Lock()
 	defer g.inUse.Unlock()
 	if g.closed {
@@ -159,7 +160,7 @@ func (g *generation) end(closeStore func(*store) error) error {
 
 // remove closes the indexes and deletes their files.
 func (g *generation) remove() error {
-	err := g.end((*store).abandon)
+	err := g.closeStores((*store).abandon)
 	if rerr := os.RemoveAll(g.dir); rerr != nil {
 		return fmt.Errorf("remove search index: %w", rerr)
 	}

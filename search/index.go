@@ -42,13 +42,13 @@ type Index struct {
 
 	work sync.Mutex // held by the one goroutine that writes
 
-	mu       sync.RWMutex // guards all below
-	serving  *generation  // answers; never nil while open
-	next     *generation  // being built beside serving; nil when there is none
-	meetings int          // in the archive, as last counted
-	suspect  string       // why the serving indexes are to be built anew, or empty
-	reason   string       // why next is being built, or is to be
-	closed   bool
+	mu            sync.RWMutex // guards all below
+	serving       *generation  // answers; never nil while open
+	next          *generation  // being built beside serving; nil when there is none
+	meetingCount  int          // in the archive, as last counted
+	rebuildWanted bool         // the serving indexes are to be built anew
+	reason        string       // why next is being built, or is to be
+	closed        bool
 }
 
 // ErrClosed is returned by the methods of a closed Index.
@@ -75,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 	if err := x.openGenerations(ctx); err != nil {
 		return nil, err
 	}
-	x.count(ctx)
+	x.countMeetings(ctx)
 	o.Archive.OnForget("the search index", x.forget)
 	return x, nil
 }
@@ -83,7 +83,7 @@ func Open(ctx context.Context, o Options) (*Index, error) {
 // openGenerations opens the newest generation that is whole, and the one that
 // was being built when the program ended, and removes all others.
 func (x *Index) openGenerations(ctx context.Context) error {
-	names, err := generationNames(x.dir)
+	names, err := listGenerations(x.dir)
 	if err != nil {
 		return err
 	}
@@ -93,24 +93,24 @@ func (x *Index) openGenerations(ctx context.Context) error {
 		g, err := openGeneration(x.dir, n)
 		switch {
 		case errors.Is(err, errLocked):
-			return errors.Join(err, x.closeAll())
+			return errors.Join(err, x.closeGenerations())
 		case err != nil:
 			x.reason = err.Error()
 			x.log.Warn().Err(err).Stringer("generation", n).Msg("remove a search index that does not open")
 			if err := os.RemoveAll(filepath.Join(x.dir, n.String())); err != nil {
 				x.log.Warn().Err(err).Msg("remove a damaged search index")
 			}
-		case x.serving == nil && g.built():
+		case x.serving == nil && g.isBuilt():
 			x.serving = g
-		case x.serving == nil && x.next == nil && g.current():
-			x.next, x.reason = g, fmt.Sprintf("its building was interrupted after %d meetings", g.reached().Walked)
+		case x.serving == nil && x.next == nil && g.isCurrent():
+			x.next, x.reason = g, fmt.Sprintf("its building was interrupted after %d meetings", g.buildState().Walked)
 		default:
 			if err := g.remove(); err != nil {
 				x.log.Warn().Err(err).Msg("remove an old search index")
 			}
 		}
 	}
-	if x.next == nil && (x.serving == nil || !x.serving.current()) {
+	if x.next == nil && (x.serving == nil || !x.serving.isCurrent()) {
 		head, err := x.archive.Head(ctx)
 		if err != nil {
 			return fmt.Errorf("open search index: %w", err)
@@ -136,22 +136,22 @@ func (x *Index) openGenerations(ctx context.Context) error {
 	return nil
 }
 
-// count reads how many meetings the archive has, for Progress.
-func (x *Index) count(ctx context.Context) {
+// countMeetings reads how many meetings the archive has, for Progress.
+func (x *Index) countMeetings(ctx context.Context) {
 	n, err := x.archive.Size(ctx)
 	if err != nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.meetings = n
+	x.meetingCount = n
 }
 
 // Progress says how far the index that answers is.
 func (x *Index) Progress() Progress {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	p := Progress{Total: x.meetings, Rebuilding: x.next != nil, Reason: x.reason}
+	p := Progress{Total: x.meetingCount, Rebuilding: x.next != nil, Reason: x.reason}
 	if x.closed {
 		return p
 	}
@@ -170,7 +170,7 @@ func (x *Index) Progress() Progress {
 
 // Rebuild has the next CatchUp build the indexes anew, while the ones that are
 // there answer.
-func (x *Index) Rebuild() { x.distrust("it was asked for") }
+func (x *Index) Rebuild() { x.requestRebuild("it was asked for") }
 
 // Close waits for searches and for the batch that is being written, and closes
 // the indexes.
@@ -183,10 +183,10 @@ func (x *Index) Close() error {
 		return nil
 	}
 	x.closed = true
-	return x.closeAll()
+	return x.closeGenerations()
 }
 
-func (x *Index) closeAll() error {
+func (x *Index) closeGenerations() error {
 	var errs []error
 	for _, g := range []*generation{x.serving, x.next} {
 		if g != nil {

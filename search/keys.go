@@ -8,11 +8,11 @@ import (
 	"minutebook/search/text"
 )
 
-// Kinds of keys: each begins the terms of fieldKeys that one filter asks for.
+// Kinds of keys: each begins the terms of [segment.FieldKeys] that one filter asks for.
 const (
 	keyMeeting  = "m:"  // in moments, the meeting they are of
-	keySpeaker  = "sp:" // full folded name, each word of it, address; in moments the voice
-	keyVoice    = "vo:" // what keySpeaker has, a zero byte, and the voice that it may stand for
+	keySpeaker  = "sp:" // full folded name, each word of it, address; in moments the one key of a speaker
+	keyVoice    = "vo:" // a name as under keySpeaker, a zero byte, and the speaker it may stand for
 	keyPerson   = "pe:"
 	keyRecorder = "re:"
 	keyAssignee = "as:"
@@ -34,7 +34,7 @@ func meetingKeys(s *source) []string {
 	for _, p := range s.speakers() {
 		for name := range namesOf(p) {
 			set[keySpeaker+name] = true
-			set[keyVoice+name+"\x00"+voice(p)] = true
+			set[keyVoice+name+"\x00"+speakerID(p)] = true
 		}
 	}
 	for _, p := range s.people() {
@@ -62,16 +62,16 @@ func meetingKeys(s *source) []string {
 		addPerson(set, keyAssignee, person{who.Name.Or(""), who.Email.Or("")})
 		set[keyAction+actionState(a)] = true
 	}
-	for _, has := range hasList(s) {
+	for _, has := range listParts(s) {
 		set[keyHas+has] = true
 	}
-	for _, is := range isList(s) {
+	for _, is := range listKinds(s) {
 		set[keyIs+is] = true
 	}
 	for _, p := range s.principals {
 		set[keySees+p] = true
 	}
-	return setOf(set)
+	return keysOf(set)
 }
 
 func actionState(a api.ActionItem) string {
@@ -87,15 +87,15 @@ func addValue(set map[string]bool, kind, value string) {
 	}
 }
 
-// addPerson adds what a person is found by.
+// addPerson adds the keys that a person is found by.
 func addPerson(set map[string]bool, kind string, p person) {
 	for name := range namesOf(p) {
 		set[kind+name] = true
 	}
 }
 
-// namesOf is what a person is found by: the folded name, its words, and the
-// address.
+// namesOf returns the names that a person is found by: the folded name, its words, and
+// the address.
 func namesOf(p person) map[string]bool {
 	set := map[string]bool{}
 	addValue(set, "", p.name)
@@ -108,14 +108,14 @@ func namesOf(p person) map[string]bool {
 	return set
 }
 
-// voice is the one key of a speaker in moments.
-func voice(p person) string { return text.Fold(p.name) + "\x00" + strings.ToLower(p.email) }
+// speakerID returns the one key of a speaker in moments.
+func speakerID(p person) string { return text.Fold(p.name) + "\x00" + strings.ToLower(p.email) }
 
 func domainOf(email string) string {
 	return email[strings.LastIndexByte(email, '@')+1:]
 }
 
-func hasList(s *source) []string {
+func listParts(s *source) []string {
 	r := s.row
 	var out []string
 	for _, h := range []struct {
@@ -123,7 +123,7 @@ func hasList(s *source) []string {
 		has  bool
 	}{
 		{"video", r.HasVideo}, {"audio", r.HasAudio}, {"transcript", r.HasTranscript}, {"summary", r.HasSummary},
-		{"actions", r.HasActionItems}, {"highlights", r.HasHighlights}, {"crm", len(crmLines(s.crm, everybodys)) > 0},
+		{"actions", r.HasActionItems}, {"highlights", r.HasHighlights}, {"crm", len(crmLines(s.crm, anyPrincipal)) > 0},
 	} {
 		if h.has {
 			out = append(out, h.name)
@@ -132,7 +132,7 @@ func hasList(s *source) []string {
 	return out
 }
 
-func isList(s *source) []string {
+func listKinds(s *source) []string {
 	var out []string
 	switch s.meeting.CalendarInviteesDomainsType {
 	case api.DomainsExternal:

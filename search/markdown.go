@@ -51,7 +51,7 @@ func rowText(row ast.Node, src []byte) string {
 	return strings.Join(cells, " · ")
 }
 
-// inlineText is what a block says, its escapes and entities read.
+// inlineText returns the text of a block as it is read, without escapes and entities.
 func inlineText(block ast.Node, src []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(block, func(n ast.Node, entering bool) (ast.WalkStatus, error) {

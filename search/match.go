@@ -17,7 +17,7 @@ type matches struct {
 	relaxed string // how the query was loosened, for people
 }
 
-// clock is what dates in a query are relative to.
+// clock is the instant and the place that dates in a query are relative to.
 type clock struct {
 	now time.Time
 	loc *time.Location

@@ -144,7 +144,7 @@ func (c *phraseCheck) notesHave(id int64, field string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	part := src.part(field)
+	part := src.partText(field)
 	if field == segment.FieldCRM {
 		lines, err := s.crmLinesOf(id)
 		if err != nil {

@@ -22,24 +22,24 @@ func addMoments(v *segment.Builder, s *source, tokens [][]text.Token, langs *tex
 			said = v.Words.AppendWords(said, tokens[j], lang, lang.StopWords)
 			p := person{s.entries[j].Speaker, s.entries[j].Email}
 			if voices[p] == "" {
-				voices[p] = keySpeaker + voice(p)
+				voices[p] = keySpeaker + speakerID(p)
 			}
 			keys = append(keys, voices[p])
 		}
 		v.AddWords(segment.FieldText, said)
-		v.AddWords(segment.FieldHighlights, v.Words.AppendWords(nil, v.Words.Tokenize(s.notes(st)), lang, lang.StopWords))
+		v.AddWords(segment.FieldHighlights, v.Words.AppendWords(nil, v.Words.Tokenize(s.notesDuring(st)), lang, lang.StopWords))
 		v.AddKeys(segment.FieldKeys, keys)
 	}
 }
 
-// notes is what highlights and action items say about a entryRange: highlights
-// that it overlaps, action items noted in it.
-func (s *source) notes(st entryRange) string {
+// notesDuring returns the notes about a moment: highlights that it overlaps, action
+// items noted in it.
+func (s *source) notesDuring(st entryRange) string {
 	from := s.entries[st.From].Offset
-	to := s.endOf(st)
+	to := s.endOfRange(st)
 	var text string
 	for _, h := range s.meeting.Highlights.Or(nil) {
-		if seconds(h.StartTime) < to && seconds(h.EndTime) > from || seconds(h.StartTime) >= from && seconds(h.StartTime) < to {
+		if secondsToDuration(h.StartTime) < to && secondsToDuration(h.EndTime) > from || secondsToDuration(h.StartTime) >= from && secondsToDuration(h.StartTime) < to {
 			text += highlightText(h) + "\n"
 		}
 	}
@@ -52,16 +52,16 @@ func (s *source) notes(st entryRange) string {
 	return text
 }
 
-// endOf is where the entryRange's successor begins; of the last one, a minute
-// after its last entry.
-func (s *source) endOf(st entryRange) time.Duration {
+// endOfRange is where the next moment begins; for the last one, a minute after its
+// last entry.
+func (s *source) endOfRange(st entryRange) time.Duration {
 	if st.To < len(s.entries) {
 		return s.entries[st.To].Offset
 	}
 	return s.entries[st.To-1].Offset + momentLength
 }
 
-func seconds(f float64) time.Duration {
+func secondsToDuration(f float64) time.Duration {
 	if f < 0 || f > 1e7 {
 		return 0
 	}

@@ -17,10 +17,10 @@ import (
 // TestPages walks through the pages of an answer, over the border of the
 // window of meetings that are ranked by their moments.
 func TestPages(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var raws [][]byte
 	for i := range 25 {
-		raws = append(raws, meeting(int64(i+1), "Planning", "en", day(1+i), []line{{0, "Anna Lee", strings.Repeat("budget ", 1+i%7) + "and " + strings.Repeat("filler ", i%5)}}, nil))
+		raws = append(raws, meeting(int64(i+1), "Planning", "en", day(1+i), []utterance{{0, "Anna Lee", strings.Repeat("budget ", 1+i%7) + "and " + strings.Repeat("filler ", i%5)}}, nil))
 	}
 	h.add(raws...)
 	h.catchUp()
@@ -63,9 +63,9 @@ func TestPages(t *testing.T) {
 // left out when meetings arrive between two pages, which changes how rare the
 // words are, and so every score.
 func TestPagesWhileMeetingsArrive(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	add := func(id int, text string) {
-		h.add(meeting(int64(id), "Planning", "en", day(1).Add(time.Duration(id)*time.Minute), []line{{0, "Anna Lee", text}}, nil))
+		h.add(meeting(int64(id), "Planning", "en", day(1).Add(time.Duration(id)*time.Minute), []utterance{{0, "Anna Lee", text}}, nil))
 		h.catchUp()
 	}
 	for i := range 24 {
@@ -100,7 +100,7 @@ func TestPagesWhileMeetingsArrive(t *testing.T) {
 // TestFollow checks that what is applied is found while the index follows, and
 // that following leaves nothing behind when it ends.
 func TestFollow(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	before := goleak.IgnoreCurrent()
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -125,20 +125,20 @@ func TestFollow(t *testing.T) {
 // TestInterruptedBuild stops a build in the middle: what is there answers and
 // says so, and the next start goes on.
 func TestInterruptedBuild(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var raws [][]byte
 	for i := range buildMeetings + 50 {
-		raws = append(raws, meeting(int64(i+1), "Planning", "en", day(1).Add(time.Duration(i)*time.Hour), []line{{0, "Anna Lee", "budget"}}, nil))
+		raws = append(raws, meeting(int64(i+1), "Planning", "en", day(1).Add(time.Duration(i)*time.Hour), []utterance{{0, "Anna Lee", "budget"}}, nil))
 	}
 	h.add(raws...)
-	c, err := h.index.readChunk(context.Background(), h.index.next, h.index.next.reached())
+	c, err := h.index.readChunk(context.Background(), h.index.next, h.index.next.buildState())
 	if err == nil {
 		err = h.index.writeChunk(context.Background(), h.index.next, c)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.index.count(context.Background())
+	h.index.countMeetings(context.Background())
 	for range 2 {
 		a := h.search(Request{Query: "budget"})
 		if a.Total != buildMeetings || !a.Progress.Rebuilding || a.Progress.Indexed != buildMeetings || a.Progress.Total != buildMeetings+50 {
@@ -159,7 +159,7 @@ func TestInterruptedBuild(t *testing.T) {
 // TestCutWhileOpen cuts the files of an index that answers: searches may fail,
 // the program does not, and the index comes back.
 func TestCutWhileOpen(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	for _, path := range filesOf(t, h.dir, ".zap") {
@@ -174,17 +174,17 @@ func TestCutWhileOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.catchUp()
-	soundly(h)
+	checkAnswers(h)
 }
 
 // TestStopWordsShowMoments checks that words which moments leave out are
 // quoted all the same.
 func TestStopWordsShowMoments(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	a := h.search(Request{Query: "with the"})
-	if len(a.Meetings) == 0 || len(a.Meetings[0].Moments) == 0 || !strings.Contains(marked(a.Meetings[0].Moments[0].Snippet), "[") {
+	if len(a.Meetings) == 0 || len(a.Meetings[0].Moments) == 0 || !strings.Contains(markHits(a.Meetings[0].Moments[0].Snippet), "[") {
 		t.Errorf("no moment is shown: %+v", a.Meetings)
 	}
 }

@@ -83,7 +83,7 @@ func TestSideBySideIsOneByOne(t *testing.T) {
 	queries := []string{"", "budget", "budget contract", "the", `"budget contract"`, `"the budget friday"`, "market*", "speaker:anna renew", `speaker:anna "budget contract"`,
 		"in:summary page", "-release", "contract OR friday", "sort:date budget", "anna", "objection", "What did we say about the printing contract?", "title:numbers", "budgt~"}
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		for range rapid.IntRange(3, 7).Draw(rt, "batches") {
 			var batch [][]byte
 			for range rapid.IntRange(1, 4).Draw(rt, "meetings") {
@@ -98,9 +98,9 @@ func TestSideBySideIsOneByOne(t *testing.T) {
 		}
 		for _, q := range queries {
 			h.index.workers = 1
-			want := told(rt, h.index, q)
+			want := listAnswers(rt, h.index, q)
 			h.index.workers = 8
-			if diff := cmp.Diff(want, told(rt, h.index, q)); diff != "" {
+			if diff := cmp.Diff(want, listAnswers(rt, h.index, q)); diff != "" {
 				rt.Fatalf("%q: one by one (-) and side by side (+) differ:\n%s", q, diff)
 			}
 		}

@@ -25,7 +25,7 @@ type queryTerm struct {
 	negated bool // it stands under a minus
 	filter  bool // it is the value of a filter, and ranks nothing
 	stop    bool // a stop word: it counts only where there is nothing else
-	asks    bool // it says what is wanted of the answer rather than what is in it
+	asks    bool // it is about the answer, such as "summarize", and counts little
 }
 
 // wordKey is a folded word and how its variants are found.
@@ -184,8 +184,8 @@ func (s *snapshot) narrow(in scope, group query.Node) (scope, error) {
 	return in, nil
 }
 
-// newTerm is how words that must follow one another are looked for; nil when there
-// is nothing in them to look for, such as "&".
+// newTerm makes the term for words that must follow one another; nil when there is
+// nothing in them to look for, such as "&".
 func newTerm(words string) *queryTerm {
 	switch terms := text.PhraseTerms(words); len(terms) {
 	case 0:

@@ -99,9 +99,9 @@ func addMomentScores(list []rankedMeeting, t tuning) {
 		for j, m := range list[i].moments {
 			switch {
 			case j == 0:
-				list[i].score += t.best * m.score
+				list[i].score += t.bestMoment * m.score
 			case j < 3:
-				list[i].score += t.more * m.score
+				list[i].score += t.nextMoments * m.score
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"minutebook/search/text"
 )
 
-// record is what counting and ordering need of a meeting. It is the only
+// record holds the values of a meeting that counting and ordering need. It is the only
 // thing stored in the index, and is read once per segment.
 type record struct {
 	ID       int64
@@ -33,7 +33,7 @@ func recordOf(s *source, words int) *record {
 		Language: text.BaseCode(s.row.Language),
 		Type:     strings.TrimSpace(s.meeting.MeetingType.Or("")),
 		Team:     strings.TrimSpace(s.meeting.RecordedBy.Team.Or("")),
-		Has:      hasList(s),
+		Has:      listParts(s),
 	}
 	seen := map[string]bool{}
 	for _, p := range s.people() {
@@ -72,7 +72,7 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decodeRecord reads what encode wrote. Each string is passed through intern.
+// decodeRecord reads an encoded record. Each string is passed through intern.
 func decodeRecord(b []byte, intern func([]byte) string) (*record, error) {
 	d := decoder{b: b, intern: intern}
 	r := &record{ID: d.number(), Start: d.number(), Seconds: d.number(), Words: d.number(),
@@ -92,11 +92,11 @@ type decoder struct {
 
 func (d *decoder) number() int64 {
 	n, size := binary.Varint(d.b)
-	d.step(size)
+	d.advance(size)
 	return n
 }
 
-func (d *decoder) step(size int) {
+func (d *decoder) advance(size int) {
 	if size <= 0 || size > len(d.b) {
 		d.bad, d.b = true, nil
 		return
@@ -106,7 +106,7 @@ func (d *decoder) step(size int) {
 
 func (d *decoder) text() string {
 	n, size := binary.Uvarint(d.b)
-	d.step(size)
+	d.advance(size)
 	if d.bad || n > uint64(len(d.b)) {
 		d.bad = true
 		return ""
@@ -118,7 +118,7 @@ func (d *decoder) text() string {
 
 func (d *decoder) list() []string {
 	n, size := binary.Uvarint(d.b)
-	d.step(size)
+	d.advance(size)
 	if d.bad || n > uint64(len(d.b)) {
 		d.bad = true
 		return nil

@@ -34,7 +34,7 @@ type FoundMoment struct {
 	Snippet       []FoundSpan `json:"snippet,omitempty"`
 }
 
-// FoundSpan is a piece of a snippet; Hit marks what the query found.
+// FoundSpan is a piece of a snippet; Hit marks a term of the query.
 type FoundSpan struct {
 	Text string `json:"text"`
 	Hit  bool   `json:"hit,omitempty"`

@@ -24,11 +24,11 @@ func drawText(t *rapid.T, name string) string {
 // drawMeeting is a random meeting; what it holds changes from one draw to the
 // next.
 func drawMeeting(t *rapid.T, id int64) []byte {
-	var lines []line
+	var lines []utterance
 	at := 0
 	for range rapid.IntRange(0, 12).Draw(t, "entries") {
 		at += rapid.IntRange(1, 40).Draw(t, "gap")
-		lines = append(lines, line{at, rapid.SampledFrom([]string{"Anna Lee", "Bob Stone", "Cara Díaz"}).Draw(t, "speaker"), drawText(t, "text")})
+		lines = append(lines, utterance{at, rapid.SampledFrom([]string{"Anna Lee", "Bob Stone", "Cara Díaz"}).Draw(t, "speaker"), drawText(t, "text")})
 	}
 	more := map[string]any{"meeting_type": rapid.SampledFrom([]string{"Standup", "Review"}).Draw(t, "type")}
 	if rapid.Bool().Draw(t, "summarised") {
@@ -48,7 +48,7 @@ func TestIncrementalIsRebuilt(t *testing.T) {
 	queries := []string{"", "budget", "budget contract", "the", `"budget contract"`, `"the budget"`, "market*", "speaker:anna renew", "type:standup", "in:summary page",
 		"-release", "contract OR friday", "sort:date budget", "zoe email", "objection", "What did we say about the printing contract?", "title:numbers", "language:de budget", "is:gone", "-is:gone budget"}
 	rapid.Check(t, func(rt *rapid.T) {
-		h := newHouse(t)
+		h := newFixture(t)
 		for range rapid.IntRange(1, 8).Draw(rt, "steps") {
 			var batch [][]byte
 			for range rapid.IntRange(1, 4).Draw(rt, "meetings") {
@@ -83,15 +83,15 @@ func TestIncrementalIsRebuilt(t *testing.T) {
 			rt.Fatal(err)
 		}
 		for _, q := range queries {
-			if diff := cmp.Diff(told(rt, fresh, q), told(rt, h.index, q)); diff != "" {
+			if diff := cmp.Diff(listAnswers(rt, fresh, q), listAnswers(rt, h.index, q)); diff != "" {
 				rt.Fatalf("%q: rebuilt (-) and incremental (+) differ:\n%s", q, diff)
 			}
 		}
 	})
 }
 
-// told is everything that an index says to a query, page by page.
-func told(t interface{ Fatalf(string, ...any) }, x *Index, query string) []string {
+// listAnswers is everything that an index says to a query, page by page.
+func listAnswers(t interface{ Fatalf(string, ...any) }, x *Index, query string) []string {
 	var out []string
 	after := ""
 	for {
@@ -105,7 +105,7 @@ func told(t interface{ Fatalf(string, ...any) }, x *Index, query string) []strin
 		for _, h := range a.Meetings {
 			out = append(out, fmt.Sprint(h.Row.RecordingID))
 			for _, m := range h.Moments {
-				out = append(out, fmt.Sprintf("%d %s %s %s %s", m.Entry, m.Offset, m.Speaker, m.Part, marked(m.Snippet)))
+				out = append(out, fmt.Sprintf("%d %s %s %s %s", m.Entry, m.Offset, m.Speaker, m.Part, markHits(m.Snippet)))
 			}
 		}
 		if a.Next == "" {

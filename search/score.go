@@ -33,8 +33,8 @@ type tuning struct {
 	k1, momentK1 float64
 	phrase       float64 // occurrences that a phrase stands for
 	neighbour    float64 // share that a moment takes of the scores of its neighbours
-	best         float64 // weight of a meeting's best moment in the meeting's score
-	more         float64 // weight of the second and third
+	bestMoment   float64 // weight of a meeting's best moment in the meeting's score
+	nextMoments  float64 // weight of the second and third
 	asking       float64 // share of its rarity that counts of a word that only asks
 	window       int     // meetings ranked by their moments too
 }
@@ -45,16 +45,16 @@ func defaultTuning() tuning {
 			{segment.FieldText, 1, 0.4, 0, ""}, {segment.FieldTitle, 4, 0.3, 6, ""}, {segment.FieldSummary, 3, 0.3, 120, ""}, {segment.FieldHighlights, 3, 0.3, 60, ""},
 			{segment.FieldActions, 2, 0.3, 60, ""}, {segment.FieldCRM, 1, 0.3, 10, ""}, {segment.FieldPeople, 2, 0.2, 12, ""},
 		},
-		moment:    []fieldWeight{{segment.FieldText, 1, 0.5, 90, ""}, {segment.FieldHighlights, 2, 0.3, 15, segment.FieldActions}},
-		speaker:   1.5,
-		k1:        1.5,
-		momentK1:  0.8,
-		phrase:    2,
-		neighbour: 0.3,
-		best:      1,
-		more:      0.25,
-		asking:    0.2,
-		window:    100,
+		moment:      []fieldWeight{{segment.FieldText, 1, 0.5, 90, ""}, {segment.FieldHighlights, 2, 0.3, 15, segment.FieldActions}},
+		speaker:     1.5,
+		k1:          1.5,
+		momentK1:    0.8,
+		phrase:      2,
+		neighbour:   0.3,
+		bestMoment:  1,
+		nextMoments: 0.25,
+		asking:      0.2,
+		window:      100,
 	}
 }
 

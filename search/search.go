@@ -34,12 +34,12 @@ func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
 			err = fmt.Errorf("%v: %w", p, segment.ErrDamaged)
 		}
 		if errors.Is(err, segment.ErrDamaged) {
-			x.distrust(err.Error())
+			x.requestRebuild(err.Error())
 			err = segment.ErrDamaged
 		}
 	}()
-	r.Limit = bounded(r.Limit, defaultMeetings, maxMeetings)
-	r.Moments = bounded(r.Moments, defaultMoments, maxMoments)
+	r.Limit = clamp(r.Limit, defaultMeetings, maxMeetings)
+	r.Moments = clamp(r.Moments, defaultMoments, maxMoments)
 	if r.Location == nil {
 		r.Location = time.UTC
 	}
@@ -62,8 +62,8 @@ func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
 	return answer, nil
 }
 
-// bounded returns n, at most most, or def where n is none.
-func bounded(n, def, most int) int {
+// clamp returns n, at most most, or def where n is not positive.
+func clamp(n, def, most int) int {
 	if n <= 0 {
 		return def
 	}

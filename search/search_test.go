@@ -19,15 +19,15 @@ var everyone = archive.Viewer{All: true}
 
 var testNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-// line is an entry of a test meeting.
-type line struct {
+// utterance is an entry of a test meeting.
+type utterance struct {
 	at      int // seconds
 	speaker string
 	text    string
 }
 
 // meeting is a meeting of a test, in the service's JSON.
-func meeting(id int64, title, lang string, start time.Time, lines []line, more map[string]any) []byte {
+func meeting(id int64, title, lang string, start time.Time, lines []utterance, more map[string]any) []byte {
 	var transcript []map[string]any
 	for _, l := range lines {
 		transcript = append(transcript, map[string]any{
@@ -55,22 +55,22 @@ func meeting(id int64, title, lang string, start time.Time, lines []line, more m
 	return raw
 }
 
-// house is an archive and its index in a test's folder.
-type house struct {
+// fixture is an archive and its index in a test's folder.
+type fixture struct {
 	t       testing.TB
 	dir     string
 	archive *archive.Archive
 	index   *Index
 }
 
-func newHouse(t testing.TB) *house {
-	h := &house{t: t, dir: t.TempDir()}
+func newFixture(t testing.TB) *fixture {
+	h := &fixture{t: t, dir: t.TempDir()}
 	h.open()
 	t.Cleanup(h.close)
 	return h
 }
 
-func (h *house) open() {
+func (h *fixture) open() {
 	ctx := context.Background()
 	var err error
 	h.archive, err = archive.Open(ctx, archive.Options{Dir: h.dir, Create: true, Logger: zerolog.Nop()})
@@ -83,7 +83,7 @@ func (h *house) open() {
 	}
 }
 
-func (h *house) close() {
+func (h *fixture) close() {
 	if err := h.index.Close(); err != nil {
 		h.t.Error(err)
 	}
@@ -93,7 +93,7 @@ func (h *house) close() {
 }
 
 // add applies meetings to the archive as read from the account "main".
-func (h *house) add(raws ...[]byte) {
+func (h *fixture) add(raws ...[]byte) {
 	h.t.Helper()
 	walk, err := h.archive.LatestWalk(context.Background(), "main", "")
 	if err != nil {
@@ -113,14 +113,14 @@ func (h *house) add(raws ...[]byte) {
 	}
 }
 
-func (h *house) catchUp() {
+func (h *fixture) catchUp() {
 	h.t.Helper()
 	if err := h.index.CatchUp(context.Background()); err != nil {
 		h.t.Fatal(err)
 	}
 }
 
-func (h *house) search(r Request) *Answer {
+func (h *fixture) search(r Request) *Answer {
 	h.t.Helper()
 	if !r.Viewer.All && r.Viewer.Email == "" {
 		r.Viewer.All = true
@@ -132,8 +132,8 @@ func (h *house) search(r Request) *Answer {
 	return a
 }
 
-// ids are the meetings of an answer, in order.
-func ids(a *Answer) string {
+// hitIDs are the meetings of an answer, in order.
+func hitIDs(a *Answer) string {
 	var out []string
 	for _, h := range a.Meetings {
 		out = append(out, fmt.Sprint(h.Row.RecordingID))
@@ -141,8 +141,8 @@ func ids(a *Answer) string {
 	return strings.Join(out, " ")
 }
 
-// marked is a snippet with its hits in brackets.
-func marked(s []Span) string {
+// markHits is a snippet with its hits in brackets.
+func markHits(s []Span) string {
 	var b strings.Builder
 	for _, p := range s {
 		if p.Hit {
@@ -159,7 +159,7 @@ func day(d int) time.Time { return time.Date(2026, 5, d, 9, 0, 0, 0, time.UTC) }
 // threeMeetings are enough to tell most queries apart.
 func threeMeetings() [][]byte {
 	return [][]byte{
-		meeting(1, "Budget review", "en", day(1), []line{
+		meeting(1, "Budget review", "en", day(1), []utterance{
 			{0, "Anna Lee", "Let's begin with the budget for marketing."},
 			{30, "Bob Stone", "The budgets were cut, ticket ABC-123 has the numbers."},
 			{95, "Anna Lee", "Nothing more about that. On to the e-mail campaign."},
@@ -167,13 +167,13 @@ func threeMeetings() [][]byte {
 		}, map[string]any{"default_summary": map[string]any{"template_name": "General", "markdown_formatted": "## Summary\n\nThe marketing budget was discussed.\n"},
 			"action_items": []any{map[string]any{"description": "Send the revised forecast", "completed": false, "user_generated": false,
 				"recording_timestamp": "00:01:40", "recording_playback_url": "https://x.example", "assignee": map[string]any{"name": "Bob Stone", "email": "bob@own.example", "team": "Sales"}}}}),
-		meeting(2, "Weekly", "en", day(10), []line{
+		meeting(2, "Weekly", "en", day(10), []utterance{
 			{0, "Cara Díaz", "Good morning everybody, how are you?"},
 			{20, "Bob Stone", "The release is on Friday, Zoë will call O'Brien."},
 			{130, "Cara Díaz", "Marketing wants a new page."},
 		}, map[string]any{"meeting_type": "Standup", "shared_with": "all_teams", "calendar_invitees_domains_type": "one_or_more_external",
 			"calendar_invitees": []any{map[string]any{"name": "Zoë Park", "email": "zoe@client.example", "email_domain": "client.example", "is_external": true}}}),
-		meeting(3, "Besprechung", "de", day(20), []line{
+		meeting(3, "Besprechung", "de", day(20), []utterance{
 			{0, "Dora Kühn", "Guten Morgen, heute geht es um die Häuser und die Verträge."},
 			{70, "Anna Lee", "Der Vertrag mit dem Kunden läuft aus."},
 		}, map[string]any{"recorded_by": map[string]any{"name": "Dora Kühn", "email": "dora@own.example", "email_domain": "own.example", "team": "Ops"}}),
@@ -181,7 +181,7 @@ func threeMeetings() [][]byte {
 }
 
 func TestQueries(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	for _, c := range []struct{ query, want string }{
@@ -247,7 +247,7 @@ func TestQueries(t *testing.T) {
 		{"in:transcript forecast", ""},
 	} {
 		a := h.search(Request{Query: c.query})
-		if got := ids(a); got != c.want || a.Relaxed != "" && !strings.Contains(c.query, "?") {
+		if got := hitIDs(a); got != c.want || a.Relaxed != "" && !strings.Contains(c.query, "?") {
 			t.Errorf("%q finds %q (%s), want %q", c.query, got, a.Relaxed, c.want)
 		}
 		if want := len(strings.Fields(c.want)); a.Total != want || !a.Exact && len(strings.Fields(c.query)) < 3 {
@@ -257,7 +257,7 @@ func TestQueries(t *testing.T) {
 }
 
 func TestMoments(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	for _, c := range []struct {
@@ -276,22 +276,22 @@ func TestMoments(t *testing.T) {
 			continue
 		}
 		m := a.Meetings[0].Moments[0]
-		if got := fmt.Sprintf("%s %s %s: %s", m.Offset, m.Speaker, m.Part, marked(m.Snippet)); got != c.want {
+		if got := fmt.Sprintf("%s %s %s: %s", m.Offset, m.Speaker, m.Part, markHits(m.Snippet)); got != c.want {
 			t.Errorf("%q: %s\nwant %s", c.query, got, c.want)
 		}
 	}
 }
 
 func TestRelaxed(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	a := h.search(Request{Query: "printing company unheardof"})
-	if ids(a) != "1" || a.Relaxed == "" {
-		t.Errorf("loosened: finds %q, says %q", ids(a), a.Relaxed)
+	if hitIDs(a) != "1" || a.Relaxed == "" {
+		t.Errorf("loosened: finds %q, says %q", hitIDs(a), a.Relaxed)
 	}
 	a = h.search(Request{Query: "What did Bob say about the contract with the printing company?"})
 	if len(a.Meetings) == 0 || a.Meetings[0].Row.RecordingID != 1 || a.Relaxed == "" {
-		t.Errorf("question: finds %q, says %q", ids(a), a.Relaxed)
+		t.Errorf("question: finds %q, says %q", hitIDs(a), a.Relaxed)
 	}
 }

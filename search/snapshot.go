@@ -93,8 +93,8 @@ func (x *Index) useGeneration(viewer archive.Viewer) (*generation, func(), error
 		return nil, nil, ErrClosed
 	}
 	g := x.serving
-	if !g.current() && !viewer.All && x.next != nil {
-		g = x.next // what a person may see may have changed since the old one was written
+	if !g.isCurrent() && !viewer.All && x.next != nil {
+		g = x.next // rights may have changed since the old one was written
 	}
 	release, ok := g.use()
 	if !ok {
@@ -157,7 +157,7 @@ func (s *snapshot) addUp() {
 		words += sums.words
 		meetings += sums.meetings
 		for code := range sums.languages {
-			codes[s.x.columns.name(code)] = true
+			codes[s.x.columns.valueOf(code)] = true
 		}
 	}
 	s.meanWords = int(words/int64(max(meetings, 1))) + 1

@@ -12,8 +12,7 @@ import (
 	"minutebook/search/segment"
 )
 
-// isMissing says whether an error means that the archive no longer has a
-// meeting.
+// isMissing tells whether an error means that the archive no longer has a meeting.
 func isMissing(err error) bool {
 	return errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten)
 }
@@ -81,8 +80,8 @@ func (s *source) summary() string {
 	return sum.MarkdownFormatted.Or("")
 }
 
-// linesOf are CRM matches as lines of text.
-func linesOf(crm api.CRMMatches) []string {
+// crmMatchLines returns CRM matches as lines of text.
+func crmMatchLines(crm api.CRMMatches) []string {
 	var lines []string
 	for _, c := range crm.Contacts.Or(nil) {
 		lines = append(lines, strings.TrimSpace(c.Name.Or("")+" "+c.Email.Or("")))
@@ -96,19 +95,19 @@ func linesOf(crm api.CRMMatches) []string {
 	return lines
 }
 
-// part is the text of a field other than the transcript.
-func (s *source) part(field string) string {
+// partText returns the text of a field other than the transcript.
+func (s *source) partText(field string) string {
 	switch field {
 	case segment.FieldTitle:
 		return s.title()
 	case segment.FieldSummary:
 		return s.summary()
 	case segment.FieldHighlights:
-		return s.highlights()
+		return s.highlightsText()
 	case segment.FieldActions:
-		return s.actions()
+		return s.actionsText()
 	case segment.FieldCRM:
-		return strings.Join(crmLines(s.crm, everybodys), "\n")
+		return strings.Join(crmLines(s.crm, anyPrincipal), "\n")
 	}
 	return ""
 }

@@ -18,8 +18,8 @@ import (
 	"minutebook/search/segment"
 )
 
-// format is the version of what the indexes contain. A change of what is
-// indexed, or how words are cut, raises it: indexes of another format are
+// format is the version of the indexes' contents. A change of the contents, or of
+// how words are cut, raises it: indexes of another format are
 // built anew, and those not older than oldestServed answer until that is done.
 // Format 1 had hashes of neighbouring words, not the words, and all words of
 // names in moments; format 2 did not say whose CRM matches are.
@@ -49,34 +49,34 @@ var stateKey = []byte("minutebook")
 
 // store is one Bleve index on disk with its state.
 type store struct {
-	path    string
-	index   bleve.Index
-	unsaved chan struct{} // one for each batch that is not on disk yet
+	path  string
+	index bleve.Index
+	slots chan struct{} // one for each batch that is not on disk yet
 
 	mu    sync.Mutex // guards state
 	state state      // of the last batch that was written
 }
 
-// mostUnsaved bounds the batches that are found but not on disk yet. A crash
-// loses them and, with them, the state that goes with each, so that they are
-// written again after it.
-const mostUnsaved = 4
+// maxUnsaved bounds the batches that are found but not on disk yet. A crash loses them
+// and, with them, the state that goes with each, so that they are written again after
+// it.
+const maxUnsaved = 4
 
-// savedWithin is how long a batch may take to come to disk: longer, and
-// something is wrong with the disk.
-const savedWithin = time.Minute
+// saveTimeout is how long a batch may take to come to disk: longer, and something is
+// wrong with the disk.
+const saveTimeout = time.Minute
 
-// closeWithin is how long a close waits for the last batches to be on disk.
-const closeWithin = 10 * time.Second
+// closeTimeout is how long a close waits for the last batches to be on disk.
+const closeTimeout = 10 * time.Second
 
 func newStore(path string, index bleve.Index) *store {
-	return &store{path: path, index: index, unsaved: make(chan struct{}, mostUnsaved)}
+	return &store{path: path, index: index, slots: make(chan struct{}, maxUnsaved)}
 }
 
-// settings are those of Bleve. Documents are on disk some time after a batch
-// was written, in one file for the batches of that time. Segments are merged
-// by ten: floor is how many documents the smallest count as having.
-func settings(floor int) map[string]any {
+// bleveSettings are the settings of a Bleve index. Documents are on disk some time
+// after a batch was written, in one file for the batches of that time. Segments are
+// merged by ten: the smallest count as having floor documents.
+func bleveSettings(floor int) map[string]any {
 	return map[string]any{
 		"bolt_timeout":     openTimeout,
 		"unsafe_batch":     true,
@@ -88,14 +88,14 @@ func settings(floor int) map[string]any {
 	}
 }
 
-// at returns the state of the last batch that was written.
-func (s *store) at() state {
+// lastState returns the state of the last batch that was written.
+func (s *store) lastState() state {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state
 }
 
-func (s *store) set(st state) {
+func (s *store) setState(st state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state = st
@@ -104,12 +104,12 @@ func (s *store) set(st state) {
 // createStore makes an empty index whose contents begin at a position.
 func createStore(path string, floor int, at archive.Position) (s *store, err error) {
 	defer segment.RecoverDamage("create", path, &err)
-	idx, err := bleve.NewUsing(path, bleve.NewIndexMapping(), scorch.Name, bleve.Config.DefaultKVStore, settings(floor))
+	idx, err := bleve.NewUsing(path, bleve.NewIndexMapping(), scorch.Name, bleve.Config.DefaultKVStore, bleveSettings(floor))
 	if err != nil {
 		return nil, fmt.Errorf("create search index %s: %w", filepath.Base(path), err)
 	}
 	s = newStore(path, idx)
-	if err = private(path); err == nil {
+	if err = makePrivate(path); err == nil {
 		err = s.write(context.Background(), idx.NewBatch(), state{Format: format, Position: at})
 	}
 	if err == nil {
@@ -122,8 +122,8 @@ func createStore(path string, floor int, at archive.Position) (s *store, err err
 	return s, nil
 }
 
-// private takes from others what the index library gives them.
-func private(path string) error {
+// makePrivate takes the rights of others away, which Bleve gives them.
+func makePrivate(path string) error {
 	if err := os.Chmod(filepath.Join(path, "index_meta.json"), 0o600); err != nil {
 		return fmt.Errorf("keep search index %s private: %w", filepath.Base(path), err)
 	}
@@ -134,10 +134,10 @@ func private(path string) error {
 // use.
 func openStore(path string, format, floor int) (s *store, err error) {
 	defer segment.RecoverDamage("open", path, &err)
-	if err := checkRoot(path); err != nil {
+	if err := checkRootFile(path); err != nil {
 		return nil, fmt.Errorf("open search index %s: %w", filepath.Base(path), err)
 	}
-	idx, err := bleve.OpenUsing(path, settings(floor))
+	idx, err := bleve.OpenUsing(path, bleveSettings(floor))
 	if err != nil {
 		if strings.Contains(err.Error(), "timeout") {
 			return nil, fmt.Errorf("open search index %s: %w", filepath.Base(path), errLocked)
@@ -150,7 +150,7 @@ func openStore(path string, format, floor int) (s *store, err error) {
 		err = json.Unmarshal(raw, &s.state)
 	}
 	if err == nil {
-		err = private(path)
+		err = makePrivate(path)
 	}
 	if err == nil && s.state.Format != format {
 		err = fmt.Errorf("it has format %d, not %d", s.state.Format, format)
@@ -166,26 +166,27 @@ func openStore(path string, format, floor int) (s *store, err error) {
 // write returns, and on disk, both or neither, some time after, see flush.
 func (s *store) write(ctx context.Context, b *bleve.Batch, next state) (err error) {
 	defer segment.RecoverDamage("write", s.path, &err)
-	if err := within(ctx, s.unsaved, "the disk to take the search index"); err != nil {
+	if err := acquire(ctx, s.slots, "the disk to take the search index"); err != nil {
 		return err
 	}
-	b.SetPersistedCallback(func(error) { s.saved() })
-	if err := s.put(b, next); err != nil {
-		s.saved()
+	b.SetPersistedCallback(func(error) { s.freeSlot() })
+	if err := s.apply(b, next); err != nil {
+		s.freeSlot()
 		return err
 	}
 	return nil
 }
 
-// saved makes room for another batch.
-func (s *store) saved() {
+// freeSlot makes room for another batch.
+func (s *store) freeSlot() {
 	select {
-	case <-s.unsaved:
+	case <-s.slots:
 	default:
 	}
 }
 
-func (s *store) put(b *bleve.Batch, next state) error {
+// apply writes a batch with the state that holds once it is in.
+func (s *store) apply(b *bleve.Batch, next state) error {
 	raw, err := json.Marshal(next)
 	if err != nil {
 		return err
@@ -194,7 +195,7 @@ func (s *store) put(b *bleve.Batch, next state) error {
 	if err := s.index.Batch(b); err != nil {
 		return fmt.Errorf("write search index %s: %w", filepath.Base(s.path), err)
 	}
-	s.set(next)
+	s.setState(next)
 	return nil
 }
 
@@ -204,10 +205,10 @@ func (s *store) flush(ctx context.Context) (err error) {
 	saved := make(chan struct{}, 1)
 	b := s.index.NewBatch()
 	b.SetPersistedCallback(func(error) { saved <- struct{}{} })
-	if err := s.put(b, s.at()); err != nil {
+	if err := s.apply(b, s.lastState()); err != nil {
 		return err
 	}
-	ctx, stop := context.WithTimeout(ctx, savedWithin)
+	ctx, stop := context.WithTimeout(ctx, saveTimeout)
 	defer stop()
 	select {
 	case <-saved:
@@ -217,9 +218,9 @@ func (s *store) flush(ctx context.Context) (err error) {
 	}
 }
 
-// within puts a token into a channel as soon as there is room.
-func within(ctx context.Context, room chan<- struct{}, what string) error {
-	ctx, stop := context.WithTimeout(ctx, savedWithin)
+// acquire takes a slot as soon as one is free.
+func acquire(ctx context.Context, room chan<- struct{}, what string) error {
+	ctx, stop := context.WithTimeout(ctx, saveTimeout)
 	defer stop()
 	select {
 	case room <- struct{}{}:
@@ -229,7 +230,7 @@ func within(ctx context.Context, room chan<- struct{}, what string) error {
 	}
 }
 
-// snapshot returns what the index holds now. The caller closes it.
+// snapshot returns the index as it is now. The caller closes it.
 func (s *store) snapshot() (*scorch.IndexSnapshot, error) {
 	adv, err := s.index.Advanced()
 	if err != nil {
@@ -247,11 +248,11 @@ func (s *store) snapshot() (*scorch.IndexSnapshot, error) {
 	return snap, nil
 }
 
-// close brings what was written to disk, if it takes it, and closes the index.
+// close flushes the index to disk, if the disk takes it, and closes it.
 func (s *store) close() (err error) {
 	defer segment.RecoverDamage("close", s.path, &err)
-	if len(s.unsaved) > 0 {
-		ctx, stop := context.WithTimeout(context.Background(), closeWithin)
+	if len(s.slots) > 0 {
+		ctx, stop := context.WithTimeout(context.Background(), closeTimeout)
 		defer stop()
 		err = s.flush(ctx)
 	}

@@ -13,11 +13,11 @@ import (
 // TestNothingHiddenShows asks as a person who sees one of two meetings: no
 // count, facet, bar, suggestion, moment or page tells of the other.
 func TestNothingHiddenShows(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	hidden := map[string]any{"meeting_type": "Secretwork", "recorded_by": map[string]any{"name": "Hilda Hidden", "email": "hilda@hidden.example", "email_domain": "hidden.example", "team": "Hiding"}}
 	h.add(
-		meeting(1, "Open", "en", day(1), []line{{0, "Anna Lee", "The merger is only a rumour."}}, nil),
-		meeting(2, "Confidential", "fr", day(70), []line{{0, "Hilda Hidden", "The merger with Zyxotron is signed, merger merger."}}, hidden),
+		meeting(1, "Open", "en", day(1), []utterance{{0, "Anna Lee", "The merger is only a rumour."}}, nil),
+		meeting(2, "Confidential", "fr", day(70), []utterance{{0, "Hilda Hidden", "The merger with Zyxotron is signed, merger merger."}}, hidden),
 	)
 	h.catchUp()
 	anna := archive.Viewer{Email: "anna@own.example"}
@@ -34,7 +34,7 @@ func TestNothingHiddenShows(t *testing.T) {
 			}
 		}
 		if a.Total > 1 || len(a.Histogram) > 1 || len(a.Meetings) == 1 && a.Meetings[0].Row.RecordingID != 1 || len(a.Meetings) > 1 {
-			t.Errorf("%q finds %d: %s, %v", q, a.Total, ids(a), a.Histogram)
+			t.Errorf("%q finds %d: %s, %v", q, a.Total, hitIDs(a), a.Histogram)
 		}
 		nobody, err := h.index.Search(context.Background(), Request{Query: q, Viewer: archive.Viewer{Email: "stranger@else.example"}, Facets: true, Histogram: true})
 		if err != nil {
@@ -48,7 +48,7 @@ func TestNothingHiddenShows(t *testing.T) {
 
 // TestSharingShows checks that a share is seen as soon as the index follows.
 func TestSharingShows(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	zoe := archive.Viewer{Email: "zoe@client.example"}
@@ -60,13 +60,13 @@ func TestSharingShows(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.catchUp()
-	if a := h.search(Request{Query: "budget", Viewer: zoe}); ids(a) != "1" {
-		t.Fatalf("after the share %q are found", ids(a))
+	if a := h.search(Request{Query: "budget", Viewer: zoe}); hitIDs(a) != "1" {
+		t.Fatalf("after the share %q are found", hitIDs(a))
 	}
 }
 
 func TestDidYouMean(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
 	for query, want := range map[string]string{
@@ -85,15 +85,15 @@ func TestDidYouMean(t *testing.T) {
 
 // TestWordsOfLanguages checks that words are found as people type them.
 func TestWordsOfLanguages(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	h.add(
-		meeting(1, "Réunion", "fr", day(1), []line{{0, "Anne", "L'équipe a décidé d'augmenter les dépenses à Noël."}}, nil),
-		meeting(2, "会議", "ja", day(2), []line{{0, "Keiko", "来週の東京都の予算会議について話します。"}}, nil),
-		meeting(3, "Reunión", "es", day(3), []line{{0, "José", "Las reuniones del próximo año serán en Málaga."}}, nil),
-		meeting(4, "Unknown", "unknown", day(4), []line{{0, "X", "Naïve café résumé, straße, 3.5 percent of 1,000 at anna.lee@client.example"}}, nil),
-		meeting(5, "اجتماع", "ar", day(5), []line{{0, "Omar", "ناقشنا الكتاب الجديد اليوم"}}, nil),
-		meeting(6, "Совещание", "ru", day(6), []line{{0, "Иван", "Обсудили бюджеты проекта и ёлку"}}, nil),
-		meeting(7, "회의", "ko", day(7), []line{{0, "Kim", "예산 회의를 시작합니다"}}, nil),
+		meeting(1, "Réunion", "fr", day(1), []utterance{{0, "Anne", "L'équipe a décidé d'augmenter les dépenses à Noël."}}, nil),
+		meeting(2, "会議", "ja", day(2), []utterance{{0, "Keiko", "来週の東京都の予算会議について話します。"}}, nil),
+		meeting(3, "Reunión", "es", day(3), []utterance{{0, "José", "Las reuniones del próximo año serán en Málaga."}}, nil),
+		meeting(4, "Unknown", "unknown", day(4), []utterance{{0, "X", "Naïve café résumé, straße, 3.5 percent of 1,000 at anna.lee@client.example"}}, nil),
+		meeting(5, "اجتماع", "ar", day(5), []utterance{{0, "Omar", "ناقشنا الكتاب الجديد اليوم"}}, nil),
+		meeting(6, "Совещание", "ru", day(6), []utterance{{0, "Иван", "Обсудили бюджеты проекта и ёлку"}}, nil),
+		meeting(7, "회의", "ko", day(7), []utterance{{0, "Kim", "예산 회의를 시작합니다"}}, nil),
 	)
 	h.catchUp()
 	for query, want := range map[string]string{
@@ -104,7 +104,7 @@ func TestWordsOfLanguages(t *testing.T) {
 		"كتاب": "5", "бюджет": "6", "елка": "6", "회의": "7", "예산": "7",
 	} {
 		a := h.search(Request{Query: query + " sort:date"})
-		got := strings.Fields(ids(a))
+		got := strings.Fields(hitIDs(a))
 		for i, j := 0, len(got)-1; i < j; i, j = i+1, j-1 {
 			got[i], got[j] = got[j], got[i]
 		}

@@ -9,8 +9,8 @@ import (
 // TestEveryHitSaysWhy asks for words that stand where no line of the transcript
 // is said by the right person, or in no transcript at all.
 func TestEveryHitSaysWhy(t *testing.T) {
-	h := newHouse(t)
-	h.add(meeting(1, "Harbour walk", "en", day(1), []line{
+	h := newFixture(t)
+	h.add(meeting(1, "Harbour walk", "en", day(1), []utterance{
 		{0, "Anna Lee", "Good morning."}, {10, "Bob Stone", "The pressure is falling."},
 	}, map[string]any{"default_summary": map[string]any{"template_name": "General", "markdown_formatted": "# Notes\n\n" +
 		"| Battery report | 26 s | 2.1 s |\n|---|---|---|\n| Turbine | **9 s** | 1&amp;1 |\n\n" +
@@ -39,7 +39,7 @@ func TestEveryHitSaysWhy(t *testing.T) {
 		}
 		got := a.Meetings[0].Why
 		if m := a.Meetings[0].Moments; len(m) > 0 {
-			text := marked(m[0].Snippet)
+			text := markHits(m[0].Snippet)
 			if text == "" {
 				text = m[0].Text
 			}

@@ -14,22 +14,22 @@ import (
 	"minutebook/search/text"
 )
 
-// batch is what is to be written into both indexes of some meetings.
+// batch is a batch for each of the two indexes.
 type batch struct{ meetings, moments *bleve.Batch }
 
-// put writes the current state of meetings into both indexes. What is no
-// longer in the archive leaves them. With each index's batch goes the state
-// that advance makes of the one before.
-func (x *Index) put(ctx context.Context, g *generation, ids []int64, advance func(state) state) error {
-	b, err := x.prepare(ctx, g, ids)
+// indexMeetings writes the current state of meetings into both indexes. Meetings that
+// the archive no longer has leave them. With each index's batch goes the state that
+// advance makes of the one before.
+func (x *Index) indexMeetings(ctx context.Context, g *generation, ids []int64, advance func(state) state) error {
+	b, err := x.prepareBatch(ctx, g, ids)
 	if err != nil {
 		return err
 	}
 	return g.write(ctx, b, advance)
 }
 
-// prepare reads meetings and makes the documents that they are in the indexes.
-func (x *Index) prepare(ctx context.Context, g *generation, ids []int64) (*batch, error) {
+// prepareBatch reads meetings and makes their documents.
+func (x *Index) prepareBatch(ctx context.Context, g *generation, ids []int64) (*batch, error) {
 	b := &batch{g.meetings.index.NewBatch(), g.moments.index.NewBatch()}
 	old, err := momentsOf(ctx, g.moments, ids)
 	if err != nil {
@@ -65,15 +65,15 @@ func (x *Index) prepare(ctx context.Context, g *generation, ids []int64) (*batch
 // write writes a batch, moments first, so that no meeting is found whose
 // moments are older; while the indexes are built, both at once.
 func (g *generation) write(ctx context.Context, b *batch, advance func(state) state) error {
-	if g.built() {
-		if err := g.moments.write(ctx, b.moments, advance(g.moments.at())); err != nil {
+	if g.isBuilt() {
+		if err := g.moments.write(ctx, b.moments, advance(g.moments.lastState())); err != nil {
 			return err
 		}
-		return g.meetings.write(ctx, b.meetings, advance(g.meetings.at()))
+		return g.meetings.write(ctx, b.meetings, advance(g.meetings.lastState()))
 	}
 	var both errgroup.Group
-	both.Go(func() error { return g.moments.write(ctx, b.moments, advance(g.moments.at())) })
-	both.Go(func() error { return g.meetings.write(ctx, b.meetings, advance(g.meetings.at())) })
+	both.Go(func() error { return g.moments.write(ctx, b.moments, advance(g.moments.lastState())) })
+	both.Go(func() error { return g.meetings.write(ctx, b.meetings, advance(g.meetings.lastState())) })
 	return both.Wait()
 }
 

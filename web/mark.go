@@ -4,16 +4,15 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"minutebook/archive"
 	"minutebook/search"
+	"minutebook/search/text"
 )
 
-// marker finds what a search found in a text: the words and phrases that its
-// moments show as hits, wherever they stand.
-type marker struct{ forms []string } // in lower case, longest first
+// marker finds in a text the words and phrases that a search's moments show as hits,
+// by the same rules as the search.
+type marker struct{ phrases [][]string } // each as terms, see text.PhraseTerms
 
 // newMarker collects the hits of an answer's moments.
 func newMarker(moments []search.Moment) marker {
@@ -21,108 +20,79 @@ func newMarker(moments []search.Moment) marker {
 	var m marker
 	for _, moment := range moments {
 		for _, span := range moment.Snippet {
-			form := lowered(strings.TrimSpace(span.Text))
-			if span.Hit && form != "" && !seen[form] {
-				seen[form] = true
-				m.forms = append(m.forms, form)
+			if !span.Hit {
+				continue
+			}
+			terms := text.PhraseTerms(span.Text)
+			if key := strings.Join(terms, " "); key != "" && !seen[key] {
+				seen[key] = true
+				m.phrases = append(m.phrases, terms)
 			}
 		}
 	}
-	slices.SortFunc(m.forms, func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b))
-	})
 	return m
 }
 
-// sparing is the marker without the words that so many lines have that marking
+// sparing returns the marker without the words that so many lines have that marking
 // them would only hide the others.
 func (m marker) sparing(entries []archive.Entry) marker {
-	var rare marker
-	for _, form := range m.forms {
-		one, lines := marker{[]string{form}}, 0
-		for _, e := range entries {
-			if one.spans(e.Text) != nil {
-				lines++
+	lines := make([]int, len(m.phrases))
+	for _, e := range entries {
+		words := text.NewSequence(text.Tokenize(e.Text))
+		for i, p := range m.phrases {
+			if first, _ := words.FindPhrase(p, 0); first >= 0 {
+				lines[i]++
 			}
 		}
-		if lines <= 3 || lines*6 <= len(entries) {
-			rare.forms = append(rare.forms, form)
+	}
+	var rare marker
+	for i, p := range m.phrases {
+		if lines[i] <= 3 || lines[i]*6 <= len(entries) {
+			rare.phrases = append(rare.phrases, p)
 		}
 	}
-	if len(rare.forms) == 0 {
+	if len(rare.phrases) == 0 {
 		return m
 	}
 	return rare
 }
 
-// spans cuts a text into what is hit and what is not; nothing when nothing is.
-func (m marker) spans(text string) []search.Span {
-	if len(m.forms) == 0 {
-		return nil
-	}
-	lower := lowered(text)
+// spans cuts a passage at its hits; it returns nil when there are none.
+func (m marker) spans(passage string) []search.Span {
 	var spans []search.Span
-	from := 0
-	for i := 0; i < len(lower); {
-		n := 0
-		if startsWord(lower, i) {
-			n = m.at(lower, i)
-		}
-		if n == 0 {
-			_, size := utf8.DecodeRuneInString(lower[i:])
-			i += size
+	at := 0
+	for _, h := range m.hits(passage) {
+		if h.start < at {
 			continue
 		}
-		if from < i {
-			spans = append(spans, search.Span{Text: text[from:i]})
+		if h.start > at {
+			spans = append(spans, search.Span{Text: passage[at:h.start]})
 		}
-		spans = append(spans, search.Span{Text: text[i : i+n], Hit: true})
-		i += n
-		from = i
+		spans = append(spans, search.Span{Text: passage[h.start:h.end], Hit: true})
+		at = h.end
 	}
-	if from == 0 {
-		return nil
-	}
-	if from < len(text) {
-		spans = append(spans, search.Span{Text: text[from:]})
+	if at > 0 && at < len(passage) {
+		spans = append(spans, search.Span{Text: passage[at:]})
 	}
 	return spans
 }
 
-// lowered is a text in lower case, every letter in its old place: one whose
-// lower case is of another length stays as it is.
-func lowered(text string) string {
-	return strings.Map(func(r rune) rune {
-		if l := unicode.ToLower(r); utf8.RuneLen(l) == utf8.RuneLen(r) {
-			return l
-		}
-		return r
-	}, text)
-}
+// place is where a phrase stands in a passage, in bytes.
+type place struct{ start, end int }
 
-// at is the length of the longest form that stands at i as whole words.
-func (m marker) at(text string, i int) int {
-	for _, form := range m.forms {
-		if strings.HasPrefix(text[i:], form) && endsWord(text, i+len(form)) {
-			return len(form)
+// hits lists the places of the phrases, of those that begin together the longest
+// first.
+func (m marker) hits(passage string) []place {
+	if len(m.phrases) == 0 {
+		return nil
+	}
+	words := text.NewSequence(text.Tokenize(passage))
+	var hits []place
+	for _, p := range m.phrases {
+		for first, after := words.FindPhrase(p, 0); first >= 0; first, after = words.FindPhrase(p, first+1) {
+			hits = append(hits, place{words.Words[first].Start, words.Words[after-1].End})
 		}
 	}
-	return 0
-}
-
-func startsWord(text string, i int) bool {
-	before, _ := utf8.DecodeLastRuneInString(text[:i])
-	return i == 0 || !wordRune(before) || cjk(before)
-}
-
-func endsWord(text string, i int) bool {
-	after, _ := utf8.DecodeRuneInString(text[i:])
-	return i == len(text) || !wordRune(after) || cjk(after)
-}
-
-func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
-
-// cjk tells letters that are written without spaces between words.
-func cjk(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
+	slices.SortFunc(hits, func(a, b place) int { return cmp.Or(a.start-b.start, b.end-a.end) })
+	return hits
 }

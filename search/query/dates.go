@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// dateSpan reads a day, month or year, "today" or "yesterday", and returns
-// its beginning and the beginning of what follows, in the given place.
+// DateSpan reads a day, month or year, "today" or "yesterday", and returns its first
+// instant and the first one after it, in the given place.
 func DateSpan(value string, now time.Time, loc *time.Location) (from, to time.Time, err error) {
 	now = now.In(loc)
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, loc)
@@ -37,7 +37,7 @@ func DateSpan(value string, now time.Time, loc *time.Location) (from, to time.Ti
 	return from, to, fmt.Errorf("%q is not a date such as 2026-03-05, 2026-03, 2026, today or yesterday", value)
 }
 
-// lastSpan reads 12h, 7d, 2w, 3m (months) or 1y and returns when that time
+// LastSpan reads 12h, 7d, 2w, 3m (months) or 1y and returns when that time
 // before now was.
 func LastSpan(value string, now time.Time) (time.Time, error) {
 	wrong := fmt.Errorf("%q is not a stretch of time such as 12h, 7d, 2w, 3m or 1y", value)
@@ -63,7 +63,7 @@ func LastSpan(value string, now time.Time) (time.Time, error) {
 	return time.Time{}, wrong
 }
 
-// readDuration reads 45 (minutes), 30m, 1h or 1h30m.
+// ParseDuration reads 45 (minutes), 30m, 1h or 1h30m.
 func ParseDuration(value string) (time.Duration, error) {
 	if n, err := strconv.Atoi(value); err == nil && n >= 0 && n < 1_000_000 {
 		return time.Duration(n) * time.Minute, nil

@@ -102,8 +102,8 @@ func nearest(s string, candidates []string) string {
 	return best
 }
 
-// edits counts the insertions, deletions, replacements and swaps of
-// neighbours that make b of a.
+// EditDistance counts the insertions, deletions, replacements and swaps of neighbours
+// that turn a into b.
 func EditDistance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

@@ -27,13 +27,13 @@ type token struct {
 	pos   int
 }
 
-// lexer cuts a query into tokens. It never fails: what has no meaning of its
-// own is a word.
+// lexer cuts a query into tokens. It never fails: a sign without a meaning is a word.
 type lexer struct {
 	in  string
 	pos int
 }
 
+// tokenize cuts a query into tokens, of which the last is the end.
 func tokenize(query string) []token {
 	l := &lexer{in: query}
 	var out []token
@@ -79,14 +79,14 @@ func (l *lexer) next() token {
 
 func (l *lexer) peek() (rune, int) { return utf8.DecodeRuneInString(l.in[l.pos:]) }
 
-// minusBinds says whether something stands right after a minus sign; alone it
-// means nothing.
+// minusBinds tells whether something stands right after a minus sign; alone it means
+// nothing.
 func (l *lexer) minusBinds() bool {
 	r, _ := l.peek()
 	return l.pos < len(l.in) && !unicode.IsSpace(r) && r != ')' && r != '-' && r != '−'
 }
 
-// quoted reads a phrase when the quote at the position is closed later, and
+// readQuoted reads a phrase when the quote at the position is closed later, and
 // otherwise steps over the stray quote.
 func (l *lexer) readQuoted() (string, bool) {
 	_, size := l.peek()
@@ -101,7 +101,7 @@ func (l *lexer) readQuoted() (string, bool) {
 	return cleanPhrase(rest[:end]), true
 }
 
-// word reads a word, a filter, or the word OR.
+// readWord reads a word, a filter, or the word OR.
 func (l *lexer) readWord() (token, bool) {
 	at := l.pos
 	run := l.readRun()
@@ -123,10 +123,10 @@ func (l *lexer) readWord() (token, bool) {
 	return token{kind: kindWord, text: run, pos: at}, true
 }
 
-// isOr says whether a run joins alternatives, where there are any.
+// isOr tells whether a run joins alternatives, where there are any.
 func isOr(run string) bool { return run == "OR" || run == "|" || run == "||" }
 
-// run reads up to the next space, parenthesis or quote.
+// readRun reads up to the next space, parenthesis or quote.
 func (l *lexer) readRun() string {
 	rest := l.in[l.pos:]
 	end := strings.IndexFunc(rest, endsWord)

@@ -11,7 +11,7 @@ type Node interface {
 	write(b *strings.Builder, inside binding)
 }
 
-// level says how tightly the place binds that a node is printed into.
+// binding says how tightly the place binds that a node is printed into.
 type binding int
 
 const (
@@ -58,6 +58,7 @@ func (n *Word) String() string   { return printNode(n) }
 func (n *Phrase) String() string { return printNode(n) }
 func (n *Filter) String() string { return printNode(n) }
 
+// printNode prints a node that stands alone.
 func printNode(n Node) string {
 	var b strings.Builder
 	n.write(&b, inAnd)
@@ -134,7 +135,7 @@ func (n *Filter) write(b *strings.Builder, _ binding) {
 	b.WriteString(n.Value)
 }
 
-// walk calls visit for n and everything below it, with whether the place is
+// Walk calls visit for n and everything below it. negated tells whether the place is
 // under an odd number of nots.
 func Walk(n Node, negated bool, visit func(n Node, negated bool)) {
 	visit(n, negated)

@@ -24,14 +24,14 @@ const (
 	SortRelevance = "relevance"
 )
 
-// QueryError says what is wrong with a query and where.
+// Error is a mistake in a query and its place.
 type Error struct {
 	Pos     int    // byte offset in the query
-	Message string // what is wrong
-	Hint    string // what would be right, or empty
+	Message string // the mistake
+	Hint    string // a remedy, or empty
 }
 
-// Error gives the message, the place (counted from 1) and the hint.
+// Error is a mistake in a query and its place.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("read the query at character %d: %s", e.Pos+1, e.Message)
 	if e.Hint != "" {
@@ -84,7 +84,7 @@ func (p *parser) take() token {
 	return t
 }
 
-// all reads items that must all hold, up to a closing parenthesis or the end.
+// parseAll reads items that must all hold, up to a closing parenthesis or the end.
 func (p *parser) parseAll(depth int) (Node, error) {
 	and := &And{}
 	for {
@@ -106,7 +106,7 @@ func (p *parser) parseAll(depth int) (Node, error) {
 	}
 }
 
-// either reads an item and the alternatives that OR joins to it. An OR with
+// parseEither reads an item and the alternatives that OR joins to it. An OR with
 // nothing on one side is the word "or".
 func (p *parser) parseEither(depth int) (Node, error) {
 	first, err := p.parseItem(depth)
@@ -138,7 +138,7 @@ func (p *parser) startsItem(at int) bool {
 	return true
 }
 
-// item reads one word, phrase, filter, group, or the negation of one; nil
+// parseItem reads one word, phrase, filter, group, or the negation of one; nil
 // when there was nothing in it.
 func (p *parser) parseItem(depth int) (Node, error) {
 	t := p.take()

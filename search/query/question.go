@@ -2,7 +2,7 @@ package query
 
 import "strings"
 
-// hasWords says whether there is a word or a phrase in a group.
+// HasWords tells whether there is a word or a phrase in a group.
 func HasWords(n Node) bool {
 	found := false
 	Walk(n, false, func(n Node, _ bool) {
@@ -14,7 +14,7 @@ func HasWords(n Node) bool {
 	return found
 }
 
-// plainWords says whether the query is words only, beside filters: no phrase,
+// IsPlain tells whether the query is words only, with filters or without: no phrase,
 // OR, minus or mark. Only such a query is loosened.
 func IsPlain(root Node) bool {
 	plain := true
@@ -29,8 +29,8 @@ func IsPlain(root Node) bool {
 	return plain
 }
 
-// isQuestion says whether the query reads like plain English rather than
-// search words.
+// IsQuestion tells whether the query reads like plain English rather than search
+// words.
 func IsQuestion(root Node) bool {
 	if !IsPlain(root) {
 		return false
@@ -56,8 +56,8 @@ func IsQuestion(root Node) bool {
 	return false
 }
 
-// asking says whether a word is one with which a question says what is wanted of the answer:
-// "summarize the discussion about…". It counts little in a question.
+// IsAskingWord tells whether a word of a question is about the answer and not about
+// its subject: "summarize the discussion about…". It counts little in a question.
 func IsAskingWord(term string) bool {
 	switch term {
 	case "summarize", "summarise", "summary", "describe", "explain", "tell", "find", "show", "list", "discuss", "discussed", "discussing", "discussion",

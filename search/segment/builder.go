@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// inverter gathers the words of a batch of documents and puts them into the
-// order of an inverted index by sorting numbers. Bleve's own way, a map from
-// words to lists for every document, takes three times as long.
+// Builder gathers the words of a batch of documents and puts them into the order of an
+// inverted index by sorting numbers. Bleve's own way, a map from words to lists for
+// every document, takes three times as long.
 type Builder struct {
 	Words   *Vocabulary
 	docs    []storedDocument
@@ -17,7 +17,7 @@ type Builder struct {
 	lengths map[string][]uint32     // in words, by field and document, where it has the field
 }
 
-// invertedDoc is what is stored of a document.
+// storedDocument is the part of a document that is stored and not inverted.
 type storedDocument struct {
 	id     string
 	record []byte
@@ -26,16 +26,17 @@ type storedDocument struct {
 // occurrence is a word, or two neighbours, in a document.
 type occurrence struct{ a, b, doc uint32 }
 
+// NewBuilder returns a builder whose words are numbered by a vocabulary.
 func NewBuilder(words *Vocabulary) *Builder {
 	return &Builder{Words: words, singles: map[string][]occurrence{}, pairs: map[string][]occurrence{}, lengths: map[string][]uint32{}}
 }
 
-// begin begins a document; what is added after is of it.
+// Begin begins a document; all words, keys and pairs up to the next are of it.
 func (b *Builder) Begin(id string, record []byte) {
 	b.docs = append(b.docs, storedDocument{id, record})
 }
 
-// ids lists the documents' ids.
+// IDs lists the documents' ids.
 func (b *Builder) IDs() []string {
 	ids := make([]string, len(b.docs))
 	for i, d := range b.docs {
@@ -44,7 +45,7 @@ func (b *Builder) IDs() []string {
 	return ids
 }
 
-// addText adds a field of words, by their numbers.
+// AddWords adds a field of words, by their numbers.
 func (b *Builder) AddWords(field string, words []uint32) {
 	if len(words) == 0 {
 		return
@@ -63,7 +64,7 @@ func (b *Builder) AddWords(field string, words []uint32) {
 	b.lengths[field] = lengths
 }
 
-// addKeys adds terms of which only the presence is kept.
+// AddKeys adds terms that are kept without counts.
 func (b *Builder) AddKeys(field string, keys []string) {
 	doc := uint32(len(b.docs) - 1)
 	for _, k := range keys {
@@ -76,15 +77,15 @@ func (b *Builder) addPair(field string, left, right uint32) {
 	b.pairs[field] = append(b.pairs[field], occurrence{left, right, uint32(len(b.docs) - 1)})
 }
 
-// posting is a term with the documents that have it, and how often.
+// postingList is a term with the documents that have it, and how often.
 type postingList struct {
 	a, b   uint32 // ranks
 	docs   []uint32
 	counts []uint32
 }
 
-// sorted calls emit with the postings of occurrences, in the order of their
-// terms. The posting is emit's only until it returns.
+// eachPostingList calls emit with the postings of occurrences, in the order of their
+// terms. The list is emit's only until it returns.
 func (b *Builder) eachPostingList(all []occurrence, emit func(*postingList) error) error {
 	rank, _ := b.Words.sortTerms()
 	docBits, wordBits := bits.Len(uint(len(b.docs))), bits.Len(uint(len(rank)))

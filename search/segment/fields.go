@@ -1,16 +1,16 @@
 package segment
 
-// Names of the fields in the indexes. Those of text keep how often and among
-// how many words a word occurs; keys and pairs keep only where.
+// Names of the fields in the indexes. Fields of text keep how often and among how
+// many words a word occurs; keys and pairs keep only the documents.
 const (
-	FieldText       = "t" // what was said; in moments without stop words
+	FieldText       = "t" // the transcript; in moments without stop words
 	FieldTitle      = "h"
 	FieldSummary    = "s"
-	FieldHighlights = "g" // in moments: of what was noted about the moment
+	FieldHighlights = "g" // in moments: the notes about the moment
 	FieldActions    = "a"
 	FieldCRM        = "c"
 	FieldPeople     = "p" // words of names, of meetings
-	FieldKeys       = "k" // what filters ask for, see keys.go
+	FieldKeys       = "k" // values that filters ask for
 	FieldPairs      = "q" // neighbouring words of meetings, for phrases
-	FieldRecord     = "r" // what counting and ordering need, see record.go
+	FieldRecord     = "r" // stored: values for counting and ordering
 )

@@ -9,15 +9,15 @@ import (
 // words is where its pair is. One of more words is where all its pairs are,
 // and is looked for in the text there, see verify.go.
 
-// pairTerm is the term of two neighbours in a field. No word has a zero byte.
+// PairTerm is the term of two neighbours in a field. No word has a zero byte.
 func PairTerm(field, a, b string) string { return string(appendPair(nil, field, a, b)) }
 
 func appendPair(to []byte, field, a, b string) []byte {
 	return append(append(append(append(to, field...), a...), 0), b...)
 }
 
-// addPairs adds the pairs of numbered tokens. A joined form (email for e-mail)
-// is a neighbour of what stands before and after its parts.
+// AddPairs adds the pairs of numbered tokens. A joined form (email for e-mail) is a
+// neighbour of the words before and after its parts.
 func (b *Builder) AddPairs(field string, tokens []text.Token) {
 	s := text.NewSequence(tokens)
 	for i := 1; i < len(s.Words); i++ {

@@ -16,13 +16,12 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// The segments of these indexes are Bleve's own, of the format that zapx
-// version 17 reads, merges and checks. Only the first writing of a batch is
-// done here, out of an inverter. Bleve is told of it as of a segment type of its
-// own.
 // mergePause is how long a failed merge holds up the next, which Bleve tries at once.
 const mergePause = 2 * time.Second
 
+// TypeName and Version name the segments of these indexes to Bleve. They are of the
+// format that zapx version 17 reads, merges and checks; only the first writing of a
+// batch is done here, out of a [Builder].
 const (
 	TypeName = "minutebook"
 	Version  = zap.Version
@@ -30,7 +29,7 @@ const (
 
 func init() { scorch.RegisterSegmentPlugin(&plugin{}, false) }
 
-// segmentPlugin is zapx's, but for how segments are made.
+// plugin is zapx's, but for how segments are made of a batch.
 type plugin struct{ zap.ZapPlugin }
 
 // Type and Version name the type of segments to Bleve.
@@ -92,7 +91,7 @@ func (p *plugin) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitm
 	return p.ZapPlugin.MergeUsing(segments, drops, path, closed, s, config)
 }
 
-// inverterOf is the inverter that all documents are of.
+// builderOf returns the builder that all documents are of.
 func builderOf(docs []index.Document) (from *Builder, err error) {
 	for _, d := range docs {
 		d.VisitFields(func(f index.Field) {
@@ -108,11 +107,11 @@ func builderOf(docs []index.Document) (from *Builder, err error) {
 	return from, nil
 }
 
-// held is the one field that Bleve sees of a document: it says which inverter
-// holds the rest.
+// builderField is the one field that Bleve sees of a document: it leads to the builder
+// that has the rest.
 type builderField struct{ builder *Builder }
 
-// Name and the other methods are what Bleve asks of a field.
+// Name and the other methods make builderField a field to Bleve.
 func (*builderField) Name() string                                     { return "held" }
 func (*builderField) ArrayPositions() []uint64                         { return nil }
 func (*builderField) Options() index.FieldIndexingOptions              { return 0 }

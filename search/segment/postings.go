@@ -7,9 +7,9 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// counts are the documents of a segment that have a term, how often, and among
-// how many words. The zero value is of a term that none has. Keys and pairs have
-// only documents.
+// Postings are the documents of a segment that have a term, how often, and among how
+// many words. The zero value is of a term that none has. Keys and pairs have only
+// documents.
 type Postings struct {
 	Docs *roaring.Bitmap // deleted ones too
 
@@ -22,9 +22,10 @@ type Postings struct {
 	inMemory []termCount // otherwise: for each document, in order
 }
 
+// termCount is how often a document has a term, and how many words its field has.
 type termCount struct{ times, length uint32 }
 
-// each calls add for all documents, in order.
+// Each calls add for all documents, in order.
 func (p *Postings) Each(add func(doc, times, length uint32)) error {
 	if p.Docs == nil {
 		return nil
@@ -47,7 +48,7 @@ func (p *Postings) Each(add func(doc, times, length uint32)) error {
 	}
 }
 
-// of calls add for those of the given documents that have the term, in order.
+// EachIn calls add for those of the given documents that have the term, in order.
 func (p *Postings) EachIn(given *roaring.Bitmap, add func(doc, times, length uint32)) error {
 	if p.Docs == nil {
 		return nil
@@ -75,7 +76,8 @@ func (p *Postings) EachIn(given *roaring.Bitmap, add func(doc, times, length uin
 	return nil
 }
 
-// chunkOf reads from a document on, to the last one of its chunk.
+// chunkAt returns a reader that begins with a document, and the last document of its
+// chunk.
 func (p *Postings) chunkAt(doc uint32) (r countReader, last uint64, err error) {
 	before := p.Docs.Rank(doc) - 1
 	if p.ends == nil {

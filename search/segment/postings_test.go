@@ -21,7 +21,7 @@ import (
 // are so long, that a count takes two bytes.
 var countedWords = map[string]float64{"everywhere": 1, "often": 0.7, "half": 0.5, "sometimes": 0.2, "seldom": 0.01, "rarely": 0.002}
 
-// countedSegment is a segment in memory of so many documents.
+// buildCounted makes a segment in memory of so many documents.
 func buildCounted(t interface{ Fatal(...any) }, rnd *rand.Rand, documents int) segmentapi.Segment {
 	v := NewBuilder(NewVocabulary())
 	var docs []index.Document
@@ -54,7 +54,7 @@ func buildCounted(t interface{ Fatal(...any) }, rnd *rand.Rand, documents int) s
 	return seg
 }
 
-// someOf is a random set of a segment's documents.
+// drawDocuments returns a random set of a segment's documents.
 func drawDocuments(rnd *rand.Rand, documents uint64) *roaring.Bitmap {
 	share := []float64{0, 0.001, 0.02, 0.5, 1}[rnd.IntN(5)]
 	some := roaring.New()
@@ -66,8 +66,8 @@ func drawDocuments(rnd *rand.Rand, documents uint64) *roaring.Bitmap {
 	return some
 }
 
-// countsAgree compares what is read here of every term of a segment with what
-// Bleve reads.
+// checkCounts compares the postings of every term of a segment with those that Bleve
+// reads.
 func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand) {
 	gone, some := drawDocuments(rnd, seg.Count()), drawDocuments(rnd, seg.Count())
 	words := newTermReader(seg, gone)

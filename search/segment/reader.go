@@ -16,7 +16,7 @@ import (
 // interfaces. Segments on disk are read here directly, in the format that
 // segmentpostings.go writes; those still in memory, which are small, through Bleve.
 
-// lexicon finds the terms of one segment. Only one goroutine at a time may use it.
+// TermReader finds the terms of one segment. Only one goroutine at a time may use it.
 type TermReader struct {
 	seg     segmentapi.Segment
 	deleted *roaring.Bitmap        // deleted documents; nil: none
@@ -24,6 +24,7 @@ type TermReader struct {
 	dicts   map[string]*vellum.FST // on disk, by field
 }
 
+// NewTermReader returns the reader of a segment.
 func NewTermReader(seg *scorch.SegmentSnapshot) *TermReader {
 	return newTermReader(seg.Segment(), seg.Deleted())
 }
@@ -36,7 +37,8 @@ func newTermReader(seg segmentapi.Segment, gone *roaring.Bitmap) *TermReader {
 	return l
 }
 
-// with is the set of living documents that have a term. The caller may change it.
+// Documents returns the living documents that have a term. The caller may change the
+// set.
 func (r *TermReader) Documents(field, term string) (*roaring.Bitmap, error) {
 	c, err := r.Postings(field, term)
 	if err != nil || c.Docs == nil {
@@ -48,7 +50,7 @@ func (r *TermReader) Documents(field, term string) (*roaring.Bitmap, error) {
 	return c.Docs, nil
 }
 
-// number is how many living documents have a term.
+// Count returns how many living documents have a term.
 func (r *TermReader) Count(field, term string) (int, error) {
 	c, err := r.Postings(field, term)
 	if err != nil || c.Docs == nil {
@@ -61,7 +63,7 @@ func (r *TermReader) Count(field, term string) (int, error) {
 	return int(n), nil
 }
 
-// term is what a segment knows of a term in a field.
+// Postings returns the documents that have a term in a field, deleted ones too.
 func (r *TermReader) Postings(field, term string) (Postings, error) {
 	if r.file == nil {
 		return r.readThroughBleve(field, term)
@@ -87,7 +89,7 @@ func (r *TermReader) Postings(field, term string) (Postings, error) {
 	return r.readPostings(at)
 }
 
-// dict is the dictionary of a field on disk, nil where there is none.
+// dictionary returns the dictionary of a field on disk, nil where there is none.
 func (r *TermReader) dictionary(field string) (*vellum.FST, error) {
 	if d, ok := r.dicts[field]; ok {
 		return d, nil
@@ -109,7 +111,7 @@ func (r *TermReader) dictionary(field string) (*vellum.FST, error) {
 	return d, nil
 }
 
-// onDisk reads a term's documents and where their counts are.
+// readPostings reads a term's documents and where their counts are.
 func (r *TermReader) readPostings(at uint64) (c Postings, err error) {
 	data := r.file.Data()
 	rest := data[at:]
@@ -147,7 +149,7 @@ func (r *TermReader) readPostings(at uint64) (c Postings, err error) {
 	return c, nil
 }
 
-// uvarint reads a number, and what comes after it.
+// uvarint reads a number, and returns the bytes after it too.
 func uvarint(b []byte) (uint64, []byte, error) {
 	v, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -156,7 +158,7 @@ func uvarint(b []byte) (uint64, []byte, error) {
 	return v, b[n:], nil
 }
 
-// inMemory reads a term of a segment that is not on disk yet, or that a former
+// readThroughBleve reads a term of a segment that is not on disk yet, or that a former
 // version of the program wrote.
 func (r *TermReader) readThroughBleve(field, term string) (c Postings, err error) {
 	dict, err := r.seg.Dictionary(field)
@@ -184,7 +186,7 @@ func (r *TermReader) readThroughBleve(field, term string) (c Postings, err error
 	}
 }
 
-// lengthOf is the number of words of a document's field.
+// fieldLength is the number of words of a document's field.
 func fieldLength(p segmentapi.Posting) uint32 {
 	if exact, ok := p.(interface{ NormUint64() uint64 }); ok {
 		return uint32(exact.NormUint64())
@@ -193,5 +195,5 @@ func fieldLength(p segmentapi.Posting) uint32 {
 	return uint32(1/(norm*norm) + 0.5)
 }
 
-// errCounts means that a segment's file is damaged.
+// errPostings means that a segment's file is damaged.
 var errPostings = fmt.Errorf("read a word's counts: %w", ErrDamaged)

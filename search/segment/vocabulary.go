@@ -7,9 +7,8 @@ import (
 	"minutebook/search/text"
 )
 
-// vocabulary numbers the terms of a batch, so that they are sorted and
-// compared as numbers. It is written by one goroutine; once order was called it
-// does not change.
+// Vocabulary numbers the terms of a batch, so that they are sorted and compared as
+// numbers. One goroutine writes it; after the terms were sorted it does not change.
 type Vocabulary struct {
 	numbers map[string]uint32
 	terms   []string
@@ -19,9 +18,10 @@ type Vocabulary struct {
 	sorted []string // terms by rank
 }
 
+// NewVocabulary returns an empty vocabulary.
 func NewVocabulary() *Vocabulary { return &Vocabulary{numbers: map[string]uint32{}} }
 
-// number is a term's number, a new one for a new term.
+// Number returns a term's number, a new one for a new term.
 func (v *Vocabulary) Number(term string) uint32 {
 	n, ok := v.numbers[term]
 	if !ok {
@@ -32,10 +32,10 @@ func (v *Vocabulary) Number(term string) uint32 {
 	return n
 }
 
-// term is the term of a number.
+// Term returns the term of a number.
 func (v *Vocabulary) Term(number uint32) string { return v.terms[number] }
 
-// tokenize cuts a text into words and numbers them.
+// Tokenize cuts a text into words and numbers them.
 func (v *Vocabulary) Tokenize(passage string) []text.Token {
 	tokens := text.Tokenize(passage)
 	for i := range tokens {
@@ -44,7 +44,7 @@ func (v *Vocabulary) Tokenize(passage string) []text.Token {
 	return tokens
 }
 
-// numbersOf are the numbers of terms.
+// Numbers returns the numbers of terms.
 func (v *Vocabulary) Numbers(terms []string) []uint32 {
 	out := make([]uint32, len(terms))
 	for i, t := range terms {
@@ -53,8 +53,8 @@ func (v *Vocabulary) Numbers(terms []string) []uint32 {
 	return out
 }
 
-// appendWords adds the numbers of tokens, leaving out the given words, and of
-// the stems of a language whose stems must be indexed.
+// AppendWords appends the numbers of tokens, without the given words, and of their
+// stems in a language whose stems must be indexed.
 func (v *Vocabulary) AppendWords(to []uint32, tokens []text.Token, lang *text.Language, without map[string]bool) []uint32 {
 	for _, t := range tokens {
 		if t.Term == "" || without[t.Term] {
@@ -70,7 +70,7 @@ func (v *Vocabulary) AppendWords(to []uint32, tokens []text.Token, lang *text.La
 	return to
 }
 
-// order returns the rank of each term and the terms by rank.
+// sortTerms returns the rank of each term and the terms by rank.
 func (v *Vocabulary) sortTerms() (rank []uint32, sorted []string) {
 	v.once.Do(func() {
 		by := make([]uint32, len(v.terms))

@@ -13,8 +13,8 @@ import (
 	"github.com/golang/snappy"
 )
 
-// segmentField is a field of every segment. They are the same in all, so that
-// merging copies.
+// fieldSpec is a field of every segment. They are the same in all, so that merging
+// copies.
 type fieldSpec struct {
 	name    string
 	options index.FieldIndexingOptions
@@ -22,7 +22,8 @@ type fieldSpec struct {
 
 const idField = "_id"
 
-// segmentFields are in the order of the format: the id first, then by name.
+// fieldSpecs returns the fields in the order of the format: the id first, then by
+// name.
 func fieldSpecs() []fieldSpec {
 	fields := []fieldSpec{{idField, index.IndexField | index.StoreField}}
 	for _, name := range []string{FieldActions, FieldCRM, FieldHighlights, FieldTitle, FieldKeys, FieldPeople, FieldPairs, FieldRecord, FieldSummary, FieldText} {
@@ -39,7 +40,7 @@ func fieldSpecs() []fieldSpec {
 	return fields
 }
 
-// places are where the parts of a segment begin that its footer names.
+// footer has the places in a segment that its footer names.
 type footer struct{ stored, sections uint64 }
 
 // noDocValues stands where a field would say where its doc values are.
@@ -50,8 +51,8 @@ const noDocValues = math.MaxUint64
 // merge writes the dictionary anew anyway.
 const sharedNodes = 1000
 
-// segmentWriter writes one segment into memory, in the order of the format:
-// what is stored, the fields' postings and dictionaries, and where they are.
+// writer writes one segment into memory, in the order of the format: stored documents,
+// the fields' postings and dictionaries, and the places of these.
 type writer struct {
 	builder      *Builder
 	out          []byte
@@ -66,7 +67,7 @@ type writer struct {
 	term        []byte
 }
 
-// writeSegment writes what an inverter holds.
+// buildSegment writes the documents of a builder.
 func buildSegment(from *Builder) ([]byte, footer, error) {
 	w := &writer{builder: from, bitmap: roaring.New()}
 	var err error
@@ -88,7 +89,7 @@ func (w *writer) offset() uint64        { return uint64(len(w.out)) }
 func (w *writer) writeUvarint(n uint64) { w.out = binary.AppendUvarint(w.out, n) }
 func (w *writer) writeUint64(n uint64)  { w.out = binary.BigEndian.AppendUint64(w.out, n) }
 
-// stored writes each document's id and record, and a list of where they are.
+// writeStored writes each document's id and record, and a list of where they are.
 func (w *writer) writeStored(fields []fieldSpec) (at uint64) {
 	record := slices.IndexFunc(fields, func(f fieldSpec) bool { return f.name == FieldRecord })
 	offsets := make([]uint64, len(w.builder.docs))
@@ -114,7 +115,7 @@ func (w *writer) writeStored(fields []fieldSpec) (at uint64) {
 	return at
 }
 
-// sections writes where each field's parts are.
+// writeSections writes the places of each field's parts.
 func (w *writer) writeSections(fields []fieldSpec) (at uint64) {
 	offsets := make([]uint64, len(fields))
 	for i, f := range fields {

@@ -7,7 +7,7 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// field writes a field's postings, its dictionary, and where that is.
+// writeField writes a field's postings, its dictionary, and the place of that.
 func (w *writer) writeField(f fieldSpec) error {
 	w.dict.Reset()
 	if err := w.dictBuilder.Reset(&w.dict); err != nil {
@@ -38,7 +38,7 @@ func (w *writer) writeField(f fieldSpec) error {
 	return nil
 }
 
-// ids writes the documents' ids: each is in the dictionary with its document.
+// writeIDs writes the documents' ids: each is in the dictionary with its document.
 func (w *writer) writeIDs() error {
 	docs := make([]uint32, len(w.builder.docs))
 	for i := range docs {
@@ -81,7 +81,7 @@ func (w *writer) writePairs() error {
 	return nil
 }
 
-// posting writes the documents that have the writer's term. With lengths goes
+// writePostings writes the documents that have the writer's term. With lengths it adds
 // how often, and among how many words.
 func (w *writer) writePostings(p *postingList, lengths []uint32) error {
 	if len(p.docs) == 1 && lengths != nil && p.counts[0] == 1 {
@@ -103,7 +103,7 @@ func (w *writer) writePostings(p *postingList, lengths []uint32) error {
 	return w.dictBuilder.Insert(w.term, at)
 }
 
-// chunks writes how often each document has the term, in chunks of so many
+// writeCounts writes how often each document has the term, in chunks of so many
 // documents that each covers about 1024 of the term's.
 func (w *writer) writeCounts(p *postingList, lengths []uint32) {
 	docs := uint64(len(w.builder.docs))

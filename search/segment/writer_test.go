@@ -18,7 +18,7 @@ import (
 	"minutebook/search/text"
 )
 
-// plainField is a field as Bleve would have analysed it.
+// analysedField is a field as Bleve would have analysed it.
 type analysedField struct {
 	builderField
 	name    string
@@ -34,7 +34,7 @@ func (f *analysedField) Value() []byte                                    { retu
 func (f *analysedField) AnalyzedLength() int                              { return f.length }
 func (f *analysedField) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.counts }
 
-// plainDocuments are the documents of an inverter as Bleve would see them.
+// analysedDocuments returns the documents of a builder as Bleve would analyse them.
 func analysedDocuments(v *Builder) []index.Document {
 	docs := make([]index.Document, len(v.docs))
 	count := func(all []occurrence, doc int, term func(o occurrence) string, once bool) index.TokenFrequencies {
@@ -84,7 +84,7 @@ func analysedDocuments(v *Builder) []index.Document {
 	return docs
 }
 
-// contents is everything that a segment holds.
+// listContents lists everything that a segment holds.
 func listContents(t interface{ Fatal(...any) }, seg segmentapi.Segment) []string {
 	var out []string
 	check := func(err error) {
@@ -134,8 +134,8 @@ func drawWords(t *rapid.T, name string) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 25).Draw(t, name), " ")
 }
 
-// drawInverter gathers random documents, or enough of one word for its list to
-// fill more than one chunk.
+// drawBuilder gathers random documents, or enough of one word for its list to fill
+// more than one chunk.
 func drawBuilder(t *rapid.T) *Builder {
 	v := NewBuilder(NewVocabulary())
 	if rapid.IntRange(0, 9).Draw(t, "many") == 0 {

@@ -6,6 +6,6 @@
 //	sequence.go  words in their order, and phrases in them
 //	lang.go      stop words and stems of the languages that Bleve has
 //
-// A change of how words are cut or folded changes what is in the index: raise
-// the index's format, see package search.
+// A change of how words are cut or folded changes the index: raise its format, see
+// package search.
 package text

@@ -41,7 +41,7 @@ func (f *folder) fold(s string) string {
 	return FoldWord(s)
 }
 
-// foldWide folds what is not plain ASCII.
+// FoldWord folds one word, in whatever script.
 func FoldWord(s string) string {
 	var b strings.Builder
 	base := rune(0)
@@ -61,15 +61,16 @@ func FoldWord(s string) string {
 	return norm.NFC.String(b.String())
 }
 
-// isAccent says whether r is a mark that people leave off when they type.
+// isAccent tells whether r is a mark that people leave off when they type.
 func isAccent(r rune) bool {
 	return r >= 0x0300 && r <= 0x036f || r >= 0x064b && r <= 0x0655 || r == 0x0670 || r == 0x0640 || r >= 0x0591 && r <= 0x05c7
 }
 
-// keepsAccent says whether the mark makes another letter of base: й is not и,
-// and the voiced kana are not the plain ones.
+// keepsAccent tells whether the mark makes another letter of base: й is not и, and the
+// voiced kana are not the plain ones.
 func keepsAccent(base, mark rune) bool { return base == 'и' && mark == 0x0306 }
 
+// spelledOut returns the plain letters for one that Unicode does not take apart.
 func spelledOut(r rune) (string, bool) {
 	switch r {
 	case 'ß':
@@ -94,8 +95,8 @@ func spelledOut(r rune) (string, bool) {
 	return "", false
 }
 
-// foldText folds a whole value, such as a name or a type: its words with one
-// space between them.
+// Fold folds a whole value, such as a name or a type: its words with one space between
+// them.
 func Fold(s string) string {
 	var f folder
 	words := strings.Fields(s)

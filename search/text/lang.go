@@ -40,27 +40,28 @@ import (
 	"github.com/blevesearch/bleve/v2/registry"
 )
 
-// language is what is known of one language: its stop words, folded, and its
-// stemmer. Either may be missing.
+// Language has the stop words of a language, folded, and its stemmer. Either may be
+// missing.
 type Language struct {
 	Code      string
 	StopWords map[string]bool
 	analyzer  analysis.Analyzer
 }
 
-// languages hands out languages by code, loading each once.
+// Languages hands out languages by code. It loads each once.
 type Languages struct {
 	mu     sync.Mutex // guards both
 	cache  *registry.Cache
 	loaded map[string]*Language
 }
 
+// NewLanguages returns a cache without languages.
 func NewLanguages() *Languages {
 	return &Languages{cache: registry.NewCache(), loaded: map[string]*Language{}}
 }
 
-// baseCode makes of a transcript_language the code that languages knows:
-// "pt-BR" is "pt"; what is empty or unknown is "".
+// BaseCode returns the code that [Languages.Get] knows of a transcript_language: "pt"
+// of "pt-BR", "" of an empty or unknown one.
 func BaseCode(code string) string {
 	code = strings.ToLower(strings.TrimSpace(code))
 	if i := strings.IndexAny(code, "-_"); i >= 0 {
@@ -75,8 +76,8 @@ func BaseCode(code string) string {
 	return code
 }
 
-// get returns the language of a base code. One that Bleve does not have comes
-// without stop words and stemmer.
+// Get returns the language of a base code. One that Bleve does not have comes without
+// stop words and stemmer.
 func (l *Languages) Get(code string) *Language {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,10 +101,10 @@ func (l *Languages) Get(code string) *Language {
 	return lang
 }
 
-// hasStemmer tells whether the language has a stemmer.
+// HasStemmer tells whether the language has a stemmer.
 func (l *Language) HasStemmer() bool { return l.analyzer != nil }
 
-// stem returns the stem of a folded word, or the word where the language has
+// Stem returns the stem of a folded word, or the word where the language has
 // no stemmer.
 func (l *Language) Stem(term string) (stem string) {
 	if l.analyzer == nil {
@@ -121,10 +122,10 @@ func (l *Language) Stem(term string) (stem string) {
 	return string(out[0].Term)
 }
 
-// stemsPrefixes says whether the language's stems drop beginnings too, so that
-// the forms of a word do not share theirs.
+// DropsPrefixes tells whether the language's stems drop beginnings too, so that the
+// forms of a word do not share theirs.
 func (l *Language) DropsPrefixes() bool { return l.Code == "ar" || l.Code == "ckb" || l.Code == "fa" }
 
-// stemTerm is the term under which a stem is indexed where that is needed. No
-// word's own form begins with that byte.
+// StemTerm is the term under which a stem is indexed for such a language. No word's
+// own form begins with that byte.
 func StemTerm(stem string) string { return fmt.Sprintf("\x01%s", stem) }

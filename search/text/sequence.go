@@ -1,20 +1,21 @@
 package text
 
-// words in their order, and the joined forms that stand over some of them.
+// Sequence is the words of a text in their order, and the joined forms over some of
+// them.
 type Sequence struct {
 	Words    []Token
 	Joined   []JoinedWord
 	joinedAt map[int][]JoinedWord // wholes by where they begin
 }
 
-// over is a joined form that stands over words [first,after).
+// JoinedWord is a joined form that stands for the words [First,After).
 type JoinedWord struct {
 	Term         string
 	Number       uint32
 	First, After int
 }
 
-// sequence puts tokens in their order.
+// NewSequence puts the tokens of a text in their order.
 func NewSequence(tokens []Token) Sequence {
 	s := Sequence{Words: make([]Token, 0, len(tokens))}
 	for _, t := range tokens {
@@ -41,8 +42,9 @@ func (s *Sequence) addJoined(w JoinedWord) {
 	s.joinedAt[w.First] = append(s.joinedAt[w.First], w)
 }
 
-// findPhrase returns the index of the first word in s from which on the words
-// follow one another, and the one after their end; -1 when nowhere.
+// FindPhrase returns the index of the first word, at from or later, from which on the
+// phrase's words follow one another, and the index after their last; -1 when there is
+// none.
 func (s Sequence) FindPhrase(words []string, from int) (first, after int) {
 	for i := from; i < len(s.Words); i++ {
 		if end := s.matchAt(words, i); end >= 0 {
@@ -52,6 +54,8 @@ func (s Sequence) FindPhrase(words []string, from int) (first, after int) {
 	return -1, -1
 }
 
+// matchAt returns the index after the words, when they follow one another from at on,
+// or -1.
 func (s Sequence) matchAt(words []string, at int) int {
 	if len(words) == 0 {
 		return at
@@ -74,7 +78,7 @@ func (s Sequence) matchAt(words []string, at int) int {
 	return -1
 }
 
-// phraseTerms returns the terms to look for a phrase by, for [Sequence.FindPhrase].
+// PhraseTerms returns the terms to look for a phrase by, for [Sequence.FindPhrase].
 // Words that punctuation ties together are one term, in their joined form.
 func PhraseTerms(phrase string) []string {
 	var terms []string
@@ -92,5 +96,5 @@ func PhraseTerms(phrase string) []string {
 	return terms
 }
 
-// joinedAt returns the joined words that begin at a word.
+// JoinedAt returns the joined words that begin at a word.
 func (s Sequence) JoinedAt(word int) []JoinedWord { return s.joinedAt[word] }

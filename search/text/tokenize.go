@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// tok is one word of a text: its folded form and where it stands, in bytes.
-// A whole is the joined form of words that punctuation ties together
-// (abc123 for ABC-123, email for e-mail); it stands over its parts, which
-// come as toks of their own, and takes no place in the sequence of words.
+// Token is one word of a text: its folded form and its place, in bytes. A joined token
+// is the form of words that punctuation ties together (abc123 for ABC-123, email for
+// e-mail); it stands over its parts, which are tokens of their own, and takes no place
+// in the sequence of words.
 type Token struct {
 	Term       string
 	Start, End int
@@ -23,7 +23,7 @@ const (
 	maxWholeParts = 12
 )
 
-// tokenize cuts text into words, the same way for documents and queries.
+// Tokenize cuts text into words, the same way for documents and queries.
 // Letters and digits make words; scripts written without spaces make
 // overlapping pairs of characters.
 func Tokenize(text string) []Token {
@@ -36,7 +36,7 @@ func Tokenize(text string) []Token {
 
 type runPart struct {
 	start, end int
-	joint      rune // what ties it to the part before; 0 for the first
+	joint      rune // ties it to the part before; 0 for the first
 }
 
 type tokenizer struct {
@@ -47,7 +47,7 @@ type tokenizer struct {
 	fold  folder
 }
 
-// run reads one stretch of words tied together, and emits it.
+// readRun reads words tied together, and emits them.
 func (t *tokenizer) readRun() {
 	r, size := t.runeAt(t.pos)
 	switch {
@@ -78,7 +78,7 @@ func (t *tokenizer) readRun() {
 	t.emitRun()
 }
 
-// word steps over letters, digits and their marks.
+// skipWord steps over letters, digits and their marks.
 func (t *tokenizer) skipWord() {
 	for t.pos < len(t.in) {
 		r, size := t.runeAt(t.pos)
@@ -105,7 +105,7 @@ func (t *tokenizer) isBetweenDigits(size int) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// emit writes the parts of a run and, where they belong together, the whole.
+// emitRun writes the parts of a run and, where they belong together, the joined form.
 func (t *tokenizer) emitRun() {
 	if len(t.parts) == 1 {
 		t.add(t.parts[0].start, t.parts[0].end)
@@ -139,8 +139,8 @@ func (t *tokenizer) emitRun() {
 	t.emitJoined(0, len(t.parts), len(t.out) > mark)
 }
 
-// join emits the joined form of parts [from,to). It is a word of its own where
-// all its parts were swallowed.
+// emitJoined writes the joined form of parts [from,to). It is a word of its own where
+// all its parts were elided.
 func (t *tokenizer) emitJoined(from, to int, over bool) {
 	var whole strings.Builder
 	for _, p := range t.parts[from:to] {
@@ -152,7 +152,7 @@ func (t *tokenizer) emitJoined(from, to int, over bool) {
 	t.out = append(t.out, Token{Term: whole.String(), Start: t.parts[from].start, End: t.parts[to-1].end, Joined: over})
 }
 
-// number says whether the parts are one number: 1,000 or 3.5 or 10.0.0.1.
+// isNumber tells whether the parts are one number: 1,000 or 3.5 or 10.0.0.1.
 func (t *tokenizer) isNumber() bool {
 	for _, p := range t.parts {
 		if p.joint != 0 && p.joint != '.' && p.joint != ',' {
@@ -167,8 +167,8 @@ func (t *tokenizer) isNumber() bool {
 	return true
 }
 
-// swallowed says whether part i is no word of its own: what an apostrophe
-// cuts off before (l'homme) or after (don't, we'll).
+// isElided tells whether part i is no word of its own: an apostrophe cuts it off
+// before (l'homme) or after (don't, we'll).
 func (t *tokenizer) isElided(i int) bool {
 	p := t.parts[i]
 	if i+1 < len(t.parts) && isApostrophe(t.parts[i+1].joint) {
@@ -178,7 +178,7 @@ func (t *tokenizer) isElided(i int) bool {
 	return isApostrophe(p.joint) && isContraction(t.in[p.start:p.end])
 }
 
-// elides says whether a word before an apostrophe is an elided one.
+// isElision tells whether a word before an apostrophe is an elided one.
 func isElision(s string) bool {
 	switch strings.ToLower(s) {
 	case "l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "gl", "dell", "nell", "all", "dall", "sull", "jusqu", "lorsqu", "puisqu", "quoiqu", "o":
@@ -187,7 +187,7 @@ func isElision(s string) bool {
 	return false
 }
 
-// contracts says whether a word after an apostrophe is an English ending.
+// isContraction tells whether a word after an apostrophe is an English ending.
 func isContraction(s string) bool {
 	switch strings.ToLower(s) {
 	case "s", "t", "d", "m", "re", "ve", "ll":
@@ -202,8 +202,8 @@ func (t *tokenizer) add(start, end int) {
 	}
 }
 
-// packed emits a stretch of a script without spaces as pairs of characters,
-// and its last character alone, so that a single character is found anywhere.
+// unspaced emits characters of a script without spaces as pairs, and the last
+// character alone, so that a single character is found anywhere.
 func (t *tokenizer) unspaced() {
 	prev, prevEnd, n := -1, 0, 0
 	for t.pos < len(t.in) {
@@ -253,7 +253,7 @@ func isJoint(r rune) bool {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' }
 
-// isPacked says whether r belongs to a script that is written without spaces
+// IsUnspaced tells whether r belongs to a script that is written without spaces
 // between words.
 func IsUnspaced(r rune) bool {
 	if r < 0x0e00 {

@@ -19,9 +19,9 @@ const (
 	boltMetaSize = 64
 )
 
-// checkRoot fails for an index whose list of segments is cut off. Other damage
-// is Bleve's to find.
-func checkRoot(index string) error {
+// checkRootFile fails for an index whose list of segments is cut off. Bleve finds
+// other damage.
+func checkRootFile(index string) error {
 	path := filepath.Join(index, "store", "root.bolt")
 	f, err := os.Open(path)
 	if err != nil {
@@ -32,15 +32,15 @@ func checkRoot(index string) error {
 	if err != nil {
 		return err
 	}
-	if pages := boltPages(f); uint64(st.Size()) < pages {
+	if pages := boltFileSize(f); uint64(st.Size()) < pages {
 		return fmt.Errorf("%w: %s has %d bytes of %d", segment.ErrDamaged, filepath.Base(path), st.Size(), pages)
 	}
 	return nil
 }
 
-// boltPages is how many bytes the pages of a bbolt file take, by the newer of
+// boltFileSize returns how many bytes the pages of a bbolt file take, by the newer of
 // its two descriptions; 0 when neither can be read.
-func boltPages(f *os.File) (size uint64) {
+func boltFileSize(f *os.File) (size uint64) {
 	newest := uint64(0)
 	pageSize := int64(os.Getpagesize())
 	for page := range int64(2) {

@@ -19,7 +19,7 @@ func TestRest(t *testing.T) {
 	}{
 		{"nobody else works", false, false, time.Second, 0},
 		{"others work", true, false, 100 * time.Millisecond, 300 * time.Millisecond},
-		{"after a long step", true, false, time.Minute, restMost},
+		{"after a long step", true, false, time.Minute, maxThrottle},
 		{"when it is to end", true, true, time.Second, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestRest(t *testing.T) {
 				cancel()
 			}
 			before := time.Now()
-			x.rest(ctx, c.took)
+			x.throttle(ctx, c.took)
 			if got := time.Since(before); got != c.want {
 				t.Errorf("%s: it rests for %v, want %v", c.name, got, c.want)
 			}
@@ -41,12 +41,12 @@ func TestRest(t *testing.T) {
 // While others work the index is built and followed in steps of a few meetings,
 // and is the same in the end.
 func TestIndexingInSmallSteps(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	var asked atomic.Int64 // reading and writing ask side by side
 	h.index.busy = func() bool { asked.Add(1); return true }
 	var raws [][]byte
 	for id := range int64(3*busyMeetings + 1) {
-		raws = append(raws, meeting(id+1, fmt.Sprint("Weekly ", id), "en", day(1), []line{{1, "Anna", "we said hello"}}, nil))
+		raws = append(raws, meeting(id+1, fmt.Sprint("Weekly ", id), "en", day(1), []utterance{{1, "Anna", "we said hello"}}, nil))
 	}
 	h.add(raws[:2*busyMeetings]...)
 	h.catchUp()
