@@ -117,7 +117,7 @@ func (x *Index) readChunk(ctx context.Context, g *generation, at state) (*chunk,
 	return c, err
 }
 
-// writeChunk writes a step of the walk, and rests where others need the
+// writeChunk writes a step of the walk, and pauses where others need the
 // machine.
 func (x *Index) writeChunk(ctx context.Context, g *generation, c *chunk) error {
 	if err := ctx.Err(); err != nil {

@@ -13,7 +13,7 @@ import (
 	"minutebook/search/segment"
 )
 
-// compareChunk is how many meetings are compared at a time, and compareMost how
+// compareChunk is how many meetings are compared at a time, and maxNamedDifferences how
 // many of each kind are named.
 const (
 	compareChunk        = 500

@@ -11,11 +11,11 @@ import (
 	"minutebook/search/text"
 )
 
-// CRM matches are searched by whom they are shown to: the field fieldCRM has the
-// words of all of them and is asked for a viewer who sees everything. Another
+// CRM matches are searched by whom they are shown to: [segment.FieldCRM] has the
+// words of all of them and is asked for a viewer who sees all meetings. Another
 // viewer's words are looked for among the keys, which say whose a word is.
 const (
-	keyCRM     = "cr:" // a principal of CRM matches that hold something
+	keyCRM     = "cr:" // a principal that was shown CRM matches
 	keyCRMWord = "cw:" // a principal, a zero byte, and a word of its matches
 )
 

@@ -31,7 +31,7 @@
 //	source, document, momentdoc, momentrange meetings and moments as documents
 //	keys, crm, record, columns, markdown     values for filters, counts and quotations
 //	search, answer, result, cursor           the question and its answer
-//	snapshot, meetingset, moments, parallel  reading both indexes
+//	snapshot, rights, meetingset, moments    reading both indexes, as the viewer may
 //	plan, variants, speakers                 terms, their spellings, the speakers named
 //	match, match_terms, _phrase, _filter     the meetings that a query holds for
 //	score, rank, rank_moments, page          their order

@@ -148,7 +148,7 @@ func (x *Index) rebuildRequested() bool {
 	return x.rebuildWanted
 }
 
-// startNext begins a new generation beside the serving one.
+// startNext begins a new generation, while the old one serves.
 func (x *Index) startNext(ctx context.Context, serving *generation) (*generation, error) {
 	head, err := x.archive.Head(ctx)
 	if err != nil {

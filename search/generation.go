@@ -16,8 +16,8 @@ import (
 )
 
 // generation is one build of the two indexes, in a folder of its own whose
-// name has the format and a number: v1-000007. A new one is built beside the
-// one that serves, and takes its place when it is whole.
+// name has the format and a number: v1-000007. A new one is built while the
+// old one serves, and takes its place when it is whole.
 type generation struct {
 	generationName
 	dir      string

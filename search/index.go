@@ -23,7 +23,7 @@ type Options struct {
 	Logger  zerolog.Logger
 	Now     func() time.Time // nil means time.Now
 	// Busy reports that something else needs the machine more: indexing then goes
-	// on in smaller steps and rests between them. Nil means never.
+	// on in smaller steps, with pauses. Nil means never.
 	Busy func() bool
 }
 

@@ -48,10 +48,11 @@ func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int) ([]Hit, 
 	if s.seesAll {
 		return hits, nil
 	}
-	if err := s.hideEnded(ids); err != nil { // a right may have ended before its meeting was read
+	shown, err := s.stillShown(ids) // a right may have ended before its meeting was read
+	if err != nil {
 		return nil, fmt.Errorf("ask who sees the meetings found: %w", err)
 	}
-	return slices.DeleteFunc(hits, func(h Hit) bool { return !s.shows(h.Row.RecordingID) }), nil
+	return slices.DeleteFunc(hits, func(h Hit) bool { return !shown[h.Row.RecordingID] }), nil
 }
 
 // stopShare is the share of its rarity with which a stop word counts in a quotation.

@@ -50,15 +50,12 @@ func (s *snapshot) hideAny() error {
 // hideEnded hides those of the meetings that the archive does not show to the
 // viewer.
 func (s *snapshot) hideEnded(ids []int64) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	principals, err := s.x.archive.Principals(s.ctx, ids)
+	shown, err := s.stillShown(ids)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(s.principals, p) }) {
+		if shown[id] {
 			continue
 		}
 		for _, m := range s.segments {
@@ -68,6 +65,22 @@ func (s *snapshot) hideEnded(ids []int64) error {
 		}
 	}
 	return nil
+}
+
+// stillShown asks the archive which of the meetings the viewer sees now.
+func (s *snapshot) stillShown(ids []int64) (map[int64]bool, error) {
+	shown := make(map[int64]bool, len(ids))
+	if len(ids) == 0 {
+		return shown, nil
+	}
+	principals, err := s.x.archive.Principals(s.ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		shown[id] = s.seesAll || slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(s.principals, p) })
+	}
+	return shown, nil
 }
 
 // shows tells whether the viewer sees a meeting.

@@ -124,12 +124,12 @@ func TestARightEndsBeforeTheIndexFollows(t *testing.T) {
 	shared := map[string]any{"shared_with": "all_teams"}
 	ctx := context.Background()
 	bob := archive.Viewer{Email: "bob@own.example"}
-	for name, end := range map[string]func(h *house) error{
-		"made private": func(h *house) error {
-			h.add(meeting(1, "Plan", "en", day(1), []line{{0, "Anna Lee", "The merger is signed, quietly."}}, nil))
+	for name, end := range map[string]func(h *fixture) error{
+		"made private": func(h *fixture) error {
+			h.add(meeting(1, "Plan", "en", day(1), []utterance{{0, "Anna Lee", "The merger is signed, quietly."}}, nil))
 			return nil
 		},
-		"gone": func(h *house) error {
+		"gone": func(h *fixture) error {
 			w, err := h.archive.BeginWalk(ctx, "main", "")
 			w.Listed = 1000
 			if err == nil {
@@ -137,14 +137,14 @@ func TestARightEndsBeforeTheIndexFollows(t *testing.T) {
 			}
 			return err
 		},
-		"the team is another": func(h *house) error { return h.archive.PutTeamMembers(ctx, "main", "Sales", nil) },
+		"the team is another": func(h *fixture) error { return h.archive.PutTeamMembers(ctx, "main", "Sales", nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(t)
+			h := newFixture(t)
 			if err := h.archive.PutTeamMembers(ctx, "main", "Sales", []api.TeamMember{{Email: bob.Email}}); err != nil {
 				t.Fatal(err)
 			}
-			h.add(meeting(1, "Plan", "en", day(1), []line{{0, "Anna Lee", "The merger is only a rumour."}}, shared))
+			h.add(meeting(1, "Plan", "en", day(1), []utterance{{0, "Anna Lee", "The merger is only a rumour."}}, shared))
 			h.catchUp()
 			if a := h.search(Request{Query: "merger", Viewer: bob}); a.Total != 1 {
 				t.Fatalf("before: %d", a.Total)
@@ -169,7 +169,7 @@ func TestARightEndsBeforeTheIndexFollows(t *testing.T) {
 
 // TestAnAccountIsAskedForByItsPerson asks which meetings an account is shown.
 func TestAnAccountIsAskedForByItsPerson(t *testing.T) {
-	h := newHouse(t)
+	h := newFixture(t)
 	ctx := context.Background()
 	if err := h.archive.PutAccountPerson(ctx, "main", "anna@own.example"); err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestAnAccountIsAskedForByItsPerson(t *testing.T) {
 	if err := h.archive.PutTeamMembers(ctx, "main", "Sales", []api.TeamMember{{Email: "bob@own.example"}}); err != nil {
 		t.Fatal(err)
 	}
-	h.add(meeting(1, "Plan", "en", day(1), []line{{0, "Anna Lee", "We plan."}}, map[string]any{"shared_with": "all_teams"}))
+	h.add(meeting(1, "Plan", "en", day(1), []utterance{{0, "Anna Lee", "We plan."}}, map[string]any{"shared_with": "all_teams"}))
 	h.catchUp()
 	for viewer, want := range map[archive.Viewer]int{{All: true}: 1, {Email: "anna@own.example"}: 1, {Email: "bob@own.example"}: 0} {
 		if a := h.search(Request{Query: "account:main", Viewer: viewer}); a.Total != want {

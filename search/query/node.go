@@ -15,7 +15,7 @@ type Node interface {
 type binding int
 
 const (
-	inAnd binding = iota // beside others, all of which must hold
+	inAnd binding = iota // among others, all of which must hold
 	inOr                 // an alternative of OR
 	inNot                // after a minus sign
 )

@@ -13,7 +13,7 @@ type Builder struct {
 	Words   *Vocabulary
 	docs    []storedDocument
 	singles map[string][]occurrence // by field
-	pairs   map[string][]occurrence // of fieldPairs, by the field that they stand in
+	pairs   map[string][]occurrence // of [FieldPairs], by the field that they stand in
 	lengths map[string][]uint32     // in words, by field and document, where it has the field
 }
 

@@ -7,7 +7,7 @@ import (
 // Neighbouring words of a meeting are indexed as pairs, so that a phrase is
 // found without word positions, in a fifth of their space: a phrase of two
 // words is where its pair is. One of more words is where all its pairs are,
-// and is looked for in the text there, see verify.go.
+// and the search reads the text there.
 
 // PairTerm is the term of two neighbours in a field. No word has a zero byte.
 func PairTerm(field, a, b string) string { return string(appendPair(nil, field, a, b)) }

@@ -36,7 +36,7 @@ type plugin struct{ zap.ZapPlugin }
 func (*plugin) Type() string    { return TypeName }
 func (*plugin) Version() uint32 { return Version }
 
-// New makes a segment in memory of the documents of one inverter.
+// New makes a segment in memory of the documents of one [Builder].
 func (p *plugin) New(docs []index.Document) (segmentapi.Segment, uint64, error) {
 	return p.NewUsing(docs, nil)
 }

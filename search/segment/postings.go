@@ -13,7 +13,7 @@ import (
 type Postings struct {
 	Docs *roaring.Bitmap // deleted ones too
 
-	// On disk: for each document two numbers, in chunks that each cover size
+	// On disk: for each document two numbers, in chunks that each cover chunkDocs
 	// documents, those without the term too.
 	chunks    []byte   // all of them
 	ends      []uint64 // of each, in chunks

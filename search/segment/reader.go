@@ -14,7 +14,7 @@ import (
 // Counting is where a search spends its time: a common word is in most meetings,
 // in several forms and fields, and Bleve reads each of its counts through three
 // interfaces. Segments on disk are read here directly, in the format that
-// segmentpostings.go writes; those still in memory, which are small, through Bleve.
+// writer_postings.go writes; those still in memory, which are small, through Bleve.
 
 // TermReader finds the terms of one segment. Only one goroutine at a time may use it.
 type TermReader struct {
