@@ -27,14 +27,15 @@ func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*Web
 	if err != nil {
 		return nil, err
 	}
-	made, err := w.register(ctx, q.Account, request)
+	_ = emit(WebhookStep{"asking the service for a new webhook, within its limits"})
+	created, err := w.register(ctx, q.Account, request)
 	if err != nil {
 		return nil, err
 	}
-	_ = emit(WebhookStep{"created " + made.ID})
-	if _, err := w.deliver(ctx, q.Account, made.Secret, emit); err != nil {
+	_ = emit(WebhookStep{"created " + created.ID})
+	if _, err := w.deliver(ctx, q.Account, created.Secret, emit); err != nil {
 		err = fmt.Errorf("rotate webhook: the new one does not work, the old one stays: %w", err)
-		return nil, errors.Join(err, w.unregister(ctx, *made))
+		return nil, errors.Join(err, w.unregister(ctx, *created))
 	}
 	for _, g := range old {
 		if err := w.unregister(ctx, g); err != nil {
@@ -42,7 +43,7 @@ func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*Web
 		}
 		_ = emit(WebhookStep{"deleted " + g.ID})
 	}
-	info := webhookInfo(*made)
+	info := webhookInfo(*created)
 	return &info, nil
 }
 

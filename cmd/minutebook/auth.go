@@ -27,7 +27,7 @@ func (m *Main) authLoginCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "login ACCOUNT",
 		Short: "Connect an account: open the address printed and allow the connection",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
 				return m.login(cmd.Context(), ops, control.AuthRequest{Account: args[0]})
@@ -36,8 +36,8 @@ func (m *Main) authLoginCmd() *cobra.Command {
 	}
 }
 
-// login ends when the daemon has been visited by the redirect, or with the
-// address that a person pastes because it leads elsewhere.
+// login waits until the redirect has reached the daemon, or a person has pasted
+// the address of the redirect.
 func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequest) error {
 	before, err := control.Call[api.OAuthStatus](ctx, ops, "auth.status", q, nil)
 	if err != nil {
@@ -103,49 +103,55 @@ func readLine(r io.Reader) (string, error) {
 func (m *Main) authStatusCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "status [ACCOUNT]",
-		Short: "Say whether an account, or each of them, is connected, and until when",
-		Args:  usage(cobra.MaximumNArgs(1)),
+		Short: "Show whether an account, or each of them, is connected, and until when",
+		Long: "Show whether an account, or each of them, is connected, and until when.\n" +
+			"The exit code is 3 when one of them is not connected.",
+		Args: checkArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				if len(args) == 0 {
-					return m.authStatuses(cmd.Context(), ops)
-				}
-				s, err := control.Call[api.OAuthStatus](cmd.Context(), ops, "auth.status", control.AuthRequest{Account: args[0]}, nil)
-				if err != nil {
-					return err
-				}
-				if m.json {
-					return printJSON(m.Stdout, s)
-				}
-				_, err = io.WriteString(m.Stdout, connectionLine(args[0], s))
+			if len(args) == 0 {
+				return m.authStatuses(cmd)
+			}
+			s, err := call[api.OAuthStatus](cmd.Context(), m, "auth.status", control.AuthRequest{Account: args[0]}, nil)
+			if err != nil {
 				return err
-			})
+			}
+			return errors.Join(m.printResult(s, "%s", formatConnection(args[0], s)), notConnected(s))
 		},
 	})
 }
 
-// authStatuses tells of every account that connects through an OAuth app.
-func (m *Main) authStatuses(ctx context.Context, ops control.Caller) error {
-	list, err := control.Call[control.AuthList](ctx, ops, "auth.list", struct{}{}, nil)
+// authStatuses prints the state of every account that connects through an OAuth app.
+func (m *Main) authStatuses(cmd *cobra.Command) error {
+	list, err := call[control.AuthList](cmd.Context(), m, "auth.list", struct{}{}, nil)
 	if err != nil {
 		return err
 	}
-	if m.json {
-		return printJSON(m.Stdout, list)
-	}
+	text := ""
 	if len(list.Accounts) == 0 {
-		_, err := fmt.Fprintln(m.Stdout, "no account has [accounts.oauth] in the configuration")
-		return err
+		text = "no account has [accounts.oauth] in the configuration\n"
 	}
+	var open error
 	for _, a := range list.Accounts {
-		if _, err := io.WriteString(m.Stdout, connectionLine(a.Account, a.OAuthStatus)); err != nil {
-			return err
+		text += formatConnection(a.Account, a.OAuthStatus)
+		if open == nil {
+			open = notConnected(a.OAuthStatus)
 		}
 	}
-	return nil
+	return errors.Join(m.printResult(list, "%s", text), open)
 }
 
-func connectionLine(account string, s api.OAuthStatus) string {
+// notConnectedCode is the exit code of `auth status` for an account that waits to
+// be connected.
+const notConnectedCode = 3
+
+func notConnected(s api.OAuthStatus) error {
+	if s.Connected {
+		return nil
+	}
+	return &control.Error{Message: "auth status: not connected", ExitCode: notConnectedCode}
+}
+
+func formatConnection(account string, s api.OAuthStatus) string {
 	switch {
 	case !s.Connected:
 		return fmt.Sprintf("%s is not connected: %s; run: minutebook auth login %s\n", account, s.Reconnect, account)

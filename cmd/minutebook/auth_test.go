@@ -68,8 +68,11 @@ func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	receiver := freeAddress(t)
 	service, config, key := connectable(t, fmt.Sprintf("[receiver]\nlisten = %q\n[sync]\ncatch_up = \"@every 1s\"\n", receiver))
 	daemon := start(t, "serve", "-c", config, "--create")
-	if s := runJSON[api.OAuthStatus](t, "auth", "status", "work", "-c", config); s.Connected {
-		t.Errorf("connected before anybody allowed it: %+v", s)
+	for _, args := range [][]string{{"auth", "status", "work"}, {"auth", "status"}} {
+		cmd := exec.Command("minutebook", append(args, "-c", config)...)
+		if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), "work is not connected") {
+			t.Errorf("%v before anybody allowed it: exit code %d, %s", args, cmd.ProcessState.ExitCode(), out)
+		}
 	}
 	login := exec.Command("minutebook", "auth", "login", "work", "-c", config)
 	login.Stderr = os.Stderr

@@ -11,12 +11,12 @@ import (
 	"minutebook/control"
 )
 
-// doubtsCode is the exit code of a backup that is whole, and removed no older
-// generation for a reason that a person has to see.
+// doubtsCode is the exit code of a complete backup that removed no older
+// generation, for a reason that a person has to look at.
 const doubtsCode = 3
 
-// lostCode is the exit code of a backup that lacks recordings, which the archive
-// itself has no more.
+// lostCode is the exit code of a backup without some recordings, because their
+// files in the archive are missing or damaged.
 const lostCode = 4
 
 func (m *Main) backupCmd() *cobra.Command {
@@ -29,7 +29,7 @@ func (m *Main) backupCmd() *cobra.Command {
 			"something that may be lost here; look at what is said, and give --accept-fewer when it is meant so.\n" +
 			"It is 4 when the backup is made without recordings whose files here are missing or damaged; no older\n" +
 			"one was removed then either, and verify --repair brings them back or takes them out.",
-		Args: usage(cobra.ExactArgs(1)),
+		Args: checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if q.Keep < 1 {
@@ -38,11 +38,11 @@ func (m *Main) backupCmd() *cobra.Command {
 			if q.Destination, err = filepath.Abs(args[0]); err != nil {
 				return err
 			}
-			r, err := counted[backup.Result](cmd.Context(), m, "backup", q)
+			r, err := callWithProgress[backup.Result](cmd.Context(), m, "backup", q)
 			if err != nil {
 				return err
 			}
-			err = m.say(r, "%s: %d files copied (%d bytes), %d recordings were there already, %d older generations removed\n",
+			err = m.printResult(r, "%s: %d files copied (%d bytes), %d recordings were there already, %d older generations removed\n",
 				r.Generation, r.Copied, r.Bytes, r.Kept, len(r.Pruned))
 			for _, doubt := range r.Doubts {
 				fmt.Fprintf(m.Stderr, "minutebook: %s\n", doubt)
@@ -60,7 +60,7 @@ func (m *Main) backupCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().IntVar(&q.Keep, "keep", control.KeepGenerations, "how many generations stay")
-	cmd.Flags().BoolVar(&q.AcceptFewer, "accept-fewer", false, "meetings of older generations are missing with good reason")
+	cmd.Flags().BoolVar(&q.AcceptFewer, "accept-fewer", false, "meetings of older generations are missing on purpose")
 	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")
 	return m.jsonFlag(cmd)
@@ -72,13 +72,13 @@ func (m *Main) restoreCmd() *cobra.Command {
 	var o backup.RestoreOptions
 	cmd := &cobra.Command{
 		Use:   "restore DIR",
-		Short: "Make a new data directory of a backup, after checking all of it",
-		Args:  usage(cobra.ExactArgs(1)),
+		Short: "Restore a backup into a new data directory, after checking all of it",
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return m.listGenerations(args[0])
 			}
-			cfg, err := m.config()
+			cfg, err := m.loadConfig()
 			if err != nil {
 				return err
 			}
@@ -90,18 +90,18 @@ func (m *Main) restoreCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return m.say(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt},
+			return m.printResult(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt},
 				"%d meetings restored into %s, as they were at %s\n", r.Meetings, cfg.DataDir, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
 		},
 	}
 	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().StringVar(&o.Generation, "generation", "", "the generation to take, by name or number (default: the newest)")
 	cmd.Flags().BoolVar(&list, "list", false, "list the generations and do nothing else")
-	cmd.Flags().BoolVar(&o.Restart, "restart", false, "begin anew where another restore was interrupted")
+	cmd.Flags().BoolVar(&o.Restart, "restart", false, "start again after an interrupted restore")
 	return m.jsonFlag(cmd)
 }
 
-// listGenerations prints what a directory of backups holds, the oldest first.
+// listGenerations prints the generations in a directory of backups, oldest first.
 func (m *Main) listGenerations(dir string) error {
 	all, err := generation.List(dir)
 	if err != nil {
@@ -127,11 +127,11 @@ func (m *Main) listGenerations(dir string) error {
 		return printJSON(m.Stdout, lines)
 	}
 	for _, l := range lines {
-		what := fmt.Sprintf("%s, %d meetings", l.TakenAt, l.Meetings)
+		description := fmt.Sprintf("%s, %d meetings", l.TakenAt, l.Meetings)
 		if l.Damage != "" {
-			what = l.Damage
+			description = l.Damage
 		}
-		if _, err := fmt.Fprintf(m.Stdout, "%s  %s\n", l.Name, what); err != nil {
+		if _, err := fmt.Fprintf(m.Stdout, "%s  %s\n", l.Name, description); err != nil {
 			return err
 		}
 	}

@@ -32,11 +32,11 @@ func (m *Main) exportCmd() *cobra.Command {
 			if q.Dir, err = filepath.Abs(q.Dir); err != nil {
 				return err
 			}
-			r, err := counted[export.Result](cmd.Context(), m, "export", q)
+			r, err := callWithProgress[export.Result](cmd.Context(), m, "export", q)
 			if err != nil {
 				return err
 			}
-			return m.say(r, "%d meetings: %d files written, %d unchanged, %d removed, %d without a transcript\n",
+			return m.printResult(r, "%d meetings: %d files written, %d unchanged, %d removed, %d without a transcript\n",
 				r.Meetings, r.Written, r.Unchanged, r.Removed, r.Skipped)
 		},
 	}
@@ -50,11 +50,11 @@ func (m *Main) importCmd() *cobra.Command {
 	var q control.ImportRequest
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
-		Short: "Take in meetings from NDJSON or JSON files, or an earlier export",
-		Args:  usage(cobra.MinimumNArgs(1)),
+		Short: "Import meetings from NDJSON or JSON files, or from an earlier export",
+		Args:  checkArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
-			if q.Paths, err = absolute(args); err != nil {
+			if q.Paths, err = absolutePaths(args); err != nil {
 				return err
 			}
 			if q.Identity != "" {
@@ -62,14 +62,14 @@ func (m *Main) importCmd() *cobra.Command {
 					return err
 				}
 			}
-			r, err := counted[importer.Result](cmd.Context(), m, "import", q)
+			r, err := callWithProgress[importer.Result](cmd.Context(), m, "import", q)
 			if err != nil {
 				return err
 			}
 			for _, w := range r.Wrong {
 				fmt.Fprintf(m.Stderr, "minutebook: %v\n", w)
 			}
-			if err := m.say(r, "%d meetings read: %d new, %d changed, %d forgotten before, %d lines wrong\n",
+			if err := m.printResult(r, "%d meetings read: %d new, %d changed, %d forgotten before, %d lines wrong\n",
 				r.Read, r.New, r.Changed, r.Forgotten, len(r.Wrong)); err != nil {
 				return err
 			}
@@ -79,13 +79,14 @@ func (m *Main) importCmd() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&q.Account, "account", "", "note the meetings for this account (default: import)")
+	cmd.Flags().StringVar(&q.Account, "account", "", "import the meetings for this account (default: import)")
 	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for encrypted files")
 	return m.jsonFlag(cmd)
 }
 
-// absolute resolves paths here: a daemon stands elsewhere.
-func absolute(paths []string) ([]string, error) {
+// absolutePaths resolves paths in the working directory of the command, which is
+// not the one of the daemon.
+func absolutePaths(paths []string) ([]string, error) {
 	all := make([]string, len(paths))
 	for i, path := range paths {
 		abs, err := filepath.Abs(path)

@@ -23,10 +23,10 @@ import (
 	"minutebook/web"
 )
 
-// daemon is a house with its doors open: the page, the receiver and the
-// command socket.
+// daemon is an application that answers on the page, the receiver and the command
+// socket.
 type daemon struct {
-	*house
+	*application
 	page     http.Handler
 	index    *search.Index
 	syncer   *syncer.Syncer
@@ -40,13 +40,13 @@ type daemon struct {
 
 // startDaemon opens everything that can fail, so that an error at start is an
 // error of the command; nothing is answered before Run.
-func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts houseOptions) (*daemon, error) {
+func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts appOptions) (*daemon, error) {
 	opts.Daemon = true
-	h, err := openHouse(ctx, cfg, log, opts)
+	app, err := openApp(ctx, cfg, log, opts)
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{house: h}
+	d := &daemon{application: app}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -58,7 +58,7 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.webListener, err = listen("web.listen", d.cfg.Web.Listen); err != nil {
 		return err
 	}
-	d.pageURL = urlOf(d.webListener.Addr())
+	d.pageURL = urlFor(d.webListener.Addr())
 	d.receiverListener = d.opts.Receiver
 	if d.receiverListener == nil && d.cfg.Receiver.Listen != "" {
 		if d.receiverListener, err = listen("receiver.listen", d.cfg.Receiver.Listen); err != nil {
@@ -89,8 +89,8 @@ func (d *daemon) open(ctx context.Context) error {
 	return err
 }
 
-// urlOf is where a person on this machine finds what listens at an address.
-func urlOf(a net.Addr) string {
+// urlFor returns the URL of a listener's address for a browser on this machine.
+func urlFor(a net.Addr) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err == nil && at.Addr().IsUnspecified() {
 		return fmt.Sprintf("http://localhost:%d", at.Port())
@@ -123,7 +123,7 @@ func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 	}
 	return receiver.New(receiver.Options{
 		Inbox: d.archive.Inbox(), Accounts: secrets, MaxBody: r.MaxBody, TrustedProxies: proxies,
-		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Beside: d.redirects(),
+		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Beside: d.redirectHandlers(),
 		HeaderTime: d.opts.Times.Header, BodyTime: d.opts.Times.Body, AnswerTime: d.opts.Times.Answer, IdleTime: d.opts.Times.Idle,
 		Now: time.Now, Logger: d.log,
 	})
@@ -134,15 +134,15 @@ func (d *daemon) newPage() (http.Handler, error) {
 	if d.service != nil {
 		upstream = d.service.Handler()
 	}
-	zone, err := d.zone()
+	zone, err := d.location()
 	if err != nil {
 		return nil, err
 	}
 	metrics := prometheus.NewRegistry()
 	if err := metrics.Register(d.receiver); err != nil {
-		return nil, fmt.Errorf("count what is received: %w", err)
+		return nil, fmt.Errorf("register the receiver's metrics: %w", err)
 	}
-	operations := control.Operations(d.control())
+	operations := control.Operations(d.deps())
 	return web.New(web.Options{
 		Archive: d.archive, Index: d.index, Service: upstream, Hosts: d.cfg.Web.Hosts,
 		Status: func(ctx context.Context) (any, error) {
@@ -161,20 +161,20 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error {
 		select {
 		case <-d.archive.Inbox().Failed():
-			return errors.New("the inbox could not be brought to the disk, and takes nothing more: see the log, look after the disk, start again")
+			return errors.New("the inbox could not be written to disk and accepts nothing more: see the log, check the disk and start again")
 		case <-ctx.Done():
 			return nil
 		}
 	})
-	g.Go(func() error { return d.retain(ctx) })
+	g.Go(func() error { return d.runRetention(ctx) })
 	g.Go(func() error {
 		if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {
-			d.log.Error().Err(err).Msg("a meeting is not wholly forgotten yet; forget it again, or restart")
+			d.log.Error().Err(err).Msg("finish forgetting a meeting: forget it again, or restart")
 		}
 		return nil
 	})
 	g.Go(func() error { return serveHTTP(ctx, d.webListener, d.page, d.opts.Times, d.log) })
-	g.Go(func() error { return control.Serve(ctx, d.socket, control.Operations(d.control())) })
+	g.Go(func() error { return control.Serve(ctx, d.socket, control.Operations(d.deps())) })
 	if d.receiverListener != nil {
 		g.Go(func() error { return d.receiver.Serve(ctx, d.receiverListener) })
 	}
@@ -189,18 +189,18 @@ func (d *daemon) Run(ctx context.Context) error {
 	return err
 }
 
-// Close closes listeners that Run has not, then the house.
+// Close closes the listeners, in case Run was never called, then the application.
 func (d *daemon) Close() error {
 	for _, l := range []net.Listener{d.webListener, d.receiverListener, d.socket} {
 		if l != nil {
 			l.Close()
 		}
 	}
-	return d.house.Close()
+	return d.application.Close()
 }
 
-// serveHTTP serves until ctx ends, tells running requests so, and lets them
-// finish.
+// serveHTTP serves until ctx ends, then cancels the context of open requests and
+// waits a few seconds for them.
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, t httpserver.Times, log zerolog.Logger) error {
 	srv := httpserver.New(h, t, log)
 	srv.BaseContext = func(net.Listener) context.Context { return ctx }

@@ -28,9 +28,9 @@ func (m *Main) demoCmd() *cobra.Command {
 an archive that reads them over HTTP within the service's limits, receives
 further ones as signed deliveries and fetches their recordings. The first line
 printed is the page's address.`,
-		Args: usage(cobra.NoArgs),
+		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.demo(cmd.Context(), o)
+			return m.runDemo(cmd.Context(), o)
 		},
 	}
 	cmd.Flags().StringVar(&o.dir, "dir", "", "keep the data in this `directory`; commands read it with --data")
@@ -41,7 +41,7 @@ printed is the page's address.`,
 
 // demo runs until ctx ends. Both halves, the service and the archive, are the
 // real ones and talk over loopback.
-func (m *Main) demo(ctx context.Context, o demoOptions) (err error) {
+func (m *Main) runDemo(ctx context.Context, o demoOptions) (err error) {
 	if o.dir == "" {
 		if o.dir, err = os.MkdirTemp("", "minutebook-demo-"); err != nil {
 			return fmt.Errorf("make a folder for the demo: %w", err)
@@ -49,7 +49,7 @@ func (m *Main) demo(ctx context.Context, o demoOptions) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
 	}
 	log := m.logger(demoLog(m))
-	defer heedHangup(log)()
+	defer ignoreHangup(log)()
 	up, err := openUpstream(ctx, o, log)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (m *Main) demo(ctx context.Context, o demoOptions) (err error) {
 	return nil
 }
 
-// demoLog is quiet: the first thing a newcomer sees is the address.
+// demoLog returns quiet log settings, so that a newcomer sees the address first.
 func demoLog(m *Main) *config.Config {
 	c := config.Default()
 	c.Log.Format = "console"

@@ -28,7 +28,7 @@ func (m *Main) demoArchive(ctx context.Context, o demoOptions, up *upstream, log
 	}
 	cfg.Receiver.Listen = inbound.Addr().String()
 	cfg.Receiver.PublicURL = "http://" + cfg.Receiver.Listen
-	d, err := startDaemon(ctx, cfg, log, houseOptions{Version: m.Version, Create: true, Moved: true, Receiver: inbound})
+	d, err := startDaemon(ctx, cfg, log, appOptions{Version: m.Version, Create: true, Moved: true, Receiver: inbound})
 	if err != nil {
 		return err
 	}
@@ -43,21 +43,20 @@ func (m *Main) demoArchive(ctx context.Context, o demoOptions, up *upstream, log
 		if err := d.renewWebhook(ctx); err != nil {
 			return err
 		}
-		if err := up.finish(ctx); err != nil {
+		if err := up.finishMeetings(ctx); err != nil {
 			return err
 		}
-		return d.lookAgain(ctx)
+		return d.walkAgain(ctx)
 	})
 	return g.Wait()
 }
 
-// lookAgain walks over everything once all meetings are finished: one that has
-// no summary fires no webhook, and one that is older than the last look is seen
-// by a whole walk only, in a real archive by the one at night.
+// walkAgain walks over the whole history after all meetings are finished: a
+// meeting without a summary fires no webhook, and only a full walk lists one that
+// is older than the last catch-up. A real archive does so every night.
 //
-// A run does the backfill where it is not complete and the walk where it is, so
-// the first of the two waits for a backfill that still goes on.
-func (d *daemon) lookAgain(ctx context.Context) error {
+// The first of the two runs may only complete the backfill; the second one walks.
+func (d *daemon) walkAgain(ctx context.Context) error {
 	for range 2 {
 		err := d.syncer.Sync(ctx, syncer.Request{}, nil)
 		if ctx.Err() != nil {

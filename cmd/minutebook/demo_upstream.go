@@ -20,7 +20,7 @@ import (
 	"minutebook/service"
 )
 
-// demoPerson is whose account the demo's archive has.
+// demoPerson is the email address of the user whose account the demo's archive reads.
 const demoPerson = "you@demo.example"
 
 // The demo's service finishes a meeting every few seconds at first, so that
@@ -116,9 +116,9 @@ func (u *upstream) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// finish lets the held meetings finish one by one, from when the archive has
-// its webhook.
-func (u *upstream) finish(ctx context.Context) error {
+// finishMeetings finishes the held meetings one by one. It is called after the
+// archive has registered its webhook.
+func (u *upstream) finishMeetings(ctx context.Context) error {
 	for n := 0; ; n++ {
 		pause := demoFast
 		if n >= demoFastRuns && u.sample {
@@ -139,7 +139,7 @@ func (u *upstream) finish(ctx context.Context) error {
 	}
 }
 
-// Close closes what is open.
+// Close closes the listener and the archive.
 func (u *upstream) Close() error {
 	if u.listener != nil {
 		u.listener.Close()

@@ -12,7 +12,7 @@ import (
 // at every start, so one of an earlier start is deleted first.
 func (d *daemon) renewWebhook(ctx context.Context) error {
 	inbox, account := d.archive.Inbox(), d.cfg.Accounts[0]
-	client, err := d.clientOf(ctx, account.Name)
+	client, err := d.clientFor(ctx, account.Name)
 	if err != nil {
 		return err
 	}

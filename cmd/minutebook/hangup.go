@@ -9,9 +9,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// heedHangup keeps SIGHUP from ending the program, and says in the log that it
-// changes nothing, until stop is called.
-func heedHangup(log zerolog.Logger) (stop func()) {
+// ignoreHangup logs SIGHUP instead of letting it end the program, until stop is
+// called.
+func ignoreHangup(log zerolog.Logger) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, syscall.SIGHUP)
 	var waiting sync.WaitGroup

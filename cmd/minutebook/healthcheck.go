@@ -14,9 +14,9 @@ func (m *Main) healthcheckCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "healthcheck",
 		Short: "Exit with 0 when the daemon answers, 1 otherwise (for containers)",
-		Args:  usage(cobra.NoArgs),
+		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := m.config()
+			cfg, err := m.loadConfig()
 			if err != nil {
 				return err
 			}

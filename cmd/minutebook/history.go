@@ -18,17 +18,17 @@ func (m *Main) historyCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history ID",
 		Short: "List every version of a meeting, or what differs between two times",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q := control.HistoryRequest{}
 			var err error
 			if q.RecordingID, err = meetingID("history", args[0]); err != nil {
 				return err
 			}
-			if q.From, err = moment("--from", from); err != nil {
+			if q.From, err = parseMoment("--from", from); err != nil {
 				return err
 			}
-			if q.To, err = moment("--to", to); err != nil {
+			if q.To, err = parseMoment("--to", to); err != nil {
 				return err
 			}
 			return perform(m, cmd, "history", q, nil, func(h control.HistoryResult) error { return printHistory(m.Stdout, h) })
@@ -65,7 +65,7 @@ func (m *Main) statsCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "stats",
 		Short: "Count meetings, hours, words, people and bytes, by month",
-		Args:  usage(cobra.NoArgs),
+		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return perform(m, cmd, "stats", struct{}{}, nil, func(s archive.Stats) error { return printStats(m.Stdout, s) })
 		},
@@ -73,7 +73,8 @@ func (m *Main) statsCmd() *cobra.Command {
 }
 
 func printStats(w io.Writer, s archive.Stats) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(t, "meetings\t%d\t\nhours\t%.1f\t\nwords\t%d\t\npeople\t%d\t\nversions\t%d\t\n", s.Meetings, s.Hours, s.Words, s.People, s.Revisions)
 	const mb = 1 << 20
 	fmt.Fprintf(t, "database MB\t%.1f\t\nindex MB\t%.1f\t\nrecordings MB\t%.1f\t\n", float64(s.Sizes.Database)/mb,
@@ -82,5 +83,13 @@ func printStats(w io.Writer, s archive.Stats) error {
 	for _, m := range s.Months {
 		fmt.Fprintf(t, "%s\t%d\t%.1f\t%d\t\n", m.Month, m.Meetings, m.Hours, m.Words)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(b.String()) {
+		if _, err := fmt.Fprintln(w, strings.TrimRight(line, " \n")); err != nil {
+			return err
+		}
+	}
+	return nil
 }

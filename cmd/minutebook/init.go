@@ -20,20 +20,20 @@ func (m *Main) initCmd() *cobra.Command {
 		Long: `Create an empty archive in the data directory. Nothing else creates one, so
 that a misspelt data_dir is an error and not a second, empty archive. An archive
 that is there stays as it is.`,
-		Args: usage(cobra.NoArgs),
+		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := m.config()
+			cfg, err := m.loadConfig()
 			if err != nil {
 				return err
 			}
-			return m.create(cmd.Context(), cfg, moved)
+			return m.createArchive(cmd.Context(), cfg, moved)
 		},
 	}
 	cmd.Flags().BoolVar(&moved, "moved", false, "the service this archive holds has the configured base_url now")
 	return cmd
 }
 
-func (m *Main) create(ctx context.Context, cfg *config.Config, moved bool) (err error) {
+func (m *Main) createArchive(ctx context.Context, cfg *config.Config, moved bool) (err error) {
 	a, err := archive.Open(ctx, archive.Options{
 		Dir: cfg.DataDir, Create: true, MediaURL: cfg.Media.URL, Logger: m.logger(cfg), Now: time.Now,
 	})

@@ -15,7 +15,7 @@ var version = "unknown"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends what the first could not, such as opening a pipe that nobody writes
+	context.AfterFunc(ctx, stop) // a second signal kills the process, should it hang, as when it opens a pipe without a writer
 	m := &Main{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Version: version,

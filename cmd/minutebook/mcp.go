@@ -18,9 +18,9 @@ func (m *Main) mcpCmd() *cobra.Command {
 read them and list what was agreed, and can change nothing. Works beside a
 running daemon as well as without one, and leaves the archive to others between
 two questions. The daemon answers the same at /mcp on the page's address.`,
-		Args: usage(cobra.NoArgs),
+		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := m.config(); err != nil { // a wrong one is told at once
+			if _, err := m.loadConfig(); err != nil { // a wrong one is told at once
 				return err
 			}
 			return mcp.Serve(cmd.Context(), m.Stdin, m.Stdout, m.answerAssistant)

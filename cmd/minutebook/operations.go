@@ -16,19 +16,19 @@ import (
 	"minutebook/control"
 )
 
-// daemonStart is how long a command waits for a daemon that holds the archive
-// but does not answer yet: a process that holds it and never answers is named
-// within a second.
+// daemonStart is how long a command waits for a daemon that has locked the archive
+// and does not answer yet. It is short, so that a process that never answers is
+// reported within a second.
 const daemonStart = 800 * time.Millisecond
 
 // withOperations runs work with the operations of the archive: the daemon's
 // when one owns the data directory, otherwise ones that open it here.
 func (m *Main) withOperations(ctx context.Context, work func(control.Caller) error) error {
-	cfg, err := m.config()
+	cfg, err := m.loadConfig()
 	if err != nil {
 		return err
 	}
-	given, err := m.configuration()
+	given, err := m.readConfiguration()
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 		client, err := control.Dial(ctx, cfg.DataDir)
 		if err == nil {
 			defer client.Close()
-			if err := m.warnOfOther(ctx, client, given); err != nil {
+			if err := m.warnOfOtherConfiguration(ctx, client, given); err != nil {
 				return err
 			}
 			return work(client)
@@ -45,7 +45,7 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 		if !errors.Is(err, control.ErrNoDaemon) {
 			return err
 		}
-		err = m.withOwnHouse(ctx, cfg, given, work)
+		err = m.withOwnApp(ctx, cfg, given, work)
 		if !errors.Is(err, archive.ErrInUse) || time.Now().After(deadline) {
 			return err
 		}
@@ -57,9 +57,9 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 	}
 }
 
-// warnOfOther says on standard error when the daemon does not run with the
-// settings that the command was given.
-func (m *Main) warnOfOther(ctx context.Context, daemon control.Caller, given control.Configuration) error {
+// warnOfOtherConfiguration writes to standard error when the daemon runs with
+// other settings than those of the command.
+func (m *Main) warnOfOtherConfiguration(ctx context.Context, daemon control.Caller, given control.Configuration) error {
 	running, ok, err := control.RunningConfiguration(ctx, daemon)
 	if err != nil || !ok {
 		return err
@@ -70,14 +70,14 @@ func (m *Main) warnOfOther(ctx context.Context, daemon control.Caller, given con
 	return nil
 }
 
-// withOwnHouse opens the archive in this process and runs work on it.
-func (m *Main) withOwnHouse(ctx context.Context, cfg *config.Config, given control.Configuration, work func(control.Caller) error) (err error) {
-	h, err := openHouse(ctx, cfg, m.logger(cfg), houseOptions{Version: m.Version, Configuration: given})
+// withOwnApp opens the archive in this process and runs work on it.
+func (m *Main) withOwnApp(ctx context.Context, cfg *config.Config, given control.Configuration, work func(control.Caller) error) (err error) {
+	app, err := openApp(ctx, cfg, m.logger(cfg), appOptions{Version: m.Version, Configuration: given})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.Close()) }()
-	return work(control.Operations(h.control()))
+	defer func() { err = errors.Join(err, app.Close()) }()
+	return work(control.Operations(app.deps()))
 }
 
 // logger writes to standard error, as the configuration says.
@@ -88,26 +88,26 @@ func (m *Main) logger(cfg *config.Config) zerolog.Logger {
 	}
 	var log zerolog.Logger
 	if cfg.Log.Format == "console" {
-		log = zerolog.New(zerolog.ConsoleWriter{Out: m.Stderr, TimeFormat: time.DateTime, NoColor: !m.terminal(m.Stderr)})
+		log = zerolog.New(zerolog.ConsoleWriter{Out: m.Stderr, TimeFormat: time.DateTime, NoColor: !m.isTerminal(m.Stderr)})
 	} else {
 		log = zerolog.New(m.Stderr)
 	}
 	return log.Level(level).With().Timestamp().Logger()
 }
 
-// terminal tells whether a person looks at the stream.
-func (m *Main) terminal(stream any) bool {
+// isTerminal tells whether the stream is a terminal.
+func (m *Main) isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// colour tells whether standard output may be coloured (https://no-color.org).
-func (m *Main) colour() bool {
-	return m.getenv("NO_COLOR") == "" && m.terminal(m.Stdout)
+// usesColour tells whether standard output may have colours (https://no-color.org).
+func (m *Main) usesColour() bool {
+	return m.getenv("NO_COLOR") == "" && m.isTerminal(m.Stdout)
 }
 
-// usage makes a wrong number of arguments a mistake of the command line.
-func usage(check cobra.PositionalArgs) cobra.PositionalArgs {
+// checkArgs makes a wrong number of arguments a [usageError].
+func checkArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
 			return &usageError{fmt.Errorf("%s: %w; see minutebook %s --help", cmd.Name(), err, cmd.Name())}

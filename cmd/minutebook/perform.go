@@ -10,8 +10,8 @@ import (
 	"minutebook/control"
 )
 
-// perform runs an operation and prints its result: as JSON, or as show does. event
-// is called with what the operation reports on its way; nil: nobody wants it.
+// perform runs an operation and prints its result: as JSON, or as show does. The
+// operation's events go to event, which may be nil.
 func perform[R any](m *Main, cmd *cobra.Command, name string, request any, event func(json.RawMessage) error, show func(R) error) error {
 	result, err := call[R](cmd.Context(), m, name, request, event)
 	if err != nil {
@@ -33,12 +33,12 @@ func call[R any](ctx context.Context, m *Main, name string, request any, event f
 	return result, err
 }
 
-// counted is call, showing on a terminal how far the operation has come.
-func counted[R any](ctx context.Context, m *Main, name string, request any) (R, error) {
+// callWithProgress is call, with the progress of the operation on a terminal.
+func callWithProgress[R any](ctx context.Context, m *Main, name string, request any) (R, error) {
 	shown := false
 	result, err := call[R](ctx, m, name, request, func(raw json.RawMessage) error {
 		var c control.Copied
-		if !m.terminal(m.Stderr) || json.Unmarshal(raw, &c) != nil {
+		if !m.isTerminal(m.Stderr) || json.Unmarshal(raw, &c) != nil {
 			return nil
 		}
 		shown = true
@@ -51,8 +51,8 @@ func counted[R any](ctx context.Context, m *Main, name string, request any) (R, 
 	return result, err
 }
 
-// say prints a result: as JSON, or as a line for a person.
-func (m *Main) say(result any, format string, values ...any) error {
+// printResult prints a result: as JSON, or as a line for a person.
+func (m *Main) printResult(result any, format string, values ...any) error {
 	if m.json {
 		return printJSON(m.Stdout, result)
 	}

@@ -14,11 +14,11 @@ import (
 	syncer "minutebook/sync"
 )
 
-// progressEvery is how often a run reports where nobody watches.
+// progressEvery is the time between two lines when the output is no terminal.
 const progressEvery = 10 * time.Second
 
-// syncProgress shows the events of a run: JSON lines with --json, a few lines that
-// are written over on a terminal, a line every ten seconds elsewhere.
+// syncProgress prints the events of a sync: JSON lines with --json, a few lines
+// that are redrawn on a terminal, and a line every ten seconds otherwise.
 type syncProgress struct {
 	w        io.Writer
 	json     bool
@@ -29,11 +29,11 @@ type syncProgress struct {
 	columns  func() int
 }
 
-func (m *Main) progress() *syncProgress {
-	return &syncProgress{w: m.Stdout, json: m.json, terminal: m.terminal(m.Stdout), now: time.Now, columns: m.columns}
+func (m *Main) newProgress() *syncProgress {
+	return &syncProgress{w: m.Stdout, json: m.json, terminal: m.isTerminal(m.Stdout), now: time.Now, columns: m.columns}
 }
 
-// columns is how wide the terminal is, 80 when it does not say.
+// columns returns the width of the terminal, 80 if it is unknown.
 func (m *Main) columns() int {
 	if f, ok := m.Stdout.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -61,28 +61,28 @@ func (p *syncProgress) Event(raw json.RawMessage) error {
 		return nil
 	}
 	p.last = now
-	_, err := fmt.Fprintln(p.w, progressLine(e))
+	_, err := fmt.Fprintln(p.w, formatProgress(e))
 	return err
 }
 
-// redraw writes an event's lines over those of the one before.
+// redraw overwrites the lines of the previous event.
 func (p *syncProgress) redraw(e syncer.Event) error {
 	var b strings.Builder
 	if p.lines > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", p.lines)
 	}
-	lines := []string{meetingsPart(e), "  " + callsPart(e)}
-	if rest := recordingsPart(e); rest != "" {
+	lines := []string{formatMeetings(e), "  " + formatCalls(e)}
+	if rest := formatRecordings(e); rest != "" {
 		lines = append(lines, "  "+rest)
 	}
 	if e.Trouble != "" && !e.Done {
 		lines = append(lines, "  tried again: "+e.Trouble)
 	}
-	for len(lines) < p.lines { // recordings do not come and go
+	for len(lines) < p.lines { // clear the lines that this event does not have
 		lines = append(lines, "")
 	}
 	for _, line := range lines {
-		// A line that wraps could not be written over.
+		// A line that wraps could not be overwritten.
 		fmt.Fprintf(&b, "%s\x1b[K\n", line[:min(len(line), p.columns()-1)])
 	}
 	p.lines = len(lines)
@@ -90,10 +90,10 @@ func (p *syncProgress) redraw(e syncer.Event) error {
 	return err
 }
 
-// progressLine is one event in one line.
-func progressLine(e syncer.Event) string {
-	line := meetingsPart(e) + ", " + callsPart(e)
-	if rest := recordingsPart(e); rest != "" {
+// formatProgress writes an event in one line.
+func formatProgress(e syncer.Event) string {
+	line := formatMeetings(e) + ", " + formatCalls(e)
+	if rest := formatRecordings(e); rest != "" {
 		line += ", " + rest
 	}
 	if e.Trouble != "" && !e.Done {
@@ -102,8 +102,9 @@ func progressLine(e syncer.Event) string {
 	return line
 }
 
-// meetingsPart says what is found, kept and to do, and the time left.
-func meetingsPart(e syncer.Event) string {
+// formatMeetings writes the numbers of meetings found, kept and to do, and the
+// time left.
+func formatMeetings(e syncer.Event) string {
 	doing := e.Doing
 	switch {
 	case e.Error != "":
@@ -113,14 +114,13 @@ func meetingsPart(e syncer.Event) string {
 	}
 	line := fmt.Sprintf("%s: %d found, %d kept, %d to do", doing, e.Found, e.Kept, e.ToDo)
 	if e.Left > 0 && !e.Done {
-		line += fmt.Sprintf(", %v left", seconds(e.Left))
+		line += fmt.Sprintf(", %v left", toDuration(e.Left))
 	}
 	return line
 }
 
-// callsPart says how many calls of each class were made this minute, against
-// their limits.
-func callsPart(e syncer.Event) string {
+// formatCalls writes the calls of each class in this minute and their limits.
+func formatCalls(e syncer.Event) string {
 	var parts []string
 	for _, c := range api.Classes() {
 		// The token endpoint is rarely called, and by OAuth accounts only.
@@ -131,16 +131,16 @@ func callsPart(e syncer.Event) string {
 	return "calls: " + strings.Join(parts, " ")
 }
 
-// recordingsPart says how many recordings came, and their bytes.
-func recordingsPart(e syncer.Event) string {
+// formatRecordings writes the number and the size of the downloaded recordings.
+func formatRecordings(e syncer.Event) string {
 	if e.Recordings == 0 && e.Bytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d %s (%s)", e.Recordings, plural(e.Recordings, "recording", "recordings"), size(e.Bytes))
+	return fmt.Sprintf("%d %s (%s)", e.Recordings, plural(e.Recordings, "recording", "recordings"), formatBytes(e.Bytes))
 }
 
-// size is a number of bytes as a person reads it.
-func size(n int64) string {
+// formatBytes writes a number of bytes with a decimal unit.
+func formatBytes(n int64) string {
 	const unit = 1000
 	if n < unit {
 		return fmt.Sprintf("%d B", n)

@@ -27,7 +27,7 @@ func TestProgressIsALineEveryTenSecondsWhereNobodyWatches(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 	waits := syncer.Event{Doing: "walk", Trouble: "connection refused"}
-	if got := progressLine(waits); !strings.Contains(got, "tried again: connection refused") {
+	if got := formatProgress(waits); !strings.Contains(got, "tried again: connection refused") {
 		t.Errorf("a run that waits says %q", got)
 	}
 	want := "backfill: 0 found, 0 kept, 0 to do, calls: heavy 0/30\n" +
@@ -65,8 +65,8 @@ func TestProgressIsWrittenOverOnATerminal(t *testing.T) {
 
 func TestSizeReadsWell(t *testing.T) {
 	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 638_000_000: "638.0 MB", 5e15: "5000.0 TB"} {
-		if got := size(n); got != want {
-			t.Errorf("size(%d) = %q, want %q", n, got, want)
+		if got := formatBytes(n); got != want {
+			t.Errorf("formatBytes(%d) = %q, want %q", n, got, want)
 		}
 	}
 }

@@ -17,21 +17,21 @@ func (m *Main) retentionCmd() *cobra.Command {
 	var q control.RetentionRequest
 	cmd := &cobra.Command{
 		Use:   "retention [--dry-run | --apply]",
-		Short: "Delete the recordings that the [retention] rules let go of",
+		Short: "Delete the recordings that the [retention] rules no longer keep",
 		Long: "Deletes the recordings that are older than the [retention] rules of the\n" +
 			"configuration allow. What was said stays. The daemon does it every hour.\n\n" +
 			"Rules that are new, or delete more than they did, wait until a day after\n" +
 			"`minutebook status` has first shown them; --apply does not wait. --dry-run shows\n" +
 			"what the rules of the configuration given would delete, also beside a daemon\n" +
 			"that runs with others.",
-		Args: usage(cobra.NoArgs),
+		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			file, err := m.configFile()
 			if err != nil {
 				return err
 			}
 			if file != "" {
-				cfg, err := m.config()
+				cfg, err := m.loadConfig()
 				if err != nil {
 					return err
 				}
@@ -48,11 +48,11 @@ func (m *Main) retentionCmd() *cobra.Command {
 }
 
 func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionResult) error {
-	what := "deleted"
+	action := "deleted"
 	if q.DryRun {
-		what = "would be deleted"
+		action = "would be deleted"
 	}
-	if _, err := fmt.Fprintf(m.Stdout, "%d rules: %d recordings of %d meetings, %d bytes, %s\n", r.Rules, r.Recordings, r.Meetings, r.Bytes, what); err != nil {
+	if _, err := fmt.Fprintf(m.Stdout, "%d rules: %d recordings of %d meetings, %d bytes, %s\n", r.Rules, r.Recordings, r.Meetings, r.Bytes, action); err != nil {
 		return err
 	}
 	if r.Waiting {
@@ -62,7 +62,7 @@ func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionRes
 	return nil
 }
 
-// printExpired prints a meeting that a rule is about.
+// printExpired prints a meeting whose recordings a rule deletes.
 func (m *Main) printExpired(raw json.RawMessage) error {
 	var e archive.Expired
 	if err := json.Unmarshal(raw, &e); err != nil || m.json {
@@ -72,7 +72,7 @@ func (m *Main) printExpired(raw json.RawMessage) error {
 	return err
 }
 
-// retentionRules are the configured rules as the archive applies them.
+// retentionRules converts the configured rules to those of the archive.
 func retentionRules(cfg *config.Config) []archive.RetentionRule {
 	rules := []archive.RetentionRule{}
 	for _, r := range cfg.Retention.Rules {
@@ -82,11 +82,11 @@ func retentionRules(cfg *config.Config) []archive.RetentionRule {
 	return rules
 }
 
-// retain applies the rules that are in force at start and every hour, until ctx
-// ends. That there are no rules any more is noted too.
-func (d *daemon) retain(ctx context.Context) error {
+// runRetention applies the rules in force at start and every hour, until ctx ends.
+// Without rules it does so once, so that the archive records that there are none.
+func (d *daemon) runRetention(ctx context.Context) error {
 	rules := retentionRules(d.cfg)
-	told := false
+	warned := false
 	for {
 		waiting, err := d.archive.RetainDue(ctx, rules, func(e archive.Expired) {
 			d.log.Info().Int64("recording_id", e.RecordingID).Int("rule", e.Rule).Int64("bytes", e.Bytes).Msg("recordings deleted by a retention rule")
@@ -94,8 +94,8 @@ func (d *daemon) retain(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("apply the retention rules")
 		}
-		if waiting && !told {
-			told = true
+		if waiting && !warned {
+			warned = true
 			d.log.Warn().Msg("the retention rules are new or wider: they wait until a day after status has shown them, or for retention --apply")
 		}
 		if len(rules) == 0 && err == nil {

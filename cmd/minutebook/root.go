@@ -60,13 +60,13 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	return 1
 }
 
-// usageError is a command line or a configuration that makes no sense.
+// usageError is a mistake in the command line or the configuration: exit code 2.
 type usageError struct{ err error }
 
-// Error is the message of what is wrong.
+// Error returns the message.
 func (e *usageError) Error() string { return e.err.Error() }
 
-// Unwrap is for errors.Is and errors.As.
+// Unwrap returns the cause.
 func (e *usageError) Unwrap() error { return e.err }
 
 func (m *Main) rootCmd() *cobra.Command {
@@ -79,7 +79,7 @@ func (m *Main) rootCmd() *cobra.Command {
 	root.SetIn(m.Stdin)
 	root.SetOut(m.Stdout)
 	root.SetErr(m.Stderr)
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(explainFlagError)
 	root.SuggestionsMinimumDistance = 2
 	root.PersistentFlags().StringVarP(&m.configPath, "config", "c", "", "configuration `file` (default: MINUTEBOOK_CONFIG, then config.toml here)")
 	root.PersistentFlags().StringVar(&m.dataDir, "data", "", "data `directory`, instead of the configuration's data_dir")
@@ -90,15 +90,15 @@ func (m *Main) rootCmd() *cobra.Command {
 	)
 	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.retentionCmd())
 	root.InitDefaultCompletionCmd()
-	refuseUnknown(root)
+	refuseUnknownCommands(root)
 	return root
 }
 
-// refuseUnknown has a command that only groups others refuse a name that none of
-// them has: by itself, cobra prints the help then, and a script goes on.
-func refuseUnknown(cmd *cobra.Command) {
+// refuseUnknownCommands makes a command group fail for an unknown subcommand: cobra
+// alone would print the help and succeed, and a script would go on.
+func refuseUnknownCommands(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
-		refuseUnknown(sub)
+		refuseUnknownCommands(sub)
 	}
 	if cmd.Runnable() || !cmd.HasSubCommands() {
 		return
@@ -116,13 +116,13 @@ func refuseUnknown(cmd *cobra.Command) {
 	}
 }
 
-// flagError says what is wrong with a flag, without the words of Go's parser.
-func flagError(_ *cobra.Command, err error) error {
+// explainFlagError drops the part of a flag's error that Go's number parser adds.
+func explainFlagError(_ *cobra.Command, err error) error {
 	text, _, _ := strings.Cut(err.Error(), ": strconv.")
 	return &usageError{errors.New(text)}
 }
 
-// jsonFlag gives a command its --json.
+// jsonFlag adds --json to a command.
 func (m *Main) jsonFlag(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().BoolVar(&m.json, "json", false, "print JSON")
 	return cmd
@@ -130,7 +130,7 @@ func (m *Main) jsonFlag(cmd *cobra.Command) *cobra.Command {
 
 // config loads the configuration. With --data alone no file is needed: the
 // defaults and the environment serve.
-func (m *Main) config() (*config.Config, error) {
+func (m *Main) loadConfig() (*config.Config, error) {
 	path, err := m.configFile()
 	if err != nil {
 		return nil, err
@@ -142,8 +142,8 @@ func (m *Main) config() (*config.Config, error) {
 	return cfg, nil
 }
 
-// configuration looks at the file that config loads.
-func (m *Main) configuration() (control.Configuration, error) {
+// readConfiguration identifies the file that loadConfig reads.
+func (m *Main) readConfiguration() (control.Configuration, error) {
 	path, err := m.configFile()
 	if err != nil {
 		return control.Configuration{}, err
@@ -151,7 +151,7 @@ func (m *Main) configuration() (control.Configuration, error) {
 	return control.ReadConfiguration(path)
 }
 
-// configFile is the file to read, or nothing where --data says it all.
+// configFile returns the configuration file to read, or "" with --data alone.
 func (m *Main) configFile() (string, error) {
 	if m.configPath != "" {
 		return m.configPath, nil

@@ -21,22 +21,13 @@ func (m *Main) searchCmd() *cobra.Command {
 		Use:   "search QUERY",
 		Short: "Find who said what, and when",
 		Long:  "Find who said what, and when. The query language is described in docs/search.md.",
-		Args:  usage(cobra.MinimumNArgs(1)),
+		Args:  checkArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if q.Limit < 0 || q.Moments < 0 {
 				return &usageError{errors.New("search: --limit and --moments are 0 or more")}
 			}
 			q.Query = strings.Join(args, " ")
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				result, err := control.Call[control.SearchResult](cmd.Context(), ops, "search", q, nil)
-				if err != nil {
-					return err
-				}
-				if m.json {
-					return printJSON(m.Stdout, result)
-				}
-				return printSearch(m.Stdout, result, m.colour())
-			})
+			return perform(m, cmd, "search", q, nil, func(r control.SearchResult) error { return printSearch(m.Stdout, r, m.usesColour()) })
 		},
 	}
 	cmd.Flags().IntVar(&q.Limit, "limit", 10, "meetings to show")
@@ -45,7 +36,7 @@ func (m *Main) searchCmd() *cobra.Command {
 	return m.jsonFlag(cmd)
 }
 
-// printSearch shows an answer to a person: a meeting, then its moments.
+// printSearch prints an answer for a person: each meeting with its moments.
 func printSearch(w io.Writer, r control.SearchResult, colour bool) error {
 	var b strings.Builder
 	count := fmt.Sprint(r.Total)
@@ -63,9 +54,9 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool) error {
 		fmt.Fprintf(&b, "indexing: %d of %d meetings so far\n", r.Indexed, r.Known)
 	}
 	for _, found := range r.Meetings {
-		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", day(found.Start), found.Title, found.RecordingID)
+		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", formatDay(found.Start), found.Title, found.RecordingID)
 		for _, moment := range found.Moments {
-			fmt.Fprintf(&b, "  %s%s\n", place(moment), snippet(moment, colour))
+			fmt.Fprintf(&b, "  %s%s\n", momentPlace(moment), formatSnippet(moment, colour))
 		}
 		if found.Why != "" {
 			fmt.Fprintf(&b, "  %s\n", found.Why)
@@ -75,9 +66,9 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool) error {
 	return err
 }
 
-// place says when a moment was said, where it stands if that is not the
-// transcript, and who speaks.
-func place(m control.FoundMoment) string {
+// momentPlace writes the time of a moment, its part unless that is the transcript,
+// and the speaker.
+func momentPlace(m control.FoundMoment) string {
 	var b strings.Builder
 	if m.OffsetSeconds != nil {
 		b.WriteString(api.FormatOffset(time.Duration(*m.OffsetSeconds)*time.Second) + "  ")
@@ -91,7 +82,7 @@ func place(m control.FoundMoment) string {
 	return b.String()
 }
 
-func snippet(m control.FoundMoment, colour bool) string {
+func formatSnippet(m control.FoundMoment, colour bool) string {
 	if len(m.Snippet) == 0 {
 		return m.Text
 	}
@@ -106,8 +97,8 @@ func snippet(m control.FoundMoment, colour bool) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// day is the date of an RFC 3339 time; one that does not parse is shown as is.
-func day(text string) string {
+// formatDay writes an RFC 3339 time to the minute, and other text as it is.
+func formatDay(text string) string {
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
 		return text

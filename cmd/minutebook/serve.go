@@ -19,28 +19,28 @@ func (m *Main) serveCmd() *cobra.Command {
 		Long: `Run the daemon until it is told to stop (Ctrl-C, SIGTERM). The first line printed
 is the page's address; logs go to standard error. SIGHUP changes nothing: restart it to
 load another configuration.`,
-		Args: usage(cobra.NoArgs),
+		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := m.config()
+			cfg, err := m.loadConfig()
 			if err != nil {
 				return err
 			}
-			return m.serve(cmd.Context(), cfg, create)
+			return m.runDaemon(cmd.Context(), cfg, create)
 		},
 	}
 	cmd.Flags().BoolVar(&create, "create", false, "create the archive when it is not there")
 	return cmd
 }
 
-func (m *Main) serve(ctx context.Context, cfg *config.Config, create bool) (err error) {
+func (m *Main) runDaemon(ctx context.Context, cfg *config.Config, create bool) (err error) {
 	process.Tune(cfg.Process.Threads, cfg.Process.MemoryLimit)
 	log := m.logger(cfg)
-	file, err := m.configuration()
+	file, err := m.readConfiguration()
 	if err != nil {
 		return err
 	}
-	defer heedHangup(log)()
-	d, err := startDaemon(ctx, cfg, log, houseOptions{Version: m.Version, Create: create, Daemon: true, Configuration: file})
+	defer ignoreHangup(log)()
+	d, err := startDaemon(ctx, cfg, log, appOptions{Version: m.Version, Create: create, Daemon: true, Configuration: file})
 	if err != nil {
 		return err
 	}

@@ -37,25 +37,25 @@ func (m *Main) serviceCmd() *cobra.Command {
 		Long: `Run the service's interface alone, under /external/v1. The first line printed is
 the address; at the first start an administrator's API key follows. What it
 does where the specification is silent is written in docs/service.md.`,
-		Args: usage(cobra.NoArgs),
+		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if m.dataDir == "" {
 				return &usageError{errors.New("run the service: name its folder with --data DIR")}
 			}
-			return m.sandbox(cmd.Context(), o)
+			return m.runSandbox(cmd.Context(), o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:0", "`address` to listen on")
 	f.StringArrayVar(&o.load, "load", nil, "load meetings from this NDJSON `file` (may be repeated)")
-	f.StringVar(&o.directory, "directory", "", "state users, teams, permissions and shares exactly, by this JSON `file`")
-	o.flags(f)
+	f.StringVar(&o.directory, "directory", "", "load users, teams, permissions and shares from this JSON `file`")
+	o.addFlags(f)
 	cmd.AddCommand(m.serviceAdminCmds()...)
 	return cmd
 }
 
-// flags are those that say how the service behaves.
-func (o *sandboxOptions) flags(f *pflag.FlagSet) {
+// addFlags adds the flags for the behaviour of the sandbox.
+func (o *sandboxOptions) addFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Hold, "hold", 0, "keep the newest `N` loaded meetings back")
 	f.DurationVar(&o.NewEvery, "new-every", 0, "finish one of those kept back every so often, such as 30s")
 	f.DurationVar(&o.Generation, "generation", 35*time.Second, "how long a recording takes to be generated")
@@ -63,17 +63,17 @@ func (o *sandboxOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.Elevated, "elevated", false, "lower the heavy limit to 5 a minute")
 	f.IntVar(&o.DownloadLimit, "download-limit", 0, "download requests a minute, instead of 30")
 	f.DurationVar(&o.Latency, "latency", 0, "added to every answer")
-	f.StringVar(&o.Faults, "faults", "", "what goes wrong on purpose, as docs/service.md says")
+	f.StringVar(&o.Faults, "faults", "", "faults to inject, see docs/service.md")
 	f.BoolVar(&o.AllowPrivate, "allow-private", false, "webhooks and callbacks may go to private addresses; so it is while listening on loopback")
 }
 
-func (m *Main) sandbox(ctx context.Context, o sandboxOptions) (err error) {
-	cfg, err := m.config()
+func (m *Main) runSandbox(ctx context.Context, o sandboxOptions) (err error) {
+	cfg, err := m.loadConfig()
 	if err != nil {
 		return err
 	}
 	log := m.logger(cfg)
-	defer heedHangup(log)()
+	defer ignoreHangup(log)()
 	l, err := listen("--listen", o.listen)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (m *Main) sandbox(ctx context.Context, o sandboxOptions) (err error) {
 
 func (m *Main) newSandbox(ctx context.Context, a *archive.Archive, o sandboxOptions, url string, log zerolog.Logger) (*service.Service, error) {
 	o.Archive, o.Sandbox, o.PublicURL = a, true, url
-	o.AllowPrivate = o.AllowPrivate || loopback(o.listen)
+	o.AllowPrivate = o.AllowPrivate || isLoopback(o.listen)
 	o.Now, o.Logger = time.Now, log
 	s, err := service.New(ctx, o.Options)
 	if err != nil {
@@ -135,8 +135,8 @@ func (m *Main) newSandbox(ctx context.Context, a *archive.Archive, o sandboxOpti
 	return s, s.LoadDirectory(ctx, f, o.directory)
 }
 
-// loopback tells whether an address is reached from this machine only.
-func loopback(address string) bool {
+// isLoopback tells whether only this machine can reach an address.
+func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return false

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +13,7 @@ import (
 // serviceAdminCmds administer the service of a data directory, running or not.
 func (m *Main) serviceAdminCmds() []*cobra.Command {
 	group := func(use, short string, cmds ...*cobra.Command) *cobra.Command {
-		cmd := &cobra.Command{Use: use, Short: short, Args: usage(cobra.NoArgs)}
+		cmd := &cobra.Command{Use: use, Short: short, Args: checkArgs(cobra.NoArgs)}
 		cmd.AddCommand(cmds...)
 		return cmd
 	}
@@ -27,40 +27,37 @@ func (m *Main) serviceAdminCmds() []*cobra.Command {
 	}
 }
 
-// serviceCall runs one operation and prints its result: as JSON, or as show
-// writes it for a person.
-func serviceCall[R any](m *Main, cmd *cobra.Command, name string, q control.ServiceRequest, show func(R)) error {
-	ctx := cmd.Context()
-	return m.withOperations(ctx, func(ops control.Caller) error {
-		result, err := control.Call[R](ctx, ops, name, q, nil)
-		if err != nil {
-			return err
-		}
-		if !m.json {
-			show(result)
-			return nil
-		}
-		out, err := json.Marshal(result)
-		if err != nil {
-			return fmt.Errorf("encode result of %s: %w", name, err)
-		}
-		_, err = fmt.Fprintf(m.Stdout, "%s\n", out)
-		return err
+// adminCommand makes a command that performs one operation with the fields that
+// its flags set in q. A use that ends in an ID takes that as its argument.
+func adminCommand[R any](m *Main, use, short, operation string, q *control.ServiceRequest, show func(R)) *cobra.Command {
+	args := cobra.NoArgs
+	if strings.HasSuffix(use, "-ID") {
+		args = cobra.ExactArgs(1)
+	}
+	return m.jsonFlag(&cobra.Command{
+		Use: use, Short: short, Args: checkArgs(args),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				q.ID = args[0]
+			}
+			return performService(m, cmd, operation, *q, show)
+		},
 	})
 }
 
+// performService runs one operation and prints its result: as JSON, or as show
+// writes it for a person.
+func performService[R any](m *Main, cmd *cobra.Command, name string, q control.ServiceRequest, show func(R)) error {
+	return perform(m, cmd, name, q, nil, func(result R) error { show(result); return nil })
+}
+
 func (m *Main) finishCmd() *cobra.Command {
-	return m.jsonFlag(&cobra.Command{
-		Use: "finish", Short: "Finish the next meeting that is kept back", Args: usage(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serviceCall(m, cmd, "service.finish", control.ServiceRequest{}, func(f control.Finished) {
-				if !f.Finished {
-					fmt.Fprintln(m.Stdout, "no meeting is kept back")
-					return
-				}
-				fmt.Fprintln(m.Stdout, f.RecordingID)
-			})
-		},
+	return adminCommand(m, "finish", "Finish the next meeting that is kept back", "service.finish", &control.ServiceRequest{}, func(f control.Finished) {
+		if !f.Finished {
+			fmt.Fprintln(m.Stdout, "no meeting is kept back")
+			return
+		}
+		fmt.Fprintln(m.Stdout, f.RecordingID)
 	})
 }
 
@@ -69,7 +66,7 @@ func (m *Main) limitsCmd() *cobra.Command {
 	var global, heavy, downloads int
 	var window service.Window
 	cmd := &cobra.Command{
-		Use: "limits", Short: "Show or change the limits", Args: usage(cobra.NoArgs),
+		Use: "limits", Short: "Show or change the limits", Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var change control.LimitsChange
 			if cmd.Flags().Changed("global") {
@@ -87,7 +84,7 @@ func (m *Main) limitsCmd() *cobra.Command {
 			if cmd.Flags().Changed("window") {
 				change.Window = &window
 			}
-			return serviceCall(m, cmd, "service.limits", control.ServiceRequest{Limits: &change}, func(l service.Limits) {
+			return performService(m, cmd, "service.limits", control.ServiceRequest{Limits: &change}, func(l service.Limits) {
 				fmt.Fprintf(m.Stdout, "calls in 60 s %d\nheavy calls in 60 s %d\nelevated %v\ndownload requests in 60 s %d\nwindow %s\n",
 					l.Global, l.Heavy, l.Elevated, l.DownloadLimit, l.Window)
 			})

@@ -20,35 +20,33 @@ func (m *Main) showCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one meeting",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := meetingID("show", args[0])
 			if err != nil {
 				return err
 			}
-			when, err := moment("--at", at)
+			when, err := parseMoment("--at", at)
 			if err != nil {
 				return err
 			}
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				shown, err := control.Call[control.ShowResult](cmd.Context(), ops, "show", control.ShowRequest{RecordingID: id, At: when}, nil)
-				if err != nil {
-					return err
-				}
-				if m.json {
-					_, err := fmt.Fprintf(m.Stdout, "%s\n", bytes.TrimSpace(shown.Meeting))
-					return err
-				}
-				var meeting api.Meeting
-				if err := json.Unmarshal(shown.Meeting, &meeting); err != nil {
-					return fmt.Errorf("read meeting %d: %w", id, err)
-				}
-				if !shown.NotWatchedSince.IsZero() {
-					fmt.Fprintf(m.Stdout, "Not watched since %s: no account that is read shows this meeting.\n\n",
-						shown.NotWatchedSince.Local().Format("2 January 2006"))
-				}
-				return printMeeting(m.Stdout, &meeting)
-			})
+			shown, err := call[control.ShowResult](cmd.Context(), m, "show", control.ShowRequest{RecordingID: id, At: when}, nil)
+			if err != nil {
+				return err
+			}
+			if m.json {
+				_, err := fmt.Fprintf(m.Stdout, "%s\n", bytes.TrimSpace(shown.Meeting))
+				return err
+			}
+			var meeting api.Meeting
+			if err := json.Unmarshal(shown.Meeting, &meeting); err != nil {
+				return fmt.Errorf("read meeting %d: %w", id, err)
+			}
+			if !shown.NotWatchedSince.IsZero() {
+				fmt.Fprintf(m.Stdout, "Not watched since %s: no account that is read shows this meeting.\n\n",
+					shown.NotWatchedSince.Local().Format("2 January 2006"))
+			}
+			return printMeeting(m.Stdout, &meeting)
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "", "as it was at this time (2026-01-31 or 2026-01-31T12:00:00Z)")
@@ -64,9 +62,9 @@ func meetingID(command, text string) (int64, error) {
 	return id, nil
 }
 
-// moment reads a time from the command line; a date alone is its end, local
-// time. An empty text is the zero time.
-func moment(flag, text string) (time.Time, error) {
+// parseMoment reads a time from the command line. A date means the end of that day
+// in local time; "" is the zero time.
+func parseMoment(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -80,8 +78,8 @@ func moment(flag, text string) (time.Time, error) {
 	return t, nil
 }
 
-// printMeeting shows a meeting to a person: what it was, its summary, what is
-// to be done, then who said what.
+// printMeeting prints a meeting for a person: title and time, summary, action
+// items, transcript.
 func printMeeting(w io.Writer, meeting *api.Meeting) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", meeting.Title)

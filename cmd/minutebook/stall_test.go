@@ -27,7 +27,7 @@ func stallDaemon(t *testing.T) (page, received *stalltest.Listener) {
 	cfg.DataDir, cfg.Web.Listen, cfg.Receiver.Listen, cfg.Service.Enabled = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", true
 	const short = 300 * time.Millisecond
 	ctx, cancel := context.WithCancel(context.Background())
-	d, err := startDaemon(ctx, &cfg, zerolog.Nop(), houseOptions{Create: true,
+	d, err := startDaemon(ctx, &cfg, zerolog.Nop(), appOptions{Create: true,
 		Times: httpserver.Times{Header: short, Body: short, Answer: short, Idle: short}})
 	if err != nil {
 		t.Fatal(err)

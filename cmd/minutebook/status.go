@@ -17,19 +17,10 @@ import (
 func (m *Main) statusCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "status",
-		Short: "Say what is kept, what is still to do and what fails",
-		Args:  usage(cobra.NoArgs),
+		Short: "Show what is kept, what is still to do and what fails",
+		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				result, err := control.Call[control.StatusResult](cmd.Context(), ops, "status", struct{}{}, nil)
-				if err != nil {
-					return err
-				}
-				if m.json {
-					return printJSON(m.Stdout, result)
-				}
-				return printStatus(m.Stdout, result)
-			})
+			return perform(m, cmd, "status", struct{}{}, nil, func(s control.StatusResult) error { return printStatus(m.Stdout, s) })
 		},
 	})
 }
@@ -47,7 +38,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	fmt.Fprintf(&b, "  with recording %6d\n", s.WithRecording)
 	fmt.Fprintf(&b, "  indexed        %6d\n", s.Indexed)
 	if s.Gone > 0 {
-		fmt.Fprintf(&b, "  gone upstream  %6d\n", s.Gone)
+		fmt.Fprintf(&b, "  removed upstream%5d\n", s.Gone)
 	}
 	if s.NotWatched > 0 {
 		fmt.Fprintf(&b, "  not watched    %6d\n", s.NotWatched)
@@ -80,13 +71,13 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 		if i == 0 {
 			b.WriteString("\nother failures\n")
 		}
-		fmt.Fprintf(&b, "  %s %s\n", f.Account, failureLine(f))
+		fmt.Fprintf(&b, "  %s %s\n", f.Account, formatFailure(f))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// printService tells what a person has to know of the service's own webhooks.
+// printService prints the problems of the service's own webhooks.
 func printService(b *strings.Builder, s service.State) {
 	for _, f := range s.Failing {
 		fmt.Fprintf(b, "service: %s fails since %s and is tried again: %s\n", f.Part, f.Since.Local().Format(time.DateTime), f.Error)

@@ -12,7 +12,7 @@ import (
 	syncer "minutebook/sync"
 )
 
-// printReceived tells what became of the requests since the daemon's start.
+// printReceived prints the receiver's counts since the start of the daemon.
 func printReceived(b *strings.Builder, c receiver.Counts) {
 	fmt.Fprintf(b, "received         %6d new, %d known since the start", c.Accepted, c.Duplicates)
 	for i, status := range slices.Sorted(maps.Keys(c.Refused)) {
@@ -27,7 +27,7 @@ func printReceived(b *strings.Builder, c receiver.Counts) {
 	b.WriteString("\n")
 }
 
-// printDownloads tells how the queue of recordings stands.
+// printDownloads prints the state of the download queue.
 func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
 	var parts []string
 	for _, state := range []archive.DownloadState{archive.DownloadWanted, archive.DownloadRequested, archive.DownloadReady,
@@ -41,7 +41,7 @@ func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
 	}
 	fmt.Fprintf(b, "recordings       %s", strings.Join(parts, ", "))
 	if d.Rate > 0 && d.Left >= 1 {
-		fmt.Fprintf(b, "; at %s/s %v left", size(int64(d.Rate)), seconds(d.Left))
+		fmt.Fprintf(b, "; at %s/s %v left", formatBytes(int64(d.Rate)), toDuration(d.Left))
 	}
 	b.WriteString("\n")
 	if d.Paused != "" {
@@ -49,13 +49,12 @@ func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
 	}
 }
 
-// printAccount tells of an account what is kept of what it sees, how much is
-// still to do, when each job last succeeded, what is left of this minute's calls,
-// and what fails.
+// printAccount prints the coverage of an account's meetings, the backlog, the jobs,
+// the calls of this minute and the failures.
 func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 	fmt.Fprintf(b, "\naccount %s\n", a.Name)
 	if a.Suspended != "" {
-		fmt.Fprintf(b, "  parked since %s: %s\n", when(a.SuspendedSince), a.Suspended)
+		fmt.Fprintf(b, "  parked since %s: %s\n", formatTime(a.SuspendedSince), a.Suspended)
 	}
 	c := a.Coverage
 	fmt.Fprintf(b, "  sees %d %s: %d with transcript, %d with summary, %d with recording\n", c.Meetings,
@@ -64,9 +63,9 @@ func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 	for _, job := range slices.Sorted(maps.Keys(a.NextRun)) {
 		last := "never"
 		if at, ok := a.LastSuccess[job]; ok {
-			last = when(at)
+			last = formatTime(at)
 		}
-		next := "next " + when(a.NextRun[job])
+		next := "next " + formatTime(a.NextRun[job])
 		if slices.Contains(a.Running, job) {
 			next = "running now"
 		}
@@ -78,7 +77,7 @@ func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 			fmt.Fprintf(b, ", %d waiting", u.Waiting)
 		}
 		if !u.Blocked.IsZero() {
-			fmt.Fprintf(b, ", none before %s", when(u.Blocked))
+			fmt.Fprintf(b, ", none before %s", formatTime(u.Blocked))
 		}
 		b.WriteString("\n")
 	}
@@ -86,7 +85,7 @@ func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 		if i == 0 {
 			b.WriteString("  failures\n")
 		}
-		fmt.Fprintf(b, "    %s\n", failureLine(f))
+		fmt.Fprintf(b, "    %s\n", formatFailure(f))
 	}
 	if more := a.OpenFailures - len(a.Failures); more > 0 {
 		fmt.Fprintf(b, "    and %d more\n", more)
@@ -100,7 +99,7 @@ func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
 	if a.ContentTasks > 0 {
 		fmt.Fprintf(b, "  to do: content of %d %s, of %d now", a.ContentTasks, plural(a.ContentTasks, "meeting", "meetings"), a.ContentTasksDue)
 		if a.ContentTasksDue == 0 && !a.NextContentTask.IsZero() {
-			fmt.Fprintf(b, ", next %s", when(a.NextContentTask))
+			fmt.Fprintf(b, ", next %s", formatTime(a.NextContentTask))
 		}
 		b.WriteString("\n")
 	}
@@ -109,20 +108,20 @@ func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
 	}
 }
 
-// failureLine is a failure without its account.
-func failureLine(f syncer.FailureStatus) string {
-	line := fmt.Sprintf("%s %s: %s (%d %s, last %s", f.Class, f.What, f.Reason, f.Tries, plural(f.Tries, "try", "tries"), when(f.Last))
+// formatFailure writes a failure without its account.
+func formatFailure(f syncer.FailureStatus) string {
+	line := fmt.Sprintf("%s %s: %s (%d %s, last %s", f.Class, f.What, f.Reason, f.Tries, plural(f.Tries, "try", "tries"), formatTime(f.Last))
 	switch {
 	case f.Running:
 		line += ", tried again now"
 	case !f.NextTry.IsZero():
-		line += ", next " + when(f.NextTry)
+		line += ", next " + formatTime(f.NextTry)
 	}
 	return line + ")"
 }
 
-func when(t time.Time) string { return t.Local().Format(time.DateTime) }
+func formatTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
-func seconds(n float64) time.Duration {
+func toDuration(n float64) time.Duration {
 	return time.Duration(n * float64(time.Second)).Round(time.Second)
 }

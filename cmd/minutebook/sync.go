@@ -16,7 +16,7 @@ func (m *Main) syncCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sync",
 		Short: "Read what is new at the service, now",
-		Args:  usage(cobra.NoArgs),
+		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if since != "" {
 				t, err := parseSince(since, time.Now())
@@ -25,10 +25,8 @@ func (m *Main) syncCmd() *cobra.Command {
 				}
 				q.Since = t
 			}
-			return m.withOperations(cmd.Context(), func(ops control.Caller) error {
-				_, err := control.Call[control.SyncResult](cmd.Context(), ops, "sync", q, m.progress().Event)
-				return err
-			})
+			_, err := call[control.SyncResult](cmd.Context(), m, "sync", q, m.newProgress().Event)
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&q.Account, "account", "", "only this account")

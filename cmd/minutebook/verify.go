@@ -23,7 +23,7 @@ func (m *Main) verifyCmd() *cobra.Command {
 			"12 file-missing, 13 file, 14 delivery, 15 foreign-key, 16 no-part, 17 rows, 18 forgetting, 19 cursor,\n" +
 			"20 index, 21 index-extra, 22 file-extra; or 23 when a repair found something lost. --repair looks for\n" +
 			"content elsewhere in the archive, in --from, and then asks the service again. What others than the owner can reach is named too, as mode.",
-		Args: usage(cobra.NoArgs),
+		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			for _, path := range []*string{&q.From, &q.Identity} {
 				if *path != "" && err == nil {
@@ -46,7 +46,7 @@ func (m *Main) verifyCmd() *cobra.Command {
 				_, err := fmt.Fprintln(m.Stdout, d)
 				return err
 			}}
-			sum, err := call[archive.Verified](cmd.Context(), m, "verify", q, p.event)
+			sum, err := call[archive.Verified](cmd.Context(), m, "verify", q, p.show)
 			if errors.Is(err, archive.ErrDamaged) { // it cannot even be opened
 				d := archive.Damage{Class: archive.DamageDatabase, What: err.Error()}
 				sum = archive.Verified{Damages: map[archive.DamageClass]int{d.Class: 1}}
@@ -58,15 +58,15 @@ func (m *Main) verifyCmd() *cobra.Command {
 			if err := m.printVerified(sum, damages, modes); err != nil {
 				return err
 			}
-			what := "there is damage"
+			reason := "there is damage"
 			if sum.Lost > 0 {
-				what = "something is lost; a backup may have it (--from)"
+				reason = "something is lost; a backup may have it (--from)"
 			}
 			if sum.Damages[archive.DamageDatabase] > 0 {
-				what = archive.ErrDamaged.Error()
+				reason = archive.ErrDamaged.Error()
 			}
 			if code := sum.ExitCode(); code != 0 {
-				return &control.Error{Kind: control.KindFailed, Message: "verify: " + what, ExitCode: code}
+				return &control.Error{Kind: control.KindFailed, Message: "verify: " + reason, ExitCode: code}
 			}
 			return nil
 		},
@@ -83,7 +83,7 @@ func (m *Main) printVerified(v archive.Verified, damages, modes []archive.Damage
 		return printJSON(m.Stdout, struct {
 			archive.Verified
 			Found []archive.Damage `json:"found"`
-			Modes []archive.Damage `json:"modes"` // what others can reach
+			Modes []archive.Damage `json:"modes"` // files that other users can read
 		}{v, damages, modes})
 	}
 	left := 0
@@ -99,15 +99,15 @@ func (m *Main) printVerified(v archive.Verified, damages, modes []archive.Damage
 	return err
 }
 
-// upkeepProgress shows how far a check or a rebuild is, on standard error and
-// only to a person, and hands damages on.
+// upkeepProgress prints the progress of a check or a rebuild on standard error, if
+// that is a terminal, and passes each damage to damage.
 type upkeepProgress struct {
 	m      *Main
 	damage func(archive.Damage) error
 	last   time.Time
 }
 
-func (p *upkeepProgress) event(raw json.RawMessage) error {
+func (p *upkeepProgress) show(raw json.RawMessage) error {
 	var e control.Maintenance
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return fmt.Errorf("read progress: %w", err)
@@ -115,7 +115,7 @@ func (p *upkeepProgress) event(raw json.RawMessage) error {
 	if e.Damage != nil {
 		return p.damage(*e.Damage)
 	}
-	if !p.m.terminal(p.m.Stderr) || time.Since(p.last) < time.Second {
+	if !p.m.isTerminal(p.m.Stderr) || time.Since(p.last) < time.Second {
 		return nil
 	}
 	p.last = time.Now()
@@ -126,18 +126,18 @@ func (p *upkeepProgress) event(raw json.RawMessage) error {
 func (m *Main) rebuildCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "rebuild",
-		Short: "Derive every row of the database again from what was received",
-		Args:  usage(cobra.NoArgs),
+		Short: "Derive every row of the database again from the stored content",
+		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p := &upkeepProgress{m: m}
-			counts, err := call[archive.Counts](cmd.Context(), m, "rebuild", struct{}{}, p.event)
+			counts, err := call[archive.Counts](cmd.Context(), m, "rebuild", struct{}{}, p.show)
 			if err != nil {
 				return err
 			}
-			return m.say(struct {
+			return m.printResult(struct {
 				Meetings int   `json:"meetings"`
 				Entries  int64 `json:"entries"`
-			}{counts.Meetings, counts.Entries}, "%d meetings with %d entries are as what was received makes them\n", counts.Meetings, counts.Entries)
+			}{counts.Meetings, counts.Entries}, "rebuilt %d meetings with %d entries\n", counts.Meetings, counts.Entries)
 		},
 	})
 }
@@ -147,7 +147,7 @@ func (m *Main) forgetCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "forget ID --reason TEXT",
 		Short: "Erase a meeting for good; it does not come back",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := meetingID("forget", args[0])
 			if err != nil {

@@ -23,10 +23,10 @@ func (m *Main) webhookCreateCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create ACCOUNT",
 		Short: "Have the service deliver an account's new meetings here",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.Account = args[0]
-			return webhookCall(m, cmd, "webhook.create", q, func(i control.WebhookInfo) {
+			return performWebhook(m, cmd, "webhook.create", q, func(i control.WebhookInfo) {
 				fmt.Fprintf(m.Stdout, "%s delivers to %s\n", i.ID, i.URL)
 			})
 		},
@@ -41,9 +41,9 @@ func (m *Main) webhookListCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the webhooks that this archive has at the service",
-		Args:  usage(cobra.NoArgs),
+		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return webhookCall(m, cmd, "webhook.list", q, func(list []control.WebhookInfo) {
+			return performWebhook(m, cmd, "webhook.list", q, func(list []control.WebhookInfo) {
 				for _, i := range list {
 					fmt.Fprintf(m.Stdout, "%s  %-8s  %s  %s  %s\n", i.ID, i.State, i.Account, i.CreatedAt.Local().Format(time.DateTime), i.URL)
 					if i.Advice != "" {
@@ -62,10 +62,10 @@ func (m *Main) webhookDeleteCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete ID",
 		Short: "Delete a webhook at the service",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			q.ID = args[0]
-			return webhookCall(m, cmd, "webhook.delete", q, func(control.Done) { fmt.Fprintf(m.Stdout, "deleted %s\n", q.ID) })
+			return performWebhook(m, cmd, "webhook.delete", q, func(control.Done) { fmt.Fprintf(m.Stdout, "deleted %s\n", q.ID) })
 		},
 	}
 	cmd.Flags().StringVar(&q.Account, "account", "", "whose webhook it is, where that is not clear")
@@ -76,9 +76,9 @@ func (m *Main) webhookRotateCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "rotate ACCOUNT",
 		Short: "Replace an account's webhook and secret by new ones, without a gap",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return webhookCall(m, cmd, "webhook.rotate", control.WebhookRequest{Account: args[0]}, func(i control.WebhookInfo) {
+			return performWebhook(m, cmd, "webhook.rotate", control.WebhookRequest{Account: args[0]}, func(i control.WebhookInfo) {
 				fmt.Fprintf(m.Stdout, "%s delivers to %s\n", i.ID, i.URL)
 			})
 		},
@@ -89,9 +89,9 @@ func (m *Main) webhookTestCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "test ACCOUNT",
 		Short: "Send a signed delivery through the public address and follow it to the index",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return webhookCall(m, cmd, "webhook.test", control.WebhookRequest{Account: args[0]}, func(t control.WebhookTested) {
+			return performWebhook(m, cmd, "webhook.test", control.WebhookRequest{Account: args[0]}, func(t control.WebhookTested) {
 				fmt.Fprintf(m.Stdout, "recording %d: acknowledged after %d ms, applied after %d ms, indexed after %d ms\n",
 					t.RecordingID, t.Acknowledged, t.Applied, t.Indexed)
 			})
@@ -99,9 +99,9 @@ func (m *Main) webhookTestCmd() *cobra.Command {
 	})
 }
 
-// webhookCall runs an operation and prints its result: as JSON, or as show does.
-// What rotate and test report on their way is printed as it comes.
-func webhookCall[R any](m *Main, cmd *cobra.Command, name string, q any, show func(R)) error {
+// performWebhook runs an operation and prints its result: as JSON, or as show does.
+// The steps of rotate and test are printed as they come.
+func performWebhook[R any](m *Main, cmd *cobra.Command, name string, q any, show func(R)) error {
 	event := func(raw json.RawMessage) error {
 		var step control.WebhookStep
 		if m.json || json.Unmarshal(raw, &step) != nil {

@@ -16,7 +16,7 @@ func (m *Main) webhookDeliveriesCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deliveries",
 		Short: "List what was delivered, the latest first",
-		Args:  usage(cobra.NoArgs),
+		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return m.printDeliveries(cmd, q)
 		},
@@ -30,7 +30,7 @@ func (m *Main) webhookQuarantineCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "quarantine",
 		Short: "List deliveries that were signed and could not be understood, and why",
-		Args:  usage(cobra.NoArgs),
+		Args:  checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return m.printDeliveries(cmd, q)
 		},
@@ -46,7 +46,7 @@ func (m *Main) listFlags(cmd *cobra.Command, q *control.DeliveriesRequest) *cobr
 }
 
 func (m *Main) printDeliveries(cmd *cobra.Command, q control.DeliveriesRequest) error {
-	return webhookCall(m, cmd, "webhook.deliveries", q, func(list []control.DeliveryInfo) {
+	return performWebhook(m, cmd, "webhook.deliveries", q, func(list []control.DeliveryInfo) {
 		for _, d := range list {
 			m.printDelivery(d)
 		}
@@ -69,13 +69,13 @@ func (m *Main) webhookReplayCmd() *cobra.Command {
 	return m.jsonFlag(&cobra.Command{
 		Use:   "replay NUMBER",
 		Short: "Apply a delivery again, whatever became of it",
-		Args:  usage(cobra.ExactArgs(1)),
+		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || id <= 0 {
 				return &usageError{fmt.Errorf("replay %q: give the delivery's number; see minutebook webhook deliveries", args[0])}
 			}
-			return webhookCall(m, cmd, "webhook.replay", control.ReplayRequest{ID: id}, func(d control.DeliveryInfo) { m.printDelivery(d) })
+			return performWebhook(m, cmd, "webhook.replay", control.ReplayRequest{ID: id}, func(d control.DeliveryInfo) { m.printDelivery(d) })
 		},
 	})
 }

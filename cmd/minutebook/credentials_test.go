@@ -19,15 +19,15 @@ func TestAConnectionMadeAnewHasAnotherHolder(t *testing.T) {
 	ctx := t.Context()
 	const ann = "ann@acme.example"
 	cfg := &config.Config{DataDir: filepath.Join(t.TempDir(), "data"), Accounts: []config.Account{{Name: "work", Email: ann, OAuth: &config.OAuth{}}}}
-	h, err := openHouse(ctx, cfg, zerolog.Nop(), houseOptions{Create: true})
+	app, err := openApp(ctx, cfg, zerolog.Nop(), appOptions{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
-	if err := h.setAccounts(ctx); err != nil {
+	defer app.Close()
+	if err := app.setAccounts(ctx); err != nil {
 		t.Fatal(err)
 	}
-	store := tokenStore{h}
+	store := tokenStore{app}
 	for _, step := range []struct {
 		name, connection, access string
 		show                     bool // the account is shown the meeting after it
@@ -47,11 +47,11 @@ func TestAConnectionMadeAnewHasAnotherHolder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := h.archive.Apply(ctx, []archive.Observation{o}); err != nil {
+			if _, err := app.archive.Apply(ctx, []archive.Observation{o}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		rows, err := h.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{Email: ann}})
+		rows, err := app.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{Email: ann}})
 		if err != nil || len(rows) != step.want {
 			t.Errorf("%s: ann sees %d meetings, %v; want %d", step.name, len(rows), err, step.want)
 		}

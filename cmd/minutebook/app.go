@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/archive/export"
+	"minutebook/config"
+	"minutebook/control"
+	"minutebook/internal/httpserver"
+	"minutebook/receiver"
+	"minutebook/search"
+	"minutebook/service"
+	syncer "minutebook/sync"
+	"minutebook/web"
+)
+
+// application is an open data directory with the index, the syncer and the service
+// over it, which are opened at first use.
+type application struct {
+	cfg     *config.Config
+	log     zerolog.Logger
+	archive *archive.Archive
+	opts    appOptions
+	pageURL string // of the daemon's page, set before anything runs
+
+	mu          sync.Mutex // guards the fields below
+	index       *search.Index
+	syncer      *syncer.Syncer
+	clients     map[string]*api.Client // by account, filled with syncer
+	connections map[string]*api.OAuth  // likewise
+	own         *service.Service
+
+	// refresh makes the receiver in this process read its secrets again; nil
+	// without a receiver.
+	refresh func(context.Context) error
+	// received counts the requests of the receiver in this process; nil without one.
+	received func() receiver.Counts
+}
+
+type appOptions struct {
+	Version string
+	Create  bool // create a missing archive
+	Daemon  bool // the process follows the archive, so that Index need not catch up
+	Moved   bool // the configured base URL is the new address of the same service
+	// Receiver is an open listener for the receiver; nil for the one of the
+	// configuration.
+	Receiver net.Listener
+	// Times bound how long the peers of the listeners may take; zero for defaults.
+	Times httpserver.Times
+	// Configuration is the file that cfg was read from.
+	Configuration control.Configuration
+}
+
+// openApp opens the archive and takes the data directory's lock. The caller closes
+// the application.
+func openApp(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts appOptions) (*application, error) {
+	a, err := archive.Open(ctx, archive.Options{
+		Dir: cfg.DataDir, Create: opts.Create, MediaURL: cfg.Media.URL, Logger: log, Now: time.Now,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &application{cfg: cfg, log: log, archive: a, opts: opts,
+		clients: map[string]*api.Client{}, connections: map[string]*api.OAuth{}}, nil
+}
+
+// Close closes the index, if it is open, and the archive.
+func (app *application) Close() error {
+	app.mu.Lock()
+	defer app.mu.Unlock()
+	var err error
+	if app.index != nil {
+		err = app.index.Close()
+		app.index = nil
+	}
+	return errors.Join(err, app.archive.Close())
+}
+
+// Index returns the search index. Unless this process follows the archive, the
+// index catches up with it first.
+func (app *application) Index(ctx context.Context) (*search.Index, error) {
+	app.mu.Lock()
+	defer app.mu.Unlock()
+	if app.index == nil {
+		index, err := search.Open(ctx, search.Options{Archive: app.archive, Logger: app.log, Now: time.Now, Busy: app.archive.Inbox().Busy})
+		if err != nil {
+			return nil, fmt.Errorf("open the index: %w", err)
+		}
+		app.index = index
+	}
+	if app.opts.Daemon {
+		return app.index, nil
+	}
+	if err := app.index.CatchUp(ctx); err != nil {
+		return nil, fmt.Errorf("bring the index up to date: %w", err)
+	}
+	return app.index, nil
+}
+
+// Syncer connects the configured accounts to the service.
+func (app *application) Syncer(ctx context.Context) (*syncer.Syncer, error) {
+	app.mu.Lock()
+	defer app.mu.Unlock()
+	if app.syncer != nil {
+		return app.syncer, nil
+	}
+	accounts, err := app.connectAccounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	times, err := parseSchedule(app.cfg.Sync)
+	if err != nil {
+		return nil, err
+	}
+	s, err := syncer.New(syncer.Options{
+		Archive:       app.archive,
+		Accounts:      accounts,
+		Schedule:      times,
+		PublicURL:     app.cfg.Receiver.PublicURL,
+		DownloadMedia: app.cfg.Media.Download,
+		MinFree:       app.cfg.Media.MinFree,
+		Now:           time.Now,
+		Logger:        app.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	app.syncer = s
+	return s, nil
+}
+
+// Connection returns the OAuth connection of an account. It fails for an account
+// with an API key.
+func (app *application) Connection(ctx context.Context, account string) (*api.OAuth, error) {
+	if _, err := app.Syncer(ctx); err != nil {
+		return nil, err
+	}
+	app.mu.Lock()
+	defer app.mu.Unlock()
+	oauth, ok := app.connections[account]
+	if !ok {
+		return nil, fmt.Errorf("connect %q: the configuration has no account of this name with [accounts.oauth]", account)
+	}
+	return oauth, nil
+}
+
+// OAuthAccounts names the accounts that connect through an OAuth app.
+func (app *application) OAuthAccounts() []string {
+	var names []string
+	for _, a := range app.cfg.Accounts {
+		if a.OAuth != nil {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
+// deps returns the dependencies of the operations.
+func (app *application) deps() control.Deps {
+	zone, err := app.location()
+	if err != nil { // opening the page has reported it
+		zone = time.UTC
+	}
+	var serving func(context.Context) (*service.State, error)
+	if app.opts.Daemon && app.own != nil && app.cfg.Service.Enabled {
+		serving = app.own.State
+	}
+	return control.Deps{ServiceState: serving, Recipients: app.cfg.Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
+		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
+		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
+		Retention: retentionRules(app.cfg), Configuration: app.opts.Configuration, PageURL: app.pageURL, Location: zone, Logger: app.log,
+	}
+}
+
+// location returns the time zone of the page.
+func (app *application) location() (*time.Location, error) {
+	if app.cfg.Web.TimeZone == "" {
+		return time.Local, nil
+	}
+	zone, err := time.LoadLocation(app.cfg.Web.TimeZone)
+	if err != nil {
+		return nil, fmt.Errorf("read web.time_zone: %w", err)
+	}
+	return zone, nil
+}

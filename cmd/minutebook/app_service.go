@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"time"
+
+	"minutebook/service"
+)
+
+// Service returns the service's interface over the archive: the one that the
+// daemon serves or, without one, an offline service for its administration.
+func (app *application) Service(ctx context.Context) (*service.Service, error) {
+	app.mu.Lock()
+	defer app.mu.Unlock()
+	if app.own != nil {
+		return app.own, nil
+	}
+	if err := app.setAccounts(ctx); err != nil {
+		return nil, err
+	}
+	s, err := service.New(ctx, service.Options{
+		Archive: app.archive, PublicURL: app.cfg.Service.PublicURL, AllowPrivate: app.cfg.Service.AllowPrivate,
+		Offline: !app.opts.Daemon || !app.cfg.Service.Enabled, Now: time.Now, Logger: app.log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	app.own = s
+	return s, nil
+}
+
+// finishForgetting completes an erasure that a crash interrupted. It opens the
+// service's state, if there is any, so that the meeting is erased there too.
+func (app *application) finishForgetting(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(app.cfg.DataDir, "service.db")); err == nil {
+		if _, err := app.Service(ctx); err != nil {
+			return err
+		}
+	}
+	return app.archive.FinishForgetting(ctx)
+}

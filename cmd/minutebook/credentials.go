@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"minutebook/archive"
+	"minutebook/config"
+	syncer "minutebook/sync"
+)
+
+// setAccounts stores the configured accounts, and the person of each, in the
+// archive. A command without accounts, as with --data, leaves them as they are.
+func (app *application) setAccounts(ctx context.Context) error {
+	if len(app.cfg.Accounts) == 0 && !app.opts.Daemon {
+		return nil
+	}
+	var settings []archive.AccountSetting
+	for _, a := range app.cfg.Accounts {
+		credential, err := app.credentialDigest(ctx, a)
+		if err != nil {
+			return fmt.Errorf("connect account %s: %w", a.Name, err)
+		}
+		settings = append(settings, archive.AccountSetting{Name: a.Name, Email: a.Email, Credential: credential,
+			Queries: syncer.Queries(a.RecordedBy, a.Teams)})
+	}
+	return app.archive.SetAccounts(ctx, settings)
+}
+
+// credentialDigest returns a digest of an account's API key or OAuth connection.
+// It changes when another credential, perhaps another person's, takes its place:
+// the service does not say whose a credential is. It is "" before the first
+// connection.
+func (app *application) credentialDigest(ctx context.Context, a config.Account) (string, error) {
+	secret := a.APIKey
+	if a.OAuth != nil {
+		raw, err := app.archive.LoadToken(ctx, a.Name)
+		if err != nil || raw == nil {
+			return "", err
+		}
+		var token struct {
+			Connection string `json:"connection"`
+		}
+		if err := json.Unmarshal(raw, &token); err != nil {
+			return "", fmt.Errorf("read its tokens: %w", err)
+		}
+		secret = "connection " + token.Connection
+	}
+	sum := sha256.Sum256([]byte("minutebook account\x00" + secret))
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// tokenStore keeps the tokens of OAuth connections in the archive, and updates the
+// archive's accounts when one is connected again.
+type tokenStore struct{ app *application }
+
+// LoadToken implements [api.TokenStore].
+func (t tokenStore) LoadToken(ctx context.Context, account string) ([]byte, error) {
+	return t.app.archive.LoadToken(ctx, account)
+}
+
+// SaveToken implements [api.TokenStore].
+func (t tokenStore) SaveToken(ctx context.Context, account string, token []byte) error {
+	if err := t.app.archive.SaveToken(ctx, account, token); err != nil {
+		return err
+	}
+	return t.app.setAccounts(ctx)
+}
