@@ -192,7 +192,7 @@ func (w *world) compareCRMSearch(email string) {
 		_, found := w.search(email, strings.Join(words, " OR "))
 		w.same(found, matched, "%q finds by words of CRM matches", email)
 	}
-	for _, query := range []string{"has:crm", "in:crm"} {
+	for _, query := range []string{"has:crm", "in:crm", "deal"} {
 		_, found := w.search(email, query)
 		w.same(found, matched, "%q finds by %s", email, query)
 	}
