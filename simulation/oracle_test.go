@@ -28,7 +28,13 @@ func (m *meeting) gone() bool {
 // showed is. Without a plain list, whoever nobody knows.
 func (w *world) outside(m *meeting) bool {
 	if !w.plain {
-		_, listed := w.userOf(m.read.recorder)
+		listed := false // by an account that is there: what another told of the organisation ended with it
+		for name := range w.accounts {
+			if l := w.listings[name]; l != nil {
+				_, named := l.users[m.read.recorder]
+				listed = listed || named
+			}
+		}
 		return m.read.recorder == "" || !listed && len(w.teamsOf(m.read.recorder)) == 0 && len(w.owns(m.read.recorder)) == 0
 	}
 	return !slices.ContainsFunc(w.sorted(), func(x *meeting) bool {
