@@ -18,6 +18,11 @@ import (
 
 // NoteBackup remembers that a generation was begun, by its path, so that Forget
 // can name it.
+// execer is a connection, a transaction or a pool.
+type execer interface {
+	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}
+
 func (a *Archive) NoteBackup(ctx context.Context, path string, at time.Time) error {
 	return noteBackup(ctx, a.db.W, path, at)
 }

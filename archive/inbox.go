@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -70,22 +69,20 @@ type InboxOptions struct {
 	// MaxWaiting is how many bytes may wait for a commit before Put answers
 	// ErrInboxBehind; 0 means 48 MiB.
 	MaxWaiting int64
-	// Fault is called before (done false) and after each step of a commit, and
-	// its error is taken for the step's own; nil in a real inbox. Tests use it to
-	// fail a step that did not happen and one that did. It is called by two
-	// goroutines: StepSync by one, the others by the other.
+	// Fault is called by the writer goroutine before (done false) and after each
+	// step of a commit, and its error is taken for the step's own; nil in a real
+	// inbox. Tests use it to fail a step that did not happen and one that did.
 	Fault func(step InboxStep, done bool) error
 }
 
-// InboxStep names what an inbox's writer does, for InboxOptions.Fault.
+// InboxStep names a step of the inbox's writer, for InboxOptions.Fault.
 type InboxStep string
 
-// The steps of a commit, in their order. Several commits can share a sync.
+// The steps of a commit, in their order. The commit includes the sync of the log.
 const (
 	StepBegin  InboxStep = "begin"
 	StepInsert InboxStep = "insert"
 	StepCommit InboxStep = "commit"
-	StepSync   InboxStep = "sync"
 )
 
 // An Inbox keeps deliveries from their acknowledgement until they are applied,
@@ -99,24 +96,10 @@ type Inbox struct {
 	fault     func(InboxStep, bool) error
 	forgotten func(context.Context, int64) (bool, error) // nil: nothing was
 
-	checkpoints *checkpointer
-	packing     sync.Pool // of *[]byte, for bodies on their way to a commit
-
-	walFile   inboxLog
-	syncError atomic.Pointer[error] // of a sync that failed, kept
-	failed    chan struct{}         // closed then
-
-	spill        *spill
-	bringing     chan struct{} // one place: one at a time brings bodies in
-	wasSpilled   chan struct{} // one place: there are bodies to bring in
-	stopBringing context.CancelFunc
-	bringEnded   chan struct{}
-
-	writes    chan *write   // to the writer goroutine
-	committed chan []*write // from there to the syncing goroutine
-	stop      chan struct{} // closed by Close: no further writes
-	stopped   chan struct{} // closed by the syncing goroutine, the last to end
-	closing   sync.Once
+	writes  chan *write   // to the writer goroutine
+	stop    chan struct{} // closed by Close: no further writes
+	stopped chan struct{} // closed by the writer goroutine when it ends
+	closing sync.Once
 
 	mu         sync.Mutex
 	waiting    int64         // bytes queued or being committed
@@ -135,13 +118,8 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 	}
 	i := &Inbox{
 		db: db, log: opts.Logger, now: opts.Now, fault: opts.Fault,
-		writes: make(chan *write, 1024), committed: make(chan []*write),
-		stop: make(chan struct{}), stopped: make(chan struct{}),
+		writes: make(chan *write, 1024), stop: make(chan struct{}), stopped: make(chan struct{}),
 		arrived: make(chan struct{}), maxWaiting: opts.MaxWaiting,
-		checkpoints: newCheckpointer(path),
-		wasSpilled:  make(chan struct{}, 1), bringEnded: make(chan struct{}), bringing: make(chan struct{}, 1),
-		failed:  make(chan struct{}),
-		walFile: inboxLog{path: path + "-wal"},
 	}
 	if i.now == nil {
 		i.now = time.Now
@@ -152,20 +130,10 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 	if i.maxWaiting <= 0 {
 		i.maxWaiting = 48 << 20
 	}
-	if err := i.openSpilled(ctx, path+"-spill"); err != nil {
-		return nil, errors.Join(fmt.Errorf("open inbox: %w", err), i.checkpoints.db.Close(), db.Close())
+	if err := i.importOverflow(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open inbox: %w", err), db.Close())
 	}
-	bring, stop := context.WithCancel(context.Background())
-	i.stopBringing = stop
-	go i.bringLoop(bring)
 	go i.writeLoop()
-	go i.syncLoop()
-	go i.checkpointLoop()
-	if i.spill.unsynced() { // reading them back tells nothing of the disk: they are written anew
-		if err := i.bringIn(ctx, nil); err != nil {
-			return nil, errors.Join(fmt.Errorf("open inbox: %w", err), i.Close())
-		}
-	}
 	return i, nil
 }
 
@@ -180,11 +148,9 @@ func (i *Inbox) Path() string { return i.db.Path }
 func (i *Inbox) Close() error {
 	var err error
 	i.closing.Do(func() {
-		i.stopBringing()
-		<-i.bringEnded
 		close(i.stop)
 		<-i.stopped
-		err = errors.Join(i.spill.close(), i.checkpoints.close(), i.db.Close())
+		err = i.db.Close()
 	})
 	return err
 }

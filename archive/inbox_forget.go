@@ -22,7 +22,7 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 	if err != nil {
 		return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
 	}
-	err = i.submit(ctx, &write{size: 64 * int64(1+len(ids)), do: func(ctx context.Context, conn *sql.Conn) error {
+	return i.submit(ctx, &write{size: 64 * int64(1+len(ids)), do: func(ctx context.Context, conn *sql.Conn) error {
 		at := inboxTime(i.now())
 		for _, id := range ids {
 			if err := dropDelivery(ctx, conn, Outcome{ID: id, RecordingID: recordingID}, at); err != nil {
@@ -36,10 +36,6 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 		_, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE recording_id = ?`, recordingID)
 		return err
 	}})
-	if err != nil {
-		return err
-	}
-	return i.bringIn(ctx, nil) // what was spilled of it goes with its file
 }
 
 // unapplied are the deliveries about a recording whose row does not say so yet:
@@ -52,7 +48,7 @@ func (i *Inbox) unapplied(ctx context.Context, recordingID int64) (ids []int64, 
 		return nil, err
 	}
 	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		d, err := i.scanWhole(ctx, rows)
+		d, err := scanWhole(rows)
 		if err == nil && slices.Contains(subjects(d.Body), recordingID) {
 			ids = append(ids, d.ID)
 		}

@@ -13,7 +13,7 @@ import (
 
 // inboxPageSize is the size of a new inbox's pages in bytes. A delivery is mostly
 // its body: pages of SQLite's own 4 KiB would cost a dozen writes and checksums
-// of the log instead of two.
+// of the log instead of four.
 const inboxPageSize = 16384
 
 // inboxRoom opens the inbox of an archive; Close ends its writer.
@@ -46,7 +46,7 @@ func openInboxDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, e
 	if _, err := os.Stat(path); err != nil && !create {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
-	db, err := sqlite.OpenWith(ctx, path, sqlite.Options{UnsyncedCommits: true, CachedStatements: 16, PageSize: inboxPageSize})
+	db, err := sqlite.OpenWith(ctx, path, sqlite.Options{CachedStatements: 16, PageSize: inboxPageSize})
 	if err != nil {
 		return nil, err
 	}
@@ -69,8 +69,5 @@ func openInboxDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, e
 	if busy != 0 {
 		return nil, errors.New("open inbox: make its log durable: another process has it open")
 	}
-	// Checkpoints are the checkpointer's.
-	_, err = db.W.ExecContext(ctx, fmt.Sprintf("PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16000; PRAGMA journal_size_limit=%d",
-		2*maxInboxLog))
-	return db, err
+	return db, nil
 }

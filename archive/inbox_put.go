@@ -15,22 +15,16 @@ import (
 	"minutebook/internal/sqlite"
 )
 
+// Encodings of a body in the database. Bodies are kept as they came; earlier
+// versions compressed them.
 const (
 	encodingPlain = 0
 	encodingS2    = 1
 )
 
-// pressedBytes is how much waits for a commit when compressing stops being worth
-// its time, and maxPacking how large a buffer is kept for the next body.
-const (
-	pressedBytes = 256 << 10
-	maxPacking   = 128 << 10
-)
-
 const putSQL = `INSERT INTO deliveries
-	(account, kind, webhook_id, received_at, sent_at, recording_id, state, settled_at, reason, size, checksum, header, encoding, body,
-		spill, spill_at, spill_size)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	(account, kind, webhook_id, received_at, sent_at, recording_id, state, settled_at, reason, size, checksum, header, encoding, body)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 	ON CONFLICT (account, kind, webhook_id) DO NOTHING`
 
 // Put keeps a delivery and returns when the commit that holds it is on disk:
@@ -41,31 +35,22 @@ const putSQL = `INSERT INTO deliveries
 //
 // After an error nothing may be acknowledged, but the delivery can be there.
 func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error) {
-	known := false // written by the writer, read after its answer
-	room, _ := i.packing.Get().(*[]byte)
-	if room == nil {
-		room = new([]byte)
-	}
-	plain := i.pressed()
-	args, body, err := i.putArgs(d, room, plain)
+	args, err := i.putArgs(d)
 	if err != nil {
 		return false, err
 	}
-	w := &write{size: int64(len(body)) + 1024, logged: int64(len(body)) + 1024, arrives: true}
-	w.do = func(ctx context.Context, conn *sql.Conn) (err error) {
-		if plain && i.spill.takes(int64(len(body))) { // asked here, so that no hold is missed
-			w.logged = 1024
-			known, err = i.putSpilled(ctx, conn, args, body)
+	known := false // written by the writer, read after its answer
+	err = i.submit(ctx, &write{size: int64(len(d.Body)) + 1024, arrives: true, do: func(ctx context.Context, conn *sql.Conn) error {
+		res, err := conn.ExecContext(ctx, putSQL, args...)
+		if err != nil {
 			return err
 		}
-		known, err = putRow(ctx, conn, args, body, spillRef{})
+		n, err := res.RowsAffected()
+		known = n == 0
 		return err
-	}
-	if err := i.submit(ctx, w); err != nil {
-		return false, err // room may still be the writer's
-	}
-	if cap(*room) <= maxPacking {
-		i.packing.Put(room)
+	}})
+	if err != nil {
+		return false, err
 	}
 	if d.State == StateQuarantined && !known {
 		return false, i.dropForgotten(ctx, d)
@@ -73,30 +58,9 @@ func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error)
 	return known, nil
 }
 
-func putRow(ctx context.Context, conn *sql.Conn, args []any, body []byte, at spillRef) (known bool, err error) {
-	res, err := conn.ExecContext(ctx, putSQL, append(args, body, at.file, at.at, at.size)...)
-	if err != nil {
-		return false, err
-	}
-	n, err := res.RowsAffected()
-	return n == 0, err
-}
-
-// putSpilled puts a body beside SQLite, unless the delivery is known.
-func (i *Inbox) putSpilled(ctx context.Context, conn *sql.Conn, args []any, body []byte) (known bool, err error) {
-	at, err := i.spill.next(int64(len(body)))
-	if err != nil {
-		return false, err
-	}
-	if known, err = putRow(ctx, conn, args, []byte{}, at); err != nil || known {
-		return known, err
-	}
-	i.hasSpilled()
-	return false, i.spill.put(at, body)
-}
-
-// putArgs are the row of a delivery but for its body, and that, packed.
-func (i *Inbox) putArgs(d Delivery, room *[]byte, plain bool) (args []any, packed []byte, err error) {
+// putArgs returns the arguments of putSQL. They hold a copy of the body, since the
+// writer may still need it when Put has returned early.
+func (i *Inbox) putArgs(d Delivery) ([]any, error) {
 	if d.Kind == "" {
 		d.Kind = KindWebhook
 	}
@@ -105,11 +69,11 @@ func (i *Inbox) putArgs(d Delivery, room *[]byte, plain bool) (args []any, packe
 	}
 	switch {
 	case d.Account == "":
-		return nil, nil, errors.New("put delivery: it has no account")
+		return nil, errors.New("put delivery: it has no account")
 	case d.WebhookID == "":
-		return nil, nil, errors.New("put delivery: it has no webhook-id")
+		return nil, errors.New("put delivery: it has no webhook-id")
 	case d.State != StateReceived && d.State != StateQuarantined:
-		return nil, nil, fmt.Errorf("put delivery: it cannot arrive as %q", d.State)
+		return nil, fmt.Errorf("put delivery: it cannot arrive as %q", d.State)
 	}
 	if d.ReceivedAt.IsZero() {
 		d.ReceivedAt = i.now()
@@ -120,39 +84,21 @@ func (i *Inbox) putArgs(d Delivery, room *[]byte, plain bool) (args []any, packe
 	}
 	header, err := json.Marshal(d.Header)
 	if err != nil {
-		return nil, nil, fmt.Errorf("put delivery: %w", err)
+		return nil, fmt.Errorf("put delivery: %w", err)
 	}
-	encoding, packed := packBody(d.Body, room, plain)
+	body := append([]byte{}, d.Body...) // never nil: NULL is a dropped body
 	return []any{
 		d.Account, d.Kind, d.WebhookID, inboxTime(d.ReceivedAt), inboxTime(d.SentAt), d.RecordingID,
-		d.State, settled, d.Reason, len(d.Body), checksumOf(packed), string(header), encoding,
-	}, packed, nil
-}
-
-// packBody compresses a body, in the caller's goroutine and not the writer's, or
-// leaves it plain when that is quicker over all. The result is in *room, which
-// it may make larger, and shares nothing with body.
-func packBody(body []byte, room *[]byte, plain bool) (encoding int, packed []byte) {
-	if len(body) > 512 && !plain {
-		packed = s2.Encode((*room)[:cap(*room)], body)
-		*room = packed
-		if len(packed) < len(body)-len(body)/16 {
-			return encodingS2, packed
-		}
-	}
-	*room = append((*room)[:0], body...)
-	if *room == nil {
-		*room = []byte{} // an empty body is not a missing one
-	}
-	return encodingPlain, *room
+		d.State, settled, d.Reason, len(d.Body), checksumOf(body), string(header), encodingPlain, body,
+	}, nil
 }
 
 func checksumOf(packed []byte) int64 { return int64(xxhash.Sum64(packed)) }
 
-// errDamagedBody means that the inbox's file, or one of spilled bodies, is damaged.
+// errDamagedBody means that the inbox's file is damaged.
 var errDamagedBody = errors.New("unpack a delivery's body: the inbox is damaged")
 
-// unpackBody undoes packBody; its errors are errDamagedBody.
+// unpackBody returns a body as it came; its errors are errDamagedBody.
 func unpackBody(encoding int, checksum int64, packed []byte) ([]byte, error) {
 	switch {
 	case packed == nil:

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 )
 
 // maxPendingBytes bounds the bodies that one call of Pending brings into memory.
@@ -14,7 +13,7 @@ const maxPendingBytes = 16 << 20
 const deliveryColumns = `id, account, kind, webhook_id, received_at, sent_at, recording_id,
 	state, settled_at, reason, size, header`
 
-const bodyColumns = `, encoding, checksum, body, spill, spill_at, spill_size`
+const bodyColumns = `, encoding, checksum, body`
 
 // Pending returns deliveries that wait to be applied, in the order they came: at
 // most limit, and fewer when their bodies are large, but at least one if any
@@ -29,7 +28,7 @@ func (i *Inbox) Pending(ctx context.Context, limit int) ([]Delivery, error) {
 	var out []Delivery
 	var size int64
 	for size < maxPendingBytes && rows.Next() {
-		d, err := i.scanWhole(ctx, rows)
+		d, err := scanWhole(rows)
 		if err != nil {
 			return nil, fmt.Errorf("read pending deliveries: %w", err)
 		}
@@ -68,7 +67,7 @@ func (i *Inbox) WaitPending(ctx context.Context) error {
 // Delivery returns one delivery with its body, or ErrNoDelivery.
 func (i *Inbox) Delivery(ctx context.Context, id int64) (Delivery, error) {
 	row := i.db.R.QueryRowContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries WHERE id = ?`, id)
-	d, err := i.scanWhole(ctx, row)
+	d, err := scanWhole(row)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNoDelivery
 	}
@@ -157,48 +156,23 @@ func scanDelivery(row scanner, more ...any) (Delivery, error) {
 }
 
 // scanWhole reads deliveryColumns and bodyColumns. One whose body is damaged
-// comes without it, which intake reports; one that cannot be read now is an error.
-func (i *Inbox) scanWhole(ctx context.Context, row scanner) (Delivery, error) {
+// comes without it, which intake reports.
+func scanWhole(row scanner) (Delivery, error) {
 	var p packedBody
 	d, err := scanDelivery(row, p.columns()...)
 	if err == nil {
-		d.Body, err = i.unpack(ctx, d.ID, p)
-		if errors.Is(err, errDamagedBody) || lost(err) {
-			err = nil
-		}
+		d.Body, _ = p.unpack()
 	}
 	return d, err
 }
 
-// packedBody is what bodyColumns say.
+// packedBody holds bodyColumns.
 type packedBody struct {
 	encoding int
 	checksum int64
 	body     []byte
-	at       spillRef
 }
 
-func (p *packedBody) columns() []any {
-	return []any{&p.encoding, &p.checksum, &p.body, &p.at.file, &p.at.at, &p.at.size}
-}
+func (p *packedBody) columns() []any { return []any{&p.encoding, &p.checksum, &p.body} }
 
-// unpack returns a body as it was sent, nil for one that was let go. An error
-// means damage.
-func (i *Inbox) unpack(ctx context.Context, id int64, p packedBody) ([]byte, error) {
-	if p.body == nil || p.at.file == 0 {
-		return unpackBody(p.encoding, p.checksum, p.body)
-	}
-	packed, err := i.spill.read(p.at)
-	if errors.Is(err, fs.ErrNotExist) { // brought in since the row was read, perhaps
-		was := p.at
-		row := i.db.R.QueryRowContext(ctx, `SELECT `+bodyColumns[2:]+` FROM deliveries WHERE id = ?`, id)
-		if again := row.Scan(p.columns()...); again != nil || p.at == was {
-			return nil, errors.Join(err, again)
-		}
-		return i.unpack(ctx, id, p)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return unpackBody(p.encoding, p.checksum, packed)
-}
+func (p *packedBody) unpack() ([]byte, error) { return unpackBody(p.encoding, p.checksum, p.body) }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -30,7 +29,7 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 	if err != nil {
 		return err
 	}
-	err = i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
+	return i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
 		for _, o := range outcomes {
 			if gone[o.RecordingID] {
 				if err := dropDelivery(ctx, conn, o, at); err != nil {
@@ -50,10 +49,6 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		}
 		return nil
 	}})
-	if err == nil && slices.Contains(slices.Collect(maps.Values(gone)), true) {
-		i.hasSpilled() // what was spilled of it goes with its file
-	}
-	return err
 }
 
 // dropDelivery settles a delivery about a forgotten meeting.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -24,7 +23,6 @@ const (
 type write struct {
 	do      func(context.Context, *sql.Conn) error
 	size    int64 // bytes that wait for it
-	logged  int64 // of those, what goes through SQLite's log
 	arrives bool  // brings a delivery to apply
 	done    chan struct{}
 	err     error
@@ -59,7 +57,7 @@ func (i *Inbox) submit(ctx context.Context, w *write) error {
 		return ctx.Err()
 	case <-i.stopped:
 	}
-	select { // both goroutines have ended: with this write, or before it
+	select { // the writer has ended: with this write, or before it
 	case <-w.done:
 		return w.err
 	default:
@@ -83,14 +81,6 @@ func (i *Inbox) release(size int64) {
 	i.waiting -= size
 }
 
-// pressed reports whether so much waits that the processor has better to do than
-// to save disk space.
-func (i *Inbox) pressed() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.waiting > pressedBytes
-}
-
 // Behind reports whether so much waits for a commit that a Put of size bytes
 // would be refused.
 func (i *Inbox) Behind(size int64) bool {
@@ -100,9 +90,9 @@ func (i *Inbox) Behind(size int64) bool {
 }
 
 // writeLoop is the only goroutine that commits. It takes whatever waits as one
-// group, and leaves it to syncLoop to answer.
+// group.
 func (i *Inbox) writeLoop() {
-	defer close(i.committed)
+	defer close(i.stopped)
 	for {
 		select {
 		case w := <-i.writes:
@@ -142,54 +132,31 @@ func (i *Inbox) gather(first *write) []*write {
 	return group
 }
 
-// commitGroup writes a group in one transaction. When anything of it fails,
-// nothing of it has happened, and each is tried in a transaction of its own: a
-// bad one fails alone. What was committed is answered once it is synced.
+// commitGroup writes a group in one transaction and answers it. When anything of
+// it fails, nothing of it has happened, and each is tried in a transaction of its
+// own: a bad one fails alone.
 func (i *Inbox) commitGroup(group []*write) {
-	if err := i.broken(); err != nil {
-		i.answer(group, err)
-		return
-	}
 	ctx := context.Background() // a commit under way is not given up
-	committed, failed := group, []*write(nil)
 	if err := i.commit(ctx, group); err != nil {
-		committed = nil
 		for n, w := range group {
 			if len(group) > 1 {
 				err = i.commit(ctx, group[n:n+1])
 			}
-			if err == nil {
-				committed = append(committed, w)
-				continue
+			if err != nil {
+				w.err = inboxError(err)
+				i.log.Error().Err(w.err).Msg("inbox write failed")
 			}
-			w.err = inboxError(err)
-			i.log.Error().Err(w.err).Msg("inbox write failed")
-			failed = append(failed, w)
 		}
 	}
-	i.answer(failed, nil)
-	if len(committed) == 0 {
-		return
-	}
-	var logged int64
-	for _, w := range committed {
-		logged += w.logged
-	}
-	i.committed <- committed
-	i.checkpoints.committed(logged)
-	i.finishCheckpoint()
+	i.answer(group)
 }
 
-// answer tells writes that they are over: those without an error of their own
-// have failed with err, or are on disk. Nothing waits for them any more then.
-func (i *Inbox) answer(group []*write, err error) {
+// answer tells writes that they are over. Nothing waits for them any more then.
+func (i *Inbox) answer(group []*write) {
 	var size int64
 	arrived := 0
 	for _, w := range group {
 		size += w.size
-		if w.err == nil {
-			w.err = err
-		}
 		if w.arrives && w.err == nil {
 			arrived++
 		}
@@ -266,11 +233,7 @@ func rollbackOpen(ctx context.Context, conn *sql.Conn) error {
 // inboxError names what a sender may wait for.
 func inboxError(err error) error {
 	var e sqlite3.Error
-	var number syscall.Errno
-	switch {
-	case errors.As(err, &number): // of a spilled body, or of syncing
-		return fmt.Errorf("%w: %w", ErrInboxDisk, err)
-	case !errors.As(err, &e):
+	if !errors.As(err, &e) {
 		return err
 	}
 	switch e.Code {

@@ -33,7 +33,7 @@ type Stats struct {
 // Sizes are bytes on disk.
 type Sizes struct {
 	Database   int64 `json:"database"`   // archive.db and its log
-	Inbox      int64 `json:"inbox"`      // inbox.db, its log and spilled bodies
+	Inbox      int64 `json:"inbox"`      // inbox.db and its log
 	Index      int64 `json:"index"`      // all of index/
 	Recordings int64 `json:"recordings"` // as the archive counts them, wherever they are
 	Revisions  int64 `json:"revisions"`  // what all versions of all parts would take uncompressed

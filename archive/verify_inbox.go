@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"minutebook/internal/sqlite"
@@ -33,10 +32,7 @@ func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Dama
 			}
 			n++
 			after = id
-			if _, err := inbox.unpack(ctx, id, p); err != nil {
-				if !errors.Is(err, errDamagedBody) && !lost(err) {
-					return err
-				}
+			if _, err := p.unpack(); err != nil {
 				damages = append(damages, Damage{Class: DamageDelivery, Path: inbox.db.Path, RecordingID: recording,
 					What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", id, state, err)})
 				bodies = append(bodies, p.body)

@@ -227,8 +227,7 @@ func (s stored) has(raw []byte) bool {
 	return ok && string(hash[:]) == string(s.hash)
 }
 
-// delivered looks for a revision's content in the bodies of deliveries, the spilled
-// ones too.
+// delivered looks for a revision's content in the bodies of deliveries.
 func (c *check) delivered(ctx context.Context, s stored) ([]byte, error) {
 	inbox := c.archive.inbox
 	rows, err := inbox.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries
@@ -238,7 +237,7 @@ func (c *check) delivered(ctx context.Context, s stored) ([]byte, error) {
 	}
 	var raw []byte
 	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		d, err := inbox.scanWhole(ctx, rows)
+		d, err := scanWhole(rows)
 		if err != nil || d.Body == nil || raw != nil {
 			return err
 		}

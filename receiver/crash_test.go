@@ -57,8 +57,7 @@ func (s *sender) take() int64 {
 // word is said in one meeting only.
 func word(id int64) string { return fmt.Sprintf("zq%dqz", id) }
 
-// crashBody is of a meeting of its own; every second one is large, so that many at
-// once are spilled.
+// crashBody is the body of a meeting of its own; every second one is large.
 func crashBody(id int64) []byte {
 	padding := strings.Repeat("padding ", int(id%2)*6000)
 	return fmt.Appendf(nil, `{"padding":"%s","recording_id":%d,"title":"Meeting %d","created_at":"2026-02-28T08:00:00Z","recording_start_time":"2026-02-28T07:00:00Z",`+
@@ -141,25 +140,8 @@ func TestCrash(t *testing.T) {
 
 func crashRound(t *testing.T, dir string, s *sender, after time.Duration) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), crashDir+"="+dir)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the daemon did not start: %v", err)
-	}
-	s.url = "http://" + strings.TrimSpace(line)
+	daemon, url := startDaemon(t, dir, os.Environ())
+	s.url = url
 	transport := &http.Transport{MaxIdleConnsPerHost: 16}
 	client := &http.Client{Transport: transport}
 	var wg sync.WaitGroup
@@ -167,10 +149,35 @@ func crashRound(t *testing.T, dir string, s *sender, after time.Duration) {
 		wg.Go(func() { s.run(client) })
 	}
 	time.Sleep(50*time.Millisecond + after)
-	cmd.Process.Kill()
+	daemon.Process.Kill()
 	wg.Wait()
-	cmd.Wait()
+	daemon.Wait()
 	transport.CloseIdleConnections()
+}
+
+// startDaemon starts a child process that receives into dir, and returns its
+// address. The caller kills it.
+func startDaemon(t *testing.T, dir string, env []string) (daemon *exec.Cmd, url string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon = exec.Command(self)
+	daemon.Env = append(env, crashDir+"="+dir)
+	daemon.Stderr = os.Stderr
+	out, err := daemon.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the daemon did not start: %v", err)
+	}
+	return daemon, "http://" + strings.TrimSpace(line)
 }
 
 // checkDelivered looks for one acknowledged delivery: kept once, applied once,

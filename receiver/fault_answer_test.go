@@ -35,7 +35,6 @@ func TestFaultsBeforeTheAcknowledgement(t *testing.T) {
 		{archive.StepBegin, false, false}, {archive.StepBegin, true, false},
 		{archive.StepInsert, false, false}, {archive.StepInsert, true, false},
 		{archive.StepCommit, false, false}, {archive.StepCommit, true, true},
-		{archive.StepSync, false, true}, {archive.StepSync, true, true},
 	} {
 		t.Run(fmt.Sprintf("%s done=%v", c.step, c.done), func(t *testing.T) {
 			dir := archiveDir(t)

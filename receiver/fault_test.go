@@ -26,8 +26,6 @@ func TestFaultsAfterTheAcknowledgement(t *testing.T) {
 		{"after the update", true, archive.StepInsert, true},
 		{"before the commit", true, archive.StepCommit, false},
 		{"after the commit", true, archive.StepCommit, true},
-		{"before the sync", true, archive.StepSync, false},
-		{"after the sync", true, archive.StepSync, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -192,7 +192,7 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 	}
 	b.total = len(dbs)
 	for _, path := range dbs {
-		if err := b.copyDatabase(ctx, path, &m); err != nil {
+		if err := b.copyFile(ctx, path, &m); err != nil {
 			return m, false, err
 		}
 	}
@@ -211,17 +211,4 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 	}
 	after, still, err := b.archive.Tombstones(ctx)
 	return m, len(after) != len(before) || len(still) != len(open), err
-}
-
-// copyDatabase copies a database; of the inbox, its overflow files are written back
-// first.
-func (b *run) copyDatabase(ctx context.Context, path string, m *generation.Manifest) error {
-	if path == b.archive.Inbox().Path() {
-		release, err := b.archive.Inbox().Whole(ctx)
-		if err != nil {
-			return err
-		}
-		defer release()
-	}
-	return b.copyFile(ctx, path, m)
 }

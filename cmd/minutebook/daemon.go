@@ -158,14 +158,6 @@ func (d *daemon) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.index.Follow(ctx) })
 	g.Go(func() error { return d.syncer.Run(ctx) })
-	g.Go(func() error {
-		select {
-		case <-d.archive.Inbox().Failed():
-			return errors.New("the inbox could not be written to disk and accepts nothing more: see the log, check the disk and start again")
-		case <-ctx.Done():
-			return nil
-		}
-	})
 	g.Go(func() error { return d.runRetention(ctx) })
 	g.Go(func() error {
 		if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {

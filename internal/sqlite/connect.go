@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"strings"
 
@@ -28,21 +27,10 @@ var (
 // writer is the connector of the writing connection.
 func (o Options) writer(path string) connector {
 	c := connector{path, writerParams, writerPragmas}
-	if o.UnsyncedCommits {
-		c.params = strings.Replace(c.params, "_synchronous=FULL", "_synchronous=NORMAL", 1)
-		c.pragmas = maps.Clone(c.pragmas)
-		c.pragmas["synchronous"] = "1"
-	}
 	if o.CachedStatements > 0 {
 		c.params += fmt.Sprintf("&_stmt_cache_size=%d", o.CachedStatements)
 	}
 	return c
-}
-
-// OpenWriter returns a pool of one more writing connection to a database that is
-// open, for checkpoints beside its writer.
-func OpenWriter(path string) *sql.DB {
-	return connector{path, writerParams, writerPragmas}.pool(1)
 }
 
 // Connect returns a pool of connections to the existing file at path with params

@@ -21,10 +21,6 @@ const readers = 4
 
 // Options differ from the defaults for a database with a heavy load of writes.
 type Options struct {
-	// UnsyncedCommits leaves a commit in the log without syncing it: the caller
-	// syncs the log before it relies on a commit. A crash of the machine may lose
-	// commits that were not synced, and leaves the file whole.
-	UnsyncedCommits bool
 	// CachedStatements is the number of statements that the writing connection
 	// keeps prepared; 0 for none.
 	CachedStatements int

@@ -10,7 +10,7 @@
 //	errors.go      a full disk, a newer version, a damaged file
 //	times.go       times as columns of milliseconds
 //
-// A transaction that was committed survives a power cut, unless the database was
-// opened with [Options].UnsyncedCommits. A crash in a migration leaves the
-// database as it was before; what it leaves beside it is removed by the next one.
+// A transaction that was committed survives a power cut. A crash in a migration
+// leaves the database as it was before; what it leaves beside it is removed by
+// the next one.
 package sqlite
