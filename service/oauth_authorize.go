@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-//go:embed authorize.html
+//go:embed oauth_authorize.html
 var authorizeHTML string
 
 // authorizePage parses the page of consent. It is small; parsing it for each
