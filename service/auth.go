@@ -31,7 +31,7 @@ func (s *Service) authenticate(r *http.Request) (caller, error) {
 	case len(keys)+len(bearers) > 1:
 		return caller{}, errTwo
 	}
-	c, ok, err := s.lookup(r.Context(), keys, bearers)
+	c, ok, err := s.findCredential(r.Context(), keys, bearers)
 	if err != nil {
 		return caller{}, err
 	}
@@ -44,7 +44,7 @@ func (s *Service) authenticate(r *http.Request) (caller, error) {
 	return c, nil
 }
 
-func (s *Service) lookup(ctx context.Context, keys, bearers []string) (c caller, ok bool, err error) {
+func (s *Service) findCredential(ctx context.Context, keys, bearers []string) (c caller, ok bool, err error) {
 	if len(keys) == 1 {
 		c.id, c.email, ok, err = s.keyOwner(ctx, strings.TrimSpace(keys[0]))
 		return c, ok, err

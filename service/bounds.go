@@ -8,43 +8,43 @@ import (
 	"time"
 )
 
-// Bounds of what a request may hold (section 8 gives none).
+// Bounds of a request's size; section 8 gives none.
 const (
 	maxURL  = 16 << 10 // bytes of path and query
 	maxBody = 64 << 10 // bytes of a body
 )
 
-// patience is how long a request may keep what it uses.
-type patience struct {
+// timeouts bound how long a request may use a resource.
+type timeouts struct {
 	body   time.Duration // of a body, from the end of the headers to its last byte
 	turn   time.Duration // of a request's turn, when as many as maxConcurrent are being answered
-	judge  time.Duration // of the judgement that a reader of media may see it
+	judge  time.Duration // until a reader of media is checked again
 	answer time.Duration // of an answer, from the request's turn to its last byte
 	stall  time.Duration // of a reader of media that takes nothing
 }
 
-// usualPatience is the patience of every Service but those of tests.
-func usualPatience() patience {
-	return patience{body: 10 * time.Second, turn: 10 * time.Second, answer: time.Minute, stall: 30 * time.Second, judge: 10 * time.Second}
+// defaultTimeouts are those of every Service except in tests.
+func defaultTimeouts() timeouts {
+	return timeouts{body: 10 * time.Second, turn: 10 * time.Second, answer: time.Minute, stall: 30 * time.Second, judge: 10 * time.Second}
 }
 
 // errTooLarge is the answer to a body above maxBody.
 var errTooLarge = &failure{status: http.StatusRequestEntityTooLarge, text: "the body is too large"}
 
-// bounded keeps the number, the size and the duration of requests within
+// withBounds keeps the number, the size and the duration of requests within
 // bounds, and waits the configured latency. A body is read whole before the
-// request takes its turn, so that one that never comes holds nobody up.
-func (s *Service) bounded(next http.Handler) http.Handler {
+// request takes its turn, so a body that never comes delays nobody.
+func (s *Service) withBounds(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.RequestURI) > maxURL {
 			s.writeError(w, r, &failure{status: http.StatusRequestURITooLong, text: "the URL is too long"})
 			return
 		}
-		if err := takeBody(w, r); err != nil {
+		if err := bufferBody(w, r); err != nil {
 			s.writeError(w, r, err)
 			return
 		}
-		turn := time.NewTimer(s.patience.turn)
+		turn := time.NewTimer(s.timeouts.turn)
 		defer turn.Stop()
 		select {
 		case s.slots <- struct{}{}:
@@ -58,31 +58,30 @@ func (s *Service) bounded(next http.Handler) http.Handler {
 		if s.opts.Latency > 0 && sleep(r.Context(), s.opts.Latency) != nil {
 			return
 		}
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.patience.answer))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.timeouts.answer))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// timed gives every request its deadlines before anything looks at it, so that
-// what is refused at once is bounded too, and nothing that an earlier request of
-// the connection set stays. Where there is no connection, in some tests, nothing
-// is bounded.
-func (s *Service) timed(next http.Handler) http.Handler {
+// withDeadlines gives every request its deadlines first, so that requests that
+// are refused at once are bounded too, and no deadline of an earlier request on
+// the connection stays. Without a connection, in some tests, nothing is bounded.
+func (s *Service) withDeadlines(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		if r.Body != nil && r.Body != http.NoBody {
-			_ = control.SetReadDeadline(time.Now().Add(s.patience.body))
+			_ = control.SetReadDeadline(time.Now().Add(s.timeouts.body))
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(s.patience.body + s.patience.turn + s.patience.answer))
+		_ = control.SetWriteDeadline(time.Now().Add(s.timeouts.body + s.timeouts.turn + s.timeouts.answer))
 		next.ServeHTTP(w, r)
 	})
 }
 
-// takeBody reads a request's body and puts it in the request's place. The
-// deadline of timed is not lifted here: net/http lifts it at the body's end, and
-// reads what is left of a body before it sends an answer, so that it would wait
-// for ever for one that has stopped.
-func takeBody(w http.ResponseWriter, r *http.Request) error {
+// bufferBody reads a request's body whole and replaces it by its bytes. It leaves
+// the deadline of withDeadlines in force: net/http lifts it at the end of the body,
+// and reads the rest of a body before it sends an answer, so without a deadline it
+// would wait for ever for a body that has stopped.
+func bufferBody(w http.ResponseWriter, r *http.Request) error {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}

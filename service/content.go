@@ -64,13 +64,13 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 		body: contentBody(named, key, raw), at: s.now()}); err != nil {
 		return err
 	}
-	s.ring()
+	s.wakeSender()
 	writeJSON(w, http.StatusOK, map[string]string{"destination_url": destination})
 	return nil
 }
 
-// contentBody is the answer's form; what is sent to a destination_url says
-// which recording it is of besides.
+// contentBody returns content in the form of the answer. A body for a
+// destination_url also names the recording; id 0 names none.
 func contentBody(id int64, key string, raw json.RawMessage) []byte {
 	body := make([]byte, 0, len(raw)+64)
 	body = append(body, '{')

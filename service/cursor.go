@@ -21,7 +21,7 @@ type cursors struct{ signer signer }
 func (c cursors) seal(list, caller, filters string, position ...string) string {
 	fields := make([]string, len(position))
 	for i := range position {
-		fields[i] = url.QueryEscape(position[i]) // so that what separates them is in none
+		fields[i] = url.QueryEscape(position[i]) // so that no field holds the separator
 	}
 	key := strings.Join(fields, "\x00")
 	sig := c.signer.sign("cursor", list, caller, filters, key)

@@ -1,21 +1,49 @@
-// Package service is the server of the specification: the whole REST
-// interface, OAuth, limits, downloads, callbacks and signed webhooks, over an
-// archive. It is used in two ways: over an archive that the rest of the program
-// keeps, where each person sees what the archive knows they may see, and alone
-// as a sandbox into which meetings are loaded.
+// Package service is the server of the specification: the REST interface, OAuth,
+// limits, downloads, callbacks and signed webhooks, over an archive. It runs in two
+// ways: over an archive that the rest of the program fills, where each person sees
+// the meetings that the archive shows them, and alone as a sandbox, into which
+// meetings are loaded.
 //
-// Its own state (keys, apps, downloads, webhooks, the queue of what is to be
-// sent) is service.db in the archive's data directory. Secrets of callers are
-// stored hashed. Who may see what comes from the archive and is mirrored in
-// memory, brought up to the change log's head before every answer.
+// # Files
 //
-// What it promises: a caller never learns of a meeting that is hidden from
-// them; a call answered 429 was not counted; a code and a refresh token are
-// used once, whatever races or crashes; a webhook fires once for a recording,
-// keeps its id over all attempts, and what is queued outlives the process.
+//	service.go, store.go, state.go, sweep.go   the service, service.db, the background work
+//	routes.go, bounds.go, body.go, errors.go   from a request to an endpoint, and refusals
+//	auth.go, keys.go, limits.go, signer.go     callers, API keys, limits, signatures
+//	meetings*.go, content.go, lists.go         the endpoints that list and read
+//	media*.go                                  downloads, their links and their sending
+//	hooks*.go                                  webhooks and callbacks: decided, queued, sent
+//	oauth_*.go                                 apps, consent, codes and tokens
+//	sandbox_*.go                               loading, the organisation, held-back meetings
+//	forget.go                                  erasing a meeting
+//	mirror, strict, limit, fault               packages: who sees which meeting; valid
+//	                                           answers; counting calls; faults on purpose
 //
-// In a crash nothing is lost but the counts of the limits. The queue's rows and
-// the position in the change log they come from are one commit, a rotated token
-// is durable before its answer, and a held-back meeting leaves its waiting room
-// in the commit that queues its webhooks, after it has entered the archive.
+// # A request
+//
+// Service.routes finds the endpoint. withDeadlines and withBounds read the body and
+// wait for a turn; the faults of a sandbox may answer instead. serve then refreshes
+// the mirror to the head of the change log, finds the caller by the credential,
+// counts the call, and calls the endpoint. A list finds its page in the mirror,
+// reads the parts of those ten meetings from the archive, and writes them by
+// package strict.
+//
+// # A webhook
+//
+// The relay follows the archive's change log (in a sandbox, Finish takes its place).
+// It decides for each webhook and new meeting whether it fires, and stores decision,
+// body and its place in the log in one commit; sendQueue sends due rows and stores
+// each outcome.
+//
+// # Promises
+//
+// A caller never learns of a meeting that is hidden from them. A call answered 429
+// was not counted. A code and a refresh token are used once, whatever races or
+// crashes. A webhook fires once for a recording, keeps its id over all attempts, and
+// its queued deliveries outlive the process. Nothing is sent for a person who is not
+// active any more. Secrets of callers are stored hashed.
+//
+// A crash loses only the counts of the limits. The rows of the queue and their place
+// in the change log are one commit, a rotated token is durable before its answer,
+// and a held-back meeting leaves the held ones in the commit that queues its
+// webhooks, after it has entered the archive.
 package service

@@ -14,7 +14,7 @@ import (
 )
 
 // failure is an answer of 400 and above: {"error": "text"} with its status
-// (section 7). Its text is made for the caller and tells nothing of what the
+// (section 7). Its text is for the caller and tells nothing about meetings that the
 // caller may not see.
 type failure struct {
 	status int
@@ -38,14 +38,14 @@ func forbidden(text string) *failure {
 	return &failure{status: http.StatusForbidden, text: text}
 }
 
-// notFound is the one answer to what does not exist and to what the caller
-// may not see.
+// notFound is the one answer for things that do not exist and for things that the
+// caller may not see.
 func notFound(what string) *failure {
 	return &failure{status: http.StatusNotFound, text: what + " not found"}
 }
 
-// writeError answers with err. What is no failure is logged and answered 500
-// without a word of it.
+// writeError answers with err. An error that is no failure is logged and answered
+// 500 without its text.
 func (s *Service) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	var f *failure
 	if !errors.As(err, &f) {

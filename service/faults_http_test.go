@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 	"minutebook/internal/testrun"
 	"minutebook/service/fault"
 	"minutebook/service/limit"
@@ -173,11 +174,9 @@ func TestFaultsOfWebhooks(t *testing.T) {
 	}
 	var order []string
 	for range 2 {
-		rows, err := s.store.db.R.QueryContext(t.Context(), `SELECT recording_id FROM deliveries WHERE next_at <= ? ORDER BY next_at, id`, ms(s.clock.Now()))
+		var err error
+		order, err = sqlite.Column[string](t.Context(), s.store.db.R, `SELECT recording_id FROM deliveries WHERE next_at <= ? ORDER BY next_at, id`, s.clock.Now().UnixMilli())
 		if err != nil {
-			t.Fatal(err)
-		}
-		if order, err = texts(rows); err != nil {
 			t.Fatal(err)
 		}
 		if len(order) == len(lines) {

@@ -73,7 +73,7 @@ func TestFaultsOfCalls(t *testing.T) {
 		t.Errorf("flags: %d", a.status)
 	}
 	s.get("/recordings/1/summary?destination_url=https://hooks.example/", s.admin, 200)
-	body, _, err := s.store.bodyOf(t.Context(), 1)
+	body, _, err := s.store.readBody(t.Context(), 1)
 	if err != nil || strings.Contains(string(body), "recording_id") || !strings.Contains(string(body), "summary") {
 		t.Errorf("bare: %s, %v", body, err)
 	}

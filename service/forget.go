@@ -6,10 +6,9 @@ import (
 	"fmt"
 )
 
-// forget erases what service.db holds of a meeting: what waits to be sent and
-// what was, downloads, a held-back copy; and ends what is being sent. It is done
-// on disk when it returns. The
-// archive's tombstone keeps its webhooks from firing again.
+// forget erases every row of service.db about a meeting: deliveries, downloads, a
+// held-back copy; and ends the transfers under way. It is durable when it returns.
+// The archive's tombstone keeps the meeting's webhooks from firing again.
 func (s *Service) forget(ctx context.Context, id int64) error {
 	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"deliveries", "downloads", "held", "recordings", "undecided"} {

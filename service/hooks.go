@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 	"minutebook/service/fault"
 )
 
@@ -88,7 +89,7 @@ func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	slices.Sort(q.TriggeredFor)
 	hook := webhook{email: c.email, url: q.DestinationURL, includes: q.includes(),
-		triggers: slices.Compact(q.TriggeredFor), createdAt: fromMS(ms(s.now()))}
+		triggers: slices.Compact(q.TriggeredFor), createdAt: s.now().Truncate(time.Millisecond).UTC()}
 	if err := s.store.putWebhook(r.Context(), &hook); err != nil {
 		return err
 	}
@@ -101,12 +102,12 @@ func (s *Service) postWebhook(w http.ResponseWriter, r *http.Request, c caller) 
 }
 
 // deleteWebhook is DELETE /webhooks/{id} (4.11). Another person's does not exist.
-// What is queued for it is not sent any more.
+// Its queued deliveries are not sent any more.
 func (s *Service) deleteWebhook(w http.ResponseWriter, r *http.Request, c caller) error {
 	ctx := r.Context()
 	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE webhooks SET deleted_at = ?, secret = '' WHERE id = ? AND email = ? AND deleted_at IS NULL`,
-			ms(s.now()), r.PathValue("id"), c.email)
+			s.now().UnixMilli(), r.PathValue("id"), c.email)
 		if err != nil {
 			return fmt.Errorf("delete webhook: %w", err)
 		}
@@ -156,7 +157,7 @@ func (st store) putWebhook(ctx context.Context, hook *webhook) error {
 	}
 	res, err := st.db.W.ExecContext(ctx, `INSERT INTO webhooks (id, email, url, secret, includes, triggered_for, created_at)
 		SELECT ?, ?2, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM webhooks WHERE email = ?2 AND deleted_at IS NULL) < ?8`,
-		hook.id, hook.email, hook.url, hook.secret, string(includes), string(triggers), ms(hook.createdAt), maxWebhooks)
+		hook.id, hook.email, hook.url, hook.secret, string(includes), string(triggers), hook.createdAt.UnixMilli(), maxWebhooks)
 	if err != nil {
 		return fmt.Errorf("store webhook: %w", err)
 	}
@@ -166,8 +167,9 @@ func (st store) putWebhook(ctx context.Context, hook *webhook) error {
 	return nil
 }
 
-// webhooks reads those that are neither deleted nor disabled; with id, that one.
-func webhooks(ctx context.Context, q querier, id string) ([]webhook, error) {
+// readWebhooks reads the webhooks that are neither deleted nor disabled; with id,
+// only that one.
+func readWebhooks(ctx context.Context, q querier, id string) ([]webhook, error) {
 	rows, err := q.QueryContext(ctx, `SELECT id, email, url, secret, includes, triggered_for, created_at, coalesce(failing_since, 0)
 		FROM webhooks WHERE deleted_at IS NULL AND disabled_at IS NULL AND (?1 = '' OR id = ?1) ORDER BY created_at, id`, id)
 	if err != nil {
@@ -188,9 +190,9 @@ func webhooks(ctx context.Context, q querier, id string) ([]webhook, error) {
 		if err := json.Unmarshal([]byte(triggers), &h.triggers); err != nil {
 			return nil, fmt.Errorf("read webhook %s: %w", h.id, err)
 		}
-		h.createdAt = fromMS(created)
+		h.createdAt = sqlite.Time(created)
 		if failing != 0 {
-			h.failingSince = fromMS(failing)
+			h.failingSince = sqlite.Time(failing)
 		}
 		hooks = append(hooks, h)
 	}

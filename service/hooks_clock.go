@@ -6,19 +6,19 @@ import (
 	"fmt"
 )
 
-// mendTimes brings to now what a clock that was ahead has dated after it, so
-// that no webhook and no delivery waits until that day comes.
-func (s *Service) mendTimes(ctx context.Context) error {
+// clampTimes sets times that lie in the future, written while the clock was ahead,
+// to now, so that no webhook and no delivery waits until that day comes.
+func (s *Service) clampTimes(ctx context.Context) error {
 	now := s.now()
 	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		for query, args := range map[string][]any{
-			`UPDATE webhooks SET created_at = ?1 WHERE created_at > ?1`:                                                                                 {ms(now)},
-			`UPDATE webhooks SET failing_since = ?1 WHERE failing_since > ?1`:                                                                           {ms(now)},
-			`UPDATE undecided SET until = ?1 WHERE until > ?1`:                                                                                          {ms(now.Add(undecidedFor))},
-			`UPDATE deliveries SET next_at = ?1 WHERE state = 'pending' AND kind <> 'download' AND coalesce(last_at, created_at) > ?1 AND next_at > ?1`: {ms(now)},
+			`UPDATE webhooks SET created_at = ?1 WHERE created_at > ?1`:                                                                                 {now.UnixMilli()},
+			`UPDATE webhooks SET failing_since = ?1 WHERE failing_since > ?1`:                                                                           {now.UnixMilli()},
+			`UPDATE undecided SET until = ?1 WHERE until > ?1`:                                                                                          {now.Add(undecidedFor).UnixMilli()},
+			`UPDATE deliveries SET next_at = ?1 WHERE state = 'pending' AND kind <> 'download' AND coalesce(last_at, created_at) > ?1 AND next_at > ?1`: {now.UnixMilli()},
 		} {
 			if _, err := tx.ExecContext(ctx, query, args...); err != nil {
-				return fmt.Errorf("mend what was dated ahead: %w", err)
+				return fmt.Errorf("correct times in the future: %w", err)
 			}
 		}
 		since, err := s.store.timeSetting(ctx, restoredKey)

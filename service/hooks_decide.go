@@ -9,27 +9,28 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 	"minutebook/service/fault"
 )
 
 // event is a meeting whose summary is there for the first time (6.1).
 type event struct {
 	recordingID int64
-	// judge says, for a webhook that may know of the meeting, whether it is to
-	// fire: recorded after the webhook was created, not imported. nil: always.
-	judge func(webhook) bool
-	// waits says, for a webhook that does not fire by what is known, that it is
-	// not known yet whether its owner sees the meeting. nil: never.
-	waits func(webhook) bool
+	// isNewFor tells whether the meeting is new for a webhook, and not history:
+	// recorded after the webhook was created, and not imported. nil: always.
+	isNewFor func(webhook) bool
+	// isUnlisted tells that it is not known yet whether a webhook's owner sees the
+	// meeting. nil: never.
+	isUnlisted func(webhook) bool
 }
 
-// queueEvent decides, once and for ever, for every webhook whether it fires for
+// decideEvent decides, once and for ever, for every webhook whether it fires for
 // the meeting, and queues those that do, in the caller's transaction. The
 // decision is a row of its own either way, so that nothing that happens later
 // to the meeting, its visibility or the archive makes the webhook fire. It tells
 // whether some webhook waits and is still to be decided.
-func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting bool, err error) {
-	hooks, err := undecidedWebhooks(ctx, tx, ev.recordingID)
+func (s *Service) decideEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting bool, err error) {
+	hooks, err := readUndecidedWebhooks(ctx, tx, ev.recordingID)
 	if err != nil || len(hooks) == 0 {
 		return false, err
 	}
@@ -39,16 +40,16 @@ func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting
 	}
 	var parts map[api.Part]json.RawMessage // read when the first webhook fires
 	for _, hook := range hooks {
-		judged := ev.judge == nil || ev.judge(hook)
+		isNew := ev.isNewFor == nil || ev.isNewFor(hook)
 		switch {
-		case judged && s.fires(hook, ev.recordingID):
+		case isNew && s.fires(hook, ev.recordingID):
 			if parts == nil {
 				if parts, err = s.archive.PartsOf(ctx, ev.recordingID); err != nil {
 					return waiting, err
 				}
 			}
 			err = s.queueWebhook(ctx, tx, hook, ev.recordingID, parts)
-		case judged && ev.waits != nil && ev.waits(hook):
+		case isNew && ev.isUnlisted != nil && ev.isUnlisted(hook):
 			waiting = true
 		default:
 			err = s.store.insertEvent(ctx, tx, hook, ev.recordingID, "skipped", nil, s.now())
@@ -62,7 +63,7 @@ func (s *Service) queueEvent(ctx context.Context, tx *sql.Tx, ev event) (waiting
 
 // queueWebhook queues a meeting for a webhook that fires.
 func (s *Service) queueWebhook(ctx context.Context, tx *sql.Tx, hook webhook, id int64, parts map[api.Part]json.RawMessage) error {
-	if err := s.ownCRM(ctx, hook.email, map[int64]map[api.Part]json.RawMessage{id: parts}); err != nil {
+	if err := s.keepOwnCRM(ctx, hook.email, map[int64]map[api.Part]json.RawMessage{id: parts}); err != nil {
 		return err
 	}
 	body, err := s.strict.AppendMeeting(nil, id, parts, hook.includes)
@@ -76,19 +77,15 @@ func (s *Service) queueWebhook(ctx context.Context, tx *sql.Tx, hook webhook, id
 	return s.store.insertEvent(ctx, tx, hook, id, "pending", body, at)
 }
 
-// undecidedWebhooks are those about which nothing is decided for a meeting.
-func undecidedWebhooks(ctx context.Context, tx *sql.Tx, id int64) ([]webhook, error) {
-	hooks, err := webhooks(ctx, tx, "")
+// readUndecidedWebhooks reads the webhooks without a decision about a meeting.
+func readUndecidedWebhooks(ctx context.Context, tx *sql.Tx, id int64) ([]webhook, error) {
+	hooks, err := readWebhooks(ctx, tx, "")
 	if err != nil || len(hooks) == 0 {
 		return nil, err
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT webhook_id FROM deliveries WHERE recording_id = ? AND webhook_id IS NOT NULL`, id)
+	decided, err := sqlite.Column[string](ctx, tx, `SELECT webhook_id FROM deliveries WHERE recording_id = ? AND webhook_id IS NOT NULL`, id)
 	if err != nil {
-		return nil, fmt.Errorf("read what is decided of %d: %w", id, err)
-	}
-	decided, err := texts(rows)
-	if err != nil {
-		return nil, fmt.Errorf("read what is decided of %d: %w", id, err)
+		return nil, fmt.Errorf("read decisions about %d: %w", id, err)
 	}
 	return slices.DeleteFunc(hooks, func(h webhook) bool { return slices.Contains(decided, h.id) }), nil
 }
@@ -108,7 +105,7 @@ const reorderWait = 7 * time.Second
 // insertEvent stores the decision on (webhook, recording); a second one is
 // ignored. The webhook-id is fixed here, before the first sending.
 func (st store) insertEvent(ctx context.Context, tx *sql.Tx, hook webhook, id int64, state string, body []byte, at time.Time) error {
-	if gone, err := st.forgotten(ctx, id); gone || err != nil {
+	if gone, err := st.isForgotten(ctx, id); gone || err != nil {
 		return err
 	}
 	message, err := st.newID("msg_")
@@ -117,7 +114,7 @@ func (st store) insertEvent(ctx context.Context, tx *sql.Tx, hook webhook, id in
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO deliveries (kind, owner, webhook_id, recording_id, message_id, url, body, state, created_at, next_at)
 		VALUES ('webhook', ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-		hook.email, hook.id, id, message, hook.url, body, state, ms(st.now()), ms(at))
+		hook.email, hook.id, id, message, hook.url, body, state, st.now().UnixMilli(), at.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("queue webhook: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // Delivery is a row of the queue as it is listed: without body and address.
@@ -43,12 +45,12 @@ func (s *Service) Deliveries(ctx context.Context, state string, limit int) ([]De
 		if err != nil {
 			return nil, fmt.Errorf("list deliveries: %w", err)
 		}
-		d.CreatedAt = fromMS(created)
+		d.CreatedAt = sqlite.Time(created)
 		if d.State == "pending" {
-			d.NextAt = fromMS(next)
+			d.NextAt = sqlite.Time(next)
 		}
 		if last != 0 {
-			d.LastAt = fromMS(last)
+			d.LastAt = sqlite.Time(last)
 		}
 		list = append(list, d)
 	}
@@ -57,14 +59,14 @@ func (s *Service) Deliveries(ctx context.Context, state string, limit int) ([]De
 
 // RetryDelivery makes a pending delivery due now.
 func (s *Service) RetryDelivery(ctx context.Context, id int64) error {
-	res, err := s.store.db.W.ExecContext(ctx, `UPDATE deliveries SET next_at = ? WHERE id = ? AND state = 'pending'`, ms(s.now()), id)
+	res, err := s.store.db.W.ExecContext(ctx, `UPDATE deliveries SET next_at = ? WHERE id = ? AND state = 'pending'`, s.now().UnixMilli(), id)
 	if err != nil {
 		return fmt.Errorf("retry delivery: %w", err)
 	}
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return errors.Join(fmt.Errorf("retry delivery %d: it is not waiting to be sent", id), err)
 	}
-	s.ring()
+	s.wakeSender()
 	return nil
 }
 
@@ -99,12 +101,12 @@ func (s *Service) Hooks(ctx context.Context) ([]Hook, error) {
 		if err := json.Unmarshal([]byte(triggers), &h.TriggeredFor); err != nil {
 			return nil, fmt.Errorf("list webhooks: %w", err)
 		}
-		h.CreatedAt = fromMS(created)
+		h.CreatedAt = sqlite.Time(created)
 		if failing != 0 {
-			h.FailingSince = fromMS(failing)
+			h.FailingSince = sqlite.Time(failing)
 		}
 		if disabled != 0 {
-			h.DisabledAt = fromMS(disabled)
+			h.DisabledAt = sqlite.Time(disabled)
 		}
 		list = append(list, h)
 	}

@@ -13,8 +13,8 @@ import (
 // maxDestination is how long an address to send to may be, in bytes.
 const maxDestination = 2048
 
-// checkDestination refuses what is no address to send to, and one that names a
-// host which may not be dialled. Names are judged when they are dialled.
+// checkDestination fails when text is no http or https address, or names a host
+// that may not be dialled. Host names are checked when they are dialled.
 func (s *Service) checkDestination(text string) error {
 	switch u, err := url.Parse(text); {
 	case len(text) > maxDestination:
@@ -23,7 +23,7 @@ func (s *Service) checkDestination(text string) error {
 		return badRequest("destination_url is not valid UTF-8")
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil:
 		return badRequest("destination_url must be an absolute http or https URL")
-	case !validPort(u):
+	case !isValidPort(u):
 		return badRequest("destination_url has a port that is not from 1 to 65535")
 	case !s.opts.AllowPrivate && !mayBeGlobal(u.Hostname()):
 		return badRequest("destination_url must be globally reachable")
@@ -31,7 +31,7 @@ func (s *Service) checkDestination(text string) error {
 	return nil
 }
 
-func validPort(u *url.URL) bool {
+func isValidPort(u *url.URL) bool {
 	if u.Port() == "" {
 		return true
 	}
@@ -46,12 +46,12 @@ func mayBeGlobal(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return outbound.Global(addr)
 	}
-	return host != "localhost" && !strings.HasSuffix(host, ".localhost") && !numeric(host)
+	return host != "localhost" && !strings.HasSuffix(host, ".localhost") && !endsInNumber(host)
 }
 
-// numeric tells whether a host ends in a number, such as 127.1 or 0x7f000001:
+// endsInNumber tells whether a host ends in a number, such as 127.1 or 0x7f000001:
 // many programs take such a host for an address, and no name is written so.
-func numeric(host string) bool {
+func endsInNumber(host string) bool {
 	last := host[strings.LastIndex(host, ".")+1:]
 	if hex, found := strings.CutPrefix(last, "0x"); found {
 		return strings.Trim(hex, "0123456789abcdef") == ""

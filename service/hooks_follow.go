@@ -11,10 +11,10 @@ import (
 	"minutebook/archive"
 )
 
-// followKey is the setting that holds the position in the change log up to
-// which webhooks have been decided, followedKey when the relay last ran.
-// restoredKey is since when it goes on, after a restore or a long pause: what was
-// recorded before is history; pausedKey is when that pause began.
+// Settings of the relay. followKey is the position in the change log up to which
+// webhooks are decided, followedKey the time when the relay last ran. restoredKey
+// is the time from which it goes on after a restore or a long pause: meetings
+// recorded before are history. pausedKey is the time when that pause began.
 const (
 	followKey   = "follow"
 	followedKey = "followed"
@@ -22,8 +22,8 @@ const (
 	pausedKey   = "paused"
 )
 
-// longPause is how long the relay may have been off and still send what has come
-// meanwhile; it notes every followedEvery that it runs.
+// longPause is the longest time off after which the relay still sends the meetings
+// that came meanwhile. While it runs it writes the time every followedEvery.
 const (
 	longPause     = 24 * time.Hour
 	followedEvery = time.Hour
@@ -44,7 +44,7 @@ func (s *Service) startFollowing(ctx context.Context) error {
 		return err
 	}
 	if value == nil {
-		return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error { return s.moveTo(ctx, tx, head) })
+		return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error { return s.setPosition(ctx, tx, head) })
 	}
 	var position archive.Position
 	if err := json.Unmarshal(value, &position); err != nil {
@@ -52,18 +52,18 @@ func (s *Service) startFollowing(ctx context.Context) error {
 	}
 	changes, err := s.archive.Changes(ctx, position, 1)
 	if errors.Is(err, archive.ErrForeignEpoch) {
-		return s.restored(ctx, head, err)
+		return s.resumeAfterRestore(ctx, head, err)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = s.wasOff(ctx, head, changes)
+	_, err = s.skipLongPause(ctx, head, changes)
 	return err
 }
 
-// wasOff goes on from now and tells so where the relay last ran longer than
-// longPause ago: the program did not run, or its machine slept.
-func (s *Service) wasOff(ctx context.Context, head archive.Position, changes []archive.Change) (bool, error) {
+// skipLongPause goes on from now, and returns true, when the relay last ran longer
+// than longPause ago: the program did not run, or its machine slept.
+func (s *Service) skipLongPause(ctx context.Context, head archive.Position, changes []archive.Change) (bool, error) {
 	last, err := s.store.timeSetting(ctx, followedKey)
 	if err != nil {
 		return false, err
@@ -74,14 +74,14 @@ func (s *Service) wasOff(ctx context.Context, head archive.Position, changes []a
 	if last.IsZero() || s.now().Sub(last) <= longPause {
 		return false, nil
 	}
-	return true, s.paused(ctx, head, last)
+	return true, s.resumeAfterPause(ctx, head, last)
 }
 
-// paused goes on from now after the relay was off for long: what has come since
-// is old news. What had been queued before is still sent.
-func (s *Service) paused(ctx context.Context, head archive.Position, last time.Time) error {
+// resumeAfterPause goes on from now: the meetings that came during the pause do not
+// fire. Deliveries that were queued before it are still sent.
+func (s *Service) resumeAfterPause(ctx context.Context, head archive.Position, last time.Time) error {
 	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		return errors.Join(s.goOn(ctx, tx, head), setTime(ctx, tx, pausedKey, last))
+		return errors.Join(s.skipToHead(ctx, tx, head), setTime(ctx, tx, pausedKey, last))
 	})
 	if err == nil {
 		s.log.Warn().Time("off_since", last).Msg("the relay was off for more than a day: webhooks go on from now")
@@ -89,14 +89,14 @@ func (s *Service) paused(ctx context.Context, head archive.Position, last time.T
 	return err
 }
 
-// goOn moves the relay to the head; nothing that was recorded before now fires.
-func (s *Service) goOn(ctx context.Context, tx *sql.Tx, head archive.Position) error {
+// skipToHead moves the relay to the head; nothing that was recorded before now fires.
+func (s *Service) skipToHead(ctx context.Context, tx *sql.Tx, head archive.Position) error {
 	_, err := tx.ExecContext(ctx, `DELETE FROM undecided`)
-	return errors.Join(err, setTime(ctx, tx, restoredKey, s.now()), s.moveTo(ctx, tx, head))
+	return errors.Join(err, setTime(ctx, tx, restoredKey, s.now()), s.setPosition(ctx, tx, head))
 }
 
-// moveTo notes where the relay stands, and that it runs.
-func (s *Service) moveTo(ctx context.Context, tx *sql.Tx, p archive.Position) error {
+// setPosition notes where the relay stands, and that it runs.
+func (s *Service) setPosition(ctx context.Context, tx *sql.Tx, p archive.Position) error {
 	value, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -125,10 +125,10 @@ func (st store) timeSetting(ctx context.Context, key string) (at time.Time, err 
 	return at, nil
 }
 
-// restored goes on from now: nothing that was recorded before fires any more,
-// and what the restored queue still held is not sent. why is the archive's word on
-// the position that the queue had.
-func (s *Service) restored(ctx context.Context, head archive.Position, why error) error {
+// resumeAfterRestore goes on from now: nothing that was recorded before fires any more,
+// and the deliveries that the restored queue still held are not sent. why is the
+// archive's error about the position that the queue had.
+func (s *Service) resumeAfterRestore(ctx context.Context, head archive.Position, why error) error {
 	var dropped int64
 	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = 'restored', body = NULL WHERE state = 'pending'`)
@@ -138,7 +138,7 @@ func (s *Service) restored(ctx context.Context, head archive.Position, why error
 		if dropped, err = res.RowsAffected(); err != nil {
 			return err
 		}
-		return errors.Join(s.goOn(ctx, tx, head), deleteSetting(ctx, tx, pausedKey))
+		return errors.Join(s.skipToHead(ctx, tx, head), deleteSetting(ctx, tx, pausedKey))
 	})
 	if err == nil {
 		s.log.Warn().Err(why).Int64("dropped", dropped).Msg("the archive was restored: webhooks go on from now")
@@ -149,20 +149,21 @@ func (s *Service) restored(ctx context.Context, head archive.Position, why error
 // follow is the relay to other tools: it sends meetings whose summary is
 // archived for the first time.
 func (s *Service) follow(ctx context.Context) error {
-	if err := s.mendTimes(ctx); err != nil {
+	if err := s.clampTimes(ctx); err != nil {
 		return err
 	}
 	r := newRelay(s)
 	for {
-		if err := r.round(ctx); err != nil {
+		if err := r.waitAndStep(ctx); err != nil {
 			return err
 		}
-		s.works("relay")
+		s.reportSuccess("relay")
 	}
 }
 
-// round waits for changes, for followedEvery at most, and decides what they send.
-func (r relay) round(ctx context.Context) error {
+// waitAndStep waits for changes, for followedEvery at most, and decides the webhooks
+// that they fire.
+func (r relay) waitAndStep(ctx context.Context) error {
 	value, err := r.store.setting(ctx, followKey)
 	if err != nil {
 		return err

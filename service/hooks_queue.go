@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 const (
@@ -16,9 +18,9 @@ const (
 	disableAfter = 5 * 24 * time.Hour
 )
 
-// retryWait is the wait before the attempt after that many have failed; ok is
-// false when there is none: 0 s, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
-func retryWait(failed int) (wait time.Duration, ok bool) {
+// retryDelay is the wait before the next attempt after that many have failed; ok is
+// false when there is no next one: 0 s, 5 s, 5 min, 30 min, 2 h, 5 h, 10 h, 10 h.
+func retryDelay(failed int) (wait time.Duration, ok bool) {
 	schedule := [...]time.Duration{0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute,
 		2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour}
 	if failed >= len(schedule) {
@@ -40,8 +42,8 @@ type outgoing struct {
 	attempts    int
 }
 
-// endpointKey is what attempts are counted by, so that one slow endpoint does
-// not hold up the others: a webhook, or all callbacks of a person.
+// endpointKey is the key by which attempts are counted, so that one slow endpoint
+// does not delay the others: a webhook, or all callbacks of a person.
 func (o *outgoing) endpointKey() string {
 	if o.webhookID != "" {
 		return o.webhookID
@@ -84,7 +86,7 @@ func (st store) insertCallback(ctx context.Context, tx *sql.Tx, c callback) erro
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO deliveries (kind, owner, recording_id, message_id, url, body, state, created_at, next_at)
-		VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?)`, c.kind, c.owner, c.recordingID, message, c.url, c.body, ms(st.now()), ms(c.at))
+		VALUES (?, ?, ?, ?, ?, ?, 'pending', ?, ?)`, c.kind, c.owner, c.recordingID, message, c.url, c.body, st.now().UnixMilli(), c.at.UnixMilli())
 	if err != nil {
 		return fmt.Errorf("queue callback: %w", err)
 	}
@@ -98,15 +100,15 @@ const (
 	perOwner    = 8
 )
 
-// due returns what is to be sent now, oldest first, at most perEndpoint of each
-// endpoint and perOwner of each person, without the bodies, and when the next
-// row after now is due (zero when there is none).
-func (st store) due(ctx context.Context, now time.Time, limit int) (due []outgoing, next time.Time, err error) {
+// readDue returns the rows to send now, oldest first, at most perEndpoint of each
+// endpoint and perOwner of each person, without their bodies, and when the next row
+// after now is due (zero when there is none).
+func (st store) readDue(ctx context.Context, now time.Time, limit int) (due []outgoing, next time.Time, err error) {
 	rows, err := st.db.R.QueryContext(ctx, `SELECT d.id, d.owner, kind, coalesce(d.webhook_id, ''), recording_id, message_id, url, attempts FROM (
 			SELECT id, row_number() OVER (PARTITION BY owner ORDER BY next_at, id) AS of_owner,
 				row_number() OVER (PARTITION BY owner, webhook_id ORDER BY next_at, id) AS of_endpoint
 			FROM deliveries WHERE state = 'pending' AND next_at <= ?) JOIN deliveries d USING (id)
-		WHERE of_owner <= ? AND of_endpoint <= ? ORDER BY d.next_at, d.id LIMIT ?`, ms(now), perOwner, perEndpoint, limit)
+		WHERE of_owner <= ? AND of_endpoint <= ? ORDER BY d.next_at, d.id LIMIT ?`, now.UnixMilli(), perOwner, perEndpoint, limit)
 	if err != nil {
 		return nil, next, fmt.Errorf("read queue: %w", err)
 	}
@@ -122,18 +124,18 @@ func (st store) due(ctx context.Context, now time.Time, limit int) (due []outgoi
 		return nil, next, fmt.Errorf("read queue: %w", err)
 	}
 	var at sql.NullInt64
-	err = st.db.R.QueryRowContext(ctx, `SELECT min(next_at) FROM deliveries WHERE state = 'pending' AND next_at > ?`, ms(now)).Scan(&at)
+	err = st.db.R.QueryRowContext(ctx, `SELECT min(next_at) FROM deliveries WHERE state = 'pending' AND next_at > ?`, now.UnixMilli()).Scan(&at)
 	if err != nil {
 		return nil, next, fmt.Errorf("read queue: %w", err)
 	}
 	if at.Valid {
-		next = fromMS(at.Int64)
+		next = sqlite.Time(at.Int64)
 	}
 	return due, next, nil
 }
 
-// bodyOf reads what a row sends; ok is false when it is not to be sent any more.
-func (st store) bodyOf(ctx context.Context, id int64) (body []byte, ok bool, err error) {
+// readBody reads the body of a row; ok is false when the row does not wait any more.
+func (st store) readBody(ctx context.Context, id int64) (body []byte, ok bool, err error) {
 	err = st.db.R.QueryRowContext(ctx, `SELECT body FROM deliveries WHERE id = ? AND state = 'pending'`, id).Scan(&body)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
@@ -161,21 +163,22 @@ type outcome struct {
 	ok     bool
 }
 
-// record writes an attempt's outcome: done, due again, or given up. A webhook
-// whose endpoint has failed for disableAfter is disabled; disabled says so.
-func (st store) record(ctx context.Context, o *outgoing, out outcome) (disabled bool, err error) {
+// recordOutcome writes an attempt's outcome: done, due again, or given up. disabled
+// tells that the webhook was disabled, since its endpoint has failed for
+// disableAfter.
+func (st store) recordOutcome(ctx context.Context, o *outgoing, out outcome) (disabled bool, err error) {
 	err = st.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		state, next := "done", ms(out.at)
+		state, next := "done", out.at.UnixMilli()
 		if !out.ok {
-			wait, again := retryWait(o.attempts + 1)
-			state, next = "failed", ms(out.at)
+			wait, again := retryDelay(o.attempts + 1)
+			state, next = "failed", out.at.UnixMilli()
 			if again {
-				state, next = "pending", ms(out.at.Add(wait))
+				state, next = "pending", out.at.Add(wait).UnixMilli()
 			}
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE deliveries SET state = ?1, next_at = ?2, body = iif(?1 = 'pending', body, NULL),
 			attempts = attempts + 1, last_at = ?3, last_status = ?4, last_error = ?5 WHERE id = ?6 AND state = 'pending'`,
-			state, next, ms(out.at), out.status, out.reason, o.id)
+			state, next, out.at.UnixMilli(), out.status, out.reason, o.id)
 		if err != nil {
 			return fmt.Errorf("record delivery: %w", err)
 		}
@@ -194,13 +197,13 @@ func recordEndpoint(ctx context.Context, tx *sql.Tx, id string, out outcome) (di
 		_, err = tx.ExecContext(ctx, `UPDATE webhooks SET failing_since = NULL WHERE id = ?`, id)
 		return false, err
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE webhooks SET failing_since = coalesce(failing_since, ?) WHERE id = ?`, ms(out.at), id)
+	_, err = tx.ExecContext(ctx, `UPDATE webhooks SET failing_since = coalesce(failing_since, ?) WHERE id = ?`, out.at.UnixMilli(), id)
 	if err != nil {
 		return false, err
 	}
 	res, err := tx.ExecContext(ctx, `UPDATE webhooks SET disabled_at = ?1, reason = 'the endpoint failed for five days: ' || ?2
 		WHERE id = ?3 AND disabled_at IS NULL AND deleted_at IS NULL AND failing_since <= ?4`,
-		ms(out.at), out.reason, id, ms(out.at.Add(-disableAfter)))
+		out.at.UnixMilli(), out.reason, id, out.at.Add(-disableAfter).UnixMilli())
 	if err != nil {
 		return false, err
 	}

@@ -10,20 +10,20 @@ import (
 	"minutebook/archive"
 )
 
-// relay decides what an archive's changes send. One goroutine has it.
+// relay decides which webhooks the changes of an archive fire. One goroutine owns it.
 type relay struct {
 	*Service
 	since map[string]time.Time // of accounts, when their lists were first read
-	seen  *time.Time           // what the clock said at the last step
+	seen  *time.Time           // the clock's time at the last step
 }
 
 func newRelay(s *Service) relay {
 	return relay{Service: s, since: map[string]time.Time{}, seen: new(time.Time)}
 }
 
-// step decides what the next changes send and moves the position, in one commit.
-// The head is read first: where the log up to it holds nothing any more, the
-// position moves there and not past what comes meanwhile.
+// step decides the webhooks of the next changes and moves the position, in one
+// commit. The head is read first: where the log up to it has no rows any more, the
+// position moves to it, and not past rows that come meanwhile.
 func (r relay) step(ctx context.Context, from archive.Position) error {
 	head, err := r.archive.Head(ctx)
 	if err != nil {
@@ -31,16 +31,16 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	}
 	changes, err := r.archive.Changes(ctx, from, 500)
 	if errors.Is(err, archive.ErrForeignEpoch) {
-		return r.restored(ctx, head, err)
+		return r.resumeAfterRestore(ctx, head, err)
 	}
 	if err != nil {
 		return err
 	}
-	if off, err := r.wasOff(ctx, head, changes); off || err != nil {
+	if off, err := r.skipLongPause(ctx, head, changes); off || err != nil {
 		return err
 	}
 	if now := r.now().Round(0); now.Before(*r.seen) { // the clock was set back
-		if err := r.mendTimes(ctx); err != nil {
+		if err := r.clampTimes(ctx); err != nil {
 			return err
 		}
 	}
@@ -56,20 +56,20 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 		if err := r.decide(ctx, tx, changes); err != nil {
 			return err
 		}
-		return r.moveTo(ctx, tx, to)
+		return r.setPosition(ctx, tx, to)
 	})
-	r.ring()
+	r.wakeSender()
 	return err
 }
 
-// decide queues what the changes send: of meetings whose summary is new, and of
-// those that wait when it comes to be known who sees them.
+// decide queues the webhooks of meetings with a new summary, and of undecided
+// meetings whose visibility changed.
 func (r relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change) error {
-	hooks, err := webhooks(ctx, tx, "")
+	hooks, err := readWebhooks(ctx, tx, "")
 	if err != nil || len(hooks) == 0 {
 		return err
 	}
-	waiting, err := r.undecided(ctx, tx)
+	waiting, err := r.readUndecided(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -82,9 +82,9 @@ func (r relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change)
 		if !waits {
 			until = r.now().Add(undecidedFor)
 		}
-		again, err := r.decideMeeting(ctx, tx, c.RecordingID, true)
+		again, err := r.decideMeeting(ctx, tx, c.RecordingID)
 		if err == nil {
-			err = setUndecided(ctx, tx, c.RecordingID, until, again)
+			err = noteUndecided(ctx, tx, c.RecordingID, until, again)
 		}
 		if err != nil {
 			return err
@@ -96,10 +96,10 @@ func (r relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change)
 	return nil
 }
 
-// decideMeeting decides for every webhook whether it fires for a meeting. With
-// mayWait it tells whether some are still to be decided, because it is not known
-// whether their owners see the meeting.
-func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64, mayWait bool) (waiting bool, err error) {
+// decideMeeting decides for every webhook whether it fires for a meeting. waiting
+// tells that some are still undecided, because it is not known whether their owners
+// see the meeting.
+func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting bool, err error) {
 	row, err := r.archive.Row(ctx, id)
 	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
 		return false, nil
@@ -107,23 +107,23 @@ func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64, mayWait 
 	if err != nil {
 		return false, err
 	}
-	fresh, err := r.fresh(ctx, row)
+	isNew, err := r.isNew(ctx, row)
 	if err != nil {
 		return false, err
 	}
-	ev := event{recordingID: id, judge: func(hook webhook) bool { return fresh && row.Start.After(hook.createdAt) }}
-	if fresh && mayWait {
-		if ev.waits, err = r.unlisted(ctx, id); err != nil {
+	ev := event{recordingID: id, isNewFor: func(hook webhook) bool { return isNew && row.Start.After(hook.createdAt) }}
+	if isNew {
+		if ev.isUnlisted, err = r.newUnlistedTest(ctx, id); err != nil {
 			return false, err
 		}
 	}
-	return r.queueEvent(ctx, tx, ev)
+	return r.decideEvent(ctx, tx, ev)
 }
 
-// fresh tells whether a meeting is new and not history: it was recorded after
+// isNew tells whether a meeting is new and not history: it was recorded after
 // the relay last went on from now, and the service has shown its summary in a
 // delivery, or in a read by an account whose lists were read before it began.
-func (r relay) fresh(ctx context.Context, row *archive.Row) (bool, error) {
+func (r relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {
 	if row.Gone {
 		return false, nil
 	}

@@ -22,8 +22,8 @@ const senders = 32
 // idleWait bounds how long the sender sleeps without looking.
 const idleWait = time.Minute
 
-// sendQueue attempts what is due until ctx ends, and waits for the attempts
-// under way. What is queued stays queued until its outcome is recorded, so an
+// sendQueue attempts the rows that are due until ctx ends, and then waits for the
+// attempts under way. A row stays in the queue until its outcome is recorded, so an
 // attempt cut short by a crash is made again, with the same webhook-id.
 func (s *Service) sendQueue(ctx context.Context) error {
 	type done struct {
@@ -38,11 +38,11 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		}
 	}()
 	for {
-		due, next, err := s.store.due(ctx, s.now(), 4*senders)
+		due, next, err := s.store.readDue(ctx, s.now(), 4*senders)
 		if err != nil {
 			return err
 		}
-		s.works("queue")
+		s.reportSuccess("queue")
 		for i := range due {
 			o := &due[i]
 			if inflight[o.id] || len(inflight) >= senders || busy[o.endpointKey()] >= perEndpoint || busy["owner "+o.owner] >= perOwner {
@@ -85,7 +85,7 @@ func (s *Service) untilNext(next time.Time) time.Duration {
 	return min(max(next.Sub(s.now()), time.Millisecond), idleWait)
 }
 
-// attempt sends a row once and records how it went. A row whose owner may not
+// attempt sends a row once and records the outcome. A row whose owner may not
 // have it any more ends without being sent.
 func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 	if may, err := s.mayReceive(ctx, o); err != nil {
@@ -95,7 +95,7 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 	}
 	secret := ""
 	if o.webhookID != "" {
-		hooks, err := webhooks(ctx, s.store.db.R, o.webhookID)
+		hooks, err := readWebhooks(ctx, s.store.db.R, o.webhookID)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 	all := ctx
 	ctx, end := s.transfers.begin(ctx, o.recordingID)
 	defer end()
-	body, ok, err := s.store.bodyOf(ctx, o.id)
+	body, ok, err := s.store.readBody(ctx, o.id)
 	if err == nil && ok {
 		o.body = body
 		return s.sendBody(ctx, o, secret)
@@ -133,7 +133,7 @@ func (s *Service) mayReceive(ctx context.Context, o *outgoing) (bool, error) {
 	return o.webhookID != "" || visible && (allowed || o.kind != "download"), nil
 }
 
-// sendBody sends what a row holds and records how it went, unless its meeting is
+// sendBody sends a row's body and records the outcome, unless the meeting is
 // forgotten meanwhile.
 func (s *Service) sendBody(ctx context.Context, o *outgoing, secret string) error {
 	out := s.send(ctx, o, secret)
@@ -143,7 +143,7 @@ func (s *Service) sendBody(ctx context.Context, o *outgoing, secret string) erro
 	if out.ok && o.webhookID != "" && s.faults.RollFor(fault.Duplicate, o.recordingID) {
 		s.send(ctx, o, secret)
 	}
-	disabled, err := s.store.record(ctx, o, out)
+	disabled, err := s.store.recordOutcome(ctx, o, out)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func sign(req *http.Request, secret string, o *outgoing, now time.Time) error {
 	return nil
 }
 
-// withoutURL is what went wrong without the address, which may hold a secret.
+// withoutURL is the text of an error without the address, which may hold a secret.
 func withoutURL(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // undecidedFor is how long a webhook waits until it is known whether its owner
 // sees a meeting: an account's new meetings are listed every few minutes.
 const undecidedFor = time.Hour
 
-// undecided returns until when meetings wait. What has not fired when a meeting's
-// time is over is skipped first.
-func (r relay) undecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Time, error) {
+// readUndecided returns until when each undecided meeting waits. The webhooks of
+// meetings whose time is over are skipped first.
+func (r relay) readUndecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Time, error) {
 	waiting := map[int64]time.Time{}
 	rows, err := tx.QueryContext(ctx, `SELECT recording_id, until FROM undecided`)
 	if err != nil {
@@ -26,7 +28,7 @@ func (r relay) undecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Time, 
 		if err := rows.Scan(&id, &until); err != nil {
 			return nil, fmt.Errorf("read undecided meetings: %w", err)
 		}
-		waiting[id] = fromMS(until)
+		waiting[id] = sqlite.Time(until)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("read undecided meetings: %w", err)
@@ -39,7 +41,7 @@ func (r relay) undecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Time, 
 		if err := r.skip(ctx, tx, id); err != nil {
 			return nil, err
 		}
-		if err := setUndecided(ctx, tx, id, until, false); err != nil {
+		if err := noteUndecided(ctx, tx, id, until, false); err != nil {
 			return nil, err
 		}
 	}
@@ -48,15 +50,15 @@ func (r relay) undecided(ctx context.Context, tx *sql.Tx) (map[int64]time.Time, 
 
 // skip decides that the webhooks that are not decided do not fire for a meeting.
 func (r relay) skip(ctx context.Context, tx *sql.Tx, id int64) error {
-	_, err := r.queueEvent(ctx, tx, event{recordingID: id, judge: func(webhook) bool { return false }})
+	_, err := r.decideEvent(ctx, tx, event{recordingID: id, isNewFor: func(webhook) bool { return false }})
 	return err
 }
 
-// setUndecided notes whether a meeting waits, and until when.
-func setUndecided(ctx context.Context, tx *sql.Tx, id int64, until time.Time, waits bool) error {
+// noteUndecided notes whether a meeting waits, and until when.
+func noteUndecided(ctx context.Context, tx *sql.Tx, id int64, until time.Time, waits bool) error {
 	query, args := `DELETE FROM undecided WHERE recording_id = ?`, []any{id}
 	if waits {
-		query, args = `INSERT INTO undecided (recording_id, until) VALUES (?, ?) ON CONFLICT DO NOTHING`, append(args, ms(until))
+		query, args = `INSERT INTO undecided (recording_id, until) VALUES (?, ?) ON CONFLICT DO NOTHING`, append(args, until.UnixMilli())
 	}
 	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
 		return fmt.Errorf("note that meeting %d is undecided: %w", id, err)
@@ -64,9 +66,9 @@ func setUndecided(ctx context.Context, tx *sql.Tx, id int64, until time.Time, wa
 	return nil
 }
 
-// unlisted tells of a webhook whether no list has shown the meeting to its owner
-// yet: no list of the owner's accounts or, where the owner has none, no list.
-func (r relay) unlisted(ctx context.Context, id int64) (func(webhook) bool, error) {
+// newUnlistedTest returns a test of webhooks: whether no list has shown the meeting to
+// the owner yet: no list of the owner's accounts or, where the owner has none, no list.
+func (r relay) newUnlistedTest(ctx context.Context, id int64) (func(webhook) bool, error) {
 	listed, err := r.archive.ListedBy(ctx, id)
 	if err != nil {
 		return nil, err

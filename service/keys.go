@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // Key is an API key as it is listed: without the key, which is shown once.
@@ -38,7 +40,7 @@ func (s *Service) CreateKey(ctx context.Context, email string) (string, error) {
 		return "", err
 	}
 	_, err = s.store.db.W.ExecContext(ctx, `INSERT INTO api_keys (id, hash, email, created_at) VALUES (?, ?, ?, ?)`,
-		id, hashSecret(key), email, ms(s.now()))
+		id, hashSecret(key), email, s.now().UnixMilli())
 	if err != nil {
 		return "", fmt.Errorf("create key: %w", err)
 	}
@@ -60,7 +62,7 @@ func (s *Service) Keys(ctx context.Context, email string) ([]Key, error) {
 		if err := rows.Scan(&k.ID, &k.Email, &at, &k.Revoked); err != nil {
 			return nil, fmt.Errorf("list keys: %w", err)
 		}
-		k.CreatedAt = fromMS(at)
+		k.CreatedAt = sqlite.Time(at)
 		keys = append(keys, k)
 	}
 	return keys, rows.Err()
@@ -69,7 +71,7 @@ func (s *Service) Keys(ctx context.Context, email string) ([]Key, error) {
 // RevokeKey ends a key. The interface offers no way to it (5.3): it is for the
 // person whose key it is, on the machine of the archive.
 func (s *Service) RevokeKey(ctx context.Context, id string) error {
-	res, err := s.store.db.W.ExecContext(ctx, `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`, ms(s.now()), id)
+	res, err := s.store.db.W.ExecContext(ctx, `UPDATE api_keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL`, s.now().UnixMilli(), id)
 	if err != nil {
 		return fmt.Errorf("revoke key: %w", err)
 	}

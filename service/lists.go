@@ -26,8 +26,8 @@ type listing[T any] struct {
 	at      func(key []string) T // an item with that place
 }
 
-// answerList answers with the page of a list that the cursor names.
-func answerList[T any](s *Service, w http.ResponseWriter, r *http.Request, c caller, l listing[T]) error {
+// writeList answers with the page of a list that the cursor names.
+func writeList[T any](s *Service, w http.ResponseWriter, r *http.Request, c caller, l listing[T]) error {
 	from := 0
 	if cursor := r.URL.Query().Get("cursor"); cursor != "" {
 		var zero T
@@ -52,7 +52,7 @@ func answerList[T any](s *Service, w http.ResponseWriter, r *http.Request, c cal
 
 // getMeetingTypes is GET /meeting_types (4.2), by name.
 func (s *Service) getMeetingTypes(w http.ResponseWriter, r *http.Request, c caller) error {
-	return answerList(s, w, r, c, listing[api.MeetingType]{
+	return writeList(s, w, r, c, listing[api.MeetingType]{
 		name: "meeting_types", items: s.mirror.Directory().Types,
 		key:     func(t api.MeetingType) []string { return []string{t.Name} },
 		at:      func(key []string) api.MeetingType { return api.MeetingType{Name: key[0]} },
@@ -62,7 +62,7 @@ func (s *Service) getMeetingTypes(w http.ResponseWriter, r *http.Request, c call
 
 // getTeams is GET /teams (4.7), by name.
 func (s *Service) getTeams(w http.ResponseWriter, r *http.Request, c caller) error {
-	return answerList(s, w, r, c, listing[api.Team]{
+	return writeList(s, w, r, c, listing[api.Team]{
 		name: "teams", items: s.mirror.Directory().Teams,
 		key:     func(t api.Team) []string { return []string{t.Name} },
 		at:      func(key []string) api.Team { return api.Team{Name: key[0]} },
@@ -74,7 +74,7 @@ func (s *Service) getTeams(w http.ResponseWriter, r *http.Request, c caller) err
 // all of them. An unknown team has none.
 func (s *Service) getTeamMembers(w http.ResponseWriter, r *http.Request, c caller) error {
 	q := r.URL.Query()
-	return answerList(s, w, r, c, listing[api.TeamMember]{
+	return writeList(s, w, r, c, listing[api.TeamMember]{
 		name: "team_members", filters: filterKey(q, "team"), items: s.mirror.Directory().Members[q.Get("team")],
 		key:     func(m api.TeamMember) []string { return []string{m.Name, m.Email} },
 		at:      func(key []string) api.TeamMember { return api.TeamMember{Name: key[0], Email: key[1]} },
@@ -108,7 +108,7 @@ func (s *Service) getUsers(w http.ResponseWriter, r *http.Request, c caller) err
 		}
 		users = append(users, u)
 	}
-	return answerList(s, w, r, c, listing[api.User]{
+	return writeList(s, w, r, c, listing[api.User]{
 		name: "users", filters: filterKey(q, "team", "status", "settings_access"), items: users,
 		key: func(u api.User) []string {
 			return []string{strconv.Itoa(mirror.StatusRank(u.Status)), u.Name.Or(""), u.Email}

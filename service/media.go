@@ -53,7 +53,7 @@ func (s *Service) mediaQuery(d *download) string {
 // that is not valid yet or any more.
 var errMediaLink = forbidden("this link is not valid")
 
-// stream is a file about to be sent, and what ends it.
+// stream is a file about to be sent, with the function that gives back its place.
 type stream struct {
 	download *download
 	content  io.ReadSeekCloser
@@ -65,7 +65,7 @@ type stream struct {
 // within the bounds of every request; the sending has bounds of its own.
 func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	var m *stream
-	s.bounded(s.plain(func(_ http.ResponseWriter, r *http.Request) (err error) {
+	s.withBounds(s.publicHandler(func(_ http.ResponseWriter, r *http.Request) (err error) {
 		m, err = s.openStream(r)
 		return err
 	}, http.MethodGet, http.MethodHead)).ServeHTTP(w, r)
@@ -83,7 +83,7 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	r = byterange.Canonical(r, m.download.size)
 	ctx, end := s.transfers.begin(r.Context(), m.download.recordingID)
 	defer end()
-	answer := &paced{ResponseWriter: &mediaAnswer{ResponseWriter: w}, ctx: ctx, patience: s.patience, began: time.Now(),
+	answer := &pacedWriter{ResponseWriter: &mediaAnswer{ResponseWriter: w}, ctx: ctx, timeouts: s.timeouts, began: time.Now(),
 		may: func() error { return s.mayStream(ctx, m.download) }}
 	defer context.AfterFunc(ctx, answer.interrupt)()
 	http.ServeContent(s.faults.Media(m.download.recordingID, answer), r, "", time.Time{}, m.content)
@@ -101,7 +101,7 @@ func (s *Service) mayStream(ctx context.Context, d *download) error {
 	return nil
 }
 
-// openStream opens what a link is good for. It is good while who asked for the
+// openStream opens the file of a link. The link is good while who asked for the
 // download may download the recording, and is active.
 func (s *Service) openStream(r *http.Request) (*stream, error) {
 	ctx := r.Context()
@@ -109,7 +109,7 @@ func (s *Service) openStream(r *http.Request) (*stream, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d == nil || r.URL.EscapedPath() != mediaPath(d) || !sameSecret(r.URL.RawQuery, s.mediaQuery(d)) {
+	if d == nil || r.URL.EscapedPath() != mediaPath(d) || !isSameSecret(r.URL.RawQuery, s.mediaQuery(d)) {
 		return nil, errMediaLink
 	}
 	if now := s.now(); now.Before(d.readyAt) || d.failure != "" || !now.Before(d.expiresAt) || s.faults.RollFor(fault.Expire, d.recordingID) {
@@ -149,7 +149,7 @@ func (s *Service) openStream(r *http.Request) (*stream, error) {
 // openMedia opens the bytes of a download.
 func (s *Service) openMedia(ctx context.Context, d *download) (io.ReadSeekCloser, error) {
 	if d.sha256 == "" {
-		r, _ := s.sample(d.kind)
+		r, _ := s.sampleFile(d.kind)
 		return nopCloser{r}, nil
 	}
 	r, _, err := s.archive.Media().Open(ctx, d.sha256)
@@ -161,7 +161,7 @@ type nopCloser struct{ io.ReadSeeker }
 // Close does nothing: a sample holds nothing open.
 func (nopCloser) Close() error { return nil }
 
-func (s *Service) sample(kind archive.MediaKind) (io.ReadSeeker, string) {
+func (s *Service) sampleFile(kind archive.MediaKind) (io.ReadSeeker, string) {
 	if kind == archive.MediaAudio {
 		return s.opts.Audio()
 	}
@@ -184,7 +184,7 @@ func (s *Service) chooseSample(ctx context.Context, d *download) error {
 	case media == string(archive.MediaAudio):
 		d.kind = archive.MediaAudio
 	}
-	r, contentType := s.sample(d.kind)
+	r, contentType := s.sampleFile(d.kind)
 	d.contentType = contentType
 	if d.size, err = r.Seek(0, io.SeekEnd); err != nil {
 		return fmt.Errorf("measure recording: %w", err)

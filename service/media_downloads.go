@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/sqlite"
 	"minutebook/service/fault"
 )
 
@@ -29,7 +30,7 @@ type download struct {
 	destination                   string
 	failure                       string
 	createdAt, readyAt, expiresAt time.Time
-	made                          bool // by an earlier request: the answer is completed at once
+	made                          bool // generated for an earlier request: the answer is completed at once
 }
 
 // status is where the download stands in 3.1 at a time.
@@ -88,17 +89,17 @@ func (s *Service) postDownload(w http.ResponseWriter, r *http.Request, c caller)
 	if d.kind == archive.MediaVideo && !d.made {
 		status = api.DownloadProcessing // 3.1: generated in the background, however quick
 	}
-	if err := s.store.putDownload(r.Context(), d, s.callbackOf(d)); err != nil {
+	if err := s.store.putDownload(r.Context(), d, s.callbackBody(d)); err != nil {
 		return err
 	}
-	s.ring()
+	s.wakeSender()
 	writeJSON(w, http.StatusAccepted, s.downloadAnswer(d, status))
 	return nil
 }
 
-// callbackOf is what the destination_url is sent once the download has come to
-// its end; nil without one.
-func (s *Service) callbackOf(d *download) []byte {
+// callbackBody is the body for the destination_url once the download has completed
+// or failed; nil without a destination_url.
+func (s *Service) callbackBody(d *download) []byte {
 	if d.destination == "" {
 		return nil
 	}
@@ -111,14 +112,14 @@ func (s *Service) callbackOf(d *download) []byte {
 
 func (s *Service) newDownload(r *http.Request, c caller, recordingID int64, destination string) (*download, error) {
 	d := &download{recordingID: recordingID, credential: c.id, email: c.email, destination: destination, baseURL: s.baseURL(r)}
-	d.createdAt = fromMS(ms(s.now()))
+	d.createdAt = s.now().Truncate(time.Millisecond).UTC()
 	d.readyAt = d.createdAt
 	if err := s.chooseMedia(r.Context(), d); err != nil {
 		return nil, err
 	}
 	var err error
 	if d.kind == archive.MediaVideo && s.faults.RollFor(fault.Ready, recordingID) {
-		if d.made, err = s.store.madeBefore(r.Context(), d); err != nil {
+		if d.made, err = s.store.wasGenerated(r.Context(), d); err != nil {
 			return nil, err
 		}
 	}
@@ -133,8 +134,8 @@ func (s *Service) newDownload(r *http.Request, c caller, recordingID int64, dest
 	return d, err
 }
 
-// chooseMedia says what is downloaded: the archive's video, else its audio;
-// in the sandbox, where there is neither, its recording. 422 without any.
+// chooseMedia gives a download its file: the archive's video, else its audio; in the
+// sandbox, where there is neither, a sample. 422 without any.
 func (s *Service) chooseMedia(ctx context.Context, d *download) error {
 	attached, err := s.archive.MediaOf(ctx, d.recordingID)
 	if err != nil {
@@ -180,7 +181,7 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 	if err != nil {
 		return err
 	}
-	if d == nil || d.recordingID != id || !sameSecret(d.credential, c.id) {
+	if d == nil || d.recordingID != id || !isSameSecret(d.credential, c.id) {
 		return notFound("download")
 	}
 	if _, allowed := s.mirror.MayDownload(id, c.email); !allowed {
@@ -190,17 +191,17 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 	return nil
 }
 
-// madeBefore tells whether an earlier download of the recording is completed.
-func (st store) madeBefore(ctx context.Context, d *download) (made bool, err error) {
+// wasGenerated tells whether an earlier download of the recording is completed.
+func (st store) wasGenerated(ctx context.Context, d *download) (made bool, err error) {
 	err = st.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM downloads WHERE recording_id = ? AND ready_at <= ? AND failure_reason = '')`,
-		d.recordingID, ms(d.createdAt)).Scan(&made)
+		d.recordingID, d.createdAt.UnixMilli()).Scan(&made)
 	if err != nil {
 		return false, fmt.Errorf("read downloads of %d: %w", d.recordingID, err)
 	}
 	return made, nil
 }
 
-// putDownload stores a download and what its end is to send, in one commit.
+// putDownload stores a download and its callback, in one commit.
 func (st store) putDownload(ctx context.Context, d *download, body []byte) error {
 	return st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		if err := st.refuseForgotten(ctx, d.recordingID); err != nil {
@@ -209,7 +210,7 @@ func (st store) putDownload(ctx context.Context, d *download, body []byte) error
 		_, err := tx.ExecContext(ctx, `INSERT INTO downloads (id, recording_id, credential, email, kind, sha256, size, content_type,
 			base_url, destination_url, failure_reason, created_at, ready_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			d.id, d.recordingID, d.credential, d.email, string(d.kind), d.sha256, d.size, d.contentType,
-			d.baseURL, d.destination, d.failure, ms(d.createdAt), ms(d.readyAt), ms(d.expiresAt))
+			d.baseURL, d.destination, d.failure, d.createdAt.UnixMilli(), d.readyAt.UnixMilli(), d.expiresAt.UnixMilli())
 		if err != nil {
 			return fmt.Errorf("store download: %w", err)
 		}
@@ -234,6 +235,6 @@ func (st store) download(ctx context.Context, id string) (*download, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read download: %w", err)
 	}
-	d.createdAt, d.readyAt, d.expiresAt = fromMS(created), fromMS(ready), fromMS(expires)
+	d.createdAt, d.readyAt, d.expiresAt = sqlite.Time(created), sqlite.Time(ready), sqlite.Time(expires)
 	return d, nil
 }

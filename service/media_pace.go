@@ -48,12 +48,13 @@ func (s *streams) begin(credential string) (release func(), err error) {
 	}, nil
 }
 
-// paced is an answer whose reader has to keep reading, and to keep the right to.
+// pacedWriter is an answer whose reader has to keep reading, and to keep the right to
+// the recording.
 // It goes by the time of the machine, as the connection does.
-type paced struct {
+type pacedWriter struct {
 	http.ResponseWriter
 	ctx      context.Context // ends when the recording is forgotten
-	patience patience
+	timeouts timeouts
 	may      func() error // fails when the reader has lost the right
 	began    time.Time
 	judged   time.Time // when may last succeeded; zero before the first Write
@@ -64,18 +65,18 @@ var errSlow = errors.New("the media is read too slowly")
 
 // Write fails when the reader takes nothing for the time of stall, is behind
 // slowest, or has lost the right to the recording.
-func (p *paced) Write(b []byte) (int, error) {
+func (p *pacedWriter) Write(b []byte) (int, error) {
 	now := time.Now()
 	if now.Sub(p.began) > graceTime+time.Duration(p.written/slowest)*time.Second {
 		return 0, errSlow
 	}
-	if now.Sub(p.judged) >= p.patience.judge {
+	if now.Sub(p.judged) >= p.timeouts.judge {
 		if err := p.may(); err != nil {
 			return 0, err
 		}
 		p.judged = now
 	}
-	_ = p.until(now.Add(p.patience.stall)) // not in tests without a connection
+	_ = p.until(now.Add(p.timeouts.stall)) // not in tests without a connection
 	if err := p.ctx.Err(); err != nil {    // after the deadline, which interrupt sets to now
 		return 0, err
 	}
@@ -85,8 +86,8 @@ func (p *paced) Write(b []byte) (int, error) {
 }
 
 // interrupt lets a Write that waits for its reader fail at once.
-func (p *paced) interrupt() { _ = p.until(time.Now()) }
+func (p *pacedWriter) interrupt() { _ = p.until(time.Now()) }
 
-func (p *paced) until(at time.Time) error {
+func (p *pacedWriter) until(at time.Time) error {
 	return http.NewResponseController(p.ResponseWriter).SetWriteDeadline(at)
 }

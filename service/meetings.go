@@ -24,7 +24,7 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 	if err != nil {
 		return err
 	}
-	if c.oauth && q.contentAsked() {
+	if c.oauth && q.asksContent() {
 		return errOAuthContent
 	}
 	var after *mirror.Position
@@ -78,11 +78,11 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 		return body, err
 	}
 	if slices.Contains(include, api.PartCRM) {
-		if err := s.ownCRM(ctx, email, many); err != nil {
+		if err := s.keepOwnCRM(ctx, email, many); err != nil {
 			return body, err
 		}
 	}
-	body = slices.Grow(body, sizeOf(many)+2048*len(ids))
+	body = slices.Grow(body, totalSize(many)+2048*len(ids))
 	body = append(body, `{"limit":10,"next_cursor":`...)
 	body = append(body, next...)
 	body = append(body, `,"items":[`...)
@@ -112,9 +112,9 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 	return append(body, `]}`...), nil
 }
 
-// ownCRM leaves of CRM matches those that a person may see (2.2), null where there
-// are none.
-func (s *Service) ownCRM(ctx context.Context, email string, many map[int64]map[api.Part]json.RawMessage) error {
+// keepOwnCRM replaces the CRM matches of meetings by those that a person may see
+// (2.2), null where there are none.
+func (s *Service) keepOwnCRM(ctx context.Context, email string, many map[int64]map[api.Part]json.RawMessage) error {
 	ids := slices.Collect(maps.Keys(many))
 	own, err := s.archive.CRMFor(ctx, archive.Viewer{Email: email}, ids)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Service) ownCRM(ctx context.Context, email string, many map[int64]map[a
 	return nil
 }
 
-// sizeOf is how many bytes parts take.
-func sizeOf(many map[int64]map[api.Part]json.RawMessage) (size int) {
+// totalSize is the size of parts in bytes.
+func totalSize(many map[int64]map[api.Part]json.RawMessage) (size int) {
 	for _, parts := range many {
 		for _, raw := range parts {
 			size += len(raw)

@@ -42,17 +42,17 @@ func meetingsClasses(r *http.Request) []limit.Class {
 	q := r.URL.Query()
 	for _, name := range []string{"include_transcript", "include_summary"} {
 		if on, err := boolParam(q, name); err == nil && on {
-			return heavy(r)
+			return heavyClasses(r)
 		}
 	}
-	return light(r)
+	return lightClasses(r)
 }
 
-// parseMeetingsQuery reads the parameters; what makes no sense is a 400.
+// parseMeetingsQuery reads the parameters; an invalid value is a 400.
 func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
-	v := withoutBrackets(values)
+	v := stripBrackets(values)
 	q := meetingsQuery{
-		Query: mirror.Query{Domains: lower(v["calendar_invitees_domains"]), RecordedBy: lower(v["recorded_by"]), Teams: present(v["teams"]),
+		Query: mirror.Query{Domains: lowerValues(v["calendar_invitees_domains"]), RecordedBy: lowerValues(v["recorded_by"]), Teams: nonEmptyValues(v["teams"]),
 			MeetingType: v.Get("meeting_type")}, cursor: v.Get("cursor"), filters: filterKey(v, meetingFilters...),
 	}
 	for _, inc := range includeParts {
@@ -84,14 +84,15 @@ func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
 	return q, err
 }
 
-// contentAsked tells whether what OAuth apps may not ask of the list is asked.
-func (q *meetingsQuery) contentAsked() bool {
+// asksContent tells whether the list is asked for parts that OAuth apps may not have
+// from it.
+func (q *meetingsQuery) asksContent() bool {
 	return slices.Contains(q.include, api.PartTranscript) || slices.Contains(q.include, api.PartSummary)
 }
 
-// withoutBrackets accepts key[]=v and key=v alike for arrays, and for nothing
+// stripBrackets accepts key[]=v and key=v alike for arrays, and for nothing
 // else: a flag has one spelling, so that all that read it read the same.
-func withoutBrackets(values url.Values) url.Values {
+func stripBrackets(values url.Values) url.Values {
 	plain := make(url.Values, len(values))
 	for key, vs := range values {
 		plain[key] = vs
@@ -158,8 +159,9 @@ func parameters() []string {
 // arrayFilters are the filters that may be repeated.
 func arrayFilters() []string { return []string{"calendar_invitees_domains", "recorded_by", "teams"} }
 
-// repeated names a parameter of one value that is given more than once, or "".
-func repeated(values url.Values) string {
+// repeatedKey returns the name of a parameter of one value that is given more than
+// once, "" when there is none.
+func repeatedKey(values url.Values) string {
 	for key, vs := range values {
 		if name, _, _ := strings.Cut(key, "["); len(vs) > 1 && !slices.Contains(arrayFilters(), name) {
 			return key
@@ -168,16 +170,16 @@ func repeated(values url.Values) string {
 	return ""
 }
 
-func lower(values []string) []string {
-	out := present(values)
+func lowerValues(values []string) []string {
+	out := nonEmptyValues(values)
 	for i := range out {
 		out[i] = strings.ToLower(strings.TrimSpace(out[i]))
 	}
 	return out
 }
 
-// present leaves out empty values, which say nothing.
-func present(values []string) []string {
+// nonEmptyValues returns the values that are not empty.
+func nonEmptyValues(values []string) []string {
 	var out []string
 	for _, v := range values {
 		if v != "" {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"minutebook/internal/sqlite"
 )
 
 // App is an OAuth app (5.5).
@@ -26,7 +28,7 @@ type App struct {
 // CreateApp registers an app and returns it with its secret, which is shown
 // once. Redirect URIs use HTTPS; several are for apps marked development only.
 func (s *Service) CreateApp(ctx context.Context, name string, redirectURIs []string, development bool) (app App, secret string, err error) {
-	app = App{Name: name, Development: development, RedirectURIs: redirectURIs, CreatedAt: fromMS(ms(s.now()))}
+	app = App{Name: name, Development: development, RedirectURIs: redirectURIs, CreatedAt: s.now().Truncate(time.Millisecond).UTC()}
 	if err := app.check(); err != nil {
 		return App{}, "", fmt.Errorf("create app: %w", err)
 	}
@@ -38,7 +40,7 @@ func (s *Service) CreateApp(ctx context.Context, name string, redirectURIs []str
 	}
 	err = s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO apps (client_id, secret_hash, name, development, created_at) VALUES (?, ?, ?, ?, ?)`,
-			app.ClientID, hashSecret(secret), name, development, ms(app.CreatedAt))
+			app.ClientID, hashSecret(secret), name, development, app.CreatedAt.UnixMilli())
 		for _, uri := range redirectURIs {
 			if err != nil {
 				break
@@ -70,7 +72,7 @@ func (a *App) check() error {
 		if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Contains(uri, "#") {
 			return fmt.Errorf("redirect URI %q is not an https:// address without a fragment", uri)
 		}
-		if !validPort(u) || !utf8.ValidString(uri) || len(uri) > maxDestination {
+		if !isValidPort(u) || !utf8.ValidString(uri) || len(uri) > maxDestination {
 			return fmt.Errorf("redirect URI %.100q has a port that is not from 1 to 65535, is not UTF-8 or longer than %d bytes", uri, maxDestination)
 		}
 	}
@@ -80,11 +82,7 @@ func (a *App) check() error {
 // Apps lists the apps.
 func (s *Service) Apps(ctx context.Context) ([]App, error) {
 	apps := []App{}
-	rows, err := s.store.db.R.QueryContext(ctx, `SELECT client_id FROM apps ORDER BY created_at, client_id`)
-	if err != nil {
-		return nil, fmt.Errorf("list apps: %w", err)
-	}
-	ids, err := texts(rows)
+	ids, err := sqlite.Column[string](ctx, s.store.db.R, `SELECT client_id FROM apps ORDER BY created_at, client_id`)
 	if err != nil {
 		return nil, fmt.Errorf("list apps: %w", err)
 	}
@@ -153,27 +151,10 @@ func (st store) app(ctx context.Context, clientID string) (*App, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read app: %w", err)
 	}
-	a.CreatedAt = fromMS(created)
-	rows, err := st.db.R.QueryContext(ctx, `SELECT uri FROM app_redirects WHERE client_id = ? ORDER BY uri`, clientID)
+	a.CreatedAt = sqlite.Time(created)
+	a.RedirectURIs, err = sqlite.Column[string](ctx, st.db.R, `SELECT uri FROM app_redirects WHERE client_id = ? ORDER BY uri`, clientID)
 	if err != nil {
 		return nil, fmt.Errorf("read app: %w", err)
 	}
-	if a.RedirectURIs, err = texts(rows); err != nil {
-		return nil, fmt.Errorf("read app: %w", err)
-	}
 	return a, nil
-}
-
-// texts reads a column of text and closes rows.
-func texts(rows *sql.Rows) ([]string, error) {
-	defer rows.Close()
-	var values []string
-	for rows.Next() {
-		var v string
-		if err := rows.Scan(&v); err != nil {
-			return nil, err
-		}
-		values = append(values, v)
-	}
-	return values, rows.Err()
 }

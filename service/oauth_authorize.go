@@ -21,7 +21,7 @@ func authorizePage() (*template.Template, error) {
 	return template.New("authorize").Parse(authorizeHTML)
 }
 
-// authorizeView is what the page shows.
+// authorizeView is the content of the page.
 type authorizeView struct {
 	App, Message string
 	Fatal        bool
@@ -37,7 +37,7 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("the form could not be read")
 	}
 	f := r.Form
-	if name := cmp.Or(repeated(r.URL.Query()), repeated(r.PostForm)); name != "" {
+	if name := cmp.Or(repeatedKey(r.URL.Query()), repeatedKey(r.PostForm)); name != "" {
 		return s.showAuthorize(w, http.StatusBadRequest, authorizeView{Fatal: true,
 			Message: "This address gives " + name + " more than once, so that nobody can say which of them holds."})
 	}
@@ -64,10 +64,10 @@ func (s *Service) authorize(w http.ResponseWriter, r *http.Request) error {
 	if r.Method == http.MethodPost {
 		return s.consent(w, r, app, a)
 	}
-	return s.showAuthorize(w, http.StatusOK, authorizeView{App: app.Name, Fields: fieldsOf(f, redirectURI)})
+	return s.showAuthorize(w, http.StatusOK, authorizeView{App: app.Name, Fields: hiddenFields(f, redirectURI)})
 }
 
-// authorizeError is OAuth's name for what is wrong with a request, "" for nothing.
+// authorizeError is OAuth's name for the fault of a request, "" without a fault.
 func authorizeError(f url.Values, a authRequest) string {
 	switch scope := f.Get("scope"); {
 	case f.Get("response_type") != "code":
@@ -82,7 +82,7 @@ func authorizeError(f url.Values, a authRequest) string {
 	return ""
 }
 
-// consent is the person's answer on the page.
+// consent handles the person's answer on the page.
 func (s *Service) consent(w http.ResponseWriter, r *http.Request, app *App, a authRequest) error {
 	ctx, f := r.Context(), r.PostForm
 	if f.Get("answer") != "allow" {
@@ -96,7 +96,7 @@ func (s *Service) consent(w http.ResponseWriter, r *http.Request, app *App, a au
 		return err
 	}
 	if !ok || !s.mirror.IsActive(email) {
-		return s.showAuthorize(w, http.StatusForbidden, authorizeView{App: app.Name, Fields: fieldsOf(f, a.redirectURI),
+		return s.showAuthorize(w, http.StatusForbidden, authorizeView{App: app.Name, Fields: hiddenFields(f, a.redirectURI),
 			Message: "This API key is not valid. Nothing was allowed."})
 	}
 	a.email = email
@@ -128,8 +128,8 @@ func sendBack(w http.ResponseWriter, r *http.Request, redirectURI string, answer
 	return nil
 }
 
-// fieldsOf are the parameters that the page sends back unchanged.
-func fieldsOf(f url.Values, redirectURI string) map[string]string {
+// hiddenFields returns the parameters that the page sends back unchanged.
+func hiddenFields(f url.Values, redirectURI string) map[string]string {
 	fields := map[string]string{"redirect_uri": redirectURI}
 	for _, name := range []string{"client_id", "response_type", "scope", "state", "code_challenge", "code_challenge_method"} {
 		if v := f.Get(name); v != "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Lifetimes of what OAuth gives out (5.9 does not say).
+// Lifetimes of codes and tokens, and the scope; 5.9 leaves them open.
 const (
 	codeLife    = 10 * time.Minute
 	accessLife  = 24 * time.Hour
@@ -39,7 +39,7 @@ var errInactiveGrant = grantError("invalid_grant", "the user who allowed this ap
 // tokenOwner returns the connection and the person of an access token.
 func (s *Service) tokenOwner(ctx context.Context, token string) (id, email string, ok bool, err error) {
 	err = s.store.db.R.QueryRowContext(ctx, `SELECT c.id, c.email FROM access_tokens t JOIN connections c ON c.id = t.connection_id
-		WHERE t.hash = ? AND t.expires_at > ? AND c.revoked_at IS NULL`, hashSecret(token), ms(s.now())).Scan(&id, &email)
+		WHERE t.hash = ? AND t.expires_at > ? AND c.revoked_at IS NULL`, hashSecret(token), s.now().UnixMilli()).Scan(&id, &email)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", "", false, nil
 	}
@@ -49,7 +49,7 @@ func (s *Service) tokenOwner(ctx context.Context, token string) (id, email strin
 	return id, email, true, nil
 }
 
-// authRequest is what a person consented to.
+// authRequest is a request that a person consented to.
 type authRequest struct {
 	clientID, email, redirectURI, scope string
 	challenge, method                   string
@@ -63,17 +63,17 @@ func (st store) newCode(ctx context.Context, a authRequest) (string, error) {
 	}
 	_, err = st.db.W.ExecContext(ctx, `INSERT INTO auth_codes (hash, client_id, email, redirect_uri, scope, challenge, challenge_method, expires_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, hashSecret(code), a.clientID, a.email, a.redirectURI, a.scope, a.challenge, a.method,
-		ms(st.now().Add(codeLife)))
+		st.now().Add(codeLife).UnixMilli())
 	if err != nil {
 		return "", fmt.Errorf("store code: %w", err)
 	}
 	return code, nil
 }
 
-// exchange turns a code into tokens (4.12). A code works once; that it comes a
-// second time means that it was seen by somebody else, so what it gave is
-// revoked. All of it is one commit.
-func (st store) exchange(ctx context.Context, clientID, code, redirectURI, verifier string, active func(email string) bool) (t tokens, err error) {
+// exchangeCode turns a code into tokens (4.12). A code works once: when it comes a
+// second time, somebody else has seen it, so the connection that it gave is revoked.
+// All of it is one commit.
+func (st store) exchangeCode(ctx context.Context, clientID, code, redirectURI, verifier string, active func(email string) bool) (t tokens, err error) {
 	var refused error
 	err = st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var a authRequest
@@ -91,15 +91,15 @@ func (st store) exchange(ctx context.Context, clientID, code, redirectURI, verif
 			return fmt.Errorf("read code: %w", err)
 		case used.Valid:
 			refused = grantError("invalid_grant", "the code was used before")
-			_, err := tx.ExecContext(ctx, `UPDATE connections SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?`, ms(st.now()), connection.String)
+			_, err := tx.ExecContext(ctx, `UPDATE connections SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?`, st.now().UnixMilli(), connection.String)
 			return err
-		case expires <= ms(st.now()):
+		case expires <= st.now().UnixMilli():
 			refused = grantError("invalid_grant", "the code has expired")
 			return nil
 		case a.redirectURI != redirectURI:
 			refused = grantError("invalid_grant", "redirect_uri is not the one of the authorization")
 			return nil
-		case !verifies(a, verifier):
+		case !isVerified(a, verifier):
 			refused = grantError("invalid_grant", "code_verifier does not match")
 			return nil
 		case !active(a.email):
@@ -110,7 +110,7 @@ func (st store) exchange(ctx context.Context, clientID, code, redirectURI, verif
 		if err != nil {
 			return err
 		}
-		now := ms(st.now())
+		now := st.now().UnixMilli()
 		if _, err := tx.ExecContext(ctx, `INSERT INTO connections (id, client_id, email, scope, created_at) VALUES (?, ?, ?, ?, ?)`,
 			id, a.clientID, a.email, a.scope, now); err != nil {
 			return fmt.Errorf("store connection: %w", err)
@@ -118,15 +118,15 @@ func (st store) exchange(ctx context.Context, clientID, code, redirectURI, verif
 		if _, err := tx.ExecContext(ctx, `UPDATE auth_codes SET used_at = ?, connection_id = ? WHERE hash = ?`, now, id, hashSecret(code)); err != nil {
 			return fmt.Errorf("use code: %w", err)
 		}
-		t, err = st.issue(ctx, tx, id, a.scope)
+		t, err = st.issueTokens(ctx, tx, id, a.scope)
 		return err
 	})
 	return t, errors.Join(err, refused)
 }
 
-// verifies checks PKCE (RFC 7636): a challenge needs its verifier, and a
+// isVerified checks PKCE (RFC 7636): a challenge needs its verifier, and a
 // verifier without a challenge is a mistake too.
-func verifies(a authRequest, verifier string) bool {
+func isVerified(a authRequest, verifier string) bool {
 	switch {
 	case a.challenge == "":
 		return verifier == ""
@@ -134,18 +134,18 @@ func verifies(a authRequest, verifier string) bool {
 		sum := sha256.Sum256([]byte(verifier))
 		verifier = base64.RawURLEncoding.EncodeToString(sum[:])
 	}
-	return sameSecret(verifier, a.challenge)
+	return isSameSecret(verifier, a.challenge)
 }
 
-// rotate turns a refresh token into new tokens (5.6). Of two that race with one
+// rotateToken turns a refresh token into new tokens (5.6). Of two that race with one
 // token exactly one finds it unused; the new pair is durable before the answer.
-func (st store) rotate(ctx context.Context, clientID, refresh string, active func(email string) bool) (t tokens, err error) {
+func (st store) rotateToken(ctx context.Context, clientID, refresh string, active func(email string) bool) (t tokens, err error) {
 	var refused error
 	err = st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var id, scope, email string
 		err := tx.QueryRowContext(ctx, `UPDATE refresh_tokens SET used_at = ?1 WHERE hash = ?2 AND used_at IS NULL
 			AND connection_id IN (SELECT id FROM connections WHERE client_id = ?3 AND revoked_at IS NULL)
-			RETURNING connection_id`, ms(st.now()), hashSecret(refresh), clientID).Scan(&id)
+			RETURNING connection_id`, st.now().UnixMilli(), hashSecret(refresh), clientID).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			refused = grantError("invalid_grant", "the refresh token is not valid, or was used before")
 			return nil
@@ -159,14 +159,14 @@ func (st store) rotate(ctx context.Context, clientID, refresh string, active fun
 		if !active(email) {
 			return errInactiveGrant // rolls back: the token is not used up
 		}
-		t, err = st.issue(ctx, tx, id, scope)
+		t, err = st.issueTokens(ctx, tx, id, scope)
 		return err
 	})
 	return t, errors.Join(err, refused)
 }
 
-// issue makes a pair of tokens for a connection.
-func (st store) issue(ctx context.Context, tx *sql.Tx, connection, scope string) (t tokens, err error) {
+// issueTokens makes a pair of tokens for a connection.
+func (st store) issueTokens(ctx context.Context, tx *sql.Tx, connection, scope string) (t tokens, err error) {
 	t = tokens{ExpiresIn: int(accessLife / time.Second), Type: "Bearer", Scope: scope}
 	if t.Access, err = st.newSecret("mba_"); err != nil {
 		return t, err
@@ -176,11 +176,11 @@ func (st store) issue(ctx context.Context, tx *sql.Tx, connection, scope string)
 	}
 	now := st.now()
 	if _, err := tx.ExecContext(ctx, `INSERT INTO access_tokens (hash, connection_id, expires_at) VALUES (?, ?, ?)`,
-		hashSecret(t.Access), connection, ms(now.Add(accessLife))); err != nil {
+		hashSecret(t.Access), connection, now.Add(accessLife).UnixMilli()); err != nil {
 		return t, fmt.Errorf("store access token: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO refresh_tokens (hash, connection_id, created_at) VALUES (?, ?, ?)`,
-		hashSecret(t.Refresh), connection, ms(now)); err != nil {
+		hashSecret(t.Refresh), connection, now.UnixMilli()); err != nil {
 		return t, fmt.Errorf("store refresh token: %w", err)
 	}
 	return t, nil

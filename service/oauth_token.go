@@ -18,7 +18,7 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || r.PostForm == nil {
 		return grantError("invalid_request", "send the parameters as a form: Content-Type application/x-www-form-urlencoded")
 	}
-	if name := repeated(r.PostForm); name != "" {
+	if name := repeatedKey(r.PostForm); name != "" {
 		return grantError("invalid_request", name+" is given more than once")
 	}
 	clientID, err := s.authenticateApp(r)
@@ -28,7 +28,7 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	q, ok := s.limits.Take(clientID, s.now(), limit.Token)
 	q.WriteHeaders(w.Header())
 	if !ok {
-		return tooMany(q)
+		return rateLimited(q)
 	}
 	if err := s.mirror.Refresh(r.Context()); err != nil {
 		return err
@@ -36,9 +36,9 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 	var t tokens
 	switch f := r.PostForm; f.Get("grant_type") {
 	case "authorization_code":
-		t, err = s.store.exchange(r.Context(), clientID, f.Get("code"), f.Get("redirect_uri"), f.Get("code_verifier"), s.mirror.IsActive)
+		t, err = s.store.exchangeCode(r.Context(), clientID, f.Get("code"), f.Get("redirect_uri"), f.Get("code_verifier"), s.mirror.IsActive)
 	case "refresh_token":
-		t, err = s.store.rotate(r.Context(), clientID, f.Get("refresh_token"), s.mirror.IsActive)
+		t, err = s.store.rotateToken(r.Context(), clientID, f.Get("refresh_token"), s.mirror.IsActive)
 	case "":
 		return grantError("invalid_request", "grant_type is required")
 	default:
@@ -72,7 +72,7 @@ func (s *Service) authenticateApp(r *http.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if app == nil || !sameSecret(string(app.secretHash), string(hashSecret(secret))) {
+	if app == nil || !isSameSecret(string(app.secretHash), string(hashSecret(secret))) {
 		return "", &failure{status: http.StatusUnauthorized, text: "invalid_client", detail: "client_id and client_secret do not match"}
 	}
 	return app.ClientID, nil

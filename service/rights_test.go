@@ -110,7 +110,7 @@ func (s *sandbox) fire(id int64) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := s.queueEvent(s.t.Context(), tx, event{recordingID: id}); err != nil {
+	if _, err := s.decideEvent(s.t.Context(), tx, event{recordingID: id}); err != nil {
 		s.t.Fatal(err)
 	}
 	if err := tx.Commit(); err != nil {
@@ -174,7 +174,7 @@ func TestAStreamEndsWithTheRight(t *testing.T) {
 			s := newSandbox(t, Options{Video: func() (io.ReadSeeker, string) {
 				return io.NewSectionReader(zeros{}, 0, 1<<30), "video/mp4"
 			}}, meeting(1))
-			s.patience.judge = 10 * time.Millisecond
+			s.timeouts.judge = 10 * time.Millisecond
 			server := httptest.NewServer(s.Handler())
 			t.Cleanup(server.Close)
 			resp, err := http.Get(server.URL + s.mediaLink())

@@ -14,45 +14,45 @@ import (
 // endpoint is one method of one path of section 4.
 type endpoint struct {
 	answer func(w http.ResponseWriter, r *http.Request, c caller) error
-	// classes says what a call costs beyond the global limit.
+	// classes returns the limits that a call counts against.
 	classes func(r *http.Request) []limit.Class
 }
 
-func light(*http.Request) []limit.Class { return []limit.Class{limit.Global} }
-func heavy(*http.Request) []limit.Class { return []limit.Class{limit.Global, limit.Heavy} }
-func downloading(*http.Request) []limit.Class {
+func lightClasses(*http.Request) []limit.Class { return []limit.Class{limit.Global} }
+func heavyClasses(*http.Request) []limit.Class { return []limit.Class{limit.Global, limit.Heavy} }
+func downloadClasses(*http.Request) []limit.Class {
 	return []limit.Class{limit.Global, limit.Download}
 }
 
-// routes is everything under BasePath.
+// routes returns the handler of everything under BasePath.
 func (s *Service) routes() http.Handler {
 	mux := http.NewServeMux()
 	api := func(pattern string, methods map[string]endpoint) {
-		mux.Handle(BasePath+pattern, s.bounded(s.faults.Handler(s.api(methods), s.now)))
+		mux.Handle(BasePath+pattern, s.withBounds(s.faults.Handler(s.apiHandler(methods), s.now)))
 	}
 	get := func(path string, classes func(*http.Request) []limit.Class, answer func(http.ResponseWriter, *http.Request, caller) error) {
 		api(path, map[string]endpoint{http.MethodGet: {answer, classes}})
 	}
 	get("/meetings", meetingsClasses, s.getMeetings)
-	get("/meeting_types", light, s.getMeetingTypes)
-	get("/teams", light, s.getTeams)
-	get("/team_members", light, s.getTeamMembers)
-	get("/users", light, s.getUsers)
-	get("/recordings/{recording_id}/transcript", heavy, s.getTranscript)
-	get("/recordings/{recording_id}/summary", heavy, s.getSummary)
-	get("/recordings/{recording_id}/downloads/{download_id}", light, s.getDownload)
-	api("/recordings/{recording_id}/download", map[string]endpoint{http.MethodPost: {s.postDownload, downloading}})
-	api("/webhooks", map[string]endpoint{http.MethodPost: {s.postWebhook, light}})
-	api("/webhooks/{id}", map[string]endpoint{http.MethodDelete: {s.deleteWebhook, light}})
-	mux.Handle(BasePath+"/oauth2/authorize", s.bounded(s.plain(s.authorize, http.MethodGet, http.MethodPost)))
-	mux.Handle(BasePath+"/oauth2/token", s.bounded(s.plain(s.token, http.MethodPost)))
-	mux.Handle(BasePath+"/openapi.yaml", s.bounded(s.plain(s.description, http.MethodGet)))
-	mux.Handle(BasePath+"/directory.schema.json", s.bounded(s.plain(s.directorySchema, http.MethodGet)))
+	get("/meeting_types", lightClasses, s.getMeetingTypes)
+	get("/teams", lightClasses, s.getTeams)
+	get("/team_members", lightClasses, s.getTeamMembers)
+	get("/users", lightClasses, s.getUsers)
+	get("/recordings/{recording_id}/transcript", heavyClasses, s.getTranscript)
+	get("/recordings/{recording_id}/summary", heavyClasses, s.getSummary)
+	get("/recordings/{recording_id}/downloads/{download_id}", lightClasses, s.getDownload)
+	api("/recordings/{recording_id}/download", map[string]endpoint{http.MethodPost: {s.postDownload, downloadClasses}})
+	api("/webhooks", map[string]endpoint{http.MethodPost: {s.postWebhook, lightClasses}})
+	api("/webhooks/{id}", map[string]endpoint{http.MethodDelete: {s.deleteWebhook, lightClasses}})
+	mux.Handle(BasePath+"/oauth2/authorize", s.withBounds(s.publicHandler(s.authorize, http.MethodGet, http.MethodPost)))
+	mux.Handle(BasePath+"/oauth2/token", s.withBounds(s.publicHandler(s.token, http.MethodPost)))
+	mux.Handle(BasePath+"/openapi.yaml", s.withBounds(s.publicHandler(s.description, http.MethodGet)))
+	mux.Handle(BasePath+"/directory.schema.json", s.withBounds(s.publicHandler(s.directorySchema, http.MethodGet)))
 	mux.HandleFunc(BasePath+"/media/{download_id}/{file}", s.media)
-	unknown := s.bounded(s.plain(func(http.ResponseWriter, *http.Request) error { return notFound("path") }))
+	unknown := s.withBounds(s.publicHandler(func(http.ResponseWriter, *http.Request) error { return notFound("path") }))
 	mux.Handle("/", unknown)
-	return s.timed(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.limits.Unused(limit.Global).WriteHeaders(w.Header()) // what is counted writes its own over them
+	return s.withDeadlines(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.limits.Unused(limit.Global).WriteHeaders(w.Header()) // calls that are counted overwrite these
 		if clean := path.Clean(r.URL.Path); clean != r.URL.Path && clean+"/" != r.URL.Path {
 			unknown.ServeHTTP(w, r) // the mux would send the caller to another path
 			return
@@ -61,8 +61,9 @@ func (s *Service) routes() http.Handler {
 	}))
 }
 
-// plain answers what needs no credential, for the methods given or for any.
-func (s *Service) plain(answer func(http.ResponseWriter, *http.Request) error, methods ...string) http.Handler {
+// publicHandler serves paths that need no credential, for the methods given or for
+// any.
+func (s *Service) publicHandler(answer func(http.ResponseWriter, *http.Request) error, methods ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(methods) > 0 && !slices.Contains(methods, r.Method) {
 			s.refuseMethod(w, r, methods)
@@ -74,8 +75,8 @@ func (s *Service) plain(answer func(http.ResponseWriter, *http.Request) error, m
 	})
 }
 
-// api answers a path of section 4: who calls, within their limits, then what.
-func (s *Service) api(methods map[string]endpoint) http.Handler {
+// apiHandler serves a path of section 4 by its method.
+func (s *Service) apiHandler(methods map[string]endpoint) http.Handler {
 	names := make([]string, 0, len(methods))
 	for name := range methods {
 		names = append(names, name)
@@ -92,6 +93,8 @@ func (s *Service) api(methods map[string]endpoint) http.Handler {
 	})
 }
 
+// serve answers one call: it reads the query, the caller and the caller's limits in
+// this order, and then calls the endpoint.
 func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) error {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil { // a filter that is dropped would show too much
@@ -100,7 +103,7 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 	if err := checkSpelling(query); err != nil {
 		return err
 	}
-	if key := repeated(query); key != "" {
+	if key := repeatedKey(query); key != "" {
 		return badRequest("%q is given more than once", key)
 	}
 	if err := s.mirror.Refresh(r.Context()); err != nil {
@@ -113,13 +116,13 @@ func (s *Service) serve(w http.ResponseWriter, r *http.Request, e endpoint) erro
 	q, ok := s.limits.Take(c.id, s.now(), e.classes(r)...)
 	q.WriteHeaders(w.Header())
 	if !ok {
-		return tooMany(q)
+		return rateLimited(q)
 	}
 	return e.answer(w, r, c)
 }
 
-// tooMany is the answer to a call beyond a limit.
-func tooMany(q limit.Quota) error {
+// rateLimited is the answer to a call beyond a limit.
+func rateLimited(q limit.Quota) error {
 	return &failure{status: http.StatusTooManyRequests, text: "rate limit exceeded", retry: q.Retry}
 }
 
@@ -128,10 +131,11 @@ func (s *Service) refuseMethod(w http.ResponseWriter, r *http.Request, allowed [
 	s.writeError(w, r, &failure{status: http.StatusMethodNotAllowed, text: "method not allowed"})
 }
 
-// pathID reads a recording_id of a path; what is no plain number names nothing.
+// pathID reads the recording_id of a path. It fails with 404 unless it is a plain
+// number: neither +1 nor 01.
 func pathID(r *http.Request) (int64, error) {
 	id, err := strconv.ParseInt(r.PathValue("recording_id"), 10, 64)
-	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != r.PathValue("recording_id") { // neither +1 nor 01
+	if err != nil || id <= 0 || strconv.FormatInt(id, 10) != r.PathValue("recording_id") {
 		return 0, notFound("recording")
 	}
 	return id, nil

@@ -9,6 +9,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/sqlite"
 	"minutebook/service/mirror"
 )
 
@@ -71,7 +72,7 @@ func mainDomain(users []api.User) string {
 	return best
 }
 
-// PutUser adds a user to what this program itself says of the organisation, or
+// PutUser adds a user to this program's own list of the organisation's users, or
 // replaces the one with the same address.
 func (s *Service) PutUser(ctx context.Context, u api.User) error {
 	users, err := s.archive.UsersOf(ctx, archive.LocalAccount)
@@ -94,12 +95,8 @@ func (s *Service) OutsideRecorders(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	emails := s.mirror.OutsideRecorders()
-	rows, err := s.store.db.R.QueryContext(ctx, `SELECT DISTINCT lower(json_extract(CAST(body AS TEXT), '$.recorded_by.email')) FROM held
+	held, err := sqlite.Column[string](ctx, s.store.db.R, `SELECT DISTINCT lower(json_extract(CAST(body AS TEXT), '$.recorded_by.email')) FROM held
 		WHERE json_extract(CAST(body AS TEXT), '$.recorded_by.email') IS NOT NULL`)
-	if err != nil {
-		return nil, fmt.Errorf("list outside recorders: %w", err)
-	}
-	held, err := texts(rows)
 	if err != nil {
 		return nil, fmt.Errorf("list outside recorders: %w", err)
 	}

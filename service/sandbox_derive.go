@@ -10,24 +10,23 @@ import (
 	"minutebook/service/mirror"
 )
 
-// deriver collects from loaded meetings what their organisation must look like:
-// users are recorders, and invitees of the recorders' domains; a user's teams are
+// organisationDeriver derives an organisation from loaded meetings: users are recorders, and invitees of the recorders' domains; a user's teams are
 // all that their recorded_by.team has named; whoever the meetings call external is none.
-type deriver struct {
-	people   map[string]*derived
+type organisationDeriver struct {
+	people   map[string]*derivedPerson
 	votes    map[string]int // domain: internal showings minus external ones
 	types    map[string]time.Time
 	meetings []loadedMeeting
 }
 
-// derived is what is known of one address.
-type derived struct {
+// derivedPerson is a person as the loaded meetings show them.
+type derivedPerson struct {
 	name  string
 	teams map[string]time.Time // with when each was first seen
 	first time.Time
 }
 
-// loadedMeeting is what the shares of a meeting are derived from.
+// loadedMeeting is the part of a meeting from which its shares are derived.
 type loadedMeeting struct {
 	id         int64
 	sharedWith string
@@ -35,11 +34,11 @@ type loadedMeeting struct {
 	invitees   []string
 }
 
-func newDeriver() *deriver {
-	return &deriver{people: map[string]*derived{}, votes: map[string]int{}, types: map[string]time.Time{}}
+func newOrganisationDeriver() *organisationDeriver {
+	return &organisationDeriver{people: map[string]*derivedPerson{}, votes: map[string]int{}, types: map[string]time.Time{}}
 }
 
-func (d *deriver) add(id int64, m *api.Meeting) {
+func (d *organisationDeriver) add(id int64, m *api.Meeting) {
 	at := m.CreatedAt.Time
 	recorder := foldEmail(m.RecordedBy.Email)
 	team := m.RecordedBy.Team.Or("")
@@ -73,10 +72,10 @@ func (d *deriver) add(id int64, m *api.Meeting) {
 	d.meetings = append(d.meetings, loaded)
 }
 
-func (d *deriver) person(email, name, team string, at time.Time) {
+func (d *organisationDeriver) person(email, name, team string, at time.Time) {
 	p := d.people[email]
 	if p == nil {
-		p = &derived{first: at, teams: map[string]time.Time{}}
+		p = &derivedPerson{first: at, teams: map[string]time.Time{}}
 		d.people[email] = p
 	}
 	if p.name == "" {
@@ -90,9 +89,9 @@ func (d *deriver) person(email, name, team string, at time.Time) {
 	}
 }
 
-// putDerived adds what was collected to the directory that is there; nothing
-// that is there is changed.
-func (s *Service) putDerived(ctx context.Context, d *deriver) error {
+// putDerived adds the derived organisation to the directory; existing entries stay
+// as they are.
+func (s *Service) putDerived(ctx context.Context, d *organisationDeriver) error {
 	users, err := s.archive.UsersOf(ctx, archive.LocalAccount)
 	if err != nil {
 		return err
@@ -140,7 +139,7 @@ func (s *Service) putDerived(ctx context.Context, d *deriver) error {
 	return nil
 }
 
-func sortedEmails(people map[string]*derived) []string {
+func sortedEmails(people map[string]*derivedPerson) []string {
 	emails := make([]string, 0, len(people))
 	for email := range people {
 		emails = append(emails, email)
@@ -160,8 +159,8 @@ func membersOf(team string, teams map[string][]string, users []api.User) []api.T
 	return members
 }
 
-// namesAt is names that are all of one time.
-func namesAt(at time.Time, names ...string) map[string]time.Time {
+// datedNames gives all names one time.
+func datedNames(at time.Time, names ...string) map[string]time.Time {
 	m := map[string]time.Time{}
 	for _, name := range names {
 		m[name] = at

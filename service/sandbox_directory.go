@@ -53,10 +53,10 @@ type directoryRecording struct {
 	FailureReason string `json:"failure_reason"`
 }
 
-// LoadDirectory replaces what the sandbox says of its organisation by exactly
-// what a file states: users, teams, meeting types, memberships, the shares of
-// every meeting, and what the meetings' recordings are. Nothing is derived from
-// meetings that are loaded later. A file that makes no sense changes nothing.
+// LoadDirectory replaces the sandbox's organisation by exactly the one of a file:
+// users, teams, meeting types, memberships, the shares of every meeting, and the
+// kinds of the recordings. Nothing is derived from meetings that are loaded later.
+// An invalid file changes nothing.
 func (s *Service) LoadDirectory(ctx context.Context, r io.Reader, name string) error {
 	s.load.Lock()
 	defer s.load.Unlock()
@@ -169,7 +169,7 @@ func (d directoryShare) principal() (string, error) {
 	return "", fmt.Errorf("share of %d: name one of user, team and everyone", d.RecordingID)
 }
 
-// putDirectory makes the archive say what the file states.
+// putDirectory writes the organisation of the file to the archive.
 func (s *Service) putDirectory(ctx context.Context, f *directoryFile) error {
 	var users []api.User
 	members := map[string][]api.TeamMember{}

@@ -28,7 +28,7 @@ func (s *Service) Finish(ctx context.Context) (id int64, ok bool, err error) {
 	if err != nil {
 		return 0, false, fmt.Errorf("finish a meeting: %w", err)
 	}
-	s.ring()
+	s.wakeSender()
 	return id, true, nil
 }
 
@@ -53,13 +53,13 @@ func (s *Service) finalise(ctx context.Context, id int64, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	d := newDeriver()
+	d := newOrganisationDeriver()
 	d.add(id, &m)
 	if err := s.shareLoaded(ctx, exact == nil, d.meetings...); err != nil {
 		return err
 	}
 	return s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		if _, err := s.queueEvent(ctx, tx, event{recordingID: id}); err != nil {
+		if _, err := s.decideEvent(ctx, tx, event{recordingID: id}); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `DELETE FROM held WHERE recording_id = ?`, id)
@@ -77,7 +77,7 @@ func (s *Service) finishEvery(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.works("finish")
+		s.reportSuccess("finish")
 		if ok {
 			s.log.Info().Int64("recording_id", id).Msg("a meeting finished")
 		}

@@ -15,7 +15,7 @@ import (
 	"minutebook/archive"
 )
 
-// LoadResult is what Load did.
+// LoadResult counts the meetings of one Load.
 type LoadResult struct {
 	Meetings int `json:"meetings"` // read from the file
 	New      int `json:"new"`      // not in the archive before
@@ -31,11 +31,11 @@ const maxLine = 64 << 20
 // Load reads meetings, one JSON object a line, plain or gzip, into the sandbox,
 // and derives the directory from them. The newest Options.Hold of all that is
 // loaded are kept back. Loading again changes nothing. It fails, naming the
-// line, on what is no meeting; the lines before it are loaded.
+// line, when a line is no meeting; the lines before it are loaded.
 func (s *Service) Load(ctx context.Context, r io.Reader, name string) (LoadResult, error) {
 	s.load.Lock()
 	defer s.load.Unlock()
-	l := &loading{s: s, derive: newDeriver()}
+	l := &loading{s: s, derive: newOrganisationDeriver()}
 	err := l.read(ctx, r)
 	if err == nil {
 		err = l.flush(ctx)
@@ -52,7 +52,7 @@ func (s *Service) Load(ctx context.Context, r io.Reader, name string) (LoadResul
 // loading is one Load.
 type loading struct {
 	s      *Service
-	derive *deriver
+	derive *organisationDeriver
 	batch  []archive.Observation
 	result LoadResult
 }
@@ -93,7 +93,7 @@ func (l *loading) take(ctx context.Context, raw []byte) error {
 	}
 	l.result.Meetings++
 	l.derive.add(id, &m)
-	if raw, err = l.s.hold(ctx, id, &m, raw); err != nil || raw == nil {
+	if raw, err = l.s.holdBack(ctx, id, &m, raw); err != nil || raw == nil {
 		return err
 	}
 	o, err := archive.FromMeeting(archive.LocalAccount, archive.SourceImport, l.s.now(), raw)
@@ -119,7 +119,7 @@ func (l *loading) flush(ctx context.Context) error {
 	return nil
 }
 
-// finish derives the directory and the shares of what was loaded.
+// finish derives the directory and the shares of the loaded meetings.
 func (l *loading) finish(ctx context.Context) error {
 	s := l.s
 	if err := s.store.db.R.QueryRowContext(ctx, `SELECT count(*) FROM held`).Scan(&l.result.Held); err != nil {
@@ -140,9 +140,9 @@ func (l *loading) finish(ctx context.Context) error {
 	return s.shareLoaded(ctx, exact == nil, l.derive.meetings...)
 }
 
-// hold decides on a meeting while loading: it returns what is to enter the
-// archive now, nil for nothing. A meeting that is in the archive stays there.
-func (s *Service) hold(ctx context.Context, id int64, m *api.Meeting, raw []byte) ([]byte, error) {
+// holdBack decides which meeting enters the archive now: this one, another that was
+// held back before, or none (nil). A meeting that is in the archive stays there.
+func (s *Service) holdBack(ctx context.Context, id int64, m *api.Meeting, raw []byte) ([]byte, error) {
 	if s.opts.Hold == 0 {
 		return raw, nil
 	}
@@ -163,7 +163,7 @@ func (s *Service) hold(ctx context.Context, id int64, m *api.Meeting, raw []byte
 			released = nil
 			return nil
 		}
-		start := ms(m.RecordingStartTime.Time)
+		start := m.RecordingStartTime.Time.UnixMilli()
 		released = nil
 		_, err = tx.ExecContext(ctx, `INSERT INTO held (recording_id, start, body) VALUES (?, ?, ?)`, id, start, raw)
 		if err != nil || count < s.opts.Hold {

@@ -66,7 +66,7 @@ func (s *Service) shareAll(ctx context.Context) ([]string, error) {
 // shareLoaded puts the shares of meetings that have entered the archive: with
 // whom everything is shared and, where the directory is derived, for
 // multiple_teams the teams of the recorder and of the internal invitees.
-func (s *Service) shareLoaded(ctx context.Context, derived bool, meetings ...loadedMeeting) error {
+func (s *Service) shareLoaded(ctx context.Context, derivedPerson bool, meetings ...loadedMeeting) error {
 	emails, err := s.shareAll(ctx)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Service) shareLoaded(ctx context.Context, derived bool, meetings ...loa
 		for _, email := range emails {
 			shares = append(shares, archive.Share{RecordingID: m.id, Principal: archive.UserPrincipal(email), Level: archive.ShareStandard})
 		}
-		if !derived || m.sharedWith != api.SharedMultipleTeams {
+		if !derivedPerson || m.sharedWith != api.SharedMultipleTeams {
 			continue
 		}
 		for _, team := range teamsOf(d, m) {

@@ -19,7 +19,7 @@ type NewUser struct {
 	Status string `json:"status,omitempty"` // active when empty
 }
 
-// CreateUser adds a user to what is said here of the organisation, or replaces
+// CreateUser adds a user to the program's own list of users, or replaces
 // the one with the same address.
 func (s *Service) CreateUser(ctx context.Context, n NewUser) (api.User, error) {
 	n.Email = foldEmail(n.Email)
@@ -58,7 +58,7 @@ func adminPermissions() api.Permissions {
 
 // addMember puts a user into a team, which is made when it is not there.
 func (s *Service) addMember(ctx context.Context, team string, u api.User) error {
-	if err := s.addTeams(ctx, namesAt(s.now(), team), nil); err != nil {
+	if err := s.addTeams(ctx, datedNames(s.now(), team), nil); err != nil {
 		return err
 	}
 	members, err := s.archive.MembersOf(ctx, archive.LocalAccount, team)

@@ -30,7 +30,7 @@ const BasePath = "/external/v1"
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Options say what a Service works on and how it behaves. The zero value of
+// Options are the archive of a Service and its behaviour. The zero value of
 // every field but Archive has a meaning.
 type Options struct {
 	Archive *archive.Archive
@@ -39,7 +39,7 @@ type Options struct {
 	// of an archive that others fill.
 	Sandbox bool
 	// Offline is for commands beside no running service: whether it is a
-	// sandbox is then what the data directory says, and nothing is run.
+	// sandbox is then read from the data directory, and nothing runs.
 	Offline bool
 	// PublicURL is where callers reach it, without BasePath, for the links it
 	// gives out. Empty: as each caller addressed it.
@@ -48,14 +48,14 @@ type Options struct {
 	Generation time.Duration
 	// Window is how limits count, Elevated lowers the heavy limit to 5 (section
 	// 8), and DownloadLimit, when above 0, sets the one of download requests, all
-	// for this run. What SetLimits sets holds for later runs of the same data
+	// for this run. Limits of SetLimits hold for later runs of the same data
 	// directory too; where neither says, windows are fixed.
 	Window        Window
 	Elevated      bool
 	DownloadLimit int
 	// Latency is added to every answer.
 	Latency time.Duration
-	// Faults is what goes wrong on purpose, in the grammar of docs/service.md.
+	// Faults go wrong on purpose; docs/service.md has their grammar.
 	Faults string
 	// AllowPrivate lets webhooks and callbacks go to addresses that are not
 	// globally routable.
@@ -90,13 +90,13 @@ type Service struct {
 	client    *http.Client // for webhooks and callbacks
 	handler   http.Handler
 	slots     chan struct{} // one per request being answered
-	patience  patience
+	timeouts  timeouts
 	streams   streams
 	transfers transfers
 	pages     sync.Pool // *[]byte, bodies of lists to be used again
 
 	wake     chan struct{} // rings when the queue has something new
-	troubles troubles
+	failures failures
 	load     sync.Mutex // one Load, Finish or LoadDirectory at a time
 }
 
@@ -110,7 +110,7 @@ func New(ctx context.Context, opts Options) (*Service, error) {
 		return nil, errors.New("open service: no archive given")
 	}
 	s := &Service{opts: opts, log: opts.Logger.With().Str("room", "service").Logger(), archive: opts.Archive,
-		slots: make(chan struct{}, maxConcurrent), patience: usualPatience(), wake: make(chan struct{}, 1), limits: limit.New(), streams: streams{by: map[string]int{}},
+		slots: make(chan struct{}, maxConcurrent), timeouts: defaultTimeouts(), wake: make(chan struct{}, 1), limits: limit.New(), streams: streams{by: map[string]int{}},
 		pages: sync.Pool{New: func() any { return new([]byte) }}}
 	s.setDefaults()
 	var err error
@@ -151,7 +151,7 @@ func (s *Service) setDefaults() {
 	s.client = outbound.NewClient(outbound.Options{AllowPrivate: o.AllowPrivate, Timeout: deliveryTimeout})
 }
 
-// start reads what the data directory says and sets what the options say.
+// start reads the settings of the data directory and applies the options.
 func (s *Service) start(ctx context.Context) error {
 	if err := s.store.overwriteDeleted(ctx); err != nil {
 		return err
@@ -200,21 +200,21 @@ func (s *Service) Handler() http.Handler { return s.handler }
 // after a failure, see State.
 func (s *Service) Run(ctx context.Context) error {
 	var all sync.WaitGroup
-	all.Go(func() { s.keep(ctx, "queue", s.sendQueue) })
-	all.Go(func() { s.keep(ctx, "sweep", s.sweep) })
+	all.Go(func() { s.keepRunning(ctx, "queue", s.sendQueue) })
+	all.Go(func() { s.keepRunning(ctx, "sweep", s.sweep) })
 	if s.opts.Sandbox {
 		if s.opts.NewEvery > 0 {
-			all.Go(func() { s.keep(ctx, "finish", s.finishEvery) })
+			all.Go(func() { s.keepRunning(ctx, "finish", s.finishEvery) })
 		}
 	} else {
-		all.Go(func() { s.keep(ctx, "relay", s.follow) })
+		all.Go(func() { s.keepRunning(ctx, "relay", s.follow) })
 	}
 	all.Wait()
 	return nil
 }
 
-// ring wakes the sender of the queue.
-func (s *Service) ring() {
+// wakeSender wakes the sender of the queue.
+func (s *Service) wakeSender() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

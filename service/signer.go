@@ -28,11 +28,11 @@ func (s signer) sign(purpose string, fields ...string) string {
 // valid reports in constant time whether signature is the one of the fields.
 // It compares the text, so that no other spelling of the same bytes passes.
 func (s signer) valid(signature, purpose string, fields ...string) bool {
-	return sameSecret(signature, s.sign(purpose, fields...))
+	return isSameSecret(signature, s.sign(purpose, fields...))
 }
 
-// sameSecret compares two secrets in constant time.
-func sameSecret(a, b string) bool {
+// isSameSecret compares two secrets in constant time.
+func isSameSecret(a, b string) bool {
 	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
 }
 

@@ -13,8 +13,8 @@ import (
 
 // State is how the work in the background goes.
 type State struct {
-	// Paused tells that the relay to webhooks was off for so long that it did not
-	// send what had come meanwhile; nil when it never was.
+	// Paused tells that the relay to webhooks was off for so long that meetings of
+	// that time did not fire; nil when it never was.
 	Paused *Pause `json:"paused,omitempty"`
 	// Failing is the work that fails at present and is tried again.
 	Failing []Failing `json:"failing,omitempty"`
@@ -35,7 +35,7 @@ type Failing struct {
 
 // State returns how the work in the background goes.
 func (s *Service) State(ctx context.Context) (*State, error) {
-	state := &State{Failing: s.troubles.list()}
+	state := &State{Failing: s.failures.list()}
 	from, err := s.store.timeSetting(ctx, pausedKey)
 	if err != nil || from.IsZero() {
 		return state, err
@@ -45,48 +45,48 @@ func (s *Service) State(ctx context.Context) (*State, error) {
 	return state, err
 }
 
-// troubles are the parts of the work that fail.
-type troubles struct {
-	mu sync.Mutex // guards of
-	of map[string]Failing
+// failures are the parts of the work that fail at present.
+type failures struct {
+	mu     sync.Mutex // guards byPart
+	byPart map[string]Failing
 }
 
-func (t *troubles) list() []Failing {
+func (t *failures) list() []Failing {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.SortedFunc(maps.Values(t.of), func(a, b Failing) int { return a.Since.Compare(b.Since) })
+	return slices.SortedFunc(maps.Values(t.byPart), func(a, b Failing) int { return a.Since.Compare(b.Since) })
 }
 
 // add notes a failure; since when the part fails stays.
-func (t *troubles) add(part string, at time.Time, err error) {
+func (t *failures) add(part string, at time.Time, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.of == nil {
-		t.of = map[string]Failing{}
+	if t.byPart == nil {
+		t.byPart = map[string]Failing{}
 	}
-	if old, ok := t.of[part]; ok {
+	if old, ok := t.byPart[part]; ok {
 		at = old.Since
 	}
-	t.of[part] = Failing{part, at, err.Error()}
+	t.byPart[part] = Failing{part, at, err.Error()}
 }
 
-// works notes that a part of the work goes well.
-func (s *Service) works(part string) {
-	s.troubles.mu.Lock()
-	defer s.troubles.mu.Unlock()
-	delete(s.troubles.of, part)
+// reportSuccess notes that a part of the work goes well.
+func (s *Service) reportSuccess(part string) {
+	s.failures.mu.Lock()
+	defer s.failures.mu.Unlock()
+	delete(s.failures.byPart, part)
 }
 
-// The waits between two tries of what fails.
+// The waits between two tries of work that fails.
 const (
 	firstWait = 200 * time.Millisecond
 	lastWait  = time.Minute
 )
 
-// keep does a part of the work until ctx or the archive ends. What fails, such as
-// a read that the disk refused once, is logged, reported by State and begun
-// again: the rest of the program goes on meanwhile.
-func (s *Service) keep(ctx context.Context, part string, work func(context.Context) error) {
+// keepRunning does a part of the work until ctx or the archive ends. After a failure,
+// such as a read that the disk refused once, the work is logged, reported by State
+// and begun again; the rest of the program goes on meanwhile.
+func (s *Service) keepRunning(ctx context.Context, part string, work func(context.Context) error) {
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		began := s.now()
 		err := work(ctx)
@@ -96,7 +96,7 @@ func (s *Service) keep(ctx context.Context, part string, work func(context.Conte
 		if s.now().Sub(began) > lastWait {
 			wait = firstWait // it went well in between
 		}
-		s.troubles.add(part, s.now(), err)
+		s.failures.add(part, s.now(), err)
 		s.log.Error().Err(err).Str("part", part).Dur("again_in", wait).Msg("the service's work failed; it is tried again")
 		if sleep(ctx, wait) != nil {
 			return

@@ -22,17 +22,17 @@ type store struct {
 	archive *archive.Archive
 }
 
-// forgotten tells whether a meeting was forgotten. Asked in a transaction that
+// isForgotten tells whether a meeting was forgotten. Asked in a transaction that
 // writes something of the meeting it leaves no gap: one that is forgotten later
-// takes along what was written, see Service.forget.
-func (st store) forgotten(ctx context.Context, id int64) (bool, error) {
+// takes the written rows along, see Service.forget.
+func (st store) isForgotten(ctx context.Context, id int64) (bool, error) {
 	gone, err := st.archive.Forgotten(ctx, []int64{id})
 	return gone[id], err
 }
 
 // refuseForgotten is 404 for a meeting that was forgotten.
 func (st store) refuseForgotten(ctx context.Context, id int64) error {
-	gone, err := st.forgotten(ctx, id)
+	gone, err := st.isForgotten(ctx, id)
 	if err == nil && gone {
 		err = notFound("recording")
 	}
@@ -73,12 +73,12 @@ func deleteSetting(ctx context.Context, tx *sql.Tx, key string) error {
 	return nil
 }
 
-// overwriteDeleted makes the writing connection overwrite what it deletes, so
-// that nothing that was sent or kept back stays readable in the file.
+// overwriteDeleted makes the writing connection overwrite deleted rows, so that no
+// body that was sent or held back stays readable in the file.
 func (st store) overwriteDeleted(ctx context.Context) error {
 	var on int
 	if err := st.db.W.QueryRowContext(ctx, `PRAGMA secure_delete = ON`).Scan(&on); err != nil || on != 1 {
-		return errors.Join(errors.New("make service.db overwrite what is deleted"), err)
+		return errors.Join(errors.New("make service.db overwrite deleted rows"), err)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (st store) secret(ctx context.Context) ([]byte, error) {
 	return st.setting(ctx, "secret")
 }
 
-// newSecret makes a credential of 256 bits behind a prefix that says what it is.
+// newSecret makes a credential of 256 bits behind a prefix that tells its kind.
 func (st store) newSecret(prefix string) (string, error) {
 	b := make([]byte, 32)
 	if _, err := io.ReadFull(st.rand, b); err != nil {
@@ -121,9 +121,3 @@ func (st store) newID(prefix string) (string, error) {
 	}
 	return prefix + string(text), nil
 }
-
-// ms is how times are stored.
-func ms(t time.Time) int64 { return t.UnixMilli() }
-
-// fromMS is the time of a column.
-func fromMS(v int64) time.Time { return time.UnixMilli(v).UTC() }

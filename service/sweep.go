@@ -13,25 +13,25 @@ const (
 	keepCodes   = 24 * time.Hour
 )
 
-// sweep removes, once an hour, what has long expired, and mends what a clock that
-// was ahead has dated.
+// sweep removes, once an hour, rows that have long expired, and corrects times in the
+// future.
 func (s *Service) sweep(ctx context.Context) error {
 	for {
 		if err := s.removeExpired(ctx, s.now()); err != nil {
 			return err
 		}
-		if err := s.mendTimes(ctx); err != nil {
+		if err := s.clampTimes(ctx); err != nil {
 			return err
 		}
-		s.ring()
-		s.works("sweep")
+		s.wakeSender()
+		s.reportSuccess("sweep")
 		if err := sleep(ctx, time.Hour); err != nil {
 			return err
 		}
 	}
 }
 
-// removeExpired removes what has long expired at a time.
+// removeExpired removes the rows that have long expired at a time.
 func (s *Service) removeExpired(ctx context.Context, now time.Time) error {
 	for query, before := range map[string]time.Time{
 		`DELETE FROM downloads WHERE expires_at < ?`:                                                                  now.Add(-keepExpired),
@@ -40,8 +40,8 @@ func (s *Service) removeExpired(ctx context.Context, now time.Time) error {
 		`DELETE FROM refresh_tokens WHERE used_at < ?`:                                                                now.Add(-keepExpired),
 		`DELETE FROM deliveries WHERE kind <> 'webhook' AND state <> 'pending' AND coalesce(last_at, created_at) < ?`: now.Add(-keepExpired),
 	} {
-		if _, err := s.store.db.W.ExecContext(ctx, query, ms(before)); err != nil {
-			return fmt.Errorf("remove what has expired: %w", err)
+		if _, err := s.store.db.W.ExecContext(ctx, query, before.UnixMilli()); err != nil {
+			return fmt.Errorf("remove expired rows: %w", err)
 		}
 	}
 	return nil

@@ -85,7 +85,7 @@ func TestRequestsWaitForTheirTurn(t *testing.T) {
 			s.slots <- struct{}{}
 		}
 		began := time.Now()
-		if rec := s.ask(t, "/teams", key); rec.Code != http.StatusServiceUnavailable || time.Since(began) != s.patience.turn {
+		if rec := s.ask(t, "/teams", key); rec.Code != http.StatusServiceUnavailable || time.Since(began) != s.timeouts.turn {
 			t.Errorf("answered %d after %v", rec.Code, time.Since(began))
 		}
 		time.AfterFunc(5*time.Second, func() { <-s.slots })

@@ -190,7 +190,7 @@ func TestRetriesKeepTheirIDAndTheSchedule(t *testing.T) {
 
 func (s *sandbox) dueNow() []outgoing {
 	s.t.Helper()
-	due, _, err := s.store.due(s.t.Context(), s.clock.Now(), 100)
+	due, _, err := s.store.readDue(s.t.Context(), s.clock.Now(), 100)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestContentIsSentToADestination(t *testing.T) {
 	s.get("/recordings/2/summary?destination_url="+in.URL, s.admin, 404)
 	s.call(http.MethodPost, "/recordings/1/download", s.admin, `{"destination_url": "`+in.URL+`"}`)
 	s.clock.add(time.Minute)
-	s.ring()
+	s.wakeSender()
 	d = in.next(t)
 	if c.judgeAs("Download", d.body); !strings.Contains(string(d.body), `"status":"completed","video":{"url":`) {
 		t.Errorf("sent %s", d.body)

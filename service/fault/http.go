@@ -33,7 +33,7 @@ func (p *Plan) Handler(next http.Handler, now func() time.Time) http.Handler {
 	})
 }
 
-// spoil answers with next and damages what it wrote.
+// spoil damages the answer of next.
 func (p *Plan) spoil(w http.ResponseWriter, r *http.Request, key string, next http.Handler) {
 	if p.Roll(NoHeaders, key) {
 		w = &withoutLimits{w}
@@ -66,7 +66,7 @@ func (p *Plan) spoil(w http.ResponseWriter, r *http.Request, key string, next ht
 	}
 }
 
-// Key names what a request is about, without the parts that differ between runs.
+// Key names the subject of a request, without the parts that differ between runs.
 func Key(r *http.Request) string {
 	q := url.Values{}
 	for name, values := range r.URL.Query() {
@@ -128,7 +128,7 @@ func (s *shortLength) WriteHeader(status int) {
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends what is still within the length.
+// Write sends as much as the declared length has room for.
 func (s *shortLength) Write(p []byte) (int, error) {
 	n, err := s.ResponseWriter.Write(p[:min(s.left, len(p))])
 	if s.left -= n; err == nil && n < len(p) {

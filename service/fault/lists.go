@@ -17,8 +17,8 @@ func (p *Plan) reshapes() bool {
 		func(kind Kind) bool { return p.rates[kind] > 0 })
 }
 
-// reshape gives a page the forms that real services were seen to send. What is
-// no page stays as it is.
+// reshape gives a page the forms that real services were seen to send. Any other
+// body stays as it is.
 func (p *Plan) reshape(path, key string, body []byte) []byte {
 	if !p.reshapes() {
 		return body

@@ -40,7 +40,7 @@ func (l *Limiter) Apply(s Settings) {
 	}
 }
 
-// Settings returns what is in force; Heavy is as it is without Elevated.
+// Settings returns the settings in force; Heavy is as it is without Elevated.
 func (l *Limiter) Settings() Settings {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,7 +3,7 @@
 // rows of an archive that decide this; [Mirror.Refresh] brings it to the head of
 // the change log, so a page of a list is found without reading the disk.
 //
-// The archive alone decides who sees what: the mirror holds the principals of each
+// The archive alone decides who sees which meeting: the mirror holds the principals of each
 // meeting and of each person as the archive says them, and compares them.
 //
 // SQL over the archive was measured instead: a filter that matches nothing takes
@@ -16,7 +16,7 @@
 //	meetings.go   the meetings in the order of the list
 //	symbols.go    texts and lists of texts as small numbers
 //	page.go       the meetings of one page
-//	rights.go     what one person may do with one meeting
+//	rights.go     the rights of one person to one meeting
 //	directory.go  the organisation: people, teams, meeting types
 //	order.go      the orders of the directory's lists
 package mirror
