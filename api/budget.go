@@ -28,12 +28,13 @@ func Classes() []Class { return []Class{ClassGlobal, ClassHeavy, ClassDownload, 
 
 const (
 	windowLength = 60 * time.Second
-	// windowMargin covers what two clocks may run apart within a window.
+	// windowMargin covers the drift of two clocks within a window.
 	windowMargin = 100 * time.Millisecond
-	// lostMargin is how much longer than its caller's wait a call without an
-	// answer may go on at the service, and be counted only then.
+	// lostMargin is the time after its caller's wait in which the service may still
+	// count a call without an answer.
 	lostMargin = 30 * time.Second
-	// elevatedLimit is what the service may lower heavy and download limits to.
+	// elevatedLimit is the limit to which the service may lower heavy calls and
+	// downloads.
 	elevatedLimit = 5
 )
 
@@ -48,7 +49,7 @@ func nominalLimit(c Class) int {
 
 // BudgetStore keeps a connection's budget over restarts.
 type BudgetStore interface {
-	// LoadBudget returns the state last saved, or nil when there is none.
+	// LoadBudget returns the last saved state, or nil when there is none.
 	LoadBudget(ctx context.Context, connection string) ([]byte, error)
 	// SaveBudget replaces the state. It need not be synced to disk: it has to
 	// outlive the process, not the machine, whose start takes longer than a
@@ -56,29 +57,28 @@ type BudgetStore interface {
 	SaveBudget(ctx context.Context, connection string, state []byte) error
 }
 
-// BudgetOptions are what NewBudget needs; only Connection is required when a
-// Store is given, and nothing otherwise.
+// BudgetOptions configure a [Budget]. Connection is required together with Store,
+// and nothing otherwise.
 type BudgetOptions struct {
-	// Connection names what the service counts by: one API key or one OAuth
-	// connection, whatever its access token is at the moment.
+	// Connection names the API key or the OAuth connection whose calls the service
+	// counts together. It stays the same when the access token changes.
 	Connection string
-	Store      BudgetStore      // nil: nothing is kept over a restart
+	Store      BudgetStore      // nil: a restart forgets the state
 	Now        func() time.Time // nil: time.Now
 	Rand       func() float64   // in [0, 1), safe for concurrent use; nil: math/rand
 	Logger     zerolog.Logger
 }
 
-// Budget keeps all calls of one connection within the service's limits, as
-// nearly at them as can be known to be safe: sliding windows per class, in which
-// a call takes its slot before it is sent and holds it until a window's length
-// after its answer, since the service may count it anywhere in between. So no
-// window of the service, fixed or sliding, ever holds more than the limit.
+// Budget keeps all calls of one connection within the service's limits, and as
+// near to them as is known to be safe. Each class has a sliding window. A call
+// takes its slot before it is sent and keeps it until a window's length after its
+// answer, since the service may count it at any time in between. So no window of
+// the service, fixed or sliding, ever counts more calls than the limit.
 //
-// It learns from answers: limits that were lowered and raised again, calls that
-// other programs made with the same key, and the time before which the service
-// does not want to be asked. Waiting calls are served by Priority. Share one
-// Budget among everything that uses the connection; it is safe for concurrent
-// use and needs no closing.
+// It learns from answers: lowered and raised limits, other programs' calls with
+// the same key, and the time before which the service refuses calls. Waiting calls
+// are served by [Priority]. All users of a connection share one Budget. It is safe
+// for concurrent use and needs no closing.
 type Budget struct {
 	connection string
 	store      BudgetStore
@@ -86,24 +86,24 @@ type Budget struct {
 	random     func() float64
 	log        zerolog.Logger
 
-	// storing is held, as a semaphore, while the store is read or written.
+	// storing is a semaphore for reading and writing the store.
 	storing chan struct{}
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	loaded   bool
 	changes  uint64 // counts grants and answers
-	saved    uint64 // the value of changes that the store has seen
+	saved    uint64 // the value of changes in the store
 	windows  map[Class]*window
 	inFlight map[*slot]struct{}
 	waiting  []*waiter   // in the order they are served
-	worked   time.Time   // the last call granted to a walk, or to what somebody waits for
+	worked   time.Time   // the last call granted to a walk or to a waiting person
 	later    []time.Time // the calls of PriorityLater granted within the last window
 	wake     *time.Timer
-	refusals int // answers 429 in a row that told no time
+	refusals int // answers 429 in a row without a time
 }
 
-// NewBudget makes a budget with the specification's limits. Its kept state is
-// read by the first call that needs it.
+// NewBudget makes a budget with the specification's limits. The first call that
+// needs the stored state reads it.
 func NewBudget(o BudgetOptions) *Budget {
 	b := &Budget{
 		connection: o.Connection,
@@ -133,18 +133,18 @@ type Usage struct {
 	Used     int   `json:"used"`      // slots taken, other programs' calls included
 	InFlight int   `json:"in_flight"` // of these, calls without an answer yet
 	Foreign  int   `json:"foreign"`   // of these, known to be other programs'
-	Limit    int   `json:"limit"`     // as last learned
-	Nominal  int   `json:"nominal"`   // as the specification has it
+	Limit    int   `json:"limit"`     // as the service last reported it
+	Nominal  int   `json:"nominal"`   // by the specification
 	Waiting  int   `json:"waiting"`   // calls that wait for a slot in this class
-	// Reset is when the next slot comes free, zero when one is free now. While
-	// all slots are with calls in flight it is a window from now.
+	// Reset is the time at which the next slot comes free, zero when one is free
+	// now. While calls in flight have all slots it is a window from now.
 	Reset time.Time `json:"reset,omitzero"`
-	// Blocked is the time before which the service does not want to be asked.
+	// Blocked is the time before which the service refuses calls.
 	Blocked time.Time `json:"blocked,omitzero"`
 }
 
-// Snapshot returns the state of every class, in the order of Classes. Before the
-// first call it does not know what an earlier process used; Load makes it know.
+// Snapshot returns the state of every class, in the order of [Classes]. It knows
+// the use of an earlier process only after the first call, or after Load.
 func (b *Budget) Snapshot() []Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +157,7 @@ func (b *Budget) Snapshot() []Usage {
 		if w.blocked.After(now) {
 			u.Blocked = w.blocked
 		}
-		if !w.open(now) {
+		if !w.isOpen(now) {
 			if u.Reset = w.nextChange(now); u.Reset.IsZero() {
 				u.Reset = now.Add(windowLength)
 			}
@@ -172,8 +172,8 @@ func (b *Budget) Snapshot() []Usage {
 	return all
 }
 
-// Resume lets calls go though the service asked not to be called yet: a person
-// knows better, such as that its limits were reset.
+// Resume permits calls before the time that the service named, for a person who
+// knows that its limits were reset.
 func (b *Budget) Resume(ctx context.Context) error {
 	if err := b.Load(ctx); err != nil {
 		return err
@@ -188,8 +188,7 @@ func (b *Budget) Resume(ctx context.Context) error {
 	return b.save(ctx)
 }
 
-// Load reads the kept state, unless that has happened already. Calls do it by
-// themselves.
+// Load reads the stored state once. Calls do so by themselves.
 func (b *Budget) Load(ctx context.Context) error {
 	b.mu.Lock()
 	done := b.loaded

@@ -12,11 +12,11 @@ type Priority int
 
 // The priorities, lowest first. A context without one has PriorityNight.
 const (
-	PriorityLater    Priority = iota - 1 // what takes the calls that are left: recordings to ask for, re-reads in rotation
+	PriorityLater    Priority = iota - 1 // uses spare calls: requests of recordings, re-reads in rotation
 	PriorityNight                        // walks, backfill, re-reads
 	PriorityPerson                       // somebody waits for a command
-	PriorityFollowUp                     // what a webhook announced
-	PriorityDownload                     // links that lapse
+	PriorityFollowUp                     // content that a webhook announced
+	PriorityDownload                     // links that expire
 )
 
 type priorityKey struct{}
@@ -32,9 +32,8 @@ func PriorityOf(ctx context.Context) Priority {
 	return min(max(p, PriorityLater), PriorityDownload)
 }
 
-// patience is how much younger a call of the highest priority may be and still
-// go first. Whoever has waited longer than that goes before all who come later,
-// so nothing starves.
+// patience is the wait after which a call goes before every later call, so that
+// none starves. Before that, calls of a higher priority overtake it.
 func (p Priority) patience() time.Duration {
 	switch p {
 	case PriorityDownload:
@@ -49,15 +48,15 @@ func (p Priority) patience() time.Duration {
 	return 30 * time.Minute
 }
 
-// nextPage is how long after a call another one may be expected, of a walk
-// that reads and applies the page before.
+// nextPage is the longest time in which a walk reads and applies a page before it
+// requests the next one.
 const nextPage = 10 * time.Second
 
 // waiter is a call that waits for its slot.
 type waiter struct {
 	classes  []Class
 	priority Priority
-	due      time.Time     // since when it has waited, and its patience
+	due      time.Time     // the start of its wait, plus its patience
 	granted  chan struct{} // closed when slot is set
 	slot     *slot
 	refused  error // instead of a slot
@@ -65,19 +64,19 @@ type waiter struct {
 
 func (w *waiter) needs(c Class) bool { return slices.Contains(w.classes, c) }
 
-// slot is the right to send one call.
+// slot is the permission to send one call.
 type slot struct {
 	classes []Class
 	start   time.Time
-	// before is, for each class, how many of our calls the service may have
-	// counted when this one was sent, less those granted until then: with those
-	// granted since it bounds what any answer to this call can count of ours.
+	// before is, for each class, the number of our calls that the service may have
+	// counted when this one was sent, less those granted until then. Plus those
+	// granted since, it limits our calls in the count of any answer to this call.
 	before []int
 }
 
-// acquire waits until a call of the given classes may be sent. since is when the
-// call first asked, for its place in the queue. The slot must be given to
-// answered or returned.
+// acquire waits until a call of the given classes may be sent. since is the time of
+// the call's first request, for its place in the queue. The slot must be passed to
+// finish or giveBack.
 func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class) (*slot, error) {
 	if err := b.Load(ctx); err != nil {
 		return nil, err
@@ -99,13 +98,13 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 		return nil, w.refused
 	}
 	if err := b.save(ctx); err != nil {
-		b.returned(w.slot)
+		b.giveBack(w.slot)
 		return nil, err
 	}
 	return w.slot, nil
 }
 
-// leave takes a waiter whose context has ended out of the queue.
+// leave removes a waiter whose context has ended from the queue.
 func (b *Budget) leave(w *waiter) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -117,8 +116,8 @@ func (b *Budget) leave(w *waiter) {
 	b.serve()
 }
 
-// returned gives back the slot of a call that was never sent.
-func (b *Budget) returned(s *slot) {
+// giveBack frees the slot of a call that was never sent.
+func (b *Budget) giveBack(s *slot) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.release(s)
@@ -136,14 +135,14 @@ func (b *Budget) release(s *slot) {
 	}
 }
 
-// serve grants slots to all waiting calls that may go, in their order, and sets
-// the timer for the next moment at which another one may. The lock is held.
+// serve grants slots to the waiting calls that may go, in their order, and sets the
+// timer for the next moment at which another one may. The caller has the lock.
 func (b *Budget) serve() {
 	now := b.now()
 	for _, w := range b.windows {
 		w.expire(now)
 	}
-	reserved := b.reserved(now)
+	reserved := b.isReserved(now)
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
 		for _, c := range w.classes {
 			if until := b.windows[c].blocked; until.Sub(now) > longestWait {
@@ -152,11 +151,11 @@ func (b *Budget) serve() {
 				return true
 			}
 		}
-		if reserved && b.held(w, now) {
+		if reserved && b.mustWait(w, now) {
 			return false
 		}
 		for _, c := range w.classes {
-			if !b.windows[c].open(now) {
+			if !b.windows[c].isOpen(now) {
 				return false
 			}
 		}
@@ -166,25 +165,24 @@ func (b *Budget) serve() {
 	b.setTimer(now)
 }
 
-// reserved tells whether most of the global window is kept for calls that matter
-// more than those of PriorityLater. A walk asks for its next page when it has the
-// one before, so it is rarely seen waiting when a window opens. Where such work
-// waits, or made a call a moment ago, calls that can come later get a quarter of
-// the window. With the reads that follow them that is half: the heavy calls keep
-// their whole limit. Heavy ones that can come later are held to the end of their
-// patience.
-func (b *Budget) reserved(now time.Time) bool {
+// isReserved reports whether most of the global window is reserved for calls above
+// PriorityLater. A walk requests its next page when it has the one before, so it is
+// rarely in the queue when a window opens. While such work waits, or made a call a
+// moment ago, calls of PriorityLater get a quarter of the window. With the reads
+// that follow them that is half: the heavy calls keep their whole limit. Heavy
+// calls of PriorityLater wait until the end of their patience.
+func (b *Budget) isReserved(now time.Time) bool {
 	n := 0
 	for n < len(b.later) && now.Sub(b.later[n]) >= windowLength {
 		n++
 	}
 	b.later = b.later[n:]
 	return now.Sub(b.worked) < nextPage ||
-		slices.ContainsFunc(b.waiting, func(w *waiter) bool { return w.priority.works() })
+		slices.ContainsFunc(b.waiting, func(w *waiter) bool { return w.priority.isWork() })
 }
 
-// held tells whether a call has to wait for calls that matter more.
-func (b *Budget) held(w *waiter, now time.Time) bool {
+// mustWait reports whether a call has to wait for calls of a higher priority.
+func (b *Budget) mustWait(w *waiter, now time.Time) bool {
 	switch {
 	case w.priority != PriorityLater:
 		return false
@@ -194,15 +192,15 @@ func (b *Budget) held(w *waiter, now time.Time) bool {
 	return len(b.later) >= b.windows[ClassGlobal].limit/4
 }
 
-// works tells the priorities of walks, and of what somebody waits for, from those
-// of recordings.
-func (p Priority) works() bool { return p != PriorityLater && p != PriorityDownload }
+// isWork reports whether the priority is one of walks or of waiting people, and not
+// one of recordings.
+func (p Priority) isWork() bool { return p != PriorityLater && p != PriorityDownload }
 
 func (b *Budget) grant(w *waiter, now time.Time) {
 	switch {
 	case w.priority == PriorityLater:
 		b.later = append(b.later, now)
-	case w.priority.works():
+	case w.priority.isWork():
 		b.worked = now
 	}
 	w.slot = &slot{classes: w.classes, start: now}
@@ -217,9 +215,8 @@ func (b *Budget) grant(w *waiter, now time.Time) {
 	close(w.granted)
 }
 
-// laterChanges are the times at which a call of PriorityLater may go that is held
-// back now: when no work is seen any more, and when an earlier one is a window
-// old.
+// laterChanges returns the times at which a waiting call of PriorityLater may go:
+// when the reservation ends, and when an earlier such call is a window old.
 func (b *Budget) laterChanges() []time.Time {
 	times := []time.Time{b.worked.Add(nextPage)}
 	if len(b.later) > 0 {

@@ -22,7 +22,7 @@ func spend(t *testing.T, b *Budget, n int, class Class) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.answered(t.Context(), s, 200, nil)
+		b.finish(t.Context(), s, 200, nil)
 	}
 }
 
@@ -46,7 +46,7 @@ func TestWaitingCallsGoByPriorityAndNoneStarves(t *testing.T) {
 				mu.Lock()
 				order = append(order, name)
 				mu.Unlock()
-				b.answered(t.Context(), s, 200, nil)
+				b.finish(t.Context(), s, 200, nil)
 			})
 			synctest.Wait()
 		}
@@ -170,7 +170,7 @@ func TestANewBudgetKnowsNothingAndALoadedOneWhatWasUsed(t *testing.T) {
 		store := &memoryStore{}
 		b := NewBudget(BudgetOptions{Connection: "k", Store: store})
 		spend(t, b, 7, ClassDownload)
-		b.windows[ClassDownload].told(5, time.Now(), time.Now())
+		b.windows[ClassDownload].setLimit(5, time.Now(), time.Now())
 		b.windows[ClassGlobal].block(time.Now().Add(20 * time.Second))
 		spendLater := NewBudget(BudgetOptions{Connection: "k", Store: store})
 		if _, err := b.acquire(cancelled(t), time.Now(), ClassGlobal); err == nil {

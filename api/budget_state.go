@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// longestCall bounds how long ago a call may have been sent that was still in
-// flight when the state was saved and yet be counted now.
+// longestCall is the longest time after which the service may count a call that was
+// in flight when the state was saved.
 const longestCall = 10 * time.Minute
 
-// budgetState is what is kept of a budget. Times are Unix milliseconds.
+// budgetState is the stored state of a budget. Times are Unix milliseconds.
 type budgetState struct {
 	Version int                   `json:"v"`
-	Saved   int64                 `json:"saved,omitempty"` // when
+	Saved   int64                 `json:"saved,omitempty"` // the time of saving
 	Windows map[Class]windowState `json:"windows"`
 }
 
 type windowState struct {
-	Held     []int64    `json:"held,omitempty"`      // when slots come free
-	InFlight []int64    `json:"in_flight,omitempty"` // when calls were sent
+	Held     []int64    `json:"held,omitempty"`      // the times at which slots come free
+	InFlight []int64    `json:"in_flight,omitempty"` // the times of sending
 	Others   [][2]int64 `json:"others,omitempty"`    // number, until
 	Blocked  int64      `json:"blocked,omitempty"`
 	Limit    int        `json:"limit"`
@@ -29,8 +29,8 @@ type windowState struct {
 	StepMS   int64      `json:"lowered_step,omitempty"`
 }
 
-// save gives the store the present state, unless a concurrent call has done so
-// since the caller's change: calls that were granted together share one write.
+// save writes the present state to the store, unless a concurrent call has done so
+// since the caller's change: calls granted together share one write.
 func (b *Budget) save(ctx context.Context) error {
 	if b.store == nil {
 		return nil
@@ -62,13 +62,13 @@ func (b *Budget) save(ctx context.Context) error {
 	return nil
 }
 
-// state describes the budget for restore. The lock is held.
+// state returns the state for restore. The caller has the lock.
 func (b *Budget) state(now time.Time) budgetState {
-	st := budgetState{Version: 1, Saved: milli(now), Windows: map[Class]windowState{}}
+	st := budgetState{Version: 1, Saved: toMillis(now), Windows: map[Class]windowState{}}
 	for c, w := range b.windows {
 		w.expire(now)
-		ws := windowState{Limit: w.limit, Blocked: milli(w.blocked), Since: milli(w.lowered.since),
-			Next: milli(w.lowered.next), StepMS: w.lowered.step.Milliseconds()}
+		ws := windowState{Limit: w.limit, Blocked: toMillis(w.blocked), Since: toMillis(w.lowered.since),
+			Next: toMillis(w.lowered.next), StepMS: w.lowered.step.Milliseconds()}
 		for _, t := range w.held {
 			ws.Held = append(ws.Held, ceilMilli(t))
 		}
@@ -80,18 +80,17 @@ func (b *Budget) state(now time.Time) budgetState {
 	for s := range b.inFlight {
 		for _, c := range s.classes {
 			ws := st.Windows[c]
-			ws.InFlight = append(ws.InFlight, milli(s.start))
+			ws.InFlight = append(ws.InFlight, toMillis(s.start))
 			st.Windows[c] = ws
 		}
 	}
 	return st
 }
 
-// restore takes over a kept state. Calls that were in flight may be counted by
-// the service even now, so they hold their slots like calls without an answer.
-// Times count from the saving: a clock that was set back since makes none of them
-// later than it was then, nor is a slot free before its time. No time further
-// ahead than it can be is believed.
+// restore adopts a stored state. The service may still count calls that were in
+// flight, so they keep their slots like calls without an answer. Times count from
+// the saving: after a clock was set back, none is later than it was then, and no
+// slot is free before its time. Impossibly late times are not believed.
 func (b *Budget) restore(raw []byte, now time.Time) error {
 	if len(raw) == 0 {
 		return nil
@@ -105,7 +104,7 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 	}
 	full := now.Add(windowLength + windowMargin + lostMargin)
 	saved := time.UnixMilli(st.Saved)
-	if st.Saved == 0 { // by an earlier version
+	if st.Saved == 0 { // written by an earlier version
 		saved = now
 	}
 	// Adding to now also gives the times a monotonic reading, which no clock moves.
@@ -129,7 +128,7 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 		if ws.Limit > 0 && ws.Limit < nominalLimit(c) {
 			w.limit = ws.Limit
 			w.lowered = lowering{at(ws.Since), time.Duration(max(ws.StepMS, guessStep.Milliseconds())) * time.Millisecond,
-				earliest(at(ws.Next), now.Add(toldStep))}
+				earliest(at(ws.Next), now.Add(reportStep))}
 		}
 		if ws.Blocked > 0 {
 			w.blocked = earliest(at(ws.Blocked), now.Add(maxRetryAfter))
@@ -149,7 +148,7 @@ func (b *Budget) assumeSpent(now time.Time) {
 	}
 }
 
-func milli(t time.Time) int64 {
+func toMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}

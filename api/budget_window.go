@@ -7,27 +7,27 @@ type window struct {
 	class    Class
 	limit    int
 	inFlight int
-	granted  int         // slots ever given out
-	held     []time.Time // when the slots of answered calls come free, in order
+	granted  int         // slots granted since the start
+	held     []time.Time // the times at which the slots of answered calls come free, in order
 	others   []othersCalls
 	blocked  time.Time // no call of this class before
 	lowered  lowering
 }
 
-// othersCalls are slots that another program is known to hold.
+// othersCalls are slots taken by another program.
 type othersCalls struct {
 	n     int
 	until time.Time
 }
 
-// lowering is what is known of a limit below the nominal one.
+// lowering is the state of a limit below the nominal one.
 type lowering struct {
-	since time.Time     // the answer that last said so; zero: not lowered
-	step  time.Duration // how long without another such answer until it is tried higher
-	next  time.Time     // when it is tried higher the next time
+	since time.Time     // the last answer with the lower limit; zero: not lowered
+	step  time.Duration // the time without such an answer until a higher limit is tried
+	next  time.Time     // the next try of a higher limit
 }
 
-// expire forgets what lies behind now and tries lowered limits higher again.
+// expire frees the slots before now and tries a higher limit where one was lowered.
 func (w *window) expire(now time.Time) {
 	n := 0
 	for n < len(w.held) && !w.held[n].After(now) {
@@ -48,7 +48,7 @@ func (w *window) expire(now time.Time) {
 	}
 }
 
-// foreign is the most that other programs are known to hold at once.
+// foreign is the largest known number of slots that other programs have at once.
 func (w *window) foreign() int {
 	n := 0
 	for _, o := range w.others {
@@ -57,18 +57,18 @@ func (w *window) foreign() int {
 	return n
 }
 
-// own is an upper bound of what the service may count of ours.
+// own is an upper bound of our calls in the service's count.
 func (w *window) own() int { return w.inFlight + len(w.held) }
 
 func (w *window) used() int { return w.own() + w.foreign() }
 
-// open tells whether a call may be sent now, after expire.
-func (w *window) open(now time.Time) bool {
+// isOpen reports whether a call may be sent now, after expire.
+func (w *window) isOpen(now time.Time) bool {
 	return !w.blocked.After(now) && w.used() < w.limit
 }
 
-// nextChange is the next time at which the window may open or open wider
-// without any further answer; zero when there is none.
+// nextChange is the next time at which the window may open, or open wider, without
+// a further answer; zero when there is none.
 func (w *window) nextChange(now time.Time) time.Time {
 	if w.blocked.After(now) {
 		return w.blocked
@@ -91,8 +91,8 @@ func (w *window) nextChange(now time.Time) time.Time {
 	return next
 }
 
-// hold keeps a slot taken until the given time, which may lie before that of
-// slots held already.
+// hold keeps a slot taken until the given time, which may be before the times of
+// other slots.
 func (w *window) hold(until time.Time) {
 	i := len(w.held)
 	for i > 0 && w.held[i-1].After(until) {
@@ -103,7 +103,7 @@ func (w *window) hold(until time.Time) {
 	w.held[i] = until
 }
 
-// block keeps the class closed until t, or longer when it was already.
+// block closes the class until t, or until a later time set before.
 func (w *window) block(t time.Time) {
 	if t.After(w.blocked) {
 		w.blocked = t

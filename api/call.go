@@ -23,14 +23,14 @@ type call struct {
 	body    []byte // or nil
 	form    bool   // the body is a form, not JSON
 	classes []Class
-	// once: a repetition of what may have been done would do it twice.
+	// once: a repetition could carry out the call twice.
 	once bool
-	// uncertain is set when an attempt broke off that may have been carried out.
+	// uncertain is set when an attempt broke off and may have been carried out.
 	uncertain bool
 	// sent is set before the first attempt that leaves this process.
 	sent bool
-	// finish: once sent, the call is carried to its end though its context ends,
-	// because its answer cannot be had again.
+	// finish: once sent, the call goes on to its end even when its context ends,
+	// because its answer cannot be read again.
 	finish bool
 }
 
@@ -38,26 +38,26 @@ func get(path string, query url.Values) *call {
 	return &call{method: http.MethodGet, path: path, query: query, classes: []Class{ClassGlobal}}
 }
 
-// heavy makes the call count as a heavy one too.
-func (c *call) heavy() *call {
+// asHeavy makes the call count as a heavy one too.
+func (c *call) asHeavy() *call {
 	c.classes = []Class{ClassGlobal, ClassHeavy}
 	return c
 }
 
-// answer is a successful one.
+// answer is a successful answer of the service.
 type answer struct {
 	status             int
 	body               []byte // valid JSON, or empty
 	sentAt, answeredAt time.Time
 	order              int64
-	date               time.Time // by the service's clock; zero: not told
+	date               time.Time // by the service's clock; zero: unknown
 }
 
 const (
-	// maxBody bounds what is read of an answer.
+	// maxBody is the longest accepted body of an answer, in bytes.
 	maxBody      = 256 << 20
 	maxErrorBody = 64 << 10
-	// attempts and refusals bound the repetitions of one call.
+	// attempts and refusals limit the repetitions of one call.
 	maxAttempts = 6
 	maxRefusals = 20
 	firstDelay  = time.Second
@@ -89,14 +89,14 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 				return nil, err
 			}
 		case status == http.StatusTooManyRequests:
-			// The budget keeps the wait; the call goes back to its place.
+			// The budget knows the wait, and the call returns to its place.
 			if refusals++; refusals >= maxRefusals {
 				return nil, err
 			}
-		case !IsTemporary(err), cl.once && !unsent(err):
+		case !IsTemporary(err), cl.once && !isUnsent(err):
 			return nil, err
 		default:
-			cl.uncertain = cl.uncertain || !unsent(err)
+			cl.uncertain = cl.uncertain || !isUnsent(err)
 			if failures++; failures >= maxAttempts {
 				return nil, err
 			}
@@ -109,8 +109,8 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 	}
 }
 
-// pause waits before repetition n: longer each time, at random between half and
-// the whole of it, and never shorter than the service asked.
+// pause waits before repetition n: longer each time, between half of the time and
+// all of it at random, and never shorter than the service demands.
 func (c *Client) pause(ctx context.Context, n int, err error) error {
 	delay := min(firstDelay<<(n-1), maxDelay)
 	delay = delay/2 + time.Duration(c.random()*float64(delay/2))
@@ -135,10 +135,10 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// attempt sends a call once, within the budget. The request is returned as soon
-// as there is one, for the credential to recognise.
+// attempt sends a call once, within the budget. It returns the request whenever it
+// made one, for the credential to recognise.
 func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answer, *http.Request, error) {
-	req, err := c.request(ctx, cl)
+	req, err := c.newRequest(ctx, cl)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,9 +146,9 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	if err != nil {
 		return nil, nil, err
 	}
-	// Only now: a token must not lapse while the call waits.
+	// The credential comes last, since a token must not expire while the call waits.
 	if err := c.cred.Apply(ctx, req); err != nil {
-		c.budget.returned(slot)
+		c.budget.giveBack(slot)
 		return nil, nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, err)
 	}
 	life := ctx
@@ -166,12 +166,12 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 		if errors.Is(context.Cause(timed), errRepeated) {
 			err = errRepeated
 		}
-		return nil, req, c.broken(ctx, cl, slot, err)
+		return nil, req, c.recordBroken(ctx, cl, slot, err)
 	}
 	body, readErr := readBody(resp)
 	a.status, a.body, a.answeredAt = resp.StatusCode, body, c.now()
 	a.date, _ = http.ParseTime(resp.Header.Get("Date"))
-	c.budget.answered(ctx, slot, resp.StatusCode, resp.Header)
+	c.budget.finish(ctx, slot, resp.StatusCode, resp.Header)
 	c.log.Debug().Str("method", cl.method).Str("path", cl.path).Int("status", resp.StatusCode).
 		Dur("took", a.answeredAt.Sub(a.sentAt)).Int("bytes", len(body)).Msg("call")
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -186,7 +186,7 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	return a, req, nil
 }
 
-func (c *Client) request(ctx context.Context, cl *call) (*http.Request, error) {
+func (c *Client) newRequest(ctx context.Context, cl *call) (*http.Request, error) {
 	address := c.base.String() + cl.path
 	if len(cl.query) > 0 {
 		address += "?" + cl.query.Encode()
@@ -209,10 +209,10 @@ func (c *Client) request(ctx context.Context, cl *call) (*http.Request, error) {
 	return req, nil
 }
 
-// broken books a call without an answer. Where not even a connection came about
-// the service cannot have counted it; a certificate that is not accepted will not
-// be so the next time either.
-func (c *Client) broken(ctx context.Context, cl *call, s *slot, err error) error {
+// recordBroken records a call without an answer. Without a connection the service
+// cannot have counted the call. A certificate that is refused now will be refused
+// the next time too.
+func (c *Client) recordBroken(ctx context.Context, cl *call, s *slot, err error) error {
 	b := &brokenError{method: cl.method, path: cl.path, cause: withoutAddress(err), temporary: true}
 	var op *net.OpError
 	var dns *net.DNSError
@@ -225,20 +225,20 @@ func (c *Client) broken(ctx context.Context, cl *call, s *slot, err error) error
 		b.unsent = true
 	}
 	if b.unsent {
-		c.budget.returned(s)
+		c.budget.giveBack(s)
 	} else {
-		c.budget.answered(ctx, s, 0, nil)
+		c.budget.finish(ctx, s, 0, nil)
 	}
 	return b
 }
 
-func unsent(err error) bool {
+func isUnsent(err error) bool {
 	var b *brokenError
 	return errors.As(err, &b) && b.unsent
 }
 
-// withoutAddress takes the URL out of what net/http reports: it may carry
-// callback tokens.
+// withoutAddress removes the URL from an error of net/http, since the URL may
+// contain callback tokens.
 func withoutAddress(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -247,7 +247,7 @@ func withoutAddress(err error) error {
 	return err
 }
 
-var errUnusable = errors.New("the answer is not what this interface sends; check base_url")
+var errUnusable = errors.New("the answer is not of this interface; check base_url")
 
 func readBody(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
@@ -265,8 +265,8 @@ func readBody(resp *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// checkJSON tells an answer that was cut off, which may be whole the next time,
-// from one of another kind.
+// checkJSON distinguishes an answer that was cut off, which may be complete the next
+// time, from an answer of another kind.
 func checkJSON(resp *http.Response, body []byte) error {
 	if len(bytes.TrimSpace(body)) == 0 || json.Valid(body) {
 		return nil

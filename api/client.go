@@ -14,15 +14,15 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// ClientOptions are what NewClient needs; BaseURL and Credential are required.
+// ClientOptions configure a [Client]. BaseURL and Credential are required.
 type ClientOptions struct {
 	BaseURL    string // with the version prefix, such as https://host/external/v1
 	Credential Credential
-	// HTTP carries the calls; its Jar and CheckRedirect are not used, since a
-	// redirect would take the key elsewhere. nil: a client of its own.
+	// HTTP sends the calls. Its Jar and CheckRedirect are not used, since a redirect
+	// would send the key elsewhere. nil: a client of its own.
 	HTTP *http.Client
-	// Budget is the connection's, shared with whatever else uses it. nil: one
-	// that is kept nowhere.
+	// Budget is the connection's budget, shared with its other users. nil: a new
+	// one that is not stored.
 	Budget    *Budget
 	Now       func() time.Time // nil: time.Now
 	Rand      func() float64   // in [0, 1), safe for concurrent use; nil: math/rand
@@ -32,9 +32,9 @@ type ClientOptions struct {
 }
 
 // Client calls the service. Every method waits for the connection's budget, is
-// served by the priority of its context (WithPriority), repeats what may succeed
-// when repeated, and ends when its context ends. Errors that are answers of the
-// service are *Error. It is safe for concurrent use.
+// served by the priority of its context ([WithPriority]), repeats calls that may
+// succeed when repeated, and ends when its context ends. Errors that are answers of
+// the service are *[Error]. It is safe for concurrent use.
 type Client struct {
 	base      *url.URL
 	cred      Credential
@@ -45,7 +45,7 @@ type Client struct {
 	log       zerolog.Logger
 	userAgent string
 	timeout   time.Duration
-	repeated  atomic.Pointer[error] // why a call is being repeated; nil while calls succeed
+	repeated  atomic.Pointer[error] // the error of the repeated call; nil while calls succeed
 }
 
 const defaultTimeout = 2 * time.Minute
@@ -113,19 +113,19 @@ func plainHTTP(h *http.Client) *http.Client {
 // Budget returns the budget that the client's calls count against.
 func (c *Client) Budget() *Budget { return c.budget }
 
-// InlineContent tells whether the list may include transcripts and summaries
+// InlineContent reports whether the list may include transcripts and summaries
 // with this client's credential.
 func (c *Client) InlineContent() bool { return c.cred.InlineContent() }
 
-// Check makes one cheap call, to see that the service is there and accepts the
+// Check makes one cheap call. It fails unless the service answers and accepts the
 // credential.
 func (c *Client) Check(ctx context.Context) error {
 	_, err := c.MeetingTypesPage(ctx, "")
 	return err
 }
 
-// Repeated is why a call is being sent again and again, nil where the last one
-// succeeded. For somebody who waits for it.
+// Repeated returns the error of a call that is being repeated, or nil after a
+// success, to be shown to a waiting person.
 func (c *Client) Repeated() error {
 	if err := c.repeated.Load(); err != nil {
 		return *err

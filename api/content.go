@@ -9,7 +9,7 @@ type Invitee struct {
 	MatchedSpeakerDisplayName Opt[string] `json:"matched_speaker_display_name,omitzero"`
 }
 
-// Recorder is who recorded a meeting.
+// Recorder is the person who recorded a meeting.
 type Recorder struct {
 	Name        string      `json:"name"`
 	Email       string      `json:"email"`
@@ -25,7 +25,7 @@ type TranscriptEntry struct {
 	Timestamp string  `json:"timestamp"`
 }
 
-// Speaker is who an utterance was attributed to.
+// Speaker is the person to whom an utterance is attributed.
 type Speaker struct {
 	DisplayName                 string      `json:"display_name"`
 	MatchedCalendarInviteeEmail Opt[string] `json:"matched_calendar_invitee_email,omitzero"`
@@ -37,8 +37,8 @@ type Summary struct {
 	MarkdownFormatted Opt[string] `json:"markdown_formatted,omitzero"`
 }
 
-// ActionItem is something that was agreed to be done. RecordingTimestamp is an
-// offset, read with ParseOffset.
+// ActionItem is a task agreed on in a meeting. RecordingTimestamp is an offset, read
+// with [ParseOffset].
 type ActionItem struct {
 	Description          string        `json:"description"`
 	UserGenerated        bool          `json:"user_generated"`
@@ -48,15 +48,16 @@ type ActionItem struct {
 	Assignee             Opt[Assignee] `json:"assignee,omitzero"`
 }
 
-// Assignee is who an action item was given to; any of the three may be null.
+// Assignee is the person to whom an action item is assigned. Any of its fields may
+// be null.
 type Assignee struct {
 	Name  Opt[string] `json:"name,omitzero"`
 	Email Opt[string] `json:"email,omitzero"`
 	Team  Opt[string] `json:"team,omitzero"`
 }
 
-// Highlight is a marked stretch of a recording. StartTime and EndTime are
-// seconds from its start and may be fractional; Type is free text.
+// Highlight is a marked range of a recording. StartTime and EndTime are seconds from
+// its start and may be fractional. Type is free text.
 type Highlight struct {
 	Type      string      `json:"type"`
 	Summary   Opt[string] `json:"summary,omitzero"`
@@ -65,8 +66,8 @@ type Highlight struct {
 	Text      Opt[string] `json:"text,omitzero"` // only when it differs from Summary
 }
 
-// CRMMatches are the records of a connected CRM that belong to a meeting. Error
-// says why there are none, such as no CRM being connected.
+// CRMMatches are the records of a connected CRM that belong to a meeting. Error is
+// the reason when there are none, such as a missing connection.
 type CRMMatches struct {
 	Contacts  Opt[[]CRMContact] `json:"contacts,omitzero"`
 	Companies Opt[[]CRMCompany] `json:"companies,omitzero"`

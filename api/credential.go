@@ -17,30 +17,19 @@ type Credential interface {
 	// Apply authenticates a request. It may call the token endpoint first; an
 	// error means that the request cannot be sent.
 	Apply(ctx context.Context, r *http.Request) error
-	// Refused is told that r, to which it was applied, was answered 401. It
-	// returns true when a repetition would carry something newer.
+	// Refused reports that r, to which it was applied, was answered 401. It returns
+	// true when a repetition would have a newer secret.
 	Refused(ctx context.Context, r *http.Request) (bool, error)
-	// InlineContent tells whether the list may include transcripts and
-	// summaries: true for API keys, false for OAuth connections.
+	// InlineContent reports whether the list may include transcripts and summaries:
+	// true for API keys, false for OAuth connections.
 	InlineContent() bool
 }
 
 const apiKeyHeader = "X-Api-Key"
 
-// APIKey is the credential of a key that is known.
+// APIKey returns the credential of a key.
 func APIKey(key string) Credential {
 	return &apiKey{read: func() (string, error) { return key, nil }}
-}
-
-// APIKeyFromEnv reads the key from an environment variable at its first use.
-func APIKeyFromEnv(name string) Credential {
-	return &apiKey{read: func() (string, error) {
-		v, ok := os.LookupEnv(name)
-		if !ok {
-			return "", fmt.Errorf("the environment variable %s is not set", name)
-		}
-		return v, nil
-	}}
 }
 
 // APIKeyFromFile reads the key from a file at its first use, and again when the
@@ -59,7 +48,7 @@ type apiKey struct {
 	key string
 }
 
-// String keeps the key out of anything printed.
+// String hides the key in printed values.
 func (k *apiKey) String() string { return "API key" }
 
 // GoString is String, for %#v.
@@ -68,7 +57,7 @@ func (k *apiKey) GoString() string { return "API key" }
 // InlineContent is true: keys may read transcripts and summaries with the list.
 func (k *apiKey) InlineContent() bool { return true }
 
-// Apply sets the key, read anew from its file or variable where it was refused.
+// Apply sets the key, read again from its file after a refusal.
 func (k *apiKey) Apply(_ context.Context, r *http.Request) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +72,7 @@ func (k *apiKey) Apply(_ context.Context, r *http.Request) error {
 	return nil
 }
 
-// Refused reads the key again and tells whether it is another one now.
+// Refused reads the key again and reports whether it has changed.
 func (k *apiKey) Refused(_ context.Context, r *http.Request) (bool, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -95,7 +84,7 @@ func (k *apiKey) Refused(_ context.Context, r *http.Request) (bool, error) {
 	return key != r.Header.Get(apiKeyHeader), nil
 }
 
-// load reads and checks the key. The lock is held.
+// load reads and checks the key. The caller has the lock.
 func (k *apiKey) load() (string, error) {
 	key, err := k.read()
 	if err != nil {

@@ -2,8 +2,8 @@ package api
 
 import "encoding/json"
 
-// MeetingType is a kind of meeting of the organisation (specification 2.3); its
-// name is a value of the meetings list's filter.
+// MeetingType is a kind of meeting of the organisation (specification 2.3). Its name
+// is a value of the meetings list's filter.
 type MeetingType struct {
 	Name      string `json:"name"`
 	Status    string `json:"status"`
@@ -41,7 +41,7 @@ type User struct {
 	Permissions Opt[Permissions] `json:"permissions,omitzero"`
 }
 
-// Permissions are what a user may set and see.
+// Permissions are a user's rights to change settings and to see meetings.
 type Permissions struct {
 	SettingsAccess Access `json:"settings_access"`
 	ViewAccess     Access `json:"view_access"`

@@ -5,13 +5,12 @@
 //
 // Decoding is lenient, because valid answers of the service have lacked fields
 // that its documents call required: unknown keys, nulls, missing keys and
-// mistyped optional values never make a resource unreadable. What was absent,
-// what was null and what was empty stay distinguishable (Opt), and the bytes of
-// a meeting's content are never re-encoded on their way (SplitMeeting).
+// mistyped optional values never make a resource unreadable. Absent, null and empty
+// values stay distinguishable ([Opt]), and the bytes of a meeting's content are
+// never re-encoded ([SplitMeeting]).
 //
-// The package keeps nothing on disk itself. What must outlive the process, the
-// budget's state and the rotating tokens, goes through BudgetStore and
-// TokenStore. After a crash the budget counts every call that may have been
-// counted by the service, so a restart never bursts; a refreshed token is used
-// only after its store has said that it is durable.
+// The package writes nothing to disk itself. The budget's state and the rotating
+// tokens outlive the process through [BudgetStore] and [TokenStore]. After a crash
+// the budget counts every call that the service may have counted, so a restart
+// never bursts. A refreshed token is used only after its store has made it durable.
 package api

@@ -25,8 +25,8 @@ const (
 	GenerationTimeout = "generation_timeout"
 )
 
-// DownloadFile is a finished file. URL is the credential itself: it is never
-// logged, and never sent anything but the request for its bytes.
+// DownloadFile is a finished file. URL is itself the credential: it is never logged,
+// and used only to request the file's bytes.
 type DownloadFile struct {
 	URL           string `json:"url"`
 	ContentType   string `json:"content_type"`
@@ -34,8 +34,8 @@ type DownloadFile struct {
 	ExpiresAt     Time   `json:"expires_at"`
 }
 
-// File returns the finished file and whether it is a video; ok is false as long
-// as there is none.
+// File returns the finished file and whether it is a video. ok is false until there
+// is one.
 func (d *Download) File() (f DownloadFile, video, ok bool) {
 	if f, ok := d.Video.Get(); ok && f.URL != "" {
 		return f, true, true

@@ -8,52 +8,52 @@ import (
 	"minutebook/internal/rawjson"
 )
 
-// Empty tells whether a part says nothing, and so must never replace one that
-// says something: it is absent, null, a blank string, an array or object
-// without anything in it or with only empty things in it, a summary without
-// Markdown, an utterance without text (what is no string is none), CRM matches
-// that hold only the reason why there are none. What is not JSON is not empty.
+// Empty reports whether a part has no content, and so must never replace one that
+// has: it is absent, null, a blank string, an array or object with no members or
+// only empty ones, a summary without Markdown, an utterance without a string as
+// text, or CRM matches with only the reason for their absence. Bytes that are not
+// JSON are not empty.
 func Empty(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return true
 	}
-	return json.Valid(raw) && empty(raw)
+	return json.Valid(raw) && isEmptyPart(raw)
 }
 
-// Judge returns [rawjson.Hash] and [Empty]. ok tells whether raw is JSON; without
-// it the hash is that of the bytes, and raw is not empty.
+// Judge returns [rawjson.Hash] and [Empty]. ok reports whether raw is JSON. If it is
+// not, the hash is that of the bytes, and raw is not empty.
 func Judge(raw []byte) (hash [32]byte, isEmpty, ok bool) {
 	hash, ok = rawjson.Hash(raw)
-	return hash, ok && empty(bytes.TrimSpace(raw)), ok
+	return hash, ok && isEmptyPart(bytes.TrimSpace(raw)), ok
 }
 
-func empty(raw []byte) bool {
+func isEmptyPart(raw []byte) bool {
 	switch raw[0] {
 	case 'n':
 		return true
 	case '"':
 		return len(bytes.TrimSpace([]byte(rawjson.Text(raw)))) == 0
 	case '[':
-		return !anyElement(raw, func(v []byte) bool { return !empty(v) })
+		return !anyElement(raw, func(v []byte) bool { return !isEmptyPart(v) })
 	case '{':
-		return emptyObject(raw)
+		return isEmptyObject(raw)
 	}
 	return false
 }
 
-// emptyObject judges an object by what carries its content, where the keys tell
-// what it is, and otherwise by all of its values.
-func emptyObject(raw []byte) bool {
+// isEmptyObject judges an object by its content's key, where its keys identify its
+// kind, and otherwise by all of its values.
+func isEmptyObject(raw []byte) bool {
 	members := map[string][]byte{}
 	list, _ := rawjson.Members(raw)
 	all := true
 	for _, m := range list {
 		members[m.Key] = m.Value
-		all = all && empty(m.Value)
+		all = all && isEmptyPart(m.Value)
 	}
 	has := func(key string) bool { _, ok := members[key]; return ok }
-	blank := func(key string) bool { v, ok := members[key]; return !ok || empty(v) }
+	blank := func(key string) bool { v, ok := members[key]; return !ok || isEmptyPart(v) }
 	text := func(key string) bool { return !blank(key) && members[key][0] == '"' }
 	switch {
 	case all:
@@ -76,46 +76,46 @@ func emptyObject(raw []byte) bool {
 	return false
 }
 
-// HasContent tells whether a part says what it is there for: a transcript a text,
+// HasContent reports whether a part has the content of its kind: a transcript text,
 // a summary Markdown, an action item its description, any other list or the CRM
-// matches at least one object that is not empty. Whatever else a service sends in
-// its place, such as a notice that it is still at work, must replace no content.
+// matches at least one object that is not empty. Anything else in its place, such
+// as a notice that the service is still working, must replace no content.
 func HasContent(part Part, raw json.RawMessage) bool {
-	return !Empty(raw) && fits(part, bytes.TrimSpace(raw))
+	return !Empty(raw) && hasContent(part, bytes.TrimSpace(raw))
 }
 
-// JudgePart is Judge for a part: one without content counts as empty.
+// JudgePart is [Judge] for a part. A part without content counts as empty.
 func JudgePart(part Part, raw []byte) (hash [32]byte, isEmpty, ok bool) {
 	hash, isEmpty, ok = Judge(raw)
-	return hash, isEmpty || ok && !fits(part, bytes.TrimSpace(raw)), ok
+	return hash, isEmpty || ok && !hasContent(part, bytes.TrimSpace(raw)), ok
 }
 
-// fits judges valid JSON that is not empty.
-func fits(part Part, raw []byte) bool {
+// hasContent is [HasContent] for valid JSON that is not empty.
+func hasContent(part Part, raw []byte) bool {
 	switch part {
 	case PartTranscript:
-		return listSays(raw, "text")
+		return anyHasText(raw, "text")
 	case PartSummary:
-		return says(raw, "markdown_formatted")
+		return hasText(raw, "markdown_formatted")
 	case PartActionItems:
-		return listSays(raw, "description")
+		return anyHasText(raw, "description")
 	case PartHighlights:
-		return listSays(raw, "")
+		return anyHasText(raw, "")
 	case PartCRM:
 		return slices.ContainsFunc([]string{"contacts", "companies", "deals"}, func(key string) bool {
 			list := rawjson.Find(raw, key)
-			return list != nil && listSays(list, "")
+			return list != nil && anyHasText(list, "")
 		})
 	}
 	return raw[0] == '{'
 }
 
-// listSays tells whether raw is an array of which an element says something.
-func listSays(raw []byte, key string) bool {
-	return anyElement(raw, func(v []byte) bool { return says(v, key) })
+// anyHasText reports whether raw is an array with an element that hasText accepts.
+func anyHasText(raw []byte, key string) bool {
+	return anyElement(raw, func(v []byte) bool { return hasText(v, key) })
 }
 
-// anyElement tells whether fn is true of an element of an array.
+// anyElement reports whether fn accepts an element of an array.
 func anyElement(raw []byte, fn func([]byte) bool) bool {
 	for v := range rawjson.Elements(raw) {
 		if fn(v) {
@@ -125,12 +125,12 @@ func anyElement(raw []byte, fn func([]byte) bool) bool {
 	return false
 }
 
-// says tells whether raw is an object whose member of that name is a text that is
-// not blank; with no name, any object that is not empty.
-func says(raw []byte, key string) bool {
+// hasText reports whether raw is an object whose member key is a text that is not
+// blank. With an empty key it accepts every object that is not empty.
+func hasText(raw []byte, key string) bool {
 	if key == "" {
-		return raw[0] == '{' && !empty(raw)
+		return raw[0] == '{' && !isEmptyPart(raw)
 	}
 	text := rawjson.Find(raw, key)
-	return text != nil && text[0] == '"' && !empty(text)
+	return text != nil && text[0] == '"' && !isEmptyPart(text)
 }

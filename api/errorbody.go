@@ -11,8 +11,8 @@ import (
 	"minutebook/internal/rawjson"
 )
 
-// newError makes the Error of an answer. There is no body schema: JSON of
-// several forms, plain text, HTML and nothing have all been seen.
+// newError makes the Error of an answer. Bodies have no schema: JSON of several
+// forms, plain text, HTML and empty bodies occur.
 func newError(c *call, status int, h http.Header, body []byte, now time.Time) *Error {
 	e := &Error{Status: status, Method: c.method, Path: c.path, Cursor: c.query.Get("cursor") != ""}
 	e.RetryAfter, _ = RetryAfter(h, now)
@@ -40,10 +40,10 @@ func messageIn(contentType string, body []byte) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	text = addressPattern.ReplaceAllString(text, "[address]")
 	text = secretPattern.ReplaceAllString(text, "[secret]")
-	return clip(text, 300)
+	return shorten(text, 300)
 }
 
-// jsonMessage looks for a string under the usual keys, first things first.
+// jsonMessage returns the first string under the usual keys, in their order.
 func jsonMessage(raw []byte, depth int) string {
 	raw = bytes.TrimSpace(raw)
 	if depth > 4 || len(raw) == 0 {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Error is an answer of the service that is not a success. Its text never
-// carries a query, a credential or an address that the service repeated.
+// Error is an answer of the service that is not a success. Its text never contains
+// a query, a credential or an address that the service repeated.
 type Error struct {
 	Status     int           // HTTP status
-	Message    string        // what the service said, shortened; may be empty
-	RetryAfter time.Duration // how long the service wants not to be asked; 0: not told
+	Message    string        // the service's message, shortened; may be empty
+	RetryAfter time.Duration // the time for which the service refuses calls; 0: unknown
 	Method     string
 	Path       string // without the base URL's, without the query
 	Cursor     bool   // the call continued a list
 }
 
-// Error names the call, the status and what the service said.
+// Error names the call, the status and the service's message.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("%s %s: %d %s", e.Method, e.Path, e.Status, http.StatusText(e.Status))
 	if e.Message != "" {
@@ -39,28 +39,24 @@ func statusOf(err error) int {
 	return 0
 }
 
-// BlockedError is a call that was not made, since the service asked not to be
-// called for more than a day (Retry-After); see Budget.Resume.
+// BlockedError is a call that was not made, since the service refuses calls for more
+// than a day (Retry-After); see [Budget.Resume].
 type BlockedError struct{ Until time.Time }
 
-// Error says until when.
+// Error names the time until which the service refuses calls.
 func (e *BlockedError) Error() string {
 	return "the service asked not to be called before " + e.Until.UTC().Format(time.RFC3339)
 }
 
-// IsBlocked tells that the service asked not to be called for more than a day.
+// IsBlocked reports whether the service refuses calls for more than a day.
 func IsBlocked(err error) bool {
 	var e *BlockedError
 	return errors.As(err, &e)
 }
 
-// IsUnauthorized tells that the credential was refused (401).
-func IsUnauthorized(err error) bool { return statusOf(err) == http.StatusUnauthorized }
-
-// IsAccountRefused tells that nothing of this account will be answered until a
-// person does something: its credential was refused, its OAuth connection is
-// lost, or its user is deactivated, which is some 4xx where no permission is
-// asked for (specification 5.3).
+// IsAccountRefused reports whether the account gets no answers until a person acts:
+// its credential was refused, its OAuth connection is lost, or its user is
+// deactivated, which is some 4xx where no permission is needed (specification 5.3).
 func IsAccountRefused(err error) bool {
 	if NeedsReconnect(err) || IsBlocked(err) {
 		return true
@@ -78,20 +74,17 @@ func IsAccountRefused(err error) bool {
 	return false
 }
 
-// IsForbidden tells that the caller is not permitted this (403).
+// IsForbidden reports whether the caller lacks the permission (403).
 func IsForbidden(err error) bool { return statusOf(err) == http.StatusForbidden }
 
-// IsNotFound tells that the resource is not there, or not visible (404).
+// IsNotFound reports whether the resource is missing or not visible (404).
 func IsNotFound(err error) bool { return statusOf(err) == http.StatusNotFound }
 
-// IsNoMedia tells that a recording has nothing to download (422).
+// IsNoMedia reports whether a recording has nothing to download (422).
 func IsNoMedia(err error) bool { return statusOf(err) == http.StatusUnprocessableEntity }
 
-// IsRateLimited tells that a limit was exceeded and retrying was given up (429).
-func IsRateLimited(err error) bool { return statusOf(err) == http.StatusTooManyRequests }
-
-// IsCursorRefused tells that a list could not be continued from its cursor,
-// because it has lapsed or belongs to another query: start the list again.
+// IsCursorRefused reports whether a list could not be continued from its cursor,
+// because the cursor has expired or belongs to another query. Start the list again.
 func IsCursorRefused(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || !e.Cursor {
@@ -104,8 +97,8 @@ func IsCursorRefused(err error) bool {
 	return false
 }
 
-// IsTemporary tells that the same call may succeed later: the connection broke,
-// the answer was cut off, the service failed or was over a limit.
+// IsTemporary reports whether the same call may succeed later: the connection broke,
+// the answer was cut off, the service failed or a limit was exceeded.
 func IsTemporary(err error) bool {
 	if status := statusOf(err); status != 0 {
 		return temporaryStatus(status)
@@ -125,8 +118,8 @@ func temporaryStatus(status int) bool {
 }
 
 var (
-	// ErrNotSent is a call that did not reach the service, where a repetition
-	// would do something twice.
+	// ErrNotSent is a call that certainly did not reach the service. It is reported
+	// for calls that must not be carried out twice.
 	ErrNotSent = errors.New("the service was not reached")
 	// ErrCursorLoop is a list that names a cursor it has named before.
 	ErrCursorLoop = errors.New("the service repeats a cursor; the list never ends")
@@ -143,10 +136,10 @@ type brokenError struct {
 	unsent       bool // the service cannot have seen the call
 }
 
-// Error names the call and what became of it.
+// Error names the call and its cause.
 func (e *brokenError) Error() string {
 	return fmt.Sprintf("%s %s: %v", e.method, e.path, e.cause)
 }
 
-// Unwrap returns what the call broke on.
+// Unwrap returns the cause.
 func (e *brokenError) Unwrap() error { return e.cause }

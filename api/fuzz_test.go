@@ -83,7 +83,7 @@ func FuzzRetryAfter(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.answered(t.Context(), s, http.StatusTooManyRequests, h)
+		b.finish(t.Context(), s, http.StatusTooManyRequests, h)
 		for _, u := range b.Snapshot() {
 			if u.Limit < 1 || u.Limit > u.Nominal || u.Blocked.Sub(testTime) > maxRetryAfter+2*time.Second {
 				t.Fatalf("%q, %q lead to %+v", retry, reset, u)

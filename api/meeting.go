@@ -10,8 +10,9 @@ import (
 )
 
 // Meeting is an item of the meetings list and the body of a webhook delivery
-// (specification 2.2). Nullable fields and content are Opt: asked for and not
-// there yet, not asked for, and empty are three things.
+// (specification 2.2). Nullable fields and content are [Opt], to distinguish
+// requested content that does not exist yet, content not requested, and empty
+// content.
 type Meeting struct {
 	Title                       string      `json:"title"`
 	MeetingTitle                Opt[string] `json:"meeting_title,omitzero"`
@@ -57,8 +58,8 @@ const (
 	SharedAllTeams      = "all_teams"
 )
 
-// field returns where the value of a key goes, or nil where the specification
-// names no such key. Keys count exactly as they are written.
+// field returns the destination for the value of a key, or nil where the
+// specification has no such key. Keys are compared exactly.
 func (m *Meeting) field(key string) any {
 	switch key {
 	case "title":
@@ -115,7 +116,7 @@ func (m *Meeting) content(key string) any {
 	return nil
 }
 
-// UnmarshalJSON reads a meeting leniently: it fails only on what is no JSON
+// UnmarshalJSON reads a meeting leniently: it fails only on input that is no JSON
 // object. Mistyped fields stay zero or absent, unknown keys go to Extra.
 func (m *Meeting) UnmarshalJSON(b []byte) error {
 	*m = Meeting{}
@@ -137,7 +138,7 @@ func (m *Meeting) UnmarshalJSON(b []byte) error {
 		case into == &m.RecordingID:
 			m.RecordingID, _ = parseID(member.Value)
 		default:
-			_ = decodeLenient(member.Value, into) // mistyped: as if it were not there
+			_ = decodeLenient(member.Value, into) // mistyped: as if absent
 		}
 	}
 	return nil

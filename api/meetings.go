@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// MeetingQuery is a query of the meetings list (specification 4.1); the zero
-// query lists everything without content, except what users outside the
-// organisation recorded, which only RecordedBy or Teams bring.
+// MeetingQuery is a query of the meetings list (specification 4.1). The zero query
+// lists all meetings without content, except meetings recorded by users outside the
+// organisation: these are listed only with RecordedBy or Teams.
 type MeetingQuery struct {
 	Domains       []string  // companies of invitees, exact
 	DomainsType   string    // DomainsAll, DomainsOnlyInternal, DomainsExternal or ""
@@ -26,10 +26,10 @@ type MeetingQuery struct {
 	IncludeCRM                        bool
 }
 
-// Heavy tells whether the query counts as a heavy call.
+// Heavy reports whether the query counts as a heavy call.
 func (q MeetingQuery) Heavy() bool { return q.IncludeTranscript || q.IncludeSummary }
 
-// values encodes the query. Only flags that are set are sent.
+// values encodes the query. Only set flags are sent.
 func (q MeetingQuery) values() url.Values {
 	v := url.Values{}
 	set := func(key, value string) {
@@ -75,9 +75,9 @@ func (c *Client) MeetingsPage(ctx context.Context, q MeetingQuery, cursor string
 		if !c.InlineContent() {
 			return nil, ErrInlineContent
 		}
-		cl.heavy()
+		cl.asHeavy()
 	}
-	return c.list(ctx, cl, cursor)
+	return c.readList(ctx, cl, cursor)
 }
 
 // maxRestarts bounds how often a walk begins again without having met anything
@@ -86,7 +86,7 @@ const maxRestarts = 3
 
 // Meetings yields all meetings of a query, each once even where the service
 // repeats it, and leaves out items that are no objects. When a cursor is refused
-// on the way it begins again and goes on with what it has not yielded yet. It
+// on the way it begins again and goes on with the meetings not yielded yet. It
 // ends after the first error.
 func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meeting, error] {
 	return func(yield func(*Meeting, error) bool) {

@@ -28,7 +28,7 @@ type OAuthOptions struct {
 	Scope        string // "": public_api
 	Store        TokenStore
 	HTTP         *http.Client
-	Budget       *Budget // the connection's; nil: one that is kept nowhere
+	Budget       *Budget // the connection's; nil: one that is not stored
 	Now          func() time.Time
 	Rand         func() float64
 	Logger       zerolog.Logger
@@ -36,18 +36,18 @@ type OAuthOptions struct {
 
 // TokenStore keeps the tokens of an account.
 type TokenStore interface {
-	// LoadToken returns what was last saved, or nil when there is nothing.
+	// LoadToken returns the last saved value, or nil when there is none.
 	LoadToken(ctx context.Context, account string) ([]byte, error)
-	// SaveToken replaces it, and returns only when that is durable.
+	// SaveToken replaces the value, and returns when the new one is durable.
 	SaveToken(ctx context.Context, account string, token []byte) error
 }
 
 // OAuth is the credential of an OAuth connection. It renews the access token
-// before it lapses, one refresh at a time, and stores the rotated pair durably
-// before it uses it: the old refresh token is void as soon as the service has
-// answered. If a crash loses a pair between the two, the next refresh is
-// refused and the connection asks to be made again (NeedsReconnect). It is safe
-// for concurrent use.
+// before it expires, one refresh at a time, and stores the rotated pair durably
+// before using it: the old refresh token is void as soon as the service has
+// answered. If a crash loses a pair between the two, the next refresh is refused
+// and the connection has to be made again ([NeedsReconnect]). It is safe for
+// concurrent use.
 type OAuth struct {
 	o      OAuthOptions
 	client *Client // for the token endpoint's host
@@ -55,9 +55,9 @@ type OAuth struct {
 
 	logins logins
 
-	turn     chan struct{} // held, as a semaphore, while what follows is used
-	pair     *tokenPair    // in the store; nil: not read from it yet
-	unstored *tokenPair    // issued, but the store failed: not to be used yet
+	turn     chan struct{} // a semaphore that guards the fields below
+	pair     *tokenPair    // from the store; nil: not read yet
+	unstored *tokenPair    // issued, but not stored: not to be used yet
 }
 
 const (
@@ -69,7 +69,7 @@ const (
 	refreshAheadBy = 10 // at most this part of a token's life
 )
 
-// NewOAuth checks the options. It sends and reads nothing.
+// NewOAuth checks the options. It neither sends nor reads anything.
 func NewOAuth(o OAuthOptions) (*OAuth, error) {
 	base, err := ParseBaseURL(o.BaseURL)
 	if err != nil {
@@ -103,7 +103,7 @@ func NewOAuth(o OAuthOptions) (*OAuth, error) {
 	return &OAuth{o: o, client: client, path: token.EscapedPath(), turn: make(chan struct{}, 1)}, nil
 }
 
-// noCredential is that of the token endpoint, which is authenticated by its
+// noCredential is the credential of the token endpoint, which authenticates by its
 // form.
 type noCredential struct{}
 
@@ -111,20 +111,20 @@ func (noCredential) Apply(context.Context, *http.Request) error           { retu
 func (noCredential) Refused(context.Context, *http.Request) (bool, error) { return false, nil }
 func (noCredential) InlineContent() bool                                  { return false }
 
-// String keeps the secrets out of anything printed.
+// String hides the secrets in printed values.
 func (a *OAuth) String() string { return "OAuth connection of " + a.o.Account }
 
 // GoString is String, for %#v.
 func (a *OAuth) GoString() string { return a.String() }
 
-// InlineContent is false: the service refuses it to OAuth apps.
+// InlineContent is false, because the service refuses it to OAuth apps.
 func (a *OAuth) InlineContent() bool { return false }
 
 // NewState makes an unguessable value for AuthorizeURL.
 func NewState() string { return rand.Text() }
 
-// AuthorizeURL is the address at which a person allows the connection; the
-// service then sends them to RedirectURL with a code and the state.
+// AuthorizeURL returns the address at which a person allows the connection. The
+// service then sends the person to RedirectURL with a code and the state.
 func (a *OAuth) AuthorizeURL(state string) (string, error) {
 	u, err := url.Parse(a.o.RedirectURL)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
@@ -135,8 +135,8 @@ func (a *OAuth) AuthorizeURL(state string) (string, error) {
 	return a.o.AuthorizeURL + "?" + query.Encode(), nil
 }
 
-// CodeFrom takes the code out of the address that the service sent a person to,
-// whole or from its question mark on, and checks that it answers the request
+// CodeFrom returns the code in the address to which the service sent a person, whole
+// or from its question mark on. It fails unless the address answers the request
 // with this state.
 func CodeFrom(address, state string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
@@ -156,17 +156,17 @@ func CodeFrom(address, state string) (string, error) {
 	return query.Get("code"), nil
 }
 
-// Exchange makes the connection from a code, and stores it durably. A code can
-// be used once.
+// Exchange makes the connection from a code and stores it durably. A code can be
+// used once.
 func (a *OAuth) Exchange(ctx context.Context, code string) error {
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
 	defer a.unlock()
-	pair, err := a.request(ctx, url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {a.o.RedirectURL}}, "")
+	pair, err := a.requestToken(ctx, url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {a.o.RedirectURL}}, "")
 	if err != nil {
 		return fmt.Errorf("connect account %s: %w", a.o.Account, err)
 	}
 	pair.Connection = rand.Text()
-	return a.keep(ctx, pair)
+	return a.storePair(ctx, pair)
 }

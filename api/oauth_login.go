@@ -13,10 +13,10 @@ import (
 
 const (
 	loginLife  = 30 * time.Minute
-	maxPending = 16 // logins begun and not finished, of one connection
+	maxPending = 16 // unfinished logins of one connection
 )
 
-// logins are the states of logins that were begun and not finished.
+// logins are the states of unfinished logins.
 type logins struct {
 	mu      sync.Mutex // guards pending
 	pending []login
@@ -27,8 +27,8 @@ type login struct {
 	until time.Time
 }
 
-// Begin starts a login: it returns AuthorizeURL with a new state, which
-// RedirectHandler accepts once within half an hour.
+// Begin starts a login. It returns AuthorizeURL with a new state, which
+// [RedirectHandler] accepts once within half an hour.
 func (a *OAuth) Begin() (address, state string, err error) {
 	state = NewState()
 	if address, err = a.AuthorizeURL(state); err != nil {
@@ -43,7 +43,7 @@ func (a *OAuth) Begin() (address, state string, err error) {
 	return address, state, nil
 }
 
-// take tells whether a state is of a login that was begun here, and ends it.
+// take reports whether a state belongs to an unfinished login, and ends that login.
 func (l *logins) take(state string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -61,7 +61,7 @@ func (l *logins) take(state string, now time.Time) bool {
 	return found
 }
 
-// RedirectPath is where RedirectURL points on its host, for RedirectHandler.
+// RedirectPath returns the path of RedirectURL, for [RedirectHandler].
 func (a *OAuth) RedirectPath() string {
 	u, err := url.Parse(a.o.RedirectURL)
 	if err != nil || u.Path == "" {
@@ -70,9 +70,9 @@ func (a *OAuth) RedirectPath() string {
 	return u.Path
 }
 
-// RedirectHandler serves the address that the service sends a person to after
-// they have allowed a connection: it finishes the login that was begun with the
-// same state, and tells the person. Everything else is refused without a call.
+// RedirectHandler serves the address to which the service sends a person who has
+// allowed a connection. It finishes the login with the same state and informs the
+// person. It refuses everything else without a call.
 func RedirectHandler(connections ...*OAuth) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -80,7 +80,7 @@ func RedirectHandler(connections ...*OAuth) http.Handler {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")
 		if r.Method != http.MethodGet {
 			w.Header().Set("Allow", http.MethodGet)
-			tell(w, http.StatusMethodNotAllowed, "Only a browser that was sent here is expected.")
+			writePage(w, http.StatusMethodNotAllowed, "Only a browser that was sent here is expected.")
 			return
 		}
 		state := r.URL.Query().Get("state")
@@ -94,18 +94,18 @@ func RedirectHandler(connections ...*OAuth) http.Handler {
 			}
 			if err != nil {
 				a.o.Logger.Warn().Err(err).Str("account", a.o.Account).Msg("a login failed")
-				tell(w, http.StatusBadGateway, "Account "+a.o.Account+" could not be connected: "+plain(err)+". Begin again.")
+				writePage(w, http.StatusBadGateway, "Account "+a.o.Account+" could not be connected: "+publicText(err)+". Begin again.")
 				return
 			}
-			tell(w, http.StatusOK, "Account "+a.o.Account+" is connected. This page can be closed.")
+			writePage(w, http.StatusOK, "Account "+a.o.Account+" is connected. This page can be closed.")
 			return
 		}
-		tell(w, http.StatusBadRequest, "This login is not known, or took longer than half an hour. Begin again with: minutebook auth login NAME")
+		writePage(w, http.StatusBadRequest, "This login is not known, or took longer than half an hour. Begin again with: minutebook auth login NAME")
 	})
 }
 
-// plain is what a person at a browser may read of an error.
-func plain(err error) string {
+// publicText returns the part of an error that a person at a browser may read.
+func publicText(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
 		return fmt.Sprintf("the service answered %d %s", e.Status, e.Message)
@@ -113,7 +113,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-func tell(w http.ResponseWriter, status int, text string) {
+func writePage(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	fmt.Fprintf(w, "<!doctype html><html lang=\"en\"><title>Minutebook</title><p>%s</p></html>\n", html.EscapeString(text))

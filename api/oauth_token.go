@@ -14,22 +14,22 @@ import (
 	"minutebook/internal/rawjson"
 )
 
-// tokenPair is what the store keeps of a connection.
+// tokenPair is the stored state of a connection.
 type tokenPair struct {
 	AccessToken  string    `json:"access_token"`
 	RefreshToken string    `json:"refresh_token"`
 	ObtainedAt   time.Time `json:"obtained_at"`
-	ExpiresAt    time.Time `json:"expires_at,omitzero"` // zero: not told
+	ExpiresAt    time.Time `json:"expires_at,omitzero"` // zero: unknown
 	Scope        string    `json:"scope,omitempty"`
-	// Connection names what a person allowed, and so stays the same when tokens
-	// are renewed. Another one may be another person's.
+	// Connection identifies one consent of a person. It stays the same when tokens
+	// are renewed. Another consent may be another person's.
 	Connection string `json:"connection,omitempty"`
-	// Reconnect says why the connection has to be made again.
+	// Reconnect is the reason why the connection has to be made again.
 	Reconnect string `json:"reconnect,omitempty"`
 }
 
-// due tells whether the access token has lapsed or soon will.
-func (p *tokenPair) due(now time.Time) bool {
+// isDue reports whether the access token has expired or soon will.
+func (p *tokenPair) isDue(now time.Time) bool {
 	if p.ExpiresAt.IsZero() {
 		return false
 	}
@@ -37,18 +37,18 @@ func (p *tokenPair) due(now time.Time) bool {
 	return !now.Before(p.ExpiresAt.Add(-ahead))
 }
 
-// ReconnectError tells that a person has to allow an OAuth connection (again).
+// ReconnectError reports that a person has to allow an OAuth connection (again).
 type ReconnectError struct {
 	Account string
 	Reason  string
 }
 
-// Error says why the account has to be connected, and with which command.
+// Error names the reason, and the command that connects the account.
 func (e *ReconnectError) Error() string {
 	return fmt.Sprintf("account %s has to be connected: %s; run: minutebook auth login %s", e.Account, e.Reason, e.Account)
 }
 
-// NeedsReconnect tells that nothing helps but connecting the account again.
+// NeedsReconnect reports whether the account has to be connected again.
 func NeedsReconnect(err error) bool {
 	var e *ReconnectError
 	return errors.As(err, &e)
@@ -57,13 +57,13 @@ func NeedsReconnect(err error) bool {
 // OAuthStatus is the state of a connection.
 type OAuthStatus struct {
 	Connected bool      `json:"connected"`
-	Reconnect string    `json:"reconnect,omitempty"` // why it has to be made again
-	Obtained  time.Time `json:"obtained,omitzero"`   // when its tokens were issued
-	Expires   time.Time `json:"expires,omitzero"`    // when the access token lapses; it is renewed before
+	Reconnect string    `json:"reconnect,omitempty"` // the reason to make it again
+	Obtained  time.Time `json:"obtained,omitzero"`   // the time of issue of its tokens
+	Expires   time.Time `json:"expires,omitzero"`    // the expiry of the access token, which is renewed before
 	Scope     string    `json:"scope,omitempty"`
 }
 
-// Status reads the connection's state from its store and calls nobody.
+// Status reads the connection's state from its store. It makes no call.
 func (a *OAuth) Status(ctx context.Context) (OAuthStatus, error) {
 	if err := a.lock(ctx); err != nil {
 		return OAuthStatus{}, err
@@ -76,14 +76,14 @@ func (a *OAuth) Status(ctx context.Context) (OAuthStatus, error) {
 	return OAuthStatus{Connected: p.Reconnect == "", Reconnect: p.Reconnect, Obtained: p.ObtainedAt, Expires: p.ExpiresAt, Scope: p.Scope}, nil
 }
 
-// Apply sets the bearer token, after renewing it where it is due.
+// Apply sets the bearer token. It first renews a token that is due.
 func (a *OAuth) Apply(ctx context.Context, r *http.Request) error {
 	if err := a.lock(ctx); err != nil {
 		return err
 	}
 	defer a.unlock()
 	if a.pair == nil || a.pair.Reconnect != "" {
-		// It may have been connected since, by another command.
+		// Another command may have connected the account since.
 		if err := a.reload(ctx); err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (a *OAuth) Apply(ctx context.Context, r *http.Request) error {
 	if a.pair.Reconnect != "" {
 		return &ReconnectError{a.o.Account, a.pair.Reconnect}
 	}
-	if a.pair.due(a.client.now()) {
+	if a.pair.isDue(a.client.now()) {
 		if err := a.refresh(ctx); err != nil {
 			return err
 		}
@@ -125,18 +125,19 @@ func (a *OAuth) Refused(ctx context.Context, r *http.Request) (bool, error) {
 	return true, a.refresh(ctx)
 }
 
-// refresh replaces the pair. It holds the turn, so there is one at a time.
+// refresh replaces the pair. The caller has the lock, so there is one refresh at a
+// time.
 func (a *OAuth) refresh(ctx context.Context) error {
 	old := a.pair.RefreshToken
-	pair, err := a.request(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old}}, old)
+	pair, err := a.requestToken(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old}}, old)
 	if err == nil {
 		pair.Connection = a.pair.Connection
-		return a.keep(ctx, pair)
+		return a.storePair(ctx, pair)
 	}
 	if !refreshIsVoid(err) {
 		return fmt.Errorf("renew the token of account %s: %w", a.o.Account, err)
 	}
-	// Somebody else may have been first: then the store has their pair.
+	// Another process may have been first: then the store has its pair.
 	if err := a.reload(ctx); err != nil {
 		return err
 	}
@@ -147,16 +148,16 @@ func (a *OAuth) refresh(ctx context.Context) error {
 		return nil
 	}
 	lost := *a.pair
-	lost.Reconnect = "the service no longer accepts its refresh token (" + refusal(err) + ")"
-	if err := a.keep(ctx, &lost); err != nil {
+	lost.Reconnect = "the service no longer accepts its refresh token (" + describeRefusal(err) + ")"
+	if err := a.storePair(ctx, &lost); err != nil {
 		return err
 	}
 	a.o.Logger.Warn().Str("account", a.o.Account).Msg("the OAuth connection is lost; run: minutebook auth login " + a.o.Account)
 	return &ReconnectError{a.o.Account, lost.Reconnect}
 }
 
-// refreshIsVoid tells a refused refresh token from a refused app and from what
-// may pass.
+// refreshIsVoid reports whether the refresh token was refused, and not the app or
+// the call for a temporary reason.
 func refreshIsVoid(err error) bool {
 	var e *Error
 	if !errors.As(err, &e) || e.Status != http.StatusBadRequest {
@@ -170,7 +171,7 @@ func refreshIsVoid(err error) bool {
 	return true
 }
 
-func refusal(err error) string {
+func describeRefusal(err error) string {
 	var e *Error
 	if errors.As(err, &e) && e.Message != "" {
 		return strconv.Itoa(e.Status) + " " + e.Message
@@ -178,9 +179,9 @@ func refusal(err error) string {
 	return strconv.Itoa(statusOf(err))
 }
 
-// request asks the token endpoint. An answer without a refresh token leaves the
-// old one in force.
-func (a *OAuth) request(ctx context.Context, form url.Values, old string) (*tokenPair, error) {
+// request calls the token endpoint. After an answer without a refresh token the old
+// one stays valid.
+func (a *OAuth) requestToken(ctx context.Context, form url.Values, old string) (*tokenPair, error) {
 	form.Set("client_id", a.o.ClientID)
 	form.Set("client_secret", a.o.ClientSecret)
 	cl := &call{method: http.MethodPost, path: a.path, body: []byte(form.Encode()), form: true, classes: []Class{ClassToken}, finish: true}
@@ -213,9 +214,9 @@ func (a *OAuth) request(ctx context.Context, form url.Values, old string) (*toke
 	return pair, nil
 }
 
-// keep stores a pair durably, whatever became of the caller, before it is used.
-// When the store fails, the pair waits for the next turn: the old one is void.
-func (a *OAuth) keep(ctx context.Context, pair *tokenPair) error {
+// keep stores a pair durably before its use, even when the caller has gone. When the
+// store fails, the pair is stored at the next lock, since the old one is void.
+func (a *OAuth) storePair(ctx context.Context, pair *tokenPair) error {
 	raw, err := json.Marshal(pair)
 	if err == nil {
 		err = a.o.Store.SaveToken(context.WithoutCancel(ctx), a.o.Account, raw)
@@ -245,7 +246,7 @@ func (a *OAuth) reload(ctx context.Context) error {
 	return nil
 }
 
-// lock takes the turn, and stores first what could not be stored before.
+// lock takes the lock, and first stores a pair that could not be stored before.
 func (a *OAuth) lock(ctx context.Context) error {
 	select {
 	case a.turn <- struct{}{}:
@@ -255,7 +256,7 @@ func (a *OAuth) lock(ctx context.Context) error {
 	if a.unstored == nil {
 		return nil
 	}
-	err := a.keep(ctx, a.unstored)
+	err := a.storePair(ctx, a.unstored)
 	if err != nil {
 		a.unlock()
 	}

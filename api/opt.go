@@ -40,10 +40,10 @@ func (o Opt[T]) Or(def T) T {
 	return def
 }
 
-// Absent tells that the key was not there at all.
+// Absent reports whether the key was missing.
 func (o Opt[T]) Absent() bool { return o.state == optAbsent }
 
-// Null tells that the key was there with an explicit null.
+// Null reports whether the key had an explicit null.
 func (o Opt[T]) Null() bool { return o.state == optNull }
 
 // IsZero makes omitzero leave out an absent field and nothing else.
@@ -78,26 +78,26 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// errMistyped is what decodeLenient returns when the value as a whole, not
-// something within it, has another type than asked for.
+// errMistyped is returned by decodeLenient when the outermost value has another type
+// than the requested one.
 var errMistyped = errors.New("value has another JSON type")
 
-// decodeLenient decodes b into v and forgives mistyped values inside: they stay
-// zero. It fails on what is not JSON and on a value that is mistyped as a whole.
+// decodeLenient decodes b into v. Mistyped values inside stay zero. It fails on input
+// that is not JSON and on an outermost value of another type.
 func decodeLenient(b []byte, v any) error {
 	err := json.Unmarshal(b, v)
 	var mistyped *json.UnmarshalTypeError
 	if !errors.As(err, &mistyped) {
 		return err
 	}
-	if wholeFits(b, reflect.TypeOf(v).Elem()) {
+	if outermostFits(b, reflect.TypeOf(v).Elem()) {
 		return nil
 	}
 	return errMistyped
 }
 
-// wholeFits compares the outermost JSON kind of b with what t is read from.
-func wholeFits(b []byte, t reflect.Type) bool {
+// outermostFits reports whether the outermost JSON kind of b can be read into t.
+func outermostFits(b []byte, t reflect.Type) bool {
 	b = bytes.TrimLeft(b, " \t\r\n")
 	if len(b) == 0 {
 		return false

@@ -4,10 +4,10 @@ import "context"
 
 type orderKey struct{}
 
-// WithOrder lets next number the calls that are made with the returned context:
-// it is asked whenever one is sent, and the number of the attempt that was
-// answered is the answer's Order. Answers that overtake one another, and a clock
-// that goes back, then leave no doubt about which was sent later.
+// WithOrder numbers the calls made with the returned context by next, which is
+// called whenever a call is sent. The number of the answered attempt is the answer's
+// Order. It shows which call was sent later, even when answers overtake one another
+// or a clock goes back.
 func WithOrder(ctx context.Context, next func() int64) context.Context {
 	return context.WithValue(ctx, orderKey{}, next)
 }

@@ -17,18 +17,18 @@ type Page[T any] struct {
 	Limit              Opt[int]
 	NextCursor         string // "" on the last page
 	Items              []T
-	SentAt, AnsweredAt time.Time // an observation is dated by SentAt
+	SentAt, AnsweredAt time.Time // SentAt dates an observation
 	Order              int64     // see WithOrder
-	Date               time.Time // of the answer, by the service's clock; zero: not told
+	Date               time.Time // of the answer, by the service's clock; zero: unknown
 }
 
-// envelope is decoded by hand, since null, absent and mistyped differ here: a
-// list that is not there must never pass for an empty one.
+// readPage decodes a page by hand, since null, absent and mistyped members differ
+// here: a missing list must never count as an empty one.
 func readPage(cl *call, a *answer) (*Page[json.RawMessage], error) {
 	p := &Page[json.RawMessage]{SentAt: a.sentAt, AnsweredAt: a.answeredAt, Order: a.order, Date: a.date}
 	found := false
-	malformed := func(what string) error {
-		return &brokenError{method: cl.method, path: cl.path, cause: fmt.Errorf("%w: %s", errUnusable, what)}
+	malformed := func(finding string) error {
+		return &brokenError{method: cl.method, path: cl.path, cause: fmt.Errorf("%w: %s", errUnusable, finding)}
 	}
 	if len(bytes.TrimSpace(a.body)) == 0 {
 		return nil, malformed("the body is empty")
@@ -62,8 +62,8 @@ func readPage(cl *call, a *answer) (*Page[json.RawMessage], error) {
 	return p, nil
 }
 
-// textIn reads an opaque text that should be a string; a number is taken as it
-// is written, anything else as missing.
+// textIn reads an opaque text that should be a string. It returns a number as
+// written, and "" for anything else.
 func textIn(value []byte) string {
 	switch value[0] {
 	case '"':
@@ -74,8 +74,8 @@ func textIn(value []byte) string {
 	return string(value)
 }
 
-// list reads one page of raw items.
-func (c *Client) list(ctx context.Context, cl *call, cursor string) (*Page[json.RawMessage], error) {
+// readList reads one page of raw items.
+func (c *Client) readList(ctx context.Context, cl *call, cursor string) (*Page[json.RawMessage], error) {
 	if cursor != "" {
 		if cl.query == nil {
 			cl.query = url.Values{}
@@ -89,10 +89,10 @@ func (c *Client) list(ctx context.Context, cl *call, cursor string) (*Page[json.
 	return readPage(cl, a)
 }
 
-// typed reads one page of a directory; an item that is no object is a zero one, so
-// that its reader knows that there was something.
-func typed[T any](ctx context.Context, c *Client, cl *call, cursor string) (*Page[T], error) {
-	raw, err := c.list(ctx, cl, cursor)
+// readTyped reads one page of a directory. An item that is no object becomes a zero
+// item, so that its reader knows that there was one.
+func readTyped[T any](ctx context.Context, c *Client, cl *call, cursor string) (*Page[T], error) {
+	raw, err := c.readList(ctx, cl, cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +107,9 @@ func typed[T any](ctx context.Context, c *Client, cl *call, cursor string) (*Pag
 	return p, nil
 }
 
-// pages yields the items of all pages. It stops after the first error, which it
+// yieldPages yields the items of all pages. It stops after the first error, which it
 // yields with a zero item.
-func pages[T any](page func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
+func yieldPages[T any](page func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		seen := map[string]bool{}

@@ -10,7 +10,7 @@ import (
 	"minutebook/internal/rawjson"
 )
 
-// Part names one of the pieces that a meeting is kept in.
+// Part names one of the parts in which a meeting is stored.
 type Part string
 
 // The parts of a meeting. PartMeeting is the object of all keys that are not
@@ -37,11 +37,11 @@ func contentPart(key string) (Part, bool) {
 	return "", false
 }
 
-// SplitMeeting takes a meeting's JSON apart without re-encoding anything: each
-// content key that is there, null and empty ones included, becomes a part with
-// exactly its bytes, and all other members, keys and values verbatim and in
-// order, become PartMeeting. Of a repeated content key the last one counts. It
-// fails on what is not a JSON object or has no positive recording_id.
+// SplitMeeting splits a meeting's JSON without re-encoding it. Each present content
+// key, null and empty ones included, becomes a part with exactly its bytes. All other
+// members become PartMeeting, verbatim and in order. Of a repeated content key the
+// last one counts. SplitMeeting fails on input that is not a JSON object or has no
+// positive recording_id.
 func SplitMeeting(raw []byte) (recordingID int64, parts map[Part]json.RawMessage, err error) {
 	members, err := rawjson.Members(raw)
 	if err != nil {
@@ -67,10 +67,10 @@ func SplitMeeting(raw []byte) (recordingID int64, parts map[Part]json.RawMessage
 	return recordingID, parts, nil
 }
 
-// JoinMeeting is the reverse of SplitMeeting: one object with the members of
-// PartMeeting, then the content parts that are there. It fails when a part is
-// not JSON or PartMeeting is not an object; without PartMeeting the object has
-// the content alone.
+// JoinMeeting is the reverse of [SplitMeeting]. It returns one object with the
+// members of PartMeeting and then the content parts. Without PartMeeting the object
+// has the content alone. JoinMeeting fails when a part is not JSON or PartMeeting is
+// not an object.
 func JoinMeeting(parts map[Part]json.RawMessage) ([]byte, error) {
 	var out rawjson.Object
 	if meeting, ok := parts[PartMeeting]; ok {
@@ -106,7 +106,7 @@ func parseID(raw []byte) (int64, error) {
 	}
 	id, err := strconv.ParseInt(lit, 10, 64)
 	if err != nil || id <= 0 {
-		return 0, fmt.Errorf("read recording_id %q: want a positive integer", clip(lit, 40))
+		return 0, fmt.Errorf("read recording_id %q: want a positive integer", shorten(lit, 40))
 	}
 	return id, nil
 }

@@ -187,7 +187,7 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 				for _, c := range s.classes {
 					counted[c] = append(counted[c], at)
 				}
-				b.answered(t.Context(), s, http.StatusOK, http.Header{})
+				b.finish(t.Context(), s, http.StatusOK, http.Header{})
 			}
 		}
 		for c, times := range counted {

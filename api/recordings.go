@@ -19,8 +19,8 @@ type Content struct {
 	// Raw is the transcript's array or the summary's object, verbatim. It is nil
 	// when there is none yet: it was null, without content, or answered 404.
 	Raw json.RawMessage
-	// NotFound tells that the answer was 404: not there yet, or no such
-	// recording, or not visible to this caller.
+	// NotFound reports an answer 404: the content does not exist yet, or the
+	// recording does not exist or is not visible to this caller.
 	NotFound bool
 	SentAt   time.Time
 	Order    int64 // see WithOrder
@@ -28,12 +28,12 @@ type Content struct {
 
 // Transcript reads a recording's transcript (specification 4.3; heavy).
 func (c *Client) Transcript(ctx context.Context, id int64) (*Content, error) {
-	return c.content(ctx, id, "transcript", PartTranscript)
+	return c.readContent(ctx, id, "transcript", PartTranscript)
 }
 
 // Summary reads a recording's summary (specification 4.4; heavy).
 func (c *Client) Summary(ctx context.Context, id int64) (*Content, error) {
-	return c.content(ctx, id, "summary", PartSummary)
+	return c.readContent(ctx, id, "summary", PartSummary)
 }
 
 // SendTranscript asks the service to POST the transcript to destinationURL
@@ -47,49 +47,49 @@ func (c *Client) SendSummary(ctx context.Context, id int64, destinationURL strin
 	return c.send(ctx, id, "summary", destinationURL)
 }
 
-func (c *Client) content(ctx context.Context, id int64, what string, part Part) (*Content, error) {
+func (c *Client) readContent(ctx context.Context, id int64, name string, part Part) (*Content, error) {
 	sent := c.now()
-	a, err := c.do(ctx, get(recordingPath(id, what), nil).heavy())
+	a, err := c.do(ctx, get(recordingPath(id, name), nil).asHeavy())
 	if IsNotFound(err) {
 		return &Content{NotFound: true, SentAt: sent}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	raw := contentIn(a.body, what)
+	raw := contentIn(a.body, name)
 	if !HasContent(part, raw) {
 		raw = nil
 	}
 	return &Content{Raw: raw, SentAt: a.sentAt, Order: a.order}, nil
 }
 
-// contentIn takes what is wanted out of an answer: the member of that name, or
-// the body itself.
-func contentIn(body []byte, what string) json.RawMessage {
+// contentIn returns the member of an answer with the given name, or else the body
+// itself.
+func contentIn(body []byte, name string) json.RawMessage {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 || !json.Valid(body) {
 		return nil
 	}
 	members, _ := rawjson.Members(body)
 	for _, m := range members {
-		if m.Key == what || m.Key == "default_"+what {
+		if m.Key == name || m.Key == "default_"+name {
 			body = m.Value
 		}
 	}
 	return json.RawMessage(body)
 }
 
-func (c *Client) send(ctx context.Context, id int64, what, destinationURL string) error {
+func (c *Client) send(ctx context.Context, id int64, name, destinationURL string) error {
 	if destinationURL == "" {
-		return errors.New("ask for a " + what + " to be sent: no destination_url")
+		return errors.New("ask for a " + name + " to be sent: no destination_url")
 	}
-	_, err := c.do(ctx, get(recordingPath(id, what), url.Values{"destination_url": {destinationURL}}).heavy())
+	_, err := c.do(ctx, get(recordingPath(id, name), url.Values{"destination_url": {destinationURL}}).asHeavy())
 	return err
 }
 
-// RequestDownload asks for a recording's media (specification 4.5); with a
-// destinationURL the service POSTs the completed download there. Every call
-// makes a new download. See IsForbidden and IsNoMedia for refusals that last.
+// RequestDownload requests a recording's media (specification 4.5). With a
+// destinationURL the service POSTs the completed download there. Every call makes a
+// new download. See [IsForbidden] and [IsNoMedia] for lasting refusals.
 func (c *Client) RequestDownload(ctx context.Context, id int64, destinationURL string) (*Download, error) {
 	cl := &call{method: http.MethodPost, path: recordingPath(id, "download"), classes: []Class{ClassGlobal, ClassDownload}}
 	if destinationURL != "" {
@@ -99,15 +99,15 @@ func (c *Client) RequestDownload(ctx context.Context, id int64, destinationURL s
 		}
 		cl.body = body
 	}
-	return c.download(ctx, id, cl)
+	return c.readDownload(ctx, id, cl)
 }
 
 // Download reads the state of a download (specification 4.6).
 func (c *Client) Download(ctx context.Context, id int64, downloadID string) (*Download, error) {
-	return c.download(ctx, id, get(recordingPath(id, "downloads/"+url.PathEscape(downloadID)), nil))
+	return c.readDownload(ctx, id, get(recordingPath(id, "downloads/"+url.PathEscape(downloadID)), nil))
 }
 
-func (c *Client) download(ctx context.Context, id int64, cl *call) (*Download, error) {
+func (c *Client) readDownload(ctx context.Context, id int64, cl *call) (*Download, error) {
 	a, err := c.do(ctx, cl)
 	if err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 
 var errRepeated = errors.New("the connection broke before the answer")
 
-// withoutRepeats returns a context in which net/http sends a request only once.
-// It sends a GET again by itself when a connection that was kept alive breaks
-// before the answer, and the service may count both. Here the call ends instead;
-// the repetition waits for a slot of its own. What was never written may be
-// written to another connection, and HTTP/2 repeats only what the service has
-// said that it did not look at.
+// withoutRepeats returns a context in which net/http sends a request only once. By
+// itself, net/http sends a GET again when a kept-alive connection breaks before the
+// answer, and the service may count both. With this context the call ends instead,
+// and its repetition waits for a slot of its own. A request that was never written
+// may still go to another connection, and HTTP/2 repeats only requests that the
+// service reports as unprocessed.
 func withoutRepeats(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wrote atomic.Bool

@@ -86,7 +86,7 @@ func TestACallThatNeverConnectedCountsForNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, err = c.attempt(t.Context(), get("/teams", nil), time.Now())
-	if !IsTemporary(err) || !unsent(err) || c.Budget().Snapshot()[0].Used != 0 {
+	if !IsTemporary(err) || !isUnsent(err) || c.Budget().Snapshot()[0].Used != 0 {
 		t.Errorf("%v, used %d", err, c.Budget().Snapshot()[0].Used)
 	}
 }

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Time is an instant of the service. It is read from RFC 3339 in any offset,
-// with or without fractions, and written as the service writes it, in UTC with
-// whole seconds. The zero Time is a missing one and is written as null.
+// Time is an instant of the service. It is read from RFC 3339 in any offset, with or
+// without fractions, and written in the service's form, in UTC with whole seconds.
+// The zero Time is a missing one and is written as null.
 type Time struct{ time.Time }
 
 const timeLayout = "2006-01-02T15:04:05Z"
 
-// timeLayouts are the forms that are read, RFC 3339 first; without an offset they
-// are taken to be UTC.
+// timeLayouts are the accepted forms, RFC 3339 first. Times without an offset are in
+// UTC.
 var timeLayouts = [...]string{
 	time.RFC3339Nano,
 	"2006-01-02T15:04:05.999999999",
@@ -30,9 +30,9 @@ var timeLayouts = [...]string{
 // TimeOf wraps t, converted to UTC.
 func TimeOf(t time.Time) Time { return Time{t.UTC()} }
 
-// ParseTime reads an instant as leniently as Time is decoded. The result is in
-// UTC. An offset can lead out of the years that can be written again, 0 to 9999:
-// that is no time either.
+// ParseTime reads an instant as leniently as [Time] is decoded. The result is in UTC.
+// It fails on an instant outside the years 0 to 9999, which could not be written
+// again.
 func ParseTime(s string) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	for _, layout := range timeLayouts {
@@ -41,10 +41,10 @@ func ParseTime(s string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("parse time %q: want the form 2025-10-15T17:31:26Z", clip(s, 40))
+	return time.Time{}, fmt.Errorf("parse time %q: want the form 2025-10-15T17:31:26Z", shorten(s, 40))
 }
 
-// String is the written form, or the empty string for a missing time.
+// String returns the written form, or "" for a missing time.
 func (t Time) String() string {
 	if t.IsZero() {
 		return ""
@@ -60,7 +60,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + t.String() + `"`), nil
 }
 
-// UnmarshalJSON never fails: what is not a time is a missing one.
+// UnmarshalJSON never fails: a value that is not a time is a missing time.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	*t = Time{}
 	var s string
@@ -90,7 +90,7 @@ func ParseOffset(s string) (time.Duration, error) {
 	fields[last] = whole
 	var seconds int64
 	for i, f := range fields {
-		n, ok := digits(f)
+		n, ok := parseDigits(f)
 		if !ok || i > 0 && n >= 60 {
 			return 0, offsetError(s)
 		}
@@ -117,10 +117,10 @@ func FormatOffset(d time.Duration) string {
 }
 
 func offsetError(s string) error {
-	return fmt.Errorf("parse offset %q: %w", clip(s, 40), errOffset)
+	return fmt.Errorf("parse offset %q: %w", shorten(s, 40), errOffset)
 }
 
-func digits(s string) (int64, bool) {
+func parseDigits(s string) (int64, bool) {
 	if s == "" || len(s) > 9 {
 		return 0, false
 	}
@@ -135,7 +135,7 @@ func digits(s string) (int64, bool) {
 }
 
 // clip shortens foreign text for an error message.
-func clip(s string, n int) string {
+func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -1,8 +1,7 @@
 package api
 
-// WebhookRequest creates a webhook (specification 4.10). At least one of the
-// four flags that are always written must be true, and TriggeredFor must name
-// at least one scope.
+// WebhookRequest creates a webhook (specification 4.10). At least one of the first
+// four flags must be true, and TriggeredFor must name at least one scope.
 type WebhookRequest struct {
 	DestinationURL     string   `json:"destination_url"`
 	TriggeredFor       []string `json:"triggered_for"`

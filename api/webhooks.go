@@ -11,7 +11,7 @@ import (
 	"minutebook/internal/rawjson"
 )
 
-// Validate checks what the service would refuse.
+// Validate fails on a request that the service would refuse.
 func (r WebhookRequest) Validate() error {
 	switch {
 	case r.DestinationURL == "":
@@ -26,9 +26,9 @@ func (r WebhookRequest) Validate() error {
 
 // CreateWebhook registers a webhook (specification 4.10). The secret in the
 // answer is never shown again, nor is the ID listed anywhere: keep both. A call
-// that breaks off is not repeated, since it may have made a webhook that nobody
-// knows the ID of; ErrNotSent tells that it cannot have. A service that refuses
-// include_highlights is asked without.
+// that breaks off is not repeated, since it may have made a webhook whose ID is lost;
+// [ErrNotSent] reports that it has not. A service that refuses include_highlights
+// gets the request without it.
 func (c *Client) CreateWebhook(ctx context.Context, r WebhookRequest) (*Webhook, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (c *Client) createWebhook(ctx context.Context, r WebhookRequest) (*Webhook,
 	cl := &call{method: http.MethodPost, path: "/webhooks", body: body, classes: []Class{ClassGlobal}, once: true}
 	a, err := c.do(ctx, cl)
 	if err != nil {
-		if !cl.sent || unsent(err) {
+		if !cl.sent || isUnsent(err) {
 			err = fmt.Errorf("%w: %w", ErrNotSent, err)
 		}
 		return nil, err
