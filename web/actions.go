@@ -11,24 +11,24 @@ import (
 // mostActions is how many action items one page shows.
 const mostActions = 500
 
-// actionsPage is what was agreed to be done, across all meetings, by person.
+// actionsPage lists the action items of all meetings by person.
 type actionsPage struct {
 	frame
 	Person string // whose, "" everybody's, "-" nobody's
 	State  string // open, done or all
 	People []assignee
 	Groups []actionGroup
-	More   bool // not all of them are here
+	More   bool // the page does not list all of them
 }
 
-// assignee is a person to choose, with the address of their items.
+// assignee is a person in the filter, with the address of their items.
 type assignee struct {
 	Label, Key, Address string
 	Open, Done          int
 	Chosen              bool
 }
 
-// Count is how many of the items are in a state.
+// Count returns the number of items in a state.
 func (a assignee) Count(state string) int {
 	switch state {
 	case "done":
@@ -42,11 +42,11 @@ func (a assignee) Count(state string) int {
 // actionGroup is one person's items.
 type actionGroup struct {
 	Label string
-	Items []agreed
+	Items []meetingAction
 }
 
-// agreed is an action item and where it was agreed.
-type agreed struct {
+// meetingAction is an action item with its meeting.
+type meetingAction struct {
 	action
 	Meeting string
 	Start   time.Time
@@ -58,12 +58,12 @@ func (s *server) actions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := actionsPage{frame: s.newFrame("actions", "Action items"), Person: query.Person, State: stateOf(query)}
+	p := actionsPage{frame: s.newFrame("actions", "Action items"), Person: query.Person, State: actionState(query)}
 	counts, err := s.Archive.Assignees(r.Context(), viewer)
 	if err != nil {
 		return err
 	}
-	for _, c := range samePeople(counts) {
+	for _, c := range mergeAssignees(counts) {
 		p.People = append(p.People, newAssignee(c, p.Person, p.State))
 	}
 	query.Limit = mostActions + 1
@@ -74,14 +74,14 @@ func (s *server) actions(w http.ResponseWriter, r *http.Request) error {
 	if len(items) > mostActions {
 		items, p.More = items[:mostActions], true
 	}
-	p.Groups = s.grouped(items, p.People)
+	p.Groups = s.groupItems(items, p.People)
 	return s.render(w, http.StatusOK, "actions", p)
 }
 
-// samePeople puts what was given to a bare name to the one person who has it;
-// where several do, it stays apart.
-func samePeople(counts []archive.AssigneeCount) []archive.AssigneeCount {
-	addressed := map[string][]int{} // positions of those with an address, by name
+// mergeAssignees adds the items of a bare name to the person with this name and an
+// email address. If several persons have the name, it stays separate.
+func mergeAssignees(counts []archive.AssigneeCount) []archive.AssigneeCount {
+	addressed := map[string][]int{} // indexes of the counts with an email address, by name
 	for i, c := range counts {
 		if c.Email != "" && c.Name != "" {
 			addressed[c.Name] = append(addressed[c.Name], i)
@@ -100,7 +100,7 @@ func samePeople(counts []archive.AssigneeCount) []archive.AssigneeCount {
 		case len(same) == 1 && c.Email == "":
 			continue
 		case len(same) == 1:
-			c.Email = "" // the name is enough, and finds both
+			c.Email = "" // the name alone finds the items of both
 		}
 		out = append(out, c)
 	}
@@ -123,7 +123,7 @@ func actionQuery(q url.Values) (archive.ActionQuery, error) {
 	return query, nil
 }
 
-func stateOf(q archive.ActionQuery) string {
+func actionState(q archive.ActionQuery) string {
 	switch {
 	case q.Completed == nil:
 		return "all"
@@ -167,15 +167,15 @@ func actionsAddress(person, state string) string {
 	return "/actions?" + q.Encode()
 }
 
-// grouped puts items under their people, in the order of the people.
-func (s *server) grouped(items []archive.ActionRow, people []assignee) []actionGroup {
-	byKey, known := map[string][]agreed{}, map[string]bool{}
+// groupItems groups items by person, in the order of people.
+func (s *server) groupItems(items []archive.ActionRow, people []assignee) []actionGroup {
+	byKey, known := map[string][]meetingAction{}, map[string]bool{}
 	for _, p := range people {
 		known[p.Key] = true
 	}
 	for _, i := range items {
-		key := keyOf(i, known)
-		v := agreed{Meeting: i.Title, Start: i.Start.In(s.Location), action: action{
+		key := assigneeKey(i, known)
+		v := meetingAction{Meeting: i.Title, Start: i.Start.In(s.Location), action: action{
 			Text: i.Description, Done: i.Completed, ByHand: i.UserGenerated, At: i.Offset,
 			Address: meetingAddress(i.RecordingID, i.Offset, -1, "")}}
 		if v.Meeting == "" {
@@ -192,8 +192,9 @@ func (s *server) grouped(items []archive.ActionRow, people []assignee) []actionG
 	return groups
 }
 
-// keyOf is the person among the known ones that an item was given to.
-func keyOf(i archive.ActionRow, known map[string]bool) string {
+// assigneeKey returns the key of the known person that an item is assigned to, or
+// "-".
+func assigneeKey(i archive.ActionRow, known map[string]bool) string {
 	switch {
 	case i.Email != "" && known[i.Email]:
 		return i.Email

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// meetingAddress is where a meeting stands; with at >= 0 it opens at that
-// moment, with entry >= 0 it scrolls to that line of the transcript, and with a
-// query the matches are marked in it.
+// meetingAddress returns the address of a meeting's page. With at >= 0 the page
+// opens at that moment, with entry >= 0 it scrolls to that line of the transcript,
+// and with a query it marks the matches.
 func meetingAddress(id int64, at time.Duration, entry int, query string) string {
 	address := "/meetings/" + strconv.FormatInt(id, 10)
 	mark := "?"
@@ -28,7 +28,7 @@ func meetingAddress(id int64, at time.Duration, entry int, query string) string 
 	return address
 }
 
-// atSecond is a moment of a meeting, seen from its page.
+// atSecond returns the address of a moment relative to the meeting's page.
 func atSecond(seconds int64) string { return "?t=" + strconv.FormatInt(seconds, 10) }
 
 // recordingID reads the meeting's number from the path.
@@ -40,9 +40,9 @@ func recordingID(r *http.Request) (int64, error) {
 	return id, nil
 }
 
-// momentAsked reads ?t=: 83, 83.5, 83s, 1m23s, 1:23 or 1:02:03. It is -1 when
-// nothing, or nothing sensible, is asked.
-func momentAsked(r *http.Request) time.Duration {
+// parseMoment reads ?t=: 83, 83.5, 83s, 1m23s, 1:23 or 1:02:03. It returns -1 for
+// a missing or malformed time.
+func parseMoment(r *http.Request) time.Duration {
 	const most = 1e6 * time.Second
 	text := r.URL.Query().Get("t")
 	if at, err := time.ParseDuration(text); err == nil && at >= 0 && at <= most {
@@ -62,7 +62,7 @@ func momentAsked(r *http.Request) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// webAddress is a link's address when it leads to a page; otherwise nothing.
+// webAddress returns the address of an http or https link, and "" for others.
 func webAddress(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {

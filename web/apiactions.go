@@ -28,7 +28,7 @@ func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if query.Limit, err = numberAsked(q, "limit", mostActions, 1, 10000); err != nil {
+	if query.Limit, err = parseNumber(q, "limit", mostActions, 1, 10000); err != nil {
 		return err
 	}
 	items, err := s.Archive.ActionItems(r.Context(), query)

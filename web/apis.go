@@ -13,9 +13,9 @@ import (
 	"minutebook/search"
 )
 
-// api registers a handler of the JSON interface: what fails is told as
-// {"error": "…"} with the fitting status.
-func (s *server) api(mux *http.ServeMux, pattern string, h handler) {
+// handleAPI registers a handler of the JSON interface. Its errors are answered as
+// {"error": "…"} with their status.
+func (s *server) handleAPI(mux *http.ServeMux, pattern string, h handler) {
 	mux.HandleFunc(pattern, s.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			s.failJSON(w, r, err)
@@ -33,7 +33,7 @@ func (s *server) failJSON(w http.ResponseWriter, r *http.Request, err error) {
 		}{wrong.Message, wrong.Pos, wrong.Hint})
 		return
 	}
-	f := s.failed(r, err)
+	f := s.toFailure(r, err)
 	writeJSON(w, f.status, map[string]string{"error": f.message})
 }
 
@@ -44,15 +44,16 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the reader may have gone
+	_ = enc.Encode(v) // the client may have disconnected
 }
 
 func (s *server) apiUnknown(http.ResponseWriter, *http.Request) error {
 	return &failure{http.StatusNotFound, "there is nothing at this address"}
 }
 
-// number reads a whole number of the address within bounds, or its default.
-func numberAsked(q url.Values, key string, def, least, most int) (int, error) {
+// parseNumber reads a whole number between least and most from a query, or def if
+// it is missing.
+func parseNumber(q url.Values, key string, def, least, most int) (int, error) {
 	v := q.Get(key)
 	if v == "" {
 		return def, nil
@@ -86,7 +87,7 @@ func (s *server) apiMeetings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, err := numberAsked(q, "limit", listSize, 1, 500)
+	limit, err := parseNumber(q, "limit", listSize, 1, 500)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (s *server) apiMeetings(w http.ResponseWriter, r *http.Request) error {
 	}{Meetings: []listedJSON{}}
 	if len(rows) > limit {
 		rows = rows[:limit]
-		out.Next = cursorOf(rows[limit-1])
+		out.Next = formatCursor(rows[limit-1])
 	}
 	for _, row := range rows {
 		out.Meetings = append(out.Meetings, s.listedJSON(row))
@@ -111,14 +112,14 @@ func (s *server) apiMeetings(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) listedJSON(row *archive.Row) listedJSON {
-	m := s.listed(row)
-	return listedJSON{RecordingID: row.RecordingID, Title: heading(row), MeetingType: row.MeetingType,
+	m := s.newListed(row)
+	return listedJSON{RecordingID: row.RecordingID, Title: meetingTitle(row), MeetingType: row.MeetingType,
 		Start: api.TimeOf(m.Start), DurationSeconds: int64(m.Length / time.Second), RecordedBy: &row.RecordedBy,
 		HasTranscript: row.HasTranscript, HasSummary: row.HasSummary,
 		HasRecording: row.HasVideo || row.HasAudio, Gone: row.Gone}
 }
 
-// apiMeeting is the Meeting in the service's shape with all parts.
+// apiMeeting answers with the Meeting in the service's shape with all parts.
 func (s *server) apiMeeting(w http.ResponseWriter, r *http.Request) error {
 	id, err := recordingID(r)
 	if err != nil {
@@ -134,8 +135,8 @@ func (s *server) apiMeeting(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// apiMedia gives fresh addresses of a meeting's recordings: a page that stayed
-// open until its own lapsed asks here.
+// apiMedia answers with fresh addresses of a meeting's recordings, for pages whose
+// addresses have expired.
 func (s *server) apiMedia(w http.ResponseWriter, r *http.Request) error {
 	id, err := recordingID(r)
 	if err != nil {
@@ -145,7 +146,7 @@ func (s *server) apiMedia(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.player(r, row, -1)
+	p, err := s.newPlayer(r, row, -1)
 	if err != nil {
 		return err
 	}

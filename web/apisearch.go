@@ -9,11 +9,11 @@ import (
 // apiSearch answers a query: ?q, limit, moments, after.
 func (s *server) apiSearch(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	limit, err := numberAsked(q, "limit", 10, 1, 100)
+	limit, err := parseNumber(q, "limit", 10, 1, 100)
 	if err != nil {
 		return err
 	}
-	moments, err := numberAsked(q, "moments", 3, 1, 20)
+	moments, err := parseNumber(q, "moments", 3, 1, 20)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ var meetingFiles = map[string]meetingFile{
 }
 
 // file serves a file of a meeting.
-func (s *server) file(w http.ResponseWriter, r *http.Request) error {
+func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	id, err := recordingID(r)
 	if err != nil {
 		return err

@@ -10,12 +10,12 @@ import (
 	"minutebook/archive"
 )
 
-// patience is how long a page's question for changes waits for one.
-const patience = 25 * time.Second
+// changeWait is how long /api/changes waits for a change.
+const changeWait = 25 * time.Second
 
-// position writes the change log's head for a page to wait on; nothing when it
-// cannot be read: the page then stands still, which is no error.
-func (s *server) position(r *http.Request) string {
+// logPosition returns the head of the change log, from which a page waits for
+// changes, or "" if it cannot be read: the page then does not update itself.
+func (s *server) logPosition(r *http.Request) string {
 	head, err := s.Archive.Head(r.Context())
 	if err != nil {
 		return ""
@@ -23,15 +23,15 @@ func (s *server) position(r *http.Request) string {
 	return head.Epoch + "." + strconv.FormatInt(head.Seq, 10)
 }
 
-// apiChanges answers once the archive has changed after ?from=, or after some
-// time without: {"head": …, "changed": bool}.
+// apiChanges answers {"head": …, "changed": bool} as soon as the archive has
+// changed after ?from=, or after [changeWait] without a change.
 func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	epoch, seq, ok := strings.Cut(r.URL.Query().Get("from"), ".")
 	n, err := strconv.ParseInt(seq, 10, 64)
 	if err != nil || !ok {
 		return &failure{http.StatusBadRequest, "from is what the page or the last answer said"}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.Context(), changeWait)
 	defer cancel()
 	err = s.Archive.WaitChange(ctx, archive.Position{Epoch: epoch, Seq: n})
 	if err != nil && ctx.Err() == nil {

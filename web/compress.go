@@ -6,12 +6,13 @@ import (
 	"github.com/klauspost/compress/gzhttp"
 )
 
-// newCompressor makes what compresses the answers of a handler for browsers that
-// take gzip. It is put around pages, data and the page's own files, and
-// not around recordings and event streams: those are answered byte by byte.
+// newCompressor returns a wrapper that compresses a handler's answers for browsers
+// that accept gzip. It wraps pages, data and static files, but neither recordings
+// nor event streams, which are answered byte by byte.
 //
-// The size of a page with what somebody else may put in it (the query) and what
-// they may not see would tell of both, so that a little noise is added.
+// A page holds both text that a stranger can choose (the query) and text that is
+// secret, so that its compressed size would leak the secret (BREACH). A little
+// random padding hides it.
 func newCompressor() (func(http.Handler) http.HandlerFunc, error) {
 	compress, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.RandomJitter(32, 0, false),
 		gzhttp.ContentTypes([]string{"text/html", "text/css", "text/javascript", "text/plain", "text/markdown", "text/vtt",

@@ -8,7 +8,7 @@ import (
 	"minutebook/api"
 )
 
-// action is something to be done, and when that was agreed.
+// action is an action item and the moment at which it was agreed.
 type action struct {
 	Text, Who, Email, Team string
 	Done, ByHand           bool
@@ -16,14 +16,14 @@ type action struct {
 	Address                string
 }
 
-// highlight is a marked stretch of a recording.
+// highlight is a marked range of a recording.
 type highlight struct {
 	Kind, Summary, Text string
 	From, To            time.Duration
 	Address             string
 }
 
-// crm is what a connected CRM knows of the people in a meeting.
+// crm holds the records of a connected CRM that match a meeting.
 type crm struct {
 	Records []crmRecord
 	Error   string
@@ -31,7 +31,7 @@ type crm struct {
 
 type crmRecord struct{ Kind, Name, Detail, Address string }
 
-func actionsOf(m *api.Meeting, id int64) []action {
+func newActions(m *api.Meeting, id int64) []action {
 	var out []action
 	for _, a := range m.ActionItems.Or(nil) {
 		who := a.Assignee.Or(api.Assignee{})
@@ -46,11 +46,11 @@ func actionsOf(m *api.Meeting, id int64) []action {
 	return out
 }
 
-func highlightsOf(m *api.Meeting, id int64) []highlight {
+func newHighlights(m *api.Meeting, id int64) []highlight {
 	var out []highlight
 	for _, h := range m.Highlights.Or(nil) {
 		v := highlight{Kind: h.Type, Summary: h.Summary.Or(""), Text: h.Text.Or(""),
-			From: secondsOf(h.StartTime), To: secondsOf(h.EndTime)}
+			From: toDuration(h.StartTime), To: toDuration(h.EndTime)}
 		if v.Summary == "" {
 			v.Summary, v.Text = v.Text, ""
 		}
@@ -60,16 +60,17 @@ func highlightsOf(m *api.Meeting, id int64) []highlight {
 	return out
 }
 
-// secondsOf reads a fractional number of seconds, within what a recording has.
-func secondsOf(f float64) time.Duration {
+// toDuration converts seconds. It returns 0 for numbers that are no offset in a
+// recording.
+func toDuration(f float64) time.Duration {
 	if !(f > 0) || f > 1e6 {
 		return 0
 	}
 	return time.Duration(f * float64(time.Second))
 }
 
-// crmOf returns nothing when there is nothing to say.
-func crmOf(m *api.Meeting) *crm {
+// newCRM returns nil for a meeting without CRM records.
+func newCRM(m *api.Meeting) *crm {
 	matches, ok := m.CRMMatches.Get()
 	if !ok {
 		return nil
@@ -89,7 +90,7 @@ func crmOf(m *api.Meeting) *crm {
 	for _, v := range matches.Deals.Or(nil) {
 		detail := ""
 		if amount, ok := v.Amount.Get(); ok {
-			detail = grouped(amount)
+			detail = formatAmount(amount)
 		}
 		add("Deal", v.Name.Or(""), detail, v.RecordURL.Or(""))
 	}
@@ -99,15 +100,15 @@ func crmOf(m *api.Meeting) *crm {
 	return c
 }
 
-// grouped writes an amount, which has no currency, with its cents if it has any.
-func grouped(amount float64) string {
+// formatAmount writes an amount without currency, with its cents if it has any.
+func formatAmount(amount float64) string {
 	whole, cents, _ := strings.Cut(strconv.FormatFloat(amount, 'f', 2, 64), ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	if err != nil {
 		return whole
 	}
 	if cents == "00" {
-		return number(n)
+		return formatNumber(n)
 	}
-	return number(n) + "." + cents
+	return formatNumber(n) + "." + cents
 }

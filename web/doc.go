@@ -4,7 +4,7 @@
 //
 // It promises three things to the reader's browser: no request leaves for
 // another host (the policy sent with every answer forbids it), every page works
-// without scripts except for the following of a recording, and a link to a
+// without scripts except that the transcript does not follow a recording, and a link to a
 // moment (/meetings/ID?t=SECONDS) opens there with or without them. To the
 // archive's owner it promises that a foreign page cannot read it through DNS:
 // a request for a Host that is neither loopback, the listener's own address nor

@@ -20,7 +20,7 @@ type facetValue struct {
 	Address string
 }
 
-// facetNames are the fields as the page calls them.
+// facetNames are the labels of the fields on the page.
 var facetNames = map[string]string{
 	"person": "People", "speaker": "Speakers", "team": "Teams", "type": "Types",
 	"domain": "Companies", "language": "Languages", "month": "Months", "has": "With",
@@ -42,7 +42,7 @@ func facetViews(facets []search.Facet, query string) []facetView {
 		}
 		for _, value := range f.Values {
 			term := fieldTerm(field, value.Value)
-			rest, active := without(query, term)
+			rest, active := removeTerm(query, term)
 			to := query + " " + term
 			if active {
 				to = rest
@@ -69,8 +69,8 @@ func facetLabel(field, value string) string {
 	return value
 }
 
-// without takes a whole term out of a query and says whether it was there.
-func without(query, term string) (string, bool) {
+// removeTerm removes a whole term from a query and tells whether it was there.
+func removeTerm(query, term string) (string, bool) {
 	for from := 0; ; {
 		i := strings.Index(query[from:], term)
 		if i < 0 {

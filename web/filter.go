@@ -7,7 +7,7 @@ import (
 	"minutebook/archive"
 )
 
-// listFilter is what the list is narrowed to, and what it can be narrowed to.
+// listFilter holds the filters of the list of meetings and their options.
 type listFilter struct{ Type, Team, Person picker }
 
 // picker is one filter as a field of the form.
@@ -21,8 +21,8 @@ func (f listFilter) Any() bool {
 	return f.Type.Value != "" || f.Team.Value != "" || f.Person.Value != ""
 }
 
-// listFilter offers what the archive holds; what is chosen is always among it,
-// so that sending the form again does not lose it.
+// listFilter returns the filters with the options of the archive. The chosen value
+// is always among them, so that sending the form again keeps it.
 func (s *server) listFilter(r *http.Request, q archive.ListQuery) (listFilter, error) {
 	c, err := s.Archive.Choices(r.Context(), viewer)
 	pick := func(name, label, value string, options []string) picker {

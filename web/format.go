@@ -12,17 +12,17 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// functions are what the templates may call.
-func functions(a *assets, zone *time.Location) template.FuncMap {
+// templateFuncs are the functions of the templates.
+func templateFuncs(a *assets, zone *time.Location) template.FuncMap {
 	return template.FuncMap{
 		"asset":     func(name string) string { return a.address[name] },
-		"when":      func(t time.Time) string { return when(t, zone) },
-		"clock":     clock,
+		"when":      func(t time.Time) string { return formatTime(t, zone) },
+		"clock":     formatClock,
 		"iso":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"minutes":   minutes,
-		"number":    number[int],
-		"plural":    plural,
-		"size":      bytesOf,
+		"minutes":   formatMinutes,
+		"number":    formatNumber[int],
+		"plural":    formatCount,
+		"size":      formatBytes,
 		"seconds":   func(d time.Duration) int64 { return int64(d / time.Second) },
 		"search":    searchAddress,
 		"field":     fieldTerm,
@@ -32,8 +32,8 @@ func functions(a *assets, zone *time.Location) template.FuncMap {
 	}
 }
 
-// clock writes an offset as people say it: 4:05, 1:04:05.
-func clock(d time.Duration) string {
+// formatClock writes an offset: 4:05, 1:04:05.
+func formatClock(d time.Duration) string {
 	s := int64(max(d, 0) / time.Second)
 	if s < 3600 {
 		return fmt.Sprintf("%d:%02d", s/60, s%60)
@@ -41,8 +41,8 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
 }
 
-// minutes writes a length: 48 min, 1 h 5 min; nothing when it is unknown.
-func minutes(d time.Duration) string {
+// formatMinutes writes a length: 48 min, 1 h 5 min; "" when it is unknown.
+func formatMinutes(d time.Duration) string {
 	m := int64((d + 30*time.Second) / time.Minute)
 	switch {
 	case d <= 0:
@@ -57,8 +57,8 @@ func minutes(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", m/60, m%60)
 }
 
-// number groups digits with a narrow space.
-func number[N int | int64](n N) string {
+// formatNumber groups digits with a narrow space.
+func formatNumber[N int | int64](n N) string {
 	s := strconv.FormatInt(int64(n), 10)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "\u202f" + s[i:]
@@ -66,16 +66,16 @@ func number[N int | int64](n N) string {
 	return s
 }
 
-// plural joins a count and its noun: 1 meeting, 1 204 meetings.
-func plural(n int, one, many string) string {
+// formatCount joins a count and its noun: 1 meeting, 1 204 meetings.
+func formatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return number(n) + " " + many
+	return formatNumber(n) + " " + many
 }
 
-// bytesOf writes a size in the unit a person would pick.
-func bytesOf(n int64) string {
+// formatBytes writes a size with a decimal unit.
+func formatBytes(n int64) string {
 	const kilo = 1000
 	units := []string{"bytes", "kB", "MB", "GB", "TB"}
 	v, u := float64(n), 0
@@ -88,7 +88,7 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, units[u])
 }
 
-// dayName heads a day of the list: Today, Yesterday or the date.
+// dayName returns the heading of a day in the list: Today, Yesterday or the date.
 func dayName(t, now time.Time) string {
 	y, m, d := now.Date()
 	today := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
@@ -109,10 +109,10 @@ func sameDay(a, b time.Time) bool {
 	return ay == by && am == bm && ad == bd
 }
 
-// term is a value that one can search for, with what is said of it on the side.
+// term is a value to search for, with the title of its link.
 type term struct{ Field, Value, Title string }
 
-// searchAddress is where a query's answer stands.
+// searchAddress returns the address of a query's results.
 func searchAddress(query string) string {
 	return "/?" + url.Values{"q": {query}}.Encode()
 }
@@ -125,7 +125,7 @@ func fieldTerm(field, value string) string {
 	return field + `:"` + strings.ReplaceAll(value, `"`, " ") + `"`
 }
 
-// languageName is the English name of a language; its code when it has none.
+// languageName returns the English name of a language, or its code.
 func languageName(code string) string {
 	tag, err := language.Parse(code)
 	if err != nil || tag == language.Und {
@@ -137,8 +137,8 @@ func languageName(code string) string {
 	return code
 }
 
-// when writes a time to the minute in a zone; nothing for none.
-func when(t time.Time, zone *time.Location) string {
+// formatTime writes a time to the minute in a zone; "" for the zero time.
+func formatTime(t time.Time, zone *time.Location) string {
 	if t.IsZero() {
 		return ""
 	}

@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// policy allows what the pages use, and from here alone: no other host, no inline
-// code, no frames.
+// policy is the Content-Security-Policy of every answer: scripts, styles and media
+// of this host only, no inline code, no frames.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; " +
 	"media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guard refuses foreign Hosts and requests from foreign pages, and puts the
-// security headers on every answer.
+// guard refuses unknown Hosts and sets the security headers of every answer.
 func (s *server) guard(next http.Handler) http.Handler {
 	hosts := map[string]bool{}
 	for _, h := range s.Hosts {
@@ -24,7 +23,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 		h.Set("Content-Security-Policy", policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
-		h.Set("Referrer-Policy", "same-origin") // lets a page see that it was reached from the results
+		h.Set("Referrer-Policy", "same-origin") // the meeting's page looks whether the results led to it
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")

@@ -26,7 +26,7 @@ const (
 	histogramHeight = 48
 )
 
-// newHistogram returns nothing for fewer than two bars: they would say nothing.
+// newHistogram returns nil for fewer than two bars.
 func (s *server) newHistogram(bars []search.Bar, query string) *histogram {
 	if len(bars) < 2 {
 		return nil
@@ -55,8 +55,8 @@ func (s *server) newHistogram(bars []search.Bar, query string) *histogram {
 	return h
 }
 
-// barSpan tells from the distance of two bars how a bar is called and which
-// term narrows to it.
+// barSpan derives the layout of a bar's label, and the query term for its span,
+// from the distance of two bars.
 func barSpan(bars []search.Bar) (layout string, term func(time.Time) string) {
 	on := func(layout string) func(time.Time) string {
 		return func(t time.Time) string { return "on:" + t.Format(layout) }

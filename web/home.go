@@ -14,7 +14,7 @@ import (
 // listSize is how many meetings a page of the list shows.
 const listSize = 50
 
-// viewer is who asks: the page belongs to the archive's owner.
+// viewer sees everything: the page belongs to the archive's owner.
 var viewer = archive.Viewer{All: true}
 
 // homePage is the list of meetings, newest first.
@@ -24,8 +24,8 @@ type homePage struct {
 	Days   []day
 	Filter listFilter
 	Older  string // the address of the next page
-	Newest string // the address of the first page, when this is another
-	Live   string // the change log's head, from which scripts wait on
+	Newest string // the address of the first page; "" on that page
+	Live   string // the position in the change log from which scripts wait for changes
 }
 
 // day is the meetings of one day.
@@ -42,7 +42,7 @@ type listed struct {
 	Length time.Duration
 }
 
-// home answers with the list, or with the results when something is asked.
+// home answers / with the list, or with search results for a query.
 func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	if query := strings.TrimSpace(q.Get("q")); query != "" {
@@ -53,7 +53,7 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	p := homePage{frame: s.newFrame("home", "")}
-	p.Live = s.position(r)
+	p.Live = s.logPosition(r)
 	rows, err := s.Archive.List(r.Context(), list)
 	if err != nil {
 		return err
@@ -66,18 +66,18 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(rows) > listSize {
 		rows = rows[:listSize]
-		q.Set("cursor", cursorOf(rows[listSize-1]))
+		q.Set("cursor", formatCursor(rows[listSize-1]))
 		p.Older = "/?" + q.Encode()
 	}
 	if list.Cursor != nil {
 		q.Del("cursor")
 		p.Newest = "/?" + q.Encode()
 	}
-	p.Days = s.days(rows)
+	p.Days = s.groupByDay(rows)
 	return s.render(w, http.StatusOK, "home", p)
 }
 
-// listQuery reads the list's filters and its place from an address.
+// listQuery reads the list's filters and its cursor from an address.
 func listQuery(q url.Values) (archive.ListQuery, error) {
 	list := archive.ListQuery{Viewer: viewer, Type: q.Get("type"), Team: q.Get("team"),
 		RecordedBy: q.Get("recorded_by"), Person: q.Get("person"),
@@ -96,17 +96,17 @@ func listQuery(q url.Values) (archive.ListQuery, error) {
 	return list, nil
 }
 
-func cursorOf(r *archive.Row) string {
+func formatCursor(r *archive.Row) string {
 	return fmt.Sprintf("%d-%d", r.Key().Start.UnixMilli(), r.RecordingID)
 }
 
-// days groups rows, which come newest first, by the day they began in the
+// groupByDay groups rows, which come newest first, by the day of their start in the
 // reader's zone.
-func (s *server) days(rows []*archive.Row) []day {
+func (s *server) groupByDay(rows []*archive.Row) []day {
 	now := s.Now().In(s.Location)
 	var days []day
 	for _, row := range rows {
-		m := s.listed(row)
+		m := s.newListed(row)
 		if n := len(days); n == 0 || !sameDay(days[n-1].Date, m.Start) {
 			days = append(days, day{Name: dayName(m.Start, now), Date: m.Start})
 		}
@@ -116,7 +116,7 @@ func (s *server) days(rows []*archive.Row) []day {
 	return days
 }
 
-func (s *server) listed(row *archive.Row) listed { return newListed(row, s.Location) }
+func (s *server) newListed(row *archive.Row) listed { return newListed(row, s.Location) }
 
 func newListed(row *archive.Row, zone *time.Location) listed {
 	m := listed{Row: row, Start: row.Key().Start.In(zone)}

@@ -18,11 +18,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown turns a summary into clean HTML: no scripts, no images (a request to
-// another host), links that do not tell where they were followed from. Links to
-// a moment of the recording, which the service's summaries hold under one of the
-// recording's own addresses, lead to where to says that the moment is here.
-func markdown(source string, to func(seconds int64) string, own ...string) (template.HTML, error) {
+// renderMarkdown converts a summary to safe HTML: without scripts, without images
+// (they would be requests to another host), with links that send no referrer. The
+// service's summaries link to moments of the recording under one of the addresses
+// own; these links get the address that to returns for the moment.
+func renderMarkdown(source string, to func(seconds int64) string, own ...string) (template.HTML, error) {
 	if strings.TrimSpace(source) == "" {
 		return "", nil
 	}
@@ -36,7 +36,8 @@ func markdown(source string, to func(seconds int64) string, own ...string) (temp
 	return template.HTML(summaryPolicy().SanitizeBytes(buf.Bytes())), nil //nolint:gosec // cleaned here
 }
 
-// summaryPolicy allows what Markdown writes, and nothing that asks another host.
+// summaryPolicy allows the elements of Markdown, but none that load from another
+// host.
 func summaryPolicy() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h3", "h4", "h5", "h6", "ul", "ol", "li", "strong", "em",
@@ -52,7 +53,7 @@ func summaryPolicy() *bluemonday.Policy {
 	return p
 }
 
-// lowerHeadings puts a summary's headings below the page's own.
+// lowerHeadings moves a summary's headings below those of the page.
 type lowerHeadings struct{}
 
 // Transform moves the highest heading to the third level and the rest with it.
@@ -70,18 +71,17 @@ func (lowerHeadings) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 	each(func(h *ast.Heading) { h.Level = min(6, h.Level-top+3) })
 }
 
-// momentLinks are the addresses of a recording at the service, and where its
-// moments are here.
+// momentLinks replaces links to moments of a recording at the service.
 type momentLinks struct {
-	own []string
-	to  func(seconds int64) string
+	own []string                   // addresses of the recording at the service
+	to  func(seconds int64) string // the address of a moment on this page
 }
 
-// Transform leads links such as ADDRESS?timestamp=1058.9 to the moment here.
+// Transform replaces links such as ADDRESS?timestamp=1058.9.
 func (m momentLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if link, ok := n.(*ast.Link); ok && entering {
-			if seconds, ok := m.moment(string(link.Destination)); ok {
+			if seconds, ok := m.parseMoment(string(link.Destination)); ok {
 				link.Destination = []byte(m.to(seconds))
 			}
 		}
@@ -89,8 +89,8 @@ func (m momentLinks) Transform(doc *ast.Document, _ text.Reader, _ parser.Contex
 	})
 }
 
-// moment reads the moment that a link to the recording names.
-func (m momentLinks) moment(address string) (int64, bool) {
+// parseMoment reads the second from a link to the recording.
+func (m momentLinks) parseMoment(address string) (int64, bool) {
 	base, query, _ := strings.Cut(address, "?")
 	if base == "" || !slices.Contains(m.own, base) {
 		return 0, false

@@ -10,8 +10,8 @@ import (
 	"minutebook/internal/byterange"
 )
 
-// media serves a recording at an address of our own, by ranges. A forged
-// address is 403, one that has lapsed 410, so that the page knows to ask again.
+// media serves a recording at a signed address, by ranges. It answers 403 for a
+// forged address and 410 for an expired one, so that the page asks for a new one.
 func (s *server) media(w http.ResponseWriter, r *http.Request) {
 	sha := r.PathValue("sha")
 	genuine, fresh := s.signer.check(sha, r.URL.Query(), s.Now())
@@ -20,7 +20,7 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this is not an address of a recording", http.StatusForbidden)
 		return
 	case !fresh:
-		http.Error(w, "this address has lapsed; open the meeting again", http.StatusGone)
+		http.Error(w, "this address has expired; open the meeting again", http.StatusGone)
 		return
 	}
 	file, blob, err := s.Archive.Media().Open(r.Context(), sha)
@@ -33,10 +33,10 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) {
 	}
 	defer file.Close()
 	contentType := r.URL.Query().Get("type")
-	if !playable(contentType) {
+	if !isPlayable(contentType) {
 		contentType = blob.ContentType
 	}
-	if !playable(contentType) {
+	if !isPlayable(contentType) {
 		contentType = "application/octet-stream"
 	}
 	h := w.Header()
@@ -46,7 +46,8 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, byterange.Canonical(r, blob.Size), "", time.Time{}, file)
 }
 
-// playable keeps a foreign content type from making a page out of a recording.
-func playable(contentType string) bool {
+// isPlayable tells whether a content type is audio or video. With another type a
+// recording could become a page of this site.
+func isPlayable(contentType string) bool {
 	return strings.HasPrefix(contentType, "video/") || strings.HasPrefix(contentType, "audio/")
 }

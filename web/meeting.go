@@ -9,7 +9,7 @@ import (
 	"minutebook/archive"
 )
 
-// meetingPage is a meeting with everything that is kept of it.
+// meetingPage is a meeting with all its parts.
 type meetingPage struct {
 	frame
 	listed
@@ -17,7 +17,7 @@ type meetingPage struct {
 	Scheduled  string // when it was planned, if that differs
 	Zone       string
 	People     []person
-	Invited    string // what the people are
+	Invited    string // the heading of the people
 	Recorder   api.Recorder
 	Links      []link
 	Player     player
@@ -29,7 +29,7 @@ type meetingPage struct {
 	Lines      []line
 	Speakers   []speaker
 	Timeline   *timeline
-	Matches    int // lines that match the query one came with
+	Matches    int // lines that match Query
 	At         time.Duration
 	Revisions  []revision // of parts that changed
 	Live       string
@@ -45,7 +45,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
-	live := s.position(r)
+	live := s.logPosition(r)
 	row, err := s.Archive.Row(ctx, id)
 	if err != nil {
 		return err
@@ -58,35 +58,35 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := &meetingPage{frame: s.newFrame("meeting", ""), listed: s.listed(row), At: momentAsked(r), Live: live}
+	p := &meetingPage{frame: s.newFrame("meeting", ""), listed: s.newListed(row), At: parseMoment(r), Live: live}
 	p.Query = r.URL.Query().Get("q")
-	p.Heading = heading(row)
+	p.Heading = meetingTitle(row)
 	p.Title = p.Heading
-	p.describe(m, s.Location)
-	marks, err := s.matches(r, id, p.Query)
+	p.setHeader(m, s.Location)
+	marks, err := s.findMatches(r, id, p.Query)
 	if err != nil {
 		return err
 	}
-	if err := p.content(m, entries, marks, atSecond); err != nil {
+	if err := p.setContent(m, entries, marks, atSecond); err != nil {
 		return err
 	}
-	if p.Player, err = s.player(r, row, p.At); err != nil {
+	if p.Player, err = s.newPlayer(r, row, p.At); err != nil {
 		return err
 	}
-	if p.Revisions, err = s.revisions(r, id); err != nil {
+	if p.Revisions, err = s.listRevisions(r, id); err != nil {
 		return err
 	}
 	return s.render(w, http.StatusOK, "meeting", p)
 }
 
-// describe fills what stands above the content: times, people, links.
-func (p *meetingPage) describe(m *api.Meeting, zone *time.Location) {
+// setHeader sets the fields above the content: times, people, links.
+func (p *meetingPage) setHeader(m *api.Meeting, zone *time.Location) {
 	p.Zone = p.Start.Format("MST")
 	planned := m.ScheduledStartTime.Time
 	if !planned.IsZero() && planned.Sub(p.Start).Abs() > 5*time.Minute {
 		p.Scheduled = planned.In(zone).Format("2 January 2006, 15:04")
 	}
-	p.People, p.Invited = people(m), "Invited"
+	p.People, p.Invited = listInvited(m), "Invited"
 	p.Recorder = m.RecordedBy
 	share := m.ShareURL
 	if share == m.URL {
@@ -99,25 +99,25 @@ func (p *meetingPage) describe(m *api.Meeting, zone *time.Location) {
 	}
 }
 
-// content fills the summary, what was decided and marked, and the transcript,
-// in which marks says what the query finds. moment says where the summary's links
-// to a second of the recording lead.
-func (p *meetingPage) content(m *api.Meeting, entries []archive.Entry, marks marker, moment func(int64) string) error {
+// setContent sets summary, action items, highlights and transcript, with the
+// matches of marks. moment returns the address of a second of the recording, for
+// the links of the summary.
+func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, marks marker, moment func(int64) string) error {
 	if p.Length == 0 && len(entries) > 0 {
 		p.Length = entries[len(entries)-1].Offset + 10*time.Second
 	}
 	if sum, ok := m.DefaultSummary.Get(); ok {
 		p.Template = sum.TemplateName.Or("")
-		html, err := markdown(sum.MarkdownFormatted.Or(""), moment, m.URL, m.ShareURL)
+		html, err := renderMarkdown(sum.MarkdownFormatted.Or(""), moment, m.URL, m.ShareURL)
 		if err != nil {
 			return err
 		}
 		p.Summary = html
 	}
-	p.Actions = actionsOf(m, p.RecordingID)
-	p.Highlights = highlightsOf(m, p.RecordingID)
-	p.CRM = crmOf(m)
-	p.Lines, p.Speakers = lines(entries, p.Length, p.At, marks.sparing(entries))
+	p.Actions = newActions(m, p.RecordingID)
+	p.Highlights = newHighlights(m, p.RecordingID)
+	p.CRM = newCRM(m)
+	p.Lines, p.Speakers = newLines(entries, p.Length, p.At, marks.sparing(entries))
 	for _, l := range p.Lines {
 		if l.Snippet != nil {
 			p.Matches++
@@ -127,8 +127,8 @@ func (p *meetingPage) content(m *api.Meeting, entries []archive.Entry, marks mar
 	return nil
 }
 
-// heading is a meeting's name: what the calendar says, or the recording.
-func heading(row *archive.Row) string {
+// meetingTitle returns the title of the recording, or else of the calendar event.
+func meetingTitle(row *archive.Row) string {
 	switch {
 	case row.Title != "":
 		return row.Title

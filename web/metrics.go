@@ -15,14 +15,15 @@ import (
 	"minutebook/search"
 )
 
-// metrics are the page's own and, read when they are asked for, the archive's.
+// metrics are the metrics of the page, and of the archive, which are read when they
+// are gathered.
 type metrics struct {
 	handler  http.Handler
 	requests *prometheus.HistogramVec
 	now      func() time.Time
 }
 
-// newMetrics registers them; a registry that has them already is an error.
+// newMetrics registers the metrics. It fails when they are registered already.
 func newMetrics(o Options) (*metrics, error) {
 	m := &metrics{now: o.Now, requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "minutebook_web_request_seconds",
@@ -38,7 +39,7 @@ func newMetrics(o Options) (*metrics, error) {
 	return m, nil
 }
 
-// observe times the answers by the pattern that served them.
+// observe measures the time of the answers by pattern and status.
 func (m *metrics) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, rec := m.now(), &recorder{ResponseWriter: w, status: http.StatusOK}
@@ -48,7 +49,7 @@ func (m *metrics) observe(next http.Handler) http.Handler {
 	})
 }
 
-// recorder notes the status that was sent.
+// recorder records the status of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status int
@@ -59,7 +60,7 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap gives http.ResponseController the writer below.
+// Unwrap returns the wrapped writer, for [http.ResponseController].
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // archiveCollector reads the archive and the index when metrics are gathered.
@@ -90,7 +91,8 @@ func (c *archiveCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- c.failures
 }
 
-// Collect implements prometheus.Collector. What cannot be read is left out.
+// Collect implements prometheus.Collector. It leaves out metrics whose reading
+// fails.
 func (c *archiveCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()

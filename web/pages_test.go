@@ -201,7 +201,7 @@ func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
 		Problems:  []string{"the disk is nearly full"},
 	}
 	s.shows(200, "/status", "Account acme", "full history read", "1 Jul 2026, 12:00", "3 of 30, 2 waiting",
-		"the API key is refused, since 1 Jul 2026", "<dt>set aside</dt><dd>1</dd>", "<dt>waiting</dt><dd>4</dd>", "2.4 MB/s, 2 min left", "disk nearly full")
+		"the API key is refused, since 1 Jul 2026", "<dt>quarantined</dt><dd>1</dd>", "<dt>waiting</dt><dd>4</dd>", "2.4 MB/s, 2 min left", "disk nearly full")
 	var raw struct{ Inbox struct{ Applied int } }
 	if s.answer(200, "/api/status", &raw); raw.Inbox.Applied != 28 {
 		t.Errorf("the status as data: %+v", raw)
@@ -249,7 +249,7 @@ func TestMomentsAreAskedInEveryForm(t *testing.T) {
 		"": -1, "x": -1, "-3": -1, "-1:20": -1, "1:2:3:4": -1, "NaN": -1, "1e99": -1, "Inf": -1, "1:NaN": -1, "9999999h": -1, ":": -1,
 	} {
 		r := httptest.NewRequest("GET", "/meetings/1?t="+url.QueryEscape(text), nil)
-		if got := momentAsked(r); got != want {
+		if got := parseMoment(r); got != want {
 			t.Errorf("?t=%s is %s, want %s", text, got, want)
 		}
 	}

@@ -7,15 +7,15 @@ import (
 	"minutebook/api"
 )
 
-// person is somebody who was invited; in a static site, who took part.
+// person is an invitee; in a static site, a participant.
 type person struct {
 	Name, Email string
 	External    bool
-	Page        string // in a static site: below its top
+	Page        string // in a static site: the path of the person's page
 }
 
-// people lists the invited, those of the house first, each group by name.
-func people(m *api.Meeting) []person {
+// listInvited returns the invitees, internal ones first, each group by name.
+func listInvited(m *api.Meeting) []person {
 	var all []person
 	for _, i := range m.CalendarInvitees {
 		p := person{Name: i.Name.Or(""), Email: i.Email.Or(""), External: i.IsExternal}

@@ -9,17 +9,17 @@ import (
 	"minutebook/archive"
 )
 
-// player is the recording as the page plays it, or why it cannot.
+// player is the recording on the page, or the reason for its absence.
 type player struct {
-	Video, Audio string // addresses of our own, at the moment asked for
-	State        string // said in place of a recording
+	Video, Audio string // signed addresses, with the moment to begin at
+	State        string // the reason when there is neither
 	Captions     string // the address of the transcript as captions
 	Spoken       string // its language
 }
 
-// player finds the recording of a meeting. Without scripts the address itself
-// says where to begin, as a media fragment.
-func (s *server) player(r *http.Request, row *archive.Row, at time.Duration) (player, error) {
+// newPlayer finds the recording of a meeting. A media fragment in the address makes
+// it begin at the moment without scripts.
+func (s *server) newPlayer(r *http.Request, row *archive.Row, at time.Duration) (player, error) {
 	var p player
 	all, err := s.Archive.MediaOf(r.Context(), row.RecordingID)
 	if err != nil {
@@ -30,7 +30,7 @@ func (s *server) player(r *http.Request, row *archive.Row, at time.Duration) (pl
 		from = "#t=" + strconv.FormatFloat(at.Seconds(), 'f', -1, 64)
 	}
 	for _, m := range all {
-		address := s.signer.address(m.SHA256, m.ContentType, s.Now()) + from
+		address := s.signer.signAddress(m.SHA256, m.ContentType, s.Now()) + from
 		switch m.Kind {
 		case archive.MediaVideo:
 			p.Video = address
@@ -50,7 +50,7 @@ func (s *server) player(r *http.Request, row *archive.Row, at time.Duration) (pl
 	return p, err
 }
 
-// mediaState says why there is no recording to play, and what is done about it.
+// mediaState explains why there is no recording yet.
 func (s *server) mediaState(r *http.Request, row *archive.Row) (string, error) {
 	d, err := s.Archive.DownloadOf(r.Context(), row.RecordingID)
 	if err != nil && !errors.Is(err, archive.ErrNotFound) {
@@ -64,21 +64,21 @@ func (s *server) mediaState(r *http.Request, row *archive.Row) (string, error) {
 	case err == nil && d.State == archive.DownloadDeleted:
 		return "A retention rule has deleted the recording of this meeting.", nil
 	case row.Gone:
-		return "The meeting went from the service before its recording was kept.", nil
+		return "The meeting was removed from the service before its recording was fetched.", nil
 	case err == nil && d.State == archive.DownloadRequested:
-		return "The service is preparing the recording. When it is ready, it is fetched and plays here.", nil
+		return "The service is preparing the recording. It will play here as soon as it is fetched.", nil
 	case err == nil && d.State == archive.DownloadReady:
-		return "The recording is being fetched" + fetched(d) + ". When it is whole, it plays here.", nil
+		return "The recording is being fetched" + formatFetched(d) + ". It will play here as soon as it is complete.", nil
 	case err == nil && d.Failures > 0:
 		return "The recording could not be fetched yet, and will be tried again: " + d.Reason, nil
 	}
-	return "The recording is not here yet. When it is, it plays here.", nil
+	return "The recording is not here yet. It will play here as soon as it is fetched.", nil
 }
 
-// fetched says how much of a recording is on disk, when that is known.
-func fetched(d archive.Download) string {
+// formatFetched writes the fetched share of a recording, if its size is known.
+func formatFetched(d archive.Download) string {
 	if d.Size <= 0 {
 		return ""
 	}
-	return ", " + strconv.FormatInt(min(99, d.Fetched*100/d.Size), 10) + "% of " + bytesOf(d.Size)
+	return ", " + strconv.FormatInt(min(99, d.Fetched*100/d.Size), 10) + "% of " + formatBytes(d.Size)
 }

@@ -23,7 +23,7 @@ var templateFiles embed.FS
 type pages struct{ byName map[string]*template.Template }
 
 func loadPages(a *assets, zone *time.Location) (*pages, error) {
-	root, err := template.New("").Funcs(functions(a, zone)).
+	root, err := template.New("").Funcs(templateFuncs(a, zone)).
 		ParseFS(templateFiles, "templates/layout.html", "templates/_*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read the page's layout: %w", err)
@@ -50,22 +50,22 @@ func loadPages(a *assets, zone *time.Location) (*pages, error) {
 	return p, nil
 }
 
-// frame is what every page has around its content.
+// frame holds the fields of the layout, which every page has.
 type frame struct {
 	Page     string // the template's name, also the body's class
 	Title    string
-	Query    string // what stands in the search box
+	Query    string // the text in the search box
 	Version  string
 	Indexing *indexing // set while the index is behind
 }
 
-// indexing is how far the index has come.
+// indexing is the progress of the index.
 type indexing struct {
 	Indexed, Total, Percent int
 	Rebuilding              bool
 }
 
-// newFrame fills the frame of a page for this moment.
+// newFrame returns the frame of a page at this moment.
 func (s *server) newFrame(page, title string) frame {
 	f := frame{Page: page, Title: title, Version: s.Version}
 	p := s.Index.Progress()
@@ -76,12 +76,12 @@ func (s *server) newFrame(page, title string) frame {
 	return f
 }
 
-// handler answers a page's request or returns why not; page turns what it
-// returns into a status and a page that says so.
+// handler answers a request or returns an error, which handlePage and handleAPI
+// turn into a status and a message.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// page registers a handler of HTML pages.
-func (s *server) page(mux *http.ServeMux, pattern string, h handler) {
+// handlePage registers a handler of HTML pages.
+func (s *server) handlePage(mux *http.ServeMux, pattern string, h handler) {
 	mux.HandleFunc(pattern, s.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := h(w, r); err != nil {
 			s.failPage(w, r, err)
@@ -99,7 +99,7 @@ func (s *server) render(w http.ResponseWriter, status int, name string, data any
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = buf.WriteTo(w) // the reader may have gone
+	_, _ = buf.WriteTo(w) // the client may have disconnected
 	return nil
 }
 
@@ -111,9 +111,9 @@ type failure struct {
 
 func (f *failure) Error() string { return f.message }
 
-// failed turns any error into a failure; what is not expected is logged and
-// told without its details.
-func (s *server) failed(r *http.Request, err error) *failure {
+// toFailure converts an error to a failure. An unexpected error is logged, and its
+// details are not shown.
+func (s *server) toFailure(r *http.Request, err error) *failure {
 	var f *failure
 	switch {
 	case errors.As(err, &f):
@@ -130,7 +130,7 @@ func (s *server) failed(r *http.Request, err error) *failure {
 }
 
 func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
-	f := s.failed(r, err)
+	f := s.toFailure(r, err)
 	data := struct {
 		frame
 		Status  int
@@ -146,7 +146,7 @@ func (s *server) notFound(http.ResponseWriter, *http.Request) error {
 	return &failure{http.StatusNotFound, "There is no page at this address."}
 }
 
-// help is the query language on a page of its own.
+// help answers /help with the query language.
 func (s *server) help(w http.ResponseWriter, _ *http.Request) error {
 	return s.render(w, http.StatusOK, "help", struct{ frame }{s.newFrame("help", "How to search")})
 }

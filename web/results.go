@@ -9,7 +9,7 @@ import (
 	"minutebook/search"
 )
 
-// resultsPage is the answer to a query, or what is wrong with it.
+// resultsPage is the answer to a query, or the error in it.
 type resultsPage struct {
 	frame
 	Error     *search.QueryError
@@ -35,8 +35,8 @@ type hit struct {
 type moment struct {
 	search.Moment
 	Address string
-	Where   string // what it is when it is not the transcript
-	Timed   bool   // it names a time
+	Where   string // the part, unless it is the transcript
+	Timed   bool   // it has a time
 }
 
 // results answers a query with meetings, best first.
@@ -58,7 +58,7 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, query string) e
 	}
 	p.Answer = answer
 	for _, h := range answer.Meetings {
-		p.Hits = append(p.Hits, s.hit(h, query))
+		p.Hits = append(p.Hits, s.newHit(h, query))
 	}
 	p.Facets = facetViews(answer.Facets, query)
 	p.Histogram = s.newHistogram(answer.Histogram, query)
@@ -71,8 +71,8 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, query string) e
 	return s.render(w, http.StatusOK, "results", p)
 }
 
-func (s *server) hit(h search.Hit, query string) hit {
-	out := hit{listed: s.listed(h.Row), Why: h.Why, Address: meetingAddress(h.Row.RecordingID, -1, -1, query)}
+func (s *server) newHit(h search.Hit, query string) hit {
+	out := hit{listed: s.newListed(h.Row), Why: h.Why, Address: meetingAddress(h.Row.RecordingID, -1, -1, query)}
 	for _, m := range h.Moments {
 		v := moment{Moment: m, Where: search.PartName(m.Part), Timed: m.Offset >= 0}
 		v.Address = meetingAddress(h.Row.RecordingID, m.Offset, m.Entry, query)

@@ -10,20 +10,20 @@ import (
 	"minutebook/archive"
 )
 
-// revision is a kept version of a part that has several.
+// revision is a version of a part that has several.
 type revision struct {
 	Part, From, Size, Address string
 	First                     time.Time
 	Current                   bool
 }
 
-// partNames are the parts as the page calls them.
+// partNames are the labels of the parts on the page.
 var partNames = map[api.Part]string{api.PartMeeting: "Meeting", api.PartTranscript: "Transcript",
 	api.PartSummary: "Summary", api.PartActionItems: "Action items", api.PartHighlights: "Highlights",
 	api.PartCRM: "CRM"}
 
-// revisions lists the versions of those parts that ever changed.
-func (s *server) revisions(r *http.Request, id int64) ([]revision, error) {
+// listRevisions returns the versions of the parts that have changed.
+func (s *server) listRevisions(r *http.Request, id int64) ([]revision, error) {
 	all, err := s.Archive.Revisions(r.Context(), id)
 	if err != nil {
 		return nil, err
@@ -39,15 +39,15 @@ func (s *server) revisions(r *http.Request, id int64) ([]revision, error) {
 		if v.Empty || versions[v.Part] < 2 {
 			continue
 		}
-		out = append(out, revision{Part: partNames[v.Part], From: seenBy(v.Seen), Size: bytesOf(int64(v.Size)),
+		out = append(out, revision{Part: partNames[v.Part], From: formatSources(v.Seen), Size: formatBytes(int64(v.Size)),
 			First: v.First.In(s.Location), Current: v.Current,
 			Address: "/api/meetings/" + strconv.FormatInt(id, 10) + "/revisions/" + strconv.FormatInt(v.ID, 10)})
 	}
 	return out, nil
 }
 
-// seenBy names the ways by which a version arrived, each once.
-func seenBy(seen []archive.Seen) string {
+// formatSources writes the sources of a version and their accounts.
+func formatSources(seen []archive.Seen) string {
 	var ways []string
 	for _, v := range seen {
 		way := string(v.Source)
@@ -61,7 +61,7 @@ func seenBy(seen []archive.Seen) string {
 	return strings.Join(ways, ", ")
 }
 
-// apiRevision is one version of a part, verbatim.
+// apiRevision answers with a version of a part, verbatim.
 func (s *server) apiRevision(w http.ResponseWriter, r *http.Request) error {
 	id, err := recordingID(r)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// mediaLife is how long a media address works: longer than a long meeting takes
-// to watch. A page that stays open longer asks for a new one.
+// mediaLife is how long a media address is valid: longer than a long meeting. A
+// page that stays open longer asks for a new one.
 const mediaLife = 12 * time.Hour
 
-// signer makes and checks addresses of recordings. Its key lives as long as the
+// signer signs and checks addresses of recordings. Its key lives as long as the
 // process.
 type signer struct{ key [32]byte }
 
@@ -24,16 +24,16 @@ func newSigner(random io.Reader) (*signer, error) {
 	return s, err
 }
 
-// address returns the path and query under which a blob can be had from now
-// until mediaLife has passed. Times are cut to the hour, so that reloading a
-// page finds the recording in the browser's cache.
-func (s *signer) address(sha, contentType string, now time.Time) string {
+// signAddress returns the path and query of a blob, valid for mediaLife. The expiry
+// is rounded to the hour, so that a reloaded page finds the recording in the
+// browser's cache.
+func (s *signer) signAddress(sha, contentType string, now time.Time) string {
 	expires := strconv.FormatInt(now.Truncate(time.Hour).Add(mediaLife+time.Hour).Unix(), 10)
 	q := url.Values{"type": {contentType}, "expires": {expires}, "signature": {s.sign(sha, contentType, expires)}}
 	return "/media/" + url.PathEscape(sha) + "?" + q.Encode()
 }
 
-// check tells whether an address is one of ours and still good.
+// check tells whether an address was signed here and has not expired.
 func (s *signer) check(sha string, q url.Values, now time.Time) (genuine, fresh bool) {
 	want := s.sign(sha, q.Get("type"), q.Get("expires"))
 	if !hmac.Equal([]byte(want), []byte(q.Get("signature"))) {

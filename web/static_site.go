@@ -15,16 +15,16 @@ import (
 // staticRoot is where the site's own files are, below its directory.
 const staticRoot = "static/"
 
-// staticSite renders an export: the same templates, with links that lead from
-// file to file and without what needs an archive to answer.
+// staticSite renders an export with the templates of the page. Its links lead from
+// file to file; search and other parts that need an archive are left out.
 type staticSite struct {
 	assets *assets
 	pages  map[string]*template.Template
 	zone   *time.Location
 }
 
-// NewSite returns what renders export.HTML, with times in a zone (nil:
-// UTC). The pages need no script and no server.
+// NewSite returns the renderer of [export.HTML], with times in a zone (nil for
+// UTC). Its pages need neither scripts nor a server.
 func NewSite(zone *time.Location) (export.Site, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -33,7 +33,7 @@ func NewSite(zone *time.Location) (export.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	funcs := functions(a, zone)
+	funcs := templateFuncs(a, zone)
 	funcs["asset"] = func(name string) string { return staticRoot + name }
 	s := &staticSite{assets: a, zone: zone, pages: map[string]*template.Template{}}
 	for page, files := range map[string][]string{
@@ -55,7 +55,8 @@ func NewSite(zone *time.Location) (export.Site, error) {
 	return s, nil
 }
 
-// sitePage is a meeting's page in a site, Root the way from it to the site's top.
+// sitePage is a meeting's page in a site. Root is the relative path to the site's
+// top.
 type sitePage struct {
 	meetingPage
 	Root string
@@ -64,20 +65,20 @@ type sitePage struct {
 // Meeting renders a meeting. Moments lead to the line of the transcript that
 // was said then.
 func (s *staticSite) Meeting(w io.Writer, m *export.Meeting) error {
-	p := &sitePage{Root: upFrom(m.File)}
+	p := &sitePage{Root: rootFrom(m.File)}
 	p.listed = newListed(m.Row, s.zone)
 	p.At = -1
-	p.Page, p.Heading = "meeting", heading(m.Row)
+	p.Page, p.Heading = "meeting", meetingTitle(m.Row)
 	p.Title = p.Heading
-	p.describe(m.Notes, s.zone)
-	p.People, p.Invited = everybody(m), "People"
+	p.setHeader(m.Notes, s.zone)
+	p.People, p.Invited = listParticipants(m), "People"
 	moment := func(at time.Duration) string {
 		if i := lineAt(m.Entries, at); i >= 0 {
 			return "#e" + strconv.Itoa(m.Entries[i].Index)
 		}
 		return "#transcript"
 	}
-	err := p.content(m.Notes, m.Entries, marker{}, func(seconds int64) string { return moment(time.Duration(seconds) * time.Second) })
+	err := p.setContent(m.Notes, m.Entries, marker{}, func(seconds int64) string { return moment(time.Duration(seconds) * time.Second) })
 	if err != nil {
 		return err
 	}
@@ -92,16 +93,16 @@ func (s *staticSite) Meeting(w io.Writer, m *export.Meeting) error {
 	}
 	p.Player.State = "There is no recording of this meeting in the archive."
 	if m.Row.HasVideo || m.Row.HasAudio {
-		p.Player.State = "The recording is in the archive; an export has the words alone."
+		p.Player.State = "The recording is in the archive; an export holds the text only."
 	}
 	return s.render(w, "meeting", p)
 }
 
-// everybody is who was invited to a meeting, spoke in it or recorded it, with
+// listParticipants returns the invitees, speakers and recorder of a meeting, with
 // their pages.
-func everybody(m *export.Meeting) []person {
+func listParticipants(m *export.Meeting) []person {
 	external := map[string]bool{}
-	for _, p := range people(m.Notes) {
+	for _, p := range listInvited(m.Notes) {
 		external[strings.ToLower(p.Email)] = p.External && p.Email != ""
 	}
 	var all []person
@@ -122,7 +123,7 @@ type siteRow struct {
 	Dated bool
 }
 
-// siteList is a page with a list of meetings, Root the way from it to the
+// siteList is a page with a list of meetings. Root is the relative path to the
 // site's top.
 type siteList struct {
 	frame
@@ -134,20 +135,20 @@ type siteList struct {
 
 // Index renders the list of all meetings.
 func (s *staticSite) Index(w io.Writer, all export.List) error {
-	return s.render(w, "index", &siteList{frame: frame{Page: "index", Title: "Meetings"}, Count: all.Count, Days: s.days(all)})
+	return s.render(w, "index", &siteList{frame: frame{Page: "index", Title: "Meetings"}, Count: all.Count, Days: s.groupByDay(all)})
 }
 
-// Person renders the list of the meetings that somebody is in.
+// Person renders the list of a person's meetings.
 func (s *staticSite) Person(w io.Writer, p export.PersonPage) error {
-	return s.render(w, "person", &siteList{frame: frame{Page: "person", Title: p.Name}, Root: upFrom(p.File), Email: p.Email,
-		Count: p.Count, Days: s.days(p.List)})
+	return s.render(w, "person", &siteList{frame: frame{Page: "person", Title: p.Name}, Root: rootFrom(p.File), Email: p.Email,
+		Count: p.Count, Days: s.groupByDay(p.List)})
 }
 
-// upFrom is the way from a file of the site to the site's top.
-func upFrom(file string) string { return strings.Repeat("../", strings.Count(file, "/")) }
+// rootFrom returns the relative path from a file to the site's top.
+func rootFrom(file string) string { return strings.Repeat("../", strings.Count(file, "/")) }
 
-// days groups a list by day, as it is read.
-func (s *staticSite) days(list export.List) iter.Seq[siteDay] {
+// groupByDay groups a list by day while it is read.
+func (s *staticSite) groupByDay(list export.List) iter.Seq[siteDay] {
 	return func(yield func(siteDay) bool) {
 		var day siteDay
 		for e := range list.Meetings {
@@ -175,7 +176,7 @@ func (s *staticSite) days(list export.List) iter.Seq[siteDay] {
 	}
 }
 
-// Files are the style sheet, the icon and the fonts.
+// Files returns the style sheet, the icon and the fonts.
 func (s *staticSite) Files() map[string][]byte {
 	files := map[string][]byte{}
 	for name, address := range s.assets.address {

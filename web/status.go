@@ -12,14 +12,14 @@ import (
 	syncer "minutebook/sync"
 )
 
-// statusPage is the state of the archive and of what feeds it.
+// statusPage is the state of the archive and of the synchronisation.
 type statusPage struct {
 	frame
 	Counts   archive.Counts
 	Progress search.Progress
 	Failures []failureView
 	Hold     *archive.RetentionHold // nil unless new retention rules wait
-	Sync     *syncer.Status         // nil when nothing feeds the archive
+	Sync     *syncer.Status         // nil without a daemon
 	Accounts []accountView
 	Queue    []queueView
 	Rate     string // of the downloads
@@ -27,7 +27,7 @@ type statusPage struct {
 	Live     string
 }
 
-// accountView is an account with its jobs and its budget side by side.
+// accountView is an account with its jobs.
 type accountView struct {
 	syncer.AccountStatus
 	Jobs []jobView
@@ -39,19 +39,19 @@ type jobView struct {
 	Running    bool
 }
 
-// failureView is a failure, and whether what failed is being tried again.
+// failureView is a failure, and whether it is being retried.
 type failureView struct {
 	archive.Failure
 	Running bool
 }
 
-// queueView counts recordings by where they are.
+// queueView counts the recordings in one state.
 type queueView struct {
 	Label string
 	Count int
 }
 
-// jobNames are the jobs in the order of the page, and what they do.
+// jobNames are the labels of the jobs in the order of the page.
 var jobNames = []struct{ key, name string }{
 	{syncer.JobCatchUp, "New meetings"}, {syncer.JobBackfill, "Full history"}, {syncer.JobWalk, "Edits and shares"},
 	{syncer.JobRefresh, "Content again"}, {syncer.JobDirectory, "Teams and people"},
@@ -70,7 +70,7 @@ var queueNames = []struct {
 // status answers /status.
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	p := statusPage{frame: s.newFrame("status", "Status"), Progress: s.Index.Progress(), Live: s.position(r)}
+	p := statusPage{frame: s.newFrame("status", "Status"), Progress: s.Index.Progress(), Live: s.logPosition(r)}
 	var err error
 	if p.Counts, err = s.Archive.Counts(ctx); err != nil {
 		return err
@@ -86,22 +86,22 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var fed struct {
+	var state struct {
 		syncer.Status
 		Retention *archive.RetentionHold `json:"retention"`
 	}
-	if err := json.Unmarshal(raw, &fed); err == nil && s.Status != nil {
-		p.Sync = &fed.Status
-		p.feed()
-		if h := fed.Retention; h != nil && h.Waiting {
+	if err := json.Unmarshal(raw, &state); err == nil && s.Status != nil {
+		p.Sync = &state.Status
+		p.setSync()
+		if h := state.Retention; h != nil && h.Waiting {
 			p.Hold = h
 		}
 	}
 	return s.render(w, http.StatusOK, "status", p)
 }
 
-// feed fills what is said of the accounts and the downloads.
-func (p *statusPage) feed() {
+// setSync sets the fields of the accounts and the downloads.
+func (p *statusPage) setSync() {
 	for _, a := range p.Sync.Accounts {
 		v := accountView{AccountStatus: a}
 		for _, j := range jobNames {
@@ -126,12 +126,12 @@ func (p *statusPage) feed() {
 		}
 	}
 	if d.Rate > 0 && d.Left >= 1 {
-		p.Rate = bytesOf(int64(d.Rate)) + "/s"
-		p.Left = minutes(time.Duration(d.Left * float64(time.Second)))
+		p.Rate = formatBytes(int64(d.Rate)) + "/s"
+		p.Left = formatMinutes(time.Duration(d.Left * float64(time.Second)))
 	}
 }
 
-// apiStatus answers what `status --json` prints.
+// apiStatus answers with the output of `status --json`.
 func (s *server) apiStatus(w http.ResponseWriter, r *http.Request) error {
 	raw, err := s.statusJSON(r.Context())
 	if err != nil {

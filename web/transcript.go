@@ -18,11 +18,11 @@ type line struct {
 	Address string        // the page at this moment
 	Voice   int           // the speaker's colour, 0 to 7; the rest share 8
 	First   bool          // the speaker changes here
-	Here    bool          // the moment that the address asks for
-	Snippet []search.Span // the text with its hits, when the query matches here
+	Here    bool          // the address asks for this moment
+	Snippet []search.Span // the text with its hits; nil without a match
 }
 
-// speaker is a voice of the meeting and its part of the talk.
+// speaker is a speaker and their share of the talk.
 type speaker struct {
 	Name    string
 	Voice   int
@@ -30,11 +30,11 @@ type speaker struct {
 	Percent int
 }
 
-// voices is how many speakers have a colour of their own.
+// voices is the number of speakers with a colour of their own.
 const voices = 8
 
-// lines makes the transcript and its speakers, who talked most first.
-func lines(entries []archive.Entry, length, at time.Duration, m marker) ([]line, []speaker) {
+// newLines returns the lines of the transcript, and the speakers by talking time.
+func newLines(entries []archive.Entry, length, at time.Duration, m marker) ([]line, []speaker) {
 	out := make([]line, len(entries))
 	here := lineAt(entries, at)
 	talked := map[string]time.Duration{}
@@ -46,12 +46,12 @@ func lines(entries []archive.Entry, length, at time.Duration, m marker) ([]line,
 			l.End = max(e.Offset, entries[i+1].Offset)
 		}
 		l.Address = "?t=" + strconv.FormatInt(int64(e.Offset/time.Second), 10) + "#e" + strconv.Itoa(e.Index)
-		took := min(l.End-e.Offset, 3*time.Minute) // a pause is nobody's talk
+		took := min(l.End-e.Offset, 3*time.Minute) // a long pause counts for nobody
 		talked[e.Speaker] += took
 		total += took
 		out[i] = l
 	}
-	speakers := ranked(talked, total)
+	speakers := rankSpeakers(talked, total)
 	voice := map[string]int{}
 	for _, s := range speakers {
 		voice[s.Name] = s.Voice
@@ -62,7 +62,7 @@ func lines(entries []archive.Entry, length, at time.Duration, m marker) ([]line,
 	return out, speakers
 }
 
-func ranked(talked map[string]time.Duration, total time.Duration) []speaker {
+func rankSpeakers(talked map[string]time.Duration, total time.Duration) []speaker {
 	var all []speaker
 	for name, took := range talked {
 		all = append(all, speaker{Name: name, Talked: took})
@@ -82,8 +82,8 @@ func ranked(talked map[string]time.Duration, total time.Duration) []speaker {
 	return all
 }
 
-// lineAt is the position of the entry that is being said at a moment, -1 before
-// the first one or when no moment is asked.
+// lineAt returns the index of the entry at a moment. It is -1 before the first
+// entry and for at < 0.
 func lineAt(entries []archive.Entry, at time.Duration) int {
 	if at < 0 {
 		return -1
@@ -96,9 +96,9 @@ func lineAt(entries []archive.Entry, at time.Duration) int {
 	return i
 }
 
-// matches finds what a query finds in one meeting, to mark it there. A query
-// that says nothing about this meeting, or cannot be read, marks nothing.
-func (s *server) matches(r *http.Request, id int64, query string) (marker, error) {
+// findMatches returns a marker of the query's matches in a meeting. It marks nothing
+// if the query does not match the meeting or does not parse.
+func (s *server) findMatches(r *http.Request, id int64, query string) (marker, error) {
 	if query == "" {
 		return marker{}, nil
 	}
@@ -111,7 +111,7 @@ func (s *server) matches(r *http.Request, id int64, query string) (marker, error
 		answer, err = s.Index.Search(r.Context(), request)
 	}
 	if err != nil || len(answer.Meetings) == 0 {
-		return marker{}, r.Context().Err() // the meeting is worth showing without its marks
+		return marker{}, r.Context().Err() // show the meeting without marks
 	}
 	return newMarker(answer.Meetings[0].Moments), nil
 }

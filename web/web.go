@@ -18,32 +18,33 @@ import (
 	"minutebook/search"
 )
 
-// Options are what the page is made of. Archive and Index are required.
+// Options are the dependencies and settings of the page. Archive and Index are
+// required.
 type Options struct {
 	Archive *archive.Archive
 	Index   *search.Index
 
-	// Status returns what `status --json` prints; nil leaves the page with what
-	// archive and index say themselves.
+	// Status returns the value that `status --json` prints; without it the page
+	// shows the counts of archive and index only.
 	Status func(ctx context.Context) (any, error)
 
 	// Service answers under /external/v1 when it is set.
 	Service http.Handler
 
-	// Hosts are further names, without port, by which the page may be asked for.
+	// Hosts are additional host names of the page, without port.
 	Hosts []string
 
-	// PageURL is the address of the page itself, for the links that assistants
-	// are given; "" leaves them out.
+	// PageURL is the address of the page, for links in the answers to assistants;
+	// "" leaves the links out.
 	PageURL string
 
-	// Registry is where the metrics are registered and gathered from; nil makes one.
+	// Registry registers and gathers the metrics; nil for a new one.
 	Registry *prometheus.Registry
 
 	Logger   zerolog.Logger
 	Now      func() time.Time // default time.Now
 	Rand     io.Reader        // default crypto/rand; 32 bytes are read in New
-	Location *time.Location   // the zone that times are shown in, default time.Local
+	Location *time.Location   // the zone of displayed times, default time.Local
 	Version  string
 }
 
@@ -105,39 +106,39 @@ func New(o Options) (http.Handler, error) {
 	return s.routes(), nil
 }
 
-// routes puts the guards around the pages. The service's own interface stands
-// beside them: it asks for credentials itself and sets its own headers.
+// routes returns the handler of all paths. The guard wraps the pages, but not the
+// service's interface, which checks credentials and sets its headers itself.
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
-	s.page(mux, "GET /{$}", s.home)
-	s.page(mux, "GET /meetings/{id}", s.meeting)
-	s.page(mux, "GET /meetings/{id}/{file}", s.file)
-	s.page(mux, "GET /actions", s.actions)
-	s.page(mux, "GET /status", s.status)
-	s.page(mux, "GET /help", s.help)
-	s.api(mux, "GET /api/search", s.apiSearch)
-	s.api(mux, "GET /api/meetings", s.apiMeetings)
-	s.api(mux, "GET /api/meetings/{id}", s.apiMeeting)
-	s.api(mux, "GET /api/meetings/{id}/media", s.apiMedia)
-	s.api(mux, "GET /api/meetings/{id}/revisions/{revision}", s.apiRevision)
-	s.api(mux, "GET /api/actions", s.apiActions)
-	s.api(mux, "GET /api/status", s.apiStatus)
-	s.api(mux, "GET /api/changes", s.apiChanges)
-	s.api(mux, "/api/", s.apiUnknown)
+	s.handlePage(mux, "GET /{$}", s.home)
+	s.handlePage(mux, "GET /meetings/{id}", s.meeting)
+	s.handlePage(mux, "GET /meetings/{id}/{file}", s.meetingFile)
+	s.handlePage(mux, "GET /actions", s.actions)
+	s.handlePage(mux, "GET /status", s.status)
+	s.handlePage(mux, "GET /help", s.help)
+	s.handleAPI(mux, "GET /api/search", s.apiSearch)
+	s.handleAPI(mux, "GET /api/meetings", s.apiMeetings)
+	s.handleAPI(mux, "GET /api/meetings/{id}", s.apiMeeting)
+	s.handleAPI(mux, "GET /api/meetings/{id}/media", s.apiMedia)
+	s.handleAPI(mux, "GET /api/meetings/{id}/revisions/{revision}", s.apiRevision)
+	s.handleAPI(mux, "GET /api/actions", s.apiActions)
+	s.handleAPI(mux, "GET /api/status", s.apiStatus)
+	s.handleAPI(mux, "GET /api/changes", s.apiChanges)
+	s.handleAPI(mux, "/api/", s.apiUnknown)
 	mux.Handle("/mcp", s.mcp) // the archive as tools for assistants
 	mux.HandleFunc("GET /media/{sha}", s.media)
 	mux.Handle("GET /static/", s.compress(s.assets))
 	mux.HandleFunc("GET /favicon.ico", s.favicon)
 	mux.Handle("GET /metrics", s.metrics.handler)
 	mux.HandleFunc("GET /healthz", s.healthz)
-	s.page(mux, "/", s.notFound)
+	s.handlePage(mux, "/", s.notFound)
 
 	guarded := s.guard(s.metrics.observe(mux))
 	if s.Service == nil {
 		return guarded
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/external/v1/") { // not by a mux, which redirects what it would write otherwise
+		if strings.HasPrefix(r.URL.Path, "/external/v1/") { // no mux: it would redirect paths that are not clean
 			s.Service.ServeHTTP(w, r)
 			return
 		}

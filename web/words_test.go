@@ -50,7 +50,7 @@ func TestMarkerSparesWhatIsEverywhere(t *testing.T) {
 }
 
 func TestMarkdownIsCleaned(t *testing.T) {
-	html, err := markdown("# Top\n\n## Sub\n\n<script>x</script><b onclick=x>bold</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"+
+	html, err := renderMarkdown("# Top\n\n## Sub\n\n<script>x</script><b onclick=x>bold</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"+
 		"![i](https://spy.example/i.png) [l](https://ok.example/) [m](https://svc.example/7?timestamp=61.5) "+
 		"[n](https://other.example/7?timestamp=61) [j](javascript:x)", atSecond, "https://svc.example/7")
 	if err != nil {
@@ -79,7 +79,7 @@ func TestWithoutTakesWholeTerms(t *testing.T) {
 		{"-type:x", "type:x", "-type:x", false},
 		{`a team:"B C"`, `team:"B C"`, "a", true},
 	} {
-		if got, there := without(c.query, c.term); got != c.want || there != c.there {
+		if got, there := removeTerm(c.query, c.term); got != c.want || there != c.there {
 			t.Errorf("%q without %q: %q %v", c.query, c.term, got, there)
 		}
 	}
@@ -87,9 +87,9 @@ func TestWithoutTakesWholeTerms(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
-		clock(65 * time.Second): "1:05", clock(3725 * time.Second): "1:02:05", clock(-1): "0:00",
-		minutes(0): "", minutes(20 * time.Second): "20 s", minutes(59*time.Minute + 40*time.Second): "1 h", minutes(90 * time.Minute): "1 h 30 min",
-		number(-1234): "-1\u202f234", bytesOf(999): "999 bytes", bytesOf(1_240_000): "1.2 MB",
+		formatClock(65 * time.Second): "1:05", formatClock(3725 * time.Second): "1:02:05", formatClock(-1): "0:00",
+		formatMinutes(0): "", formatMinutes(20 * time.Second): "20 s", formatMinutes(59*time.Minute + 40*time.Second): "1 h", formatMinutes(90 * time.Minute): "1 h 30 min",
+		formatNumber(-1234): "-1\u202f234", formatBytes(999): "999 bytes", formatBytes(1_240_000): "1.2 MB",
 		fieldTerm("type", "Sales Call"): `type:"Sales Call"`, fieldTerm("email", "a@b.example"): "email:a@b.example",
 	} {
 		if got != want {

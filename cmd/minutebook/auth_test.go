@@ -62,7 +62,7 @@ func connectable(t *testing.T, settings string) (service *program, config, key s
 }
 
 // A person connects an account in the browser: the service sends them back to
-// the daemon, the login ends by itself, and the account, parked until then, goes
+// the daemon, the login ends by itself, and the account, suspended until then, goes
 // on.
 func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	receiver := freeAddress(t)

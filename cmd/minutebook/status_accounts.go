@@ -54,7 +54,7 @@ func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
 func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 	fmt.Fprintf(b, "\naccount %s\n", a.Name)
 	if a.Suspended != "" {
-		fmt.Fprintf(b, "  parked since %s: %s\n", formatTime(a.SuspendedSince), a.Suspended)
+		fmt.Fprintf(b, "  suspended since %s: %s\n", formatTime(a.SuspendedSince), a.Suspended)
 	}
 	c := a.Coverage
 	fmt.Fprintf(b, "  sees %d %s: %d with transcript, %d with summary, %d with recording\n", c.Meetings,
