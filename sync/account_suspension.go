@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -72,11 +71,7 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 func (s *Syncer) saveSuspension(ctx context.Context, a *account, p *suspension) error {
 	m := archive.Mark{Key: a.markKey(suspendedPrefix)}
 	if p != nil {
-		b, err := json.Marshal(p)
-		if err != nil {
-			return fmt.Errorf("suspend account %s: %w", a.Name, err)
-		}
-		m.Value = b
+		m = newMark(m.Key, p)
 	}
 	return s.archive.SetMarks(context.WithoutCancel(ctx), m)
 }
@@ -124,16 +119,12 @@ func (s *Syncer) loadSuspensions(ctx context.Context) error {
 		if a.suspension() != nil {
 			continue
 		}
-		b, err := s.archive.Mark(ctx, a.markKey(suspendedPrefix))
-		if err != nil || b == nil {
-			if err != nil {
-				return err
-			}
-			continue
+		p, ok, err := loadMark[suspension](ctx, s.archive, a.markKey(suspendedPrefix))
+		if err != nil {
+			return err
 		}
-		var p suspension
-		if err := json.Unmarshal(b, &p); err != nil {
-			return fmt.Errorf("read why account %s is suspended: %w", a.Name, err)
+		if !ok {
+			continue
 		}
 		p.Tried = time.Time{} // a new process may have a new credential
 		a.mu.Lock()

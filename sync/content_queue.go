@@ -33,8 +33,8 @@ func (b *contentQueue) load(ctx context.Context, ar *archive.Archive) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, value := range marks {
-		a, err := decodeTask(value)
+	for key, value := range marks {
+		a, err := decodeMark[contentTask](key, value)
 		if err != nil {
 			return err
 		}

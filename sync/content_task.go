@@ -1,8 +1,6 @@
 package syncer
 
 import (
-	"encoding/json"
-	"fmt"
 	"strconv"
 	"time"
 )
@@ -91,22 +89,4 @@ func (a contentTask) nextAttempt(now time.Time) (next contentTask, ok bool) {
 func (a contentTask) postponed(now time.Time, wait time.Duration) contentTask {
 	a.Due = now.Add(wait)
 	return a
-}
-
-// encode returns the value of the task's mark.
-func (a contentTask) encode() []byte {
-	b, err := json.Marshal(a)
-	if err != nil {
-		panic("encode content task: " + err.Error()) // cannot happen: times of this era always encode
-	}
-	return b
-}
-
-// decodeTask is the reverse of encode.
-func decodeTask(b []byte) (contentTask, error) {
-	var a contentTask
-	if err := json.Unmarshal(b, &a); err != nil {
-		return contentTask{}, fmt.Errorf("read the mark of a content task: %w", err)
-	}
-	return a, nil
 }

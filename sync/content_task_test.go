@@ -68,7 +68,7 @@ func TestASecondReadingIsNotWaitedFor(t *testing.T) {
 func TestAskSurvivesItsMark(t *testing.T) {
 	want := contentTask{RecordingID: 7, Account: "a", List: "p", Transcript: true, Urgent: true, Tries: 2,
 		Created: time.Unix(1, 0).UTC(), First: time.Unix(2, 0).UTC(), Due: time.Unix(3, 0).UTC()}
-	got, err := decodeTask(want.encode())
+	got, err := decodeMark[contentTask]("key", newMark("key", want).Value)
 	if err != nil {
 		t.Fatal(err)
 	}

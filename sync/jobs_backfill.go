@@ -2,13 +2,10 @@ package syncer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"minutebook/api"
-	"minutebook/archive"
 )
 
 const (
@@ -152,22 +149,12 @@ func (s *Syncer) catchUpStart(ctx context.Context, a *account, p listQuery) (tim
 
 // lastRun returns when the last successful run of a job began, zero when none
 // did.
-func (s *Syncer) lastRun(ctx context.Context, a *account, job string) (at time.Time, err error) {
-	b, err := s.archive.Mark(ctx, a.markKey(lastRunPrefix+job))
-	if err != nil || b == nil {
-		return time.Time{}, err
-	}
-	if err := json.Unmarshal(b, &at); err != nil {
-		return time.Time{}, fmt.Errorf("read when %s ran: %w", job, err)
-	}
-	return at, nil
+func (s *Syncer) lastRun(ctx context.Context, a *account, job string) (time.Time, error) {
+	at, _, err := loadMark[time.Time](ctx, s.archive, a.markKey(lastRunPrefix+job))
+	return at, err
 }
 
 // setLastRun records when the last successful run of a job began.
 func (s *Syncer) setLastRun(ctx context.Context, a *account, job string, at time.Time) error {
-	b, err := json.Marshal(at)
-	if err != nil {
-		return fmt.Errorf("record that %s ran: %w", job, err)
-	}
-	return s.archive.SetMarks(ctx, archive.Mark{Key: a.markKey(lastRunPrefix + job), Value: b})
+	return s.archive.SetMarks(ctx, newMark(a.markKey(lastRunPrefix+job), at))
 }

@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"minutebook/api"
-	"minutebook/archive"
 )
 
 // refusedRetry is how long a list that the account may not read is left alone.
@@ -115,13 +113,9 @@ func haveSameMembers(lists [][]api.TeamMember) bool {
 // whether they still hold.
 func (s *Syncer) readList(ctx context.Context, a *account, name string, end, read func() error) error {
 	key := a.markKey("sync/refused/" + name)
-	b, err := s.archive.Mark(ctx, key)
-	if err != nil {
+	at, refused, err := loadMark[time.Time](ctx, s.archive, key)
+	if err != nil || refused && distance(at, s.now()) < refusedRetry {
 		return err
-	}
-	var at time.Time
-	if b != nil && json.Unmarshal(b, &at) == nil && distance(at, s.now()) < refusedRetry {
-		return nil
 	}
 	err = s.classify(ctx, a, read())
 	if api.IsForbidden(err) {
@@ -131,11 +125,7 @@ func (s *Syncer) readList(ctx context.Context, a *account, name string, end, rea
 				return err
 			}
 		}
-		b, err := json.Marshal(s.now())
-		if err != nil {
-			return err
-		}
-		return s.archive.SetMarks(ctx, archive.Mark{Key: key, Value: b})
+		return s.archive.SetMarks(ctx, newMark(key, s.now()))
 	}
 	if err != nil {
 		return fmt.Errorf("read %s of account %s: %w", name, a.Name, err)

@@ -2,12 +2,9 @@ package syncer
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"minutebook/api"
-	"minutebook/archive"
 )
 
 // rotation is the state of a rotation through older content. It is a mark.
@@ -59,7 +56,7 @@ func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t
 		if above := r.Oldest.Add(24 * time.Hour); !r.Oldest.IsZero() && above.Before(r.Before) {
 			r.Before = above
 		}
-		return r, s.archive.SetMarks(ctx, archive.Mark{Key: rotationKey(o.account, o.list), Value: r.encode()})
+		return r, s.archive.SetMarks(ctx, newMark(rotationKey(o.account, o.list), r))
 	}
 	if err != nil {
 		return r, err
@@ -71,31 +68,16 @@ func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t
 	}
 	r.Over = page.NextCursor == "" || page.NextCursor == r.Cursor
 	r.Cursor = page.NextCursor
-	return r, s.applyPage(ctx, o, page, t, archive.Mark{Key: rotationKey(o.account, o.list), Value: r.encode()})
+	return r, s.applyPage(ctx, o, page, t, newMark(rotationKey(o.account, o.list), r))
 }
 
 // loadRotation reads the state of a rotation. The backfill counts as the first
 // rotation, since it read everything.
-func (s *Syncer) loadRotation(ctx context.Context, a *account, p listQuery) (r rotation, err error) {
-	b, err := s.archive.Mark(ctx, rotationKey(a, p))
-	if err != nil {
-		return rotation{}, err
+func (s *Syncer) loadRotation(ctx context.Context, a *account, p listQuery) (rotation, error) {
+	r, ok, err := loadMark[rotation](ctx, s.archive, rotationKey(a, p))
+	if err != nil || ok {
+		return r, err
 	}
-	if b == nil {
-		c, _, err := s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p})
-		return rotation{Began: c.Started, Over: true}, err
-	}
-	if err := json.Unmarshal(b, &r); err != nil {
-		return rotation{}, fmt.Errorf("read the state of a rotation: %w", err)
-	}
-	return r, nil
-}
-
-// encode returns the value of the rotation's mark.
-func (r rotation) encode() []byte {
-	b, err := json.Marshal(r)
-	if err != nil {
-		panic("encode rotation: " + err.Error()) // cannot happen: times of this era always encode
-	}
-	return b
+	c, _, err := s.loadWalkState(ctx, walkSpec{kind: kindBackfill, account: a, list: p})
+	return rotation{Began: c.Started, Over: true}, err
 }

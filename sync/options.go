@@ -80,7 +80,7 @@ func New(o Options) (*Syncer, error) {
 	}
 	if o.PublicURL != "" {
 		if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" {
-			return nil, errors.New("start sync: the public address is not valid; it begins with https:// and a host")
+			return nil, errors.New("start sync: the public address is not valid; set receiver.public_url")
 		}
 	}
 	if o.Now == nil {

@@ -86,7 +86,7 @@ func (s *Syncer) restartWindow(ctx context.Context, o walkSpec, w window, number
 	parts := w.restarted(int(numbers.Add(1)), s.now())
 	var marks []archive.Mark
 	for _, p := range parts {
-		marks = append(marks, archive.Mark{Key: windowKey(o.key(), p.N), Value: p.encode()})
+		marks = append(marks, newMark(windowKey(o.key(), p.N), p))
 	}
 	return parts, s.archive.SetMarks(ctx, marks...)
 }
@@ -107,5 +107,5 @@ func (s *Syncer) readPage(ctx context.Context, o walkSpec, w window, t *runStats
 		next.Asked = page.askedAt()
 	}
 	next.Unreadable += page.unreadable
-	return next, s.applyPage(ctx, o, page, t, archive.Mark{Key: windowKey(o.key(), w.N), Value: next.encode()})
+	return next, s.applyPage(ctx, o, page, t, newMark(windowKey(o.key(), w.N), next))
 }

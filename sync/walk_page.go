@@ -77,7 +77,7 @@ func (s *Syncer) applyPage(ctx context.Context, o walkSpec, page *meetingsPage, 
 // of changed meetings.
 func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted []contentTask, done []int64, marks ...archive.Mark) (archive.Applied, error) {
 	for _, a := range wanted {
-		marks = append(marks, archive.Mark{Key: taskKey(a.RecordingID), Value: a.encode()})
+		marks = append(marks, newMark(taskKey(a.RecordingID), a))
 	}
 	for _, id := range done {
 		marks = append(marks, archive.Mark{Key: taskKey(id)})

@@ -2,8 +2,6 @@ package syncer
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,25 +33,9 @@ type walkState struct {
 	Unreadable int  `json:"unreadable,omitempty"`
 }
 
-// encode returns the value of the walk's mark.
-func (c walkState) encode() []byte {
-	b, err := json.Marshal(c)
-	if err != nil {
-		panic("encode walk: " + err.Error()) // cannot happen: times of this era always encode
-	}
-	return b
-}
-
 // loadWalkState reads the state of a walk; ok is false when there is none.
 func (s *Syncer) loadWalkState(ctx context.Context, o walkSpec) (c walkState, ok bool, err error) {
-	b, err := s.archive.Mark(ctx, o.key())
-	if err != nil || b == nil {
-		return walkState{}, false, err
-	}
-	if err := json.Unmarshal(b, &c); err != nil {
-		return walkState{}, false, fmt.Errorf("read the state of a %s walk: %w", o.kind, err)
-	}
-	return c, true, nil
+	return loadMark[walkState](ctx, s.archive, o.key())
 }
 
 // openWalk resumes an interrupted walk, or begins a new one. It returns the
@@ -93,9 +75,9 @@ func (s *Syncer) openWalk(ctx context.Context, o walkSpec, t *runStats) (walkSta
 		marks = append(marks, archive.Mark{Key: key})
 	}
 	for _, w := range windows {
-		marks = append(marks, archive.Mark{Key: windowKey(o.key(), w.N), Value: w.encode()})
+		marks = append(marks, newMark(windowKey(o.key(), w.N), w))
 	}
-	marks = append(marks, archive.Mark{Key: o.key(), Value: c.encode()})
+	marks = append(marks, newMark(o.key(), c))
 	return c, windows, s.archive.SetMarks(ctx, marks...)
 }
 
@@ -114,8 +96,8 @@ func (c walkState) isResumable(o walkSpec, now time.Time) bool {
 // unfinishedWindows decodes marks and returns the windows that are not done.
 func unfinishedWindows(marks map[string][]byte) ([]window, error) {
 	var windows []window
-	for _, b := range marks {
-		w, err := decodeWindow(b)
+	for key, b := range marks {
+		w, err := decodeMark[window](key, b)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +119,7 @@ func (s *Syncer) closeWalk(ctx context.Context, o walkSpec, c walkState) (walkSt
 	c.Done, c.Ended, c.Bounded = true, s.now(), true
 	var marks []archive.Mark
 	for key, b := range old {
-		w, err := decodeWindow(b)
+		w, err := decodeMark[window](key, b)
 		if err != nil {
 			return c, err
 		}
@@ -148,7 +130,7 @@ func (s *Syncer) closeWalk(ctx context.Context, o walkSpec, c walkState) (walkSt
 		}
 		marks = append(marks, archive.Mark{Key: key})
 	}
-	return c, s.archive.SetMarks(ctx, append(marks, archive.Mark{Key: o.key(), Value: c.encode()})...)
+	return c, s.archive.SetMarks(ctx, append(marks, newMark(o.key(), c))...)
 }
 
 // planCuts returns where the walk's windows are divided. Only surveyed walks

@@ -1,7 +1,6 @@
 package syncer
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -75,21 +74,3 @@ func (w window) restarted(free int, now time.Time) []window {
 
 // earliestMeeting is a time before any meeting of such a service.
 func earliestMeeting() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
-
-// encode returns the value of the window's mark.
-func (w window) encode() []byte {
-	b, err := json.Marshal(w)
-	if err != nil {
-		panic("encode window: " + err.Error()) // cannot happen: times of this era always encode
-	}
-	return b
-}
-
-// decodeWindow is the reverse of encode.
-func decodeWindow(b []byte) (window, error) {
-	var w window
-	if err := json.Unmarshal(b, &w); err != nil {
-		return window{}, fmt.Errorf("read a window's mark: %w", err)
-	}
-	return w, nil
-}

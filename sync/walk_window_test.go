@@ -42,7 +42,7 @@ func TestRefusedCursorRestartsAndThenHalves(t *testing.T) {
 
 func TestWindowSurvivesItsMark(t *testing.T) {
 	want := window{N: 2, Before: time.Unix(5, 0).UTC(), Cursor: "c", Pages: 3, Restarts: 1}
-	got, err := decodeWindow(want.encode())
+	got, err := decodeMark[window]("key", newMark("key", want).Value)
 	if err != nil {
 		t.Fatal(err)
 	}
