@@ -20,8 +20,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// BackupSource is a directory of backups from which a repair takes what is
-// damaged. Its databases are unpacked into the data directory when they are first
+// BackupSource is a directory of backups that repairs copy from. Its databases are unpacked into the data directory when they are first
 // needed, the newest generation's first.
 type BackupSource struct {
 	keys   []age.Identity
@@ -59,7 +58,7 @@ func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.
 	return s, nil
 }
 
-// Close removes what was unpacked.
+// Close removes the unpacked databases.
 func (s *BackupSource) Close() (err error) {
 	for path, db := range s.opened {
 		err = errors.Join(err, db.Close(), durable.Remove(path))

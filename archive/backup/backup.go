@@ -37,7 +37,7 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Result says what a backup wrote and removed.
+// Result counts the files that a backup wrote and removed.
 type Result struct {
 	Manifest   generation.Manifest `json:"-"`
 	Generation string              `json:"generation"` // its name
@@ -58,7 +58,7 @@ type Result struct {
 // is in one of the two, and then the recordings that no earlier generation has. It
 // reads everything back and writes the manifest last; until then there is no
 // generation. Then it removes older generations, unless they hold anything that may
-// be missing here. The next run clears away what an interrupted one left. Run fails
+// be missing here. The next run clears away the rest of an interrupted one. Run fails
 // in a directory of another archive.
 func Run(ctx context.Context, a *archive.Archive, dest string, o Options) (Result, error) {
 	b := &run{archive: a, Options: o}

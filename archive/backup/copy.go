@@ -27,7 +27,7 @@ import (
 func (b *run) copyFile(ctx context.Context, path string, m *generation.Manifest) error {
 	name := filepath.Base(path)
 	temp := filepath.Join(b.dest, b.name, durable.TempPrefix+name)
-	if m.Encrypted { // what is not encrypted yet stays where it came from
+	if m.Encrypted { // the plain copy stays in the data directory
 		temp = filepath.Join(b.archive.Dir(), durable.TempPrefix+"backup-"+name)
 	}
 	if err := durable.Remove(temp); err != nil {
@@ -72,7 +72,7 @@ func vacuumInto(ctx context.Context, from, to string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// describe reads from the copy of archive.db what its manifest tells.
+// describe fills the manifest from the copy of archive.db.
 func (b *run) describe(ctx context.Context, path string, m *generation.Manifest) error {
 	db := sqlite.Connect(path, "?mode=ro&immutable=1", nil)
 	defer db.Close()
@@ -167,7 +167,7 @@ func (b *run) recordLost(ctx context.Context, blob archive.Blob, reason string) 
 	if err != nil || len(titles) == 0 {
 		return err
 	}
-	b.result.Lost = append(b.result.Lost, generation.Lost{SHA256: blob.SHA256, Meetings: titles, What: reason})
+	b.result.Lost = append(b.result.Lost, generation.Lost{SHA256: blob.SHA256, Meetings: titles, Reason: reason})
 	return nil
 }
 

@@ -53,9 +53,9 @@ func (d *directory) remove(g generation.Generation) error {
 	return durable.SyncDir(d.path)
 }
 
-// sweep removes what belongs to no generation: what an interrupted backup or
-// removal left, and recordings that nothing names any more. While a manifest
-// cannot be read nobody knows what it names, and all recordings stay.
+// sweep removes all files of no generation: the rest of an interrupted backup or
+// removal, and recordings that no manifest names. While a manifest cannot be read, all
+// recordings stay.
 func (d *directory) sweep() error {
 	keep, readable := map[string]bool{}, true
 	for _, g := range d.all {

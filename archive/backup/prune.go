@@ -61,7 +61,7 @@ func missingMeetings(g generation.Generation, m generation.Manifest, forgotten [
 	return strings.Join(ids, ", ")
 }
 
-// prune removes the generations beyond those to keep, and what belongs to none.
+// prune removes the generations beyond those to keep, and the files of none.
 func (b *run) prune(ctx context.Context, m generation.Manifest) error {
 	older := slices.Clone(b.dir.all)
 	b.dir.all = append(b.dir.all, generation.Generation{Manifest: m, Dir: b.dest, Name: b.name, Number: generation.NumberIn(b.name)})
@@ -102,7 +102,7 @@ func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string)
 }
 
 // refuseForeign fails for a generation of another archive, or of this one after
-// it parted from what became the archive here.
+// another copy of it was restored and both went on.
 func refuseForeign(g generation.Generation, ours []string) error {
 	if g.Damage != nil {
 		return nil // nothing is known of it, and nothing is done to it

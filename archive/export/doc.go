@@ -2,10 +2,10 @@
 // Markdown, JSON, subtitles, plain text, a static site. It also renders single
 // meetings for the page.
 //
-//	export.go, run.go    Run: what is asked for, and its course over the meetings
+//	export.go, run.go    Run: its options, and its course over the meetings
 //	meeting.go           a meeting as it is rendered, and the people in it
 //	file.go              files that are written only when they would differ
-//	ledger*.go           what was exported into a directory: files, names, lists
+//	ledger*.go           the exports into a directory: files, names, lists
 //	site.go              pages around the meetings: indexes, people
 //	markdown.go, text.go, subtitles.go, json.go    the formats
 //

@@ -29,7 +29,7 @@ func Formats() []Format {
 	return []Format{Markdown, JSON, NDJSON, VTT, SRT, Text, HTML}
 }
 
-// Options say what to export and where to.
+// Options are the options of [Run].
 type Options struct {
 	Dir    string // made when missing; files of earlier exports in it are brought up to date
 	Format Format
@@ -43,7 +43,7 @@ type Options struct {
 	Progress func(done int)
 }
 
-// Result is what an export did, in files.
+// Result counts the meetings and files of an export.
 type Result struct {
 	Meetings  int `json:"meetings"`  // exported
 	Written   int `json:"written"`   // new or changed files
@@ -54,7 +54,7 @@ type Result struct {
 
 // Run writes meetings of an archive into a directory. A meeting keeps the file
 // name of its first export there, and a file whose content would be the same is
-// not touched: run again, it writes only what changed. Files of meetings that were
+// not touched: run again, it writes only the changes. Files of meetings that were
 // forgotten since are removed. It fails with [archive.ErrNotFound] or
 // [archive.ErrForgotten] when one of the wanted meetings is not there, with nothing
 // written for that meeting.

@@ -64,7 +64,7 @@ const ledgerSchema = `
 type ledger struct {
 	db *sql.DB
 
-	mu                 sync.Mutex // guards what follows, and that one method runs at a time
+	mu                 sync.Mutex // guards the fields below; one method runs at a time
 	tx                 *sql.Tx
 	*sqlite.Statements     // of tx
 	writes             int // since the last commit
@@ -77,7 +77,7 @@ const ledgerBatch = 4000
 var errNoLedger = errors.New("it is not a ledger of exports")
 
 // openLedger opens the ledger of a directory. One that cannot be read counts as
-// none: every file is then compared with what is on the disk. It fails while
+// none: every file is then compared with the one on the disk. It fails while
 // another export into the directory is running.
 func openLedger(ctx context.Context, dir string) (*ledger, error) {
 	path := filepath.Join(dir, ledgerName)
@@ -134,8 +134,9 @@ func explain(err error) error {
 	return err
 }
 
+// begin begins the next transaction.
 func (l *ledger) begin(ctx context.Context) (err error) {
-	ctx = context.WithoutCancel(ctx) // its end would roll back what was written
+	ctx = context.WithoutCancel(ctx) // its end would roll back the writes
 	if l.tx, err = l.db.BeginTx(ctx, nil); err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (l *ledger) close() error {
 
 // file is a file that an export wrote.
 type file struct {
-	What   string // see the table files
+	What   string // recording_id, person:KEY or file:NAME
 	Format Format
 	Name   string // below the directory, with slashes
 	SHA256 string // before encryption

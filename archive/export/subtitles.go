@@ -141,8 +141,8 @@ func voiceTag(speaker string) string {
 	return "<v " + name + ">"
 }
 
-// srtText replaces what players of SubRip, which has no escapes, take for
-// markup: tags, override codes and the arrow between times.
+// srtText replaces the markup of SubRip players, which have no escapes: tags,
+// override codes and the arrow between times.
 var srtText = strings.NewReplacer("<", "‹", ">", "›", "{", "(", "}", ")")
 
 // writeSRT writes SubRip with line ends as every player wants them; the speaker

@@ -61,12 +61,12 @@ type File struct {
 type Lost struct {
 	SHA256   string   `json:"sha256"`
 	Meetings []string `json:"meetings"` // their titles
-	What     string   `json:"what"`     // the reason
+	Reason   string   `json:"what"`     // the reason
 }
 
 // String is a line for a person.
 func (l Lost) String() string {
-	return fmt.Sprintf("the recording of %s is not in the backup: %s (%s)", strings.Join(l.Meetings, ", "), l.What, l.SHA256)
+	return fmt.Sprintf("the recording of %s is not in the backup: %s (%s)", strings.Join(l.Meetings, ", "), l.Reason, l.SHA256)
 }
 
 // ErrNone: there is no backup in the directory, or it was never completed.
@@ -78,7 +78,7 @@ type DamagedError struct {
 	Damage []string // a line each, beginning with the file
 }
 
-// Error says what is damaged.
+// Error names up to 20 damages.
 func (e *DamagedError) Error() string {
 	const most = 20
 	lines := e.Damage
@@ -90,7 +90,7 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("backup %s is damaged: %s%s", e.Dir, strings.Join(lines, "; "), more)
 }
 
-// signedManifest is what the file holds: the manifest and the hash of its bytes.
+// signedManifest is the content of the file: the manifest and the hash of its bytes.
 type signedManifest struct {
 	Manifest json.RawMessage `json:"manifest"`
 	SHA256   string          `json:"sha256"`

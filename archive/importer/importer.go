@@ -52,7 +52,7 @@ func (w Wrong) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wrongJSON{w.File, w.Line, w.Err.Error()})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON is the reverse of MarshalJSON.
 func (w *Wrong) UnmarshalJSON(raw []byte) error {
 	var v wrongJSON
 	if err := json.Unmarshal(raw, &v); err != nil {

@@ -1,6 +1,5 @@
-// Package rawjson reads and writes JSON without decoding its values: what is
-// archived stays as the service wrote it, unknown keys, numbers and spacing
-// included.
+// Package rawjson reads and writes JSON without decoding its values: the archive keeps
+// them as the service wrote them, unknown keys, numbers and spacing included.
 //
 //	walk.go    the members of an object and the elements of an array
 //	hash.go    the identity of JSON, whatever its spacing, key order and escapes

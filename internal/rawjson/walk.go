@@ -93,8 +93,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 	}
 }
 
-// Text returns the text of a valid string literal, with U+FFFD for what is not
-// UTF-8: for each run of such bytes, or for each byte where the literal has escapes.
+// Text returns the text of a valid string literal, with U+FFFD for bytes that are not
+// UTF-8: one for each run of them, or one for each byte where the literal has escapes.
 func Text(literal []byte) string {
 	if bytes.IndexByte(literal, '\\') < 0 {
 		return strings.ToValidUTF8(string(literal[1:len(literal)-1]), "\uFFFD")

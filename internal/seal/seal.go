@@ -37,8 +37,8 @@ func (openWriter) Close() error { return nil }
 // header begins every age file.
 const header = "age-encryption.org/"
 
-// Reader returns what a file says, decrypted where its first bytes tell that it is
-// encrypted. It fails with [ErrNoIdentity].
+// Reader returns the content of a file, decrypted where its first bytes tell that it
+// is encrypted. It fails with [ErrNoIdentity].
 func Reader(r io.Reader, identities []age.Identity) (*bufio.Reader, error) {
 	br := bufio.NewReader(r)
 	if head, _ := br.Peek(len(header)); string(head) != header {
