@@ -38,7 +38,7 @@ func TestParallel(t *testing.T) {
 					}
 				}
 			}
-			const n = 100_000
+			const n = 10_000
 			bad := errors.New("bad")
 			var called atomic.Int64
 			err := v.parallel(n, func(i int) error {

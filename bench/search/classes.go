@@ -29,10 +29,10 @@ const (
 	facetsFTS = `SELECT speaker, count(DISTINCT meeting) FROM utterances WHERE utterances MATCH ? GROUP BY speaker ORDER BY 2 DESC LIMIT 12`
 )
 
-// wholeAnswer is the class of what the page asks for.
+// wholeAnswer is the class of the searches that the page makes.
 const wholeAnswer = "whole answer of the page"
 
-// classes draws queries of every kind from what is said in the meetings.
+// classes draws queries of every kind from the words of the meetings.
 func classes(r *corpus.Resampler, o options) []class {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	frequent := strings.Fields("project meeting people question time network work point community need group remote")

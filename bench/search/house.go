@@ -51,7 +51,7 @@ func newHouse(ctx context.Context, o options) (*house, error) {
 	return h, h.archive.PutUsers(ctx, "corpus", []api.User{{Name: api.Some("Reader"), Email: half.Email, Status: api.StatusActive}})
 }
 
-// logger tells of what goes wrong, and nothing else.
+// logger logs warnings and errors only.
 func logger() zerolog.Logger { return zerolog.New(os.Stderr).Level(zerolog.WarnLevel) }
 
 func (h *house) close() {
@@ -61,7 +61,7 @@ func (h *house) close() {
 	h.archive.Close()
 }
 
-// fill adds what is missing of the meetings and returns the bytes of all text.
+// fill adds the meetings that are missing and returns the bytes of all text.
 // It keeps that figure, since counting takes as long as making the meetings.
 func (h *house) fill(ctx context.Context) (text int, err error) {
 	kept := filepath.Join(h.data, "text.json")

@@ -90,7 +90,7 @@ func sampleMemory() *sampled {
 	return s
 }
 
-// end tells what was found.
+// end prints the figures.
 func (s *sampled) end() string {
 	close(s.stop)
 	<-s.done

@@ -15,7 +15,7 @@ import (
 
 var everyone = archive.Viewer{All: true}
 
-// answered is what became of a stretch of searches.
+// answered sums up the answers to a class of queries.
 type answered struct {
 	times []time.Duration
 	found int    // meetings, all totals together
