@@ -88,6 +88,39 @@ func backUp(t *testing.T, a *archive.Archive, dest string) backup.Result {
 	return r
 }
 
+// TestADeliveryAfterForgettingLeavesNothing has deliveries about a meeting that
+// is forgotten already: nothing of them stays, not in the inbox's log either.
+func TestADeliveryAfterForgettingLeavesNothing(t *testing.T) {
+	for name, reason := range map[string]string{"applied": "", "quarantined": "it could not be read"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := markedArchive(t)
+			a := openMoving(t, dir)
+			if _, err := a.Forget(t.Context(), forgottenID, "test"); err != nil {
+				t.Fatal(err)
+			}
+			for id, d := range markedDeliveries() {
+				d.Account, d.WebhookID, d.State, d.Reason = "main", "again "+id, "", ""
+				if _, err := a.Inbox().Put(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pending, err := a.Inbox().Pending(t.Context(), 100)
+			if err != nil || len(pending) != len(markedDeliveries()) {
+				t.Fatalf("%d deliveries wait, %v", len(pending), err)
+			}
+			for _, d := range pending {
+				if err := a.Inbox().Settle(t.Context(), archive.Outcome{ID: d.ID, RecordingID: d.RecordingID, Quarantine: reason}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if left := residue.Find(t, marker, dir); left != nil {
+				t.Errorf("%s is left in %v", marker, left)
+			}
+		})
+	}
+}
+
 // TestForgetDuringAnything forgets a meeting at steps of what can go on in an
 // archive meanwhile, with MINUTEBOOK_LONG at every one. Nothing of it may be left in the data directory, nor in
 // what was written.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -29,7 +30,7 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 	if err != nil {
 		return err
 	}
-	return i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
+	err = i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
 		for _, o := range outcomes {
 			if gone[o.RecordingID] {
 				if err := dropDelivery(ctx, conn, o, at); err != nil {
@@ -49,6 +50,12 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		}
 		return nil
 	}})
+	if err == nil && slices.Contains(slices.Collect(maps.Values(gone)), true) {
+		if err := i.db.TruncateWAL(ctx); err != nil {
+			i.log.Error().Err(err).Msg("the inbox's log still holds a delivery about a forgotten meeting")
+		}
+	}
+	return err
 }
 
 // dropDelivery settles a delivery about a forgotten meeting.
