@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"minutebook/internal/signature"
 )
 
 // errCursor is the answer to any cursor that this list did not give to this
@@ -15,7 +17,7 @@ var errCursor = badRequest("cursor is not valid for this request")
 // keyset (the sort key of the last item shown), so rows that arrive meanwhile
 // neither shift nor repeat a page. It is signed together with the list, the
 // caller and the filters, and valid with those only; it does not lapse.
-type cursors struct{ signer signer }
+type cursors struct{ key signature.Key }
 
 // seal returns the opaque cursor for the position.
 func (c cursors) seal(list, caller, filters string, position ...string) string {
@@ -24,7 +26,7 @@ func (c cursors) seal(list, caller, filters string, position ...string) string {
 		fields[i] = url.QueryEscape(position[i]) // so that no field holds the separator
 	}
 	key := strings.Join(fields, "\x00")
-	sig := c.signer.sign("cursor", list, caller, filters, key)
+	sig := c.key.Sign("cursor", list, caller, filters, key)
 	return base64.RawURLEncoding.EncodeToString([]byte(key)) + "." + sig
 }
 
@@ -35,7 +37,7 @@ func (c cursors) open(cursor, list, caller, filters string, fields int) ([]strin
 		return nil, errCursor
 	}
 	key, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || !c.signer.valid(sig, "cursor", list, caller, filters, string(key)) {
+	if err != nil || !c.key.IsValid(sig, "cursor", list, caller, filters, string(key)) {
 		return nil, errCursor
 	}
 	position := strings.Split(string(key), "\x00")

@@ -8,7 +8,7 @@
 //
 //	service.go, store.go, state.go, sweep.go   the service, service.db, the background work
 //	routes.go, bounds.go, body.go, errors.go   from a request to an endpoint, and refusals
-//	auth.go, keys.go, limits.go, signer.go     callers, API keys, limits, signatures
+//	auth.go, keys.go, limits.go, secrets.go    callers, API keys, limits, stored secrets
 //	meetings*.go, content.go, lists.go         the endpoints that list and read
 //	media*.go                                  downloads, their links and their sending
 //	hooks*.go                                  webhooks and callbacks: decided, queued, sent

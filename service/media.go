@@ -46,7 +46,7 @@ func mediaPath(d *download) string {
 
 func (s *Service) mediaQuery(d *download) string {
 	expires := strconv.FormatInt(d.expiresAt.Unix(), 10)
-	return "expires=" + expires + "&signature=" + url.QueryEscape(s.signer.sign("media", mediaPath(d), expires))
+	return "expires=" + expires + "&signature=" + url.QueryEscape(s.signer.Sign("media", mediaPath(d), expires))
 }
 
 // errMediaLink is the answer to a link with any character changed, and to one

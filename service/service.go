@@ -17,6 +17,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/internal/outbound"
+	"minutebook/internal/signature"
 	"minutebook/sample"
 	"minutebook/service/fault"
 	"minutebook/service/limit"
@@ -83,7 +84,7 @@ type Service struct {
 	store     store
 	mirror    *mirror.Mirror
 	limits    *limit.Limiter
-	signer    signer
+	signer    signature.Key
 	cursors   cursors
 	faults    *fault.Plan
 	strict    *strict.Cache
@@ -160,11 +161,11 @@ func (s *Service) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.signer = signer{secret}
+	s.signer = secret
 	if err := s.startSandbox(ctx); err != nil {
 		return err
 	}
-	s.cursors = cursors{s.signer}
+	s.cursors = cursors{secret}
 	s.mirror = mirror.New(s.archive)
 	s.strict = strict.New()
 	s.archive.OnForget("service", s.forget)

@@ -1,13 +1,12 @@
 package web
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
 	"io"
 	"net/url"
 	"strconv"
 	"time"
+
+	"minutebook/internal/signature"
 )
 
 // mediaLife is how long a media address is valid: longer than a long meeting. A
@@ -16,11 +15,11 @@ const mediaLife = 12 * time.Hour
 
 // signer signs and checks addresses of recordings. Its key lives as long as the
 // process.
-type signer struct{ key [32]byte }
+type signer struct{ key signature.Key }
 
 func newSigner(random io.Reader) (*signer, error) {
-	s := &signer{}
-	_, err := io.ReadFull(random, s.key[:])
+	s := &signer{make(signature.Key, 32)}
+	_, err := io.ReadFull(random, s.key)
 	return s, err
 }
 
@@ -29,22 +28,15 @@ func newSigner(random io.Reader) (*signer, error) {
 // browser's cache.
 func (s *signer) signAddress(sha, contentType string, now time.Time) string {
 	expires := strconv.FormatInt(now.Truncate(time.Hour).Add(mediaLife+time.Hour).Unix(), 10)
-	q := url.Values{"type": {contentType}, "expires": {expires}, "signature": {s.sign(sha, contentType, expires)}}
+	q := url.Values{"type": {contentType}, "expires": {expires}, "signature": {s.key.Sign("media", sha, contentType, expires)}}
 	return "/media/" + url.PathEscape(sha) + "?" + q.Encode()
 }
 
 // check tells whether an address was signed here and has not expired.
 func (s *signer) check(sha string, q url.Values, now time.Time) (genuine, fresh bool) {
-	want := s.sign(sha, q.Get("type"), q.Get("expires"))
-	if !hmac.Equal([]byte(want), []byte(q.Get("signature"))) {
+	if !s.key.IsValid(q.Get("signature"), "media", sha, q.Get("type"), q.Get("expires")) {
 		return false, false
 	}
 	expires, err := strconv.ParseInt(q.Get("expires"), 10, 64)
 	return err == nil, err == nil && now.Unix() < expires
-}
-
-func (s *signer) sign(sha, contentType, expires string) string {
-	mac := hmac.New(sha256.New, s.key[:])
-	io.WriteString(mac, sha+"\n"+contentType+"\n"+expires)
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
