@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive/merge"
 	"minutebook/internal/rawjson"
 	"minutebook/internal/sqlite"
 )
@@ -147,21 +148,21 @@ func (t *applying) observePart(o *Observation, p shown) error {
 
 // observeMeeting is the part "meeting": its rows, the log and the followers are
 // touched only when what is shown, or who sees it, becomes another.
-func (t *applying) observeMeeting(id int64, v, before *version, raw []byte) error {
+func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte) error {
 	was, now, err := t.decideMeeting(id, v, before, raw)
 	if err != nil {
 		return err
 	}
-	if was == nil || !rawjson.Equal(was.raw, now.raw) {
+	if was == nil || !rawjson.Equal(was.Raw, now.Raw) {
 		if err := t.deriveFolded(id, now); err != nil {
 			return err
 		}
 		return t.changed(id, ChangePart, api.PartMeeting)
 	}
-	if was.team == now.team {
+	if was.Team == now.Team {
 		return nil
 	}
-	if err := t.setSharingTeam(id, now.team); err != nil {
+	if err := t.setSharingTeam(id, now.Team); err != nil {
 		return err
 	}
 	var one int

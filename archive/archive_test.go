@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/api"
+	"minutebook/archive/media"
 	"minutebook/internal/rawjson"
 )
 
@@ -195,7 +196,7 @@ func TestChangesFollowAndRefuseForeignPositions(t *testing.T) {
 }
 
 // withMedia attaches a recording to a meeting.
-func withMedia(t *testing.T, a *Archive, id int64, content string) Blob {
+func withMedia(t *testing.T, a *Archive, id int64, content string) media.Blob {
 	t.Helper()
 	b, err := a.Media().Put(t.Context(), strings.NewReader(content))
 	if err != nil {

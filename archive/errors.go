@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
 )
 
@@ -15,8 +16,8 @@ var (
 	ErrNoArchive = errors.New("no archive here")
 	// ErrNewer: a database was written by a newer Minutebook.
 	ErrNewer = sqlite.ErrNewer
-	// ErrNotFound: the archive has never held it.
-	ErrNotFound = errors.New("not found")
+	// ErrNotFound: the archive, or its store of recordings, does not have it.
+	ErrNotFound = media.ErrNotFound
 	// ErrNoBlob: the store does not hold the recording's bytes.
 	ErrNoBlob = errors.New("the recording is not in the store")
 	// ErrForgotten: the meeting was erased with forget.

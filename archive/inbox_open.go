@@ -16,8 +16,8 @@ import (
 // of the log instead of four.
 const inboxPageSize = 16384
 
-// inboxRoom opens the inbox of an archive; Close ends its writer.
-func inboxRoom(ctx context.Context, a *Archive) error {
+// openInbox opens the inbox of an archive; Close ends its writer.
+func (a *Archive) openInbox(ctx context.Context) error {
 	const name = "inbox.db"
 	if err := a.refuseLostDB(ctx, name); err != nil {
 		return err
@@ -31,7 +31,6 @@ func inboxRoom(ctx context.Context, a *Archive) error {
 	a.mu.Lock()
 	a.side = append(a.side, i.db)
 	a.mu.Unlock()
-	a.onClose(i.Close)
 	return a.noteMade(ctx, name)
 }
 

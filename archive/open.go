@@ -15,6 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
 )
 
@@ -47,18 +48,16 @@ type Archive struct {
 	now   func() time.Time
 	lock  *DirLock
 	db    *sqlite.DB
-	media Store
+	media media.Store
 	inbox *Inbox
 	codec *codec
 	head  changeLog
 	order readOrder
 
-	mu        sync.Mutex // guards side, closers, erasers, verifiers and closed
-	side      []*sqlite.DB
-	closers   []func() error
-	erasers   []eraser
-	verifiers []verifier
-	closed    bool
+	mu      sync.Mutex // guards side, erasers and closed
+	side    []*sqlite.DB
+	erasers []eraser
+	closed  bool
 
 	retention sync.Mutex // held while what is known of the retention rules changes
 
@@ -113,13 +112,11 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err = a.remerge(ctx); err != nil {
 		return nil, err
 	}
-	if a.media, err = OpenStore(ctx, dir, o.MediaURL); err != nil {
+	if a.media, err = media.Open(ctx, dir, o.MediaURL); err != nil {
 		return nil, err
 	}
-	for _, open := range rooms() {
-		if err = open(ctx, a); err != nil {
-			return nil, err
-		}
+	if err = a.openInbox(ctx); err != nil {
+		return nil, err
 	}
 	return a, a.sweepLeftovers(ctx)
 }
@@ -158,8 +155,8 @@ func (a *Archive) Close() error {
 	a.closed = true
 	a.head.close()
 	var errs []error
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		errs = append(errs, a.closers[i]())
+	if a.inbox != nil {
+		errs = append(errs, a.inbox.Close())
 	}
 	for i := len(a.side) - 1; i >= 0; i-- {
 		errs = append(errs, a.side[i].Close())

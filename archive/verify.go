@@ -54,33 +54,19 @@ func (v Verified) ExitCode() int {
 	return 0
 }
 
-// verifier is a room's own check.
-type verifier struct {
-	name string
-	fn   func(ctx context.Context, o VerifyOptions, found func(Damage)) error
-}
-
-// OnVerify has Verify call fn too: the check of what a room keeps beside the
-// archive, such as an index. fn reports each damage, repaired when it did.
-func (a *Archive) OnVerify(name string, fn func(ctx context.Context, o VerifyOptions, found func(Damage)) error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.verifiers = append(a.verifiers, verifier{name, fn})
-}
-
 // Verify looks at everything that the archive keeps and reports each damage to
 // found, as it is met. It can run beside the daemon; its memory does not grow
 // with the archive. It fails only when it could not look: damage is no failure.
 func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage)) (Verified, error) {
-	a.mu.Lock()
-	rooms := append([]verifier(nil), a.verifiers...)
-	a.mu.Unlock()
 	c := &check{archive: a, options: o, sum: Verified{Damages: map[DamageClass]int{}}, found: found}
-	steps := []verifier{
+	steps := []struct {
+		name string
+		fn   func(ctx context.Context, o VerifyOptions, found func(Damage)) error
+	}{
 		{"databases", c.databases}, {"forgotten meetings", c.forgetting}, {"revisions", c.revisions},
 		{"foreign keys", c.foreignKeys}, {"rows", c.rows}, {"recordings", c.media}, {"deliveries", c.deliveries}, {"modes", c.modes},
 	}
-	for _, s := range append(steps, rooms...) {
+	for _, s := range steps {
 		if o.Progress != nil {
 			o.Progress(s.name, 0, 0)
 		}
@@ -125,9 +111,8 @@ func (c *check) progress(stage string, done, total int) {
 	}
 }
 
-// CheckCursor reports a follower's cursor that is beyond the change log of its
-// own epoch; rooms call it from what they gave to OnVerify. A cursor of another
-// epoch is no damage: its owner starts over.
+// CheckCursor reports a follower's cursor that is beyond the change log of its own
+// epoch. A cursor of another epoch is no damage: its owner starts over.
 func (a *Archive) CheckCursor(ctx context.Context, name, path string, at Position) (Damage, bool, error) {
 	head, err := a.Head(ctx)
 	if err != nil {
@@ -138,4 +123,86 @@ func (a *Archive) CheckCursor(ctx context.Context, name, path string, at Positio
 	}
 	return Damage{Class: DamageCursor, Path: path,
 		What: fmt.Sprintf("%s says it has followed to change %d, and the last change is %d", name, at.Seq, head.Seq)}, true, nil
+}
+
+// DamageClass is a kind of damage that Verify names.
+type DamageClass string
+
+// The classes, the gravest first: it decides a command's exit code.
+const (
+	DamageDatabase    DamageClass = "database"     // SQLite's own check failed
+	DamagePart        DamageClass = "part"         // a revision's bytes are not what arrived, or no longer parse
+	DamageFileMissing DamageClass = "file-missing" // a row of a recording without its file
+	DamageFile        DamageClass = "file"         // a recording's bytes are not what was fetched
+	DamageDelivery    DamageClass = "delivery"     // a delivery's body cannot be read back
+	DamageForeignKey  DamageClass = "foreign-key"  // a row refers to one that is not there
+	DamageNoPart      DamageClass = "no-part"      // rows of a meeting without the part they come from
+	DamageRows        DamageClass = "rows"         // parts or rows are not what the revisions make
+	DamageForgetting  DamageClass = "forgetting"   // something of a forgotten meeting is still there
+	DamageCursor      DamageClass = "cursor"       // a follower is ahead of the change log
+	DamageIndex       DamageClass = "index"        // the search index is unreadable or behind
+	DamageIndexExtra  DamageClass = "index-extra"  // the index has a meeting that the archive has not
+	DamageFileExtra   DamageClass = "file-extra"   // a file that nothing refers to
+	// DamageMode is a file or directory that others can reach. Nothing is damaged
+	// yet, and someone may have meant it: it has no exit code and is not counted.
+	DamageMode DamageClass = "mode"
+)
+
+// damageClasses in the order of gravity.
+var damageClasses = [...]DamageClass{
+	DamageDatabase, DamagePart, DamageFileMissing, DamageFile, DamageDelivery, DamageForeignKey, DamageNoPart,
+	DamageRows, DamageForgetting, DamageCursor, DamageIndex, DamageIndexExtra, DamageFileExtra,
+}
+
+// ExitCode is the exit code of a command that found damage of the class: 10 for
+// the gravest and rising; 9 for a class not known here, 0 for DamageMode.
+func (c DamageClass) ExitCode() int {
+	if c == DamageMode {
+		return 0
+	}
+	for i, class := range damageClasses {
+		if class == c {
+			return 10 + i
+		}
+	}
+	return 9
+}
+
+// Damage is one thing that is not as it should be.
+type Damage struct {
+	Class       DamageClass `json:"class"`
+	Path        string      `json:"path,omitempty"` // whole path of the file or database
+	RecordingID int64       `json:"recording_id,omitempty"`
+	What        string      `json:"what"`
+	Repaired    bool        `json:"repaired"`
+	// Outcome says what a repair came to, where that is more than repaired, and
+	// Aside where the bytes are that it could not read.
+	Outcome string `json:"outcome,omitempty"`
+	Aside   string `json:"aside,omitempty"`
+	Lost    bool   `json:"lost,omitempty"` // what was damaged could be brought back from nowhere
+}
+
+// LostCode is the exit code of a repair that found something lost.
+const LostCode = 23
+
+// String is a line for a person.
+func (d Damage) String() string {
+	s := string(d.Class) + ": "
+	if d.RecordingID != 0 {
+		s += fmt.Sprintf("meeting %d: ", d.RecordingID)
+	}
+	if d.Path != "" {
+		s += d.Path + ": "
+	}
+	s += d.What
+	switch {
+	case d.Outcome != "":
+		s += " (" + d.Outcome + ")"
+	case d.Repaired:
+		s += " (repaired)"
+	}
+	if d.Aside != "" {
+		s += "; its bytes are in " + d.Aside
+	}
+	return s
 }

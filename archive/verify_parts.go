@@ -73,19 +73,11 @@ func (c *check) revisions(ctx context.Context, o VerifyOptions, found func(Damag
 }
 
 func (a *Archive) storedAfter(ctx context.Context, after int64) ([]stored, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT r.id, r.recording_id, r.part, r.hash, r.empty, coalesce(b.raw_hash, 0),
+	return sqlite.List(ctx, a.db.R, func(rows *sql.Rows, s *stored) error {
+		return rows.Scan(&s.id, &s.recordingID, &s.part, &s.hash, &s.empty, &s.rawHash, &s.size, &s.encoding, &s.body, &s.seen)
+	}, `SELECT r.id, r.recording_id, r.part, r.hash, r.empty, coalesce(b.raw_hash, 0),
 		coalesce(b.size, -1), coalesce(b.encoding, -1), b.body, EXISTS (SELECT 1 FROM observations o WHERE o.revision_id = r.id)
 		FROM revisions r LEFT JOIN bodies b ON b.revision_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`, after, verifyChunk)
-	if err != nil {
-		return nil, err
-	}
-	var list []stored
-	return list, sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		var s stored
-		err := rows.Scan(&s.id, &s.recordingID, &s.part, &s.hash, &s.empty, &s.rawHash, &s.size, &s.encoding, &s.body, &s.seen)
-		list = append(list, s)
-		return err
-	})
 }
 
 // checkStored says what is wrong with a revision.

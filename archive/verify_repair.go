@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"minutebook/api"
+	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
@@ -108,7 +109,7 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 		for _, id := range ids {
 			marks = append(marks, damagedOf(sha, id))
 		}
-		if err := errors.Join(a.SetMarks(ctx, marks...), a.blobAside(ctx, sha)); err != nil {
+		if err := errors.Join(a.SetMarks(ctx, marks...), media.Quarantine(ctx, a.media, a.dir, sha)); err != nil {
 			return err
 		}
 	}
@@ -120,26 +121,6 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 		_, err = a.db.W.ExecContext(ctx, `UPDATE media SET size = ? WHERE sha256 = ?`, blob.Size, sha)
 	}
 	return err
-}
-
-// blobAside moves a damaged recording out of the store, under media/damaged.
-func (a *Archive) blobAside(ctx context.Context, sha string) error {
-	if files, ok := a.media.(*fileStore); ok {
-		return files.putAside(sha)
-	}
-	r, _, err := a.media.Open(ctx, sha)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	aside := a.asideStore().asidePath(sha)
-	if err := durable.MkdirAll(filepath.Dir(aside)); err != nil {
-		return err
-	}
-	if err := durable.Write(aside, func(w io.Writer) error { _, err := io.Copy(w, contextReader{ctx, r}); return err }); err != nil {
-		return err
-	}
-	return a.media.Delete(ctx, sha)
 }
 
 // askAgain says of what was taken out that it is asked for again, and of whom, or

@@ -51,17 +51,7 @@ func (a *Archive) rebuildOne(ctx context.Context, id int64) error {
 }
 
 func (a *Archive) idsAfter(ctx context.Context, after int64) ([]int64, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM meetings WHERE recording_id > ? ORDER BY 1 LIMIT ?`, after, verifyChunk)
-	if err != nil {
-		return nil, err
-	}
-	var ids []int64
-	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
-		return err
-	})
+	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM meetings WHERE recording_id > ? ORDER BY 1 LIMIT ?`, after, verifyChunk)
 }
 
 var errUndo = errors.New("only looked")

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
 )
 
@@ -70,7 +70,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 		if err != nil || len(m) != 1 {
 			t.Fatal(m, err)
 		}
-		return a.blobPath(m[0].SHA256)
+		return media.Path(a.media, m[0].SHA256)
 	}
 	rewrite := func(t *testing.T, path, content string) {
 		if err := os.Chmod(path, 0o600); err != nil {
@@ -139,20 +139,6 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 			}
 			vandal(t, a.inbox.db.Path, `UPDATE deliveries SET body = X'78'`)
 		}, DamageDelivery, 0, true},
-		"a room's cursor": {func(t *testing.T, a *Archive) {
-			at, _ := a.Head(t.Context())
-			at.Seq += 5
-			a.OnVerify("index", func(ctx context.Context, o VerifyOptions, found func(Damage)) error {
-				d, bad, err := a.CheckCursor(ctx, "index", filepath.Join(a.dir, "index"), at)
-				if d.Repaired = o.Repair; bad {
-					found(d)
-				}
-				if o.Repair {
-					at = Position{}
-				}
-				return err
-			})
-		}, DamageCursor, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := filled(t)
@@ -191,7 +177,7 @@ func TestRepairLeadsToFetchingAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	os.Remove(a.blobPath(m[0].SHA256))
+	os.Remove(media.Path(a.media, m[0].SHA256))
 	verify(t, a, VerifyOptions{Repair: true})
 	row, err := a.Row(t.Context(), 3)
 	if err != nil || row.HasTranscript || row.Entries != 0 || row.Title != "T" {
@@ -203,5 +189,22 @@ func TestRepairLeadsToFetchingAgain(t *testing.T) {
 	got := apply(t, a, observe(t, SourceList, epoch0.Add(9*time.Hour), meetingJSON(3, "T", "hello 3")))
 	if row, err = a.Row(t.Context(), 3); err != nil || !row.HasTranscript || len(got.Changed) != 1 {
 		t.Fatalf("after the next sync: %+v, %v, %+v", row, err, got)
+	}
+}
+
+func TestCursorBeyondTheLogIsDamage(t *testing.T) {
+	a := filled(t)
+	at, err := a.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for beyond, want := range map[int64]bool{0: false, 5: true} {
+		d, bad, err := a.CheckCursor(t.Context(), "index", a.dir, Position{at.Epoch, at.Seq + beyond})
+		if err != nil || bad != want || bad && d.Class != DamageCursor {
+			t.Errorf("%d beyond the log: %+v, %v, %v", beyond, d, bad, err)
+		}
+	}
+	if _, bad, err := a.CheckCursor(t.Context(), "index", a.dir, Position{"another", at.Seq + 5}); bad || err != nil {
+		t.Errorf("a cursor of another epoch: %v, %v", bad, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/backup"
 	"minutebook/archive/generation"
+	"minutebook/archive/merge"
 	"minutebook/search"
 )
 
@@ -233,8 +234,8 @@ type HistoryRequest struct {
 
 // HistoryResult has the versions or the differences.
 type HistoryResult struct {
-	Revisions   []archive.Revision   `json:"revisions,omitempty"`
-	Differences []archive.Difference `json:"differences,omitempty"`
+	Revisions   []archive.Revision `json:"revisions,omitempty"`
+	Differences []merge.Difference `json:"differences,omitempty"`
 }
 
 func (h Deps) history(ctx context.Context, q HistoryRequest, _ Emit) (*HistoryResult, error) {
@@ -253,7 +254,7 @@ func (h Deps) history(ctx context.Context, q HistoryRequest, _ Emit) (*HistoryRe
 	if err != nil {
 		return nil, err
 	}
-	return &HistoryResult{Differences: archive.DiffParts(old, now)}, nil
+	return &HistoryResult{Differences: merge.DiffParts(old, now)}, nil
 }
 
 func (h Deps) stats(ctx context.Context, _ struct{}, _ Emit) (*archive.Stats, error) {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/search"
 	"minutebook/service"
 )
@@ -39,7 +40,7 @@ type house struct {
 	archive *archive.Archive
 	index   *search.Index
 	service *service.Service
-	video   archive.Blob
+	video   media.Blob
 	keys    map[string]string
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/internal/outbound"
 )
 
@@ -16,7 +17,7 @@ import (
 // queue, so it goes on after any interruption.
 type downloader struct {
 	s             *Syncer
-	store         archive.Store
+	store         media.Store
 	pace          pacer
 	meter         meter
 	fetchSlots    *prioritySemaphore

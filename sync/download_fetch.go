@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/internal/outbound"
 )
 
@@ -155,7 +156,7 @@ func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string
 
 // dropBlob deletes a file that was not attached, unless another meeting has the
 // same.
-func (l *downloader) dropBlob(ctx context.Context, b archive.Blob) error {
+func (l *downloader) dropBlob(ctx context.Context, b media.Blob) error {
 	_, err := l.s.archive.DropBlob(ctx, b.SHA256)
 	return err
 }

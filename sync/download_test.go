@@ -19,6 +19,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/internal/outbound"
 )
 
@@ -293,11 +294,11 @@ func TestABlobThatIsDroppedMeanwhileIsFetchedAgain(t *testing.T) {
 	t.Parallel()
 	h := newMediaHost(t, 1000)
 	s, task := testLoader(t, h, true)
-	err := s.archive.AttachMedia(t.Context(), 7, archive.MediaVideo, archive.Blob{SHA256: strings.Repeat("ab", 32), Size: 1000})
+	err := s.archive.AttachMedia(t.Context(), 7, archive.MediaVideo, media.Blob{SHA256: strings.Repeat("ab", 32), Size: 1000})
 	if !errors.Is(err, archive.ErrNoBlob) || errors.Is(err, archive.ErrNotFound) {
 		t.Fatalf("attached without bytes: %v; want ErrNoBlob", err)
 	}
-	err = s.archive.AttachMedia(t.Context(), 8, archive.MediaVideo, archive.Blob{SHA256: strings.Repeat("ab", 32), Size: 1000})
+	err = s.archive.AttachMedia(t.Context(), 8, archive.MediaVideo, media.Blob{SHA256: strings.Repeat("ab", 32), Size: 1000})
 	if errors.Is(err, archive.ErrNotFound) {
 		t.Fatalf("of neither: %v; want ErrNoBlob", err)
 	}
@@ -311,11 +312,11 @@ func TestABlobThatIsDroppedMeanwhileIsFetchedAgain(t *testing.T) {
 
 // dropOnce is a store from which the first blob goes as soon as it is imported.
 type dropOnce struct {
-	archive.Store
+	media.Store
 	dropped bool
 }
 
-func (d *dropOnce) Import(ctx context.Context, path string) (archive.Blob, error) {
+func (d *dropOnce) Import(ctx context.Context, path string) (media.Blob, error) {
 	b, err := d.Store.Import(ctx, path)
 	if err == nil && !d.dropped {
 		d.dropped = true

@@ -19,6 +19,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/sqlite"
 	"minutebook/service"
@@ -61,7 +62,7 @@ func endState(t *testing.T, ar *archive.Archive) []string {
 		t.Fatal(err)
 	}
 	blobs := 0
-	if err := ar.Media().Walk(t.Context(), func(archive.Blob) error { blobs++; return nil }); err != nil {
+	if err := ar.Media().Walk(t.Context(), func(media.Blob) error { blobs++; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	return append(out, fmt.Sprintf("%d asks, downloads %v, %d partial files, %d files", len(marks), queue, len(partial), blobs))

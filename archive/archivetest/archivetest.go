@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
 	"minutebook/sample"
 )
@@ -91,7 +92,7 @@ func Meeting(id int64, title, said string) []byte {
 }
 
 // Attach attaches a recording to a meeting.
-func Attach(t testing.TB, a *archive.Archive, id int64, content string) archive.Blob {
+func Attach(t testing.TB, a *archive.Archive, id int64, content string) media.Blob {
 	t.Helper()
 	b, err := a.Media().Put(t.Context(), strings.NewReader(content))
 	if err == nil {

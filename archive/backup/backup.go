@@ -15,6 +15,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/generation"
+	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
@@ -85,7 +86,7 @@ type run struct {
 	earlier map[string]generation.File
 	files   []generation.File
 	fresh   []generation.File // the files that this run wrote
-	blobs   []archive.Blob    // the recordings that the databases name
+	blobs   []media.Blob      // the recordings that the databases name
 	total   int
 	result  Result
 }

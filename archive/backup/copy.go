@@ -18,6 +18,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/generation"
+	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
 	"minutebook/internal/sqlite"
@@ -88,7 +89,7 @@ func (b *run) describe(ctx context.Context, path string, m *generation.Manifest)
 		return err
 	}
 	m.Meetings = len(m.IDs)
-	b.blobs, err = sqlite.List(ctx, db, func(rows *sql.Rows, blob *archive.Blob) error { return rows.Scan(&blob.SHA256, &blob.Size) },
+	b.blobs, err = sqlite.List(ctx, db, func(rows *sql.Rows, blob *media.Blob) error { return rows.Scan(&blob.SHA256, &blob.Size) },
 		`SELECT sha256, size FROM media WHERE sha256 IN (SELECT sha256 FROM attachments) ORDER BY sha256`)
 	return err
 }
@@ -114,7 +115,7 @@ func (b *run) copyRecordings(ctx context.Context) error {
 
 // copyRecording copies a recording. A recording that the archive itself no longer
 // has whole is named as lost, and the backup goes on.
-func (b *run) copyRecording(ctx context.Context, blob archive.Blob, path string) error {
+func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) error {
 	r, _, err := b.archive.Media().Open(ctx, blob.SHA256)
 	if errors.Is(err, archive.ErrNotFound) {
 		return b.recordLost(ctx, blob, "its file is missing")
@@ -162,7 +163,7 @@ func (r *sourceReader) Read(p []byte) (int, error) {
 
 // recordLost names a recording that cannot be backed up, with its meetings. Without
 // any it was forgotten meanwhile, and the generation is made again.
-func (b *run) recordLost(ctx context.Context, blob archive.Blob, reason string) error {
+func (b *run) recordLost(ctx context.Context, blob media.Blob, reason string) error {
 	titles, err := b.archive.TitlesWith(ctx, blob.SHA256)
 	if err != nil || len(titles) == 0 {
 		return err

@@ -17,6 +17,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/generation"
+	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
 )
@@ -63,7 +64,7 @@ type restore struct {
 	RestoreOptions
 	from  generation.Generation
 	m     generation.Manifest
-	store archive.Store
+	store media.Store
 	blobs map[string]bool // in the store
 	done  int
 }
@@ -87,7 +88,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	if r.store, err = archive.OpenStore(ctx, r.Dir, r.MediaURL); err != nil {
+	if r.store, err = media.Open(ctx, r.Dir, r.MediaURL); err != nil {
 		return err
 	}
 	var dbs []string

@@ -1,0 +1,186 @@
+package archive
+
+import (
+	"database/sql"
+	"encoding/json"
+	"slices"
+
+	"minutebook/api"
+	"minutebook/archive/merge"
+)
+
+// keepRevision stores what was shown, unless it is held, and moves its dates. It
+// returns the version as it is now and, when it was held, as it was.
+func (t *applying) keepRevision(o *Observation, p shown) (v, before *merge.Version, err error) {
+	v = &merge.Version{Hash: p.hash}
+	found, err := t.Scan(`SELECT id, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
+		[]any{o.RecordingID, p.part, p.hash[:]}, &v.ID, &v.Empty, &v.ReadAt, &v.ReportedAt)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found {
+		before = &merge.Version{}
+		*before = *v
+	}
+	v.Empty = p.empty // which an earlier version may have judged otherwise
+	order, err := t.order(o, v.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Source.read() {
+		v.ReadAt = max(v.ReadAt, order)
+	} else {
+		v.ReportedAt = max(v.ReportedAt, order)
+	}
+	if found {
+		err = t.againRevision(v, before, p)
+	} else {
+		err = t.newRevision(o, v, p)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = t.Exec(`INSERT INTO observations (revision_id, account, source, first_at, last_at, first_order, last_order, holder)
+		VALUES (?, ?, ?, ?4, ?4, ?5, ?5, `+holderTerm("?2")+`)
+		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), first_order = min(first_order, excluded.first_order),
+			last_at = iif((excluded.last_order, excluded.last_at) > (last_order, last_at), excluded.last_at, last_at),
+			last_order = max(last_order, excluded.last_order), holder = max(holder, excluded.holder)
+		WHERE excluded.holder > holder OR excluded.first_at < first_at OR excluded.first_order < first_order
+			OR (excluded.last_order, excluded.last_at) > (last_order, last_at)`,
+		v.ID, o.Account, o.Source, max(o.At.UnixMilli(), 1), order)
+	return v, before, err
+}
+
+// order is an observation's number; revision is 0 when its content is new.
+func (t *applying) order(o *Observation, revision int64) (int64, error) {
+	var known int64
+	if o.Source == SourceCallback && revision != 0 {
+		_, err := t.Scan(`SELECT last_order FROM observations WHERE revision_id = ? AND account = ? AND source = ?
+			AND ? BETWEEN first_at AND last_at`, []any{revision, o.Account, o.Source, o.At.UnixMilli()}, &known)
+		if err != nil {
+			return 0, err
+		}
+	}
+	return t.archive.orderOf(o, known), nil
+}
+
+func (t *applying) newRevision(o *Observation, v *merge.Version, p shown) error {
+	res, err := t.Exec(`INSERT INTO revisions (recording_id, part, hash, empty, read_at, told_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		o.RecordingID, p.part, p.hash[:], p.empty, v.ReadAt, v.ReportedAt)
+	if err != nil {
+		return err
+	}
+	if v.ID, err = res.LastInsertId(); err != nil {
+		return err
+	}
+	t.applied.Revisions++
+	if p.packed == nil {
+		p.encoding, p.packed = t.archive.codec.pack(p.raw)
+	}
+	_, err = t.Exec(`INSERT INTO bodies (revision_id, raw_hash, size, encoding, body) VALUES (?, ?, ?, ?, ?)`,
+		v.ID, p.rawHash, len(p.raw), p.encoding, p.packed)
+	return err
+}
+
+func (t *applying) againRevision(v, before *merge.Version, p shown) error {
+	if *v != *before {
+		_, err := t.Exec(`UPDATE revisions SET read_at = ?, told_at = ?, empty = ? WHERE id = ?`, v.ReadAt, v.ReportedAt, v.Empty, v.ID)
+		if err != nil {
+			return err
+		}
+	}
+	var held int64
+	if _, err := t.Scan(`SELECT raw_hash FROM bodies WHERE revision_id = ?`, []any{v.ID}, &held); err != nil {
+		return err
+	}
+	if !merge.PrefersBytes(p.rawHash, held) {
+		return nil
+	}
+	encoding, body := t.archive.codec.pack(p.raw)
+	_, err := t.Exec(`UPDATE bodies SET raw_hash = ?, size = ?, encoding = ?, body = ? WHERE revision_id = ?`,
+		p.rawHash, len(p.raw), encoding, body, v.ID)
+	return err
+}
+
+// decide makes v the current version of a part if it beats the one that is.
+func (t *applying) decide(id int64, part api.Part, v *merge.Version, raw []byte) ([]byte, bool, error) {
+	held := &merge.Version{}
+	var hash []byte
+	found, err := t.Scan(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at FROM parts p JOIN revisions r ON r.id = p.revision_id
+		WHERE p.recording_id = ? AND p.part = ?`, []any{id, part}, &held.ID, &hash, &held.Empty, &held.ReadAt, &held.ReportedAt)
+	if err != nil {
+		return nil, false, err
+	}
+	copy(held.Hash[:], hash)
+	if found && (held.ID == v.ID || !v.Beats(held)) {
+		return nil, false, nil
+	}
+	return raw, true, t.setCurrent(id, part, v.ID, sql.NullString{})
+}
+
+// decideMeeting folds v into the versions that the part "meeting" is made of.
+// was is nil when there was none.
+func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte) (was *merge.Result, now merge.Result, err error) {
+	held, err := t.editions(id)
+	if err != nil {
+		return nil, merge.Result{}, err
+	}
+	all := slices.Clone(held)
+	if at := slices.IndexFunc(held, func(e merge.Input) bool { return e.ID == v.ID }); at >= 0 {
+		held[at].Version = before // the rows are newer than what was current
+	} else {
+		all = append(all, merge.Input{Version: v, Raw: raw})
+	}
+	if len(held) > 0 {
+		f := merge.Meeting(held)
+		was = &f
+		if f.Base == v.ID {
+			return was, f, nil // the greatest stays so, and so does all below it
+		}
+	}
+	now = merge.Meeting(all)
+	return was, now, t.setCurrent(id, api.PartMeeting, now.Base, foldedColumn(now))
+}
+
+// editions reads the versions that the current part "meeting" is folded of.
+func (t *applying) editions(id int64) ([]merge.Input, error) {
+	var editions []merge.Input
+	err := t.Each(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at, b.encoding, b.body
+		FROM parts p JOIN revisions r ON r.id = p.revision_id OR r.id IN (SELECT value FROM json_each(p.folded))
+		JOIN bodies b ON b.revision_id = r.id
+		WHERE p.recording_id = ? AND p.part = 'meeting' AND p.revision_id IS NOT NULL`, []any{id}, func(rows *sql.Rows) error {
+		e, err := t.archive.scanEdition(rows)
+		editions = append(editions, e)
+		return err
+	})
+	return editions, err
+}
+
+// scanEdition reads id, hash, empty, read_at, told_at, encoding and body.
+func (a *Archive) scanEdition(rows *sql.Rows) (merge.Input, error) {
+	e := merge.Input{Version: &merge.Version{}}
+	var hash, body []byte
+	var encoding int
+	if err := rows.Scan(&e.ID, &hash, &e.Empty, &e.ReadAt, &e.ReportedAt, &encoding, &body); err != nil {
+		return e, err
+	}
+	copy(e.Hash[:], hash)
+	var err error
+	e.Raw, err = a.codec.unpack(encoding, body)
+	return e, err
+}
+
+// foldedColumn is parts.folded: null when one version is all that is needed.
+func foldedColumn(f merge.Result) sql.NullString {
+	if len(f.Needed) < 2 {
+		return sql.NullString{}
+	}
+	ids, _ := json.Marshal(f.Needed) // integers always marshal
+	return sql.NullString{String: string(ids), Valid: true}
+}
+
+func (t *applying) setCurrent(id int64, part api.Part, revision int64, folded sql.NullString) error {
+	_, err := t.Exec(`INSERT INTO parts (recording_id, part, revision_id, folded) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET revision_id = excluded.revision_id, folded = excluded.folded`, id, part, revision, folded)
+	return err
+}

@@ -1,0 +1,365 @@
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"minutebook/api"
+	"minutebook/archive/merge"
+	"minutebook/internal/rawjson"
+	"minutebook/internal/testrun"
+)
+
+// shownAt is a read of the part "meeting" at an hour.
+func shownAt(hour int, keys string) Observation {
+	return Observation{Account: "a", Source: SourceList, At: epoch0.Add(time.Duration(hour) * time.Hour), RecordingID: 1,
+		Parts: map[api.Part]json.RawMessage{api.PartMeeting: json.RawMessage(`{"recording_id":1,` + keys + `}`)}}
+}
+
+// TestMembersAreMergedByTheTable goes through the second table of merge.go: the
+// first of the values is the older one.
+func TestMembersAreMergedByTheTable(t *testing.T) {
+	for name, c := range map[string]struct{ older, newer, want string }{
+		"null keeps": {`"calendar_invitees":[{"name":"Ann","email":"ann@x","matched_speaker_display_name":"Ann L"}]`,
+			`"calendar_invitees":[{"name":null,"email":"Ann@X ","matched_speaker_display_name":null}]`,
+			`"calendar_invitees":[{"name":"Ann","email":"Ann@X ","matched_speaker_display_name":"Ann L"}]`},
+		"absent keeps": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
+			`"recorded_by":{"email":"bob@x"}`, `"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`},
+		"empty keeps": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
+			`"recorded_by":{"name":" ","email":"bob@x","team":""}`, `"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`},
+		"another type keeps": {`"title":"T","created_at":"2026-01-01T00:00:00Z","recorded_by":{"name":"Bob","email":"bob@x"},"calendar_invitees":[{"email":"ann@x"}]`,
+			`"title":5,"created_at":"soon","recorded_by":{"name":["x"],"email":"bob@x"},"calendar_invitees":{"email":"ann@x"}`,
+			`"title":"T","created_at":"2026-01-01T00:00:00Z","recorded_by":{"name":"Bob","email":"bob@x"},"calendar_invitees":[{"email":"ann@x"}]`},
+		"content replaces": {`"recorded_by":{"name":"Bob","email":"bob@x"}`,
+			`"recorded_by":{"name":"Robert","email":"bob@x"}`, `"recorded_by":{"name":"Robert","email":"bob@x"}`},
+		"another recorder": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
+			`"recorded_by":{"name":"Bob","email":"bob@y","team":null}`, `"recorded_by":{"name":"Bob","email":"bob@y","team":null}`},
+		"recorder without address": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
+			`"recorded_by":{"name":"Bob","email":null,"team":null}`, `"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`},
+		"recorder of another name": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
+			`"recorded_by":{"name":"Cy","email":null,"team":null}`, `"recorded_by":{"name":"Cy","email":null,"team":null}`},
+		"empty list": {`"calendar_invitees":[{"name":"Ann"}]`, `"calendar_invitees":[{"name":""}]`, `"calendar_invitees":[{"name":"Ann"}]`},
+		"the newest decides who": {`"calendar_invitees":[{"name":"Ann","email":"ann@x"},{"name":"Bob","email":"bob@x"}]`,
+			`"calendar_invitees":[{"name":null,"email":"bob@x"},{"name":"Cy","email":"cy@x"}]`,
+			`"calendar_invitees":[{"name":"Bob","email":"bob@x"},{"name":"Cy","email":"cy@x"}]`},
+		"never by place": {`"calendar_invitees":[{"name":"Ann","email":"ann@x","matched_speaker_display_name":"A"}]`,
+			`"calendar_invitees":[{"name":"Bob","email":null}]`, `"calendar_invitees":[{"name":"Bob","email":null}]`},
+		"by a unique name": {`"calendar_invitees":[{"name":"Ann","email":"ann@x"},{"name":"Bob"}]`,
+			`"calendar_invitees":[{"name":"Bob"},{"name":"Ann","email":null}]`, `"calendar_invitees":[{"name":"Bob"},{"name":"Ann","email":"ann@x"}]`},
+		"a name twice in the older": {`"calendar_invitees":[{"name":"Ann","email":"ann@x"},{"name":"Ann","email":"ann@y"}]`,
+			`"calendar_invitees":[{"name":"Ann"}]`, `"calendar_invitees":[{"name":"Ann"}]`},
+		"a name twice in the newer": {`"calendar_invitees":[{"name":"Ann","email":"ann@x"}]`,
+			`"calendar_invitees":[{"name":"Ann"},{"name":"Ann"}]`, `"calendar_invitees":[{"name":"Ann"},{"name":"Ann"}]`},
+		"an address contradicts": {`"calendar_invitees":[{"name":"Ann","email":"ann@x","matched_speaker_display_name":"A"}]`,
+			`"calendar_invitees":[{"name":"Ann","email":"ann@y"}]`, `"calendar_invitees":[{"name":"Ann","email":"ann@y"}]`},
+		"another's address": {`"calendar_invitees":[{"name":"Ann","email":"ann@x","matched_speaker_display_name":"A"}]`,
+			`"calendar_invitees":[{"name":"Ann Lee","email":"ann@x"},{"name":"Ann"}]`,
+			`"calendar_invitees":[{"name":"Ann Lee","email":"ann@x","matched_speaker_display_name":"A"},{"name":"Ann"}]`},
+		"what is no object": {`"calendar_invitees":["Ann",7,{"name":"Ann","email":"ann@x"}]`,
+			`"calendar_invitees":[null,"Ann",{"name":"Ann"},[]]`, `"calendar_invitees":[null,"Ann",{"name":"Ann","email":"ann@x"},[]]`},
+		"an unknown member": {`"calendar_invitees":[{"email":"ann@x","later":{"a":1}}]`,
+			`"calendar_invitees":[{"email":"ann@x","later":null}]`, `"calendar_invitees":[{"email":"ann@x","later":{"a":1}}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t)
+			older, newer := shownAt(1, c.older), shownAt(2, c.newer)
+			for _, order := range [][]Observation{{older, newer}, {newer, older}} {
+				empty(t, a)
+				apply(t, a, order...)
+				parts, err := a.PartsOf(t.Context(), 1)
+				want := `{"recording_id":1,` + c.want + `}`
+				if err != nil || !rawjson.Equal(parts[api.PartMeeting], []byte(want)) {
+					t.Fatalf("current is\n%s, %v; want\n%s", parts[api.PartMeeting], err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestVisibilityFollowsTheNewestReadOfTheRecorder: what is shown of a team
+// stays, who sees the meeting by it does not.
+func TestVisibilityFollowsTheNewestReadOfTheRecorder(t *testing.T) {
+	a := newArchive(t)
+	sales := `"shared_with":"single_team","recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`
+	for _, step := range []struct {
+		shown  Observation
+		teams  []string
+		logged []ChangeKind
+	}{
+		{shownAt(1, sales), []string{"Sales"}, []ChangeKind{ChangePart}},
+		{shownAt(2, sales), []string{"Sales"}, nil},
+		{shownAt(3, `"shared_with":"single_team","recorded_by":{"name":"Bob","email":"bob@x","team":null}`), nil, []ChangeKind{ChangeVisibility}},
+		{shownAt(4, `"shared_with":"single_team","recorded_by":null`), nil, nil},
+		{shownAt(1, `"shared_with":"single_team","recorded_by":{"name":"Bob","email":"bob@x","team":"Ops"}`), nil, nil},
+		{shownAt(5, sales), []string{"Sales"}, []ChangeKind{ChangeVisibility}},
+		{shownAt(6, `"shared_with":"single_team","recorded_by":{"name":"Cy","email":"cy@x","team":"Ops"}`), []string{"Ops"}, []ChangeKind{ChangePart}},
+	} {
+		before, _ := a.Head(t.Context())
+		apply(t, a, step.shown)
+		changes, err := a.Changes(t.Context(), before, 10)
+		var logged []ChangeKind
+		for _, c := range changes {
+			logged = append(logged, c.Kind)
+		}
+		principals, err2 := a.Principals(t.Context(), []int64{1})
+		var teams []string
+		for _, team := range []string{"Sales", "Ops"} {
+			if slices.Contains(principals[1], TeamPrincipal(team)) {
+				teams = append(teams, team)
+			}
+		}
+		if err != nil || err2 != nil || !slices.Equal(logged, step.logged) || !slices.Equal(teams, step.teams) {
+			t.Errorf("after %s: seen by %v, logged %v (%v, %v); want %v, %v",
+				step.shown.Parts[api.PartMeeting], teams, logged, err, err2, step.teams, step.logged)
+		}
+		row, err := a.Row(t.Context(), 1)
+		if err != nil || row.RecordedBy.Team.Or("") == "" {
+			t.Errorf("the team shown is blank after %s (%v)", step.shown.Parts[api.PartMeeting], err)
+		}
+	}
+}
+
+// drawPeople makes reads of few people that collide in every way: with and
+// without members, all or not all with an address, one name twice, one name with two addresses, other types.
+func drawPeople(t *rapid.T, addressed bool) Observation {
+	draw := func(label string, values ...string) string { return rapid.SampledFrom(values).Draw(t, label) }
+	addresses := []string{`"ann@x"`, `"ANN@x"`, `"ann@y"`, `"bob@x"`}
+	if !addressed {
+		addresses = append(addresses, "absent", "null")
+	}
+	person := func(label string) string {
+		members := map[string]string{
+			"name":                         draw(label+" name", "absent", "null", `""`, `"Ann"`, `"Ann"`, `"Bob"`, "5"),
+			"email":                        draw(label+" email", addresses...),
+			"team":                         draw(label+" team", "absent", "null", `""`, `"Sales"`, `"Ops"`),
+			"matched_speaker_display_name": draw(label+" speaker", "absent", "null", `"A"`, `"B"`),
+		}
+		raw := ""
+		for _, key := range slices.Sorted(maps.Keys(members)) {
+			if members[key] != "absent" {
+				raw += fmt.Sprintf(",%q:%s", key, members[key])
+			}
+		}
+		return "{" + raw[min(1, len(raw)):] + "}"
+	}
+	invited := "["
+	for i := range rapid.IntRange(0, 3).Draw(t, "invitees") {
+		if i > 0 {
+			invited += ","
+		}
+		invited += person("invitee")
+	}
+	o := shownAt(rapid.IntRange(0, 6).Draw(t, "hour"), `"title":`+draw("title", "null", `"T"`, `"U"`, "7", `[]`)+
+		`,"calendar_invitees":`+draw("list", "null", "7", invited+"]", invited+"]", invited+"]")+
+		`,"recorded_by":`+draw("recorder", "null", `"x"`, person("recorder"), person("recorder"), person("recorder")))
+	o.Account = draw("account", "a", "b")
+	o.Source = Source(draw("source", string(SourceList), string(SourceList), string(SourceWebhook)))
+	return o
+}
+
+// TestMembersEndTheSameInAnyOrder: however reads arrive, the parts, the rows and
+// who sees the meeting are what a fold of all versions makes of them; content of
+// a recorder or an invitee is only ever replaced by content; and what is shown
+// again logs nothing.
+func TestMembersEndTheSameInAnyOrder(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := drawArchive(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		addressed := rapid.Bool().Draw(rt, "addressed")
+		people := rapid.Custom(func(t *rapid.T) Observation { return drawPeople(t, addressed) })
+		batch := rapid.SliceOfN(people, 1, 7).Draw(rt, "batch")
+		shuffled := rapid.Permutation(batch).Draw(rt, "shuffled")
+		var ends []string
+		for _, order := range [][]Observation{batch, shuffled} {
+			empty(rt, a)
+			if _, err := a.Apply(t.Context(), order); err != nil {
+				rt.Fatal(err)
+			}
+			before := dump(rt, a.db)
+			if err := a.Rebuild(t.Context(), nil); err != nil {
+				rt.Fatal(err)
+			}
+			if after := dump(rt, a.db); !maps.EqualFunc(before, after, slices.Equal[[]string]) {
+				rt.Fatalf("a rebuild ends otherwise:\n%v\n%v", before["parts"], after["parts"])
+			}
+			applied, err := a.Apply(t.Context(), batch)
+			if err != nil || len(applied.Changed)+applied.Revisions != 0 {
+				rt.Fatalf("shown again: %+v, %v; want nothing", applied, err)
+			}
+			ends = append(ends, foldedEnd(rt, a))
+			checkBlanked(rt, a, batch)
+		}
+		if ends[0] != ends[1] {
+			rt.Fatalf("another order ends otherwise:\n%s\n%s", ends[0], ends[1])
+		}
+	})
+}
+
+// foldedEnd is what became of meeting 1: by its rows, and by a merge of all
+// versions, which has to say the same.
+func foldedEnd(rt *rapid.T, a *Archive) string {
+	parts, err := a.PartsOf(rt.Context(), 1)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	row, err := columnOf(a.db, `SELECT json_array(title, recorded_by_name, recorded_by_email, recorded_by_team, sharing_team,
+		(SELECT json_group_array(json_array(name, email, matched_speaker_display_name)) FROM invitees)) FROM meetings`)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	rows, err := a.db.R.Query(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at, b.encoding, b.body
+		FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE r.part = 'meeting'`)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	var all []merge.Input
+	for rows.Next() {
+		e, err := a.scanEdition(rows)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	rows.Close()
+	if f := merge.Meeting(all); string(f.Raw) != string(parts[api.PartMeeting]) {
+		rt.Fatalf("current is\n%s, and the merge of all versions\n%s", parts[api.PartMeeting], f.Raw)
+	}
+	return string(parts[api.PartMeeting]) + row[0]
+}
+
+// checkBlanked holds the outcome against the promise without the merge's own
+// code: whoever has an address in the current lists has every member that any
+// version with this address had.
+func checkBlanked(rt *rapid.T, a *Archive, batch []Observation) {
+	type people struct {
+		RecordedBy json.RawMessage   `json:"recorded_by"`
+		Invitees   []json.RawMessage `json:"calendar_invitees"`
+	}
+	read := func(raw []byte) (recorder, invited []map[string]any) {
+		var p people
+		_ = json.Unmarshal(raw, &p)
+		for _, raw := range p.Invitees {
+			var m map[string]any
+			if json.Unmarshal(raw, &m) == nil && m != nil {
+				invited = append(invited, m)
+			}
+		}
+		var m map[string]any
+		if json.Unmarshal(p.RecordedBy, &m) == nil && m != nil {
+			recorder = append(recorder, m)
+		}
+		return recorder, invited
+	}
+	parts, err := a.PartsOf(rt.Context(), 1)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	recorder, invited := read(parts[api.PartMeeting])
+	text := func(p map[string]any, key string) string { s, _ := p[key].(string); return s }
+	same := func(people []map[string]any, address string) (n int) {
+		for _, p := range people {
+			if api.FoldEmail(text(p, "email")) == address {
+				n++
+			}
+		}
+		return n
+	}
+	check := func(now, then []map[string]any) {
+		for _, p := range now {
+			address := api.FoldEmail(text(p, "email"))
+			if address == "" || same(now, address) > 1 && same(then, address) > 1 {
+				continue // one list may have somebody twice, with other members
+			}
+			for _, q := range then {
+				for key := range q {
+					if api.FoldEmail(text(q, "email")) == address && text(q, key) != "" && text(p, key) == "" {
+						rt.Fatalf("%s of %s was blanked: had %v, now %v", key, address, q, p)
+					}
+				}
+			}
+		}
+	}
+	var unaddressed bool // an address may then be one that was added by a name
+	for _, o := range batch {
+		r, i := read(o.Parts[api.PartMeeting])
+		unaddressed = unaddressed || same(r, "")+same(i, "") > 0
+	}
+	if unaddressed {
+		return
+	}
+	for _, o := range batch {
+		r, i := read(o.Parts[api.PartMeeting])
+		check(recorder, r)
+		check(invited, i)
+	}
+}
+
+// TestLightAndFullListsDoNotTakeTurns is three nights of a light walk and a full
+// refresh: names stay, and nothing is logged after the first. One key is
+// no UTF-8.
+func TestLightAndFullListsDoNotTakeTurns(t *testing.T) {
+	a := newArchive(t)
+	full := "\"\xff\xff\":{\"\xff\xff\":1}," + `"title":"T","meeting_url":"","recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},
+		"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false,"matched_speaker_display_name":"Ann L"},
+			{"name":"Cy","email":null,"matched_speaker_display_name":"Cy"},{"name":"Di","email":"di@x","matched_speaker_display_name":null}]`
+	light := "\"\xff\xff\":{\"\xff\xff\":1}," + `"recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},"title":"T","meeting_url":null,
+		"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false,"matched_speaker_display_name":null},
+			{"name":"Cy","email":null},{"name":"Di","email":"di@x","matched_speaker_display_name":""}]`
+	apply(t, a, shownAt(1, full))
+	apply(t, a, shownAt(2, light))
+	head, _ := a.Head(t.Context())
+	for night := range 3 {
+		for hour, keys := range map[int]string{2: light, 3: full} {
+			if applied := apply(t, a, shownAt(24*(night+1)+hour, keys)); len(applied.Changed)+applied.Revisions != 0 {
+				t.Errorf("night %d, hour %d: %+v; want nothing", night, hour, applied)
+			}
+			names, err := columnOf(a.db, `SELECT matched_speaker_display_name FROM invitees ORDER BY position`)
+			if err != nil || !slices.Equal(names, []string{"Ann L", "Cy", ""}) {
+				t.Errorf("night %d, hour %d: speakers %q, %v", night, hour, names, err)
+			}
+		}
+	}
+	if now, _ := a.Head(t.Context()); now != head {
+		t.Errorf("the log went from %v to %v", head, now)
+	}
+}
+
+// TestNeededVersionsAreEnough: a merge of the versions that the merge before
+// called needed, and of those that arrived since, is the merge of all.
+func TestNeededVersionsAreEnough(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		versions := map[[32]byte]merge.Input{}
+		var kept []merge.Input
+		for range rapid.IntRange(1, 12).Draw(rt, "arrivals") {
+			o := drawPeople(rt, false)
+			raw := o.Parts[api.PartMeeting]
+			hash, _ := rawjson.Hash(raw)
+			e, ok := versions[hash]
+			if !ok {
+				e = merge.Input{Version: &merge.Version{ID: int64(len(versions) + 1), Hash: hash}, Raw: raw}
+			}
+			v := *e.Version
+			if at := o.At.UnixMilli(); o.Source.read() {
+				v.ReadAt = max(v.ReadAt, at)
+			} else {
+				v.ReportedAt = max(v.ReportedAt, at)
+			}
+			e.Version = &v
+			versions[hash] = e
+			kept = append(slices.DeleteFunc(kept, func(k merge.Input) bool { return k.ID == e.ID }), e)
+			some, all := merge.Meeting(slices.Clone(kept)), merge.Meeting(slices.Collect(maps.Values(versions)))
+			if diff := cmp.Diff(all, some); diff != "" {
+				rt.Fatalf("the needed versions make another part:\n%s", diff)
+			}
+			kept = slices.DeleteFunc(kept, func(k merge.Input) bool { return !slices.Contains(some.Needed, k.ID) })
+		}
+	})
+}

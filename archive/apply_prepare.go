@@ -1,0 +1,172 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/klauspost/compress/zstd"
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+	"minutebook/internal/sqlite"
+)
+
+// shown is a part of an observation with all that can be worked out about it
+// before the writer is held.
+type shown struct {
+	part    api.Part
+	raw     json.RawMessage
+	null    bool
+	empty   bool
+	hash    [32]byte
+	rawHash int64
+
+	// Only of what is not held yet: its compressed form, and what a transcript
+	// says.
+	packed   []byte
+	encoding int
+	entries  []api.TranscriptEntry
+}
+
+// weighAll weighs the parts of a batch on all processors.
+func (a *Archive) weighAll(ctx context.Context, batch []Observation) ([][]shown, error) {
+	weighed := make([][]shown, len(batch))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range batch {
+		g.Go(func() (err error) {
+			if weighed[i], err = batch[i].weigh(); err != nil {
+				return err
+			}
+			return a.workAhead(ctx, batch[i].RecordingID, weighed[i])
+		})
+	}
+	return weighed, g.Wait()
+}
+
+// weigh checks an observation and hashes its parts, in the order of api.Parts.
+func (o *Observation) weigh() ([]shown, error) {
+	if o.RecordingID <= 0 {
+		return nil, &ObservationError{o.RecordingID, errors.New("recording_id is not positive")}
+	}
+	if !o.Source.valid() {
+		return nil, &ObservationError{o.RecordingID, fmt.Errorf("unknown source %q", o.Source)}
+	}
+	parts := make([]shown, 0, len(o.Parts))
+	for _, p := range api.Parts() {
+		raw := bytes.TrimSpace(o.Parts[p])
+		if len(raw) == 0 {
+			continue
+		}
+		if string(raw) == "null" {
+			parts = append(parts, shown{part: p, null: true, empty: true})
+			continue
+		}
+		s := shown{part: p, raw: raw, rawHash: rawHash(raw)}
+		var ok bool
+		if s.hash, s.empty, ok = api.JudgePart(p, raw); !ok {
+			return nil, &ObservationError{o.RecordingID, fmt.Errorf("part %s is not JSON", p)}
+		}
+		parts = append(parts, s)
+	}
+	return parts, nil
+}
+
+// workAhead compresses and decodes the parts that are not held. Should the
+// answer be outdated when the writer gets to it, that only costs time.
+func (a *Archive) workAhead(ctx context.Context, id int64, parts []shown) error {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT hash FROM revisions WHERE recording_id = ?`, id)
+	if err != nil {
+		return fmt.Errorf("apply observation of %d: %w", id, err)
+	}
+	held := map[[32]byte]bool{}
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		var hash []byte
+		if err := rows.Scan(&hash); err != nil {
+			return err
+		}
+		if len(hash) == 32 {
+			held[[32]byte(hash)] = true
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("apply observation of %d: %w", id, err)
+	}
+	for i := range parts {
+		s := &parts[i]
+		if s.null || held[s.hash] {
+			continue
+		}
+		s.encoding, s.packed = a.codec.pack(s.raw)
+		if s.part == api.PartTranscript {
+			s.entries = lenient[[]api.TranscriptEntry](s.raw)
+		}
+	}
+	return nil
+}
+
+// rawHash tells spellings of the same content apart.
+func rawHash(raw []byte) int64 {
+	sum := sha256.Sum256(raw)
+	return int64(binary.BigEndian.Uint64(sum[:8]))
+}
+
+// Encodings of a body in the database.
+const (
+	plainBody = 0
+	zstdBody  = 1
+)
+
+// codec compresses revisions. It is safe for concurrent use.
+type codec struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+}
+
+// maxBody bounds what a damaged frame may claim to hold, in bytes.
+const maxBody = 1 << 30
+
+func newCodec() (*codec, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true), zstd.WithEncoderLevel(zstd.SpeedDefault))
+	if err != nil {
+		return nil, fmt.Errorf("start compressor: %w", err)
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(maxBody))
+	if err != nil {
+		return nil, fmt.Errorf("start decompressor: %w", err)
+	}
+	return &codec{enc, dec}, nil
+}
+
+// pack returns the smaller of raw and its compressed form.
+func (c *codec) pack(raw []byte) (encoding int, body []byte) {
+	if len(raw) > 64 {
+		if packed := c.enc.EncodeAll(raw, nil); len(packed) < len(raw) {
+			return zstdBody, packed
+		}
+	}
+	return plainBody, raw
+}
+
+// unpack is the reverse; it fails on a damaged frame or an unknown encoding.
+func (c *codec) unpack(encoding int, body []byte) ([]byte, error) {
+	switch encoding {
+	case plainBody:
+		return body, nil
+	case zstdBody:
+		raw, err := c.dec.DecodeAll(body, nil)
+		if err != nil {
+			return nil, fmt.Errorf("decompress revision: %w", err)
+		}
+		return raw, nil
+	}
+	return nil, fmt.Errorf("decompress revision: unknown encoding %d", encoding)
+}

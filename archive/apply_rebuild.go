@@ -1,0 +1,262 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"minutebook/api"
+	"minutebook/archive/merge"
+	"minutebook/internal/sqlite"
+)
+
+const rebuildChunk = 50 // meetings a transaction
+
+// Rebuild decides the current parts again by the rules of merge.go and derives
+// every row from them, meeting by meeting. An archive that is well has the same
+// content afterwards, and nothing in its change log; one whose rows or parts are
+// damaged, while its revisions are not, is well again. It can be interrupted at
+// any time and begun again. progress, which may be nil, is told after every
+// chunk.
+func (a *Archive) Rebuild(ctx context.Context, progress func(done, total int)) error {
+	ids, err := a.rebuildIDs(ctx)
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	for done := 0; done < len(ids); {
+		chunk := ids[done:min(done+rebuildChunk, len(ids))]
+		ahead, err := a.decodeAhead(ctx, chunk)
+		if err != nil {
+			return fmt.Errorf("rebuild: %w", err)
+		}
+		_, err = a.change(ctx, func(tx *sql.Tx) error {
+			t := newApplying(a, sqlite.NewStatements(ctx, tx))
+			t.ahead = ahead
+			for _, id := range chunk {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := t.rebuildMeeting(id); err != nil {
+					return fmt.Errorf("meeting %d: %w", id, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("rebuild: %w", err)
+		}
+		done += len(chunk)
+		if progress != nil {
+			progress(done, len(ids))
+		}
+	}
+	return nil
+}
+
+// derivedTables hold rows by recording_id that are derived from parts alone.
+var derivedTables = [...]string{"invitees", "summaries", "action_items", "highlights", "crm_matches", "meeting_speakers"}
+
+// rebuildIDs drops the rows that belong to no meeting and returns the meetings:
+// all of which something was shown.
+func (a *Archive) rebuildIDs(ctx context.Context) ([]int64, error) {
+	var ids []int64
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
+		const shownIDs = `(SELECT recording_id FROM revisions UNION SELECT recording_id FROM parts
+			UNION SELECT recording_id FROM sightings UNION SELECT recording_id FROM attachments)`
+		if _, err := t.Exec(`DELETE FROM meetings WHERE recording_id NOT IN ` + shownIDs); err != nil {
+			return err
+		}
+		for _, table := range derivedTables {
+			if _, err := t.Exec(`DELETE FROM ` + table + ` WHERE recording_id NOT IN ` + shownIDs); err != nil {
+				return err
+			}
+		}
+		var err error
+		ids, err = sqlite.Column[int64](t.Context(), t, `SELECT * FROM `+shownIDs+` ORDER BY 1`)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if _, err := t.Exec(insertMeeting, id); err != nil {
+				return err
+			}
+		}
+		if err := t.dropLooseEntries(); err != nil {
+			return err
+		}
+		_, err = t.Exec(`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers)
+			AND id NOT IN (SELECT speaker_id FROM entries)`)
+		return err
+	})
+	return ids, err
+}
+
+// dropLooseEntries deletes entries between the ranges of the meetings.
+func (t *applying) dropLooseEntries() error {
+	numbers, err := sqlite.Column[int64](t.Context(), t, `SELECT DISTINCT e.id >> 20 FROM entries e
+		WHERE NOT EXISTS (SELECT 1 FROM meetings WHERE number = e.id >> 20)`)
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if _, err := t.Exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, n<<20, n<<20+maxEntries-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *applying) rebuildMeeting(id int64) error {
+	for _, reset := range []string{
+		`UPDATE meetings SET has_transcript = 0, has_summary = 0, has_action_items = 0, has_highlights = 0,
+			has_crm_matches = 0, entries = 0, words = 0 WHERE recording_id = ?`,
+		`DELETE FROM summaries WHERE recording_id = ?`,
+		`DELETE FROM crm_matches WHERE recording_id = ?`,
+		`UPDATE revisions SET
+			read_at = coalesce((SELECT max(last_order) FROM observations WHERE revision_id = id AND source NOT IN ('webhook', 'import')), 0),
+			told_at = coalesce((SELECT max(last_order) FROM observations WHERE revision_id = id AND source IN ('webhook', 'import')), 0)
+			WHERE recording_id = ?`,
+	} {
+		if _, err := t.Exec(reset, id); err != nil {
+			return err
+		}
+	}
+	for _, part := range api.Parts() {
+		moved, err := t.redecide(id, part)
+		if err == nil && moved {
+			err = t.changed(id, ChangePart, part)
+		}
+		if err != nil {
+			return fmt.Errorf("part %s: %w", part, err)
+		}
+	}
+	if _, err := t.Exec(deriveGone, id); err != nil {
+		return err
+	}
+	if err := t.judgeOutside(id, "", false); err != nil {
+		return err
+	}
+	return deriveMedia(t.Context(), t.Tx(), id)
+}
+
+// redecide decides a part among all its versions and derives its rows, none
+// when it has none. moved tells whether parts had it otherwise.
+func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
+	var versions []*merge.Version
+	err = t.Each(`SELECT id, hash, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
+		[]any{id, part}, func(rows *sql.Rows) error {
+			v := &merge.Version{}
+			var hash []byte
+			err := rows.Scan(&v.ID, &hash, &v.Empty, &v.ReadAt, &v.ReportedAt)
+			copy(v.Hash[:], hash)
+			versions = append(versions, v)
+			return err
+		})
+	if err != nil {
+		return false, err
+	}
+	if len(versions) == 0 {
+		switch part {
+		case api.PartSummary, api.PartCRM:
+			return false, nil // their rows were deleted
+		case api.PartMeeting:
+			return false, t.deriveFolded(id, merge.Result{})
+		}
+		return false, t.derive(id, part, nil)
+	}
+	f, entries, err := t.made(id, part, versions)
+	if err != nil {
+		return false, err
+	}
+	var was sql.NullInt64
+	var wasFolded sql.NullString
+	if _, err := t.Scan(`SELECT revision_id, folded FROM parts WHERE recording_id = ? AND part = ?`,
+		[]any{id, part}, &was, &wasFolded); err != nil {
+		return false, err
+	}
+	switch {
+	case entries != nil:
+		err = t.deriveTranscript(id, f.Raw, entries)
+	case part == api.PartMeeting:
+		err = t.deriveFolded(id, f)
+	default:
+		err = t.derive(id, part, f.Raw)
+	}
+	if err != nil {
+		return false, err
+	}
+	now := foldedColumn(f)
+	if was.Int64 == f.Base && wasFolded == now {
+		return false, nil
+	}
+	return true, t.setCurrent(id, part, f.Base, now)
+}
+
+// made is the part that versions make, and the entries of a transcript that was
+// decoded ahead.
+func (t *applying) made(id int64, part api.Part, versions []*merge.Version) (merge.Result, []api.TranscriptEntry, error) {
+	if part == api.PartTranscript {
+		best := merge.Greatest(versions).ID
+		if d, ok := t.ahead[best]; ok {
+			return merge.Result{Raw: d.raw, Base: best}, d.entries, nil
+		}
+	}
+	f, err := t.archive.merged(t.Context(), t.Tx(), id, part, versions, math.MaxInt64)
+	return f, nil, err
+}
+
+// transcript is a revision of a transcript, decoded.
+type transcript struct {
+	raw     json.RawMessage
+	entries []api.TranscriptEntry
+}
+
+// decodeAhead decodes the transcripts of meetings on all processors, which is
+// most of the work of deriving their rows. What cannot be read is left out: it is
+// met again, and named, where it is needed.
+func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]transcript, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, fmt.Errorf("decode transcripts: %w", err)
+	}
+	rows, err := a.db.R.QueryContext(ctx, `SELECT r.id, b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id
+		WHERE r.recording_id IN (SELECT value FROM json_each(?)) AND r.part = 'transcript'`, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("decode transcripts: %w", err)
+	}
+	var mu sync.Mutex
+	decoded := make(map[int64]transcript, len(ids))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		var encoding int
+		var body []byte
+		if err := rows.Scan(&id, &encoding, &body); err != nil {
+			return err
+		}
+		g.Go(func() error {
+			raw, err := a.codec.unpack(encoding, body)
+			if err != nil {
+				return nil
+			}
+			entries := lenient[[]api.TranscriptEntry](raw)
+			mu.Lock()
+			defer mu.Unlock()
+			if entries != nil {
+				decoded[id] = transcript{raw, entries}
+			}
+			return nil
+		})
+		return nil
+	})
+	return decoded, errors.Join(err, g.Wait())
+}

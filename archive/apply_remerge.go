@@ -1,0 +1,84 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"minutebook/api"
+	"minutebook/internal/sqlite"
+)
+
+// mergeRules numbers the rules of merge.go by which the current parts of an
+// archive were decided. It is kept in info.
+const mergeRules = "2"
+
+// remerge decides anew, in an archive of older rules, every part "meeting" of
+// which there are several versions: what those rules had blanked is there again,
+// and followers are told of the meetings whose rows are other ones. It can be
+// interrupted at any time and begins again at the next opening.
+func (a *Archive) remerge(ctx context.Context) error {
+	var rules string
+	err := a.db.R.QueryRowContext(ctx, `SELECT value FROM info WHERE name = 'merge_rules'`).Scan(&rules)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("read merge rules: %w", err)
+	}
+	if rules == mergeRules {
+		return nil
+	}
+	ids, err := a.mergedIDs(ctx)
+	if err != nil {
+		return fmt.Errorf("decide meetings again: %w", err)
+	}
+	if len(ids) > 0 {
+		a.log.Info().Int("meetings", len(ids)).Msg("deciding again what meetings of several versions are: the rules are newer")
+	}
+	for done := 0; done < len(ids); done += rebuildChunk {
+		_, err := a.change(ctx, func(tx *sql.Tx) error {
+			t := newApplying(a, sqlite.NewStatements(ctx, tx))
+			for _, id := range ids[done:min(done+rebuildChunk, len(ids))] {
+				if err := t.remergeMeeting(ctx, id); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("decide meetings again: %w", err)
+		}
+	}
+	_, err = a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES ('merge_rules', ?)
+		ON CONFLICT DO UPDATE SET value = excluded.value`, mergeRules)
+	if err != nil {
+		return fmt.Errorf("note merge rules: %w", err)
+	}
+	return nil
+}
+
+func (a *Archive) mergedIDs(ctx context.Context) ([]int64, error) {
+	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM revisions WHERE part = 'meeting'
+		GROUP BY recording_id HAVING count(*) > 1`)
+}
+
+// remergeMeeting leaves a meeting as it is of which a version cannot be read:
+// that is for verify to name.
+func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
+	rows := []string{`SELECT * FROM meetings WHERE recording_id = ?`, `SELECT * FROM invitees WHERE recording_id = ?`}
+	before, err := t.digest(id, rows)
+	if err != nil {
+		return err
+	}
+	if _, err := t.redecide(id, api.PartMeeting); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		t.archive.log.Warn().Int64("recording_id", id).Err(err).Msg("a version cannot be read; run minutebook verify")
+		return nil
+	}
+	after, err := t.digest(id, rows)
+	if err != nil || before == after {
+		return err
+	}
+	return t.changed(id, ChangePart, api.PartMeeting)
+}

@@ -1,0 +1,220 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"minutebook/internal/sqlite"
+)
+
+// Walk is a reading of everything that a list query of an account shows. Walks
+// of a query are counted; no clock is asked which came first.
+type Walk struct {
+	Account, Query string
+	Number         int64 // among the query's walks, from 1
+	Listed         int   // how many meetings the query listed before
+	// Bounded says that every page was asked for with a bound of created_at, so
+	// that a meeting without that time could not be listed.
+	Bounded bool
+}
+
+// Absence is what a complete walk says of meetings that it lacks.
+type Absence struct {
+	Gone   []int64 // marked now: no query of any account shows them any more
+	Hidden int     // that this query shows no more, from now on
+	Lacked int     // that the walk lacked, of those that were listed before
+	Listed int
+	// Doubted: the walk lacked too much for one walk to be believed. What it
+	// lacked for the first time is hidden when another complete walk lacks it too.
+	Doubted bool
+	// Confirmed: what is hidden was too much to be believed of the walk before.
+	Confirmed bool
+}
+
+// implausible tells that so much is missing that the list may not have been
+// whole: all of it, or more than a tenth and more than three.
+func implausible(lacked, listed int) bool {
+	return lacked > 0 && lacked >= listed || lacked > 3 && lacked*10 > listed
+}
+
+// BeginWalk begins a walk of a list query. Observations of pages that are asked
+// for from now on carry its number, or a later one's.
+func (a *Archive) BeginWalk(ctx context.Context, account, query string) (Walk, error) {
+	w := Walk{Account: account, Query: query}
+	err := a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, `INSERT INTO walks (account, query, begun) VALUES (?, ?, 1)
+			ON CONFLICT DO UPDATE SET begun = begun + 1 RETURNING begun`, account, query).Scan(&w.Number)
+		if err != nil {
+			return err
+		}
+		return tx.QueryRowContext(ctx, `SELECT count(*) FROM sightings WHERE account = ?1 AND query = ?2 AND gone_at IS NULL
+			AND holder = `+holderTerm("?1"), account, query).Scan(&w.Listed)
+	})
+	if err != nil {
+		return Walk{}, fmt.Errorf("begin walk of %q for %s: %w", query, account, err)
+	}
+	return w, nil
+}
+
+// LatestWalk returns the number of the walk of a query that was begun last, 0
+// when none was.
+func (a *Archive) LatestWalk(ctx context.Context, account, query string) (number int64, err error) {
+	err = a.db.R.QueryRowContext(ctx, `SELECT coalesce(max(begun), 0) FROM walks WHERE account = ? AND query = ?`, account, query).Scan(&number)
+	if err != nil {
+		return 0, fmt.Errorf("read the latest walk of %q for %s: %w", query, account, err)
+	}
+	return number, nil
+}
+
+// CompleteWalk says that a walk went through to its last page without an error.
+// What its query listed before, to the account's present holder, and the walk did
+// not is no longer seen by the query; a meeting that no query of any account sees any more is marked gone.
+// Meetings that no list ever showed are not judged. A walk that lacks more than
+// is plausible is not believed alone: only what another complete walk lacks too
+// is hidden. A walk older than the latest complete one does nothing.
+func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
+	absence := Absence{Listed: w.Listed}
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
+		var doubted int64
+		latest, err := t.Scan(`UPDATE walks SET completed = ?3, ended_at = ?4 WHERE account = ?1 AND query = ?2 AND completed < ?3
+			RETURNING doubted`, []any{w.Account, w.Query, w.Number, t.at.UnixMilli()}, &doubted)
+		if err != nil || !latest {
+			return err
+		}
+		lacked, err := t.lacked(w, w.Number)
+		if err != nil {
+			return err
+		}
+		before, err := t.lacked(w, doubted)
+		if err != nil {
+			return err
+		}
+		absence.Lacked = len(lacked)
+		if implausible(len(lacked), w.Listed) {
+			lacked = before
+			absence.Doubted, absence.Confirmed = absence.Lacked > len(before), len(before) > 0
+		}
+		absence.Hidden = len(lacked)
+		doubted = 0
+		if absence.Doubted {
+			doubted = w.Number
+		}
+		if _, err := t.Exec(`UPDATE walks SET doubted = ?3 WHERE account = ?1 AND query = ?2`, w.Account, w.Query, doubted); err != nil {
+			return err
+		}
+		absence.Gone, err = t.hide(w, lacked)
+		return err
+	})
+	if err != nil {
+		return Absence{}, fmt.Errorf("complete walk of %q for %s: %w", w.Query, w.Account, err)
+	}
+	return absence, nil
+}
+
+// lacked returns what the query listed to the account's present holder and no
+// page showed since walk number began.
+func (t *applying) lacked(w Walk, number int64) (ids []int64, err error) {
+	ids, err = sqlite.Column[int64](t.Context(), t, `SELECT recording_id FROM sightings s WHERE account = ?1 AND query = ?2 AND walk < ?3 AND gone_at IS NULL
+		AND holder = `+holderTerm("?1")+` AND (NOT ?4 OR EXISTS
+			(SELECT 1 FROM meetings m WHERE m.recording_id = s.recording_id AND m.created_at IS NOT NULL))`, w.Account, w.Query, number, w.Bounded)
+	return ids, err
+}
+
+// deriveGone sets gone_at from the sightings: when the last of them ended.
+const deriveGone = `UPDATE meetings SET gone_at =
+	(SELECT iif(count(*) = count(gone_at), max(gone_at), NULL) FROM sightings WHERE recording_id = ?1) WHERE recording_id = ?1`
+
+// hide ends the query's sightings of meetings and returns those that are gone.
+func (t *applying) hide(w Walk, ids []int64) (gone []int64, err error) {
+	for _, id := range ids {
+		if _, err := t.Exec(`UPDATE sightings SET gone_at = ?4 WHERE recording_id = ?1 AND account = ?2 AND query = ?3`,
+			id, w.Account, w.Query, t.at.UnixMilli()); err != nil {
+			return nil, err
+		}
+		res, err := t.Exec(deriveGone+` AND gone_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, id)
+		if err != nil {
+			return nil, err
+		}
+		n, err := res.RowsAffected()
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			gone = append(gone, id)
+			if err := t.changed(id, ChangeGone, ""); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := t.changed(id, ChangeVisibility, ""); err != nil {
+			return nil, err
+		}
+	}
+	return gone, nil
+}
+
+// sight notes that a list query showed the meeting. A meeting that was gone is
+// back when a page lists it that was asked for after the walk that lacked it had
+// begun. That a query of an account shows a meeting that was known before without
+// it is logged.
+func (t *applying) sight(o *Observation, fresh bool) error {
+	at := o.At.UnixMilli()
+	sawBefore, err := t.sees(o.RecordingID, o.Account, o.Query)
+	if err != nil {
+		return err
+	}
+	if err := t.watch(o.Account, o.Query); err != nil {
+		return err
+	}
+	_, err = t.Exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at, walk, holder) VALUES (?1, ?2, ?3, ?4, ?4, ?5, `+holderTerm("?2")+`)
+		ON CONFLICT DO UPDATE SET first_at = min(first_at, excluded.first_at), walk = max(walk, excluded.walk), holder = excluded.holder,
+			last_at = iif(excluded.walk > walk, excluded.last_at, max(last_at, excluded.last_at)),
+			gone_at = iif(excluded.walk > walk OR excluded.holder > holder, NULL, gone_at)
+		WHERE excluded.first_at < first_at OR excluded.last_at > last_at OR excluded.walk > walk OR excluded.holder > holder`,
+		o.RecordingID, o.Account, o.Query, at, o.Walk)
+	if err != nil {
+		return err
+	}
+	if !sawBefore && !fresh {
+		if sees, err := t.sees(o.RecordingID, o.Account, o.Query); err != nil {
+			return err
+		} else if sees {
+			if err := t.changed(o.RecordingID, ChangeVisibility, ""); err != nil {
+				return err
+			}
+		}
+	}
+	res, err := t.Exec(`UPDATE meetings SET gone_at = NULL WHERE recording_id = ?1 AND gone_at IS NOT NULL
+		AND EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, o.RecordingID)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	return t.changed(o.RecordingID, ChangeGone, "")
+}
+
+// sees tells whether a query shows the meeting to the account's present holder.
+func (t *applying) sees(id int64, account, query string) (bool, error) {
+	var one int
+	return t.Scan(`SELECT 1 FROM sightings WHERE recording_id = ?1 AND account = ?2 AND query = ?3 AND gone_at IS NULL
+		AND holder = `+holderTerm("?2"), []any{id, account, query}, &one)
+}
+
+// Sighting is a list query of an account that shows a meeting.
+type Sighting struct{ Account, Query string }
+
+// OpenSightings returns the queries that show a meeting now.
+func (a *Archive) OpenSightings(ctx context.Context, id int64) (list []Sighting, err error) {
+	list, err = sqlite.List(ctx, a.db.R, func(rows *sql.Rows, s *Sighting) error {
+		return rows.Scan(&s.Account, &s.Query)
+	}, `SELECT account, query FROM sightings WHERE recording_id = ? AND gone_at IS NULL ORDER BY 1, 2`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read who is shown %d: %w", id, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,123 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"minutebook/archive/media"
+	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
+)
+
+// sweepLeftovers deletes what a crash left in the data directory: copies that
+// were made for an encrypted backup, databases that were being migrated, and what
+// had been fetched of recordings of forgotten meetings. They
+// hold what is to be forgotten one day, and nobody else would remember them. The
+// lock is held, so that nobody works on them.
+func (a *Archive) sweepLeftovers(ctx context.Context) error {
+	entries, err := os.ReadDir(a.dir)
+	if err != nil {
+		return fmt.Errorf("look for what a crash left: %w", err)
+	}
+	for _, e := range entries {
+		migrating := strings.Contains(e.Name(), ".db"+sqlite.MigratingSuffix)
+		if !e.Type().IsRegular() || !migrating && !strings.HasPrefix(e.Name(), durable.TempPrefix) {
+			continue
+		}
+		if err := durable.Remove(filepath.Join(a.dir, e.Name())); err != nil {
+			return fmt.Errorf("delete what a crash left: %w", err)
+		}
+	}
+	if err := media.SweepUploads(ctx, a.media, a.now()); err != nil {
+		a.log.Warn().Err(err).Msg("parts of recordings that a crash left in the bucket were not deleted")
+	}
+	ids, err := a.forgottenPartials(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := a.dropPartial(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropPartial deletes what was fetched so far of a meeting's recording.
+func (a *Archive) dropPartial(id int64) error {
+	if err := durable.Remove(a.PartialPath(strconv.FormatInt(id, 10))); err != nil {
+		return fmt.Errorf("delete partial file: %w", err)
+	}
+	return nil
+}
+
+// forgottenPartials are the forgotten meetings of which a partial file is there.
+func (a *Archive) forgottenPartials(ctx context.Context) ([]int64, error) {
+	entries, err := os.ReadDir(filepath.Dir(a.PartialPath("any")))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("look for partial files: %w", err)
+	}
+	var ids []int64
+	for _, e := range entries {
+		if id, err := strconv.ParseInt(e.Name(), 10, 64); err == nil {
+			ids = append(ids, id)
+		}
+	}
+	forgotten, err := a.Forgotten(ctx, ids)
+	return slices.Sorted(maps.Keys(forgotten)), err
+}
+
+// damagedMark begins the marks that say whose recording lies in media/damaged:
+// damaged/SHA256/RECORDING_ID.
+const damagedMark = "damaged/"
+
+func damagedOf(sha string, id int64) Mark {
+	return Mark{Key: damagedMark + sha + "/" + strconv.FormatInt(id, 10), Value: []byte{1}}
+}
+
+// dropDamaged deletes what a repair has put aside of a meeting; a recording not
+// when another meeting had it too.
+func (a *Archive) dropDamaged(ctx context.Context, id int64) error {
+	dir := filepath.Join(a.dir, asideDir)
+	names, err := fs.Glob(os.DirFS(dir), strconv.FormatInt(id, 10)+"-*")
+	if err != nil {
+		return fmt.Errorf("find what was put aside: %w", err)
+	}
+	for _, name := range names {
+		if err := durable.Remove(filepath.Join(dir, name)); err != nil {
+			return err
+		}
+	}
+	marks, err := a.Marks(ctx, damagedMark)
+	if err != nil {
+		return err
+	}
+	for key := range marks {
+		sha, owner, _ := strings.Cut(strings.TrimPrefix(key, damagedMark), "/")
+		if owner != strconv.FormatInt(id, 10) {
+			continue
+		}
+		delete(marks, key)
+		others := false
+		for other := range marks {
+			others = others || strings.HasPrefix(other, damagedMark+sha+"/")
+		}
+		if !others && media.ValidName(sha) {
+			if err := durable.Remove(media.QuarantinePath(a.media, a.dir, sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		if err := a.SetMarks(ctx, Mark{Key: key}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

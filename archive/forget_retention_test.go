@@ -1,0 +1,139 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"minutebook/archive/media"
+)
+
+const day = 24 * time.Hour
+
+// aged is an archive of four meetings with recordings: 1 and 2 are of a team
+// each and old, 3 is young, 4 has the recording of 2 and is young. 5 is old and
+// waits for its recording.
+func aged(t *testing.T) (a *Archive, now *time.Time) {
+	t.Helper()
+	a = newArchive(t)
+	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	now = &at
+	a.now = func() time.Time { return *now }
+	for id, m := range map[int64]struct{ team, start, sound string }{
+		1: {"Sales", "2026-01-01", "one"}, 2: {"Ops", "2026-01-02", "shared"}, 3: {"Sales", "2026-05-30", "three"}, 4: {"Ops", "2026-05-31", "shared"},
+		5: {"Sales", "2026-01-03", ""},
+	} {
+		raw := `{"recording_id":` + string(rune('0'+id)) + `,"title":"T","meeting_type":"Call","recording_start_time":"` + m.start + `T00:00:00Z",
+			"recorded_by":{"name":"A","email":"a@x.example","team":"` + m.team + `"}}`
+		apply(t, a, observe(t, SourceList, epoch0, []byte(raw)))
+		if m.sound == "" {
+			if n, err := a.WantDownloads(t.Context(), id); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+			continue
+		}
+		b, err := a.Media().Put(t.Context(), strings.NewReader("sound of "+m.sound))
+		if err == nil {
+			err = a.AttachMedia(t.Context(), id, MediaAudio, b)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a, now
+}
+
+func retained(t *testing.T, a *Archive, rules ...RetentionRule) []int64 {
+	t.Helper()
+	var ids []int64
+	if err := a.Retain(t.Context(), rules, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+func TestRetainDeletesWhatRulesSay(t *testing.T) {
+	a, _ := aged(t)
+	rules := []RetentionRule{{MediaAfter: 100 * day, Types: []string{"call"}, Teams: []string{"sales"}}, {Teams: []string{"Ops"}}, {MediaAfter: day}}
+	would, err := a.Expired(t.Context(), rules)
+	if err != nil || len(would) != 2 || would[0].RecordingID != 1 || would[0].Recordings != 1 || would[0].Bytes != 12 || would[0].Rule != 1 {
+		t.Fatalf("dry run: %+v, %v", would, err)
+	}
+	if diff := cmp.Diff([]int64{1, 5}, retained(t, a, rules...)); diff != "" {
+		t.Fatal(diff)
+	}
+	row, err := a.Row(t.Context(), 1)
+	if err != nil || row.HasAudio {
+		t.Errorf("has audio: %v, %v", row.HasAudio, err)
+	}
+	if files := holding(t, a.Dir(), "sound of one"); files != nil {
+		t.Errorf("still in %v", files)
+	}
+	audit, err := columnOf(a.db, `SELECT json_array(action, recording_id, reason, detail) FROM audit`)
+	if err != nil || !cmp.Equal(audit, []string{`["retention",1,"rule 1: recordings are kept 100 days","1 recordings, 12 bytes"]`}) {
+		t.Errorf("audit %+v, %v", audit, err)
+	}
+	if n, err := a.WantDownloads(t.Context()); n != 0 || err != nil {
+		t.Errorf("%d recordings would be fetched again, %v", n, err)
+	}
+	if again := retained(t, a, rules...); again != nil {
+		t.Errorf("a second run deleted of %v", again)
+	}
+	verifyClean(t, a)
+}
+
+// TestRetainKeepsASharedRecording has a young meeting keep what an old one loses.
+func TestRetainKeepsASharedRecording(t *testing.T) {
+	a, now := aged(t)
+	rule := RetentionRule{MediaAfter: 100 * day}
+	if diff := cmp.Diff([]int64{1, 2, 5}, retained(t, a, rule)); diff != "" {
+		t.Fatal(diff)
+	}
+	if files := holding(t, a.Dir(), "sound of shared"); len(files) != 1 {
+		t.Errorf("the recording of meeting 4 is in %v", files)
+	}
+	*now = now.Add(365 * day)
+	if diff := cmp.Diff([]int64{3, 4}, retained(t, a, rule)); diff != "" {
+		t.Fatal(diff)
+	}
+	if files := holding(t, a.Dir(), "sound of"); files != nil {
+		t.Errorf("still in %v", files)
+	}
+	verifyClean(t, a)
+}
+
+// failingDelete is a store that a crash keeps from deleting.
+type failingDelete struct{ media.Store }
+
+func (failingDelete) Delete(context.Context, string) error { return errors.New("the power is gone") }
+
+// TestRetainGoesOn stops between the row's end and the file's.
+func TestRetainGoesOn(t *testing.T) {
+	a, _ := aged(t)
+	whole := a.media
+	a.media = failingDelete{whole}
+	rule := RetentionRule{MediaAfter: 100 * day}
+	if err := a.Retain(t.Context(), []RetentionRule{rule}, func(Expired) {}); err == nil {
+		t.Fatal("no error")
+	}
+	if files := holding(t, a.Dir(), "sound of one"); len(files) != 1 {
+		t.Fatalf("the file should be left, it is in %v", files)
+	}
+	a.media = whole
+	retained(t, a, rule)
+	if files := holding(t, a.Dir(), "sound of one"); files != nil {
+		t.Errorf("still in %v", files)
+	}
+	verifyClean(t, a)
+}
+
+func verifyClean(t *testing.T, a *Archive) {
+	t.Helper()
+	if _, damages := verify(t, a, VerifyOptions{}); damages != nil {
+		t.Errorf("damage: %v", damages)
+	}
+}

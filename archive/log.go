@@ -1,0 +1,196 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync"
+	"time"
+
+	"minutebook/api"
+	"minutebook/internal/sqlite"
+)
+
+// Position is a place in the change log. The zero Position is its beginning.
+type Position struct {
+	Epoch string
+	Seq   int64
+}
+
+// String names the position for logs.
+func (p Position) String() string { return fmt.Sprintf("change %d of epoch %q", p.Seq, p.Epoch) }
+
+// ChangeKind says what changed about a meeting.
+type ChangeKind string
+
+// The kinds of change.
+const (
+	ChangePart       ChangeKind = "part"       // the current version of Change.Part
+	ChangeVisibility ChangeKind = "visibility" // who sees it
+	ChangeGone       ChangeKind = "gone"       // it went, or came back; see Row.Gone
+	ChangeMedia      ChangeKind = "media"      // a recording was attached or removed
+	ChangeForgotten  ChangeKind = "forgotten"  // erased: followers erase it too
+)
+
+// Change is one entry of the log: that something changed, not to what.
+type Change struct {
+	Seq         int64
+	RecordingID int64
+	Kind        ChangeKind
+	Part        api.Part // of ChangePart
+	At          time.Time
+}
+
+// Head is the position of the last change. For a moment after a commit readers
+// see more than it says, never less.
+func (a *Archive) Head(context.Context) (Position, error) { return a.head.position() }
+
+// Written is the position of the last change that readers see. A reader that
+// finds it where it was before has read nothing newer.
+func (a *Archive) Written(ctx context.Context) (Position, error) {
+	p, err := a.head.position()
+	if err != nil {
+		return Position{}, err
+	}
+	p.Seq, err = lastSeq(ctx, a.db.R)
+	return p, err
+}
+
+// Changes returns up to limit changes after a position, oldest first, and none
+// beyond Head: a commit is seen before the head moves, and a follower must not
+// stand where the log does not reach yet. It fails with ErrForeignEpoch when the
+// position is of another epoch or beyond the log.
+func (a *Archive) Changes(ctx context.Context, after Position, limit int) ([]Change, error) {
+	head, err := a.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if after != (Position{}) && (after.Epoch != head.Epoch || after.Seq > head.Seq || after.Seq < 0) {
+		return nil, fmt.Errorf("read changes after %v: %w, which ends at %v", after, ErrForeignEpoch, head)
+	}
+	changes, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, c *Change) error {
+		var at int64
+		if err := rows.Scan(&c.Seq, &c.RecordingID, &c.Kind, &c.Part, &at); err != nil {
+			return err
+		}
+		c.At = sqlite.Time(at)
+		return nil
+	}, `SELECT seq, recording_id, kind, part, at FROM changes
+		WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, after.Seq, head.Seq, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read changes: %w", err)
+	}
+	return changes, nil
+}
+
+// WaitChange returns when the log has a change after the position, at once when
+// the position is of another epoch, and with an error when ctx or the archive
+// ends first.
+func (a *Archive) WaitChange(ctx context.Context, after Position) error {
+	return a.head.wait(ctx, after)
+}
+
+// changeLog is the log's head, kept in memory since this process is the only
+// writer, and the bell that followers wait for.
+type changeLog struct {
+	mu     sync.Mutex // guards all fields
+	head   Position
+	bell   chan struct{} // closed and replaced at every change
+	closed bool
+}
+
+func (l *changeLog) start(p Position) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.head, l.bell = p, make(chan struct{})
+}
+
+// advance moves the head to seq after the commit that wrote it.
+func (l *changeLog) advance(seq int64) Position {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if seq > l.head.Seq {
+		l.head.Seq = seq
+		close(l.bell)
+		l.bell = make(chan struct{})
+	}
+	return l.head
+}
+
+func (l *changeLog) position() (Position, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return Position{}, ErrClosed
+	}
+	return l.head, nil
+}
+
+func (l *changeLog) wait(ctx context.Context, after Position) error {
+	for {
+		l.mu.Lock()
+		head, bell, closed := l.head, l.bell, l.closed
+		l.mu.Unlock()
+		if closed {
+			return ErrClosed
+		}
+		if head.Seq > after.Seq || after.Epoch != head.Epoch && after != (Position{}) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-bell:
+		}
+	}
+}
+
+func (l *changeLog) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.bell != nil && !l.closed {
+		close(l.bell)
+	}
+	l.closed = true
+}
+
+// lastSeq is the highest seq ever given, deleted changes included.
+func lastSeq(ctx context.Context, db interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}) (int64, error) {
+	var seq int64
+	err := db.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'`).Scan(&seq)
+	if err != nil {
+		return 0, fmt.Errorf("read head of the change log: %w", err)
+	}
+	return seq, nil
+}
+
+// logChange appends to the log within a transaction.
+func logChange(ctx context.Context, tx *sql.Tx, id int64, kind ChangeKind, part api.Part, at time.Time) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO changes (recording_id, kind, part, at) VALUES (?, ?, ?, ?)`,
+		id, kind, part, at.UnixMilli())
+	if err != nil {
+		return fmt.Errorf("log change: %w", err)
+	}
+	return nil
+}
+
+// change runs fn in one write transaction and, after its commit, moves the head
+// of the change log and rings for the followers. Every exported method that
+// logs changes goes through it.
+func (a *Archive) change(ctx context.Context, fn func(*sql.Tx) error) (Position, error) {
+	var seq int64
+	err := a.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		var err error
+		seq, err = lastSeq(ctx, tx)
+		return err
+	})
+	if err != nil {
+		return Position{}, err
+	}
+	return a.head.advance(seq), nil
+}

@@ -1,0 +1,242 @@
+package media
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
+)
+
+// fileStore keeps blobs as DIR/ab/abcdef… with mode 0400, and unfinished files in
+// DIR/partial.
+type fileStore struct{ dir string }
+
+func openFiles(dir string) (*fileStore, error) {
+	if err := durable.MkdirAll(filepath.Join(dir, partialDir)); err != nil {
+		return nil, fmt.Errorf("make media directory: %w", err)
+	}
+	s := &fileStore{dir}
+	return s, s.sweepPartial()
+}
+
+func (s *fileStore) path(sha string) string { return filepath.Join(s.dir, sha[:2], sha) }
+
+// Put is part of [Store].
+func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
+	f, err := os.CreateTemp(filepath.Join(s.dir, partialDir), durable.TempPrefix+"*")
+	if err != nil {
+		return Blob{}, fmt.Errorf("store blob: %w", sqlite.WrapDiskFull(err))
+	}
+	defer func() {
+		if err != nil {
+			os.Remove(f.Name())
+		}
+	}()
+	if _, err = io.Copy(f, contextReader{ctx, r}); err != nil {
+		return Blob{}, fmt.Errorf("store blob: %w", sqlite.WrapDiskFull(errors.Join(err, f.Close())))
+	}
+	if err = f.Close(); err != nil {
+		return Blob{}, fmt.Errorf("store blob: %w", err)
+	}
+	return s.Import(ctx, f.Name())
+}
+
+// Import is part of [Store]. It hashes the file on the disk, not the bytes that were
+// meant to be written there.
+func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	}
+	blob, err := describe(ctx, f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", sqlite.WrapDiskFull(err))
+	}
+	to := s.path(blob.SHA256)
+	switch intact, err := hasIntact(ctx, s, blob); {
+	case err != nil:
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	case intact:
+		return blob, durable.Remove(path)
+	}
+	if err := durable.MkdirAll(filepath.Dir(to)); err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	}
+	if err := os.Chmod(path, 0o400); err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	}
+	err = durable.Rename(path, to)
+	if errors.Is(err, syscall.EXDEV) {
+		return s.importCopy(ctx, path)
+	}
+	if err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	}
+	return blob, nil
+}
+
+// hasIntact tells whether a store has a blob with the right bytes. A damaged blob
+// is replaced by the copy that is being imported.
+func hasIntact(ctx context.Context, s Store, want Blob) (bool, error) {
+	r, got, err := s.Open(ctx, want.SHA256)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	if got.Size != want.Size {
+		return false, nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, contextReader{ctx, r}); err != nil {
+		return false, ctx.Err() // a blob that cannot be read is damaged
+	}
+	return hex.EncodeToString(h.Sum(nil)) == want.SHA256, nil
+}
+
+// importCopy imports a file of another file system by copying it.
+func (s *fileStore) importCopy(ctx context.Context, path string) (Blob, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	}
+	defer f.Close()
+	blob, err := s.Put(ctx, f)
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob, durable.Remove(path)
+}
+
+// describe hashes and sniffs an open file. An empty file is no recording.
+func describe(ctx context.Context, f *os.File) (Blob, error) {
+	h := sha256.New()
+	size, err := io.Copy(h, contextReader{ctx, f})
+	if err != nil {
+		return Blob{}, err
+	}
+	if size == 0 {
+		return Blob{}, errors.New("there is nothing in it")
+	}
+	kind, err := sniff(f)
+	if err != nil {
+		return Blob{}, err
+	}
+	return Blob{hex.EncodeToString(h.Sum(nil)), size, kind}, nil
+}
+
+// Open is part of [Store].
+func (s *fileStore) Open(_ context.Context, sha string) (Reader, Blob, error) {
+	if !ValidName(sha) {
+		return nil, Blob{}, fmt.Errorf("open blob: %w", ErrNotFound)
+	}
+	f, err := os.Open(s.path(sha))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, ErrNotFound)
+	}
+	if err != nil {
+		return nil, Blob{}, fmt.Errorf("open blob: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, Blob{}, errors.Join(fmt.Errorf("open blob: %w", err), f.Close())
+	}
+	kind, err := sniff(f)
+	if err != nil {
+		return nil, Blob{}, errors.Join(fmt.Errorf("open blob: %w", err), f.Close())
+	}
+	return f, Blob{sha, info.Size(), kind}, nil
+}
+
+// Stat is part of [Store].
+func (s *fileStore) Stat(ctx context.Context, sha string) (Blob, error) {
+	r, blob, err := s.Open(ctx, sha)
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob, r.Close()
+}
+
+// Delete is part of [Store].
+func (s *fileStore) Delete(_ context.Context, sha string) error {
+	if !ValidName(sha) {
+		return nil
+	}
+	if _, err := os.Lstat(filepath.Dir(s.path(sha))); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return durable.Remove(s.path(sha))
+}
+
+// Walk is part of [Store]. It passes over files without the name of a blob.
+func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
+	return filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return fmt.Errorf("walk media: %w", err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if d.IsDir() || !ValidName(d.Name()) || path != s.path(d.Name()) {
+			return nil
+		}
+		blob, err := s.Stat(ctx, d.Name())
+		if err != nil {
+			return err
+		}
+		return fn(blob)
+	})
+}
+
+// ValidName tells whether a name is a blob's: 64 lower-case hex digits.
+func ValidName(s string) bool {
+	for _, c := range []byte(s) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return len(s) == 2*sha256.Size
+}
+
+// sweepPartial deletes the temporary files that a crash left while blobs were
+// stored; interrupted downloads stay.
+func (s *fileStore) sweepPartial() error {
+	dir := filepath.Join(s.dir, partialDir)
+	names, err := fs.Glob(os.DirFS(dir), durable.TempPrefix+"*")
+	if err != nil {
+		return fmt.Errorf("look for unfinished recordings: %w", err)
+	}
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("delete unfinished recording: %w", err)
+		}
+	}
+	return nil
+}
+
+// contextReader stops reading when its context ends.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r contextReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}

@@ -1,0 +1,60 @@
+package media
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFileStoreKeepsFilesPrivate checks the promises of files beside those of
+// every store.
+func TestFileStoreKeepsFilesPrivate(t *testing.T) {
+	dir := t.TempDir()
+	s, err := openFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := s.Put(t.Context(), strings.NewReader("read-only"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(s.path(blob.SHA256))
+	if err != nil || info.Mode().Perm() != 0o400 {
+		t.Errorf("file %v, %v; want mode 0400", info, err)
+	}
+	left, err := os.ReadDir(filepath.Join(dir, "partial"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("partial holds %v, %v; want nothing", left, err)
+	}
+	crashed := filepath.Join(dir, "partial", ".tmp-crashed")
+	growing := filepath.Join(dir, "partial", "17")
+	for _, path := range []string{crashed, growing} {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := openFiles(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(crashed); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the crash's file is still there: %v", err)
+	}
+	if _, err := os.Stat(growing); err != nil {
+		t.Errorf("an interrupted download is gone: %v", err)
+	}
+}
+
+func TestSniffing(t *testing.T) {
+	for head, want := range map[string]string{
+		"\x00\x00\x00\x20ftypM4A isom": "audio/mp4", "\x00\x00\x00\x14ftypqt  ": "video/quicktime",
+		"\x00\x00\x00\x20ftypisom": "video/mp4", "\xff\xfb\x90\x44": "audio/mpeg", "\xff\xf1\x50\x80": "audio/aac",
+		"\x1a\x45\xdf\xa3": "video/webm", "RIFF\x00\x00\x00\x00WAVE": "audio/wave", "OggS\x00": "application/ogg",
+		"fLaC": "audio/flac", "<html>": "text/html; charset=utf-8", "\xff": "text/plain; charset=utf-8",
+	} {
+		if got := sniffContent([]byte(head)); got != want {
+			t.Errorf("%q is %s; want %s", head, got, want)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// ErrNotFound is the error of a blob that a store does not have.
+var ErrNotFound = errors.New("not found")
+
+// Blob is a recording's bytes, named by their SHA-256 in lower-case hex.
+type Blob struct {
+	SHA256      string
+	Size        int64 // in bytes
+	ContentType string
+}
+
+// Reader reads a blob from any place in it.
+type Reader interface {
+	io.ReadSeekCloser
+	io.ReaderAt
+}
+
+// Store keeps blobs by content. It fails with [ErrNotFound] for a blob that it
+// does not have.
+type Store interface {
+	// Put stores the content of r and returns when it is durable. Content that
+	// is there already is not stored twice. A failure leaves nothing.
+	Put(ctx context.Context, r io.Reader) (Blob, error)
+	// Import stores the file at path, which then belongs to the store: the file
+	// is gone from path when Import succeeds, and as it was when it fails.
+	Import(ctx context.Context, path string) (Blob, error)
+	// Open opens a blob for reading; the caller closes the reader.
+	Open(ctx context.Context, sha256 string) (Reader, Blob, error)
+	// Stat describes a blob without reading all of it.
+	Stat(ctx context.Context, sha256 string) (Blob, error)
+	// Delete removes a blob. It succeeds for a blob that is not there.
+	Delete(ctx context.Context, sha256 string) error
+	// Walk calls fn for every blob until fn fails. The content type is empty
+	// where it would take a call to the server for each blob.
+	Walk(ctx context.Context, fn func(Blob) error) error
+}
+
+// Open opens the store that a media URL names: "" or "file:" for the directory
+// media in dataDir, "file:///path" for another directory, "s3://bucket/prefix"
+// for a bucket.
+func Open(ctx context.Context, dataDir, mediaURL string) (Store, error) {
+	local, err := openFiles(localDir(dataDir))
+	if err != nil {
+		return nil, err
+	}
+	scheme, path, _ := strings.Cut(mediaURL, ":")
+	switch {
+	case mediaURL == "" || scheme == "file" && path == "":
+		return local, nil
+	case scheme == "file":
+		u, err := url.Parse(mediaURL)
+		if err != nil || u.Host != "" || !filepath.IsAbs(u.Path) {
+			return nil, fmt.Errorf("open media store: %q is not file:///path; correct media.url", mediaURL)
+		}
+		return openFiles(u.Path)
+	case scheme == "s3":
+		return openS3(ctx, mediaURL, filepath.Join(localDir(dataDir), partialDir))
+	}
+	return nil, fmt.Errorf("open media store: %q is not a known scheme; use file: or s3:; correct media.url", scheme)
+}
+
+// localDir is the directory of recordings in a data directory. It exists for
+// every store: a recording grows in it until the store imports it.
+func localDir(dataDir string) string { return filepath.Join(dataDir, "media") }
+
+const partialDir = "partial"
+
+// PartialPath is the file in which an interrupted download of that name grows. It
+// is in the data directory, on whose file system the default store is too, so
+// that Import moves the file instead of copying it.
+func PartialPath(dataDir, name string) string {
+	return filepath.Join(localDir(dataDir), partialDir, url.PathEscape(name))
+}
+
+// Dir returns the directory of a store of files, and "" for another store.
+func Dir(s Store) string {
+	if files, ok := s.(*fileStore); ok {
+		return files.dir
+	}
+	return ""
+}
+
+// Path returns the name that messages give a blob: the path of its file, or its
+// SHA-256 where the store has no files.
+func Path(s Store, sha256 string) string {
+	if files, ok := s.(*fileStore); ok {
+		return files.path(sha256)
+	}
+	return sha256
+}

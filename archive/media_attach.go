@@ -1,0 +1,112 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/archive/media"
+	"minutebook/internal/sqlite"
+)
+
+// MediaKind is what a recording is.
+type MediaKind string
+
+// The kinds of recording.
+const (
+	MediaVideo MediaKind = "video"
+	MediaAudio MediaKind = "audio"
+)
+
+// Media returns the store of the recordings.
+func (a *Archive) Media() media.Store { return a.media }
+
+// PartialPath is the file in which an interrupted download of that name grows.
+// For a meeting's recording the name is its recording_id: forgetting the meeting
+// deletes the file.
+func (a *Archive) PartialPath(name string) string { return media.PartialPath(a.dir, name) }
+
+// Attached is a recording of a meeting.
+type Attached struct {
+	Kind MediaKind
+	media.Blob
+	At time.Time // when it was attached
+}
+
+// AttachMedia makes a blob of the store a recording of a meeting and logs the
+// change; once more changes nothing. It fails with ErrNoBlob when the store does
+// not hold the blob, and with ErrNotFound or ErrForgotten when the archive does
+// not hold the meeting.
+func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b media.Blob) error {
+	if kind != MediaVideo && kind != MediaAudio {
+		return fmt.Errorf("attach recording to %d: unknown kind %q", id, kind)
+	}
+	a.blobs.Lock()
+	defer a.blobs.Unlock()
+	held, err := a.media.Stat(ctx, b.SHA256)
+	if errors.Is(err, ErrNotFound) {
+		err = ErrNoBlob
+	}
+	if err != nil {
+		return fmt.Errorf("attach recording to %d: %w", id, err)
+	}
+	if b.ContentType == "" {
+		b.ContentType = held.ContentType
+	}
+	_, err = a.change(ctx, func(tx *sql.Tx) error {
+		if err := known(ctx, tx, id); err != nil {
+			return err
+		}
+		now := a.now()
+		if _, err := tx.ExecContext(ctx, `INSERT INTO media (sha256, size, content_type, stored_at) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, b.SHA256, held.Size, b.ContentType, now.UnixMilli()); err != nil {
+			return err
+		}
+		res, err := tx.ExecContext(ctx, `INSERT INTO attachments (recording_id, kind, sha256, attached_at) VALUES (?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, id, kind, b.SHA256, now.UnixMilli())
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		if err := deriveMedia(ctx, tx, id); err != nil {
+			return err
+		}
+		return logChange(ctx, tx, id, ChangeMedia, "", now)
+	})
+	if err != nil {
+		return fmt.Errorf("attach recording to %d: %w", id, err)
+	}
+	return nil
+}
+
+// deriveMedia sets has_video and has_audio from the attachments.
+func deriveMedia(ctx context.Context, tx *sql.Tx, id int64) error {
+	_, err := tx.ExecContext(ctx, `UPDATE meetings SET
+		has_video = EXISTS (SELECT 1 FROM attachments a WHERE a.recording_id = ?1 AND kind = 'video'),
+		has_audio = EXISTS (SELECT 1 FROM attachments a WHERE a.recording_id = ?1 AND kind = 'audio')
+		WHERE recording_id = ?1`, id)
+	return err
+}
+
+// MediaOf returns a meeting's recordings, the newest first; a meeting without
+// any, or not known, has none.
+func (a *Archive) MediaOf(ctx context.Context, id int64) ([]Attached, error) {
+	attached, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, m *Attached) error {
+		var at int64
+		if err := rows.Scan(&m.Kind, &m.SHA256, &m.Size, &m.ContentType, &at); err != nil {
+			return err
+		}
+		m.At = sqlite.Time(at)
+		return nil
+	}, `SELECT a.kind, a.sha256, m.size, m.content_type, a.attached_at
+		FROM attachments a JOIN media m USING (sha256) WHERE a.recording_id = ?
+		ORDER BY a.attached_at DESC, a.kind DESC, a.sha256`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read recordings of %d: %w", id, err)
+	}
+	return attached, nil
+}

@@ -1,0 +1,214 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/internal/sqlite"
+)
+
+// DownloadState is where a recording stands on its way to the disk.
+type DownloadState string
+
+// The states of a download. From wanted it goes by requested and ready to done;
+// a failure or a lapsed link leads back to wanted with a later due time.
+const (
+	DownloadWanted    DownloadState = "wanted"    // to be requested when due
+	DownloadRequested DownloadState = "requested" // the service is generating it
+	DownloadReady     DownloadState = "ready"     // there is a link to fetch it from
+	DownloadDone      DownloadState = "done"      // attached to the meeting
+	DownloadRefused   DownloadState = "refused"   // no account may have it (403)
+	DownloadNone      DownloadState = "none"      // there is no media (422)
+	DownloadDeleted   DownloadState = "deleted"   // a retention rule deleted it, or has it not fetched
+)
+
+// Download is a row of the queue of recordings.
+type Download struct {
+	RecordingID int64
+	State       DownloadState
+	Due         time.Time // nothing is done with it before
+	Account     string    // the account whose credential requested it
+	DownloadID  string
+	RequestedAt time.Time
+	ExpiresAt   time.Time // of the link; the link itself is not kept
+	Kind        MediaKind
+	ContentType string
+	Size        int64  // bytes, as the service says
+	Validator   string // ETag or date of the bytes in the partial file
+	Fetched     int64  // bytes that are durable in the partial file
+	Requests    int    // download requests made for it
+	Lapsed      int    // links that expired before they were fetched
+	Failures    int    // in a row
+	Reason      string // of the last failure or refusal
+	RefusedBy   []string
+	SHA256      string // of the whole file, from before the store has it until it is attached
+}
+
+// WantDownloads puts meetings into the queue that have no recording and are not
+// in it, or were refused to others than now see them, and returns how many it put
+// there; without ids it considers every meeting that is not gone.
+func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) {
+	const insert = `INSERT INTO downloads (recording_id, state, due_at)
+		SELECT recording_id, 'wanted', 0 FROM meetings m
+		WHERE gone_at IS NULL AND %s
+			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
+		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0
+		WHERE downloads.state = 'refused' AND EXISTS (
+			SELECT 1 FROM sightings s WHERE s.recording_id = downloads.recording_id AND s.gone_at IS NULL
+				AND s.account NOT IN (SELECT value FROM json_each(downloads.refused_by)))`
+	where, args := "true", []any{}
+	if len(ids) > 0 {
+		list, err := json.Marshal(ids)
+		if err != nil {
+			return 0, fmt.Errorf("queue downloads: %w", err)
+		}
+		where, args = "recording_id IN (SELECT value FROM json_each(?))", []any{string(list)}
+	}
+	res, err := a.db.W.ExecContext(ctx, fmt.Sprintf(insert, where), args...)
+	if err != nil {
+		return 0, fmt.Errorf("queue downloads: %w", err)
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// SaveDownload writes a row of the queue. It is durable when it returns. It fails
+// with ErrForgotten for a meeting that was forgotten.
+func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
+	refused, err := json.Marshal(append([]string{}, d.RefusedBy...))
+	if err != nil {
+		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
+	}
+	res, err := a.db.W.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at, account, download_id,
+			requested_at, expires_at, kind, content_type, size, validator, fetched, requests, lapsed,
+			failures, reason, refused_by, sha256)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18
+		WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)
+		ON CONFLICT (recording_id) DO UPDATE SET state = excluded.state, due_at = excluded.due_at,
+			account = excluded.account, download_id = excluded.download_id,
+			requested_at = excluded.requested_at, expires_at = excluded.expires_at, kind = excluded.kind,
+			content_type = excluded.content_type, size = excluded.size, validator = excluded.validator,
+			fetched = excluded.fetched, requests = excluded.requests, lapsed = excluded.lapsed,
+			failures = excluded.failures, reason = excluded.reason, refused_by = excluded.refused_by,
+			sha256 = excluded.sha256`,
+		d.RecordingID, d.State, sqlite.Millis(d.Due).Int64, d.Account, d.DownloadID,
+		sqlite.Millis(d.RequestedAt), sqlite.Millis(d.ExpiresAt), d.Kind, d.ContentType, d.Size, d.Validator, d.Fetched,
+		d.Requests, d.Lapsed, d.Failures, d.Reason, string(refused), d.SHA256)
+	if err == nil {
+		err = forgottenUnless(res)
+	}
+	if err != nil {
+		return fmt.Errorf("save download of %d: %w", d.RecordingID, err)
+	}
+	return nil
+}
+
+// forgottenUnless is ErrForgotten when a statement that leaves out what was
+// forgotten has written nothing.
+func forgottenUnless(res sql.Result) error {
+	n, err := res.RowsAffected()
+	if err == nil && n == 0 {
+		err = ErrForgotten
+	}
+	return err
+}
+
+// DownloadOf returns a recording's row of the queue, or ErrNotFound.
+func (a *Archive) DownloadOf(ctx context.Context, id int64) (Download, error) {
+	list, err := a.downloads(ctx, `WHERE d.recording_id = ?`, id)
+	if err != nil {
+		return Download{}, err
+	}
+	if len(list) == 0 {
+		return Download{}, fmt.Errorf("read download of %d: %w", id, ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// OpenDownloads returns what was requested and is not done, earliest expiry
+// first, what has no link yet last.
+func (a *Archive) OpenDownloads(ctx context.Context) ([]Download, error) {
+	return a.downloads(ctx, `WHERE d.state IN ('requested', 'ready')
+		ORDER BY d.expires_at IS NULL, d.expires_at, d.recording_id`)
+}
+
+// longestPatience is longer than any recording is left alone: one that is due
+// later was dated by a clock that was wrong, and is due now.
+const longestPatience = 8 * 24 * time.Hour
+
+// WantedDownloads returns at most limit rows that may be requested at now, the
+// newest meetings first.
+func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int) ([]Download, error) {
+	return a.downloads(ctx, `LEFT JOIN meetings m ON m.recording_id = d.recording_id
+		WHERE d.state = 'wanted' AND d.due_at NOT BETWEEN ? + 1 AND ?
+		ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit)
+}
+
+// NextWanted returns when, from now on, the next row may be requested, or the zero
+// time when none is wanted.
+func (a *Archive) NextWanted(ctx context.Context, now time.Time) (time.Time, error) {
+	var due sql.NullInt64
+	err := a.db.R.QueryRowContext(ctx, `SELECT min(iif(due_at > ?1, ?2, due_at)) FROM downloads WHERE state = 'wanted'`,
+		now.Add(longestPatience).UnixMilli(), now.UnixMilli()).Scan(&due)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read the next download: %w", err)
+	}
+	return sqlite.NullTime(due), nil
+}
+
+// DownloadCounts returns how many rows are in each state.
+func (a *Archive) DownloadCounts(ctx context.Context) (map[DownloadState]int, error) {
+	rows, err := a.db.R.QueryContext(ctx, `SELECT state, count(*) FROM downloads GROUP BY state`)
+	if err != nil {
+		return nil, fmt.Errorf("count downloads: %w", err)
+	}
+	counts := map[DownloadState]int{}
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		var state DownloadState
+		var n int
+		if err := rows.Scan(&state, &n); err != nil {
+			return err
+		}
+		counts[state] = n
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count downloads: %w", err)
+	}
+	return counts, nil
+}
+
+// SeenBy returns the accounts that have been shown a meeting, in the order of
+// their names.
+func (a *Archive) SeenBy(ctx context.Context, id int64) ([]string, error) {
+	accounts, err := sqlite.Column[string](ctx, a.db.R, `SELECT account FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL
+		UNION SELECT o.account FROM observations o JOIN revisions r ON r.id = o.revision_id
+		WHERE r.recording_id = ?1 ORDER BY account`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read who sees %d: %w", id, err)
+	}
+	return accounts, nil
+}
+
+func (a *Archive) downloads(ctx context.Context, where string, args ...any) ([]Download, error) {
+	list, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, d *Download) error {
+		var due int64
+		var requested, expires sql.NullInt64
+		var refused []byte
+		err := rows.Scan(&d.RecordingID, &d.State, &due, &d.Account, &d.DownloadID, &requested, &expires,
+			&d.Kind, &d.ContentType, &d.Size, &d.Validator, &d.Fetched, &d.Requests, &d.Lapsed,
+			&d.Failures, &d.Reason, &refused, &d.SHA256)
+		d.Due, d.RequestedAt, d.ExpiresAt = sqlite.Time(due), sqlite.NullTime(requested), sqlite.NullTime(expires)
+		return errors.Join(err, json.Unmarshal(refused, &d.RefusedBy))
+	}, `SELECT d.recording_id, d.state, d.due_at, d.account, d.download_id,
+		d.requested_at, d.expires_at, d.kind, d.content_type, d.size, d.validator, d.fetched, d.requests,
+		d.lapsed, d.failures, d.reason, d.refused_by, d.sha256 FROM downloads d `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read downloads: %w", err)
+	}
+	return list, nil
+}

@@ -1,0 +1,174 @@
+package merge
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"minutebook/api"
+	"minutebook/internal/rawjson"
+)
+
+const (
+	keyRecorder = "recorded_by"
+	keyInvitees = "calendar_invitees"
+)
+
+// Input is a version of the part "meeting" with its bytes.
+type Input struct {
+	*Version
+	Raw []byte
+}
+
+// Result is the part "meeting" merged from several versions.
+type Result struct {
+	Raw          []byte
+	Base         int64   // the greatest version: it gives the order of the keys, and the bytes when it gives every value
+	Contributors []int64 // the versions that gave a key or a member its value
+	Needed       []int64 // the contributors and all versions that a later merge can need, the greatest first
+	Team         string  // the recorder's, by the newest read: see the end of the table
+}
+
+// merging is a merge under way. Its inputs are sorted, the greatest first.
+type merging struct {
+	inputs  []Input
+	members []map[string]json.RawMessage // of each input
+	values  map[string]json.RawMessage   // of the result
+	from    map[string]int               // the input that a value is from
+	gave    []bool                       // by input: it gave a value
+	needed  []bool                       // by input: a later merge can need it
+}
+
+// Meeting merges versions, at least one, of the part "meeting" by the table in
+// merge.go. It sorts inputs.
+//
+// A version can be left out of every later merge when it gave nothing and a
+// greater one has the very same recorded_by and the very same calendar_invitees,
+// as far as it has these. Each of its other keys has a better value elsewhere,
+// which stays better since dates only grow. Of equal values in these two keys the
+// later one can add nothing that the earlier did not: a match depends on the two
+// values alone, and a value that contradicts it stays. So the merge of the needed
+// versions, and of those that are shown again, is the merge of all.
+func Meeting(inputs []Input) Result {
+	slices.SortFunc(inputs, func(a, b Input) int {
+		if a.Beats(b.Version) {
+			return -1
+		}
+		return 1
+	})
+	m := &merging{inputs: inputs, values: map[string]json.RawMessage{}, from: map[string]int{},
+		gave: make([]bool, len(inputs)), needed: make([]bool, len(inputs))}
+	for i, input := range inputs {
+		m.members = append(m.members, rawjson.Map(input.Raw))
+		for key, value := range m.members[i] {
+			if current, ok := m.values[key]; !ok || outranks(key, value, current) {
+				m.values[key], m.from[key] = value, i
+			}
+		}
+	}
+	m.gave[0] = true
+	for _, i := range m.from {
+		m.gave[i] = true
+	}
+	if len(inputs) > 1 {
+		m.mergeRecorder()
+		m.mergeInvitees()
+	}
+	return m.result()
+}
+
+func (m *merging) result() Result {
+	r := Result{Raw: m.inputs[0].Raw, Base: m.inputs[0].ID, Team: m.sharingTeam()}
+	for i, input := range m.inputs {
+		if m.gave[i] {
+			r.Contributors = append(r.Contributors, input.ID)
+		}
+		if m.gave[i] || m.needed[i] {
+			r.Needed = append(r.Needed, input.ID)
+		}
+	}
+	if len(r.Contributors) > 1 {
+		r.Raw = assemble(m.inputs[0].Raw, m.values)
+	}
+	return r
+}
+
+// distinct returns the inputs with content in a key, the greatest first, without
+// those whose value a greater one has too. It marks them as needed.
+func (m *merging) distinct(key string) (at []int) {
+	seen := map[[32]byte]bool{}
+	for i, members := range m.members {
+		value, ok := members[key]
+		if !ok || rank(key, value) != rankContent {
+			continue
+		}
+		if hash, _ := rawjson.Hash(value); !seen[hash] {
+			seen[hash], m.needed[i] = true, true
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// The ranks of a value.
+const (
+	rankNone    = iota // null, or without content
+	rankOther          // of another type than the key is known for
+	rankContent        // anything else
+)
+
+// typeOf has the characters with which a value of a key of the specification
+// begins, in a meeting, a recorder or an invitee.
+var typeOf = map[string]string{
+	"title": `"`, "meeting_title": `"`, "meeting_type": `"`, "url": `"`, "share_url": `"`, "meeting_url": `"`,
+	"transcript_language": `"`, "calendar_invitees_domains_type": `"`, "shared_with": `"`,
+	"created_at": `"`, "scheduled_start_time": `"`, "scheduled_end_time": `"`,
+	"recording_start_time": `"`, "recording_end_time": `"`, keyRecorder: `{`, keyInvitees: `[`,
+	"name": `"`, "email": `"`, "email_domain": `"`, "team": `"`, "matched_speaker_display_name": `"`, "is_external": `tf`,
+}
+
+// timeKeys are the keys whose text has to be a time.
+var timeKeys = []string{"created_at", "scheduled_start_time", "scheduled_end_time", "recording_start_time", "recording_end_time"}
+
+func rank(key string, value json.RawMessage) int {
+	begins, known := typeOf[key]
+	switch {
+	case api.Empty(value):
+		return rankNone
+	case known && bytes.IndexByte([]byte(begins), value[0]) < 0,
+		slices.Contains(timeKeys, key) && !isTime(value):
+		return rankOther
+	}
+	return rankContent
+}
+
+func isTime(value json.RawMessage) bool {
+	var t api.Time
+	return json.Unmarshal(value, &t) == nil && !t.IsZero()
+}
+
+// outranks tells whether an older version's value replaces the current one.
+func outranks(key string, older, current json.RawMessage) bool {
+	o, c := rank(key, older), rank(key, current)
+	return o > c || o == rankNone && c == rankNone && bytes.Compare(older, current) < 0
+}
+
+// assemble writes values in the order of base's keys, then the others by name.
+func assemble(base []byte, values map[string]json.RawMessage) []byte {
+	var keys []string
+	if list, err := rawjson.Members(base); err == nil {
+		for _, m := range list {
+			keys = append(keys, m.Key)
+		}
+	}
+	written := make(map[string]bool, len(values))
+	var out rawjson.Object
+	for _, key := range append(keys, slices.Sorted(maps.Keys(values))...) {
+		if !written[key] {
+			written[key] = true
+			out.Set(key, values[key])
+		}
+	}
+	return out.Bytes()
+}

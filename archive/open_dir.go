@@ -1,0 +1,182 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+
+	"minutebook/internal/sqlite"
+)
+
+// A missing or empty database is a first start where nothing else of an archive
+// is there, and damage where something is. Which databases an archive has made is
+// noted in info, so that one that goes missing later is missed.
+
+const madePrefix = "database:" // begins the names in info
+
+// refuseLost fails with ErrDamaged when archive.db is not there, or empty, and
+// something else of an archive is. An index is nothing: it can be made again.
+func refuseLost(dir string) error {
+	path := filepath.Join(dir, "archive.db")
+	if holdsSomething(path) {
+		return nil
+	}
+	for _, pattern := range []string{"*.db", "*.db-wal", "*.db.before-*", "*.db-spill/*", "media/??/*"} {
+		found, err := fs.Glob(os.DirFS(dir), pattern)
+		if err != nil {
+			return fmt.Errorf("look into %s: %w", dir, err)
+		}
+		for _, name := range found {
+			if other := filepath.Join(dir, name); holdsSomething(other) {
+				return fmt.Errorf("open %s: it is missing or empty, and %s is there: %w", path, other, ErrDamaged)
+			}
+		}
+	}
+	return nil
+}
+
+// holdsSomething tells whether there is a file with at least one byte.
+func holdsSomething(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0
+}
+
+// made are the databases beside archive.db that were once made, by name.
+func (a *Archive) made(ctx context.Context) (names []string, err error) {
+	names, err = sqlite.Column[string](ctx, a.db.R, `SELECT substr(name, length(?1) + 1) FROM info WHERE substr(name, 1, length(?1)) = ?1 ORDER BY 1`, madePrefix)
+	if err != nil {
+		return nil, fmt.Errorf("read which databases there are: %w", err)
+	}
+	return names, nil
+}
+
+// lost are the paths of those that are missing or empty now.
+func (a *Archive) lost(ctx context.Context) (paths []string, err error) {
+	names, err := a.made(ctx)
+	for _, name := range append(names, filepath.Base(a.db.Path)) {
+		if path := filepath.Join(a.dir, name); !holdsSomething(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, err
+}
+
+// refuseLostDB fails with ErrDamaged when a database that was made is missing or
+// empty.
+func (a *Archive) refuseLostDB(ctx context.Context, name string) error {
+	lost, err := a.lost(ctx)
+	if err == nil && slices.Contains(lost, filepath.Join(a.dir, name)) {
+		err = fmt.Errorf("open %s: it is missing or empty: %w", filepath.Join(a.dir, name), ErrDamaged)
+	}
+	return err
+}
+
+// noteMade remembers that a database was made.
+func (a *Archive) noteMade(ctx context.Context, name string) error {
+	_, err := a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '') ON CONFLICT DO NOTHING`, madePrefix+name)
+	if err != nil {
+		return fmt.Errorf("note that %s was made: %w", name, err)
+	}
+	return nil
+}
+
+// prepareDir refuses a directory without an archive unless one is to be made.
+func prepareDir(dir, path string, create bool) error {
+	if err := refuseUnfinished(dir); err != nil {
+		return err
+	}
+	_, err := os.Stat(path)
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("open archive: %w", err)
+	}
+	if err := refuseLost(dir); err != nil {
+		return err
+	}
+	if !create {
+		return fmt.Errorf("open %s: %w; create one with init or --create, or correct data_dir", dir, ErrNoArchive)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create data directory: %w", err)
+	}
+	return nil
+}
+
+// DatabaseFiles returns the paths of the databases of the data directory, open here or not, the
+// archive's own last. It fails with ErrDamaged when one is missing.
+func (a *Archive) DatabaseFiles(ctx context.Context) ([]string, error) {
+	lost, err := a.lost(ctx)
+	if err == nil && len(lost) > 0 {
+		err = fmt.Errorf("%s is missing or empty: %w", strings.Join(lost, ", "), ErrDamaged)
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(os.DirFS(a.dir), "*.db")
+	if err != nil {
+		return nil, fmt.Errorf("list databases: %w", err)
+	}
+	var paths []string
+	for _, name := range names {
+		if path := filepath.Join(a.dir, name); path != a.db.Path {
+			paths = append(paths, path)
+		}
+	}
+	return append(paths, a.db.Path), nil
+}
+
+// DirLock is the ownership of a data directory: an flock on DIR/lock, which
+// also holds the owner's process id for the message of the one refused. The
+// kernel drops the lock when the process ends, however it ends.
+type DirLock struct{ f *flock.Flock }
+
+// LockDir takes the lock without waiting. It fails with *InUseError when
+// another process, or another Open in this one, holds it.
+func LockDir(dir string) (*DirLock, error) {
+	path := filepath.Join(dir, "lock")
+	f := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	ok, err := f.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if !ok {
+		return nil, &InUseError{Dir: dir, PID: lockOwner(path)}
+	}
+	pid := strconv.Itoa(os.Getpid()) + "\n"
+	if err := os.WriteFile(path, []byte(pid), 0o600); err != nil {
+		f.Unlock()
+		return nil, fmt.Errorf("write process id to %s: %w", path, err)
+	}
+	return &DirLock{f}, nil
+}
+
+// lockOwner reads the id that the owner wrote, or 0.
+func lockOwner(path string) int {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}
+
+// Release gives the directory up.
+func (l *DirLock) Release() error {
+	if err := l.f.Unlock(); err != nil {
+		return fmt.Errorf("unlock data directory: %w", err)
+	}
+	return nil
+}

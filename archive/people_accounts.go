@@ -1,0 +1,188 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"minutebook/api"
+	"minutebook/internal/sqlite"
+)
+
+// AccountSetting is an account as the configuration has it.
+type AccountSetting struct {
+	Name  string
+	Email string // whose it is; "": not told
+	// Credential is a digest that differs when the credential does; "": not known.
+	Credential string
+	Queries    []string // the list queries that are read, by Observation.Query
+}
+
+// configured is the condition on the column account for those that have not left
+// the configuration. What another account told of the organisation ended with it.
+const configured = `account NOT IN (SELECT name FROM accounts WHERE left_at IS NOT NULL)`
+
+// holderTerm is the present holder of an account: which person after another it
+// belongs to, counted from 1.
+func holderTerm(account string) string {
+	return `coalesce((SELECT holder FROM accounts WHERE name = ` + account + `), 1)`
+}
+
+// SetAccounts says which accounts the configuration has, all of them, and is
+// called whenever it was read. At once what the others were shown is seen by
+// their persons no more, and so is what queries showed that are no longer read;
+// their meetings stay and are not watched from now on. An account that stands
+// there with another address or another credential has another holder, who sees
+// only what is shown from now on.
+func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) error {
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
+		before, err := accountsText(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, s := range settings {
+			if err := t.setAccount(s); err != nil {
+				return fmt.Errorf("account %s: %w", s.Name, err)
+			}
+		}
+		if err := t.endAccounts(settings); err != nil {
+			return err
+		}
+		after, err := accountsText(ctx, tx)
+		if err != nil || before == after {
+			return err
+		}
+		if err := t.judgeAll(true, true, `1`); err != nil {
+			return err
+		}
+		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
+	})
+	if err != nil {
+		return fmt.Errorf("set accounts: %w", err)
+	}
+	return nil
+}
+
+// accountsText is all that SetAccounts writes, for comparing.
+func accountsText(ctx context.Context, tx *sql.Tx) (all string, err error) {
+	for _, table := range []string{"accounts", "account_people", "watches"} {
+		text, err := tableText(ctx, tx, table, "1", nil)
+		if err != nil {
+			return "", err
+		}
+		all += text + "\n"
+	}
+	return all, nil
+}
+
+// setAccount writes one account, its person and its queries.
+func (t *applying) setAccount(s AccountSetting) error {
+	if err := t.setHolder(s.Name, api.FoldEmail(s.Email), s.Credential); err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM account_people WHERE account = ?1 AND email <> ?2`, s.Name, api.FoldEmail(s.Email)); err != nil {
+		return err
+	}
+	if s.Email != "" {
+		_, err := t.Exec(`INSERT INTO account_people (account, email) VALUES (?, ?) ON CONFLICT DO NOTHING`, s.Name, api.FoldEmail(s.Email))
+		if err != nil {
+			return err
+		}
+	}
+	known, err := sqlite.Column[string](t.Context(), t, `SELECT query FROM watches WHERE account = ?`, s.Name)
+	if err != nil {
+		return err
+	}
+	for _, query := range known {
+		_, err := t.Exec(`UPDATE watches SET ended_at = iif(?3, NULL, coalesce(ended_at, ?4)) WHERE account = ?1 AND query = ?2`,
+			s.Name, query, slices.Contains(s.Queries, query), t.at.UnixMilli())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setHolder notes whose an account is. Where something was not told, then or
+// now, it proves no other holder.
+func (t *applying) setHolder(name, email, credential string) error {
+	var knownEmail, knownCredential string
+	found, err := t.Scan(`SELECT email, credential FROM accounts WHERE name = ?`, []any{name}, &knownEmail, &knownCredential)
+	if err == nil && !found {
+		_, err = t.Exec(`INSERT INTO accounts (name, holder, email, credential, since)
+			VALUES (?1, 1, coalesce((SELECT email FROM account_people WHERE account = ?1), ''), '', ?2)`, name, t.at.UnixMilli())
+		if err == nil {
+			return t.setHolder(name, email, credential)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	passed := differ(knownEmail, email) || differ(knownCredential, credential)
+	_, err = t.Exec(`UPDATE accounts SET left_at = NULL, holder = holder + ?2, since = iif(?2, ?3, since),
+		email = iif(?4 = '', email, ?4), credential = iif(?5 = '', credential, ?5) WHERE name = ?1`,
+		name, passed, t.at.UnixMilli(), email, credential)
+	return err
+}
+
+func differ(known, now string) bool { return known != "" && now != "" && known != now }
+
+// endAccounts ends all but the configured accounts.
+func (t *applying) endAccounts(settings []AccountSetting) error {
+	names, err := sqlite.Column[string](t.Context(), t, `SELECT account FROM watches UNION SELECT account FROM account_people UNION SELECT name FROM accounts
+		UNION SELECT account FROM users UNION SELECT account FROM teams UNION SELECT account FROM team_members
+		UNION SELECT account FROM meeting_types`)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name == LocalAccount || slices.ContainsFunc(settings, func(s AccountSetting) bool { return s.Name == name }) {
+			continue
+		}
+		if err := t.endAccount(name); err != nil {
+			return fmt.Errorf("account %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (t *applying) endAccount(name string) error {
+	for _, step := range []string{
+		`INSERT INTO accounts (name, holder, email, credential, since, left_at)
+			VALUES (?1, 1, coalesce((SELECT email FROM account_people WHERE account = ?1), ''), '', ?2, ?2)
+			ON CONFLICT DO UPDATE SET left_at = coalesce(left_at, excluded.left_at)`,
+		`UPDATE watches SET ended_at = coalesce(ended_at, ?2) WHERE account = ?1`,
+		`DELETE FROM account_people WHERE account = ?1 AND ?2`,
+	} {
+		if _, err := t.Exec(step, name, t.at.UnixMilli()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// watch notes that a query of an account shows meetings. The first plain list
+// says who belongs to the organisation, from then on.
+func (t *applying) watch(account, query string) error {
+	var one int
+	if known, err := t.Scan(`SELECT 1 FROM watches WHERE account = ? AND query = ?`, []any{account, query}, &one); known || err != nil {
+		return err
+	}
+	plain, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one)
+	if err != nil {
+		return err
+	}
+	if _, err := t.Exec(`INSERT INTO watches (account, query) VALUES (?, ?)`, account, query); err != nil {
+		return err
+	}
+	if query == "" && !plain {
+		if err := t.judgeAll(true, true, `1`); err != nil {
+			return err
+		}
+	}
+	_, err = t.Exec(`INSERT INTO changes (recording_id, kind, part, at) SELECT 0, ?, '', ?
+		WHERE EXISTS (SELECT 1 FROM account_people WHERE account = ?)`, ChangeDirectory, t.at.UnixMilli(), account)
+	return err
+}

@@ -1,0 +1,223 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"minutebook/api"
+	"minutebook/archive/merge"
+	"minutebook/internal/sqlite"
+)
+
+// CRMView is what an account was shown of a meeting's CRM matches: those of the
+// CRM that its person, or that person's team, has linked (specification 2.2).
+// Nobody else is shown them.
+type CRMView struct {
+	Principal string // whose they are, see CRMPrincipals
+	Matches   json.RawMessage
+	version   *merge.Version
+	firstAt   int64 // number of the account's first showing, of the kind that counts
+	encoding  int
+	body      []byte
+}
+
+// crmPrincipal is crm:ACCOUNT, and crm:ACCOUNT#HOLDER for a later holder.
+func crmPrincipal(account string, holder int) string {
+	if holder > 1 {
+		account += "#" + strconv.Itoa(holder)
+	}
+	return "crm:" + account
+}
+
+// CRMPrincipals returns whose CRM matches a viewer sees: of the viewer's own
+// accounts, then of those of the members of the viewer's teams. What was loaded
+// into this program's own organisation belongs to all of it and comes last. For a Viewer with
+// All it returns none, since nothing is to be asked.
+func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error) {
+	email := api.FoldEmail(v.Email)
+	if v.All || email == "" {
+		return nil, nil
+	}
+	user, err := a.User(ctx, email)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	if user != nil && user.Status != api.StatusActive {
+		return nil, nil
+	}
+	mine, err := a.column(ctx, `SELECT 'crm:' || p.account || iif(a.holder > 1, '#' || a.holder, '')
+		FROM account_people p LEFT JOIN accounts a ON a.name = p.account
+		WHERE p.email = ?1 OR p.email IN (SELECT email FROM team_members WHERE `+configured+` AND team IN
+			(SELECT team FROM team_members WHERE email = ?1 AND team <> '' AND `+configured+`)) ORDER BY p.email <> ?1, 1`, email)
+	return append(mine, crmPrincipal(LocalAccount, 1)), err
+}
+
+// CRMViews returns, of several meetings, what each account was shown last, by the
+// rules of merge.go; the current one first. Accounts that were shown nothing, or
+// nothing but a reason why, have no entry.
+func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMView, error) {
+	views, err := readCRM(ctx, a.db.R, ids, math.MaxInt64)
+	if err != nil {
+		return nil, fmt.Errorf("read crm matches of %d meetings: %w", len(ids), err)
+	}
+	for id, list := range views {
+		if list = slices.DeleteFunc(list, func(c CRMView) bool { return c.version.Empty }); len(list) == 0 {
+			delete(views, id)
+			continue
+		}
+		views[id] = list
+		for i := range list {
+			if list[i].Matches, err = a.codec.unpack(list[i].encoding, list[i].body); err != nil {
+				return nil, fmt.Errorf("read crm matches: %w", err)
+			}
+		}
+	}
+	return views, nil
+}
+
+// CRMFor returns the CRM matches that a viewer without All sees of each of the
+// meetings; of several accounts' the first in the order of CRMPrincipals.
+func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]json.RawMessage, error) {
+	mine, err := a.CRMPrincipals(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	views, err := a.CRMViews(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	matches := make(map[int64]json.RawMessage, len(views))
+	for id, list := range views {
+		first := len(mine)
+		for _, c := range list {
+			if at := slices.Index(mine, c.Principal); at >= 0 && at < first {
+				first, matches[id] = at, c.Matches
+			}
+		}
+	}
+	return matches, nil
+}
+
+// queryer is a database or a transaction.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// readCRM reads the greatest version of each account as of a time, the current
+// one first.
+func readCRM(ctx context.Context, db queryer, ids []int64, at int64) (map[int64][]CRMView, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, `SELECT recording_id, account, holder, id, hash, empty, max(iif(told, 0, last)), max(iif(told, last, 0)),
+			coalesce(min(iif(told, NULL, first)), min(first)), encoding, body
+		FROM (SELECT *, source IN ('webhook', 'import') AS told, iif(last_at <= ?2, last_order, first_order) AS last, first_order AS first
+			FROM revisions r JOIN observations o ON o.revision_id = r.id JOIN bodies b ON b.revision_id = r.id
+			WHERE recording_id IN (SELECT value FROM json_each(?1)) AND part = 'crm_matches' AND first_at <= ?2)
+		GROUP BY recording_id, account, holder, id`, string(list), at)
+	if err != nil {
+		return nil, err
+	}
+	views := map[int64][]CRMView{}
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		var account string
+		var holder int
+		var hash []byte
+		c := CRMView{version: &merge.Version{}}
+		if err := rows.Scan(&id, &account, &holder, &c.version.ID, &hash, &c.version.Empty, &c.version.ReadAt, &c.version.ReportedAt, &c.firstAt, &c.encoding, &c.body); err != nil {
+			return err
+		}
+		copy(c.version.Hash[:], hash)
+		c.Principal = crmPrincipal(account, holder)
+		at := slices.IndexFunc(views[id], func(other CRMView) bool { return other.Principal == c.Principal })
+		if at < 0 {
+			views[id] = append(views[id], c)
+		} else if c.version.Beats(views[id][at].version) {
+			views[id][at] = c
+		}
+		return nil
+	})
+	for _, list := range views {
+		slices.SortFunc(list, CRMView.compare)
+	}
+	return views, err
+}
+
+// compare orders what accounts were shown by the rules of merge.go, the current
+// one first. That an account is shown again what it was shown before changes
+// nothing in it, so that two accounts do not take turns.
+func (c CRMView) compare(d CRMView) int {
+	rank := func(v CRMView) (n int) {
+		if v.version.Empty {
+			n = 2
+		}
+		if v.version.ReadAt == 0 {
+			n++
+		}
+		return n
+	}
+	return cmp.Or(rank(c)-rank(d), cmp.Compare(d.firstAt, c.firstAt), bytes.Compare(d.version.Hash[:], c.version.Hash[:]), cmp.Compare(c.Principal, d.Principal))
+}
+
+// viewsText says which CRM matches each account sees of a meeting, for comparing.
+func viewsText(views []CRMView) string {
+	var text []string
+	for _, c := range views {
+		if !c.version.Empty {
+			text = append(text, fmt.Sprint(c.Principal, " ", c.version.ID))
+		}
+	}
+	slices.Sort(text)
+	return strings.Join(text, "\n")
+}
+
+// observeCRM is observePart for CRM matches, of which each account has its own:
+// a change is logged when some account sees others, or others are current.
+func (t *applying) observeCRM(o *Observation, p shown) error {
+	if p.null {
+		return t.observePart(o, p)
+	}
+	ids := []int64{o.RecordingID}
+	before, err := readCRM(t.Context(), t.Tx(), ids, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if _, _, err := t.keepRevision(o, p); err != nil {
+		return err
+	}
+	after, err := readCRM(t.Context(), t.Tx(), ids, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	now := after[o.RecordingID][0]
+	var held sql.NullInt64
+	if _, err := t.Scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{o.RecordingID, p.part}, &held); err != nil {
+		return err
+	}
+	if held.Int64 != now.version.ID {
+		raw, err := t.archive.codec.unpack(now.encoding, now.body)
+		if err != nil {
+			return err
+		}
+		if err := t.setCurrent(o.RecordingID, p.part, now.version.ID, sql.NullString{}); err != nil {
+			return err
+		}
+		if err := t.derive(o.RecordingID, p.part, raw); err != nil {
+			return err
+		}
+	} else if viewsText(before[o.RecordingID]) == viewsText(after[o.RecordingID]) {
+		return nil
+	}
+	return t.changed(o.RecordingID, ChangePart, p.part)
+}

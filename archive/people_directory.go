@@ -1,0 +1,282 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/internal/sqlite"
+)
+
+// ChangeDirectory is logged, with no recording, when users, teams, members,
+// meeting types or the owner of an account change. It changes what a person
+// sees (ViewerPrincipals), not who sees a meeting (Principals).
+const ChangeDirectory ChangeKind = "directory"
+
+// LocalAccount is the account under which this program's own knowledge of the
+// organisation is kept. Where accounts disagree about a name, it wins.
+const LocalAccount = "local"
+
+// replaced are the rows of a table in a scope, and the rows that take their place.
+type replaced struct {
+	table, scope string
+	args         []any
+	rows         [][]any
+	by           string // the account whose whole list it is; "": what it lacks is not said to be gone
+}
+
+// PutMeetingTypes replaces the meeting types that an account shows (2.3).
+func (a *Archive) PutMeetingTypes(ctx context.Context, account string, types []api.MeetingType) error {
+	rows := make([][]any, 0, len(types))
+	for _, t := range types {
+		rows = append(rows, []any{account, t.Name, t.Status, sqlite.Millis(t.CreatedAt.Time)})
+	}
+	return a.putDirectory(ctx, account, replaced{table: "meeting_types", scope: "account = ?", args: []any{account}, rows: rows})
+}
+
+// PutTeams replaces the teams that an account shows (2.4). One that is not among
+// them any more, because it was deleted or is called otherwise, has no members,
+// whichever account showed them.
+func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team) error {
+	rows := make([][]any, 0, len(teams))
+	names := make([]string, 0, len(teams))
+	for _, t := range teams {
+		rows = append(rows, []any{account, t.Name, sqlite.Millis(t.CreatedAt.Time)})
+		names = append(names, t.Name)
+	}
+	list, err := json.Marshal(names)
+	if err != nil {
+		return fmt.Errorf("put teams: %w", err)
+	}
+	return a.putDirectory(ctx, account, replaced{"teams", "account = ?", []any{account}, rows, account},
+		replaced{"team_members", "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", []any{account, string(list)}, nil, account})
+}
+
+// EndTeams drops the teams that an account showed, and their members: it may not
+// read them any more, which says nothing of what other accounts show.
+func (a *Archive) EndTeams(ctx context.Context, account string) error {
+	return a.putDirectory(ctx, account, replaced{table: "teams", scope: "account = ?", args: []any{account}},
+		replaced{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
+}
+
+// PutTeamMembers replaces the members of one team as an account shows them
+// (2.5). Team "" is for members whose team was not told. Whoever is not among them
+// any more is no member by an earlier list of another account either.
+func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, members []api.TeamMember) error {
+	rows := make([][]any, 0, len(members))
+	for _, m := range members {
+		rows = append(rows, []any{account, team, api.FoldEmail(m.Email), m.Name, sqlite.Millis(m.CreatedAt.Time)})
+	}
+	return a.putDirectory(ctx, account, replaced{"team_members", "account = ? AND team = ?", []any{account, team}, rows, account})
+}
+
+// EndTeamMembers drops the members of all teams that an account showed, where its
+// lists of them cannot be believed.
+func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
+	return a.putDirectory(ctx, account, replaced{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
+}
+
+// PutUsers replaces the users that an account shows (2.6). Where two accounts
+// show the same user, the list that was put last says what the user is. One that
+// it lacks and that the account showed before is none by the others' lists either.
+func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
+	rows, err := userRows(account, users)
+	if err != nil {
+		return err
+	}
+	return a.putDirectory(ctx, account, replaced{"users", "account = ?", []any{account}, rows, account})
+}
+
+// PutSomeUsers is PutUsers of a list that may lack users: the others stay.
+func (a *Archive) PutSomeUsers(ctx context.Context, account string, users []api.User) error {
+	rows, err := userRows(account, users)
+	if err != nil {
+		return err
+	}
+	emails := make([]string, 0, len(users))
+	for _, u := range users {
+		emails = append(emails, api.FoldEmail(u.Email))
+	}
+	list, err := json.Marshal(emails)
+	if err != nil {
+		return fmt.Errorf("put users: %w", err)
+	}
+	return a.putDirectory(ctx, account, replaced{table: "users", scope: "account = ? AND email IN (SELECT value FROM json_each(?))",
+		args: []any{account, string(list)}, rows: rows})
+}
+
+func userRows(account string, users []api.User) ([][]any, error) {
+	rows := make([][]any, 0, len(users))
+	for _, u := range users {
+		row, err := userRow(account, u)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// EndUsers drops what an account showed of users, which it may not read any more.
+// Who was deactivated then still is, until a later list says otherwise.
+func (a *Archive) EndUsers(ctx context.Context, account string) error {
+	return a.putDirectory(ctx, "", replaced{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}})
+}
+
+// PutAccountPerson says whose account an account is; "" says that it is
+// nobody's. What the account is shown, that person sees.
+func (a *Archive) PutAccountPerson(ctx context.Context, account, email string) error {
+	var rows [][]any
+	if email != "" {
+		rows = append(rows, []any{account, api.FoldEmail(email)})
+	}
+	return a.putDirectory(ctx, account, replaced{table: "account_people", scope: "account = ?", args: []any{account}, rows: rows})
+}
+
+// putDirectory replaces rows in one transaction and logs a change when that made
+// a difference. Users are ranked as the last list that was read, of account, if
+// it is not "".
+func (a *Archive) putDirectory(ctx context.Context, account string, lists ...replaced) error {
+	_, err := a.change(ctx, func(tx *sql.Tx) error {
+		before, err := directoryText(ctx, tx, lists)
+		if err != nil {
+			return err
+		}
+		t := newApplying(a, sqlite.NewStatements(ctx, tx))
+		people := map[string]bool{}
+		for _, l := range lists {
+			if err := t.replace(l, people); err != nil {
+				return err
+			}
+		}
+		if lists[0].table == "users" && account != "" {
+			if _, err := t.Exec(rankList, account, "users"); err != nil {
+				return err
+			}
+		}
+		after, err := directoryText(ctx, tx, lists)
+		if err != nil || before == after {
+			return err
+		}
+		if err := t.judgePeople(people); err != nil {
+			return err
+		}
+		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
+	})
+	if err != nil {
+		return fmt.Errorf("put %s: %w", strings.ReplaceAll(lists[0].table, "_", " "), err)
+	}
+	return nil
+}
+
+// rankList makes a list the last that was read.
+const rankList = `INSERT INTO directory_lists (account, list, rank) SELECT ?, ?, coalesce(max(rank), 0) + 1 FROM directory_lists WHERE true
+	ON CONFLICT DO UPDATE SET rank = excluded.rank`
+
+// replace puts the rows in the place of those that are there, and withdraws those
+// that a whole list lacks. It adds the people of all to people.
+func (t *applying) replace(l replaced, people map[string]bool) error {
+	if l.table == "users" || l.table == "team_members" || l.table == "account_people" {
+		if err := t.Each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, addPeople(people)); err != nil {
+			return err
+		}
+	}
+	var names string
+	if l.by != "" {
+		var err error
+		if names, err = t.listed(l); err != nil {
+			return err
+		}
+	}
+	if _, err := t.Exec("DELETE FROM "+l.table+" WHERE "+l.scope, l.args...); err != nil {
+		return err
+	}
+	for _, row := range l.rows {
+		marks := strings.TrimSuffix(strings.Repeat("?, ", len(row)), ", ")
+		if _, err := t.Exec("INSERT OR REPLACE INTO "+l.table+" VALUES ("+marks+")", row...); err != nil {
+			return err
+		}
+		switch l.table {
+		case "users", "account_people":
+			people[row[1].(string)] = true
+		case "team_members":
+			people[row[2].(string)] = true
+		}
+	}
+	if l.by == "" || l.by == LocalAccount {
+		return nil
+	}
+	return t.withdraw(l, names, people)
+}
+
+// judgePeople decides anew what was recorded outside, for meetings that these
+// people recorded. Where there is a plain list, who is known decides nothing.
+func (t *applying) judgePeople(people map[string]bool) error {
+	var one int
+	if plain, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one); plain || err != nil {
+		return err
+	}
+	for email := range people {
+		if err := t.judgeAll(true, true, `recorder = ?`, email); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// directoryText is what a change of the lists can change, for comparing.
+func directoryText(ctx context.Context, tx *sql.Tx, lists []replaced) (all string, err error) {
+	for _, l := range lists {
+		text, err := tableText(ctx, tx, l.table, l.scope, l.args)
+		if err == nil && l.table == "users" {
+			var now string
+			now, err = tableText(ctx, tx, presentUsers, "1 ORDER BY email", nil)
+			text += now
+		}
+		if err != nil {
+			return "", err
+		}
+		all += text + "\n"
+	}
+	return all, nil
+}
+
+// tableText is the text of a table's rows in their order, for comparing.
+func tableText(ctx context.Context, tx *sql.Tx, table, scope string, args []any) (string, error) {
+	rows, err := tx.QueryContext(ctx, "SELECT * FROM "+table+" WHERE "+scope, args...)
+	if err != nil {
+		return "", err
+	}
+	columns, err := rows.Columns()
+	if err != nil {
+		rows.Close()
+		return "", err
+	}
+	var text strings.Builder
+	values := make([]any, len(columns))
+	for i := range values {
+		values[i] = new(any)
+	}
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		if err := rows.Scan(values...); err != nil {
+			return err
+		}
+		for _, v := range values {
+			fmt.Fprintf(&text, "%q ", fmt.Sprint(*v.(*any)))
+		}
+		return nil
+	})
+	return text.String(), err
+}
+
+// apiTime is the time of a nullable column in the service's form.
+func apiTime(ms sql.NullInt64) api.Time {
+	if !ms.Valid {
+		return api.Time{}
+	}
+	return api.TimeOf(time.UnixMilli(ms.Int64))
+}

@@ -1,0 +1,246 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"minutebook/api"
+	"minutebook/internal/sqlite"
+)
+
+// localFirst orders rows so that the one that wins comes first.
+const localFirst = ` ORDER BY account <> 'local', account`
+
+// listedUsers are all users that count, and lastListed orders those of one
+// address: as was said here, else by the list that was read last. Of an account
+// that has left only who is deactivated counts. presentUsers has each address once.
+const (
+	listedUsers = `users u LEFT JOIN (SELECT account AS by, rank FROM directory_lists WHERE list = 'users') l ON l.by = u.account
+		WHERE (` + configured + ` OR status = '` + api.StatusDeactivated + `')`
+	lastListed   = ` ORDER BY account <> 'local', coalesce(rank, 0) DESC, account`
+	presentUsers = `(SELECT * FROM (SELECT u.*, row_number() OVER (PARTITION BY email` + lastListed + `) AS place FROM ` + listedUsers + `)
+		WHERE place = 1)`
+)
+
+// Types returns the meeting types of all accounts, each name once.
+func (a *Archive) Types(ctx context.Context) ([]api.MeetingType, error) { return a.TypesOf(ctx, "") }
+
+// TypesOf returns the meeting types that one account shows; "" means all.
+func (a *Archive) TypesOf(ctx context.Context, account string) ([]api.MeetingType, error) {
+	types := []api.MeetingType{}
+	seen := map[string]bool{}
+	err := a.readDirectory(ctx, "meeting types", `SELECT name, status, created_at FROM meeting_types
+		WHERE (?1 = '' OR account = ?1) AND `+configured+localFirst, []any{account},
+		func(rows *sql.Rows) error {
+			var t api.MeetingType
+			var at sql.NullInt64
+			if err := rows.Scan(&t.Name, &t.Status, &at); err != nil {
+				return err
+			}
+			if t.CreatedAt = apiTime(at); !seen[t.Name] {
+				seen[t.Name] = true
+				types = append(types, t)
+			}
+			return nil
+		})
+	return types, err
+}
+
+// Teams returns the teams of all accounts, each name once.
+func (a *Archive) Teams(ctx context.Context) ([]api.Team, error) { return a.TeamsOf(ctx, "") }
+
+// TeamsOf returns the teams that one account shows; "" means all.
+func (a *Archive) TeamsOf(ctx context.Context, account string) ([]api.Team, error) {
+	teams := []api.Team{}
+	seen := map[string]bool{}
+	err := a.readDirectory(ctx, "teams", `SELECT name, created_at FROM teams
+		WHERE (?1 = '' OR account = ?1) AND `+configured+localFirst, []any{account},
+		func(rows *sql.Rows) error {
+			var t api.Team
+			var at sql.NullInt64
+			if err := rows.Scan(&t.Name, &at); err != nil {
+				return err
+			}
+			if t.CreatedAt = apiTime(at); !seen[t.Name] {
+				seen[t.Name] = true
+				teams = append(teams, t)
+			}
+			return nil
+		})
+	return teams, err
+}
+
+// Members returns the members of a team, each person once, or, with team "",
+// those of all teams.
+func (a *Archive) Members(ctx context.Context, team string) ([]api.TeamMember, error) {
+	members := []api.TeamMember{}
+	seen := map[string]bool{}
+	err := a.readDirectory(ctx, "team members", `SELECT email, name, created_at FROM team_members
+		WHERE (?1 = '' OR team = ?1) AND `+configured+localFirst, []any{team},
+		func(rows *sql.Rows) error {
+			var m api.TeamMember
+			var at sql.NullInt64
+			if err := rows.Scan(&m.Email, &m.Name, &at); err != nil {
+				return err
+			}
+			if m.CreatedAt = apiTime(at); !seen[m.Email] {
+				seen[m.Email] = true
+				members = append(members, m)
+			}
+			return nil
+		})
+	return members, err
+}
+
+// MembersOf returns the members of a team that one account shows.
+func (a *Archive) MembersOf(ctx context.Context, account, team string) ([]api.TeamMember, error) {
+	members := []api.TeamMember{}
+	err := a.readDirectory(ctx, "team members", `SELECT email, name, created_at FROM team_members WHERE account = ? AND team = ?`,
+		[]any{account, team}, func(rows *sql.Rows) error {
+			var m api.TeamMember
+			var at sql.NullInt64
+			err := rows.Scan(&m.Email, &m.Name, &at)
+			m.CreatedAt = apiTime(at)
+			members = append(members, m)
+			return err
+		})
+	return members, err
+}
+
+// Memberships returns the teams of every member by e-mail address.
+func (a *Archive) Memberships(ctx context.Context) (map[string][]string, error) {
+	teams := map[string][]string{}
+	err := a.readDirectory(ctx, "memberships", `SELECT DISTINCT email, team FROM team_members WHERE team <> '' AND `+configured+` ORDER BY email, team`, nil,
+		func(rows *sql.Rows) error {
+			var email, team string
+			if err := rows.Scan(&email, &team); err != nil {
+				return err
+			}
+			teams[email] = append(teams[email], team)
+			return nil
+		})
+	return teams, err
+}
+
+// Users returns the users of all accounts, each address once.
+func (a *Archive) Users(ctx context.Context) ([]api.User, error) {
+	users := []api.User{}
+	err := a.readDirectory(ctx, "users", userColumns+` FROM `+presentUsers+` ORDER BY email`, nil,
+		func(rows *sql.Rows) error {
+			u, err := scanUser(rows)
+			users = append(users, u)
+			return err
+		})
+	return users, err
+}
+
+// UsersOf returns the users that one account shows.
+func (a *Archive) UsersOf(ctx context.Context, account string) ([]api.User, error) {
+	users := []api.User{}
+	err := a.readDirectory(ctx, "users", userColumns+` FROM users WHERE account = ?`, []any{account},
+		func(rows *sql.Rows) error {
+			u, err := scanUser(rows)
+			users = append(users, u)
+			return err
+		})
+	return users, err
+}
+
+// User returns the user with an address; ErrNotFound when no account shows one.
+func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
+	var found *api.User
+	err := a.readDirectory(ctx, "user", userColumns+` FROM `+listedUsers+` AND email = ?`+lastListed+` LIMIT 1`, []any{api.FoldEmail(email)},
+		func(rows *sql.Rows) error {
+			u, err := scanUser(rows)
+			found = &u
+			return err
+		})
+	if err == nil && found == nil {
+		return nil, fmt.Errorf("read user: %w", ErrNotFound)
+	}
+	return found, err
+}
+
+// AccountPeople returns whose account each account is.
+func (a *Archive) AccountPeople(ctx context.Context) (map[string]string, error) {
+	people := map[string]string{}
+	err := a.readDirectory(ctx, "owners of accounts", `SELECT account, email FROM account_people WHERE `+configured, nil,
+		func(rows *sql.Rows) error {
+			var account, email string
+			if err := rows.Scan(&account, &email); err != nil {
+				return err
+			}
+			people[account] = email
+			return nil
+		})
+	return people, err
+}
+
+func (a *Archive) readDirectory(ctx context.Context, what, query string, args []any, fn func(*sql.Rows) error) error {
+	rows, err := a.db.R.QueryContext(ctx, query, args...)
+	if err == nil {
+		err = sqlite.EachRow(rows, fn)
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", what, err)
+	}
+	return nil
+}
+
+const userColumns = `SELECT email, name, status, created_at, settings_level, settings_teams, view_level, view_teams`
+
+func scanUser(rows *sql.Rows) (api.User, error) {
+	var u api.User
+	var name sql.NullString
+	var at sql.NullInt64
+	var p api.Permissions
+	var settingsTeams, viewTeams string
+	err := rows.Scan(&u.Email, &name, &u.Status, &at, &p.SettingsAccess.Level, &settingsTeams, &p.ViewAccess.Level, &viewTeams)
+	if err != nil {
+		return u, err
+	}
+	u.CreatedAt = apiTime(at)
+	u.Name = api.NullOf[string]()
+	if name.Valid {
+		u.Name = api.Some(name.String)
+	}
+	if p.SettingsAccess.Level == "" {
+		return u, nil
+	}
+	if p.SettingsAccess.Teams, err = namesOf(settingsTeams); err != nil {
+		return u, err
+	}
+	p.ViewAccess.Teams, err = namesOf(viewTeams)
+	u.Permissions = api.Some(p)
+	return u, err
+}
+
+func userRow(account string, u api.User) ([]any, error) {
+	name, named := u.Name.Get()
+	p := u.Permissions.Or(api.Permissions{})
+	settings, err := json.Marshal(nonNil(p.SettingsAccess.Teams))
+	if err != nil {
+		return nil, err
+	}
+	view, err := json.Marshal(nonNil(p.ViewAccess.Teams))
+	if err != nil {
+		return nil, err
+	}
+	return []any{account, api.FoldEmail(u.Email), sql.NullString{String: name, Valid: named}, u.Status, sqlite.Millis(u.CreatedAt.Time),
+		p.SettingsAccess.Level, string(settings), p.ViewAccess.Level, string(view)}, nil
+}
+
+func namesOf(text string) ([]string, error) {
+	names := []string{}
+	err := json.Unmarshal([]byte(text), &names)
+	return nonNil(names), err
+}
+
+func nonNil(names []string) []string {
+	if names == nil {
+		return []string{}
+	}
+	return names
+}

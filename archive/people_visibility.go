@@ -1,0 +1,145 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"minutebook/api"
+	"minutebook/internal/sqlite"
+)
+
+// Viewer is who asks. All sees everything: the archive's owner. Otherwise Email
+// says which person's visibility (specification 1.7) applies.
+type Viewer struct {
+	All   bool
+	Email string
+}
+
+// A principal is a party that a meeting can be visible to. Principals says
+// which parties see a meeting, ViewerPrincipals which ones a person is of; the
+// person sees the meeting when they have one in common.
+//
+//	user:EMAIL     a person, in lower case
+//	team:NAME      the members of a team, and who may view that team's meetings
+//	everyone       every active member of the organisation
+//	account:NAME   whoever an account belongs to, by its plain list; with another
+//	               list query, or a later holder: account:NAME#HOLDER/QUERY
+//	shared         who may view all that is shared with any team
+const (
+	PrincipalEveryone = "everyone"
+	PrincipalShared   = "shared"
+)
+
+// UserPrincipal is the principal of a person.
+func UserPrincipal(email string) string { return "user:" + api.FoldEmail(email) }
+
+// TeamPrincipal is the principal of a team.
+func TeamPrincipal(team string) string { return "team:" + team }
+
+// AccountPrincipal is the principal of an account's first holder, by its plain
+// list.
+func AccountPrincipal(account string) string { return passPrincipal(account, 1, "") }
+
+// passPrincipal is the principal of an account's holder by one of its list
+// queries. A right so ends with the query or the holder, without a word about any
+// meeting.
+func passPrincipal(account string, holder int, query string) string {
+	p := "account:" + account
+	if holder > 1 {
+		p += "#" + strconv.Itoa(holder)
+	}
+	if query != "" {
+		p += "/" + query
+	}
+	return p
+}
+
+// Principals says who sees each of the meetings; one that is unknown has no
+// entry. A meeting is visible to who recorded it, to the accounts that are
+// shown it, to those it was explicitly shared with, and, by its shared_with, to
+// everyone (all_teams) or to the recorder's team by the newest read (single_team). multiple_teams
+// says that it is shared, and not with whom: only who may view all that is
+// shared sees it, as with a single_team that is not told. What shared_with says
+// counts neither for a meeting that is gone, since it may have been made private,
+// nor for one that was recorded outside the organisation, whose teams are others.
+func (a *Archive) Principals(ctx context.Context, ids []int64) (map[int64][]string, error) {
+	all := make(map[int64][]string, len(ids))
+	err := a.Visible(ctx, ids, func(v Visibility) error {
+		all[v.RecordingID] = v.Principals
+		return nil
+	})
+	return all, err
+}
+
+// ViewerPrincipals returns the parties that a person is of. For a Viewer with
+// All it returns none, since nothing is to be asked.
+func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, error) {
+	if v.All {
+		return nil, nil
+	}
+	email := api.FoldEmail(v.Email)
+	if email == "" {
+		return nil, nil
+	}
+	user, err := a.User(ctx, email)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return nil, err
+	}
+	if user != nil && user.Status == api.StatusDeactivated {
+		return nil, nil // no credential of theirs works any more (3.2)
+	}
+	principals := []string{UserPrincipal(email)}
+	if user != nil && user.Status != api.StatusActive {
+		return principals, nil
+	}
+	teams, err := a.column(ctx, `SELECT DISTINCT team FROM team_members WHERE email = ? AND `+configured+` ORDER BY team`, email)
+	if err != nil {
+		return nil, err
+	}
+	if user != nil || len(teams) > 0 {
+		principals = append(principals, PrincipalEveryone)
+	}
+	if user != nil {
+		view := user.Permissions.Or(api.Permissions{}).ViewAccess
+		switch view.Level {
+		case api.ViewTeam, api.ViewMultipleTeams:
+			teams = append(teams, view.Teams...)
+		case api.ViewAllTeams:
+			principals = append(principals, PrincipalShared)
+		}
+	}
+	for _, team := range teams {
+		if team != "" {
+			principals = append(principals, TeamPrincipal(team))
+		}
+	}
+	passes, err := a.passesOf(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	principals = append(principals, passes...)
+	slices.Sort(principals)
+	return slices.Compact(principals), nil
+}
+
+// passesOf returns the principals of a person's accounts: one for each query
+// that is read.
+func (a *Archive) passesOf(ctx context.Context, email string) ([]string, error) {
+	return a.column(ctx, `SELECT `+sightingPrincipal+` FROM (
+			SELECT p.account, coalesce(a.holder, 1) AS holder, '' AS query FROM account_people p LEFT JOIN accounts a ON a.name = p.account
+				WHERE p.email = ?1
+			UNION SELECT p.account, coalesce(a.holder, 1), w.query FROM account_people p LEFT JOIN accounts a ON a.name = p.account
+				JOIN watches w USING (account) WHERE p.email = ?1 AND w.ended_at IS NULL) r`, email)
+}
+
+// column reads a column of text.
+func (a *Archive) column(ctx context.Context, query string, args ...any) ([]string, error) {
+	values, err := sqlite.Column[string](ctx, a.db.R, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read who sees meetings: %w", err)
+	}
+	return values, nil
+}

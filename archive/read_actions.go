@@ -1,0 +1,120 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"minutebook/internal/sqlite"
+)
+
+// ActionQuery says which action items to list; zero fields do not restrict.
+type ActionQuery struct {
+	Viewer    Viewer
+	Person    string // the assignee's email or name; "-" for those of nobody
+	Completed *bool  // nil: whether done or not
+	Limit     int    // at most; 0 means all
+}
+
+// ActionRow is an action item and the meeting it was agreed in.
+type ActionRow struct {
+	RecordingID          int64
+	Title                string    // of the meeting
+	Start                time.Time // of the meeting, as List orders it
+	Position             int       // among the meeting's action items, from 0
+	Description          string
+	UserGenerated        bool
+	Completed            bool
+	Offset               time.Duration // into the recording; -1 when it is not known
+	Assignee, Email, Of  string        // name, address and team; all may be ""
+	RecordingPlaybackURL string
+}
+
+// ActionItems lists action items across meetings, those of the newest meetings
+// first and in each meeting in their order.
+func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, error) {
+	where, args, err := a.actionTerms(ctx, q)
+	if err != nil {
+		return nil, fmt.Errorf("list action items: %w", err)
+	}
+	limit := -1
+	if q.Limit > 0 {
+		limit = q.Limit
+	}
+	rows, err := a.db.R.QueryContext(ctx, `SELECT i.recording_id, coalesce(nullif(m.title, ''), m.meeting_title),
+		m.sort_at, i.position, i.description, i.user_generated, i.completed, i.offset_seconds,
+		i.assignee_name, i.assignee_email, i.assignee_team, i.recording_playback_url
+		FROM action_items i JOIN meetings m USING (recording_id) WHERE `+where+`
+		ORDER BY m.sort_at DESC, m.recording_id DESC, i.position LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("list action items: %w", err)
+	}
+	var items []ActionRow
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		r := ActionRow{Offset: -1}
+		var start int64
+		var offset sql.NullFloat64
+		err := rows.Scan(&r.RecordingID, &r.Title, &start, &r.Position, &r.Description, &r.UserGenerated,
+			&r.Completed, &offset, &r.Assignee, &r.Email, &r.Of, &r.RecordingPlaybackURL)
+		if offset.Valid {
+			r.Offset = time.Duration(offset.Float64 * float64(time.Second))
+		}
+		r.Start = sqlite.Time(start)
+		items = append(items, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list action items: %w", err)
+	}
+	return items, nil
+}
+
+// AssigneeCount is a person and how many action items are theirs.
+type AssigneeCount struct {
+	Name, Email string // both "" for what was given to nobody
+	Open, Done  int
+}
+
+// Assignees counts action items by person, most open ones first.
+func (a *Archive) Assignees(ctx context.Context, v Viewer) ([]AssigneeCount, error) {
+	where, args, err := a.actionTerms(ctx, ActionQuery{Viewer: v})
+	if err != nil {
+		return nil, fmt.Errorf("count action items: %w", err)
+	}
+	people, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, c *AssigneeCount) error {
+		return rows.Scan(&c.Name, &c.Email, &c.Open, &c.Done)
+	}, `SELECT max(i.assignee_name), max(i.assignee_email),
+		count(*) - sum(i.completed) AS open, sum(i.completed)
+		FROM action_items i JOIN meetings m USING (recording_id) WHERE `+where+`
+		GROUP BY coalesce(nullif(i.assignee_email, ''), i.assignee_name)
+		ORDER BY open DESC, count(*) DESC, 1`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("count action items: %w", err)
+	}
+	return people, nil
+}
+
+// actionTerms are the condition on action_items i and meetings m, and its
+// arguments.
+func (a *Archive) actionTerms(ctx context.Context, q ActionQuery) (where string, args []any, err error) {
+	where = `1`
+	switch q.Person {
+	case "":
+	case "-":
+		where += ` AND i.assignee_email = '' AND i.assignee_name = ''`
+	default:
+		where += ` AND (i.assignee_email = ? OR i.assignee_name = ?)`
+		args = append(args, q.Person, q.Person)
+	}
+	if q.Completed != nil {
+		where += ` AND i.completed = ?`
+		args = append(args, *q.Completed)
+	}
+	term, values, err := a.visibleTerm(ctx, q.Viewer)
+	if term != "" {
+		where += ` AND ` + term
+		args = append(args, values...)
+	}
+	return where, args, err
+}

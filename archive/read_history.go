@@ -1,0 +1,126 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive/merge"
+	"minutebook/internal/sqlite"
+)
+
+// Revision is one version of one part of a meeting.
+type Revision struct {
+	ID      int64
+	Part    api.Part
+	Hash    string // SHA-256 of the canonical JSON, in hex
+	Size    int    // bytes of the JSON as it arrived
+	Empty   bool   // carries no content
+	Current bool   // is the current part, or gives something of it
+	First   time.Time
+	Last    time.Time
+	Seen    []Seen // by account and source
+}
+
+// Seen is how a revision was shown: when first and last to an account by a source.
+type Seen struct {
+	Account     string
+	Source      Source
+	First, Last time.Time
+}
+
+// Revisions returns all versions of all parts of a meeting, in the order of
+// api.Parts and then of their first showing. It fails with ErrNotFound or
+// ErrForgotten.
+func (a *Archive) Revisions(ctx context.Context, id int64) ([]Revision, error) {
+	var revisions []Revision
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
+		if err := known(ctx, tx, id); err != nil {
+			return err
+		}
+		for _, part := range api.Parts() {
+			of, err := partRevisions(ctx, tx, id, part)
+			if err != nil {
+				return err
+			}
+			revisions = append(revisions, of...)
+		}
+		editions, err := newApplying(a, sqlite.NewStatements(ctx, tx)).editions(id)
+		if err != nil || len(editions) < 2 {
+			return err
+		}
+		gave := merge.Meeting(editions).Contributors
+		for i := range revisions {
+			if r := &revisions[i]; r.Part == api.PartMeeting {
+				r.Current = slices.Contains(gave, r.ID)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read history of %d: %w", id, err)
+	}
+	return revisions, nil
+}
+
+func partRevisions(ctx context.Context, tx *sql.Tx, id int64, part api.Part) ([]Revision, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.hash, b.size, r.empty, o.account, o.source, o.first_at, o.last_at,
+		EXISTS (SELECT 1 FROM parts p WHERE p.recording_id = r.recording_id AND p.part = r.part AND p.revision_id = r.id)
+		FROM revisions r JOIN bodies b ON b.revision_id = r.id JOIN observations o ON o.revision_id = r.id
+		WHERE r.recording_id = ? AND r.part = ?
+		ORDER BY (SELECT min(first_at) FROM observations f WHERE f.revision_id = r.id), r.hash, o.account, o.source`, id, part)
+	if err != nil {
+		return nil, err
+	}
+	var revisions []Revision
+	return revisions, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		r := Revision{Part: part}
+		var s Seen
+		var hash []byte
+		var first, last int64
+		if err := rows.Scan(&r.ID, &hash, &r.Size, &r.Empty, &s.Account, &s.Source, &first, &last, &r.Current); err != nil {
+			return err
+		}
+		s.First, s.Last = sqlite.Time(first), sqlite.Time(last)
+		if n := len(revisions); n == 0 || revisions[n-1].ID != r.ID {
+			r.Hash, r.First, r.Last = hex.EncodeToString(hash), s.First, s.Last
+			revisions = append(revisions, r)
+		}
+		r0 := &revisions[len(revisions)-1]
+		r0.Seen = append(r0.Seen, s)
+		if s.First.Before(r0.First) {
+			r0.First = s.First
+		}
+		if s.Last.After(r0.Last) {
+			r0.Last = s.Last
+		}
+		return nil
+	})
+}
+
+// RevisionJSON returns the bytes of one revision of a meeting, as they arrived.
+// It fails with ErrNotFound when the meeting has no such revision.
+func (a *Archive) RevisionJSON(ctx context.Context, id, revision int64) (api.Part, json.RawMessage, error) {
+	var part api.Part
+	var encoding int
+	var body []byte
+	err := a.db.R.QueryRowContext(ctx, `SELECT r.part, b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id
+		WHERE r.recording_id = ? AND r.id = ?`, id, revision).Scan(&part, &encoding, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("read revision %d of meeting %d: %w", revision, id, err)
+	}
+	raw, err := a.codec.unpack(encoding, body)
+	if err != nil {
+		return "", nil, fmt.Errorf("read revision %d of meeting %d: %w", revision, id, err)
+	}
+	return part, raw, nil
+}

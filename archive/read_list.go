@@ -1,0 +1,168 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/internal/sqlite"
+)
+
+// Key is a place in the order of List: newest first by (Start, RecordingID).
+// Start is the recording's start, else the scheduled one, else the creation.
+type Key struct {
+	Start       time.Time
+	RecordingID int64
+}
+
+// ListQuery says which meetings to list; zero fields do not restrict.
+type ListQuery struct {
+	Viewer        Viewer
+	After, Before time.Time // exclusive, on the order's Start
+	Type          string    // name of a meeting type
+	Team          string    // the recorder's team
+	RecordedBy    string    // the recorder's email
+	Person        string    // email, or name, of a recorder, invitee or speaker
+	Cursor        *Key      // list what comes after it
+	Limit         int       // at most; 0 means all
+	IncludeGone   bool
+}
+
+// List returns meetings, newest first.
+func (a *Archive) List(ctx context.Context, q ListQuery) ([]*Row, error) {
+	where, args, err := a.conditions(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	query := `SELECT ` + rowColumns + ` FROM meetings m`
+	if len(where) > 0 {
+		query += ` WHERE ` + strings.Join(where, " AND ")
+	}
+	query += ` ORDER BY m.sort_at DESC, m.recording_id DESC`
+	if q.Limit > 0 {
+		query += fmt.Sprintf(" LIMIT %d", q.Limit)
+	}
+	rows, err := a.db.R.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list meetings: %w", err)
+	}
+	var list []*Row
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		r, err := scanRow(rows.Scan)
+		list = append(list, r)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list meetings: %w", err)
+	}
+	return list, nil
+}
+
+// conditions are the terms of WHERE and their arguments.
+func (a *Archive) conditions(ctx context.Context, q ListQuery) (where []string, args []any, err error) {
+	add := func(term string, values ...any) {
+		where = append(where, term)
+		args = append(args, values...)
+	}
+	if !q.IncludeGone {
+		add(`m.gone_at IS NULL`)
+	}
+	if !q.After.IsZero() {
+		add(`m.sort_at > ?`, q.After.UnixMilli())
+	}
+	if !q.Before.IsZero() {
+		add(`m.sort_at < ?`, q.Before.UnixMilli())
+	}
+	if q.Type != "" {
+		add(`m.meeting_type = ?`, q.Type)
+	}
+	if q.Team != "" {
+		add(`m.recorded_by_team = ?`, q.Team)
+	}
+	if q.RecordedBy != "" {
+		add(`m.recorded_by_email = ?`, q.RecordedBy)
+	}
+	if q.Person != "" {
+		add(personTerm, q.Person, q.Person, q.Person, q.Person, q.Person, q.Person)
+	}
+	if q.Cursor != nil {
+		add(`(m.sort_at, m.recording_id) < (?, ?)`, q.Cursor.Start.UnixMilli(), q.Cursor.RecordingID)
+	}
+	term, values, err := a.visibleTerm(ctx, q.Viewer)
+	if err != nil {
+		return nil, nil, err
+	}
+	if term != "" {
+		add(term, values...)
+	}
+	return where, args, nil
+}
+
+const personTerm = `(m.recorded_by_email = ? OR m.recorded_by_name = ?
+	OR m.recording_id IN (SELECT recording_id FROM invitees WHERE email = ? OR name = ?)
+	OR m.recording_id IN (SELECT recording_id FROM meeting_speakers
+		WHERE speaker_id IN (SELECT id FROM speakers WHERE email = ? OR name = ?)))`
+
+// Choices are the values that a list of meetings can be narrowed to.
+type Choices struct {
+	Types  []string // in use, by name
+	Teams  []string // of recorders, by name
+	People []string // recorders, and the mostChoices who spoke most, by name
+}
+
+// mostChoices is how many speakers a person still reads through.
+const mostChoices = 300
+
+// Choices reads them from what the viewer sees.
+func (a *Archive) Choices(ctx context.Context, v Viewer) (Choices, error) {
+	where, args, err := a.conditions(ctx, ListQuery{Viewer: v, IncludeGone: true})
+	if err != nil {
+		return Choices{}, fmt.Errorf("read choices: %w", err)
+	}
+	visible := strings.Join(append(where, "1"), " AND ")
+	types, teams, people := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	err = a.eachString(ctx, `SELECT DISTINCT m.meeting_type, m.recorded_by_team, m.recorded_by_name
+		FROM meetings m WHERE `+visible, args, func(s []string) {
+		types[s[0]], teams[s[1]], people[s[2]] = true, true, true
+	})
+	if err != nil {
+		return Choices{}, fmt.Errorf("read choices: %w", err)
+	}
+	args = append(args, mostChoices)
+	err = a.eachString(ctx, `SELECT s.name, '', '' FROM meeting_speakers t JOIN speakers s ON s.id = t.speaker_id
+		JOIN meetings m USING (recording_id) WHERE `+visible+`
+		GROUP BY s.name ORDER BY sum(t.words) DESC LIMIT ?`, args, func(s []string) { people[s[0]] = true })
+	if err != nil {
+		return Choices{}, fmt.Errorf("read choices: %w", err)
+	}
+	return Choices{Types: byName(types), Teams: byName(teams), People: byName(people)}, nil
+}
+
+// eachString calls fn with each row's three strings.
+func (a *Archive) eachString(ctx context.Context, query string, args []any, fn func([]string)) error {
+	rows, err := a.db.R.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		s := make([]string, 3)
+		err := rows.Scan(&s[0], &s[1], &s[2])
+		fn(s)
+		return err
+	})
+}
+
+// byName sorts names as people read them and drops the empty one.
+func byName(names map[string]bool) []string {
+	delete(names, "")
+	return slices.SortedFunc(maps.Keys(names), func(a, b string) int {
+		if c := strings.Compare(strings.ToLower(a), strings.ToLower(b)); c != 0 {
+			return c
+		}
+		return strings.Compare(a, b)
+	})
+}

@@ -1,0 +1,179 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"minutebook/api"
+	"minutebook/archive/merge"
+	"minutebook/internal/sqlite"
+)
+
+// PartsOf returns a meeting's current parts, verbatim. A part that was only ever
+// null is null, one that was never shown is absent. It fails with ErrNotFound or
+// ErrForgotten.
+func (a *Archive) PartsOf(ctx context.Context, id int64) (map[api.Part]json.RawMessage, error) {
+	var parts map[api.Part]json.RawMessage
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) (err error) {
+		if err := known(ctx, tx, id); err != nil {
+			return err
+		}
+		parts, err = a.currentParts(ctx, tx, id, "")
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read parts of %d: %w", id, err)
+	}
+	return parts, nil
+}
+
+// currentParts reads the parts of a meeting but for the one to leave out, if
+// any.
+func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, without api.Part) (map[api.Part]json.RawMessage, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT p.part, p.folded IS NOT NULL, b.encoding, b.body
+		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id WHERE p.recording_id = ? AND p.part <> ?`, id, without)
+	if err != nil {
+		return nil, err
+	}
+	parts := make(map[api.Part]json.RawMessage, 6)
+	several := false
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		var part api.Part
+		var isFolded bool
+		var encoding sql.NullInt64
+		var body []byte
+		if err := rows.Scan(&part, &isFolded, &encoding, &body); err != nil {
+			return err
+		}
+		several = several || isFolded
+		if !encoding.Valid {
+			parts[part] = json.RawMessage("null")
+			return nil
+		}
+		raw, err := a.codec.unpack(int(encoding.Int64), body)
+		parts[part] = raw
+		return err
+	})
+	if err != nil || !several {
+		return parts, err
+	}
+	t := newApplying(a, sqlite.NewStatements(ctx, tx))
+	editions, err := t.editions(id)
+	if err != nil {
+		return nil, err
+	}
+	parts[api.PartMeeting] = merge.Meeting(editions).Raw
+	return parts, nil
+}
+
+// MeetingJSON returns a meeting in the service's shape with all its parts, every
+// value verbatim. It fails with ErrNotFound or ErrForgotten.
+func (a *Archive) MeetingJSON(ctx context.Context, id int64) ([]byte, error) {
+	parts, err := a.PartsOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := joinMeeting(id, parts)
+	if err != nil {
+		return nil, fmt.Errorf("read meeting %d: %w", id, err)
+	}
+	return raw, nil
+}
+
+// joinMeeting joins parts; a meeting known by its content alone still has its
+// recording_id.
+func joinMeeting(id int64, parts map[api.Part]json.RawMessage) ([]byte, error) {
+	if raw, ok := parts[api.PartMeeting]; !ok || string(raw) == "null" {
+		parts[api.PartMeeting] = fmt.Appendf(nil, `{"recording_id":%d}`, id)
+	}
+	return api.JoinMeeting(parts)
+}
+
+// Meeting returns a meeting decoded, with all its parts. It fails with
+// ErrNotFound or ErrForgotten.
+func (a *Archive) Meeting(ctx context.Context, id int64) (*api.Meeting, error) {
+	raw, err := a.MeetingJSON(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	m := &api.Meeting{}
+	if err := json.Unmarshal(raw, m); err != nil {
+		return nil, fmt.Errorf("read meeting %d: %w", id, err)
+	}
+	return m, nil
+}
+
+// PartsOfMany returns some of the current parts of several meetings, verbatim
+// and of one moment, as PartsOf does for one: what a page of a list needs, and
+// no more is unpacked. A meeting that is not there has no entry.
+func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part) (map[int64]map[api.Part]json.RawMessage, error) {
+	wantIDs, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	wantParts, err := json.Marshal(parts)
+	if err != nil {
+		return nil, err
+	}
+	many := make(map[int64]map[api.Part]json.RawMessage, len(ids))
+	err = a.db.ReadTx(ctx, func(tx *sql.Tx) error {
+		folded, err := a.readMany(ctx, tx, many, string(wantIDs), string(wantParts))
+		if err != nil {
+			return err
+		}
+		for _, id := range folded {
+			t := newApplying(a, sqlite.NewStatements(ctx, tx))
+			editions, err := t.editions(id)
+			if err != nil {
+				return err
+			}
+			many[id][api.PartMeeting] = merge.Meeting(editions).Raw
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read parts of %d meetings: %w", len(ids), err)
+	}
+	return many, nil
+}
+
+// readMany fills many and returns whose part "meeting" is folded of several
+// revisions.
+func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, many map[int64]map[api.Part]json.RawMessage, ids, parts string) (folded []int64, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT p.recording_id, p.part, p.folded IS NOT NULL, b.encoding, b.body
+		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id
+		WHERE p.recording_id IN (SELECT value FROM json_each(?)) AND p.part IN (SELECT value FROM json_each(?))`, ids, parts)
+	if err != nil {
+		return nil, err
+	}
+	return folded, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		var part api.Part
+		var several bool
+		var encoding sql.NullInt64
+		var body sql.RawBytes
+		if err := rows.Scan(&id, &part, &several, &encoding, &body); err != nil {
+			return err
+		}
+		if many[id] == nil {
+			many[id] = make(map[api.Part]json.RawMessage, 6)
+		}
+		if several {
+			folded = append(folded, id)
+		}
+		if !encoding.Valid {
+			many[id][part] = json.RawMessage("null")
+			return nil
+		}
+		if encoding.Int64 == plainBody {
+			many[id][part] = bytes.Clone(body)
+			return nil
+		}
+		raw, err := a.codec.unpack(int(encoding.Int64), body)
+		many[id][part] = raw
+		return err
+	})
+}

@@ -1,0 +1,98 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"minutebook/archive/media"
+)
+
+// reportModes logs what of the data directory others than the owner can reach:
+// the directory, what lies directly in it, and the directories below that. What
+// lies deeper, all recordings among it, is looked at by Verify. Modes are not
+// changed: someone may have meant them.
+func (a *Archive) reportModes(ctx context.Context) {
+	err := eachWide(ctx, a.dir, 2, func(path string, mode, private os.FileMode) {
+		a.log.Warn().Str("path", path).Str("mode", mode.String()).
+			Msgf("others can reach this; chmod %o would close it", private)
+	})
+	if err != nil {
+		a.log.Warn().Err(err).Msg("look for files that others can reach")
+	}
+}
+
+// everyLevel has eachWide go all the way down.
+const everyLevel = 1 << 20
+
+// eachWide calls fn for everything below dir, and for dir itself, that is wider
+// than 0700 for a directory and 0600 for a file; private is the mode without what
+// is too much. Of the last level only directories are looked at. Links are
+// followed; what file managers and network storage leave everywhere is passed
+// over, and so is what vanishes meanwhile.
+func eachWide(ctx context.Context, dir string, levels int, fn func(path string, mode, private os.FileMode)) error {
+	check := func(path string, info os.FileInfo, allowed os.FileMode) {
+		if mode := info.Mode().Perm(); mode&^allowed != 0 {
+			fn(path, mode, mode&allowed)
+		}
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look for files that others can reach: %w", err)
+	}
+	check(dir, info, 0o700)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("look for files that others can reach: %w", err)
+	}
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if media.IsSideFile(e.Name()) || levels == 1 && e.Type().IsRegular() {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		info, err := os.Stat(path)
+		switch {
+		case err != nil: // vanished, or a link that leads nowhere
+		case info.IsDir() && levels > 1:
+			if err := eachWide(ctx, path, levels-1, fn); err != nil {
+				return err
+			}
+		case info.IsDir():
+			check(path, info, 0o700)
+		case info.Mode().IsRegular() && levels > 1:
+			check(path, info, 0o600)
+		}
+	}
+	return nil
+}
+
+// modesNamed is how many files and directories Verify names one by one.
+const modesNamed = 50
+
+// modes names everything that others can reach, recordings included.
+func (c *check) modes(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
+	roots := []string{c.archive.dir}
+	if dir := media.Dir(c.archive.media); dir != "" && !strings.HasPrefix(dir, c.archive.dir+string(filepath.Separator)) {
+		roots = append(roots, dir)
+	}
+	n := 0
+	for _, root := range roots {
+		err := eachWide(ctx, root, everyLevel, func(path string, mode, private os.FileMode) {
+			if n++; n <= modesNamed {
+				found(Damage{Class: DamageMode, Path: path, What: fmt.Sprintf("others can reach this (%s); chmod %o would close it", mode, private)})
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if n > modesNamed {
+		found(Damage{Class: DamageMode, Path: c.archive.dir, What: fmt.Sprintf("others can reach %d files and directories more", n-modesNamed)})
+	}
+	return nil
+}
