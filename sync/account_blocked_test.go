@@ -13,9 +13,9 @@ import (
 	syncer "minutebook/sync"
 )
 
-// An account that the service asks not to call for more than a day is parked,
+// An account that the service asks not to call for more than a day is suspended,
 // over a restart too, and makes no call until a person resumes it.
-func TestALongRetryAfterParksTheAccount(t *testing.T) {
+func TestALongRetryAfterSuspendsTheAccount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))

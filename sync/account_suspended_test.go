@@ -14,10 +14,10 @@ import (
 	syncer "minutebook/sync"
 )
 
-// The account of a user who is deactivated is parked and says what to do, over a
+// The account of a user who is deactivated is suspended and says what to do, over a
 // restart too; the others go on. Once the user is active again it goes on within
 // an hour, and a command does not wait for that.
-func TestADeactivatedUserIsParkedAndComesBack(t *testing.T) {
+func TestADeactivatedUserIsSuspendedAndComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
@@ -33,28 +33,28 @@ func TestADeactivatedUserIsParkedAndComesBack(t *testing.T) {
 			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}}
 		s, stop := running(t, o)
 		time.Sleep(time.Minute)
-		parked := func(want bool) {
+		suspended := func(want bool) {
 			t.Helper()
 			st, err := s.Status(t.Context())
 			if err != nil || st.Accounts[0].Suspended != "" || (st.Accounts[1].Suspended != "") != want {
-				t.Errorf("parked: %q, %q, %v", st.Accounts[0].Suspended, st.Accounts[1].Suspended, err)
+				t.Errorf("suspended: %q, %q, %v", st.Accounts[0].Suspended, st.Accounts[1].Suspended, err)
 			}
 			if want && !strings.Contains(st.Accounts[1].Suspended, "check its key") {
-				t.Errorf("parked: %s", st.Accounts[1].Suspended)
+				t.Errorf("suspended: %s", st.Accounts[1].Suspended)
 			}
 		}
-		parked(false)
+		suspended(false)
 		status(api.StatusDeactivated)
 		if _, _, err := u.Service.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)
-		parked(true)
+		suspended(true)
 		before := meetingCounts(t, ar).Meetings
 		stop()
 		s, stop = running(t, o)
 		time.Sleep(10 * time.Second)
-		parked(true)
+		suspended(true)
 		if _, _, err := u.Service.Finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -66,16 +66,16 @@ func TestADeactivatedUserIsParkedAndComesBack(t *testing.T) {
 		if err := s.Sync(t.Context(), syncer.Request{Account: "bob"}, nil); err != nil {
 			t.Error(err)
 		}
-		parked(false)
+		suspended(false)
 		status(api.StatusDeactivated)
 		time.Sleep(10 * time.Minute)
-		parked(true)
+		suspended(true)
 		if err := s.Sync(t.Context(), syncer.Request{}, nil); err == nil || !strings.Contains(err.Error(), "bob") || strings.Contains(err.Error(), "account ada") {
 			t.Errorf("a command of both is told %v", err)
 		}
 		status(api.StatusActive)
 		time.Sleep(70 * time.Minute)
-		parked(false)
+		suspended(false)
 		stop()
 	})
 }

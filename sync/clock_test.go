@@ -10,6 +10,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -17,6 +18,7 @@ import (
 // The clock is set while the daemon runs, between walks and in the middle of one.
 // It decides neither what is gone nor when anything is done again.
 func TestAClockThatIsSetFreezesNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	const year = 365 * 24 * time.Hour
 	for _, step := range []time.Duration{-10 * time.Minute, 10 * time.Minute, -26 * time.Hour, 26 * time.Hour, -3 * year, 10 * year} {

@@ -105,17 +105,17 @@ func (l *downloader) chooseRequester(ctx context.Context, row archive.Download) 
 	if err != nil {
 		return nil, err
 	}
-	var parked error
+	var suspended error
 	for _, name := range names {
 		a := l.s.account(name)
 		if a == nil || slices.Contains(row.RefusedBy, name) {
 			continue
 		}
 		if err := l.s.checkUsable(ctx, a, false); err != nil {
-			parked = err
+			suspended = err
 			continue
 		}
 		return a, nil
 	}
-	return nil, parked
+	return nil, suspended
 }

@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/residue"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 )
 
@@ -89,6 +90,7 @@ func (f *forgetter) forgot(t *testing.T) bool {
 // every one. Nothing of it may come back, and the others' recordings, which have
 // the same bytes, stay.
 func TestForgetWhileItIsFetched(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, f := range []knife{{item: aCall}, {item: aCall, after: true}, {item: aPiece}, {item: aCommit}} {
 		for _, only := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%v, after %v, only %v", f.item, f.after, only), func(t *testing.T) {

@@ -49,7 +49,7 @@ func TestIntakeAppliesAndSettles(t *testing.T) {
 	// What the second webhook left out is asked for at once, before anything else.
 	a, ok := s.content.get(2)
 	if !ok || !a.Urgent || !a.Transcript || !a.Summary || a.Due.After(time.Now()) {
-		t.Errorf("ask of meeting 2: %+v, %v", a, ok)
+		t.Errorf("task of meeting 2: %+v, %v", a, ok)
 	}
 	if _, ok := s.content.get(1); ok {
 		t.Error("a whole meeting is asked for")
@@ -243,7 +243,7 @@ func TestIntakeTakesTimesThatCannotBeWritten(t *testing.T) {
 	}
 	for id := range int64(2) {
 		if a, ok := s.content.get(id + 1); !ok || time.Since(a.Created).Abs() > time.Hour {
-			t.Errorf("ask of meeting %d: %+v, %v", id+1, a, ok)
+			t.Errorf("task of meeting %d: %+v, %v", id+1, a, ok)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"minutebook/archive/media"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/sqlite"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -65,7 +66,7 @@ func endState(t *testing.T, ar *archive.Archive) []string {
 	if err := ar.Media().Walk(t.Context(), func(media.Blob) error { blobs++; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	return append(out, fmt.Sprintf("%d asks, downloads %v, %d partial files, %d files", len(marks), queue, len(partial), blobs))
+	return append(out, fmt.Sprintf("%d tasks, downloads %v, %d partial files, %d files", len(marks), queue, len(partial), blobs))
 }
 
 // item is what a run is cut at: before or after it.
@@ -225,6 +226,7 @@ func interrupted(t *testing.T, u *rig.Upstream, k knife, whole wholeRun) (state 
 // again. With MINUTEBOOK_LONG it is cut at every single one of them, otherwise at
 // some of each kind.
 func TestInterruptedAnywhereTheEndIsTheSame(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, kind := range []knife{{item: aCall}, {item: aCall, after: true}, {item: aPiece}, {item: aCommit}, {item: aCommit, after: true}} {
 		t.Run(fmt.Sprintf("%v, after %v", kind.item, kind.after), func(t *testing.T) {
 			t.Parallel()

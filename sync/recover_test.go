@@ -58,7 +58,9 @@ func panicAt(t *testing.T, calls func(*http.Request) bool, nth int32) {
 		return nil
 	}
 	ar := rig.NewArchive(t, t.TempDir())
-	s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: nightly(),
+	schedule := nightly()
+	schedule.CatchUp = "@hourly"
+	s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: schedule,
 		Accounts: []syncer.Account{{Name: "ada", Client: u.OAuthClient(t, ar), OAuth: true}}})
 	defer stop()
 	time.Sleep(26 * time.Hour)

@@ -157,7 +157,7 @@ func TestNewMeetingIsCaughtUpWithItsContent(t *testing.T) {
 	})
 }
 
-func TestRefusedAccountIsParkedAndOthersGoOn(t *testing.T) {
+func TestARefusedAccountIsSuspendedAndOthersGoOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()

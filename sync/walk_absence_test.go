@@ -210,7 +210,7 @@ func TestNothingIsReadOfWhatWasForgotten(t *testing.T) {
 			}
 		}
 		if marks, err := ar.Marks(t.Context(), "sync/ask/"); err != nil || len(marks) != 0 {
-			t.Errorf("asks: %q, %v", marks, err)
+			t.Errorf("tasks: %q, %v", marks, err)
 		}
 	})
 }

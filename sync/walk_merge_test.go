@@ -50,7 +50,9 @@ func TestNightsOfLightAndFullListsChangeNothing(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, invited)
 		u.Wire.Handler = withoutSpeakers(u.Wire.Handler)
 		ar := rig.NewArchive(t, t.TempDir())
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: nightly(),
+		schedule := nightly()
+		schedule.CatchUp = "@hourly" // three days of five minutes take long
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Hour)
