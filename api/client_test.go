@@ -137,18 +137,18 @@ func TestErrorsSayWhatAndKeepSecrets(t *testing.T) {
 		c := testClient(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprintf(w, `{"error": "not for %s"}`, r.URL.Query().Get("destination_url"))
+			fmt.Fprintf(w, `{"error": "not for %s"}`, r.URL.Query().Get("cursor"))
 		})
-		err := c.SendTranscript(t.Context(), 7, "https://me.example/cb/SECRET")
+		_, err := c.MeetingsPage(t.Context(), MeetingQuery{}, "https://me.example/cb/SECRET")
 		var e *Error
-		if !errors.As(err, &e) || !IsForbidden(err) || e.RetryAfter != 7*time.Second || e.Path != "/recordings/7/transcript" {
+		if !errors.As(err, &e) || !IsForbidden(err) || e.RetryAfter != 7*time.Second || e.Path != "/meetings" {
 			t.Fatalf("got %#v", err)
 		}
 		if strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), "not for") {
 			t.Errorf("the error reads %q", err)
 		}
 		c = clientOver(t, &loopback.Transport{Fail: func(*http.Request, bool) error { return syscall.ECONNRESET }}, nil)
-		err = c.SendSummary(t.Context(), 7, "https://me.example/cb/SECRET")
+		_, err = c.MeetingsPage(t.Context(), MeetingQuery{}, "https://me.example/cb/SECRET")
 		if !errors.Is(err, syscall.ECONNRESET) || !IsTemporary(err) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("the error reads %q", err)
 		}

@@ -99,13 +99,12 @@ func TestTheClientSpeaksTheContract(t *testing.T) {
 		_, users := c.UsersPage(ctx, UserQuery{Team: "A", Status: StatusActive, SettingsAccess: SettingsNone}, "c")
 		_, transcript := c.Transcript(ctx, 7)
 		_, summary := c.Summary(ctx, 7)
-		sendT, sendS := c.SendTranscript(ctx, 7, "https://me.example/a?b=c&d"), c.SendSummary(ctx, 7, "https://me.example/a")
 		_, request := c.RequestDownload(ctx, 7, "https://me.example/a")
 		_, bare := c.RequestDownload(ctx, 7, "")
 		_, download := c.Download(ctx, 7, "d")
 		_, webhook := c.CreateWebhook(ctx, WebhookRequest{DestinationURL: "https://me.example/", TriggeredFor: []string{TriggerMyRecordings}, IncludeTranscript: true, IncludeHighlights: true})
 		deleted := c.DeleteWebhook(ctx, "w")
-		for i, err := range []error{exchanged, meetings, types, teams, members, users, transcript, summary, sendT, sendS, request, bare, download, webhook, deleted} {
+		for i, err := range []error{exchanged, meetings, types, teams, members, users, transcript, summary, request, bare, download, webhook, deleted} {
 			if err != nil {
 				t.Errorf("call %d: %v", i, err)
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -34,17 +33,6 @@ func (c *Client) Transcript(ctx context.Context, id int64) (*Content, error) {
 // Summary reads a recording's summary (specification 4.4; heavy).
 func (c *Client) Summary(ctx context.Context, id int64) (*Content, error) {
 	return c.readContent(ctx, id, "summary", PartSummary)
-}
-
-// SendTranscript asks the service to POST the transcript to destinationURL
-// (heavy).
-func (c *Client) SendTranscript(ctx context.Context, id int64, destinationURL string) error {
-	return c.send(ctx, id, "transcript", destinationURL)
-}
-
-// SendSummary asks the service to POST the summary to destinationURL (heavy).
-func (c *Client) SendSummary(ctx context.Context, id int64, destinationURL string) error {
-	return c.send(ctx, id, "summary", destinationURL)
 }
 
 func (c *Client) readContent(ctx context.Context, id int64, name string, part Part) (*Content, error) {
@@ -77,14 +65,6 @@ func contentIn(body []byte, name string) json.RawMessage {
 		}
 	}
 	return json.RawMessage(body)
-}
-
-func (c *Client) send(ctx context.Context, id int64, name, destinationURL string) error {
-	if destinationURL == "" {
-		return errors.New("ask for a " + name + " to be sent: no destination_url")
-	}
-	_, err := c.do(ctx, get(recordingPath(id, name), url.Values{"destination_url": {destinationURL}}).asHeavy())
-	return err
 }
 
 // RequestDownload requests a recording's media (specification 4.5). With a

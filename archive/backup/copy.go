@@ -102,7 +102,7 @@ func (b *run) copyRecordings(ctx context.Context) error {
 		}
 		path := "media/" + blob.SHA256[:2] + "/" + blob.SHA256
 		if f, ok := b.earlier[path+b.sealedSuffix()]; ok && b.isPresent(f) {
-			b.add(f)
+			b.addFile(f)
 			b.result.Kept++
 			continue
 		}
@@ -228,12 +228,12 @@ func (b *run) writeFile(ctx context.Context, path string, r io.Reader) error {
 	b.result.Copied++
 	b.result.Bytes += f.Size
 	b.fresh = append(b.fresh, f)
-	b.add(f)
+	b.addFile(f)
 	return nil
 }
 
-// add enters a file of the generation and reports the progress.
-func (b *run) add(f generation.File) {
+// addFile enters a file of the generation and reports the progress.
+func (b *run) addFile(f generation.File) {
 	b.files = append(b.files, f)
 	if b.Progress != nil {
 		b.Progress(len(b.files), max(b.total, len(b.files)))

@@ -80,7 +80,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	if r.m.Encrypted && len(r.Identities) == 0 {
 		return seal.ErrNoIdentity
 	}
-	if err := r.claim(); err != nil {
+	if err := r.claimDirectory(); err != nil {
 		return err
 	}
 	lock, err := archive.LockDir(r.Dir)
@@ -95,9 +95,9 @@ func (r *restore) run(ctx context.Context) (err error) {
 	r.blobs = map[string]bool{}
 	for _, f := range r.m.Files {
 		if strings.HasPrefix(f.Path, "media/") {
-			err = r.recording(ctx, f)
+			err = r.restoreRecording(ctx, f)
 		} else {
-			dbs, err = append(dbs, r.target(f)), r.database(ctx, f)
+			dbs, err = append(dbs, r.targetPath(f)), r.restoreDatabase(ctx, f)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Path, err)
@@ -109,9 +109,9 @@ func (r *restore) run(ctx context.Context) (err error) {
 	return r.finish(ctx, dbs)
 }
 
-// claim makes sure that the directory holds nothing but an interrupted restore
+// claimDirectory makes sure that the directory holds nothing but an interrupted restore
 // of the same generation.
-func (r *restore) claim() error {
+func (r *restore) claimDirectory() error {
 	if err := durable.MkdirAll(r.Dir); err != nil {
 		return err
 	}
@@ -170,14 +170,14 @@ func (r *restore) refuseFull() error {
 	return nil
 }
 
-// target returns the path of a database until everything is checked.
-func (r *restore) target(f generation.File) string {
+// targetPath returns the path of a database until everything is checked.
+func (r *restore) targetPath(f generation.File) string {
 	name, _, _ := strings.Cut(path.Base(f.Path), ".db")
 	return filepath.Join(r.Dir, archive.RestoringFile+"-"+name+".db")
 }
 
-// recording puts a recording into the store.
-func (r *restore) recording(ctx context.Context, f generation.File) error {
+// restoreRecording puts a recording into the store.
+func (r *restore) restoreRecording(ctx context.Context, f generation.File) error {
 	plain, err := r.from.Open(f, r.Identities)
 	if err != nil {
 		return err
@@ -194,14 +194,14 @@ func (r *restore) recording(ctx context.Context, f generation.File) error {
 	return nil
 }
 
-// database writes a database, reads it back and checks it.
-func (r *restore) database(ctx context.Context, f generation.File) error {
+// restoreDatabase writes a database, reads it back and checks it.
+func (r *restore) restoreDatabase(ctx context.Context, f generation.File) error {
 	plain, err := r.from.Open(f, r.Identities)
 	if err != nil {
 		return err
 	}
 	defer plain.Close()
-	to := r.target(f)
+	to := r.targetPath(f)
 	for _, side := range []string{"-wal", "-shm"} { // of an interrupted run
 		if err := durable.Remove(to + side); err != nil {
 			return err

@@ -22,7 +22,7 @@ func (r *restore) finish(ctx context.Context, dbs []string) error {
 	found := false
 	for _, path := range dbs {
 		found = found || path == main
-		if err := r.check(ctx, path, path == main); err != nil {
+		if err := r.checkDatabase(ctx, path, path == main); err != nil {
 			return fmt.Errorf("check %s: %w", strings.TrimPrefix(filepath.Base(path), archive.RestoringFile+"-"), err)
 		}
 	}
@@ -46,9 +46,9 @@ func (r *restore) finish(ctx context.Context, dbs []string) error {
 	return nil
 }
 
-// check runs SQLite's checks over a restored database, and the archive's own
+// checkDatabase runs SQLite's checks over a restored database, and the archive's own
 // over archive.db.
-func (r *restore) check(ctx context.Context, path string, isMain bool) (err error) {
+func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (err error) {
 	db, err := sqlite.Open(ctx, path)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (r *restore) check(ctx context.Context, path string, isMain bool) (err erro
 // otherDatabases returns the names of the databases beside archive.db.
 func (r *restore) otherDatabases() (names []string) {
 	for _, f := range r.m.Files {
-		name := strings.TrimPrefix(filepath.Base(r.target(f)), archive.RestoringFile+"-")
+		name := strings.TrimPrefix(filepath.Base(r.targetPath(f)), archive.RestoringFile+"-")
 		if !strings.HasPrefix(f.Path, "media/") && name != "archive.db" {
 			names = append(names, name)
 		}

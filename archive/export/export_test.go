@@ -190,7 +190,7 @@ func TestMomentsLeadIntoTheRecording(t *testing.T) {
 		"javascript:alert(1)":                           "`00:01:02`",
 		"":                                              "`00:01:02`",
 	} {
-		if got := momentsOf(&Meeting{Row: &archive.Row{ShareURL: share}}).at(62 * time.Second); got != want {
+		if got := momentsOf(&Meeting{Row: &archive.Row{ShareURL: share}}).format(62 * time.Second); got != want {
 			t.Errorf("%q: %s; want %s", share, got, want)
 		}
 	}

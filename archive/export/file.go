@@ -28,7 +28,7 @@ func (x *run) writeFile(ctx context.Context, f *file, render func(io.Writer) err
 	plain := seal.NewDigest()
 	plain.Write(content.Bytes())
 	f.SHA256, f.Sealed = plain.SHA256(), len(x.Recipients) > 0 && !f.open
-	last, err := x.ledger.file(f.What, f.Format)
+	last, err := x.ledger.findFile(f.What, f.Format)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) er
 		return fmt.Errorf("write file: %w", err)
 	}
 	f.SHA256 = plain.SHA256()
-	last, err := x.ledger.file(f.What, f.Format)
+	last, err := x.ledger.findFile(f.What, f.Format)
 	if err != nil {
 		return err
 	}

@@ -114,14 +114,14 @@ func readLedger(ctx context.Context, path string) (_ *ledger, err error) {
 		if l.tx != nil {
 			l.tx.Rollback()
 		}
-		return nil, errors.Join(explain(err), db.Close())
+		return nil, errors.Join(explainOpenError(err), db.Close())
 	}
 	return l, nil
 }
 
-// explain returns [errNoLedger] where SQLite finds another file or a damaged one,
+// explainOpenError returns [errNoLedger] where SQLite finds another file or a damaged one,
 // and names the cause where another process holds the ledger.
-func explain(err error) error {
+func explainOpenError(err error) error {
 	var lite sqlite3.Error
 	if errors.As(err, &lite) {
 		switch lite.Code {
@@ -206,9 +206,9 @@ type file struct {
 	synced bool // is synced to the disk before it gets its name
 }
 
-// file returns the file that was written for a meeting, a person or a page; nil
+// findFile returns the file that was written for a meeting, a person or a page; nil
 // when none was, or when its name leads out of the directory.
-func (l *ledger) file(what string, format Format) (*file, error) {
+func (l *ledger) findFile(what string, format Format) (*file, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f := &file{What: what, Format: format}

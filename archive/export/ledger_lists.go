@@ -70,16 +70,16 @@ func (l *ledger) removeMeeting(format Format, id int64) error {
 
 // filesOf returns the files of a meeting, in all formats.
 func (l *ledger) filesOf(id int64) ([]file, error) {
-	return l.files(`SELECT what, format, name FROM files WHERE what = ?`, strconv.FormatInt(id, 10))
+	return l.listFiles(`SELECT what, format, name FROM files WHERE what = ?`, strconv.FormatInt(id, 10))
 }
 
 // pageFiles returns the pages of people and of the list of meetings, in a format.
 func (l *ledger) pageFiles(format Format) ([]file, error) {
-	return l.files(`SELECT what, format, name FROM files WHERE format = ?1 AND NOT sealed
+	return l.listFiles(`SELECT what, format, name FROM files WHERE format = ?1 AND NOT sealed
 		AND (what GLOB 'person:*' OR what IN ('file:index.md', 'file:index.html'))`, format)
 }
 
-func (l *ledger) files(query string, arg any) ([]file, error) {
+func (l *ledger) listFiles(query string, arg any) ([]file, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var files []file

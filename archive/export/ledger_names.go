@@ -20,7 +20,7 @@ import (
 // recording_id alone.
 func (l *ledger) fileName(format Format, row *archive.Row, sealed bool) (string, error) {
 	what := strconv.FormatInt(row.RecordingID, 10)
-	f, err := l.file(what, format)
+	f, err := l.findFile(what, format)
 	if err != nil {
 		return "", err
 	}

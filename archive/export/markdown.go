@@ -26,21 +26,21 @@ func WriteMarkdown(w io.Writer, m *Meeting) error {
 		fmt.Fprintf(b, "\n%s\n", strings.Join(links, " · "))
 	}
 	if s, ok := m.Notes.DefaultSummary.Get(); ok && strings.TrimSpace(s.MarkdownFormatted.Or("")) != "" {
-		fmt.Fprintf(b, "\n## Summary\n\n%s\n", demote(strings.TrimSpace(s.MarkdownFormatted.Or(""))))
+		fmt.Fprintf(b, "\n## Summary\n\n%s\n", lowerHeadings(strings.TrimSpace(s.MarkdownFormatted.Or(""))))
 	}
 	mdActionItems(b, m, moments)
 	if marks, _ := m.Notes.Highlights.Get(); len(marks) > 0 {
 		b.WriteString("\n## Highlights\n\n")
 		for _, h := range marks {
 			at := time.Duration(h.StartTime * float64(time.Second))
-			fmt.Fprintf(b, "- **%s** %s: %s\n", mdText(h.Type), moments.at(at), mdText(h.Summary.Or(h.Text.Or(""))))
+			fmt.Fprintf(b, "- **%s** %s: %s\n", mdText(h.Type), moments.format(at), mdText(h.Summary.Or(h.Text.Or(""))))
 		}
 	}
 	if len(m.Entries) > 0 {
 		b.WriteString("\n## Transcript\n")
 	}
 	for _, e := range m.Entries {
-		fmt.Fprintf(b, "\n**%s** %s %s\n", mdText(e.Speaker), moments.at(e.Offset), mdText(e.Text))
+		fmt.Fprintf(b, "\n**%s** %s %s\n", mdText(e.Speaker), moments.format(e.Offset), mdText(e.Text))
 	}
 	return b.Flush()
 }
@@ -48,7 +48,7 @@ func WriteMarkdown(w io.Writer, m *Meeting) error {
 // frontMatter writes YAML whose every string is quoted as JSON, which is YAML.
 func frontMatter(w io.Writer, m *Meeting) {
 	r := m.Row
-	fmt.Fprintf(w, "---\nrecording_id: %d\ntitle: %s\n", r.RecordingID, quoted(r.Title))
+	fmt.Fprintf(w, "---\nrecording_id: %d\ntitle: %s\n", r.RecordingID, quoteJSON(r.Title))
 	if start := r.Key().Start; start.Unix() > 0 {
 		fmt.Fprintf(w, "date: %s\n", start.UTC().Format(time.RFC3339))
 	}
@@ -58,13 +58,13 @@ func frontMatter(w io.Writer, m *Meeting) {
 	for _, f := range []struct{ key, value string }{{"type", r.MeetingType}, {"language", r.Language}, {"shared_with", r.SharedWith},
 		{"recorded_by", r.RecordedBy.Email}, {"team", r.RecordedBy.Team.Or("")}, {"url", r.URL}} {
 		if f.value != "" {
-			fmt.Fprintf(w, "%s: %s\n", f.key, quoted(f.value))
+			fmt.Fprintf(w, "%s: %s\n", f.key, quoteJSON(f.value))
 		}
 	}
 	if len(m.People) > 0 {
 		fmt.Fprintf(w, "people:\n")
 		for _, p := range m.People {
-			fmt.Fprintf(w, "  - %s\n", quoted(p.Name))
+			fmt.Fprintf(w, "  - %s\n", quoteJSON(p.Name))
 		}
 	}
 	if r.Gone {
@@ -73,7 +73,7 @@ func frontMatter(w io.Writer, m *Meeting) {
 	fmt.Fprintf(w, "---\n\n")
 }
 
-func quoted(s string) string {
+func quoteJSON(s string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -113,7 +113,7 @@ func mdActionItems(w io.Writer, m *Meeting, moments moments) {
 			}
 		}
 		if at, err := api.ParseOffset(item.RecordingTimestamp); err == nil {
-			fmt.Fprintf(w, " %s", moments.at(at))
+			fmt.Fprintf(w, " %s", moments.format(at))
 		}
 		fmt.Fprintln(w)
 	}
@@ -144,7 +144,7 @@ func momentsOf(m *Meeting) moments {
 	return moments{"](<" + angles.Replace(u.String()), angles.Replace(fragment) + ">)"}
 }
 
-func (s moments) at(offset time.Duration) string {
+func (s moments) format(offset time.Duration) string {
 	offset = max(offset, 0)
 	if s.before == "" {
 		return "`" + api.FormatOffset(offset) + "`"
@@ -171,9 +171,9 @@ var mdEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`,
 // mdText is any text on one line, as Markdown that shows exactly it.
 func mdText(s string) string { return mdEscapes.Replace(oneLine(s)) }
 
-// demote moves the headings of a summary below its own heading. Fenced code
+// lowerHeadings moves the headings of a summary below its own heading. Fenced code
 // stays as it is.
-func demote(markdown string) string {
+func lowerHeadings(markdown string) string {
 	fenced := false
 	lines := strings.Split(strings.ReplaceAll(markdown, "\r\n", "\n"), "\n")
 	for i, line := range lines {

@@ -110,7 +110,7 @@ func (x *run) writePerson(ctx context.Context, p Person, render func(io.Writer, 
 			return x.ledger.readList(x.Format, p.key, func(list List) error { return render(w, PersonPage{p, list}) })
 		})
 	}
-	f, err := x.ledger.file(key, x.Format)
+	f, err := x.ledger.findFile(key, x.Format)
 	if err != nil {
 		return err
 	}
@@ -125,9 +125,9 @@ func (x *run) writePerson(ctx context.Context, p Person, render func(io.Writer, 
 // personPage writes the Markdown page of a person.
 func personPage(w io.Writer, p PersonPage) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "---\nname: %s\n", quoted(p.Name))
+	fmt.Fprintf(b, "---\nname: %s\n", quoteJSON(p.Name))
 	if p.Email != "" {
-		fmt.Fprintf(b, "email: %s\n", quoted(p.Email))
+		fmt.Fprintf(b, "email: %s\n", quoteJSON(p.Email))
 	}
 	fmt.Fprintf(b, "---\n\n# %s\n\n", mdText(p.Name))
 	for e := range p.Meetings {

@@ -26,10 +26,10 @@ const (
 	lastCue = 10 * time.Second
 )
 
-// cues makes subtitles of a transcript: in order of time, each ending where the
+// makeCues makes subtitles of a transcript: in order of time, each ending where the
 // next one begins, none without a length or a text. Entries that begin together,
 // as those of one second do, share the time until the next one.
-func cues(entries []archive.Entry, length time.Duration) []cue {
+func makeCues(entries []archive.Entry, length time.Duration) []cue {
 	all := make([]cue, 0, len(entries))
 	for _, e := range entries {
 		text := oneLine(e.Text)
@@ -65,15 +65,15 @@ func shareTime(together []cue, end time.Duration) {
 	part := (end - from) / time.Duration(len(together))
 	for i := range together {
 		c := &together[i]
-		shown := min(part, longest(c.text))
+		shown := min(part, longestTime(c.text))
 		c.from, c.to = from, from+max(shown, minCue)
 		from += shown
 	}
 }
 
-// longest is how long a text is shown at most: unhurried reading, and never
+// longestTime returns the longest time for which a text is shown: unhurried reading, and never
 // less than lastCue.
-func longest(text string) time.Duration {
+func longestTime(text string) time.Duration {
 	return max(lastCue, time.Duration(len(text))*150*time.Millisecond)
 }
 
@@ -114,7 +114,7 @@ func isOneLine(s string) bool {
 func WriteVTT(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("WEBVTT\n")
-	for _, c := range cues(m.Entries, m.length()) {
+	for _, c := range makeCues(m.Entries, m.length()) {
 		fmt.Fprintf(b, "\n%s --> %s\n", cueTime(c.from, '.'), cueTime(c.to, '.'))
 		b.WriteString(voiceTag(c.speaker) + vttText(c.text) + "\n")
 	}
@@ -149,7 +149,7 @@ var srtText = strings.NewReplacer("<", "‹", ">", "›", "{", "(", "}", ")")
 // stands before the text.
 func writeSRT(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
-	for i, c := range cues(m.Entries, m.length()) {
+	for i, c := range makeCues(m.Entries, m.length()) {
 		text := srtText.Replace(c.text)
 		if c.speaker != "" {
 			text = srtText.Replace(c.speaker) + ": " + text

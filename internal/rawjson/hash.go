@@ -15,7 +15,7 @@ import (
 func Hash(raw []byte) (hash [32]byte, valid bool) {
 	d := newDecoder(raw)
 	canonical := d.appendCanonical(make([]byte, 0, len(raw)))
-	if !d.ended() {
+	if !d.isAtEnd() {
 		return sha256.Sum256(append([]byte("not json\x00"), raw...)), false
 	}
 	return sha256.Sum256(canonical), true
@@ -40,13 +40,13 @@ func (d *decoder) appendCanonical(dst []byte) []byte {
 		d.enter()
 		dst = append(dst, '[')
 		begin := len(dst)
-		for d.inside() {
+		for d.hasMore() {
 			dst = append(d.appendCanonical(dst), ',')
 		}
 		d.leave()
 		return append(withoutComma(dst, begin), ']')
 	}
-	v := d.value()
+	v := d.readValue()
 	if len(v) > 0 && v[0] == '"' {
 		return appendString(dst, v)
 	}
@@ -65,8 +65,8 @@ func (d *decoder) appendObject(dst []byte) []byte {
 	members := few[:0]
 	dst = append(dst, '{')
 	begin := len(dst)
-	for d.inside() {
-		key := d.value()
+	for d.hasMore() {
+		key := d.readValue()
 		if key == nil {
 			break
 		}

@@ -36,15 +36,15 @@ func Members(raw []byte) ([]Member, error) {
 	}
 	members := make([]Member, 0, 8)
 	d.enter()
-	for d.inside() {
-		key := d.value()
-		value := d.value()
+	for d.hasMore() {
+		key := d.readValue()
+		value := d.readValue()
 		if value != nil {
 			members = append(members, Member{Text(key), key, value})
 		}
 	}
 	d.leave()
-	if !d.ended() {
+	if !d.isAtEnd() {
 		return nil, ErrNotJSON
 	}
 	return members, nil
@@ -85,8 +85,8 @@ func Elements(array []byte) iter.Seq[[]byte] {
 			return
 		}
 		d.enter()
-		for d.inside() {
-			if v := d.value(); v == nil || !yield(v) {
+		for d.hasMore() {
+			if v := d.readValue(); v == nil || !yield(v) {
 				return
 			}
 		}
@@ -106,8 +106,8 @@ func Text(literal []byte) string {
 	return s
 }
 
-// decoder goes through a JSON text. After the first fault err is set and nothing
-// more is inside.
+// decoder goes through a JSON text. After the first fault err is set and hasMore
+// is false.
 type decoder struct {
 	*jsontext.Decoder
 	raw []byte
@@ -124,23 +124,23 @@ func Options() []jsontext.Options {
 }
 
 // enter and leave consume the mark that begins or ends an array or object.
-func (d *decoder) enter() { d.token() }
-func (d *decoder) leave() { d.token() }
+func (d *decoder) enter() { d.readToken() }
+func (d *decoder) leave() { d.readToken() }
 
-func (d *decoder) token() {
+func (d *decoder) readToken() {
 	if d.err == nil {
 		_, d.err = d.ReadToken()
 	}
 }
 
-// inside tells whether another value follows within the array or object.
-func (d *decoder) inside() bool {
+// hasMore tells whether another value follows within the array or object.
+func (d *decoder) hasMore() bool {
 	kind := d.PeekKind()
 	return d.err == nil && kind != ']' && kind != '}'
 }
 
-// value returns the next value as it is written, nil after a fault.
-func (d *decoder) value() []byte {
+// readValue returns the next value as it is written, nil after a fault.
+func (d *decoder) readValue() []byte {
 	if d.err != nil {
 		return nil
 	}
@@ -152,8 +152,8 @@ func (d *decoder) value() []byte {
 	return d.raw[end-int64(len(v)) : end : end]
 }
 
-// ended tells whether all was valid and nothing follows.
-func (d *decoder) ended() bool {
+// isAtEnd tells whether all was valid and nothing follows.
+func (d *decoder) isAtEnd() bool {
 	if d.err != nil {
 		return false
 	}
