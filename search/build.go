@@ -25,7 +25,7 @@ func (x *Index) build(ctx context.Context, serving, g *generation) error {
 	x.mu.Unlock()
 	x.log.Info().Int("generation", g.number).Msg("search index is whole")
 	if serving != g {
-		x.columns.drop(serving.meetings)
+		x.columns.forgetStore(serving.meetings)
 		return serving.remove()
 	}
 	return nil

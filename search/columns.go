@@ -111,8 +111,8 @@ func (c *columnCache) columnsOf(s *store, snap *scorch.IndexSnapshot) ([]*column
 	return out, nil
 }
 
-// drop forgets the columns of a store.
-func (c *columnCache) drop(s *store) {
+// forgetStore forgets the columns of a store.
+func (c *columnCache) forgetStore(s *store) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key := range c.bySegment {

@@ -90,8 +90,8 @@ func (c cursor) String() string {
 
 func (c *cursor) last() rankedMeeting { return rankedMeeting{score: c.Score, start: c.Start, id: c.ID} }
 
-// passed returns a function that accepts the meetings up to the cursor's, in rank.
-func passed(after *cursor) func(rankedMeeting) bool {
+// skipPassed returns a function that accepts the meetings up to the cursor's, in rank.
+func skipPassed(after *cursor) func(rankedMeeting) bool {
 	if after == nil {
 		return func(rankedMeeting) bool { return false }
 	}
@@ -99,11 +99,11 @@ func passed(after *cursor) func(rankedMeeting) bool {
 	return func(r rankedMeeting) bool { return !last.before(r) }
 }
 
-// shown returns a function that accepts the meetings that earlier pages had.
-func shown(after *cursor, seen map[int64]bool) func(rankedMeeting) bool {
+// skipShown returns a function that accepts the meetings that earlier pages had.
+func skipShown(after *cursor, seen map[int64]bool) func(rankedMeeting) bool {
 	if len(seen) < maxSeen {
 		return func(r rankedMeeting) bool { return seen[r.id] }
 	}
-	before := passed(after)
+	before := skipPassed(after)
 	return func(r rankedMeeting) bool { return seen[r.id] || before(r) }
 }

@@ -45,7 +45,7 @@ func (s *source) actionsText() string {
 	return all
 }
 
-func wordsOfNames(people []person) []string {
+func wordsOfNames(people []participant) []string {
 	seen := map[string]bool{}
 	for _, p := range people {
 		for _, t := range text.Tokenize(p.name) {

@@ -182,7 +182,7 @@ func (x *Index) restartNext(ctx context.Context, serving, damaged *generation, w
 	}
 	x.next, x.reason = g, why.Error()
 	x.mu.Unlock()
-	x.columns.drop(damaged.meetings)
+	x.columns.forgetStore(damaged.meetings)
 	if err := damaged.remove(); err != nil {
 		x.log.Warn().Err(err).Msg("remove a damaged search index")
 	}

@@ -10,21 +10,21 @@ import (
 
 // Kinds of keys: each begins the terms of [segment.FieldKeys] that one filter asks for.
 const (
-	keyMeeting  = "m:"  // in moments, the meeting they are of
-	keySpeaker  = "sp:" // full folded name, each word of it, address; in moments the one key of a speaker
-	keyVoice    = "vo:" // a name as under keySpeaker, a zero byte, and the speaker it may stand for
-	keyPerson   = "pe:"
-	keyRecorder = "re:"
-	keyAssignee = "as:"
-	keyEmail    = "em:"
-	keyDomain   = "do:"
-	keyTeam     = "te:"
-	keyType     = "ty:"
-	keyLanguage = "la:"
-	keyHas      = "ha:"
-	keyIs       = "is:"
-	keyAction   = "ac:"
-	keySees     = "vi:" // principals, see archive.Principals
+	keyMeeting     = "m:"  // in moments, the meeting they are of
+	keySpeaker     = "sp:" // full folded name, each word of it, address; in moments the one key of a speaker
+	keySpeakerName = "vo:" // a name as under keySpeaker, a zero byte, and the speaker it may stand for
+	keyPerson      = "pe:"
+	keyRecorder    = "re:"
+	keyAssignee    = "as:"
+	keyEmail       = "em:"
+	keyDomain      = "do:"
+	keyTeam        = "te:"
+	keyType        = "ty:"
+	keyLanguage    = "la:"
+	keyHas         = "ha:"
+	keyIs          = "is:"
+	keyAction      = "ac:"
+	keySees        = "vi:" // principals, see archive.Principals
 )
 
 // meetingKeys lists the keys of a meeting.
@@ -34,7 +34,7 @@ func meetingKeys(s *source) []string {
 	for _, p := range s.speakers() {
 		for name := range namesOf(p) {
 			set[keySpeaker+name] = true
-			set[keyVoice+name+"\x00"+speakerID(p)] = true
+			set[keySpeakerName+name+"\x00"+speakerID(p)] = true
 		}
 	}
 	for _, p := range s.people() {
@@ -59,7 +59,7 @@ func meetingKeys(s *source) []string {
 	}
 	for _, a := range m.ActionItems.Or(nil) {
 		who, _ := a.Assignee.Get()
-		addPerson(set, keyAssignee, person{who.Name.Or(""), who.Email.Or("")})
+		addPerson(set, keyAssignee, participant{who.Name.Or(""), who.Email.Or("")})
 		set[keyAction+actionState(a)] = true
 	}
 	for _, has := range listParts(s) {
@@ -88,7 +88,7 @@ func addValue(set map[string]bool, kind, value string) {
 }
 
 // addPerson adds the keys that a person is found by.
-func addPerson(set map[string]bool, kind string, p person) {
+func addPerson(set map[string]bool, kind string, p participant) {
 	for name := range namesOf(p) {
 		set[kind+name] = true
 	}
@@ -96,7 +96,7 @@ func addPerson(set map[string]bool, kind string, p person) {
 
 // namesOf returns the names that a person is found by: the folded name, its words, and
 // the address.
-func namesOf(p person) map[string]bool {
+func namesOf(p participant) map[string]bool {
 	set := map[string]bool{}
 	addValue(set, "", p.name)
 	for _, t := range text.Tokenize(p.name) {
@@ -109,7 +109,7 @@ func namesOf(p person) map[string]bool {
 }
 
 // speakerID returns the one key of a speaker in moments.
-func speakerID(p person) string { return text.Fold(p.name) + "\x00" + strings.ToLower(p.email) }
+func speakerID(p participant) string { return text.Fold(p.name) + "\x00" + strings.ToLower(p.email) }
 
 func domainOf(email string) string {
 	return email[strings.LastIndexByte(email, '@')+1:]

@@ -13,18 +13,18 @@ import (
 // are those of its entries.
 func addMoments(v *segment.Builder, s *source, tokens [][]text.Token, langs *text.Languages) {
 	lang := langs.Get(text.BaseCode(s.row.Language))
-	voices := map[person]string{}
+	speakerKeys := map[participant]string{}
 	for _, st := range cutMoments(s.entries) {
 		v.Begin(momentID(s.row.RecordingID, st), nil)
 		var said []uint32
 		keys := []string{keyMeeting + strconv.FormatInt(s.row.RecordingID, 10)}
 		for j := st.From; j < st.To; j++ {
 			said = v.Words.AppendWords(said, tokens[j], lang, lang.StopWords)
-			p := person{s.entries[j].Speaker, s.entries[j].Email}
-			if voices[p] == "" {
-				voices[p] = keySpeaker + speakerID(p)
+			p := participant{s.entries[j].Speaker, s.entries[j].Email}
+			if speakerKeys[p] == "" {
+				speakerKeys[p] = keySpeaker + speakerID(p)
 			}
-			keys = append(keys, voices[p])
+			keys = append(keys, speakerKeys[p])
 		}
 		v.AddWords(segment.FieldText, said)
 		v.AddWords(segment.FieldHighlights, v.Words.AppendWords(nil, v.Words.Tokenize(s.notesDuring(st)), lang, lang.StopWords))

@@ -14,12 +14,12 @@ func (s *snapshot) page(m *matches, q *query.Query, limit int, after *cursor) ([
 	byDate := q.Sort == query.SortDate || len(m.terms) == 0 && q.Sort == ""
 	seen := map[int64]bool{}
 	if byDate {
-		list = s.topMeetings(m.set, nil, limit+1, passed(after))
+		list = s.topMeetings(m.set, nil, limit+1, skipPassed(after))
 	} else {
 		if after != nil {
 			seen = unpackIDs(after.Seen)
 		}
-		if list, err = s.rankByScore(m, limit, shown(after, seen)); err != nil {
+		if list, err = s.rankByScore(m, limit, skipShown(after, seen)); err != nil {
 			return nil, "", err
 		}
 	}

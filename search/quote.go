@@ -220,7 +220,7 @@ func (q *quoter) isBySpeaker(e archive.Entry) bool {
 		return true
 	}
 	keys := map[string]bool{}
-	addPerson(keys, "", person{e.Speaker, e.Email})
+	addPerson(keys, "", participant{e.Speaker, e.Email})
 	for _, s := range q.in.speakers {
 		if begin, ok := strings.CutSuffix(s.name, "*"); ok {
 			for k := range keys {

@@ -78,16 +78,16 @@ func decodeRecord(b []byte, intern func([]byte) string) (*record, error) {
 	r := &record{ID: d.number(), Start: d.number(), Seconds: d.number(), Words: d.number(),
 		Language: d.text(), Type: d.text(), Team: d.text()}
 	r.Has, r.Domains, r.People = d.list(), d.list(), d.list()
-	if d.bad {
+	if d.damaged {
 		return nil, fmt.Errorf("decode an index record of %d bytes: it is damaged", len(b))
 	}
 	return r, nil
 }
 
 type decoder struct {
-	b      []byte
-	intern func([]byte) string
-	bad    bool
+	b       []byte
+	intern  func([]byte) string
+	damaged bool
 }
 
 func (d *decoder) number() int64 {
@@ -98,7 +98,7 @@ func (d *decoder) number() int64 {
 
 func (d *decoder) advance(size int) {
 	if size <= 0 || size > len(d.b) {
-		d.bad, d.b = true, nil
+		d.damaged, d.b = true, nil
 		return
 	}
 	d.b = d.b[size:]
@@ -107,8 +107,8 @@ func (d *decoder) advance(size int) {
 func (d *decoder) text() string {
 	n, size := binary.Uvarint(d.b)
 	d.advance(size)
-	if d.bad || n > uint64(len(d.b)) {
-		d.bad = true
+	if d.damaged || n > uint64(len(d.b)) {
+		d.damaged = true
 		return ""
 	}
 	s := d.intern(d.b[:n])
@@ -119,8 +119,8 @@ func (d *decoder) text() string {
 func (d *decoder) list() []string {
 	n, size := binary.Uvarint(d.b)
 	d.advance(size)
-	if d.bad || n > uint64(len(d.b)) {
-		d.bad = true
+	if d.damaged || n > uint64(len(d.b)) {
+		d.damaged = true
 		return nil
 	}
 	out := make([]string, n)

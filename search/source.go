@@ -122,15 +122,15 @@ func actionText(a api.ActionItem) string {
 	return strings.TrimSpace(a.Description + "\n" + who.Name.Or(""))
 }
 
-// person is one way a person takes part in a meeting.
-type person struct{ name, email string }
+// participant is one way a person takes part in a meeting.
+type participant struct{ name, email string }
 
 // speakers lists who speaks, each once.
-func (s *source) speakers() []person {
-	var out []person
-	seen := map[person]bool{}
+func (s *source) speakers() []participant {
+	var out []participant
+	seen := map[participant]bool{}
 	for _, e := range s.entries {
-		p := person{e.Speaker, e.Email}
+		p := participant{e.Speaker, e.Email}
 		if !seen[p] {
 			seen[p] = true
 			out = append(out, p)
@@ -140,17 +140,17 @@ func (s *source) speakers() []person {
 }
 
 // people lists who spoke, was invited or recorded.
-func (s *source) people() []person {
+func (s *source) people() []participant {
 	out := s.speakers()
 	for _, i := range s.meeting.CalendarInvitees {
-		out = append(out, person{i.Name.Or(""), i.Email.Or("")})
+		out = append(out, participant{i.Name.Or(""), i.Email.Or("")})
 		if n := i.MatchedSpeakerDisplayName.Or(""); n != "" && n != i.Name.Or("") {
-			out = append(out, person{n, i.Email.Or("")})
+			out = append(out, participant{n, i.Email.Or("")})
 		}
 	}
 	return append(out, s.recorder())
 }
 
-func (s *source) recorder() person {
-	return person{s.meeting.RecordedBy.Name, s.meeting.RecordedBy.Email}
+func (s *source) recorder() participant {
+	return participant{s.meeting.RecordedBy.Name, s.meeting.RecordedBy.Email}
 }

@@ -21,16 +21,16 @@ func (s *snapshot) speakerKeys(value string) ([]string, error) {
 	}
 	var keys []string
 	for _, name := range names {
-		found, err := s.keysWithPrefix(keyVoice + name)
+		found, err := s.keysWithPrefix(keySpeakerName + name)
 		if err != nil {
 			return nil, err
 		}
 		seen := map[string]bool{}
 		for _, key := range found {
-			_, voice, _ := strings.Cut(key, "\x00")
-			if !seen[voice] {
-				seen[voice] = true
-				keys = append(keys, keySpeaker+voice)
+			_, id, _ := strings.Cut(key, "\x00")
+			if !seen[id] {
+				seen[id] = true
+				keys = append(keys, keySpeaker+id)
 			}
 		}
 	}

@@ -112,9 +112,9 @@ func readBroken(t *testing.T, seg segmentapi.Segment, field, term string, rnd *r
 	}
 }
 
-// TestTooMuch reads a term that is said to have 4 thousand million chunks, or each
+// TestRefusesHugeCounts reads a term that is said to have 4 thousand million chunks, or each
 // document a thousand times: no room is made for them.
-func TestTooMuch(t *testing.T) {
+func TestRefusesHugeCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "broken.zap")
 	made := buildCounted(t, rand.New(rand.NewPCG(1, 1)), 2500)
 	if err := made.(segmentapi.UnpersistedSegment).Persist(path); err != nil {
