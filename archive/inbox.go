@@ -21,7 +21,7 @@ const (
 	StateQuarantined = "quarantined"
 )
 
-// The kinds of a delivery: a signed webhook, or what the service posts to a
+// The kinds of a delivery: a signed webhook, or an answer that the service posts to a
 // callback address (section 6.2).
 const (
 	KindWebhook    = "webhook"
@@ -42,7 +42,8 @@ var (
 	ErrCallbackExpired = errors.New("this callback address has expired")
 )
 
-// A Delivery is what a sender was, or will be, answered 200 for.
+// A Delivery is one signed webhook or one answer to a callback address, with its
+// state in the inbox. Its sender was answered 200, or will be.
 type Delivery struct {
 	ID         int64 // given by Put's commit, rising
 	Account    string
@@ -109,7 +110,7 @@ type Inbox struct {
 }
 
 // OpenInbox opens the inbox at path, brings its schema up to date and makes
-// what an earlier process committed durable before it trusts it. One process at
+// the commits of an earlier process durable before it relies on them. One process at
 // a time may have an inbox open; the archive's lock sees to that.
 func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, error) {
 	db, err := openInboxDB(ctx, path, opts.Create)
@@ -143,7 +144,7 @@ func (i *Inbox) DB() *sqlite.DB { return i.db }
 // Path is the inbox's file.
 func (i *Inbox) Path() string { return i.db.Path }
 
-// Close commits what is waiting and closes the file. Puts that come later get
+// Close commits the waiting writes and closes the file. Puts that come later get
 // ErrInboxClosed.
 func (i *Inbox) Close() error {
 	var err error

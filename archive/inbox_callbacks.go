@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A Callback is an address given to the service for one answer: what the token
-// in it is good for.
+// A Callback is the address that the service was given for one answer; a token in
+// it stands for the recording and the kind of the answer.
 type Callback struct {
 	Account     string
 	RecordingID int64
@@ -44,7 +44,7 @@ func (i *Inbox) NewCallback(ctx context.Context, account string, recordingID int
 	return token, nil
 }
 
-// Callback finds what a token is good for. A token of another kind is unknown:
+// Callback returns the callback that a token stands for. A token of another kind is unknown:
 // ErrNoCallback. One whose time is over gives ErrCallbackExpired, unless its
 // answer had arrived: a repeat of that is still welcome.
 func (i *Inbox) Callback(ctx context.Context, kind, token string) (Callback, error) {

@@ -13,16 +13,16 @@ import (
 )
 
 // ForgetRecording drops the bodies of everything that arrived about a
-// recording, also of what nobody has applied yet; what waits for that is settled
+// recording, also of deliveries that are not applied yet; those are settled
 // without it. Keys stay, so that a repeat does not bring it back. It is called
-// once the archive knows the recording as forgotten: what arrives later is
+// once the archive knows the recording as forgotten: a later delivery is
 // dropped when it is settled.
 func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 	ids, err := i.unapplied(ctx, recordingID)
 	if err != nil {
 		return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
 	}
-	return i.submit(ctx, &write{size: 64 * int64(1+len(ids)), do: func(ctx context.Context, conn *sql.Conn) error {
+	err = i.submit(ctx, &write{size: 64 * int64(1+len(ids)), do: func(ctx context.Context, conn *sql.Conn) error {
 		at := inboxTime(i.now())
 		for _, id := range ids {
 			if err := dropDelivery(ctx, conn, Outcome{ID: id, RecordingID: recordingID}, at); err != nil {
@@ -36,6 +36,10 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 		_, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE recording_id = ?`, recordingID)
 		return err
 	}})
+	if err != nil {
+		return err
+	}
+	return i.db.TruncateWAL(ctx) // the log holds the bodies as they came
 }
 
 // unapplied are the deliveries about a recording whose row does not say so yet:

@@ -9,7 +9,7 @@ import (
 	"minutebook/api"
 )
 
-// Observe reads what a delivery says about a meeting. Its error, a sentence for
+// Observe reads a delivery as an observation of a meeting. Its error, a sentence for
 // a person, means that the delivery belongs in quarantine: it is not JSON, of an
 // unknown shape, or damaged. A download callback is only a hint to read the
 // download; for it Observe checks the shape and returns no parts.
@@ -100,7 +100,7 @@ func observeCallback(d Delivery) (Observation, error) {
 	return o, nil
 }
 
-// rightShape tells content from what only has its name.
+// rightShape checks that a value has the shape of its kind's content.
 func rightShape(kind string, raw json.RawMessage) error {
 	if kind == KindTranscript {
 		var entries []map[string]json.RawMessage

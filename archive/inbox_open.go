@@ -37,8 +37,8 @@ func (a *Archive) openInbox(ctx context.Context) error {
 // Inbox is where deliveries wait until they are applied.
 func (a *Archive) Inbox() *Inbox { return a.inbox }
 
-// openInboxDB opens the file, brings it to the newest schema and makes durable
-// what its log holds: a process killed between writing a commit and syncing it
+// openInboxDB opens the file, brings it to the newest schema and makes the
+// content of its log durable: a process killed between writing a commit and syncing it
 // leaves one that can be read but is not yet safe, and a repeat of it must not
 // be acknowledged before it is.
 func openInboxDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err error) {

@@ -70,13 +70,13 @@ func (s *inboxModel) apply() {
 		s.r.Fatal(err)
 	}
 	for _, d := range ds {
-		if err := s.i.MarkApplied(s.t.Context(), d.ID); err != nil {
+		if err := s.i.Settle(s.t.Context(), Outcome{ID: d.ID}); err != nil {
 			s.r.Fatal(err)
 		}
 		delete(s.waits, d.WebhookID)
 		s.gone[d.WebhookID] = true
 	}
-	if _, err := s.i.LetGo(s.t.Context(), time.Now().Add(time.Hour)); err != nil {
+	if _, err := s.i.DropBodiesBefore(s.t.Context(), time.Now().Add(time.Hour)); err != nil {
 		s.r.Fatal(err)
 	}
 }

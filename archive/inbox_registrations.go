@@ -14,7 +14,6 @@ const (
 	RegistrationIntent   = "intent"
 	RegistrationActive   = "active"
 	RegistrationDeleting = "deleting" // its deletion was decided; its secret still verifies
-	RegistrationDeleted  = "deleted"
 )
 
 // ErrNoRegistration means that no such webhook is registered.
@@ -27,7 +26,7 @@ type Registration struct {
 	ID        string // the service's id, the only way to delete it; "" for an intent
 	Secret    string // never to be shown
 	URL       string // where it delivers to
-	Request   string // JSON of what was asked for
+	Request   string // JSON of the request
 	CreatedAt time.Time
 	State     string // one of the Registration constants
 }

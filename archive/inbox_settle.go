@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// An Outcome is what became of a delivery.
+// An Outcome is the result of applying a delivery.
 type Outcome struct {
 	ID          int64
-	RecordingID int64  // what it was about, 0 where it could not be said
+	RecordingID int64  // of the meeting; 0 where it is not known
 	Quarantine  string // why it could not be applied; "" means that it was
 }
 
-// Settle notes what became of deliveries, all in one commit. It is called after
-// the commit that applied them: what is lost in between is applied again, which
+// Settle records the outcomes of deliveries in one commit. It is called after the
+// commit that applied them: after a crash in between they are applied again, which
 // changes nothing.
 func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 	if len(outcomes) == 0 {
@@ -26,13 +26,13 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 	}
 	at := inboxTime(i.now())
 	outcomes = slices.Clone(outcomes)
-	gone, err := i.forgottenOf(ctx, outcomes)
+	forgotten, err := i.forgottenOf(ctx, outcomes)
 	if err != nil {
 		return err
 	}
 	err = i.submit(ctx, &write{size: 64 * int64(len(outcomes)), do: func(ctx context.Context, conn *sql.Conn) error {
 		for _, o := range outcomes {
-			if gone[o.RecordingID] {
+			if forgotten[o.RecordingID] {
 				if err := dropDelivery(ctx, conn, o, at); err != nil {
 					return err
 				}
@@ -50,7 +50,7 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		}
 		return nil
 	}})
-	if err == nil && slices.Contains(slices.Collect(maps.Values(gone)), true) {
+	if err == nil && slices.Contains(slices.Collect(maps.Values(forgotten)), true) {
 		if err := i.db.TruncateWAL(ctx); err != nil {
 			i.log.Error().Err(err).Msg("the inbox's log still holds a delivery about a forgotten meeting")
 		}
@@ -68,15 +68,6 @@ func dropDelivery(ctx context.Context, conn *sql.Conn, o Outcome, at int64) erro
 	return nil
 }
 
-// MarkApplied notes that deliveries are in the archive.
-func (i *Inbox) MarkApplied(ctx context.Context, ids ...int64) error {
-	outcomes := make([]Outcome, len(ids))
-	for n, id := range ids {
-		outcomes[n].ID = id
-	}
-	return i.Settle(ctx, outcomes...)
-}
-
 // Quarantine keeps a delivery apart that could not be understood, with the
 // reason for a person to read. Its body is kept until it is replayed.
 func (i *Inbox) Quarantine(ctx context.Context, id int64, reason string) error {
@@ -84,7 +75,7 @@ func (i *Inbox) Quarantine(ctx context.Context, id int64, reason string) error {
 }
 
 // Replay makes a delivery wait to be applied again, whatever its state. It
-// returns ErrNoDelivery, or an error when its body was let go.
+// returns ErrNoDelivery, or an error when its body was dropped.
 func (i *Inbox) Replay(ctx context.Context, id int64) error {
 	d, err := i.Delivery(ctx, id)
 	if err != nil {
@@ -101,7 +92,7 @@ func (i *Inbox) Replay(ctx context.Context, id int64) error {
 }
 
 // passing are the texts by which reasons of a quarantine are known that had
-// nothing to do with the delivery: the disk, locks, and what ended meanwhile.
+// nothing to do with the delivery: the disk, locks, and contexts that ended.
 var passing = []string{"disk is full", "no space left", "database is locked", "database table is locked", "disk I/O error",
 	"unable to open database", "attempt to write a readonly database", "out of memory", "interrupted", "context "}
 
@@ -131,22 +122,22 @@ func (i *Inbox) ReplayPassing(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// LetGo drops the bodies of deliveries that were applied before a time, and
+// DropBodiesBefore drops the bodies of deliveries that were applied before a time, and
 // callback addresses that expired before it, a thousand of each in one commit,
 // and returns how many bodies it dropped. Keys stay: a repeat is still known.
 // Quarantined bodies stay too.
-func (i *Inbox) LetGo(ctx context.Context, before time.Time) (int, error) {
+func (i *Inbox) DropBodiesBefore(ctx context.Context, before time.Time) (int, error) {
 	var dropped int64
 	w := &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
 		res, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '' WHERE id IN (
 			SELECT id FROM deliveries WHERE state = 'applied' AND body IS NOT NULL AND settled_at < ?
 			ORDER BY settled_at LIMIT 1000)`, inboxTime(before))
 		if err != nil {
-			return fmt.Errorf("let bodies go: %w", err)
+			return fmt.Errorf("drop bodies: %w", err)
 		}
 		if _, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE token_hash IN (
 			SELECT token_hash FROM callbacks WHERE expires_at < ? ORDER BY expires_at LIMIT 1000)`, inboxTime(before)); err != nil {
-			return fmt.Errorf("let callbacks go: %w", err)
+			return fmt.Errorf("drop callbacks: %w", err)
 		}
 		dropped, err = res.RowsAffected()
 		return err
@@ -157,19 +148,19 @@ func (i *Inbox) LetGo(ctx context.Context, before time.Time) (int, error) {
 	return int(dropped), nil
 }
 
-// KeepBodies drops bodies once they are older than keep, now and every hour
+// RunBodyRetention drops bodies once they are older than keep, now and every hour
 // until ctx ends, and returns ctx's error.
-func (i *Inbox) KeepBodies(ctx context.Context, keep time.Duration) error {
+func (i *Inbox) RunBodyRetention(ctx context.Context, keep time.Duration) error {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
 		for {
-			n, err := i.LetGo(ctx, i.now().Add(-keep))
+			n, err := i.DropBodiesBefore(ctx, i.now().Add(-keep))
 			if ctx.Err() != nil || errors.Is(err, ErrInboxClosed) {
 				return errors.Join(ctx.Err(), err)
 			}
 			if err != nil {
-				i.log.Error().Err(err).Msg("letting bodies go failed")
+				i.log.Error().Err(err).Msg("drop bodies of applied deliveries")
 			}
 			if n < 1000 {
 				break

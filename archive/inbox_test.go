@@ -106,7 +106,7 @@ func TestInboxKeyOutlivesBody(t *testing.T) {
 	}
 	later := now.Add(31 * 24 * time.Hour)
 	clock.Store(&later)
-	n, err := i.LetGo(t.Context(), later.Add(-30*24*time.Hour))
+	n, err := i.DropBodiesBefore(t.Context(), later.Add(-30*24*time.Hour))
 	if err != nil || n != 1 {
 		t.Fatalf("let go: %d, %v; want the applied one only", n, err)
 	}

@@ -112,7 +112,7 @@ func (i *Inbox) writeLoop() {
 	}
 }
 
-// gather takes what waits. Handlers that are about to put something get their
+// gather takes the waiting writes. Handlers that are about to put something get their
 // turn first: a commit costs the same for one as for many, and nothing is waited
 // for when nobody is.
 func (i *Inbox) gather(first *write) []*write {
@@ -167,7 +167,7 @@ func (i *Inbox) answer(group []*write) {
 	}
 }
 
-// over counts what no longer waits, and wakes who waits for deliveries.
+// over subtracts writes that no longer wait, and wakes WaitPending.
 func (i *Inbox) over(size int64, arrived int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -230,7 +230,7 @@ func rollbackOpen(ctx context.Context, conn *sql.Conn) error {
 	return execOn(ctx, conn, "ROLLBACK")
 }
 
-// inboxError names what a sender may wait for.
+// inboxError marks the errors after which a sender may try again.
 func inboxError(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {

@@ -134,7 +134,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 			if _, err := a.inbox.Put(t.Context(), Delivery{Account: "main", WebhookID: "m", Kind: KindWebhook, ReceivedAt: epoch0, Body: []byte(`{}`)}); err != nil {
 				t.Fatal(err)
 			}
-			if err := a.inbox.MarkApplied(t.Context(), 1); err != nil {
+			if err := a.inbox.Settle(t.Context(), Outcome{ID: 1}); err != nil {
 				t.Fatal(err)
 			}
 			vandal(t, a.inbox.db.Path, `UPDATE deliveries SET body = X'78'`)

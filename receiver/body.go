@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	firstBuffer = 4 << 10  // what a slow sender holds
-	usualBuffer = 64 << 10 // what most deliveries fit into, kept for the next one
+	firstBuffer = 4 << 10  // a slow sender holds no more
+	usualBuffer = 64 << 10 // fits most deliveries; kept for the next one
 	largeBody   = 1 << 20
 	// largeTogether is how many bytes of large bodies are verified at a time.
 	largeTogether = 32 << 20

@@ -20,7 +20,7 @@ func clientAddr(req *http.Request, trusted []netip.Prefix) netip.Addr {
 	for n := len(hops) - 1; n >= 0; n-- {
 		hop, err := netip.ParseAddr(strings.TrimSpace(hops[n]))
 		if err != nil {
-			return addr // what a proxy did not write is not believed
+			return addr // only an entry that a proxy wrote is trusted
 		}
 		addr = hop.Unmap()
 		if !httpserver.Contains(trusted, addr) {

@@ -13,7 +13,7 @@
 //
 // A 200 is sent only after the commit that holds the delivery is on disk. A
 // repeat gets its 200 only then too, and changes nothing. What was signed by a
-// known secret is never thrown away: what cannot be understood is kept in
+// known secret is never thrown away: a delivery that cannot be parsed is kept in
 // quarantine by the intake. An unknown account, a wrong signature and a message
 // of the wrong age get one and the same answer. No secret, token or body is
 // logged.

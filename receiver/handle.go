@@ -38,7 +38,7 @@ func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) re
 	}
 }
 
-// admit is what every request must pass before its body is read.
+// admit checks a request before its body is read.
 func (r *Receiver) admit(req *http.Request) refusal {
 	switch {
 	case req.Method != http.MethodPost:
@@ -55,7 +55,7 @@ func (r *Receiver) admit(req *http.Request) refusal {
 	return none
 }
 
-// plain reports that the body is not said to be compressed: what is signed are
+// plain reports that no Content-Encoding is given: the signature covers
 // the bytes as they are.
 func plain(h http.Header) bool {
 	for _, v := range h["Content-Encoding"] {
@@ -118,7 +118,7 @@ func (r *Receiver) put(req *http.Request, d archive.Delivery) refusal {
 	return none
 }
 
-// callback takes what the service posts to an address made for one answer. The
+// callback accepts one answer that the service posts to an address made for it. The
 // token is the credential: without a right one no body is read. What cannot be
 // understood is kept in quarantine beside the token, which stays good.
 func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refusal {

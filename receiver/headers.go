@@ -13,7 +13,7 @@ const (
 	tolerance     = 5 * time.Minute
 )
 
-// signed is what the headers of a delivery say.
+// signed holds the headers of a signed delivery.
 type signed struct {
 	id string
 	at time.Time
@@ -49,7 +49,7 @@ func one(h http.Header, name string) (string, bool) {
 }
 
 // validID accepts printable ASCII without spaces and without a dot, which
-// separates the id from the timestamp in what is signed.
+// separates the id from the timestamp in the signed content.
 func validID(id string) bool {
 	if len(id) > maxID {
 		return false

@@ -32,7 +32,7 @@ type retired struct {
 	until  time.Time
 }
 
-// A keyring holds what verifies deliveries, one library object for each secret.
+// A keyring verifies deliveries, with one library object for each secret.
 // It is not changed once it is in use.
 type keyring struct {
 	accounts map[string][]key

@@ -19,7 +19,7 @@ func (r *Receiver) Describe(out chan<- *prometheus.Desc) {
 	out <- refusedDesc
 }
 
-// Collect implements prometheus.Collector: what Counts says.
+// Collect implements prometheus.Collector with the numbers of [Receiver.Counts].
 func (r *Receiver) Collect(out chan<- prometheus.Metric) {
 	counter := func(d *prometheus.Desc, n int64, label string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), label)

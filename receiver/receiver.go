@@ -23,13 +23,13 @@ type Inbox interface {
 	Put(ctx context.Context, d archive.Delivery) (duplicate bool, err error)
 	Callback(ctx context.Context, kind, token string) (archive.Callback, error)
 	Registrations(ctx context.Context, account string) ([]archive.Registration, error)
-	KeepBodies(ctx context.Context, keep time.Duration) error
+	RunBodyRetention(ctx context.Context, keep time.Duration) error
 	Behind(size int64) bool
 	Path() string
 }
 
 // Options are the settings of a receiver. Inbox is required; zero values of the
-// others mean what their comments say.
+// others mean the defaults in their comments.
 type Options struct {
 	Inbox Inbox
 	// Accounts holds the webhook secrets of each account as configured; those
@@ -52,7 +52,7 @@ type Options struct {
 	CommitTime time.Duration // for the commit before 503, 10 s
 	AnswerTime time.Duration // for a sender to take its answer, 10 s
 	IdleTime   time.Duration // of a connection between requests, 2 min
-	StopTime   time.Duration // for what is under way when Serve is to end, 15 s
+	StopTime   time.Duration // for requests under way when Serve ends, 15 s
 	// MaxConns and MaxConnsPerAddr bound open connections, as httpserver.Bounds
 	// says; beyond, the one that has been useless for the longest is closed.
 	// Proxies are only bound by the first.
@@ -136,24 +136,6 @@ func or[T comparable](v, d T) T {
 	return v
 }
 
-// SetSecrets replaces the configured secrets of an account while deliveries
-// come in; with several, any of them verifies. On an error the old ones stay.
-func (r *Receiver) SetSecrets(account string, secrets []string) error {
-	r.mu.Lock()
-	old, had := r.configured[account]
-	r.configured[account] = secrets
-	r.mu.Unlock()
-	err := r.rekey()
-	if err != nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if delete(r.configured, account); had {
-			r.configured[account] = old
-		}
-	}
-	return err
-}
-
 // Refresh reads the secrets of registered webhooks from the inbox again. Serve
 // does so at its start; whoever registers or deletes a webhook does after it. A
 // secret that is no longer there verifies for half a minute more: what the
@@ -216,7 +198,7 @@ func (r *Receiver) rekey() error {
 }
 
 // Handler serves POST /webhooks/{account} and POST /callbacks/{kind}/{token},
-// what Options.Beside names, and 404 for everything else.
+// the paths of Options.Beside, and answers 404 to everything else.
 func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/webhooks/{account}", r.serve(r.webhook))

@@ -40,7 +40,7 @@ func (f refusal) read() refusal {
 	return f
 }
 
-// fromInbox maps an error of the inbox to what the sender is told. All of them
+// fromInbox maps an error of the inbox to the sender's answer. All of them
 // are worth another try.
 func fromInbox(err error) refusal {
 	if errors.Is(err, archive.ErrInboxDisk) {
@@ -61,7 +61,7 @@ func fromRead(err error) refusal {
 	return malformed
 }
 
-// Counts says what became of the requests since the start.
+// Counts counts the requests since the start by their results.
 type Counts struct {
 	Accepted   int64         `json:"accepted"`   // new, on disk, 200
 	Duplicates int64         `json:"duplicates"` // known, 200

@@ -38,7 +38,7 @@ func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
 	})
 	if r.o.KeepBodies > 0 {
 		group.Go(func() error {
-			if err := r.inbox.KeepBodies(gctx, r.o.KeepBodies); gctx.Err() == nil {
+			if err := r.inbox.RunBodyRetention(gctx, r.o.KeepBodies); gctx.Err() == nil {
 				return err
 			}
 			return nil

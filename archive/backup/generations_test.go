@@ -292,7 +292,7 @@ func TestBackupCopiesTheInboxBeforeTheArchive(t *testing.T) {
 			t.Error(err)
 		}
 		archivetest.Apply(t, a, archivetest.Epoch, raw)
-		if err := a.Inbox().MarkApplied(t.Context(), 1); err != nil {
+		if err := a.Inbox().Settle(t.Context(), archive.Outcome{ID: 1}); err != nil {
 			t.Error(err)
 		}
 	}})

@@ -32,7 +32,7 @@ func TestRepairBringsBackWhatIsSomewhere(t *testing.T) {
 			if _, err := a.Inbox().Put(t.Context(), archive.Delivery{Account: "main", WebhookID: "m", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: raw}); err != nil {
 				t.Fatal(err)
 			}
-			must(t, a.Inbox().MarkApplied(t.Context(), 1))
+			must(t, a.Inbox().Settle(t.Context(), archive.Outcome{ID: 1}))
 		}, "brought back from the inbox", false, true},
 		"in a backup": {func(t *testing.T, a *archive.Archive, o *archive.VerifyOptions) {
 			dest := t.TempDir()

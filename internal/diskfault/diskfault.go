@@ -3,7 +3,7 @@
 // between SQLite and the system:
 //
 //   - It fails chosen reads, writes and syncs of chosen files with EIO.
-//   - It keeps an image of what a power cut would leave: a write reaches the image
+//   - It keeps an image of the files as a power cut would leave them: a write reaches the image
 //     with the next successful sync of its file. After a failed sync the pages
 //     count as clean and never reach it, unless they are written again: that is
 //     how Linux treats them.
@@ -72,7 +72,7 @@ const (
 )
 
 // Fail has calls of files whose path ends in suffix fail: after skip of them have
-// succeeded, count fail. It replaces what an earlier call said.
+// succeeded, count fail. It replaces the settings of an earlier call.
 func (d *Disk) Fail(t testing.TB, calls, suffix string, skip, count int) {
 	t.Helper()
 	next := d.control + ".next"
@@ -92,7 +92,7 @@ func (d *Disk) Heal(t testing.TB) {
 	}
 }
 
-// PowerCut replaces the files of Dir by what the disk has of them. No process may
+// PowerCut replaces the files of Dir by their image on the disk. No process may
 // run on the disk.
 func (d *Disk) PowerCut(t testing.TB) {
 	t.Helper()

@@ -1,0 +1,83 @@
+package syncer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/internal/residue"
+)
+
+// A meeting is forgotten after each step of intake: before its delivery is
+// received, once it is received, read, applied, marked as applied, and once its
+// body is dropped. Intake goes on with what it had read by then. Nothing of the
+// meeting is left in the data directory: neither of a whole webhook, nor of one
+// that goes to quarantine, nor of a callback's answer.
+func TestForgetAtEachStepOfIntake(t *testing.T) {
+	t.Parallel()
+	const marker = "Xylophonist-Q7w3"
+	text := strings.Repeat(marker+" whispered. ", 500) // more than a page
+	wholeBody := fmt.Sprintf(strings.Replace(whole, "hello", text, 1), 1, time.Now().UTC().Format(time.RFC3339))
+	bodies := map[string]archive.Delivery{
+		"webhook":     {Kind: archive.KindWebhook, Body: []byte(wholeBody)},
+		"unreadable":  {Kind: archive.KindWebhook, Body: []byte(wholeBody[:len(wholeBody)-5])},
+		"no meeting":  {Kind: archive.KindWebhook, Body: fmt.Appendf(nil, `{"id": {"recording_id": 1}, "text": %q}`, text)},
+		"callback":    {Kind: archive.KindTranscript, RecordingID: 1, Body: fmt.Appendf(nil, `{"transcript": [{"text": %q}]}`, text)},
+		"bad answer":  {Kind: archive.KindSummary, RecordingID: 1, Body: fmt.Appendf(nil, `{"summary": %q}`, text)},
+		"quarantined": {Kind: archive.KindWebhook, State: archive.StateQuarantined, Body: []byte(wholeBody)},
+	}
+	steps := []string{"before", "received", "read", "applied", "marked", "dropped"}
+	for name, d := range bodies {
+		for _, at := range steps {
+			t.Run(name+" "+at, func(t *testing.T) {
+				t.Parallel()
+				s, _ := testLoader(t, newMediaHost(t, 1), true)
+				inbox := s.archive.Inbox()
+				known, err := archive.FromMeeting("a", archive.SourceList, time.Now(), []byte(`{"recording_id": 1, "title": "known"}`))
+				if err == nil {
+					_, err = s.apply(t.Context(), []archive.Observation{known}, nil, nil)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				forgetAt := func(step string) {
+					t.Helper()
+					if step == at {
+						if _, err := s.archive.Forget(t.Context(), 1, "asked for"); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				forgetAt("before")
+				d.Account, d.WebhookID, d.ReceivedAt = "a", "m1", time.Now()
+				if _, err := inbox.Put(t.Context(), d); err != nil {
+					t.Fatal(err)
+				}
+				forgetAt("received")
+				pending, err := inbox.Pending(t.Context(), 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				forgetAt("read")
+				in, err := s.applyDeliveries(t.Context(), pending)
+				if err != nil {
+					t.Fatal(err)
+				}
+				forgetAt("applied")
+				if err := inbox.Settle(t.Context(), in.outcomes...); err != nil {
+					t.Fatal(err)
+				}
+				forgetAt("marked")
+				if _, err := inbox.DropBodiesBefore(t.Context(), time.Now().Add(time.Hour)); err != nil {
+					t.Fatal(err)
+				}
+				forgetAt("dropped")
+				if left := residue.Find(t, marker, s.archive.Dir()); left != nil {
+					t.Errorf("it is in %v", left)
+				}
+			})
+		}
+	}
+}
