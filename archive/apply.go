@@ -13,7 +13,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Applied is what Apply did.
+// Applied is the outcome of an Apply.
 type Applied struct {
 	Changed   []int64  // meetings with an effective change, each once, rising
 	Position  Position // the head of the log after it
@@ -22,8 +22,8 @@ type Applied struct {
 }
 
 // Apply takes in a batch of observations and sets marks, such as the cursor of
-// the page they came from, in one transaction with full synchronisation. What
-// becomes current is decided by the rules in merge.go; applying the same again
+// the page they came from, in one transaction with full synchronisation. The
+// rules of package merge decide which version is current; applying the same again
 // changes nothing. It fails, with nothing applied, on an observation that is not
 // of a meeting or whose part is not JSON, and when the disk does.
 func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark) (Applied, error) {
@@ -146,8 +146,8 @@ func (t *applying) observePart(o *Observation, p shown) error {
 	return t.changed(o.RecordingID, ChangePart, p.part)
 }
 
-// observeMeeting is the part "meeting": its rows, the log and the followers are
-// touched only when what is shown, or who sees it, becomes another.
+// observeMeeting observes the part "meeting". It touches the rows, the log and the
+// followers only when the merged part changes, or who sees the meeting.
 func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte) error {
 	was, now, err := t.decideMeeting(id, v, before, raw)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"minutebook/archive/merge"
 )
 
-// keepRevision stores what was shown, unless it is held, and moves its dates. It
+// keepRevision stores a part that was shown, unless it is stored, and moves its dates. It
 // returns the version as it is now and, when it was held, as it was.
 func (t *applying) keepRevision(o *Observation, p shown) (v, before *merge.Version, err error) {
 	v = &merge.Version{Hash: p.hash}

@@ -30,7 +30,7 @@ func (t *applying) derive(id int64, part api.Part, raw json.RawMessage) error {
 	return fmt.Errorf("derive rows: unknown part %q", part)
 }
 
-// lenient decodes a part; what does not fit is left out, as in package api.
+// lenient decodes a part and leaves out members that do not fit, as package api does.
 func lenient[T any](raw json.RawMessage) T {
 	var o api.Opt[T]
 	_ = o.UnmarshalJSON(raw) // never fails

@@ -133,7 +133,7 @@ func (a *Archive) ahead(now time.Time) bool {
 	return a.order.last > now.Add(aheadOfClock).UnixMilli()
 }
 
-// keepOrder writes the greatest number with what bears it.
+// keepOrder writes the greatest number in the transaction that uses it.
 func (a *Archive) keepOrder(ctx context.Context, tx *sql.Tx) error {
 	a.order.mu.Lock()
 	last := a.order.last

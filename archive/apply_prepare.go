@@ -28,8 +28,8 @@ type shown struct {
 	hash    [32]byte
 	rawHash int64
 
-	// Only of what is not held yet: its compressed form, and what a transcript
-	// says.
+	// Only for a version that is not stored yet: the compressed bytes and, for a
+	// transcript, its entries.
 	packed   []byte
 	encoding int
 	entries  []api.TranscriptEntry
@@ -131,7 +131,7 @@ type codec struct {
 	dec *zstd.Decoder
 }
 
-// maxBody bounds what a damaged frame may claim to hold, in bytes.
+// maxBody bounds the size that a damaged frame may claim, in bytes.
 const maxBody = 1 << 30
 
 func newCodec() (*codec, error) {

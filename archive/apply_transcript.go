@@ -192,7 +192,7 @@ func (t *applying) speakerID(s speaker) (int64, error) {
 	return id, err
 }
 
-// countWords counts what white space separates.
+// countWords counts the words between white space.
 func countWords(s string) int {
 	n, in := 0, false
 	for _, r := range s {

@@ -19,7 +19,7 @@ type Walk struct {
 	Bounded bool
 }
 
-// Absence is what a complete walk says of meetings that it lacks.
+// Absence is the outcome of a complete walk for the meetings that it lacks.
 type Absence struct {
 	Gone   []int64 // marked now: no query of any account shows them any more
 	Hidden int     // that this query shows no more, from now on
@@ -28,7 +28,7 @@ type Absence struct {
 	// Doubted: the walk lacked too much for one walk to be believed. What it
 	// lacked for the first time is hidden when another complete walk lacks it too.
 	Doubted bool
-	// Confirmed: what is hidden was too much to be believed of the walk before.
+	// Confirmed: the walk before lacked these meetings too, and was doubted.
 	Confirmed bool
 }
 
@@ -113,8 +113,8 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 	return absence, nil
 }
 
-// lacked returns what the query listed to the account's present holder and no
-// page showed since walk number began.
+// lacked returns the meetings that the query listed to the account's present
+// holder and that no page has shown since the walk of that number began.
 func (t *applying) lacked(w Walk, number int64) (ids []int64, err error) {
 	ids, err = sqlite.Column[int64](t.Context(), t, `SELECT recording_id FROM sightings s WHERE account = ?1 AND query = ?2 AND walk < ?3 AND gone_at IS NULL
 		AND holder = `+holderTerm("?1")+` AND (NOT ?4 OR EXISTS

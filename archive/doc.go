@@ -1,6 +1,6 @@
-// Package archive keeps what a meeting recording service has ever shown: every
-// part of every meeting verbatim, every differing version of it, recordings as
-// plain files, and what is derived from them for reading and for SQL tools.
+// Package archive keeps everything that a meeting recording service has ever
+// shown: every part of every meeting verbatim, every differing version of it,
+// recordings as plain files, and rows derived from them for reading and SQL tools.
 //
 // # What lives in a data directory
 //
@@ -13,8 +13,22 @@
 //
 // Everything that arrives is an [Observation] and enters by [Archive.Apply]:
 // one transaction that adds revisions, decides the current parts by the rules
-// of merge.go, derives the rows and appends to the change log. Followers read
+// of package merge, derives the rows and appends to the change log. Followers read
 // the log with [Archive.Changes] and keep their own cursor.
+//
+// # Files
+//
+// The first word of a file's name is its subject:
+//
+//	open_*    open a data directory: its lock, its first start, other databases
+//	apply_*   take in observations: prepare, decide, derive rows; walks; rebuild
+//	read_*    rows, lists, entries, parts, history, action items, statistics
+//	people_*  accounts, the directory, shares, and who sees which meeting
+//	log_*     the change log, followers' marks, the ledger of failures
+//	media_*   recordings of meetings, and the queue of their downloads
+//	forget_*  erase a meeting, retention rules, leftovers of a crash
+//	verify_*  name every damage, and repair it
+//	inbox_*   deliveries, from their acknowledgement until they are applied
 //
 // # What it promises
 //

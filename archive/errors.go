@@ -40,12 +40,12 @@ type ObservationError struct {
 	Err         error
 }
 
-// Error names the meeting and says what is wrong with what was shown of it.
+// Error names the meeting and the fault of the observation.
 func (e *ObservationError) Error() string {
 	return fmt.Sprintf("apply observation of %d: %v", e.RecordingID, e.Err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the fault.
 func (e *ObservationError) Unwrap() error { return e.Err }
 
 // observationError makes an error of applying an observation one that says
@@ -63,7 +63,7 @@ type InUseError struct {
 	PID int // 0 when the owner has not written it yet
 }
 
-// Error says who owns the directory and what can be done.
+// Error names the owner of the directory, and a remedy.
 func (e *InUseError) Error() string {
 	if e.PID == 0 {
 		return fmt.Sprintf("open %s: data directory is in use by another process", e.Dir)

@@ -11,7 +11,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Forgotten is what Forget did.
+// Forgotten is the outcome of a Forget.
 type Forgotten struct {
 	RecordingID int64
 	Recordings  int      // recordings deleted, those that no other meeting has
@@ -43,12 +43,12 @@ func (a *Archive) OnForget(name string, fn func(ctx context.Context, id int64) e
 // its id, as a tombstone that keeps it from coming back, and a line of the audit
 // with the reason. It returns without an error only when all of that is done.
 // Interrupted or failed, the meeting is no longer readable, and Forget or
-// FinishForgetting goes on. It fails with ErrNotFound for what was never held.
+// FinishForgetting goes on. It fails with ErrNotFound for a meeting that was never held.
 func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotten, error) {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		switch err := known(ctx, tx, id); {
 		case errors.Is(err, ErrForgotten):
-			return nil // begun before; what is left is done below
+			return nil // begun before; the rest is done below
 		case err != nil:
 			return err
 		}
@@ -63,7 +63,7 @@ func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotte
 	return Forgotten{}, fmt.Errorf("forget meeting %d: %w", id, err)
 }
 
-// FinishForgetting goes on with what a crash or a failure interrupted. It is
+// FinishForgetting goes on where a crash or a failure interrupted Forget. It is
 // called once all rooms have registered with OnForget.
 func (a *Archive) FinishForgetting(ctx context.Context) error {
 	ids, err := a.unfinished(ctx)

@@ -51,7 +51,7 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// dropPartial deletes what was fetched so far of a meeting's recording.
+// dropPartial deletes the unfinished download of a meeting's recording.
 func (a *Archive) dropPartial(id int64) error {
 	if err := durable.Remove(a.PartialPath(strconv.FormatInt(id, 10))); err != nil {
 		return fmt.Errorf("delete partial file: %w", err)

@@ -11,7 +11,7 @@ import (
 // RetentionNotice is how long new rules wait once status has shown them.
 const RetentionNotice = 24 * time.Hour
 
-// retentionKey is the mark that holds what is known of the rules.
+// retentionKey is the mark with the state of the rules.
 const retentionKey = "retention-rules"
 
 // knownRules are the rules that were last configured, and those before them that

@@ -20,7 +20,7 @@ type Position struct {
 // String names the position for logs.
 func (p Position) String() string { return fmt.Sprintf("change %d of epoch %q", p.Seq, p.Epoch) }
 
-// ChangeKind says what changed about a meeting.
+// ChangeKind is the kind of a meeting's change.
 type ChangeKind string
 
 // The kinds of change.
@@ -32,7 +32,7 @@ const (
 	ChangeForgotten  ChangeKind = "forgotten"  // erased: followers erase it too
 )
 
-// Change is one entry of the log: that something changed, not to what.
+// Change is one entry of the log. It does not hold the new value.
 type Change struct {
 	Seq         int64
 	RecordingID int64

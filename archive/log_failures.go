@@ -9,8 +9,8 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Failure is a line of the ledger of what did not work: one per account, class
-// and what, however often it was tried.
+// Failure is a line of the ledger of failures: one for an account, class and
+// object, however often it was tried.
 type Failure struct {
 	Account, Class, What string
 	RecordingID          int64 // 0 when it is about no meeting

@@ -11,7 +11,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// MediaKind is what a recording is.
+// MediaKind is the kind of a recording.
 type MediaKind string
 
 // The kinds of recording.

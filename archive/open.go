@@ -59,7 +59,7 @@ type Archive struct {
 	erasers []eraser
 	closed  bool
 
-	retention sync.Mutex // held while what is known of the retention rules changes
+	retention sync.Mutex // held while the state of the retention rules changes
 
 	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }

@@ -34,7 +34,7 @@ func holderTerm(account string) string {
 // their persons no more, and so is what queries showed that are no longer read;
 // their meetings stay and are not watched from now on. An account that stands
 // there with another address or another credential has another holder, who sees
-// only what is shown from now on.
+// only meetings that are shown from now on.
 func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))

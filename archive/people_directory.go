@@ -121,7 +121,7 @@ func userRows(account string, users []api.User) ([][]any, error) {
 	return rows, nil
 }
 
-// EndUsers drops what an account showed of users, which it may not read any more.
+// EndUsers drops the users that an account showed, which it may not read any more.
 // Who was deactivated then still is, until a later list says otherwise.
 func (a *Archive) EndUsers(ctx context.Context, account string) error {
 	return a.putDirectory(ctx, "", replaced{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}})
@@ -228,7 +228,8 @@ func (t *applying) judgePeople(people map[string]bool) error {
 	return nil
 }
 
-// directoryText is what a change of the lists can change, for comparing.
+// directoryText is the text of all rows that a change of the lists can change, for
+// comparing.
 func directoryText(ctx context.Context, tx *sql.Tx, lists []replaced) (all string, err error) {
 	for _, l := range lists {
 		text, err := tableText(ctx, tx, l.table, l.scope, l.args)

@@ -45,7 +45,7 @@ func rights() string {
 	return strings.Join(arms, " UNION ALL ")
 }
 
-// visibleTerm is the condition on meetings m for what a viewer sees; "" is no
+// visibleTerm is the condition on meetings m that a viewer sees; "" is no
 // condition.
 func (a *Archive) visibleTerm(ctx context.Context, v Viewer) (string, []any, error) {
 	if v.All {
@@ -76,7 +76,7 @@ type Showing struct {
 }
 
 // ShownBy returns by which ways the service itself showed a meeting's current
-// part: none for what only an imported file holds.
+// part: none for a part that only an imported file holds.
 func (a *Archive) ShownBy(ctx context.Context, id int64, part api.Part) ([]Showing, error) {
 	ways, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, way *Showing) error {
 		return rows.Scan(&way.Account, &way.Source)

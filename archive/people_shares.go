@@ -9,7 +9,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// ShareLevel is what a share allows beyond seeing (specification 4.5).
+// ShareLevel is the right that a share gives beyond seeing (specification 4.5).
 type ShareLevel string
 
 // The levels of a share. Only a limited one does not allow the download.

@@ -11,7 +11,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Visibility is what decides who sees a meeting and which of the list's
+// Visibility has the values that decide who sees a meeting and which of the list's
 // filters it matches (specification 1.7, 4.1).
 type Visibility struct {
 	RecordingID   int64

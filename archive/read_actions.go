@@ -72,7 +72,7 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 
 // AssigneeCount is a person and how many action items are theirs.
 type AssigneeCount struct {
-	Name, Email string // both "" for what was given to nobody
+	Name, Email string // both "" for items that nobody was given
 	Open, Done  int
 }
 

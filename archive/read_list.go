@@ -27,7 +27,7 @@ type ListQuery struct {
 	Team          string    // the recorder's team
 	RecordedBy    string    // the recorder's email
 	Person        string    // email, or name, of a recorder, invitee or speaker
-	Cursor        *Key      // list what comes after it
+	Cursor        *Key      // list the meetings after it
 	Limit         int       // at most; 0 means all
 	IncludeGone   bool
 }
@@ -117,7 +117,7 @@ type Choices struct {
 // mostChoices is how many speakers a person still reads through.
 const mostChoices = 300
 
-// Choices reads them from what the viewer sees.
+// Choices reads them from the meetings that the viewer sees.
 func (a *Archive) Choices(ctx context.Context, v Viewer) (Choices, error) {
 	where, args, err := a.conditions(ctx, ListQuery{Viewer: v, IncludeGone: true})
 	if err != nil {

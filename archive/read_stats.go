@@ -36,7 +36,7 @@ type Sizes struct {
 	Inbox      int64 `json:"inbox"`      // inbox.db and its log
 	Index      int64 `json:"index"`      // all of index/
 	Recordings int64 `json:"recordings"` // as the archive counts them, wherever they are
-	Revisions  int64 `json:"revisions"`  // what all versions of all parts would take uncompressed
+	Revisions  int64 `json:"revisions"`  // size of all versions of all parts, uncompressed
 }
 
 // MonthStats are the meetings of one month, UTC.
@@ -47,7 +47,7 @@ type MonthStats struct {
 	Words    int64   `json:"words"`
 }
 
-// meetingHours is a meeting's length in ms; what cannot be one counts nothing.
+// meetingHours is a meeting's length in ms; an impossible length counts as 0.
 const meetingHours = `iif(recording_end_time > recording_start_time AND recording_end_time - recording_start_time < 7 * 86400000,
 	recording_end_time - recording_start_time, 0)`
 
@@ -126,7 +126,7 @@ func onDisk(dir, name string) int64 {
 	return sum
 }
 
-// Coverage is how much is kept of what one account sees.
+// Coverage counts the kept parts of the meetings that one account sees.
 type Coverage struct {
 	Meetings       int `json:"meetings"` // known
 	WithTranscript int `json:"with_transcript"`

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// VerifyOptions say what Verify does.
+// VerifyOptions are the options of Verify.
 type VerifyOptions struct {
-	// Repair puts right what can be put right: rows are derived again; content is
+	// Repair repairs each damage that can be repaired: rows are derived again; content is
 	// taken from elsewhere in the archive, or from From, or taken out and asked for
 	// again. What can be had from nowhere is named as lost. What cannot be read is
 	// put aside.
 	Repair bool
-	// From, when not nil, is where a repair finds what is nowhere else.
+	// From, when not nil, is the source of content that is nowhere else.
 	From *BackupSource
 	// AskAgain has a meeting's content read again and returns the account that was
 	// asked, "" when none is shown the meeting any more; nil: nobody can be asked.
@@ -21,11 +21,11 @@ type VerifyOptions struct {
 	// SkipMedia leaves the bytes of recordings unread; that every file is there,
 	// with its size, is looked at all the same.
 	SkipMedia bool
-	// Progress, when not nil, is told what is being looked at and how far it is.
+	// Progress, when not nil, is called with the present step and its progress.
 	Progress func(stage string, done, total int)
 }
 
-// Verified is what Verify looked at and found.
+// Verified counts the checks and the findings of Verify.
 type Verified struct {
 	Meetings   int                 `json:"meetings"`
 	Revisions  int                 `json:"revisions"`
@@ -71,7 +71,7 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 			o.Progress(s.name, 0, 0)
 		}
 		if c.sum.Damages[DamageDatabase] > 0 {
-			o.Repair = false // by what a broken database shows, good rows would be taken for bad ones
+			o.Repair = false // a broken database would make good rows look bad
 		}
 		if err := damaged(s.fn(ctx, o, c.report)); errors.Is(err, ErrDamaged) {
 			c.report(Damage{Class: DamageDatabase, What: fmt.Sprintf("its %s cannot be looked at: %v", s.name, err)})
@@ -131,13 +131,13 @@ type DamageClass string
 // The classes, the gravest first: it decides a command's exit code.
 const (
 	DamageDatabase    DamageClass = "database"     // SQLite's own check failed
-	DamagePart        DamageClass = "part"         // a revision's bytes are not what arrived, or no longer parse
+	DamagePart        DamageClass = "part"         // a revision's bytes differ from those that arrived, or no longer parse
 	DamageFileMissing DamageClass = "file-missing" // a row of a recording without its file
-	DamageFile        DamageClass = "file"         // a recording's bytes are not what was fetched
+	DamageFile        DamageClass = "file"         // a recording's bytes differ from those that were fetched
 	DamageDelivery    DamageClass = "delivery"     // a delivery's body cannot be read back
 	DamageForeignKey  DamageClass = "foreign-key"  // a row refers to one that is not there
 	DamageNoPart      DamageClass = "no-part"      // rows of a meeting without the part they come from
-	DamageRows        DamageClass = "rows"         // parts or rows are not what the revisions make
+	DamageRows        DamageClass = "rows"         // parts or rows differ from those that the revisions give
 	DamageForgetting  DamageClass = "forgetting"   // something of a forgotten meeting is still there
 	DamageCursor      DamageClass = "cursor"       // a follower is ahead of the change log
 	DamageIndex       DamageClass = "index"        // the search index is unreadable or behind
@@ -179,7 +179,7 @@ type Damage struct {
 	// Aside where the bytes are that it could not read.
 	Outcome string `json:"outcome,omitempty"`
 	Aside   string `json:"aside,omitempty"`
-	Lost    bool   `json:"lost,omitempty"` // what was damaged could be brought back from nowhere
+	Lost    bool   `json:"lost,omitempty"` // no source has the damaged content
 }
 
 // LostCode is the exit code of a repair that found something lost.

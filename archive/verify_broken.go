@@ -59,7 +59,7 @@ func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
 	}
 	d.RecordingID = s.recordingID
 	if gone, err := a.Forgotten(ctx, []int64{s.recordingID}); err != nil || len(gone) > 0 {
-		return errors.Join(err, a.dropOrphan(ctx, s)) // what forgetting could not find
+		return errors.Join(err, a.dropOrphan(ctx, s)) // which forgetting could not find
 	}
 	if raw != nil && s.recordingID != 0 {
 		d.Outcome = "brought back from " + where
@@ -90,7 +90,7 @@ func orElse(a, b []byte) []byte {
 	return b
 }
 
-// orphan reads what is known of a revision without a row. raw is nil when its
+// orphan reads the traces of a revision without a row. raw is nil when its
 // bytes cannot be read; current tells whether a part is made of it.
 func (a *Archive) orphan(ctx context.Context, id int64) (s stored, raw []byte, current bool, err error) {
 	s = stored{id: id, size: -1}
@@ -145,7 +145,7 @@ func (a *Archive) restoreRow(ctx context.Context, s stored, raw []byte) error {
 	return a.rewriteRevision(ctx, s, raw)
 }
 
-// dropOrphan takes out what refers to a revision that is not there.
+// dropOrphan deletes the references to a revision that is not there.
 func (a *Archive) dropOrphan(ctx context.Context, s stored) error {
 	if err := a.dropRevision(ctx, s); err != nil {
 		return err

@@ -80,7 +80,7 @@ func (c *check) foreignKeys(ctx context.Context, o VerifyOptions, found func(Dam
 	return nil
 }
 
-// forgetting looks for what a forgotten meeting left.
+// forgetting looks for leftovers of forgotten meetings.
 func (c *check) forgetting(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	ids, err := a.unfinished(ctx)

@@ -80,7 +80,7 @@ func (a *Archive) storedAfter(ctx context.Context, after int64) ([]stored, error
 		FROM revisions r LEFT JOIN bodies b ON b.revision_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`, after, verifyChunk)
 }
 
-// checkStored says what is wrong with a revision.
+// checkStored returns the damage of a revision.
 func (a *Archive) checkStored(s *stored) error {
 	if s.size < 0 {
 		return errors.New("its bytes are missing")

@@ -15,8 +15,8 @@ import (
 // MigratingSuffix ends the name of a copy that is being migrated.
 const MigratingSuffix = ".migrating"
 
-// CopyTo writes a whole, synced copy of the database, with mode 0600, over what
-// an interrupted copy left. The database may be written to meanwhile.
+// CopyTo writes a whole, synced copy of the database, with mode 0600, over the
+// remains of an interrupted copy. The database may be written to meanwhile.
 func (db *DB) CopyTo(ctx context.Context, to string) error {
 	for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if err := durable.Remove(to + suffix); err != nil {

@@ -11,6 +11,6 @@
 //	times.go       times as columns of milliseconds
 //
 // A transaction that was committed survives a power cut. A crash in a migration
-// leaves the database as it was before; what it leaves beside it is removed by
+// leaves the database as it was before; the files beside it are removed by
 // the next one.
 package sqlite
