@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -45,13 +47,32 @@ func OpenAt(t testing.TB, dir string, now func() time.Time) *archive.Archive {
 	return a
 }
 
-// Sample returns an archive of the meetings of package sample.
+// Sample returns an archive of the meetings of package sample: a copy of one that
+// the process makes once.
 func Sample(t testing.TB) *archive.Archive {
 	t.Helper()
-	a := New(t)
-	Apply(t, a, Epoch, sample.All()...)
-	return a
+	sampleOnce.Do(func() {
+		dir := t.TempDir()
+		a := Open(t, dir)
+		Apply(t, a, Epoch, sample.All()...)
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for name, content := range Tree(t, dir) {
+			sampleFiles[name] = &fstest.MapFile{Data: []byte(content), Mode: 0o600}
+		}
+	})
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, sampleFiles); err != nil {
+		t.Fatal(err)
+	}
+	return Open(t, dir)
 }
+
+var (
+	sampleOnce  sync.Once
+	sampleFiles = fstest.MapFS{} // the data directory of the sample archive
+)
 
 // WithMeetings returns an archive of n small meetings, from 1.
 func WithMeetings(t testing.TB, n int64) *archive.Archive {
