@@ -8,6 +8,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -36,6 +37,7 @@ func text(t *testing.T, ar *archive.Archive, id int64) string {
 }
 
 func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()

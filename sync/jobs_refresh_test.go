@@ -53,6 +53,7 @@ func TestTheLastSevenDaysAreReadAgainEveryNight(t *testing.T) {
 // What is older is read again in a rotation a month, a few pages a night. The
 // backfill counts as the first one.
 func TestTheRotationReadsAllThatIsOld(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const meetings = 100

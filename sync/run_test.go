@@ -13,6 +13,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -189,6 +190,7 @@ func TestARefusedAccountIsSuspendedAndOthersGoOn(t *testing.T) {
 }
 
 func TestDownloadsDoNotCrowdOutTheBackfill(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
