@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"minutebook/internal/testrun"
 )
 
 // batchOf is the n-th batch of the crash tests; every third one changes what an
@@ -39,6 +40,7 @@ const batches = 12
 // TestAnyCutOfTheLogLosesOnlyTime cuts the write-ahead log short at many places,
 // as a loss of power can, opens what is left, and goes on from the cursor found.
 func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
 	a := openArchive(t, dir)
 	if err := a.db.TruncateWAL(t.Context()); err != nil {

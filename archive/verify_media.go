@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"minutebook/archive/media"
+	"minutebook/internal/seal"
 	"minutebook/internal/sqlite"
 )
 
@@ -73,7 +74,7 @@ func (c *check) blob(ctx context.Context, want media.Blob, o VerifyOptions, foun
 		return nil
 	default:
 		h := sha256.New()
-		if _, err := io.Copy(h, contextReader{ctx, r}); err != nil {
+		if _, err := io.Copy(h, seal.ContextReader(ctx, r)); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -173,17 +174,4 @@ func (a *Archive) unknownAside(ctx context.Context, sha string, d *Damage) error
 	}
 	d.Outcome, d.Aside = "put aside", media.QuarantinePath(a.media, a.dir, sha)
 	return media.Quarantine(ctx, a.media, a.dir, sha)
-}
-
-// contextReader stops reading when its context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/seal"
 	"minutebook/internal/sqlite"
 )
 
@@ -41,7 +42,7 @@ func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
 			os.Remove(f.Name())
 		}
 	}()
-	if _, err = io.Copy(f, contextReader{ctx, r}); err != nil {
+	if _, err = io.Copy(f, seal.ContextReader(ctx, r)); err != nil {
 		return Blob{}, fmt.Errorf("store blob: %w", sqlite.WrapDiskFull(errors.Join(err, f.Close())))
 	}
 	if err = f.Close(); err != nil {
@@ -102,7 +103,7 @@ func hasIntact(ctx context.Context, s Store, want Blob) (bool, error) {
 		return false, nil
 	}
 	h := sha256.New()
-	if _, err := io.Copy(h, contextReader{ctx, r}); err != nil {
+	if _, err := io.Copy(h, seal.ContextReader(ctx, r)); err != nil {
 		return false, ctx.Err() // a blob that cannot be read is damaged
 	}
 	return hex.EncodeToString(h.Sum(nil)) == want.SHA256, nil
@@ -125,7 +126,7 @@ func (s *fileStore) importCopy(ctx context.Context, path string) (Blob, error) {
 // describe hashes and sniffs an open file. An empty file is no recording.
 func describe(ctx context.Context, f *os.File) (Blob, error) {
 	h := sha256.New()
-	size, err := io.Copy(h, contextReader{ctx, f})
+	size, err := io.Copy(h, seal.ContextReader(ctx, f))
 	if err != nil {
 		return Blob{}, err
 	}
@@ -226,17 +227,4 @@ func (s *fileStore) sweepPartial() error {
 		}
 	}
 	return nil
-}
-
-// contextReader stops reading when its context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/seal"
 )
 
 const quarantineDir = "damaged"
@@ -37,7 +38,7 @@ func Quarantine(ctx context.Context, s Store, dataDir, sha256 string) error {
 		return err
 	}
 	defer r.Close()
-	err = durable.Write(to, func(w io.Writer) error { _, err := io.Copy(w, contextReader{ctx, r}); return err })
+	err = durable.Write(to, func(w io.Writer) error { _, err := io.Copy(w, seal.ContextReader(ctx, r)); return err })
 	if err != nil {
 		return err
 	}

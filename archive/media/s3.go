@@ -17,6 +17,7 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/seal"
 )
 
 // s3Store keeps blobs as objects PREFIX/ab/abcdef… of a bucket. An object appears
@@ -88,7 +89,7 @@ func (s *s3Store) Put(ctx context.Context, r io.Reader) (Blob, error) {
 		return Blob{}, fmt.Errorf("store blob: %w", err)
 	}
 	defer os.Remove(f.Name())
-	_, err = io.Copy(f, contextReader{ctx, r})
+	_, err = io.Copy(f, seal.ContextReader(ctx, r))
 	if err = errors.Join(err, f.Close()); err != nil {
 		return Blob{}, fmt.Errorf("store blob: %w", err)
 	}
@@ -125,7 +126,7 @@ func (s *s3Store) upload(ctx context.Context, f *os.File, blob Blob) error {
 		return err
 	}
 	again := sha256.New()
-	info, err := s.client.Client.PutObject(ctx, s.bucket, s.key(blob.SHA256), io.TeeReader(contextReader{ctx, f}, again), blob.Size, minio.PutObjectOptions{
+	info, err := s.client.Client.PutObject(ctx, s.bucket, s.key(blob.SHA256), io.TeeReader(seal.ContextReader(ctx, f), again), blob.Size, minio.PutObjectOptions{
 		ContentType: blob.ContentType, PartSize: uint64(s.part), SendContentMd5: true, DisableContentSha256: false})
 	if err != nil {
 		return fmt.Errorf("upload: %w", err)
