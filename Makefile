@@ -9,6 +9,10 @@ export MINUTEBOOK_CORPUS ?= $(abspath ../shared/corpus)
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 
+# Checks beyond go vet; a function that no program reaches is deleted.
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
+
 .PHONY: help build static demo test vet browser restic race plain long bench clean
 
 help: ## this list
@@ -42,6 +46,8 @@ plain: ## the tests that call testrun.SkipUnderRace, without it
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
+	go run $(STATICCHECK) ./...
+	@go run $(DEADCODE) $$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...) | tee /dev/stderr | (! grep -q .)
 
 browser: ## what the tests need beside Go: Chromium, and axe-core in the user's cache
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-debian chromium fonts-dejavu-core

@@ -39,9 +39,13 @@ func All() []json.RawMessage { return Meetings(Base()) }
 // form that loading and importing read. The zero time stands for Base.
 func NDJSON(base time.Time) io.Reader {
 	if base.IsZero() {
-		base = Base()
+		return joinLines(All())
 	}
-	return bytes.NewReader(append(bytes.Join(rawBytes(Meetings(base)), []byte("\n")), '\n'))
+	return joinLines(Meetings(base))
+}
+
+func joinLines(meetings []json.RawMessage) io.Reader {
+	return bytes.NewReader(append(bytes.Join(rawBytes(meetings), []byte("\n")), '\n'))
 }
 
 func rawBytes(raw []json.RawMessage) [][]byte {
