@@ -17,16 +17,6 @@ import (
 	"minutebook/internal/residue"
 )
 
-// meetings is an archive with as many meetings.
-func meetings(t *testing.T, n int64) *archive.Archive {
-	t.Helper()
-	a := archivetest.New(t)
-	for id := range n {
-		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id+1, "T", "said"))
-	}
-	return a
-}
-
 func generationNames(t *testing.T, dest string) (names []string) {
 	t.Helper()
 	all, err := generation.List(dest)
