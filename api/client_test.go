@@ -166,11 +166,15 @@ func TestWhatPassesIsRepeatedAndWhatStaysIsNot(t *testing.T) {
 				w.Header().Set("Content-Type", "text/html")
 				w.WriteHeader(429)
 			}, 2},
-			{"502", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>bad gateway</html>", http.StatusBadGateway) }, 2},
+			{"502", func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, "<html>bad gateway</html>", http.StatusBadGateway)
+			}, 2},
 			{"cut off", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"items":[{"na`) }, 2},
 			{"400", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) }, 1},
 			{"401", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }, 1},
-			{"redirect", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://evil.example/", http.StatusFound) }, 1},
+			{"redirect", func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "https://evil.example/", http.StatusFound)
+			}, 1},
 			{"html page", func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "text/html")
 				fmt.Fprint(w, "<html>")
