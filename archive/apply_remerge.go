@@ -65,7 +65,7 @@ func (a *Archive) mergedIDs(ctx context.Context) ([]int64, error) {
 // that is for verify to name.
 func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
 	rows := []string{`SELECT * FROM meetings WHERE recording_id = ?`, `SELECT * FROM invitees WHERE recording_id = ?`}
-	before, err := t.digest(id, rows)
+	before, err := t.digestRows(id, rows)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
 		t.archive.log.Warn().Int64("recording_id", id).Err(err).Msg("a version cannot be read; run minutebook verify")
 		return nil
 	}
-	after, err := t.digest(id, rows)
+	after, err := t.digestRows(id, rows)
 	if err != nil || before == after {
 		return err
 	}

@@ -11,25 +11,25 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Forgotten is the outcome of a Forget.
+// Forgotten is the result of [Archive.Forget].
 type Forgotten struct {
 	RecordingID int64
-	Recordings  int      // recordings deleted, those that no other meeting has
-	Copies      []string // copies from before a migration, deleted
-	Backups     []string // backups that still hold the meeting: theirs to delete
+	Recordings  int      // deleted recordings, which no other meeting has
+	Copies      []string // deleted copies from before a migration
+	Backups     []string // backups that still contain the meeting
 }
 
-// eraser is a room's way to let go of a meeting.
+// eraser is a room's function that erases a meeting.
 type eraser struct {
 	name string
 	fn   func(ctx context.Context, id int64) error
 }
 
-// OnForget has Forget call fn for every meeting that is forgotten, after the
-// archive has let go of it. fn erases what its room holds and returns when that
-// is so on disk; it is called again, also for what it erased before, when
-// anything failed. Rooms register it before they begin to follow the archive; the
-// last one with a name counts, for a room that was closed and opened again.
+// OnForget makes [Archive.Forget] call fn for every forgotten meeting after the
+// archive has erased it. fn erases the room's data and returns when that is durable.
+// After a failure it is called again, also for data it has erased before. Rooms
+// register before they begin to follow the archive. The last registration of a name
+// counts, for a room that was closed and opened again.
 func (a *Archive) OnForget(name string, fn func(ctx context.Context, id int64) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -37,13 +37,14 @@ func (a *Archive) OnForget(name string, fn func(ctx context.Context, id int64) e
 	a.erasers = append(next, eraser{name, fn})
 }
 
-// Forget erases a meeting for good: its revisions and rows, deliveries' bodies,
-// the recordings that no other meeting has, copies of the database from before
-// a migration, and what every room registered with OnForget holds. What stays is
-// its id, as a tombstone that keeps it from coming back, and a line of the audit
-// with the reason. It returns without an error only when all of that is done.
-// Interrupted or failed, the meeting is no longer readable, and Forget or
-// FinishForgetting goes on. It fails with ErrNotFound for a meeting that was never held.
+// Forget erases a meeting for good: its revisions and rows, the bodies of its
+// deliveries, the recordings that no other meeting has, copies of the database from
+// before a migration, and the data of every room registered with OnForget. Its id
+// stays as a tombstone, so that the meeting cannot come back, and the audit keeps a
+// line with the reason. Forget returns nil only when all of that is done. After an
+// interruption or a failure the meeting is no longer readable, and Forget or
+// FinishForgetting goes on. It fails with ErrNotFound for a meeting that was never in
+// the archive.
 func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotten, error) {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		switch err := known(ctx, tx, id); {
@@ -52,7 +53,7 @@ func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotte
 		case err != nil:
 			return err
 		}
-		return a.bury(ctx, tx, id, reason)
+		return a.deleteRows(ctx, tx, id, reason)
 	})
 	if err == nil {
 		var f Forgotten
@@ -63,8 +64,8 @@ func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotte
 	return Forgotten{}, fmt.Errorf("forget meeting %d: %w", id, err)
 }
 
-// FinishForgetting goes on where a crash or a failure interrupted Forget. It is
-// called once all rooms have registered with OnForget.
+// FinishForgetting finishes interrupted erasures. It is called once all rooms have
+// registered with OnForget.
 func (a *Archive) FinishForgetting(ctx context.Context) error {
 	ids, err := a.unfinished(ctx)
 	if err != nil {
@@ -78,8 +79,8 @@ func (a *Archive) FinishForgetting(ctx context.Context) error {
 	return nil
 }
 
-// Tombstones returns the meetings that were forgotten, rising, and those of them
-// whose erasure is not finished.
+// Tombstones returns the forgotten meetings in rising order, and those whose erasure
+// is not finished.
 func (a *Archive) Tombstones(ctx context.Context) (all, open []int64, err error) {
 	all, err = sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones ORDER BY 1`)
 	if err == nil {
@@ -96,8 +97,7 @@ func (a *Archive) unfinished(ctx context.Context) ([]int64, error) {
 	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones WHERE done_at IS NULL ORDER BY 1`)
 }
 
-// finishForgetting does everything after the tombstone; all of it can be done
-// twice.
+// finishForgetting does everything after the tombstone. All of it can be repeated.
 func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, error) {
 	f := Forgotten{RecordingID: id}
 	var err error
@@ -138,7 +138,7 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	return f, err
 }
 
-// dropBlobs deletes the recordings that a tombstone names and nothing else has.
+// dropBlobs deletes the recordings that a tombstone names and no meeting has.
 func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
 	var list string
 	err := a.db.R.QueryRowContext(ctx, `SELECT blobs FROM tombstones WHERE recording_id = ?`, id).Scan(&list)
@@ -162,8 +162,8 @@ func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
 	return dropped, nil
 }
 
-// DropBlob deletes a blob from the store unless a meeting has it, and tells
-// whether it did.
+// DropBlob deletes a blob from the store unless a meeting has it. It reports whether
+// it deleted the blob.
 func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
@@ -173,5 +173,5 @@ func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
 		return false, err
 	}
 	_, err = a.media.Stat(ctx, sha)
-	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts of it may be there without it
+	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts may remain without the blob
 }

@@ -16,13 +16,13 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// NoteBackup remembers that a generation was begun, by its path, so that Forget
-// can name it.
 // execer is a connection, a transaction or a pool.
 type execer interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }
 
+// NoteBackup records the path of a generation before it is written, so that Forget can
+// name it.
 func (a *Archive) NoteBackup(ctx context.Context, path string, at time.Time) error {
 	return noteBackup(ctx, a.db.W, path, at)
 }
@@ -35,15 +35,15 @@ func noteBackup(ctx context.Context, db execer, path string, at time.Time) error
 	return nil
 }
 
-// NoteGenerations notes that the directory of backups dir holds these generations and
-// no others.
+// NoteGenerations records that the directory of backups dir has exactly these
+// generations.
 func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generation.Generation) error {
 	return a.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var paths []string
 		for _, g := range all {
 			paths = append(paths, g.Path())
 			if g.Damage != nil {
-				continue // its time is not known; the note that is there stays
+				continue // its time is unknown; the earlier note stays
 			}
 			if err := noteBackup(ctx, tx, g.Path(), g.TakenAt); err != nil {
 				return err
@@ -71,9 +71,9 @@ func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generat
 	})
 }
 
-// backupsWith names the generations of backups that hold a forgotten meeting.
+// backupsWith returns the generations of backups that contain a forgotten meeting.
 func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
-	const slack = time.Hour // a backup takes its time, and clocks are set
+	const slack = time.Hour // for the duration of a backup and for clocks that are set
 	rows, err := a.db.R.QueryContext(ctx, `SELECT destination, at BETWEEN held_from - ?1 AND coalesce(done_at, ?3) + ?1 FROM backups, tombstones
 		WHERE recording_id = ?2`, slack.Milliseconds(), id, a.now().UnixMilli())
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 		var path string
 		var inTime bool
 		err := rows.Scan(&path, &inTime)
-		if backupHolds(path, id, inTime) {
+		if backupContains(path, id, inTime) {
 			names = append(names, path)
 		}
 		dirs[filepath.Dir(path)] = true
@@ -103,10 +103,10 @@ func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 	return slices.Compact(names), err
 }
 
-// backupHolds tells whether the generation noted at path holds a meeting. Its
-// manifest knows; where none can be read, such as of a disk that is not there,
-// its time decides; and an interrupted one may hold anything.
-func backupHolds(path string, id int64, inTime bool) bool {
+// backupContains reports whether the generation at path contains a meeting, by its
+// manifest. Where no manifest can be read, such as on a disk that is not mounted, its
+// time decides. An interrupted generation may contain any meeting.
+func backupContains(path string, id int64, inTime bool) bool {
 	dir, name := filepath.Split(path)
 	if !strings.HasPrefix(name, generation.Prefix) {
 		return inTime // a backup of the first version
@@ -122,5 +122,5 @@ func backupHolds(path string, id int64, inTime bool) bool {
 		return true
 	}
 	_, err = generation.List(filepath.Clean(dir))
-	return inTime && err != nil // among others that are there it is gone
+	return inTime && err != nil // deleted, if other generations are there
 }

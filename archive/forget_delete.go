@@ -8,17 +8,16 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// meetingTables are the tables with rows of one meeting by recording_id, in the
-// order in which they can be deleted from. entries and speakers are apart, and
-// so are tombstones and audit, which stay.
+// meetingTables are the tables with rows of one meeting by recording_id, in the order
+// of deletion. entries and speakers are handled apart. tombstones and audit stay.
 var meetingTables = [...]string{
 	"parts", "revisions", "meeting_speakers", "invitees", "summaries", "action_items", "highlights", "crm_matches",
 	"sightings", "attachments", "failures", "shares", "downloads", "changes", "meetings",
 }
 
-// bury deletes all that archive.db holds of a meeting and raises its tombstone,
-// within one transaction. The pages freed are overwritten (secure_delete).
-func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string) error {
+// deleteRows deletes all rows of a meeting from archive.db and adds its tombstone,
+// within one transaction. Freed pages are overwritten (secure_delete).
+func (a *Archive) deleteRows(ctx context.Context, tx *sql.Tx, id int64, reason string) error {
 	now := a.now().UnixMilli()
 	t := newApplying(a, sqlite.NewStatements(ctx, tx))
 	recorder, err := t.recorder(id)
@@ -31,7 +30,7 @@ func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string)
 			(SELECT json_group_array(sha256) FROM (SELECT sha256 FROM attachments WHERE recording_id = ?1
 				UNION SELECT sha256 FROM downloads WHERE recording_id = ?1 AND sha256 <> '') x WHERE NOT EXISTS
 				(SELECT 1 FROM attachments y WHERE y.sha256 = x.sha256 AND y.recording_id <> ?1))`,
-		`DELETE FROM marks WHERE key = 'sync/ask/' || ?1 AND ?2`, // here too: forget does not need the room
+		`DELETE FROM marks WHERE key = 'sync/ask/' || ?1 AND ?2`, // here, so that forget does not need the room
 		`DELETE FROM entries WHERE id BETWEEN (SELECT number << 20 FROM meetings WHERE recording_id = ?1)
 			AND (SELECT (number << 20) + 0xfffff FROM meetings WHERE recording_id = ?1) AND ?2`,
 	} {
@@ -52,7 +51,7 @@ func (a *Archive) bury(ctx context.Context, tx *sql.Tx, id int64, reason string)
 			return err
 		}
 	}
-	if recorder != "" { // whom now perhaps no plain list has shown
+	if recorder != "" { // perhaps no plain list shows the recorder any more
 		if err := t.judgeAll(false, true, `recorder = ?`, recorder); err != nil {
 			return err
 		}

@@ -17,11 +17,10 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// sweepLeftovers deletes what a crash left in the data directory: copies that
-// were made for an encrypted backup, databases that were being migrated, and what
-// had been fetched of recordings of forgotten meetings. They
-// hold what is to be forgotten one day, and nobody else would remember them. The
-// lock is held, so that nobody works on them.
+// sweepLeftovers deletes the leftovers of a crash in the data directory: copies for
+// an encrypted backup, databases of an interrupted migration, and partial recordings
+// of forgotten meetings. Forget would not find them later. The caller has the lock of
+// the data directory, so that no other process uses them.
 func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	entries, err := os.ReadDir(a.dir)
 	if err != nil {
@@ -51,7 +50,7 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 	return nil
 }
 
-// dropPartial deletes the unfinished download of a meeting's recording.
+// dropPartial deletes the partial file of a meeting's recording.
 func (a *Archive) dropPartial(id int64) error {
 	if err := durable.Remove(a.PartialPath(strconv.FormatInt(id, 10))); err != nil {
 		return fmt.Errorf("delete partial file: %w", err)
@@ -59,7 +58,7 @@ func (a *Archive) dropPartial(id int64) error {
 	return nil
 }
 
-// forgottenPartials are the forgotten meetings of which a partial file is there.
+// forgottenPartials returns the forgotten meetings with a partial file.
 func (a *Archive) forgottenPartials(ctx context.Context) ([]int64, error) {
 	entries, err := os.ReadDir(filepath.Dir(a.PartialPath("any")))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +74,7 @@ func (a *Archive) forgottenPartials(ctx context.Context) ([]int64, error) {
 	return slices.Sorted(maps.Keys(forgotten)), err
 }
 
-// damagedMark begins the marks that say whose recording lies in media/damaged:
+// damagedMark begins the marks of the meetings of a recording in media/damaged:
 // damaged/SHA256/RECORDING_ID.
 const damagedMark = "damaged/"
 
@@ -83,8 +82,8 @@ func damagedOf(sha string, id int64) Mark {
 	return Mark{Key: damagedMark + sha + "/" + strconv.FormatInt(id, 10), Value: []byte{1}}
 }
 
-// dropDamaged deletes what a repair has put aside of a meeting; a recording not
-// when another meeting had it too.
+// dropDamaged deletes the bytes of a meeting that a repair has put aside, except
+// recordings that another meeting had too.
 func (a *Archive) dropDamaged(ctx context.Context, id int64) error {
 	dir := filepath.Join(a.dir, asideDir)
 	names, err := fs.Glob(os.DirFS(dir), strconv.FormatInt(id, 10)+"-*")

@@ -12,19 +12,19 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// RetentionRule says how long the recordings of some meetings are kept.
+// RetentionRule limits how long the recordings of some meetings are kept.
 type RetentionRule struct {
-	// MediaAfter is the age, counted from the meeting's start, at which
-	// recordings are deleted; 0 keeps them for good.
+	// MediaAfter is the age at which recordings are deleted, counted from the
+	// meeting's start; 0 keeps them for good.
 	MediaAfter time.Duration `json:"media_after"`
-	// Types and Teams, where there are any, have the rule fit only meetings of
-	// one of the types and recorded by one of the teams, in any case.
+	// Types and Teams, unless empty, restrict the rule to meetings of one of the
+	// types and recorded by one of the teams, without regard to case.
 	Types []string `json:"types,omitempty"`
 	Teams []string `json:"teams,omitempty"`
 }
 
-// fits tells whether a rule is about a meeting.
-func (r RetentionRule) fits(meetingType, team string) bool {
+// matches reports whether the rule applies to a meeting.
+func (r RetentionRule) matches(meetingType, team string) bool {
 	among := func(list []string, value string) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, value) })
 	}
@@ -37,14 +37,14 @@ type Expired struct {
 	Title       string    `json:"title"`
 	Start       time.Time `json:"start"`
 	Rule        int       `json:"rule"`       // the first rule is 1
-	Recordings  int       `json:"recordings"` // on disk; 0 when one was only waiting to be fetched
+	Recordings  int       `json:"recordings"` // on disk; 0 when the recording was only waiting for its download
 	Bytes       int64     `json:"bytes"`
 	after       time.Duration
 }
 
-// Expired returns the meetings whose recordings are older than the first rule
-// that fits them allows, the oldest first: those that have recordings, and those
-// that wait for one. A meeting without a known start never expires.
+// Expired returns the meetings whose age is above the limit of the first rule that
+// matches them, the oldest first: meetings with recordings, and meetings that wait for
+// one. A meeting without a known start never expires.
 func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired, error) {
 	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at,
 			(SELECT count(*) FROM attachments x WHERE x.recording_id = m.recording_id),
@@ -65,7 +65,7 @@ func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired
 			return err
 		}
 		e.Start = sqlite.Time(start)
-		i := slices.IndexFunc(rules, func(r RetentionRule) bool { return r.fits(kind.String, team.String) })
+		i := slices.IndexFunc(rules, func(r RetentionRule) bool { return r.matches(kind.String, team.String) })
 		if i < 0 || rules[i].MediaAfter <= 0 || now.Sub(e.Start) < rules[i].MediaAfter {
 			return nil
 		}
@@ -79,19 +79,18 @@ func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired
 	return expired, nil
 }
 
-// expiredBlob begins the marks of files that have no row any more and are still
-// to be deleted.
+// expiredBlob begins the marks of files without a row that are still to be deleted.
 const expiredBlob = "retention/"
 
-// Retain deletes the recordings that Expired names, and calls done after each
-// meeting. A recording that another meeting has too stays for that one; what was
-// deleted is not fetched again. Each meeting leaves a line of the audit. When it
-// is interrupted, the next run goes on.
+// Retain deletes the recordings of the meetings that Expired returns, and calls done
+// after each meeting. A recording stays while another meeting has it. A deleted
+// recording is not downloaded again. Each meeting leaves a line of the audit. After an
+// interruption, the next run goes on.
 func (a *Archive) Retain(ctx context.Context, rules []RetentionRule, done func(Expired)) error {
 	return a.retain(ctx, rules, func(Expired) bool { return true }, done)
 }
 
-// retain is Retain for the meetings that may lose their recordings now.
+// retain is [Archive.Retain] for the meetings that may accepts.
 func (a *Archive) retain(ctx context.Context, rules []RetentionRule, may func(Expired) bool, done func(Expired)) error {
 	if err := a.dropExpired(ctx); err != nil {
 		return fmt.Errorf("delete old recordings: %w", err)
@@ -116,8 +115,8 @@ func (a *Archive) retain(ctx context.Context, rules []RetentionRule, may func(Ex
 	return nil
 }
 
-// expire takes a meeting's recordings from it, in one transaction that also
-// notes which files are to be deleted.
+// expire removes a meeting's recordings, in one transaction that also records the
+// files to be deleted.
 func (a *Archive) expire(ctx context.Context, e Expired) error {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
@@ -142,7 +141,7 @@ func (a *Archive) expire(ctx context.Context, e Expired) error {
 			return err
 		}
 		if e.Recordings == 0 {
-			return nil // nothing was deleted: it is only not fetched
+			return nil // no recording was deleted; only the download ends
 		}
 		_, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'retention', ?, ?, ?)`,
 			now.UnixMilli(), e.RecordingID, fmt.Sprintf("rule %d: recordings are kept %d days", e.Rule, days),
@@ -161,7 +160,7 @@ func (a *Archive) expire(ctx context.Context, e Expired) error {
 	return err
 }
 
-// dropExpired deletes the files that expire has noted, unless a meeting has them.
+// dropExpired deletes the files recorded by expire, unless a meeting has them.
 func (a *Archive) dropExpired(ctx context.Context) error {
 	marks, err := a.Marks(ctx, expiredBlob)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// RetentionNotice is how long new rules wait once status has shown them.
+// RetentionNotice is the time for which new rules wait once status has shown them.
 const RetentionNotice = 24 * time.Hour
 
-// retentionKey is the mark with the state of the rules.
+// retentionKey is the mark with the known rules.
 const retentionKey = "retention-rules"
 
-// knownRules are the rules that were last configured, and those before them that
-// were in force. In a crash it is as it was before or after a change of rules;
-// either way nothing is deleted that both would not delete.
+// knownRules are the last configured rules, and the rules in force before them. After
+// a crash it is in the state before or after a change of rules. In both states nothing
+// is deleted that the other would keep.
 type knownRules struct {
 	Rules    []RetentionRule `json:"rules"`
 	ShownAt  time.Time       `json:"shown_at,omitzero"`
@@ -24,12 +24,12 @@ type knownRules struct {
 	Before   []RetentionRule `json:"before,omitempty"`
 }
 
-// RetentionHold tells how the rules stand.
+// RetentionHold is the state of the rules.
 type RetentionHold struct {
 	Rules      int       `json:"rules"`
 	Waiting    bool      `json:"waiting"`       // new or wider rules wait for From or for consent
-	From       time.Time `json:"from,omitzero"` // when they begin to delete
-	Meetings   int       `json:"meetings"`      // that the waiting rules would delete from
+	From       time.Time `json:"from,omitzero"` // the time at which they begin to delete
+	Meetings   int       `json:"meetings"`      // from which the waiting rules would delete
 	Recordings int       `json:"recordings"`
 	Bytes      int64     `json:"bytes"`
 }
@@ -38,9 +38,9 @@ func (k *knownRules) inForce(now time.Time) bool {
 	return k.Accepted || len(k.Rules) == 0 || !k.ShownAt.IsZero() && now.Sub(k.ShownAt) >= RetentionNotice
 }
 
-// take makes rules the configured ones. Rules that delete no more than the last
-// ones go on where those were; others begin to wait.
-func (k *knownRules) take(rules []RetentionRule, now time.Time) {
+// take makes rules the configured ones. Rules that delete no more than the last ones
+// continue their state. Other rules begin to wait.
+func (k *knownRules) adopt(rules []RetentionRule, now time.Time) {
 	if k.ShownAt.After(now) {
 		k.ShownAt = now // a clock was set back
 	}
@@ -55,9 +55,9 @@ func (k *knownRules) take(rules []RetentionRule, now time.Time) {
 	*k = knownRules{Rules: rules, Before: before}
 }
 
-// narrows tells whether rules delete nothing that the old ones would not delete:
-// they are the old ones or the first of them, each with the same or a greater
-// age. Of other changes it says that they do not.
+// narrows reports whether rules delete nothing that the old rules would keep: they are
+// the old ones or the first of them, each with the same or a greater age. It reports
+// false for all other changes.
 func narrows(old, rules []RetentionRule) bool {
 	if len(rules) > len(old) {
 		return false
@@ -74,8 +74,7 @@ func narrows(old, rules []RetentionRule) bool {
 	return true
 }
 
-// known reads what is known of the rules after change has seen it, and keeps
-// what change made of it.
+// knownRules reads the known rules, applies change to them and stores the result.
 func (a *Archive) knownRules(ctx context.Context, rules []RetentionRule, change func(*knownRules, time.Time)) (knownRules, error) {
 	a.retention.Lock()
 	defer a.retention.Unlock()
@@ -90,7 +89,7 @@ func (a *Archive) knownRules(ctx context.Context, rules []RetentionRule, change 
 		}
 	}
 	now := a.now().UTC()
-	k.take(rules, now)
+	k.adopt(rules, now)
 	change(&k, now)
 	value, err := json.Marshal(k)
 	if err != nil || string(value) == string(was) || was == nil && len(rules) == 0 {
@@ -105,8 +104,8 @@ func (a *Archive) AcceptRetention(ctx context.Context, rules []RetentionRule) er
 	return err
 }
 
-// ShowRetention tells how the rules stand, for status: new rules begin to delete
-// RetentionNotice after it first told of them.
+// ShowRetention returns the state of the rules, for status. New rules begin to delete
+// RetentionNotice after ShowRetention first returned them.
 func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (RetentionHold, error) {
 	k, err := a.knownRules(ctx, rules, func(k *knownRules, now time.Time) {
 		if k.ShownAt.IsZero() {
@@ -127,8 +126,9 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 	return h, err
 }
 
-// RetainDue is Retain for rules that were not accepted by hand: where they wait,
-// it deletes only what the rules before them delete too, and waiting is true.
+// RetainDue is [Archive.Retain] for rules that were not accepted by hand. While they
+// wait, it deletes only recordings that the rules before them delete too, and waiting
+// is true.
 func (a *Archive) RetainDue(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
 	k, err := a.knownRules(ctx, rules, func(*knownRules, time.Time) {})
 	if err != nil {

@@ -6,26 +6,27 @@ import (
 	"fmt"
 )
 
-// VerifyOptions are the options of Verify.
+// VerifyOptions are the options of [Archive.Verify].
 type VerifyOptions struct {
-	// Repair repairs each damage that can be repaired: rows are derived again; content is
-	// taken from elsewhere in the archive, or from From, or taken out and asked for
-	// again. What can be had from nowhere is named as lost. What cannot be read is
-	// put aside.
+	// Repair repairs damages. Rows are derived again. Content is restored from
+	// another place in the archive or from From, or else removed and requested from
+	// the service again. Content that no place has is reported as lost. Unreadable
+	// bytes are put aside.
 	Repair bool
-	// From, when not nil, is the source of content that is nowhere else.
+	// From, when not nil, is the backup for content that the archive no longer has.
 	From *BackupSource
-	// AskAgain has a meeting's content read again and returns the account that was
-	// asked, "" when none is shown the meeting any more; nil: nobody can be asked.
+	// AskAgain requests a meeting's content from the service again. It returns the
+	// account, or "" when no account sees the meeting any more. nil: the service
+	// cannot be asked.
 	AskAgain func(ctx context.Context, id int64) (account string, err error)
-	// SkipMedia leaves the bytes of recordings unread; that every file is there,
-	// with its size, is looked at all the same.
+	// SkipMedia does not read the bytes of recordings. The presence and the size of
+	// every file are still checked.
 	SkipMedia bool
-	// Progress, when not nil, is called with the present step and its progress.
+	// Progress, when not nil, is called with each stage and its progress.
 	Progress func(stage string, done, total int)
 }
 
-// Verified counts the checks and the findings of Verify.
+// Verified counts the checked items and the damages.
 type Verified struct {
 	Meetings   int                 `json:"meetings"`
 	Revisions  int                 `json:"revisions"`
@@ -33,12 +34,12 @@ type Verified struct {
 	Deliveries int                 `json:"deliveries"`
 	Damages    map[DamageClass]int `json:"damages"` // not repaired ones
 	Repaired   int                 `json:"repaired"`
-	Lost       int                 `json:"lost"` // by a repair, not to be had from anywhere
-	Wide       int                 `json:"wide"` // files and directories named that others can reach
+	Lost       int                 `json:"lost"` // content that a repair could not restore
+	Wide       int                 `json:"wide"` // files and directories that others can reach
 }
 
-// ExitCode is 0 when nothing is left damaged, else that of the gravest class;
-// LostCode when a repair found something lost.
+// ExitCode returns 0 when no damage is left, LostCode when a repair lost content,
+// and else the code of the gravest class.
 func (v Verified) ExitCode() int {
 	if v.Lost > 0 {
 		return LostCode
@@ -54,24 +55,24 @@ func (v Verified) ExitCode() int {
 	return 0
 }
 
-// Verify looks at everything that the archive keeps and reports each damage to
-// found, as it is met. It can run beside the daemon; its memory does not grow
-// with the archive. It fails only when it could not look: damage is no failure.
+// Verify checks everything in the archive and reports each damage to found at once.
+// It can run while the daemon works, and its memory does not grow with the archive.
+// It fails only when it could not check; a damage is no failure.
 func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage)) (Verified, error) {
 	c := &check{archive: a, options: o, sum: Verified{Damages: map[DamageClass]int{}}, found: found}
 	steps := []struct {
 		name string
 		fn   func(ctx context.Context, o VerifyOptions, found func(Damage)) error
 	}{
-		{"databases", c.databases}, {"forgotten meetings", c.forgetting}, {"revisions", c.revisions},
-		{"foreign keys", c.foreignKeys}, {"rows", c.rows}, {"recordings", c.media}, {"deliveries", c.deliveries}, {"modes", c.modes},
+		{"databases", c.checkDatabases}, {"forgotten meetings", c.checkForgotten}, {"revisions", c.checkRevisions},
+		{"foreign keys", c.checkForeignKeys}, {"rows", c.checkRows}, {"recordings", c.checkMedia}, {"deliveries", c.checkDeliveries}, {"modes", c.checkModes},
 	}
 	for _, s := range steps {
 		if o.Progress != nil {
 			o.Progress(s.name, 0, 0)
 		}
 		if c.sum.Damages[DamageDatabase] > 0 {
-			o.Repair = false // a broken database would make good rows look bad
+			o.Repair = false // a broken database can make good rows look damaged
 		}
 		if err := damaged(s.fn(ctx, o, c.report)); errors.Is(err, ErrDamaged) {
 			c.report(Damage{Class: DamageDatabase, What: fmt.Sprintf("its %s cannot be looked at: %v", s.name, err)})
@@ -82,7 +83,7 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 	return c.sum, nil
 }
 
-// check is one run of Verify.
+// check is one run of [Archive.Verify].
 type check struct {
 	archive *Archive
 	options VerifyOptions
@@ -111,8 +112,8 @@ func (c *check) progress(stage string, done, total int) {
 	}
 }
 
-// CheckCursor reports a follower's cursor that is beyond the change log of its own
-// epoch. A cursor of another epoch is no damage: its owner starts over.
+// CheckCursor reports a damage when a follower's cursor is beyond the change log of
+// its own epoch. A cursor of another epoch is no damage: its owner starts over.
 func (a *Archive) CheckCursor(ctx context.Context, name, path string, at Position) (Damage, bool, error) {
 	head, err := a.Head(ctx)
 	if err != nil {
@@ -125,37 +126,37 @@ func (a *Archive) CheckCursor(ctx context.Context, name, path string, at Positio
 		What: fmt.Sprintf("%s says it has followed to change %d, and the last change is %d", name, at.Seq, head.Seq)}, true, nil
 }
 
-// DamageClass is a kind of damage that Verify names.
+// DamageClass is a kind of damage.
 type DamageClass string
 
-// The classes, the gravest first: it decides a command's exit code.
+// The classes, the gravest first. The gravest decides a command's exit code.
 const (
 	DamageDatabase    DamageClass = "database"     // SQLite's own check failed
-	DamagePart        DamageClass = "part"         // a revision's bytes differ from those that arrived, or no longer parse
-	DamageFileMissing DamageClass = "file-missing" // a row of a recording without its file
-	DamageFile        DamageClass = "file"         // a recording's bytes differ from those that were fetched
+	DamagePart        DamageClass = "part"         // a revision's bytes have changed, or no longer parse
+	DamageFileMissing DamageClass = "file-missing" // a recording's row without its file
+	DamageFile        DamageClass = "file"         // a recording's bytes have changed
 	DamageDelivery    DamageClass = "delivery"     // a delivery's body cannot be read back
-	DamageForeignKey  DamageClass = "foreign-key"  // a row refers to one that is not there
-	DamageNoPart      DamageClass = "no-part"      // rows of a meeting without the part they come from
-	DamageRows        DamageClass = "rows"         // parts or rows differ from those that the revisions give
-	DamageForgetting  DamageClass = "forgetting"   // something of a forgotten meeting is still there
+	DamageForeignKey  DamageClass = "foreign-key"  // a row refers to a missing row
+	DamageNoPart      DamageClass = "no-part"      // rows of a meeting without their part
+	DamageRows        DamageClass = "rows"         // parts or rows differ from the revisions
+	DamageForgetting  DamageClass = "forgetting"   // content of a forgotten meeting remains
 	DamageCursor      DamageClass = "cursor"       // a follower is ahead of the change log
 	DamageIndex       DamageClass = "index"        // the search index is unreadable or behind
-	DamageIndexExtra  DamageClass = "index-extra"  // the index has a meeting that the archive has not
-	DamageFileExtra   DamageClass = "file-extra"   // a file that nothing refers to
-	// DamageMode is a file or directory that others can reach. Nothing is damaged
-	// yet, and someone may have meant it: it has no exit code and is not counted.
+	DamageIndexExtra  DamageClass = "index-extra"  // the index has a meeting that is not in the archive
+	DamageFileExtra   DamageClass = "file-extra"   // a file without a row
+	// DamageMode is a file or directory that others can reach. It may be intended,
+	// and nothing is damaged yet, so it has no exit code and is not counted.
 	DamageMode DamageClass = "mode"
 )
 
-// damageClasses in the order of gravity.
+// damageClasses has the classes in the order of gravity.
 var damageClasses = [...]DamageClass{
 	DamageDatabase, DamagePart, DamageFileMissing, DamageFile, DamageDelivery, DamageForeignKey, DamageNoPart,
 	DamageRows, DamageForgetting, DamageCursor, DamageIndex, DamageIndexExtra, DamageFileExtra,
 }
 
-// ExitCode is the exit code of a command that found damage of the class: 10 for
-// the gravest and rising; 9 for a class not known here, 0 for DamageMode.
+// ExitCode returns the exit code of a command for a damage of the class: 10 for the
+// gravest and rising, 9 for an unknown class, 0 for DamageMode.
 func (c DamageClass) ExitCode() int {
 	if c == DamageMode {
 		return 0
@@ -168,24 +169,24 @@ func (c DamageClass) ExitCode() int {
 	return 9
 }
 
-// Damage is one thing that is not as it should be.
+// Damage is one damaged item.
 type Damage struct {
 	Class       DamageClass `json:"class"`
-	Path        string      `json:"path,omitempty"` // whole path of the file or database
+	Path        string      `json:"path,omitempty"` // the absolute path of the file or database
 	RecordingID int64       `json:"recording_id,omitempty"`
 	What        string      `json:"what"`
 	Repaired    bool        `json:"repaired"`
-	// Outcome says what a repair came to, where that is more than repaired, and
-	// Aside where the bytes are that it could not read.
+	// Outcome describes the result of a repair that did more than repair. Aside is
+	// the path of the unreadable bytes.
 	Outcome string `json:"outcome,omitempty"`
 	Aside   string `json:"aside,omitempty"`
-	Lost    bool   `json:"lost,omitempty"` // no source has the damaged content
+	Lost    bool   `json:"lost,omitempty"` // no place has the damaged content any more
 }
 
-// LostCode is the exit code of a repair that found something lost.
+// LostCode is the exit code of a repair that lost content.
 const LostCode = 23
 
-// String is a line for a person.
+// String returns a line for a person.
 func (d Damage) String() string {
 	s := string(d.Class) + ": "
 	if d.RecordingID != 0 {

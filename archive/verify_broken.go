@@ -11,9 +11,9 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// repairBroken puts right the rows that refer to rows that are not there. A
-// version whose row is gone is made again, recordings are noted again, and only
-// derived rows are removed, which the revisions make anew.
+// repairBroken repairs rows that refer to missing rows. It makes the missing rows of
+// revisions and recordings again. It removes derived rows only, since the revisions
+// produce them again.
 func (c *check) repairBroken(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	ids, err := sqlite.Column[int64](ctx, a.db.R, `SELECT revision_id FROM (SELECT revision_id FROM bodies UNION SELECT revision_id FROM observations
@@ -30,7 +30,7 @@ func (c *check) repairBroken(ctx context.Context, o VerifyOptions, found func(Da
 		found(d)
 	}
 	for what, fn := range map[string]func(context.Context) (int64, error){
-		"recordings that meetings have were not noted": a.noteMedia, "rows of speakers were not there": a.dropSpeakerless,
+		"recordings that meetings have were not noted": a.restoreMediaRows, "rows of speakers were not there": a.dropSpeakerless,
 	} {
 		n, err := fn(ctx)
 		if n > 0 || err != nil {
@@ -42,12 +42,12 @@ func (c *check) repairBroken(ctx context.Context, o VerifyOptions, found func(Da
 	return c.rebuildRepaired(ctx, found)
 }
 
-// repairOrphan makes the row of a revision again: from its own bytes where the
-// current parts say whose they are, or from a backup. Else its bytes are put aside,
-// and it is asked for again, or it is lost.
+// repairOrphan makes the missing row of a revision again: from the revision's bytes
+// where the current parts name its meeting, or from a backup. Else the bytes are put
+// aside, and the content is requested again or lost.
 func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
 	a := c.archive
-	s, own, current, err := a.orphan(ctx, id)
+	s, own, current, err := a.readOrphan(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
 	}
 	d.RecordingID = s.recordingID
 	if gone, err := a.Forgotten(ctx, []int64{s.recordingID}); err != nil || len(gone) > 0 {
-		return errors.Join(err, a.dropOrphan(ctx, s)) // which forgetting could not find
+		return errors.Join(err, a.dropOrphan(ctx, s)) // forgetting could not find it
 	}
 	if raw != nil && s.recordingID != 0 {
 		d.Outcome = "brought back from " + where
@@ -72,9 +72,9 @@ func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
 	}
 	name := fmt.Sprintf("version %d of a meeting", id)
 	if s.recordingID != 0 {
-		name = fmt.Sprintf("%s of %s", s.part, a.nameOf(ctx, s.recordingID))
+		name = fmt.Sprintf("%s of %s", s.part, a.meetingName(ctx, s.recordingID))
 	}
-	rows, err := a.rowsAside(ctx, s, current)
+	rows, err := a.putRowsAside(ctx, s, current)
 	if err != nil {
 		return err
 	}
@@ -90,9 +90,9 @@ func orElse(a, b []byte) []byte {
 	return b
 }
 
-// orphan reads the traces of a revision without a row. raw is nil when its
-// bytes cannot be read; current tells whether a part is made of it.
-func (a *Archive) orphan(ctx context.Context, id int64) (s stored, raw []byte, current bool, err error) {
+// readOrphan reads a revision without a row. raw is nil when its bytes cannot be
+// read. current reports whether a current part consists of it.
+func (a *Archive) readOrphan(ctx context.Context, id int64) (s stored, raw []byte, current bool, err error) {
 	s = stored{id: id, size: -1}
 	err = a.db.R.QueryRowContext(ctx, `SELECT raw_hash, size, encoding, body FROM bodies WHERE revision_id = ?`, id).
 		Scan(&s.rawHash, &s.size, &s.encoding, &s.body)
@@ -112,7 +112,7 @@ func (a *Archive) orphan(ctx context.Context, id int64) (s stored, raw []byte, c
 	if err != nil || len(own) != s.size || rawHash(own) != s.rawHash || !json.Valid(own) {
 		return s, nil, current, nil
 	}
-	if !current { // the part "meeting" names its meeting
+	if !current { // the part "meeting" has its meeting's id
 		var m struct {
 			ID int64 `json:"recording_id"`
 		}
@@ -123,8 +123,8 @@ func (a *Archive) orphan(ctx context.Context, id int64) (s stored, raw []byte, c
 	return s, own, current, nil
 }
 
-// restoreRow makes the row of a revision again; where another one has its
-// content already, its bytes are the same and go.
+// restoreRow makes the row of a revision again. It deletes the revision instead when
+// another one has the same content.
 func (a *Archive) restoreRow(ctx context.Context, s stored, raw []byte) error {
 	hash, empty, ok := api.Judge(raw)
 	if !ok {
@@ -145,7 +145,7 @@ func (a *Archive) restoreRow(ctx context.Context, s stored, raw []byte) error {
 	return a.rewriteRevision(ctx, s, raw)
 }
 
-// dropOrphan deletes the references to a revision that is not there.
+// dropOrphan deletes the rows that refer to a missing revision.
 func (a *Archive) dropOrphan(ctx context.Context, s stored) error {
 	if err := a.dropRevision(ctx, s); err != nil {
 		return err
@@ -160,9 +160,9 @@ func (a *Archive) dropOrphan(ctx context.Context, s stored) error {
 	})
 }
 
-// noteMedia notes the recordings again that meetings have and of which the row is
-// gone; whether their files are whole is looked at later.
-func (a *Archive) noteMedia(ctx context.Context) (int64, error) {
+// restoreMediaRows makes the missing rows of meetings' recordings again. Their files
+// are checked later.
+func (a *Archive) restoreMediaRows(ctx context.Context) (int64, error) {
 	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT sha256 FROM attachments WHERE sha256 NOT IN (SELECT sha256 FROM media)`)
 	if err != nil {
 		return 0, err
@@ -191,8 +191,8 @@ func (a *Archive) noteMedia(ctx context.Context) (int64, error) {
 	return int64(len(lost)), nil
 }
 
-// dropSpeakerless removes derived rows of speakers that are not there, those of
-// meetings whose transcript is there to make them again.
+// dropSpeakerless removes derived rows that refer to missing speakers, for meetings
+// whose transcript can produce them again.
 func (a *Archive) dropSpeakerless(ctx context.Context) (n int64, err error) {
 	const whole = `SELECT recording_id FROM parts JOIN bodies USING (revision_id) WHERE part = 'transcript'`
 	_, err = a.change(ctx, func(tx *sql.Tx) error {

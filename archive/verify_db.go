@@ -9,15 +9,15 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// allDBs are the archive's own database and those of the rooms.
+// allDBs returns the archive's own database and those of other rooms.
 func (a *Archive) allDBs() []*sqlite.DB {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]*sqlite.DB{a.db}, a.side...)
 }
 
-// databases runs SQLite's own check over every database.
-func (c *check) databases(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
+// checkDatabases runs SQLite's own check on every database.
+func (c *check) checkDatabases(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
 	lost, err := c.archive.lost(ctx)
 	if err != nil {
 		return err
@@ -49,9 +49,9 @@ func (c *check) databases(ctx context.Context, _ VerifyOptions, found func(Damag
 	return nil
 }
 
-// foreignKeys looks for rows that refer to rows that are not there. Those of
-// the archive are put right first where that is wanted.
-func (c *check) foreignKeys(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+// checkForeignKeys reports rows that refer to missing rows. A repair first repairs
+// those of the archive.
+func (c *check) checkForeignKeys(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	if o.Repair {
 		if err := c.repairBroken(ctx, o, found); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (c *check) foreignKeys(ctx context.Context, o VerifyOptions, found func(Dam
 		if err != nil {
 			return err
 		}
-		broken := map[string]int{} // by table and parent: a damaged file can have millions
+		broken := map[string]int{} // counts by table and parent, since a damaged file can have millions
 		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 			var table, parent string
 			var rowid int64
@@ -80,8 +80,8 @@ func (c *check) foreignKeys(ctx context.Context, o VerifyOptions, found func(Dam
 	return nil
 }
 
-// forgetting looks for leftovers of forgotten meetings.
-func (c *check) forgetting(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+// checkForgotten reports remains of forgotten meetings.
+func (c *check) checkForgotten(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	ids, err := a.unfinished(ctx)
 	if err != nil {
@@ -107,16 +107,16 @@ func (c *check) forgetting(ctx context.Context, o VerifyOptions, found func(Dama
 	}
 	for _, table := range meetingTables {
 		if table == "changes" {
-			continue // where it is told
+			continue // it has no remains
 		}
-		if err := c.remains(ctx, table, o, found); err != nil {
+		if err := c.checkRemains(ctx, table, o, found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *check) remains(ctx context.Context, table string, o VerifyOptions, found func(Damage)) error {
+func (c *check) checkRemains(ctx context.Context, table string, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	query := `SELECT recording_id, count(*) FROM ` + table + ` WHERE recording_id IN (SELECT recording_id FROM tombstones) GROUP BY 1`
 	rows, err := a.db.R.QueryContext(ctx, query)

@@ -8,10 +8,10 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// deliveries reads back every delivery's body that is still kept. Nothing can
-// bring one back; once it was applied, what it brought is in the archive, and a
-// repair lets the body go.
-func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+// checkDeliveries reads every kept body of a delivery. A damaged body cannot be
+// restored. The content of an applied one is in the archive, so a repair drops the
+// body.
+func (c *check) checkDeliveries(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	inbox := c.archive.inbox
 	for after := int64(0); ; {
 		rows, err := inbox.db.R.QueryContext(ctx, `SELECT id, recording_id, state`+bodyColumns+` FROM deliveries
@@ -66,7 +66,7 @@ func (c *check) deliveries(ctx context.Context, o VerifyOptions, found func(Dama
 	}
 }
 
-// dropBody lets go of the body of one applied delivery.
+// dropBody deletes the body of one applied delivery.
 func (i *Inbox) dropBody(ctx context.Context, id int64) error {
 	return i.submit(ctx, &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
 		if _, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL WHERE id = ?`, id); err != nil {

@@ -10,8 +10,8 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// repairLoose puts aside what the rows of a meeting say that has no versions any
-// more, which is then all that is known of it, and its recordings.
+// repairLoose puts aside the rows and the recordings of a meeting without revisions.
+// They are all that is left of it.
 func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
 	a := c.archive
 	var versions int
@@ -21,7 +21,7 @@ func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
 	if versions > 0 {
 		return a.dropLoose(ctx, id)
 	}
-	said, err := a.looseText(ctx, id)
+	said, err := a.readLooseRows(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
 		if d.Aside, err = a.putAside(fmt.Sprintf("%d-rows.json", id), said); err != nil {
 			return err
 		}
-		c.askAgain(ctx, id, "all versions of "+a.nameOf(ctx, id), true, d)
+		c.askAgain(ctx, id, "all versions of "+a.meetingName(ctx, id), true, d)
 	}
 	recordings, err := a.MediaOf(ctx, id)
 	if err != nil {
@@ -53,13 +53,13 @@ func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
 	return a.dropLoose(ctx, id)
 }
 
-// rowsAside puts aside what the rows of a meeting say before they are derived again
-// without a current version that is lost, and returns the words for it.
-func (a *Archive) rowsAside(ctx context.Context, s stored, current bool) (string, error) {
+// putRowsAside puts aside the rows of a meeting before they are derived again without
+// a lost current version. It returns a description of the file.
+func (a *Archive) putRowsAside(ctx context.Context, s stored, current bool) (string, error) {
 	if !current {
 		return "", nil
 	}
-	said, err := a.looseText(ctx, s.recordingID)
+	said, err := a.readLooseRows(ctx, s.recordingID)
 	if err != nil || said == nil {
 		return "", err
 	}
@@ -67,9 +67,9 @@ func (a *Archive) rowsAside(ctx context.Context, s stored, current bool) (string
 	return "; the meeting's rows are kept in " + path, err
 }
 
-// looseText is all that the rows of a meeting say, as JSON by table; nil when that
-// is no more than its number.
-func (a *Archive) looseText(ctx context.Context, id int64) ([]byte, error) {
+// readLooseRows returns the rows of a meeting as JSON by table, or nil when they have
+// only its number.
+func (a *Archive) readLooseRows(ctx context.Context, id int64) ([]byte, error) {
 	said := map[string][]map[string]any{}
 	full := false
 	for _, table := range append(derivedTables[:], "attachments", "transcript_entries", "meetings") {

@@ -14,9 +14,9 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// media holds the recordings' rows against the files, and the files against
-// their hashes.
-func (c *check) media(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+// checkMedia compares the recordings' rows with the files, and the files with their
+// hashes.
+func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	var total int
 	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM media`).Scan(&total); err != nil {
@@ -32,14 +32,14 @@ func (c *check) media(ctx context.Context, o VerifyOptions, found func(Damage)) 
 		}
 		after = chunk[len(chunk)-1].SHA256
 		for _, b := range chunk {
-			if err := c.blob(ctx, b, o, found); err != nil {
+			if err := c.checkBlob(ctx, b, o, found); err != nil {
 				return err
 			}
 			c.sum.Recordings++
 			c.progress("recordings", c.sum.Recordings, total)
 		}
 	}
-	if err := c.unknownBlobs(ctx, o, found); err != nil {
+	if err := c.checkUnknownBlobs(ctx, o, found); err != nil {
 		return err
 	}
 	return media.WalkForeign(ctx, a.media, func(path string) {
@@ -53,7 +53,7 @@ func (a *Archive) blobsAfter(ctx context.Context, after string) ([]media.Blob, e
 	}, `SELECT sha256, size, content_type FROM media WHERE sha256 > ? ORDER BY 1 LIMIT ?`, after, verifyChunk)
 }
 
-func (c *check) blob(ctx context.Context, want media.Blob, o VerifyOptions, found func(Damage)) error {
+func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	r, got, err := a.media.Open(ctx, want.SHA256)
 	switch {
@@ -90,9 +90,9 @@ func (c *check) blob(ctx context.Context, want media.Blob, o VerifyOptions, foun
 	return nil
 }
 
-// dropRecording takes a recording that is lost out of its meetings and has it
-// fetched again. A damaged file is put aside under media/damaged, with a mark for
-// each of the meetings, which forgetting them looks for.
+// dropRecording removes a lost recording from its meetings and queues its download
+// again. It puts a damaged file aside under media/damaged, with a mark for each of
+// the meetings, by which forgetting finds the file.
 func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) error {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
@@ -127,9 +127,9 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 	return media.Quarantine(ctx, a.media, a.dir, sha)
 }
 
-// unknownBlobs looks for blobs that no row names: a crash between storing and
-// attaching leaves one, which the next fetch of the recording uses.
-func (c *check) unknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+// checkUnknownBlobs reports blobs without a row. A crash between storing and attaching
+// leaves such a blob, and the next download of the recording uses it.
+func (c *check) checkUnknownBlobs(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	return a.media.Walk(ctx, func(b media.Blob) error {
 		var used bool
@@ -139,16 +139,16 @@ func (c *check) unknownBlobs(ctx context.Context, o VerifyOptions, found func(Da
 		}
 		d := Damage{Class: DamageFileExtra, Path: media.Path(a.media, b.SHA256), What: "no meeting has this recording"}
 		if o.Repair {
-			c.repair(&d, o, func() error { return a.unknownAside(ctx, b.SHA256, &d) })
+			c.repair(&d, o, func() error { return a.putUnknownAside(ctx, b.SHA256, &d) })
 		}
 		found(d)
 		return nil
 	})
 }
 
-// unknownAside puts a blob aside that no meeting has, with a mark for each meeting
-// for which it was fetched. One that the retention rules were deleting is deleted.
-func (a *Archive) unknownAside(ctx context.Context, sha string, d *Damage) error {
+// putUnknownAside puts aside a blob without a meeting, with a mark for each meeting
+// for which it was fetched. It deletes a blob that the retention rules were deleting.
+func (a *Archive) putUnknownAside(ctx context.Context, sha string, d *Damage) error {
 	expired, err := a.Marks(ctx, expiredBlob+sha)
 	if err != nil {
 		return err

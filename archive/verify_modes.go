@@ -10,10 +10,10 @@ import (
 	"minutebook/archive/media"
 )
 
-// reportModes logs what of the data directory others than the owner can reach:
-// the directory, what lies directly in it, and the directories below that. What
-// lies deeper, all recordings among it, is looked at by Verify. Modes are not
-// changed: someone may have meant them.
+// reportModes logs files and directories of the data directory that others than the
+// owner can reach: the directory, its entries, and the directories below. Verify
+// checks the deeper levels, with all recordings. Modes are not changed, because they
+// may be intended.
 func (a *Archive) reportModes(ctx context.Context) {
 	err := eachWide(ctx, a.dir, 2, func(path string, mode, private os.FileMode) {
 		a.log.Warn().Str("path", path).Str("mode", mode.String()).
@@ -24,14 +24,14 @@ func (a *Archive) reportModes(ctx context.Context) {
 	}
 }
 
-// everyLevel has eachWide go all the way down.
+// everyLevel makes eachWide visit all levels.
 const everyLevel = 1 << 20
 
-// eachWide calls fn for everything below dir, and for dir itself, that is wider
-// than 0700 for a directory and 0600 for a file; private is the mode without what
-// is too much. Of the last level only directories are looked at. Links are
-// followed; what file managers and network storage leave everywhere is passed
-// over, and so is what vanishes meanwhile.
+// eachWide calls fn for dir and everything below it whose mode is wider than 0700 for
+// a directory or 0600 for a file. private is the mode without the excess bits. On the
+// last level it visits directories only. It follows links. It skips the files that
+// file managers and network storage leave everywhere, and files that vanish
+// meanwhile.
 func eachWide(ctx context.Context, dir string, levels int, fn func(path string, mode, private os.FileMode)) error {
 	check := func(path string, info os.FileInfo, allowed os.FileMode) {
 		if mode := info.Mode().Perm(); mode&^allowed != 0 {
@@ -57,7 +57,7 @@ func eachWide(ctx context.Context, dir string, levels int, fn func(path string, 
 		path := filepath.Join(dir, e.Name())
 		info, err := os.Stat(path)
 		switch {
-		case err != nil: // vanished, or a link that leads nowhere
+		case err != nil: // vanished, or a broken link
 		case info.IsDir() && levels > 1:
 			if err := eachWide(ctx, path, levels-1, fn); err != nil {
 				return err
@@ -71,11 +71,11 @@ func eachWide(ctx context.Context, dir string, levels int, fn func(path string, 
 	return nil
 }
 
-// modesNamed is how many files and directories Verify names one by one.
+// modesNamed is the number of files and directories that Verify names one by one.
 const modesNamed = 50
 
-// modes names everything that others can reach, recordings included.
-func (c *check) modes(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
+// checkModes reports everything that others can reach, recordings included.
+func (c *check) checkModes(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
 	roots := []string{c.archive.dir}
 	if dir := media.Dir(c.archive.media); dir != "" && !strings.HasPrefix(dir, c.archive.dir+string(filepath.Separator)) {
 		roots = append(roots, dir)

@@ -14,7 +14,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// stored is a revision as it is read back for checking.
+// stored is a revision that is read for checking.
 type stored struct {
 	id, recordingID int64
 	part            api.Part
@@ -23,13 +23,13 @@ type stored struct {
 	size, encoding  int
 	empty           bool
 	body            []byte
-	seen            bool // by at least one observation
+	seen            bool // in at least one observation
 }
 
 const verifyChunk = 64 // revisions, or meetings, read at a time
 
-// revisions reads every revision back and holds it against its hashes.
-func (c *check) revisions(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+// checkRevisions reads every revision and compares it with its hashes.
+func (c *check) checkRevisions(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	var total int
 	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM revisions`).Scan(&total); err != nil {
@@ -80,7 +80,7 @@ func (a *Archive) storedAfter(ctx context.Context, after int64) ([]stored, error
 		FROM revisions r LEFT JOIN bodies b ON b.revision_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`, after, verifyChunk)
 }
 
-// checkStored returns the damage of a revision.
+// checkStored returns an error that describes the damage of a revision, or nil.
 func (a *Archive) checkStored(s *stored) error {
 	if s.size < 0 {
 		return errors.New("its bytes are missing")
@@ -95,7 +95,7 @@ func (a *Archive) checkStored(s *stored) error {
 		return errors.New("its bytes are not those that arrived")
 	}
 	hash, empty, _ := api.Judge(raw)
-	_, blank, _ := api.JudgePart(s.part, raw) // earlier versions took some of these for content
+	_, blank, _ := api.JudgePart(s.part, raw) // earlier versions counted some of these as content
 	switch {
 	case string(hash[:]) != string(s.hash):
 		return errors.New("its content is not what its hash says")
@@ -107,8 +107,7 @@ func (a *Archive) checkStored(s *stored) error {
 	return nil
 }
 
-// dropRevision takes out a revision that can no longer be read and notes it in the
-// audit.
+// dropRevision deletes an unreadable revision and writes a line of the audit.
 func (a *Archive) dropRevision(ctx context.Context, s stored) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))

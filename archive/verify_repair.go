@@ -18,7 +18,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// repair runs a repair where one is wanted, and notes how it ended.
+// repair runs fn where a repair is requested, and records its result.
 func (c *check) repair(d *Damage, o VerifyOptions, fn func() error) {
 	if !o.Repair {
 		return
@@ -31,15 +31,14 @@ func (c *check) repair(d *Damage, o VerifyOptions, fn func() error) {
 	d.Repaired = !d.Lost
 }
 
-// repairRevision makes a damaged revision whole again: from its own bytes where
-// only what is noted about them is damaged, from the same content elsewhere in
-// the archive or in the inbox, or from a backup. Else the revision is taken out,
-// and its meeting is asked for again, or it is lost. Bytes that cannot be read are
-// put aside first.
+// repairRevision restores a damaged revision: from its own bytes where only its
+// metadata is damaged, from the same content in the archive or the inbox, or from a
+// backup. Else it deletes the revision, and the content is requested again or lost.
+// Unreadable bytes are put aside first.
 func (c *check) repairRevision(ctx context.Context, s stored, d *Damage) error {
 	a := c.archive
-	name := fmt.Sprintf("%s of %s", s.part, a.nameOf(ctx, s.recordingID))
-	raw, where, err := c.sameContent(ctx, s)
+	name := fmt.Sprintf("%s of %s", s.part, a.meetingName(ctx, s.recordingID))
+	raw, where, err := c.findContent(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -57,7 +56,7 @@ func (c *check) repairRevision(ctx context.Context, s stored, d *Damage) error {
 	if err != nil {
 		return err
 	}
-	rows, err := a.rowsAside(ctx, s, current)
+	rows, err := a.putRowsAside(ctx, s, current)
 	if err != nil {
 		return err
 	}
@@ -69,8 +68,9 @@ func (c *check) repairRevision(ctx context.Context, s stored, d *Damage) error {
 	return nil
 }
 
-// repairRecording brings a recording back from the backup; else it is taken out of
-// its meetings and fetched again, or it is lost. A damaged file is put aside.
+// repairRecording restores a recording from the backup. Else it removes it from its
+// meetings, and the recording is downloaded again or lost. A damaged file is put
+// aside.
 func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d *Damage) error {
 	a := c.archive
 	ids, err := a.meetingsWith(ctx, sha)
@@ -95,7 +95,7 @@ func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d
 		if d.Outcome != "" {
 			d.Outcome += "; "
 		}
-		d.Outcome += a.nameOf(ctx, id) + ": its recording is " + one.Outcome
+		d.Outcome += a.meetingName(ctx, id) + ": its recording is " + one.Outcome
 		d.Lost = d.Lost || one.Lost
 	}
 	return nil
@@ -117,14 +117,14 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 	if err == nil && blob.SHA256 != sha {
 		return errors.Join(fmt.Errorf("the backup's copy has the hash %s", blob.SHA256), a.media.Delete(ctx, blob.SHA256))
 	}
-	if err == nil { // which is not known of one whose row was lost too
+	if err == nil { // unknown when the row was lost too
 		_, err = a.db.W.ExecContext(ctx, `UPDATE media SET size = ? WHERE sha256 = ?`, blob.Size, sha)
 	}
 	return err
 }
 
-// askAgain says of what was taken out that it is asked for again, and of whom, or
-// that it is lost. The service shows what is current, no earlier version.
+// askAgain requests removed content again and records the account in d, or records
+// the content as lost. The service has current content only, no earlier versions.
 func (c *check) askAgain(ctx context.Context, id int64, name string, current bool, d *Damage) {
 	if current && c.options.AskAgain != nil {
 		account, err := c.options.AskAgain(ctx, id)
@@ -148,13 +148,13 @@ func (a *Archive) meetingsWith(ctx context.Context, sha string) ([]int64, error)
 func (a *Archive) TitlesWith(ctx context.Context, sha string) (titles []string, err error) {
 	ids, err := a.meetingsWith(ctx, sha)
 	for _, id := range ids {
-		titles = append(titles, a.nameOf(ctx, id))
+		titles = append(titles, a.meetingName(ctx, id))
 	}
 	return titles, err
 }
 
-// nameOf is a meeting's title for a message.
-func (a *Archive) nameOf(ctx context.Context, id int64) string {
+// meetingName returns a meeting's title for a message.
+func (a *Archive) meetingName(ctx context.Context, id int64) string {
 	var title string
 	if err := a.db.R.QueryRowContext(ctx, `SELECT title FROM meetings WHERE recording_id = ?`, id).Scan(&title); err != nil || title == "" {
 		return fmt.Sprintf("meeting %d", id)
@@ -162,9 +162,9 @@ func (a *Archive) nameOf(ctx context.Context, id int64) string {
 	return fmt.Sprintf("%q", title)
 }
 
-// sameContent looks for a revision's content: in its own bytes, in other
-// revisions, in deliveries, in the backup. raw is nil when it is nowhere.
-func (c *check) sameContent(ctx context.Context, s stored) (raw []byte, where string, err error) {
+// findContent searches a revision's content in its own bytes, in other revisions, in
+// deliveries and in the backup. raw is nil when none has it.
+func (c *check) findContent(ctx context.Context, s stored) (raw []byte, where string, err error) {
 	a := c.archive
 	if own, err := a.codec.unpack(s.encoding, s.body); err == nil && s.size == len(own) && rawHash(own) == s.rawHash && json.Valid(own) {
 		return own, "its own bytes", nil
@@ -172,7 +172,7 @@ func (c *check) sameContent(ctx context.Context, s stored) (raw []byte, where st
 	if raw, err = a.codec.bodyWith(ctx, a.db.R, `r.hash = ? AND r.id <> ?`, s, s.hash, s.id); raw != nil || err != nil {
 		return raw, "another version with the same content", err
 	}
-	if raw, err = c.delivered(ctx, s); raw != nil || err != nil {
+	if raw, err = c.findDelivered(ctx, s); raw != nil || err != nil {
 		return raw, "the inbox", err
 	}
 	if c.options.From != nil {
@@ -181,8 +181,8 @@ func (c *check) sameContent(ctx context.Context, s stored) (raw []byte, where st
 	return nil, "", nil
 }
 
-// bodyWith returns the first sound body of the revisions that a condition names,
-// if it has the content of s.
+// bodyWith returns the first undamaged body with the content of s among the revisions
+// that match a condition.
 func (c *codec) bodyWith(ctx context.Context, db *sql.DB, where string, s stored, args ...any) (raw []byte, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE `+where, args...)
 	if err != nil {
@@ -194,7 +194,7 @@ func (c *codec) bodyWith(ctx context.Context, db *sql.DB, where string, s stored
 		if err := rows.Scan(&encoding, &body); err != nil {
 			return err
 		}
-		if found, err := c.unpack(encoding, body); err == nil && s.has(found) {
+		if found, err := c.unpack(encoding, body); err == nil && s.matches(found) {
 			raw = slices.Clone(found)
 		}
 		return nil
@@ -202,14 +202,14 @@ func (c *codec) bodyWith(ctx context.Context, db *sql.DB, where string, s stored
 	return raw, err
 }
 
-// has tells whether raw has the content of a revision.
-func (s stored) has(raw []byte) bool {
+// matches reports whether raw has the content of the revision.
+func (s stored) matches(raw []byte) bool {
 	hash, _, ok := api.Judge(raw)
 	return ok && string(hash[:]) == string(s.hash)
 }
 
-// delivered looks for a revision's content in the bodies of deliveries.
-func (c *check) delivered(ctx context.Context, s stored) ([]byte, error) {
+// findDelivered searches a revision's content in the bodies of deliveries.
+func (c *check) findDelivered(ctx context.Context, s stored) ([]byte, error) {
 	inbox := c.archive.inbox
 	rows, err := inbox.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries
 		WHERE recording_id IN (?, 0) AND body IS NOT NULL`, s.recordingID)
@@ -222,7 +222,7 @@ func (c *check) delivered(ctx context.Context, s stored) ([]byte, error) {
 		if err != nil || d.Body == nil || raw != nil {
 			return err
 		}
-		if o, err := Observe(d); err == nil && o.RecordingID == s.recordingID && s.has(o.Parts[s.part]) {
+		if o, err := Observe(d); err == nil && o.RecordingID == s.recordingID && s.matches(o.Parts[s.part]) {
 			raw = bytes.TrimSpace(o.Parts[s.part])
 		}
 		return nil
@@ -230,8 +230,7 @@ func (c *check) delivered(ctx context.Context, s stored) ([]byte, error) {
 	return raw, err
 }
 
-// rewriteRevision gives a revision the bytes that it should have, and has what is
-// noted about it say so.
+// rewriteRevision replaces a revision's bytes and metadata by correct ones.
 func (a *Archive) rewriteRevision(ctx context.Context, s stored, raw []byte) error {
 	hash, empty, ok := api.Judge(raw)
 	if !ok {
@@ -257,8 +256,8 @@ func (a *Archive) rewriteRevision(ctx context.Context, s stored, raw []byte) err
 	return err
 }
 
-// rebuildRepaired decides the meetings again whose revisions were repaired: all of
-// them first, for one that cannot be read keeps its meeting from being decided.
+// rebuildRepaired rebuilds the meetings with repaired revisions. It runs after all
+// repairs, since one unreadable revision prevents the rebuild of its meeting.
 func (c *check) rebuildRepaired(ctx context.Context, found func(Damage)) error {
 	slices.Sort(c.touched)
 	for _, id := range slices.Compact(c.touched) {
@@ -272,11 +271,11 @@ func (c *check) rebuildRepaired(ctx context.Context, found func(Damage)) error {
 	return nil
 }
 
-// asideDir is where a repair puts what it cannot read, for a person to look at. Names
-// begin with the meeting's recording_id, by which forget finds them.
+// asideDir is the directory for unreadable bytes, which a repair keeps for a person to
+// inspect. Names begin with the meeting's recording_id, by which forget finds them.
 const asideDir = "damaged"
 
-// putAside keeps bytes that are about to be replaced, and returns where.
+// putAside keeps bytes that are about to be replaced, and returns their path.
 func (a *Archive) putAside(name string, body []byte) (string, error) {
 	path := filepath.Join(a.dir, asideDir, name)
 	if err := durable.MkdirAll(filepath.Dir(path)); err != nil {

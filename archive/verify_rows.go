@@ -11,12 +11,11 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// rows holds every meeting's parts and rows against what its revisions make, by
-// making them again in a transaction that is then rolled back, or, when it is to
-// repair, committed.
-func (c *check) rows(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+// checkRows compares every meeting's parts and rows with its revisions. It derives
+// them again in a transaction, which is rolled back, or committed by a repair.
+func (c *check) checkRows(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
-	if err := c.looseRows(ctx, o, found); err != nil {
+	if err := c.checkLooseRows(ctx, o, found); err != nil {
 		return err
 	}
 	var total int
@@ -29,7 +28,7 @@ func (c *check) rows(ctx context.Context, o VerifyOptions, found func(Damage)) e
 			return err
 		}
 		after = ids[len(ids)-1]
-		differ, err := a.differing(ctx, ids)
+		differ, err := a.findDiffering(ctx, ids)
 		if err != nil {
 			return err
 		}
@@ -56,9 +55,9 @@ func (a *Archive) idsAfter(ctx context.Context, after int64) ([]int64, error) {
 
 var errUndo = errors.New("only looked")
 
-// differing returns those of the meetings that a rebuild would change. A meeting
-// that cannot be rebuilt has a damaged part, which is named as that.
-func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
+// findDiffering returns the meetings that a rebuild would change. It skips a meeting
+// that cannot be rebuilt, since its damaged part is reported by checkRevisions.
+func (a *Archive) findDiffering(ctx context.Context, ids []int64) ([]int64, error) {
 	var differ []int64
 	ahead, err := a.decodeAhead(ctx, ids)
 	if err != nil {
@@ -71,7 +70,7 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			before, err := t.digest(id, rebuiltRows())
+			before, err := t.digestRows(id, rebuiltRows())
 			if err != nil {
 				return err
 			}
@@ -80,7 +79,7 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 			}
 			t.rewrote = false
 			if t.rebuildMeeting(id) == nil {
-				after, err := t.digest(id, rebuiltRows())
+				after, err := t.digestRows(id, rebuiltRows())
 				if err != nil {
 					return err
 				}
@@ -103,8 +102,8 @@ func (a *Archive) differing(ctx context.Context, ids []int64) ([]int64, error) {
 	return differ, nil
 }
 
-// rebuiltRows are everything that a rebuild of a meeting writes but the entries,
-// which it has compared.
+// rebuiltRows lists the queries of all rows that a rebuild writes, except the entries,
+// which the rebuild compares itself.
 func rebuiltRows() []string {
 	return []string{
 		`SELECT * FROM meetings WHERE recording_id = ?`,
@@ -118,8 +117,8 @@ func rebuiltRows() []string {
 	}
 }
 
-// digest is a hash over rows of a meeting.
-func (t *applying) digest(id int64, queries []string) ([32]byte, error) {
+// digest returns a hash of rows of a meeting.
+func (t *applying) digestRows(id int64, queries []string) ([32]byte, error) {
 	h := sha256.New()
 	for _, q := range queries {
 		err := t.Each(q, []any{id}, func(rows *sql.Rows) error {
@@ -149,8 +148,8 @@ func (t *applying) digest(id int64, queries []string) ([32]byte, error) {
 	return [32]byte(h.Sum(nil)), nil
 }
 
-// looseRows looks for rows of meetings of which there is no part.
-func (c *check) looseRows(ctx context.Context, o VerifyOptions, found func(Damage)) error {
+// checkLooseRows reports rows of meetings without parts.
+func (c *check) checkLooseRows(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	const none = `recording_id NOT IN (SELECT recording_id FROM parts) AND recording_id NOT IN (SELECT recording_id FROM sightings)`
 	loose := map[int64][]string{}
@@ -177,8 +176,8 @@ func (c *check) looseRows(ctx context.Context, o VerifyOptions, found func(Damag
 	return nil
 }
 
-// dropLoose rebuilds a meeting that has revisions after all, and deletes the
-// rows of one that has none.
+// dropLoose rebuilds a meeting that has revisions, and deletes the rows of a meeting
+// that has none.
 func (a *Archive) dropLoose(ctx context.Context, id int64) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))

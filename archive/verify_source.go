@@ -20,8 +20,9 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// BackupSource is a directory of backups that repairs copy from. Its databases are unpacked into the data directory when they are first
-// needed, the newest generation's first.
+// BackupSource is a directory of backups from which a repair restores content. Its
+// databases are unpacked into the data directory at their first use, the newest
+// generation's first.
 type BackupSource struct {
 	keys   []age.Identity
 	temp   string
@@ -29,8 +30,8 @@ type BackupSource struct {
 	opened map[string]*sql.DB
 }
 
-// OpenBackupSource opens a directory of backups for a repair of the archive. It
-// fails when that has none of this archive. The caller closes it.
+// OpenBackupSource opens a directory of backups for a repair of the archive. It fails
+// when the directory has no backup of this archive. The caller closes it.
 func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.Identity) (*BackupSource, error) {
 	all, err := generation.List(dir)
 	if err != nil {
@@ -66,7 +67,7 @@ func (s *BackupSource) Close() (err error) {
 	return err
 }
 
-// revision looks for a revision's content, the newest generation first.
+// revision searches a revision's content, the newest generation first.
 func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (raw []byte, where string, err error) {
 	for _, g := range s.all {
 		db, err := s.database(ctx, g)
@@ -85,9 +86,9 @@ func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (r
 	return nil, "", nil
 }
 
-// revisionByID looks for a revision whose row is lost by its number, the newest
-// generation first, and notes in s whose it is. It has to be the one that own
-// holds, or whose meeting and part are known.
+// revisionByID searches a revision without a row by its number, the newest generation
+// first, and sets its meeting and part in want. The revision must have the content
+// own, or the meeting and part must be known.
 func (s *BackupSource) revisionByID(ctx context.Context, a *Archive, want *stored, own []byte) ([]byte, string, error) {
 	for _, g := range s.all {
 		db, err := s.database(ctx, g)
@@ -110,7 +111,7 @@ func (s *BackupSource) revisionByID(ctx context.Context, a *Archive, want *store
 		if err != nil {
 			return nil, "", err
 		}
-		if own != nil && there.has(own) || own == nil && raw != nil && there.recordingID == want.recordingID && there.part == want.part {
+		if own != nil && there.matches(own) || own == nil && raw != nil && there.recordingID == want.recordingID && there.part == want.part {
 			want.recordingID, want.part = there.recordingID, there.part
 			return orElse(own, raw), g.Path(), nil
 		}
@@ -118,7 +119,7 @@ func (s *BackupSource) revisionByID(ctx context.Context, a *Archive, want *store
 	return own, "its own bytes", nil
 }
 
-// database is the unpacked archive.db of a generation.
+// database returns the unpacked archive.db of a generation.
 func (s *BackupSource) database(ctx context.Context, g generation.Generation) (*sql.DB, error) {
 	to := filepath.Join(s.temp, durable.TempPrefix+"repair-"+g.Name+".db")
 	if db := s.opened[to]; db != nil {
@@ -144,7 +145,7 @@ func (s *BackupSource) database(ctx context.Context, g generation.Generation) (*
 	return db, nil
 }
 
-// recording opens a recording of the newest generation that has it whole. It
+// recording opens a recording in the newest generation that has it undamaged. It
 // fails with ErrNotFound.
 func (s *BackupSource) recording(ctx context.Context, sha string) (io.ReadCloser, string, error) {
 	for _, g := range s.all {
