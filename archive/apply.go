@@ -77,7 +77,7 @@ func newApplying(a *Archive, s *sqlite.Statements) *applying {
 const insertMeeting = `INSERT INTO meetings (recording_id, number)
 	SELECT ?1, coalesce(max(number), 0) + 1 FROM meetings WHERE true ON CONFLICT DO NOTHING`
 
-func (t *applying) observe(o *Observation, parts []shown) error {
+func (t *applying) observe(o *Observation, parts []preparedPart) error {
 	if len(parts) == 0 && o.Source != SourceList {
 		return nil // it shows nothing
 	}
@@ -119,7 +119,7 @@ func (t *applying) observe(o *Observation, parts []shown) error {
 
 // observePart records that a part was shown and, where that makes another
 // version current, derives its rows and logs the change.
-func (t *applying) observePart(o *Observation, p shown) error {
+func (t *applying) observePart(o *Observation, p preparedPart) error {
 	if p.null {
 		_, err := t.Exec(`INSERT INTO parts (recording_id, part) VALUES (?, ?) ON CONFLICT DO NOTHING`, o.RecordingID, p.part)
 		return err
@@ -154,7 +154,7 @@ func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte
 		return err
 	}
 	if was == nil || !rawjson.Equal(was.Raw, now.Raw) {
-		if err := t.deriveFolded(id, now); err != nil {
+		if err := t.deriveMerged(id, now); err != nil {
 			return err
 		}
 		return t.changed(id, ChangePart, api.PartMeeting)

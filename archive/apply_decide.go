@@ -9,9 +9,9 @@ import (
 	"minutebook/archive/merge"
 )
 
-// keepRevision stores a part that was shown, unless it is stored, and moves its dates. It
-// returns the version as it is now and, when it was held, as it was.
-func (t *applying) keepRevision(o *Observation, p shown) (v, before *merge.Version, err error) {
+// keepRevision stores a shown part unless it is stored, and moves its dates. It returns
+// the version as it is now and, when it was stored before, as it was.
+func (t *applying) keepRevision(o *Observation, p preparedPart) (v, before *merge.Version, err error) {
 	v = &merge.Version{Hash: p.hash}
 	found, err := t.Scan(`SELECT id, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
 		[]any{o.RecordingID, p.part, p.hash[:]}, &v.ID, &v.Empty, &v.ReadAt, &v.ReportedAt)
@@ -64,7 +64,7 @@ func (t *applying) order(o *Observation, revision int64) (int64, error) {
 	return t.archive.orderOf(o, known), nil
 }
 
-func (t *applying) newRevision(o *Observation, v *merge.Version, p shown) error {
+func (t *applying) newRevision(o *Observation, v *merge.Version, p preparedPart) error {
 	res, err := t.Exec(`INSERT INTO revisions (recording_id, part, hash, empty, read_at, told_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		o.RecordingID, p.part, p.hash[:], p.empty, v.ReadAt, v.ReportedAt)
 	if err != nil {
@@ -82,7 +82,7 @@ func (t *applying) newRevision(o *Observation, v *merge.Version, p shown) error 
 	return err
 }
 
-func (t *applying) againRevision(v, before *merge.Version, p shown) error {
+func (t *applying) againRevision(v, before *merge.Version, p preparedPart) error {
 	if *v != *before {
 		_, err := t.Exec(`UPDATE revisions SET read_at = ?, told_at = ?, empty = ? WHERE id = ?`, v.ReadAt, v.ReportedAt, v.Empty, v.ID)
 		if err != nil {
@@ -127,7 +127,7 @@ func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte)
 	}
 	all := slices.Clone(held)
 	if at := slices.IndexFunc(held, func(e merge.Input) bool { return e.ID == v.ID }); at >= 0 {
-		held[at].Version = before // the rows are newer than what was current
+		held[at].Version = before // the rows are newer than the current version
 	} else {
 		all = append(all, merge.Input{Version: v, Raw: raw})
 	}
@@ -149,15 +149,15 @@ func (t *applying) editions(id int64) ([]merge.Input, error) {
 		FROM parts p JOIN revisions r ON r.id = p.revision_id OR r.id IN (SELECT value FROM json_each(p.folded))
 		JOIN bodies b ON b.revision_id = r.id
 		WHERE p.recording_id = ? AND p.part = 'meeting' AND p.revision_id IS NOT NULL`, []any{id}, func(rows *sql.Rows) error {
-		e, err := t.archive.scanEdition(rows)
+		e, err := t.archive.scanVersion(rows)
 		editions = append(editions, e)
 		return err
 	})
 	return editions, err
 }
 
-// scanEdition reads id, hash, empty, read_at, told_at, encoding and body.
-func (a *Archive) scanEdition(rows *sql.Rows) (merge.Input, error) {
+// scanVersion reads id, hash, empty, read_at, told_at, encoding and body.
+func (a *Archive) scanVersion(rows *sql.Rows) (merge.Input, error) {
 	e := merge.Input{Version: &merge.Version{}}
 	var hash, body []byte
 	var encoding int

@@ -67,9 +67,9 @@ func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
 	return nil
 }
 
-// deriveFolded derives the rows of the part "meeting" and what its versions say
-// beyond it.
-func (t *applying) deriveFolded(id int64, f merge.Result) error {
+// deriveMerged derives the rows of the part "meeting", and the values that come from
+// its versions and not from the merged part.
+func (t *applying) deriveMerged(id int64, f merge.Result) error {
 	if err := t.deriveMeeting(id, f.Raw); err != nil {
 		return err
 	}

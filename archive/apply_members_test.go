@@ -221,7 +221,7 @@ func foldedEnd(rt *rapid.T, a *Archive) string {
 	}
 	var all []merge.Input
 	for rows.Next() {
-		e, err := a.scanEdition(rows)
+		e, err := a.scanVersion(rows)
 		if err != nil {
 			rt.Fatal(err)
 		}

@@ -25,7 +25,7 @@ const (
 	SourceImport     Source = "import"     // a file
 )
 
-// read tells whether the source shows content as it was at the observation's time.
+// read reports whether the source shows content as of the observation's time.
 func (s Source) read() bool {
 	switch s {
 	case SourceList, SourceTranscript, SourceSummary, SourceCallback:

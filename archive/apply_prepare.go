@@ -18,9 +18,9 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// shown is a part of an observation with all that can be worked out about it
-// before the writer is held.
-type shown struct {
+// preparedPart is a part of an observation with everything that can be computed before
+// the write transaction.
+type preparedPart struct {
 	part    api.Part
 	raw     json.RawMessage
 	null    bool
@@ -36,8 +36,8 @@ type shown struct {
 }
 
 // weighAll weighs the parts of a batch on all processors.
-func (a *Archive) weighAll(ctx context.Context, batch []Observation) ([][]shown, error) {
-	weighed := make([][]shown, len(batch))
+func (a *Archive) weighAll(ctx context.Context, batch []Observation) ([][]preparedPart, error) {
+	weighed := make([][]preparedPart, len(batch))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range batch {
@@ -45,31 +45,31 @@ func (a *Archive) weighAll(ctx context.Context, batch []Observation) ([][]shown,
 			if weighed[i], err = batch[i].weigh(); err != nil {
 				return err
 			}
-			return a.workAhead(ctx, batch[i].RecordingID, weighed[i])
+			return a.prepareAhead(ctx, batch[i].RecordingID, weighed[i])
 		})
 	}
 	return weighed, g.Wait()
 }
 
 // weigh checks an observation and hashes its parts, in the order of api.Parts.
-func (o *Observation) weigh() ([]shown, error) {
+func (o *Observation) weigh() ([]preparedPart, error) {
 	if o.RecordingID <= 0 {
 		return nil, &ObservationError{o.RecordingID, errors.New("recording_id is not positive")}
 	}
 	if !o.Source.valid() {
 		return nil, &ObservationError{o.RecordingID, fmt.Errorf("unknown source %q", o.Source)}
 	}
-	parts := make([]shown, 0, len(o.Parts))
+	parts := make([]preparedPart, 0, len(o.Parts))
 	for _, p := range api.Parts() {
 		raw := bytes.TrimSpace(o.Parts[p])
 		if len(raw) == 0 {
 			continue
 		}
 		if string(raw) == "null" {
-			parts = append(parts, shown{part: p, null: true, empty: true})
+			parts = append(parts, preparedPart{part: p, null: true, empty: true})
 			continue
 		}
-		s := shown{part: p, raw: raw, rawHash: rawHash(raw)}
+		s := preparedPart{part: p, raw: raw, rawHash: rawHash(raw)}
 		var ok bool
 		if s.hash, s.empty, ok = api.JudgePart(p, raw); !ok {
 			return nil, &ObservationError{o.RecordingID, fmt.Errorf("part %s is not JSON", p)}
@@ -79,9 +79,9 @@ func (o *Observation) weigh() ([]shown, error) {
 	return parts, nil
 }
 
-// workAhead compresses and decodes the parts that are not held. Should the
-// answer be outdated when the writer gets to it, that only costs time.
-func (a *Archive) workAhead(ctx context.Context, id int64, parts []shown) error {
+// prepareAhead compresses and decodes the parts that are not stored. If the answer is
+// outdated by the time of the write transaction, that only costs time.
+func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPart) error {
 	rows, err := a.db.R.QueryContext(ctx, `SELECT hash FROM revisions WHERE recording_id = ?`, id)
 	if err != nil {
 		return fmt.Errorf("apply observation of %d: %w", id, err)

@@ -19,12 +19,11 @@ import (
 
 const rebuildChunk = 50 // meetings a transaction
 
-// Rebuild decides the current parts again by the rules of merge.go and derives
-// every row from them, meeting by meeting. An archive that is well has the same
-// content afterwards, and nothing in its change log; one whose rows or parts are
-// damaged, while its revisions are not, is well again. It can be interrupted at
-// any time and begun again. progress, which may be nil, is told after every
-// chunk.
+// Rebuild decides the current parts again by the rules of package merge and derives
+// every row from them, meeting by meeting. An undamaged archive has the same content
+// afterwards, and nothing in its change log. Damaged rows and parts are repaired as
+// long as the revisions are undamaged. It can be interrupted at any time and begun
+// again. progress, which may be nil, is called after every chunk.
 func (a *Archive) Rebuild(ctx context.Context, progress func(done, total int)) error {
 	ids, err := a.rebuildIDs(ctx)
 	if err != nil {
@@ -63,8 +62,8 @@ func (a *Archive) Rebuild(ctx context.Context, progress func(done, total int)) e
 // derivedTables hold rows by recording_id that are derived from parts alone.
 var derivedTables = [...]string{"invitees", "summaries", "action_items", "highlights", "crm_matches", "meeting_speakers"}
 
-// rebuildIDs drops the rows that belong to no meeting and returns the meetings:
-// all of which something was shown.
+// rebuildIDs drops rows without a meeting and returns all meetings with at least one
+// revision.
 func (a *Archive) rebuildIDs(ctx context.Context) ([]int64, error) {
 	var ids []int64
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
@@ -147,8 +146,8 @@ func (t *applying) rebuildMeeting(id int64) error {
 	return deriveMedia(t.Context(), t.Tx(), id)
 }
 
-// redecide decides a part among all its versions and derives its rows, none
-// when it has none. moved tells whether parts had it otherwise.
+// redecide decides a part among all its versions and derives its rows, none when it
+// has no version. moved reports whether the current part changed.
 func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 	var versions []*merge.Version
 	err = t.Each(`SELECT id, hash, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
@@ -168,7 +167,7 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 		case api.PartSummary, api.PartCRM:
 			return false, nil // their rows were deleted
 		case api.PartMeeting:
-			return false, t.deriveFolded(id, merge.Result{})
+			return false, t.deriveMerged(id, merge.Result{})
 		}
 		return false, t.derive(id, part, nil)
 	}
@@ -186,7 +185,7 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 	case entries != nil:
 		err = t.deriveTranscript(id, f.Raw, entries)
 	case part == api.PartMeeting:
-		err = t.deriveFolded(id, f)
+		err = t.deriveMerged(id, f)
 	default:
 		err = t.derive(id, part, f.Raw)
 	}
@@ -219,9 +218,9 @@ type transcript struct {
 	entries []api.TranscriptEntry
 }
 
-// decodeAhead decodes the transcripts of meetings on all processors, which is
-// most of the work of deriving their rows. What cannot be read is left out: it is
-// met again, and named, where it is needed.
+// decodeAhead decodes the transcripts of meetings on all processors, which is most of
+// the work of deriving their rows. It skips unreadable ones. Their error is reported
+// where they are needed.
 func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]transcript, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 // archive were decided. It is kept in info.
 const mergeRules = "2"
 
-// remerge decides anew, in an archive of older rules, every part "meeting" of
-// which there are several versions: what those rules had blanked is there again,
-// and followers are told of the meetings whose rows are other ones. It can be
-// interrupted at any time and begins again at the next opening.
+// remerge decides every part "meeting" with several versions again, in an archive of
+// older rules. It restores the values that those rules had blanked, and logs a change
+// for the meetings whose rows differ. It can be interrupted at any time and begins
+// again at the next opening.
 func (a *Archive) remerge(ctx context.Context) error {
 	var rules string
 	err := a.db.R.QueryRowContext(ctx, `SELECT value FROM info WHERE name = 'merge_rules'`).Scan(&rules)
@@ -61,8 +61,8 @@ func (a *Archive) mergedIDs(ctx context.Context) ([]int64, error) {
 		GROUP BY recording_id HAVING count(*) > 1`)
 }
 
-// remergeMeeting leaves a meeting as it is of which a version cannot be read:
-// that is for verify to name.
+// remergeMeeting does not change a meeting with an unreadable version, which verify
+// reports.
 func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
 	rows := []string{`SELECT * FROM meetings WHERE recording_id = ?`, `SELECT * FROM invitees WHERE recording_id = ?`}
 	before, err := t.digestRows(id, rows)

@@ -61,7 +61,7 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api
 	held := false
 	if t.comparing {
 		var err error
-		if held, err = t.holds(first, said); err != nil {
+		if held, err = t.rowsEqual(first, said); err != nil {
 			return err
 		}
 		t.rewrote = t.rewrote || !held
@@ -97,9 +97,9 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api
 	return err
 }
 
-// holds tells whether the rows from first on are what was said, all of it and
-// nothing else.
-func (t *applying) holds(first int64, said []utterance) (bool, error) {
+// rowsEqual reports whether the rows from first on are exactly the entries of the
+// transcript.
+func (t *applying) rowsEqual(first int64, said []utterance) (bool, error) {
 	next, same := 0, true
 	err := t.Each(`SELECT e.id, e.offset_seconds, coalesce(s.name, char(0)), coalesce(s.email, char(0)), e.text
 		FROM entries e LEFT JOIN speakers s ON s.id = e.speaker_id WHERE e.id BETWEEN ? AND ? ORDER BY e.id`,

@@ -25,8 +25,8 @@ type Absence struct {
 	Hidden int     // that this query shows no more, from now on
 	Lacked int     // that the walk lacked, of those that were listed before
 	Listed int
-	// Doubted: the walk lacked too much for one walk to be believed. What it
-	// lacked for the first time is hidden when another complete walk lacks it too.
+	// Doubted is true when the walk lacked too many meetings to be believed alone.
+	// They are hidden when another complete walk lacks them too.
 	Doubted bool
 	// Confirmed: the walk before lacked these meetings too, and was doubted.
 	Confirmed bool
@@ -67,12 +67,13 @@ func (a *Archive) LatestWalk(ctx context.Context, account, query string) (number
 	return number, nil
 }
 
-// CompleteWalk says that a walk went through to its last page without an error.
-// What its query listed before, to the account's present holder, and the walk did
-// not is no longer seen by the query; a meeting that no query of any account sees any more is marked gone.
-// Meetings that no list ever showed are not judged. A walk that lacks more than
-// is plausible is not believed alone: only what another complete walk lacks too
-// is hidden. A walk older than the latest complete one does nothing.
+// CompleteWalk records that a walk reached its last page without an error. Meetings
+// that its query listed before, to the account's present holder, and that the walk
+// lacked are no longer visible to the query. A meeting that no query of any account
+// sees any more is marked gone. Meetings that no list ever showed are not judged. A
+// walk that lacks implausibly many meetings is not believed alone: only meetings that
+// another complete walk lacks too are hidden. A walk older than the latest complete
+// one does nothing.
 func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 	absence := Absence{Listed: w.Listed}
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
@@ -198,7 +199,7 @@ func (t *applying) sight(o *Observation, fresh bool) error {
 	return t.changed(o.RecordingID, ChangeGone, "")
 }
 
-// sees tells whether a query shows the meeting to the account's present holder.
+// sees reports whether a query shows the meeting to the account's present holder.
 func (t *applying) sees(id int64, account, query string) (bool, error) {
 	var one int
 	return t.Scan(`SELECT 1 FROM sightings WHERE recording_id = ?1 AND account = ?2 AND query = ?3 AND gone_at IS NULL

@@ -207,9 +207,3 @@ func withMedia(t *testing.T, a *Archive, id int64, content string) media.Blob {
 	}
 	return b
 }
-
-func exists(t *testing.T, path string) bool {
-	t.Helper()
-	_, err := os.Stat(path)
-	return err == nil
-}

@@ -9,7 +9,7 @@
 //	service.db   the state of the service room, opened through SideDB
 //	media/       recordings by SHA-256, read-only
 //	index/       the search index, which is disposable
-//	lock         held by the one process that owns the directory
+//	lock         locked by the one process that owns the directory
 //
 // Everything that arrives is an [Observation] and enters by [Archive.Apply]:
 // one transaction that adds revisions, decides the current parts by the rules

@@ -56,7 +56,7 @@ func (a *Archive) ResolveFailure(ctx context.Context, account, class, what strin
 	return nil
 }
 
-// Failures returns the ledger, latest first: only what is open, or all of it.
+// Failures returns the ledger, latest first: the open failures only, or all.
 func (a *Archive) Failures(ctx context.Context, open bool) ([]Failure, error) {
 	failures, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, f *Failure) error {
 		var first, last int64

@@ -107,8 +107,8 @@ func (a *Archive) SaveDownload(ctx context.Context, d Download) error {
 	return nil
 }
 
-// forgottenUnless is ErrForgotten when a statement that leaves out what was
-// forgotten has written nothing.
+// forgottenUnless returns ErrForgotten when a statement that skips forgotten meetings
+// has written nothing.
 func forgottenUnless(res sql.Result) error {
 	n, err := res.RowsAffected()
 	if err == nil && n == 0 {
@@ -129,8 +129,8 @@ func (a *Archive) DownloadOf(ctx context.Context, id int64) (Download, error) {
 	return list[0], nil
 }
 
-// OpenDownloads returns what was requested and is not done, earliest expiry
-// first, what has no link yet last.
+// OpenDownloads returns the unfinished downloads, earliest expiry first, those without
+// a link last.
 func (a *Archive) OpenDownloads(ctx context.Context) ([]Download, error) {
 	return a.downloads(ctx, `WHERE d.state IN ('requested', 'ready')
 		ORDER BY d.expires_at IS NULL, d.expires_at, d.recording_id`)

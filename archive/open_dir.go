@@ -26,7 +26,7 @@ const madePrefix = "database:" // begins the names in info
 // something else of an archive is. An index is nothing: it can be made again.
 func refuseLost(dir string) error {
 	path := filepath.Join(dir, "archive.db")
-	if holdsSomething(path) {
+	if hasContent(path) {
 		return nil
 	}
 	for _, pattern := range []string{"*.db", "*.db-wal", "*.db.before-*", "*.db-spill/*", "media/??/*"} {
@@ -35,7 +35,7 @@ func refuseLost(dir string) error {
 			return fmt.Errorf("look into %s: %w", dir, err)
 		}
 		for _, name := range found {
-			if other := filepath.Join(dir, name); holdsSomething(other) {
+			if other := filepath.Join(dir, name); hasContent(other) {
 				return fmt.Errorf("open %s: it is missing or empty, and %s is there: %w", path, other, ErrDamaged)
 			}
 		}
@@ -43,8 +43,8 @@ func refuseLost(dir string) error {
 	return nil
 }
 
-// holdsSomething tells whether there is a file with at least one byte.
-func holdsSomething(path string) bool {
+// hasContent reports whether there is a file with at least one byte.
+func hasContent(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Size() > 0
 }
@@ -62,7 +62,7 @@ func (a *Archive) made(ctx context.Context) (names []string, err error) {
 func (a *Archive) lost(ctx context.Context) (paths []string, err error) {
 	names, err := a.made(ctx)
 	for _, name := range append(names, filepath.Base(a.db.Path)) {
-		if path := filepath.Join(a.dir, name); !holdsSomething(path) {
+		if path := filepath.Join(a.dir, name); !hasContent(path) {
 			paths = append(paths, path)
 		}
 	}

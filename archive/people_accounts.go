@@ -19,8 +19,8 @@ type AccountSetting struct {
 	Queries    []string // the list queries that are read, by Observation.Query
 }
 
-// configured is the condition on the column account for those that have not left
-// the configuration. What another account told of the organisation ended with it.
+// configured is the condition on the column account for accounts that have not left
+// the configuration. An account's lists of the organisation end with the account.
 const configured = `account NOT IN (SELECT name FROM accounts WHERE left_at IS NOT NULL)`
 
 // holderTerm is the present holder of an account: which person after another it
@@ -29,12 +29,11 @@ func holderTerm(account string) string {
 	return `coalesce((SELECT holder FROM accounts WHERE name = ` + account + `), 1)`
 }
 
-// SetAccounts says which accounts the configuration has, all of them, and is
-// called whenever it was read. At once what the others were shown is seen by
-// their persons no more, and so is what queries showed that are no longer read;
-// their meetings stay and are not watched from now on. An account that stands
-// there with another address or another credential has another holder, who sees
-// only meetings that are shown from now on.
+// SetAccounts sets all accounts of the configuration. It is called whenever the
+// configuration was read. At once the rights end that other accounts gave their
+// persons, and the rights from queries that are no longer read. The meetings stay and
+// are not watched from now on. An account with another address or another credential
+// has another holder, who sees only meetings that are shown from now on.
 func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
@@ -105,8 +104,8 @@ func (t *applying) setAccount(s AccountSetting) error {
 	return nil
 }
 
-// setHolder notes whose an account is. Where something was not told, then or
-// now, it proves no other holder.
+// setHolder records an account's holder. An address or credential that is unknown, now
+// or before, proves no other holder.
 func (t *applying) setHolder(name, email, credential string) error {
 	var knownEmail, knownCredential string
 	found, err := t.Scan(`SELECT email, credential FROM accounts WHERE name = ?`, []any{name}, &knownEmail, &knownCredential)
@@ -163,8 +162,8 @@ func (t *applying) endAccount(name string) error {
 	return nil
 }
 
-// watch notes that a query of an account shows meetings. The first plain list
-// says who belongs to the organisation, from then on.
+// watch records that a query of an account shows meetings. From the first plain list
+// on, the plain lists decide who belongs to the organisation.
 func (t *applying) watch(account, query string) error {
 	var one int
 	if known, err := t.Scan(`SELECT 1 FROM watches WHERE account = ? AND query = ?`, []any{account, query}, &one); known || err != nil {

@@ -18,11 +18,11 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// CRMView is what an account was shown of a meeting's CRM matches: those of the
-// CRM that its person, or that person's team, has linked (specification 2.2).
-// Nobody else is shown them.
+// CRMView is an account's view of a meeting's CRM matches: the matches in the CRM that
+// its person, or that person's team, has linked (specification 2.2). Nobody else sees
+// them.
 type CRMView struct {
-	Principal string // whose they are, see CRMPrincipals
+	Principal string // the party that sees them, see CRMPrincipals
 	Matches   json.RawMessage
 	version   *merge.Version
 	firstAt   int64 // number of the account's first showing, of the kind that counts
@@ -38,10 +38,10 @@ func crmPrincipal(account string, holder int) string {
 	return "crm:" + account
 }
 
-// CRMPrincipals returns whose CRM matches a viewer sees: of the viewer's own
-// accounts, then of those of the members of the viewer's teams. What was loaded
-// into this program's own organisation belongs to all of it and comes last. For a Viewer with
-// All it returns none, since nothing is to be asked.
+// CRMPrincipals returns the principals whose CRM matches a viewer sees: the viewer's
+// own accounts first, then the accounts of the members of the viewer's teams. Matches
+// loaded into this program's own organisation belong to all of it and come last. For a
+// Viewer with All it returns none, since that viewer sees everything.
 func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error) {
 	email := api.FoldEmail(v.Email)
 	if v.All || email == "" {
@@ -61,9 +61,9 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 	return append(mine, crmPrincipal(LocalAccount, 1)), err
 }
 
-// CRMViews returns, of several meetings, what each account was shown last, by the
-// rules of merge.go; the current one first. Accounts that were shown nothing, or
-// nothing but a reason why, have no entry.
+// CRMViews returns the latest view of each account of several meetings, by the rules of
+// package merge, the current one first. Accounts without matches, or with only a reason
+// for their absence, have no entry.
 func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMView, error) {
 	views, err := readCRM(ctx, a.db.R, ids, math.MaxInt64)
 	if err != nil {
@@ -154,9 +154,9 @@ func readCRM(ctx context.Context, db queryer, ids []int64, at int64) (map[int64]
 	return views, err
 }
 
-// compare orders what accounts were shown by the rules of merge.go, the current
-// one first. That an account is shown again what it was shown before changes
-// nothing in it, so that two accounts do not take turns.
+// compare orders the views of accounts by the rules of package merge, the current one
+// first. A repeated view of an account does not change the order, so that two accounts
+// do not take turns.
 func (c CRMView) compare(d CRMView) int {
 	rank := func(v CRMView) (n int) {
 		if v.version.Empty {
@@ -170,7 +170,7 @@ func (c CRMView) compare(d CRMView) int {
 	return cmp.Or(rank(c)-rank(d), cmp.Compare(d.firstAt, c.firstAt), bytes.Compare(d.version.Hash[:], c.version.Hash[:]), cmp.Compare(c.Principal, d.Principal))
 }
 
-// viewsText says which CRM matches each account sees of a meeting, for comparing.
+// viewsText returns the CRM matches that each account sees of a meeting, for comparing.
 func viewsText(views []CRMView) string {
 	var text []string
 	for _, c := range views {
@@ -182,9 +182,9 @@ func viewsText(views []CRMView) string {
 	return strings.Join(text, "\n")
 }
 
-// observeCRM is observePart for CRM matches, of which each account has its own:
-// a change is logged when some account sees others, or others are current.
-func (t *applying) observeCRM(o *Observation, p shown) error {
+// observeCRM is observePart for CRM matches. Each account has its own: a change is
+// logged when an account's matches change, or when other ones become current.
+func (t *applying) observeCRM(o *Observation, p preparedPart) error {
 	if p.null {
 		return t.observePart(o, p)
 	}

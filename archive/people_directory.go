@@ -14,7 +14,7 @@ import (
 
 // ChangeDirectory is logged, with no recording, when users, teams, members,
 // meeting types or the owner of an account change. It changes what a person
-// sees (ViewerPrincipals), not who sees a meeting (Principals).
+// sees ([Archive.ViewerPrincipals]), not who sees a meeting ([Archive.Principals]).
 const ChangeDirectory ChangeKind = "directory"
 
 // LocalAccount is the account under which this program's own knowledge of the
@@ -26,7 +26,7 @@ type replaced struct {
 	table, scope string
 	args         []any
 	rows         [][]any
-	by           string // the account whose whole list it is; "": what it lacks is not said to be gone
+	by           string // the account with this whole list; "": the list may lack rows
 }
 
 // PutMeetingTypes replaces the meeting types that an account shows (2.3).
@@ -56,16 +56,16 @@ func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team
 		replaced{"team_members", "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", []any{account, string(list)}, nil, account})
 }
 
-// EndTeams drops the teams that an account showed, and their members: it may not
-// read them any more, which says nothing of what other accounts show.
+// EndTeams drops the teams that an account showed, and their members, when the account
+// may not read them any more. Other accounts' lists stay.
 func (a *Archive) EndTeams(ctx context.Context, account string) error {
 	return a.putDirectory(ctx, account, replaced{table: "teams", scope: "account = ?", args: []any{account}},
 		replaced{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
 }
 
-// PutTeamMembers replaces the members of one team as an account shows them
-// (2.5). Team "" is for members whose team was not told. Whoever is not among them
-// any more is no member by an earlier list of another account either.
+// PutTeamMembers replaces the members of one team as an account shows them (2.5). Team
+// "" is for members of an unknown team. A person who has left the list is no member by
+// an earlier list of another account either.
 func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, members []api.TeamMember) error {
 	rows := make([][]any, 0, len(members))
 	for _, m := range members {
@@ -80,9 +80,9 @@ func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
 	return a.putDirectory(ctx, account, replaced{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
 }
 
-// PutUsers replaces the users that an account shows (2.6). Where two accounts
-// show the same user, the list that was put last says what the user is. One that
-// it lacks and that the account showed before is none by the others' lists either.
+// PutUsers replaces the users that an account shows (2.6). Where two accounts show the
+// same user, the last list decides. A user who has left the account's list is none by
+// the other lists either.
 func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User) error {
 	rows, err := userRows(account, users)
 	if err != nil {
@@ -127,8 +127,8 @@ func (a *Archive) EndUsers(ctx context.Context, account string) error {
 	return a.putDirectory(ctx, "", replaced{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}})
 }
 
-// PutAccountPerson says whose account an account is; "" says that it is
-// nobody's. What the account is shown, that person sees.
+// PutAccountPerson sets the person of an account; "" means nobody. That person sees the
+// meetings that the account sees.
 func (a *Archive) PutAccountPerson(ctx context.Context, account, email string) error {
 	var rows [][]any
 	if email != "" {
@@ -188,7 +188,7 @@ func (t *applying) replace(l replaced, people map[string]bool) error {
 	var names string
 	if l.by != "" {
 		var err error
-		if names, err = t.listed(l); err != nil {
+		if names, err = t.selectNames(l); err != nil {
 			return err
 		}
 	}
@@ -213,8 +213,8 @@ func (t *applying) replace(l replaced, people map[string]bool) error {
 	return t.withdraw(l, names, people)
 }
 
-// judgePeople decides anew what was recorded outside, for meetings that these
-// people recorded. Where there is a plain list, who is known decides nothing.
+// judgePeople decides again whether the meetings that these people recorded were
+// recorded outside. Where there is a plain list, the known people decide nothing.
 func (t *applying) judgePeople(people map[string]bool) error {
 	var one int
 	if plain, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one); plain || err != nil {

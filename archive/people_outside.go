@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// insideTerm is whether the recorder of meetings m belongs to the organisation
-// (specification 4.1). The plain list leaves out what was recorded outside, so
-// inside is whoever it ever showed as a recorder. Where no plain list was read,
-// inside is who is known: a user, a member of a team, the person of an account.
-// An address's domain proves nothing.
+// insideTerm is the condition that the recorder of meetings m belongs to the
+// organisation (specification 4.1). The plain list leaves out meetings recorded
+// outside, so every recorder that it ever showed is inside. Where no plain list was
+// read, known people are inside: users, members of teams, persons of accounts. An
+// address's domain proves nothing.
 const insideTerm = `CASE WHEN EXISTS (SELECT 1 FROM watches WHERE query = '')
 	THEN EXISTS (SELECT 1 FROM sightings s WHERE s.recording_id = m.recording_id AND s.query = '')
 		OR m.recorder <> '' AND EXISTS (SELECT 1 FROM meetings x JOIN sightings s USING (recording_id)
@@ -25,9 +25,9 @@ func (t *applying) recorder(id int64) (email string, err error) {
 	return email, err
 }
 
-// judgeOutside decides anew whether a meeting was recorded outside, after it was
-// observed; was is who had recorded it before. The recorder's other meetings
-// follow. What is fresh is logged by what it shows.
+// judgeOutside decides again whether an observed meeting was recorded outside; was is
+// its recorder before. The recorder's other meetings follow. A fresh meeting is logged
+// by its parts.
 func (t *applying) judgeOutside(id int64, was string, fresh bool) error {
 	var outside bool
 	var email string

@@ -16,12 +16,12 @@ import (
 // table for which it holds, and the principal of each.
 type rule struct{ principal, table, where string }
 
-// sharedInside is what shared_with decides for: what was recorded outside is
-// shared with the teams of another organisation, and what is gone may have been
-// made private since.
+// sharedInside is the condition on meetings for which shared_with counts: a meeting
+// recorded outside is shared with the teams of another organisation, and a meeting that
+// is gone may have been made private.
 const sharedInside = `r.gone_at IS NULL AND NOT r.outside AND r.shared_with `
 
-// rules say who sees a meeting, for all who ask. Principals tells what they mean.
+// rules decide who sees a meeting. [Archive.Principals] explains them.
 var rules = [...]rule{
 	{`'user:' || r.recorder`, `meetings`, `r.recorder <> ''`},
 	{sightingPrincipal, `sightings`, `r.gone_at IS NULL`},
@@ -88,8 +88,8 @@ func (a *Archive) ShownBy(ctx context.Context, id int64, part api.Part) ([]Showi
 	return ways, nil
 }
 
-// AccountSince returns when an account's lists were first read: what was
-// recorded before is that account's history. Zero when none was read yet.
+// AccountSince returns the time at which an account's lists were first read. Meetings
+// recorded before are that account's history. It is zero when none was read yet.
 func (a *Archive) AccountSince(ctx context.Context, account string) (time.Time, error) {
 	var first sql.NullInt64
 	err := a.db.R.QueryRowContext(ctx, `SELECT min(first_at) FROM sightings WHERE account = ?`, account).Scan(&first)

@@ -11,23 +11,23 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Viewer is who asks. All sees everything: the archive's owner. Otherwise Email
-// says which person's visibility (specification 1.7) applies.
+// Viewer is the person who reads. All sees everything: the archive's owner. Otherwise
+// the visibility (specification 1.7) of the person with the address Email applies.
 type Viewer struct {
 	All   bool
 	Email string
 }
 
-// A principal is a party that a meeting can be visible to. Principals says
-// which parties see a meeting, ViewerPrincipals which ones a person is of; the
-// person sees the meeting when they have one in common.
+// A principal is a party that can see a meeting. Principals returns the parties that
+// see a meeting, ViewerPrincipals the parties of a person. The person sees the meeting
+// when the two have one in common.
 //
 //	user:EMAIL     a person, in lower case
-//	team:NAME      the members of a team, and who may view that team's meetings
+//	team:NAME      the members of a team, and people who may view its meetings
 //	everyone       every active member of the organisation
-//	account:NAME   whoever an account belongs to, by its plain list; with another
+//	account:NAME   the holder of an account, by its plain list; with another
 //	               list query, or a later holder: account:NAME#HOLDER/QUERY
-//	shared         who may view all that is shared with any team
+//	shared         people who may view all meetings shared with any team
 const (
 	PrincipalEveryone = "everyone"
 	PrincipalShared   = "shared"
@@ -57,14 +57,14 @@ func passPrincipal(account string, holder int, query string) string {
 	return p
 }
 
-// Principals says who sees each of the meetings; one that is unknown has no
-// entry. A meeting is visible to who recorded it, to the accounts that are
-// shown it, to those it was explicitly shared with, and, by its shared_with, to
-// everyone (all_teams) or to the recorder's team by the newest read (single_team). multiple_teams
-// says that it is shared, and not with whom: only who may view all that is
-// shared sees it, as with a single_team that is not told. What shared_with says
-// counts neither for a meeting that is gone, since it may have been made private,
-// nor for one that was recorded outside the organisation, whose teams are others.
+// Principals returns the parties that see each of the meetings. An unknown meeting has
+// no entry. A meeting is visible to its recorder, to the accounts whose lists show it,
+// to the parties of its explicit shares, and, by its shared_with, to everyone
+// (all_teams) or to the recorder's team by the newest read (single_team).
+// multiple_teams does not name the teams, nor does a single_team without a known team:
+// then only people who may view all shared meetings see it. shared_with counts neither
+// for a meeting that is gone, since it may have been made private, nor for one recorded
+// outside the organisation, whose teams are others.
 func (a *Archive) Principals(ctx context.Context, ids []int64) (map[int64][]string, error) {
 	all := make(map[int64][]string, len(ids))
 	err := a.Visible(ctx, ids, func(v Visibility) error {

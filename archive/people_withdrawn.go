@@ -6,14 +6,15 @@ import (
 	"minutebook/api"
 )
 
-// listed selects what the rows of a table in a scope name, as one JSON list.
-func (t *applying) listed(l replaced) (names string, err error) {
-	_, err = t.Scan(`SELECT json_group_array(`+namedBy(l.table)+`) FROM `+l.table+` WHERE `+l.scope, l.args, &names)
+// selectNames returns the names in the rows of a table in a scope, as one JSON list.
+func (t *applying) selectNames(l replaced) (names string, err error) {
+	_, err = t.Scan(`SELECT json_group_array(`+nameColumn(l.table)+`) FROM `+l.table+` WHERE `+l.scope, l.args, &names)
 	return names, err
 }
 
-// namedBy is what a row of a directory list names, whichever account lists it.
-func namedBy(table string) string {
+// nameColumn returns the expression that identifies the subject of a directory row,
+// whichever account lists it.
+func nameColumn(table string) string {
 	switch table {
 	case "users":
 		return "email"
@@ -24,21 +25,21 @@ func namedBy(table string) string {
 	}
 }
 
-// withdraw deletes what an account listed before, by names, and lists no longer,
-// from the lists of the other accounts, since these were read earlier: one of
-// them may not be read any more. What it still shows comes back when it is read
-// again. An account that never listed something says nothing about it, and what
-// was said here stays. So does who was deactivated: without that row, a member of
-// a team would count as active. It adds the people of the rows to people.
+// withdraw deletes entries that an account listed before, by names, and no longer lists
+// from the other accounts' lists, since these were read earlier and may not be read any
+// more. An entry that another list still shows comes back with its next read. An account
+// that never listed an entry does not withdraw it. Local entries stay, and so do
+// deactivated users: without the row, a member of a team would count as active.
+// withdraw adds the people of the rows to people.
 func (t *applying) withdraw(l replaced, names string, people map[string]bool) error {
-	gone := ` IN (SELECT value FROM json_each(?2) WHERE value NOT IN (SELECT ` + namedBy(l.table) + ` FROM ` + l.table + ` WHERE account = ?1))`
+	gone := ` IN (SELECT value FROM json_each(?2) WHERE value NOT IN (SELECT ` + nameColumn(l.table) + ` FROM ` + l.table + ` WHERE account = ?1))`
 	others := ` WHERE account NOT IN (?1, '` + LocalAccount + `') AND `
 	args := []any{l.by, names}
 	switch l.table {
 	case "users":
 		return t.Each(`DELETE FROM users`+others+`status <> '`+api.StatusDeactivated+`' AND email`+gone+` RETURNING email`, args, addPeople(people))
 	case "team_members":
-		return t.Each(`DELETE FROM team_members`+others+namedBy(l.table)+gone+` RETURNING email`, args, addPeople(people))
+		return t.Each(`DELETE FROM team_members`+others+nameColumn(l.table)+gone+` RETURNING email`, args, addPeople(people))
 	default: // a team takes its members with it
 		if err := t.Each(`DELETE FROM team_members`+others+`team`+gone+` RETURNING email`, args, addPeople(people)); err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// ActionQuery says which action items to list; zero fields do not restrict.
+// ActionQuery selects action items. Zero fields do not restrict.
 type ActionQuery struct {
 	Viewer    Viewer
 	Person    string // the assignee's email or name; "-" for those of nobody

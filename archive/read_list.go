@@ -19,7 +19,7 @@ type Key struct {
 	RecordingID int64
 }
 
-// ListQuery says which meetings to list; zero fields do not restrict.
+// ListQuery selects meetings. Zero fields do not restrict.
 type ListQuery struct {
 	Viewer        Viewer
 	After, Before time.Time // exclusive, on the order's Start

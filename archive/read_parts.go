@@ -106,9 +106,9 @@ func (a *Archive) Meeting(ctx context.Context, id int64) (*api.Meeting, error) {
 	return m, nil
 }
 
-// PartsOfMany returns some of the current parts of several meetings, verbatim
-// and of one moment, as PartsOf does for one: what a page of a list needs, and
-// no more is unpacked. A meeting that is not there has no entry.
+// PartsOfMany returns the requested current parts of several meetings, verbatim and as
+// of one moment, as PartsOf does for one meeting. It unpacks no other parts. A missing
+// meeting has no entry.
 func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part) (map[int64]map[api.Part]json.RawMessage, error) {
 	wantIDs, err := json.Marshal(ids)
 	if err != nil {

@@ -27,9 +27,10 @@ type Row struct {
 	HasHighlights, HasCRM, HasVideo, HasAudio bool
 	Gone                                      bool // no account sees it any more
 	GoneAt                                    time.Time
-	// NotWatchedSince is when the last account or list query that showed it left
-	// the configuration, or passed to another holder: nobody looks whether it is
-	// still there. Zero while somebody does, and for what no list ever showed.
+	// NotWatchedSince is the time at which the last account or list query that showed
+	// the meeting left the configuration or passed to another holder. Since then its
+	// removal upstream would not be noticed. It is zero while a query shows the
+	// meeting, and for a meeting that no list ever showed.
 	NotWatchedSince time.Time
 	Entries, Words  int // of the transcript
 	sortAt          time.Time
@@ -101,7 +102,7 @@ func (a *Archive) missing(ctx context.Context, id int64) error {
 	return err
 }
 
-// isForgotten tells whether a meeting was erased with Forget.
+// isForgotten reports whether a meeting was erased by Forget.
 func (a *Archive) isForgotten(ctx context.Context, id int64) (bool, error) {
 	var is bool
 	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?)`, id).Scan(&is)

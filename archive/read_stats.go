@@ -102,8 +102,8 @@ func months(ctx context.Context, tx *sql.Tx) ([]MonthStats, error) {
 	})
 }
 
-// onDisk sums the files of a data directory that are name, begin with name- or
-// lie under it. What cannot be read counts nothing.
+// onDisk returns the size of the files of a data directory that are called name, begin
+// with name- or are below it, in bytes. Unreadable files are not counted.
 func onDisk(dir, name string) int64 {
 	var sum int64
 	filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
