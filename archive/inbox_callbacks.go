@@ -63,7 +63,7 @@ func (i *Inbox) Callback(ctx context.Context, kind, token string) (Callback, err
 	if i.now().Before(c.ExpiresAt) {
 		return c, nil
 	}
-	answered, err := i.answered(ctx, c)
+	answered, err := i.isAnswered(ctx, c)
 	if err != nil {
 		return Callback{}, err
 	}
@@ -73,7 +73,7 @@ func (i *Inbox) Callback(ctx context.Context, kind, token string) (Callback, err
 	return c, nil
 }
 
-func (i *Inbox) answered(ctx context.Context, c Callback) (is bool, err error) {
+func (i *Inbox) isAnswered(ctx context.Context, c Callback) (is bool, err error) {
 	err = i.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries
 		WHERE account = ? AND kind = ? AND webhook_id = ?)`, c.Account, c.Kind, c.Key).Scan(&is)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // once the archive knows the recording as forgotten: a later delivery is
 // dropped when it is settled.
 func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
-	ids, err := i.unapplied(ctx, recordingID)
+	ids, err := i.findUnapplied(ctx, recordingID)
 	if err != nil {
 		return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
 	}
@@ -42,9 +42,9 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 	return i.db.TruncateWAL(ctx) // the log holds the bodies as they came
 }
 
-// unapplied are the deliveries about a recording whose row does not say so yet:
-// they wait to be applied, or in quarantine.
-func (i *Inbox) unapplied(ctx context.Context, recordingID int64) (ids []int64, err error) {
+// findUnapplied returns the deliveries about a recording whose rows do not name it yet:
+// they wait for their application, or are quarantined.
+func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids []int64, err error) {
 	rows, err := i.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries
 		WHERE recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
 			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
@@ -53,16 +53,16 @@ func (i *Inbox) unapplied(ctx context.Context, recordingID int64) (ids []int64, 
 	}
 	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		d, err := scanWhole(rows)
-		if err == nil && slices.Contains(subjects(d.Body), recordingID) {
+		if err == nil && slices.Contains(recordingIDs(d.Body), recordingID) {
 			ids = append(ids, d.ID)
 		}
 		return err
 	})
 }
 
-// subjects are the recordings that a body is about: the one that it names or,
-// where it is no meeting, each one that it names anywhere.
-func subjects(body []byte) (ids []int64) {
+// recordingIDs returns the recordings that a body is about: the recording of a meeting,
+// or in any other body every recording_id.
+func recordingIDs(body []byte) (ids []int64) {
 	if id, _, err := api.SplitMeeting(body); err == nil {
 		return []int64{id}
 	}
@@ -96,7 +96,7 @@ func (i *Inbox) forgottenOf(ctx context.Context, outcomes []Outcome) (map[int64]
 			if err != nil {
 				return nil, fmt.Errorf("settle: %w", err)
 			}
-			ids = subjects(d.Body)
+			ids = recordingIDs(d.Body)
 		}
 		for _, id := range ids {
 			is, asked := gone[id]
@@ -121,7 +121,7 @@ func (i *Inbox) dropForgotten(ctx context.Context, d Delivery) error {
 	if i.forgotten == nil {
 		return nil
 	}
-	for _, id := range append(subjects(d.Body), d.RecordingID) {
+	for _, id := range append(recordingIDs(d.Body), d.RecordingID) {
 		switch is, err := i.forgotten(ctx, id); {
 		case err != nil:
 			return err

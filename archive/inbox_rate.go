@@ -8,7 +8,7 @@ const busyRate = 50
 func (i *Inbox) Busy() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.rate.of(i.now().Unix()) > busyRate
+	return i.rate.recent(i.now().Unix()) > busyRate
 }
 
 // rate counts events of the second that is running and of the one before.
@@ -18,16 +18,16 @@ type rate struct {
 }
 
 func (r *rate) count(second int64, n int) {
-	r.turn(second)
+	r.advance(second)
 	r.running += n
 }
 
-func (r *rate) of(second int64) int {
-	r.turn(second)
+func (r *rate) recent(second int64) int {
+	r.advance(second)
 	return r.running + r.last
 }
 
-func (r *rate) turn(second int64) {
+func (r *rate) advance(second int64) {
 	switch {
 	case second == r.second:
 		return

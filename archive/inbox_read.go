@@ -123,7 +123,7 @@ func (i *Inbox) List(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
 	return out, rows.Err()
 }
 
-// InboxCounts says how many deliveries are in which state.
+// InboxCounts is the number of deliveries in each state.
 type InboxCounts struct {
 	Received    int `json:"received"`
 	Applied     int `json:"applied"`

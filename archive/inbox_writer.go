@@ -10,8 +10,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// maxGroup and maxGroupBytes bound what one commit takes, so that the first of
-// it does not wait for long.
+// maxGroup and maxGroupBytes limit one commit, so that its first delivery does not wait
+// for long.
 const (
 	maxGroup      = 256
 	maxGroupBytes = 8 << 20
@@ -81,8 +81,8 @@ func (i *Inbox) release(size int64) {
 	i.waiting -= size
 }
 
-// Behind reports whether so much waits for a commit that a Put of size bytes
-// would be refused.
+// Behind reports whether a Put of size bytes would be refused, because too many bytes
+// wait for a commit.
 func (i *Inbox) Behind(size int64) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -148,11 +148,11 @@ func (i *Inbox) commitGroup(group []*write) {
 			}
 		}
 	}
-	i.answer(group)
+	i.finish(group)
 }
 
-// answer tells writes that they are over. Nothing waits for them any more then.
-func (i *Inbox) answer(group []*write) {
+// finish wakes the callers of a group of writes.
+func (i *Inbox) finish(group []*write) {
 	var size int64
 	arrived := 0
 	for _, w := range group {
@@ -161,14 +161,14 @@ func (i *Inbox) answer(group []*write) {
 			arrived++
 		}
 	}
-	i.over(size, arrived)
+	i.subtract(size, arrived)
 	for _, w := range group {
 		close(w.done)
 	}
 }
 
-// over subtracts writes that no longer wait, and wakes WaitPending.
-func (i *Inbox) over(size int64, arrived int) {
+// subtract removes writes that no longer wait from the counts, and wakes WaitPending.
+func (i *Inbox) subtract(size int64, arrived int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.waiting -= size

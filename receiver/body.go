@@ -23,7 +23,7 @@ type memory struct {
 	max  int64
 }
 
-func (m *memory) take(n int64) bool {
+func (m *memory) reserve(n int64) bool {
 	if m.used.Add(n) > m.max {
 		m.used.Add(-n)
 		return false
@@ -39,7 +39,7 @@ type body struct {
 	usual *[usualBuffer]byte // from the pool, nil: bytes is not
 }
 
-func (b *body) free() {
+func (b *body) release() {
 	b.r.memory.used.Add(-b.taken)
 	if b.usual != nil {
 		b.r.buffers.Put(b.usual)
@@ -47,11 +47,12 @@ func (b *body) free() {
 	*b = body{r: b.r}
 }
 
-// readBody reads a body as it comes, and counts what has come and not what was
-// announced, so that a sender cannot hold memory with a number alone.
+// readBody reads a body as it arrives. It reserves memory for the bytes that have
+// arrived and not for the announced length, so that a sender cannot occupy memory by a
+// number alone.
 func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*body, refusal) {
 	b := &body{r: r}
-	if !r.memory.take(firstBuffer) {
+	if !r.memory.reserve(firstBuffer) {
 		return nil, crowded
 	}
 	b.taken = firstBuffer
@@ -63,7 +64,7 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 	for {
 		if len(b.bytes) == cap(b.bytes) && int64(len(b.bytes)) < r.o.MaxBody {
 			if f := b.grow(req.ContentLength); f != none {
-				b.free()
+				b.release()
 				return nil, f
 			}
 			due = started.Add(r.o.BodyTime + time.Duration(len(b.bytes))*time.Second/slowest)
@@ -75,7 +76,7 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 		}
 		n, err := req.Body.Read(into)
 		if int64(len(b.bytes)+n) > r.o.MaxBody {
-			b.free()
+			b.release()
 			return nil, tooLarge
 		}
 		b.bytes = b.bytes[:len(b.bytes)+n]
@@ -84,22 +85,22 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 			return b, none
 		}
 		if err != nil {
-			b.free()
+			b.release()
 			return nil, fromRead(err)
 		}
 	}
 }
 
-// grow makes the buffer larger: the usual size first, then double, to no more
-// than what was announced and what is allowed. The old buffer is not counted
-// beside the new one: else a body of half the memory could never be read.
+// grow makes the buffer larger: the usual size first, then double, up to the announced
+// and the allowed length. It does not count the old buffer together with the new one,
+// since then a body of half the memory could never be read.
 func (b *body) grow(announced int64) refusal {
 	size := max(usualBuffer, 2*int64(cap(b.bytes)))
 	if size > usualBuffer && announced > int64(len(b.bytes)) {
 		size = min(size, announced+1) // one more, to read the end
 	}
 	size = min(size, b.r.o.MaxBody)
-	if !b.r.memory.take(size - b.taken) {
+	if !b.r.memory.reserve(size - b.taken) {
 		return crowded
 	}
 	from := *b

@@ -60,9 +60,9 @@ func (c *certificate) load() error {
 	return nil
 }
 
-// get is for tls.Config.GetCertificate; it looks at the files once a second at
-// most.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// getCertificate is for tls.Config.GetCertificate. It checks the files at most once a
+// second.
+func (c *certificate) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.looked) > time.Second {
@@ -74,6 +74,6 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current, nil
 }
 
-func (c *certificate) config() *tls.Config {
-	return &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+func (c *certificate) tlsConfig() *tls.Config {
+	return &tls.Config{GetCertificate: c.getCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 }

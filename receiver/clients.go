@@ -30,8 +30,8 @@ func clientAddr(req *http.Request, trusted []netip.Prefix) netip.Addr {
 	return addr
 }
 
-// clients counts the requests under way by address; IPv6 clients count by /64,
-// which is what one of them has.
+// clients counts the running requests by address. IPv6 clients count by /64, the range
+// of one client.
 type clients struct {
 	mu    sync.Mutex
 	under map[netip.Addr]int

@@ -18,9 +18,9 @@ type disk struct {
 	full bool
 }
 
-// room reports whether at least min bytes are free where the inbox is. A file
-// system that cannot say is taken to have room.
-func (d *disk) room(now time.Time) bool {
+// hasRoom reports whether at least min bytes are free on the inbox's file system. It
+// reports true when that is unknown.
+func (d *disk) hasRoom(now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if now.Sub(d.at).Abs() < time.Second {

@@ -11,15 +11,14 @@
 //
 // # What it promises
 //
-// A 200 is sent only after the commit that holds the delivery is on disk. A
-// repeat gets its 200 only then too, and changes nothing. What was signed by a
-// known secret is never thrown away: a delivery that cannot be parsed is kept in
-// quarantine by the intake. An unknown account, a wrong signature and a message
+// A 200 is sent only after the commit with the delivery is on disk. A repeat gets its
+// 200 only then too, and changes nothing. A delivery signed by a known secret is never
+// discarded: the intake quarantines a delivery that cannot be parsed. An unknown account, a wrong signature and a message
 // of the wrong age get one and the same answer. No secret, token or body is
 // logged.
 //
 // # In a crash
 //
-// Nothing is kept here. A sender that got no answer sends again; what was
+// The package keeps nothing. A sender without an answer sends again, and a delivery
 // committed before the crash is then known as a duplicate.
 package receiver

@@ -30,7 +30,7 @@ func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) re
 			w.WriteHeader(http.StatusOK)
 			return
 		}
-		r.counts.refused(f.status)
+		r.counts.countRefused(f.status)
 		if f.unread {
 			rc.SetReadDeadline(time.Now().Add(lingerTime))
 		}
@@ -43,11 +43,11 @@ func (r *Receiver) admit(req *http.Request) refusal {
 	switch {
 	case req.Method != http.MethodPost:
 		return wrongMethod
-	case !plain(req.Header):
+	case !isUnencoded(req.Header):
 		return encoded
 	case req.ContentLength > r.o.MaxBody:
 		return tooLarge
-	case !r.disk.room(r.o.Now()):
+	case !r.disk.hasRoom(r.o.Now()):
 		return diskFull
 	case r.inbox.Behind(max(req.ContentLength, 0)):
 		return crowded
@@ -55,9 +55,9 @@ func (r *Receiver) admit(req *http.Request) refusal {
 	return none
 }
 
-// plain reports that no Content-Encoding is given: the signature covers
-// the bytes as they are.
-func plain(h http.Header) bool {
+// isUnencoded reports whether no Content-Encoding is given, since the signature covers
+// the bytes as sent.
+func isUnencoded(h http.Header) bool {
 	for _, v := range h["Content-Encoding"] {
 		if !strings.EqualFold(strings.TrimSpace(v), "identity") {
 			return false
@@ -78,20 +78,20 @@ func (r *Receiver) webhook(req *http.Request, rc *http.ResponseController) refus
 	if f != none {
 		return f
 	}
-	defer body.free()
+	defer body.release()
 	account := req.PathValue("account")
-	if f := r.verified(req, account, body.bytes); f != none {
+	if f := r.verifyDelivery(req, account, body.bytes); f != none {
 		return f
 	}
 	return r.put(req, archive.Delivery{
 		Account: account, Kind: archive.KindWebhook, WebhookID: head.id, SentAt: head.at,
-		ReceivedAt: r.o.Now(), Header: kept(req.Header), Body: body.bytes,
+		ReceivedAt: r.o.Now(), Header: selectHeaders(req.Header), Body: body.bytes,
 	})
 }
 
-// verified verifies a body. The library copies it several times over, so large
-// ones wait for each other.
-func (r *Receiver) verified(req *http.Request, account string, body []byte) refusal {
+// verifyDelivery verifies a body. The library copies it several times, so large bodies
+// wait for each other.
+func (r *Receiver) verifyDelivery(req *http.Request, account string, body []byte) refusal {
 	if n := int64(len(body)); n > largeBody {
 		if r.verify.Acquire(req.Context(), n) != nil {
 			return behind // the sender went away
@@ -104,8 +104,8 @@ func (r *Receiver) verified(req *http.Request, account string, body []byte) refu
 	return none
 }
 
-// put keeps a delivery. A sender that went away meanwhile changes nothing: it
-// will come again and be told.
+// put stores a delivery. It goes on when the sender has gone: the sender comes again and
+// then gets its answer.
 func (r *Receiver) put(req *http.Request, d archive.Delivery) refusal {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), r.o.CommitTime)
 	defer cancel()
@@ -114,13 +114,13 @@ func (r *Receiver) put(req *http.Request, d archive.Delivery) refusal {
 		r.log.Error().Err(err).Str("account", d.Account).Str("kind", d.Kind).Msg("delivery not stored")
 		return fromInbox(err)
 	}
-	r.counts.taken(duplicate)
+	r.counts.countAccepted(duplicate)
 	return none
 }
 
 // callback accepts one answer that the service posts to an address made for it. The
-// token is the credential: without a right one no body is read. What cannot be
-// understood is kept in quarantine beside the token, which stays good.
+// token is the credential: without a valid one no body is read. A body that cannot be
+// understood is quarantined, and the token stays valid.
 func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refusal {
 	kind, token := req.PathValue("kind"), req.PathValue("token")
 	if kind != archive.KindTranscript && kind != archive.KindSummary && kind != archive.KindDownload {
@@ -144,9 +144,9 @@ func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refu
 	if f != none {
 		return f
 	}
-	defer body.free()
+	defer body.release()
 	d := archive.Delivery{Account: c.Account, Kind: kind, WebhookID: c.Key, RecordingID: c.RecordingID,
-		ReceivedAt: r.o.Now(), Header: kept(req.Header), Body: body.bytes}
+		ReceivedAt: r.o.Now(), Header: selectHeaders(req.Header), Body: body.bytes}
 	if _, err := archive.Observe(d); err != nil {
 		d.State, d.Reason, d.WebhookID = archive.StateQuarantined, err.Error(), c.Key+".unread"
 	}

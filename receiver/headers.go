@@ -22,9 +22,9 @@ type signed struct {
 // readSigned checks the headers of a delivery as far as that goes without its
 // body: malformed ones are refused, and those that no body could verify.
 func readSigned(h http.Header, now time.Time) (signed, refusal) {
-	id, ok1 := one(h, "Webhook-Id")
-	stamp, ok2 := one(h, "Webhook-Timestamp")
-	signatures, ok3 := one(h, "Webhook-Signature")
+	id, ok1 := singleValue(h, "Webhook-Id")
+	stamp, ok2 := singleValue(h, "Webhook-Timestamp")
+	signatures, ok3 := singleValue(h, "Webhook-Signature")
 	if !ok1 || !ok2 || !ok3 || !validID(id) || len(signatures) > maxSignatures {
 		return signed{}, malformed
 	}
@@ -38,9 +38,9 @@ func readSigned(h http.Header, now time.Time) (signed, refusal) {
 	return signed{id: id, at: at}, none
 }
 
-// one returns the value of a header that is there exactly once: which of two
-// lines was signed cannot be known.
-func one(h http.Header, name string) (string, bool) {
+// singleValue returns the value of a header with exactly one line, since it is unknown
+// which of two lines was signed.
+func singleValue(h http.Header, name string) (string, bool) {
 	v := h[name]
 	if len(v) != 1 || v[0] == "" {
 		return "", false
@@ -83,8 +83,8 @@ func hasVersion1(signatures string) bool {
 	return false
 }
 
-// kept are the headers that are stored with a delivery.
-func kept(h http.Header) http.Header {
+// selectHeaders returns the headers that are stored with a delivery.
+func selectHeaders(h http.Header) http.Header {
 	out := http.Header{}
 	for _, name := range []string{"Content-Type", "User-Agent", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature"} {
 		for _, v := range h[name] {

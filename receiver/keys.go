@@ -96,8 +96,8 @@ func newKey(secret string) (*standardwebhooks.Webhook, error) {
 	return standardwebhooks.NewWebhook(secret)
 }
 
-// verify reports whether any of the account's secrets signed body. What is not
-// signed takes the same work for every account, known or not.
+// verify reports whether any of the account's secrets signed body. An unsigned body
+// takes the same work for every account, known or not.
 func (k *keyring) verify(account string, body []byte, h http.Header) bool {
 	keys := k.accounts[account]
 	for n := range k.tries {

@@ -107,7 +107,7 @@ func New(o Options) (*Receiver, error) {
 	for name, secrets := range o.Accounts {
 		r.configured[name] = secrets
 	}
-	return r, r.rekey()
+	return r, r.rebuildKeys()
 }
 
 func (o Options) withDefaults() Options {
@@ -136,10 +136,10 @@ func or[T comparable](v, d T) T {
 	return v
 }
 
-// Refresh reads the secrets of registered webhooks from the inbox again. Serve
-// does so at its start; whoever registers or deletes a webhook does after it. A
-// secret that is no longer there verifies for half a minute more: what the
-// service had sent when its webhook was deleted is still on its way.
+// Refresh reads the secrets of registered webhooks from the inbox again. Serve calls it
+// at its start, and it must be called after a webhook was registered or deleted. A
+// removed secret stays valid for half a minute, for deliveries that were under way when
+// their webhook was deleted.
 func (r *Receiver) Refresh(ctx context.Context) error {
 	all, err := r.inbox.Registrations(ctx, "")
 	if err != nil {
@@ -157,14 +157,14 @@ func (r *Receiver) Refresh(ctx context.Context) error {
 		registered[g.Account] = append(registered[g.Account], g.Secret)
 	}
 	r.mu.Lock()
-	r.retire(registered)
+	r.retireSecrets(registered)
 	r.registered = registered
 	r.mu.Unlock()
-	return r.rekey()
+	return r.rebuildKeys()
 }
 
 // retire notes which secrets are registered no longer. It needs mu.
-func (r *Receiver) retire(registered map[string][]string) {
+func (r *Receiver) retireSecrets(registered map[string][]string) {
 	now, kept := r.o.Now(), map[string][]retired{}
 	for account, list := range r.retired {
 		for _, s := range list {
@@ -183,7 +183,7 @@ func (r *Receiver) retire(registered map[string][]string) {
 	r.retired = kept
 }
 
-func (r *Receiver) rekey() error {
+func (r *Receiver) rebuildKeys() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k, err := newKeyring(r.configured, r.registered)

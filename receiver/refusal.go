@@ -73,7 +73,7 @@ type counts struct {
 	c  Counts
 }
 
-func (c *counts) taken(duplicate bool) {
+func (c *counts) countAccepted(duplicate bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if duplicate {
@@ -83,7 +83,7 @@ func (c *counts) taken(duplicate bool) {
 	}
 }
 
-func (c *counts) refused(status int) {
+func (c *counts) countRefused(status int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.c.Refused == nil {

@@ -12,16 +12,16 @@ import (
 	"minutebook/internal/httpserver"
 )
 
-// Serve takes deliveries from ln until ctx ends, closes ln, answers what has
-// been taken, and returns nil. It returns an error when it cannot go on.
+// Serve accepts deliveries from ln until ctx ends. Then it closes ln, answers the accepted
+// deliveries, and returns nil. It returns an error when it cannot go on.
 func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
-	srv := r.server()
+	srv := r.newServer()
 	if r.o.TLSCert != "" {
 		c, err := loadCertificate(r.o.TLSCert, r.o.TLSKey, r.log)
 		if err != nil {
 			return errors.Join(fmt.Errorf("serve webhooks: %w", err), ln.Close())
 		}
-		srv.TLSConfig = c.config()
+		srv.TLSConfig = c.tlsConfig()
 	}
 	if err := r.Refresh(ctx); ctx.Err() != nil {
 		return ln.Close()
@@ -47,7 +47,7 @@ func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
 	return group.Wait()
 }
 
-func (r *Receiver) server() *http.Server {
+func (r *Receiver) newServer() *http.Server {
 	srv := httpserver.New(r.Handler(), httpserver.Times{
 		Header: r.o.HeaderTime, Body: r.o.BodyTime, Answer: r.o.AnswerTime, Idle: r.o.IdleTime}, r.log)
 	srv.MaxHeaderBytes = 32 << 10

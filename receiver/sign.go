@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// CheckSecret tells whether a webhook secret can be used: base64, with or
-// without "whsec_", of at least 16 bytes. Its error does not repeat the secret.
+// CheckSecret fails unless a webhook secret can be used: base64, with or without
+// "whsec_", of at least 16 bytes. Its error does not repeat the secret.
 func CheckSecret(secret string) error {
 	_, err := newKey(secret)
 	return err

@@ -5,7 +5,7 @@ import "bytes"
 // The merge rules. A part's versions (revisions) are a set: a version is its
 // content, and seeing it again only moves its dates forward. The current part is
 // the greatest of the set in the order below, so it does not depend on the order
-// in which anything arrived, on repetition, or on what was current before.
+// of arrival, on repetition, or on the part that was current before.
 //
 //	what arrived                           against what is held          current is
 //	-------------------------------------  ----------------------------  ---------------------
