@@ -32,11 +32,11 @@ func DiffParts(old, new map[api.Part]json.RawMessage) []Difference {
 // Diff lists how new differs from old, both at path. Objects are compared key by
 // key; of arrays, equal elements are aligned first, so that one utterance more at
 // the top is one difference and not a thousand. Spellings of the same value do not
-// differ.
+// differ, nor does null from an absent value.
 func Diff(path string, old, new json.RawMessage) []Difference {
 	old, new = bytes.TrimSpace(old), bytes.TrimSpace(new)
 	switch {
-	case len(old) == 0 && len(new) == 0:
+	case isAbsent(old) && isAbsent(new):
 		return nil
 	case len(old) == 0 || len(new) == 0:
 		return []Difference{{path, nilIfEmpty(old), nilIfEmpty(new)}}
@@ -49,6 +49,8 @@ func Diff(path string, old, new json.RawMessage) []Difference {
 	}
 	return []Difference{{path, old, new}}
 }
+
+func isAbsent(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
 func nilIfEmpty(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {

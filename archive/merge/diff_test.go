@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"minutebook/api"
 )
 
 func TestDiffAlignsWhatIsEqual(t *testing.T) {
@@ -34,6 +36,9 @@ func TestDiffAlignsWhatIsEqual(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	for _, d := range DiffParts(map[api.Part]json.RawMessage{}, map[api.Part]json.RawMessage{api.PartSummary: json.RawMessage(" null")}) {
+		t.Errorf("a part that is null for one that is absent counts as %+v", d)
 	}
 	if d := Diff("x", json.RawMessage(`{"a": 1, "b": 2}`), json.RawMessage(`{"b":2,"a":1}`)); d != nil {
 		t.Errorf("the same in another order differs: %v", d)
