@@ -64,12 +64,12 @@ func Start(t testing.TB) *Chromium {
 
 // Open opens a window without cookies and storage of other tests. When the test
 // ends it fails on every console error and on every request to another place
-// than home, such as http://127.0.0.1:8080. Its steps have two minutes in all.
+// than home, such as http://127.0.0.1:8080. Its steps have five minutes in all.
 func (c *Chromium) Open(t testing.TB, home string) *Browser {
 	t.Helper()
 	ctx, leave := chromedp.NewContext(c.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(leave)
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 	b := &Browser{t: t, Context: ctx}
 	b.Do(chromedp.EmulateViewport(1280, 850))
