@@ -107,9 +107,14 @@ func NewOAuth(o OAuthOptions) (*OAuth, error) {
 // form.
 type noCredential struct{}
 
-func (noCredential) Apply(context.Context, *http.Request) error           { return nil }
+// Apply adds nothing to a request.
+func (noCredential) Apply(context.Context, *http.Request) error { return nil }
+
+// Refused has no newer secret for a repetition.
 func (noCredential) Refused(context.Context, *http.Request) (bool, error) { return false, nil }
-func (noCredential) InlineContent() bool                                  { return false }
+
+// InlineContent is false, since the token endpoint has no lists.
+func (noCredential) InlineContent() bool { return false }
 
 // String hides the secrets in printed values.
 func (a *OAuth) String() string { return "OAuth connection of " + a.o.Account }

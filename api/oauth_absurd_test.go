@@ -13,7 +13,7 @@ import (
 
 // TestOAuthSurvivesAbsurdTokens changes the token endpoint's answers by a seed.
 // Once they are right again the account works, or says that it has to be
-// connected, since what it would renew with was in an answer that is lost.
+// connected, since the refresh token was in an answer that is lost.
 func TestOAuthSurvivesAbsurdTokens(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {

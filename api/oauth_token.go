@@ -179,7 +179,7 @@ func describeRefusal(err error) string {
 	return strconv.Itoa(statusOf(err))
 }
 
-// request calls the token endpoint. After an answer without a refresh token the old
+// requestToken calls the token endpoint. After an answer without a refresh token the old
 // one stays valid.
 func (a *OAuth) requestToken(ctx context.Context, form url.Values, old string) (*tokenPair, error) {
 	form.Set("client_id", a.o.ClientID)
@@ -214,7 +214,7 @@ func (a *OAuth) requestToken(ctx context.Context, form url.Values, old string) (
 	return pair, nil
 }
 
-// keep stores a pair durably before its use, even when the caller has gone. When the
+// storePair stores a pair durably before its use, even when the caller has gone. When the
 // store fails, the pair is stored at the next lock, since the old one is void.
 func (a *OAuth) storePair(ctx context.Context, pair *tokenPair) error {
 	raw, err := json.Marshal(pair)

@@ -134,7 +134,7 @@ func parseDigits(s string) (int64, bool) {
 	return n, true
 }
 
-// clip shortens foreign text for an error message.
+// shorten shortens foreign text for an error message.
 func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s

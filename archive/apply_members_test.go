@@ -202,8 +202,8 @@ func TestMembersEndTheSameInAnyOrder(t *testing.T) {
 	})
 }
 
-// foldedEnd is what became of meeting 1: by its rows, and by a merge of all
-// versions, which has to say the same.
+// foldedEnd returns the final state of meeting 1. It fails unless the rows and a merge
+// of all versions agree.
 func foldedEnd(rt *rapid.T, a *Archive) string {
 	parts, err := a.PartsOf(rt.Context(), 1)
 	if err != nil {

@@ -141,7 +141,7 @@ func TestForgetDuringAnything(t *testing.T) {
 			o := export.Options{Dir: r.out, Format: format, Progress: func(int) { r.step() }}
 			_, err := export.Run(r.Context(), r.a, o)
 			o.Progress = nil
-			if _, err := export.Run(r.Context(), r.a, o); err != nil { // removes what was forgotten meanwhile
+			if _, err := export.Run(r.Context(), r.a, o); err != nil { // removes meetings that were forgotten meanwhile
 				r.Fatal(err)
 			}
 			return err

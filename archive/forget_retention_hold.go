@@ -38,7 +38,7 @@ func (k *knownRules) inForce(now time.Time) bool {
 	return k.Accepted || len(k.Rules) == 0 || !k.ShownAt.IsZero() && now.Sub(k.ShownAt) >= RetentionNotice
 }
 
-// take makes rules the configured ones. Rules that delete no more than the last ones
+// adopt makes rules the configured ones. Rules that delete no more than the last ones
 // continue their state. Other rules begin to wait.
 func (k *knownRules) adopt(rules []RetentionRule, now time.Time) {
 	if k.ShownAt.After(now) {

@@ -106,7 +106,7 @@ func TestInboxImportsOverflowFiles(t *testing.T) {
 	}
 }
 
-// An overflow file can lack what was never acknowledged. A delivery whose body is
+// An overflow file can lack bodies that were never acknowledged. A delivery whose body is
 // cut, damaged or missing is quarantined and accepted when it is sent again; one
 // that was applied stays known, and a dropped body stays dropped.
 func TestInboxQuarantinesLostOverflow(t *testing.T) {

@@ -112,8 +112,8 @@ func (c *powerChild) kill() {
 	c.cmd.Wait()
 }
 
-// wantAcknowledged opens a copy of what the disk holds and fails unless it has
-// every acknowledged delivery, whole.
+// wantAcknowledged opens a copy of the disk's content and fails unless it has every
+// acknowledged delivery, whole.
 func wantAcknowledged(t *testing.T, d *diskfault.Disk, acknowledged map[string]bool) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "copy")

@@ -33,7 +33,7 @@ func TestInboxKeepsDeliveriesAtRandom(t *testing.T) {
 	})
 }
 
-// inboxModel is an inbox and what should be in it.
+// inboxModel is an inbox and its expected content.
 type inboxModel struct {
 	t     *testing.T
 	r     *rapid.T

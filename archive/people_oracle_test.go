@@ -220,8 +220,8 @@ func (w *drawnWorld) share(t *rapid.T, must func(error)) {
 	must(w.archive.SetShares(t.Context(), id, shares))
 }
 
-// sharedWith tells whether a share is with somebody, by themselves, by their team,
-// or, of what is shared with a team, by what they may view.
+// sharedWith reports whether a meeting is shared with a person: by name, with the
+// person's team, or with any team where the person may view all shared meetings.
 func (w *drawnWorld) sharedWith(id int64, who string) bool {
 	return slices.ContainsFunc(w.shares[id], func(with string) bool {
 		switch boss := who == "boss@a.example"; with {

@@ -117,7 +117,7 @@ func rebuiltRows() []string {
 	}
 }
 
-// digest returns a hash of rows of a meeting.
+// digestRows returns a hash of rows of a meeting.
 func (t *applying) digestRows(id int64, queries []string) ([32]byte, error) {
 	h := sha256.New()
 	for _, q := range queries {

@@ -63,7 +63,7 @@ type WebhookInfo struct {
 	State     string              `json:"state"`
 	CreatedAt time.Time           `json:"created_at"`
 	Asked     *api.WebhookRequest `json:"asked,omitempty"`
-	Advice    string              `json:"advice,omitempty"` // what to do about it
+	Advice    string              `json:"advice,omitempty"` // the remedy, for a person
 }
 
 // orphanPrefix begins the name of a webhook whose id is lost.

@@ -163,7 +163,7 @@ func (r *Receiver) Refresh(ctx context.Context) error {
 	return r.rebuildKeys()
 }
 
-// retire notes which secrets are registered no longer. It needs mu.
+// retireSecrets records which secrets are no longer registered. It needs mu.
 func (r *Receiver) retireSecrets(registered map[string][]string) {
 	now, kept := r.o.Now(), map[string][]retired{}
 	for account, list := range r.retired {

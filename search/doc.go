@@ -17,11 +17,11 @@
 //
 // # How the index is kept
 //
-// A generation is a pair of indexes in a folder. [Index.Follow] writes what the change
-// log of the archive lists, and the place in it, in one batch: a crash loses both or
-// neither, and an index is never ahead of its archive. A generation that is damaged,
-// of another archive or of an older format is replaced by one that is built beside it;
-// each building logs its reason. Nothing here is needed to have anything back.
+// A generation is a pair of indexes in a folder. [Index.Follow] writes the meetings in
+// the archive's change log, and the place in the log, in one batch: a crash loses both
+// or neither, and an index is never ahead of its archive. A generation that is damaged,
+// of another archive or of an older format is replaced by a new one; each building logs
+// its reason. The archive is whole without the index.
 //
 // # Files
 //

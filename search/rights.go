@@ -14,7 +14,7 @@ import (
 func (s *snapshot) hideChanged(reached archive.Position) error {
 	for {
 		changes, err := s.x.archive.Changes(s.ctx, reached, batchChanges)
-		if errors.Is(err, archive.ErrForeignEpoch) { // restored: nothing tells what has changed
+		if errors.Is(err, archive.ErrForeignEpoch) { // restored: the changed meetings are unknown
 			return s.hideAny()
 		}
 		if err != nil || len(changes) == 0 {

@@ -40,7 +40,7 @@ func (s *Service) SetLimits(ctx context.Context, l Limits) error {
 	return nil
 }
 
-// startLimits applies what SetLimits has stored, and for this run the options.
+// startLimits applies the stored limits, and then the options for this run.
 func (s *Service) startLimits(ctx context.Context) error {
 	var l Limits
 	value, err := s.store.setting(ctx, "limits")

@@ -46,7 +46,7 @@ func (d *download) status(now time.Time) string {
 	return api.DownloadCompleted
 }
 
-// answer is the download as the interface shows it (2.7) with a status.
+// downloadAnswer is the download as the interface shows it (2.7) with a status.
 func (s *Service) downloadAnswer(d *download, status string) api.Download {
 	a := api.Download{DownloadID: d.id, RecordingID: d.recordingID, Status: status}
 	switch status {

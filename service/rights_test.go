@@ -92,7 +92,7 @@ func TestNothingIsSentToWhoLostTheRight(t *testing.T) {
 	}
 }
 
-// kind is what was sent: a webhook, a download or a summary.
+// kind returns the kind of the delivery: a webhook, a download or a summary.
 func (d delivery) kind() string {
 	switch {
 	case d.header.Get("webhook-id") != "":

@@ -11,8 +11,7 @@ import (
 // retryPanicked is how long work that panicked is left alone.
 const retryPanicked = time.Minute
 
-// panicError is the panic of a piece of work, as an answer might cause that
-// nobody thought of.
+// panicError is the panic of a piece of work, such as an unforeseen answer causes.
 type panicError struct{ value any }
 
 // Error returns the value that was given to panic.
@@ -37,7 +36,7 @@ func (s *Syncer) guard(work string, fn func() error) (err error) {
 	return fn()
 }
 
-// keep runs one of the daemon's loops under guard. A loop that panicked is begun
+// keepRunning runs one of the daemon's loops under guard. A loop that panicked is begun
 // again a minute later, and status names it meanwhile.
 func (s *Syncer) keepRunning(ctx context.Context, work string, loop func(context.Context) error) error {
 	for {

@@ -22,7 +22,7 @@ var meetingFiles = map[string]meetingFile{
 	"minutes.md":     {"text/markdown; charset=utf-8", export.WriteMarkdown},
 }
 
-// file serves a file of a meeting.
+// meetingFile serves a file of a meeting.
 func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	id, err := recordingID(r)
 	if err != nil {

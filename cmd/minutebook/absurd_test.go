@@ -120,8 +120,8 @@ func (d *distorted) modify(r *http.Response, service, proxy string) error {
 	return nil
 }
 
-// allCalls is time enough for what a daemon reads when the answers are right,
-// though the minute's calls are used up.
+// allCalls is time enough for a daemon to read everything once the answers are right,
+// even if the minute's calls are used up.
 const allCalls = 3 * time.Minute
 
 // survive is the course of a daemon.

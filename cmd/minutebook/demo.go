@@ -39,7 +39,7 @@ printed is the page's address.`,
 	return cmd
 }
 
-// demo runs until ctx ends. Both halves, the service and the archive, are the
+// runDemo runs until ctx ends. Both halves, the service and the archive, are the
 // real ones and talk over loopback.
 func (m *Main) runDemo(ctx context.Context, o demoOptions) (err error) {
 	if o.dir == "" {

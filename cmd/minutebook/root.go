@@ -128,7 +128,7 @@ func (m *Main) jsonFlag(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// config loads the configuration. With --data alone no file is needed: the
+// loadConfig loads the configuration. With --data alone no file is needed: the
 // defaults and the environment serve.
 func (m *Main) loadConfig() (*config.Config, error) {
 	path, err := m.configFile()

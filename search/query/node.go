@@ -51,11 +51,22 @@ type Filter struct {
 	Pos          int
 }
 
-func (n *And) String() string    { return printNode(n) }
-func (n *Or) String() string     { return printNode(n) }
-func (n *Not) String() string    { return printNode(n) }
-func (n *Word) String() string   { return printNode(n) }
+// String returns the node in the query language.
+func (n *And) String() string { return printNode(n) }
+
+// String returns the node in the query language.
+func (n *Or) String() string { return printNode(n) }
+
+// String returns the node in the query language.
+func (n *Not) String() string { return printNode(n) }
+
+// String returns the node in the query language.
+func (n *Word) String() string { return printNode(n) }
+
+// String returns the node in the query language.
 func (n *Phrase) String() string { return printNode(n) }
+
+// String returns the node in the query language.
 func (n *Filter) String() string { return printNode(n) }
 
 // printNode prints a node that stands alone.

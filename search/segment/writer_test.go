@@ -164,9 +164,9 @@ func drawBuilder(t *rapid.T) *Builder {
 	return v
 }
 
-// TestSegmentIsBleves writes segments of random documents and compares all that
-// they hold with what Bleve's own writing makes of the same, at once, from a
-// file, and merged with documents left out.
+// TestSegmentIsBleves compares segments of random documents with the segments that
+// Bleve writes of the same documents: in memory, read from a file, and merged with
+// documents left out.
 func TestSegmentIsBleves(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
