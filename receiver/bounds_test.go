@@ -121,7 +121,8 @@ func TestNoBodyIsReadForWhatCannotSucceed(t *testing.T) {
 }
 
 func TestSlowSenders(t *testing.T) {
-	r := start(t, Options{BodyTime: 50 * time.Millisecond})
+	t.Parallel()
+	r := start(t, Options{BodyTime: time.Second})
 	if got := statusOf(t, raw(t, r.addr, head("Content-Length: 1000")+"{")); got != 408 {
 		t.Errorf("a body that does not come: %d, want 408", got)
 	}
@@ -142,7 +143,8 @@ func TestSlowSenders(t *testing.T) {
 }
 
 func TestSlowHeadersAreCut(t *testing.T) {
-	r := start(t, Options{HeaderTime: 50 * time.Millisecond})
+	t.Parallel()
+	r := start(t, Options{HeaderTime: time.Second})
 	c := raw(t, r.addr, "POST /webhooks/anna HTTP/1.1\r\nHost: h\r\nWebhook-")
 	if _, err := io.ReadAll(c); err != nil {
 		t.Errorf("reading until the server closes: %v", err)

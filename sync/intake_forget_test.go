@@ -51,6 +51,7 @@ func TestForgetAtEachStepOfIntake(t *testing.T) {
 					}
 				}
 				forgetAt("before")
+				d := d // the steps run side by side
 				d.Account, d.WebhookID, d.ReceivedAt = "a", "m1", time.Now()
 				if _, err := inbox.Put(t.Context(), d); err != nil {
 					t.Fatal(err)
