@@ -43,21 +43,31 @@ func crmPrincipal(account string, holder int) string {
 // loaded into this program's own organisation belong to all of it and come last. For a
 // Viewer with All it returns none, since that viewer sees everything.
 func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error) {
-	email := api.FoldEmail(v.Email)
-	if v.All || email == "" {
+	if v.All {
 		return nil, nil
 	}
-	user, err := a.User(ctx, email)
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	active := []string{}
+	for _, email := range v.addresses() {
+		user, err := a.User(ctx, email)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		if user == nil || user.Status == api.StatusActive {
+			active = append(active, email)
+		}
+	}
+	if len(active) == 0 {
+		return nil, nil
+	}
+	list, err := json.Marshal(active)
+	if err != nil {
 		return nil, err
 	}
-	if user != nil && user.Status != api.StatusActive {
-		return nil, nil
-	}
-	mine, err := a.column(ctx, `SELECT 'crm:' || p.account || iif(a.holder > 1, '#' || a.holder, '')
+	mine, err := a.column(ctx, `WITH mine AS (SELECT value FROM json_each(?))
+		SELECT 'crm:' || p.account || iif(a.holder > 1, '#' || a.holder, '')
 		FROM account_people p LEFT JOIN accounts a ON a.name = p.account
-		WHERE p.email = ?1 OR p.email IN (SELECT email FROM team_members WHERE `+configured+` AND team IN
-			(SELECT team FROM team_members WHERE email = ?1 AND team <> '' AND `+configured+`)) ORDER BY p.email <> ?1, 1`, email)
+		WHERE p.email IN mine OR p.email IN (SELECT email FROM team_members WHERE `+configured+` AND team IN
+			(SELECT team FROM team_members WHERE email IN mine AND team <> '' AND `+configured+`)) ORDER BY p.email NOT IN mine, 1`, string(list))
 	return append(mine, crmPrincipal(LocalAccount, 1)), err
 }
 

@@ -51,14 +51,14 @@ func TestWhoSeesWhat(t *testing.T) {
 		principals, err := a.Principals(ctx, ids)
 		must(err)
 		for _, who := range worldPeople {
-			rows, err := a.List(ctx, ListQuery{Viewer: Viewer{Email: who}, IncludeGone: true})
+			rows, err := a.List(ctx, ListQuery{Viewer: ViewerWith(who), IncludeGone: true})
 			must(err)
 			var listed, byKeys []int64
 			for _, r := range rows {
 				listed = append(listed, r.RecordingID)
 			}
 			slices.Sort(listed)
-			mine, err := a.ViewerPrincipals(ctx, Viewer{Email: who})
+			mine, err := a.ViewerPrincipals(ctx, ViewerWith(who))
 			must(err)
 			for _, id := range ids {
 				if slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(mine, p) }) {

@@ -21,7 +21,7 @@ func sighted(t *testing.T, account, query string, hour int, id int64, recorder, 
 // sees is what a person is listed.
 func sees(t *testing.T, a *Archive, email string) []int64 {
 	t.Helper()
-	rows, err := a.List(t.Context(), ListQuery{Viewer: Viewer{Email: email}, IncludeGone: true})
+	rows, err := a.List(t.Context(), ListQuery{Viewer: ViewerWith(email), IncludeGone: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestTheLastDirectoryCounts(t *testing.T) {
 	}
 	has := func(step, email, principal string, want bool) {
 		t.Helper()
-		mine, err := a.ViewerPrincipals(ctx, Viewer{Email: email})
+		mine, err := a.ViewerPrincipals(ctx, ViewerWith(email))
 		must(err)
 		if got := slices.Contains(mine, principal); got != want {
 			t.Errorf("%s: %s has %v; %s %t, want %t", step, email, mine, principal, got, want)

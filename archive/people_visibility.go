@@ -12,10 +12,25 @@ import (
 )
 
 // Viewer is the person who reads. All sees everything: the archive's owner. Otherwise
-// the visibility (specification 1.7) of the person with the address Email applies.
+// the visibility (specification 1.7) of the person applies: each of the addresses in
+// Emails gives its rights, and without one nothing is seen.
 type Viewer struct {
-	All   bool
-	Email string
+	All    bool
+	Emails []string
+}
+
+// ViewerWith returns the viewer with one address, or with several.
+func ViewerWith(emails ...string) Viewer { return Viewer{Emails: emails} }
+
+// addresses returns the viewer's addresses as they are compared, each once.
+func (v Viewer) addresses() []string {
+	var all []string
+	for _, email := range v.Emails {
+		if email = api.FoldEmail(email); email != "" && !slices.Contains(all, email) {
+			all = append(all, email)
+		}
+	}
+	return all
 }
 
 // A principal is a party that can see a meeting. Principals returns the parties that
@@ -74,16 +89,26 @@ func (a *Archive) Principals(ctx context.Context, ids []int64) (map[int64][]stri
 	return all, err
 }
 
-// ViewerPrincipals returns the parties that a person is of. For a Viewer with
-// All it returns none, since nothing is to be asked.
+// ViewerPrincipals returns the parties that a person is of, by all addresses. For a
+// Viewer with All it returns none, since nothing is to be asked.
 func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, error) {
 	if v.All {
 		return nil, nil
 	}
-	email := api.FoldEmail(v.Email)
-	if email == "" {
-		return nil, nil
+	var principals []string
+	for _, email := range v.addresses() {
+		parties, err := a.addressPrincipals(ctx, email)
+		if err != nil {
+			return nil, err
+		}
+		principals = append(principals, parties...)
 	}
+	slices.Sort(principals)
+	return slices.Compact(principals), nil
+}
+
+// addressPrincipals returns the parties that the person with an address is of.
+func (a *Archive) addressPrincipals(ctx context.Context, email string) ([]string, error) {
 	user, err := a.User(ctx, email)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
@@ -120,9 +145,7 @@ func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, err
 	if err != nil {
 		return nil, err
 	}
-	principals = append(principals, passes...)
-	slices.Sort(principals)
-	return slices.Compact(principals), nil
+	return append(principals, passes...), nil
 }
 
 // passesOf returns the principals of a person's accounts: one for each query

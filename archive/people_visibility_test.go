@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"minutebook/api"
@@ -57,6 +58,7 @@ func organisation(t *testing.T, a *Archive) {
 	must(a.PutShares(ctx, Share{5, UserPrincipal("Bob@example.com"), ShareLimited}))
 }
 
+// visibleTo is the meetings that each person sees, by the addresses of the person.
 var visibleTo = map[string][]int64{
 	"ann@example.com":    {1, 4, 6},
 	"ANN@example.com":    {1, 4, 6},
@@ -68,6 +70,9 @@ var visibleTo = map[string][]int64{
 	"carol@example.com":  {2, 3, 4, 5, 6},
 	"nobody@example.com": nil,
 	"":                   nil,
+
+	"left@example.com BOB@example.com": {2, 4, 5},
+	"ann@example.com bob@example.com":  {1, 2, 4, 5, 6},
 }
 
 func TestPrincipalsAndListShowTheSame(t *testing.T) {
@@ -79,7 +84,7 @@ func TestPrincipalsAndListShowTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for email, want := range visibleTo {
-		mine, err := a.ViewerPrincipals(t.Context(), Viewer{Email: email})
+		mine, err := a.ViewerPrincipals(t.Context(), ViewerWith(strings.Fields(email)...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +97,7 @@ func TestPrincipalsAndListShowTheSame(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%q sees %v by principals, want %v", email, got, want)
 		}
-		rows, err := a.List(t.Context(), ListQuery{Viewer: Viewer{Email: email}})
+		rows, err := a.List(t.Context(), ListQuery{Viewer: ViewerWith(strings.Fields(email)...)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -81,7 +81,7 @@ func TestTheNewestReadEndsWhatOlderListsShow(t *testing.T) {
 				do(putTeams(account, "Old", "Two"), putMembers(account, "Old", kim, lee), putUsers(account, kim, lee))
 			}
 			do(c.do...)
-			got, err := a.ViewerPrincipals(t.Context(), Viewer{Email: kim})
+			got, err := a.ViewerPrincipals(t.Context(), ViewerWith(kim))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestWhoIsWithdrawnIsJudgedAnew(t *testing.T) {
 	must(a.PutUsers(ctx, "anna", []api.User{viewing(bob, api.StatusDeactivated)}))
 	must(a.PutUsers(ctx, "boss", []api.User{viewing(bob, api.StatusDeactivated)}))
 	must(a.PutUsers(ctx, "boss", []api.User{viewing(kim, api.StatusActive)}))
-	mine, err := a.ViewerPrincipals(ctx, Viewer{Email: bob})
+	mine, err := a.ViewerPrincipals(ctx, ViewerWith(bob))
 	must(err)
 	if slices.Contains(mine, PrincipalEveryone) {
 		t.Errorf("a deactivated user, not on a later list, has %v", mine)

@@ -71,7 +71,7 @@ func TestActionItemsAcrossMeetingsAndChoices(t *testing.T) {
 	if diff := cmp.Diff(Choices{Types: []string{"Sync"}, Teams: []string{"Ops"}, People: []string{"Ana", "Bo"}}, choices); diff != "" {
 		t.Error(diff)
 	}
-	if items, err := a.ActionItems(ctx, ActionQuery{Viewer: Viewer{Email: "stranger@y.example"}}); err != nil || len(items) != 0 {
+	if items, err := a.ActionItems(ctx, ActionQuery{Viewer: ViewerWith("stranger@y.example")}); err != nil || len(items) != 0 {
 		t.Errorf("a stranger sees %d action items, %v", len(items), err)
 	}
 }

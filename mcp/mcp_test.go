@@ -204,7 +204,7 @@ func TestWrongCallsAreToldWhy(t *testing.T) {
 }
 
 func TestAssistantSeesWhatItsPersonSees(t *testing.T) {
-	s := newServer(t, archive.Viewer{Email: "stranger@elsewhere.example"})
+	s := newServer(t, archive.ViewerWith("stranger@elsewhere.example"))
 	c := connect(t, s)
 	var found searchAnswer
 	call(t, c, "search_meetings", map[string]any{"query": "budget"}, &found)

@@ -54,14 +54,14 @@ func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
 			}
 			a := h.search(Request{Query: query, Viewer: viewer, Facets: true})
 			if a.Total != want {
-				t.Errorf("%s: %q finds %d for %q, want %d", when, query, a.Total, viewer.Email, want)
+				t.Errorf("%s: %q finds %d for %q, want %d", when, query, a.Total, viewer.Emails, want)
 			}
 		}
 		shown, err := json.Marshal(h.search(Request{Query: "plan OR apple OR banana", Viewer: viewer}).Meetings)
 		must(err)
 		for word, whose := range map[string]string{"Orchard": "anns", "Grove": "bobs"} {
 			if got := strings.Contains(string(shown), word); got != owner[whose] {
-				t.Errorf("%s: %q is shown %s %t, of %v", when, viewer.Email, word, got, owner)
+				t.Errorf("%s: %q is shown %s %t, of %v", when, viewer.Emails, word, got, owner)
 			}
 		}
 		counted := 0
@@ -73,16 +73,16 @@ func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
 			}
 		}
 		if counted != min(len(owner), 1) {
-			t.Errorf("%s: the facet counts %d meetings with CRM matches for %q, of %v", when, counted, viewer.Email, owner)
+			t.Errorf("%s: the facet counts %d meetings with CRM matches for %q, of %v", when, counted, viewer.Emails, owner)
 		}
 	}
 	both := map[string]bool{"anns": true, "bobs": true}
 	check("all", both, archive.Viewer{All: true})
 	for _, mate := range []string{"", "mate-of-"} {
-		check("own", map[string]bool{"anns": true}, archive.Viewer{Email: mate + "ann@acme.example"})
-		check("own", map[string]bool{"bobs": true}, archive.Viewer{Email: mate + "bob@acme.example"})
+		check("own", map[string]bool{"anns": true}, archive.ViewerWith(mate+"ann@acme.example"))
+		check("own", map[string]bool{"bobs": true}, archive.ViewerWith(mate+"bob@acme.example"))
 	}
-	check("nobody's", nil, archive.Viewer{Email: "cy@acme.example"})
+	check("nobody's", nil, archive.ViewerWith("cy@acme.example"))
 	must(h.archive.SetAccounts(ctx, []archive.AccountSetting{{Name: "bobs", Email: "bob@acme.example"}}))
-	check("anns has left", nil, archive.Viewer{Email: "ann@acme.example"}) // and nothing has to be indexed for it
+	check("anns has left", nil, archive.ViewerWith("ann@acme.example")) // and nothing has to be indexed for it
 }

@@ -49,7 +49,7 @@ func TestOldFormatServes(t *testing.T) {
 			t.Errorf("%q finds %q (%+v), want %q", query, got, a.Progress, want)
 		}
 	}
-	anna := archive.Viewer{Email: "anna@own.example"}
+	anna := archive.ViewerWith("anna@own.example")
 	if a := h.search(Request{Query: "budget", Viewer: anna}); a.Total != 0 {
 		t.Errorf("what a person may see is taken from the old index: %d", a.Total)
 	}

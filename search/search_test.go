@@ -122,7 +122,7 @@ func (h *fixture) catchUp() {
 
 func (h *fixture) search(r Request) *Answer {
 	h.t.Helper()
-	if !r.Viewer.All && r.Viewer.Email == "" {
+	if !r.Viewer.All && len(r.Viewer.Emails) == 0 {
 		r.Viewer.All = true
 	}
 	a, err := h.index.Search(context.Background(), r)

@@ -123,10 +123,10 @@ func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) e
 	}
 	var err error
 	if s.crmPrincipals, err = s.x.archive.CRMPrincipals(s.ctx, viewer); err != nil {
-		return fmt.Errorf("find whose crm matches %s may see: %w", viewer.Email, err)
+		return fmt.Errorf("find whose crm matches the viewer may see: %w", err)
 	}
 	if s.principals, err = s.x.archive.ViewerPrincipals(s.ctx, viewer); err != nil {
-		return fmt.Errorf("find the meetings that %s may see: %w", viewer.Email, err)
+		return fmt.Errorf("find the meetings that the viewer may see: %w", err)
 	}
 	keys := make([]string, len(s.principals))
 	for i, p := range s.principals {
@@ -140,7 +140,7 @@ func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) e
 		m.visible = seen[i]
 	}
 	if err := s.hideChanged(reached); err != nil {
-		return fmt.Errorf("find the meetings that %s may see: %w", viewer.Email, err)
+		return fmt.Errorf("find the meetings that the viewer may see: %w", err)
 	}
 	return nil
 }

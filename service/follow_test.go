@@ -252,7 +252,7 @@ func TestWhatIsGoneIsHiddenFromOthers(t *testing.T) {
 			if got := fmt.Sprint(s.walk("", s.key(email))); got != ids {
 				t.Errorf("%s, %s sees %s, want %s", when, email, got, ids)
 			}
-			rows, err := a.List(t.Context(), archive.ListQuery{Viewer: archive.Viewer{Email: email}, IncludeGone: true})
+			rows, err := a.List(t.Context(), archive.ListQuery{Viewer: archive.ViewerWith(email), IncludeGone: true})
 			if err != nil || len(rows) != strings.Count(ids, " ")+min(len(ids)-2, 1) {
 				t.Errorf("%s, the archive lists %d to %s: %v", when, len(rows), email, err)
 			}

@@ -116,7 +116,7 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 // (2.2), null where there are none.
 func (s *Service) keepOwnCRM(ctx context.Context, email string, many map[int64]map[api.Part]json.RawMessage) error {
 	ids := slices.Collect(maps.Keys(many))
-	own, err := s.archive.CRMFor(ctx, archive.Viewer{Email: email}, ids)
+	own, err := s.archive.CRMFor(ctx, archive.ViewerWith(email), ids)
 	if err != nil {
 		return err
 	}

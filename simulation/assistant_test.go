@@ -22,7 +22,7 @@ func (w *world) tool(c *sdk.ClientSession, name string, args map[string]any) (to
 
 // compareAssistant asks as somebody's assistant.
 func (w *world) compareAssistant(email string) {
-	s, err := mcp.New(mcp.Options{Archive: w.house.archive, Index: w.house.index, Viewer: archive.Viewer{Email: email}, Logger: zerolog.Nop(), Version: "test"})
+	s, err := mcp.New(mcp.Options{Archive: w.house.archive, Index: w.house.index, Viewer: archive.ViewerWith(email), Logger: zerolog.Nop(), Version: "test"})
 	w.must(err)
 	handler := s.Handler()
 	usual := w.house.site.handler.Swap(&handler)

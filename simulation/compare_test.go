@@ -42,7 +42,7 @@ func (w *world) same(got, want any, format string, args ...any) {
 // compareLists asks the archive itself: lists, principals, action items, those
 // they are assigned to, and CRM matches.
 func (w *world) compareLists(email string) {
-	a, viewer, want := w.house.archive, archive.Viewer{Email: email}, w.visible(email)
+	a, viewer, want := w.house.archive, archive.ViewerWith(email), w.visible(email)
 	rows, err := a.List(w.ctx, archive.ListQuery{Viewer: viewer, IncludeGone: true})
 	w.must(err)
 	var listed, keyed []int64
@@ -98,7 +98,7 @@ func (w *world) sameCRM(email string, m *meeting, got string) {
 }
 
 func (w *world) search(email, query string) (a *search.Answer, found []int64) {
-	a, err := w.house.index.Search(w.ctx, search.Request{Query: query, Viewer: archive.Viewer{Email: email}, Limit: 100, Facets: true, Histogram: true})
+	a, err := w.house.index.Search(w.ctx, search.Request{Query: query, Viewer: archive.ViewerWith(email), Limit: 100, Facets: true, Histogram: true})
 	w.must(err)
 	for _, hit := range a.Meetings {
 		found = append(found, hit.Row.RecordingID)

@@ -20,7 +20,7 @@ import (
 )
 
 // half is a person who sees every second meeting: those shared with all.
-var half = archive.Viewer{Email: "reader@company0.example"}
+var half = archive.ViewerWith("reader@company0.example")
 
 // house is the archive of a measurement and its index.
 type house struct {
@@ -48,7 +48,7 @@ func newHouse(ctx context.Context, o options) (*house, error) {
 		return nil, err
 	}
 	h.classes = classes(h.meetings, o)
-	return h, h.archive.PutUsers(ctx, "corpus", []api.User{{Name: api.Some("Reader"), Email: half.Email, Status: api.StatusActive}})
+	return h, h.archive.PutUsers(ctx, "corpus", []api.User{{Name: api.Some("Reader"), Email: half.Emails[0], Status: api.StatusActive}})
 }
 
 // logger logs warnings and errors only.

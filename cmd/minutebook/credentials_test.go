@@ -51,7 +51,7 @@ func TestAConnectionMadeAnewHasAnotherHolder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		rows, err := app.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{Email: ann}})
+		rows, err := app.archive.List(ctx, archive.ListQuery{Viewer: archive.ViewerWith(ann)})
 		if err != nil || len(rows) != step.want {
 			t.Errorf("%s: ann sees %d meetings, %v; want %d", step.name, len(rows), err, step.want)
 		}

@@ -177,7 +177,7 @@ func (m *Mirror) readPeople(ctx context.Context, d *Directory, memberships map[s
 	slices.SortFunc(d.Users, CompareUsers)
 	for email, p := range d.people {
 		p.Teams = memberships[email]
-		if p.principals, err = m.archive.ViewerPrincipals(ctx, archive.Viewer{Email: email}); err != nil {
+		if p.principals, err = m.archive.ViewerPrincipals(ctx, archive.ViewerWith(email)); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ func TestTheMirrorIsTheArchive(t *testing.T) {
 		}
 		for _, who := range people {
 			var listed []int64
-			rows, err := a.List(ctx, archive.ListQuery{Viewer: archive.Viewer{Email: who}, IncludeGone: true})
+			rows, err := a.List(ctx, archive.ListQuery{Viewer: archive.ViewerWith(who), IncludeGone: true})
 			if err != nil {
 				t.Fatal(err)
 			}
