@@ -28,7 +28,8 @@
 //	media_*   recordings of meetings, and the queue of their downloads
 //	forget_*  erase a meeting, retention rules, leftovers of a crash
 //	verify_*  name every damage, and repair it
-//	inbox_*   deliveries, from their acknowledgement until they are applied
+//
+// Deliveries wait in package inbox until they are applied.
 //
 // # What it promises
 //

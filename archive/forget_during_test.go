@@ -16,6 +16,7 @@ import (
 	"minutebook/archive/backup"
 	"minutebook/archive/export"
 	"minutebook/archive/importer"
+	"minutebook/archive/inbox"
 	"minutebook/internal/residue"
 )
 
@@ -54,15 +55,15 @@ func markedArchive(t *testing.T) (dir string) {
 
 // markedDeliveries are deliveries about the meeting that were not applied yet, by
 // their webhook ids.
-func markedDeliveries() map[string]archive.Delivery {
+func markedDeliveries() map[string]inbox.Delivery {
 	whole := archivetest.Meeting(forgottenID, marker, strings.Repeat(marker+" said. ", 60))
 	cut := whole[:len(whole)-20]
-	return map[string]archive.Delivery{
+	return map[string]inbox.Delivery{
 		"received":    {Body: whole},
-		"quarantined": {Body: whole, State: archive.StateQuarantined, Reason: "the disk was full"},
-		"unreadable":  {Body: cut, State: archive.StateQuarantined, Reason: "it is not JSON"},
-		"spaced":      {Body: bytes.Replace(cut, []byte(`"recording_id": 20`), []byte("\"recording_id\"\n : \"20\""), 1), State: archive.StateQuarantined},
-		"callback":    {Body: []byte(`{"transcript": ["` + marker + `"]}`), Kind: archive.KindTranscript, RecordingID: forgottenID},
+		"quarantined": {Body: whole, State: inbox.StateQuarantined, Reason: "the disk was full"},
+		"unreadable":  {Body: cut, State: inbox.StateQuarantined, Reason: "it is not JSON"},
+		"spaced":      {Body: bytes.Replace(cut, []byte(`"recording_id": 20`), []byte("\"recording_id\"\n : \"20\""), 1), State: inbox.StateQuarantined},
+		"callback":    {Body: []byte(`{"transcript": ["` + marker + `"]}`), Kind: inbox.KindTranscript, RecordingID: forgottenID},
 	}
 }
 
@@ -110,7 +111,7 @@ func TestADeliveryAfterForgettingLeavesNothing(t *testing.T) {
 				t.Fatalf("%d deliveries wait, %v", len(pending), err)
 			}
 			for _, d := range pending {
-				if err := a.Inbox().Settle(t.Context(), archive.Outcome{ID: d.ID, RecordingID: d.RecordingID, Quarantine: reason}); err != nil {
+				if err := a.Inbox().Settle(t.Context(), inbox.Outcome{ID: d.ID, RecordingID: d.RecordingID, Quarantine: reason}); err != nil {
 					t.Fatal(err)
 				}
 			}

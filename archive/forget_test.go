@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"minutebook/api"
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 )
 
@@ -50,7 +51,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id, "Title "+said[:11], said)))
 	}
 	apply(t, a, observe(t, SourceList, epoch0.Add(time.Hour), bytes.ReplaceAll(meetingJSON(20, "Again "+word, word), []byte("Ann"), []byte(word))))
-	if _, err := a.inbox.Put(t.Context(), Delivery{Account: "main", WebhookID: "msg_1", Kind: "webhook", ReceivedAt: epoch0,
+	if _, err := a.inbox.Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "msg_1", Kind: "webhook", ReceivedAt: epoch0,
 		RecordingID: 20, Body: meetingJSON(20, word, word)}); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 	if got := apply(t, a, observe(t, SourceList, epoch0.Add(9*time.Hour), meetingJSON(20, word, word))); len(got.Changed)+got.New != 0 {
 		t.Errorf("a later sync brought it back: %+v", got)
 	}
-	if _, err := a.inbox.Put(t.Context(), Delivery{Account: "main", WebhookID: "msg_2", Kind: "webhook", ReceivedAt: epoch0,
+	if _, err := a.inbox.Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "msg_2", Kind: "webhook", ReceivedAt: epoch0,
 		Body: meetingJSON(20, word, word)}); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +117,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 	if err != nil || len(pending) != 1 {
 		t.Fatalf("pending %v, %v; want the later delivery alone", pending, err)
 	}
-	if err := a.inbox.Settle(t.Context(), Outcome{ID: pending[0].ID, RecordingID: 20}); err != nil {
+	if err := a.inbox.Settle(t.Context(), inbox.Outcome{ID: pending[0].ID, RecordingID: 20}); err != nil {
 		t.Fatal(err)
 	}
 	if d, err := a.inbox.Delivery(t.Context(), pending[0].ID); err != nil || d.Body != nil || d.WebhookID != "msg_2" {

@@ -15,16 +15,17 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
 )
 
-//go:embed migrations
+//go:embed migrations/*.sql
 var migrationFiles embed.FS
 
 // archiveMigrations are those of archive.db, all rooms' together.
 func archiveMigrations() fs.FS {
-	sub, err := fs.Sub(migrationFiles, "migrations/archive")
+	sub, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		panic(err) // the path is a constant and embedded
 	}
@@ -49,7 +50,7 @@ type Archive struct {
 	lock  *DirLock
 	db    *sqlite.DB
 	media media.Store
-	inbox *Inbox
+	inbox *inbox.Inbox
 	codec *codec
 	head  changeLog
 	order readOrder

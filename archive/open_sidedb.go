@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"minutebook/archive/inbox"
 	"minutebook/internal/sqlite"
 )
 
@@ -48,3 +49,23 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*s
 	a.side = append(a.side, db)
 	return db, nil
 }
+
+// openInbox opens the inbox of an archive; Close ends its writer.
+func (a *Archive) openInbox(ctx context.Context) error {
+	const name = "inbox.db"
+	if err := a.refuseLostDB(ctx, name); err != nil {
+		return err
+	}
+	i, err := inbox.Open(ctx, filepath.Join(a.dir, name), inbox.Options{Create: true, Logger: a.log, Now: a.now, IsForgotten: a.isForgotten})
+	if err != nil {
+		return err
+	}
+	a.inbox = i
+	a.mu.Lock()
+	a.side = append(a.side, i.DB())
+	a.mu.Unlock()
+	return a.noteMade(ctx, name)
+}
+
+// Inbox is where deliveries wait until they are applied.
+func (a *Archive) Inbox() *inbox.Inbox { return a.inbox }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"minutebook/archive/inbox"
 	"minutebook/internal/sqlite"
 )
 
@@ -47,6 +48,28 @@ func (c *check) checkDatabases(ctx context.Context, _ VerifyOptions, found func(
 		}
 	}
 	return nil
+}
+
+// checkDeliveries reads every kept body of a delivery. A damaged body cannot be
+// restored. The content of an applied one is in the archive, so a repair drops the
+// body.
+func (c *check) checkDeliveries(ctx context.Context, o VerifyOptions, found func(Damage)) (err error) {
+	deliveries := c.archive.inbox
+	c.sum.Deliveries, err = deliveries.CheckBodies(ctx, func(b inbox.DamagedBody) {
+		d := Damage{Class: DamageDelivery, Path: deliveries.Path(), RecordingID: b.RecordingID,
+			What: fmt.Sprintf("the body of delivery %d, %s, cannot be read back: %v", b.ID, b.State, b.Err)}
+		if o.Repair && b.State == inbox.StateApplied {
+			c.repair(&d, o, func() (err error) {
+				if d.Aside, err = c.archive.putAside(fmt.Sprintf("%d-delivery-%d", d.RecordingID, b.ID), b.Stored); err != nil {
+					return err
+				}
+				d.Outcome = "let go: what it brought is in the archive"
+				return deliveries.DropBody(ctx, b.ID)
+			})
+		}
+		found(d)
+	})
+	return err
 }
 
 // checkForeignKeys reports rows that refer to missing rows. A repair first repairs

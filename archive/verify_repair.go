@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"minutebook/api"
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
@@ -210,19 +211,12 @@ func (s stored) matches(raw []byte) bool {
 
 // findDelivered searches a revision's content in the bodies of deliveries.
 func (c *check) findDelivered(ctx context.Context, s stored) ([]byte, error) {
-	inbox := c.archive.inbox
-	rows, err := inbox.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries
-		WHERE recording_id IN (?, 0) AND body IS NOT NULL`, s.recordingID)
-	if err != nil {
-		return nil, err
-	}
 	var raw []byte
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		d, err := scanWhole(rows)
-		if err != nil || d.Body == nil || raw != nil {
-			return err
+	err := c.archive.inbox.EachAbout(ctx, s.recordingID, func(d inbox.Delivery) error {
+		if d.Body == nil || raw != nil {
+			return nil
 		}
-		if o, err := Observe(d); err == nil && o.RecordingID == s.recordingID && s.matches(o.Parts[s.part]) {
+		if o, err := FromDelivery(d); err == nil && o.RecordingID == s.recordingID && s.matches(o.Parts[s.part]) {
 			raw = bytes.TrimSpace(o.Parts[s.part])
 		}
 		return nil

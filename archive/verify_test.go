@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
 )
@@ -131,13 +132,13 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 			}
 		}, DamageDatabase, 0, false},
 		"delivery body": {func(t *testing.T, a *Archive) {
-			if _, err := a.inbox.Put(t.Context(), Delivery{Account: "main", WebhookID: "m", Kind: KindWebhook, ReceivedAt: epoch0, Body: []byte(`{}`)}); err != nil {
+			if _, err := a.inbox.Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "m", Kind: inbox.KindWebhook, ReceivedAt: epoch0, Body: []byte(`{}`)}); err != nil {
 				t.Fatal(err)
 			}
-			if err := a.inbox.Settle(t.Context(), Outcome{ID: 1}); err != nil {
+			if err := a.inbox.Settle(t.Context(), inbox.Outcome{ID: 1}); err != nil {
 				t.Fatal(err)
 			}
-			vandal(t, a.inbox.db.Path, `UPDATE deliveries SET body = X'78'`)
+			vandal(t, a.inbox.Path(), `UPDATE deliveries SET body = X'78'`)
 		}, DamageDelivery, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {

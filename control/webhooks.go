@@ -12,6 +12,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/receiver"
 	"minutebook/search"
 )
@@ -69,18 +70,18 @@ type WebhookInfo struct {
 // orphanPrefix begins the name of a webhook whose id is lost.
 const orphanPrefix = "intent-"
 
-func webhookInfo(g archive.Registration) WebhookInfo {
+func webhookInfo(g inbox.Registration) WebhookInfo {
 	i := WebhookInfo{Account: g.Account, ID: g.ID, URL: g.URL, State: g.State, CreatedAt: g.CreatedAt}
 	var asked api.WebhookRequest
 	if json.Unmarshal([]byte(g.Request), &asked) == nil && len(asked.TriggeredFor) > 0 {
 		i.Asked = &asked
 	}
 	switch g.State {
-	case archive.RegistrationIntent:
+	case inbox.RegistrationIntent:
 		i.ID = fmt.Sprint(orphanPrefix, g.Intent)
 		i.Advice = fmt.Sprintf("its creation broke off: the service may have a webhook to %s, made at %s or within a minute, whose id and secret are lost. "+
 			"Look for it in the service's own settings and delete it there, then: minutebook webhook delete %s", g.URL, g.CreatedAt.Format(time.RFC3339), i.ID)
-	case archive.RegistrationDeleting:
+	case inbox.RegistrationDeleting:
 		i.Advice = "its deletion broke off; repeat it: minutebook webhook delete " + g.ID
 	}
 	return i
@@ -168,7 +169,7 @@ const registerTime = 60 * time.Second
 // register makes a webhook at the service. The intent is durable before the call
 // to the service, and the answer before anything else. A caller that goes away
 // ends neither.
-func (w Webhooks) register(ctx context.Context, account string, request api.WebhookRequest) (*archive.Registration, error) {
+func (w Webhooks) register(ctx context.Context, account string, request api.WebhookRequest) (*inbox.Registration, error) {
 	client, err := w.Client(ctx, account)
 	if err != nil {
 		return nil, err
@@ -179,23 +180,23 @@ func (w Webhooks) register(ctx context.Context, account string, request api.Webh
 	if err != nil {
 		return nil, err
 	}
-	inbox := w.Archive.Inbox()
-	intent, err := inbox.PutIntent(ctx, account, request.DestinationURL, string(asked))
+	box := w.Archive.Inbox()
+	intent, err := box.PutIntent(ctx, account, request.DestinationURL, string(asked))
 	if err != nil {
 		return nil, err
 	}
 	made, err := client.CreateWebhook(api.WithPriority(ctx, api.PriorityPerson), request)
 	if err != nil {
 		if isRefused(err) {
-			return nil, errors.Join(fmt.Errorf("create webhook: %w", err), inbox.RemoveIntent(ctx, intent))
+			return nil, errors.Join(fmt.Errorf("create webhook: %w", err), box.RemoveIntent(ctx, intent))
 		}
 		return nil, fmt.Errorf("create webhook: %w; the service may have made it nevertheless: see minutebook webhook list", err)
 	}
-	if err := inbox.PutRegistration(ctx, intent, made.ID, made.Secret); err != nil {
+	if err := box.PutRegistration(ctx, intent, made.ID, made.Secret); err != nil {
 		return nil, errors.Join(err, w.undoRegister(ctx, client, intent, made.ID))
 	}
-	g := &archive.Registration{Intent: intent, Account: account, ID: made.ID, Secret: made.Secret, URL: request.DestinationURL,
-		Request: string(asked), CreatedAt: w.Now(), State: archive.RegistrationActive}
+	g := &inbox.Registration{Intent: intent, Account: account, ID: made.ID, Secret: made.Secret, URL: request.DestinationURL,
+		Request: string(asked), CreatedAt: w.Now(), State: inbox.RegistrationActive}
 	if err := receiver.CheckSecret(made.Secret); err != nil {
 		return nil, fmt.Errorf("use the secret of webhook %s: %w; delete the webhook", made.ID, err)
 	}
@@ -232,9 +233,9 @@ func (w Webhooks) delete(ctx context.Context, q WebhookRequest, _ Emit) (*Done, 
 	if err != nil {
 		return nil, err
 	}
-	var found []archive.Registration
+	var found []inbox.Registration
 	for _, g := range all {
-		if q.ID == g.ID && g.ID != "" || g.State == archive.RegistrationIntent && q.ID == fmt.Sprint(orphanPrefix, g.Intent) {
+		if q.ID == g.ID && g.ID != "" || g.State == inbox.RegistrationIntent && q.ID == fmt.Sprint(orphanPrefix, g.Intent) {
 			found = append(found, g)
 		}
 	}
@@ -249,10 +250,10 @@ func (w Webhooks) delete(ctx context.Context, q WebhookRequest, _ Emit) (*Done, 
 
 // unregister deletes a webhook at the service and then its secret here. It also
 // succeeds for a webhook that the service no longer knows.
-func (w Webhooks) unregister(ctx context.Context, g archive.Registration) error {
-	inbox := w.Archive.Inbox()
-	if g.State == archive.RegistrationIntent {
-		return inbox.RemoveIntent(ctx, g.Intent)
+func (w Webhooks) unregister(ctx context.Context, g inbox.Registration) error {
+	box := w.Archive.Inbox()
+	if g.State == inbox.RegistrationIntent {
+		return box.RemoveIntent(ctx, g.Intent)
 	}
 	client, err := w.Client(ctx, g.Account)
 	if err != nil {
@@ -260,13 +261,13 @@ func (w Webhooks) unregister(ctx context.Context, g archive.Registration) error 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), registerTime)
 	defer cancel()
-	if err := inbox.BeginRemove(ctx, g.Account, g.ID); err != nil {
+	if err := box.BeginRemove(ctx, g.Account, g.ID); err != nil {
 		return err
 	}
 	if err := client.DeleteWebhook(api.WithPriority(ctx, api.PriorityPerson), g.ID); err != nil && !api.IsNotFound(err) {
 		return fmt.Errorf("delete webhook %s: %w; repeat this command", g.ID, err)
 	}
-	if err := inbox.RemoveRegistration(ctx, g.Account, g.ID); err != nil {
+	if err := box.RemoveRegistration(ctx, g.Account, g.ID); err != nil {
 		return err
 	}
 	return w.refresh(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/control"
 	"minutebook/search"
 )
@@ -78,7 +79,7 @@ func TestWebhookCreationBreaksOff(t *testing.T) {
 				}
 				return
 			}
-			if len(list) != 1 || list[0].State != archive.RegistrationIntent || !strings.Contains(list[0].Advice, "delete "+list[0].ID) ||
+			if len(list) != 1 || list[0].State != inbox.RegistrationIntent || !strings.Contains(list[0].Advice, "delete "+list[0].ID) ||
 				!strings.Contains(err.Error(), "webhook list") {
 				t.Fatalf("it left %+v after %v", list, err)
 			}
@@ -90,13 +91,13 @@ func TestWebhookCreationBreaksOff(t *testing.T) {
 // The intent is durable before the service is asked.
 func TestWebhookIntentComesFirst(t *testing.T) {
 	h := newWebhookHouse(t)
-	var before []archive.Registration
+	var before []inbox.Registration
 	bad := askedOf(t, h, "http", func(w http.ResponseWriter, q *http.Request) {
 		before, _ = h.archive.Inbox().Registrations(q.Context(), "anna")
 		w.WriteHeader(http.StatusForbidden)
 	})
 	fails(t, bad, "webhook.create", control.WebhookRequest{Account: "anna"})
-	if len(before) != 1 || before[0].State != archive.RegistrationIntent || before[0].URL != h.parts.PublicURL+"/webhooks/anna" {
+	if len(before) != 1 || before[0].State != inbox.RegistrationIntent || before[0].URL != h.parts.PublicURL+"/webhooks/anna" {
 		t.Errorf("when the service was asked there was %+v", before)
 	}
 }
@@ -143,7 +144,7 @@ func TestWebhookDeletionBreaksOff(t *testing.T) {
 	q := control.WebhookRequest{ID: made.ID}
 	fails(t, askedOf(t, h, "http", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) }), "webhook.delete", q)
 	list := listed(t, h)
-	if len(list) != 1 || list[0].State != archive.RegistrationDeleting || !strings.Contains(list[0].Advice, "delete "+made.ID) {
+	if len(list) != 1 || list[0].State != inbox.RegistrationDeleting || !strings.Contains(list[0].Advice, "delete "+made.ID) {
 		t.Errorf("list %+v", list)
 	}
 	if s, err := h.archive.Inbox().Secrets(t.Context(), "anna"); err != nil || len(s) != 1 {
@@ -169,7 +170,7 @@ func TestRotationThatDoesNotWork(t *testing.T) {
 			t.Errorf("answered %d: %v", status, err)
 		}
 		list := listed(t, h)
-		if len(list) != 1 || list[0].ID != made.ID || list[0].State != archive.RegistrationActive {
+		if len(list) != 1 || list[0].ID != made.ID || list[0].State != inbox.RegistrationActive {
 			t.Errorf("answered %d: list %+v, want the old one", status, list)
 		}
 		if hooks, err := h.service.Hooks(t.Context()); err != nil || len(hooks) != 1 || hooks[0].ID != made.ID {

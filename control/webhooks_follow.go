@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/receiver"
 )
 
@@ -111,7 +112,7 @@ func (w Webhooks) forgetTest(ctx context.Context, account string, t *WebhookTest
 		return fmt.Errorf("the meeting made for the test is still there: %w; minutebook forget %d", err, t.RecordingID)
 	}
 	d, err := w.Archive.Inbox().DeliveryOf(ctx, account, t.WebhookID)
-	if errors.Is(err, archive.ErrNoDelivery) {
+	if errors.Is(err, inbox.ErrNoDelivery) {
 		return nil
 	} else if err != nil {
 		return err
@@ -191,13 +192,13 @@ func (w Webhooks) post(ctx context.Context, url, secret, id string, at time.Time
 func (w Webhooks) waitApplied(ctx context.Context, account, webhookID string) error {
 	return poll(ctx, "applied", func() (bool, error) {
 		d, err := w.Archive.Inbox().DeliveryOf(ctx, account, webhookID)
-		if errors.Is(err, archive.ErrNoDelivery) {
+		if errors.Is(err, inbox.ErrNoDelivery) {
 			return false, errors.New("test webhook: it was answered 200 and is not in this inbox: another receiver answers at receiver.public_url")
 		}
-		if d.State == archive.StateQuarantined {
+		if d.State == inbox.StateQuarantined {
 			return false, errors.New("test webhook: the delivery is in quarantine: " + d.Reason)
 		}
-		return d.State == archive.StateApplied, err
+		return d.State == inbox.StateApplied, err
 	})
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // DeliveriesRequest selects deliveries of the inbox.
@@ -31,7 +31,7 @@ type DeliveryInfo struct {
 }
 
 func (w Webhooks) deliveries(ctx context.Context, q DeliveriesRequest, _ Emit) ([]DeliveryInfo, error) {
-	list, err := w.Archive.Inbox().List(ctx, archive.DeliveryQuery(q))
+	list, err := w.Archive.Inbox().List(ctx, inbox.Query(q))
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (w Webhooks) deliveries(ctx context.Context, q DeliveriesRequest, _ Emit) (
 	return out, nil
 }
 
-func deliveryInfo(d archive.Delivery) DeliveryInfo {
+func deliveryInfo(d inbox.Delivery) DeliveryInfo {
 	i := DeliveryInfo{ID: d.ID, Account: d.Account, Kind: d.Kind, WebhookID: d.WebhookID, ReceivedAt: d.ReceivedAt,
 		State: d.State, RecordingID: d.RecordingID, Size: d.Size, Reason: d.Reason}
 	if !d.SettledAt.IsZero() {
@@ -59,14 +59,14 @@ type ReplayRequest struct {
 // replay applies a delivery again. With a daemon it waits until that is done.
 // Without one, the delivery is applied at the next start.
 func (w Webhooks) replay(ctx context.Context, q ReplayRequest, _ Emit) (*DeliveryInfo, error) {
-	inbox := w.Archive.Inbox()
-	if err := inbox.Replay(ctx, q.ID); err != nil {
+	box := w.Archive.Inbox()
+	if err := box.Replay(ctx, q.ID); err != nil {
 		return nil, err
 	}
-	var d archive.Delivery
+	var d inbox.Delivery
 	settled := func() (ok bool, err error) {
-		d, err = inbox.Delivery(ctx, q.ID)
-		return d.State != archive.StateReceived, err
+		d, err = box.Delivery(ctx, q.ID)
+		return d.State != inbox.StateReceived, err
 	}
 	if w.Refresh == nil {
 		if _, err := settled(); err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/control"
 	"minutebook/receiver"
 	"minutebook/search"
@@ -105,7 +106,7 @@ func TestWebhookLife(t *testing.T) {
 	h := newWebhookHouse(t)
 	anna := control.WebhookRequest{Account: "anna"}
 	made := call[control.WebhookInfo](t, h, "webhook.create", anna)
-	if made.ID == "" || made.State != archive.RegistrationActive || made.Asked == nil || !made.Asked.IncludeTranscript {
+	if made.ID == "" || made.State != inbox.RegistrationActive || made.Asked == nil || !made.Asked.IncludeTranscript {
 		t.Fatalf("created %+v", made)
 	}
 	// Twice: the first time over an empty archive, which stays empty.
@@ -172,26 +173,26 @@ func TestWebhookMistakes(t *testing.T) {
 func TestReplayAndQuarantine(t *testing.T) {
 	h := newWebhookHouse(t)
 	for id, body := range map[string]string{"msg_1": "not JSON", "msg_2": `{"recording_id":42,"title":"Weekly","created_at":"2026-02-28T08:00:00Z"}`} {
-		if _, err := h.archive.Inbox().Put(t.Context(), archive.Delivery{Account: "anna", WebhookID: id, Body: []byte(body)}); err != nil {
+		if _, err := h.archive.Inbox().Put(t.Context(), inbox.Delivery{Account: "anna", WebhookID: id, Body: []byte(body)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var list []control.DeliveryInfo
 	for range 1000 {
 		list = call[[]control.DeliveryInfo](t, h, "webhook.deliveries", control.DeliveriesRequest{})
-		if len(list) == 2 && list[0].State != archive.StateReceived && list[1].State != archive.StateReceived {
+		if len(list) == 2 && list[0].State != inbox.StateReceived && list[1].State != inbox.StateReceived {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
 	for _, d := range list {
 		again := call[control.DeliveryInfo](t, h, "webhook.replay", control.ReplayRequest{ID: d.ID})
-		want := map[string]string{"msg_1": archive.StateQuarantined, "msg_2": archive.StateApplied}[d.WebhookID]
+		want := map[string]string{"msg_1": inbox.StateQuarantined, "msg_2": inbox.StateApplied}[d.WebhookID]
 		if again.State != want {
 			t.Errorf("%s replayed: %+v", d.WebhookID, again)
 		}
 	}
-	q := call[[]control.DeliveryInfo](t, h, "webhook.deliveries", control.DeliveriesRequest{State: archive.StateQuarantined})
+	q := call[[]control.DeliveryInfo](t, h, "webhook.deliveries", control.DeliveriesRequest{State: inbox.StateQuarantined})
 	if len(q) != 1 || q[0].Reason == "" {
 		t.Errorf("quarantine %+v", q)
 	}

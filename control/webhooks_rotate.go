@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"minutebook/api"
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // WebhookStep is an event of rotate and test: the step just completed.
@@ -49,7 +49,7 @@ func (w Webhooks) rotate(ctx context.Context, q WebhookRequest, emit Emit) (*Web
 
 // planRotation returns the webhooks to be replaced and the request for the new one:
 // the last request, with the present public address.
-func (w Webhooks) planRotation(ctx context.Context, account string) (old []archive.Registration, request api.WebhookRequest, err error) {
+func (w Webhooks) planRotation(ctx context.Context, account string) (old []inbox.Registration, request api.WebhookRequest, err error) {
 	if request, err = w.newRequest(WebhookRequest{Account: account}); err != nil {
 		return nil, request, err
 	}
@@ -58,7 +58,7 @@ func (w Webhooks) planRotation(ctx context.Context, account string) (old []archi
 		return nil, request, err
 	}
 	for _, g := range all {
-		if g.State == archive.RegistrationIntent {
+		if g.State == inbox.RegistrationIntent {
 			continue
 		}
 		old = append(old, g)

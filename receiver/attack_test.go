@@ -13,7 +13,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // An attack changes a right delivery; the answer and whether anything is kept
@@ -149,7 +149,7 @@ func TestReplayAfterRestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inbox.db")
 	now := time.Now()
 	clock := Options{Now: func() time.Time { return now }}
-	r := startOn(t, path, archive.InboxOptions{}, clock)
+	r := startOn(t, path, inbox.Options{}, clock)
 	recorded := func(r *running) *http.Request {
 		return signedRequest(t, r.url, "anna", secretA, "msg_1", now.Truncate(time.Second), []byte(meeting))
 	}
@@ -161,7 +161,7 @@ func TestReplayAfterRestart(t *testing.T) {
 	if err := r.inbox.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r = startOn(t, path, archive.InboxOptions{}, clock)
+	r = startOn(t, path, inbox.Options{}, clock)
 	if got := send(t, recorded(r)).status; got != 200 {
 		t.Errorf("replay: %d", got)
 	}

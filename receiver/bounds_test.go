@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/internal/testrun"
 )
 
@@ -182,10 +182,10 @@ func waitFor(t *testing.T, ok func() bool) {
 func TestUnwritableInboxIs503(t *testing.T) {
 	var mu sync.Mutex
 	var fail error
-	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{
-		Fault: func(archive.InboxStep, bool) error { mu.Lock(); defer mu.Unlock(); return fail },
+	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{
+		Fault: func(inbox.Step, bool) error { mu.Lock(); defer mu.Unlock(); return fail },
 	}, Options{})
-	for _, err := range []error{archive.ErrInboxDisk, errors.New("database is locked")} {
+	for _, err := range []error{inbox.ErrDisk, errors.New("database is locked")} {
 		mu.Lock()
 		fail = err
 		mu.Unlock()

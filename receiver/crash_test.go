@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/search"
 )
 
@@ -185,7 +186,7 @@ func startDaemon(t *testing.T, dir string, env []string) (daemon *exec.Cmd, url 
 func checkDelivered(t *testing.T, p *parts, id int64) {
 	t.Helper()
 	d, err := p.archive.Inbox().DeliveryOf(t.Context(), "anna", fmt.Sprint("msg_", id))
-	if err != nil || d.State != archive.StateApplied || d.RecordingID != id {
+	if err != nil || d.State != inbox.StateApplied || d.RecordingID != id {
 		t.Errorf("delivery of %d: %+v, %v", id, d, err)
 		return
 	}

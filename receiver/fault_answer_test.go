@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // failing returns a fault that happens once, at one step.
-func failing(step archive.InboxStep, done bool) (func(archive.InboxStep, bool) error, *atomic.Bool) {
+func failing(step inbox.Step, done bool) (func(inbox.Step, bool) error, *atomic.Bool) {
 	var failed atomic.Bool
-	return func(s archive.InboxStep, d bool) error {
+	return func(s inbox.Step, d bool) error {
 		if s == step && d == done && failed.CompareAndSwap(false, true) {
 			return errors.New("injected")
 		}
@@ -28,18 +28,18 @@ func failing(step archive.InboxStep, done bool) (func(archive.InboxStep, bool) e
 // whatever was kept, the delivery is there once in the end, also after a restart.
 func TestFaultsBeforeTheAcknowledgement(t *testing.T) {
 	for _, c := range []struct {
-		step archive.InboxStep
+		step inbox.Step
 		done bool
 		kept bool // though the sender was told that it was not
 	}{
-		{archive.StepBegin, false, false}, {archive.StepBegin, true, false},
-		{archive.StepInsert, false, false}, {archive.StepInsert, true, false},
-		{archive.StepCommit, false, false}, {archive.StepCommit, true, true},
+		{inbox.StepBegin, false, false}, {inbox.StepBegin, true, false},
+		{inbox.StepInsert, false, false}, {inbox.StepInsert, true, false},
+		{inbox.StepCommit, false, false}, {inbox.StepCommit, true, true},
 	} {
 		t.Run(fmt.Sprintf("%s done=%v", c.step, c.done), func(t *testing.T) {
 			dir := archiveDir(t)
 			fault, failed := failing(c.step, c.done)
-			r := startOn(t, filepath.Join(dir, "inbox.db"), archive.InboxOptions{Fault: fault}, Options{})
+			r := startOn(t, filepath.Join(dir, "inbox.db"), inbox.Options{Fault: fault}, Options{})
 			got := send(t, signedRequest(t, r.url, "anna", secretA, "msg_7", time.Now(), crashBody(7)))
 			if got.status != 503 || got.header.Get("Retry-After") == "" || !failed.Load() {
 				t.Fatalf("status %d, Retry-After %q", got.status, got.header.Get("Retry-After"))
@@ -87,9 +87,9 @@ func TestFaultsOfReadingTheBody(t *testing.T) {
 			dir := archiveDir(t)
 			gate, reached := make(chan struct{}), make(chan struct{}, 100)
 			open := sync.OnceFunc(func() { close(gate) })
-			r := startOn(t, filepath.Join(dir, "inbox.db"), archive.InboxOptions{
-				Fault: func(s archive.InboxStep, done bool) error {
-					if s == archive.StepCommit && !done {
+			r := startOn(t, filepath.Join(dir, "inbox.db"), inbox.Options{
+				Fault: func(s inbox.Step, done bool) error {
+					if s == inbox.StepCommit && !done {
 						reached <- struct{}{}
 						<-gate
 					}
@@ -126,8 +126,8 @@ func TestFaultsOfReadingTheBody(t *testing.T) {
 func TestASlowWriterIs503(t *testing.T) {
 	gate := make(chan struct{})
 	open := sync.OnceFunc(func() { close(gate) })
-	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{MaxWaiting: 1000,
-		Fault: func(archive.InboxStep, bool) error { <-gate; return nil }}, Options{CommitTime: time.Second})
+	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{MaxWaiting: 1000,
+		Fault: func(inbox.Step, bool) error { <-gate; return nil }}, Options{CommitTime: time.Second})
 	t.Cleanup(open)
 	got := send(t, signedRequest(t, r.url, "anna", secretA, "msg_1", time.Now(), []byte(meeting)))
 	if got.status != 503 || got.header.Get("Retry-After") == "" {
@@ -147,7 +147,7 @@ func TestASlowWriterIs503(t *testing.T) {
 // Two ids for one meeting are two observations of it.
 func TestOneMeetingUnderTwoIDs(t *testing.T) {
 	dir := archiveDir(t)
-	r := startOn(t, filepath.Join(dir, "inbox.db"), archive.InboxOptions{}, Options{})
+	r := startOn(t, filepath.Join(dir, "inbox.db"), inbox.Options{}, Options{})
 	for id, more := range map[string]string{"msg_7": "", "msg_8": `,"default_summary":{"template_name":"G","markdown_formatted":"we decided"}`} {
 		body := crashBody(7)
 		if got := r.deliver(t, id, string(body[:len(body)-1])+more+"}"); got != 200 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // The way of a delivery after its acknowledgement: read from the inbox, applied,
@@ -16,16 +17,16 @@ func TestFaultsAfterTheAcknowledgement(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		applied bool // the archive had it before the fault
-		step    archive.InboxStep
+		step    inbox.Step
 		done    bool // the step took effect
 	}{
 		{"before apply", false, "", false},
-		{"after apply, before settling begins", true, archive.StepBegin, false},
-		{"settling begun", true, archive.StepBegin, true},
-		{"before the update", true, archive.StepInsert, false},
-		{"after the update", true, archive.StepInsert, true},
-		{"before the commit", true, archive.StepCommit, false},
-		{"after the commit", true, archive.StepCommit, true},
+		{"after apply, before settling begins", true, inbox.StepBegin, false},
+		{"settling begun", true, inbox.StepBegin, true},
+		{"before the update", true, inbox.StepInsert, false},
+		{"after the update", true, inbox.StepInsert, true},
+		{"before the commit", true, inbox.StepCommit, false},
+		{"after the commit", true, inbox.StepCommit, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -37,12 +38,12 @@ func TestFaultsAfterTheAcknowledgement(t *testing.T) {
 }
 
 // putAndStop delivers meeting 7 and goes as far as the fault.
-func putAndStop(t *testing.T, dir string, apply bool, step archive.InboxStep, done bool) {
+func putAndStop(t *testing.T, dir string, apply bool, step inbox.Step, done bool) {
 	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := archive.Delivery{Account: "anna", WebhookID: "msg_7", Body: crashBody(7)}
+	d := inbox.Delivery{Account: "anna", WebhookID: "msg_7", Body: crashBody(7)}
 	if _, err := a.Inbox().Put(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func putAndStop(t *testing.T, dir string, apply bool, step archive.InboxStep, do
 		t.Fatalf("%d wait, %v", len(waiting), err)
 	}
 	if apply {
-		o, err := archive.Observe(waiting[0])
+		o, err := archive.FromDelivery(waiting[0])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,8 +67,8 @@ func putAndStop(t *testing.T, dir string, apply bool, step archive.InboxStep, do
 		return
 	}
 	var failed atomic.Bool
-	i, err := archive.OpenInbox(t.Context(), filepath.Join(dir, "inbox.db"), archive.InboxOptions{
-		Fault: func(s archive.InboxStep, d bool) error {
+	i, err := inbox.Open(t.Context(), filepath.Join(dir, "inbox.db"), inbox.Options{
+		Fault: func(s inbox.Step, d bool) error {
 			if s == step && d == done {
 				failed.Store(true)
 				return errors.New("injected")
@@ -77,7 +78,7 @@ func putAndStop(t *testing.T, dir string, apply bool, step archive.InboxStep, do
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := i.Settle(t.Context(), archive.Outcome{ID: waiting[0].ID, RecordingID: 7}); err == nil || !failed.Load() {
+	if err := i.Settle(t.Context(), inbox.Outcome{ID: waiting[0].ID, RecordingID: 7}); err == nil || !failed.Load() {
 		t.Errorf("settling: %v, want the fault", err)
 	}
 	if err := i.Close(); err != nil {

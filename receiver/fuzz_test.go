@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // FuzzHeaders: whatever headers come, what is accepted has one canonical form,
@@ -79,11 +79,11 @@ func FuzzPayload(f *testing.F) {
 		if got := post(body); got != 200 {
 			t.Fatalf("the right body: %d", got)
 		}
-		d, err := r.inbox.(*archive.Inbox).DeliveryOf(t.Context(), "anna", id)
+		d, err := r.inbox.(*inbox.Inbox).DeliveryOf(t.Context(), "anna", id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d, err = r.inbox.(*archive.Inbox).Delivery(t.Context(), d.ID); err != nil || string(d.Body) != string(body) {
+		if d, err = r.inbox.(*inbox.Inbox).Delivery(t.Context(), d.ID); err != nil || string(d.Body) != string(body) {
 			t.Errorf("kept as %q, %v", d.Body, err)
 		}
 	})
@@ -92,7 +92,7 @@ func FuzzPayload(f *testing.F) {
 // FuzzToken: no path but the one with the right kind and token is answered 200.
 func FuzzToken(f *testing.F) {
 	r := fuzzed(f)
-	token, err := r.inbox.(*archive.Inbox).NewCallback(f.Context(), "anna", 42, archive.KindSummary, time.Hour)
+	token, err := r.inbox.(*inbox.Inbox).NewCallback(f.Context(), "anna", 42, inbox.KindSummary, time.Hour)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -113,12 +113,12 @@ func FuzzToken(f *testing.F) {
 }
 
 func fuzzed(f *testing.F) *Receiver {
-	inbox, err := archive.OpenInbox(f.Context(), filepath.Join(f.TempDir(), "inbox.db"), archive.InboxOptions{Create: true})
+	box, err := inbox.Open(f.Context(), filepath.Join(f.TempDir(), "inbox.db"), inbox.Options{Create: true})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Cleanup(func() { inbox.Close() })
-	r, err := New(Options{Inbox: inbox, Accounts: map[string][]string{"anna": {secretA}}})
+	f.Cleanup(func() { box.Close() })
+	r, err := New(Options{Inbox: box, Accounts: map[string][]string{"anna": {secretA}}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/internal/httpserver"
 )
 
@@ -83,8 +84,8 @@ func (r *Receiver) webhook(req *http.Request, rc *http.ResponseController) refus
 	if f := r.verifyDelivery(req, account, body.bytes); f != none {
 		return f
 	}
-	return r.put(req, archive.Delivery{
-		Account: account, Kind: archive.KindWebhook, WebhookID: head.id, SentAt: head.at,
+	return r.put(req, inbox.Delivery{
+		Account: account, Kind: inbox.KindWebhook, WebhookID: head.id, SentAt: head.at,
 		ReceivedAt: r.o.Now(), Header: selectHeaders(req.Header), Body: body.bytes,
 	})
 }
@@ -106,7 +107,7 @@ func (r *Receiver) verifyDelivery(req *http.Request, account string, body []byte
 
 // put stores a delivery. It goes on when the sender has gone: the sender comes again and
 // then gets its answer.
-func (r *Receiver) put(req *http.Request, d archive.Delivery) refusal {
+func (r *Receiver) put(req *http.Request, d inbox.Delivery) refusal {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(req.Context()), r.o.CommitTime)
 	defer cancel()
 	duplicate, err := r.inbox.Put(ctx, d)
@@ -123,7 +124,7 @@ func (r *Receiver) put(req *http.Request, d archive.Delivery) refusal {
 // understood is quarantined, and the token stays valid.
 func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refusal {
 	kind, token := req.PathValue("kind"), req.PathValue("token")
-	if kind != archive.KindTranscript && kind != archive.KindSummary && kind != archive.KindDownload {
+	if kind != inbox.KindTranscript && kind != inbox.KindSummary && kind != inbox.KindDownload {
 		return notFound
 	}
 	if f := r.admit(req); f != none {
@@ -134,7 +135,7 @@ func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refu
 	}
 	c, err := r.inbox.Callback(req.Context(), kind, token)
 	switch {
-	case errors.Is(err, archive.ErrNoCallback), errors.Is(err, archive.ErrCallbackExpired):
+	case errors.Is(err, inbox.ErrNoCallback), errors.Is(err, inbox.ErrCallbackExpired):
 		return unverified
 	case err != nil:
 		r.log.Error().Err(err).Msg("callback not found out")
@@ -145,10 +146,10 @@ func (r *Receiver) callback(req *http.Request, rc *http.ResponseController) refu
 		return f
 	}
 	defer body.release()
-	d := archive.Delivery{Account: c.Account, Kind: kind, WebhookID: c.Key, RecordingID: c.RecordingID,
+	d := inbox.Delivery{Account: c.Account, Kind: kind, WebhookID: c.Key, RecordingID: c.RecordingID,
 		ReceivedAt: r.o.Now(), Header: selectHeaders(req.Header), Body: body.bytes}
-	if _, err := archive.Observe(d); err != nil {
-		d.State, d.Reason, d.WebhookID = archive.StateQuarantined, err.Error(), c.Key+".unread"
+	if _, err := archive.FromDelivery(d); err != nil {
+		d.State, d.Reason, d.WebhookID = inbox.StateQuarantined, err.Error(), c.Key+".unread"
 	}
 	return r.put(req, d)
 }

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 const (
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 // running is a receiver that serves.
 type running struct {
 	*Receiver
-	inbox *archive.Inbox
+	inbox *inbox.Inbox
 	url   string
 	addr  string
 	stop  func() // ends Serve and waits for it
@@ -59,18 +60,18 @@ func archiveDir(t *testing.T) string {
 // start serves a receiver over a new inbox until the test ends.
 func start(t *testing.T, o Options) *running {
 	t.Helper()
-	return startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{}, o)
+	return startOn(t, filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{}, o)
 }
 
-func startOn(t *testing.T, path string, io archive.InboxOptions, o Options) *running {
+func startOn(t *testing.T, path string, io inbox.Options, o Options) *running {
 	t.Helper()
 	io.Create = true
-	inbox, err := archive.OpenInbox(t.Context(), path, io)
+	box, err := inbox.Open(t.Context(), path, io)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { inbox.Close() })
-	o.Inbox = inbox
+	t.Cleanup(func() { box.Close() })
+	o.Inbox = box
 	if o.Accounts == nil {
 		o.Accounts = map[string][]string{"anna": {secretA}}
 	}
@@ -93,7 +94,7 @@ func startOn(t *testing.T, path string, io archive.InboxOptions, o Options) *run
 	})
 	t.Cleanup(func() { http.DefaultClient.CloseIdleConnections(); stop() })
 	addr := ln.Addr().String()
-	return &running{Receiver: r, inbox: inbox, url: "http://" + addr, addr: addr, stop: stop}
+	return &running{Receiver: r, inbox: box, url: "http://" + addr, addr: addr, stop: stop}
 }
 
 // signedRequest is a delivery to account as a right sender makes it.
@@ -144,7 +145,7 @@ func (r *running) deliver(t testing.TB, id, body string) int {
 	return send(t, signedRequest(t, r.url, "anna", secretA, id, time.Now(), []byte(body))).status
 }
 
-func (r *running) pending(t testing.TB) []archive.Delivery {
+func (r *running) pending(t testing.TB) []inbox.Delivery {
 	t.Helper()
 	ds, err := r.inbox.Pending(t.Context(), 10000)
 	if err != nil {

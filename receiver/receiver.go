@@ -14,15 +14,15 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
-// Inbox is where deliveries are kept: an *archive.Inbox. Its Put returns only
+// Inbox is where deliveries are kept: an [*inbox.Inbox]. Its Put returns only
 // when the delivery is on disk.
 type Inbox interface {
-	Put(ctx context.Context, d archive.Delivery) (duplicate bool, err error)
-	Callback(ctx context.Context, kind, token string) (archive.Callback, error)
-	Registrations(ctx context.Context, account string) ([]archive.Registration, error)
+	Put(ctx context.Context, d inbox.Delivery) (duplicate bool, err error)
+	Callback(ctx context.Context, kind, token string) (inbox.Callback, error)
+	Registrations(ctx context.Context, account string) ([]inbox.Registration, error)
 	RunBodyRetention(ctx context.Context, keep time.Duration) error
 	Behind(size int64) bool
 	Path() string

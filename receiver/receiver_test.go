@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 func TestDeliveryIsKeptVerbatim(t *testing.T) {
@@ -26,7 +26,7 @@ func TestDeliveryIsKeptVerbatim(t *testing.T) {
 		t.Fatalf("%d deliveries are kept", len(ds))
 	}
 	d := ds[0]
-	if string(d.Body) != body || d.Account != "anna" || d.WebhookID != "msg_1" || d.Kind != archive.KindWebhook ||
+	if string(d.Body) != body || d.Account != "anna" || d.WebhookID != "msg_1" || d.Kind != inbox.KindWebhook ||
 		d.Header.Get("Webhook-Signature") == "" || d.SentAt.IsZero() || d.ReceivedAt.IsZero() {
 		t.Errorf("kept as %+v", d)
 	}
@@ -38,9 +38,9 @@ func TestDeliveryIsKeptVerbatim(t *testing.T) {
 func TestDuplicatesAreAnsweredOnceCommitted(t *testing.T) {
 	gate := make(chan struct{})
 	open := sync.OnceFunc(func() { close(gate) })
-	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{
-		Fault: func(s archive.InboxStep, done bool) error {
-			if s == archive.StepCommit && !done {
+	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{
+		Fault: func(s inbox.Step, done bool) error {
+			if s == inbox.StepCommit && !done {
 				<-gate
 			}
 			return nil
@@ -138,12 +138,12 @@ func TestADeletedWebhooksSecretEnds(t *testing.T) {
 
 // A receiver that is stopped while it starts has not failed.
 func TestStopBeforeStart(t *testing.T) {
-	inbox, err := archive.OpenInbox(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{Create: true})
+	box, err := inbox.Open(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer inbox.Close()
-	r, err := New(Options{Inbox: inbox})
+	defer box.Close()
+	r, err := New(Options{Inbox: box})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,13 +159,13 @@ func TestStopBeforeStart(t *testing.T) {
 }
 
 func TestUnusableSecretsAreRefused(t *testing.T) {
-	inbox, err := archive.OpenInbox(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{Create: true})
+	box, err := inbox.Open(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer inbox.Close()
+	defer box.Close()
 	for _, s := range []string{"", "whsec_", "whsec_c2hvcnQ=", "c2hvcnQ=", "whsec_not base64!", "whsec_" + strings.Repeat("A", 19)} {
-		_, err := New(Options{Inbox: inbox, Accounts: map[string][]string{"anna": {secretA, s}}})
+		_, err := New(Options{Inbox: box, Accounts: map[string][]string{"anna": {secretA, s}}})
 		if err == nil {
 			t.Errorf("secret %q was taken", s)
 			continue
@@ -182,8 +182,8 @@ func TestUnusableSecretsAreRefused(t *testing.T) {
 func TestCallbacks(t *testing.T) {
 	var later atomic.Int64 // the inbox's writer reads the clock too
 	now := func() time.Time { return time.Now().Add(time.Duration(later.Load())) }
-	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{Now: now}, Options{})
-	token, err := r.inbox.NewCallback(t.Context(), "anna", 42, archive.KindTranscript, time.Hour)
+	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{Now: now}, Options{})
+	token, err := r.inbox.NewCallback(t.Context(), "anna", 42, inbox.KindTranscript, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,10 +220,10 @@ func TestCallbacks(t *testing.T) {
 		t.Errorf("a repeat after the time of the token: %d", got)
 	}
 	d := r.pending(t)[0]
-	if d.RecordingID != 42 || d.Kind != archive.KindTranscript || strings.Contains(d.WebhookID, token) {
+	if d.RecordingID != 42 || d.Kind != inbox.KindTranscript || strings.Contains(d.WebhookID, token) {
 		t.Errorf("kept as %+v", d)
 	}
-	q, err := r.inbox.List(t.Context(), archive.DeliveryQuery{State: archive.StateQuarantined})
+	q, err := r.inbox.List(t.Context(), inbox.Query{State: inbox.StateQuarantined})
 	if err != nil || len(q) != 1 {
 		t.Errorf("quarantine: %+v, %v; want the one for another recording", q, err)
 	}

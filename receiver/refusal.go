@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"sync"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // A refusal says why a request is not taken; its text is the whole answer.
@@ -43,7 +43,7 @@ func (f refusal) read() refusal {
 // fromInbox maps an error of the inbox to the sender's answer. All of them
 // are worth another try.
 func fromInbox(err error) refusal {
-	if errors.Is(err, archive.ErrInboxDisk) {
+	if errors.Is(err, inbox.ErrDisk) {
 		return diskFull.read()
 	}
 	return behind

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 var dateLine = regexp.MustCompile(`(?m)^Date: .*\n`)
@@ -19,7 +19,7 @@ var dateLine = regexp.MustCompile(`(?m)^Date: .*\n`)
 // told apart: the answers are the same to the byte, but for their date.
 func TestRefusalsDoNotTell(t *testing.T) {
 	r := start(t, Options{Accounts: map[string][]string{"anna": {secretA, secretB}, "bert": nil}})
-	token, err := r.inbox.NewCallback(t.Context(), "anna", 42, archive.KindSummary, -time.Second)
+	token, err := r.inbox.NewCallback(t.Context(), "anna", 42, inbox.KindSummary, -time.Second)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // writePair writes a self-signed certificate with a serial number.
@@ -101,15 +101,15 @@ func TestHTTP2SlowSenderIs408(t *testing.T) {
 }
 
 func TestHalfATLSPairIsRefused(t *testing.T) {
-	inbox, err := archive.OpenInbox(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{Create: true})
+	box, err := inbox.Open(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer inbox.Close()
-	if _, err := New(Options{Inbox: inbox, TLSCert: "c.pem"}); err == nil || !strings.Contains(err.Error(), "tls_key") {
+	defer box.Close()
+	if _, err := New(Options{Inbox: box, TLSCert: "c.pem"}); err == nil || !strings.Contains(err.Error(), "tls_key") {
 		t.Errorf("error %v", err)
 	}
-	r, err := New(Options{Inbox: inbox, TLSCert: "no-such-c.pem", TLSKey: "no-such-k.pem"})
+	r, err := New(Options{Inbox: box, TLSCert: "no-such-c.pem", TLSKey: "no-such-k.pem"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +125,9 @@ func TestHalfATLSPairIsRefused(t *testing.T) {
 // A delivery that is with the writer when the daemon is to stop gets its answer.
 func TestStopAnswersWhatItTook(t *testing.T) {
 	gate, reached := make(chan struct{}), make(chan struct{}, 100)
-	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), archive.InboxOptions{
-		Fault: func(s archive.InboxStep, done bool) error {
-			if s == archive.StepCommit && !done {
+	r := startOn(t, filepath.Join(t.TempDir(), "inbox.db"), inbox.Options{
+		Fault: func(s inbox.Step, done bool) error {
+			if s == inbox.StepCommit && !done {
 				reached <- struct{}{}
 				<-gate
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/internal/diskfault"
 	"minutebook/internal/testrun"
 )
@@ -54,7 +54,7 @@ func wantOnDisk(t *testing.T, d *diskfault.Disk, ids ...string) {
 			t.Fatal(err)
 		}
 	}
-	i, err := archive.OpenInbox(t.Context(), filepath.Join(dir, "inbox.db"), archive.InboxOptions{})
+	i, err := inbox.Open(t.Context(), filepath.Join(dir, "inbox.db"), inbox.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -88,7 +88,7 @@ func TestACommandAppliesWhatWaitsInTheInbox(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, newest, time.Hour))
 		ar := rig.NewArchive(t, t.TempDir())
 		for id, body := range map[string][]byte{"msg_1": rig.Meeting(50, newest), "msg_2": []byte(`{"no": "meeting"}`)} {
-			if _, err := ar.Inbox().Put(t.Context(), archive.Delivery{Account: "ada", Kind: archive.KindWebhook, WebhookID: id,
+			if _, err := ar.Inbox().Put(t.Context(), inbox.Delivery{Account: "ada", Kind: inbox.KindWebhook, WebhookID: id,
 				ReceivedAt: time.Now(), Body: body}); err != nil {
 				t.Fatal(err)
 			}

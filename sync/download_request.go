@@ -10,6 +10,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 const (
@@ -73,11 +74,11 @@ func (l *downloader) postRequest(ctx context.Context, a *account, id int64) (*ap
 	ctx = api.WithPriority(ctx, api.PriorityLater)
 	announced := l.isAnnounced(a)
 	if announced {
-		token, err := l.s.archive.Inbox().NewCallback(ctx, a.Name, id, archive.KindDownload, callbackTTL)
+		token, err := l.s.archive.Inbox().NewCallback(ctx, a.Name, id, inbox.KindDownload, callbackTTL)
 		if err != nil {
 			return nil, err
 		}
-		d, err := a.Client.RequestDownload(ctx, id, callbackURL(l.s.opt.PublicURL, archive.KindDownload, token))
+		d, err := a.Client.RequestDownload(ctx, id, callbackURL(l.s.opt.PublicURL, inbox.KindDownload, token))
 		var refused *api.Error
 		if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest {
 			return d, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 const (
@@ -23,20 +24,20 @@ const (
 // It tries again after errors of the disk. A delivery that can never be applied
 // is quarantined, with the reason.
 func (s *Syncer) runIntake(ctx context.Context) error {
-	inbox := s.archive.Inbox()
+	box := s.archive.Inbox()
 	for ctx.Err() == nil {
-		err := inbox.WaitPending(ctx)
+		err := box.WaitPending(ctx)
 		if err == nil {
 			started := time.Now()
-			_, err = s.drainBatch(ctx, inbox)
-			if err == nil && inbox.Busy() {
+			_, err = s.drainBatch(ctx, box)
+			if err == nil && box.Busy() {
 				sleep(ctx, min(busyRest*time.Since(started), intakePause))
 			}
 		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, archive.ErrInboxClosed):
+		case errors.Is(err, inbox.ErrClosed):
 			return err
 		case err != nil:
 			s.reportHealth("intake", err)
@@ -61,12 +62,12 @@ func (s *Syncer) drainAll(ctx context.Context) error {
 // drainBatch applies one batch of the inbox and returns how many deliveries it
 // took. Two callers may apply the same delivery: the second time changes
 // nothing.
-func (s *Syncer) drainBatch(ctx context.Context, inbox *archive.Inbox) (int, error) {
+func (s *Syncer) drainBatch(ctx context.Context, box *inbox.Inbox) (int, error) {
 	limit := intakeBatch
-	if inbox.Busy() {
+	if box.Busy() {
 		limit = busyBatch
 	}
-	pending, err := inbox.Pending(ctx, limit)
+	pending, err := box.Pending(ctx, limit)
 	if err != nil || len(pending) == 0 {
 		return 0, err
 	}
@@ -75,16 +76,16 @@ func (s *Syncer) drainBatch(ctx context.Context, inbox *archive.Inbox) (int, err
 		if ctx.Err() != nil {
 			return 0, err
 		}
-		return s.drainSingly(ctx, inbox, pending)
+		return s.drainSingly(ctx, box, pending)
 	}
 	for _, id := range in.downloads {
 		s.downloads.announce(id)
 	}
-	return len(pending), inbox.Settle(ctx, in.outcomes...)
+	return len(pending), box.Settle(ctx, in.outcomes...)
 }
 
 // applyDeliveries applies deliveries in one transaction.
-func (s *Syncer) applyDeliveries(ctx context.Context, pending []archive.Delivery) (in deliveryBatch, err error) {
+func (s *Syncer) applyDeliveries(ctx context.Context, pending []inbox.Delivery) (in deliveryBatch, err error) {
 	err = s.guard("intake", func() error {
 		for _, d := range pending {
 			in.add(s.readDelivery(d))
@@ -103,14 +104,14 @@ func (s *Syncer) applyDeliveries(ctx context.Context, pending []archive.Delivery
 // one bad delivery does not block the others. Only a delivery that no retry can
 // apply is quarantined. Any other error comes from the archive or the machine:
 // the delivery waits, and after two such errors in a row all of them do.
-func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending []archive.Delivery) (int, error) {
+func (s *Syncer) drainSingly(ctx context.Context, box *inbox.Inbox, pending []inbox.Delivery) (int, error) {
 	var failed, last error
 	for n, d := range pending {
 		in, err := s.applyDeliveries(ctx, pending[n:n+1])
 		var bad *archive.ObservationError
 		switch {
 		case errors.As(err, &bad):
-			in.outcomes = []archive.Outcome{{ID: d.ID, RecordingID: bad.RecordingID, Quarantine: err.Error()}}
+			in.outcomes = []inbox.Outcome{{ID: d.ID, RecordingID: bad.RecordingID, Quarantine: err.Error()}}
 		case err != nil && (last != nil || ctx.Err() != nil):
 			return n, err
 		case err != nil:
@@ -118,7 +119,7 @@ func (s *Syncer) drainSingly(ctx context.Context, inbox *archive.Inbox, pending 
 			continue
 		}
 		last = nil
-		if err := inbox.Settle(ctx, in.outcomes...); err != nil {
+		if err := box.Settle(ctx, in.outcomes...); err != nil {
 			return n, err
 		}
 	}

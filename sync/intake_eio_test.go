@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/internal/diskfault"
 	"minutebook/internal/testrun"
 )
@@ -39,7 +40,7 @@ func runOnFailingDisk(ctx context.Context, dir string) error {
 		case "put":
 			var n int
 			fmt.Sscan(id, &n)
-			_, err = a.Inbox().Put(ctx, archive.Delivery{Account: "a", WebhookID: id, ReceivedAt: time.Now(),
+			_, err = a.Inbox().Put(ctx, inbox.Delivery{Account: "a", WebhookID: id, ReceivedAt: time.Now(),
 				Body: fmt.Appendf(nil, large, n, time.Now().UTC().Format(time.RFC3339))})
 		case "drain":
 			said, err = s.drainBatch(ctx, a.Inbox())
@@ -100,7 +101,7 @@ func TestGoodDeliveriesWaitForAFailingDisk(t *testing.T) {
 					t.Errorf("%s with the disk well: %s", line, got.Error)
 				}
 			}
-			if got := tell("counts"); got.counts(t) != (archive.InboxCounts{Applied: 2}) {
+			if got := tell("counts"); got.counts(t) != (inbox.Counts{Applied: 2}) {
 				t.Errorf("in the end: %s", got.Said)
 			}
 		})
@@ -113,7 +114,7 @@ type said struct {
 	Error string
 }
 
-func (s said) counts(t *testing.T) (c archive.InboxCounts) {
+func (s said) counts(t *testing.T) (c inbox.Counts) {
 	t.Helper()
 	if err := json.Unmarshal(s.Said, &c); err != nil || s.Error != "<nil>" {
 		t.Fatalf("counts: %s, %s, %v", s.Said, s.Error, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/internal/residue"
 )
 
@@ -20,13 +21,13 @@ func TestForgetAtEachStepOfIntake(t *testing.T) {
 	const marker = "Xylophonist-Q7w3"
 	text := strings.Repeat(marker+" whispered. ", 500) // more than a page
 	wholeBody := fmt.Sprintf(strings.Replace(whole, "hello", text, 1), 1, time.Now().UTC().Format(time.RFC3339))
-	bodies := map[string]archive.Delivery{
-		"webhook":     {Kind: archive.KindWebhook, Body: []byte(wholeBody)},
-		"unreadable":  {Kind: archive.KindWebhook, Body: []byte(wholeBody[:len(wholeBody)-5])},
-		"no meeting":  {Kind: archive.KindWebhook, Body: fmt.Appendf(nil, `{"id": {"recording_id": 1}, "text": %q}`, text)},
-		"callback":    {Kind: archive.KindTranscript, RecordingID: 1, Body: fmt.Appendf(nil, `{"transcript": [{"text": %q}]}`, text)},
-		"bad answer":  {Kind: archive.KindSummary, RecordingID: 1, Body: fmt.Appendf(nil, `{"summary": %q}`, text)},
-		"quarantined": {Kind: archive.KindWebhook, State: archive.StateQuarantined, Body: []byte(wholeBody)},
+	bodies := map[string]inbox.Delivery{
+		"webhook":     {Kind: inbox.KindWebhook, Body: []byte(wholeBody)},
+		"unreadable":  {Kind: inbox.KindWebhook, Body: []byte(wholeBody[:len(wholeBody)-5])},
+		"no meeting":  {Kind: inbox.KindWebhook, Body: fmt.Appendf(nil, `{"id": {"recording_id": 1}, "text": %q}`, text)},
+		"callback":    {Kind: inbox.KindTranscript, RecordingID: 1, Body: fmt.Appendf(nil, `{"transcript": [{"text": %q}]}`, text)},
+		"bad answer":  {Kind: inbox.KindSummary, RecordingID: 1, Body: fmt.Appendf(nil, `{"summary": %q}`, text)},
+		"quarantined": {Kind: inbox.KindWebhook, State: inbox.StateQuarantined, Body: []byte(wholeBody)},
 	}
 	steps := []string{"before", "received", "read", "applied", "marked", "dropped"}
 	for name, d := range bodies {
@@ -34,7 +35,7 @@ func TestForgetAtEachStepOfIntake(t *testing.T) {
 			t.Run(name+" "+at, func(t *testing.T) {
 				t.Parallel()
 				s, _ := testLoader(t, newMediaHost(t, 1), true)
-				inbox := s.archive.Inbox()
+				box := s.archive.Inbox()
 				known, err := archive.FromMeeting("a", archive.SourceList, time.Now(), []byte(`{"recording_id": 1, "title": "known"}`))
 				if err == nil {
 					_, err = s.apply(t.Context(), []archive.Observation{known}, nil, nil)
@@ -53,11 +54,11 @@ func TestForgetAtEachStepOfIntake(t *testing.T) {
 				forgetAt("before")
 				d := d // the steps run side by side
 				d.Account, d.WebhookID, d.ReceivedAt = "a", "m1", time.Now()
-				if _, err := inbox.Put(t.Context(), d); err != nil {
+				if _, err := box.Put(t.Context(), d); err != nil {
 					t.Fatal(err)
 				}
 				forgetAt("received")
-				pending, err := inbox.Pending(t.Context(), 10)
+				pending, err := box.Pending(t.Context(), 10)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -67,11 +68,11 @@ func TestForgetAtEachStepOfIntake(t *testing.T) {
 					t.Fatal(err)
 				}
 				forgetAt("applied")
-				if err := inbox.Settle(t.Context(), in.outcomes...); err != nil {
+				if err := box.Settle(t.Context(), in.outcomes...); err != nil {
 					t.Fatal(err)
 				}
 				forgetAt("marked")
-				if _, err := inbox.DropBodiesBefore(t.Context(), time.Now().Add(time.Hour)); err != nil {
+				if _, err := box.DropBodiesBefore(t.Context(), time.Now().Add(time.Hour)); err != nil {
 					t.Fatal(err)
 				}
 				forgetAt("dropped")

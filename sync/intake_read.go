@@ -5,20 +5,21 @@ import (
 	"fmt"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // parsedDelivery is a delivery that was read.
 type parsedDelivery struct {
 	observation *archive.Observation // nil: nothing to apply
 	download    int64                // the recording whose download is announced
-	outcome     archive.Outcome
+	outcome     inbox.Outcome
 }
 
 // deliveryBatch collects parsed deliveries.
 type deliveryBatch struct {
 	batch     []archive.Observation
 	downloads []int64
-	outcomes  []archive.Outcome
+	outcomes  []inbox.Outcome
 }
 
 // add puts a delivery into the batch.
@@ -34,21 +35,21 @@ func (g *deliveryBatch) add(r parsedDelivery) {
 
 // readDelivery parses a delivery. A callback that announces a download is not
 // trusted: it only makes the downloader poll.
-func (s *Syncer) readDelivery(d archive.Delivery) parsedDelivery {
+func (s *Syncer) readDelivery(d inbox.Delivery) parsedDelivery {
 	quarantine := func(format string, args ...any) parsedDelivery {
 		reason := fmt.Sprintf(format, args...)
 		s.log.Warn().Str("account", d.Account).Int64("delivery", d.ID).Str("reason", reason).Msg("delivery quarantined")
-		return parsedDelivery{outcome: archive.Outcome{ID: d.ID, RecordingID: d.RecordingID, Quarantine: reason}}
+		return parsedDelivery{outcome: inbox.Outcome{ID: d.ID, RecordingID: d.RecordingID, Quarantine: reason}}
 	}
 	if d.Body == nil {
 		return quarantine("its body cannot be read back: the inbox file is damaged there")
 	}
-	ob, err := archive.Observe(d)
+	ob, err := archive.FromDelivery(d)
 	if err != nil {
 		return quarantine("%v", err)
 	}
-	applied := archive.Outcome{ID: d.ID, RecordingID: ob.RecordingID}
-	if d.Kind == archive.KindDownload {
+	applied := inbox.Outcome{ID: d.ID, RecordingID: ob.RecordingID}
+	if d.Kind == inbox.KindDownload {
 		return parsedDelivery{download: d.RecordingID, outcome: applied}
 	}
 	return parsedDelivery{observation: &ob, outcome: applied}

@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/internal/sqlite"
 )
 
 func deliver(t *testing.T, s *Syncer, id, body string) {
 	t.Helper()
-	_, err := s.archive.Inbox().Put(t.Context(), archive.Delivery{Account: "a", WebhookID: id,
-		ReceivedAt: time.Now(), SentAt: time.Now(), Body: []byte(body), Kind: archive.KindWebhook})
+	_, err := s.archive.Inbox().Put(t.Context(), inbox.Delivery{Account: "a", WebhookID: id,
+		ReceivedAt: time.Now(), SentAt: time.Now(), Body: []byte(body), Kind: inbox.KindWebhook})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,11 +34,11 @@ func TestIntakeAppliesAndSettles(t *testing.T) {
 	deliver(t, s, "m2", `not JSON at all`)
 	deliver(t, s, "m3", `{"title": "no recording"}`)
 	deliver(t, s, "m4", `{"recording_id": 2, "title": "bare", "created_at": "`+now+`"}`)
-	inbox := s.archive.Inbox()
-	if n, err := s.drainBatch(t.Context(), inbox); n != 4 || err != nil {
+	box := s.archive.Inbox()
+	if n, err := s.drainBatch(t.Context(), box); n != 4 || err != nil {
 		t.Fatalf("drained %d, %v", n, err)
 	}
-	counts, err := inbox.Counts(t.Context())
+	counts, err := box.Counts(t.Context())
 	if err != nil || counts.Received != 0 || counts.Applied != 2 || counts.Quarantined != 2 {
 		t.Errorf("inbox: %+v, %v", counts, err)
 	}
@@ -63,18 +63,18 @@ func TestIntakeTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
 	deliver(t, s, "m1", fmt.Sprintf(whole, 1, "2026-05-04T10:00:00Z"))
-	inbox := s.archive.Inbox()
-	if _, err := s.drainBatch(t.Context(), inbox); err != nil {
+	box := s.archive.Inbox()
+	if _, err := s.drainBatch(t.Context(), box); err != nil {
 		t.Fatal(err)
 	}
 	before, err := s.archive.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := inbox.Replay(t.Context(), 1); err != nil { // as after a crash before it was settled
+	if err := box.Replay(t.Context(), 1); err != nil { // as after a crash before it was settled
 		t.Fatal(err)
 	}
-	if n, err := s.drainBatch(t.Context(), inbox); n != 1 || err != nil {
+	if n, err := s.drainBatch(t.Context(), box); n != 1 || err != nil {
 		t.Fatalf("drained %d, %v", n, err)
 	}
 	after, err := s.archive.Head(t.Context())
@@ -88,18 +88,18 @@ func TestIntakeTwiceChangesNothing(t *testing.T) {
 func TestIntakeInABurst(t *testing.T) {
 	t.Parallel()
 	s, _ := testLoader(t, newMediaHost(t, 1), true)
-	inbox, sent := s.archive.Inbox(), 0
-	for !inbox.Busy() {
+	box, sent := s.archive.Inbox(), 0
+	for !box.Busy() {
 		deliver(t, s, fmt.Sprint("m", sent), fmt.Sprintf(whole, sent+1, "2026-05-04T10:00:00Z"))
 		if sent++; sent > 10_000 {
 			t.Fatal("the inbox is never busy")
 		}
 	}
-	if n, err := s.drainBatch(t.Context(), inbox); n != busyBatch || err != nil {
+	if n, err := s.drainBatch(t.Context(), box); n != busyBatch || err != nil {
 		t.Errorf("drained %d, %v; want %d", n, err, busyBatch)
 	}
 	for {
-		n, err := s.drainBatch(t.Context(), inbox)
+		n, err := s.drainBatch(t.Context(), box)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestIntakeInABurst(t *testing.T) {
 			break
 		}
 	}
-	if c, err := inbox.Counts(t.Context()); err != nil || c.Applied != sent {
+	if c, err := box.Counts(t.Context()); err != nil || c.Applied != sent {
 		t.Errorf("inbox %+v, %v; want %d applied", c, err, sent)
 	}
 }
@@ -140,8 +140,8 @@ func TestCallbacksCarryContent(t *testing.T) {
 		`{"nothing": "here"}`,
 		`{"recording_id": 8, "transcript": [{"speaker": {"display_name": "A"}, "text": "of another meeting", "timestamp": "00:00:01"}]}`,
 	} {
-		_, err := s.archive.Inbox().Put(t.Context(), archive.Delivery{Account: "a", WebhookID: fmt.Sprint("c", i),
-			ReceivedAt: time.Now(), Body: []byte(body), Kind: archive.KindTranscript, RecordingID: 7})
+		_, err := s.archive.Inbox().Put(t.Context(), inbox.Delivery{Account: "a", WebhookID: fmt.Sprint("c", i),
+			ReceivedAt: time.Now(), Body: []byte(body), Kind: inbox.KindTranscript, RecordingID: 7})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,35 +196,35 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := testLoader(t, newMediaHost(t, 1), true)
-			inbox := s.archive.Inbox()
+			box := s.archive.Inbox()
 			large := strings.Replace(whole, "hello", strings.Repeat("hello, ", 100_000), 1)
 			now := time.Now().UTC().Format(time.RFC3339)
 			deliver(t, s, "m1", fmt.Sprintf(large, 1, now))
 			deliver(t, s, "m2", fmt.Sprintf(large, 2, now))
 			mend := fault(t, s.archive.DB())
 			for range 2 {
-				if _, err := s.drainBatch(t.Context(), inbox); err == nil {
+				if _, err := s.drainBatch(t.Context(), box); err == nil {
 					t.Fatal("deliveries are applied though the archive cannot be written")
 				}
 			}
-			if c, err := inbox.Counts(t.Context()); err != nil || c.Received != 2 || c.Quarantined != 0 {
+			if c, err := box.Counts(t.Context()); err != nil || c.Received != 2 || c.Quarantined != 0 {
 				t.Errorf("inbox: %+v, %v", c, err)
 			}
 			mend()
-			if err := inbox.Quarantine(t.Context(), 1, "apply observation of 1: the disk is full: make room in the data directory"); err != nil {
+			if err := box.Quarantine(t.Context(), 1, "apply observation of 1: the disk is full: make room in the data directory"); err != nil {
 				t.Fatal(err)
 			}
 			deliver(t, s, "m3", `{"title": "no recording"}`)
 			if err := s.replayTransient(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.drainBatch(t.Context(), inbox); err != nil {
+			if _, err := s.drainBatch(t.Context(), box); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.replayTransient(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if c, err := inbox.Counts(t.Context()); err != nil || c.Applied != 2 || c.Quarantined != 1 {
+			if c, err := box.Counts(t.Context()); err != nil || c.Applied != 2 || c.Quarantined != 1 {
 				t.Errorf("afterwards: %+v, %v", c, err)
 			}
 		})

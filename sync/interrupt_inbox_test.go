@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/bench/sync/rig"
 	syncer "minutebook/sync"
 )
@@ -58,7 +59,7 @@ func (o *outside) begin(created func(id int64) time.Time) {
 	for id := int64(1); id <= 3; id++ {
 		body := bytes.ReplaceAll(rig.Meeting(id, created(id)), []byte(`"title":"Meeting`), []byte(`"title":"Announced`))
 		o.add(fmt.Sprint("webhook ", id), func(ar *archive.Archive) error {
-			_, err := ar.Inbox().Put(context.Background(), archive.Delivery{Account: "ada", Kind: archive.KindWebhook,
+			_, err := ar.Inbox().Put(context.Background(), inbox.Delivery{Account: "ada", Kind: inbox.KindWebhook,
 				WebhookID: fmt.Sprint("msg_", id), ReceivedAt: time.Now(), SentAt: time.Now(), Body: body})
 			return err
 		})

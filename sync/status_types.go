@@ -6,15 +6,16 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 )
 
 // Status describes the sync, for `minutebook status`.
 type Status struct {
-	Accounts  []AccountStatus     `json:"accounts"`
-	Inbox     archive.InboxCounts `json:"inbox"`
-	Downloads DownloadStatus      `json:"downloads"`
-	Failures  []FailureStatus     `json:"failures"` // open ones, latest first
-	Problems  []string            `json:"problems"` // parts that do not work at present, and why
+	Accounts  []AccountStatus `json:"accounts"`
+	Inbox     inbox.Counts    `json:"inbox"`
+	Downloads DownloadStatus  `json:"downloads"`
+	Failures  []FailureStatus `json:"failures"` // open ones, latest first
+	Problems  []string        `json:"problems"` // parts that do not work at present, and why
 }
 
 // AccountStatus is the state of one account.

@@ -12,6 +12,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	syncer "minutebook/sync"
 )
 
@@ -196,7 +197,7 @@ func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
 			{Name: "acme", Backfilled: true, LastSuccess: map[string]time.Time{syncer.JobCatchUp: at},
 				Budget: []api.Usage{{Class: "heavy", Used: 3, Limit: 30, Waiting: 2}}},
 			{Name: "other", Suspended: "the API key is refused", SuspendedSince: at}},
-		Inbox:     archive.InboxCounts{Applied: 28, Quarantined: 1},
+		Inbox:     inbox.Counts{Applied: 28, Quarantined: 1},
 		Downloads: syncer.DownloadStatus{Queue: map[archive.DownloadState]int{archive.DownloadWanted: 4}, Rate: 2_400_000, Left: 90, Paused: "disk nearly full"},
 		Problems:  []string{"the disk is nearly full"},
 	}

@@ -20,6 +20,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/generation"
+	"minutebook/archive/inbox"
 	"minutebook/internal/s3test"
 	"minutebook/sample"
 )
@@ -89,7 +90,7 @@ func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
 	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"), archivetest.Meeting(2, "second", "b"))
 	archivetest.Attach(t, a, 1, "moving pictures")
 	archivetest.Attach(t, a, 2, "more of them")
-	if _, err := a.Inbox().Put(t.Context(), archive.Delivery{Account: "main", WebhookID: "msg_1", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: []byte("{}")}); err != nil {
+	if _, err := a.Inbox().Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "msg_1", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]Options{"plain": {}, "sealed": {Recipients: []age.Recipient{id.Recipient()}}} {

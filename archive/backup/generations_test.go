@@ -13,6 +13,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/generation"
+	"minutebook/archive/inbox"
 	"minutebook/internal/durable"
 	"minutebook/internal/residue"
 )
@@ -239,7 +240,7 @@ func TestForgottenWhileABackupRunsIsNotInIt(t *testing.T) {
 		a, dest := archivetest.New(t), t.TempDir()
 		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "zebrafish"), archivetest.Meeting(2, "T", "said"))
 		archivetest.Attach(t, a, 1, "zebrafish swimming")
-		d := archive.Delivery{Account: "main", WebhookID: "msg_1", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: archivetest.Meeting(1, "T", "zebrafish"), RecordingID: 1}
+		d := inbox.Delivery{Account: "main", WebhookID: "msg_1", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: archivetest.Meeting(1, "T", "zebrafish"), RecordingID: 1}
 		if _, err := a.Inbox().Put(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
@@ -278,11 +279,11 @@ func TestBackupCopiesTheInboxBeforeTheArchive(t *testing.T) {
 			return
 		}
 		raw := archivetest.Meeting(5, "T", "said between the copies")
-		if _, err := a.Inbox().Put(t.Context(), archive.Delivery{Account: "main", WebhookID: "msg_5", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: raw}); err != nil {
+		if _, err := a.Inbox().Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "msg_5", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: raw}); err != nil {
 			t.Error(err)
 		}
 		archivetest.Apply(t, a, archivetest.Epoch, raw)
-		if err := a.Inbox().Settle(t.Context(), archive.Outcome{ID: 1}); err != nil {
+		if err := a.Inbox().Settle(t.Context(), inbox.Outcome{ID: 1}); err != nil {
 			t.Error(err)
 		}
 	}})

@@ -5,6 +5,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/generation"
+	"minutebook/archive/inbox"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,10 +30,10 @@ func TestRepairBringsBackWhatIsSomewhere(t *testing.T) {
 			archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(2, "Weekly", "zebrafish"))
 		}, "brought back from another version", false, true},
 		"in the inbox": {func(t *testing.T, a *archive.Archive, _ *archive.VerifyOptions) {
-			if _, err := a.Inbox().Put(t.Context(), archive.Delivery{Account: "main", WebhookID: "m", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: raw}); err != nil {
+			if _, err := a.Inbox().Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "m", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: raw}); err != nil {
 				t.Fatal(err)
 			}
-			must(t, a.Inbox().Settle(t.Context(), archive.Outcome{ID: 1}))
+			must(t, a.Inbox().Settle(t.Context(), inbox.Outcome{ID: 1}))
 		}, "brought back from the inbox", false, true},
 		"in a backup": {func(t *testing.T, a *archive.Archive, o *archive.VerifyOptions) {
 			dest := t.TempDir()

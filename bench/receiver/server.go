@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/internal/process"
 	"minutebook/receiver"
 	"minutebook/search"
@@ -26,10 +27,10 @@ import (
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 // forgetful takes deliveries and keeps none.
-type forgetful struct{ *archive.Inbox }
+type forgetful struct{ *inbox.Inbox }
 
 // Put says that a delivery is new and kept.
-func (forgetful) Put(context.Context, archive.Delivery) (bool, error) { return false, nil }
+func (forgetful) Put(context.Context, inbox.Delivery) (bool, error) { return false, nil }
 
 // serveMode is the child process: a receiver on a port of its own, whose
 // address is the first line it prints.

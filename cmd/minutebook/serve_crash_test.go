@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/control"
 	"minutebook/internal/testrun"
 	"minutebook/receiver"
@@ -155,12 +155,12 @@ func (s *served) checkAll(done []int64, random *rand.Rand) {
 	t := s.t
 	t.Helper()
 	eventually(t, time.Minute, "everything is applied", func() (bool, any) {
-		waiting := runJSON[[]control.DeliveryInfo](t, "webhook", "deliveries", "-c", s.config, "--state", archive.StateReceived)
+		waiting := runJSON[[]control.DeliveryInfo](t, "webhook", "deliveries", "-c", s.config, "--state", inbox.StateReceived)
 		return len(waiting) == 0, len(waiting)
 	})
 	kept := map[string]int64{}
 	for _, d := range runJSON[[]control.DeliveryInfo](t, "webhook", "deliveries", "-c", s.config, "--limit", "1000000") {
-		if _, twice := kept[d.WebhookID]; twice || d.State != archive.StateApplied {
+		if _, twice := kept[d.WebhookID]; twice || d.State != inbox.StateApplied {
 			t.Errorf("delivery %+v, there before: %v", d, twice)
 		}
 		kept[d.WebhookID] = d.RecordingID

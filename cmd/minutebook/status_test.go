@@ -9,6 +9,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/control"
 	"minutebook/receiver"
 	syncer "minutebook/sync"
@@ -22,7 +23,7 @@ func TestStatusTellsOfEachAccount(t *testing.T) {
 	s := control.StatusResult{Version: "1", Running: true, Meetings: 12, WithTranscript: 11, WithSummary: 10, WithRecording: 4, Indexed: 12,
 		Receiver: &receiver.Counts{Accepted: 3, Duplicates: 1, Refused: map[int]int64{413: 1, 401: 2}},
 		Status: syncer.Status{
-			Inbox:     archive.InboxCounts{Applied: 3, Received: 1},
+			Inbox:     inbox.Counts{Applied: 3, Received: 1},
 			Downloads: syncer.DownloadStatus{Queue: map[archive.DownloadState]int{archive.DownloadWanted: 6, archive.DownloadDone: 4}, Rate: 2e6, Left: 90},
 			Failures:  []syncer.FailureStatus{failure, stranger},
 			Accounts: []syncer.AccountStatus{{

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/control"
 )
 
@@ -26,7 +26,7 @@ func (m *Main) webhookDeliveriesCmd() *cobra.Command {
 }
 
 func (m *Main) webhookQuarantineCmd() *cobra.Command {
-	q := control.DeliveriesRequest{State: archive.StateQuarantined}
+	q := control.DeliveriesRequest{State: inbox.StateQuarantined}
 	cmd := &cobra.Command{
 		Use:   "quarantine",
 		Short: "List deliveries that were signed and could not be understood, and why",

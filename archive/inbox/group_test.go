@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"errors"
@@ -12,10 +12,10 @@ import (
 
 // groups opens an inbox whose writer waits at its first BEGIN until open is
 // called, so that what is put meanwhile becomes a group. commits counts.
-func groups(t *testing.T, opts InboxOptions) (i *Inbox, open func(), commits *atomic.Int32) {
+func groups(t *testing.T, opts Options) (i *Inbox, open func(), commits *atomic.Int32) {
 	gate := make(chan struct{})
 	open, commits = sync.OnceFunc(func() { close(gate) }), new(atomic.Int32)
-	opts.Fault = func(s InboxStep, done bool) error {
+	opts.Fault = func(s Step, done bool) error {
 		if s == StepBegin && !done {
 			<-gate
 		}
@@ -24,7 +24,7 @@ func groups(t *testing.T, opts InboxOptions) (i *Inbox, open func(), commits *at
 		}
 		return nil
 	}
-	i = openTestInbox(t, filepath.Join(t.TempDir(), "inbox.db"), opts)
+	i = openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), opts)
 	t.Cleanup(open) // before Close, which waits for the writer
 	return i, open, commits
 }
@@ -44,8 +44,8 @@ func queued(t *testing.T, i *Inbox, n int) {
 	t.Fatalf("fewer than %d writes were queued", n)
 }
 
-func TestInboxGroupsShareACommit(t *testing.T) {
-	i, open, commits := groups(t, InboxOptions{})
+func TestGroupsShareACommit(t *testing.T) {
+	i, open, commits := groups(t, Options{})
 	var wg sync.WaitGroup
 	var duplicates atomic.Int32
 	const n = 40
@@ -78,8 +78,8 @@ func TestInboxGroupsShareACommit(t *testing.T) {
 	}
 }
 
-func TestInboxBadRowFailsAlone(t *testing.T) {
-	i, open, _ := groups(t, InboxOptions{})
+func TestBadRowFailsAlone(t *testing.T) {
+	i, open, _ := groups(t, Options{})
 	errs := make([]error, 9)
 	var wg sync.WaitGroup
 	for k := range errs {
@@ -102,8 +102,8 @@ func TestInboxBadRowFailsAlone(t *testing.T) {
 	}
 }
 
-func TestInboxRefusesWhenBehind(t *testing.T) {
-	i, open, _ := groups(t, InboxOptions{MaxWaiting: 3000})
+func TestRefusesWhenBehind(t *testing.T) {
+	i, open, _ := groups(t, Options{MaxWaiting: 3000})
 	var wg sync.WaitGroup
 	for k := range 2 {
 		wg.Go(func() {
@@ -113,7 +113,7 @@ func TestInboxRefusesWhenBehind(t *testing.T) {
 		})
 	}
 	queued(t, i, 2)
-	if _, err := i.Put(t.Context(), delivery("a", "msg_9", "{}")); !errors.Is(err, ErrInboxBehind) {
+	if _, err := i.Put(t.Context(), delivery("a", "msg_9", "{}")); !errors.Is(err, ErrBehind) {
 		t.Errorf("put beyond what may wait: %v, want ErrInboxBehind", err)
 	}
 	if !i.Behind(1024) || i.Behind(0) {
@@ -129,8 +129,8 @@ func TestInboxRefusesWhenBehind(t *testing.T) {
 // Every step of a commit fails once, before and after it took effect. Whoever
 // got an error was not kept, or is a duplicate the next time; whoever got none
 // is there, also after reopening.
-func TestInboxFaults(t *testing.T) {
-	for _, step := range []InboxStep{StepBegin, StepInsert, StepCommit} {
+func TestFaultsOfEachStep(t *testing.T) {
+	for _, step := range []Step{StepBegin, StepInsert, StepCommit} {
 		for _, done := range []bool{false, true} {
 			for _, times := range []int{1, 3} {
 				t.Run(fmt.Sprintf("%s done=%v times=%d", step, done, times), func(t *testing.T) {
@@ -141,10 +141,10 @@ func TestInboxFaults(t *testing.T) {
 	}
 }
 
-func faultRound(t *testing.T, step InboxStep, done bool, times int) {
+func faultRound(t *testing.T, step Step, done bool, times int) {
 	path := filepath.Join(t.TempDir(), "inbox.db")
 	failures := new(atomic.Int32)
-	i := openTestInbox(t, path, InboxOptions{Fault: func(s InboxStep, d bool) error {
+	i := openInbox(t, path, Options{Fault: func(s Step, d bool) error {
 		if s == step && d == done && failures.Add(1) <= int32(times) {
 			return errors.New("injected")
 		}
@@ -169,7 +169,7 @@ func faultRound(t *testing.T, step InboxStep, done bool, times int) {
 	if err := i.Close(); err != nil {
 		t.Fatal(err)
 	}
-	i = openTestInbox(t, path, InboxOptions{})
+	i = openInbox(t, path, Options{})
 	kept := map[string]bool{}
 	for _, id := range pendingIDs(t, i) {
 		kept[id] = true

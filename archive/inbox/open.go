@@ -1,51 +1,33 @@
-package archive
+package inbox
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"minutebook/internal/sqlite"
 )
 
+//go:embed migrations
+var migrationFiles embed.FS
+
 // inboxPageSize is the size of a new inbox's pages in bytes. A delivery is mostly
 // its body: pages of SQLite's own 4 KiB would cost a dozen writes and checksums
 // of the log instead of four.
-const inboxPageSize = 16384
-
-// openInbox opens the inbox of an archive; Close ends its writer.
-func (a *Archive) openInbox(ctx context.Context) error {
-	const name = "inbox.db"
-	if err := a.refuseLostDB(ctx, name); err != nil {
-		return err
-	}
-	i, err := OpenInbox(ctx, filepath.Join(a.dir, name), InboxOptions{Create: true, Logger: a.log, Now: a.now})
-	if err != nil {
-		return err
-	}
-	i.forgotten = a.isForgotten
-	a.inbox = i
-	a.mu.Lock()
-	a.side = append(a.side, i.db)
-	a.mu.Unlock()
-	return a.noteMade(ctx, name)
-}
-
-// Inbox is where deliveries wait until they are applied.
-func (a *Archive) Inbox() *Inbox { return a.inbox }
+const pageSize = 16384
 
 // openInboxDB opens the file, brings it to the newest schema and makes the
 // content of its log durable: a process killed between writing a commit and syncing it
 // leaves one that can be read but is not yet safe, and a repeat of it must not
 // be acknowledged before it is.
-func openInboxDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err error) {
+func openDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err error) {
 	if _, err := os.Stat(path); err != nil && !create {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
-	db, err := sqlite.OpenWith(ctx, path, sqlite.Options{CachedStatements: 16, PageSize: inboxPageSize})
+	db, err := sqlite.OpenWith(ctx, path, sqlite.Options{CachedStatements: 16, PageSize: pageSize})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +36,7 @@ func openInboxDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, e
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	tree, err := fs.Sub(migrationFiles, "migrations/inbox")
+	tree, err := fs.Sub(migrationFiles, "migrations")
 	if err != nil {
 		return nil, err
 	}

@@ -7,16 +7,17 @@ import (
 	"fmt"
 
 	"minutebook/api"
+	"minutebook/archive/inbox"
 )
 
-// Observe reads a delivery as an observation of a meeting. Its error, a sentence for
+// FromDelivery reads a delivery as an observation of a meeting. Its error, a sentence for
 // a person, means that the delivery belongs in quarantine: it is not JSON, of an
 // unknown shape, or damaged. A download callback is only a hint to read the
-// download; for it Observe checks the shape and returns no parts.
+// download; for it FromDelivery checks the shape and returns no parts.
 //
 // A webhook's observation is dated by the meeting's created_at, or else by when
 // it was sent; a callback's by when it was received.
-func Observe(d Delivery) (Observation, error) {
+func FromDelivery(d inbox.Delivery) (Observation, error) {
 	switch {
 	case d.Body == nil:
 		return Observation{}, errors.New("its body is damaged or was let go")
@@ -24,15 +25,15 @@ func Observe(d Delivery) (Observation, error) {
 		return Observation{}, errors.New("it is not JSON")
 	}
 	switch d.Kind {
-	case KindWebhook, "":
+	case inbox.KindWebhook, "":
 		return observeWebhook(d)
-	case KindTranscript, KindSummary, KindDownload:
+	case inbox.KindTranscript, inbox.KindSummary, inbox.KindDownload:
 		return observeCallback(d)
 	}
 	return Observation{}, fmt.Errorf("unknown kind %q", d.Kind)
 }
 
-func observeWebhook(d Delivery) (Observation, error) {
+func observeWebhook(d inbox.Delivery) (Observation, error) {
 	o, err := FromMeeting(d.Account, SourceWebhook, d.ReceivedAt, d.Body)
 	if err != nil {
 		return Observation{}, fmt.Errorf("it is not a meeting: %w", err)
@@ -60,13 +61,13 @@ var callbackParts = map[string]struct {
 	member string
 	part   api.Part
 }{
-	KindTranscript: {"transcript", api.PartTranscript},
-	KindSummary:    {"summary", api.PartSummary},
+	inbox.KindTranscript: {"transcript", api.PartTranscript},
+	inbox.KindSummary:    {"summary", api.PartSummary},
 }
 
 // observeCallback takes the object of the synchronous answer, with or without a
 // recording_id, or its bare value.
-func observeCallback(d Delivery) (Observation, error) {
+func observeCallback(d inbox.Delivery) (Observation, error) {
 	o := Observation{Account: d.Account, Source: SourceCallback, At: d.ReceivedAt, RecordingID: d.RecordingID}
 	d.Body = bytes.TrimSpace(d.Body)
 	var body map[string]json.RawMessage
@@ -77,7 +78,7 @@ func observeCallback(d Delivery) (Observation, error) {
 			return Observation{}, fmt.Errorf("it is about recording %.40s, and its address was given for %d", raw, d.RecordingID)
 		}
 	}
-	if d.Kind == KindDownload {
+	if d.Kind == inbox.KindDownload {
 		if _, ok := body["download_id"]; !ok {
 			return Observation{}, errors.New("it is not a download: it has no download_id")
 		}
@@ -86,7 +87,7 @@ func observeCallback(d Delivery) (Observation, error) {
 	want := callbackParts[d.Kind]
 	raw, ok := body[want.member]
 	if !ok {
-		if _, summary := body["markdown_formatted"]; d.Body[0] != '[' && !(summary && d.Kind == KindSummary) {
+		if _, summary := body["markdown_formatted"]; d.Body[0] != '[' && !(summary && d.Kind == inbox.KindSummary) {
 			return Observation{}, fmt.Errorf("it is not a %s: it has no member %q", d.Kind, want.member)
 		}
 		raw = d.Body
@@ -102,7 +103,7 @@ func observeCallback(d Delivery) (Observation, error) {
 
 // rightShape checks that a value has the shape of its kind's content.
 func rightShape(kind string, raw json.RawMessage) error {
-	if kind == KindTranscript {
+	if kind == inbox.KindTranscript {
 		var entries []map[string]json.RawMessage
 		if json.Unmarshal(raw, &entries) != nil {
 			return errors.New("its transcript is not an array of entries")

@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"fmt"
@@ -15,15 +15,15 @@ import (
 
 // After random deliveries, repeats, applying with dropped bodies, forgetting and
 // reopening, every delivery has the state and the body that it should.
-func TestInboxKeepsDeliveriesAtRandom(t *testing.T) {
+func TestKeepsDeliveriesAtRandom(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	rapid.Check(t, func(r *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {
 			r.Fatal(err)
 		}
-		s := &inboxModel{t: t, r: r, path: filepath.Join(dir, "inbox.db"), waits: map[string]string{}, gone: map[string]bool{}}
-		s.i = openTestInbox(t, s.path, InboxOptions{})
+		s := &model{t: t, r: r, path: filepath.Join(dir, "inbox.db"), waits: map[string]string{}, gone: map[string]bool{}}
+		s.i = openInbox(t, s.path, Options{})
 		defer func() { s.i.Close() }()
 		steps := []func(){s.arrive, s.repeat, s.apply, s.forget, s.reopen}
 		for _, step := range rapid.SliceOfN(rapid.SampledFrom([]int{0, 1, 2, 3, 4}), 1, 8).Draw(r, "steps") {
@@ -34,7 +34,7 @@ func TestInboxKeepsDeliveriesAtRandom(t *testing.T) {
 }
 
 // inboxModel is an inbox and its expected content.
-type inboxModel struct {
+type model struct {
 	t     *testing.T
 	r     *rapid.T
 	path  string
@@ -44,16 +44,16 @@ type inboxModel struct {
 	gone  map[string]bool   // known, without a body
 }
 
-func (s *inboxModel) next() Delivery {
+func (s *model) next() Delivery {
 	d := delivery("a", fmt.Sprint("msg_", s.n), largeBody(s.n))
 	s.n++
 	d.RecordingID, s.waits[d.WebhookID] = int64(s.n), string(d.Body)
 	return d
 }
 
-func (s *inboxModel) arrive() { put(s.t, s.i, s.next()) }
+func (s *model) arrive() { put(s.t, s.i, s.next()) }
 
-func (s *inboxModel) repeat() {
+func (s *model) repeat() {
 	if s.n == 0 {
 		return
 	}
@@ -64,7 +64,7 @@ func (s *inboxModel) repeat() {
 }
 
 // apply settles two deliveries and lets their bodies go.
-func (s *inboxModel) apply() {
+func (s *model) apply() {
 	ds, err := s.i.Pending(s.t.Context(), 2)
 	if err != nil {
 		s.r.Fatal(err)
@@ -81,7 +81,7 @@ func (s *inboxModel) apply() {
 	}
 }
 
-func (s *inboxModel) forget() {
+func (s *model) forget() {
 	k := rapid.IntRange(0, s.n).Draw(s.r, "which")
 	if err := s.i.ForgetRecording(s.t.Context(), int64(k+1)); err != nil {
 		s.r.Fatal(err)
@@ -92,14 +92,14 @@ func (s *inboxModel) forget() {
 	}
 }
 
-func (s *inboxModel) reopen() {
+func (s *model) reopen() {
 	if err := s.i.Close(); err != nil {
 		s.r.Fatal(err)
 	}
-	s.i = openTestInbox(s.t, s.path, InboxOptions{})
+	s.i = openInbox(s.t, s.path, Options{})
 }
 
-func (s *inboxModel) check() {
+func (s *model) check() {
 	if diff := cmp.Diff(s.waits, bodiesOf(s.t, s.i)); diff != "" {
 		s.r.Fatal(diff)
 	}

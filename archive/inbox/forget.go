@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"minutebook/api"
-	"minutebook/internal/sqlite"
 )
 
 // ForgetRecording drops the bodies of everything that arrived about a
@@ -23,7 +22,7 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 		return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
 	}
 	err = i.submit(ctx, &write{size: 64 * int64(1+len(ids)), do: func(ctx context.Context, conn *sql.Conn) error {
-		at := inboxTime(i.now())
+		at := toMillis(i.now())
 		for _, id := range ids {
 			if err := dropDelivery(ctx, conn, Outcome{ID: id, RecordingID: recordingID}, at); err != nil {
 				return err
@@ -45,19 +44,14 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 // findUnapplied returns the deliveries about a recording whose rows do not name it yet:
 // they wait for their application, or are quarantined.
 func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids []int64, err error) {
-	rows, err := i.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries
-		WHERE recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
-			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
-	if err != nil {
-		return nil, err
-	}
-	return ids, sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		d, err := scanWhole(rows)
-		if err == nil && slices.Contains(recordingIDs(d.Body), recordingID) {
+	err = i.eachDelivery(ctx, func(d Delivery) error {
+		if slices.Contains(recordingIDs(d.Body), recordingID) {
 			ids = append(ids, d.ID)
 		}
-		return err
-	})
+		return nil
+	}, `recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
+		UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
+	return ids, err
 }
 
 // recordingIDs returns the recordings that a body is about: the recording of a meeting,

@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func openTestInbox(t *testing.T, path string, opts InboxOptions) *Inbox {
+func openInbox(t *testing.T, path string, opts Options) *Inbox {
 	t.Helper()
 	opts.Create = true
-	i, err := OpenInbox(t.Context(), path, opts)
+	i, err := Open(t.Context(), path, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +51,9 @@ func pendingIDs(t *testing.T, i *Inbox) []string {
 	return ids
 }
 
-func TestInboxKeepsADeliveryAcrossReopening(t *testing.T) {
+func TestKeepsDeliveryAcrossReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd ?#%41 name.db")
-	i := openTestInbox(t, path, InboxOptions{})
+	i := openInbox(t, path, Options{})
 	long := fmt.Sprintf(`{"recording_id":7,"text":"%01000d"}`, 7)
 	sent := time.Date(2025, 10, 15, 17, 31, 26, 0, time.UTC)
 	put(t, i, Delivery{Account: "a", WebhookID: "msg_1", Body: []byte(long), SentAt: sent,
@@ -66,7 +66,7 @@ func TestInboxKeepsADeliveryAcrossReopening(t *testing.T) {
 	if fi, err := os.Stat(path); err != nil || fi.Mode().Perm() != 0o600 {
 		t.Errorf("the inbox file is %v, %v; want mode 0600", fi, err)
 	}
-	i = openTestInbox(t, path, InboxOptions{})
+	i = openInbox(t, path, Options{})
 	ds, err := i.Pending(t.Context(), 10)
 	if err != nil || len(ds) != 3 {
 		t.Fatalf("pending after reopening: %d deliveries, %v; want 3", len(ds), err)
@@ -81,19 +81,19 @@ func TestInboxKeepsADeliveryAcrossReopening(t *testing.T) {
 	}
 }
 
-func TestInboxMissingFileIsNotMade(t *testing.T) {
-	_, err := OpenInbox(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), InboxOptions{})
+func TestMissingFileIsNotCreated(t *testing.T) {
+	_, err := Open(t.Context(), filepath.Join(t.TempDir(), "inbox.db"), Options{})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("opening a missing inbox: %v, want not exist", err)
 	}
 }
 
-func TestInboxKeyOutlivesBody(t *testing.T) {
+func TestKeyOutlivesBody(t *testing.T) {
 	var clock atomic.Pointer[time.Time] // the writer reads it too
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock.Store(&now)
 	path := filepath.Join(t.TempDir(), "inbox.db")
-	i := openTestInbox(t, path, InboxOptions{Now: func() time.Time { return *clock.Load() }})
+	i := openInbox(t, path, Options{Now: func() time.Time { return *clock.Load() }})
 	for n := range 3 {
 		put(t, i, delivery("a", fmt.Sprint("msg_", n), "body"))
 	}
@@ -113,7 +113,7 @@ func TestInboxKeyOutlivesBody(t *testing.T) {
 	if err := i.Close(); err != nil {
 		t.Fatal(err)
 	}
-	i = openTestInbox(t, path, InboxOptions{})
+	i = openInbox(t, path, Options{})
 	for n := range 3 {
 		if !put(t, i, delivery("a", fmt.Sprint("msg_", n), "another body")) {
 			t.Errorf("delivery %d was taken for new after its body was let go", n)
@@ -134,11 +134,11 @@ func TestInboxKeyOutlivesBody(t *testing.T) {
 	}
 }
 
-func TestInboxQuarantineAndReplay(t *testing.T) {
-	i := openTestInbox(t, filepath.Join(t.TempDir(), "inbox.db"), InboxOptions{})
+func TestQuarantineAndReplay(t *testing.T) {
+	i := openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), Options{})
 	put(t, i, Delivery{Account: "a", WebhookID: "msg_1", Body: []byte("not json"), State: StateQuarantined, Reason: "not JSON"})
 	put(t, i, delivery("a", "msg_2", "{}"))
-	list, err := i.List(t.Context(), DeliveryQuery{State: StateQuarantined})
+	list, err := i.List(t.Context(), Query{State: StateQuarantined})
 	if err != nil || len(list) != 1 || list[0].Reason != "not JSON" || list[0].SettledAt.IsZero() {
 		t.Fatalf("quarantine holds %+v, %v", list, err)
 	}
@@ -152,13 +152,13 @@ func TestInboxQuarantineAndReplay(t *testing.T) {
 		t.Errorf("pending after the replay: %s", diff)
 	}
 	counts, err := i.Counts(t.Context())
-	if err != nil || counts != (InboxCounts{Received: 2}) {
+	if err != nil || counts != (Counts{Received: 2}) {
 		t.Errorf("counts %+v, %v", counts, err)
 	}
 }
 
-func TestInboxWaitPending(t *testing.T) {
-	i := openTestInbox(t, filepath.Join(t.TempDir(), "inbox.db"), InboxOptions{})
+func TestWaitPending(t *testing.T) {
+	i := openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), Options{})
 	short, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := i.WaitPending(short); !errors.Is(err, context.Canceled) {
@@ -175,7 +175,7 @@ func TestInboxWaitPending(t *testing.T) {
 	if err := i.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := i.Put(t.Context(), delivery("a", "msg_2", "{}")); !errors.Is(err, ErrInboxClosed) {
+	if _, err := i.Put(t.Context(), delivery("a", "msg_2", "{}")); !errors.Is(err, ErrClosed) {
 		t.Errorf("put after close: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"context"
@@ -37,7 +37,7 @@ func (i *Inbox) PutIntent(ctx context.Context, account, url, request string) (in
 	var id int64
 	w := &write{size: 1024, do: func(ctx context.Context, conn *sql.Conn) error {
 		res, err := conn.ExecContext(ctx, `INSERT INTO registrations (account, state, url, request, created_at)
-			VALUES (?, 'intent', ?, ?, ?)`, account, url, request, inboxTime(i.now()))
+			VALUES (?, 'intent', ?, ?, ?)`, account, url, request, toMillis(i.now()))
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (i *Inbox) PutIntent(ctx context.Context, account, url, request string) (in
 // once that is durable; nothing else may be done before.
 func (i *Inbox) PutRegistration(ctx context.Context, intent int64, webhookID, secret string) error {
 	return i.changeRegistration(ctx, `UPDATE registrations SET state = 'active', webhook_id = ?, secret = ?, settled_at = ?
-		WHERE intent = ? AND state = 'intent'`, webhookID, secret, inboxTime(i.now()), intent)
+		WHERE intent = ? AND state = 'intent'`, webhookID, secret, toMillis(i.now()), intent)
 }
 
 // RemoveIntent drops an intent that the service certainly did not fulfil, or
@@ -66,14 +66,14 @@ func (i *Inbox) RemoveIntent(ctx context.Context, intent int64) error {
 // BeginRemove notes that a registration is about to be deleted at the service.
 func (i *Inbox) BeginRemove(ctx context.Context, account, webhookID string) error {
 	return i.changeRegistration(ctx, `UPDATE registrations SET state = 'deleting', settled_at = ?
-		WHERE account = ? AND webhook_id = ? AND state IN ('active', 'deleting')`, inboxTime(i.now()), account, webhookID)
+		WHERE account = ? AND webhook_id = ? AND state IN ('active', 'deleting')`, toMillis(i.now()), account, webhookID)
 }
 
 // RemoveRegistration forgets a registration's secret, after the service has
 // deleted the webhook.
 func (i *Inbox) RemoveRegistration(ctx context.Context, account, webhookID string) error {
 	return i.changeRegistration(ctx, `UPDATE registrations SET state = 'deleted', secret = '', settled_at = ?
-		WHERE account = ? AND webhook_id = ? AND state <> 'deleted'`, inboxTime(i.now()), account, webhookID)
+		WHERE account = ? AND webhook_id = ? AND state <> 'deleted'`, toMillis(i.now()), account, webhookID)
 }
 
 func (i *Inbox) changeRegistration(ctx context.Context, query string, args ...any) error {
@@ -111,7 +111,7 @@ func (i *Inbox) Registrations(ctx context.Context, account string) ([]Registrati
 		if err := rows.Scan(&g.Intent, &g.Account, &g.ID, &g.Secret, &g.URL, &g.Request, &created, &g.State); err != nil {
 			return nil, fmt.Errorf("list webhooks: %w", err)
 		}
-		g.CreatedAt = fromInboxTime(created)
+		g.CreatedAt = fromMillis(created)
 		out = append(out, g)
 	}
 	return out, rows.Err()

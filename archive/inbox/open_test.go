@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"os"
@@ -11,9 +11,9 @@ import (
 // What a log holds is in the inbox's own file, synced by SQLite, before anything
 // is answered from it: after a failed sync the log's pages can be clean in memory
 // and not on disk, and no later sync of the log would write them.
-func TestInboxOpensWithAnEmptyLog(t *testing.T) {
+func TestOpensWithAnEmptyLog(t *testing.T) {
 	path, killed := filepath.Join(t.TempDir(), "inbox.db"), filepath.Join(t.TempDir(), "inbox.db")
-	i := openTestInbox(t, path, InboxOptions{})
+	i := openInbox(t, path, Options{})
 	if _, err := i.Put(t.Context(), delivery("a", "msg_1", "{}")); err != nil {
 		t.Fatal(err)
 	}
@@ -23,10 +23,10 @@ func TestInboxOpensWithAnEmptyLog(t *testing.T) {
 	if log, err := os.Stat(killed + "-wal"); err != nil || log.Size() == 0 {
 		t.Fatalf("the log that was left: %v, %v", log, err)
 	}
-	openTestInbox(t, killed, InboxOptions{})
+	openInbox(t, killed, Options{})
 	alone := filepath.Join(t.TempDir(), "inbox.db")
 	copyFile(t, killed, alone)
-	if got := pendingIDs(t, openTestInbox(t, alone, InboxOptions{})); len(got) != 1 {
+	if got := pendingIDs(t, openInbox(t, alone, Options{})); len(got) != 1 {
 		t.Errorf("the inbox's file alone has %v", got)
 	}
 }

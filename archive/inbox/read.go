@@ -1,10 +1,12 @@
-package archive
+package inbox
 
 import (
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"minutebook/internal/sqlite"
 )
 
 // maxPendingBytes bounds the bodies that one call of Pending brings into memory.
@@ -28,7 +30,7 @@ func (i *Inbox) Pending(ctx context.Context, limit int) ([]Delivery, error) {
 	var out []Delivery
 	var size int64
 	for size < maxPendingBytes && rows.Next() {
-		d, err := scanWhole(rows)
+		d, err := scanWithBody(rows)
 		if err != nil {
 			return nil, fmt.Errorf("read pending deliveries: %w", err)
 		}
@@ -57,7 +59,7 @@ func (i *Inbox) WaitPending(ctx context.Context) error {
 		select {
 		case <-arrived:
 		case <-i.stop:
-			return ErrInboxClosed
+			return ErrClosed
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -67,7 +69,7 @@ func (i *Inbox) WaitPending(ctx context.Context) error {
 // Delivery returns one delivery with its body, or ErrNoDelivery.
 func (i *Inbox) Delivery(ctx context.Context, id int64) (Delivery, error) {
 	row := i.db.R.QueryRowContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries WHERE id = ?`, id)
-	d, err := scanWhole(row)
+	d, err := scanWithBody(row)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = ErrNoDelivery
 	}
@@ -92,8 +94,31 @@ func (i *Inbox) DeliveryOf(ctx context.Context, account, webhookID string) (Deli
 	return d, nil
 }
 
+// EachAbout calls fn for every delivery with a kept body that is about a recording,
+// or whose recording is not known yet. One whose body is damaged comes with a nil
+// Body.
+func (i *Inbox) EachAbout(ctx context.Context, recordingID int64, fn func(Delivery) error) error {
+	return i.eachDelivery(ctx, fn, `recording_id IN (?, 0) AND body IS NOT NULL`, recordingID)
+}
+
+// eachDelivery calls fn for the deliveries that the condition selects, with their
+// bodies.
+func (i *Inbox) eachDelivery(ctx context.Context, fn func(Delivery) error, where string, args ...any) error {
+	rows, err := i.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries WHERE `+where, args...)
+	if err != nil {
+		return err
+	}
+	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		d, err := scanWithBody(rows)
+		if err != nil {
+			return err
+		}
+		return fn(d)
+	})
+}
+
 // A DeliveryQuery selects deliveries to list. The zero value selects all.
-type DeliveryQuery struct {
+type Query struct {
 	Account string
 	State   string
 	Before  int64 // only those with a smaller ID; 0: from the latest
@@ -101,7 +126,7 @@ type DeliveryQuery struct {
 }
 
 // List returns deliveries without their bodies, the latest first.
-func (i *Inbox) List(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
+func (i *Inbox) List(ctx context.Context, q Query) ([]Delivery, error) {
 	if q.Limit <= 0 {
 		q.Limit = 50
 	}
@@ -124,14 +149,14 @@ func (i *Inbox) List(ctx context.Context, q DeliveryQuery) ([]Delivery, error) {
 }
 
 // InboxCounts is the number of deliveries in each state.
-type InboxCounts struct {
+type Counts struct {
 	Received    int `json:"received"`
 	Applied     int `json:"applied"`
 	Quarantined int `json:"quarantined"`
 }
 
 // Counts counts every delivery ever acknowledged, by state.
-func (i *Inbox) Counts(ctx context.Context) (c InboxCounts, err error) {
+func (i *Inbox) Counts(ctx context.Context) (c Counts, err error) {
 	err = i.db.R.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE state = 'received'),
 		count(*) FILTER (WHERE state = 'applied'), count(*) FILTER (WHERE state = 'quarantined')
 		FROM deliveries`).Scan(&c.Received, &c.Applied, &c.Quarantined)
@@ -150,14 +175,14 @@ func scanDelivery(row scanner, more ...any) (Delivery, error) {
 	if err != nil {
 		return d, err
 	}
-	d.ReceivedAt, d.SentAt, d.SettledAt = fromInboxTime(received), fromInboxTime(sent), fromInboxTime(settled)
-	d.Header = headerOf(header)
+	d.ReceivedAt, d.SentAt, d.SettledAt = fromMillis(received), fromMillis(sent), fromMillis(settled)
+	d.Header = parseHeader(header)
 	return d, nil
 }
 
 // scanWhole reads deliveryColumns and bodyColumns. One whose body is damaged
 // comes without it, which intake reports.
-func scanWhole(row scanner) (Delivery, error) {
+func scanWithBody(row scanner) (Delivery, error) {
 	var p packedBody
 	d, err := scanDelivery(row, p.columns()...)
 	if err == nil {

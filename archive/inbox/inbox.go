@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"context"
@@ -30,12 +30,12 @@ const (
 	KindDownload   = "download"
 )
 
-// Errors of Put. After ErrInboxDisk and ErrInboxBehind the sender may try again;
+// Errors of Put. After ErrDisk and ErrBehind the sender may try again;
 // the delivery is then not acknowledged, though it can be there already.
 var (
-	ErrInboxDisk   = errors.New("write the inbox: the disk is full or failing")
-	ErrInboxBehind = errors.New("write the inbox: too much is waiting to be committed")
-	ErrInboxClosed = errors.New("write the inbox: it is closed")
+	ErrDisk   = errors.New("write the inbox: the disk is full or failing")
+	ErrBehind = errors.New("write the inbox: too much is waiting to be committed")
+	ErrClosed = errors.New("write the inbox: it is closed")
 	// ErrNoDelivery and ErrNoCallback: no such row; ErrCallbackExpired: too late.
 	ErrNoDelivery      = errors.New("no such delivery in the inbox")
 	ErrNoCallback      = errors.New("no such callback address")
@@ -62,28 +62,31 @@ type Delivery struct {
 	Kind        string // one of the Kind constants; empty means KindWebhook
 }
 
-// InboxOptions are the settings of an inbox. The zero value serves.
-type InboxOptions struct {
+// Options are the settings of an inbox. The zero value serves.
+type Options struct {
 	Create bool // make the file when it is missing
 	Logger zerolog.Logger
 	Now    func() time.Time
+	// IsForgotten reports whether a recording was forgotten: nothing is kept of a
+	// delivery about it but its key. nil: none was.
+	IsForgotten func(ctx context.Context, recordingID int64) (bool, error)
 	// MaxWaiting is how many bytes may wait for a commit before Put answers
-	// ErrInboxBehind; 0 means 48 MiB.
+	// ErrBehind; 0 means 48 MiB.
 	MaxWaiting int64
 	// Fault is called by the writer goroutine before (done false) and after each
 	// step of a commit, and its error is taken for the step's own; nil in a real
 	// inbox. Tests use it to fail a step that did not happen and one that did.
-	Fault func(step InboxStep, done bool) error
+	Fault func(step Step, done bool) error
 }
 
-// InboxStep names a step of the inbox's writer, for InboxOptions.Fault.
-type InboxStep string
+// Step names a step of the inbox's writer, for Options.Fault.
+type Step string
 
 // The steps of a commit, in their order. The commit includes the sync of the log.
 const (
-	StepBegin  InboxStep = "begin"
-	StepInsert InboxStep = "insert"
-	StepCommit InboxStep = "commit"
+	StepBegin  Step = "begin"
+	StepInsert Step = "insert"
+	StepCommit Step = "commit"
 )
 
 // An Inbox keeps deliveries from their acknowledgement until they are applied,
@@ -94,7 +97,7 @@ type Inbox struct {
 	db        *sqlite.DB // W is used by the writer goroutine alone
 	log       zerolog.Logger
 	now       func() time.Time
-	fault     func(InboxStep, bool) error
+	fault     func(Step, bool) error
 	forgotten func(context.Context, int64) (bool, error) // nil: nothing was
 
 	writes  chan *write   // to the writer goroutine
@@ -109,16 +112,16 @@ type Inbox struct {
 	arrived    chan struct{} // closed and replaced when a commit brought deliveries
 }
 
-// OpenInbox opens the inbox at path, brings its schema up to date and makes
+// Open opens the inbox at path, brings its schema up to date and makes
 // the commits of an earlier process durable before it relies on them. One process at
 // a time may have an inbox open; the archive's lock sees to that.
-func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, error) {
-	db, err := openInboxDB(ctx, path, opts.Create)
+func Open(ctx context.Context, path string, opts Options) (*Inbox, error) {
+	db, err := openDB(ctx, path, opts.Create)
 	if err != nil {
 		return nil, err
 	}
 	i := &Inbox{
-		db: db, log: opts.Logger, now: opts.Now, fault: opts.Fault,
+		db: db, log: opts.Logger, now: opts.Now, fault: opts.Fault, forgotten: opts.IsForgotten,
 		writes: make(chan *write, 1024), stop: make(chan struct{}), stopped: make(chan struct{}),
 		arrived: make(chan struct{}), maxWaiting: opts.MaxWaiting,
 	}
@@ -126,7 +129,7 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 		i.now = time.Now
 	}
 	if i.fault == nil {
-		i.fault = func(InboxStep, bool) error { return nil }
+		i.fault = func(Step, bool) error { return nil }
 	}
 	if i.maxWaiting <= 0 {
 		i.maxWaiting = 48 << 20
@@ -138,14 +141,14 @@ func OpenInbox(ctx context.Context, path string, opts InboxOptions) (*Inbox, err
 	return i, nil
 }
 
-// DB is the inbox's own database, for tests that cut its commits off.
+// DB is the inbox's database, for checks and copies of it. Only the inbox writes.
 func (i *Inbox) DB() *sqlite.DB { return i.db }
 
 // Path is the inbox's file.
 func (i *Inbox) Path() string { return i.db.Path }
 
 // Close commits the waiting writes and closes the file. Puts that come later get
-// ErrInboxClosed.
+// ErrClosed.
 func (i *Inbox) Close() error {
 	var err error
 	i.closing.Do(func() {

@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"context"
@@ -24,7 +24,7 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 	if len(outcomes) == 0 {
 		return nil
 	}
-	at := inboxTime(i.now())
+	at := toMillis(i.now())
 	outcomes = slices.Clone(outcomes)
 	forgotten, err := i.forgottenOf(ctx, outcomes)
 	if err != nil {
@@ -131,12 +131,12 @@ func (i *Inbox) DropBodiesBefore(ctx context.Context, before time.Time) (int, er
 	w := &write{size: 64, do: func(ctx context.Context, conn *sql.Conn) error {
 		res, err := conn.ExecContext(ctx, `UPDATE deliveries SET body = NULL, header = '' WHERE id IN (
 			SELECT id FROM deliveries WHERE state = 'applied' AND body IS NOT NULL AND settled_at < ?
-			ORDER BY settled_at LIMIT 1000)`, inboxTime(before))
+			ORDER BY settled_at LIMIT 1000)`, toMillis(before))
 		if err != nil {
 			return fmt.Errorf("drop bodies: %w", err)
 		}
 		if _, err := conn.ExecContext(ctx, `DELETE FROM callbacks WHERE token_hash IN (
-			SELECT token_hash FROM callbacks WHERE expires_at < ? ORDER BY expires_at LIMIT 1000)`, inboxTime(before)); err != nil {
+			SELECT token_hash FROM callbacks WHERE expires_at < ? ORDER BY expires_at LIMIT 1000)`, toMillis(before)); err != nil {
 			return fmt.Errorf("drop callbacks: %w", err)
 		}
 		dropped, err = res.RowsAffected()
@@ -156,7 +156,7 @@ func (i *Inbox) RunBodyRetention(ctx context.Context, keep time.Duration) error 
 	for {
 		for {
 			n, err := i.DropBodiesBefore(ctx, i.now().Add(-keep))
-			if ctx.Err() != nil || errors.Is(err, ErrInboxClosed) {
+			if ctx.Err() != nil || errors.Is(err, ErrClosed) {
 				return errors.Join(ctx.Err(), err)
 			}
 			if err != nil {

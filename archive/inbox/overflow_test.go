@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"errors"
@@ -45,7 +45,7 @@ func bodiesOf(t *testing.T, i *Inbox) map[string]string {
 // the offsets of the bodies.
 func writeOverflow(t *testing.T, path string, n int) (file string, offsets []int64) {
 	t.Helper()
-	i := openTestInbox(t, path, InboxOptions{})
+	i := openInbox(t, path, Options{})
 	var content []byte
 	for k := range n {
 		d := delivery("a", fmt.Sprint("msg_", k), largeBody(k))
@@ -53,7 +53,7 @@ func writeOverflow(t *testing.T, path string, n int) (file string, offsets []int
 		put(t, i, d)
 		offsets = append(offsets, int64(len(content)))
 		_, err := i.db.W.Exec(`UPDATE deliveries SET body = X'', encoding = 0, checksum = ?, spill = 3, spill_at = ?, spill_size = ? WHERE webhook_id = ?`,
-			checksumOf(d.Body), len(content), len(d.Body), d.WebhookID)
+			hashBody(d.Body), len(content), len(d.Body), d.WebhookID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func wantNoOverflow(t *testing.T, i *Inbox) {
 
 // Overflow files of an earlier version are imported: the bodies are in the rows,
 // also when opened again, and the folder is gone with everything in it.
-func TestInboxImportsOverflowFiles(t *testing.T) {
+func TestImportsOverflowFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inbox.db")
 	file, _ := writeOverflow(t, path, 70)            // more than one transaction moves
 	for _, name := range []string{"unsynced", "9"} { // the note of a failed sync; a file of rows rolled back
@@ -92,7 +92,7 @@ func TestInboxImportsOverflowFiles(t *testing.T) {
 		}
 	}
 	for range 2 {
-		i := openTestInbox(t, path, InboxOptions{})
+		i := openInbox(t, path, Options{})
 		wantNoOverflow(t, i)
 		if diff := cmp.Diff(largeBodies(70), bodiesOf(t, i)); diff != "" {
 			t.Error(diff)
@@ -109,7 +109,7 @@ func TestInboxImportsOverflowFiles(t *testing.T) {
 // An overflow file can lack bodies that were never acknowledged. A delivery whose body is
 // cut, damaged or missing is quarantined and accepted when it is sent again; one
 // that was applied stays known, and a dropped body stays dropped.
-func TestInboxQuarantinesLostOverflow(t *testing.T) {
+func TestQuarantinesLostOverflow(t *testing.T) {
 	for _, missing := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "inbox.db")
 		file, offsets := writeOverflow(t, path, 6)
@@ -124,7 +124,7 @@ func TestInboxQuarantinesLostOverflow(t *testing.T) {
 		} else if err := errors.Join(writeAt(file, "damage", offsets[1]+50), os.Truncate(file, offsets[3]+100)); err != nil {
 			t.Fatal(err)
 		}
-		i := openTestInbox(t, path, InboxOptions{})
+		i := openInbox(t, path, Options{})
 		wantNoOverflow(t, i)
 		want := largeBodies(4)
 		for id := range lost {
@@ -133,7 +133,7 @@ func TestInboxQuarantinesLostOverflow(t *testing.T) {
 		if diff := cmp.Diff(want, bodiesOf(t, i)); diff != "" {
 			t.Error(diff)
 		}
-		list, err := i.List(t.Context(), DeliveryQuery{State: StateQuarantined})
+		list, err := i.List(t.Context(), Query{State: StateQuarantined})
 		if err != nil || len(list) != len(lost) {
 			t.Errorf("%d deliveries are quarantined, %v; want %d", len(list), err, len(lost))
 		}
@@ -147,21 +147,21 @@ func TestInboxQuarantinesLostOverflow(t *testing.T) {
 
 // An overflow file that cannot be read now holds no lost bodies: the inbox does
 // not open, and imports them later.
-func TestInboxKeepsOverflowThatCannotBeRead(t *testing.T) {
+func TestKeepsOverflowThatCannotBeRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inbox.db")
 	file, _ := writeOverflow(t, path, 3)
 	aside := file + "-aside"
 	if err := errors.Join(os.Rename(file, aside), os.Symlink(file, file)); err != nil { // a link to itself
 		t.Fatal(err)
 	}
-	if i, err := OpenInbox(t.Context(), path, InboxOptions{}); err == nil {
+	if i, err := Open(t.Context(), path, Options{}); err == nil {
 		i.Close()
 		t.Error("the inbox opened though bodies cannot be read")
 	}
 	if err := os.Rename(aside, file); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(largeBodies(3), bodiesOf(t, openTestInbox(t, path, InboxOptions{}))); diff != "" {
+	if diff := cmp.Diff(largeBodies(3), bodiesOf(t, openInbox(t, path, Options{}))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"context"
@@ -33,19 +33,19 @@ type write struct {
 func (i *Inbox) submit(ctx context.Context, w *write) error {
 	w.done = make(chan struct{})
 	if !i.reserve(w.size) {
-		return ErrInboxBehind
+		return ErrBehind
 	}
 	select {
 	case <-i.stop:
 		i.release(w.size)
-		return ErrInboxClosed
+		return ErrClosed
 	default:
 	}
 	select {
 	case i.writes <- w:
 	case <-i.stop:
 		i.release(w.size)
-		return ErrInboxClosed
+		return ErrClosed
 	case <-ctx.Done():
 		i.release(w.size)
 		return ctx.Err()
@@ -61,7 +61,7 @@ func (i *Inbox) submit(ctx context.Context, w *write) error {
 	case <-w.done:
 		return w.err
 	default:
-		return ErrInboxClosed
+		return ErrClosed
 	}
 }
 
@@ -143,7 +143,7 @@ func (i *Inbox) commitGroup(group []*write) {
 				err = i.commit(ctx, group[n:n+1])
 			}
 			if err != nil {
-				w.err = inboxError(err)
+				w.err = markRetryable(err)
 				i.log.Error().Err(w.err).Msg("inbox write failed")
 			}
 		}
@@ -201,7 +201,7 @@ func (i *Inbox) commit(ctx context.Context, group []*write) (err error) {
 	return i.step(StepCommit, func() error { return execOn(ctx, conn, "COMMIT") })
 }
 
-func (i *Inbox) step(s InboxStep, do func() error) error {
+func (i *Inbox) step(s Step, do func() error) error {
 	if err := i.fault(s, false); err != nil {
 		return err
 	}
@@ -230,17 +230,17 @@ func rollbackOpen(ctx context.Context, conn *sql.Conn) error {
 	return execOn(ctx, conn, "ROLLBACK")
 }
 
-// inboxError marks the errors after which a sender may try again.
-func inboxError(err error) error {
+// markRetryable marks the errors after which a sender may try again.
+func markRetryable(err error) error {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
 		return err
 	}
 	switch e.Code {
 	case sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrNomem:
-		return fmt.Errorf("%w: %w", ErrInboxDisk, err)
+		return fmt.Errorf("%w: %w", ErrDisk, err)
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
-		return fmt.Errorf("%w: %w", ErrInboxBehind, err)
+		return fmt.Errorf("%w: %w", ErrBehind, err)
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"context"
@@ -101,7 +101,7 @@ func (i *Inbox) importBody(ctx context.Context, tx *sql.Tx, dir string, r overfl
 	}
 	body, err := unpackBody(r.encoding, r.checksum, packed)
 	if err == nil && !lost {
-		_, err := tx.ExecContext(ctx, clear+`, encoding = 0, checksum = ?, body = ? WHERE id = ?`, checksumOf(body), body, r.id)
+		_, err := tx.ExecContext(ctx, clear+`, encoding = 0, checksum = ?, body = ? WHERE id = ?`, hashBody(body), body, r.id)
 		return err
 	}
 	i.log.Error().Int64("delivery", r.id).Str("state", r.state).
@@ -113,7 +113,7 @@ func (i *Inbox) importBody(ctx context.Context, tx *sql.Tx, dir string, r overfl
 	_, err = tx.ExecContext(ctx, clear+`, body = X'', encoding = 0, checksum = ?, state = 'quarantined', settled_at = ?,
 		webhook_id = webhook_id || '.lost-' || id,
 		reason = 'its body was lost with the power or the disk; sent again, it counts as new; sync reads the meeting again'
-		WHERE id = ?`, checksumOf(nil), inboxTime(i.now()), r.id)
+		WHERE id = ?`, hashBody(nil), toMillis(i.now()), r.id)
 	return err
 }
 

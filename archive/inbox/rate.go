@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 // busyRate is how many deliveries within a second or two are so many that work
 // which can wait should leave the machine to them.

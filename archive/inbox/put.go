@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"context"
@@ -80,7 +80,7 @@ func (i *Inbox) putArgs(d Delivery) ([]any, error) {
 	}
 	var settled int64
 	if d.State == StateQuarantined {
-		settled = inboxTime(i.now())
+		settled = toMillis(i.now())
 	}
 	header, err := json.Marshal(d.Header)
 	if err != nil {
@@ -88,12 +88,12 @@ func (i *Inbox) putArgs(d Delivery) ([]any, error) {
 	}
 	body := append([]byte{}, d.Body...) // never nil: NULL is a dropped body
 	return []any{
-		d.Account, d.Kind, d.WebhookID, inboxTime(d.ReceivedAt), inboxTime(d.SentAt), d.RecordingID,
-		d.State, settled, d.Reason, len(d.Body), checksumOf(body), string(header), encodingPlain, body,
+		d.Account, d.Kind, d.WebhookID, toMillis(d.ReceivedAt), toMillis(d.SentAt), d.RecordingID,
+		d.State, settled, d.Reason, len(d.Body), hashBody(body), string(header), encodingPlain, body,
 	}, nil
 }
 
-func checksumOf(packed []byte) int64 { return int64(xxhash.Sum64(packed)) }
+func hashBody(packed []byte) int64 { return int64(xxhash.Sum64(packed)) }
 
 // errDamagedBody means that the inbox's file is damaged.
 var errDamagedBody = errors.New("unpack a delivery's body: the inbox is damaged")
@@ -103,7 +103,7 @@ func unpackBody(encoding int, checksum int64, packed []byte) ([]byte, error) {
 	switch {
 	case packed == nil:
 		return nil, nil
-	case checksumOf(packed) != checksum:
+	case hashBody(packed) != checksum:
 		return nil, fmt.Errorf("%w: its checksum differs", errDamagedBody)
 	case encoding == encodingPlain:
 		return packed, nil
@@ -117,22 +117,22 @@ func unpackBody(encoding int, checksum int64, packed []byte) ([]byte, error) {
 	return nil, fmt.Errorf("%w: unknown encoding %d", errDamagedBody, encoding)
 }
 
-// inboxTime writes a time as the inbox's columns hold it: 0 for none.
-func inboxTime(t time.Time) int64 {
+// toMillis returns a time as the inbox's columns hold it: 0 for none.
+func toMillis(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
 	}
 	return t.UnixMilli()
 }
 
-func fromInboxTime(ms int64) time.Time {
+func fromMillis(ms int64) time.Time {
 	if ms == 0 {
 		return time.Time{}
 	}
 	return sqlite.Time(ms)
 }
 
-func headerOf(text string) http.Header {
+func parseHeader(text string) http.Header {
 	var h http.Header
 	if json.Unmarshal([]byte(text), &h) != nil {
 		return nil

@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"bytes"
@@ -9,8 +9,8 @@ import (
 )
 
 // BenchmarkInboxPut is what 64 senders of 50 KB deliveries ask of the inbox.
-func BenchmarkInboxPut(b *testing.B) {
-	i, err := OpenInbox(b.Context(), filepath.Join(b.TempDir(), "inbox.db"), InboxOptions{Create: true})
+func BenchmarkPut(b *testing.B) {
+	i, err := Open(b.Context(), filepath.Join(b.TempDir(), "inbox.db"), Options{Create: true})
 	if err != nil {
 		b.Fatal(err)
 	}

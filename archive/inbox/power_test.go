@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"bufio"
@@ -23,7 +23,7 @@ const powerDir = "MINUTEBOOK_TEST_POWER_DIR"
 // serveInbox is the child process: it puts each delivery that a line of standard
 // input names, many at a time, and prints how that ended.
 func serveInbox(dir string) error {
-	i, err := OpenInbox(context.Background(), filepath.Join(dir, "inbox.db"), InboxOptions{Create: true})
+	i, err := Open(context.Background(), filepath.Join(dir, "inbox.db"), Options{Create: true})
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ type powerChild struct {
 
 func startPowerChild(t *testing.T, d *diskfault.Disk) *powerChild {
 	t.Helper()
-	c := &powerChild{t: t, cmd: exec.Command(os.Args[0], "-test.run=^TestInboxSurvives")}
+	c := &powerChild{t: t, cmd: exec.Command(os.Args[0], "-test.run=^TestSurvivesPowerCuts$")}
 	c.cmd.Env = append(d.Env(), powerDir+"="+d.Dir)
 	c.cmd.Stderr = os.Stderr
 	stdin, err := c.cmd.StdinPipe()
@@ -120,7 +120,7 @@ func wantAcknowledged(t *testing.T, d *diskfault.Disk, acknowledged map[string]b
 	if err := os.CopyFS(dir, os.DirFS(d.Image)); err != nil {
 		t.Fatal(err)
 	}
-	i := openTestInbox(t, filepath.Join(dir, "inbox.db"), InboxOptions{})
+	i := openInbox(t, filepath.Join(dir, "inbox.db"), Options{})
 	defer i.Close()
 	rows, err := i.db.R.Query(`PRAGMA integrity_check`)
 	if err != nil {
@@ -146,7 +146,7 @@ func wantAcknowledged(t *testing.T, d *diskfault.Disk, acknowledged map[string]b
 // What was acknowledged is on the disk after a power cut at any moment, also after
 // a kill in between and after writes and syncs that failed with EIO: of the log,
 // of the file, once and for a while.
-func TestInboxSurvivesPowerCuts(t *testing.T) {
+func TestSurvivesPowerCuts(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	if dir := os.Getenv(powerDir); dir != "" {
 		fmt.Println(serveInbox(dir))
@@ -193,7 +193,7 @@ func TestInboxSurvivesPowerCuts(t *testing.T) {
 // A delivery whose sync failed is in the log, and only in memory, when the process
 // is killed. The next process finds it, and may acknowledge a repeat: by then it
 // has to be on the disk, although the log's pages count as clean.
-func TestInboxSurvivesAFailedSyncAndAKill(t *testing.T) {
+func TestSurvivesAFailedSyncAndAKill(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	d := diskfault.New(t)
 	acknowledged := map[string]bool{}

@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ func TestCallbackTokens(t *testing.T) {
 		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(later.Load()))
 	}
 	path := filepath.Join(t.TempDir(), "inbox.db")
-	i := openTestInbox(t, path, InboxOptions{Now: now})
+	i := openInbox(t, path, Options{Now: now})
 	ctx := t.Context()
 	token, err := i.NewCallback(ctx, "a", 42, KindTranscript, time.Hour)
 	if err != nil || len(token) < 40 {
@@ -56,7 +56,7 @@ func TestCallbackTokens(t *testing.T) {
 }
 
 func TestRegistrations(t *testing.T) {
-	i := openTestInbox(t, filepath.Join(t.TempDir(), "inbox.db"), InboxOptions{})
+	i := openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), Options{})
 	ctx := t.Context()
 	intent, err := i.PutIntent(ctx, "a", "https://h.example/webhooks/a", `{}`)
 	if err != nil {

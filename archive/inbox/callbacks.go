@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func (i *Inbox) NewCallback(ctx context.Context, account string, recordingID int
 	now := i.now()
 	w := &write{size: 256, do: func(ctx context.Context, conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, `INSERT INTO callbacks (token_hash, account, recording_id, kind, created_at, expires_at)
-			VALUES (?, ?, ?, ?, ?, ?)`, hash[:], account, recordingID, kind, inboxTime(now), inboxTime(now.Add(ttl)))
+			VALUES (?, ?, ?, ?, ?, ?)`, hash[:], account, recordingID, kind, toMillis(now), toMillis(now.Add(ttl)))
 		return err
 	}}
 	if err := i.submit(ctx, w); err != nil {
@@ -59,7 +59,7 @@ func (i *Inbox) Callback(ctx context.Context, kind, token string) (Callback, err
 	if err != nil {
 		return Callback{}, fmt.Errorf("find callback: %w", err)
 	}
-	c.ExpiresAt = fromInboxTime(expires)
+	c.ExpiresAt = fromMillis(expires)
 	if i.now().Before(c.ExpiresAt) {
 		return c, nil
 	}

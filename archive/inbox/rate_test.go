@@ -1,4 +1,4 @@
-package archive
+package inbox
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-func TestInboxBusy(t *testing.T) {
+func TestBusy(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	i := openTestInbox(t, filepath.Join(t.TempDir(), "inbox.db"), InboxOptions{Now: func() time.Time { return now }})
+	i := openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), Options{Now: func() time.Time { return now }})
 	arrive := func(from, n int) {
 		for k := range n {
 			put(t, i, delivery("a", fmt.Sprint("msg_", from+k), "{}"))
