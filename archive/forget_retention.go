@@ -140,6 +140,10 @@ func (a *Archive) expire(ctx context.Context, e Expired) error {
 		if _, err := t.Exec(`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`); err != nil {
 			return err
 		}
+		if _, err := t.Exec(`UPDATE failures SET resolved_at = ?, next_try_at = NULL
+			WHERE recording_id = ? AND class = 'download' AND resolved_at IS NULL`, now.UnixMilli(), e.RecordingID); err != nil {
+			return err
+		}
 		if e.Recordings == 0 {
 			return nil // no recording was deleted; only the download ends
 		}

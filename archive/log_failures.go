@@ -45,10 +45,11 @@ func (a *Archive) RecordFailure(ctx context.Context, f Failure) error {
 	return nil
 }
 
-// ResolveFailure closes a failure; one that is not there or closed stays so.
+// ResolveFailure closes a failure of an account, or of every account when account is
+// empty. A failure that is not there or closed stays so.
 func (a *Archive) ResolveFailure(ctx context.Context, account, class, what string) error {
-	_, err := a.db.W.ExecContext(ctx, `UPDATE failures SET resolved_at = ?, next_try_at = NULL
-		WHERE account = ? AND class = ? AND what = ? AND resolved_at IS NULL`,
+	_, err := a.db.W.ExecContext(ctx, `UPDATE failures SET resolved_at = ?1, next_try_at = NULL
+		WHERE ?2 IN ('', account) AND class = ?3 AND what = ?4 AND resolved_at IS NULL`,
 		a.now().UnixMilli(), account, class, what)
 	if err != nil {
 		return fmt.Errorf("resolve failure: %w", err)

@@ -2,7 +2,10 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -157,48 +160,36 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 			return time.Time{}, err
 		}
 		l.setPaused(nil)
-		links, n := l.openLinks()
+		links, open := l.openLinks() // before the rows are read: a task that ends meanwhile leaves its row outdated
 		if !l.pace.allowsAnother(now, links, l.s.opt.Fetchers) {
 			return time.Time{}, nil
 		}
-		rows, err := l.s.archive.WantedDownloads(ctx, now, n+1)
+		rows, err := l.s.archive.WantedDownloads(ctx, now, len(open)+1)
 		if err != nil {
 			return time.Time{}, err
 		}
-		row, ok := l.firstNotOpen(rows)
-		if !ok {
+		i := slices.IndexFunc(rows, func(row archive.Download) bool { return !open[row.RecordingID] })
+		if i < 0 {
 			if next, err := l.s.archive.NextWanted(ctx, now); err != nil || next.After(now) {
 				return next, err
 			}
 			return time.Time{}, nil
 		}
-		l.startTask(ctx, tasks, row, once, t)
+		l.startTask(ctx, tasks, rows[i], once, t)
 	}
-}
-
-// firstNotOpen returns the first row that nobody works on.
-func (l *downloader) firstNotOpen(rows []archive.Download) (archive.Download, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, row := range rows {
-		if l.tasks[row.RecordingID] == nil {
-			return row, true
-		}
-	}
-	return archive.Download{}, false
 }
 
 // openLinks returns the open downloads as the pacer sees them, and their
-// number.
-func (l *downloader) openLinks() ([]openLink, int) {
+// recordings.
+func (l *downloader) openLinks() (links []openLink, ids map[int64]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var links []openLink
-	for _, t := range l.tasks {
-		row := t.row
-		links = append(links, openLink{Expires: row.ExpiresAt, Left: max(0, row.Size-row.Fetched)})
+	ids = make(map[int64]bool, len(l.tasks))
+	for id, t := range l.tasks {
+		ids[id] = true
+		links = append(links, openLink{Expires: t.row.ExpiresAt, Left: max(0, t.row.Size-t.row.Fetched)})
 	}
-	return links, len(l.tasks)
+	return links, ids
 }
 
 // setPaused notes why no download is started; nil means that downloads are
@@ -238,8 +229,20 @@ func (l *downloader) saveRow(ctx context.Context, t *downloadTask, row archive.D
 	if err := l.s.archive.SaveDownload(context.WithoutCancel(ctx), row); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	t.row = row
-	l.mu.Unlock()
+	l.setRow(t, row)
 	return nil
+}
+
+// setRow makes a row the task's. It does not write it to the archive.
+func (l *downloader) setRow(t *downloadTask, row archive.Download) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t.row = row
+}
+
+// closeRow is saveRow for a final state. It also resolves the recording's failures,
+// those of other accounts that were asked before too.
+func (l *downloader) closeRow(ctx context.Context, t *downloadTask, row archive.Download) error {
+	return errors.Join(l.saveRow(ctx, t, row), l.s.archive.ResolveFailure(context.WithoutCancel(ctx), "",
+		classDownload, strconv.FormatInt(row.RecordingID, 10)))
 }

@@ -143,7 +143,7 @@ func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string
 		return errors.Join(err, l.dropBlob(ctx, blob))
 	case errors.Is(err, archive.ErrNotFound):
 		row.State, row.Reason, row.SHA256 = archive.DownloadNone, "the meeting is not in the archive any more", ""
-		return errors.Join(l.dropBlob(ctx, blob), l.saveRow(ctx, t, row))
+		return errors.Join(l.dropBlob(ctx, blob), l.closeRow(ctx, t, row))
 	case errors.Is(err, archive.ErrNoBlob): // deleted as the recording of another meeting
 		return errors.Join(err, l.discardPartial(ctx, t, path))
 	case err != nil:
@@ -166,8 +166,7 @@ func (l *downloader) markDone(ctx context.Context, t *downloadTask) error {
 	row := t.row
 	row.State, row.Reason, row.Failures, row.Fetched, row.Validator = archive.DownloadDone, "", 0, 0, ""
 	row.SHA256 = ""
-	return errors.Join(l.saveRow(ctx, t, row), l.s.archive.ResolveFailure(context.WithoutCancel(ctx), row.Account,
-		classDownload, strconv.FormatInt(row.RecordingID, 10)))
+	return l.closeRow(ctx, t, row)
 }
 
 // discardPartial deletes the bytes fetched so far.

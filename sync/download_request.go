@@ -41,8 +41,10 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	}
 	if a == nil {
 		row.State, row.Due = archive.DownloadRefused, l.s.now()
-		return l.saveRow(ctx, t, row)
+		return l.closeRow(ctx, t, row)
 	}
+	row.Account = a.Name
+	l.setRow(t, row) // a failure of the request names it
 	release, err := l.requestSlots.acquire(ctx, l.s.now())
 	if err != nil {
 		return err
@@ -53,12 +55,12 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	case api.IsForbidden(err), api.IsNotFound(err):
 		return l.markRefused(ctx, t, a.Name, err)
 	case api.IsNoMedia(err):
-		row.State, row.Reason, row.Account = archive.DownloadNone, err.Error(), a.Name
-		return l.saveRow(ctx, t, row)
+		row.State, row.Reason = archive.DownloadNone, err.Error()
+		return l.closeRow(ctx, t, row)
 	case err != nil:
 		return l.s.classify(ctx, a, err)
 	}
-	row.Account, row.DownloadID, row.Requests = a.Name, d.DownloadID, row.Requests+1
+	row.DownloadID, row.Requests = d.DownloadID, row.Requests+1
 	row.RequestedAt, row.ExpiresAt, row.State = l.s.now(), time.Time{}, archive.DownloadRequested
 	if err := l.saveRow(ctx, t, row); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package syncer_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
@@ -90,6 +93,48 @@ func failedGeneration(t *testing.T, reason string) {
 	if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 0 {
 		t.Errorf("failures: %+v, %v", st.Failures, err)
 	}
+}
+
+// A request that fails names the account that was asked, in the log and in the
+// ledger, and the entry is resolved when another account's download succeeds.
+func TestAFailedRequestNamesItsAccount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, rig.Meetings(1, rig.Today().Add(-time.Hour), time.Hour))
+		ar := rig.NewArchive(t, t.TempDir())
+		u.Wire.Fail = func(_ int, r *http.Request, _ bool) error {
+			if r.Method == http.MethodPost {
+				return rig.ErrCut
+			}
+			return nil
+		}
+		var log bytes.Buffer
+		run := func(names ...string) []archive.Failure {
+			o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Logger: zerolog.New(&log).Level(zerolog.InfoLevel)}
+			for _, name := range names {
+				o.Accounts = append(o.Accounts, syncer.Account{Name: name, Client: u.Client(t, ar)})
+			}
+			_, stop := running(t, o)
+			time.Sleep(2 * time.Hour)
+			stop()
+			failures, err := ar.Failures(t.Context(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return failures
+		}
+		if failures := run("ada", "bob"); len(failures) != 1 || failures[0].Account != "ada" || queued(t, ar, 1).Account != "ada" {
+			t.Errorf("open failures: %+v", failures)
+		}
+		if !strings.Contains(log.String(), `"recording_id":1,"account":"ada","failures":1`) {
+			t.Errorf("the log names no account:\n%s", log.String())
+		}
+		u.Wire.Fail = nil
+		time.Sleep(24 * time.Hour)
+		if failures := run("bob"); len(failures) != 0 || meetingCounts(t, ar).WithRecording != 1 {
+			t.Errorf("once bob has it: %+v", failures)
+		}
+	})
 }
 
 // 422 and 403 are remembered: such a recording is not asked for again, by a
