@@ -129,6 +129,9 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 		}
 		l.s.reportHealth("downloads", err)
 		now := l.s.now()
+		if once && l.isIdle() && len(l.wakeup) > 0 {
+			continue // a task ended meanwhile: its row may be due again
+		}
 		if once && l.isIdle() && err == nil && (next.IsZero() || next.After(now)) {
 			return nil
 		}
@@ -218,9 +221,9 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 		}
 		l.mu.Lock()
 		delete(l.tasks, row.RecordingID)
+		l.wake() // with the lock: whoever finds the run idle finds this too
 		l.mu.Unlock()
 		close(one.done)
-		l.wake()
 	})
 }
 
