@@ -129,8 +129,12 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 		}
 		l.s.reportHealth("downloads", err)
 		now := l.s.now()
-		if once && l.isIdle() && len(l.wakeup) > 0 {
-			continue // a task ended meanwhile: its row may be due again
+		if once && l.isIdle() {
+			select {
+			case <-l.wakeup: // a task ended meanwhile: its row may be due again
+				continue
+			default:
+			}
 		}
 		if once && l.isIdle() && err == nil && (next.IsZero() || next.After(now)) {
 			return nil
