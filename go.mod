@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	filippo.io/age v1.3.2
 	github.com/RoaringBitmap/roaring/v2 v2.14.5
+	github.com/alexedwards/argon2id v1.0.0
 	github.com/bits-and-blooms/bitset v1.24.2
 	github.com/blevesearch/bleve/v2 v2.6.1
 	github.com/blevesearch/bleve_index_api v1.4.1

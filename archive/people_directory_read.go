@@ -163,6 +163,33 @@ func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
 	return found, err
 }
 
+// IsDeactivated reports whether the directory has one of a person's addresses as a
+// deactivated user and none as an active one.
+func (a *Archive) IsDeactivated(ctx context.Context, emails []string) (bool, error) {
+	folded := make([]string, len(emails))
+	for i, email := range emails {
+		folded[i] = api.FoldEmail(email)
+	}
+	list, err := json.Marshal(folded)
+	if err != nil {
+		return false, fmt.Errorf("read user: %w", err)
+	}
+	seen := map[string]bool{}
+	deactivated, active := false, false
+	err = a.readDirectory(ctx, "user", `SELECT email, status FROM `+listedUsers+` AND email IN (SELECT value FROM json_each(?))`+lastListed, []any{string(list)},
+		func(rows *sql.Rows) error {
+			var email, status string
+			if err := rows.Scan(&email, &status); err != nil || seen[email] {
+				return err
+			}
+			seen[email] = true
+			deactivated = deactivated || status == api.StatusDeactivated
+			active = active || status == api.StatusActive
+			return nil
+		})
+	return deactivated && !active, err
+}
+
 // AccountPeople returns whose account each account is.
 func (a *Archive) AccountPeople(ctx context.Context) (map[string]string, error) {
 	people := map[string]string{}

@@ -1,0 +1,101 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/internal/sqlite"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Name is the name of the database in the data directory.
+const Name = "access.db"
+
+// The errors of this package. Their texts can be shown to the person who caused
+// them: none says more than that person knows.
+var (
+	ErrNotFound    = errors.New("there is no such person")
+	ErrExists      = errors.New("a person with this address exists already")
+	ErrAddress     = errors.New("this is no e-mail address")
+	ErrLastAdmin   = errors.New("this is the last admin: make another person admin first")
+	ErrLastAddress = errors.New("this is the only address of the person: add another one first, or remove the person")
+	ErrOut         = errors.New("this person was removed, or is deactivated in the service's directory")
+
+	ErrUnknown = errors.New("this invitation is not known here: ask an admin for a new one")
+	ErrUsed    = errors.New("this invitation was used, or a newer one replaced it: sign in, or ask an admin for a new one")
+	ErrExpired = errors.New("this invitation has expired: ask an admin for a new one")
+
+	ErrPassword  = fmt.Errorf("a password has %d to %d bytes: choose another one", MinPassword, MaxPassword)
+	ErrSignIn    = errors.New("the address or the password is wrong")
+	ErrNoSession = errors.New("nobody is signed in: sign in")
+	ErrNoToken   = errors.New("this token is not valid: make a new one")
+	ErrScope     = errors.New("a token has one or more of the scopes read, export and admin")
+	ErrNotAdmin  = errors.New("only an admin can have a token with the scope admin")
+	ErrLifetime  = errors.New("a token ends in the future, and within ten years")
+)
+
+// Options are the archive of a DB and its clock.
+type Options struct {
+	Archive *archive.Archive
+	Now     func() time.Time // time.Now when nil
+	Rand    io.Reader        // makes secrets; crypto/rand when nil
+	Logger  zerolog.Logger
+}
+
+// DB is the open access.db. It is safe for concurrent use. It belongs to its
+// archive and is closed with it.
+type DB struct {
+	archive *archive.Archive
+	db      *sqlite.DB
+	now     func() time.Time
+	rand    io.Reader
+	log     zerolog.Logger
+	hashing chan struct{} // one element for each password that is computed
+}
+
+// Open opens access.db in the archive's data directory, or creates it.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", Name, err)
+	}
+	db, err := o.Archive.SideDB(ctx, Name, files)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", Name, err)
+	}
+	return &DB{archive: o.Archive, db: db, now: o.Now, rand: o.Rand,
+		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing)}, nil
+}
+
+// epoch returns the archive's epoch, to which sessions and invitations are bound.
+func (d *DB) epoch(ctx context.Context) (string, error) {
+	head, err := d.archive.Head(ctx)
+	return head.Epoch, err
+}
+
+// clockSlack is how far a clock may be set back without ending what began before.
+const clockSlack = 5 * time.Minute
+
+// isCurrent reports whether now is between a beginning and an end. A clock that
+// stands well before the beginning was set back; what began then is not valid, as
+// nobody can say how long ago that was.
+func isCurrent(now, begin, end time.Time) bool {
+	return now.Before(end) && !now.Before(begin.Add(-clockSlack))
+}

@@ -1,0 +1,92 @@
+package access
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+)
+
+// fixture is an access.db over an empty archive, with a clock that tests move.
+type fixture struct {
+	*DB
+	archive *archive.Archive
+	now     time.Time
+}
+
+func newFixture(t *testing.T) *fixture { return openFixture(t, t.TempDir()) }
+
+func openFixture(t *testing.T, dir string) *fixture {
+	t.Helper()
+	f := &fixture{archive: archivetest.Open(t, dir), now: archivetest.Epoch}
+	db, err := Open(t.Context(), Options{Archive: f.archive, Now: func() time.Time { return f.now }, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.DB = db
+	return f
+}
+
+// add adds a person.
+func (f *fixture) add(t *testing.T, address string, admin bool) Person {
+	t.Helper()
+	p, err := f.AddPerson(t.Context(), ActorCommand, address, "", admin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// begin begins a session of a person.
+func (f *fixture) begin(t *testing.T, p Person) string {
+	t.Helper()
+	secret, _, err := f.BeginSession(t.Context(), p.ID, MethodPassword)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// invite invites a person.
+func (f *fixture) invite(t *testing.T, p Person) string {
+	t.Helper()
+	secret, _, err := f.Invite(t.Context(), ActorCommand, p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// wantErr fails the test unless err is want; nil wants none.
+func wantErr(t *testing.T, action string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("%s: %v, want %v", action, err, want)
+	}
+}
+
+// wantSession fails the test unless the secret opens a session, or none.
+func (f *fixture) wantSession(t *testing.T, action, secret string, open bool) {
+	t.Helper()
+	_, _, err := f.Session(t.Context(), secret)
+	if open && err != nil || !open && !errors.Is(err, ErrNoSession) {
+		t.Fatalf("%s: the session: %v; want it open: %v", action, err, open)
+	}
+}
+
+// putUsers puts the users that the directory lists, by address and status.
+func (f *fixture) putUsers(t *testing.T, statuses map[string]string) {
+	t.Helper()
+	var users []api.User
+	for email, status := range statuses {
+		users = append(users, api.User{Email: email, Status: status})
+	}
+	if err := f.archive.PutUsers(t.Context(), "local", users); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,29 @@
+// Package access keeps who may enter: people and their addresses, passwords,
+// invitations, sessions and tokens, and the audit of who did what. It has no
+// pages and no HTTP handlers, which are package web's.
+//
+// # What lives here
+//
+// Everything is in access.db, a side database of the archive's data directory,
+// which is part of backup and verify.
+//
+//	access.go         DB, its options, the errors
+//	people.go         people as they are; people_change.go adds, changes, removes
+//	passwords.go      argon2id, two at a time; the check of a sign-in
+//	invitations.go    one-time links, which set a password
+//	sessions.go       sign-ins; sessions_end.go lists, ends and sweeps them
+//	tokens.go         personal tokens for programs
+//	secrets.go        random secrets, and the hash that is kept of each
+//	audit.go          the chain of events; audit_check.go verifies and prunes it
+//
+// # What it promises
+//
+// A secret leaves this package once, from the method that makes it; the database
+// has only its SHA-256. Whatever a method changes, it changes in one commit with
+// its audit row, so that a crash leaves both or neither. An invitation is used
+// once, however many try at the same time. A session or invitation is good only in
+// the archive's epoch in which it began, so a restore ends them all, and only
+// while the clock is not before its beginning: a clock that is set back never
+// makes one last longer. A person who was removed, or whom the directory calls
+// deactivated, is refused from that commit on.
+package access

@@ -1,0 +1,70 @@
+package access
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"minutebook/api"
+)
+
+// Nothing tells an address that nobody has from a wrong password.
+func TestSignInFailsAlike(t *testing.T) {
+	f := newFixture(t)
+	f.add(t, "boss@example.com", true)
+	ann, bob := f.add(t, "ann@example.com", false), f.add(t, "bob@example.com", false)
+	f.add(t, "new@example.com", false)
+	for _, p := range []Person{ann, bob} {
+		wantErr(t, "set a password", f.SetPassword(t.Context(), ActorCommand, p.ID, password, 0), nil)
+	}
+	if p, err := f.CheckPassword(t.Context(), " ANN@example.com", password); err != nil || p.ID != ann.ID {
+		t.Fatalf("the right password: %+v, %v", p, err)
+	}
+	f.putUsers(t, map[string]string{"bob@example.com": api.StatusDeactivated})
+	for _, tt := range []struct{ address, password string }{
+		{"ann@example.com", "another password"}, {"ann@example.com", ""}, {"nobody@example.com", password}, {"nobody@example.com", "nobody's password"},
+		{"new@example.com", "nobody's password"}, {"bob@example.com", password}, {"", ""},
+	} {
+		_, err := f.CheckPassword(t.Context(), tt.address, tt.password)
+		wantErr(t, tt.address, err, ErrSignIn)
+		if err.Error() != ErrSignIn.Error() {
+			t.Errorf("%s: %q says more than the others", tt.address, err)
+		}
+	}
+	events, err := f.Events(t.Context(), EventQuery{Limit: 7})
+	if err != nil || len(events) != 7 || events[0].Kind != SignInFailed || events[0].IDs.Person != ann.ID || events[2].IDs.Person != 0 {
+		t.Errorf("the audit: %+v, %v", events, err)
+	}
+}
+
+func TestPasswordHasALength(t *testing.T) {
+	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
+	for _, bad := range []string{"", strings.Repeat("x", MinPassword-1), strings.Repeat("x", MaxPassword+1)} {
+		wantErr(t, "a bad password", f.SetPassword(t.Context(), ann.Actor(), ann.ID, bad, 0), ErrPassword)
+	}
+}
+
+// Who changes the password stays signed in, and nobody else does.
+func TestNewPasswordEndsTheOtherSessions(t *testing.T) {
+	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
+	mine, other := f.begin(t, ann), f.begin(t, ann)
+	s, _, err := f.Session(t.Context(), mine)
+	wantErr(t, "my session", err, nil)
+	wantErr(t, "set a password", f.SetPassword(t.Context(), ann.Actor(), ann.ID, password, s.ID), nil)
+	f.wantSession(t, "mine", mine, true)
+	f.wantSession(t, "the other one", other, false)
+}
+
+// A third password waits for its turn, and no longer than its request.
+func TestTwoPasswordsAreComputedAtATime(t *testing.T) {
+	f := newFixture(t)
+	for range maxHashing {
+		f.hashing <- struct{}{}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := f.CheckPassword(ctx, "ann@example.com", password)
+	wantErr(t, "a sign-in whose request has ended", err, context.Canceled)
+}

@@ -1,0 +1,129 @@
+package access
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"minutebook/api"
+	"minutebook/internal/sqlite"
+)
+
+// Person is who may enter. The addresses decide which meetings a person sees.
+type Person struct {
+	ID        int64    `json:"id"`
+	Name      string   `json:"name"`
+	Addresses []string `json:"addresses"` // trimmed and in small letters; the first is the main one
+	Admin     bool     `json:"admin"`
+	// HasPassword is false for a person who was invited and has not answered, or
+	// who signs in in another way.
+	HasPassword bool      `json:"has_password"`
+	CreatedAt   time.Time `json:"created_at"`
+	RemovedAt   time.Time `json:"removed_at,omitzero"`
+}
+
+// Actor returns the person as an actor of audit rows.
+func (p Person) Actor() Actor { return PersonActor(p.ID) }
+
+// Address returns the main address.
+func (p Person) Address() string {
+	if len(p.Addresses) == 0 {
+		return ""
+	}
+	return p.Addresses[0]
+}
+
+// personColumns are the columns of the table people p that [personFields] reads.
+const personColumns = `p.id, p.name, p.admin, p.password IS NOT NULL, p.created_at, p.removed_at,
+	(SELECT json_group_array(a.address ORDER BY a.position) FROM addresses a WHERE a.person = p.id)`
+
+// personFields has the values of personColumns until finish fills the person.
+type personFields struct {
+	created   int64
+	removed   sql.NullInt64
+	addresses string
+}
+
+func (f *personFields) targets(p *Person) []any {
+	return []any{&p.ID, &p.Name, &p.Admin, &p.HasPassword, &f.created, &f.removed, &f.addresses}
+}
+
+func (f *personFields) finish(p *Person) error {
+	p.CreatedAt, p.RemovedAt = sqlite.Time(f.created), sqlite.NullTime(f.removed)
+	return json.Unmarshal([]byte(f.addresses), &p.Addresses)
+}
+
+func scanPerson(rows *sql.Rows, p *Person) error {
+	var f personFields
+	if err := rows.Scan(f.targets(p)...); err != nil {
+		return err
+	}
+	return f.finish(p)
+}
+
+// People returns all people that were not removed, the oldest first.
+func (d *DB) People(ctx context.Context) ([]Person, error) {
+	people, err := sqlite.List(ctx, d.db.R, scanPerson, `SELECT `+personColumns+` FROM people p WHERE p.removed_at IS NULL ORDER BY p.id`)
+	if err != nil {
+		return nil, fmt.Errorf("read people: %w", err)
+	}
+	return people, nil
+}
+
+// AnyPerson reports whether there is a person at all. Before, nobody can sign in.
+func (d *DB) AnyPerson(ctx context.Context) (bool, error) {
+	var found bool
+	err := d.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM people WHERE removed_at IS NULL)`).Scan(&found)
+	if err != nil {
+		return false, fmt.Errorf("look for people: %w", err)
+	}
+	return found, nil
+}
+
+// Person returns the person with an id, removed or not, or [ErrNotFound].
+func (d *DB) Person(ctx context.Context, id int64) (Person, error) {
+	return findPerson(ctx, d.db.R, `p.id = ?`, id)
+}
+
+// PersonByAddress returns the person that has the address now, or [ErrNotFound].
+func (d *DB) PersonByAddress(ctx context.Context, address string) (Person, error) {
+	return findPerson(ctx, d.db.R, byAddress, api.FoldEmail(address))
+}
+
+const byAddress = `p.id = (SELECT a.person FROM addresses a WHERE a.address = ? AND a.ended = 0)`
+
+func findPerson(ctx context.Context, q sqlite.Querier, where string, args ...any) (Person, error) {
+	found, err := sqlite.List(ctx, q, scanPerson, `SELECT `+personColumns+` FROM people p WHERE `+where, args...)
+	switch {
+	case err != nil:
+		return Person{}, fmt.Errorf("read person: %w", err)
+	case len(found) == 0:
+		return Person{}, ErrNotFound
+	}
+	return found[0], nil
+}
+
+// CheckIn fails with [ErrOut] for a person who was removed, or whom the directory
+// calls deactivated under one address and active under no other.
+func (d *DB) CheckIn(ctx context.Context, p Person) error {
+	if !p.RemovedAt.IsZero() {
+		return ErrOut
+	}
+	out, err := d.archive.IsDeactivated(ctx, p.Addresses)
+	if err == nil && out {
+		err = ErrOut
+	}
+	return err
+}
+
+// orElse returns instead for the errors that say that a person cannot enter, and
+// err for any other.
+func orElse(err, instead error) error {
+	if errors.Is(err, ErrOut) || errors.Is(err, ErrNotFound) || errors.Is(err, sql.ErrNoRows) {
+		return instead
+	}
+	return err
+}

@@ -1,0 +1,178 @@
+package access
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+
+	"minutebook/api"
+)
+
+// maxAddress is the length of the longest e-mail address in bytes (RFC 5321).
+const maxAddress = 254
+
+// foldAddress returns the form in which an address is kept and compared.
+func foldAddress(address string) (string, error) {
+	folded := api.FoldEmail(address)
+	parsed, err := mail.ParseAddress(folded)
+	if err != nil || parsed.Address != folded || len(folded) > maxAddress || strings.ContainsAny(folded, " \"\t\r\n") {
+		return "", ErrAddress
+	}
+	return folded, nil
+}
+
+// AddPerson adds a person with one address. It fails with [ErrExists] when a
+// person has the address.
+func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admin bool) (added Person, err error) {
+	folded, err := foldAddress(address)
+	if err != nil {
+		return Person{}, err
+	}
+	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `INSERT INTO people (name, admin, created_at) VALUES (?, ?, ?)`,
+			strings.TrimSpace(name), admin, d.now().UnixMilli())
+		if err != nil {
+			return fmt.Errorf("add person: %w", err)
+		}
+		id, err := done.LastInsertId()
+		if err != nil {
+			return fmt.Errorf("add person: %w", err)
+		}
+		if err := addAddress(ctx, tx, id, folded); err != nil {
+			return err
+		}
+		if err := d.record(ctx, tx, Event{Actor: by, Kind: PersonAdded, IDs: IDs{Person: id}}); err != nil {
+			return err
+		}
+		if admin {
+			if err := d.record(ctx, tx, Event{Actor: by, Kind: AdminGranted, IDs: IDs{Person: id}}); err != nil {
+				return err
+			}
+		}
+		added, err = findPerson(ctx, tx, `p.id = ?`, id)
+		return err
+	})
+	return added, err
+}
+
+func addAddress(ctx context.Context, tx *sql.Tx, person int64, folded string) error {
+	_, err := findPerson(ctx, tx, byAddress, folded)
+	if err == nil {
+		return ErrExists
+	}
+	if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO addresses (person, address, position)
+		SELECT ?1, ?2, coalesce(max(position), 0) + 1 FROM addresses WHERE person = ?1`, person, folded)
+	if err != nil {
+		return fmt.Errorf("add address: %w", err)
+	}
+	return nil
+}
+
+// changePerson runs fn on a person who was not removed and records the event, in
+// one commit. fn is not called, and the error is [ErrNotFound], without the person.
+func (d *DB) changePerson(ctx context.Context, by Actor, kind EventKind, person int64, fn func(*sql.Tx, Person) error) error {
+	return d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		p, err := findPerson(ctx, tx, `p.id = ? AND p.removed_at IS NULL`, person)
+		if err != nil {
+			return err
+		}
+		if err := fn(tx, p); err != nil {
+			return err
+		}
+		return d.record(ctx, tx, Event{Actor: by, Kind: kind, IDs: IDs{Person: person}})
+	})
+}
+
+// AddAddress gives a person a further address, and the rights of the address.
+func (d *DB) AddAddress(ctx context.Context, by Actor, person int64, address string) error {
+	folded, err := foldAddress(address)
+	if err != nil {
+		return err
+	}
+	return d.changePerson(ctx, by, AddressAdded, person, func(tx *sql.Tx, _ Person) error {
+		return addAddress(ctx, tx, person, folded)
+	})
+}
+
+// RemoveAddress takes an address from a person. When it was the main one, the next
+// oldest is. The only one cannot be removed: [ErrLastAddress].
+func (d *DB) RemoveAddress(ctx context.Context, by Actor, person int64, address string) error {
+	return d.changePerson(ctx, by, AddressRemoved, person, func(tx *sql.Tx, p Person) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM addresses WHERE person = ? AND address = ?`, person, api.FoldEmail(address))
+		if err != nil {
+			return fmt.Errorf("remove address: %w", err)
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, ErrNotFound)
+		}
+		if len(p.Addresses) == 1 {
+			return ErrLastAddress
+		}
+		return nil
+	})
+}
+
+// SetAdmin makes a person an admin, or no admin any more. It changes nothing when
+// the person is that already. The last admin stays one: [ErrLastAdmin].
+func (d *DB) SetAdmin(ctx context.Context, by Actor, person int64, admin bool) error {
+	kind := AdminGranted
+	if !admin {
+		kind = AdminRevoked
+	}
+	err := d.changePerson(ctx, by, kind, person, func(tx *sql.Tx, p Person) error {
+		if p.Admin == admin {
+			return errUnchanged
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE people SET admin = ? WHERE id = ?`, admin, person); err != nil {
+			return fmt.Errorf("change admin: %w", err)
+		}
+		return keepAdmin(ctx, tx, p)
+	})
+	if errors.Is(err, errUnchanged) {
+		return nil
+	}
+	return err
+}
+
+// errUnchanged rolls back a change that would change nothing.
+var errUnchanged = errors.New("nothing to change")
+
+// keepAdmin refuses a change of p that leaves no admin.
+func keepAdmin(ctx context.Context, tx *sql.Tx, p Person) error {
+	var left bool
+	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM people WHERE admin = 1 AND removed_at IS NULL)`).Scan(&left)
+	if err == nil && p.Admin && !left {
+		err = ErrLastAdmin
+	}
+	return err
+}
+
+// RemovePerson ends a person: the password, invitations, sessions and tokens go,
+// and the addresses can be given to another person. The last admin cannot be
+// removed: [ErrLastAdmin].
+func (d *DB) RemovePerson(ctx context.Context, by Actor, person int64) error {
+	return d.changePerson(ctx, by, PersonRemoved, person, func(tx *sql.Tx, p Person) error {
+		now := d.now().UnixMilli()
+		for _, step := range []struct {
+			query string
+			args  []any
+		}{
+			{`UPDATE people SET removed_at = ?, password = NULL WHERE id = ?`, []any{now, person}},
+			{`UPDATE addresses SET ended = 1 WHERE person = ?`, []any{person}},
+			{`UPDATE invitations SET used_at = ? WHERE person = ? AND used_at IS NULL`, []any{now, person}},
+			{`UPDATE tokens SET revoked_at = ? WHERE person = ? AND revoked_at IS NULL`, []any{now, person}},
+			{`DELETE FROM sessions WHERE person = ?`, []any{person}},
+		} {
+			if _, err := tx.ExecContext(ctx, step.query, step.args...); err != nil {
+				return fmt.Errorf("remove person: %w", err)
+			}
+		}
+		return keepAdmin(ctx, tx, p)
+	})
+}

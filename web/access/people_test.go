@@ -1,0 +1,124 @@
+package access
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"minutebook/api"
+)
+
+func TestPeopleHaveFoldedUniqueAddresses(t *testing.T) {
+	f := newFixture(t)
+	if found, err := f.AnyPerson(t.Context()); found || err != nil {
+		t.Fatalf("an empty database: %v, %v", found, err)
+	}
+	ann := f.add(t, " Ann@Example.com ", true)
+	if ann.Address() != "ann@example.com" || !ann.Admin || ann.HasPassword || !ann.CreatedAt.Equal(f.now) {
+		t.Errorf("added %+v", ann)
+	}
+	bob := f.add(t, "bob@example.com", false)
+	_, err := f.AddPerson(t.Context(), ActorCommand, "ANN@example.com", "", false)
+	wantErr(t, "an address that is taken", err, ErrExists)
+	wantErr(t, "an alias that is taken", f.AddAddress(t.Context(), ActorCommand, bob.ID, "ann@example.com"), ErrExists)
+	for _, bad := range []string{"", "ann", "Ann <ann@example.org>", "a b@example.com", "a@b@c", "a@example.com\nb", strings.Repeat("a", 250) + "@example.com"} {
+		_, err := f.AddPerson(t.Context(), ActorCommand, bad, "", false)
+		wantErr(t, bad, err, ErrAddress)
+	}
+	wantErr(t, "add an alias", f.AddAddress(t.Context(), ActorCommand, ann.ID, "Ann@Old.example"), nil)
+	p, err := f.PersonByAddress(t.Context(), "ANN@old.example")
+	if err != nil || p.ID != ann.ID || !slices.Equal(p.Addresses, []string{"ann@example.com", "ann@old.example"}) {
+		t.Fatalf("by the alias: %+v, %v", p, err)
+	}
+	wantErr(t, "remove the main address", f.RemoveAddress(t.Context(), ActorCommand, ann.ID, "ann@example.com"), nil)
+	wantErr(t, "remove the only address", f.RemoveAddress(t.Context(), ActorCommand, ann.ID, "ann@old.example"), ErrLastAddress)
+	wantErr(t, "remove an address of another", f.RemoveAddress(t.Context(), ActorCommand, ann.ID, "bob@example.com"), ErrNotFound)
+	if people, err := f.People(t.Context()); err != nil || len(people) != 2 || people[0].Address() != "ann@old.example" {
+		t.Errorf("people: %+v, %v", people, err)
+	}
+}
+
+func TestTheLastAdminStays(t *testing.T) {
+	f := newFixture(t)
+	ann, bob := f.add(t, "ann@example.com", true), f.add(t, "bob@example.com", true)
+	wantErr(t, "end the first of two", f.SetAdmin(t.Context(), ActorCommand, ann.ID, false), nil)
+	wantErr(t, "end the last", f.SetAdmin(t.Context(), ActorCommand, bob.ID, false), ErrLastAdmin)
+	wantErr(t, "remove the last", f.RemovePerson(t.Context(), ActorCommand, bob.ID), ErrLastAdmin)
+	wantErr(t, "remove another", f.RemovePerson(t.Context(), ActorCommand, ann.ID), nil)
+	wantErr(t, "change a removed one", f.SetAdmin(t.Context(), ActorCommand, ann.ID, true), ErrNotFound)
+	if p, err := f.Person(t.Context(), bob.ID); err != nil || !p.Admin {
+		t.Errorf("the last admin: %+v, %v", p, err)
+	}
+}
+
+// Two admins who end each other at the same moment: one of them stays.
+func TestTheLastAdminStaysWhenTwoEndEachOther(t *testing.T) {
+	f := newFixture(t)
+	people := []Person{f.add(t, "ann@example.com", true), f.add(t, "bob@example.com", true)}
+	errs := make([]error, len(people))
+	var all sync.WaitGroup
+	for i, p := range people {
+		all.Go(func() { errs[i] = f.RemovePerson(t.Context(), ActorCommand, p.ID) })
+	}
+	all.Wait()
+	if refused := errors.Is(errs[0], ErrLastAdmin); refused == errors.Is(errs[1], ErrLastAdmin) {
+		t.Errorf("both were answered alike: %v", errs)
+	}
+}
+
+func TestRemovedPersonIsOutEverywhere(t *testing.T) {
+	f := newFixture(t)
+	f.add(t, "boss@example.com", true)
+	ann := f.add(t, "ann@example.com", false)
+	session, invitation := f.begin(t, ann), f.invite(t, ann)
+	token, _, err := f.CreateToken(t.Context(), ActorCommand, ann.ID, "", []Scope{ScopeRead}, f.now.Add(SessionLife))
+	wantErr(t, "make a token", err, nil)
+	wantErr(t, "remove", f.RemovePerson(t.Context(), ActorCommand, ann.ID), nil)
+
+	f.wantSession(t, "after the removal", session, false)
+	_, _, err = f.Token(t.Context(), token)
+	wantErr(t, "the token", err, ErrNoToken)
+	_, err = f.AcceptInvitation(t.Context(), invitation, "a long password")
+	wantErr(t, "the invitation", err, ErrUsed)
+	_, _, err = f.BeginSession(t.Context(), ann.ID, MethodOIDC)
+	wantErr(t, "another session", err, ErrOut)
+	_, _, err = f.Invite(t.Context(), ActorCommand, ann.ID)
+	wantErr(t, "another invitation", err, ErrNotFound)
+
+	again := f.add(t, "ann@example.com", false)
+	if old, err := f.Person(t.Context(), ann.ID); err != nil || again.ID == ann.ID || old.Address() != "ann@example.com" || old.RemovedAt.IsZero() {
+		t.Errorf("added again: %+v; the removed one: %+v, %v", again, old, err)
+	}
+	f.wantSession(t, "of the removed one, after the address came again", session, false)
+}
+
+// Whom the directory calls deactivated is out by the commit that says so, and in
+// again by the one that says otherwise.
+func TestDeactivatedPersonIsOut(t *testing.T) {
+	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
+	session := f.begin(t, ann)
+	token, _, err := f.CreateToken(t.Context(), ActorCommand, ann.ID, "", []Scope{ScopeRead}, f.now.Add(SessionLife))
+	wantErr(t, "make a token", err, nil)
+	invitation := f.invite(t, ann)
+
+	f.putUsers(t, map[string]string{"Ann@Example.com": api.StatusDeactivated, "bob@example.com": api.StatusActive})
+	f.wantSession(t, "deactivated", session, false)
+	_, _, err = f.Token(t.Context(), token)
+	wantErr(t, "the token", err, ErrNoToken)
+	_, err = f.Invitation(t.Context(), invitation)
+	wantErr(t, "the invitation", err, ErrUnknown)
+	_, _, err = f.BeginSession(t.Context(), ann.ID, MethodOIDC)
+	wantErr(t, "another session", err, ErrOut)
+
+	wantErr(t, "add an alias", f.AddAddress(t.Context(), ActorCommand, ann.ID, "ann@new.example"), nil)
+	f.wantSession(t, "with an alias that the directory does not know", session, false)
+	f.putUsers(t, map[string]string{"ann@example.com": api.StatusDeactivated, "ann@new.example": api.StatusInvited})
+	f.wantSession(t, "with an alias that is invited", session, false)
+	f.putUsers(t, map[string]string{"ann@example.com": api.StatusDeactivated, "ann@new.example": api.StatusActive})
+	f.wantSession(t, "active under another address", session, true)
+	f.putUsers(t, map[string]string{"ann@example.com": api.StatusActive})
+	f.wantSession(t, "active again", session, true)
+}

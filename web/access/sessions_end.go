@@ -1,0 +1,86 @@
+package access
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"minutebook/internal/sqlite"
+)
+
+// Sessions returns the open sessions of a person, the one used last first.
+func (d *DB) Sessions(ctx context.Context, person int64) ([]Session, error) {
+	epoch, err := d.epoch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, err := sqlite.List(ctx, d.db.R, func(rows *sql.Rows, s *Session) error {
+		var times sessionFields
+		err := rows.Scan(times.targets(s)...)
+		times.finish(s)
+		return err
+	}, `SELECT `+sessionColumns+` FROM sessions s WHERE s.person = ? AND s.epoch = ? ORDER BY s.seen_at DESC, s.id DESC`, person, epoch)
+	if err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	open := []Session{}
+	now := d.now()
+	for _, s := range all {
+		if s.isOpen(now) {
+			open = append(open, s)
+		}
+	}
+	return open, nil
+}
+
+// EndSession ends one session of a person. It fails with [ErrNoSession] when the
+// person has no such session.
+func (d *DB) EndSession(ctx context.Context, by Actor, person, session int64) error {
+	return d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE id = ? AND person = ?`, session, person)
+		if err != nil {
+			return fmt.Errorf("end session: %w", err)
+		}
+		if n, err := done.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(err, ErrNoSession)
+		}
+		return d.record(ctx, tx, Event{Actor: by, Kind: SignedOut, IDs: IDs{Person: person, Session: session}})
+	})
+}
+
+// EndSessions ends all sessions of a person and returns their number.
+func (d *DB) EndSessions(ctx context.Context, by Actor, person int64) (ended int64, err error) {
+	err = d.changePerson(ctx, by, SessionsEnded, person, func(tx *sql.Tx, _ Person) error {
+		done, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE person = ?`, person)
+		if err == nil {
+			ended, err = done.RowsAffected()
+		}
+		if err != nil {
+			return fmt.Errorf("end sessions: %w", err)
+		}
+		return nil
+	})
+	return ended, err
+}
+
+// Sweep deletes the rows that open nothing any more: sessions that have ended, and
+// invitations that ended a session's life ago. The daemon calls it daily.
+func (d *DB) Sweep(ctx context.Context) error {
+	epoch, err := d.epoch(ctx)
+	if err != nil {
+		return err
+	}
+	now := d.now()
+	return d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE expires_at <= ? OR seen_at <= ? OR epoch <> ?`,
+			now.UnixMilli(), now.Add(-SessionIdle).UnixMilli(), epoch)
+		if err != nil {
+			return fmt.Errorf("sweep sessions: %w", err)
+		}
+		if _, err = tx.ExecContext(ctx, `DELETE FROM invitations WHERE expires_at <= ?`, now.Add(-SessionLife).UnixMilli()); err != nil {
+			return fmt.Errorf("sweep invitations: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,194 @@
+package access
+
+import (
+	"database/sql"
+	"fmt"
+	"testing"
+	"time"
+
+	"minutebook/archive/archivetest"
+	"minutebook/archive/backup"
+)
+
+func TestSessionEndsByItself(t *testing.T) {
+	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
+	secret := f.begin(t, ann)
+	begun := f.now
+	f.now = begun.Add(SessionIdle - time.Second)
+	f.wantSession(t, "a second before it is idle too long", secret, true)
+	f.now = f.now.Add(SessionIdle)
+	f.wantSession(t, "idle too long", secret, false)
+	f.now = begun.Add(SessionIdle)
+	f.wantSession(t, "the clock is set back", secret, true)
+	for f.now.Before(begun.Add(SessionLife - 24*time.Hour)) {
+		f.now = f.now.Add(24 * time.Hour)
+		f.wantSession(t, "used daily, "+f.now.Sub(begun).String(), secret, true)
+	}
+	f.now = begun.Add(SessionLife - time.Second)
+	f.wantSession(t, "a second before its end", secret, true)
+	f.now = begun.Add(SessionLife)
+	f.wantSession(t, "at its end", secret, false)
+}
+
+// A clock that is set back never makes a session last longer than it would have.
+func TestSessionFromTheFutureIsNone(t *testing.T) {
+	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
+	right := f.now
+	f.now = right.Add(365 * 24 * time.Hour) // the clock is wrong by a year
+	future := f.begin(t, ann)
+	f.wantSession(t, "by the wrong clock", future, true)
+	f.now = right
+	f.wantSession(t, "by the right clock", future, false)
+
+	secret := f.begin(t, ann)
+	f.now = right.Add(10 * 24 * time.Hour)
+	f.wantSession(t, "ten days later", secret, true)
+	f.now = right.Add(time.Hour)
+	f.wantSession(t, "last seen in the future", secret, false)
+	f.now = right.Add(10*24*time.Hour - clockSlack)
+	f.wantSession(t, "five minutes back", secret, true)
+}
+
+func TestSessionIsSeenEveryFiveMinutes(t *testing.T) {
+	f := newFixture(t)
+	secret := f.begin(t, f.add(t, "ann@example.com", true))
+	begun := f.now
+	for _, tt := range []struct{ after, seen time.Duration }{
+		{time.Minute, 0}, {seenEvery - time.Second, 0}, {seenEvery, seenEvery}, {seenEvery + time.Minute, seenEvery},
+		{3 * seenEvery, 3 * seenEvery}, {3*seenEvery - time.Minute, 3 * seenEvery},
+	} {
+		f.now = begun.Add(tt.after)
+		s, _, err := f.Session(t.Context(), secret)
+		if err != nil || s.SeenAt.Sub(begun) != tt.seen {
+			t.Errorf("after %v: seen after %v, want %v; %v", tt.after, s.SeenAt.Sub(begun), tt.seen, err)
+		}
+	}
+}
+
+func TestSessionsAreListedAndEnded(t *testing.T) {
+	f := newFixture(t)
+	ann, bob := f.add(t, "ann@example.com", true), f.add(t, "bob@example.com", false)
+	first, second, third, other := f.begin(t, ann), f.begin(t, ann), f.begin(t, ann), f.begin(t, bob)
+	list, err := f.Sessions(t.Context(), ann.ID)
+	if err != nil || len(list) != 3 {
+		t.Fatalf("sessions: %+v, %v", list, err)
+	}
+	wantErr(t, "end one of another person", f.EndSession(t.Context(), bob.Actor(), bob.ID, list[0].ID), ErrNoSession)
+	wantErr(t, "end one", f.EndSession(t.Context(), ann.Actor(), ann.ID, list[0].ID), nil)
+	f.wantSession(t, "the one that was ended", third, false)
+	f.wantSession(t, "another one", first, true)
+	if n, err := f.EndSessions(t.Context(), ActorCommand, ann.ID); n != 2 || err != nil {
+		t.Errorf("end all: %d, %v", n, err)
+	}
+	f.wantSession(t, "after the end of all", second, false)
+	f.wantSession(t, "another person's", other, true)
+}
+
+// A restore ends every session and invitation: what was ended since the backup
+// does not come back.
+func TestRestoreEndsSessionsAndInvitations(t *testing.T) {
+	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
+	session, invitation := f.begin(t, ann), f.invite(t, ann)
+	copies, dir := t.TempDir(), t.TempDir()
+	if _, err := backup.Run(t.Context(), f.archive, copies, backup.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backup.Restore(t.Context(), backup.RestoreOptions{From: copies, Dir: dir}); err != nil {
+		t.Fatal(err)
+	}
+	restored := openFixture(t, dir)
+	restored.wantSession(t, "after the restore", session, false)
+	_, err := restored.Invitation(t.Context(), invitation)
+	wantErr(t, "the invitation", err, ErrUnknown)
+	if list, err := restored.Sessions(t.Context(), ann.ID); len(list) != 0 || err != nil {
+		t.Errorf("sessions: %+v, %v", list, err)
+	}
+	restored.wantSession(t, "a new session", restored.begin(t, ann), true)
+	f.wantSession(t, "in the archive that was backed up", session, true)
+}
+
+// With 100,000 sessions one is found by its secret, and the old ones are swept.
+func TestManySessions(t *testing.T) {
+	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
+	epoch, err := f.epoch(t.Context())
+	wantErr(t, "epoch", err, nil)
+	old, begun := f.now.Add(-SessionIdle).UnixMilli(), f.now.UnixMilli()
+	_, err = f.db.W.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
+		INSERT INTO sessions (hash, person, method, epoch, created_at, seen_at, expires_at)
+		SELECT randomblob(32), ?1, 'password', ?2, iif(i % 2, ?3, ?4), iif(i % 2, ?3, ?4), ?5 FROM n`,
+		ann.ID, epoch, old, begun, f.now.Add(SessionLife).UnixMilli())
+	wantErr(t, "add sessions", err, nil)
+	f.wantSession(t, "one of many", f.begin(t, ann), true)
+	for _, query := range []string{`SELECT * FROM sessions s JOIN people p ON p.id = s.person WHERE s.hash = x'00'`,
+		`SELECT * FROM sessions WHERE person = 1`, `SELECT * FROM tokens WHERE hash = x'00'`, `SELECT * FROM invitations WHERE hash = x'00'`} {
+		wantNoScan(t, f, query)
+	}
+	wantErr(t, "sweep", f.Sweep(t.Context()), nil)
+	var left int
+	err = f.db.R.QueryRowContext(t.Context(), `SELECT count(*) FROM sessions`).Scan(&left)
+	if left != 50001 || err != nil {
+		t.Errorf("%d sessions are left, %v", left, err)
+	}
+}
+
+// wantNoScan fails the test when a query reads a whole table.
+func wantNoScan(t *testing.T, f *fixture, query string) {
+	t.Helper()
+	rows, err := f.db.R.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var detail string
+		var ignored sql.RawBytes
+		if err := rows.Scan(&ignored, &ignored, &ignored, &detail); err != nil {
+			t.Fatal(err)
+		}
+		if len(detail) >= 4 && detail[:4] == "SCAN" {
+			t.Errorf("%s: %s", query, detail)
+		}
+	}
+}
+
+func BenchmarkSession(b *testing.B) {
+	a := archivetest.New(b)
+	db, err := Open(b.Context(), Options{Archive: a, Now: func() time.Time { return archivetest.Epoch }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var secrets []string
+	for i := range 100 {
+		p, err := db.AddPerson(b.Context(), ActorCommand, fmt.Sprintf("p%d@example.com", i), "", false)
+		if err != nil {
+			b.Fatal(err)
+		}
+		secret, _, err := db.BeginSession(b.Context(), p.ID, MethodPassword)
+		if err != nil {
+			b.Fatal(err)
+		}
+		secrets = append(secrets, secret)
+	}
+	b.ResetTimer()
+	for i := range b.N {
+		if _, _, err := db.Session(b.Context(), secrets[i%len(secrets)]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCheckPassword(b *testing.B) {
+	db, err := Open(b.Context(), Options{Archive: archivetest.New(b)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for range b.N {
+		if _, err := db.CheckPassword(b.Context(), "nobody@example.com", "wrong"); err == nil {
+			b.Fatal("it was accepted")
+		}
+	}
+}
