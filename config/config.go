@@ -16,6 +16,7 @@ type Config struct {
 	Sync     Sync      `toml:"sync" envPrefix:"SYNC_"`
 	Media    Media     `toml:"media" envPrefix:"MEDIA_"`
 	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_"`
+	Audit    Audit     `toml:"audit" envPrefix:"AUDIT_"`
 	// Retention has rules that delete; without any, everything is kept for good.
 	Retention Retention `toml:"retention"`
 }
@@ -34,18 +35,6 @@ type Process struct {
 	// at the cost of processor time. SQLite's caches and the index's mapped files
 	// are not part of it. 0: no limit.
 	MemoryLimit int64 `toml:"memory_limit_bytes" env:"MEMORY_LIMIT_BYTES"`
-}
-
-// Web is the page's listener, private by default.
-type Web struct {
-	Listen string `toml:"listen" env:"LISTEN"` // host:port, loopback unless changed
-	// Hosts are further host names of the page, besides loopback and the listening
-	// address. A request for another Host is refused, so that no foreign page can
-	// read the archive through DNS.
-	Hosts []string `toml:"hosts" env:"HOSTS"`
-	// TimeZone is the IANA name of the zone in which the page shows times; empty
-	// means the machine's own.
-	TimeZone string `toml:"time_zone" env:"TIME_ZONE"`
 }
 
 // Receiver is the only listener that faces the internet.
@@ -155,7 +144,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 func Default() Config {
 	return Config{
 		Log:      Log{Level: "info", Format: "json"},
-		Web:      Web{Listen: "127.0.0.1:8377"},
+		Web:      Web{Listen: "127.0.0.1:8377", Access: AccessOwner, OIDC: OIDC{Join: JoinInvited}},
 		Receiver: Receiver{MaxBody: 32 << 20, KeepBodies: Duration(30 * 24 * time.Hour)},
 		Sync: Sync{
 			TimeZone:  "UTC",
@@ -167,6 +156,7 @@ func Default() Config {
 		},
 		Media:   Media{URL: "file:", Download: true, MinFree: 1 << 30},
 		Archive: Archive{AgeRecipients: []string{}},
+		Audit:   Audit{Keep: Duration(365 * 24 * time.Hour)},
 
 		Retention: Retention{Rules: []RetentionRule{}},
 	}

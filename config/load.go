@@ -34,6 +34,7 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 		return nil, fmt.Errorf("read configuration from the environment: %w", err)
 	}
 	c.resolvePaths(filepath.Dir(path))
+	c.Web.PublicURL = strings.TrimRight(c.Web.PublicURL, "/")
 	if dataDir != "" {
 		if c.DataDir, err = filepath.Abs(dataDir); err != nil {
 			return nil, fmt.Errorf("find the data directory: %w", err)
@@ -119,7 +120,7 @@ func envName(name string) string {
 // resolvePaths makes the file's relative paths absolute, so that the working
 // directory of the daemon does not matter.
 func (c *Config) resolvePaths(dir string) {
-	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey}
+	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey, &c.Web.TLSCert, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile}
 	for i := range c.Accounts {
 		paths = append(paths, &c.Accounts[i].APIKeyFile)
 		if o := c.Accounts[i].OAuth; o != nil {
@@ -134,6 +135,11 @@ func (c *Config) resolvePaths(dir string) {
 }
 
 func (c *Config) readSecrets() error {
+	if o := &c.Web.OIDC; o.ClientSecret == "" { // the environment replaces the file
+		if err := readSecret(o.ClientSecretFile, &o.ClientSecret); err != nil {
+			return fmt.Errorf("web.oidc.client_secret_file: %w", err)
+		}
+	}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
 		if err := readSecret(a.APIKeyFile, &a.APIKey); err != nil {

@@ -40,6 +40,10 @@ func (c *Config) validate() error {
 		bad("process.memory_limit_bytes", "%d is too little to work with; 0 means no limit, the least is 67108864", m)
 	}
 	c.validateListeners(bad)
+	c.validateWeb(bad)
+	if k := time.Duration(c.Audit.Keep); k < 0 || k > 0 && k < 24*time.Hour {
+		bad("audit.keep", "%v is shorter than a day; write a duration such as \"8760h\", or \"0s\" to keep all", k)
+	}
 	c.validateAccounts(bad)
 	c.validateSchedule(bad)
 	c.validateRetention(bad)
@@ -50,12 +54,6 @@ func (c *Config) validate() error {
 }
 
 func (c *Config) validateListeners(bad func(string, string, ...any)) {
-	if _, _, err := net.SplitHostPort(c.Web.Listen); err != nil {
-		bad("web.listen", "%v; write host:port, such as 127.0.0.1:8377", err)
-	}
-	if _, err := time.LoadLocation(c.Web.TimeZone); err != nil {
-		bad("web.time_zone", "%v", err)
-	}
 	r := c.Receiver
 	if r.Listen != "" {
 		if _, _, err := net.SplitHostPort(r.Listen); err != nil {

@@ -130,6 +130,9 @@ func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 }
 
 func (d *daemon) newPage() (http.Handler, error) {
+	if d.cfg.Web.Access != config.AccessOwner {
+		return nil, fmt.Errorf("serve the page: web.access = %q is not there yet", d.cfg.Web.Access)
+	}
 	var upstream http.Handler
 	if d.service != nil {
 		upstream = d.service.Handler()

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// complain reports one faulty setting.
+type complain func(setting, format string, args ...any)
+
+// validateWeb refuses every configuration of the page that would let anybody in
+// without asking, and those that look as if they asked and do not.
+func (c *Config) validateWeb(bad complain) {
+	w := c.Web
+	host, _, err := net.SplitHostPort(w.Listen)
+	if err != nil {
+		bad("web.listen", "%v; write host:port, such as 127.0.0.1:8377", err)
+		host = "localhost" // nothing more is to be said about it
+	}
+	if _, err := time.LoadLocation(w.TimeZone); err != nil {
+		bad("web.time_zone", "%v", err)
+	}
+	if (w.TLSCert == "") != (w.TLSKey == "") {
+		bad("web.tls_cert", "and web.tls_key go together")
+	}
+	for _, name := range w.Hosts {
+		if !isHostName(name) {
+			bad("web.hosts", "%q is no host name; write it without https://, port and path, such as minutes.home.example", name)
+		}
+	}
+	for _, network := range w.TrustedProxies {
+		checkNetwork(bad, "web.trusted_proxies", network)
+	}
+	w.validateMetricsListen(c.Receiver.Listen, bad)
+	public := w.parsePublicURL(bad)
+	switch w.Access {
+	case AccessOwner:
+		w.validateOwner(host, public, bad)
+	case AccessPeople, AccessProxy:
+		w.validateShared(public, bad)
+	default:
+		bad("web.access", "%q is none of owner, people, proxy", w.Access)
+	}
+	w.validateProxy(bad)
+	w.validateOIDC(bad)
+}
+
+func (w Web) validateMetricsListen(receiver string, bad complain) {
+	if w.MetricsListen == "" {
+		return
+	}
+	_, port, err := net.SplitHostPort(w.MetricsListen)
+	if err != nil {
+		bad("web.metrics_listen", "%v; write host:port, such as 127.0.0.1:8379", err)
+	} else if port != "0" && (w.MetricsListen == w.Listen || w.MetricsListen == receiver) {
+		bad("web.metrics_listen", "%s is the address of another listener; choose another port", w.MetricsListen)
+	}
+}
+
+// parsePublicURL returns web.public_url, or nil when it is empty or faulty.
+func (w Web) parsePublicURL(bad complain) *url.URL {
+	if w.PublicURL == "" {
+		return nil
+	}
+	u, err := url.Parse(w.PublicURL)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
+		bad("web.public_url", "is no http or https address; write one such as https://minutes.example")
+		return nil
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		bad("web.public_url", "has a user, a query or a fragment; write only scheme, host and path")
+		return nil
+	case w.TLSCert != "" && u.Scheme != "https":
+		bad("web.public_url", "is http, but web.tls_cert is set: write https")
+	}
+	return u
+}
+
+// remedy is how one lets others reach the page.
+const remedy = `; to let others in, write under [web] the two lines: access = "people" and public_url = "https://minutes.example" (the address that they use)`
+
+// validateOwner refuses whatever lets somebody else than the owner reach the page.
+func (w Web) validateOwner(host string, public *url.URL, bad complain) {
+	if !isLoopbackName(host) {
+		bad("web.listen", "%q can be reached from other machines, and access = \"owner\" asks nobody who they are; keep it on 127.0.0.1%s", w.Listen, remedy)
+	}
+	for _, name := range w.Hosts {
+		if !isLoopbackName(name) {
+			bad("web.hosts", "%q lets a proxy through, and access = \"owner\" asks nobody who they are; remove it%s", name, remedy)
+		}
+	}
+	if public != nil && !isLoopbackName(public.Hostname()) {
+		bad("web.public_url", "is for others, and access = \"owner\" asks nobody who they are; remove it%s", remedy)
+	}
+	if len(w.TrustedProxies) > 0 {
+		bad("web.trusted_proxies", "lets a proxy through, and access = \"owner\" asks nobody who they are; remove it%s", remedy)
+	}
+}
+
+// validateShared checks that other people reach the page under an address of its
+// own, and that nobody on the way can read along.
+func (w Web) validateShared(public *url.URL, bad complain) {
+	if w.PublicURL == "" {
+		bad("web.public_url", "is missing, and access = %q needs it: write the address under which people reach the page, such as https://minutes.example", w.Access)
+	}
+	if public != nil && public.Scheme != "https" && !isLoopbackName(public.Hostname()) {
+		bad("web.public_url", "is http, so everybody on the way could read along and come in; write https, with web.tls_cert and web.tls_key or a proxy that has the certificate")
+	}
+}
+
+// isLoopbackName reports whether a host leads to this machine from everywhere. An
+// empty host, as in ":8377", is every address.
+func isLoopbackName(host string) bool {
+	host = strings.ToLower(host)
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// isHostName reports whether name is an address, or a name of letters, digits,
+// dots and hyphens.
+func isHostName(name string) bool {
+	if _, err := netip.ParseAddr(strings.Trim(name, "[]")); err == nil {
+		return true
+	}
+	return name != "" && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789.-") == ""
+}
