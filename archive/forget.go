@@ -17,6 +17,7 @@ type Forgotten struct {
 	Recordings  int      // deleted recordings, which no other meeting has
 	Copies      []string // deleted copies from before a migration
 	Backups     []string // backups that still contain the meeting
+	Unreadable  []string // damaged files and deliveries that may be about it, and are kept
 }
 
 // eraser is a room's function that erases a meeting.
@@ -43,13 +44,19 @@ func (a *Archive) OnForget(name string, fn func(ctx context.Context, id int64) e
 // stays as a tombstone, so that the meeting cannot come back, and the audit keeps a
 // line with the reason. Forget returns nil only when all of that is done. After an
 // interruption or a failure the meeting is no longer readable, and Forget or
-// FinishForgetting goes on. It fails with ErrNotFound for a meeting that was never in
-// the archive.
+// FinishForgetting goes on. A meeting that was only received and not applied yet is
+// forgotten too. It fails with ErrNotFound for a meeting that neither the archive nor
+// the inbox has.
 func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotten, error) {
-	_, err := a.change(ctx, func(tx *sql.Tx) error {
+	received, err := a.inbox.Mentions(ctx, id)
+	if err != nil {
+		return Forgotten{}, fmt.Errorf("forget meeting %d: %w", id, err)
+	}
+	_, err = a.change(ctx, func(tx *sql.Tx) error {
 		switch err := known(ctx, tx, id); {
 		case errors.Is(err, ErrForgotten):
 			return nil // begun before; the rest is done below
+		case errors.Is(err, ErrNotFound) && received:
 		case err != nil:
 			return err
 		}
@@ -104,14 +111,18 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	if f.Recordings, err = a.dropBlobs(ctx, id); err != nil {
 		return f, err
 	}
-	if err := a.dropDamaged(ctx, id); err != nil {
+	if f.Unreadable, err = a.dropDamaged(ctx, id); err != nil {
 		return f, err
 	}
 	if err := a.dropPartial(id); err != nil {
 		return f, err
 	}
-	if err := a.inbox.ForgetRecording(ctx, id); err != nil {
+	unreadable, err := a.inbox.ForgetRecording(ctx, id)
+	if err != nil {
 		return f, err
+	}
+	for _, delivery := range unreadable {
+		f.Unreadable = append(f.Unreadable, fmt.Sprintf("delivery %d of the inbox", delivery))
 	}
 	a.mu.Lock()
 	erasers := a.erasers

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
@@ -83,18 +84,50 @@ func damagedOf(sha string, id int64) Mark {
 }
 
 // dropDamaged deletes the bytes of a meeting that a repair has put aside, except
-// recordings that another meeting had too.
-func (a *Archive) dropDamaged(ctx context.Context, id int64) error {
+// recordings that another meeting had too. It returns the deliveries put aside whose
+// meeting cannot be read.
+func (a *Archive) dropDamaged(ctx context.Context, id int64) (unreadable []string, err error) {
+	if unreadable, err = a.dropAside(id); err != nil {
+		return nil, fmt.Errorf("find damaged files of the meeting: %w", err)
+	}
+	return unreadable, a.dropDamagedBlobs(ctx, id)
+}
+
+// dropAside is dropDamaged for everything but recordings. The name of a file begins
+// with its meeting, or with 0 for a delivery that was damaged before it was applied.
+func (a *Archive) dropAside(id int64) (unreadable []string, err error) {
 	dir := filepath.Join(a.dir, asideDir)
 	names, err := fs.Glob(os.DirFS(dir), strconv.FormatInt(id, 10)+"-*")
 	if err != nil {
-		return fmt.Errorf("find what was put aside: %w", err)
+		return nil, err
+	}
+	unknown, err := fs.Glob(os.DirFS(dir), "0-*")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range unknown {
+		stored, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		switch about := inbox.DamagedRecordingIDs(stored); {
+		case slices.Contains(about, id):
+			names = append(names, name)
+		case len(about) == 0:
+			unreadable = append(unreadable, filepath.Join(dir, name))
+		}
 	}
 	for _, name := range names {
 		if err := durable.Remove(filepath.Join(dir, name)); err != nil {
-			return err
+			return nil, err
 		}
 	}
+	return unreadable, nil
+}
+
+// dropDamagedBlobs deletes the damaged recordings of a meeting that no other meeting
+// had.
+func (a *Archive) dropDamagedBlobs(ctx context.Context, id int64) error {
 	marks, err := a.Marks(ctx, damagedMark)
 	if err != nil {
 		return err

@@ -1,12 +1,18 @@
 package archive
 
 import (
+	"database/sql"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/s2"
+
+	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 )
 
@@ -78,5 +84,88 @@ func TestDamagedRecordingsAreForgottenToo(t *testing.T) {
 	}
 	if marks, err := a.Marks(t.Context(), damagedMark); err != nil || len(marks) != 0 {
 		t.Errorf("marks %v, %v", marks, err)
+	}
+}
+
+// TestForgetLooksIntoDamagedDeliveries has deliveries whose meeting is not known
+// damaged in the inbox and put aside by a repair: those that still name the meeting go,
+// and those that name none are reported.
+func TestForgetLooksIntoDamagedDeliveries(t *testing.T) {
+	const word = "Xylophonist"
+	about := func(id int64) []byte { return meetingJSON(id, word, strings.Repeat(word+" said. ", 30)) }
+	s2 := func(b []byte) []byte { return s2.Encode(nil, b) }
+	nameless := []byte("{\"title\":\"" + word + " and so on")
+	a := newArchive(t)
+	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "said")))
+	for name, stored := range map[string][]byte{"0-delivery-1": about(1)[20:], "0-delivery-2": s2(about(1)), "0-delivery-3": about(2), "0-delivery-4": nameless} {
+		if _, err := a.putAside(name, stored); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, body := range map[string][]byte{"a": about(1), "b": about(2), "c": nameless} {
+		if _, err := a.inbox.Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: id, ReceivedAt: epoch0, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.inbox.DB().WriteTx(t.Context(), func(tx *sql.Tx) error {
+		_, err := tx.Exec(`UPDATE deliveries SET checksum = checksum + 1`)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := a.Forget(t.Context(), 1, "asked for")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := a.inbox.List(t.Context(), inbox.Query{State: inbox.StateReceived})
+	if err != nil || len(kept) != 2 {
+		t.Fatalf("waiting %+v, %v", kept, err)
+	}
+	nobody := kept[slices.IndexFunc(kept, func(d inbox.Delivery) bool { return d.WebhookID == "c" })]
+	want := []string{filepath.Join(a.dir, asideDir, "0-delivery-4"), fmt.Sprintf("delivery %d of the inbox", nobody.ID)}
+	if !slices.Equal(f.Unreadable, want) {
+		t.Errorf("unreadable %q; want %q", f.Unreadable, want)
+	}
+	if got := holding(t, filepath.Join(a.dir, asideDir), word); !slices.Equal(got, []string{"0-delivery-3", "0-delivery-4"}) {
+		t.Errorf("aside lie %v", got)
+	}
+	if _, err := a.Forget(t.Context(), 2, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	if got := holding(t, filepath.Join(a.dir, asideDir), word); !slices.Equal(got, []string{"0-delivery-4"}) {
+		t.Errorf("meeting 2 is forgotten, and aside lie %v", got)
+	}
+}
+
+// TestForgetOfAReceivedMeeting forgets a meeting that is only in the inbox.
+func TestForgetOfAReceivedMeeting(t *testing.T) {
+	const word = "Xylophonist"
+	for name, d := range map[string]inbox.Delivery{
+		"a webhook":           {Body: meetingJSON(7, word, word)},
+		"a callback's answer": {Kind: inbox.KindTranscript, RecordingID: 7, Body: []byte(`[{"text":"` + word + `"}]`)},
+		"a quarantined one":   {Body: append([]byte(word), meetingJSON(7, word, word)...)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newArchive(t)
+			d.Account, d.WebhookID, d.ReceivedAt = "main", "msg_1", epoch0
+			if _, err := a.inbox.Put(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Forget(t.Context(), 7, "asked for"); err != nil {
+				t.Fatal(err)
+			}
+			if got := holding(t, a.dir, word); got != nil {
+				t.Errorf("it is still in %v", got)
+			}
+			if all, open, err := a.Tombstones(t.Context()); err != nil || !slices.Equal(all, []int64{7}) || open != nil {
+				t.Errorf("tombstones %v, open %v, %v", all, open, err)
+			}
+			if got := apply(t, a, observe(t, SourceList, epoch0, meetingJSON(7, word, word))); got.New != 0 {
+				t.Errorf("a walk brought it back: %+v", got)
+			}
+			if _, err := a.Forget(t.Context(), 8, "typo"); !errors.Is(err, ErrNotFound) {
+				t.Errorf("forget of an unknown meeting: %v", err)
+			}
+		})
 	}
 }

@@ -105,7 +105,8 @@ func (a *Archive) retain(ctx context.Context, rules []RetentionRule, may func(Ex
 		}
 		err := a.expire(ctx, e)
 		if err == nil {
-			err = errors.Join(a.dropExpired(ctx), a.dropDamaged(ctx, e.RecordingID), a.dropPartial(e.RecordingID))
+			_, damaged := a.dropDamaged(ctx, e.RecordingID)
+			err = errors.Join(a.dropExpired(ctx), damaged, a.dropPartial(e.RecordingID))
 		}
 		if err != nil {
 			return fmt.Errorf("delete the recordings of meeting %d: %w", e.RecordingID, err)

@@ -8,7 +8,9 @@ import (
 	"time"
 )
 
-// RetentionNotice is the time for which new rules wait once status has shown them.
+// RetentionNotice is the time for which new rules wait once status has shown them. Only
+// time counts in which a process ran with this archive open, so that a clock that is
+// set ahead ends no wait.
 const RetentionNotice = 24 * time.Hour
 
 // retentionKey is the mark with the known rules.
@@ -20,6 +22,7 @@ const retentionKey = "retention-rules"
 type knownRules struct {
 	Rules    []RetentionRule `json:"rules"`
 	ShownAt  time.Time       `json:"shown_at,omitzero"`
+	Waited   time.Duration   `json:"waited,omitempty"` // since they were shown, see RetentionNotice
 	Accepted bool            `json:"accepted,omitempty"`
 	Before   []RetentionRule `json:"before,omitempty"`
 }
@@ -34,22 +37,19 @@ type RetentionHold struct {
 	Bytes      int64     `json:"bytes"`
 }
 
-func (k *knownRules) inForce(now time.Time) bool {
-	return k.Accepted || len(k.Rules) == 0 || !k.ShownAt.IsZero() && now.Sub(k.ShownAt) >= RetentionNotice
+func (k *knownRules) inForce() bool {
+	return k.Accepted || len(k.Rules) == 0 || k.Waited >= RetentionNotice
 }
 
 // adopt makes rules the configured ones. Rules that delete no more than the last ones
 // continue their state. Other rules begin to wait.
-func (k *knownRules) adopt(rules []RetentionRule, now time.Time) {
-	if k.ShownAt.After(now) {
-		k.ShownAt = now // a clock was set back
-	}
+func (k *knownRules) adopt(rules []RetentionRule) {
 	if narrows(k.Rules, rules) {
 		k.Rules = rules
 		return
 	}
 	before := k.Before
-	if k.inForce(now) {
+	if k.inForce() {
 		before = k.Rules
 	}
 	*k = knownRules{Rules: rules, Before: before}
@@ -88,14 +88,32 @@ func (a *Archive) knownRules(ctx context.Context, rules []RetentionRule, change 
 			return k, fmt.Errorf("read what is known of the retention rules: %w", err)
 		}
 	}
-	now := a.now().UTC()
-	k.adopt(rules, now)
-	change(&k, now)
+	if waited := a.sinceRetentionLook(); !k.ShownAt.IsZero() && !k.inForce() {
+		k.Waited += waited
+	}
+	k.adopt(rules)
+	change(&k, a.now().UTC())
 	value, err := json.Marshal(k)
 	if err != nil || string(value) == string(was) || was == nil && len(rules) == 0 {
 		return k, err
 	}
 	return k, a.SetMarks(ctx, Mark{Key: retentionKey, Value: value})
+}
+
+// sinceRetentionLook returns how long this process has run since it last asked, 0 at
+// first and within a minute, so that the state is seldom written. The caller holds the
+// mutex retention.
+func (a *Archive) sinceRetentionLook() time.Duration {
+	running := a.running()
+	since := running - a.retentionLook
+	switch {
+	case a.retentionLooked && since >= 0 && since < time.Minute:
+		return 0
+	case !a.retentionLooked:
+		since = 0
+	}
+	a.retentionLook, a.retentionLooked = running, true
+	return max(since, 0)
 }
 
 // AcceptRetention puts rules in force at once.
@@ -113,10 +131,10 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 		}
 	})
 	h := RetentionHold{Rules: len(rules)}
-	if err != nil || k.inForce(a.now()) {
+	if err != nil || k.inForce() {
 		return h, err
 	}
-	h.Waiting, h.From = true, k.ShownAt.Add(RetentionNotice)
+	h.Waiting, h.From = true, a.now().Add(RetentionNotice-k.Waited)
 	expired, err := a.Expired(ctx, rules)
 	for _, e := range expired {
 		h.Meetings++
@@ -134,7 +152,7 @@ func (a *Archive) RetainDue(ctx context.Context, rules []RetentionRule, done fun
 	if err != nil {
 		return false, err
 	}
-	if k.inForce(a.now()) {
+	if k.inForce() {
 		return false, a.Retain(ctx, rules, done)
 	}
 	old, err := a.Expired(ctx, k.Before)

@@ -63,3 +63,37 @@ func TestNewRulesWait(t *testing.T) {
 		})
 	}
 }
+
+// TestAClockSetAheadEndsNoWait: only time counts in which a process ran.
+func TestAClockSetAheadEndsNoWait(t *testing.T) {
+	a, now := aged(t)
+	rules := []RetentionRule{{MediaAfter: 100 * day}}
+	var running time.Duration
+	a.running = func() time.Duration { return running }
+	if h, err := a.ShowRetention(t.Context(), rules); err != nil || !h.Waiting {
+		t.Fatalf("at first: %+v, %v", h, err)
+	}
+	for i, step := range []struct {
+		clock, ran time.Duration
+		restarted  bool
+		waiting    bool
+	}{
+		{clock: 2 * day, ran: time.Hour, waiting: true},
+		{clock: -2 * day, ran: 10 * time.Hour, waiting: true},
+		{clock: 3 * day, restarted: true, waiting: true},
+		{clock: time.Hour, ran: 12 * time.Hour, waiting: true},
+		{clock: 0, ran: 30 * time.Second, waiting: true},
+		{clock: 0, ran: time.Hour - 30*time.Second},
+	} {
+		*now = now.Add(step.clock)
+		running += step.ran
+		if step.restarted {
+			a.retentionLooked, running = false, 0
+		}
+		waiting, err := a.RetainDue(t.Context(), rules, func(Expired) {})
+		h, err2 := a.ShowRetention(t.Context(), rules)
+		if err != nil || err2 != nil || waiting != step.waiting || h.Waiting != step.waiting {
+			t.Errorf("step %d: waiting %t, %+v (%v, %v); want %t", i, waiting, h, err, err2, step.waiting)
+		}
+	}
+}

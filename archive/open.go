@@ -60,7 +60,10 @@ type Archive struct {
 	erasers []eraser
 	closed  bool
 
-	retention sync.Mutex // held while the state of the retention rules changes
+	retention       sync.Mutex           // held while the state of the retention rules changes
+	retentionLook   time.Duration        // running at the last look at the rules
+	retentionLooked bool                 // there was one
+	running         func() time.Duration // of this process, by a clock that nobody sets
 
 	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }
@@ -82,6 +85,8 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a := &Archive{dir: dir, log: o.Logger, now: o.Now}
+	opened := a.now()
+	a.running = func() time.Duration { return a.now().Sub(opened) } // monotonic, but for a clock of a test
 	if a.lock, err = LockDir(dir); err != nil {
 		return nil, err
 	}

@@ -8,18 +8,22 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/klauspost/compress/s2"
+
 	"minutebook/api"
+	"minutebook/internal/sqlite"
 )
 
 // ForgetRecording drops the bodies of everything that arrived about a
 // recording, also of deliveries that are not applied yet; those are settled
 // without it. Keys stay, so that a repeat does not bring it back. It is called
 // once the archive knows the recording as forgotten: a later delivery is
-// dropped when it is settled.
-func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
-	ids, err := i.findUnapplied(ctx, recordingID)
+// dropped when it is settled. It returns the damaged deliveries whose recording cannot
+// be read: they may be about this one, and are kept.
+func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) (unreadable []int64, err error) {
+	ids, unreadable, err := i.findUnapplied(ctx, recordingID)
 	if err != nil {
-		return fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
+		return nil, fmt.Errorf("forget recording %d in the inbox: %w", recordingID, err)
 	}
 	err = i.submit(ctx, &write{size: 64 * int64(1+len(ids)), do: func(ctx context.Context, conn *sql.Conn) error {
 		at := toMillis(i.now())
@@ -36,22 +40,66 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) error {
 		return err
 	}})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return i.db.TruncateWAL(ctx) // the log holds the bodies as they came
+	return unreadable, i.db.TruncateWAL(ctx) // the log holds the bodies as they came
+}
+
+// Mentions reports whether a delivery waits that is about a recording, or is
+// quarantined, or a callback about it is expected.
+func (i *Inbox) Mentions(ctx context.Context, recordingID int64) (bool, error) {
+	ids, _, err := i.findUnapplied(ctx, recordingID)
+	named := false
+	if err == nil && len(ids) == 0 {
+		err = i.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deliveries WHERE recording_id = ?1 AND body IS NOT NULL)
+			OR EXISTS (SELECT 1 FROM callbacks WHERE recording_id = ?1)`, recordingID).Scan(&named)
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for recording %d in the inbox: %w", recordingID, err)
+	}
+	return named || len(ids) > 0, nil
 }
 
 // findUnapplied returns the deliveries about a recording whose rows do not name it yet:
-// they wait for their application, or are quarantined.
-func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids []int64, err error) {
-	err = i.eachDelivery(ctx, func(d Delivery) error {
-		if slices.Contains(recordingIDs(d.Body), recordingID) {
-			ids = append(ids, d.ID)
+// they wait for their application, or are quarantined. It also returns the damaged ones
+// among them that name no recording at all.
+func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids, unreadable []int64, err error) {
+	rows, err := i.db.R.QueryContext(ctx, `SELECT id`+bodyColumns+` FROM deliveries
+		WHERE recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
+			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
+	if err != nil {
+		return nil, nil, err
+	}
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		var id int64
+		var p packedBody
+		if err := rows.Scan(append([]any{&id}, p.columns()...)...); err != nil {
+			return err
+		}
+		body, damage := p.unpack()
+		about := recordingIDs(body)
+		if damage != nil {
+			about = DamagedRecordingIDs(p.body)
+		}
+		switch {
+		case slices.Contains(about, recordingID):
+			ids = append(ids, id)
+		case damage != nil && len(about) == 0:
+			unreadable = append(unreadable, id)
 		}
 		return nil
-	}, `recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
-		UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
-	return ids, err
+	})
+	return ids, unreadable, err
+}
+
+// DamagedRecordingIDs returns the recordings that the stored bytes of a damaged body
+// name, as far as they can still be read.
+func DamagedRecordingIDs(stored []byte) []int64 {
+	ids := recordingIDs(stored)
+	if body, err := s2.Decode(nil, stored); err == nil {
+		ids = append(ids, recordingIDs(body)...)
+	}
+	return ids
 }
 
 // recordingIDs returns the recordings that a body is about: the recording of a meeting,
@@ -120,7 +168,8 @@ func (i *Inbox) dropForgotten(ctx context.Context, d Delivery) error {
 		case err != nil:
 			return err
 		case is:
-			return i.ForgetRecording(ctx, id)
+			_, err := i.ForgetRecording(ctx, id)
+			return err
 		}
 	}
 	return nil

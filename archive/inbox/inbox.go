@@ -94,16 +94,17 @@ const (
 // nothing the archive does delays an acknowledgement. Its methods may be called
 // from any goroutine.
 type Inbox struct {
-	db        *sqlite.DB // W is used by the writer goroutine alone
+	db        *sqlite.DB // W is the writer goroutine's, and for moments emptyLog's
 	log       zerolog.Logger
 	now       func() time.Time
 	fault     func(Step, bool) error
 	forgotten func(context.Context, int64) (bool, error) // nil: nothing was
 
-	writes  chan *write   // to the writer goroutine
-	stop    chan struct{} // closed by Close: no further writes
-	stopped chan struct{} // closed by the writer goroutine when it ends
-	closing sync.Once
+	writes      chan *write   // to the writer goroutine
+	truncations chan struct{} // full while the log is to be emptied
+	stop        chan struct{} // closed by Close: no further writes
+	stopped     chan struct{} // closed by the writer goroutine when it ends
+	closing     sync.Once
 
 	mu         sync.Mutex
 	waiting    int64         // bytes queued or being committed
@@ -122,7 +123,7 @@ func Open(ctx context.Context, path string, opts Options) (*Inbox, error) {
 	}
 	i := &Inbox{
 		db: db, log: opts.Logger, now: opts.Now, fault: opts.Fault, forgotten: opts.IsForgotten,
-		writes: make(chan *write, 1024), stop: make(chan struct{}), stopped: make(chan struct{}),
+		writes: make(chan *write, 1024), truncations: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		arrived: make(chan struct{}), maxWaiting: opts.MaxWaiting,
 	}
 	if i.now == nil {

@@ -83,7 +83,7 @@ func (s *model) apply() {
 
 func (s *model) forget() {
 	k := rapid.IntRange(0, s.n).Draw(s.r, "which")
-	if err := s.i.ForgetRecording(s.t.Context(), int64(k+1)); err != nil {
+	if _, err := s.i.ForgetRecording(s.t.Context(), int64(k+1)); err != nil {
 		s.r.Fatal(err)
 	}
 	if id := fmt.Sprint("msg_", k); k < s.n {

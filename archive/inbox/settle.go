@@ -51,11 +51,35 @@ func (i *Inbox) Settle(ctx context.Context, outcomes ...Outcome) error {
 		return nil
 	}})
 	if err == nil && slices.Contains(slices.Collect(maps.Values(forgotten)), true) {
-		if err := i.db.TruncateWAL(ctx); err != nil {
-			i.log.Error().Err(err).Msg("the inbox's log still holds a delivery about a forgotten meeting")
-		}
+		i.emptyLog(ctx)
 	}
 	return err
+}
+
+// emptyLog empties the inbox's log, which holds the bodies of deliveries as they came.
+// While somebody reads the log, such as a backup, the writer goroutine tries again
+// later: deliveries do not wait for it, and opening the inbox empties the log too.
+func (i *Inbox) emptyLog(ctx context.Context) {
+	if done, _ := i.db.TryTruncateWAL(ctx); done {
+		return
+	}
+	select {
+	case i.truncations <- struct{}{}:
+	default: // it is asked for already
+	}
+}
+
+// retryEmptyLog makes one attempt to empty the log. It returns when the next one is
+// due, nil when it succeeded.
+func (i *Inbox) retryEmptyLog() <-chan time.Time {
+	switch done, err := i.db.TryTruncateWAL(context.Background()); {
+	case err != nil:
+		i.log.Error().Err(err).Msg("the inbox's log still holds a delivery about a forgotten meeting")
+		return time.After(time.Minute)
+	case !done:
+		return time.After(time.Second)
+	}
+	return nil
 }
 
 // dropDelivery settles a delivery about a forgotten meeting.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -90,9 +91,10 @@ func (i *Inbox) Behind(size int64) bool {
 }
 
 // writeLoop is the only goroutine that commits. It takes whatever waits as one
-// group.
+// group. Between groups it empties the log where that is asked for.
 func (i *Inbox) writeLoop() {
 	defer close(i.stopped)
+	var again <-chan time.Time // when to try once more to empty the log
 	for {
 		select {
 		case w := <-i.writes:
@@ -103,6 +105,10 @@ func (i *Inbox) writeLoop() {
 		select {
 		case w := <-i.writes:
 			i.commitGroup(i.gather(w))
+		case <-i.truncations:
+			again = i.retryEmptyLog()
+		case <-again:
+			again = i.retryEmptyLog()
 		case <-i.stop:
 			for len(i.writes) > 0 {
 				i.commitGroup(i.gather(<-i.writes))

@@ -176,12 +176,18 @@ func (m *Main) printForgotten(f archive.Forgotten) error {
 			RecordingID int64    `json:"recording_id"`
 			Recordings  int      `json:"recordings"`
 			Backups     []string `json:"backups"`
-		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...)})
+			Unreadable  []string `json:"unreadable,omitempty"`
+		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...), f.Unreadable})
 	}
 	_, err := fmt.Fprintf(m.Stdout, "meeting %d is forgotten, with %d recordings\n", f.RecordingID, f.Recordings)
 	for _, b := range f.Backups {
 		if err == nil {
 			_, err = fmt.Fprintf(m.Stdout, "a backup still holds it: %s\n", b)
+		}
+	}
+	for _, damaged := range f.Unreadable {
+		if err == nil {
+			_, err = fmt.Fprintf(m.Stdout, "too damaged to tell whether it is about the meeting: %s\n", damaged)
 		}
 	}
 	return err

@@ -98,18 +98,15 @@ func withCause(ctx context.Context, err error) error {
 }
 
 // TruncateWAL moves the whole write-ahead log into the database and empties it.
-// It waits up to ten seconds for readers of an older state.
+// It waits up to ten seconds for readers of an older state. Writers get their turn
+// meanwhile.
 func (db *DB) TruncateWAL(ctx context.Context) error {
 	deadline := time.NewTimer(10 * time.Second)
 	defer deadline.Stop()
 	for {
-		var busy, logged, moved int
-		err := db.W.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved)
-		if err != nil {
-			return fmt.Errorf("empty the log of %s: %w", db.Path, err)
-		}
-		if busy == 0 {
-			return nil
+		done, err := db.TryTruncateWAL(ctx)
+		if done || err != nil {
+			return err
 		}
 		select {
 		case <-ctx.Done():
@@ -119,4 +116,28 @@ func (db *DB) TruncateWAL(ctx context.Context) error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// TryTruncateWAL is TruncateWAL with one attempt, which holds the writer for a tenth
+// of a second at most for the sake of readers. done is false when there still are some.
+func (db *DB) TryTruncateWAL(ctx context.Context) (done bool, err error) {
+	conn, err := db.W.Conn(ctx)
+	if err != nil {
+		return false, fmt.Errorf("empty the log of %s: %w", db.Path, err)
+	}
+	defer conn.Close()
+	var patience, busy, logged, moved int
+	err = conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&patience)
+	if err == nil {
+		_, err = conn.ExecContext(ctx, `PRAGMA busy_timeout = 100`)
+	}
+	if err == nil {
+		err = conn.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved)
+		_, back := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(`PRAGMA busy_timeout = %d`, patience))
+		err = errors.Join(err, back)
+	}
+	if err != nil {
+		return false, fmt.Errorf("empty the log of %s: %w", db.Path, err)
+	}
+	return busy == 0, nil
 }
