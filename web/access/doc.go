@@ -12,6 +12,7 @@
 //	passwords.go      argon2id, two at a time; the check of a sign-in
 //	invitations.go    one-time links, which set a password
 //	sessions.go       sign-ins; sessions_end.go lists, ends and sweeps them
+//	limiter.go        how often a sign-in can be tried
 //	tokens.go         personal tokens for programs
 //	secrets.go        random secrets, and the hash that is kept of each
 //	audit.go          the chain of events; audit_check.go verifies and prunes it

@@ -1,0 +1,82 @@
+package access
+
+import (
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// wantAttempts fails the test unless exactly n attempts can be made now.
+func wantAttempts(t *testing.T, l *Limiter, action, client string, name func(i int) string, n int) {
+	t.Helper()
+	for i := range n {
+		if wait := l.Attempt(netip.MustParseAddr(client), name(i)); wait != 0 {
+			t.Fatalf("%s: attempt %d of %d has to wait %v", action, i+1, n, wait)
+		}
+	}
+	if wait := l.Attempt(netip.MustParseAddr(client), name(n)); wait <= 0 {
+		t.Fatalf("%s: more than %d attempts", action, n)
+	}
+}
+
+func always(name string) func(int) string { return func(int) string { return name } }
+
+func several(i int) string { return fmt.Sprintf("p%d@example.com", i) }
+
+func TestAttemptsAreLimitedByClient(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := NewLimiter(func() time.Time { return now })
+	wantAttempts(t, l, "at first", "192.0.2.1", several, attemptsByClient)
+	wantAttempts(t, l, "in the form of IPv6", "::ffff:192.0.2.1", several, 0)
+	wantAttempts(t, l, "another client", "192.0.2.2", several, attemptsByClient)
+	now = now.Add(attemptEveryByClient)
+	wantAttempts(t, l, "a while later", "192.0.2.1", func(int) string { return "q@example.com" }, 1)
+	now = now.Add(-time.Hour)
+	wantAttempts(t, l, "the clock is set back", "192.0.2.1", always("r@example.com"), 0)
+	now = now.Add(24 * time.Hour)
+	wantAttempts(t, l, "the next day", "192.0.2.1", several, attemptsByClient)
+
+	wantAttempts(t, l, "IPv6", "2001:db8::1", several, attemptsByClient)
+	wantAttempts(t, l, "of the same network", "2001:db8::ffff:1", several, 0)
+	wantAttempts(t, l, "with a zone", "fe80::1%eth0", always("x@example.com"), attemptsByName)
+}
+
+func TestAttemptsAreLimitedByName(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := NewLimiter(func() time.Time { return now })
+	for i := range attemptsByName {
+		if wait := l.Attempt(netip.AddrFrom4([4]byte{198, 51, 100, byte(i)}), "Ann@example.com "); wait != 0 {
+			t.Fatalf("attempt %d has to wait %v", i, wait)
+		}
+	}
+	wantAttempts(t, l, "from another client", "192.0.2.1", always("ann@example.com"), 0)
+	if wait := l.Attempt(netip.MustParseAddr("192.0.2.1"), "ann@example.com"); wait > attemptEveryByName {
+		t.Errorf("the next one has to wait %v", wait)
+	}
+	now = now.Add(attemptEveryByName)
+	wantAttempts(t, l, "a minute later", "192.0.2.1", always("ann@example.com"), 1)
+	l.Succeed("ann@example.com")
+	wantAttempts(t, l, "after a sign-in", "192.0.2.3", always("ann@example.com"), attemptsByName)
+}
+
+// However many try at the same moment, no more than the limit get through.
+func TestAttemptsAtTheSameMoment(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := NewLimiter(func() time.Time { return now })
+	var passed atomic.Int64
+	var all sync.WaitGroup
+	for range 4 * attemptsByName {
+		all.Go(func() {
+			if l.Attempt(netip.MustParseAddr("192.0.2.1"), "ann@example.com") == 0 {
+				passed.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if passed.Load() != attemptsByName {
+		t.Errorf("%d attempts passed, want %d", passed.Load(), attemptsByName)
+	}
+}
