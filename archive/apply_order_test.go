@@ -37,7 +37,7 @@ func TestAClockOnceInTheFutureFreezesNoContent(t *testing.T) {
 		t.Helper()
 		apply(t, a, summaryRead(src, now, order, text))
 		for range 2 { // as it is, and rebuilt
-			m, err := a.Meeting(t.Context(), 1)
+			m, err := a.Meeting(t.Context(), Viewer{All: true}, 1)
 			if err != nil || m.DefaultSummary.Or(api.Summary{}).MarkdownFormatted != api.Some(want) {
 				t.Errorf("after %q the summary is %+v, %v; want %q", text, m.DefaultSummary, err, want)
 			}

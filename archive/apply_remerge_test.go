@@ -35,7 +35,7 @@ func TestAnArchiveOfOlderRulesIsDecidedAgain(t *testing.T) {
 		if err != nil || !slices.Equal(told, want) {
 			t.Errorf("opening %d told of %v, %v; want %v", opening, told, err, want)
 		}
-		m, err := a.Meeting(t.Context(), 1)
+		m, err := a.Meeting(t.Context(), Viewer{All: true}, 1)
 		if err != nil || m.CalendarInvitees[0].MatchedSpeakerDisplayName != api.Some("Ann L") {
 			t.Errorf("opening %d: %+v, %v", opening, m, err)
 		}

@@ -47,23 +47,36 @@ func (a *Archive) Entries(ctx context.Context, id int64, from, to int) ([]Entry,
 // bytes: for those who read the transcript as Entries or not at all. It fails
 // with ErrNotFound or ErrForgotten.
 func (a *Archive) Notes(ctx context.Context, id int64) (*api.Meeting, error) {
-	m := &api.Meeting{}
-	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
-		if err := known(ctx, tx, id); err != nil {
-			return err
+	return a.NotesFor(ctx, Viewer{All: true}, id)
+}
+
+// NotesFor is Notes with the CRM matches that the viewer sees. It does not ask whether
+// the viewer sees the meeting.
+func (a *Archive) NotesFor(ctx context.Context, v Viewer, id int64) (*api.Meeting, error) {
+	var parts map[api.Part]json.RawMessage
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) (err error) {
+		if err = known(ctx, tx, id); err == nil {
+			parts, err = a.currentParts(ctx, tx, id, api.PartTranscript)
 		}
-		parts, err := a.currentParts(ctx, tx, id, api.PartTranscript)
-		if err != nil {
-			return err
-		}
-		raw, err := joinMeeting(id, parts)
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(raw, m)
+		return err
 	})
+	if err == nil {
+		err = a.keepOwnCRM(ctx, v, id, parts)
+	}
+	m := &api.Meeting{}
+	if err == nil {
+		err = decodeParts(id, parts, m)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the notes of %d: %w", id, err)
 	}
 	return m, nil
+}
+
+func decodeParts(id int64, parts map[api.Part]json.RawMessage, m *api.Meeting) error {
+	raw, err := joinMeeting(id, parts)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, m)
 }

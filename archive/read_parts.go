@@ -72,7 +72,21 @@ func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, withou
 // MeetingJSON returns a meeting in the service's shape with all its parts, every
 // value verbatim. It fails with ErrNotFound or ErrForgotten.
 func (a *Archive) MeetingJSON(ctx context.Context, id int64) ([]byte, error) {
+	return a.MeetingJSONFor(ctx, Viewer{All: true}, id)
+}
+
+// MeetingJSONFor is MeetingJSON for a viewer, with the viewer's own CRM matches alone.
+// It fails with ErrNotFound for a meeting that the viewer does not see.
+func (a *Archive) MeetingJSONFor(ctx context.Context, v Viewer, id int64) ([]byte, error) {
+	if !v.All {
+		if _, err := a.VisibleRow(ctx, v, id); err != nil {
+			return nil, err
+		}
+	}
 	parts, err := a.PartsOf(ctx, id)
+	if err == nil {
+		err = a.keepOwnCRM(ctx, v, id, parts)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -92,10 +106,10 @@ func joinMeeting(id int64, parts map[api.Part]json.RawMessage) ([]byte, error) {
 	return api.JoinMeeting(parts)
 }
 
-// Meeting returns a meeting decoded, with all its parts. It fails with
-// ErrNotFound or ErrForgotten.
-func (a *Archive) Meeting(ctx context.Context, id int64) (*api.Meeting, error) {
-	raw, err := a.MeetingJSON(ctx, id)
+// Meeting returns a meeting decoded, with all its parts that the viewer sees. It fails
+// as MeetingJSONFor.
+func (a *Archive) Meeting(ctx context.Context, v Viewer, id int64) (*api.Meeting, error) {
+	raw, err := a.MeetingJSONFor(ctx, v, id)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"minutebook/api"
@@ -79,9 +80,15 @@ func scanRow(scan func(...any) error) (*Row, error) {
 // Row returns a meeting's row. It fails with ErrNotFound or ErrForgotten.
 func (a *Archive) Row(ctx context.Context, id int64) (*Row, error) {
 	row := a.db.R.QueryRowContext(ctx, `SELECT `+rowColumns+` FROM meetings m WHERE m.recording_id = ?`, id)
+	return scanFound(row, id, func() error { return a.missing(ctx, id) })
+}
+
+// scanFound reads the row of a meeting. It fails with the error of missing when there is
+// none.
+func scanFound(row *sql.Row, id int64, missing func() error) (*Row, error) {
 	r, err := scanRow(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("read meeting %d: %w", id, a.missing(ctx, id))
+		err = missing()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read meeting %d: %w", id, err)
@@ -192,13 +199,27 @@ type Counts struct {
 
 // Counts counts the meetings, gone ones included.
 func (a *Archive) Counts(ctx context.Context) (Counts, error) {
+	return a.CountsFor(ctx, Viewer{All: true})
+}
+
+// CountsFor counts the meetings that a viewer sees, gone ones included. Only a viewer
+// with All learns how many were forgotten.
+func (a *Archive) CountsFor(ctx context.Context, v Viewer) (Counts, error) {
 	var c Counts
-	err := a.db.R.QueryRowContext(ctx, `SELECT count(*), count(gone_at), coalesce(sum(has_transcript), 0),
+	term, args, err := a.visibleTerm(ctx, v)
+	if err != nil {
+		return Counts{}, fmt.Errorf("count meetings: %w", err)
+	}
+	if term == "" {
+		term = "1"
+	}
+	err = a.db.R.QueryRowContext(ctx, `SELECT count(*), count(gone_at), coalesce(sum(has_transcript), 0),
 		coalesce(sum(has_summary), 0), coalesce(sum(has_video OR has_audio), 0), coalesce(sum(has_action_items), 0),
 		coalesce(sum(has_highlights), 0), coalesce(sum(entries), 0), coalesce(sum(words), 0),
-		(SELECT count(*) FROM tombstones),
+		iif(?, (SELECT count(*) FROM tombstones), 0),
 		CASE WHEN EXISTS (SELECT 1 FROM watches WHERE ended_at IS NOT NULL) OR EXISTS (SELECT 1 FROM accounts WHERE holder > 1)
-			THEN (SELECT count(`+notWatchedSince+`) FROM meetings m) ELSE 0 END FROM meetings`).
+			THEN (SELECT count(`+notWatchedSince+`) FROM meetings m WHERE `+term+`) ELSE 0 END FROM meetings m WHERE `+term,
+		slices.Concat([]any{v.All}, args, args)...).
 		Scan(&c.Meetings, &c.Gone, &c.WithTranscript, &c.WithSummary, &c.WithRecording, &c.WithActionItems,
 			&c.WithHighlights, &c.Entries, &c.Words, &c.Forgotten, &c.NotWatched)
 	if err != nil {

@@ -25,7 +25,7 @@ func (h Deps) answerAssistant(ctx context.Context, q AssistantRequest, _ Emit) (
 	if err != nil {
 		return nil, err
 	}
-	s, err := mcp.New(mcp.Options{Archive: h.Archive, Index: index, Viewer: archive.Viewer{All: true},
+	s, err := mcp.New(mcp.Options{Archive: h.Archive, Index: index, ViewerOf: func(context.Context) archive.Viewer { return archive.Viewer{All: true} },
 		PageURL: h.PageURL, Location: h.Location, Version: h.Version, Logger: h.Logger})
 	if err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type listAnswer struct {
 
 func (s *Server) listMeetings(ctx context.Context, _ *sdk.CallToolRequest, a listArgs) (*sdk.CallToolResult, listAnswer, error) {
 	limit := clampLimit(a.Limit, 20, 100)
-	q := archive.ListQuery{Viewer: s.Viewer, Type: a.Type, Team: a.Team, Person: a.Person, IncludeGone: true, Limit: limit + 1}
+	q := archive.ListQuery{Viewer: s.ViewerOf(ctx), Type: a.Type, Team: a.Team, Person: a.Person, IncludeGone: true, Limit: limit + 1}
 	var err error
 	if q.After, err = s.parseDay(a.After); err == nil {
 		q.Before, err = s.parseDay(a.Before)
@@ -106,7 +106,7 @@ type agreed struct {
 
 func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a actionArgs) (*sdk.CallToolResult, actionAnswer, error) {
 	limit := clampLimit(a.Limit, 50, 200)
-	q := archive.ActionQuery{Viewer: s.Viewer, Person: a.Person, Limit: limit + 1}
+	q := archive.ActionQuery{Viewer: s.ViewerOf(ctx), Person: a.Person, Limit: limit + 1}
 	done := a.State == "done"
 	switch a.State {
 	case "", "open", "done":

@@ -45,7 +45,7 @@ func newServer(t *testing.T, viewer archive.Viewer) *Server {
 	if err := x.CatchUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{Archive: a, Index: x, Viewer: viewer, PageURL: "http://127.0.0.1:8080/",
+	s, err := New(Options{Archive: a, Index: x, ViewerOf: func(context.Context) archive.Viewer { return viewer }, PageURL: "http://127.0.0.1:8080/",
 		Logger: zerolog.New(zerolog.NewTestWriter(t)), Version: "test"})
 	if err != nil {
 		t.Fatal(err)

@@ -3,13 +3,11 @@ package mcp
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"minutebook/api"
-	"minutebook/archive"
 )
 
 type meetingArgs struct {
@@ -49,11 +47,11 @@ type highlight struct {
 }
 
 func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meetingArgs) (*sdk.CallToolResult, meetingAnswer, error) {
-	row, err := s.visibleRow(ctx, a.RecordingID)
+	row, err := s.Archive.VisibleRow(ctx, s.ViewerOf(ctx), a.RecordingID)
 	if err != nil {
 		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
 	}
-	m, err := s.Archive.Meeting(ctx, a.RecordingID)
+	m, err := s.Archive.Meeting(ctx, s.ViewerOf(ctx), a.RecordingID)
 	if err != nil {
 		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
 	}
@@ -73,31 +71,6 @@ func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meeti
 		out.Highlights = append(out.Highlights, highlight{h.Type, h.Summary.Or(""), h.Text.Or(""), api.FormatOffset(at)})
 	}
 	return nil, out, nil
-}
-
-// visibleRow returns a meeting's row. It fails with ErrNotFound for a meeting that
-// the viewer does not see, so that hidden, forgotten and unknown meetings answer
-// alike.
-func (s *Server) visibleRow(ctx context.Context, id int64) (*archive.Row, error) {
-	row, err := s.Archive.Row(ctx, id)
-	if errors.Is(err, archive.ErrForgotten) && !s.Viewer.All {
-		return nil, archive.ErrNotFound
-	}
-	if err != nil || s.Viewer.All {
-		return row, err
-	}
-	mine, err := s.Archive.ViewerPrincipals(ctx, s.Viewer)
-	if err != nil {
-		return nil, err
-	}
-	its, err := s.Archive.Principals(ctx, []int64{id})
-	if err != nil {
-		return nil, err
-	}
-	if !slices.ContainsFunc(its[id], func(p string) bool { return slices.Contains(mine, p) }) {
-		return nil, archive.ErrNotFound
-	}
-	return row, nil
 }
 
 type transcriptArgs struct {
@@ -126,7 +99,7 @@ func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a t
 	if err != nil {
 		return nil, transcriptAnswer{}, err
 	}
-	row, err := s.visibleRow(ctx, a.RecordingID)
+	row, err := s.Archive.VisibleRow(ctx, s.ViewerOf(ctx), a.RecordingID)
 	if err != nil {
 		return nil, transcriptAnswer{}, s.publicError("reading the transcript", err)
 	}

@@ -55,7 +55,7 @@ type moment struct {
 }
 
 func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArgs) (*sdk.CallToolResult, searchAnswer, error) {
-	answer, err := s.Index.Search(ctx, search.Request{Query: a.Query, Viewer: s.Viewer,
+	answer, err := s.Index.Search(ctx, search.Request{Query: a.Query, Viewer: s.ViewerOf(ctx),
 		Limit: clampLimit(a.Limit, 10, 50), Moments: clampLimit(a.Moments, 3, 20), After: a.Cursor, Location: s.Location})
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) {
@@ -69,7 +69,7 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 	switch p := answer.Progress; {
 	case p.Indexed < p.Total:
 		out.Note += fmt.Sprintf(" Only %d of %d meetings are indexed so far.", p.Indexed, p.Total)
-	case p.Rebuilding && !s.Viewer.All:
+	case p.Rebuilding && !s.ViewerOf(ctx).All:
 		out.Note += " Not all meetings are indexed so far."
 	}
 	for _, h := range answer.Meetings {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -13,13 +14,13 @@ import (
 	"minutebook/search"
 )
 
-// Options configure a Server. Archive and Index are required.
+// Options configure a Server. Archive, Index and ViewerOf are required.
 type Options struct {
 	Archive  *archive.Archive
 	Index    *search.Index
-	Viewer   archive.Viewer // the person for whom the assistant reads
-	PageURL  string         // the page's address, for links to moments; "" leaves them out
-	Location *time.Location // the zone of dates in queries, default UTC
+	ViewerOf func(context.Context) archive.Viewer // the person for whom the assistant reads, by the request's context
+	PageURL  string                               // the page's address, for links to moments; "" leaves them out
+	Location *time.Location                       // the zone of dates in queries, default UTC
 	Version  string
 	Logger   zerolog.Logger
 }
@@ -40,8 +41,8 @@ const instructions = `Minutebook is an archive of recorded meetings: transcripts
 
 // New makes the server with its tools. It fails without an archive or an index.
 func New(o Options) (*Server, error) {
-	if o.Archive == nil || o.Index == nil {
-		return nil, errors.New("make the assistants' server: it needs an archive and an index")
+	if o.Archive == nil || o.Index == nil || o.ViewerOf == nil {
+		return nil, errors.New("make the assistants' server: it needs an archive, an index and a viewer")
 	}
 	if o.Location == nil {
 		o.Location = time.UTC

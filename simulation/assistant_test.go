@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -22,7 +23,8 @@ func (w *world) tool(c *sdk.ClientSession, name string, args map[string]any) (to
 
 // compareAssistant asks as somebody's assistant.
 func (w *world) compareAssistant(email string) {
-	s, err := mcp.New(mcp.Options{Archive: w.house.archive, Index: w.house.index, Viewer: archive.ViewerWith(email), Logger: zerolog.Nop(), Version: "test"})
+	s, err := mcp.New(mcp.Options{Archive: w.house.archive, Index: w.house.index,
+		ViewerOf: func(context.Context) archive.Viewer { return archive.ViewerWith(email) }, Logger: zerolog.Nop(), Version: "test"})
 	w.must(err)
 	handler := s.Handler()
 	usual := w.house.site.handler.Swap(&handler)

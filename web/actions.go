@@ -54,12 +54,12 @@ type meetingAction struct {
 
 // actions answers /actions?person=&state=.
 func (s *server) actions(w http.ResponseWriter, r *http.Request) error {
-	query, err := actionQuery(r.URL.Query())
+	query, err := actionQuery(r)
 	if err != nil {
 		return err
 	}
-	p := actionsPage{frame: s.newFrame("actions", "Action items"), Person: query.Person, State: actionState(query)}
-	counts, err := s.Archive.Assignees(r.Context(), viewer)
+	p := actionsPage{frame: s.newFrame(r, "actions", "Action items"), Person: query.Person, State: actionState(query)}
+	counts, err := s.Archive.Assignees(r.Context(), viewerOf(r.Context()))
 	if err != nil {
 		return err
 	}
@@ -107,8 +107,9 @@ func mergeAssignees(counts []archive.AssigneeCount) []archive.AssigneeCount {
 	return out
 }
 
-func actionQuery(q url.Values) (archive.ActionQuery, error) {
-	query := archive.ActionQuery{Viewer: viewer, Person: q.Get("person")}
+func actionQuery(r *http.Request) (archive.ActionQuery, error) {
+	q := r.URL.Query()
+	query := archive.ActionQuery{Viewer: viewerOf(r.Context()), Person: q.Get("person")}
 	done := false
 	switch q.Get("state") {
 	case "", "open":

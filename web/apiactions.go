@@ -24,7 +24,7 @@ type actionJSON struct {
 // apiActions lists action items: ?person, state, limit.
 func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	query, err := actionQuery(q)
+	query, err := actionQuery(r)
 	if err != nil {
 		return err
 	}

@@ -13,16 +13,7 @@ import (
 	"minutebook/search"
 )
 
-// handleAPI registers a handler of the JSON interface. Its errors are answered as
-// {"error": "…"} with their status.
-func (s *server) handleAPI(mux *http.ServeMux, pattern string, h handler) {
-	mux.HandleFunc(pattern, s.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
-			s.failJSON(w, r, err)
-		}
-	})))
-}
-
+// failJSON answers an error as {"error": "…"} with its status.
 func (s *server) failJSON(w http.ResponseWriter, r *http.Request, err error) {
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) {
@@ -83,7 +74,7 @@ type listedJSON struct {
 // apiMeetings lists meetings newest first: ?type, team, person, limit, cursor.
 func (s *server) apiMeetings(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	list, err := listQuery(q)
+	list, err := listQuery(r)
 	if err != nil {
 		return err
 	}
@@ -125,7 +116,7 @@ func (s *server) apiMeeting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	raw, err := s.Archive.MeetingJSON(r.Context(), id)
+	raw, err := s.Archive.MeetingJSONFor(r.Context(), viewerOf(r.Context()), id)
 	if err != nil {
 		return err
 	}
@@ -142,7 +133,7 @@ func (s *server) apiMedia(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	row, err := s.Archive.Row(r.Context(), id)
+	row, err := s.visibleRow(r.Context(), id)
 	if err != nil {
 		return err
 	}

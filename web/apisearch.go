@@ -17,7 +17,7 @@ func (s *server) apiSearch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer, err := s.Index.Search(r.Context(), search.Request{Query: q.Get("q"), Viewer: viewer,
+	answer, err := s.Index.Search(r.Context(), search.Request{Query: q.Get("q"), Viewer: viewerOf(r.Context()),
 		Limit: limit, Moments: moments, After: q.Get("after"), Location: s.Location})
 	if err != nil {
 		return err

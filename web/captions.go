@@ -28,7 +28,7 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	row, err := s.Archive.Row(r.Context(), id)
+	row, err := s.visibleRow(r.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return s.notFound(w, r)
 	}
-	m, err := export.Read(r.Context(), s.Archive, row)
+	m, err := export.Read(r.Context(), s.Archive, viewerOf(r.Context()), row)
 	if err != nil {
 		return err
 	}

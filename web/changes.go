@@ -2,48 +2,159 @@ package web
 
 import (
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
 
 	"minutebook/archive"
 )
 
-// changeWait is how long /api/changes waits for a change.
+// changeWait is how long a request for changes waits for one.
 const changeWait = 25 * time.Second
 
-// logPosition returns the head of the change log, from which a page waits for
+// places makes the names of positions in the change log that pages hold. They are
+// encrypted, since a position says how much changes in meetings that its reader does not
+// see. The key lives as long as the process.
+type places struct{ sealer cipher.AEAD }
+
+func newPlaces(random io.Reader) (*places, error) {
+	key := make([]byte, 32)
+	if _, err := io.ReadFull(random, key); err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := cipher.NewGCMWithRandomNonce(block)
+	return &places{sealer}, err
+}
+
+// name returns the name of a position.
+func (p *places) name(at archive.Position) string {
+	text := binary.BigEndian.AppendUint64([]byte(at.Epoch), uint64(at.Seq)) //nolint:gosec // never negative
+	return base64.RawURLEncoding.EncodeToString(p.sealer.Seal(nil, nil, text, nil))
+}
+
+// position returns the position of a name. It is not ours when an earlier process named
+// it. It fails for a text that is no name.
+func (p *places) position(name string) (at archive.Position, ours bool, err error) {
+	raw, err := base64.RawURLEncoding.DecodeString(name)
+	if err != nil || len(raw) < p.sealer.Overhead() {
+		return at, false, &failure{http.StatusBadRequest, "from is what the page or the last answer said"}
+	}
+	text, err := p.sealer.Open(nil, nil, raw, nil)
+	if err != nil || len(text) < 8 {
+		return at, false, nil
+	}
+	split := len(text) - 8
+	at.Epoch, at.Seq = string(text[:split]), int64(binary.BigEndian.Uint64(text[split:])) //nolint:gosec // as above
+	return at, true, nil
+}
+
+// logPosition returns the name of the change log's head, from which a page waits for
 // changes, or "" if it cannot be read: the page then does not update itself.
 func (s *server) logPosition(r *http.Request) string {
 	head, err := s.Archive.Head(r.Context())
 	if err != nil {
 		return ""
 	}
-	return head.Epoch + "." + strconv.FormatInt(head.Seq, 10)
+	return s.places.name(head)
 }
 
-// apiChanges answers {"head": …, "changed": bool} as soon as the archive has
-// changed after ?from=, or after [changeWait] without a change.
+// changesJSON is the answer to a request for changes.
+type changesJSON struct {
+	Head    string `json:"head"`
+	Changed bool   `json:"changed"`
+}
+
+// apiChanges answers as soon as something that the visitor sees has changed after
+// ?from=, or after [changeWait] without such a change. A position that an earlier
+// process named counts as changed.
 func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
-	epoch, seq, ok := strings.Cut(r.URL.Query().Get("from"), ".")
-	n, err := strconv.ParseInt(seq, 10, 64)
-	if err != nil || !ok {
-		return &failure{http.StatusBadRequest, "from is what the page or the last answer said"}
+	at, ours, err := s.places.position(r.URL.Query().Get("from"))
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), changeWait)
 	defer cancel()
-	err = s.Archive.WaitChange(ctx, archive.Position{Epoch: epoch, Seq: n})
-	if err != nil && ctx.Err() == nil {
+	changed := true
+	if ours {
+		at, changed, err = s.waitVisible(ctx, at)
+	} else {
+		at, err = s.Archive.Head(ctx)
+	}
+	if err != nil {
 		return err
 	}
-	head, herr := s.Archive.Head(r.Context())
-	if herr != nil {
-		return herr
-	}
-	writeJSON(w, http.StatusOK, struct {
-		Head    string `json:"head"`
-		Changed bool   `json:"changed"`
-	}{head.Epoch + "." + strconv.FormatInt(head.Seq, 10), err == nil})
+	writeJSON(w, http.StatusOK, changesJSON{s.places.name(at), changed})
 	return nil
+}
+
+// waitVisible waits for a change that the visitor sees and returns the position up to
+// which it looked. It ends with ctx, without an error.
+func (s *server) waitVisible(ctx context.Context, at archive.Position) (archive.Position, bool, error) {
+	rights, err := s.Archive.ViewerPrincipals(ctx, viewerOf(ctx))
+	if err != nil {
+		return at, false, err
+	}
+	for {
+		if err := s.Archive.WaitChange(ctx, at); ctx.Err() != nil {
+			return at, false, nil
+		} else if err != nil {
+			return at, false, err
+		}
+		next, seen, err := s.seesChange(ctx, at, rights)
+		if err != nil || seen {
+			return next, seen, err
+		}
+		at = next
+	}
+}
+
+// changesRead is how many changes are looked at in one step.
+const changesRead = 500
+
+// seesChange looks at the changes after a position: whether one of them is of a meeting
+// that the visitor sees, or has changed the visitor's rights. It returns the position up
+// to which it looked.
+func (s *server) seesChange(ctx context.Context, at archive.Position, rights []string) (archive.Position, bool, error) {
+	viewer := viewerOf(ctx)
+	head, err := s.Archive.Head(ctx)
+	if err != nil || viewer.All {
+		return head, err == nil, err
+	}
+	changes, err := s.Archive.Changes(ctx, at, changesRead)
+	if errors.Is(err, archive.ErrForeignEpoch) {
+		return head, true, nil
+	}
+	if err != nil {
+		return at, false, err
+	}
+	if at = head; len(changes) == changesRead {
+		at.Seq = changes[changesRead-1].Seq
+	}
+	var ids []int64
+	for _, c := range changes {
+		ids = append(ids, c.RecordingID)
+	}
+	visible, err := s.Archive.SeenOf(ctx, viewer, ids)
+	if err != nil || len(visible) > 0 {
+		return at, err == nil, err
+	}
+	if !slices.ContainsFunc(changes, func(c archive.Change) bool { return c.Kind == archive.ChangeDirectory }) {
+		return at, false, nil
+	}
+	now, err := s.Archive.ViewerPrincipals(ctx, viewer)
+	if err != nil {
+		return at, false, fmt.Errorf("look whether rights have changed: %w", err)
+	}
+	return at, !slices.Equal(now, rights), nil
 }

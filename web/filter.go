@@ -24,7 +24,7 @@ func (f listFilter) Any() bool {
 // listFilter returns the filters with the options of the archive. The chosen value
 // is always among them, so that sending the form again keeps it.
 func (s *server) listFilter(r *http.Request, q archive.ListQuery) (listFilter, error) {
-	c, err := s.Archive.Choices(r.Context(), viewer)
+	c, err := s.Archive.Choices(r.Context(), viewerOf(r.Context()))
 	pick := func(name, label, value string, options []string) picker {
 		if value != "" && !slices.Contains(options, value) {
 			options = append([]string{value}, options...)

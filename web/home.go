@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -13,9 +12,6 @@ import (
 
 // listSize is how many meetings a page of the list shows.
 const listSize = 50
-
-// viewer sees everything: the page belongs to the archive's owner.
-var viewer = archive.Viewer{All: true}
 
 // homePage is the list of meetings, newest first.
 type homePage struct {
@@ -48,17 +44,17 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 	if query := strings.TrimSpace(q.Get("q")); query != "" {
 		return s.results(w, r, query)
 	}
-	list, err := listQuery(q)
+	list, err := listQuery(r)
 	if err != nil {
 		return err
 	}
-	p := homePage{frame: s.newFrame("home", "")}
+	p := homePage{frame: s.newFrame(r, "home", "")}
 	p.Live = s.logPosition(r)
 	rows, err := s.Archive.List(r.Context(), list)
 	if err != nil {
 		return err
 	}
-	if p.Counts, err = s.Archive.Counts(r.Context()); err != nil {
+	if p.Counts, err = s.Archive.CountsFor(r.Context(), viewerOf(r.Context())); err != nil {
 		return err
 	}
 	if p.Filter, err = s.listFilter(r, list); err != nil {
@@ -78,8 +74,9 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 }
 
 // listQuery reads the list's filters and its cursor from an address.
-func listQuery(q url.Values) (archive.ListQuery, error) {
-	list := archive.ListQuery{Viewer: viewer, Type: q.Get("type"), Team: q.Get("team"),
+func listQuery(r *http.Request) (archive.ListQuery, error) {
+	q := r.URL.Query()
+	list := archive.ListQuery{Viewer: viewerOf(r.Context()), Type: q.Get("type"), Team: q.Get("team"),
 		RecordedBy: q.Get("recorded_by"), Person: q.Get("person"),
 		IncludeGone: true, Limit: listSize + 1}
 	if c := q.Get("cursor"); c != "" {

@@ -46,11 +46,11 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx := r.Context()
 	live := s.logPosition(r)
-	row, err := s.Archive.Row(ctx, id)
+	row, err := s.visibleRow(ctx, id)
 	if err != nil {
 		return err
 	}
-	m, err := s.Archive.Meeting(ctx, id)
+	m, err := s.Archive.Meeting(ctx, viewerOf(ctx), id)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := &meetingPage{frame: s.newFrame("meeting", ""), listed: s.newListed(row), At: parseMoment(r), Live: live}
+	p := &meetingPage{frame: s.newFrame(r, "meeting", ""), listed: s.newListed(row), At: parseMoment(r), Live: live}
 	p.Query = r.URL.Query().Get("q")
 	p.Heading = meetingTitle(row)
 	p.Title = p.Heading

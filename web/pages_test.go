@@ -203,8 +203,10 @@ func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
 	}
 	s.shows(200, "/status", "Account acme", "full history read", "1 Jul 2026, 12:00", "3 of 30, 2 waiting",
 		"the API key is refused, since 1 Jul 2026", "<dt>quarantined</dt><dd>1</dd>", "<dt>waiting</dt><dd>4</dd>", "2.4 MB/s, 2 min left", "disk nearly full")
-	var raw struct{ Inbox struct{ Applied int } }
-	if s.answer(200, "/api/status", &raw); raw.Inbox.Applied != 28 {
+	var raw struct {
+		Operations struct{ Inbox struct{ Applied int } }
+	}
+	if s.answer(200, "/api/status", &raw); raw.Operations.Inbox.Applied != 28 {
 		t.Errorf("the status as data: %+v", raw)
 	}
 }

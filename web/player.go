@@ -21,6 +21,14 @@ type player struct {
 // it begin at the moment without scripts.
 func (s *server) newPlayer(r *http.Request, row *archive.Row, at time.Duration) (player, error) {
 	var p player
+	_, mayPlay, err := s.Archive.MayPlay(r.Context(), viewerOf(r.Context()), row.RecordingID)
+	if err != nil {
+		return p, err
+	}
+	if !mayPlay {
+		p.State = "This meeting is shared with you to read: its recording is not."
+		return p, nil
+	}
 	all, err := s.Archive.MediaOf(r.Context(), row.RecordingID)
 	if err != nil {
 		return p, err
@@ -69,7 +77,7 @@ func (s *server) mediaState(r *http.Request, row *archive.Row) (string, error) {
 		return "The service is preparing the recording. It will play here as soon as it is fetched.", nil
 	case err == nil && d.State == archive.DownloadReady:
 		return "The recording is being fetched" + formatFetched(d) + ". It will play here as soon as it is complete.", nil
-	case err == nil && d.Failures > 0:
+	case err == nil && d.Failures > 0 && visitorOf(r.Context()).Admin:
 		return "The recording could not be fetched yet, and will be tried again: " + d.Reason, nil
 	}
 	return "The recording is not here yet. It will play here as soon as it is fetched.", nil

@@ -61,33 +61,26 @@ type frame struct {
 
 // indexing is the progress of the index.
 type indexing struct {
-	Indexed, Total, Percent int
+	Indexed, Total, Percent int // 0 for who may not know
 	Rebuilding              bool
 }
 
 // newFrame returns the frame of a page at this moment.
-func (s *server) newFrame(page, title string) frame {
+func (s *server) newFrame(r *http.Request, page, title string) frame {
 	f := frame{Page: page, Title: title, Version: s.Version}
 	p := s.Index.Progress()
-	if p.Total > 0 && (p.Rebuilding || p.Indexed < p.Total) {
+	switch behind := p.Total > 0 && (p.Rebuilding || p.Indexed < p.Total); {
+	case behind && viewerOf(r.Context()).All:
 		f.Indexing = &indexing{Indexed: p.Indexed, Total: p.Total,
 			Percent: min(99, p.Indexed*100/p.Total), Rebuilding: p.Rebuilding}
+	case p.Rebuilding:
+		f.Indexing = &indexing{Rebuilding: true} // how many meetings there are is not for everybody
 	}
 	return f
 }
 
-// handler answers a request or returns an error, which handlePage and handleAPI
-// turn into a status and a message.
+// handler answers a request, or returns the error with which it is answered.
 type handler func(w http.ResponseWriter, r *http.Request) error
-
-// handlePage registers a handler of HTML pages.
-func (s *server) handlePage(mux *http.ServeMux, pattern string, h handler) {
-	mux.HandleFunc(pattern, s.compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
-			s.failPage(w, r, err)
-		}
-	})))
-}
 
 // render writes a page; nothing is sent when its template fails.
 func (s *server) render(w http.ResponseWriter, status int, name string, data any) error {
@@ -135,7 +128,7 @@ func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		frame
 		Status  int
 		Message string
-	}{s.newFrame("error", http.StatusText(f.status)), f.status, f.message}
+	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message}
 	if err := s.render(w, f.status, "error", data); err != nil {
 		s.Logger.Error().Err(err).Msg("answer request")
 		http.Error(w, f.message, f.status)
@@ -147,6 +140,6 @@ func (s *server) notFound(http.ResponseWriter, *http.Request) error {
 }
 
 // help answers /help with the query language.
-func (s *server) help(w http.ResponseWriter, _ *http.Request) error {
-	return s.render(w, http.StatusOK, "help", struct{ frame }{s.newFrame("help", "How to search")})
+func (s *server) help(w http.ResponseWriter, r *http.Request) error {
+	return s.render(w, http.StatusOK, "help", struct{ frame }{s.newFrame(r, "help", "How to search")})
 }

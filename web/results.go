@@ -41,10 +41,10 @@ type moment struct {
 
 // results answers a query with meetings, best first.
 func (s *server) results(w http.ResponseWriter, r *http.Request, query string) error {
-	p := resultsPage{frame: s.newFrame("results", query)}
+	p := resultsPage{frame: s.newFrame(r, "results", query)}
 	p.Query = query
 	after := r.URL.Query().Get("after")
-	answer, err := s.Index.Search(r.Context(), search.Request{Query: query, Viewer: viewer,
+	answer, err := s.Index.Search(r.Context(), search.Request{Query: query, Viewer: viewerOf(r.Context()),
 		Limit: 20, After: after, Moments: 3, Facets: true, Histogram: true, Location: s.Location})
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) {

@@ -1,7 +1,9 @@
 package web
 
 import (
+	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,7 +26,7 @@ var partNames = map[api.Part]string{api.PartMeeting: "Meeting", api.PartTranscri
 
 // listRevisions returns the versions of the parts that have changed.
 func (s *server) listRevisions(r *http.Request, id int64) ([]revision, error) {
-	all, err := s.Archive.Revisions(r.Context(), id)
+	all, err := s.visibleRevisions(r.Context(), id)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +46,24 @@ func (s *server) listRevisions(r *http.Request, id int64) ([]revision, error) {
 			Address: "/api/meetings/" + strconv.FormatInt(id, 10) + "/revisions/" + strconv.FormatInt(v.ID, 10)})
 	}
 	return out, nil
+}
+
+// visibleRevisions returns the versions of a meeting's parts that the visitor may read:
+// those of CRM matches belong to the account that showed them, and are for the owner
+// alone, as are the names of the accounts. It does not ask whether the visitor sees the
+// meeting.
+func (s *server) visibleRevisions(ctx context.Context, id int64) ([]archive.Revision, error) {
+	all, err := s.Archive.Revisions(ctx, id)
+	if err != nil || viewerOf(ctx).All {
+		return all, err
+	}
+	all = slices.DeleteFunc(all, func(v archive.Revision) bool { return v.Part == api.PartCRM })
+	for i := range all {
+		for j := range all[i].Seen {
+			all[i].Seen[j].Account = ""
+		}
+	}
+	return all, nil
 }
 
 // formatSources writes the sources of a version and their accounts.
@@ -71,9 +91,15 @@ func (s *server) apiRevision(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return &failure{http.StatusNotFound, "a version's address ends in its number"}
 	}
+	if _, err := s.visibleRow(r.Context(), id); err != nil {
+		return err
+	}
 	part, raw, err := s.Archive.RevisionJSON(r.Context(), id, number)
 	if err != nil {
 		return err
+	}
+	if part == api.PartCRM && !viewerOf(r.Context()).All {
+		return archive.ErrNotFound
 	}
 	writeJSON(w, http.StatusOK, map[api.Part]any{part: raw})
 	return nil

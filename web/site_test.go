@@ -141,13 +141,24 @@ func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
 	}
 	t.Cleanup(func() { s.index.Close() })
 	handler, err := New(Options{Archive: s.archive, Index: s.index, Logger: zerolog.New(zerolog.NewTestWriter(t)),
-		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Hosts: []string{"notes.example"}, Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"})
+		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Hosts: []string{"notes.example"}, Identify: identifyTest, Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Server = httptest.NewServer(handler)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// identifyTest takes the visitor from the request's own headers: Test-Person names the
+// person's addresses, with commas, and Test-Admin makes an admin of the person. Without
+// them it is the owner.
+func identifyTest(r *http.Request) (Visitor, error) {
+	emails := r.Header.Get("Test-Person")
+	if emails == "" {
+		return owner(), nil
+	}
+	return Visitor{Viewer: archive.ViewerWith(strings.Split(emails, ",")...), Admin: r.Header.Get("Test-Admin") != ""}, nil
 }
 
 // apply takes meetings into archive and index.
@@ -227,6 +238,18 @@ func (s *site) get(address string, header ...string) (*http.Response, string) {
 		s.t.Fatal(err)
 	}
 	return resp, string(body)
+}
+
+// position returns the position from which a page waits for changes.
+func (s *site) position(address string) string {
+	s.t.Helper()
+	_, body := s.get(address)
+	_, from, found := strings.Cut(body, `data-from="`)
+	from, _, _ = strings.Cut(from, `"`)
+	if !found || from == "" {
+		s.t.Fatalf("%s names no position", address)
+	}
+	return from
 }
 
 // shows fetches a page and fails unless it holds all of the pieces.

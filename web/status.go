@@ -1,13 +1,12 @@
 package web
 
 import (
-	"context"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/inbox"
 	"minutebook/search"
 	syncer "minutebook/sync"
 )
@@ -25,6 +24,7 @@ type statusPage struct {
 	Rate     string // of the downloads
 	Left     string // until the last one
 	Live     string
+	Admin    bool // the visitor sees the operations
 }
 
 // accountView is an account with its jobs.
@@ -70,27 +70,18 @@ var queueNames = []struct {
 // status answers /status.
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	p := statusPage{frame: s.newFrame("status", "Status"), Progress: s.Index.Progress(), Live: s.logPosition(r)}
-	var err error
-	if p.Counts, err = s.Archive.Counts(ctx); err != nil {
-		return err
-	}
-	failures, err := s.Archive.Failures(ctx, true)
+	p := statusPage{frame: s.newFrame(r, "status", "Status"), Progress: s.Index.Progress(), Live: s.logPosition(r), Admin: visitorOf(ctx).Admin}
+	state, err := s.visibleState(ctx)
 	if err != nil {
 		return err
 	}
-	for _, f := range failures {
-		p.Failures = append(p.Failures, failureView{Failure: f})
-	}
-	raw, err := s.statusJSON(ctx)
-	if err != nil {
+	if p.Counts, err = s.Archive.CountsFor(ctx, viewerOf(ctx)); err != nil {
 		return err
 	}
-	var state struct {
-		syncer.Status
-		Retention *archive.RetentionHold `json:"retention"`
+	if p.Failures, err = s.visibleFailures(ctx); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(raw, &state); err == nil && s.Status != nil {
+	if state != nil {
 		p.Sync = &state.Status
 		p.setSync()
 		if h := state.Retention; h != nil && h.Waiting {
@@ -131,33 +122,53 @@ func (p *statusPage) setSync() {
 	}
 }
 
-// apiStatus answers with the output of `status --json`.
+// statusJSON is the state of the archive in the JSON interface. The pointers are for
+// admins.
+type statusJSON struct {
+	Meetings       int                    `json:"meetings"`
+	WithTranscript int                    `json:"with_transcript"`
+	WithSummary    int                    `json:"with_summary"`
+	WithRecording  int                    `json:"with_recording"`
+	Gone           int                    `json:"gone"`
+	NotWatched     int                    `json:"not_watched"`
+	Rebuilding     bool                   `json:"rebuilding"`
+	Accounts       []syncer.AccountStatus `json:"accounts"`
+	Failures       []syncer.FailureStatus `json:"failures"`
+	Operations     *operationsJSON        `json:"operations,omitempty"`
+}
+
+// operationsJSON is the work of the daemon, for admins.
+type operationsJSON struct {
+	Indexed   int                    `json:"indexed"`
+	Inbox     inbox.Counts           `json:"inbox"`
+	Downloads syncer.DownloadStatus  `json:"downloads"`
+	Problems  []string               `json:"problems"`
+	Retention *archive.RetentionHold `json:"retention,omitempty"`
+}
+
+// apiStatus answers with the counts of the visible meetings and the state of the
+// visitor's accounts, or, for an admin, of all.
 func (s *server) apiStatus(w http.ResponseWriter, r *http.Request) error {
-	raw, err := s.statusJSON(r.Context())
+	ctx := r.Context()
+	c, err := s.Archive.CountsFor(ctx, viewerOf(ctx))
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, json.RawMessage(raw))
-	return nil
-}
-
-func (s *server) statusJSON(ctx context.Context) ([]byte, error) {
-	if s.Status != nil {
-		v, err := s.Status(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(v)
-	}
-	c, err := s.Archive.Counts(ctx)
+	out := statusJSON{Meetings: c.Meetings, WithTranscript: c.WithTranscript, WithSummary: c.WithSummary, WithRecording: c.WithRecording,
+		Gone: c.Gone, NotWatched: c.NotWatched, Rebuilding: s.Index.Progress().Rebuilding,
+		Accounts: []syncer.AccountStatus{}, Failures: []syncer.FailureStatus{}}
+	state, err := s.visibleState(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return json.Marshal(struct {
-		Meetings       int `json:"meetings"`
-		WithTranscript int `json:"with_transcript"`
-		WithSummary    int `json:"with_summary"`
-		WithRecording  int `json:"with_recording"`
-		Indexed        int `json:"indexed"`
-	}{c.Meetings, c.WithTranscript, c.WithSummary, c.WithRecording, s.Index.Progress().Indexed})
+	if state == nil {
+		state = &daemonState{}
+	}
+	out.Accounts, out.Failures = append(out.Accounts, state.Accounts...), append(out.Failures, state.Failures...)
+	if visitorOf(ctx).Admin {
+		out.Operations = &operationsJSON{Indexed: s.Index.Progress().Indexed, Inbox: state.Inbox, Downloads: state.Downloads,
+			Problems: append([]string{}, state.Problems...), Retention: state.Retention}
+	}
+	writeJSON(w, http.StatusOK, out)
+	return nil
 }

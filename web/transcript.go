@@ -103,7 +103,7 @@ func (s *server) findMatches(r *http.Request, id int64, query string) (marker, e
 		return marker{}, nil
 	}
 	only := " id:" + strconv.FormatInt(id, 10)
-	request := search.Request{Query: "(" + query + ")" + only, Viewer: viewer, Limit: 1, Moments: 20}
+	request := search.Request{Query: "(" + query + ")" + only, Viewer: viewerOf(r.Context()), Limit: 1, Moments: 20}
 	answer, err := s.Index.Search(r.Context(), request)
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) { // such as sort: within parentheses

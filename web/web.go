@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +26,10 @@ type Options struct {
 	// Status returns the value that `status --json` prints; without it the page
 	// shows the counts of archive and index only.
 	Status func(ctx context.Context) (any, error)
+
+	// Identify returns the visitor of a request; without it every visitor is the
+	// archive's owner.
+	Identify func(*http.Request) (Visitor, error)
 
 	// Service answers under /external/v1 when it is set.
 	Service http.Handler
@@ -54,6 +57,7 @@ type server struct {
 	pages   *pages
 	assets  *assets
 	signer  *signer
+	places  *places
 	metrics *metrics
 	mcp     http.Handler
 
@@ -90,58 +94,22 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the page's media key: %w", err)
 	}
-	s := &server{Options: o, pages: pages, assets: assets, signer: signer}
+	places, err := newPlaces(o.Rand)
+	if err != nil {
+		return nil, fmt.Errorf("make the page's key: %w", err)
+	}
+	s := &server{Options: o, pages: pages, assets: assets, signer: signer, places: places}
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err
 	}
 	if s.compress, err = newCompressor(); err != nil {
 		return nil, fmt.Errorf("make the page's compression: %w", err)
 	}
-	tools, err := mcp.New(mcp.Options{Archive: o.Archive, Index: o.Index, Viewer: viewer, PageURL: o.PageURL,
+	tools, err := mcp.New(mcp.Options{Archive: o.Archive, Index: o.Index, ViewerOf: viewerOf, PageURL: o.PageURL,
 		Location: o.Location, Version: o.Version, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
 	s.mcp = http.NewCrossOriginProtection().Handler(tools.Handler())
-	return s.routes(), nil
-}
-
-// routes returns the handler of all paths. The guard wraps the pages, but not the
-// service's interface, which checks credentials and sets its headers itself.
-func (s *server) routes() http.Handler {
-	mux := http.NewServeMux()
-	s.handlePage(mux, "GET /{$}", s.home)
-	s.handlePage(mux, "GET /meetings/{id}", s.meeting)
-	s.handlePage(mux, "GET /meetings/{id}/{file}", s.meetingFile)
-	s.handlePage(mux, "GET /actions", s.actions)
-	s.handlePage(mux, "GET /status", s.status)
-	s.handlePage(mux, "GET /help", s.help)
-	s.handleAPI(mux, "GET /api/search", s.apiSearch)
-	s.handleAPI(mux, "GET /api/meetings", s.apiMeetings)
-	s.handleAPI(mux, "GET /api/meetings/{id}", s.apiMeeting)
-	s.handleAPI(mux, "GET /api/meetings/{id}/media", s.apiMedia)
-	s.handleAPI(mux, "GET /api/meetings/{id}/revisions/{revision}", s.apiRevision)
-	s.handleAPI(mux, "GET /api/actions", s.apiActions)
-	s.handleAPI(mux, "GET /api/status", s.apiStatus)
-	s.handleAPI(mux, "GET /api/changes", s.apiChanges)
-	s.handleAPI(mux, "/api/", s.apiUnknown)
-	mux.Handle("/mcp", s.mcp) // the archive as tools for assistants
-	mux.HandleFunc("GET /media/{sha}", s.media)
-	mux.Handle("GET /static/", s.compress(s.assets))
-	mux.HandleFunc("GET /favicon.ico", s.favicon)
-	mux.Handle("GET /metrics", s.metrics.handler)
-	mux.HandleFunc("GET /healthz", s.healthz)
-	s.handlePage(mux, "/", s.notFound)
-
-	guarded := s.guard(s.metrics.observe(mux))
-	if s.Service == nil {
-		return guarded
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/external/v1/") { // no mux: it would redirect paths that are not clean
-			s.Service.ServeHTTP(w, r)
-			return
-		}
-		guarded.ServeHTTP(w, r)
-	})
+	return s.handler(), nil
 }

@@ -18,10 +18,10 @@ type Meeting struct {
 	File    string          // path below the export's directory, with slashes
 }
 
-// Read reads the meeting of a row for rendering. It fails with
-// [archive.ErrNotFound] or [archive.ErrForgotten].
-func Read(ctx context.Context, a *archive.Archive, row *archive.Row) (*Meeting, error) {
-	notes, err := a.Notes(ctx, row.RecordingID)
+// Read reads the meeting of a row, as a viewer who sees it sees it, for rendering. It
+// fails with [archive.ErrNotFound] or [archive.ErrForgotten].
+func Read(ctx context.Context, a *archive.Archive, viewer archive.Viewer, row *archive.Row) (*Meeting, error) {
+	notes, err := a.NotesFor(ctx, viewer, row.RecordingID)
 	if err != nil {
 		return nil, err
 	}

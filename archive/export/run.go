@@ -110,7 +110,7 @@ func (x *run) read(ctx context.Context, row *archive.Row) (*Meeting, func(io.Wri
 		raw, err := x.archive.MeetingJSON(ctx, row.RecordingID)
 		return &Meeting{Row: row}, func(w io.Writer) error { return writeJSON(w, raw) }, err
 	}
-	m, err := Read(ctx, x.archive, row)
+	m, err := Read(ctx, x.archive, archive.Viewer{All: true}, row)
 	return m, func(w io.Writer) error { return x.render(w, m) }, err
 }
 

@@ -82,7 +82,7 @@ func readSome(ctx context.Context, a *archive.Archive, _ string) error {
 		return err
 	}
 	for _, row := range rows {
-		if _, err := a.Meeting(ctx, row.RecordingID); err != nil {
+		if _, err := a.Meeting(ctx, archive.Viewer{All: true}, row.RecordingID); err != nil {
 			return err
 		}
 		if _, err := a.Entries(ctx, row.RecordingID, 0, -1); err != nil {

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"minutebook/api"
 	"minutebook/archive"
 )
 
@@ -22,12 +21,11 @@ type meeting struct {
 }
 
 func (m *Mirror) newMeeting(v *archive.Visibility) meeting {
-	namesTeams := slices.Contains([]string{api.SharedSingleTeam, api.SharedMultipleTeams, api.SharedAllTeams}, v.SharedWith)
 	e := meeting{
 		id: v.RecordingID, start: v.Start.UnixMilli(), meetingType: m.symbols.add(v.MeetingType),
 		recorder: m.symbols.add(v.RecorderEmail), team: m.symbols.add(v.RecorderTeam), domainsType: m.symbols.add(v.DomainsType),
 		domains: m.lists.add(&m.symbols, v.Domains), principals: m.lists.add(&m.symbols, v.Principals),
-		outside: v.Outside, namesTeams: namesTeams, withTeams: namesTeams && !v.Gone && !v.Outside,
+		outside: v.Outside, namesTeams: v.NamesTeams(), withTeams: v.IsWithTeams(),
 	}
 	if !v.CreatedAt.IsZero() {
 		e.created = v.CreatedAt.UnixMilli()

@@ -31,26 +31,11 @@ func (m *Mirror) MayDownload(id int64, email string) (visible, allowed bool) {
 		return true, true
 	}
 	for _, p := range m.lists.symbols[e.principals] {
-		if principals.Test(uint(p)) && m.isUnlimited(e, m.symbols.texts[p]) {
+		if principals.Test(uint(p)) && archive.IsUnlimited(m.symbols.texts[p], e.withTeams, m.shares[e.id]) {
 			return true, true
 		}
 	}
 	return true, false
-}
-
-// isUnlimited tells whether a principal sees a meeting by more than a limited
-// share. Whoever views all that is shared has the greatest level of any share
-// with a team or with everyone. Caller holds mu.
-func (m *Mirror) isUnlimited(e *meeting, principal string) bool {
-	if principal != archive.PrincipalShared || e.withTeams {
-		return m.shares[e.id][principal] != archive.ShareLimited
-	}
-	for with, level := range m.shares[e.id] {
-		if !strings.HasPrefix(with, "user:") && level != archive.ShareLimited {
-			return true
-		}
-	}
-	return false
 }
 
 // Scopes returns the trigger scopes that a meeting falls under for a person (6.1),

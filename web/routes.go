@@ -1,0 +1,80 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+)
+
+// route is a pattern of the mux and its handler.
+type route struct {
+	pattern string
+	handler http.Handler
+}
+
+// routes returns all routes of the page. All of them know their visitor, except those
+// that say nothing of meetings.
+func (s *server) routes() []route {
+	return []route{
+		{"GET /{$}", s.page(s.home)},
+		{"GET /meetings/{id}", s.page(s.meeting)},
+		{"GET /meetings/{id}/{file}", s.page(s.meetingFile)},
+		{"GET /actions", s.page(s.actions)},
+		{"GET /status", s.page(s.status)},
+		{"GET /help", s.page(s.help)},
+		{"GET /api/search", s.data(s.apiSearch)},
+		{"GET /api/meetings", s.data(s.apiMeetings)},
+		{"GET /api/meetings/{id}", s.data(s.apiMeeting)},
+		{"GET /api/meetings/{id}/media", s.data(s.apiMedia)},
+		{"GET /api/meetings/{id}/revisions/{revision}", s.data(s.apiRevision)},
+		{"GET /api/actions", s.data(s.apiActions)},
+		{"GET /api/status", s.data(s.apiStatus)},
+		{"GET /api/changes", s.data(s.apiChanges)},
+		{"/api/", s.data(s.apiUnknown)},
+		{"/mcp", s.stream(s.assistants)}, // the archive as tools for assistants
+		{"GET /media/{sha}", http.HandlerFunc(s.media)},
+		{"GET /static/", s.compress(s.assets)},
+		{"GET /favicon.ico", http.HandlerFunc(s.favicon)},
+		{"GET /metrics", s.metrics.handler},
+		{"GET /healthz", http.HandlerFunc(s.healthz)},
+		{"/", s.page(s.notFound)},
+	}
+}
+
+// handler returns the handler of all paths. The guard wraps the pages, but not the
+// service's interface, which checks credentials and sets its headers itself.
+func (s *server) handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range s.routes() {
+		mux.Handle(r.pattern, r.handler)
+	}
+	guarded := s.guard(s.metrics.observe(mux))
+	if s.Service == nil {
+		return guarded
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/external/v1/") { // no mux: it would redirect paths that are not clean
+			s.Service.ServeHTTP(w, r)
+			return
+		}
+		guarded.ServeHTTP(w, r)
+	})
+}
+
+// page makes a route of a handler of HTML pages.
+func (s *server) page(h handler) http.Handler {
+	return s.compress(s.visited(h, s.failPage))
+}
+
+// data makes a route of a handler of the JSON interface.
+func (s *server) data(h handler) http.Handler {
+	return s.compress(s.visited(h, s.failJSON))
+}
+
+// stream makes a route of a handler whose answers are not compressed.
+func (s *server) stream(h handler) http.Handler { return s.visited(h, s.failJSON) }
+
+// assistants answers /mcp for the visitor of each request.
+func (s *server) assistants(w http.ResponseWriter, r *http.Request) error {
+	s.mcp.ServeHTTP(w, r)
+	return nil
+}

@@ -1,0 +1,61 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"minutebook/archive"
+)
+
+// Visitor is the person behind a request. The zero Visitor sees nothing.
+type Visitor struct {
+	Viewer archive.Viewer // decides what the person sees of meetings
+	Admin  bool           // sees the operations: jobs, failures and sizes of all accounts
+}
+
+// owner is the visitor of a page without sign-in: whoever reaches it owns the archive.
+func owner() Visitor { return Visitor{Viewer: archive.Viewer{All: true}, Admin: true} }
+
+// identify returns the visitor of a request, or the failure with which the request is
+// answered.
+func (s *server) identify(r *http.Request) (Visitor, error) {
+	if s.Identify != nil {
+		return s.Identify(r)
+	}
+	return owner(), nil
+}
+
+type visitorKey struct{}
+
+// visited returns the handler that identifies the visitor of a request before h sees
+// it, and answers errors with fail.
+func (s *server) visited(h handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, err := s.identify(r)
+		if err == nil {
+			r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, v))
+			err = h(w, r)
+		}
+		if err != nil {
+			fail(w, r, err)
+		}
+	})
+}
+
+// visitorOf returns the visitor of a request by its context. Without one it returns
+// the zero Visitor.
+func visitorOf(ctx context.Context) Visitor {
+	v, _ := ctx.Value(visitorKey{}).(Visitor)
+	return v
+}
+
+// viewerOf returns the viewer of a request: the only source of an [archive.Viewer]
+// here.
+func viewerOf(ctx context.Context) archive.Viewer { return visitorOf(ctx).Viewer }
+
+// visibleRow returns a meeting's row. It fails with [archive.ErrNotFound] alike for a
+// meeting that the visitor does not see, that was forgotten and that does not exist;
+// only the owner is told of a forgotten one.
+func (s *server) visibleRow(ctx context.Context, id int64) (*archive.Row, error) {
+	return s.Archive.VisibleRow(ctx, viewerOf(ctx), id)
+}
