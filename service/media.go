@@ -15,6 +15,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/internal/byterange"
+	"minutebook/internal/httpserver"
 	"minutebook/service/fault"
 )
 
@@ -83,9 +84,10 @@ func (s *Service) media(w http.ResponseWriter, r *http.Request) {
 	r = byterange.Canonical(r, m.download.size)
 	ctx, end := s.transfers.begin(r.Context(), m.download.recordingID)
 	defer end()
-	answer := &pacedWriter{ResponseWriter: &mediaAnswer{ResponseWriter: w}, ctx: ctx, timeouts: s.timeouts, began: time.Now(),
-		may: func() error { return s.mayStream(ctx, m.download) }}
-	defer context.AfterFunc(ctx, answer.interrupt)()
+	bounds := httpserver.StreamBounds{Stall: s.timeouts.stall, Judge: s.timeouts.judge, Grace: graceTime, Slowest: slowest}
+	answer, endStream := httpserver.NewStream(ctx, &mediaAnswer{ResponseWriter: w}, bounds,
+		func(ctx context.Context) error { return s.mayStream(ctx, m.download) })
+	defer endStream()
 	http.ServeContent(s.faults.Media(m.download.recordingID, answer), r, "", time.Time{}, m.content)
 }
 

@@ -1,8 +1,6 @@
 package service
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -46,48 +44,4 @@ func (s *streams) begin(credential string) (release func(), err error) {
 			delete(s.by, credential)
 		}
 	}, nil
-}
-
-// pacedWriter is an answer whose reader has to keep reading, and to keep the right to
-// the recording.
-// It goes by the time of the machine, as the connection does.
-type pacedWriter struct {
-	http.ResponseWriter
-	ctx      context.Context // ends when the recording is forgotten
-	timeouts timeouts
-	may      func() error // fails when the reader has lost the right
-	began    time.Time
-	judged   time.Time // when may last succeeded; zero before the first Write
-	written  int64
-}
-
-var errSlow = errors.New("the media is read too slowly")
-
-// Write fails when the reader takes nothing for the time of stall, is behind
-// slowest, or has lost the right to the recording.
-func (p *pacedWriter) Write(b []byte) (int, error) {
-	now := time.Now()
-	if now.Sub(p.began) > graceTime+time.Duration(p.written/slowest)*time.Second {
-		return 0, errSlow
-	}
-	if now.Sub(p.judged) >= p.timeouts.judge {
-		if err := p.may(); err != nil {
-			return 0, err
-		}
-		p.judged = now
-	}
-	_ = p.until(now.Add(p.timeouts.stall)) // not in tests without a connection
-	if err := p.ctx.Err(); err != nil {    // after the deadline, which interrupt sets to now
-		return 0, err
-	}
-	n, err := p.ResponseWriter.Write(b)
-	p.written += int64(n)
-	return n, err
-}
-
-// interrupt lets a Write that waits for its reader fail at once.
-func (p *pacedWriter) interrupt() { _ = p.until(time.Now()) }
-
-func (p *pacedWriter) until(at time.Time) error {
-	return http.NewResponseController(p.ResponseWriter).SetWriteDeadline(at)
 }

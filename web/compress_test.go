@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"minutebook/archive"
 )
 
 // TestAnswersAreCompressed asks as a browser does. Go's own transport would hide
@@ -29,7 +31,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		{s.assetAddress("style.css"), true},
 		{s.assetAddress("app.js"), true},
 		{s.assetAddress("fonts/inter-latin.woff2"), false},
-		{s.mediaAddress(1), false},
+		{mediaAddress(1, archive.MediaVideo), false},
 		{"/healthz", false},
 	} {
 		plain, want := s.get(c.address)
@@ -91,7 +93,7 @@ func (s *site) sameHead(address string, got *http.Response) {
 func TestRecordingsAreNotTouchedByCompression(t *testing.T) {
 	s := newSite(t)
 	s.attachVideo(s.ids[0])
-	address := s.mediaAddress(s.ids[0])
+	address := mediaAddress(s.ids[0], archive.MediaVideo)
 	resp, body := s.get(address, "Range", "bytes=10-29", "Accept-Encoding", "gzip")
 	if resp.StatusCode != 206 || len(body) != 20 || resp.Header.Get("Content-Encoding") != "" {
 		t.Errorf("range: %d, %d bytes, %q", resp.StatusCode, len(body), resp.Header.Get("Content-Encoding"))

@@ -10,8 +10,11 @@
 // a request for a Host that is neither loopback, the listener's own address nor
 // configured is refused.
 //
-// The package holds no state but a random key for signed media addresses; after
-// a crash or restart, open pages ask for a new address by themselves.
+// Every request has a [Visitor], and nothing is shown but what the archive shows its
+// viewer. What is hidden and what does not exist are answered alike.
+//
+// The package holds no state but a random key, which hides positions in the change log;
+// after a restart, open pages take a new position by themselves.
 //
 // Requests that wait (/api/changes) end with their context: a server that wants
 // to stop at once cancels its BaseContext.

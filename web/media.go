@@ -1,53 +1,106 @@
 package web
 
 import (
+	"context"
 	"errors"
+	"io"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"minutebook/archive"
 	"minutebook/internal/byterange"
+	"minutebook/internal/httpserver"
 )
 
-// media serves a recording at a signed address, by ranges. It answers 403 for a
-// forged address and 410 for an expired one, so that the page asks for a new one.
-func (s *server) media(w http.ResponseWriter, r *http.Request) {
-	sha := r.PathValue("sha")
-	genuine, fresh := s.signer.check(sha, r.URL.Query(), s.Now())
+// Bounds of a recording on its way to a player. A paused player reads nothing; when it
+// goes on, it asks for the rest by a range.
+const (
+	mediaStall = 30 * time.Second
+	mediaJudge = 2 * time.Second
+)
+
+// readOnly is said to whoever may read a meeting but not play it.
+const readOnly = "This meeting is shared with you to read: its recording is not."
+
+// mayPlay fails unless the visitor of a request may play a meeting's recording now: with
+// [archive.ErrNotFound] for a meeting that the visitor does not see.
+func (s *server) mayPlay(ctx context.Context, v Visitor, id int64) error {
+	visible, allowed, err := s.Archive.MayPlay(ctx, v.Viewer, id)
 	switch {
-	case !genuine:
-		http.Error(w, "this is not an address of a recording", http.StatusForbidden)
-		return
-	case !fresh:
-		http.Error(w, "this address has expired; open the meeting again", http.StatusGone)
-		return
+	case err != nil:
+		return err
+	case !visible:
+		return archive.ErrNotFound
+	case !allowed:
+		return &failure{http.StatusForbidden, readOnly}
 	}
-	file, blob, err := s.Archive.Media().Open(r.Context(), sha)
-	if err != nil {
-		if !errors.Is(err, archive.ErrNotFound) {
-			s.Logger.Error().Err(err).Str("sha256", sha).Msg("open recording")
-		}
-		http.Error(w, "the recording is not on disk", http.StatusNotFound)
-		return
-	}
-	defer file.Close()
-	contentType := r.URL.Query().Get("type")
-	if !isPlayable(contentType) {
-		contentType = blob.ContentType
-	}
-	if !isPlayable(contentType) {
-		contentType = "application/octet-stream"
-	}
-	h := w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("ETag", `"`+sha+`"`)
-	h.Set("Cache-Control", "private, max-age=43200")
-	http.ServeContent(w, byterange.Canonical(r, blob.Size), "", time.Time{}, file)
+	return nil
 }
 
-// isPlayable tells whether a content type is audio or video. With another type a
-// recording could become a page of this site.
-func isPlayable(contentType string) bool {
-	return strings.HasPrefix(contentType, "video/") || strings.HasPrefix(contentType, "audio/")
+// mediaAddress returns the address of a meeting's recording.
+func mediaAddress(id int64, kind archive.MediaKind) string {
+	return "/meetings/" + strconv.FormatInt(id, 10) + "/media/" + string(kind)
+}
+
+// media serves a meeting's recording by ranges. The visitor's right is judged when the
+// answer begins and, while it is read, every few seconds again: the end of the session or
+// of the right, and forgetting, end the answer.
+func (s *server) media(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return archive.ErrNotFound
+	}
+	if err := s.mayPlay(r.Context(), visitorOf(r.Context()), id); err != nil {
+		return err
+	}
+	file, m, err := s.openMedia(r.Context(), id, archive.MediaKind(r.PathValue("kind")))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	stream, end := httpserver.NewStream(r.Context(), w, s.bounds, func(ctx context.Context) error {
+		v, err := s.identify(r)
+		if err != nil {
+			return err
+		}
+		return s.mayPlay(ctx, v, id)
+	})
+	defer end()
+	h := w.Header()
+	h.Set("Content-Type", playableType(m.ContentType))
+	h.Set("ETag", `"`+m.SHA256+`"`)
+	h.Set("Cache-Control", "private, no-cache")
+	http.ServeContent(stream, byterange.Canonical(r, m.Size), "", time.Time{}, file)
+	return nil
+}
+
+// openMedia opens a meeting's newest recording of a kind. It fails with
+// [archive.ErrNotFound] when there is none on disk.
+func (s *server) openMedia(ctx context.Context, id int64, kind archive.MediaKind) (io.ReadSeekCloser, archive.Attached, error) {
+	all, err := s.Archive.MediaOf(ctx, id)
+	if err != nil {
+		return nil, archive.Attached{}, err
+	}
+	i := slices.IndexFunc(all, func(m archive.Attached) bool { return m.Kind == kind })
+	if i < 0 {
+		return nil, archive.Attached{}, archive.ErrNotFound
+	}
+	file, _, err := s.Archive.Media().Open(ctx, all[i].SHA256)
+	if err != nil && !errors.Is(err, archive.ErrNotFound) {
+		s.Logger.Error().Err(err).Str("sha256", all[i].SHA256).Msg("open recording")
+		err = archive.ErrNotFound
+	}
+	return file, all[i], err
+}
+
+// playableType returns a content type of audio or video as it is, and another one as
+// unknown: with it a recording could become a page of this site.
+func playableType(contentType string) string {
+	if strings.HasPrefix(contentType, "video/") || strings.HasPrefix(contentType, "audio/") {
+		return contentType
+	}
+	return "application/octet-stream"
 }

@@ -3,30 +3,23 @@ package web
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/archive"
 	"minutebook/sample"
 )
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }
-
-// mediaAddress asks the site for a meeting's recording.
-func (s *site) mediaAddress(id int64) string {
-	s.t.Helper()
-	_, body := s.get("/api/meetings/" + itoa(id) + "/media")
-	var answer struct{ Video, Audio, State string }
-	if err := json.Unmarshal([]byte(body), &answer); err != nil {
-		s.t.Fatal(err)
-	}
-	return answer.Video + answer.Audio
-}
 
 func TestRecordingIsServedByRanges(t *testing.T) {
 	s := newSite(t)
@@ -36,7 +29,7 @@ func TestRecordingIsServedByRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := s.mediaAddress(s.ids[0])
+	address := mediaAddress(s.ids[0], archive.MediaVideo)
 	resp, body := s.get(address)
 	if resp.StatusCode != 200 || !bytes.Equal([]byte(body), want) || resp.Header.Get("Content-Type") != contentType {
 		t.Fatalf("%d %s, %d bytes; want all %d of %s", resp.StatusCode, resp.Header.Get("Content-Type"), len(body), len(want), contentType)
@@ -65,38 +58,121 @@ func TestRecordingIsServedByRanges(t *testing.T) {
 	}
 }
 
-func TestMediaAddressesAreOursAndExpire(t *testing.T) {
-	s := newSite(t)
-	s.attachVideo(s.ids[0])
-	address := s.mediaAddress(s.ids[0])
-	for what, forged := range map[string]string{
-		"unsigned":         address[:strings.Index(address, "?")],
-		"another type":     strings.Replace(address, "video%2Fmp4", "text%2Fhtml", 1),
-		"a later time":     strings.Replace(address, "expires=1", "expires=2", 1),
-		"another file":     strings.Replace(address, "/media/", "/media/0", 1),
-		"a cut signature":  address[:len(address)-6] + address[len(address)-5:],
-		"an empty address": "/media/x?type=&expires=&signature=",
+// TestRecordingIsJudgedAtEachRequest asks for a recording as whoever may play it, may
+// only read its meeting, or does not see it.
+func TestRecordingIsJudgedAtEachRequest(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
+	s.attachVideo(1)
+	address := mediaAddress(1, archive.MediaVideo)
+	resp, _ := s.get(address)
+	tag := resp.Header.Get("ETag")
+	if resp.Header.Get("Cache-Control") != "private, no-cache" || tag == "" {
+		t.Errorf("a recording is answered with %v", resp.Header)
+	}
+	share := func(level archive.ShareLevel) {
+		t.Helper()
+		if err := s.archive.SetShares(t.Context(), 1, map[string]archive.ShareLevel{archive.UserPrincipal("bo@x.example"): level}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		level archive.ShareLevel
+		want  int
+		link  bool // the meeting's page has the recording
+	}{{archive.ShareStandard, 200, true}, {archive.ShareLimited, 403, false}, {archive.ShareAdmin, 200, true}} {
+		share(c.level)
+		resp, _ := s.get(address, "Test-Person", "bo@x.example")
+		if resp.StatusCode != c.want {
+			t.Errorf("with a %s share: %d, want %d", c.level, resp.StatusCode, c.want)
+		}
+		if _, page := s.get("/meetings/1", "Test-Person", "bo@x.example"); strings.Contains(page, address) != c.link {
+			t.Errorf("with a %s share the page has the recording's address: %t", c.level, !c.link)
+		}
+	}
+	if resp, _ := s.get(address, "Test-Person", "bo@x.example", "If-None-Match", tag); resp.StatusCode != 304 {
+		t.Errorf("a recording that is held: %d, want 304", resp.StatusCode)
+	}
+	if resp, _ := s.get(address, "Test-Person", "cy@x.example", "If-None-Match", tag); resp.StatusCode != 404 {
+		t.Errorf("a stranger who holds the recording: %d, want 404", resp.StatusCode)
+	}
+	for _, other := range []string{"/meetings/1/media/audio", "/meetings/1/media/other", "/meetings/2/media/video", "/meetings/99/media/video", "/meetings/x/media/video"} {
+		if resp, _ := s.get(other); resp.StatusCode != 404 {
+			t.Errorf("%s: %d, want 404", other, resp.StatusCode)
+		}
+	}
+}
+
+// TestRecordingEndsWithTheRight reads a recording slowly: it ends with the right to it,
+// with the meeting when that is forgotten, and with the session.
+func TestRecordingEndsWithTheRight(t *testing.T) {
+	var out atomic.Bool // the session has ended
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""), meeting(3, "Three", "2026-06-30T17:00:00Z", ""))
+	blob, err := s.archive.Media().Put(t.Context(), io.LimitReader(zeros{}, 64<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range s.ids {
+		if err := s.archive.AttachMedia(t.Context(), id, archive.MediaVideo, blob); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.archive.SetShares(t.Context(), id, map[string]archive.ShareLevel{archive.UserPrincipal("bo@x.example"): archive.ShareStandard}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fast, err := newServer(Options{Archive: s.archive, Index: s.index, Logger: zerolog.Nop(), Identify: func(r *http.Request) (Visitor, error) {
+		if out.Load() {
+			return Visitor{}, &failure{http.StatusUnauthorized, "sign in"}
+		}
+		return identifyTest(r)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast.bounds.Judge = 10 * time.Millisecond
+	server := httptest.NewServer(fast.handler())
+	t.Cleanup(server.Close)
+	for _, c := range []struct {
+		name string
+		id   int64
+		end  func() error
+	}{
+		{"forgotten", 1, func() error { _, err := s.archive.Forget(t.Context(), 1, "asked to"); return err }},
+		{"limited", 2, func() error {
+			return s.archive.SetShares(t.Context(), 2, map[string]archive.ShareLevel{archive.UserPrincipal("bo@x.example"): archive.ShareLimited})
+		}},
+		{"signed out", 3, func() error { out.Store(true); return nil }},
 	} {
-		if forged == address {
-			t.Fatalf("%s is the same address", what)
+		req, err := http.NewRequest(http.MethodGet, server.URL+mediaAddress(c.id, archive.MediaVideo), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if resp, _ := s.get(forged); resp.StatusCode != 403 {
-			t.Errorf("%s: %d, want 403", what, resp.StatusCode)
+		req.Header.Set("Test-Person", "bo@x.example")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
 		}
+		if _, err := io.CopyN(io.Discard, resp.Body, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.end(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Millisecond) // until the right is judged again, while the answer waits for its reader
+		if n, err := io.Copy(io.Discard, resp.Body); err == nil {
+			t.Errorf("%s: %d more bytes came, to the end", c.name, n)
+		}
+		resp.Body.Close()
 	}
-	early := at.Add(mediaLife - time.Minute)
-	s.now.Store(&early)
-	if resp, _ := s.get(address); resp.StatusCode != 200 {
-		t.Errorf("before its time is over: %d", resp.StatusCode)
+}
+
+// zeros is an endless reader.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 0
 	}
-	late := at.Add(mediaLife + time.Hour + time.Minute)
-	s.now.Store(&late)
-	if resp, _ := s.get(address); resp.StatusCode != 410 {
-		t.Errorf("after its time: %d, want 410", resp.StatusCode)
-	}
-	if resp, _ := s.get(s.mediaAddress(s.ids[0])); resp.StatusCode != 200 {
-		t.Errorf("a fresh address: %d", resp.StatusCode)
-	}
+	return len(p), nil
 }
 
 func TestPlayerSaysWhereTheRecordingIs(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // player is the recording on the page, or the reason for its absence.
 type player struct {
-	Video, Audio string // signed addresses, with the moment to begin at
+	Video, Audio string // addresses, with the moment to begin at
 	State        string // the reason when there is neither
 	Captions     string // the address of the transcript as captions
 	Spoken       string // its language
@@ -26,7 +26,7 @@ func (s *server) newPlayer(r *http.Request, row *archive.Row, at time.Duration) 
 		return p, err
 	}
 	if !mayPlay {
-		p.State = "This meeting is shared with you to read: its recording is not."
+		p.State = readOnly
 		return p, nil
 	}
 	all, err := s.Archive.MediaOf(r.Context(), row.RecordingID)
@@ -38,7 +38,7 @@ func (s *server) newPlayer(r *http.Request, row *archive.Row, at time.Duration) 
 		from = "#t=" + strconv.FormatFloat(at.Seconds(), 'f', -1, 64)
 	}
 	for _, m := range all {
-		address := s.signer.signAddress(m.SHA256, m.ContentType, s.Now()) + from
+		address := mediaAddress(row.RecordingID, m.Kind) + from
 		switch m.Kind {
 		case archive.MediaVideo:
 			p.Video = address

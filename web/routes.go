@@ -18,6 +18,7 @@ func (s *server) routes() []route {
 		{"GET /{$}", s.page(s.home)},
 		{"GET /meetings/{id}", s.page(s.meeting)},
 		{"GET /meetings/{id}/{file}", s.page(s.meetingFile)},
+		{"GET /meetings/{id}/media/{kind}", s.stream(s.media)},
 		{"GET /actions", s.page(s.actions)},
 		{"GET /status", s.page(s.status)},
 		{"GET /help", s.page(s.help)},
@@ -31,7 +32,6 @@ func (s *server) routes() []route {
 		{"GET /api/changes", s.data(s.apiChanges)},
 		{"/api/", s.data(s.apiUnknown)},
 		{"/mcp", s.stream(s.assistants)}, // the archive as tools for assistants
-		{"GET /media/{sha}", http.HandlerFunc(s.media)},
 		{"GET /static/", s.compress(s.assets)},
 		{"GET /favicon.ico", http.HandlerFunc(s.favicon)},
 		{"GET /metrics", s.metrics.handler},

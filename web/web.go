@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/internal/httpserver"
 	"minutebook/mcp"
 	"minutebook/search"
 )
@@ -56,10 +57,10 @@ type server struct {
 	Options
 	pages   *pages
 	assets  *assets
-	signer  *signer
 	places  *places
 	metrics *metrics
 	mcp     http.Handler
+	bounds  httpserver.StreamBounds // of recordings
 
 	compress func(http.Handler) http.HandlerFunc
 }
@@ -67,6 +68,14 @@ type server struct {
 // New returns the handler for the page's listener. It fails when Archive or
 // Index is missing, or when no randomness can be read.
 func New(o Options) (http.Handler, error) {
+	s, err := newServer(o)
+	if err != nil {
+		return nil, err
+	}
+	return s.handler(), nil
+}
+
+func newServer(o Options) (*server, error) {
 	if o.Archive == nil || o.Index == nil {
 		return nil, errors.New("make the page: it needs an archive and an index")
 	}
@@ -90,15 +99,12 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	signer, err := newSigner(o.Rand)
-	if err != nil {
-		return nil, fmt.Errorf("make the page's media key: %w", err)
-	}
 	places, err := newPlaces(o.Rand)
 	if err != nil {
 		return nil, fmt.Errorf("make the page's key: %w", err)
 	}
-	s := &server{Options: o, pages: pages, assets: assets, signer: signer, places: places}
+	s := &server{Options: o, pages: pages, assets: assets, places: places,
+		bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err
 	}
@@ -111,5 +117,5 @@ func New(o Options) (http.Handler, error) {
 		return nil, err
 	}
 	s.mcp = http.NewCrossOriginProtection().Handler(tools.Handler())
-	return s.handler(), nil
+	return s, nil
 }

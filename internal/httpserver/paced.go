@@ -3,6 +3,7 @@ package httpserver
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,11 +23,11 @@ type answer struct {
 	control *http.ResponseController
 	ctx     context.Context // of the request
 	each    time.Duration
-	own     bool // the handler has set a deadline
+	own     atomic.Bool // the handler has set a deadline, perhaps while it writes
 }
 
 func (a *answer) extend() {
-	if !a.own {
+	if !a.own.Load() {
 		_ = a.control.SetWriteDeadline(time.Now().Add(a.each)) // not in tests without a connection
 	}
 }
@@ -50,7 +51,7 @@ func (a *answer) Flush() { _ = a.FlushError() }
 // SetWriteDeadline sets the deadline and stops moving it: from now on the handler
 // is responsible for the time of its answer.
 func (a *answer) SetWriteDeadline(t time.Time) error {
-	a.own = true
+	a.own.Store(true)
 	return a.control.SetWriteDeadline(t)
 }
 

@@ -83,7 +83,6 @@ class Meeting {
     m.addEventListener("timeupdate", () => this.tick());
     m.addEventListener("seeked", () => this.tick(true));
     for (const kind of ["play", "pause"]) m.addEventListener(kind, () => this.tick());
-    m.addEventListener("error", () => this.renew());
     m.addEventListener("ratechange", () => { this.rate.textContent = `${m.playbackRate}×`; this.rate.ariaLabel = `${m.playbackRate}× speed`; });
     if (this.asked >= 0) this.seek(this.asked, false);
     else this.tick();
@@ -280,18 +279,6 @@ class Meeting {
       said.textContent = "In the address bar";
     }
     setTimeout(() => { said.textContent = "Copy link"; }, 1600);
-  }
-
-  // renew asks for a fresh address when the recording's has lapsed.
-  async renew() {
-    if (this.renewed && Date.now() - this.renewed < 10000) return;
-    this.renewed = Date.now();
-    const m = this.media, at = m.currentTime || this.target || 0, playing = !m.paused;
-    const answer = await fetch(`/api/meetings/${this.id}/media`).then(r => r.ok ? r.json() : null).catch(() => null);
-    const address = answer && (m.tagName === "VIDEO" ? answer.video : answer.audio);
-    if (!address) return;
-    m.src = address;
-    this.seek(at, playing);
   }
 
   // step moves line by line; enter plays from the line.
