@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"minutebook/internal/pause"
 )
 
 // call is one request of the interface, to be sent once or more.
@@ -121,18 +123,7 @@ func (c *Client) pause(ctx context.Context, n int, err error) error {
 		}
 		delay = max(delay, told.RetryAfter)
 	}
-	return sleep(ctx, delay)
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return pause.For(ctx, delay)
 }
 
 // attempt sends a call once, within the budget. It returns the request whenever it

@@ -27,7 +27,7 @@ type Applied struct {
 // changes nothing. It fails, with nothing applied, on an observation that is not
 // of a meeting or whose part is not JSON, and when the disk does.
 func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark) (Applied, error) {
-	weighed, err := a.weighAll(ctx, batch)
+	prepared, err := a.prepareAll(ctx, batch)
 	if err != nil {
 		return Applied{}, err
 	}
@@ -38,11 +38,11 @@ func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark)
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := t.observe(&batch[i], weighed[i]); err != nil {
+			if err := t.observe(&batch[i], prepared[i]); err != nil {
 				return observationError(batch[i].RecordingID, err)
 			}
 		}
-		if err := a.keepOrder(ctx, tx); err != nil {
+		if err := a.saveOrder(ctx, tx); err != nil {
 			return err
 		}
 		return setMarks(ctx, tx, marks)
@@ -59,19 +59,19 @@ func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark)
 // applying is the transaction of one Apply or Rebuild.
 type applying struct {
 	*sqlite.Statements
-	archive  *Archive
-	applied  Applied
-	speakers map[speaker]int64
-	at       time.Time
-	shown    map[int64]bool // meetings that were logged with ChangeVisibility
+	archive          *Archive
+	applied          Applied
+	speakers         map[speaker]int64
+	at               time.Time
+	loggedVisibility map[int64]bool // meetings that were logged with ChangeVisibility
 
-	ahead     map[int64]transcript // by revision: decoded before the writer was held
-	comparing bool                 // entries that are right already are not written again
-	rewrote   bool                 // some were not
+	decoded       map[int64]transcript // by revision: decoded before the writer was held
+	compareOnly   bool                 // entries that are right already are not written again
+	entriesDiffer bool                 // some were not
 }
 
 func newApplying(a *Archive, s *sqlite.Statements) *applying {
-	return &applying{Statements: s, archive: a, speakers: map[speaker]int64{}, at: a.now(), shown: map[int64]bool{}}
+	return &applying{Statements: s, archive: a, speakers: map[speaker]int64{}, at: a.now(), loggedVisibility: map[int64]bool{}}
 }
 
 const insertMeeting = `INSERT INTO meetings (recording_id, number)
@@ -96,7 +96,7 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 		fresh = true
 		t.applied.New++
 	}
-	was, err := t.recorder(o.RecordingID)
+	was, err := t.readRecorder(o.RecordingID)
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,11 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 		}
 	}
 	if o.Source == SourceList {
-		if err := t.sight(o, fresh); err != nil {
+		if err := t.recordListing(o, fresh); err != nil {
 			return err
 		}
 	}
-	return t.judgeOutside(o.RecordingID, was, fresh)
+	return t.deriveOutside(o.RecordingID, was, fresh)
 }
 
 // observePart records that a part was shown and, where that makes another
@@ -124,7 +124,7 @@ func (t *applying) observePart(o *Observation, p preparedPart) error {
 		_, err := t.Exec(`INSERT INTO parts (recording_id, part) VALUES (?, ?) ON CONFLICT DO NOTHING`, o.RecordingID, p.part)
 		return err
 	}
-	v, before, err := t.keepRevision(o, p)
+	v, before, err := t.storeRevision(o, p)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (t *applying) observePart(o *Observation, p preparedPart) error {
 	if err != nil {
 		return err
 	}
-	return t.changed(o.RecordingID, ChangePart, p.part)
+	return t.logChange(o.RecordingID, ChangePart, p.part)
 }
 
 // observeMeeting observes the part "meeting". It touches the rows, the log and the
@@ -157,7 +157,7 @@ func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte
 		if err := t.deriveMerged(id, now); err != nil {
 			return err
 		}
-		return t.changed(id, ChangePart, api.PartMeeting)
+		return t.logChange(id, ChangePart, api.PartMeeting)
 	}
 	if was.Team == now.Team {
 		return nil
@@ -170,16 +170,17 @@ func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte
 	if err != nil || !shared {
 		return err
 	}
-	return t.changed(id, ChangeVisibility, "")
+	return t.logChange(id, ChangeVisibility, "")
 }
 
-// changed logs an effective change; that others see the meeting, once.
-func (t *applying) changed(id int64, kind ChangeKind, part api.Part) error {
+// logChange logs an effective change of a meeting. A change of its visibility is
+// logged once.
+func (t *applying) logChange(id int64, kind ChangeKind, part api.Part) error {
 	if kind == ChangeVisibility {
-		if t.shown[id] {
+		if t.loggedVisibility[id] {
 			return nil
 		}
-		t.shown[id] = true
+		t.loggedVisibility[id] = true
 	}
 	t.applied.Changed = append(t.applied.Changed, id)
 	_, err := t.Exec(`INSERT INTO changes (recording_id, kind, part, at) VALUES (?, ?, ?, ?)`, id, kind, part, t.at.UnixMilli())

@@ -55,7 +55,7 @@ func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := dump(t, a.db)
+	want := dumpDatabase(t, a.db)
 	wal, err := os.ReadFile(a.db.Path + "-wal")
 	if err != nil {
 		t.Fatal(err)
@@ -80,13 +80,14 @@ func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		goOn(t, cut, want)
+		checkAfterCrash(t, cut, want)
 	}
 }
 
-// goOn opens what a crash left, checks all of it, applies from the cursor on,
-// and then everything once more, and compares with an archive without a crash.
-func goOn(t *testing.T, dir string, want map[string][]string) {
+// checkAfterCrash opens a directory after a crash, checks all of it, applies from
+// the cursor on, and then everything once more, and compares with an archive without
+// a crash.
+func checkAfterCrash(t *testing.T, dir string, want map[string][]string) {
 	t.Helper()
 	a := openArchive(t, dir)
 	defer a.Close()
@@ -114,7 +115,7 @@ func goOn(t *testing.T, dir string, want map[string][]string) {
 			t.Fatalf("batch %d applied again changed something: %+v", n, got)
 		}
 	}
-	got := dump(t, a.db)
+	got := dumpDatabase(t, a.db)
 	for _, own := range []string{"info", "goose_db_version"} { // the epoch and dates of each archive
 		delete(got, own)
 	}

@@ -9,9 +9,9 @@ import (
 	"minutebook/archive/merge"
 )
 
-// keepRevision stores a shown part unless it is stored, and moves its dates. It returns
+// storeRevision stores a shown part unless it is stored, and moves its dates. It returns
 // the version as it is now and, when it was stored before, as it was.
-func (t *applying) keepRevision(o *Observation, p preparedPart) (v, before *merge.Version, err error) {
+func (t *applying) storeRevision(o *Observation, p preparedPart) (v, before *merge.Version, err error) {
 	v = &merge.Version{Hash: p.hash}
 	found, err := t.Scan(`SELECT id, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
 		[]any{o.RecordingID, p.part, p.hash[:]}, &v.ID, &v.Empty, &v.ReadAt, &v.ReportedAt)
@@ -23,7 +23,7 @@ func (t *applying) keepRevision(o *Observation, p preparedPart) (v, before *merg
 		*before = *v
 	}
 	v.Empty = p.empty // which an earlier version may have judged otherwise
-	order, err := t.order(o, v.ID)
+	order, err := t.takeOrder(o, v.ID)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,9 +33,9 @@ func (t *applying) keepRevision(o *Observation, p preparedPart) (v, before *merg
 		v.ReportedAt = max(v.ReportedAt, order)
 	}
 	if found {
-		err = t.againRevision(v, before, p)
+		err = t.updateRevision(v, before, p)
 	} else {
-		err = t.newRevision(o, v, p)
+		err = t.insertRevision(o, v, p)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -51,20 +51,21 @@ func (t *applying) keepRevision(o *Observation, p preparedPart) (v, before *merg
 	return v, before, err
 }
 
-// order is an observation's number; revision is 0 when its content is new.
-func (t *applying) order(o *Observation, revision int64) (int64, error) {
-	var known int64
+// takeOrder returns an observation's number in the order of reads. revision is 0
+// when its content is new.
+func (t *applying) takeOrder(o *Observation, revision int64) (int64, error) {
+	var given int64
 	if o.Source == SourceCallback && revision != 0 {
 		_, err := t.Scan(`SELECT last_order FROM observations WHERE revision_id = ? AND account = ? AND source = ?
-			AND ? BETWEEN first_at AND last_at`, []any{revision, o.Account, o.Source, o.At.UnixMilli()}, &known)
+			AND ? BETWEEN first_at AND last_at`, []any{revision, o.Account, o.Source, o.At.UnixMilli()}, &given)
 		if err != nil {
 			return 0, err
 		}
 	}
-	return t.archive.orderOf(o, known), nil
+	return t.archive.takeOrder(o, given), nil
 }
 
-func (t *applying) newRevision(o *Observation, v *merge.Version, p preparedPart) error {
+func (t *applying) insertRevision(o *Observation, v *merge.Version, p preparedPart) error {
 	res, err := t.Exec(`INSERT INTO revisions (recording_id, part, hash, empty, read_at, told_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		o.RecordingID, p.part, p.hash[:], p.empty, v.ReadAt, v.ReportedAt)
 	if err != nil {
@@ -82,18 +83,18 @@ func (t *applying) newRevision(o *Observation, v *merge.Version, p preparedPart)
 	return err
 }
 
-func (t *applying) againRevision(v, before *merge.Version, p preparedPart) error {
+func (t *applying) updateRevision(v, before *merge.Version, p preparedPart) error {
 	if *v != *before {
 		_, err := t.Exec(`UPDATE revisions SET read_at = ?, told_at = ?, empty = ? WHERE id = ?`, v.ReadAt, v.ReportedAt, v.Empty, v.ID)
 		if err != nil {
 			return err
 		}
 	}
-	var held int64
-	if _, err := t.Scan(`SELECT raw_hash FROM bodies WHERE revision_id = ?`, []any{v.ID}, &held); err != nil {
+	var storedHash int64
+	if _, err := t.Scan(`SELECT raw_hash FROM bodies WHERE revision_id = ?`, []any{v.ID}, &storedHash); err != nil {
 		return err
 	}
-	if !merge.PrefersBytes(p.rawHash, held) {
+	if !merge.PrefersBytes(p.rawHash, storedHash) {
 		return nil
 	}
 	encoding, body := t.archive.codec.pack(p.raw)
@@ -104,15 +105,15 @@ func (t *applying) againRevision(v, before *merge.Version, p preparedPart) error
 
 // decide makes v the current version of a part if it beats the one that is.
 func (t *applying) decide(id int64, part api.Part, v *merge.Version, raw []byte) ([]byte, bool, error) {
-	held := &merge.Version{}
+	current := &merge.Version{}
 	var hash []byte
 	found, err := t.Scan(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at FROM parts p JOIN revisions r ON r.id = p.revision_id
-		WHERE p.recording_id = ? AND p.part = ?`, []any{id, part}, &held.ID, &hash, &held.Empty, &held.ReadAt, &held.ReportedAt)
+		WHERE p.recording_id = ? AND p.part = ?`, []any{id, part}, &current.ID, &hash, &current.Empty, &current.ReadAt, &current.ReportedAt)
 	if err != nil {
 		return nil, false, err
 	}
-	copy(held.Hash[:], hash)
-	if found && (held.ID == v.ID || !v.Beats(held)) {
+	copy(current.Hash[:], hash)
+	if found && (current.ID == v.ID || !v.Beats(current)) {
 		return nil, false, nil
 	}
 	return raw, true, t.setCurrent(id, part, v.ID, sql.NullString{})
@@ -121,39 +122,39 @@ func (t *applying) decide(id int64, part api.Part, v *merge.Version, raw []byte)
 // decideMeeting folds v into the versions that the part "meeting" is made of.
 // was is nil when there was none.
 func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte) (was *merge.Result, now merge.Result, err error) {
-	held, err := t.editions(id)
+	inputs, err := t.readInputs(id)
 	if err != nil {
 		return nil, merge.Result{}, err
 	}
-	all := slices.Clone(held)
-	if at := slices.IndexFunc(held, func(e merge.Input) bool { return e.ID == v.ID }); at >= 0 {
-		held[at].Version = before // the rows are newer than the current version
+	all := slices.Clone(inputs)
+	if place := slices.IndexFunc(inputs, func(e merge.Input) bool { return e.ID == v.ID }); place >= 0 {
+		inputs[place].Version = before // the rows are newer than the current version
 	} else {
 		all = append(all, merge.Input{Version: v, Raw: raw})
 	}
-	if len(held) > 0 {
-		f := merge.Meeting(held)
+	if len(inputs) > 0 {
+		f := merge.Meeting(inputs)
 		was = &f
 		if f.Base == v.ID {
 			return was, f, nil // the greatest stays so, and so does all below it
 		}
 	}
 	now = merge.Meeting(all)
-	return was, now, t.setCurrent(id, api.PartMeeting, now.Base, foldedColumn(now))
+	return was, now, t.setCurrent(id, api.PartMeeting, now.Base, mergedColumn(now))
 }
 
-// editions reads the versions that the current part "meeting" is folded of.
-func (t *applying) editions(id int64) ([]merge.Input, error) {
-	var editions []merge.Input
+// readInputs reads the versions of which the current part "meeting" is merged.
+func (t *applying) readInputs(id int64) ([]merge.Input, error) {
+	var inputs []merge.Input
 	err := t.Each(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at, b.encoding, b.body
 		FROM parts p JOIN revisions r ON r.id = p.revision_id OR r.id IN (SELECT value FROM json_each(p.folded))
 		JOIN bodies b ON b.revision_id = r.id
 		WHERE p.recording_id = ? AND p.part = 'meeting' AND p.revision_id IS NOT NULL`, []any{id}, func(rows *sql.Rows) error {
 		e, err := t.archive.scanVersion(rows)
-		editions = append(editions, e)
+		inputs = append(inputs, e)
 		return err
 	})
-	return editions, err
+	return inputs, err
 }
 
 // scanVersion reads id, hash, empty, read_at, told_at, encoding and body.
@@ -170,8 +171,9 @@ func (a *Archive) scanVersion(rows *sql.Rows) (merge.Input, error) {
 	return e, err
 }
 
-// foldedColumn is parts.folded: null when one version is all that is needed.
-func foldedColumn(f merge.Result) sql.NullString {
+// mergedColumn returns the value of parts.folded: null when one version is all that
+// is needed.
+func mergedColumn(f merge.Result) sql.NullString {
 	if len(f.Needed) < 2 {
 		return sql.NullString{}
 	}

@@ -93,7 +93,7 @@ func observeCallback(d inbox.Delivery) (Observation, error) {
 		raw = d.Body
 	}
 	if string(raw) != "null" {
-		if err := rightShape(d.Kind, raw); err != nil {
+		if err := checkShape(d.Kind, raw); err != nil {
 			return Observation{}, err
 		}
 	}
@@ -101,8 +101,8 @@ func observeCallback(d inbox.Delivery) (Observation, error) {
 	return o, nil
 }
 
-// rightShape checks that a value has the shape of its kind's content.
-func rightShape(kind string, raw json.RawMessage) error {
+// checkShape checks that a value has the shape of its kind's content.
+func checkShape(kind string, raw json.RawMessage) error {
 	if kind == inbox.KindTranscript {
 		var entries []map[string]json.RawMessage
 		if json.Unmarshal(raw, &entries) != nil {

@@ -11,13 +11,13 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// derive replaces the rows that are derived from one part with those of raw,
-// its current bytes; deriveFolded does so for the part "meeting". Rows never decide anything: all of them can be made again
-// from the parts.
+// derive replaces the rows that are derived from one part with those of raw, its
+// current bytes; [applying.deriveMerged] does so for the part "meeting". Rows never
+// decide anything: all of them can be derived again from the parts.
 func (t *applying) derive(id int64, part api.Part, raw json.RawMessage) error {
 	switch part {
 	case api.PartTranscript:
-		return t.deriveTranscript(id, raw, lenient[[]api.TranscriptEntry](raw))
+		return t.deriveTranscript(id, raw, decodeLenient[[]api.TranscriptEntry](raw))
 	case api.PartSummary:
 		return t.deriveSummary(id, raw)
 	case api.PartActionItems:
@@ -30,8 +30,8 @@ func (t *applying) derive(id int64, part api.Part, raw json.RawMessage) error {
 	return fmt.Errorf("derive rows: unknown part %q", part)
 }
 
-// lenient decodes a part and leaves out members that do not fit, as package api does.
-func lenient[T any](raw json.RawMessage) T {
+// decodeLenient decodes a part and leaves out members that do not fit, as package api does.
+func decodeLenient[T any](raw json.RawMessage) T {
 	var o api.Opt[T]
 	_ = o.UnmarshalJSON(raw) // never fails
 	var zero T
@@ -39,7 +39,7 @@ func lenient[T any](raw json.RawMessage) T {
 }
 
 func (t *applying) deriveMeeting(id int64, raw json.RawMessage) error {
-	m := lenient[api.Meeting](raw)
+	m := decodeLenient[api.Meeting](raw)
 	by := m.RecordedBy
 	_, err := t.Exec(`UPDATE meetings SET title = ?, meeting_title = ?, meeting_type = ?, url = ?, share_url = ?,
 		meeting_url = ?, transcript_language = ?, shared_with = ?, calendar_invitees_domains_type = ?, created_at = ?,
@@ -84,7 +84,7 @@ func (t *applying) setSharingTeam(id int64, team string) error {
 func timeColumn(t api.Time) sql.NullInt64 { return sqlite.Millis(t.Time) }
 
 func (t *applying) deriveSummary(id int64, raw json.RawMessage) error {
-	s := lenient[api.Summary](raw)
+	s := decodeLenient[api.Summary](raw)
 	_, err := t.Exec(`INSERT INTO summaries (recording_id, template_name, markdown_formatted) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET template_name = excluded.template_name, markdown_formatted = excluded.markdown_formatted`,
 		id, s.TemplateName.Or(""), s.MarkdownFormatted.Or(""))
@@ -99,7 +99,7 @@ func (t *applying) deriveActionItems(id int64, raw json.RawMessage) error {
 	if _, err := t.Exec(`DELETE FROM action_items WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
-	for i, item := range lenient[[]api.ActionItem](raw) {
+	for i, item := range decodeLenient[[]api.ActionItem](raw) {
 		who := item.Assignee.Or(api.Assignee{})
 		_, err := t.Exec(`INSERT INTO action_items (recording_id, position, description, user_generated, completed,
 			offset_seconds, recording_playback_url, assignee_name, assignee_email, assignee_team)
@@ -124,7 +124,7 @@ func (t *applying) deriveHighlights(id int64, raw json.RawMessage) error {
 	if _, err := t.Exec(`DELETE FROM highlights WHERE recording_id = ?`, id); err != nil {
 		return err
 	}
-	for i, h := range lenient[[]api.Highlight](raw) {
+	for i, h := range decodeLenient[[]api.Highlight](raw) {
 		_, err := t.Exec(`INSERT INTO highlights (recording_id, position, type, summary, start_seconds, end_seconds, text)
 			VALUES (?, ?, ?, ?, ?, ?, ?)`, id, i, h.Type, h.Summary.Or(""), h.StartTime, h.EndTime, h.Text.Or(""))
 		if err != nil {
@@ -146,7 +146,7 @@ func (t *applying) deriveCRM(id int64, raw json.RawMessage) error {
 		position++
 		return err
 	}
-	m := lenient[api.CRMMatches](raw)
+	m := decodeLenient[api.CRMMatches](raw)
 	for _, c := range m.Contacts.Or(nil) {
 		if err := insert("contact", c.Name.Or(""), c.Email.Or(""), sql.NullFloat64{}, c.RecordURL.Or("")); err != nil {
 			return err

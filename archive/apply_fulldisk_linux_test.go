@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"minutebook/internal/sqlite"
 )
 
 // TestFullDisk fills a small file system: writing fails and says why, nothing is
@@ -28,7 +30,7 @@ func TestFullDisk(t *testing.T) {
 	for ; n < 2000; n++ {
 		batch, mark := batchOf(n)
 		if _, err := a.Apply(t.Context(), batch, mark); err != nil {
-			if !errors.Is(err, ErrDiskFull) {
+			if !errors.Is(err, sqlite.ErrDiskFull) {
 				t.Fatalf("apply on a full disk: %v; want ErrDiskFull", err)
 			}
 			break
@@ -38,7 +40,7 @@ func TestFullDisk(t *testing.T) {
 	if err != nil || string(cursor) != strconv.Itoa(n-1) {
 		t.Fatalf("cursor %q, %v; want %d", cursor, err, n-1)
 	}
-	if _, err := a.Media().Put(t.Context(), strings.NewReader(strings.Repeat("recording", 1<<20))); !errors.Is(err, ErrDiskFull) {
+	if _, err := a.Media().Put(t.Context(), strings.NewReader(strings.Repeat("recording", 1<<20))); !errors.Is(err, sqlite.ErrDiskFull) {
 		t.Fatalf("storing a recording on a full disk: %v; want ErrDiskFull", err)
 	}
 	left, err := filepath.Glob(filepath.Join(a.dir, "media", "partial", "*"))

@@ -71,7 +71,7 @@ func TestMembersAreMergedByTheTable(t *testing.T) {
 			a := newArchive(t)
 			older, newer := shownAt(1, c.older), shownAt(2, c.newer)
 			for _, order := range [][]Observation{{older, newer}, {newer, older}} {
-				empty(t, a)
+				clearArchive(t, a)
 				apply(t, a, order...)
 				parts, err := a.PartsOf(t.Context(), 1)
 				want := `{"recording_id":1,` + c.want + `}`
@@ -178,15 +178,15 @@ func TestMembersEndTheSameInAnyOrder(t *testing.T) {
 		shuffled := rapid.Permutation(batch).Draw(rt, "shuffled")
 		var ends []string
 		for _, order := range [][]Observation{batch, shuffled} {
-			empty(rt, a)
+			clearArchive(rt, a)
 			if _, err := a.Apply(t.Context(), order); err != nil {
 				rt.Fatal(err)
 			}
-			before := dump(rt, a.db)
+			before := dumpDatabase(rt, a.db)
 			if err := a.Rebuild(t.Context(), nil); err != nil {
 				rt.Fatal(err)
 			}
-			if after := dump(rt, a.db); !maps.EqualFunc(before, after, slices.Equal[[]string]) {
+			if after := dumpDatabase(rt, a.db); !maps.EqualFunc(before, after, slices.Equal[[]string]) {
 				rt.Fatalf("a rebuild ends otherwise:\n%v\n%v", before["parts"], after["parts"])
 			}
 			applied, err := a.Apply(t.Context(), batch)

@@ -105,7 +105,7 @@ func TestAnyOrderEndsTheSame(t *testing.T) {
 		shuffled := rapid.Permutation(append(slices.Clone(batch), batch[:rapid.IntRange(0, len(batch)).Draw(rt, "again")]...)).Draw(rt, "shuffled")
 		var contents []map[string]string
 		for _, order := range [][]Observation{batch, shuffled} {
-			empty(rt, a)
+			clearArchive(rt, a)
 			for len(order) > 0 {
 				n := rapid.IntRange(1, len(order)).Draw(rt, "batch size")
 				if _, err := a.Apply(context.Background(), order[:n]); err != nil {
@@ -133,8 +133,8 @@ func drawArchive(t *testing.T) *Archive {
 	return a
 }
 
-// empty clears an archive.
-func empty(rt interface{ Fatal(...any) }, a *Archive) {
+// clearArchive deletes everything in an archive.
+func clearArchive(rt interface{ Fatal(...any) }, a *Archive) {
 	err := a.db.WriteTx(context.Background(), func(tx *sql.Tx) error {
 		for _, table := range append(meetingTables[:], "entries", "speakers", "media") {
 			if _, err := tx.Exec(`DELETE FROM ` + table); err != nil {
@@ -230,7 +230,7 @@ func TestWhatSaysNothingReplacesNoContent(t *testing.T) {
 		api.PartCRM:         {`{"deals":[{"amount":5}],"error":"x"}`, []string{`{"status":"x"}`, `{"deals":{"a":1}}`, `{"deals":[5],"contacts":["x"]}`}},
 	} {
 		for _, notice := range c.notices {
-			empty(t, a)
+			clearArchive(t, a)
 			shown := func(hour int, raw string) Observation {
 				return Observation{Account: "a", Source: SourceList, At: epoch0.Add(time.Duration(hour) * time.Hour), RecordingID: 1,
 					Parts: map[api.Part]json.RawMessage{part: json.RawMessage(raw)}}

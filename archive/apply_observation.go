@@ -103,21 +103,21 @@ func (a *Archive) loadOrder(ctx context.Context) error {
 // aheadOfClock is how far the order must be ahead for the clock to be in doubt.
 const aheadOfClock = time.Second
 
-// orderOf is the number of an observation: of a read, the one drawn when it was
-// sent; of a callback, its date, unless the order is ahead of the clock: then
-// it is as if sent now, when it is new. Whatever else comes without a number is
-// ordered by its date. known is the number that the same showing was given
-// before, 0 when there was none.
-func (a *Archive) orderOf(o *Observation, known int64) int64 {
+// takeOrder returns the number of an observation: of a read, the one given when it
+// was sent; of a callback, its date, unless the order is ahead of the clock: then a
+// new one gets the next number. Everything else that comes without a number is
+// ordered by its date. given is the number that the same showing got before, 0 when
+// there was none.
+func (a *Archive) takeOrder(o *Observation, given int64) int64 {
 	at := max(o.At.UnixMilli(), 1)
 	switch now := a.now(); {
 	case !o.Source.read():
 		return at
 	case o.Order > 0:
 		at = o.Order
-	case o.Source == SourceCallback && !o.At.After(now) && a.ahead(now):
-		if known > 0 {
-			return known
+	case o.Source == SourceCallback && !o.At.After(now) && a.isOrderAhead(now):
+		if given > 0 {
+			return given
 		}
 		return a.NextOrder()
 	}
@@ -127,14 +127,14 @@ func (a *Archive) orderOf(o *Observation, known int64) int64 {
 	return at
 }
 
-func (a *Archive) ahead(now time.Time) bool {
+func (a *Archive) isOrderAhead(now time.Time) bool {
 	a.order.mu.Lock()
 	defer a.order.mu.Unlock()
 	return a.order.last > now.Add(aheadOfClock).UnixMilli()
 }
 
-// keepOrder writes the greatest number in the transaction that uses it.
-func (a *Archive) keepOrder(ctx context.Context, tx *sql.Tx) error {
+// saveOrder writes the greatest number in the transaction that uses it.
+func (a *Archive) saveOrder(ctx context.Context, tx *sql.Tx) error {
 	a.order.mu.Lock()
 	last := a.order.last
 	a.order.mu.Unlock()

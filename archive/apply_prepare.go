@@ -35,24 +35,24 @@ type preparedPart struct {
 	entries  []api.TranscriptEntry
 }
 
-// weighAll weighs the parts of a batch on all processors.
-func (a *Archive) weighAll(ctx context.Context, batch []Observation) ([][]preparedPart, error) {
-	weighed := make([][]preparedPart, len(batch))
+// prepareAll prepares the parts of a batch on all processors.
+func (a *Archive) prepareAll(ctx context.Context, batch []Observation) ([][]preparedPart, error) {
+	prepared := make([][]preparedPart, len(batch))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range batch {
 		g.Go(func() (err error) {
-			if weighed[i], err = batch[i].weigh(); err != nil {
+			if prepared[i], err = batch[i].prepare(); err != nil {
 				return err
 			}
-			return a.prepareAhead(ctx, batch[i].RecordingID, weighed[i])
+			return a.prepareAhead(ctx, batch[i].RecordingID, prepared[i])
 		})
 	}
-	return weighed, g.Wait()
+	return prepared, g.Wait()
 }
 
-// weigh checks an observation and hashes its parts, in the order of api.Parts.
-func (o *Observation) weigh() ([]preparedPart, error) {
+// prepare checks an observation and hashes its parts, in the order of api.Parts.
+func (o *Observation) prepare() ([]preparedPart, error) {
 	if o.RecordingID <= 0 {
 		return nil, &ObservationError{o.RecordingID, errors.New("recording_id is not positive")}
 	}
@@ -69,12 +69,12 @@ func (o *Observation) weigh() ([]preparedPart, error) {
 			parts = append(parts, preparedPart{part: p, null: true, empty: true})
 			continue
 		}
-		s := preparedPart{part: p, raw: raw, rawHash: rawHash(raw)}
+		part := preparedPart{part: p, raw: raw, rawHash: rawHash(raw)}
 		var ok bool
-		if s.hash, s.empty, ok = api.JudgePart(p, raw); !ok {
+		if part.hash, part.empty, ok = api.JudgePart(p, raw); !ok {
 			return nil, &ObservationError{o.RecordingID, fmt.Errorf("part %s is not JSON", p)}
 		}
-		parts = append(parts, s)
+		parts = append(parts, part)
 	}
 	return parts, nil
 }
@@ -86,14 +86,14 @@ func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPa
 	if err != nil {
 		return fmt.Errorf("apply observation of %d: %w", id, err)
 	}
-	held := map[[32]byte]bool{}
+	stored := map[[32]byte]bool{}
 	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var hash []byte
 		if err := rows.Scan(&hash); err != nil {
 			return err
 		}
 		if len(hash) == 32 {
-			held[[32]byte(hash)] = true
+			stored[[32]byte(hash)] = true
 		}
 		return nil
 	})
@@ -102,12 +102,12 @@ func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPa
 	}
 	for i := range parts {
 		s := &parts[i]
-		if s.null || held[s.hash] {
+		if s.null || stored[s.hash] {
 			continue
 		}
 		s.encoding, s.packed = a.codec.pack(s.raw)
 		if s.part == api.PartTranscript {
-			s.entries = lenient[[]api.TranscriptEntry](s.raw)
+			s.entries = decodeLenient[[]api.TranscriptEntry](s.raw)
 		}
 	}
 	return nil

@@ -31,13 +31,13 @@ func (a *Archive) Rebuild(ctx context.Context, progress func(done, total int)) e
 	}
 	for done := 0; done < len(ids); {
 		chunk := ids[done:min(done+rebuildChunk, len(ids))]
-		ahead, err := a.decodeAhead(ctx, chunk)
+		decoded, err := a.decodeAhead(ctx, chunk)
 		if err != nil {
 			return fmt.Errorf("rebuild: %w", err)
 		}
 		_, err = a.change(ctx, func(tx *sql.Tx) error {
 			t := newApplying(a, sqlite.NewStatements(ctx, tx))
-			t.ahead = ahead
+			t.decoded = decoded
 			for _, id := range chunk {
 				if err := ctx.Err(); err != nil {
 					return err
@@ -131,7 +131,7 @@ func (t *applying) rebuildMeeting(id int64) error {
 	for _, part := range api.Parts() {
 		moved, err := t.redecide(id, part)
 		if err == nil && moved {
-			err = t.changed(id, ChangePart, part)
+			err = t.logChange(id, ChangePart, part)
 		}
 		if err != nil {
 			return fmt.Errorf("part %s: %w", part, err)
@@ -140,7 +140,7 @@ func (t *applying) rebuildMeeting(id int64) error {
 	if _, err := t.Exec(deriveGone, id); err != nil {
 		return err
 	}
-	if err := t.judgeOutside(id, "", false); err != nil {
+	if err := t.deriveOutside(id, "", false); err != nil {
 		return err
 	}
 	return deriveMedia(t.Context(), t.Tx(), id)
@@ -171,7 +171,7 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 		}
 		return false, t.derive(id, part, nil)
 	}
-	f, entries, err := t.made(id, part, versions)
+	f, entries, err := t.mergeVersions(id, part, versions)
 	if err != nil {
 		return false, err
 	}
@@ -192,23 +192,23 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	now := foldedColumn(f)
+	now := mergedColumn(f)
 	if was.Int64 == f.Base && wasFolded == now {
 		return false, nil
 	}
 	return true, t.setCurrent(id, part, f.Base, now)
 }
 
-// made is the part that versions make, and the entries of a transcript that was
-// decoded ahead.
-func (t *applying) made(id int64, part api.Part, versions []*merge.Version) (merge.Result, []api.TranscriptEntry, error) {
+// mergeVersions merges the versions of a part. It returns the entries of a
+// transcript that was decoded ahead.
+func (t *applying) mergeVersions(id int64, part api.Part, versions []*merge.Version) (merge.Result, []api.TranscriptEntry, error) {
 	if part == api.PartTranscript {
 		best := merge.Greatest(versions).ID
-		if d, ok := t.ahead[best]; ok {
+		if d, ok := t.decoded[best]; ok {
 			return merge.Result{Raw: d.raw, Base: best}, d.entries, nil
 		}
 	}
-	f, err := t.archive.merged(t.Context(), t.Tx(), id, part, versions, math.MaxInt64)
+	f, err := t.archive.mergeAt(t.Context(), t.Tx(), id, part, versions, math.MaxInt64)
 	return f, nil, err
 }
 
@@ -232,7 +232,7 @@ func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]trans
 		return nil, fmt.Errorf("decode transcripts: %w", err)
 	}
 	var mu sync.Mutex
-	decoded := make(map[int64]transcript, len(ids))
+	transcripts := make(map[int64]transcript, len(ids))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
@@ -247,15 +247,15 @@ func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]trans
 			if err != nil {
 				return nil
 			}
-			entries := lenient[[]api.TranscriptEntry](raw)
+			entries := decodeLenient[[]api.TranscriptEntry](raw)
 			mu.Lock()
 			defer mu.Unlock()
 			if entries != nil {
-				decoded[id] = transcript{raw, entries}
+				transcripts[id] = transcript{raw, entries}
 			}
 			return nil
 		})
 		return nil
 	})
-	return decoded, errors.Join(err, g.Wait())
+	return transcripts, errors.Join(err, g.Wait())
 }

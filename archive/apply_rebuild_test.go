@@ -15,8 +15,8 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// dump is the whole content of a database, table by table.
-func dump(t interface{ Fatal(...any) }, db *sqlite.DB) map[string][]string {
+// dumpDatabase returns the whole content of a database, table by table.
+func dumpDatabase(t interface{ Fatal(...any) }, db *sqlite.DB) map[string][]string {
 	tables, err := columnOf(db, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name`)
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func columnOf(db *sqlite.DB, query string) ([]string, error) {
 	return sqlite.Column[string](context.Background(), db.R, query)
 }
 
-// filled is an archive with a bit of everything.
-func filled(t *testing.T) *Archive {
+// filledArchive returns an archive with a bit of everything.
+func filledArchive(t *testing.T) *Archive {
 	t.Helper()
 	a := newArchive(t)
 	for id := int64(1); id <= 5; id++ {
@@ -60,19 +60,19 @@ func filled(t *testing.T) *Archive {
 }
 
 func TestRebuildChangesNothingInAWellArchive(t *testing.T) {
-	a := filled(t)
-	before := dump(t, a.db)
+	a := filledArchive(t)
+	before := dumpDatabase(t, a.db)
 	if err := a.Rebuild(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, dump(t, a.db)); diff != "" {
+	if diff := cmp.Diff(before, dumpDatabase(t, a.db)); diff != "" {
 		t.Fatal(diff)
 	}
 }
 
 func TestRebuildMakesDamagedRowsAgain(t *testing.T) {
-	a := filled(t)
-	before := dump(t, a.db)
+	a := filledArchive(t)
+	before := dumpDatabase(t, a.db)
 	for _, damage := range []string{
 		`DELETE FROM entries WHERE id % 2 = 0`, `UPDATE entries SET text = 'other'`,
 		`INSERT INTO entries (id, offset_seconds, speaker_id, text) SELECT 77 << 20, 0, min(id), 'loose' FROM speakers`,
@@ -89,14 +89,14 @@ func TestRebuildMakesDamagedRowsAgain(t *testing.T) {
 	if err := a.Rebuild(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, dump(t, a.db)); diff != "" {
+	if diff := cmp.Diff(before, dumpDatabase(t, a.db)); diff != "" {
 		t.Fatal(diff)
 	}
 }
 
 func TestRebuildDecidesLostPartsAgainAndTellsFollowers(t *testing.T) {
-	a := filled(t)
-	before := dump(t, a.db)
+	a := filledArchive(t)
+	before := dumpDatabase(t, a.db)
 	head, _ := a.Head(t.Context())
 	if _, err := a.db.W.Exec(`DELETE FROM parts WHERE recording_id = 1; UPDATE parts SET folded = NULL WHERE recording_id = 2`); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestRebuildDecidesLostPartsAgainAndTellsFollowers(t *testing.T) {
 	if err := a.Rebuild(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	after := dump(t, a.db)
+	after := dumpDatabase(t, a.db)
 	changes, err := a.Changes(t.Context(), head, 100)
 	told := map[int64]bool{}
 	for _, c := range changes {
@@ -126,18 +126,18 @@ func TestRebuildDecidesLostPartsAgainAndTellsFollowers(t *testing.T) {
 func TestRebuildAgreesWithApply(t *testing.T) {
 	a := drawArchive(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		empty(rt, a)
+		clearArchive(rt, a)
 		for range rapid.IntRange(1, 3).Draw(rt, "batches") {
 			batch := rapid.SliceOfN(rapid.Custom(drawObservation), 1, 6).Draw(rt, "batch")
 			if _, err := a.Apply(t.Context(), batch); err != nil {
 				rt.Fatal(err)
 			}
 		}
-		before := dump(rt, a.db)
+		before := dumpDatabase(rt, a.db)
 		if err := a.Rebuild(t.Context(), nil); err != nil {
 			rt.Fatal(err)
 		}
-		if diff := cmp.Diff(before, dump(rt, a.db)); diff != "" {
+		if diff := cmp.Diff(before, dumpDatabase(rt, a.db)); diff != "" {
 			rt.Fatal(diff)
 		}
 	})

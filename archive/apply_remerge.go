@@ -80,5 +80,5 @@ func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
 	if err != nil || before == after {
 		return err
 	}
-	return t.changed(id, ChangePart, api.PartMeeting)
+	return t.logChange(id, ChangePart, api.PartMeeting)
 }

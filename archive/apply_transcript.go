@@ -34,20 +34,20 @@ type utterance struct {
 	text   string
 }
 
-// utterances are the rows of a transcript. An entry whose timestamp cannot be
-// read has the offset of the one before it; entries beyond maxEntries have no
-// row and stay in the part alone.
-func utterances(entries []api.TranscriptEntry) []utterance {
+// parseUtterances returns the rows of a transcript. An entry whose timestamp cannot
+// be read has the offset of the one before it; entries beyond maxEntries have no row
+// and stay in the part alone.
+func parseUtterances(entries []api.TranscriptEntry) []utterance {
 	entries = entries[:min(len(entries), maxEntries)]
-	said := make([]utterance, len(entries))
+	rows := make([]utterance, len(entries))
 	var offset time.Duration
 	for i, e := range entries {
 		if at, err := api.ParseOffset(e.Timestamp); err == nil {
 			offset = at
 		}
-		said[i] = utterance{offset.Seconds(), speaker{e.Speaker.DisplayName, e.Speaker.MatchedCalendarInviteeEmail.Or("")}, e.Text}
+		rows[i] = utterance{offset.Seconds(), speaker{e.Speaker.DisplayName, e.Speaker.MatchedCalendarInviteeEmail.Or("")}, e.Text}
 	}
-	return said
+	return rows
 }
 
 // deriveTranscript replaces a meeting's entries, or, when it only compares,
@@ -57,49 +57,49 @@ func (t *applying) deriveTranscript(id int64, raw json.RawMessage, entries []api
 	if _, err := t.Scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
 		return err
 	}
-	said := utterances(entries)
-	held := false
-	if t.comparing {
+	utterances := parseUtterances(entries)
+	unchanged := false
+	if t.compareOnly {
 		var err error
-		if held, err = t.rowsEqual(first, said); err != nil {
+		if unchanged, err = t.hasStored(first, utterances); err != nil {
 			return err
 		}
-		t.rewrote = t.rewrote || !held
+		t.entriesDiffer = t.entriesDiffer || !unchanged
 	}
-	before, err := t.clearSpoke(id)
+	before, err := t.deleteMeetingSpeakers(id)
 	if err != nil {
 		return err
 	}
-	if !held {
-		if err := t.replaceEntries(first, said); err != nil {
+	if !unchanged {
+		if err := t.replaceEntries(first, utterances); err != nil {
 			return err
 		}
 	}
-	spoke, words := map[int64]*[2]int{}, 0 // by speaker: entries, words
-	for _, u := range said {
+	spoken, words := map[int64]*[2]int{}, 0 // by speaker: entries, words
+	for _, u := range utterances {
 		who, err := t.speakerID(u.who)
 		if err != nil {
 			return err
 		}
-		if spoke[who] == nil {
-			spoke[who] = new([2]int)
+		if spoken[who] == nil {
+			spoken[who] = new([2]int)
 		}
 		n := countWords(u.text)
-		spoke[who][0]++
-		spoke[who][1] += n
+		spoken[who][0]++
+		spoken[who][1] += n
 		words += n
 	}
-	if err := t.deriveSpoke(id, spoke, before); err != nil {
+	if err := t.deriveMeetingSpeakers(id, spoken, before); err != nil {
 		return err
 	}
 	_, err = t.Exec(`UPDATE meetings SET has_transcript = ?, entries = ?, words = ? WHERE recording_id = ?`,
-		api.HasContent(api.PartTranscript, raw), len(said), words, id)
+		api.HasContent(api.PartTranscript, raw), len(utterances), words, id)
 	return err
 }
 
-// rowsEqual reports whether the rows from first on are exactly the entries of the
+// hasStored reports whether the rows from first on are exactly the entries of the
 // transcript.
-func (t *applying) rowsEqual(first int64, said []utterance) (bool, error) {
+func (t *applying) hasStored(first int64, utterances []utterance) (bool, error) {
 	next, same := 0, true
 	err := t.Each(`SELECT e.id, e.offset_seconds, coalesce(s.name, char(0)), coalesce(s.email, char(0)), e.text
 		FROM entries e LEFT JOIN speakers s ON s.id = e.speaker_id WHERE e.id BETWEEN ? AND ? ORDER BY e.id`,
@@ -109,26 +109,26 @@ func (t *applying) rowsEqual(first int64, said []utterance) (bool, error) {
 			if err := rows.Scan(&id, &u.offset, &u.who.name, &u.who.email, &u.text); err != nil {
 				return err
 			}
-			same = same && next < len(said) && id == first+int64(next) && u == said[next]
+			same = same && next < len(utterances) && id == first+int64(next) && u == utterances[next]
 			next++
 			return nil
 		})
-	return same && next == len(said), err
+	return same && next == len(utterances), err
 }
 
-func (t *applying) replaceEntries(first int64, said []utterance) error {
-	if err := t.clearEntries(first); err != nil {
+func (t *applying) replaceEntries(first int64, utterances []utterance) error {
+	if err := t.deleteEntries(first); err != nil {
 		return err
 	}
 	args := make([]any, 0, entryChunk*entryColumns)
-	for i, u := range said {
+	for i, u := range utterances {
 		who, err := t.speakerID(u.who)
 		if err != nil {
 			return err
 		}
 		args = append(args, first+int64(i), u.offset, who, u.text)
-		if len(args) == cap(args) || i == len(said)-1 {
-			if _, err := t.Exec(insertEntries+entryRows(len(args)/entryColumns), args...); err != nil {
+		if len(args) == cap(args) || i == len(utterances)-1 {
+			if _, err := t.Exec(insertEntries+placeholders(len(args)/entryColumns), args...); err != nil {
 				return err
 			}
 			args = args[:0]
@@ -137,31 +137,32 @@ func (t *applying) replaceEntries(first int64, said []utterance) error {
 	return nil
 }
 
-func entryRows(n int) string { return strings.Repeat(",(?,?,?,?)", n)[1:] }
+func placeholders(n int) string { return strings.Repeat(",(?,?,?,?)", n)[1:] }
 
-func (t *applying) clearEntries(first int64) error {
+func (t *applying) deleteEntries(first int64) error {
 	_, err := t.Exec(`DELETE FROM entries WHERE id BETWEEN ? AND ?`, first, first+maxEntries-1)
 	return err
 }
 
-// clearSpoke deletes who spoke in a meeting and returns who that was.
-func (t *applying) clearSpoke(id int64) ([]int64, error) {
+// deleteMeetingSpeakers deletes the rows of who spoke in a meeting and returns the
+// speakers.
+func (t *applying) deleteMeetingSpeakers(id int64) ([]int64, error) {
 	speakers, err := sqlite.Column[int64](t.Context(), t, `DELETE FROM meeting_speakers WHERE recording_id = ? RETURNING speaker_id`, id)
 	return speakers, err
 }
 
-// deriveSpoke writes who spoke how much, and drops speakers whom nothing names
-// any more.
-func (t *applying) deriveSpoke(id int64, spoke map[int64]*[2]int, before []int64) error {
-	for _, who := range slices.Sorted(maps.Keys(spoke)) {
+// deriveMeetingSpeakers writes who spoke how much, and deletes speakers whom no row
+// names any more.
+func (t *applying) deriveMeetingSpeakers(id int64, spoken map[int64]*[2]int, before []int64) error {
+	for _, who := range slices.Sorted(maps.Keys(spoken)) {
 		_, err := t.Exec(`INSERT INTO meeting_speakers (recording_id, speaker_id, entries, words) VALUES (?, ?, ?, ?)`,
-			id, who, spoke[who][0], spoke[who][1])
+			id, who, spoken[who][0], spoken[who][1])
 		if err != nil {
 			return err
 		}
 	}
 	for _, who := range before {
-		if spoke[who] != nil {
+		if spoken[who] != nil {
 			continue
 		}
 		res, err := t.Exec(`DELETE FROM speakers WHERE id = ?1

@@ -32,9 +32,9 @@ type Absence struct {
 	Confirmed bool
 }
 
-// implausible tells that so much is missing that the list may not have been
-// whole: all of it, or more than a tenth and more than three.
-func implausible(lacked, listed int) bool {
+// isImplausible reports whether a walk lacked so many meetings that its list may not
+// have been whole: all of them, or more than a tenth and more than three.
+func isImplausible(lacked, listed int) bool {
 	return lacked > 0 && lacked >= listed || lacked > 3 && lacked*10 > listed
 }
 
@@ -84,16 +84,16 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 		if err != nil || !latest {
 			return err
 		}
-		lacked, err := t.lacked(w, w.Number)
+		lacked, err := t.findLacking(w, w.Number)
 		if err != nil {
 			return err
 		}
-		before, err := t.lacked(w, doubted)
+		before, err := t.findLacking(w, doubted)
 		if err != nil {
 			return err
 		}
 		absence.Lacked = len(lacked)
-		if implausible(len(lacked), w.Listed) {
+		if isImplausible(len(lacked), w.Listed) {
 			lacked = before
 			absence.Doubted, absence.Confirmed = absence.Lacked > len(before), len(before) > 0
 		}
@@ -105,7 +105,7 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 		if _, err := t.Exec(`UPDATE walks SET doubted = ?3 WHERE account = ?1 AND query = ?2`, w.Account, w.Query, doubted); err != nil {
 			return err
 		}
-		absence.Gone, err = t.hide(w, lacked)
+		absence.Gone, err = t.endSightings(w, lacked)
 		return err
 	})
 	if err != nil {
@@ -114,9 +114,9 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 	return absence, nil
 }
 
-// lacked returns the meetings that the query listed to the account's present
+// findLacking returns the meetings that the query listed to the account's present
 // holder and that no page has shown since the walk of that number began.
-func (t *applying) lacked(w Walk, number int64) (ids []int64, err error) {
+func (t *applying) findLacking(w Walk, number int64) (ids []int64, err error) {
 	ids, err = sqlite.Column[int64](t.Context(), t, `SELECT recording_id FROM sightings s WHERE account = ?1 AND query = ?2 AND walk < ?3 AND gone_at IS NULL
 		AND holder = `+holderTerm("?1")+` AND (NOT ?4 OR EXISTS
 			(SELECT 1 FROM meetings m WHERE m.recording_id = s.recording_id AND m.created_at IS NOT NULL))`, w.Account, w.Query, number, w.Bounded)
@@ -127,8 +127,8 @@ func (t *applying) lacked(w Walk, number int64) (ids []int64, err error) {
 const deriveGone = `UPDATE meetings SET gone_at =
 	(SELECT iif(count(*) = count(gone_at), max(gone_at), NULL) FROM sightings WHERE recording_id = ?1) WHERE recording_id = ?1`
 
-// hide ends the query's sightings of meetings and returns those that are gone.
-func (t *applying) hide(w Walk, ids []int64) (gone []int64, err error) {
+// endSightings ends the query's sightings of meetings and returns those that are gone.
+func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 	for _, id := range ids {
 		if _, err := t.Exec(`UPDATE sightings SET gone_at = ?4 WHERE recording_id = ?1 AND account = ?2 AND query = ?3`,
 			id, w.Account, w.Query, t.at.UnixMilli()); err != nil {
@@ -145,29 +145,29 @@ func (t *applying) hide(w Walk, ids []int64) (gone []int64, err error) {
 		}
 		if n > 0 {
 			gone = append(gone, id)
-			if err := t.changed(id, ChangeGone, ""); err != nil {
+			if err := t.logChange(id, ChangeGone, ""); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if err := t.changed(id, ChangeVisibility, ""); err != nil {
+		if err := t.logChange(id, ChangeVisibility, ""); err != nil {
 			return nil, err
 		}
 	}
 	return gone, nil
 }
 
-// sight notes that a list query showed the meeting. A meeting that was gone is
-// back when a page lists it that was asked for after the walk that lacked it had
-// begun. That a query of an account shows a meeting that was known before without
-// it is logged.
-func (t *applying) sight(o *Observation, fresh bool) error {
+// recordListing records that a list query showed the meeting. A meeting that was
+// gone is back when a page lists it that was asked for after the walk that lacked it
+// had begun. It logs when a query of an account shows a known meeting for the first
+// time.
+func (t *applying) recordListing(o *Observation, fresh bool) error {
 	at := o.At.UnixMilli()
-	sawBefore, err := t.sees(o.RecordingID, o.Account, o.Query)
+	wasListed, err := t.isListed(o.RecordingID, o.Account, o.Query)
 	if err != nil {
 		return err
 	}
-	if err := t.watch(o.Account, o.Query); err != nil {
+	if err := t.recordWatch(o.Account, o.Query); err != nil {
 		return err
 	}
 	_, err = t.Exec(`INSERT INTO sightings (recording_id, account, query, first_at, last_at, walk, holder) VALUES (?1, ?2, ?3, ?4, ?4, ?5, `+holderTerm("?2")+`)
@@ -179,11 +179,11 @@ func (t *applying) sight(o *Observation, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	if !sawBefore && !fresh {
-		if sees, err := t.sees(o.RecordingID, o.Account, o.Query); err != nil {
+	if !wasListed && !fresh {
+		if listed, err := t.isListed(o.RecordingID, o.Account, o.Query); err != nil {
 			return err
-		} else if sees {
-			if err := t.changed(o.RecordingID, ChangeVisibility, ""); err != nil {
+		} else if listed {
+			if err := t.logChange(o.RecordingID, ChangeVisibility, ""); err != nil {
 				return err
 			}
 		}
@@ -196,11 +196,11 @@ func (t *applying) sight(o *Observation, fresh bool) error {
 	if n, err := res.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return t.changed(o.RecordingID, ChangeGone, "")
+	return t.logChange(o.RecordingID, ChangeGone, "")
 }
 
-// sees reports whether a query shows the meeting to the account's present holder.
-func (t *applying) sees(id int64, account, query string) (bool, error) {
+// isListed reports whether a query shows the meeting to the account's present holder.
+func (t *applying) isListed(id int64, account, query string) (bool, error) {
 	var one int
 	return t.Scan(`SELECT 1 FROM sightings WHERE recording_id = ?1 AND account = ?2 AND query = ?3 AND gone_at IS NULL
 		AND holder = `+holderTerm("?2"), []any{id, account, query}, &one)

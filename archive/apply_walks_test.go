@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listed is a meeting as a list query of an account showed it, on a page that
-// was asked for when so many walks of the query had begun.
-func listed(account, query string, walk int64, ids ...int64) []Observation {
+// listObservations returns meetings as a list query of an account showed them, on a
+// page that was asked for when so many walks of the query had begun.
+func listObservations(account, query string, walk int64, ids ...int64) []Observation {
 	var batch []Observation
 	for _, id := range ids {
 		batch = append(batch, Observation{Account: account, Query: query, Source: SourceList, RecordingID: id, At: epoch0, Walk: walk})
@@ -45,7 +45,7 @@ func walkTwice(t *testing.T, a *Archive, account, query string, ids ...int64) Ab
 	var absence Absence
 	for range 2 {
 		w := beginWalk(t, a, account, query)
-		apply(t, a, listed(account, query, w.Number, ids...)...)
+		apply(t, a, listObservations(account, query, w.Number, ids...)...)
 		gone := absence.Gone
 		absence = completeWalk(t, a, w)
 		absence.Gone = append(gone, absence.Gone...)
@@ -69,13 +69,13 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 			t.Fatalf("meeting %d: gone %t, %v; want %t", id, row.Gone, err, want)
 		}
 	}
-	apply(t, a, listed("ann", "", 0, 1, 2, 3)...)
-	apply(t, a, listed("bob", "", 0, 2)...)
-	apply(t, a, listed("ann", "teams:Sales", 0, 3)...)
+	apply(t, a, listObservations("ann", "", 0, 1, 2, 3)...)
+	apply(t, a, listObservations("bob", "", 0, 2)...)
+	apply(t, a, listObservations("ann", "teams:Sales", 0, 3)...)
 	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(9, "T", "delivered, never listed")))
 
 	w := beginWalk(t, a, "ann", "")
-	apply(t, a, listed("ann", "", w.Number, 1, 2, 3)...)
+	apply(t, a, listObservations("ann", "", w.Number, 1, 2, 3)...)
 	completeWalk(t, a, w)             // it saw all of them
 	walk("ann", "", 1)                // 2 is bob's too, 3 is seen by another query, 9 was never listed
 	isGone(1, true)                   //
@@ -83,12 +83,12 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 	walk("bob", "", 2)                // now no one sees 2
 	walk("ann", "teams:Sales", 3)     //
 	isGone(9, false)                  //
-	apply(t, a, listed("ann", "", w.Number, 1)...)
-	isGone(1, true)                          // a page of before those walks, applied late, does not bring it back
-	walk("ann", "")                          // gone once is not gone again
-	apply(t, a, listed("carl", "", 0, 1)...) // someone else sees it
+	apply(t, a, listObservations("ann", "", w.Number, 1)...)
+	isGone(1, true)                                    // a page of before those walks, applied late, does not bring it back
+	walk("ann", "")                                    // gone once is not gone again
+	apply(t, a, listObservations("carl", "", 0, 1)...) // someone else sees it
 	isGone(1, false)
-	apply(t, a, listed("bob", "", old.Number+1, 2)...)
+	apply(t, a, listObservations("bob", "", old.Number+1, 2)...)
 	isGone(2, false)
 	if absence := completeWalk(t, a, old); absence.Hidden+absence.Lacked != 0 {
 		t.Errorf("a walk older than the latest one says %+v", absence)
@@ -143,11 +143,11 @@ func TestTooMuchIsNotBelievedOfOneWalk(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newArchive(t)
-			apply(t, a, listed("ann", "", 0, upTo(1, 40)...)...)
-			apply(t, a, listed("bob", "", 0, upTo(1, 40)...)...)
+			apply(t, a, listObservations("ann", "", 0, upTo(1, 40)...)...)
+			apply(t, a, listObservations("bob", "", 0, upTo(1, 40)...)...)
 			for n, walk := range walks {
 				w := beginWalk(t, a, "ann", "")
-				apply(t, a, listed("ann", "", w.Number, walk.lists...)...)
+				apply(t, a, listObservations("ann", "", w.Number, walk.lists...)...)
 				got, want := completeWalk(t, a, w), walk.want
 				got.Gone, got.Listed = nil, 0
 				if d := cmp.Diff(want, got); d != "" {
@@ -166,7 +166,7 @@ func TestClocksDoNotDecideWhatIsGone(t *testing.T) {
 			a := newArchive(t)
 			at := epoch0
 			list := func(w Walk, ids ...int64) {
-				batch := listed("ann", "", w.Number, ids...)
+				batch := listObservations("ann", "", w.Number, ids...)
 				for i := range batch {
 					batch[i].At = at
 				}
@@ -199,11 +199,11 @@ func TestClocksDoNotDecideWhatIsGone(t *testing.T) {
 func TestWhatHasNoDateIsNotMissedByBounds(t *testing.T) {
 	a := newArchive(t)
 	apply(t, a, observe(t, SourceList, epoch0, meetingJSON(1, "T", "dated")), observe(t, SourceList, epoch0, []byte(`{"recording_id": 2, "title": "undated"}`)))
-	apply(t, a, listed("main", "", 0, 3)...)
+	apply(t, a, listObservations("main", "", 0, 3)...)
 	for _, bounded := range []bool{true, false} {
 		w := beginWalk(t, a, "main", "")
 		w.Bounded = bounded
-		apply(t, a, listed("main", "", w.Number, 1)...)
+		apply(t, a, listObservations("main", "", w.Number, 1)...)
 		completeWalk(t, a, w)
 		if row, err := a.Row(t.Context(), 2); err != nil || row.Gone == bounded {
 			t.Errorf("walk with bounds %t: %+v, %v", bounded, row, err)

@@ -10,12 +10,10 @@ import (
 
 // Errors that callers tell apart with errors.Is.
 var (
-	// ErrInUse: another process owns the data directory; see InUseError.
+	// ErrInUse: another process owns the data directory.
 	ErrInUse = errors.New("data directory is in use")
 	// ErrNoArchive: there is no archive in the directory and none was to be created.
 	ErrNoArchive = errors.New("no archive here")
-	// ErrNewer: a database was written by a newer Minutebook.
-	ErrNewer = sqlite.ErrNewer
 	// ErrNotFound: the archive, or its store of recordings, does not have it.
 	ErrNotFound = media.ErrNotFound
 	// ErrNoBlob: the store does not hold the recording's bytes.
@@ -24,9 +22,6 @@ var (
 	ErrForgotten = errors.New("meeting was forgotten")
 	// ErrForeignEpoch: a position is not of this archive's log; start over.
 	ErrForeignEpoch = errors.New("position is not of this archive's change log")
-	// ErrDiskFull: there is no room; nothing was written, and it works again when
-	// there is.
-	ErrDiskFull = sqlite.ErrDiskFull
 	// ErrDamaged: a database of the archive is missing, empty or malformed.
 	ErrDamaged = errors.New("a database of the archive is damaged; stop the daemon, keep the data directory aside and restore a backup into a new one (minutebook restore)")
 	// ErrClosed: the archive was closed while, or before, it was asked.
@@ -57,25 +52,25 @@ func observationError(id int64, err error) error {
 	return fmt.Errorf("apply observation of %d: %w", id, err)
 }
 
-// InUseError names the process that owns a data directory.
-type InUseError struct {
-	Dir string
-	PID int // 0 when the owner has not written it yet
+// inUseError names the process that owns a data directory.
+type inUseError struct {
+	dir string
+	pid int // 0 when the owner has not written it yet
 }
 
 // Error names the owner of the directory, and a remedy.
-func (e *InUseError) Error() string {
-	if e.PID == 0 {
-		return fmt.Sprintf("open %s: data directory is in use by another process", e.Dir)
+func (e *inUseError) Error() string {
+	if e.pid == 0 {
+		return fmt.Sprintf("open %s: data directory is in use by another process", e.dir)
 	}
-	return fmt.Sprintf("open %s: data directory is in use by process %d; stop it first, or wait where it has just begun", e.Dir, e.PID)
+	return fmt.Sprintf("open %s: data directory is in use by process %d; stop it first, or wait where it has just begun", e.dir, e.pid)
 }
 
 // Is makes errors.Is(err, ErrInUse) true.
-func (e *InUseError) Is(target error) bool { return target == ErrInUse }
+func (e *inUseError) Is(target error) bool { return target == ErrInUse }
 
-// damaged marks an error of a database that is not one any more as ErrDamaged.
-func damaged(err error) error {
+// markDamaged marks an error of a database that is not one any more as ErrDamaged.
+func markDamaged(err error) error {
 	if !sqlite.IsDamaged(err) || errors.Is(err, ErrDamaged) {
 		return err
 	}

@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -53,7 +52,7 @@ func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotte
 		return Forgotten{}, fmt.Errorf("forget meeting %d: %w", id, err)
 	}
 	_, err = a.change(ctx, func(tx *sql.Tx) error {
-		switch err := known(ctx, tx, id); {
+		switch err := checkKnown(ctx, tx, id); {
 		case errors.Is(err, ErrForgotten):
 			return nil // begun before; the rest is done below
 		case errors.Is(err, ErrNotFound) && received:
@@ -74,7 +73,7 @@ func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotte
 // FinishForgetting finishes interrupted erasures. It is called once all rooms have
 // registered with OnForget.
 func (a *Archive) FinishForgetting(ctx context.Context) error {
-	ids, err := a.unfinished(ctx)
+	ids, err := a.readUnfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("finish forgetting: %w", err)
 	}
@@ -91,7 +90,7 @@ func (a *Archive) FinishForgetting(ctx context.Context) error {
 func (a *Archive) Tombstones(ctx context.Context) (all, open []int64, err error) {
 	all, err = sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones ORDER BY 1`)
 	if err == nil {
-		open, err = a.unfinished(ctx)
+		open, err = a.readUnfinished(ctx)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read tombstones: %w", err)
@@ -99,8 +98,8 @@ func (a *Archive) Tombstones(ctx context.Context) (all, open []int64, err error)
 	return all, open, nil
 }
 
-// unfinished returns the meetings whose erasure is not finished.
-func (a *Archive) unfinished(ctx context.Context) ([]int64, error) {
+// readUnfinished returns the meetings whose erasure is not finished.
+func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones WHERE done_at IS NULL ORDER BY 1`)
 }
 
@@ -132,7 +131,7 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 			return f, fmt.Errorf("%s still holds something of it: %w", e.name, err)
 		}
 	}
-	for _, db := range a.allDBs() {
+	for _, db := range a.databases() {
 		copies, err := db.DropCopies()
 		if err != nil {
 			return f, err
@@ -149,40 +148,56 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	return f, err
 }
 
-// dropBlobs deletes the recordings that a tombstone names and no meeting has.
-func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
-	var list string
-	err := a.db.R.QueryRowContext(ctx, `SELECT blobs FROM tombstones WHERE recording_id = ?`, id).Scan(&list)
-	if err != nil {
-		return 0, err
-	}
-	var blobs []string
-	if err := json.Unmarshal([]byte(list), &blobs); err != nil {
-		return 0, fmt.Errorf("read which recordings to delete: %w", err)
-	}
-	dropped := 0
-	for _, sha := range blobs {
-		gone, err := a.DropBlob(ctx, sha)
-		if err != nil {
-			return dropped, err
-		}
-		if gone {
-			dropped++
-		}
-	}
-	return dropped, nil
+// meetingTables are the tables with rows of one meeting by recording_id, in the order
+// of deletion. entries and speakers are handled apart. tombstones and audit stay.
+var meetingTables = [...]string{
+	"parts", "revisions", "meeting_speakers", "invitees", "summaries", "action_items", "highlights", "crm_matches",
+	"sightings", "attachments", "failures", "shares", "downloads", "changes", "meetings",
 }
 
-// DropBlob deletes a blob from the store unless a meeting has it. It reports whether
-// it deleted the blob.
-func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
-	a.blobs.Lock()
-	defer a.blobs.Unlock()
-	var used bool
-	err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used)
-	if err != nil || used {
-		return false, err
+// deleteRows deletes all rows of a meeting from archive.db and adds its tombstone,
+// within one transaction. Freed pages are overwritten (secure_delete).
+func (a *Archive) deleteRows(ctx context.Context, tx *sql.Tx, id int64, reason string) error {
+	now := a.now().UnixMilli()
+	t := newApplying(a, sqlite.NewStatements(ctx, tx))
+	recorder, err := t.readRecorder(id)
+	if err != nil {
+		return err
 	}
-	_, err = a.media.Stat(ctx, sha)
-	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts may remain without the blob
+	for _, step := range []string{
+		`INSERT INTO tombstones (recording_id, held_from, forgotten_at, blobs) SELECT ?1,
+			min(?2, coalesce((SELECT min(at) FROM changes WHERE recording_id = ?1), 0)), ?2,
+			(SELECT json_group_array(sha256) FROM (SELECT sha256 FROM attachments WHERE recording_id = ?1
+				UNION SELECT sha256 FROM downloads WHERE recording_id = ?1 AND sha256 <> '') x WHERE NOT EXISTS
+				(SELECT 1 FROM attachments y WHERE y.sha256 = x.sha256 AND y.recording_id <> ?1))`,
+		`DELETE FROM marks WHERE key = 'sync/ask/' || ?1 AND ?2`, // here, so that forget does not need the room
+		`DELETE FROM entries WHERE id BETWEEN (SELECT number << 20 FROM meetings WHERE recording_id = ?1)
+			AND (SELECT (number << 20) + 0xfffff FROM meetings WHERE recording_id = ?1) AND ?2`,
+	} {
+		if _, err := t.Exec(step, id, now); err != nil {
+			return err
+		}
+	}
+	for _, table := range meetingTables {
+		if _, err := t.Exec(`DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
+			return fmt.Errorf("delete from %s: %w", table, err)
+		}
+	}
+	for _, step := range []string{
+		`DELETE FROM speakers WHERE id NOT IN (SELECT speaker_id FROM meeting_speakers)`,
+		`DELETE FROM media WHERE sha256 NOT IN (SELECT sha256 FROM attachments)`,
+	} {
+		if _, err := t.Exec(step); err != nil {
+			return err
+		}
+	}
+	if recorder != "" { // perhaps no plain list shows the recorder any more
+		if err := t.deriveOutsideWhere(false, true, `recorder = ?`, recorder); err != nil {
+			return err
+		}
+	}
+	if _, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'forget', ?, ?, '')`, now, id, reason); err != nil {
+		return err
+	}
+	return logChange(ctx, tx, id, ChangeForgotten, "", sqlite.Time(now))
 }

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,7 +80,7 @@ func (a *Archive) forgottenPartials(ctx context.Context) ([]int64, error) {
 // damaged/SHA256/RECORDING_ID.
 const damagedMark = "damaged/"
 
-func damagedOf(sha string, id int64) Mark {
+func quarantineMark(sha string, id int64) Mark {
 	return Mark{Key: damagedMark + sha + "/" + strconv.FormatInt(id, 10), Value: []byte{1}}
 }
 
@@ -152,4 +153,42 @@ func (a *Archive) dropDamagedBlobs(ctx context.Context, id int64) error {
 		}
 	}
 	return nil
+}
+
+// dropBlobs deletes the recordings that a tombstone names and no meeting has.
+func (a *Archive) dropBlobs(ctx context.Context, id int64) (int, error) {
+	var list string
+	err := a.db.R.QueryRowContext(ctx, `SELECT blobs FROM tombstones WHERE recording_id = ?`, id).Scan(&list)
+	if err != nil {
+		return 0, err
+	}
+	var blobs []string
+	if err := json.Unmarshal([]byte(list), &blobs); err != nil {
+		return 0, fmt.Errorf("read which recordings to delete: %w", err)
+	}
+	dropped := 0
+	for _, sha := range blobs {
+		gone, err := a.DropBlob(ctx, sha)
+		if err != nil {
+			return dropped, err
+		}
+		if gone {
+			dropped++
+		}
+	}
+	return dropped, nil
+}
+
+// DropBlob deletes a blob from the store unless a meeting has it. It reports whether
+// it deleted the blob.
+func (a *Archive) DropBlob(ctx context.Context, sha string) (bool, error) {
+	a.blobs.Lock()
+	defer a.blobs.Unlock()
+	var used bool
+	err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ?)`, sha).Scan(&used)
+	if err != nil || used {
+		return false, err
+	}
+	_, err = a.media.Stat(ctx, sha)
+	return !errors.Is(err, ErrNotFound), a.media.Delete(ctx, sha) // parts may remain without the blob
 }

@@ -19,7 +19,7 @@ import (
 // TestOpenClearsAwayWhatACrashLeft leaves what an encrypted backup and a
 // migration do when they are killed.
 func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
-	a := filled(t)
+	a := filledArchive(t)
 	dir := a.dir
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 		}
 	}
 	a = openArchive(t, dir)
-	if got := holding(t, dir, word); !slices.Equal(got, []string{"archive.db.before-1", "notes.txt"}) {
+	if got := filesWith(t, dir, word); !slices.Equal(got, []string{"archive.db.before-1", "notes.txt"}) {
 		t.Errorf("opened, there are %v", got)
 	}
 	if err := os.WriteFile(filepath.Join(dir, left[3]), []byte(word), 0o600); err != nil {
@@ -41,7 +41,7 @@ func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 	if _, err := a.Forget(t.Context(), 1, "asked for"); err != nil {
 		t.Fatal(err)
 	}
-	if got := holding(t, dir, word); !slices.Equal(got, []string{"notes.txt"}) {
+	if got := filesWith(t, dir, word); !slices.Equal(got, []string{"notes.txt"}) {
 		t.Errorf("forgotten, there are %v", got)
 	}
 }
@@ -65,21 +65,21 @@ func TestDamagedRecordingsAreForgottenToo(t *testing.T) {
 		}
 	}
 	verify(t, a, VerifyOptions{Repair: true})
-	if got := holding(t, a.dir, "damaged x"); len(got) != 2 {
+	if got := filesWith(t, a.dir, "damaged x"); len(got) != 2 {
 		t.Fatalf("aside lie %v; want both", got)
 	}
 	for id, want := range map[int64][]string{1: {shared.SHA256}, 2: {shared.SHA256}} {
 		if _, err := a.Forget(t.Context(), id, "asked for"); err != nil {
 			t.Fatal(err)
 		}
-		if got := holding(t, a.dir, "damaged x"); id == 1 && slices.Contains(got, alone.SHA256) || !slices.Contains(got, want[0]) {
+		if got := filesWith(t, a.dir, "damaged x"); id == 1 && slices.Contains(got, alone.SHA256) || !slices.Contains(got, want[0]) {
 			t.Errorf("meeting %d is forgotten, and aside lie %v", id, got)
 		}
 	}
 	if _, err := a.Forget(t.Context(), 3, "asked for"); err != nil {
 		t.Fatal(err)
 	}
-	if got := holding(t, a.dir, "damaged x"); got != nil {
+	if got := filesWith(t, a.dir, "damaged x"); got != nil {
 		t.Errorf("all are forgotten, and aside lie %v", got)
 	}
 	if marks, err := a.Marks(t.Context(), damagedMark); err != nil || len(marks) != 0 {
@@ -126,13 +126,13 @@ func TestForgetLooksIntoDamagedDeliveries(t *testing.T) {
 	if !slices.Equal(f.Unreadable, want) {
 		t.Errorf("unreadable %q; want %q", f.Unreadable, want)
 	}
-	if got := holding(t, filepath.Join(a.dir, asideDir), word); !slices.Equal(got, []string{"0-delivery-3", "0-delivery-4"}) {
+	if got := filesWith(t, filepath.Join(a.dir, asideDir), word); !slices.Equal(got, []string{"0-delivery-3", "0-delivery-4"}) {
 		t.Errorf("aside lie %v", got)
 	}
 	if _, err := a.Forget(t.Context(), 2, "asked for"); err != nil {
 		t.Fatal(err)
 	}
-	if got := holding(t, filepath.Join(a.dir, asideDir), word); !slices.Equal(got, []string{"0-delivery-4"}) {
+	if got := filesWith(t, filepath.Join(a.dir, asideDir), word); !slices.Equal(got, []string{"0-delivery-4"}) {
 		t.Errorf("meeting 2 is forgotten, and aside lie %v", got)
 	}
 }
@@ -154,7 +154,7 @@ func TestForgetOfAReceivedMeeting(t *testing.T) {
 			if _, err := a.Forget(t.Context(), 7, "asked for"); err != nil {
 				t.Fatal(err)
 			}
-			if got := holding(t, a.dir, word); got != nil {
+			if got := filesWith(t, a.dir, word); got != nil {
 				t.Errorf("it is still in %v", got)
 			}
 			if all, open, err := a.Tombstones(t.Context()); err != nil || !slices.Equal(all, []int64{7}) || open != nil {

@@ -39,7 +39,7 @@ type Expired struct {
 	Rule        int       `json:"rule"`       // the first rule is 1
 	Recordings  int       `json:"recordings"` // on disk; 0 when the recording was only waiting for its download
 	Bytes       int64     `json:"bytes"`
-	after       time.Duration
+	maxAge      time.Duration
 }
 
 // Expired returns the meetings whose age is above the limit of the first rule that
@@ -69,7 +69,7 @@ func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired
 		if i < 0 || rules[i].MediaAfter <= 0 || now.Sub(e.Start) < rules[i].MediaAfter {
 			return nil
 		}
-		e.Rule, e.after = i+1, rules[i].MediaAfter
+		e.Rule, e.maxAge = i+1, rules[i].MediaAfter
 		expired = append(expired, e)
 		return nil
 	})
@@ -82,17 +82,12 @@ func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired
 // expiredBlob begins the marks of files without a row that are still to be deleted.
 const expiredBlob = "retention/"
 
-// Retain deletes the recordings of the meetings that Expired returns, and calls done
-// after each meeting. A recording stays while another meeting has it. A deleted
-// recording is not downloaded again. Each meeting leaves a line of the audit. After an
-// interruption, the next run goes on.
-func (a *Archive) Retain(ctx context.Context, rules []RetentionRule, done func(Expired)) error {
-	return a.retain(ctx, rules, func(Expired) bool { return true }, done)
-}
-
-// retain is [Archive.Retain] for the meetings that may accepts.
-func (a *Archive) retain(ctx context.Context, rules []RetentionRule, may func(Expired) bool, done func(Expired)) error {
-	if err := a.dropExpired(ctx); err != nil {
+// deleteExpired deletes the recordings of the meetings that Expired returns and that
+// may accepts, and calls done after each meeting. A recording stays while another
+// meeting has it. A deleted recording is not downloaded again. Each meeting leaves a
+// line of the audit. After an interruption, the next run goes on.
+func (a *Archive) deleteExpired(ctx context.Context, rules []RetentionRule, may func(Expired) bool, done func(Expired)) error {
+	if err := a.deleteExpiredFiles(ctx); err != nil {
 		return fmt.Errorf("delete old recordings: %w", err)
 	}
 	expired, err := a.Expired(ctx, rules)
@@ -103,10 +98,10 @@ func (a *Archive) retain(ctx context.Context, rules []RetentionRule, may func(Ex
 		if !may(e) {
 			continue
 		}
-		err := a.expire(ctx, e)
+		err := a.deleteRecordings(ctx, e)
 		if err == nil {
 			_, damaged := a.dropDamaged(ctx, e.RecordingID)
-			err = errors.Join(a.dropExpired(ctx), damaged, a.dropPartial(e.RecordingID))
+			err = errors.Join(a.deleteExpiredFiles(ctx), damaged, a.dropPartial(e.RecordingID))
 		}
 		if err != nil {
 			return fmt.Errorf("delete the recordings of meeting %d: %w", e.RecordingID, err)
@@ -116,17 +111,17 @@ func (a *Archive) retain(ctx context.Context, rules []RetentionRule, may func(Ex
 	return nil
 }
 
-// expire removes a meeting's recordings, in one transaction that also records the
+// deleteRecordings removes a meeting's recordings, in one transaction that also records the
 // files to be deleted.
-func (a *Archive) expire(ctx context.Context, e Expired) error {
+func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		if err := known(ctx, tx, e.RecordingID); err != nil {
+		if err := checkKnown(ctx, tx, e.RecordingID); err != nil {
 			return err
 		}
 		now := a.now()
-		days := int64(e.after / (24 * time.Hour))
+		days := int64(e.maxAge / (24 * time.Hour))
 		t := sqlite.NewStatements(ctx, tx)
 		for _, step := range []string{
 			`INSERT OR REPLACE INTO marks (key, value) SELECT '` + expiredBlob + `' || sha256, x'31' FROM attachments WHERE recording_id = ?1`,
@@ -165,8 +160,9 @@ func (a *Archive) expire(ctx context.Context, e Expired) error {
 	return err
 }
 
-// dropExpired deletes the files recorded by expire, unless a meeting has them.
-func (a *Archive) dropExpired(ctx context.Context) error {
+// deleteExpiredFiles deletes the files recorded by deleteRecordings, unless a
+// meeting has them.
+func (a *Archive) deleteExpiredFiles(ctx context.Context) error {
 	marks, err := a.Marks(ctx, expiredBlob)
 	if err != nil {
 		return err

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// RetentionNotice is the time for which new rules wait once status has shown them. Only
+// retentionNotice is the time for which new rules wait once status has shown them. Only
 // time counts in which a process ran with this archive open, so that a clock that is
 // set ahead ends no wait.
-const RetentionNotice = 24 * time.Hour
+const retentionNotice = 24 * time.Hour
 
 // retentionKey is the mark with the known rules.
 const retentionKey = "retention-rules"
@@ -22,7 +22,7 @@ const retentionKey = "retention-rules"
 type knownRules struct {
 	Rules    []RetentionRule `json:"rules"`
 	ShownAt  time.Time       `json:"shown_at,omitzero"`
-	Waited   time.Duration   `json:"waited,omitempty"` // since they were shown, see RetentionNotice
+	Waited   time.Duration   `json:"waited,omitempty"` // since they were shown, see retentionNotice
 	Accepted bool            `json:"accepted,omitempty"`
 	Before   []RetentionRule `json:"before,omitempty"`
 }
@@ -37,28 +37,28 @@ type RetentionHold struct {
 	Bytes      int64     `json:"bytes"`
 }
 
-func (k *knownRules) inForce() bool {
-	return k.Accepted || len(k.Rules) == 0 || k.Waited >= RetentionNotice
+func (k *knownRules) isInForce() bool {
+	return k.Accepted || len(k.Rules) == 0 || k.Waited >= retentionNotice
 }
 
 // adopt makes rules the configured ones. Rules that delete no more than the last ones
 // continue their state. Other rules begin to wait.
 func (k *knownRules) adopt(rules []RetentionRule) {
-	if narrows(k.Rules, rules) {
+	if isNarrower(k.Rules, rules) {
 		k.Rules = rules
 		return
 	}
 	before := k.Before
-	if k.inForce() {
+	if k.isInForce() {
 		before = k.Rules
 	}
 	*k = knownRules{Rules: rules, Before: before}
 }
 
-// narrows reports whether rules delete nothing that the old rules would keep: they are
+// isNarrower reports whether rules delete nothing that the old rules would keep: they are
 // the old ones or the first of them, each with the same or a greater age. It reports
 // false for all other changes.
-func narrows(old, rules []RetentionRule) bool {
+func isNarrower(old, rules []RetentionRule) bool {
 	if len(rules) > len(old) {
 		return false
 	}
@@ -74,8 +74,8 @@ func narrows(old, rules []RetentionRule) bool {
 	return true
 }
 
-// knownRules reads the known rules, applies change to them and stores the result.
-func (a *Archive) knownRules(ctx context.Context, rules []RetentionRule, change func(*knownRules, time.Time)) (knownRules, error) {
+// updateRules reads the known rules, applies change to them and stores the result.
+func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change func(*knownRules, time.Time)) (knownRules, error) {
 	a.retention.Lock()
 	defer a.retention.Unlock()
 	var k knownRules
@@ -88,7 +88,7 @@ func (a *Archive) knownRules(ctx context.Context, rules []RetentionRule, change 
 			return k, fmt.Errorf("read what is known of the retention rules: %w", err)
 		}
 	}
-	if waited := a.sinceRetentionLook(); !k.ShownAt.IsZero() && !k.inForce() {
+	if waited := a.sinceRetentionLook(); !k.ShownAt.IsZero() && !k.isInForce() {
 		k.Waited += waited
 	}
 	k.adopt(rules)
@@ -118,23 +118,23 @@ func (a *Archive) sinceRetentionLook() time.Duration {
 
 // AcceptRetention puts rules in force at once.
 func (a *Archive) AcceptRetention(ctx context.Context, rules []RetentionRule) error {
-	_, err := a.knownRules(ctx, rules, func(k *knownRules, _ time.Time) { k.Accepted = true })
+	_, err := a.updateRules(ctx, rules, func(k *knownRules, _ time.Time) { k.Accepted = true })
 	return err
 }
 
 // ShowRetention returns the state of the rules, for status. New rules begin to delete
-// RetentionNotice after ShowRetention first returned them.
+// retentionNotice after ShowRetention first returned them.
 func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (RetentionHold, error) {
-	k, err := a.knownRules(ctx, rules, func(k *knownRules, now time.Time) {
+	k, err := a.updateRules(ctx, rules, func(k *knownRules, now time.Time) {
 		if k.ShownAt.IsZero() {
 			k.ShownAt = now
 		}
 	})
 	h := RetentionHold{Rules: len(rules)}
-	if err != nil || k.inForce() {
+	if err != nil || k.isInForce() {
 		return h, err
 	}
-	h.Waiting, h.From = true, a.now().Add(RetentionNotice-k.Waited)
+	h.Waiting, h.From = true, a.now().Add(retentionNotice-k.Waited)
 	expired, err := a.Expired(ctx, rules)
 	for _, e := range expired {
 		h.Meetings++
@@ -144,16 +144,16 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 	return h, err
 }
 
-// RetainDue is [Archive.Retain] for rules that were not accepted by hand. While they
-// wait, it deletes only recordings that the rules before them delete too, and waiting
-// is true.
-func (a *Archive) RetainDue(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
-	k, err := a.knownRules(ctx, rules, func(*knownRules, time.Time) {})
+// DeleteExpired deletes the recordings of the meetings that [Archive.Expired] returns,
+// and calls done after each meeting. While the rules wait, it deletes only recordings
+// that the rules before them delete too, and waiting is true.
+func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
+	k, err := a.updateRules(ctx, rules, func(*knownRules, time.Time) {})
 	if err != nil {
 		return false, err
 	}
-	if k.inForce() {
-		return false, a.Retain(ctx, rules, done)
+	if k.isInForce() {
+		return false, a.deleteExpired(ctx, rules, func(Expired) bool { return true }, done)
 	}
 	old, err := a.Expired(ctx, k.Before)
 	if err != nil {
@@ -163,5 +163,5 @@ func (a *Archive) RetainDue(ctx context.Context, rules []RetentionRule, done fun
 	for _, e := range old {
 		due[e.RecordingID] = true
 	}
-	return true, a.retain(ctx, rules, func(e Expired) bool { return due[e.RecordingID] }, done)
+	return true, a.deleteExpired(ctx, rules, func(e Expired) bool { return due[e.RecordingID] }, done)
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What each step of a story of rules deletes from the archive of aged. 1 and 2
+// What each step of a story of rules deletes from agedArchive. 1 and 2
 // are old, 3 and 4 young, 5 only waits for its recording.
 func TestNewRulesWait(t *testing.T) {
 	sales := func(days int) RetentionRule {
@@ -18,7 +18,7 @@ func TestNewRulesWait(t *testing.T) {
 		rules   []RetentionRule
 		show    bool // in status
 		accept  bool
-		want    string // of RetainDue
+		want    string // of DeleteExpired
 		waiting bool
 	}
 	for name, story := range map[string][]step{
@@ -40,7 +40,7 @@ func TestNewRulesWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, now := aged(t)
+			a, now := agedArchive(t)
 			for i, s := range story {
 				*now = now.Add(s.after)
 				if s.accept {
@@ -50,12 +50,12 @@ func TestNewRulesWait(t *testing.T) {
 				}
 				if s.show {
 					h, err := a.ShowRetention(t.Context(), s.rules)
-					if err != nil || h.Waiting != s.waiting || h.Waiting && h.From.After(now.Add(RetentionNotice)) {
+					if err != nil || h.Waiting != s.waiting || h.Waiting && h.From.After(now.Add(retentionNotice)) {
 						t.Errorf("step %d: status shows %+v, %v", i, h, err)
 					}
 				}
 				ids := []int64{}
-				waiting, err := a.RetainDue(t.Context(), s.rules, func(e Expired) { ids = append(ids, e.RecordingID) })
+				waiting, err := a.DeleteExpired(t.Context(), s.rules, func(e Expired) { ids = append(ids, e.RecordingID) })
 				if got := fmt.Sprint(ids); err != nil || got != s.want || waiting != s.waiting {
 					t.Errorf("step %d: %s deleted, waiting %t, %v; want %s, %t", i, got, waiting, err, s.want, s.waiting)
 				}
@@ -66,7 +66,7 @@ func TestNewRulesWait(t *testing.T) {
 
 // TestAClockSetAheadEndsNoWait: only time counts in which a process ran.
 func TestAClockSetAheadEndsNoWait(t *testing.T) {
-	a, now := aged(t)
+	a, now := agedArchive(t)
 	rules := []RetentionRule{{MediaAfter: 100 * day}}
 	var running time.Duration
 	a.running = func() time.Duration { return running }
@@ -90,7 +90,7 @@ func TestAClockSetAheadEndsNoWait(t *testing.T) {
 		if step.restarted {
 			a.retentionLooked, running = false, 0
 		}
-		waiting, err := a.RetainDue(t.Context(), rules, func(Expired) {})
+		waiting, err := a.DeleteExpired(t.Context(), rules, func(Expired) {})
 		h, err2 := a.ShowRetention(t.Context(), rules)
 		if err != nil || err2 != nil || waiting != step.waiting || h.Waiting != step.waiting {
 			t.Errorf("step %d: waiting %t, %+v (%v, %v); want %t", i, waiting, h, err, err2, step.waiting)

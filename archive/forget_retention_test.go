@@ -14,10 +14,10 @@ import (
 
 const day = 24 * time.Hour
 
-// aged is an archive of four meetings with recordings: 1 and 2 are of a team
-// each and old, 3 is young, 4 has the recording of 2 and is young. 5 is old and
+// agedArchive returns an archive of four meetings with recordings: 1 and 2 are of a
+// team each and old, 3 is young, 4 has the recording of 2 and is young. 5 is old and
 // waits for its recording.
-func aged(t *testing.T) (a *Archive, now *time.Time) {
+func agedArchive(t *testing.T) (a *Archive, now *time.Time) {
 	t.Helper()
 	a = newArchive(t)
 	at := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -47,30 +47,30 @@ func aged(t *testing.T) (a *Archive, now *time.Time) {
 	return a, now
 }
 
-func retained(t *testing.T, a *Archive, rules ...RetentionRule) []int64 {
+func deleteExpired(t *testing.T, a *Archive, rules ...RetentionRule) []int64 {
 	t.Helper()
 	var ids []int64
-	if err := a.Retain(t.Context(), rules, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil {
+	if err := a.deleteExpired(t.Context(), rules, func(Expired) bool { return true }, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil {
 		t.Fatal(err)
 	}
 	return ids
 }
 
 func TestRetainDeletesWhatRulesSay(t *testing.T) {
-	a, _ := aged(t)
+	a, _ := agedArchive(t)
 	rules := []RetentionRule{{MediaAfter: 100 * day, Types: []string{"call"}, Teams: []string{"sales"}}, {Teams: []string{"Ops"}}, {MediaAfter: day}}
 	would, err := a.Expired(t.Context(), rules)
 	if err != nil || len(would) != 2 || would[0].RecordingID != 1 || would[0].Recordings != 1 || would[0].Bytes != 12 || would[0].Rule != 1 {
 		t.Fatalf("dry run: %+v, %v", would, err)
 	}
-	if diff := cmp.Diff([]int64{1, 5}, retained(t, a, rules...)); diff != "" {
+	if diff := cmp.Diff([]int64{1, 5}, deleteExpired(t, a, rules...)); diff != "" {
 		t.Fatal(diff)
 	}
 	row, err := a.Row(t.Context(), 1)
 	if err != nil || row.HasAudio {
 		t.Errorf("has audio: %v, %v", row.HasAudio, err)
 	}
-	if files := holding(t, a.Dir(), "sound of one"); files != nil {
+	if files := filesWith(t, a.Dir(), "sound of one"); files != nil {
 		t.Errorf("still in %v", files)
 	}
 	audit, err := columnOf(a.db, `SELECT json_array(action, recording_id, reason, detail) FROM audit`)
@@ -80,7 +80,7 @@ func TestRetainDeletesWhatRulesSay(t *testing.T) {
 	if n, err := a.WantDownloads(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d recordings would be fetched again, %v", n, err)
 	}
-	if again := retained(t, a, rules...); again != nil {
+	if again := deleteExpired(t, a, rules...); again != nil {
 		t.Errorf("a second run deleted of %v", again)
 	}
 	verifyClean(t, a)
@@ -88,19 +88,19 @@ func TestRetainDeletesWhatRulesSay(t *testing.T) {
 
 // TestRetainKeepsASharedRecording has a young meeting keep what an old one loses.
 func TestRetainKeepsASharedRecording(t *testing.T) {
-	a, now := aged(t)
+	a, now := agedArchive(t)
 	rule := RetentionRule{MediaAfter: 100 * day}
-	if diff := cmp.Diff([]int64{1, 2, 5}, retained(t, a, rule)); diff != "" {
+	if diff := cmp.Diff([]int64{1, 2, 5}, deleteExpired(t, a, rule)); diff != "" {
 		t.Fatal(diff)
 	}
-	if files := holding(t, a.Dir(), "sound of shared"); len(files) != 1 {
+	if files := filesWith(t, a.Dir(), "sound of shared"); len(files) != 1 {
 		t.Errorf("the recording of meeting 4 is in %v", files)
 	}
 	*now = now.Add(365 * day)
-	if diff := cmp.Diff([]int64{3, 4}, retained(t, a, rule)); diff != "" {
+	if diff := cmp.Diff([]int64{3, 4}, deleteExpired(t, a, rule)); diff != "" {
 		t.Fatal(diff)
 	}
-	if files := holding(t, a.Dir(), "sound of"); files != nil {
+	if files := filesWith(t, a.Dir(), "sound of"); files != nil {
 		t.Errorf("still in %v", files)
 	}
 	verifyClean(t, a)
@@ -113,19 +113,19 @@ func (failingDelete) Delete(context.Context, string) error { return errors.New("
 
 // TestRetainGoesOn stops between the row's end and the file's.
 func TestRetainGoesOn(t *testing.T) {
-	a, _ := aged(t)
+	a, _ := agedArchive(t)
 	whole := a.media
 	a.media = failingDelete{whole}
 	rule := RetentionRule{MediaAfter: 100 * day}
-	if err := a.Retain(t.Context(), []RetentionRule{rule}, func(Expired) {}); err == nil {
+	if err := a.deleteExpired(t.Context(), []RetentionRule{rule}, func(Expired) bool { return true }, func(Expired) {}); err == nil {
 		t.Fatal("no error")
 	}
-	if files := holding(t, a.Dir(), "sound of one"); len(files) != 1 {
+	if files := filesWith(t, a.Dir(), "sound of one"); len(files) != 1 {
 		t.Fatalf("the file should be left, it is in %v", files)
 	}
 	a.media = whole
-	retained(t, a, rule)
-	if files := holding(t, a.Dir(), "sound of one"); files != nil {
+	deleteExpired(t, a, rule)
+	if files := filesWith(t, a.Dir(), "sound of one"); files != nil {
 		t.Errorf("still in %v", files)
 	}
 	verifyClean(t, a)

@@ -20,8 +20,8 @@ import (
 	"minutebook/archive/media"
 )
 
-// holding returns the files of a data directory that hold a string.
-func holding(t *testing.T, dir, word string) []string {
+// filesWith returns the files of a data directory that hold a string.
+func filesWith(t *testing.T, dir, word string) []string {
 	t.Helper()
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -77,7 +77,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 	if err := a.NoteBackup(t.Context(), "/mnt/usb", epoch0); err != nil {
 		t.Fatal(err)
 	}
-	if len(holding(t, a.dir, word)) < 3 {
+	if len(filesWith(t, a.dir, word)) < 3 {
 		t.Fatal("the test's word is not where it should be found")
 	}
 	asked := int64(0)
@@ -90,7 +90,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 	if f.Recordings != 1 || len(f.Copies) != 1 || !slices.Equal(f.Backups, []string{"/mnt/usb"}) || asked != 20 {
 		t.Errorf("forgot %+v, room asked for %d", f, asked)
 	}
-	if files := holding(t, a.dir, word); files != nil {
+	if files := filesWith(t, a.dir, word); files != nil {
 		t.Errorf("%s is still in %v", word, files)
 	}
 	if _, err := a.Row(t.Context(), 20); !errors.Is(err, ErrForgotten) {
@@ -135,7 +135,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 }
 
 func TestForgettingGoesOnAfterAFailure(t *testing.T) {
-	a := filled(t)
+	a := filledArchive(t)
 	media, err := a.MediaOf(t.Context(), 2)
 	if err != nil || len(media) != 1 {
 		t.Fatal(media, err)
@@ -153,13 +153,13 @@ func TestForgettingGoesOnAfterAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	a = openArchive(t, dir)
-	if ids, err := a.unfinished(t.Context()); err != nil || !slices.Equal(ids, []int64{2}) {
+	if ids, err := a.readUnfinished(t.Context()); err != nil || !slices.Equal(ids, []int64{2}) {
 		t.Fatalf("unfinished %v, %v; want 2", ids, err)
 	}
 	if err := a.FinishForgetting(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if ids, err := a.unfinished(t.Context()); err != nil || len(ids) != 0 {
+	if ids, err := a.readUnfinished(t.Context()); err != nil || len(ids) != 0 {
 		t.Fatalf("unfinished %v, %v; want none", ids, err)
 	}
 	if _, err := a.Media().Stat(t.Context(), media[0].SHA256); !errors.Is(err, ErrNotFound) {

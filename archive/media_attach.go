@@ -45,7 +45,7 @@ func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b m
 	}
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
-	held, err := a.media.Stat(ctx, b.SHA256)
+	blob, err := a.media.Stat(ctx, b.SHA256)
 	if errors.Is(err, ErrNotFound) {
 		err = ErrNoBlob
 	}
@@ -53,15 +53,15 @@ func (a *Archive) AttachMedia(ctx context.Context, id int64, kind MediaKind, b m
 		return fmt.Errorf("attach recording to %d: %w", id, err)
 	}
 	if b.ContentType == "" {
-		b.ContentType = held.ContentType
+		b.ContentType = blob.ContentType
 	}
 	_, err = a.change(ctx, func(tx *sql.Tx) error {
-		if err := known(ctx, tx, id); err != nil {
+		if err := checkKnown(ctx, tx, id); err != nil {
 			return err
 		}
 		now := a.now()
 		if _, err := tx.ExecContext(ctx, `INSERT INTO media (sha256, size, content_type, stored_at) VALUES (?, ?, ?, ?)
-			ON CONFLICT DO NOTHING`, b.SHA256, held.Size, b.ContentType, now.UnixMilli()); err != nil {
+			ON CONFLICT DO NOTHING`, b.SHA256, blob.Size, b.ContentType, now.UnixMilli()); err != nil {
 			return err
 		}
 		res, err := tx.ExecContext(ctx, `INSERT INTO attachments (recording_id, kind, sha256, attached_at) VALUES (?, ?, ?, ?)

@@ -9,7 +9,7 @@ import (
 )
 
 func TestAttachingIsRefusedForWhatIsNotThere(t *testing.T) {
-	a := filled(t)
+	a := filledArchive(t)
 	missing := media.Blob{SHA256: strings.Repeat("ab", 32)}
 	if err := a.AttachMedia(t.Context(), 1, MediaVideo, missing); !errors.Is(err, ErrNoBlob) {
 		t.Errorf("a blob that is not there: %v", err)

@@ -119,7 +119,7 @@ func forgottenUnless(res sql.Result) error {
 
 // DownloadOf returns a recording's row of the queue, or ErrNotFound.
 func (a *Archive) DownloadOf(ctx context.Context, id int64) (Download, error) {
-	list, err := a.downloads(ctx, `WHERE d.recording_id = ?`, id)
+	list, err := a.readDownloads(ctx, `WHERE d.recording_id = ?`, id)
 	if err != nil {
 		return Download{}, err
 	}
@@ -132,7 +132,7 @@ func (a *Archive) DownloadOf(ctx context.Context, id int64) (Download, error) {
 // OpenDownloads returns the unfinished downloads, earliest expiry first, those without
 // a link last.
 func (a *Archive) OpenDownloads(ctx context.Context) ([]Download, error) {
-	return a.downloads(ctx, `WHERE d.state IN ('requested', 'ready')
+	return a.readDownloads(ctx, `WHERE d.state IN ('requested', 'ready')
 		ORDER BY d.expires_at IS NULL, d.expires_at, d.recording_id`)
 }
 
@@ -143,7 +143,7 @@ const longestPatience = 8 * 24 * time.Hour
 // WantedDownloads returns at most limit rows that may be requested at now, the
 // newest meetings first.
 func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int) ([]Download, error) {
-	return a.downloads(ctx, `LEFT JOIN meetings m ON m.recording_id = d.recording_id
+	return a.readDownloads(ctx, `LEFT JOIN meetings m ON m.recording_id = d.recording_id
 		WHERE d.state = 'wanted' AND d.due_at NOT BETWEEN ? + 1 AND ?
 		ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit)
 }
@@ -182,19 +182,7 @@ func (a *Archive) DownloadCounts(ctx context.Context) (map[DownloadState]int, er
 	return counts, nil
 }
 
-// SeenBy returns the accounts that have been shown a meeting, in the order of
-// their names.
-func (a *Archive) SeenBy(ctx context.Context, id int64) ([]string, error) {
-	accounts, err := sqlite.Column[string](ctx, a.db.R, `SELECT account FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL
-		UNION SELECT o.account FROM observations o JOIN revisions r ON r.id = o.revision_id
-		WHERE r.recording_id = ?1 ORDER BY account`, id)
-	if err != nil {
-		return nil, fmt.Errorf("read who sees %d: %w", id, err)
-	}
-	return accounts, nil
-}
-
-func (a *Archive) downloads(ctx context.Context, where string, args ...any) ([]Download, error) {
+func (a *Archive) readDownloads(ctx context.Context, where string, args ...any) ([]Download, error) {
 	list, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, d *Download) error {
 		var due int64
 		var requested, expires sql.NullInt64

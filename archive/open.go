@@ -70,7 +70,7 @@ type Archive struct {
 
 // Open takes ownership of the data directory, brings its databases to the
 // newest schema and reads the change log's head. It fails with ErrInUse,
-// ErrNoArchive, ErrDamaged or ErrNewer, in each case leaving the directory as it
+// ErrNoArchive, ErrDamaged or [sqlite.ErrNewer], in each case leaving the directory as it
 // was.
 func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if o.Now == nil {
@@ -93,7 +93,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	defer func() {
 		if err != nil {
 			a.Close()
-			err = damaged(err)
+			err = markDamaged(err)
 		}
 	}()
 	if err = refuseLost(dir); err != nil {

@@ -20,7 +20,7 @@ import (
 // is there, and damage where something is. Which databases an archive has made is
 // noted in info, so that one that goes missing later is missed.
 
-const madePrefix = "database:" // begins the names in info
+const createdPrefix = "database:" // begins the names in info
 
 // refuseLost fails with ErrDamaged when archive.db is not there, or empty, and
 // something else of an archive is. An index is nothing: it can be made again.
@@ -49,18 +49,19 @@ func hasContent(path string) bool {
 	return err == nil && info.Size() > 0
 }
 
-// made are the databases beside archive.db that were once made, by name.
-func (a *Archive) made(ctx context.Context) (names []string, err error) {
-	names, err = sqlite.Column[string](ctx, a.db.R, `SELECT substr(name, length(?1) + 1) FROM info WHERE substr(name, 1, length(?1)) = ?1 ORDER BY 1`, madePrefix)
+// readCreated returns the names of the databases beside archive.db that were once
+// created.
+func (a *Archive) readCreated(ctx context.Context) (names []string, err error) {
+	names, err = sqlite.Column[string](ctx, a.db.R, `SELECT substr(name, length(?1) + 1) FROM info WHERE substr(name, 1, length(?1)) = ?1 ORDER BY 1`, createdPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("read which databases there are: %w", err)
 	}
 	return names, nil
 }
 
-// lost are the paths of those that are missing or empty now.
-func (a *Archive) lost(ctx context.Context) (paths []string, err error) {
-	names, err := a.made(ctx)
+// findLost returns the paths of the databases that are missing or empty now.
+func (a *Archive) findLost(ctx context.Context) (paths []string, err error) {
+	names, err := a.readCreated(ctx)
 	for _, name := range append(names, filepath.Base(a.db.Path)) {
 		if path := filepath.Join(a.dir, name); !hasContent(path) {
 			paths = append(paths, path)
@@ -72,16 +73,16 @@ func (a *Archive) lost(ctx context.Context) (paths []string, err error) {
 // refuseLostDB fails with ErrDamaged when a database that was made is missing or
 // empty.
 func (a *Archive) refuseLostDB(ctx context.Context, name string) error {
-	lost, err := a.lost(ctx)
+	lost, err := a.findLost(ctx)
 	if err == nil && slices.Contains(lost, filepath.Join(a.dir, name)) {
 		err = fmt.Errorf("open %s: it is missing or empty: %w", filepath.Join(a.dir, name), ErrDamaged)
 	}
 	return err
 }
 
-// noteMade remembers that a database was made.
-func (a *Archive) noteMade(ctx context.Context, name string) error {
-	_, err := a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '') ON CONFLICT DO NOTHING`, madePrefix+name)
+// noteCreated records that a database was created.
+func (a *Archive) noteCreated(ctx context.Context, name string) error {
+	_, err := a.db.W.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '') ON CONFLICT DO NOTHING`, createdPrefix+name)
 	if err != nil {
 		return fmt.Errorf("note that %s was made: %w", name, err)
 	}
@@ -115,7 +116,7 @@ func prepareDir(dir, path string, create bool) error {
 // DatabaseFiles returns the paths of the databases of the data directory, open here or not, the
 // archive's own last. It fails with ErrDamaged when one is missing.
 func (a *Archive) DatabaseFiles(ctx context.Context) ([]string, error) {
-	lost, err := a.lost(ctx)
+	lost, err := a.findLost(ctx)
 	if err == nil && len(lost) > 0 {
 		err = fmt.Errorf("%s is missing or empty: %w", strings.Join(lost, ", "), ErrDamaged)
 	}
@@ -140,7 +141,7 @@ func (a *Archive) DatabaseFiles(ctx context.Context) ([]string, error) {
 // kernel drops the lock when the process ends, however it ends.
 type DirLock struct{ f *flock.Flock }
 
-// LockDir takes the lock without waiting. It fails with *InUseError when
+// LockDir takes the lock without waiting. It fails with ErrInUse when
 // another process, or another Open in this one, holds it.
 func LockDir(dir string) (*DirLock, error) {
 	path := filepath.Join(dir, "lock")
@@ -150,7 +151,7 @@ func LockDir(dir string) (*DirLock, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	if !ok {
-		return nil, &InUseError{Dir: dir, PID: lockOwner(path)}
+		return nil, &inUseError{dir: dir, pid: lockOwner(path)}
 	}
 	pid := strconv.Itoa(os.Getpid()) + "\n"
 	if err := os.WriteFile(path, []byte(pid), 0o600); err != nil {

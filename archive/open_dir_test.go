@@ -9,6 +9,8 @@ import (
 	"testing/fstest"
 
 	"github.com/rs/zerolog"
+
+	"minutebook/internal/sqlite"
 )
 
 // TestAMissingDatabaseIsNoFirstStart takes databases away from an archive, or
@@ -98,7 +100,7 @@ func overwrite(t *testing.T, path string, at int64, n int) {
 // TestALostDatabaseIsNamedWhileItIsOpen removes the inbox under a running archive.
 func TestALostDatabaseIsNamedWhileItIsOpen(t *testing.T) {
 	t.Parallel()
-	a := filled(t)
+	a := filledArchive(t)
 	must(t, os.Remove(a.inbox.Path()))
 	v, damages := verify(t, a, VerifyOptions{Repair: true})
 	if v.ExitCode() != DamageDatabase.ExitCode() || len(damages) == 0 || damages[0].Path != a.inbox.Path() {
@@ -110,7 +112,7 @@ func TestALostDatabaseIsNamedWhileItIsOpen(t *testing.T) {
 }
 
 func TestNewerArchiveIsRefusedUntouched(t *testing.T) {
-	a := filled(t)
+	a := filledArchive(t)
 	dir := a.dir
 	if _, err := a.db.W.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`); err != nil {
 		t.Fatal(err)
@@ -120,7 +122,7 @@ func TestNewerArchiveIsRefusedUntouched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, ErrNewer) {
+	if _, err := Open(t.Context(), Options{Dir: dir}); !errors.Is(err, sqlite.ErrNewer) {
 		t.Fatalf("open: %v; want ErrNewer", err)
 	}
 	after, err := os.ReadFile(filepath.Join(dir, "archive.db"))

@@ -38,12 +38,12 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*s
 	}
 	db, err := sqlite.Open(ctx, path)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, markDamaged(err)
 	}
 	if err := db.Migrate(ctx, migrations); err != nil {
-		return nil, damaged(errors.Join(err, db.Close()))
+		return nil, markDamaged(errors.Join(err, db.Close()))
 	}
-	if err := a.noteMade(ctx, name); err != nil {
+	if err := a.noteCreated(ctx, name); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	a.side = append(a.side, db)
@@ -64,7 +64,7 @@ func (a *Archive) openInbox(ctx context.Context) error {
 	a.mu.Lock()
 	a.side = append(a.side, i.DB())
 	a.mu.Unlock()
-	return a.noteMade(ctx, name)
+	return a.noteCreated(ctx, name)
 }
 
 // Inbox is where deliveries wait until they are applied.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"minutebook/api"
 	"minutebook/internal/sqlite"
@@ -19,9 +20,10 @@ type AccountSetting struct {
 	Queries    []string // the list queries that are read, by Observation.Query
 }
 
-// configured is the condition on the column account for accounts that have not left
-// the configuration. An account's lists of the organisation end with the account.
-const configured = `account NOT IN (SELECT name FROM accounts WHERE left_at IS NOT NULL)`
+// configuredTerm is the condition on the column account for accounts that have not
+// left the configuration. An account's lists of the organisation end with the
+// account.
+const configuredTerm = `account NOT IN (SELECT name FROM accounts WHERE left_at IS NOT NULL)`
 
 // holderTerm is the present holder of an account: which person after another it
 // belongs to, counted from 1.
@@ -53,7 +55,7 @@ func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) er
 		if err != nil || before == after {
 			return err
 		}
-		if err := t.judgeAll(true, true, `1`); err != nil {
+		if err := t.deriveOutsideWhere(true, true, `1`); err != nil {
 			return err
 		}
 		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
@@ -119,14 +121,14 @@ func (t *applying) setHolder(name, email, credential string) error {
 	if err != nil {
 		return err
 	}
-	passed := differ(knownEmail, email) || differ(knownCredential, credential)
+	hasOther := isOther(knownEmail, email) || isOther(knownCredential, credential)
 	_, err = t.Exec(`UPDATE accounts SET left_at = NULL, holder = holder + ?2, since = iif(?2, ?3, since),
 		email = iif(?4 = '', email, ?4), credential = iif(?5 = '', credential, ?5) WHERE name = ?1`,
-		name, passed, t.at.UnixMilli(), email, credential)
+		name, hasOther, t.at.UnixMilli(), email, credential)
 	return err
 }
 
-func differ(known, now string) bool { return known != "" && now != "" && known != now }
+func isOther(known, now string) bool { return known != "" && now != "" && known != now }
 
 // endAccounts ends all but the configured accounts.
 func (t *applying) endAccounts(settings []AccountSetting) error {
@@ -162,26 +164,60 @@ func (t *applying) endAccount(name string) error {
 	return nil
 }
 
-// watch records that a query of an account shows meetings. From the first plain list
+// recordWatch records that a query of an account shows meetings. From the first plain list
 // on, the plain lists decide who belongs to the organisation.
-func (t *applying) watch(account, query string) error {
+func (t *applying) recordWatch(account, query string) error {
 	var one int
 	if known, err := t.Scan(`SELECT 1 FROM watches WHERE account = ? AND query = ?`, []any{account, query}, &one); known || err != nil {
 		return err
 	}
-	plain, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one)
+	hasPlainList, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one)
 	if err != nil {
 		return err
 	}
 	if _, err := t.Exec(`INSERT INTO watches (account, query) VALUES (?, ?)`, account, query); err != nil {
 		return err
 	}
-	if query == "" && !plain {
-		if err := t.judgeAll(true, true, `1`); err != nil {
+	if query == "" && !hasPlainList {
+		if err := t.deriveOutsideWhere(true, true, `1`); err != nil {
 			return err
 		}
 	}
 	_, err = t.Exec(`INSERT INTO changes (recording_id, kind, part, at) SELECT 0, ?, '', ?
 		WHERE EXISTS (SELECT 1 FROM account_people WHERE account = ?)`, ChangeDirectory, t.at.UnixMilli(), account)
 	return err
+}
+
+// AccountSince returns the time at which an account's lists were first read. Meetings
+// recorded before are that account's history. It is zero when none was read yet.
+func (a *Archive) AccountSince(ctx context.Context, account string) (time.Time, error) {
+	var first sql.NullInt64
+	err := a.db.R.QueryRowContext(ctx, `SELECT min(first_at) FROM sightings WHERE account = ?`, account).Scan(&first)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read since when %s is read: %w", account, err)
+	}
+	return sqlite.NullTime(first), nil
+}
+
+// ListedBy returns the accounts whose lists have shown a meeting to their present
+// holders: none for a meeting that was only delivered or imported.
+func (a *Archive) ListedBy(ctx context.Context, id int64) ([]string, error) {
+	accounts, err := sqlite.Column[string](ctx, a.db.R, `SELECT DISTINCT s.account FROM sightings s LEFT JOIN accounts a ON a.name = s.account
+		WHERE s.recording_id = ? AND s.holder = coalesce(a.holder, 1)`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read who lists %d: %w", id, err)
+	}
+	return accounts, nil
+}
+
+// SeenBy returns the accounts that have been shown a meeting, in the order of
+// their names.
+func (a *Archive) SeenBy(ctx context.Context, id int64) ([]string, error) {
+	accounts, err := sqlite.Column[string](ctx, a.db.R, `SELECT account FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL
+		UNION SELECT o.account FROM observations o JOIN revisions r ON r.id = o.revision_id
+		WHERE r.recording_id = ?1 ORDER BY account`, id)
+	if err != nil {
+		return nil, fmt.Errorf("read who sees %d: %w", id, err)
+	}
+	return accounts, nil
 }

@@ -48,7 +48,7 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 	}
 	active := []string{}
 	for _, email := range v.addresses() {
-		user, err := a.User(ctx, email)
+		user, err := a.readUser(ctx, email)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, err
 		}
@@ -63,11 +63,11 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	mine, err := a.column(ctx, `WITH mine AS (SELECT value FROM json_each(?))
+	mine, err := a.readPrincipals(ctx, `WITH mine AS (SELECT value FROM json_each(?))
 		SELECT 'crm:' || p.account || iif(a.holder > 1, '#' || a.holder, '')
 		FROM account_people p LEFT JOIN accounts a ON a.name = p.account
-		WHERE p.email IN mine OR p.email IN (SELECT email FROM team_members WHERE `+configured+` AND team IN
-			(SELECT team FROM team_members WHERE email IN mine AND team <> '' AND `+configured+`)) ORDER BY p.email NOT IN mine, 1`, string(list))
+		WHERE p.email IN mine OR p.email IN (SELECT email FROM team_members WHERE `+configuredTerm+` AND team IN
+			(SELECT team FROM team_members WHERE email IN mine AND team <> '' AND `+configuredTerm+`)) ORDER BY p.email NOT IN mine, 1`, string(list))
 	return append(mine, crmPrincipal(LocalAccount, 1)), err
 }
 
@@ -203,7 +203,7 @@ func (t *applying) observeCRM(o *Observation, p preparedPart) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := t.keepRevision(o, p); err != nil {
+	if _, _, err := t.storeRevision(o, p); err != nil {
 		return err
 	}
 	after, err := readCRM(t.Context(), t.Tx(), ids, math.MaxInt64)
@@ -211,11 +211,11 @@ func (t *applying) observeCRM(o *Observation, p preparedPart) error {
 		return err
 	}
 	now := after[o.RecordingID][0]
-	var held sql.NullInt64
-	if _, err := t.Scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{o.RecordingID, p.part}, &held); err != nil {
+	var current sql.NullInt64
+	if _, err := t.Scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{o.RecordingID, p.part}, &current); err != nil {
 		return err
 	}
-	if held.Int64 != now.version.ID {
+	if current.Int64 != now.version.ID {
 		raw, err := t.archive.codec.unpack(now.encoding, now.body)
 		if err != nil {
 			return err
@@ -229,5 +229,5 @@ func (t *applying) observeCRM(o *Observation, p preparedPart) error {
 	} else if viewsText(before[o.RecordingID]) == viewsText(after[o.RecordingID]) {
 		return nil
 	}
-	return t.changed(o.RecordingID, ChangePart, p.part)
+	return t.logChange(o.RecordingID, ChangePart, p.part)
 }

@@ -21,12 +21,13 @@ const ChangeDirectory ChangeKind = "directory"
 // organisation is kept. Where accounts disagree about a name, it wins.
 const LocalAccount = "local"
 
-// replaced are the rows of a table in a scope, and the rows that take their place.
-type replaced struct {
+// A rowReplacement is the rows of a table in a scope, and the rows that take their
+// place.
+type rowReplacement struct {
 	table, scope string
 	args         []any
 	rows         [][]any
-	by           string // the account with this whole list; "": the list may lack rows
+	account      string // the account with this whole list; "": the list may lack rows
 }
 
 // PutMeetingTypes replaces the meeting types that an account shows (2.3).
@@ -35,7 +36,7 @@ func (a *Archive) PutMeetingTypes(ctx context.Context, account string, types []a
 	for _, t := range types {
 		rows = append(rows, []any{account, t.Name, t.Status, sqlite.Millis(t.CreatedAt.Time)})
 	}
-	return a.putDirectory(ctx, account, replaced{table: "meeting_types", scope: "account = ?", args: []any{account}, rows: rows})
+	return a.putDirectory(ctx, account, rowReplacement{table: "meeting_types", scope: "account = ?", args: []any{account}, rows: rows})
 }
 
 // PutTeams replaces the teams that an account shows (2.4). One that is not among
@@ -52,15 +53,15 @@ func (a *Archive) PutTeams(ctx context.Context, account string, teams []api.Team
 	if err != nil {
 		return fmt.Errorf("put teams: %w", err)
 	}
-	return a.putDirectory(ctx, account, replaced{"teams", "account = ?", []any{account}, rows, account},
-		replaced{"team_members", "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", []any{account, string(list)}, nil, account})
+	return a.putDirectory(ctx, account, rowReplacement{"teams", "account = ?", []any{account}, rows, account},
+		rowReplacement{"team_members", "account = ? AND team <> '' AND team NOT IN (SELECT value FROM json_each(?))", []any{account, string(list)}, nil, account})
 }
 
 // EndTeams drops the teams that an account showed, and their members, when the account
 // may not read them any more. Other accounts' lists stay.
 func (a *Archive) EndTeams(ctx context.Context, account string) error {
-	return a.putDirectory(ctx, account, replaced{table: "teams", scope: "account = ?", args: []any{account}},
-		replaced{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
+	return a.putDirectory(ctx, account, rowReplacement{table: "teams", scope: "account = ?", args: []any{account}},
+		rowReplacement{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
 }
 
 // PutTeamMembers replaces the members of one team as an account shows them (2.5). Team
@@ -71,13 +72,13 @@ func (a *Archive) PutTeamMembers(ctx context.Context, account, team string, memb
 	for _, m := range members {
 		rows = append(rows, []any{account, team, api.FoldEmail(m.Email), m.Name, sqlite.Millis(m.CreatedAt.Time)})
 	}
-	return a.putDirectory(ctx, account, replaced{"team_members", "account = ? AND team = ?", []any{account, team}, rows, account})
+	return a.putDirectory(ctx, account, rowReplacement{"team_members", "account = ? AND team = ?", []any{account, team}, rows, account})
 }
 
 // EndTeamMembers drops the members of all teams that an account showed, where its
 // lists of them cannot be believed.
 func (a *Archive) EndTeamMembers(ctx context.Context, account string) error {
-	return a.putDirectory(ctx, account, replaced{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
+	return a.putDirectory(ctx, account, rowReplacement{table: "team_members", scope: "account = ? AND team <> ''", args: []any{account}})
 }
 
 // PutUsers replaces the users that an account shows (2.6). Where two accounts show the
@@ -88,7 +89,7 @@ func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User
 	if err != nil {
 		return err
 	}
-	return a.putDirectory(ctx, account, replaced{"users", "account = ?", []any{account}, rows, account})
+	return a.putDirectory(ctx, account, rowReplacement{"users", "account = ?", []any{account}, rows, account})
 }
 
 // PutSomeUsers is PutUsers of a list that may lack users: the others stay.
@@ -105,7 +106,7 @@ func (a *Archive) PutSomeUsers(ctx context.Context, account string, users []api.
 	if err != nil {
 		return fmt.Errorf("put users: %w", err)
 	}
-	return a.putDirectory(ctx, account, replaced{table: "users", scope: "account = ? AND email IN (SELECT value FROM json_each(?))",
+	return a.putDirectory(ctx, account, rowReplacement{table: "users", scope: "account = ? AND email IN (SELECT value FROM json_each(?))",
 		args: []any{account, string(list)}, rows: rows})
 }
 
@@ -124,7 +125,7 @@ func userRows(account string, users []api.User) ([][]any, error) {
 // EndUsers drops the users that an account showed, which it may not read any more.
 // Who was deactivated then still is, until a later list says otherwise.
 func (a *Archive) EndUsers(ctx context.Context, account string) error {
-	return a.putDirectory(ctx, "", replaced{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}})
+	return a.putDirectory(ctx, "", rowReplacement{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}})
 }
 
 // PutAccountPerson sets the person of an account; "" means nobody. That person sees the
@@ -134,13 +135,13 @@ func (a *Archive) PutAccountPerson(ctx context.Context, account, email string) e
 	if email != "" {
 		rows = append(rows, []any{account, api.FoldEmail(email)})
 	}
-	return a.putDirectory(ctx, account, replaced{table: "account_people", scope: "account = ?", args: []any{account}, rows: rows})
+	return a.putDirectory(ctx, account, rowReplacement{table: "account_people", scope: "account = ?", args: []any{account}, rows: rows})
 }
 
 // putDirectory replaces rows in one transaction and logs a change when that made
 // a difference. Users are ranked as the last list that was read, of account, if
 // it is not "".
-func (a *Archive) putDirectory(ctx context.Context, account string, lists ...replaced) error {
+func (a *Archive) putDirectory(ctx context.Context, account string, lists ...rowReplacement) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		before, err := directoryText(ctx, tx, lists)
 		if err != nil {
@@ -149,7 +150,7 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...rep
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
 		people := map[string]bool{}
 		for _, l := range lists {
-			if err := t.replace(l, people); err != nil {
+			if err := t.replaceRows(l, people); err != nil {
 				return err
 			}
 		}
@@ -162,7 +163,7 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...rep
 		if err != nil || before == after {
 			return err
 		}
-		if err := t.judgePeople(people); err != nil {
+		if err := t.deriveOutsideOfPeople(people); err != nil {
 			return err
 		}
 		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
@@ -177,16 +178,16 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...rep
 const rankList = `INSERT INTO directory_lists (account, list, rank) SELECT ?, ?, coalesce(max(rank), 0) + 1 FROM directory_lists WHERE true
 	ON CONFLICT DO UPDATE SET rank = excluded.rank`
 
-// replace puts the rows in the place of those that are there, and withdraws those
-// that a whole list lacks. It adds the people of all to people.
-func (t *applying) replace(l replaced, people map[string]bool) error {
+// replaceRows puts the rows in the place of those that are there, and withdraws
+// those that a whole list lacks. It adds the people of all to people.
+func (t *applying) replaceRows(l rowReplacement, people map[string]bool) error {
 	if l.table == "users" || l.table == "team_members" || l.table == "account_people" {
 		if err := t.Each("SELECT email FROM "+l.table+" WHERE "+l.scope, l.args, addPeople(people)); err != nil {
 			return err
 		}
 	}
 	var names string
-	if l.by != "" {
+	if l.account != "" {
 		var err error
 		if names, err = t.selectNames(l); err != nil {
 			return err
@@ -207,21 +208,22 @@ func (t *applying) replace(l replaced, people map[string]bool) error {
 			people[row[2].(string)] = true
 		}
 	}
-	if l.by == "" || l.by == LocalAccount {
+	if l.account == "" || l.account == LocalAccount {
 		return nil
 	}
 	return t.withdraw(l, names, people)
 }
 
-// judgePeople decides again whether the meetings that these people recorded were
-// recorded outside. Where there is a plain list, the known people decide nothing.
-func (t *applying) judgePeople(people map[string]bool) error {
+// deriveOutsideOfPeople decides again whether the meetings that these people
+// recorded were recorded outside. Where there is a plain list, the known people
+// decide nothing.
+func (t *applying) deriveOutsideOfPeople(people map[string]bool) error {
 	var one int
-	if plain, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one); plain || err != nil {
+	if hasPlainList, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one); hasPlainList || err != nil {
 		return err
 	}
 	for email := range people {
-		if err := t.judgeAll(true, true, `recorder = ?`, email); err != nil {
+		if err := t.deriveOutsideWhere(true, true, `recorder = ?`, email); err != nil {
 			return err
 		}
 	}
@@ -230,7 +232,7 @@ func (t *applying) judgePeople(people map[string]bool) error {
 
 // directoryText is the text of all rows that a change of the lists can change, for
 // comparing.
-func directoryText(ctx context.Context, tx *sql.Tx, lists []replaced) (all string, err error) {
+func directoryText(ctx context.Context, tx *sql.Tx, lists []rowReplacement) (all string, err error) {
 	for _, l := range lists {
 		text, err := tableText(ctx, tx, l.table, l.scope, l.args)
 		if err == nil && l.table == "users" {

@@ -18,7 +18,7 @@ const localFirst = ` ORDER BY account <> 'local', account`
 // that has left only who is deactivated counts. presentUsers has each address once.
 const (
 	listedUsers = `users u LEFT JOIN (SELECT account AS by, rank FROM directory_lists WHERE list = 'users') l ON l.by = u.account
-		WHERE (` + configured + ` OR status = '` + api.StatusDeactivated + `')`
+		WHERE (` + configuredTerm + ` OR status = '` + api.StatusDeactivated + `')`
 	lastListed   = ` ORDER BY account <> 'local', coalesce(rank, 0) DESC, account`
 	presentUsers = `(SELECT * FROM (SELECT u.*, row_number() OVER (PARTITION BY email` + lastListed + `) AS place FROM ` + listedUsers + `)
 		WHERE place = 1)`
@@ -32,7 +32,7 @@ func (a *Archive) TypesOf(ctx context.Context, account string) ([]api.MeetingTyp
 	types := []api.MeetingType{}
 	seen := map[string]bool{}
 	err := a.readDirectory(ctx, "meeting types", `SELECT name, status, created_at FROM meeting_types
-		WHERE (?1 = '' OR account = ?1) AND `+configured+localFirst, []any{account},
+		WHERE (?1 = '' OR account = ?1) AND `+configuredTerm+localFirst, []any{account},
 		func(rows *sql.Rows) error {
 			var t api.MeetingType
 			var at sql.NullInt64
@@ -56,7 +56,7 @@ func (a *Archive) TeamsOf(ctx context.Context, account string) ([]api.Team, erro
 	teams := []api.Team{}
 	seen := map[string]bool{}
 	err := a.readDirectory(ctx, "teams", `SELECT name, created_at FROM teams
-		WHERE (?1 = '' OR account = ?1) AND `+configured+localFirst, []any{account},
+		WHERE (?1 = '' OR account = ?1) AND `+configuredTerm+localFirst, []any{account},
 		func(rows *sql.Rows) error {
 			var t api.Team
 			var at sql.NullInt64
@@ -78,7 +78,7 @@ func (a *Archive) Members(ctx context.Context, team string) ([]api.TeamMember, e
 	members := []api.TeamMember{}
 	seen := map[string]bool{}
 	err := a.readDirectory(ctx, "team members", `SELECT email, name, created_at FROM team_members
-		WHERE (?1 = '' OR team = ?1) AND `+configured+localFirst, []any{team},
+		WHERE (?1 = '' OR team = ?1) AND `+configuredTerm+localFirst, []any{team},
 		func(rows *sql.Rows) error {
 			var m api.TeamMember
 			var at sql.NullInt64
@@ -112,7 +112,7 @@ func (a *Archive) MembersOf(ctx context.Context, account, team string) ([]api.Te
 // Memberships returns the teams of every member by e-mail address.
 func (a *Archive) Memberships(ctx context.Context) (map[string][]string, error) {
 	teams := map[string][]string{}
-	err := a.readDirectory(ctx, "memberships", `SELECT DISTINCT email, team FROM team_members WHERE team <> '' AND `+configured+` ORDER BY email, team`, nil,
+	err := a.readDirectory(ctx, "memberships", `SELECT DISTINCT email, team FROM team_members WHERE team <> '' AND `+configuredTerm+` ORDER BY email, team`, nil,
 		func(rows *sql.Rows) error {
 			var email, team string
 			if err := rows.Scan(&email, &team); err != nil {
@@ -148,8 +148,8 @@ func (a *Archive) UsersOf(ctx context.Context, account string) ([]api.User, erro
 	return users, err
 }
 
-// User returns the user with an address; ErrNotFound when no account shows one.
-func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
+// readUser returns the user with an address; ErrNotFound when no account shows one.
+func (a *Archive) readUser(ctx context.Context, email string) (*api.User, error) {
 	var found *api.User
 	err := a.readDirectory(ctx, "user", userColumns+` FROM `+listedUsers+` AND email = ?`+lastListed+` LIMIT 1`, []any{api.FoldEmail(email)},
 		func(rows *sql.Rows) error {
@@ -193,7 +193,7 @@ func (a *Archive) IsDeactivated(ctx context.Context, emails []string) (bool, err
 // AccountPeople returns whose account each account is.
 func (a *Archive) AccountPeople(ctx context.Context) (map[string]string, error) {
 	people := map[string]string{}
-	err := a.readDirectory(ctx, "owners of accounts", `SELECT account, email FROM account_people WHERE `+configured, nil,
+	err := a.readDirectory(ctx, "owners of accounts", `SELECT account, email FROM account_people WHERE `+configuredTerm, nil,
 		func(rows *sql.Rows) error {
 			var account, email string
 			if err := rows.Scan(&account, &email); err != nil {
@@ -236,10 +236,10 @@ func scanUser(rows *sql.Rows) (api.User, error) {
 	if p.SettingsAccess.Level == "" {
 		return u, nil
 	}
-	if p.SettingsAccess.Teams, err = namesOf(settingsTeams); err != nil {
+	if p.SettingsAccess.Teams, err = parseNames(settingsTeams); err != nil {
 		return u, err
 	}
-	p.ViewAccess.Teams, err = namesOf(viewTeams)
+	p.ViewAccess.Teams, err = parseNames(viewTeams)
 	u.Permissions = api.Some(p)
 	return u, err
 }
@@ -259,7 +259,7 @@ func userRow(account string, u api.User) ([]any, error) {
 		p.SettingsAccess.Level, string(settings), p.ViewAccess.Level, string(view)}, nil
 }
 
-func namesOf(text string) ([]string, error) {
+func parseNames(text string) ([]string, error) {
 	names := []string{}
 	err := json.Unmarshal([]byte(text), &names)
 	return nonNil(names), err

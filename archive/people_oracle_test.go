@@ -41,7 +41,7 @@ func TestWhoSeesWhat(t *testing.T) {
 		w := newWorld(t, a)
 		for range rapid.IntRange(3, 25).Draw(t, "steps") {
 			w.clock++
-			w.step(t, must)
+			w.takeStep(t, must)
 		}
 		want := map[string][]int64{}
 		for _, who := range worldPeople {
@@ -70,12 +70,12 @@ func TestWhoSeesWhat(t *testing.T) {
 			}
 		}
 		must(a.Visible(ctx, nil, func(v Visibility) error {
-			if m := w.meetings[v.RecordingID]; v.Outside != w.outside(m.recorder) {
+			if m := w.meetings[v.RecordingID]; v.Outside != w.isOutside(m.recorder) {
 				t.Fatalf("%d by %s: outside %t", v.RecordingID, m.recorder, v.Outside)
 			}
 			row, err := a.Row(ctx, v.RecordingID)
 			must(err)
-			if gone, idle := w.gone(v.RecordingID), w.idle(v.RecordingID); row.Gone != gone || row.NotWatchedSince.IsZero() == idle {
+			if gone, idle := w.isGone(v.RecordingID), w.isIdle(v.RecordingID); row.Gone != gone || row.NotWatchedSince.IsZero() == idle {
 				t.Fatalf("%d: gone %t, not watched since %v; want %t, %t", v.RecordingID, row.Gone, row.NotWatchedSince, gone, idle)
 			}
 			return nil
@@ -83,8 +83,8 @@ func TestWhoSeesWhat(t *testing.T) {
 	})
 }
 
-// at is a time in the order of the steps.
-func (w *drawnWorld) at() time.Time { return epoch0.Add(time.Duration(w.clock) * time.Minute) }
+// now is the time after the steps so far.
+func (w *drawnWorld) now() time.Time { return epoch0.Add(time.Duration(w.clock) * time.Minute) }
 
 // drawnWorld is an organisation as the specification speaks of it (1.7, 4.1), kept
 // without the archive's tables: what was shown to whom, and who is who.
@@ -121,13 +121,13 @@ func newWorld(t *rapid.T, a *Archive) *drawnWorld {
 	}
 	w := &drawnWorld{archive: a, meetings: map[int64]*worldMeeting{}, shown: map[worldShowing]worldSeen{}, everPlain: map[string]bool{},
 		accounts: map[string]AccountSetting{}, holder: map[string]int{}, last: map[string]AccountSetting{}, member: map[string]string{}, shares: map[int64][]string{}}
-	if err := a.PutUsers(t.Context(), "local", []api.User{viewing("boss@a.example", api.StatusActive)}); err != nil {
+	if err := a.PutUsers(t.Context(), "local", []api.User{userWithView("boss@a.example", api.StatusActive)}); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-func (w *drawnWorld) step(t *rapid.T, must func(error)) {
+func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 	ctx := t.Context()
 	account := rapid.SampledFrom([]string{"one", "two"}).Draw(t, "account")
 	switch rapid.IntRange(0, 6).Draw(t, "step") {
@@ -149,7 +149,7 @@ func (w *drawnWorld) step(t *rapid.T, must func(error)) {
 			m.shared = "no_teams"
 		}
 		raw := fmt.Appendf(nil, `{"recording_id": %d, "shared_with": %q, "recorded_by": {"email": %q, "team": %q}}`, id, m.shared, m.recorder, m.team)
-		o, err := FromMeeting(account, SourceList, w.at(), raw)
+		o, err := FromMeeting(account, SourceList, w.now(), raw)
 		must(err)
 		o.Query = query
 		o.Walk, err = w.archive.LatestWalk(ctx, account, query)
@@ -189,7 +189,7 @@ func (w *drawnWorld) step(t *rapid.T, must func(error)) {
 		}
 		must(w.archive.SetAccounts(ctx, slices.Collect(maps.Values(w.accounts))))
 	case 6:
-		w.share(t, must)
+		w.shareMeeting(t, must)
 	case 5: // people change teams
 		who := rapid.SampledFrom(worldPeople[:3]).Draw(t, "who")
 		w.member[who] = rapid.SampledFrom([]string{"", "Sales", "Support"}).Draw(t, "to")
@@ -205,8 +205,8 @@ func (w *drawnWorld) step(t *rapid.T, must func(error)) {
 	}
 }
 
-// share shares a meeting with some, instead of with whom it was before.
-func (w *drawnWorld) share(t *rapid.T, must func(error)) {
+// shareMeeting shares a meeting with some people, in place of its shares before.
+func (w *drawnWorld) shareMeeting(t *rapid.T, must func(error)) {
 	id := rapid.Int64Range(1, 6).Draw(t, "id")
 	if w.meetings[id] == nil {
 		return
@@ -234,8 +234,9 @@ func (w *drawnWorld) sharedWith(id int64, who string) bool {
 	})
 }
 
-// outside is 4.1: whom no plain list ever showed; without one, whom nobody knows.
-func (w *drawnWorld) outside(recorder string) bool {
+// isOutside is 4.1: no plain list ever showed the recorder; without a plain list,
+// nobody knows the recorder.
+func (w *drawnWorld) isOutside(recorder string) bool {
 	if w.plain {
 		return !w.everPlain[recorder]
 	}
@@ -243,14 +244,14 @@ func (w *drawnWorld) outside(recorder string) bool {
 	return recorder != "boss@a.example" && w.member[recorder] == "" && !owns
 }
 
-// watched tells whether a showing still counts: its query is read, by the person
+// isWatched reports whether a showing still counts: its query is read, by the person
 // it was shown to.
-func (w *drawnWorld) watched(k worldShowing, seen worldSeen) bool {
+func (w *drawnWorld) isWatched(k worldShowing, seen worldSeen) bool {
 	s, ok := w.accounts[k.account]
 	return ok && slices.Contains(s.Queries, k.query) && w.holder[k.account] == seen.holder
 }
 
-func (w *drawnWorld) gone(id int64) bool {
+func (w *drawnWorld) isGone(id int64) bool {
 	for k, seen := range w.shown {
 		if k.id == id && seen.walk != 0 {
 			return false
@@ -259,11 +260,11 @@ func (w *drawnWorld) gone(id int64) bool {
 	return true
 }
 
-func (w *drawnWorld) idle(id int64) bool {
+func (w *drawnWorld) isIdle(id int64) bool {
 	some := false
 	for k, seen := range w.shown {
 		if k.id == id && seen.walk != 0 {
-			if w.watched(k, seen) {
+			if w.isWatched(k, seen) {
 				return false
 			}
 			some = true
@@ -278,9 +279,9 @@ func (w *drawnWorld) visibleTo(who string) (ids []int64) {
 		m := w.meetings[id]
 		sees := m.recorder == who || w.sharedWith(id, who)
 		for k, seen := range w.shown {
-			sees = sees || k.id == id && seen.walk != 0 && w.watched(k, seen) && w.accounts[k.account].Email == who
+			sees = sees || k.id == id && seen.walk != 0 && w.isWatched(k, seen) && w.accounts[k.account].Email == who
 		}
-		if !w.gone(id) && !w.outside(m.recorder) {
+		if !w.isGone(id) && !w.isOutside(m.recorder) {
 			boss := who == "boss@a.example"
 			switch m.shared {
 			case "all_teams":

@@ -6,29 +6,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"minutebook/api"
-	"minutebook/internal/sqlite"
 )
 
-// rule is a way in which a meeting is visible to a principal: the rows of a
-// table for which it holds, and the principal of each.
-type rule struct{ principal, table, where string }
+// A visibilityRule is a way in which a meeting is visible to a principal: the rows
+// of a table for which it holds, and the principal of each.
+type visibilityRule struct{ principal, table, where string }
 
-// sharedInside is the condition on meetings for which shared_with counts: a meeting
+// sharedTerm is the condition on meetings for which shared_with counts: a meeting
 // recorded outside is shared with the teams of another organisation, and a meeting that
 // is gone may have been made private.
-const sharedInside = `r.gone_at IS NULL AND NOT r.outside AND r.shared_with `
+const sharedTerm = `r.gone_at IS NULL AND NOT r.outside AND r.shared_with `
 
-// rules decide who sees a meeting. [Archive.Principals] explains them.
-var rules = [...]rule{
+// visibilityRules decide who sees a meeting. [Archive.Principals] explains them.
+var visibilityRules = [...]visibilityRule{
 	{`'user:' || r.recorder`, `meetings`, `r.recorder <> ''`},
 	{sightingPrincipal, `sightings`, `r.gone_at IS NULL`},
-	{`'` + PrincipalEveryone + `'`, `meetings`, sharedInside + `= '` + api.SharedAllTeams + `'`},
-	{`'team:' || r.sharing_team`, `meetings`, sharedInside + `= '` + api.SharedSingleTeam + `' AND r.sharing_team <> ''`},
+	{`'` + PrincipalEveryone + `'`, `meetings`, sharedTerm + `= '` + api.SharedAllTeams + `'`},
+	{`'team:' || r.sharing_team`, `meetings`, sharedTerm + `= '` + api.SharedSingleTeam + `' AND r.sharing_team <> ''`},
 	{`'` + PrincipalShared + `'`, `meetings`,
-		sharedInside + `IN ('` + api.SharedAllTeams + `', '` + api.SharedSingleTeam + `', '` + api.SharedMultipleTeams + `')`},
+		sharedTerm + `IN ('` + api.SharedAllTeams + `', '` + api.SharedSingleTeam + `', '` + api.SharedMultipleTeams + `')`},
 	{`r.principal`, `shares`, `1`},
 	{`'` + PrincipalShared + `'`, `shares`, `(r.principal = '` + PrincipalEveryone + `' OR r.principal LIKE 'team:%')`},
 }
@@ -36,10 +34,10 @@ var rules = [...]rule{
 // sightingPrincipal is passPrincipal in SQL.
 const sightingPrincipal = `'account:' || r.account || iif(r.holder > 1, '#' || r.holder, '') || iif(r.query <> '', '/' || r.query, '')`
 
-// rights selects recording_id and principal by all rules.
-func rights() string {
-	arms := make([]string, len(rules))
-	for i, r := range rules {
+// rightsQuery selects recording_id and principal by all rules.
+func rightsQuery() string {
+	arms := make([]string, len(visibilityRules))
+	for i, r := range visibilityRules {
 		arms[i] = `SELECT r.recording_id, ` + r.principal + ` AS principal FROM ` + r.table + ` r WHERE ` + r.where
 	}
 	return strings.Join(arms, " UNION ALL ")
@@ -61,7 +59,7 @@ func (a *Archive) visibleTerm(ctx context.Context, v Viewer) (string, []any, err
 	}
 	var terms []string
 	var args []any
-	for _, r := range rules {
+	for _, r := range visibilityRules {
 		terms = append(terms, `EXISTS (SELECT 1 FROM `+r.table+` r WHERE r.recording_id = m.recording_id AND `+r.where+`
 			AND `+r.principal+` IN (SELECT value FROM json_each(?)))`)
 		args = append(args, string(mine))
@@ -69,43 +67,79 @@ func (a *Archive) visibleTerm(ctx context.Context, v Viewer) (string, []any, err
 	return `(` + strings.Join(terms, " OR ") + `)`, args, nil
 }
 
-// Showing is a way by which the service showed a revision.
-type Showing struct {
-	Account string
-	Source  Source
+// insideTerm is the condition that the recorder of meetings m belongs to the
+// organisation (specification 4.1). The plain list leaves out meetings recorded
+// outside, so every recorder that it ever showed is inside. Where no plain list was
+// read, known people are inside: users, members of teams, persons of accounts. An
+// address's domain proves nothing.
+const insideTerm = `CASE WHEN EXISTS (SELECT 1 FROM watches WHERE query = '')
+	THEN EXISTS (SELECT 1 FROM sightings s WHERE s.recording_id = m.recording_id AND s.query = '')
+		OR m.recorder <> '' AND EXISTS (SELECT 1 FROM meetings x JOIN sightings s USING (recording_id)
+			WHERE x.recorder = m.recorder AND s.query = '')
+	ELSE m.recorder <> '' AND (EXISTS (SELECT 1 FROM users WHERE email = m.recorder AND ` + configuredTerm + `)
+		OR EXISTS (SELECT 1 FROM team_members WHERE email = m.recorder AND ` + configuredTerm + `)
+		OR EXISTS (SELECT 1 FROM account_people WHERE email = m.recorder AND ` + configuredTerm + `))
+	END`
+
+// readRecorder returns the address of who recorded a meeting, in the form for
+// comparing.
+func (t *applying) readRecorder(id int64) (email string, err error) {
+	_, err = t.Scan(`SELECT recorder FROM meetings WHERE recording_id = ?`, []any{id}, &email)
+	return email, err
 }
 
-// ShownBy returns by which ways the service itself showed a meeting's current
-// part: none for a part that only an imported file holds.
-func (a *Archive) ShownBy(ctx context.Context, id int64, part api.Part) ([]Showing, error) {
-	ways, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, way *Showing) error {
-		return rows.Scan(&way.Account, &way.Source)
-	}, `SELECT o.account, o.source FROM parts p JOIN observations o USING (revision_id)
-		WHERE p.recording_id = ? AND p.part = ? AND o.source <> ?`, id, part, SourceImport)
+// deriveOutside decides again whether an observed meeting was recorded outside; was
+// is its recorder before. The recorder's other meetings follow. The change of a
+// fresh meeting is logged by its parts.
+func (t *applying) deriveOutside(id int64, was string, fresh bool) error {
+	var outside bool
+	var email string
+	changed, err := t.Scan(`UPDATE meetings AS m SET outside = NOT (`+insideTerm+`) WHERE recording_id = ?
+		AND outside = (`+insideTerm+`) RETURNING outside, recorder`, []any{id}, &outside, &email)
 	if err != nil {
-		return nil, fmt.Errorf("read sources of %d: %w", id, err)
+		return err
 	}
-	return ways, nil
+	if !changed {
+		email, err = t.readRecorder(id)
+	} else if !fresh {
+		err = t.logChange(id, ChangeVisibility, "")
+	}
+	if err == nil && email != "" && (changed || was != email) {
+		err = t.deriveOutsideWhere(!changed || !outside, changed && outside, `recorder = ?`, email)
+	}
+	if err == nil && was != "" && was != email {
+		err = t.deriveOutsideWhere(false, true, `recorder = ?`, was)
+	}
+	return err
 }
 
-// AccountSince returns the time at which an account's lists were first read. Meetings
-// recorded before are that account's history. It is zero when none was read yet.
-func (a *Archive) AccountSince(ctx context.Context, account string) (time.Time, error) {
-	var first sql.NullInt64
-	err := a.db.R.QueryRowContext(ctx, `SELECT min(first_at) FROM sightings WHERE account = ?`, account).Scan(&first)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read since when %s is read: %w", account, err)
+// deriveOutsideWhere decides again for the meetings of a condition, and logs those
+// whose visibility changed: of those outside, with widen, and of those inside, with
+// narrow.
+func (t *applying) deriveOutsideWhere(widen, narrow bool, where string, args ...any) error {
+	var ids []int64
+	collect := func(rows *sql.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		ids = append(ids, id)
+		return err
 	}
-	return sqlite.NullTime(first), nil
-}
-
-// ListedBy returns the accounts whose lists have shown a meeting to their present
-// holders: none for a meeting that was only delivered or imported.
-func (a *Archive) ListedBy(ctx context.Context, id int64) ([]string, error) {
-	accounts, err := sqlite.Column[string](ctx, a.db.R, `SELECT DISTINCT s.account FROM sightings s LEFT JOIN accounts a ON a.name = s.account
-		WHERE s.recording_id = ? AND s.holder = coalesce(a.holder, 1)`, id)
-	if err != nil {
-		return nil, fmt.Errorf("read who lists %d: %w", id, err)
+	if widen {
+		err := t.Each(`UPDATE meetings AS m SET outside = 0 WHERE outside = 1 AND `+where+` AND (`+insideTerm+`) RETURNING recording_id`, args, collect)
+		if err != nil {
+			return fmt.Errorf("decide what was recorded outside: %w", err)
+		}
 	}
-	return accounts, nil
+	if narrow {
+		err := t.Each(`UPDATE meetings AS m SET outside = 1 WHERE outside = 0 AND `+where+` AND NOT (`+insideTerm+`) RETURNING recording_id`, args, collect)
+		if err != nil {
+			return fmt.Errorf("decide what was recorded outside: %w", err)
+		}
+	}
+	for _, id := range ids {
+		if err := t.logChange(id, ChangeVisibility, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,8 +9,8 @@ import (
 	"minutebook/api"
 )
 
-// sighted is a meeting as a list of an account showed it.
-func sighted(t *testing.T, account, query string, hour int, id int64, recorder, team, sharedWith string) Observation {
+// listedMeeting returns a meeting as a list of an account showed it.
+func listedMeeting(t *testing.T, account, query string, hour int, id int64, recorder, team, sharedWith string) Observation {
 	t.Helper()
 	o := observe(t, SourceList, epoch0.Add(time.Duration(hour)*time.Hour), fmt.Appendf(nil,
 		`{"recording_id": %d, "title": "t", "shared_with": %q, "recorded_by": {"email": %q, "team": %q}}`, id, sharedWith, recorder, team))
@@ -18,8 +18,8 @@ func sighted(t *testing.T, account, query string, hour int, id int64, recorder, 
 	return o
 }
 
-// sees is what a person is listed.
-func sees(t *testing.T, a *Archive, email string) []int64 {
+// listedTo returns the meetings that a person is listed.
+func listedTo(t *testing.T, a *Archive, email string) []int64 {
 	t.Helper()
 	rows, err := a.List(t.Context(), ListQuery{Viewer: ViewerWith(email), IncludeGone: true})
 	if err != nil {
@@ -40,7 +40,7 @@ func membersList(emails ...string) (list []api.TeamMember) {
 	return list
 }
 
-func viewing(email, status string) api.User {
+func userWithView(email, status string) api.User {
 	return api.User{Email: email, Status: status, Permissions: api.Some(api.Permissions{SettingsAccess: api.Access{Level: api.SettingsNone}, ViewAccess: api.Access{Level: api.ViewAllTeams}})}
 }
 
@@ -56,34 +56,34 @@ func TestOutsideSharesAddNobody(t *testing.T) {
 		}
 	}
 	must(a.PutTeamMembers(t.Context(), "anns", "Sales", membersList("bob@acme.example", "ann@acme.example")))
-	must(a.PutUsers(t.Context(), "anns", []api.User{viewing("boss@acme.example", api.StatusActive)}))
+	must(a.PutUsers(t.Context(), "anns", []api.User{userWithView("boss@acme.example", api.StatusActive)}))
 	must(a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"))
 	apply(t, a,
-		sighted(t, "anns", "recorded_by:x", 0, 1, "zoe@other.example", "Sales", api.SharedAllTeams),
-		sighted(t, "anns", "recorded_by:x", 0, 2, "zoe@other.example", "Sales", api.SharedSingleTeam),
-		sighted(t, "anns", "recorded_by:x", 0, 3, "zoe@other.example", "Sales", api.SharedMultipleTeams),
-		sighted(t, "anns", "recorded_by:x", 0, 4, "kim@acme.example", "Sales", api.SharedAllTeams),
-		sighted(t, "anns", "recorded_by:x", 0, 5, "bob@acme.example", "Sales", api.SharedAllTeams))
+		listedMeeting(t, "anns", "recorded_by:x", 0, 1, "zoe@other.example", "Sales", api.SharedAllTeams),
+		listedMeeting(t, "anns", "recorded_by:x", 0, 2, "zoe@other.example", "Sales", api.SharedSingleTeam),
+		listedMeeting(t, "anns", "recorded_by:x", 0, 3, "zoe@other.example", "Sales", api.SharedMultipleTeams),
+		listedMeeting(t, "anns", "recorded_by:x", 0, 4, "kim@acme.example", "Sales", api.SharedAllTeams),
+		listedMeeting(t, "anns", "recorded_by:x", 0, 5, "bob@acme.example", "Sales", api.SharedAllTeams))
 	check := func(step string, want map[string][]int64) {
 		t.Helper()
 		for email, ids := range want {
-			if got := sees(t, a, email); !slices.Equal(got, ids) {
+			if got := listedTo(t, a, email); !slices.Equal(got, ids) {
 				t.Errorf("%s: %s sees %v, want %v", step, email, got, ids)
 			}
 		}
 	}
 	// No plain list yet: bob is known, and kim's domain proves nothing.
 	check("without a plain list", map[string][]int64{"ann@acme.example": {1, 2, 3, 4, 5}, "bob@acme.example": {5}, "boss@acme.example": {5}})
-	apply(t, a, sighted(t, "anns", "", 1, 6, "kim@acme.example", "", api.SharedSingleTeam))
+	apply(t, a, listedMeeting(t, "anns", "", 1, 6, "kim@acme.example", "", api.SharedSingleTeam))
 	// The plain list shows kim and not bob. Whom a team is shared with is not told of 6.
 	check("with a plain list", map[string][]int64{"bob@acme.example": {4, 5}, "boss@acme.example": {4, 6}})
 	if _, err := a.Forget(t.Context(), 6, "test"); err != nil {
 		t.Fatal(err)
 	}
 	check("with what showed kim forgotten", map[string][]int64{"bob@acme.example": {5}, "boss@acme.example": nil})
-	apply(t, a, sighted(t, "anns", "", 2, 7, "bob@acme.example", "Sales", api.SharedNoTeams))
+	apply(t, a, listedMeeting(t, "anns", "", 2, 7, "bob@acme.example", "Sales", api.SharedNoTeams))
 	check("with bob in the list", map[string][]int64{"bob@acme.example": {5, 7}, "boss@acme.example": {5}})
-	apply(t, a, sighted(t, "anns", "", 3, 7, "kim@acme.example", "Sales", api.SharedNoTeams))
+	apply(t, a, listedMeeting(t, "anns", "", 3, 7, "kim@acme.example", "Sales", api.SharedNoTeams))
 	check("with 7 kim's in truth", map[string][]int64{"bob@acme.example": {4, 5}, "boss@acme.example": {4}})
 }
 
@@ -99,7 +99,7 @@ func TestRightsEndWithWhatGaveThem(t *testing.T) {
 	with := func(s AccountSetting, change func(*AccountSetting)) AccountSetting { change(&s); return s }
 	walked := func(account string, ids ...int64) func(*Archive) error {
 		return func(a *Archive) error {
-			_, err := a.Apply(t.Context(), listed(account, "", 100, ids...))
+			_, err := a.Apply(t.Context(), listObservations(account, "", 100, ids...))
 			return err
 		}
 	}
@@ -131,19 +131,19 @@ func TestRightsEndWithWhatGaveThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			const carol = "carol@acme.example"
-			apply(t, a, sighted(t, "anns", "", 0, 1, carol, "", api.SharedNoTeams), sighted(t, "anns", "teams:x", 0, 2, carol, "", api.SharedNoTeams),
-				sighted(t, "anns", "", 0, 3, carol, "", api.SharedNoTeams), sighted(t, "bobs", "", 0, 3, carol, "", api.SharedNoTeams),
-				sighted(t, "bobs", "", 0, 4, carol, "", api.SharedNoTeams),
-				sighted(t, "anns", "", 0, 9, carol, "", api.SharedAllTeams), sighted(t, "bobs", "", 0, 9, carol, "", api.SharedAllTeams))
+			apply(t, a, listedMeeting(t, "anns", "", 0, 1, carol, "", api.SharedNoTeams), listedMeeting(t, "anns", "teams:x", 0, 2, carol, "", api.SharedNoTeams),
+				listedMeeting(t, "anns", "", 0, 3, carol, "", api.SharedNoTeams), listedMeeting(t, "bobs", "", 0, 3, carol, "", api.SharedNoTeams),
+				listedMeeting(t, "bobs", "", 0, 4, carol, "", api.SharedNoTeams),
+				listedMeeting(t, "anns", "", 0, 9, carol, "", api.SharedAllTeams), listedMeeting(t, "bobs", "", 0, 9, carol, "", api.SharedAllTeams))
 			for _, do := range c.do {
 				if err := do(a); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if got := sees(t, a, ann); !slices.Equal(got, c.ann) {
+			if got := listedTo(t, a, ann); !slices.Equal(got, c.ann) {
 				t.Errorf("ann sees %v, want %v", got, c.ann)
 			}
-			if got := sees(t, a, bob); !slices.Equal(got, c.bob) {
+			if got := listedTo(t, a, bob); !slices.Equal(got, c.bob) {
 				t.Errorf("bob sees %v, want %v", got, c.bob)
 			}
 			var unwatched []int64
@@ -192,25 +192,25 @@ func TestTheLastDirectoryCounts(t *testing.T) {
 	has("the team was renamed", kim, "team:Old", false)
 	has("and nothing else shows kim", kim, PrincipalEveryone, false)
 
-	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
+	must(a.PutUsers(ctx, "anna", []api.User{userWithView(lee, api.StatusActive)}))
 	has("active", lee, PrincipalShared, true)
-	must(a.PutUsers(ctx, "zed", []api.User{viewing(lee, api.StatusDeactivated)}))
+	must(a.PutUsers(ctx, "zed", []api.User{userWithView(lee, api.StatusDeactivated)}))
 	has("deactivated by a later list", lee, PrincipalShared, false)
-	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
+	must(a.PutUsers(ctx, "anna", []api.User{userWithView(lee, api.StatusActive)}))
 	has("active again, as the first list said", lee, PrincipalShared, true)
-	must(a.PutSomeUsers(ctx, "anna", []api.User{viewing(kim, api.StatusActive)}))
+	must(a.PutSomeUsers(ctx, "anna", []api.User{userWithView(kim, api.StatusActive)}))
 	has("not on a list that lacks some", lee, PrincipalShared, true)
-	must(a.PutSomeUsers(ctx, "anna", []api.User{viewing(lee, api.StatusDeactivated)}))
+	must(a.PutSomeUsers(ctx, "anna", []api.User{userWithView(lee, api.StatusDeactivated)}))
 	has("deactivated by a list that lacks some", lee, PrincipalShared, false)
 	has("not on that list", kim, PrincipalShared, true)
-	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
-	must(a.PutUsers(ctx, "zed", []api.User{viewing(lee, api.StatusDeactivated)}))
+	must(a.PutUsers(ctx, "anna", []api.User{userWithView(lee, api.StatusActive)}))
+	must(a.PutUsers(ctx, "zed", []api.User{userWithView(lee, api.StatusDeactivated)}))
 	must(a.EndUsers(ctx, "zed"))
 	has("deactivated still, though zed reads no users any more", lee, PrincipalShared, false)
-	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
+	must(a.PutUsers(ctx, "anna", []api.User{userWithView(lee, api.StatusActive)}))
 	must(a.EndUsers(ctx, "anna"))
 	has("no list shows lee active", lee, PrincipalEveryone, false)
-	must(a.PutUsers(ctx, "anna", []api.User{viewing(lee, api.StatusActive)}))
+	must(a.PutUsers(ctx, "anna", []api.User{userWithView(lee, api.StatusActive)}))
 	must(a.SetAccounts(ctx, []AccountSetting{{Name: "zed"}}))
 	has("anna has left", lee, PrincipalEveryone, false)
 }

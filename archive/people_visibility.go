@@ -109,7 +109,7 @@ func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, err
 
 // addressPrincipals returns the parties that the person with an address is of.
 func (a *Archive) addressPrincipals(ctx context.Context, email string) ([]string, error) {
-	user, err := a.User(ctx, email)
+	user, err := a.readUser(ctx, email)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (a *Archive) addressPrincipals(ctx context.Context, email string) ([]string
 	if user != nil && user.Status != api.StatusActive {
 		return principals, nil
 	}
-	teams, err := a.column(ctx, `SELECT DISTINCT team FROM team_members WHERE email = ? AND `+configured+` ORDER BY team`, email)
+	teams, err := a.readPrincipals(ctx, `SELECT DISTINCT team FROM team_members WHERE email = ? AND `+configuredTerm+` ORDER BY team`, email)
 	if err != nil {
 		return nil, err
 	}
@@ -151,15 +151,15 @@ func (a *Archive) addressPrincipals(ctx context.Context, email string) ([]string
 // passesOf returns the principals of a person's accounts: one for each query
 // that is read.
 func (a *Archive) passesOf(ctx context.Context, email string) ([]string, error) {
-	return a.column(ctx, `SELECT `+sightingPrincipal+` FROM (
+	return a.readPrincipals(ctx, `SELECT `+sightingPrincipal+` FROM (
 			SELECT p.account, coalesce(a.holder, 1) AS holder, '' AS query FROM account_people p LEFT JOIN accounts a ON a.name = p.account
 				WHERE p.email = ?1
 			UNION SELECT p.account, coalesce(a.holder, 1), w.query FROM account_people p LEFT JOIN accounts a ON a.name = p.account
 				JOIN watches w USING (account) WHERE p.email = ?1 AND w.ended_at IS NULL) r`, email)
 }
 
-// column reads a column of text.
-func (a *Archive) column(ctx context.Context, query string, args ...any) ([]string, error) {
+// readPrincipals reads one column of text.
+func (a *Archive) readPrincipals(ctx context.Context, query string, args ...any) ([]string, error) {
 	values, err := sqlite.Column[string](ctx, a.db.R, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read who sees meetings: %w", err)

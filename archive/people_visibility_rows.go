@@ -44,7 +44,7 @@ func (a *Archive) Visible(ctx context.Context, ids []int64, fn func(Visibility) 
 			}
 			r.where, r.args = ` WHERE recording_id IN (SELECT value FROM json_each(?))`, []any{string(list)}
 		}
-		return r.read(fn)
+		return r.readAll(fn)
 	})
 	if err != nil {
 		return fmt.Errorf("read visibility: %w", err)
@@ -60,16 +60,16 @@ type visibilityReader struct {
 	args  []any
 }
 
-func (r visibilityReader) read(fn func(Visibility) error) error {
-	domains, err := r.pairs(`SELECT recording_id, lower(email_domain) FROM invitees`)
+func (r visibilityReader) readAll(fn func(Visibility) error) error {
+	domains, err := r.readPairs(`SELECT recording_id, lower(email_domain) FROM invitees`)
 	if err != nil {
 		return err
 	}
-	principals, err := r.pairs(`SELECT DISTINCT recording_id, principal FROM (` + rights() + `)`)
+	principals, err := r.readPairs(`SELECT DISTINCT recording_id, principal FROM (` + rightsQuery() + `)`)
 	if err != nil {
 		return err
 	}
-	shares, err := r.shares()
+	shares, err := r.readShares()
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ func (r visibilityReader) read(fn func(Visibility) error) error {
 	})
 }
 
-// pairs reads a text by recording, each once; null and empty ones are left out.
-func (r visibilityReader) pairs(query string) (map[int64][]string, error) {
+// readPairs reads a text by recording, each once; it leaves out null and empty ones.
+func (r visibilityReader) readPairs(query string) (map[int64][]string, error) {
 	rows, err := r.tx.QueryContext(r.ctx, query+r.where, r.args...)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (r visibilityReader) pairs(query string) (map[int64][]string, error) {
 	})
 }
 
-func (r visibilityReader) shares() (map[int64]map[string]ShareLevel, error) {
+func (r visibilityReader) readShares() (map[int64]map[string]ShareLevel, error) {
 	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, principal, level FROM shares`+r.where, r.args...)
 	if err != nil {
 		return nil, err

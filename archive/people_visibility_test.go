@@ -9,9 +9,9 @@ import (
 	"minutebook/api"
 )
 
-// organisation puts two teams, an administrator and six meetings, one for each
+// putOrganisation puts two teams, an administrator and six meetings, one for each
 // way of being visible, and one more that only account "anns" is shown.
-func organisation(t *testing.T, a *Archive) {
+func putOrganisation(t *testing.T, a *Archive) {
 	t.Helper()
 	ctx := t.Context()
 	access := func(level string, teams ...string) api.Opt[api.Permissions] {
@@ -77,7 +77,7 @@ var visibleTo = map[string][]int64{
 
 func TestPrincipalsAndListShowTheSame(t *testing.T) {
 	a := newArchive(t)
-	organisation(t, a)
+	putOrganisation(t, a)
 	ids := []int64{1, 2, 3, 4, 5, 6, 99}
 	meetings, err := a.Principals(t.Context(), ids)
 	if err != nil {
@@ -113,7 +113,7 @@ func TestPrincipalsAndListShowTheSame(t *testing.T) {
 
 func TestVisibilityChangesEnterTheLog(t *testing.T) {
 	a := newArchive(t)
-	organisation(t, a)
+	putOrganisation(t, a)
 	steps := []struct {
 		name string
 		do   func() error

@@ -7,7 +7,7 @@ import (
 )
 
 // selectNames returns the names in the rows of a table in a scope, as one JSON list.
-func (t *applying) selectNames(l replaced) (names string, err error) {
+func (t *applying) selectNames(l rowReplacement) (names string, err error) {
 	_, err = t.Scan(`SELECT json_group_array(`+nameColumn(l.table)+`) FROM `+l.table+` WHERE `+l.scope, l.args, &names)
 	return names, err
 }
@@ -31,10 +31,10 @@ func nameColumn(table string) string {
 // that never listed an entry does not withdraw it. Local entries stay, and so do
 // deactivated users: without the row, a member of a team would count as active.
 // withdraw adds the people of the rows to people.
-func (t *applying) withdraw(l replaced, names string, people map[string]bool) error {
+func (t *applying) withdraw(l rowReplacement, names string, people map[string]bool) error {
 	gone := ` IN (SELECT value FROM json_each(?2) WHERE value NOT IN (SELECT ` + nameColumn(l.table) + ` FROM ` + l.table + ` WHERE account = ?1))`
 	others := ` WHERE account NOT IN (?1, '` + LocalAccount + `') AND `
-	args := []any{l.by, names}
+	args := []any{l.account, names}
 	switch l.table {
 	case "users":
 		return t.Each(`DELETE FROM users`+others+`status <> '`+api.StatusDeactivated+`' AND email`+gone+` RETURNING email`, args, addPeople(people))

@@ -20,7 +20,7 @@ func TestTheNewestReadEndsWhatOlderListsShow(t *testing.T) {
 	}
 	active := func(emails ...string) (list []api.User) {
 		for _, email := range emails {
-			list = append(list, viewing(email, api.StatusActive))
+			list = append(list, userWithView(email, api.StatusActive))
 		}
 		return list
 	}
@@ -111,8 +111,8 @@ func TestWhoIsWithdrawnIsJudgedAnew(t *testing.T) {
 	}
 	must(a.PutTeamMembers(ctx, "anna", "Old", membersList(kim))) // boss showed the team and not its members
 	must(a.PutTeamMembers(ctx, LocalAccount, "Two", membersList(bob)))
-	apply(t, a, sighted(t, "anna", "recorded_by:x", 0, 1, kim, "Old", api.SharedAllTeams))
-	if got := sees(t, a, bob); !slices.Equal(got, []int64{1}) {
+	apply(t, a, listedMeeting(t, "anna", "recorded_by:x", 0, 1, kim, "Old", api.SharedAllTeams))
+	if got := listedTo(t, a, bob); !slices.Equal(got, []int64{1}) {
 		t.Errorf("while kim is known bob sees %v", got)
 	}
 	logged := func(team string) (kinds []ChangeKind) {
@@ -131,16 +131,16 @@ func TestWhoIsWithdrawnIsJudgedAnew(t *testing.T) {
 	if got := logged("Two"); !slices.Equal(got, []ChangeKind{ChangeDirectory, ChangeVisibility}) {
 		t.Errorf("logged %v, want the directory and the meeting's visibility once", got)
 	}
-	if got := sees(t, a, bob); got != nil {
+	if got := listedTo(t, a, bob); got != nil {
 		t.Errorf("with kim's team dissolved bob sees %v", got)
 	}
 	if got := logged("Two"); got != nil {
 		t.Errorf("the same list again logged %v", got)
 	}
 
-	must(a.PutUsers(ctx, "anna", []api.User{viewing(bob, api.StatusDeactivated)}))
-	must(a.PutUsers(ctx, "boss", []api.User{viewing(bob, api.StatusDeactivated)}))
-	must(a.PutUsers(ctx, "boss", []api.User{viewing(kim, api.StatusActive)}))
+	must(a.PutUsers(ctx, "anna", []api.User{userWithView(bob, api.StatusDeactivated)}))
+	must(a.PutUsers(ctx, "boss", []api.User{userWithView(bob, api.StatusDeactivated)}))
+	must(a.PutUsers(ctx, "boss", []api.User{userWithView(kim, api.StatusActive)}))
 	mine, err := a.ViewerPrincipals(ctx, ViewerWith(bob))
 	must(err)
 	if slices.Contains(mine, PrincipalEveryone) {

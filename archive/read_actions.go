@@ -19,16 +19,16 @@ type ActionQuery struct {
 
 // ActionRow is an action item and the meeting it was agreed in.
 type ActionRow struct {
-	RecordingID          int64
-	Title                string    // of the meeting
-	Start                time.Time // of the meeting, as List orders it
-	Position             int       // among the meeting's action items, from 0
-	Description          string
-	UserGenerated        bool
-	Completed            bool
-	Offset               time.Duration // into the recording; -1 when it is not known
-	Assignee, Email, Of  string        // name, address and team; all may be ""
-	RecordingPlaybackURL string
+	RecordingID           int64
+	Title                 string    // of the meeting
+	Start                 time.Time // of the meeting, as List orders it
+	Position              int       // among the meeting's action items, from 0
+	Description           string
+	UserGenerated         bool
+	Completed             bool
+	Offset                time.Duration // into the recording; -1 when it is not known
+	Assignee, Email, Team string        // name, address and team; all may be ""
+	RecordingPlaybackURL  string
 }
 
 // ActionItems lists action items across meetings, those of the newest meetings
@@ -52,16 +52,16 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 	}
 	var items []ActionRow
 	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		r := ActionRow{Offset: -1}
+		item := ActionRow{Offset: -1}
 		var start int64
 		var offset sql.NullFloat64
-		err := rows.Scan(&r.RecordingID, &r.Title, &start, &r.Position, &r.Description, &r.UserGenerated,
-			&r.Completed, &offset, &r.Assignee, &r.Email, &r.Of, &r.RecordingPlaybackURL)
+		err := rows.Scan(&item.RecordingID, &item.Title, &start, &item.Position, &item.Description, &item.UserGenerated,
+			&item.Completed, &offset, &item.Assignee, &item.Email, &item.Team, &item.RecordingPlaybackURL)
 		if offset.Valid {
-			r.Offset = time.Duration(offset.Float64 * float64(time.Second))
+			item.Offset = time.Duration(offset.Float64 * float64(time.Second))
 		}
-		r.Start = sqlite.Time(start)
-		items = append(items, r)
+		item.Start = sqlite.Time(start)
+		items = append(items, item)
 		return err
 	})
 	if err != nil {

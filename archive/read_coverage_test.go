@@ -9,7 +9,7 @@ import (
 func TestCoverageCountsWhatEachAccountSees(t *testing.T) {
 	a := newArchive(t)
 	see := func(account string, ids ...int64) {
-		for _, o := range listed(account, "", 1, ids...) {
+		for _, o := range listObservations(account, "", 1, ids...) {
 			if o.RecordingID < 3 { // the third has no content
 				full := observe(t, SourceList, o.At, meetingJSON(o.RecordingID, "T", "hello"))
 				full.Account = account

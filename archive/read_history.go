@@ -41,24 +41,24 @@ type Seen struct {
 func (a *Archive) Revisions(ctx context.Context, id int64) ([]Revision, error) {
 	var revisions []Revision
 	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
-		if err := known(ctx, tx, id); err != nil {
+		if err := checkKnown(ctx, tx, id); err != nil {
 			return err
 		}
 		for _, part := range api.Parts() {
-			of, err := partRevisions(ctx, tx, id, part)
+			versions, err := partRevisions(ctx, tx, id, part)
 			if err != nil {
 				return err
 			}
-			revisions = append(revisions, of...)
+			revisions = append(revisions, versions...)
 		}
-		editions, err := newApplying(a, sqlite.NewStatements(ctx, tx)).editions(id)
-		if err != nil || len(editions) < 2 {
+		inputs, err := newApplying(a, sqlite.NewStatements(ctx, tx)).readInputs(id)
+		if err != nil || len(inputs) < 2 {
 			return err
 		}
-		gave := merge.Meeting(editions).Contributors
+		contributors := merge.Meeting(inputs).Contributors
 		for i := range revisions {
 			if r := &revisions[i]; r.Part == api.PartMeeting {
-				r.Current = slices.Contains(gave, r.ID)
+				r.Current = slices.Contains(contributors, r.ID)
 			}
 		}
 		return nil
@@ -123,4 +123,23 @@ func (a *Archive) RevisionJSON(ctx context.Context, id, revision int64) (api.Par
 		return "", nil, fmt.Errorf("read revision %d of meeting %d: %w", revision, id, err)
 	}
 	return part, raw, nil
+}
+
+// Showing is a way by which the service showed a revision.
+type Showing struct {
+	Account string
+	Source  Source
+}
+
+// ShownBy returns by which ways the service itself showed a meeting's current
+// part: none for a part that only an imported file holds.
+func (a *Archive) ShownBy(ctx context.Context, id int64, part api.Part) ([]Showing, error) {
+	showings, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, showing *Showing) error {
+		return rows.Scan(&showing.Account, &showing.Source)
+	}, `SELECT o.account, o.source FROM parts p JOIN observations o USING (revision_id)
+		WHERE p.recording_id = ? AND p.part = ? AND o.source <> ?`, id, part, SourceImport)
+	if err != nil {
+		return nil, fmt.Errorf("read sources of %d: %w", id, err)
+	}
+	return showings, nil
 }

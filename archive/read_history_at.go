@@ -20,7 +20,7 @@ import (
 func (a *Archive) PartsAt(ctx context.Context, id int64, at time.Time) (map[api.Part]json.RawMessage, error) {
 	parts := map[api.Part]json.RawMessage{}
 	err := a.db.ReadTx(ctx, func(tx *sql.Tx) error {
-		if err := known(ctx, tx, id); err != nil {
+		if err := checkKnown(ctx, tx, id); err != nil {
 			return err
 		}
 		for _, part := range api.Parts() {
@@ -31,7 +31,7 @@ func (a *Archive) PartsAt(ctx context.Context, id int64, at time.Time) (map[api.
 			if len(versions) == 0 {
 				continue
 			}
-			f, err := a.merged(ctx, tx, id, part, versions, at.UnixMilli())
+			f, err := a.mergeAt(ctx, tx, id, part, versions, at.UnixMilli())
 			if err != nil {
 				return err
 			}
@@ -93,8 +93,8 @@ func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at tim
 	})
 }
 
-// merged is the part that versions, at least one, make as of a time.
-func (a *Archive) merged(ctx context.Context, tx *sql.Tx, id int64, part api.Part, versions []*merge.Version, at int64) (merge.Result, error) {
+// mergeAt merges the versions of a part, at least one, as of a time.
+func (a *Archive) mergeAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, versions []*merge.Version, at int64) (merge.Result, error) {
 	if part == api.PartCRM {
 		views, err := readCRM(ctx, tx, []int64{id}, at)
 		if err != nil {
@@ -106,21 +106,21 @@ func (a *Archive) merged(ctx context.Context, tx *sql.Tx, id int64, part api.Par
 	}
 	if part != api.PartMeeting {
 		v := merge.Greatest(versions)
-		raw, err := a.body(ctx, tx, v.ID)
+		raw, err := a.readBody(ctx, tx, v.ID)
 		return merge.Result{Raw: raw, Base: v.ID}, err
 	}
-	var editions []merge.Input
+	var inputs []merge.Input
 	for _, v := range versions {
-		raw, err := a.body(ctx, tx, v.ID)
+		raw, err := a.readBody(ctx, tx, v.ID)
 		if err != nil {
 			return merge.Result{}, err
 		}
-		editions = append(editions, merge.Input{Version: v, Raw: raw})
+		inputs = append(inputs, merge.Input{Version: v, Raw: raw})
 	}
-	return merge.Meeting(editions), nil
+	return merge.Meeting(inputs), nil
 }
 
-func (a *Archive) body(ctx context.Context, tx *sql.Tx, revision int64) ([]byte, error) {
+func (a *Archive) readBody(ctx context.Context, tx *sql.Tx, revision int64) ([]byte, error) {
 	var encoding int
 	var body []byte
 	err := tx.QueryRowContext(ctx, `SELECT encoding, body FROM bodies WHERE revision_id = ?`, revision).Scan(&encoding, &body)

@@ -53,7 +53,7 @@ func TestHistoryAndReadingAtATime(t *testing.T) {
 func TestReadingAtTheEndIsReadingNow(t *testing.T) {
 	a := drawArchive(t)
 	rapid.Check(t, func(rt *rapid.T) {
-		empty(rt, a)
+		clearArchive(rt, a)
 		batch := rapid.SliceOfN(rapid.Custom(drawObservation), 1, 8).Draw(rt, "batch")
 		if _, err := a.Apply(t.Context(), batch); err != nil {
 			rt.Fatal(err)

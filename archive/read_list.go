@@ -34,7 +34,7 @@ type ListQuery struct {
 
 // List returns meetings, newest first.
 func (a *Archive) List(ctx context.Context, q ListQuery) ([]*Row, error) {
-	where, args, err := a.conditions(ctx, q)
+	where, args, err := a.listTerms(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func (a *Archive) List(ctx context.Context, q ListQuery) ([]*Row, error) {
 	return list, nil
 }
 
-// conditions are the terms of WHERE and their arguments.
-func (a *Archive) conditions(ctx context.Context, q ListQuery) (where []string, args []any, err error) {
+// listTerms returns the terms of WHERE and their arguments.
+func (a *Archive) listTerms(ctx context.Context, q ListQuery) (where []string, args []any, err error) {
 	add := func(term string, values ...any) {
 		where = append(where, term)
 		args = append(args, values...)
@@ -119,7 +119,7 @@ const mostChoices = 300
 
 // Choices reads them from the meetings that the viewer sees.
 func (a *Archive) Choices(ctx context.Context, v Viewer) (Choices, error) {
-	where, args, err := a.conditions(ctx, ListQuery{Viewer: v, IncludeGone: true})
+	where, args, err := a.listTerms(ctx, ListQuery{Viewer: v, IncludeGone: true})
 	if err != nil {
 		return Choices{}, fmt.Errorf("read choices: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"minutebook/api"
 	"minutebook/archive/merge"
@@ -18,7 +19,7 @@ import (
 func (a *Archive) PartsOf(ctx context.Context, id int64) (map[api.Part]json.RawMessage, error) {
 	var parts map[api.Part]json.RawMessage
 	err := a.db.ReadTx(ctx, func(tx *sql.Tx) (err error) {
-		if err := known(ctx, tx, id); err != nil {
+		if err := checkKnown(ctx, tx, id); err != nil {
 			return err
 		}
 		parts, err = a.currentParts(ctx, tx, id, "")
@@ -39,16 +40,16 @@ func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, withou
 		return nil, err
 	}
 	parts := make(map[api.Part]json.RawMessage, 6)
-	several := false
+	hasMerged := false
 	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var part api.Part
-		var isFolded bool
+		var isMerged bool
 		var encoding sql.NullInt64
 		var body []byte
-		if err := rows.Scan(&part, &isFolded, &encoding, &body); err != nil {
+		if err := rows.Scan(&part, &isMerged, &encoding, &body); err != nil {
 			return err
 		}
-		several = several || isFolded
+		hasMerged = hasMerged || isMerged
 		if !encoding.Valid {
 			parts[part] = json.RawMessage("null")
 			return nil
@@ -57,15 +58,15 @@ func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, withou
 		parts[part] = raw
 		return err
 	})
-	if err != nil || !several {
+	if err != nil || !hasMerged {
 		return parts, err
 	}
 	t := newApplying(a, sqlite.NewStatements(ctx, tx))
-	editions, err := t.editions(id)
+	inputs, err := t.readInputs(id)
 	if err != nil {
 		return nil, err
 	}
-	parts[api.PartMeeting] = merge.Meeting(editions).Raw
+	parts[api.PartMeeting] = merge.Meeting(inputs).Raw
 	return parts, nil
 }
 
@@ -132,31 +133,31 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 	if err != nil {
 		return nil, err
 	}
-	many := make(map[int64]map[api.Part]json.RawMessage, len(ids))
+	byMeeting := make(map[int64]map[api.Part]json.RawMessage, len(ids))
 	err = a.db.ReadTx(ctx, func(tx *sql.Tx) error {
-		folded, err := a.readMany(ctx, tx, many, string(wantIDs), string(wantParts))
+		folded, err := a.readMany(ctx, tx, byMeeting, string(wantIDs), string(wantParts))
 		if err != nil {
 			return err
 		}
 		for _, id := range folded {
 			t := newApplying(a, sqlite.NewStatements(ctx, tx))
-			editions, err := t.editions(id)
+			inputs, err := t.readInputs(id)
 			if err != nil {
 				return err
 			}
-			many[id][api.PartMeeting] = merge.Meeting(editions).Raw
+			byMeeting[id][api.PartMeeting] = merge.Meeting(inputs).Raw
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read parts of %d meetings: %w", len(ids), err)
 	}
-	return many, nil
+	return byMeeting, nil
 }
 
 // readMany fills many and returns whose part "meeting" is folded of several
 // revisions.
-func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, many map[int64]map[api.Part]json.RawMessage, ids, parts string) (folded []int64, err error) {
+func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]map[api.Part]json.RawMessage, ids, parts string) (folded []int64, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT p.recording_id, p.part, p.folded IS NOT NULL, b.encoding, b.body
 		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id
 		WHERE p.recording_id IN (SELECT value FROM json_each(?)) AND p.part IN (SELECT value FROM json_each(?))`, ids, parts)
@@ -166,28 +167,98 @@ func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, many map[int64]map[a
 	return folded, sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		var part api.Part
-		var several bool
+		var isMerged bool
 		var encoding sql.NullInt64
 		var body sql.RawBytes
-		if err := rows.Scan(&id, &part, &several, &encoding, &body); err != nil {
+		if err := rows.Scan(&id, &part, &isMerged, &encoding, &body); err != nil {
 			return err
 		}
-		if many[id] == nil {
-			many[id] = make(map[api.Part]json.RawMessage, 6)
+		if byMeeting[id] == nil {
+			byMeeting[id] = make(map[api.Part]json.RawMessage, 6)
 		}
-		if several {
+		if isMerged {
 			folded = append(folded, id)
 		}
 		if !encoding.Valid {
-			many[id][part] = json.RawMessage("null")
+			byMeeting[id][part] = json.RawMessage("null")
 			return nil
 		}
 		if encoding.Int64 == plainBody {
-			many[id][part] = bytes.Clone(body)
+			byMeeting[id][part] = bytes.Clone(body)
 			return nil
 		}
 		raw, err := a.codec.unpack(int(encoding.Int64), body)
-		many[id][part] = raw
+		byMeeting[id][part] = raw
 		return err
 	})
+}
+
+// Notes returns a meeting decoded without its transcript, which is most of its
+// bytes: for those who read the transcript as Entries or not at all. It fails
+// with ErrNotFound or ErrForgotten.
+func (a *Archive) Notes(ctx context.Context, id int64) (*api.Meeting, error) {
+	return a.NotesFor(ctx, Viewer{All: true}, id)
+}
+
+// NotesFor is Notes with the CRM matches that the viewer sees. It does not ask whether
+// the viewer sees the meeting.
+func (a *Archive) NotesFor(ctx context.Context, v Viewer, id int64) (*api.Meeting, error) {
+	var parts map[api.Part]json.RawMessage
+	err := a.db.ReadTx(ctx, func(tx *sql.Tx) (err error) {
+		if err = checkKnown(ctx, tx, id); err == nil {
+			parts, err = a.currentParts(ctx, tx, id, api.PartTranscript)
+		}
+		return err
+	})
+	if err == nil {
+		err = a.keepOwnCRM(ctx, v, id, parts)
+	}
+	m := &api.Meeting{}
+	if err == nil {
+		err = decodeParts(id, parts, m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the notes of %d: %w", id, err)
+	}
+	return m, nil
+}
+
+func decodeParts(id int64, parts map[api.Part]json.RawMessage, m *api.Meeting) error {
+	raw, err := joinMeeting(id, parts)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, m)
+}
+
+// Entry is one utterance of a transcript.
+type Entry struct {
+	Index          int           // from 0
+	Offset         time.Duration // from the recording's start
+	Speaker, Email string        // Email is "" for a speaker matched to no invitee
+	Text           string
+}
+
+// Entries returns the entries of a transcript from index from up to, not with,
+// to; a negative to means all. A meeting without a transcript, or not known,
+// has none.
+func (a *Archive) Entries(ctx context.Context, id int64, from, to int) ([]Entry, error) {
+	if to < 0 || to > maxEntries {
+		to = maxEntries
+	}
+	entries, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, e *Entry) error {
+		var seconds float64
+		if err := rows.Scan(&e.Index, &seconds, &e.Speaker, &e.Email, &e.Text); err != nil {
+			return err
+		}
+		e.Offset = time.Duration(seconds*1000+0.5) * time.Millisecond
+		return nil
+	}, `SELECT e.id & 0xfffff, e.offset_seconds, s.name, s.email, e.text
+		FROM meetings m JOIN entries e ON e.id >= (m.number << 20) + ?2 AND e.id < (m.number << 20) + ?3
+		JOIN speakers s ON s.id = e.speaker_id
+		WHERE m.recording_id = ?1 ORDER BY e.id`, id, max(from, 0), to)
+	if err != nil {
+		return nil, fmt.Errorf("read transcript of %d: %w", id, err)
+	}
+	return entries, nil
 }

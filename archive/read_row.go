@@ -111,12 +111,12 @@ func (a *Archive) missing(ctx context.Context, id int64) error {
 
 // isForgotten reports whether a meeting was erased by Forget.
 func (a *Archive) isForgotten(ctx context.Context, id int64) (bool, error) {
-	var is bool
-	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?)`, id).Scan(&is)
-	return is, err
+	var forgotten bool
+	err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?)`, id).Scan(&forgotten)
+	return forgotten, err
 }
 
-// Forgotten tells which of some meetings were erased with Forget.
+// Forgotten returns those of the meetings that were erased with Forget.
 func (a *Archive) Forgotten(ctx context.Context, ids []int64) (map[int64]bool, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -138,17 +138,17 @@ func (a *Archive) Forgotten(ctx context.Context, ids []int64) (map[int64]bool, e
 	return forgotten, nil
 }
 
-// known fails with ErrNotFound or ErrForgotten when there is no such meeting.
-func known(ctx context.Context, tx *sql.Tx, id int64) error {
-	var held, forgotten bool
+// checkKnown fails with ErrNotFound or ErrForgotten when there is no such meeting.
+func checkKnown(ctx context.Context, tx *sql.Tx, id int64) error {
+	var exists, forgotten bool
 	err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM meetings WHERE recording_id = ?1),
-		EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)`, id).Scan(&held, &forgotten)
+		EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?1)`, id).Scan(&exists, &forgotten)
 	switch {
 	case err != nil:
 		return err
 	case forgotten:
 		return ErrForgotten
-	case !held:
+	case !exists:
 		return ErrNotFound
 	}
 	return nil

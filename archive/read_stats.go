@@ -73,7 +73,7 @@ func (a *Archive) Stats(ctx context.Context) (Stats, error) {
 		if err != nil {
 			return err
 		}
-		s.Months, err = months(ctx, tx)
+		s.Months, err = readMonths(ctx, tx)
 		return err
 	})
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *Archive) Stats(ctx context.Context) (Stats, error) {
 	return s, nil
 }
 
-func months(ctx context.Context, tx *sql.Tx) ([]MonthStats, error) {
+func readMonths(ctx context.Context, tx *sql.Tx) ([]MonthStats, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT strftime('%Y-%m', sort_at / 1000, 'unixepoch'), count(*), sum(`+meetingHours+`), sum(words)
 		FROM meetings WHERE sort_at <> 0 GROUP BY 1 ORDER BY 1`)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestStats(t *testing.T) {
-	a := filled(t)
+	a := filledArchive(t)
 	apply(t, a, observe(t, SourceList, epoch0, []byte(`{"recording_id": 6, "recording_start_time": "2025-12-31T23:30:00Z",
 		"recording_end_time": "2026-01-01T01:00:00Z", "recorded_by": {"email": "BOB@example.com"}}`)))
 	s, err := a.Stats(t.Context())

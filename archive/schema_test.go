@@ -15,7 +15,7 @@ func TestDocumentedQueriesWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := filled(t)
+	a := filledArchive(t)
 	queries := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(string(doc), -1)
 	if len(queries) < 10 {
 		t.Fatalf("%d queries; want ten", len(queries))

@@ -74,7 +74,7 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 		if c.sum.Damages[DamageDatabase] > 0 {
 			o.Repair = false // a broken database can make good rows look damaged
 		}
-		if err := damaged(s.fn(ctx, o, c.report)); errors.Is(err, ErrDamaged) {
+		if err := markDamaged(s.fn(ctx, o, c.report)); errors.Is(err, ErrDamaged) {
 			c.report(Damage{Class: DamageDatabase, What: fmt.Sprintf("its %s cannot be looked at: %v", s.name, err)})
 		} else if err != nil {
 			return c.sum, fmt.Errorf("verify %s: %w", s.name, err)
@@ -106,7 +106,7 @@ func (c *check) report(d Damage) {
 	c.found(d)
 }
 
-func (c *check) progress(stage string, done, total int) {
+func (c *check) reportProgress(stage string, done, total int) {
 	if c.options.Progress != nil {
 		c.options.Progress(stage, done, total)
 	}

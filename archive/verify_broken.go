@@ -53,7 +53,7 @@ func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
 	}
 	raw, where := own, "its own bytes"
 	if (own == nil || s.recordingID == 0) && c.options.From != nil {
-		if raw, where, err = c.options.From.revisionByID(ctx, a, &s, own); err != nil {
+		if raw, where, err = c.options.From.findRevisionByID(ctx, a, &s, own); err != nil {
 			return err
 		}
 	}
@@ -66,7 +66,7 @@ func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
 		return a.restoreRow(ctx, s, raw)
 	}
 	if s.size >= 0 {
-		if d.Aside, err = a.putAside(fmt.Sprintf("%d-%s-%d", s.recordingID, s.part, id), orElse(own, s.body)); err != nil {
+		if d.Aside, err = a.putAside(fmt.Sprintf("%d-%s-%d", s.recordingID, s.part, id), firstNonNil(own, s.body)); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func (c *check) repairOrphan(ctx context.Context, id int64, d *Damage) error {
 	return a.dropOrphan(ctx, s)
 }
 
-func orElse(a, b []byte) []byte {
+func firstNonNil(a, b []byte) []byte {
 	if a != nil {
 		return a
 	}

@@ -10,8 +10,8 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// allDBs returns the archive's own database and those of other rooms.
-func (a *Archive) allDBs() []*sqlite.DB {
+// databases returns the archive's own database and those of other rooms.
+func (a *Archive) databases() []*sqlite.DB {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]*sqlite.DB{a.db}, a.side...)
@@ -19,14 +19,14 @@ func (a *Archive) allDBs() []*sqlite.DB {
 
 // checkDatabases runs SQLite's own check on every database.
 func (c *check) checkDatabases(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
-	lost, err := c.archive.lost(ctx)
+	lost, err := c.archive.findLost(ctx)
 	if err != nil {
 		return err
 	}
 	for _, path := range lost {
 		found(Damage{Class: DamageDatabase, Path: path, What: "it is missing or empty"})
 	}
-	for _, db := range c.archive.allDBs() {
+	for _, db := range c.archive.databases() {
 		rows, err := db.R.QueryContext(ctx, `PRAGMA integrity_check(100)`)
 		if err == nil {
 			err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
@@ -80,7 +80,7 @@ func (c *check) checkForeignKeys(ctx context.Context, o VerifyOptions, found fun
 			return err
 		}
 	}
-	for _, db := range c.archive.allDBs() {
+	for _, db := range c.archive.databases() {
 		rows, err := db.R.QueryContext(ctx, `SELECT "table", coalesce(rowid, 0), "parent" FROM pragma_foreign_key_check`)
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func (c *check) checkForeignKeys(ctx context.Context, o VerifyOptions, found fun
 // checkForgotten reports remains of forgotten meetings.
 func (c *check) checkForgotten(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
-	ids, err := a.unfinished(ctx)
+	ids, err := a.readUnfinished(ctx)
 	if err != nil {
 		return err
 	}
@@ -146,18 +146,18 @@ func (c *check) checkRemains(ctx context.Context, table string, o VerifyOptions,
 	if err != nil {
 		return err
 	}
-	left := map[int64]int{}
+	remains := map[int64]int{}
 	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		var id int64
 		var n int
 		err := rows.Scan(&id, &n)
-		left[id] = n
+		remains[id] = n
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for id, n := range left {
+	for id, n := range remains {
 		d := Damage{Class: DamageForgetting, Path: a.db.Path, RecordingID: id, What: fmt.Sprintf("%d rows of it are in %s", n, table)}
 		if o.Repair {
 			_, err := a.db.W.ExecContext(ctx, `DELETE FROM `+table+` WHERE recording_id = ?`, id)

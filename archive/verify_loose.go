@@ -21,12 +21,12 @@ func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
 	if versions > 0 {
 		return a.dropLoose(ctx, id)
 	}
-	said, err := a.readLooseRows(ctx, id)
+	rows, err := a.readLooseRows(ctx, id)
 	if err != nil {
 		return err
 	}
-	if said != nil {
-		if d.Aside, err = a.putAside(fmt.Sprintf("%d-rows.json", id), said); err != nil {
+	if rows != nil {
+		if d.Aside, err = a.putAside(fmt.Sprintf("%d-rows.json", id), rows); err != nil {
 			return err
 		}
 		c.askAgain(ctx, id, "all versions of "+a.meetingName(ctx, id), true, d)
@@ -36,16 +36,16 @@ func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
 		return err
 	}
 	for _, m := range recordings {
-		var others, there bool
+		var others, exists bool
 		if err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ? AND recording_id <> ?)`, m.SHA256, id).Scan(&others); err != nil {
 			return err
 		}
 		_, err := a.media.Stat(ctx, m.SHA256)
-		if there = err == nil; err != nil && !errors.Is(err, ErrNotFound) {
+		if exists = err == nil; err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		if !others {
-			if err := a.dropRecording(ctx, m.SHA256, there); err != nil {
+			if err := a.dropRecording(ctx, m.SHA256, exists); err != nil {
 				return err
 			}
 		}
@@ -59,19 +59,19 @@ func (a *Archive) putRowsAside(ctx context.Context, s stored, current bool) (str
 	if !current {
 		return "", nil
 	}
-	said, err := a.readLooseRows(ctx, s.recordingID)
-	if err != nil || said == nil {
+	rows, err := a.readLooseRows(ctx, s.recordingID)
+	if err != nil || rows == nil {
 		return "", err
 	}
-	path, err := a.putAside(fmt.Sprintf("%d-rows-%d.json", s.recordingID, s.id), said)
+	path, err := a.putAside(fmt.Sprintf("%d-rows-%d.json", s.recordingID, s.id), rows)
 	return "; the meeting's rows are kept in " + path, err
 }
 
 // readLooseRows returns the rows of a meeting as JSON by table, or nil when they have
 // only its number.
 func (a *Archive) readLooseRows(ctx context.Context, id int64) ([]byte, error) {
-	said := map[string][]map[string]any{}
-	full := false
+	tables := map[string][]map[string]any{}
+	hasContent := false
 	for _, table := range append(derivedTables[:], "attachments", "transcript_entries", "meetings") {
 		rows, err := a.db.R.QueryContext(ctx, `SELECT * FROM `+table+` WHERE recording_id = ?`, id)
 		if err != nil {
@@ -90,16 +90,16 @@ func (a *Archive) readLooseRows(ctx context.Context, id int64) ([]byte, error) {
 			for i, name := range columns {
 				row[name] = values[i]
 			}
-			full = full || table != "meetings" || row["title"] != ""
-			said[table] = append(said[table], row)
+			hasContent = hasContent || table != "meetings" || row["title"] != ""
+			tables[table] = append(tables[table], row)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	if !full {
+	if !hasContent {
 		return nil, nil
 	}
-	return json.MarshalIndent(said, "", " ")
+	return json.MarshalIndent(tables, "", " ")
 }

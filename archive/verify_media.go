@@ -23,7 +23,7 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 		return err
 	}
 	for after := ""; ; {
-		chunk, err := a.blobsAfter(ctx, after)
+		chunk, err := a.readBlobs(ctx, after)
 		if err != nil {
 			return err
 		}
@@ -36,7 +36,7 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 				return err
 			}
 			c.sum.Recordings++
-			c.progress("recordings", c.sum.Recordings, total)
+			c.reportProgress("recordings", c.sum.Recordings, total)
 		}
 	}
 	if err := c.checkUnknownBlobs(ctx, o, found); err != nil {
@@ -47,7 +47,7 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 	})
 }
 
-func (a *Archive) blobsAfter(ctx context.Context, after string) ([]media.Blob, error) {
+func (a *Archive) readBlobs(ctx context.Context, after string) ([]media.Blob, error) {
 	return sqlite.List(ctx, a.db.R, func(rows *sql.Rows, b *media.Blob) error {
 		return rows.Scan(&b.SHA256, &b.Size, &b.ContentType)
 	}, `SELECT sha256, size, content_type FROM media WHERE sha256 > ? ORDER BY 1 LIMIT ?`, after, verifyChunk)
@@ -109,11 +109,11 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 			if _, err := t.Exec(`DELETE FROM downloads WHERE recording_id = ? AND state = 'done'`, id); err != nil {
 				return err
 			}
-			if err := t.changed(id, ChangeMedia, ""); err != nil {
+			if err := t.logChange(id, ChangeMedia, ""); err != nil {
 				return err
 			}
 			if aside {
-				if err := setMarks(ctx, tx, []Mark{damagedOf(sha, id)}); err != nil {
+				if err := setMarks(ctx, tx, []Mark{quarantineMark(sha, id)}); err != nil {
 					return err
 				}
 			}
@@ -168,7 +168,7 @@ func (a *Archive) putUnknownAside(ctx context.Context, sha string, d *Damage) er
 		return err // attached meanwhile
 	}
 	for _, id := range ids {
-		if err := a.SetMarks(ctx, damagedOf(sha, id)); err != nil {
+		if err := a.SetMarks(ctx, quarantineMark(sha, id)); err != nil {
 			return err
 		}
 	}

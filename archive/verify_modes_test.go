@@ -57,7 +57,7 @@ func TestWiderModesAreReported(t *testing.T) {
 // TestVerifyNamesWhatOthersCanReach opens up what lies deep; nothing of it is
 // damage.
 func TestVerifyNamesWhatOthersCanReach(t *testing.T) {
-	a := filled(t)
+	a := filledArchive(t)
 	if err := os.Chmod(a.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}

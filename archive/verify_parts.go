@@ -23,7 +23,7 @@ type stored struct {
 	size, encoding  int
 	empty           bool
 	body            []byte
-	seen            bool // in at least one observation
+	observed        bool // in at least one observation
 }
 
 const verifyChunk = 64 // revisions, or meetings, read at a time
@@ -36,7 +36,7 @@ func (c *check) checkRevisions(ctx context.Context, o VerifyOptions, found func(
 		return err
 	}
 	for after := int64(0); ; {
-		chunk, err := a.storedAfter(ctx, after)
+		chunk, err := a.readStored(ctx, after)
 		if err != nil {
 			return err
 		}
@@ -68,13 +68,13 @@ func (c *check) checkRevisions(ctx context.Context, o VerifyOptions, found func(
 			found(d)
 		}
 		c.sum.Revisions += len(chunk)
-		c.progress("revisions", c.sum.Revisions, total)
+		c.reportProgress("revisions", c.sum.Revisions, total)
 	}
 }
 
-func (a *Archive) storedAfter(ctx context.Context, after int64) ([]stored, error) {
+func (a *Archive) readStored(ctx context.Context, after int64) ([]stored, error) {
 	return sqlite.List(ctx, a.db.R, func(rows *sql.Rows, s *stored) error {
-		return rows.Scan(&s.id, &s.recordingID, &s.part, &s.hash, &s.empty, &s.rawHash, &s.size, &s.encoding, &s.body, &s.seen)
+		return rows.Scan(&s.id, &s.recordingID, &s.part, &s.hash, &s.empty, &s.rawHash, &s.size, &s.encoding, &s.body, &s.observed)
 	}, `SELECT r.id, r.recording_id, r.part, r.hash, r.empty, coalesce(b.raw_hash, 0),
 		coalesce(b.size, -1), coalesce(b.encoding, -1), b.body, EXISTS (SELECT 1 FROM observations o WHERE o.revision_id = r.id)
 		FROM revisions r LEFT JOIN bodies b ON b.revision_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`, after, verifyChunk)
@@ -101,7 +101,7 @@ func (a *Archive) checkStored(s *stored) error {
 		return errors.New("its content is not what its hash says")
 	case s.empty != blank && s.empty != empty:
 		return errors.New("it is marked empty and is not, or the reverse")
-	case !s.seen:
+	case !s.observed:
 		return errors.New("nothing says where it came from")
 	}
 	return nil

@@ -79,7 +79,7 @@ func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d
 		return err
 	}
 	if c.options.From != nil {
-		switch r, where, err := c.options.From.recording(ctx, sha); {
+		switch r, where, err := c.options.From.openRecording(ctx, sha); {
 		case err == nil:
 			d.Outcome = "brought back from " + where
 			return errors.Join(a.replaceRecording(ctx, sha, ids, damaged, r), r.Close())
@@ -91,13 +91,13 @@ func (c *check) repairRecording(ctx context.Context, sha string, damaged bool, d
 		return err
 	}
 	for _, id := range ids {
-		one := Damage{}
-		c.askAgain(ctx, id, "", true, &one)
+		own := Damage{}
+		c.askAgain(ctx, id, "", true, &own)
 		if d.Outcome != "" {
 			d.Outcome += "; "
 		}
-		d.Outcome += a.meetingName(ctx, id) + ": its recording is " + one.Outcome
-		d.Lost = d.Lost || one.Lost
+		d.Outcome += a.meetingName(ctx, id) + ": its recording is " + own.Outcome
+		d.Lost = d.Lost || own.Lost
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (a *Archive) replaceRecording(ctx context.Context, sha string, ids []int64,
 	if damaged {
 		var marks []Mark
 		for _, id := range ids {
-			marks = append(marks, damagedOf(sha, id))
+			marks = append(marks, quarantineMark(sha, id))
 		}
 		if err := errors.Join(a.SetMarks(ctx, marks...), media.Quarantine(ctx, a.media, a.dir, sha)); err != nil {
 			return err
@@ -170,21 +170,21 @@ func (c *check) findContent(ctx context.Context, s stored) (raw []byte, where st
 	if own, err := a.codec.unpack(s.encoding, s.body); err == nil && s.size == len(own) && rawHash(own) == s.rawHash && json.Valid(own) {
 		return own, "its own bytes", nil
 	}
-	if raw, err = a.codec.bodyWith(ctx, a.db.R, `r.hash = ? AND r.id <> ?`, s, s.hash, s.id); raw != nil || err != nil {
+	if raw, err = a.codec.findBody(ctx, a.db.R, `r.hash = ? AND r.id <> ?`, s, s.hash, s.id); raw != nil || err != nil {
 		return raw, "another version with the same content", err
 	}
 	if raw, err = c.findDelivered(ctx, s); raw != nil || err != nil {
 		return raw, "the inbox", err
 	}
 	if c.options.From != nil {
-		return c.options.From.revision(ctx, a, s)
+		return c.options.From.findRevision(ctx, a, s)
 	}
 	return nil, "", nil
 }
 
-// bodyWith returns the first undamaged body with the content of s among the revisions
+// findBody returns the first undamaged body with the content of s among the revisions
 // that match a condition.
-func (c *codec) bodyWith(ctx context.Context, db *sql.DB, where string, s stored, args ...any) (raw []byte, err error) {
+func (c *codec) findBody(ctx context.Context, db *sql.DB, where string, s stored, args ...any) (raw []byte, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE `+where, args...)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func (c *check) checkRows(ctx context.Context, o VerifyOptions, found func(Damag
 		return err
 	}
 	for after := int64(0); ; {
-		ids, err := a.idsAfter(ctx, after)
+		ids, err := a.readIDs(ctx, after)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -38,7 +38,7 @@ func (c *check) checkRows(ctx context.Context, o VerifyOptions, found func(Damag
 			found(d)
 		}
 		c.sum.Meetings += len(ids)
-		c.progress("rows", c.sum.Meetings, total)
+		c.reportProgress("rows", c.sum.Meetings, total)
 	}
 }
 
@@ -49,7 +49,7 @@ func (a *Archive) rebuildOne(ctx context.Context, id int64) error {
 	return err
 }
 
-func (a *Archive) idsAfter(ctx context.Context, after int64) ([]int64, error) {
+func (a *Archive) readIDs(ctx context.Context, after int64) ([]int64, error) {
 	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM meetings WHERE recording_id > ? ORDER BY 1 LIMIT ?`, after, verifyChunk)
 }
 
@@ -59,13 +59,13 @@ var errUndo = errors.New("only looked")
 // that cannot be rebuilt, since its damaged part is reported by checkRevisions.
 func (a *Archive) findDiffering(ctx context.Context, ids []int64) ([]int64, error) {
 	var differ []int64
-	ahead, err := a.decodeAhead(ctx, ids)
+	decoded, err := a.decodeAhead(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	err = a.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
-		t.ahead, t.comparing = ahead, true
+		t.decoded, t.compareOnly = decoded, true
 		for _, id := range ids {
 			if err := ctx.Err(); err != nil {
 				return err
@@ -77,13 +77,13 @@ func (a *Archive) findDiffering(ctx context.Context, ids []int64) ([]int64, erro
 			if _, err := t.Exec(`SAVEPOINT meeting`); err != nil {
 				return err
 			}
-			t.rewrote = false
+			t.entriesDiffer = false
 			if t.rebuildMeeting(id) == nil {
 				after, err := t.digestRows(id, rebuiltRows())
 				if err != nil {
 					return err
 				}
-				if before != after || t.rewrote {
+				if before != after || t.entriesDiffer {
 					differ = append(differ, id)
 				}
 			}
@@ -181,11 +181,11 @@ func (c *check) checkLooseRows(ctx context.Context, o VerifyOptions, found func(
 func (a *Archive) dropLoose(ctx context.Context, id int64) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
-		var held bool
-		if _, err := t.Scan(`SELECT EXISTS (SELECT 1 FROM revisions WHERE recording_id = ?)`, []any{id}, &held); err != nil {
+		var hasRevisions bool
+		if _, err := t.Scan(`SELECT EXISTS (SELECT 1 FROM revisions WHERE recording_id = ?)`, []any{id}, &hasRevisions); err != nil {
 			return err
 		}
-		if held {
+		if hasRevisions {
 			if _, err := t.Exec(insertMeeting, id); err != nil {
 				return err
 			}
@@ -195,7 +195,7 @@ func (a *Archive) dropLoose(ctx context.Context, id int64) error {
 		if _, err := t.Scan(`SELECT number << 20 FROM meetings WHERE recording_id = ?`, []any{id}, &first); err != nil {
 			return err
 		}
-		if err := t.clearEntries(first); err != nil {
+		if err := t.deleteEntries(first); err != nil {
 			return err
 		}
 		for _, table := range append(derivedTables[:], "attachments", "meetings") {

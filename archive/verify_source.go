@@ -67,10 +67,10 @@ func (s *BackupSource) Close() (err error) {
 	return err
 }
 
-// revision searches a revision's content, the newest generation first.
-func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (raw []byte, where string, err error) {
+// findRevision searches a revision's content, the newest generation first.
+func (s *BackupSource) findRevision(ctx context.Context, a *Archive, want stored) (raw []byte, where string, err error) {
 	for _, g := range s.all {
-		db, err := s.database(ctx, g)
+		db, err := s.openDatabase(ctx, g)
 		var bad *generation.DamagedError
 		if errors.As(err, &bad) {
 			continue // an older one may have it
@@ -78,7 +78,7 @@ func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (r
 		if err != nil {
 			return nil, "", err
 		}
-		raw, err := a.codec.bodyWith(ctx, db, `r.recording_id = ? AND r.part = ? AND r.hash = ?`, want, want.recordingID, want.part, want.hash)
+		raw, err := a.codec.findBody(ctx, db, `r.recording_id = ? AND r.part = ? AND r.hash = ?`, want, want.recordingID, want.part, want.hash)
 		if raw != nil || err != nil {
 			return raw, g.Path(), err
 		}
@@ -86,12 +86,12 @@ func (s *BackupSource) revision(ctx context.Context, a *Archive, want stored) (r
 	return nil, "", nil
 }
 
-// revisionByID searches a revision without a row by its number, the newest generation
+// findRevisionByID searches a revision without a row by its number, the newest generation
 // first, and sets its meeting and part in want. The revision must have the content
 // own, or the meeting and part must be known.
-func (s *BackupSource) revisionByID(ctx context.Context, a *Archive, want *stored, own []byte) ([]byte, string, error) {
+func (s *BackupSource) findRevisionByID(ctx context.Context, a *Archive, want *stored, own []byte) ([]byte, string, error) {
 	for _, g := range s.all {
-		db, err := s.database(ctx, g)
+		db, err := s.openDatabase(ctx, g)
 		var bad *generation.DamagedError
 		if errors.As(err, &bad) {
 			continue // an older one may have it
@@ -99,28 +99,28 @@ func (s *BackupSource) revisionByID(ctx context.Context, a *Archive, want *store
 		if err != nil {
 			return nil, "", err
 		}
-		there := stored{id: want.id}
-		err = db.QueryRowContext(ctx, `SELECT recording_id, part, hash FROM revisions WHERE id = ?`, want.id).Scan(&there.recordingID, &there.part, &there.hash)
+		candidate := stored{id: want.id}
+		err = db.QueryRowContext(ctx, `SELECT recording_id, part, hash FROM revisions WHERE id = ?`, want.id).Scan(&candidate.recordingID, &candidate.part, &candidate.hash)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err != nil {
 			return nil, "", err
 		}
-		raw, err := a.codec.bodyWith(ctx, db, `r.id = ?`, there, want.id)
+		raw, err := a.codec.findBody(ctx, db, `r.id = ?`, candidate, want.id)
 		if err != nil {
 			return nil, "", err
 		}
-		if own != nil && there.matches(own) || own == nil && raw != nil && there.recordingID == want.recordingID && there.part == want.part {
-			want.recordingID, want.part = there.recordingID, there.part
-			return orElse(own, raw), g.Path(), nil
+		if own != nil && candidate.matches(own) || own == nil && raw != nil && candidate.recordingID == want.recordingID && candidate.part == want.part {
+			want.recordingID, want.part = candidate.recordingID, candidate.part
+			return firstNonNil(own, raw), g.Path(), nil
 		}
 	}
 	return own, "its own bytes", nil
 }
 
-// database returns the unpacked archive.db of a generation.
-func (s *BackupSource) database(ctx context.Context, g generation.Generation) (*sql.DB, error) {
+// openDatabase returns the unpacked archive.db of a generation.
+func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation) (*sql.DB, error) {
 	to := filepath.Join(s.temp, durable.TempPrefix+"repair-"+g.Name+".db")
 	if db := s.opened[to]; db != nil {
 		return db, nil
@@ -145,9 +145,9 @@ func (s *BackupSource) database(ctx context.Context, g generation.Generation) (*
 	return db, nil
 }
 
-// recording opens a recording in the newest generation that has it undamaged. It
+// openRecording opens a recording in the newest generation that has it undamaged. It
 // fails with ErrNotFound.
-func (s *BackupSource) recording(ctx context.Context, sha string) (io.ReadCloser, string, error) {
+func (s *BackupSource) openRecording(ctx context.Context, sha string) (io.ReadCloser, string, error) {
 	for _, g := range s.all {
 		for _, f := range g.Files {
 			if f.PlainSHA256 == sha && strings.HasPrefix(f.Path, "media/") && generation.CheckFiles(ctx, g.Dir, []generation.File{f}) == nil {

@@ -40,7 +40,7 @@ func verify(t *testing.T, a *Archive, o VerifyOptions) (Verified, []Damage) {
 }
 
 func TestVerifyFindsNothingInAWellArchive(t *testing.T) {
-	a := filled(t)
+	a := filledArchive(t)
 	for _, name := range []string{"@eaDir/x@SynoEAStream", ".DS_Store", "._abc", "partial/17"} {
 		path := filepath.Join(a.dir, "media", name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -50,12 +50,12 @@ func TestVerifyFindsNothingInAWellArchive(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := dump(t, a.db)
+	before := dumpDatabase(t, a.db)
 	v, damages := verify(t, a, VerifyOptions{})
 	if damages != nil || v.ExitCode() != 0 || v.Meetings != 5 || v.Recordings != 1 || v.Revisions == 0 {
 		t.Fatalf("%+v: %v", v, damages)
 	}
-	if after := dump(t, a.db); len(after["entries"]) != len(before["entries"]) || !slices.Equal(before["meetings"], after["meetings"]) {
+	if after := dumpDatabase(t, a.db); len(after["entries"]) != len(before["entries"]) || !slices.Equal(before["meetings"], after["meetings"]) {
 		t.Fatal("looking changed something")
 	}
 }
@@ -142,7 +142,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 		}, DamageDelivery, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := filled(t)
+			a := filledArchive(t)
 			c.damage(t, a)
 			if c.class == DamageDatabase { // pages are read anew
 				dir := a.dir
@@ -170,8 +170,8 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 }
 
 func TestRepairLeadsToFetchingAgain(t *testing.T) {
-	a := filled(t)
-	apply(t, a, listed("main", "", beginWalk(t, a, "main", "").Number, 2)...) // it is back
+	a := filledArchive(t)
+	apply(t, a, listObservations("main", "", beginWalk(t, a, "main", "").Number, 2)...) // it is back
 	vandal(t, a.db.Path, `UPDATE bodies SET body = X'78' WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'transcript')`,
 		`INSERT INTO downloads (recording_id, state, due_at) VALUES (2, 'done', 0)`)
 	m, err := a.MediaOf(t.Context(), 2)
@@ -194,7 +194,7 @@ func TestRepairLeadsToFetchingAgain(t *testing.T) {
 }
 
 func TestCursorBeyondTheLogIsDamage(t *testing.T) {
-	a := filled(t)
+	a := filledArchive(t)
 	at, err := a.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func (h Deps) retention(ctx context.Context, q RetentionRequest, emit Emit) (Ret
 		return r, nil // without a configuration the rules are unknown
 	}
 	var err error
-	r.Waiting, err = h.Archive.RetainDue(ctx, rules, each)
+	r.Waiting, err = h.Archive.DeleteExpired(ctx, rules, each)
 	return r, err
 }
 

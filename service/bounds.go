@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"minutebook/internal/pause"
 )
 
 // Bounds of a request's size; section 8 gives none.
@@ -55,7 +57,7 @@ func (s *Service) withBounds(next http.Handler) http.Handler {
 		case <-r.Context().Done():
 			return
 		}
-		if s.opts.Latency > 0 && sleep(r.Context(), s.opts.Latency) != nil {
+		if s.opts.Latency > 0 && pause.For(r.Context(), s.opts.Latency) != nil {
 			return
 		}
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.timeouts.answer))

@@ -13,6 +13,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"minutebook/internal/pause"
 	"minutebook/service/fault"
 )
 
@@ -67,7 +68,7 @@ func (s *Service) sendQueue(ctx context.Context) error {
 			}
 			if r.err != nil && ctx.Err() == nil {
 				s.log.Error().Err(r.err).Msg("record a sending; it will be made again")
-				if err := sleep(ctx, time.Second); err != nil {
+				if err := pause.For(ctx, time.Second); err != nil {
 					return err
 				}
 			}

@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
+	"minutebook/api"
 	"minutebook/internal/sqlite"
 )
 
@@ -23,7 +23,7 @@ type Key struct {
 // that it can be seen. The person must be known: a user, a team's member, the
 // owner of an account or somebody of the organisation who recorded a meeting.
 func (s *Service) CreateKey(ctx context.Context, email string) (string, error) {
-	email = foldEmail(email)
+	email = api.FoldEmail(email)
 	if err := s.mirror.Refresh(ctx); err != nil {
 		return "", err
 	}
@@ -50,7 +50,7 @@ func (s *Service) CreateKey(ctx context.Context, email string) (string, error) {
 // Keys lists the API keys of a person, or of everybody with email "".
 func (s *Service) Keys(ctx context.Context, email string) ([]Key, error) {
 	rows, err := s.store.db.R.QueryContext(ctx, `SELECT id, email, created_at, revoked_at IS NOT NULL FROM api_keys
-		WHERE ?1 = '' OR email = ?1 ORDER BY created_at, id`, foldEmail(email))
+		WHERE ?1 = '' OR email = ?1 ORDER BY created_at, id`, api.FoldEmail(email))
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
@@ -93,6 +93,3 @@ func (s *Service) keyOwner(ctx context.Context, key string) (id, email string, o
 	}
 	return id, email, true, nil
 }
-
-// foldEmail is the form in which addresses are kept and compared.
-func foldEmail(email string) string { return strings.ToLower(strings.TrimSpace(email)) }

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"minutebook/api"
 	"minutebook/internal/sqlite"
 )
 
@@ -132,7 +133,7 @@ func (s *Service) AuthorizeApp(ctx context.Context, clientID, email, redirectURI
 	if err := s.mirror.Refresh(ctx); err != nil {
 		return "", err
 	}
-	email = foldEmail(email)
+	email = api.FoldEmail(email)
 	if !s.mirror.IsActive(email) {
 		return "", fmt.Errorf("authorize app: %s is not an active user here", email)
 	}

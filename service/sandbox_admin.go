@@ -79,7 +79,7 @@ func (s *Service) PutUser(ctx context.Context, u api.User) error {
 	if err != nil {
 		return err
 	}
-	u.Email = foldEmail(u.Email)
+	u.Email = api.FoldEmail(u.Email)
 	users = slices.DeleteFunc(users, func(other api.User) bool { return other.Email == u.Email })
 	if err := s.archive.PutUsers(ctx, archive.LocalAccount, append(users, u)); err != nil {
 		return err

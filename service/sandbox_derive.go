@@ -40,12 +40,12 @@ func newOrganisationDeriver() *organisationDeriver {
 
 func (d *organisationDeriver) add(id int64, m *api.Meeting) {
 	at := m.CreatedAt.Time
-	recorder := foldEmail(m.RecordedBy.Email)
+	recorder := api.FoldEmail(m.RecordedBy.Email)
 	team := m.RecordedBy.Team.Or("")
 	own := false
 	loaded := loadedMeeting{id: id, sharedWith: m.SharedWith, team: team}
 	for _, i := range m.CalendarInvitees {
-		email := foldEmail(i.Email.Or(""))
+		email := api.FoldEmail(i.Email.Or(""))
 		if email == "" {
 			continue
 		}

@@ -140,7 +140,7 @@ func (u *directoryUser) check(teams map[string]bool) error {
 
 // user is the user as the interface lists it.
 func (u *directoryUser) user() api.User {
-	user := mirror.BasicUser(foldEmail(u.Email), "", u.CreatedAt)
+	user := mirror.BasicUser(api.FoldEmail(u.Email), "", u.CreatedAt)
 	user.Status = u.Status
 	if u.Name != nil {
 		user.Name = api.Some(*u.Name)

@@ -9,6 +9,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/pause"
 )
 
 // Finish finalises the oldest held-back meeting now, as the real service would:
@@ -70,7 +71,7 @@ func (s *Service) finalise(ctx context.Context, id int64, raw []byte) error {
 // finishEvery finishes a meeting every Options.NewEvery while any are left.
 func (s *Service) finishEvery(ctx context.Context) error {
 	for {
-		if err := sleep(ctx, s.opts.NewEvery); err != nil {
+		if err := pause.For(ctx, s.opts.NewEvery); err != nil {
 			return err
 		}
 		id, ok, err := s.Finish(ctx)

@@ -24,7 +24,7 @@ func (s *Service) ShareAll(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	if email = foldEmail(email); !slices.Contains(emails, email) {
+	if email = api.FoldEmail(email); !slices.Contains(emails, email) {
 		value, err := json.Marshal(append(emails, email))
 		if err != nil {
 			return err

@@ -22,7 +22,7 @@ type NewUser struct {
 // CreateUser adds a user to the program's own list of users, or replaces
 // the one with the same address.
 func (s *Service) CreateUser(ctx context.Context, n NewUser) (api.User, error) {
-	n.Email = foldEmail(n.Email)
+	n.Email = api.FoldEmail(n.Email)
 	if name, domain, ok := strings.Cut(n.Email, "@"); !ok || name == "" || domain == "" {
 		return api.User{}, fmt.Errorf("create user: %q is not an e-mail address", n.Email)
 	}
@@ -80,7 +80,7 @@ func (s *Service) SetUserStatus(ctx context.Context, email, status string) error
 	if err := s.mirror.Refresh(ctx); err != nil {
 		return err
 	}
-	p := s.mirror.Person(foldEmail(email))
+	p := s.mirror.Person(api.FoldEmail(email))
 	if p == nil {
 		return fmt.Errorf("change user: %s is not a user here; see `minutebook service users list`", email)
 	}

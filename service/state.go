@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/pause"
 )
 
 // State is how the work in the background goes.
@@ -98,7 +99,7 @@ func (s *Service) keepRunning(ctx context.Context, part string, work func(contex
 		}
 		s.failures.add(part, s.now(), err)
 		s.log.Error().Err(err).Str("part", part).Dur("again_in", wait).Msg("the service's work failed; it is tried again")
-		if sleep(ctx, wait) != nil {
+		if pause.For(ctx, wait) != nil {
 			return
 		}
 	}

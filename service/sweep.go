@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"minutebook/internal/pause"
 )
 
 // keepExpired is how long downloads are remembered after they have expired, so
@@ -25,7 +27,7 @@ func (s *Service) sweep(ctx context.Context) error {
 		}
 		s.wakeSender()
 		s.reportSuccess("sweep")
-		if err := sleep(ctx, time.Hour); err != nil {
+		if err := pause.For(ctx, time.Hour); err != nil {
 			return err
 		}
 	}

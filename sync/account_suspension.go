@@ -8,6 +8,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/pause"
 )
 
 // suspensionRetry is how often a suspended account is tried again, with one
@@ -105,7 +106,7 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 // hour, or until a person has connected it or a command has found it accepted.
 func (s *Syncer) waitSuspended(ctx context.Context, a *account) {
 	for until := s.now().Add(suspensionRetry); s.now().Before(until); {
-		sleep(ctx, 5*time.Second)
+		pause.For(ctx, 5*time.Second)
 		p := a.suspension()
 		if ctx.Err() != nil || p == nil || p.Unconnected && s.checkUsable(ctx, a, false) == nil {
 			return

@@ -18,16 +18,6 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// sleep waits for d or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}
-
 // waitForChange waits until next, until change is closed or sends, or until ctx
 // ends. A zero next is never reached.
 func waitForChange(ctx context.Context, change <-chan struct{}, next, now time.Time) {

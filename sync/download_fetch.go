@@ -11,6 +11,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/media"
 	"minutebook/internal/outbound"
+	"minutebook/internal/pause"
 )
 
 const (
@@ -71,7 +72,7 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 			return fmt.Errorf("%w: %w", errLater, err)
 		}
 		l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", t.row.Fetched).Err(err).Msg("fetch interrupted; it is resumed")
-		sleep(ctx, wait)
+		pause.For(ctx, wait)
 	}
 }
 

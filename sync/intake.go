@@ -7,6 +7,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/inbox"
+	"minutebook/internal/pause"
 )
 
 const (
@@ -31,7 +32,7 @@ func (s *Syncer) runIntake(ctx context.Context) error {
 			started := time.Now()
 			_, err = s.drainBatch(ctx, box)
 			if err == nil && box.Busy() {
-				sleep(ctx, min(busyRest*time.Since(started), intakePause))
+				pause.For(ctx, min(busyRest*time.Since(started), intakePause))
 			}
 		}
 		switch {
@@ -41,7 +42,7 @@ func (s *Syncer) runIntake(ctx context.Context) error {
 			return err
 		case err != nil:
 			s.reportHealth("intake", err)
-			sleep(ctx, intakePause)
+			pause.For(ctx, intakePause)
 		default:
 			s.reportHealth("intake", nil)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/pause"
 )
 
 // clockCheck is how often the schedule reads the clock, which may have been
@@ -23,7 +24,7 @@ func (s *Syncer) followTimetable(ctx context.Context, table timetable) error {
 			if next = table.next(next, now); next.IsZero() {
 				return nil
 			}
-			sleep(ctx, min(next.Sub(now), clockCheck))
+			pause.For(ctx, min(next.Sub(now), clockCheck))
 			continue
 		}
 		s.runForAll(ctx, table.job)
@@ -50,7 +51,7 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 			continue
 		}
 		s.log.Warn().Str("account", a.Name).Dur("retry_in", wait).Err(err).Msg("backfill interrupted")
-		sleep(ctx, wait)
+		pause.For(ctx, wait)
 	}
 	for _, table := range s.tables {
 		last, err := s.lastRun(ctx, a, table.job)
@@ -79,11 +80,11 @@ func (s *Syncer) keepReadingContent(ctx context.Context, a *account) error {
 			break
 		}
 		if errors.Is(err, errSuspended) {
-			sleep(ctx, time.Minute)
+			pause.For(ctx, time.Minute)
 			continue
 		}
 		s.reportHealth("content of "+a.Name, err)
-		sleep(ctx, 10*time.Second)
+		pause.For(ctx, 10*time.Second)
 	}
 	return ctx.Err()
 }

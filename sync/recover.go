@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"minutebook/internal/pause"
 )
 
 // retryPanicked is how long work that panicked is left alone.
@@ -45,7 +47,7 @@ func (s *Syncer) keepRunning(ctx context.Context, work string, loop func(context
 			return err
 		}
 		s.reportHealth(work, err)
-		sleep(ctx, retryPanicked)
+		pause.For(ctx, retryPanicked)
 		s.reportHealth(work, nil)
 		if ctx.Err() != nil {
 			return ctx.Err()

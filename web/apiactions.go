@@ -39,7 +39,7 @@ func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
 	for n, i := range items {
 		out[n] = actionJSON{RecordingID: i.RecordingID, Title: i.Title, Start: api.TimeOf(i.Start),
 			Description: i.Description, Completed: i.Completed}
-		out[n].Assignee.Name, out[n].Assignee.Email, out[n].Assignee.Team = i.Assignee, i.Email, i.Of
+		out[n].Assignee.Name, out[n].Assignee.Email, out[n].Assignee.Team = i.Assignee, i.Email, i.Team
 		if i.Offset >= 0 {
 			seconds := i.Offset.Seconds()
 			out[n].OffsetSeconds = &seconds

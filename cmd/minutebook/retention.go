@@ -88,7 +88,7 @@ func (d *daemon) runRetention(ctx context.Context) error {
 	rules := retentionRules(d.cfg)
 	warned := false
 	for {
-		waiting, err := d.archive.RetainDue(ctx, rules, func(e archive.Expired) {
+		waiting, err := d.archive.DeleteExpired(ctx, rules, func(e archive.Expired) {
 			d.log.Info().Int64("recording_id", e.RecordingID).Int("rule", e.Rule).Int64("bytes", e.Bytes).Msg("recordings deleted by a retention rule")
 		})
 		if err != nil && ctx.Err() == nil {

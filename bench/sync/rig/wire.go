@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"minutebook/internal/pause"
 )
 
 // ErrCut is what a wire answers with when it was told to fail a call.
@@ -84,7 +86,7 @@ func (w *Wire) carry(r *http.Request, n int) (*http.Response, error) {
 	if w.Delay != nil {
 		there, back = w.Delay(r)
 	}
-	if err := sleep(r.Context(), there); err != nil {
+	if err := pause.For(r.Context(), there); err != nil {
 		return nil, err
 	}
 	if w.Fail != nil {
@@ -99,7 +101,7 @@ func (w *Wire) carry(r *http.Request, n int) (*http.Response, error) {
 	}
 	rec := httptest.NewRecorder()
 	aborted := serve(w.Handler, rec, in)
-	if err := sleep(r.Context(), back); err != nil {
+	if err := pause.For(r.Context(), back); err != nil {
 		return nil, err
 	}
 	if w.Fail != nil {
@@ -184,7 +186,7 @@ func (t *trickle) Read(p []byte) (int, error) {
 	if t.wire != nil {
 		wait, err := t.wire.book(n)
 		if err == nil {
-			err = sleep(t.ctx, wait)
+			err = pause.For(t.ctx, wait)
 		}
 		if err != nil {
 			return 0, err
@@ -224,20 +226,6 @@ func (w *Wire) Pieces() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.pieces
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // File is a recording of a size, for service.Options.Video.

@@ -88,10 +88,10 @@ func (r *Restored) addEpoch(ctx context.Context, tx *sql.Tx) error {
 
 // noteDatabases has the archive miss no database that was not in the backup yet.
 func (r *Restored) noteDatabases(ctx context.Context, tx *sql.Tx) error {
-	_, err := tx.ExecContext(ctx, `DELETE FROM info WHERE substr(name, 1, length(?1)) = ?1`, madePrefix)
+	_, err := tx.ExecContext(ctx, `DELETE FROM info WHERE substr(name, 1, length(?1)) = ?1`, createdPrefix)
 	for _, name := range r.Databases {
 		if err == nil {
-			_, err = tx.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '')`, madePrefix+name)
+			_, err = tx.ExecContext(ctx, `INSERT INTO info (name, value) VALUES (?, '')`, createdPrefix+name)
 		}
 	}
 	if err != nil {
