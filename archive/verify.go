@@ -144,6 +144,7 @@ const (
 	DamageIndex       DamageClass = "index"        // the search index is unreadable or behind
 	DamageIndexExtra  DamageClass = "index-extra"  // the index has a meeting that is not in the archive
 	DamageFileExtra   DamageClass = "file-extra"   // a file without a row
+	DamageAudit       DamageClass = "audit"        // the audit's chain of hashes is broken
 	// DamageMode is a file or directory that others can reach. It may be intended,
 	// and nothing is damaged yet, so it has no exit code and is not counted.
 	DamageMode DamageClass = "mode"
@@ -152,14 +153,17 @@ const (
 // damageClasses has the classes in the order of gravity.
 var damageClasses = [...]DamageClass{
 	DamageDatabase, DamagePart, DamageFileMissing, DamageFile, DamageDelivery, DamageForeignKey, DamageNoPart,
-	DamageRows, DamageForgetting, DamageCursor, DamageIndex, DamageIndexExtra, DamageFileExtra,
+	DamageRows, DamageForgetting, DamageCursor, DamageIndex, DamageIndexExtra, DamageFileExtra, DamageAudit,
 }
 
 // ExitCode returns the exit code of a command for a damage of the class: 10 for the
-// gravest and rising, 9 for an unknown class, 0 for DamageMode.
+// gravest and rising, 24 for DamageAudit, 9 for an unknown class, 0 for DamageMode.
 func (c DamageClass) ExitCode() int {
-	if c == DamageMode {
+	switch c {
+	case DamageMode:
 		return 0
+	case DamageAudit:
+		return LostCode + 1
 	}
 	for i, class := range damageClasses {
 		if class == c {

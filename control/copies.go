@@ -14,6 +14,7 @@ import (
 	"minutebook/archive/export"
 	"minutebook/archive/importer"
 	"minutebook/search"
+	"minutebook/web/access"
 )
 
 // registerCopies registers the operations that bring meetings in and out.
@@ -54,6 +55,9 @@ func (h Deps) exportFiles(ctx context.Context, q ExportRequest, emit Emit) (expo
 		if o.IDs, err = h.findAll(ctx, q.Query); err != nil {
 			return export.Result{}, err
 		}
+	}
+	if err := h.recordEvent(ctx, access.Exported, access.IDs{Count: len(o.IDs)}); err != nil {
+		return export.Result{}, err
 	}
 	return export.Run(ctx, h.Archive, o)
 }

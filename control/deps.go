@@ -9,10 +9,12 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/export"
+	"minutebook/config"
 	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
 	syncer "minutebook/sync"
+	"minutebook/web/access"
 )
 
 // Deps are the things on which the operations work. The archive is always open. The
@@ -29,6 +31,10 @@ type Deps struct {
 	Connection func(ctx context.Context, account string) (*api.OAuth, error)
 	// OAuthAccounts returns the names of the accounts that have one.
 	OAuthAccounts func() []string
+	// Access returns the people who may enter, and the audit.
+	Access func(context.Context) (*access.DB, error)
+	// Web says who may enter the page, and under which address people reach it.
+	Web config.Web
 	// Service returns the archive's own service, for administering it.
 	Service func(context.Context) (*service.Service, error)
 	// ServiceState returns the state of the service that runs here; nil: none runs.
@@ -80,5 +86,6 @@ func Operations(h Deps) *Registry {
 		RegisterService(r, h.Service)
 	}
 	RegisterWebhooks(r, h.Webhooks)
+	h.registerPeople(r)
 	return r
 }

@@ -15,6 +15,7 @@ import (
 	"minutebook/archive/generation"
 	"minutebook/archive/merge"
 	"minutebook/search"
+	"minutebook/web/access"
 )
 
 // VerifyRequest has the options of verify.
@@ -57,6 +58,11 @@ func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.
 	if err != nil {
 		return nil, err
 	}
+	breaks, err := h.verifyAudit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	damages = append(damages, breaks...)
 	for _, d := range damages {
 		if d.Repaired {
 			sum.Repaired++
@@ -167,6 +173,9 @@ func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.For
 	}
 	if _, err := h.Index(ctx); err != nil { // likewise
 		return nil, fmt.Errorf("forget meeting %d: %w", q.RecordingID, err)
+	}
+	if err := h.recordEvent(ctx, access.Forgot, access.IDs{Meeting: q.RecordingID}); err != nil {
+		return nil, err
 	}
 	f, err := h.Archive.Forget(ctx, q.RecordingID, q.Reason)
 	if err != nil || !q.Backups || len(f.Backups) == 0 {

@@ -16,6 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/control"
 	"minutebook/search"
+	"minutebook/web/access"
 )
 
 // indexed is an archive of five meetings and its index, caught up.
@@ -40,7 +41,12 @@ func withIndex(t *testing.T, a *archive.Archive) (*search.Index, *control.Regist
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { x.Close() })
+	people, err := access.Open(t.Context(), access.Options{Archive: a, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	return x, control.Operations(control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(),
+		Access: func(context.Context) (*access.DB, error) { return people, nil },
 		Index: func(context.Context) (*search.Index, error) { return x, nil }})
 }
 

@@ -21,6 +21,7 @@ import (
 	"minutebook/service"
 	syncer "minutebook/sync"
 	"minutebook/web"
+	"minutebook/web/access"
 )
 
 // application is an open data directory with the index, the syncer and the service
@@ -38,6 +39,7 @@ type application struct {
 	clients     map[string]*api.Client // by account, filled with syncer
 	connections map[string]*api.OAuth  // likewise
 	own         *service.Service
+	access      *access.DB
 
 	// refresh makes the receiver in this process read its secrets again; nil
 	// without a receiver.
@@ -176,6 +178,7 @@ func (app *application) deps() control.Deps {
 	}
 	return control.Deps{ServiceState: serving, Recipients: app.cfg.Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
+		Access: app.Access, Web: app.cfg.Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
 		Retention: retentionRules(app.cfg), Configuration: app.opts.Configuration, PageURL: app.pageURL, Location: zone, Logger: app.log,
 	}

@@ -68,6 +68,9 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.socket, err = control.Listen(d.cfg.DataDir); err != nil {
 		return err
 	}
+	if err = d.openAccess(ctx); err != nil {
+		return err
+	}
 	if d.index, err = d.Index(ctx); err != nil {
 		return err
 	}
@@ -162,6 +165,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.index.Follow(ctx) })
 	g.Go(func() error { return d.syncer.Run(ctx) })
 	g.Go(func() error { return d.runRetention(ctx) })
+	g.Go(func() error { return d.runAccess(ctx) })
 	g.Go(func() error {
 		if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("finish forgetting a meeting: forget it again, or restart")

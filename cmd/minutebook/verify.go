@@ -21,7 +21,7 @@ func (m *Main) verifyCmd() *cobra.Command {
 		Long: "Check everything that is kept, and name every damage.\n\n" +
 			"The exit code is 0 when all is well, else that of the gravest damage left: 10 database, 11 part,\n" +
 			"12 file-missing, 13 file, 14 delivery, 15 foreign-key, 16 no-part, 17 rows, 18 forgetting, 19 cursor,\n" +
-			"20 index, 21 index-extra, 22 file-extra; or 23 when a repair found something lost. --repair looks for\n" +
+			"20 index, 21 index-extra, 22 file-extra, 24 audit; or 23 when a repair found something lost. --repair looks for\n" +
 			"content elsewhere in the archive, in --from, and then asks the service again. What others than the owner can reach is named too, as mode.",
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {

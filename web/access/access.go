@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -80,9 +81,40 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}
-	return &DB{archive: o.Archive, db: db, now: o.Now, rand: o.Rand,
-		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing)}, nil
+	d := &DB{archive: o.Archive, db: db, now: o.Now, rand: o.Rand,
+		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing)}
+	return d, d.noteEpoch(ctx)
 }
+
+// noteEpoch remembers the archive's epoch, and records a restore when it is another
+// one than before.
+func (d *DB) noteEpoch(ctx context.Context) error {
+	epoch, err := d.epoch(ctx)
+	if err != nil {
+		return err
+	}
+	var known string
+	err = d.db.R.QueryRowContext(ctx, `SELECT epoch FROM known_epoch`).Scan(&known)
+	if err == nil && known == epoch {
+		return nil
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("read the epoch of %s: %w", Name, err)
+	}
+	return d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO known_epoch (one, epoch) VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET epoch = excluded.epoch`, epoch)
+		if err != nil {
+			return fmt.Errorf("note the epoch of %s: %w", Name, err)
+		}
+		if known == "" {
+			return nil // the database is new
+		}
+		return d.record(ctx, tx, Event{Actor: ActorCommand, Kind: Restored})
+	})
+}
+
+// Now returns the time by which everything here begins and ends.
+func (d *DB) Now() time.Time { return d.now() }
 
 // epoch returns the archive's epoch, to which sessions and invitations are bound.
 func (d *DB) epoch(ctx context.Context) (string, error) {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"minutebook/internal/sqlite"
@@ -81,8 +82,10 @@ type Event struct {
 type EventQuery struct {
 	Person int64     // as the actor, or as the one it is about; 0: any
 	Since  time.Time // zero: from the oldest on
+	After  int64     // only events with a higher Seq
 	Before int64     // only events with a lower Seq; 0: any
 	Limit  int       // the newest so many; 0: all
+	Oldest bool      // with Limit: the oldest instead
 }
 
 // Record adds an event. Its time and place in the chain are set here.
@@ -141,20 +144,26 @@ func (r auditRow) computeHash() []byte {
 
 // Events returns the events that a query chooses, the oldest first.
 func (d *DB) Events(ctx context.Context, q EventQuery) ([]Event, error) {
-	limit, before := int64(-1), int64(1)<<62
-	if q.Limit > 0 {
-		limit = int64(q.Limit)
-	}
+	where, args := []string{"seq > ?"}, []any{q.After}
+	add := func(term string, values ...any) { where, args = append(where, term), append(args, values...) }
 	if q.Before > 0 {
-		before = q.Before
+		add("seq < ?", q.Before)
 	}
-	since := int64(0)
 	if !q.Since.IsZero() {
-		since = q.Since.UnixMilli()
+		add("at >= ?", q.Since.UnixMilli())
+	}
+	if q.Person > 0 {
+		add("(actor = ? OR ids ->> '$.person' = ?)", string(PersonActor(q.Person)), q.Person)
+	}
+	order, limit := "DESC", -1
+	if q.Oldest {
+		order = ""
+	}
+	if q.Limit > 0 {
+		limit = q.Limit
 	}
 	events, err := sqlite.List(ctx, d.db.R, scanEvent, `SELECT seq, at, actor, kind, ids FROM (
-		SELECT * FROM audit WHERE at >= ?1 AND seq < ?2 AND (?3 = 0 OR actor = CAST(?3 AS TEXT) OR ids ->> '$.person' = ?3)
-		ORDER BY seq DESC LIMIT ?4) ORDER BY seq`, since, before, q.Person, limit)
+		SELECT * FROM audit WHERE `+strings.Join(where, " AND ")+` ORDER BY seq `+order+` LIMIT ?) ORDER BY seq`, append(args, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("read audit: %w", err)
 	}

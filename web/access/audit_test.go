@@ -57,6 +57,8 @@ func TestEventsAreChosen(t *testing.T) {
 		{EventQuery{Since: later}, []string{"meeting.opened", "configuration", "address.added"}},
 		{EventQuery{Limit: 2}, []string{"configuration", "address.added"}},
 		{EventQuery{Limit: 2, Before: 4}, []string{"admin.granted", "person.added"}},
+		{EventQuery{Limit: 2, After: 1, Oldest: true}, []string{"admin.granted", "person.added"}},
+		{EventQuery{After: 5}, []string{"address.added"}},
 	} {
 		events, err := f.Events(t.Context(), tt.query)
 		if err != nil || !slices.Equal(kinds(events), tt.want) {

@@ -13,6 +13,10 @@ import (
 // InvitationLife is how long an invitation can be accepted.
 const InvitationLife = 72 * time.Hour
 
+// InvitationPath is the path of the page that accepts an invitation: its secret
+// follows.
+const InvitationPath = "/invitation/"
+
 // Invite makes an invitation for a person, with which a password is set: the first
 // one or another one. It replaces the person's older invitations. The secret is
 // returned only here.

@@ -106,6 +106,9 @@ func TestRestoreEndsSessionsAndInvitations(t *testing.T) {
 	if list, err := restored.Sessions(t.Context(), ann.ID); len(list) != 0 || err != nil {
 		t.Errorf("sessions: %+v, %v", list, err)
 	}
+	if events, err := restored.Events(t.Context(), EventQuery{Limit: 1}); err != nil || len(events) != 1 || events[0].Kind != Restored {
+		t.Errorf("the audit of the restore: %+v, %v", events, err)
+	}
 	restored.wantSession(t, "a new session", restored.begin(t, ann), true)
 	f.wantSession(t, "in the archive that was backed up", session, true)
 }

@@ -77,3 +77,10 @@ CREATE TABLE audit_anchor (
   hash BLOB NOT NULL,
   at   INTEGER NOT NULL                         -- when it was pruned
 ) STRICT;
+
+-- The archive's epoch when this database was last opened: another one means that
+-- the data directory was restored from a backup.
+CREATE TABLE known_epoch (
+  one   INTEGER PRIMARY KEY CHECK (one = 1),
+  epoch TEXT NOT NULL
+) STRICT;

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"minutebook/web/access"
+)
+
+// Access returns the people who may enter, and the audit.
+func (app *application) Access(ctx context.Context) (*access.DB, error) {
+	app.mu.Lock()
+	defer app.mu.Unlock()
+	if app.access != nil {
+		return app.access, nil
+	}
+	db, err := access.Open(ctx, access.Options{Archive: app.archive, Now: time.Now, Logger: app.log})
+	if err != nil {
+		return nil, err
+	}
+	app.access = db
+	return db, nil
+}
+
+// openAccess opens access.db for the daemon and records the configuration that it
+// runs with.
+func (d *daemon) openAccess(ctx context.Context) error {
+	db, err := d.Access(ctx)
+	if err != nil {
+		return err
+	}
+	return db.Record(ctx, access.Event{Actor: access.ActorSystem, Kind: access.ConfigurationLoaded,
+		IDs: access.IDs{Hash: d.opts.Configuration.SHA256}})
+}
+
+// runAccess prunes the audit and deletes sessions that have ended, at start and
+// every day, until ctx ends.
+func (d *daemon) runAccess(ctx context.Context) error {
+	db, err := d.Access(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		err := db.Sweep(ctx)
+		if err == nil {
+			_, err = db.Prune(ctx, time.Duration(d.cfg.Audit.Keep))
+		}
+		if err != nil && ctx.Err() == nil {
+			d.log.Error().Err(err).Msg("prune the audit and the sessions; trying again tomorrow")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(24 * time.Hour):
+		}
+	}
+}
