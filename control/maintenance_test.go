@@ -47,7 +47,7 @@ func withIndex(t *testing.T, a *archive.Archive) (*search.Index, *control.Regist
 	}
 	return x, control.Operations(control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(),
 		Access: func(context.Context) (*access.DB, error) { return people, nil },
-		Index: func(context.Context) (*search.Index, error) { return x, nil }})
+		Index:  func(context.Context) (*search.Index, error) { return x, nil }})
 }
 
 func put(t *testing.T, a *archive.Archive, id int64) {
