@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
@@ -37,7 +38,7 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 			return fmt.Errorf("delete what a crash left: %w", err)
 		}
 	}
-	if err := media.SweepUploads(ctx, a.media, a.now()); err != nil {
+	if err := a.sweepUploads(ctx); err != nil {
 		a.log.Warn().Err(err).Msg("parts of recordings that a crash left in the bucket were not deleted")
 	}
 	ids, err := a.forgottenPartials(ctx)
@@ -50,6 +51,17 @@ func (a *Archive) sweepLeftovers(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// sweepTimeout is how long opening an archive waits for its bucket.
+const sweepTimeout = 3 * time.Second
+
+// sweepUploads deletes the parts of uploads that a crash left. The next start does it
+// where the bucket does not answer.
+func (a *Archive) sweepUploads(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	return media.SweepUploads(ctx, a.media, a.now())
 }
 
 // dropPartial deletes the partial file of a meeting's recording.

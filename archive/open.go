@@ -118,7 +118,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err = a.remerge(ctx); err != nil {
 		return nil, err
 	}
-	if a.media, err = media.Open(ctx, dir, o.MediaURL); err != nil {
+	if a.media, err = media.Open(dir, o.MediaURL); err != nil {
 		return nil, err
 	}
 	if err = a.openInbox(ctx); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"minutebook/archive/media"
 )
 
 // VerifyOptions are the options of [Archive.Verify].
@@ -67,6 +69,7 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 		{"databases", c.checkDatabases}, {"forgotten meetings", c.checkForgotten}, {"revisions", c.checkRevisions},
 		{"foreign keys", c.checkForeignKeys}, {"rows", c.checkRows}, {"recordings", c.checkMedia}, {"deliveries", c.checkDeliveries}, {"modes", c.checkModes},
 	}
+	var away error
 	for _, s := range steps {
 		if o.Progress != nil {
 			o.Progress(s.name, 0, 0)
@@ -76,11 +79,13 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 		}
 		if err := markDamaged(s.fn(ctx, o, c.report)); errors.Is(err, ErrDamaged) {
 			c.report(Damage{Class: DamageDatabase, What: fmt.Sprintf("its %s cannot be looked at: %v", s.name, err)})
+		} else if media.IsUnavailable(err) {
+			away = fmt.Errorf("verify %s: %w", s.name, err) // the rest can be checked all the same
 		} else if err != nil {
 			return c.sum, fmt.Errorf("verify %s: %w", s.name, err)
 		}
 	}
-	return c.sum, nil
+	return c.sum, away
 }
 
 // check is one run of [Archive.Verify].
@@ -90,6 +95,8 @@ type check struct {
 	sum     Verified
 	found   func(Damage)
 	touched []int64 // meetings with repaired revisions
+
+	emptyStore bool // a store outside of the data directory has no recording at all
 }
 
 func (c *check) report(d Damage) {

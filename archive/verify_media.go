@@ -22,6 +22,12 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM media`).Scan(&total); err != nil {
 		return err
 	}
+	if err := media.Check(ctx, a.media); err != nil {
+		return err
+	}
+	if err := c.lookForRecordings(ctx); err != nil {
+		return err
+	}
 	for after := ""; ; {
 		chunk, err := a.readBlobs(ctx, after)
 		if err != nil {
@@ -45,6 +51,24 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 	return media.WalkForeign(ctx, a.media, func(path string) {
 		found(Damage{Class: DamageFileExtra, Path: path, What: "this is no recording of the archive"})
 	})
+}
+
+// errFound ends a walk over a store.
+var errFound = errors.New("found")
+
+// lookForRecordings notes whether a store outside of the data directory is empty. It
+// may be a file system that is not mounted, or another bucket than before.
+func (c *check) lookForRecordings(ctx context.Context) error {
+	a := c.archive
+	if !c.options.Repair || !media.IsOutside(a.media, a.dir) {
+		return nil
+	}
+	err := a.media.Walk(ctx, func(media.Blob) error { return errFound })
+	if errors.Is(err, errFound) {
+		return nil
+	}
+	c.emptyStore = err == nil
+	return err
 }
 
 func (a *Archive) readBlobs(ctx context.Context, after string) ([]media.Blob, error) {
@@ -73,21 +97,38 @@ func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions,
 	case o.SkipMedia:
 		return nil
 	default:
-		h := sha256.New()
-		if _, err := io.Copy(h, seal.ContextReader(ctx, r)); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
+		if d.What, err = hashDamage(ctx, r, want.SHA256); err != nil || d.What == "" {
+			return err
+		}
+		if _, err := r.Seek(0, io.SeekStart); err == nil { // once more: the line to a store may be what changed the bytes
+			again, err := hashDamage(ctx, r, want.SHA256)
+			if err != nil || again == "" {
+				return err
 			}
-			d.What = "it cannot be read: " + err.Error()
-		} else if sum := hex.EncodeToString(h.Sum(nil)); sum != want.SHA256 {
-			d.What = "its bytes have the hash " + sum
-		} else {
-			return nil
 		}
 	}
 	c.repair(&d, o, func() error { return c.repairRecording(ctx, want.SHA256, true, &d) })
 	found(d)
 	return nil
+}
+
+// hashDamage reads a recording and says what is wrong with it, "" for nothing. It
+// fails when the store does: that is no damage.
+func hashDamage(ctx context.Context, r io.Reader, sha string) (string, error) {
+	h := sha256.New()
+	switch _, err := io.Copy(h, seal.ContextReader(ctx, r)); {
+	case err == nil:
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case media.IsUnavailable(err):
+		return "", err
+	default:
+		return "it cannot be read: " + err.Error(), nil
+	}
+	if sum := hex.EncodeToString(h.Sum(nil)); sum != sha {
+		return "its bytes have the hash " + sum, nil
+	}
+	return "", nil
 }
 
 // dropRecording removes a lost recording from its meetings and queues its download

@@ -88,7 +88,10 @@ func (r *restore) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	if r.store, err = media.Open(ctx, r.Dir, r.MediaURL); err != nil {
+	if r.store, err = media.Open(r.Dir, r.MediaURL); err != nil {
+		return err
+	}
+	if err := media.Check(ctx, r.store); err != nil {
 		return err
 	}
 	var dbs []string

@@ -48,8 +48,8 @@ type Store interface {
 
 // Open opens the store that a media URL names: "" or "file:" for the directory
 // media in dataDir, "file:///path" for another directory, "s3://bucket/prefix"
-// for a bucket.
-func Open(ctx context.Context, dataDir, mediaURL string) (Store, error) {
+// for a bucket, whose server is not asked yet: see [Check].
+func Open(dataDir, mediaURL string) (Store, error) {
 	local, err := openFiles(localDir(dataDir))
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func Open(ctx context.Context, dataDir, mediaURL string) (Store, error) {
 		}
 		return openFiles(u.Path)
 	case scheme == "s3":
-		return openS3(ctx, mediaURL, filepath.Join(localDir(dataDir), partialDir))
+		return openS3(mediaURL, filepath.Join(localDir(dataDir), partialDir))
 	}
 	return nil, fmt.Errorf("open media store: %q is not a known scheme; use file: or s3:; correct media.url", scheme)
 }
@@ -99,3 +99,7 @@ func Path(s Store, sha256 string) string {
 	}
 	return sha256
 }
+
+// IsOutside reports whether a store is not the directory media of a data directory,
+// so that it can be away while the data directory is not.
+func IsOutside(s Store, dataDir string) bool { return Dir(s) != localDir(dataDir) }

@@ -25,6 +25,8 @@ import (
 // blob is on this machine only while it is uploaded, in the directory partial.
 type s3Store struct {
 	client  *minio.Core
+	creds   *credentials.Credentials
+	host    string // of the server, for messages
 	bucket  string
 	prefix  string // "" or ending in a slash
 	partial string // directory of files that are being uploaded
@@ -37,8 +39,9 @@ const partSize = 16 << 20
 // openS3 opens the store that s3://BUCKET/PREFIX?endpoint=URL&region=NAME names.
 // The endpoint is Amazon's by default. Credentials come from the environment
 // (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN), the shared
-// credentials file or the machine's role, never from the URL.
-func openS3(ctx context.Context, mediaURL, partial string) (*s3Store, error) {
+// credentials file or the machine's role, never from the URL. The server is not asked
+// yet: an archive opens while its bucket is away. [Check] asks it.
+func openS3(mediaURL, partial string) (*s3Store, error) {
 	u, err := url.Parse(mediaURL)
 	if err != nil || u.Host == "" {
 		return nil, errors.New("open media store: media.url is not s3://bucket/prefix")
@@ -58,24 +61,17 @@ func openS3(ctx context.Context, mediaURL, partial string) (*s3Store, error) {
 	if endpoint.Host == "" {
 		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
 	}
+	creds := credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Transport: http.DefaultTransport, Timeout: roleTimeout}}})
 	client, err := minio.NewCore(endpoint.Host, &minio.Options{
-		Creds: credentials.NewChainCredentials([]credentials.Provider{
-			&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Transport: http.DefaultTransport}}}),
-		Secure: endpoint.Scheme == "https", Region: u.Query().Get("region"),
-	})
+		Creds: creds, Secure: endpoint.Scheme == "https", Region: u.Query().Get("region"),
+		Transport: newStallTransport(stallTimeout), MaxRetries: maxTries})
 	if err != nil {
 		return nil, fmt.Errorf("open media store: %w", err)
 	}
-	s := &s3Store{client: client, bucket: u.Host, partial: partial, part: partSize, prefix: strings.Trim(u.Path, "/")}
+	s := &s3Store{client: client, creds: creds, host: endpoint.Host, bucket: u.Host, partial: partial, part: partSize, prefix: strings.Trim(u.Path, "/")}
 	if s.prefix != "" {
 		s.prefix += "/"
-	}
-	ok, err := client.BucketExists(ctx, s.bucket)
-	if err != nil {
-		return nil, fmt.Errorf("open media store: ask %s for bucket %s: %w", endpoint.Host, s.bucket, err)
-	}
-	if !ok {
-		return nil, fmt.Errorf("open media store: %s has no bucket %s; make it, or correct media.url", endpoint.Host, s.bucket)
 	}
 	return s, nil
 }
@@ -129,11 +125,11 @@ func (s *s3Store) upload(ctx context.Context, f *os.File, blob Blob) error {
 	info, err := s.client.Client.PutObject(ctx, s.bucket, s.key(blob.SHA256), io.TeeReader(seal.ContextReader(ctx, f), again), blob.Size, minio.PutObjectOptions{
 		ContentType: blob.ContentType, PartSize: uint64(s.part), SendContentMd5: true, DisableContentSha256: false})
 	if err != nil {
-		return fmt.Errorf("upload: %w", err)
+		return fmt.Errorf("upload: %w", s.explain(err))
 	}
 	if blob.Size > s.part { // a crash may have left parts of it
 		if err := s.abort(ctx, s.key(blob.SHA256)); err != nil {
-			return fmt.Errorf("upload: %w", err)
+			return fmt.Errorf("upload: %w", s.explain(err))
 		}
 	}
 	if info.Size != blob.Size || hex.EncodeToString(again.Sum(nil)) != blob.SHA256 {
@@ -151,30 +147,31 @@ func (s *s3Store) Open(ctx context.Context, sha string) (Reader, Blob, error) {
 	}
 	object, err := s.client.Client.GetObject(ctx, s.bucket, s.key(sha), minio.GetObjectOptions{})
 	if err != nil {
-		return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, s3Error(err))
+		return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, s.explain(err))
 	}
-	return object, blob, nil
+	return &s3Object{Object: object, store: s, size: blob.Size}, blob, nil
 }
 
-// Stat is part of [Store].
+// Stat is part of [Store]. The answer about an object has no text: when it is not
+// good, the bucket is asked too, so that a bucket that is gone does not look like
+// one without the blob.
 func (s *s3Store) Stat(ctx context.Context, sha string) (Blob, error) {
 	if !ValidName(sha) {
 		return Blob{}, fmt.Errorf("look for blob: %w", ErrNotFound)
 	}
 	info, err := s.client.StatObject(ctx, s.bucket, s.key(sha), minio.StatObjectOptions{})
-	if err != nil {
-		return Blob{}, fmt.Errorf("look for blob %s: %w", sha, s3Error(err))
+	if err == nil {
+		return Blob{sha, info.Size, info.ContentType}, nil
 	}
-	return Blob{sha, info.Size, info.ContentType}, nil
-}
-
-// s3Error returns ErrNotFound for the server's answer about an absent object.
-func s3Error(err error) error {
-	switch answer := minio.ToErrorResponse(err); answer.Code {
-	case minio.NoSuchKey, "NotFound":
-		return ErrNotFound
+	if status := minio.ToErrorResponse(err).StatusCode; status == http.StatusNotFound || status == http.StatusForbidden {
+		if err := s.check(ctx); err != nil {
+			return Blob{}, fmt.Errorf("look for blob %s: %w", sha, err)
+		}
 	}
-	return err
+	if isNotFound(err) {
+		return Blob{}, fmt.Errorf("look for blob %s: %w", sha, ErrNotFound)
+	}
+	return Blob{}, fmt.Errorf("look for blob %s: %w", sha, s.explain(err))
 }
 
 // Delete is part of [Store]. It also deletes parts that a crash left.
@@ -182,12 +179,12 @@ func (s *s3Store) Delete(ctx context.Context, sha string) error {
 	if !ValidName(sha) {
 		return nil
 	}
-	err := s3Error(s.client.RemoveObject(ctx, s.bucket, s.key(sha), minio.RemoveObjectOptions{}))
-	if err == nil || errors.Is(err, ErrNotFound) {
+	err := s.client.RemoveObject(ctx, s.bucket, s.key(sha), minio.RemoveObjectOptions{})
+	if err == nil || isNotFound(err) {
 		err = s.abort(ctx, s.key(sha))
 	}
 	if err != nil {
-		return fmt.Errorf("delete blob %s: %w", sha, err)
+		return fmt.Errorf("delete blob %s: %w", sha, s.explain(err))
 	}
 	return nil
 }
@@ -198,7 +195,7 @@ func (s *s3Store) Walk(ctx context.Context, fn func(Blob) error) error {
 	defer stop()
 	for info := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix, Recursive: true}) {
 		if info.Err != nil {
-			return fmt.Errorf("walk media: %w", info.Err)
+			return fmt.Errorf("walk media: %w", s.explain(info.Err))
 		}
 		sha := filepath.Base(info.Key)
 		if !ValidName(sha) || info.Key != s.key(sha) {

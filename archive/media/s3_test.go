@@ -21,7 +21,7 @@ func TestS3StoreConforms(t *testing.T) {
 	testStore(t, func(t *testing.T) Store {
 		n++
 		partial := t.TempDir()
-		s, err := openS3(t.Context(), server.URL("recordings", fmt.Sprint("a prefix/", n)), partial)
+		s, err := openS3(server.URL("recordings", fmt.Sprint("a prefix/", n)), partial)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +33,11 @@ func TestS3StoreConforms(t *testing.T) {
 		})
 		return s
 	})
-	if _, err := openS3(t.Context(), server.URL("elsewhere", ""), t.TempDir()); err == nil || !strings.Contains(err.Error(), "no bucket elsewhere") {
+	elsewhere, err := openS3(server.URL("elsewhere", ""), t.TempDir())
+	if err == nil {
+		err = Check(t.Context(), elsewhere)
+	}
+	if err == nil || !strings.Contains(err.Error(), "bucket elsewhere at 127.0.0.1") || !strings.Contains(err.Error(), "make the bucket") {
 		t.Errorf("a bucket that is not there: %v", err)
 	}
 }
@@ -41,7 +45,7 @@ func TestS3StoreConforms(t *testing.T) {
 // TestPartsOfACrashedUploadGo leaves parts in the bucket as a crash does. Deleting
 // the blob removes them, storing it too, and a start once they are a day old.
 func TestPartsOfACrashedUploadGo(t *testing.T) {
-	store, err := openS3(t.Context(), s3test.Start(t).URL("recordings", "p"), t.TempDir())
+	store, err := openS3(s3test.Start(t).URL("recordings", "p"), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +102,7 @@ func TestMediaURLs(t *testing.T) {
 		"file:":                             "",
 		"file://" + filepath.Join(dir, "m"): "",
 	} {
-		_, err := Open(t.Context(), dir, mediaURL)
+		_, err := Open(dir, mediaURL)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", mediaURL, err)
 		}

@@ -27,7 +27,7 @@ func (s *s3Store) sweepUploads(ctx context.Context, before time.Time) error {
 	defer stop()
 	for u := range s.client.ListIncompleteUploads(ctx, s.bucket, s.prefix, true) {
 		if u.Err != nil {
-			return unlessRefused(u.Err)
+			return s.explain(unlessRefused(u.Err))
 		}
 		if sha := filepath.Base(u.Key); !ValidName(sha) || u.Key != s.key(sha) || !u.Initiated.Before(before) {
 			continue

@@ -4,7 +4,13 @@ package s3test
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"net/url"
 	"os"
 	"os/exec"
@@ -47,8 +53,8 @@ func Start(t *testing.T) *Server {
 	}
 	cmd := exec.Command(program, "--port", s.address, "--quiet", "posix", "--sidecar", filepath.Join(root, "meta"), filepath.Join(root, "data"))
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+key, "ROOT_SECRET_KEY="+secret)
-	log := &strings.Builder{}
-	cmd.Stdout, cmd.Stderr = log, log
+	output := &strings.Builder{}
+	cmd.Stdout, cmd.Stderr = output, output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +62,7 @@ func Start(t *testing.T) *Server {
 		cmd.Process.Kill()
 		cmd.Wait()
 		if t.Failed() {
-			t.Logf("the S3 server says:\n%s", log)
+			t.Logf("the S3 server says:\n%s", output)
 		}
 	})
 	t.Setenv("AWS_ACCESS_KEY_ID", key)
@@ -94,6 +100,27 @@ func (s *Server) makeBucket(t *testing.T) {
 // URL returns the value of [media] url for a prefix in a bucket of the server.
 func (s *Server) URL(bucket, prefix string) string {
 	return "s3://" + bucket + "/" + prefix + "?region=" + region + "&endpoint=" + url.QueryEscape("http://"+s.address)
+}
+
+// Behind puts a handler between the server and those who ask for its [Server.URL].
+// change returns the handler; its argument is the way to the server.
+func (s *Server) Behind(t *testing.T, change func(server http.Handler) http.Handler) *Server {
+	t.Helper()
+	to := &url.URL{Scheme: "http", Host: s.address}
+	proxy := httptest.NewServer(change(&httputil.ReverseProxy{
+		Rewrite:  func(r *httputil.ProxyRequest) { r.SetURL(to); r.Out.Host = r.In.Host }, // the host is signed
+		ErrorLog: log.New(io.Discard, "", 0),
+	}))
+	t.Cleanup(proxy.Close)
+	t.Cleanup(proxy.CloseClientConnections)
+	return &Server{address: strings.TrimPrefix(proxy.URL, "http://")}
+}
+
+// Refuse answers as an S3 server does that refuses a call.
+func Refuse(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s</Message></Error>", code, code)
 }
 
 // Objects lists the names of the objects under a prefix of recordings.

@@ -1,0 +1,115 @@
+package backup
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/media"
+	"minutebook/internal/s3test"
+)
+
+// withStore makes an archive of one meeting whose recording is in a store, and a
+// backup of it.
+func withStore(t *testing.T, mediaURL string) (a *archive.Archive, dest string) {
+	t.Helper()
+	a, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, MediaURL: mediaURL, Logger: zerolog.Nop()})
+	must(t, err)
+	t.Cleanup(func() { a.Close() })
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
+	archivetest.Attach(t, a, 1, "moving pictures")
+	dest = t.TempDir()
+	backUp(t, a, dest, Options{})
+	return a, dest
+}
+
+// hasRecording fails the test when the meeting has lost its recording.
+func hasRecording(t *testing.T, a *archive.Archive) {
+	t.Helper()
+	if held, err := a.MediaOf(t.Context(), 1); err != nil || len(held) != 1 {
+		t.Errorf("the meeting's recordings are %v, %v", held, err)
+	}
+	if _, damages := verify(t, a, archive.VerifyOptions{}); len(damages) > 0 {
+		t.Errorf("after all: %v", damages)
+	}
+}
+
+// TestRepairOfAnAwayBucketLosesNothing repairs and backs up while the bucket is gone,
+// refuses, or breaks off in the middle of a recording, and looks when it is back.
+func TestRepairOfAnAwayBucketLosesNothing(t *testing.T) {
+	var away atomic.Pointer[http.HandlerFunc]
+	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if fault := away.Load(); fault != nil {
+				(*fault)(w, r)
+				return
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	a, dest := withStore(t, server.URL("recordings", "p"))
+	list := func(w http.ResponseWriter) { w.Write([]byte("<ListBucketResult></ListBucketResult>")) }
+	for name, fault := range map[string]http.HandlerFunc{
+		"gone":    func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, http.StatusNotFound, "NoSuchBucket") },
+		"refuses": func(w http.ResponseWriter, _ *http.Request) { s3test.Refuse(w, http.StatusForbidden, "AccessDenied") },
+		"breaks off": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Last-Modified", "Mon, 02 Jan 2006 15:04:05 GMT")
+			switch {
+			case strings.Contains(r.URL.RawQuery, "list-type"):
+				list(w)
+			case r.Method == http.MethodHead:
+				w.Header().Set("Content-Length", "15")
+			default:
+				w.Header().Set("Content-Length", "15")
+				w.Write([]byte("moving"))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			away.Store(&fault)
+			_, err := a.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(d archive.Damage) {
+				if d.Class != archive.DamageMode {
+					t.Errorf("called a damage: %+v", d)
+				}
+			})
+			if !media.IsUnavailable(err) {
+				t.Errorf("verify: %v", err)
+			}
+			if _, err := Run(t.Context(), a, t.TempDir(), Options{}); !media.IsUnavailable(err) {
+				t.Errorf("backup: %v", err)
+			}
+			away.Store(nil)
+			hasRecording(t, a)
+		})
+	}
+	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
+		t.Error("the backup from before is not the archive")
+	}
+}
+
+// TestRepairOfAnEmptyStoreLosesNothing repairs an archive whose recordings are on a
+// file system that is not mounted.
+func TestRepairOfAnEmptyStoreLosesNothing(t *testing.T) {
+	t.Parallel()
+	mount := filepath.Join(t.TempDir(), "nas")
+	a, dest := withStore(t, "file://"+mount)
+	must(t, os.Rename(mount, mount+"-away"))
+	must(t, os.Mkdir(mount, 0o700))
+	_, damages := verify(t, a, archive.VerifyOptions{Repair: true})
+	if len(damages) != 1 || damages[0].Repaired || damages[0].Lost || !strings.Contains(damages[0].What, "mount it, or correct media.url") {
+		t.Errorf("%+v", damages)
+	}
+	must(t, os.Remove(mount))
+	must(t, os.Rename(mount+"-away", mount))
+	hasRecording(t, a)
+	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {
+		t.Error("the backup from before is not the archive")
+	}
+}
