@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -33,6 +34,7 @@ type downloader struct {
 	mu     sync.Mutex // guards the fields below
 	tasks  map[int64]*downloadTask
 	paused string // why nothing is started
+	away   error  // why the store could not be used when it was last tried; nil: it could
 }
 
 // downloadTask is a recording that is being worked on. One goroutine owns it.
@@ -115,6 +117,7 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 	defer tasks.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	l.noteStore(media.Check(ctx, l.store))
 	rows, err := l.s.archive.OpenDownloads(ctx)
 	if err != nil {
 		return err
@@ -162,7 +165,7 @@ func (l *downloader) isIdle() bool {
 func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) (time.Time, error) {
 	for {
 		now := l.s.now()
-		if err := l.s.checkDiskSpace(0); err != nil {
+		if err := cmp.Or(l.s.checkDiskSpace(0), l.checkStore(ctx)); err != nil {
 			l.setPaused(err)
 			return time.Time{}, err
 		}
@@ -184,6 +187,30 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 		}
 		l.startTask(ctx, tasks, rows[i], once, t)
 	}
+}
+
+// noteStore notes whether the store of the recordings could be used.
+func (l *downloader) noteStore(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.away = err
+}
+
+// checkStore asks the store again after it could not be used. Until it can be, nothing
+// is started: the service would generate recordings for links that lapse, and their
+// files would fill this disk.
+func (l *downloader) checkStore(ctx context.Context) error {
+	l.mu.Lock()
+	away := l.away
+	l.mu.Unlock()
+	if away == nil {
+		return nil
+	}
+	err := media.Check(ctx, l.store)
+	if ctx.Err() == nil {
+		l.noteStore(err)
+	}
+	return err
 }
 
 // openLinks returns the open downloads as the pacer sees them, and their

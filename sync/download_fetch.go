@@ -32,7 +32,8 @@ var (
 )
 
 // fetch brings a generated recording to the disk. It resumes after
-// interruptions for as long as the link is valid.
+// interruptions for as long as the link is valid; a file that is whole and waits
+// for its store needs no link.
 func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 	a := l.s.account(t.row.Account)
 	if a == nil {
@@ -46,7 +47,7 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 	}
 	idle, wrong := 0, 0
 	for wait := time.Second; ; wait = min(2*wait, 5*time.Minute) {
-		if !l.s.now().Add(expiryMargin).Before(t.row.ExpiresAt) {
+		if !l.s.now().Add(expiryMargin).Before(t.row.ExpiresAt) && !l.hasWholeFile(t) {
 			return l.requeueLapsed(ctx, t, "the link expired")
 		}
 		before := t.row.Fetched
@@ -95,7 +96,7 @@ func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask)
 		return err
 	}
 	defer release()
-	if t.url == "" { // an earlier process had the link: read it again
+	if t.url == "" && !l.hasWholeFile(t) { // an earlier process had the link: read it again
 		d, err := l.poll(ctx, a, t)
 		if err != nil || d == nil {
 			return err
@@ -107,7 +108,7 @@ func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask)
 	if err := l.s.checkDiskSpace(t.row.Size - t.row.Fetched); err != nil {
 		return err
 	}
-	path := l.s.archive.PartialPath(strconv.FormatInt(t.row.RecordingID, 10))
+	path := l.partialPath(t)
 	l.meter.begin(l.s.now())
 	err = l.stream(ctx, a, t, path)
 	l.pace.recordFetch(l.meter.end(l.s.now()))
@@ -115,6 +116,20 @@ func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask)
 		return err
 	}
 	return l.storeFile(ctx, t, path)
+}
+
+// partialPath is the file in which a task's recording grows.
+func (l *downloader) partialPath(t *downloadTask) string {
+	return l.s.archive.PartialPath(strconv.FormatInt(t.row.RecordingID, 10))
+}
+
+// hasWholeFile reports whether all bytes of a recording are in its partial file.
+func (l *downloader) hasWholeFile(t *downloadTask) bool {
+	if t.row.Size <= 0 || t.row.Fetched != t.row.Size {
+		return false
+	}
+	info, err := os.Stat(l.partialPath(t))
+	return err == nil && info.Size() >= t.row.Size
 }
 
 // storeFile moves a whole file into the store, checks the hash that it has
@@ -126,7 +141,15 @@ func (l *downloader) storeFile(ctx context.Context, t *downloadTask, path string
 	if err := l.saveRow(ctx, t, row); err != nil {
 		return err
 	}
-	blob, err := l.store.Import(ctx, path)
+	var blob media.Blob
+	err := media.Check(ctx, l.store)
+	if err == nil {
+		blob, err = l.store.Import(ctx, path)
+	}
+	if media.IsUnavailable(err) {
+		l.noteStore(err)
+		l.wake()
+	}
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -78,7 +79,7 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) error {
 }
 
 // openMedia opens a meeting's newest recording of a kind. It fails with
-// [archive.ErrNotFound] when there is none on disk.
+// [archive.ErrNotFound] when there is none, and with 503 when it cannot be read.
 func (s *server) openMedia(ctx context.Context, id int64, kind archive.MediaKind) (io.ReadSeekCloser, archive.Attached, error) {
 	all, err := s.Archive.MediaOf(ctx, id)
 	if err != nil {
@@ -88,12 +89,17 @@ func (s *server) openMedia(ctx context.Context, id int64, kind archive.MediaKind
 	if i < 0 {
 		return nil, archive.Attached{}, archive.ErrNotFound
 	}
-	file, _, err := s.Archive.Media().Open(ctx, all[i].SHA256)
-	if err != nil && !errors.Is(err, archive.ErrNotFound) {
-		s.Logger.Error().Err(err).Str("sha256", all[i].SHA256).Msg("open recording")
-		err = archive.ErrNotFound
+	file, blob, err := s.Archive.Media().Open(ctx, all[i].SHA256)
+	if err == nil && blob.Size != all[i].Size {
+		err = errors.Join(fmt.Errorf("it has %d bytes and not %d; verify names the damage", blob.Size, all[i].Size), file.Close())
 	}
-	return file, all[i], err
+	if err == nil || errors.Is(err, archive.ErrNotFound) {
+		return file, all[i], err
+	}
+	if ctx.Err() == nil {
+		s.Logger.Error().Err(err).Str("sha256", all[i].SHA256).Msg("open recording")
+	}
+	return nil, archive.Attached{}, &failure{http.StatusServiceUnavailable, "This recording cannot be read at present. The log says why."}
 }
 
 // playableType returns a content type of audio or video as it is, and another one as

@@ -3,10 +3,12 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -16,6 +18,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
 	"minutebook/sample"
 )
 
@@ -193,5 +196,28 @@ func TestPlayerSaysWhereTheRecordingIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.shows(200, "/meetings/"+itoa(s.ids[0]), c.want)
+	}
+}
+
+// TestAnUnreadableRecordingIsNotAbsent asks for a recording that has another length than
+// it should have, and for one that cannot be opened.
+func TestAnUnreadableRecordingIsNotAbsent(t *testing.T) {
+	s := newSite(t, meeting(1, "T", "2026-06-30T08:00:00Z", ""))
+	s.attachVideo(1)
+	held, err := s.archive.MediaOf(t.Context(), 1)
+	if err != nil || len(held) != 1 {
+		t.Fatal(held, err)
+	}
+	path := media.Path(s.archive.Media(), held[0].SHA256)
+	for i, damage := range []func() error{
+		func() error { return errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("another"), 0o600)) },
+		func() error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+	} {
+		if err := damage(); err != nil {
+			t.Fatal(err)
+		}
+		if resp, body := s.get("/meetings/1/media/video"); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "another") {
+			t.Errorf("%d: %s %s", i, resp.Status, body)
+		}
 	}
 }

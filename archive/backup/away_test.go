@@ -102,11 +102,16 @@ func TestRepairOfAnEmptyStoreLosesNothing(t *testing.T) {
 	a, dest := withStore(t, "file://"+mount)
 	must(t, os.Rename(mount, mount+"-away"))
 	must(t, os.Mkdir(mount, 0o700))
+	_, err := a.Verify(t.Context(), archive.VerifyOptions{Repair: true}, func(archive.Damage) {})
+	if !media.IsUnavailable(err) || !strings.Contains(err.Error(), "mount its file system") {
+		t.Errorf("verify: %v", err)
+	}
+	must(t, os.Mkdir(filepath.Join(mount, "partial"), 0o700)) // as a start makes it
 	_, damages := verify(t, a, archive.VerifyOptions{Repair: true})
 	if len(damages) != 1 || damages[0].Repaired || damages[0].Lost || !strings.Contains(damages[0].What, "mount it, or correct media.url") {
 		t.Errorf("%+v", damages)
 	}
-	must(t, os.Remove(mount))
+	must(t, os.RemoveAll(mount))
 	must(t, os.Rename(mount+"-away", mount))
 	hasRecording(t, a)
 	if contents(t, restored(t, RestoreOptions{From: dest})) != contents(t, a) {

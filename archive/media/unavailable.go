@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/minio/minio-go/v7"
@@ -40,13 +42,19 @@ func IsUnavailable(err error) bool {
 // checkTimeout is how long [Check] waits for a server.
 const checkTimeout = 20 * time.Second
 
-// Check asks a store in a bucket whether it can be used at present. It fails with an
-// [UnavailableError]. Other stores are on this machine's file systems, and not asked.
+// Check asks a store whether it can be used at present. It fails with an
+// [UnavailableError]: a bucket is asked for its list, and a directory has to be the one
+// that was opened, not what is left of it where a file system is not mounted any more.
 func Check(ctx context.Context, s Store) error {
-	if s, ok := s.(*s3Store); ok {
+	switch s := s.(type) {
+	case *s3Store:
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
 		return s.check(ctx)
+	case *fileStore:
+		if _, err := os.Stat(filepath.Join(s.dir, partialDir)); err != nil {
+			return &UnavailableError{Store: "recordings in " + s.dir, Hint: "mount its file system, or correct media.url and restart", Err: err}
+		}
 	}
 	return nil
 }
