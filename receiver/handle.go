@@ -20,7 +20,7 @@ const lingerTime = 250 * time.Millisecond
 func (r *Receiver) serve(handle func(*http.Request, *http.ResponseController) refusal) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		rc := http.NewResponseController(w)
-		addr := clientAddr(req, r.o.TrustedProxies)
+		addr := httpserver.ClientAddr(req, r.o.TrustedProxies)
 		f := crowded
 		if r.clients.enter(addr, r.o.MaxPerAddr) {
 			f = handle(req, rc)

@@ -1,6 +1,10 @@
 package httpserver
 
-import "net/netip"
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
 
 // PeerAddr returns the address of a peer from an "address:port" text, as a
 // connection or a request has it. It returns the zero address where there is none.
@@ -10,6 +14,28 @@ func PeerAddr(remote string) netip.Addr {
 		return netip.Addr{}
 	}
 	return ap.Addr().Unmap()
+}
+
+// ClientAddr returns the address of the sender of a request: the peer's or, when the
+// peer is a trusted proxy, the last address in X-Forwarded-For that is none of a
+// trusted proxy.
+func ClientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
+	addr := PeerAddr(r.RemoteAddr)
+	if !Contains(trusted, addr) {
+		return addr
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for n := len(hops) - 1; n >= 0; n-- {
+		hop, err := netip.ParseAddr(strings.TrimSpace(hops[n]))
+		if err != nil {
+			return addr // only an entry that a proxy wrote is trusted
+		}
+		addr = hop.Unmap()
+		if !Contains(trusted, addr) {
+			return addr
+		}
+	}
+	return addr
 }
 
 // Contains reports whether an address is in one of the networks.
