@@ -17,11 +17,11 @@ import (
 func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
 	srv := r.newServer()
 	if r.o.TLSCert != "" {
-		c, err := loadCertificate(r.o.TLSCert, r.o.TLSKey, r.log)
+		c, err := httpserver.TLSConfig(r.o.TLSCert, r.o.TLSKey, r.log)
 		if err != nil {
 			return errors.Join(fmt.Errorf("serve webhooks: %w", err), ln.Close())
 		}
-		srv.TLSConfig = c.tlsConfig()
+		srv.TLSConfig = c
 	}
 	if err := r.Refresh(ctx); ctx.Err() != nil {
 		return ln.Close()

@@ -1,4 +1,4 @@
-package receiver
+package httpserver
 
 import (
 	"crypto/tls"
@@ -10,8 +10,18 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// A certificate is read from its two files again when either has changed. What
-// cannot be read, half a renewal for instance, leaves the old one in use.
+// TLSConfig returns the settings for TLS with the certificate and key of two PEM files.
+// They are read again when either has changed. Files that cannot be read, as in the
+// middle of a renewal, leave the old certificate in use.
+func TLSConfig(certFile, keyFile string, log zerolog.Logger) (*tls.Config, error) {
+	c := &certificate{certFile: certFile, keyFile: keyFile, log: log}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	return &tls.Config{GetCertificate: c.getCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+}
+
+// certificate is the newest readable certificate of two files.
 type certificate struct {
 	certFile, keyFile string
 	log               zerolog.Logger
@@ -25,14 +35,6 @@ type certificate struct {
 type fileStamp struct {
 	at   time.Time
 	size int64
-}
-
-func loadCertificate(certFile, keyFile string, log zerolog.Logger) (*certificate, error) {
-	c := &certificate{certFile: certFile, keyFile: keyFile, log: log}
-	if err := c.load(); err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // load reads the files unless they are as they were. It needs mu, but for the
@@ -72,8 +74,4 @@ func (c *certificate) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, er
 		}
 	}
 	return c.current, nil
-}
-
-func (c *certificate) tlsConfig() *tls.Config {
-	return &tls.Config{GetCertificate: c.getCertificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 }
