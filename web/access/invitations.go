@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-webauthn/webauthn/webauthn"
+
 	"minutebook/internal/sqlite"
 )
 
@@ -118,7 +120,24 @@ func (d *DB) AcceptInvitation(ctx context.Context, secret, password string) (Per
 	if err != nil {
 		return Person{}, err
 	}
-	var accepted Person
+	return d.acceptInvitation(ctx, secret, func(tx *sql.Tx, person int64) error {
+		return storePassword(ctx, tx, person, hash, 0)
+	})
+}
+
+// AcceptInvitationByPasskey is [DB.AcceptInvitation] with a passkey in place of a
+// password.
+func (d *DB) AcceptInvitationByPasskey(ctx context.Context, secret, label string, c *webauthn.Credential) (Person, error) {
+	return d.acceptInvitation(ctx, secret, func(tx *sql.Tx, person int64) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE person = ?`, person); err != nil {
+			return fmt.Errorf("end sessions: %w", err)
+		}
+		return d.storePasskey(ctx, tx, person, label, c)
+	})
+}
+
+// acceptInvitation uses an invitation up and stores by which the person signs in.
+func (d *DB) acceptInvitation(ctx context.Context, secret string, store func(tx *sql.Tx, person int64) error) (accepted Person, err error) {
 	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		person, err := d.openInvitation(ctx, tx, secret)
 		if err != nil {
@@ -127,7 +146,7 @@ func (d *DB) AcceptInvitation(ctx context.Context, secret, password string) (Per
 		if err := endInvitations(ctx, tx, person, d.now()); err != nil {
 			return err
 		}
-		if err := storePassword(ctx, tx, person, hash, 0); err != nil {
+		if err := store(tx, person); err != nil {
 			return err
 		}
 		if err := d.record(ctx, tx, Event{Actor: PersonActor(person), Kind: InvitationAccepted, IDs: IDs{Person: person}}); err != nil {

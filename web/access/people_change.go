@@ -153,7 +153,7 @@ func keepAdmin(ctx context.Context, tx *sql.Tx, p Person) error {
 	return err
 }
 
-// RemovePerson ends a person: the password, invitations, sessions and tokens go,
+// RemovePerson ends a person: the password, passkeys, invitations, sessions and tokens go,
 // and the addresses can be given to another person. The last admin cannot be
 // removed: [ErrLastAdmin].
 func (d *DB) RemovePerson(ctx context.Context, by Actor, person int64) error {
@@ -168,6 +168,7 @@ func (d *DB) RemovePerson(ctx context.Context, by Actor, person int64) error {
 			{`UPDATE invitations SET used_at = ? WHERE person = ? AND used_at IS NULL`, []any{now, person}},
 			{`UPDATE tokens SET revoked_at = ? WHERE person = ? AND revoked_at IS NULL`, []any{now, person}},
 			{`DELETE FROM sessions WHERE person = ?`, []any{person}},
+			{`DELETE FROM passkeys WHERE person = ?`, []any{person}},
 		} {
 			if _, err := tx.ExecContext(ctx, step.query, step.args...); err != nil {
 				return fmt.Errorf("remove person: %w", err)

@@ -14,6 +14,7 @@ import (
 const (
 	SessionIdle = 14 * 24 * time.Hour // without a request
 	SessionLife = 90 * 24 * time.Hour // in all
+	OIDCLife    = 24 * time.Hour      // in all, of one by OpenID Connect: then the provider is asked again
 )
 
 // seenEvery is the least time between two notes of when a session or token was last
@@ -78,8 +79,11 @@ func (d *DB) BeginSession(ctx context.Context, person int64, method Method) (sec
 	if err != nil {
 		return "", Session{}, err
 	}
-	now := sqlite.Time(d.now().UnixMilli())
-	s = Session{Person: person, Method: method, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(SessionLife)}
+	now, life := sqlite.Time(d.now().UnixMilli()), SessionLife
+	if method == MethodOIDC {
+		life = OIDCLife
+	}
+	s = Session{Person: person, Method: method, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(life)}
 	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		// The condition is for a person who is removed meanwhile.
 		done, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, person, method, epoch, created_at, seen_at, expires_at)
