@@ -49,9 +49,10 @@ vet:
 	go run $(STATICCHECK) ./...
 	@go run $(DEADCODE) $$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...) | tee /dev/stderr | (! grep -q .)
 
-browser: ## what the tests need beside Go: Chromium, and axe-core in the user's cache
+browser: ## what the tests need beside Go: Chromium, and packages of npm in the user's cache
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-debian chromium fonts-dejavu-core
-	@packaging/install-axe
+	@packaging/install-npm axe-core 4.14.1
+	@packaging/install-npm oidc-provider 8.8.1
 
 restic: ## and restic, for which docs/backup.md has a recipe
 	@command -v restic >/dev/null || packaging/install-debian restic
