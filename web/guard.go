@@ -18,6 +18,9 @@ func (s *server) guard(next http.Handler) http.Handler {
 	for _, h := range s.Hosts {
 		hosts[strings.ToLower(strings.TrimSuffix(h, "."))] = true
 	}
+	if s.Entry.PublicURL != nil {
+		hosts[strings.ToLower(s.Entry.PublicURL.Hostname())] = true
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Content-Security-Policy", policy)

@@ -39,6 +39,12 @@ func newMetrics(o Options) (*metrics, error) {
 	return m, nil
 }
 
+// showMetrics answers /metrics.
+func (s *server) showMetrics(w http.ResponseWriter, r *http.Request) error {
+	s.metrics.handler.ServeHTTP(w, r)
+	return nil
+}
+
 // observe measures the time of the answers by pattern and status.
 func (m *metrics) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -57,6 +57,9 @@ type frame struct {
 	Query    string // the text in the search box
 	Version  string
 	Indexing *indexing // set while the index is behind
+	Outside  bool      // nobody is signed in: the page leads to no other
+	Account  string    // whose account is signed in; "" for the owner
+	Admin    bool      // the account is an admin's
 }
 
 // indexing is the progress of the index.
@@ -68,6 +71,11 @@ type indexing struct {
 // newFrame returns the frame of a page at this moment.
 func (s *server) newFrame(r *http.Request, page, title string) frame {
 	f := frame{Page: page, Title: title, Version: s.Version}
+	if v := visitorOf(r.Context()); v.Person != nil {
+		f.Account, f.Admin = v.Person.Address(), v.Admin
+	} else if f.Outside = !v.Viewer.All && !s.Entry.isOwners(); f.Outside {
+		return f
+	}
 	p := s.Index.Progress()
 	switch behind := p.Total > 0 && (p.Rebuilding || p.Indexed < p.Total); {
 	case behind && viewerOf(r.Context()).All:
@@ -108,6 +116,9 @@ func (f *failure) Error() string { return f.message }
 // details are not shown.
 func (s *server) toFailure(r *http.Request, err error) *failure {
 	var f *failure
+	if entry, ok := toEntryFailure(err); ok {
+		return entry
+	}
 	switch {
 	case errors.As(err, &f):
 		return f
@@ -123,6 +134,9 @@ func (s *server) toFailure(r *http.Request, err error) *failure {
 }
 
 func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
+	if isOfNobody(err) && s.leadToSignIn(w, r) {
+		return
+	}
 	f := s.toFailure(r, err)
 	data := struct {
 		frame

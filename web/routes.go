@@ -14,7 +14,7 @@ type route struct {
 // routes returns all routes of the page. All of them know their visitor, except those
 // that say nothing of meetings.
 func (s *server) routes() []route {
-	return []route{
+	return append(s.entryRoutes(), []route{
 		{"GET /{$}", s.page(s.home)},
 		{"GET /meetings/{id}", s.page(s.meeting)},
 		{"GET /meetings/{id}/{file}", s.page(s.meetingFile)},
@@ -34,10 +34,10 @@ func (s *server) routes() []route {
 		{"/mcp", s.stream(s.assistants)}, // the archive as tools for assistants
 		{"GET /static/", s.compress(s.assets)},
 		{"GET /favicon.ico", http.HandlerFunc(s.favicon)},
-		{"GET /metrics", s.metrics.handler},
+		{"GET /metrics", s.stream(s.admins(s.showMetrics))},
 		{"GET /healthz", http.HandlerFunc(s.healthz)},
 		{"/", s.page(s.notFound)},
-	}
+	}...)
 }
 
 // handler returns the handler of all paths. The guard wraps the pages, but not the
@@ -47,7 +47,7 @@ func (s *server) handler() http.Handler {
 	for _, r := range s.routes() {
 		mux.Handle(r.pattern, r.handler)
 	}
-	guarded := s.guard(s.metrics.observe(mux))
+	guarded := s.guard(s.metrics.observe(s.forms.Handler(mux)))
 	if s.Service == nil {
 		return guarded
 	}

@@ -140,14 +140,20 @@ func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.index.Close() })
-	handler, err := New(Options{Archive: s.archive, Index: s.index, Logger: zerolog.New(zerolog.NewTestWriter(t)),
-		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Hosts: []string{"notes.example"}, Identify: identifyTest, Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"})
+	handler, err := New(s.options())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Server = httptest.NewServer(handler)
 	t.Cleanup(s.Close)
 	return s
+}
+
+// options returns the options of the site's page.
+func (s *site) options() Options {
+	return Options{Archive: s.archive, Index: s.index, Logger: zerolog.New(zerolog.NewTestWriter(s.t)),
+		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Hosts: []string{"notes.example"}, Identify: identifyTest,
+		Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"}
 }
 
 // identifyTest takes the visitor from the request's own headers: Test-Person names the

@@ -5,12 +5,33 @@ import (
 	"net/http"
 
 	"minutebook/archive"
+	"minutebook/web/access"
 )
 
 // Visitor is the person behind a request. The zero Visitor sees nothing.
 type Visitor struct {
 	Viewer archive.Viewer // decides what the person sees of meetings
 	Admin  bool           // sees the operations: jobs, failures and sizes of all accounts
+
+	// Person is nil for the owner; Session and Token are nil without one.
+	Person  *access.Person
+	Session *access.Session
+	Token   *access.Token
+}
+
+// newVisitor returns the visitor for a person. A token gives the rights of an admin
+// only by its scope.
+func newVisitor(p *access.Person, session *access.Session, token *access.Token) Visitor {
+	return Visitor{Viewer: archive.ViewerWith(p.Addresses...), Admin: p.Admin && (token == nil || token.Has(access.ScopeAdmin)),
+		Person: p, Session: session, Token: token}
+}
+
+// Actor returns the visitor as the audit names them.
+func (v Visitor) Actor() access.Actor {
+	if v.Person == nil {
+		return access.ActorOwner
+	}
+	return v.Person.Actor()
 }
 
 // owner is the visitor of a page without sign-in: whoever reaches it owns the archive.
@@ -19,10 +40,13 @@ func owner() Visitor { return Visitor{Viewer: archive.Viewer{All: true}, Admin: 
 // identify returns the visitor of a request, or the failure with which the request is
 // answered.
 func (s *server) identify(r *http.Request) (Visitor, error) {
-	if s.Identify != nil {
+	switch {
+	case s.Identify != nil:
 		return s.Identify(r)
+	case s.Entry.isOwners():
+		return owner(), nil
 	}
-	return owner(), nil
+	return s.identifyPerson(r)
 }
 
 type visitorKey struct{}

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 
+	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
@@ -16,6 +18,7 @@ import (
 	"minutebook/internal/httpserver"
 	"minutebook/mcp"
 	"minutebook/search"
+	"minutebook/web/access"
 )
 
 // Options are the dependencies and settings of the page. Archive and Index are
@@ -31,6 +34,9 @@ type Options struct {
 	// Identify returns the visitor of a request; without it every visitor is the
 	// archive's owner.
 	Identify func(*http.Request) (Visitor, error)
+
+	// Entry decides who enters where Identify is not set.
+	Entry Entry
 
 	// Service answers under /external/v1 when it is set.
 	Service http.Handler
@@ -52,7 +58,8 @@ type Options struct {
 	Version  string
 }
 
-// server is the handler's state; nothing in it changes after New.
+// server is the handler's state. After New nothing in it changes but what has its own
+// lock.
 type server struct {
 	Options
 	pages   *pages
@@ -61,6 +68,13 @@ type server struct {
 	metrics *metrics
 	mcp     http.Handler
 	bounds  httpserver.StreamBounds // of recordings
+
+	oidc       *relyingParty // nil: nobody signs in at a provider
+	passkeys   *webauthn.WebAuthn
+	ceremonies *ceremonies
+	attempts   *access.Limiter
+	forms      *http.CrossOriginProtection // no other site sends forms here
+	hasPeople  atomic.Bool                 // whether a first person exists
 
 	compress func(http.Handler) http.HandlerFunc
 }
@@ -117,5 +131,5 @@ func newServer(o Options) (*server, error) {
 		return nil, err
 	}
 	s.mcp = http.NewCrossOriginProtection().Handler(tools.Handler())
-	return s, nil
+	return s, s.prepareEntry()
 }

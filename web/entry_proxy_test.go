@@ -1,0 +1,70 @@
+package web
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+
+	"minutebook/api"
+	"minutebook/web/access"
+)
+
+// TestAProxySaysWhoAsks sends requests as a proxy does, from its network and from
+// another one.
+func TestAProxySaysWhoAsks(t *testing.T) {
+	t.Parallel()
+	s := newEntrySite(t, func(e *Entry) {
+		e.Passwords, e.ProxyHeader, e.ProxyNetworks = false, "Remote-User", []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}
+	})
+	if err := s.archive.PutUsers(t.Context(), "acme", []api.User{{Email: "gone@acme.example", Status: api.StatusDeactivated}}); err != nil {
+		t.Fatal(err)
+	}
+	admin, _ := s.add("ann@acme.example", true)
+	token, _, err := s.people.CreateToken(t.Context(), admin.Actor(), admin.ID, "", []access.Scope{access.ScopeRead}, s.now.Load().AddDate(0, 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, peer, path string
+		users            []string
+		header           http.Header
+		want             int
+	}{
+		{"a person", "10.1.2.3:4", "/", []string{"Bob@acme.example"}, nil, 200},
+		{"the same again", "10.1.2.3:4", "/", []string{"bob@acme.example"}, nil, 200},
+		{"an admin", "10.1.2.3:4", "/admin/people", []string{"ann@acme.example"}, nil, 200},
+		{"no admin", "10.1.2.3:4", "/admin/people", []string{"bob@acme.example"}, nil, 404},
+		{"from elsewhere", "10.2.2.3:4", "/", []string{"bob@acme.example"}, nil, 403},
+		{"from elsewhere without a name", "10.2.2.3:4", "/", nil, nil, 403},
+		{"from elsewhere, as if forwarded", "10.2.2.3:4", "/", []string{"bob@acme.example"}, http.Header{"X-Forwarded-For": {"10.1.2.3"}}, 403},
+		{"no name", "10.1.2.3:4", "/", nil, nil, 401},
+		{"an empty name", "10.1.2.3:4", "/", []string{" "}, nil, 401},
+		{"two names", "10.1.2.3:4", "/", []string{"bob@acme.example", "ann@acme.example"}, nil, 401},
+		{"no address", "10.1.2.3:4", "/", []string{"root"}, nil, 401},
+		{"two addresses", "10.1.2.3:4", "/", []string{"bob@acme.example, ann@acme.example"}, nil, 401},
+		{"deactivated", "10.1.2.3:4", "/", []string{"gone@acme.example"}, nil, 401},
+		{"data of nobody", "10.1.2.3:4", "/api/meetings", nil, nil, 401},
+		{"a token", "10.1.2.3:4", "/api/meetings", nil, http.Header{"Authorization": {"Bearer " + token}}, 200},
+		{"a token from elsewhere", "10.2.2.3:4", "/api/meetings", nil, http.Header{"Authorization": {"Bearer " + token}}, 403},
+		{"an assistant with a name alone", "10.1.2.3:4", "/mcp", []string{"ann@acme.example"}, nil, 401},
+		{"signing in", "10.1.2.3:4", "/login", []string{"bob@acme.example"}, nil, 404},
+	} {
+		r := httptest.NewRequest(http.MethodGet, s.URL+c.path, nil)
+		r.RemoteAddr = c.peer
+		r.Header = c.header.Clone()
+		if r.Header == nil {
+			r.Header = http.Header{}
+		}
+		r.Header["Remote-User"] = c.users
+		w := httptest.NewRecorder()
+		s.Config.Handler.ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("%s: %d, want %d", c.name, w.Code, c.want)
+		}
+	}
+	people, err := s.people.People(t.Context())
+	if err != nil || len(people) != 3 {
+		t.Errorf("%d people, %v; want ann, bob and the deactivated one", len(people), err)
+	}
+}

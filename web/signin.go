@@ -1,0 +1,220 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"minutebook/internal/httpserver"
+	"minutebook/web/access"
+)
+
+// Entry decides who enters the page. The zero value lets the owner alone in, who is
+// whoever reaches the listener.
+type Entry struct {
+	// People are the persons who may enter; nil for the owner.
+	People *access.DB
+
+	// PublicURL is the address under which people reach the page; nil for the owner.
+	PublicURL *url.URL
+
+	// Passwords reports whether people sign in with a password.
+	Passwords bool
+
+	// OIDC are the settings for signing in at an OpenID provider; nil: nobody does.
+	OIDC *OIDC
+
+	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+
+	// ProxyHeader is the request header with the address of the person whom a proxy
+	// has signed in, and ProxyNetworks are the networks of that proxy. A request from
+	// any other network is refused. "" where people sign in here.
+	ProxyHeader   string
+	ProxyNetworks []netip.Prefix
+
+	// AuditReads records who opened, played and downloaded which meeting.
+	AuditReads bool
+}
+
+// isOwners reports whether the page belongs to the owner alone.
+func (e *Entry) isOwners() bool { return e.People == nil }
+
+// prepareEntry prepares signing in. It fails for settings that do not fit together.
+func (s *server) prepareEntry() error {
+	e := &s.Entry
+	s.forms = http.NewCrossOriginProtection()
+	if e.isOwners() {
+		return nil
+	}
+	if e.PublicURL == nil {
+		return errors.New("make the page: people need a public address")
+	}
+	if err := s.forms.AddTrustedOrigin(e.PublicURL.Scheme + "://" + e.PublicURL.Host); err != nil {
+		return fmt.Errorf("trust web.public_url: %w", err)
+	}
+	if e.ProxyHeader != "" {
+		return nil
+	}
+	if e.OIDC != nil {
+		s.oidc = newRelyingParty(*e.OIDC, e.PublicURL, s.Now)
+	}
+	if !e.Passwords {
+		return nil
+	}
+	var err error
+	s.passkeys, err = newPasskeys(e.PublicURL)
+	s.ceremonies = &ceremonies{now: s.Now, open: map[string]webauthn.SessionData{}}
+	s.attempts = access.NewLimiter(s.Now)
+	return err
+}
+
+// The reasons why a request has no visitor.
+var (
+	errNobody    = errors.New("nobody is signed in: sign in")
+	errScope     = errors.New("this token has not the scope that this needs: make another one")
+	errForbidden = errors.New("this request did not come through the proxy that signs people in")
+)
+
+// identifyPerson returns the visitor of a request where people sign in.
+func (s *server) identifyPerson(r *http.Request) (Visitor, error) {
+	if s.Entry.ProxyHeader != "" && !httpserver.Contains(s.Entry.ProxyNetworks, httpserver.PeerAddr(r.RemoteAddr)) {
+		return Visitor{}, errForbidden
+	}
+	if secret, ok := bearer(r); ok {
+		return s.identifyToken(r, secret)
+	}
+	if r.URL.Path == "/mcp" { // assistants have a token, so that no page can use a cookie there
+		return Visitor{}, access.ErrNoToken
+	}
+	if s.Entry.ProxyHeader != "" {
+		return s.identifyProxied(r)
+	}
+	cookie, err := r.Cookie(s.cookieName())
+	if err != nil {
+		return Visitor{}, errNobody
+	}
+	session, person, err := s.Entry.People.Session(r.Context(), cookie.Value)
+	if err != nil {
+		return Visitor{}, err
+	}
+	return newVisitor(&person, &session, nil), nil
+}
+
+// isForPrograms reports whether programs use an address, and tokens open it.
+func isForPrograms(path string) bool {
+	return path == "/mcp" || path == "/metrics" || strings.HasPrefix(path, "/api/")
+}
+
+// bearer returns the secret of an Authorization header.
+func bearer(r *http.Request) (secret string, ok bool) {
+	scheme, secret, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	return secret, ok && strings.EqualFold(scheme, "Bearer")
+}
+
+// identifyToken returns the visitor with a personal token.
+func (s *server) identifyToken(r *http.Request, secret string) (Visitor, error) {
+	path := r.URL.Path
+	if !isForPrograms(path) {
+		return Visitor{}, access.ErrNoToken
+	}
+	token, person, err := s.Entry.People.Token(r.Context(), secret)
+	if err != nil {
+		return Visitor{}, err
+	}
+	if !token.Has(access.ScopeRead) && path != "/metrics" {
+		return Visitor{}, errScope
+	}
+	return newVisitor(&person, nil, &token), nil
+}
+
+// identifyProxied returns the visitor whom the proxy names. A person who is seen
+// for the first time is added.
+func (s *server) identifyProxied(r *http.Request) (Visitor, error) {
+	names := r.Header.Values(s.Entry.ProxyHeader)
+	if len(names) != 1 || strings.TrimSpace(names[0]) == "" {
+		return Visitor{}, errNobody
+	}
+	people, ctx := s.Entry.People, r.Context()
+	person, err := people.PersonByAddress(ctx, names[0])
+	if errors.Is(err, access.ErrNotFound) {
+		if person, err = people.AddPerson(ctx, access.ActorSystem, names[0], "", false); errors.Is(err, access.ErrExists) {
+			person, err = people.PersonByAddress(ctx, names[0])
+		}
+	}
+	if errors.Is(err, access.ErrAddress) {
+		return Visitor{}, errNobody
+	}
+	if err == nil {
+		err = people.CheckIn(ctx, person)
+	}
+	if errors.Is(err, access.ErrOut) {
+		return Visitor{}, errNobody
+	}
+	if err != nil {
+		return Visitor{}, err
+	}
+	return newVisitor(&person, nil, nil), nil
+}
+
+// isClaimed reports whether a first person exists.
+func (s *server) isClaimed(ctx context.Context) bool {
+	if s.hasPeople.Load() || s.Entry.ProxyHeader != "" {
+		return true
+	}
+	found, err := s.Entry.People.AnyPerson(ctx)
+	if err != nil {
+		s.Logger.Error().Err(err).Msg("look for a first person")
+	}
+	s.hasPeople.Store(found) // it is never undone: the last admin stays
+	return found
+}
+
+// isOfNobody reports whether an error means that a request has no visitor.
+func isOfNobody(err error) bool {
+	return errors.Is(err, errNobody) || errors.Is(err, access.ErrNoSession) || errors.Is(err, access.ErrNoToken)
+}
+
+// leadToSignIn answers a browser's request of nobody: with the page for signing in,
+// or the page that says how the first person comes in. It reports false where the
+// request gets an error instead: forms, recordings, and a proxy's people.
+func (s *server) leadToSignIn(w http.ResponseWriter, r *http.Request) bool {
+	dest := r.Header.Get("Sec-Fetch-Dest")
+	isPage := (r.Method == http.MethodGet || r.Method == http.MethodHead) && (dest == "" || dest == "document")
+	switch {
+	case !isPage || s.Entry.ProxyHeader != "":
+		return false
+	case !s.isClaimed(r.Context()):
+		if err := s.render(w, http.StatusOK, "claim", s.newFrame(r, "claim", "Nobody is invited yet")); err != nil {
+			s.Logger.Error().Err(err).Msg("answer request")
+		}
+	default:
+		address, q := "/login", url.Values{"next": {r.URL.RequestURI()}}
+		if _, err := r.Cookie(s.cookieName()); err == nil && s.oidc != nil {
+			address += "/oidc" // a session has ended: the provider may still know the person
+			q.Set("silent", "1")
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, address+"?"+q.Encode(), http.StatusSeeOther)
+	}
+	return true
+}
+
+// toEntryFailure converts the error of a request without a visitor.
+func toEntryFailure(err error) (*failure, bool) {
+	switch {
+	case errors.Is(err, errForbidden), errors.Is(err, errScope):
+		return &failure{http.StatusForbidden, sentence(err)}, true
+	case errors.Is(err, access.ErrNoToken):
+		return &failure{http.StatusUnauthorized, sentence(access.ErrNoToken)}, true
+	case isOfNobody(err):
+		return &failure{http.StatusUnauthorized, sentence(errNobody)}, true
+	}
+	return nil, false
+}

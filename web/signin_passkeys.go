@@ -1,0 +1,278 @@
+package web
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+
+	"minutebook/internal/httpserver"
+	"minutebook/web/access"
+)
+
+const (
+	ceremonyLife  = 5 * time.Minute
+	maxCeremonies = 1000
+)
+
+// ceremonies are the uses of passkeys that are under way, by their challenge. Each is
+// finished at most once, and none survives the process.
+type ceremonies struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	open map[string]webauthn.SessionData
+}
+
+// keep notes a ceremony that has begun. It fails when too many are under way.
+func (c *ceremonies) keep(data *webauthn.SessionData) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	for challenge, other := range c.open {
+		if now.After(other.Expires) {
+			delete(c.open, challenge)
+		}
+	}
+	if len(c.open) >= maxCeremonies {
+		return &failure{http.StatusServiceUnavailable, "Too many people sign in at this moment. Try again in a while."}
+	}
+	data.Expires = now.Add(ceremonyLife)
+	c.open[data.Challenge] = *data
+	return nil
+}
+
+// take returns the ceremony of a challenge and ends it.
+func (c *ceremonies) take(challenge string) (webauthn.SessionData, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	data, ok := c.open[challenge]
+	delete(c.open, challenge)
+	if !ok || c.now().After(data.Expires) {
+		return webauthn.SessionData{}, &failure{http.StatusUnprocessableEntity, "This took too long. Try again."}
+	}
+	data.Expires = time.Time{} // judged here, by the page's clock
+	return data, nil
+}
+
+// newPasskeys returns the relying party for passkeys of the page's public address.
+func newPasskeys(publicURL *url.URL) (*webauthn.WebAuthn, error) {
+	p, err := webauthn.New(&webauthn.Config{
+		RPID: publicURL.Hostname(), RPDisplayName: "Minutebook", RPOrigins: []string{publicURL.Scheme + "://" + publicURL.Host},
+		AuthenticatorSelection: protocol.AuthenticatorSelection{
+			RequireResidentKey: protocol.ResidentKeyRequired(), ResidentKey: protocol.ResidentKeyRequirementRequired,
+			UserVerification: protocol.VerificationRequired},
+		AttestationPreference: protocol.PreferNoAttestation,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare passkeys for web.public_url: %w", err)
+	}
+	return p, nil
+}
+
+// passkeyRoutes returns the routes of the script for passkeys. It sends and reads
+// JSON, as browsers write it.
+func (s *server) passkeyRoutes() []route {
+	return []route{
+		{"POST /login/passkey/begin", s.publicData(s.beginPasskeySignIn)},
+		{"POST /login/passkey/finish", s.publicData(s.finishPasskeySignIn)},
+		{"POST /invitation/passkey/begin", s.publicData(form(s.beginInvitedPasskey))},
+		{"POST /invitation/passkey/finish", s.publicData(s.finishInvitedPasskey)},
+		{"POST /me/passkeys/begin", s.data(s.beginPasskey)},
+		{"POST /me/passkeys/finish", s.data(s.finishPasskey)},
+		{"POST /me/passkeys/remove", s.page(form(s.removePasskey))},
+	}
+}
+
+func (s *server) beginPasskeySignIn(w http.ResponseWriter, r *http.Request) error {
+	options, data, err := s.passkeys.BeginDiscoverableLogin(webauthn.WithUserVerification(protocol.VerificationRequired))
+	if err != nil {
+		return fmt.Errorf("begin sign-in by passkey: %w", err)
+	}
+	if err := s.ceremonies.keep(data); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, options)
+	return nil
+}
+
+// finishPasskeySignIn signs the owner of a passkey in.
+func (s *server) finishPasskeySignIn(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	answer, err := protocol.ParseCredentialRequestResponse(r)
+	if err != nil {
+		return s.refusePasskey(r, err)
+	}
+	data, err := s.ceremonies.take(answer.Response.CollectedClientData.Challenge)
+	if err != nil {
+		return err
+	}
+	find := func(_, handle []byte) (webauthn.User, error) {
+		return s.Entry.People.PasskeyOwnerByHandle(r.Context(), handle)
+	}
+	user, credential, err := s.passkeys.ValidatePasskeyLogin(find, data, answer)
+	if err != nil {
+		return s.refusePasskey(r, err)
+	}
+	if credential.Authenticator.CloneWarning {
+		return s.refusePasskey(r, errors.New("its counter went back: the key may have been copied"))
+	}
+	owner, ok := user.(*access.PasskeyOwner)
+	if !ok {
+		return fmt.Errorf("sign in by passkey: the owner is a %T", user)
+	}
+	if err := s.Entry.People.NotePasskey(r.Context(), credential); err != nil {
+		return err
+	}
+	if err := s.beginSession(w, r, owner.ID, access.MethodPasskey); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+// refusePasskey writes the reason into the log and the audit.
+func (s *server) refusePasskey(r *http.Request, reason error) error {
+	var detailed *protocol.Error
+	if errors.As(reason, &detailed) && detailed.DevInfo != "" {
+		reason = fmt.Errorf("%w: %s", reason, detailed.DevInfo)
+	}
+	s.Logger.Warn().Err(reason).Stringer("client", httpserver.ClientAddr(r, s.Entry.TrustedProxies)).Msg("sign-in by passkey failed")
+	err := s.Entry.People.Record(r.Context(), access.Event{Actor: access.ActorSystem, Kind: access.SignInFailed, IDs: access.IDs{Method: access.MethodPasskey}})
+	if err != nil {
+		return err
+	}
+	return &failure{http.StatusUnauthorized, "This passkey is not known here. Sign in another way, or ask an admin for a link."}
+}
+
+// startPasskey sends the options for a new passkey of a person.
+func (s *server) startPasskey(w http.ResponseWriter, r *http.Request, person int64) error {
+	owner, err := s.Entry.People.PasskeyOwner(r.Context(), person)
+	if err != nil {
+		return err
+	}
+	options, data, err := s.passkeys.BeginRegistration(owner, webauthn.WithExclusions(webauthn.Credentials(owner.WebAuthnCredentials()).CredentialDescriptors()))
+	if err != nil {
+		return fmt.Errorf("begin a passkey: %w", err)
+	}
+	if err := s.ceremonies.keep(data); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, options)
+	return nil
+}
+
+// newPasskey is the answer of the browser with a new passkey.
+type newPasskey struct {
+	Label      string          `json:"label"`
+	Secret     string          `json:"secret"` // of the invitation, where there is one
+	Credential json.RawMessage `json:"credential"`
+}
+
+// readPasskey checks the answer of the browser with a new passkey of a person.
+func (s *server) readPasskey(w http.ResponseWriter, r *http.Request, find func(newPasskey) (int64, error)) (n newPasskey, c *webauthn.Credential, err error) {
+	unreadable := &failure{http.StatusBadRequest, "The passkey could not be read."}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm)).Decode(&n); err != nil {
+		return n, nil, unreadable
+	}
+	if n.Label == "" || len(n.Label) > 100 {
+		n.Label = "Passkey"
+	}
+	person, err := find(n)
+	if err != nil {
+		return n, nil, err
+	}
+	answer, err := protocol.ParseCredentialCreationResponseBytes(n.Credential)
+	if err != nil {
+		return n, nil, unreadable
+	}
+	data, err := s.ceremonies.take(answer.Response.CollectedClientData.Challenge)
+	if err != nil {
+		return n, nil, err
+	}
+	owner, err := s.Entry.People.PasskeyOwner(r.Context(), person)
+	if err != nil {
+		return n, nil, err
+	}
+	if c, err = s.passkeys.CreateCredential(owner, data, answer); err != nil {
+		s.Logger.Warn().Err(err).Msg("refuse a passkey")
+		return n, nil, unreadable
+	}
+	return n, c, nil
+}
+
+// beginPasskey and finishPasskey add a passkey of a person who is signed in.
+func (s *server) beginPasskey(w http.ResponseWriter, r *http.Request) error {
+	return s.startPasskey(w, r, visitorOf(r.Context()).Person.ID)
+}
+
+func (s *server) finishPasskey(w http.ResponseWriter, r *http.Request) error {
+	person := visitorOf(r.Context()).Person.ID
+	n, credential, err := s.readPasskey(w, r, func(newPasskey) (int64, error) { return person, nil })
+	if err != nil {
+		return err
+	}
+	err = s.Entry.People.AddPasskey(r.Context(), person, n.Label, credential)
+	if errors.Is(err, access.ErrManyKeys) {
+		return &failure{http.StatusUnprocessableEntity, sentence(err)}
+	}
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+// beginInvitedPasskey and finishInvitedPasskey accept an invitation with a passkey in
+// place of a password.
+func (s *server) beginInvitedPasskey(w http.ResponseWriter, r *http.Request) error {
+	person, err := s.Entry.People.Invitation(r.Context(), r.PostForm.Get("secret"))
+	if err != nil {
+		return s.refuseInvitation(err)
+	}
+	return s.startPasskey(w, r, person.ID)
+}
+
+func (s *server) finishInvitedPasskey(w http.ResponseWriter, r *http.Request) error {
+	n, credential, err := s.readPasskey(w, r, func(n newPasskey) (int64, error) {
+		person, err := s.Entry.People.Invitation(r.Context(), n.Secret)
+		if err != nil {
+			return 0, s.refuseInvitation(err)
+		}
+		return person.ID, nil
+	})
+	if err != nil {
+		return err
+	}
+	person, err := s.Entry.People.AcceptInvitationByPasskey(r.Context(), n.Secret, n.Label, credential)
+	if err != nil {
+		return s.refuseInvitation(err)
+	}
+	if err := s.beginSession(w, r, person.ID, access.MethodPasskey); err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, struct{}{})
+	return nil
+}
+
+func (s *server) removePasskey(w http.ResponseWriter, r *http.Request) error {
+	id, err := base64.RawURLEncoding.DecodeString(r.PostForm.Get("passkey"))
+	if err != nil {
+		return &failure{http.StatusBadRequest, "This form could not be read."}
+	}
+	err = s.Entry.People.RemovePasskey(r.Context(), visitorOf(r.Context()).Person.ID, id)
+	switch {
+	case errors.Is(err, access.ErrOnlyPasskey):
+		return s.renderMe(w, r, http.StatusUnprocessableEntity, &mePage{Notice: sentence(err)})
+	case err != nil && !errors.Is(err, access.ErrNoPasskey):
+		return err
+	}
+	return s.seeOther(w, r, "/me")
+}
