@@ -48,7 +48,7 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 	}
 	active := []string{}
 	for _, email := range v.addresses() {
-		user, err := a.readUser(ctx, email)
+		user, err := a.User(ctx, email)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, err
 		}

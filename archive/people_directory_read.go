@@ -148,8 +148,8 @@ func (a *Archive) UsersOf(ctx context.Context, account string) ([]api.User, erro
 	return users, err
 }
 
-// readUser returns the user with an address; ErrNotFound when no account shows one.
-func (a *Archive) readUser(ctx context.Context, email string) (*api.User, error) {
+// User returns the user with an address; ErrNotFound when no account shows one.
+func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
 	var found *api.User
 	err := a.readDirectory(ctx, "user", userColumns+` FROM `+listedUsers+` AND email = ?`+lastListed+` LIMIT 1`, []any{api.FoldEmail(email)},
 		func(rows *sql.Rows) error {

@@ -109,7 +109,7 @@ func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, err
 
 // addressPrincipals returns the parties that the person with an address is of.
 func (a *Archive) addressPrincipals(ctx context.Context, email string) ([]string, error) {
-	user, err := a.readUser(ctx, email)
+	user, err := a.User(ctx, email)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return nil, err
 	}
