@@ -28,17 +28,20 @@ static: ## bin/minutebook without shared libraries, as the container has it
 demo: build ## the whole of it on invented meetings, without an account
 	@bin/minutebook demo
 
-test: vet browser restic ## everything that must hold before a change lands
-	@$(MAKE) --no-print-directory -j2 -Oline race plain
+test: browser restic ## everything that must hold before a change lands
+	@$(MAKE) --no-print-directory -j2 -Oline race vet plain
 
 # Tests, and the programs that they start, trade memory for fewer collections,
-# and do not sleep a second at their end to wait for reports of races.
+# do not sleep a second at their end to wait for reports of races, and keep their
+# files in memory where there is room.
 race plain: export GOGC := 400
+race plain: export TMPDIR = $(shell packaging/memory-disk)
 race: export GORACE := atexit_sleep_ms=0
 
-# Four packages at a time: many of their tests wait for something.
+# The packages that take longest begin first. Four at a time: many of their tests
+# wait for something.
 race: ## all tests under the race detector, but for those that call testrun.SkipUnderRace
-	go test -race -vet=off -p 4 -timeout 30m $$(go list ./... | grep -v /bench/)
+	go test -race -vet=off -p 4 -timeout 30m ./sync ./service ./archive ./web $$(go list ./... | grep -v /bench/)
 
 plain: ## the tests that call testrun.SkipUnderRace, without it
 	packaging/test-without-race
@@ -47,7 +50,7 @@ vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
-	@go run $(DEADCODE) $$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...) | tee /dev/stderr | (! grep -q .)
+	@GOGC=800 go run $(DEADCODE) $$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...) | tee /dev/stderr | (! grep -q .)
 
 browser: ## what the tests need beside Go: Chromium, and packages of npm in the user's cache
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-debian chromium fonts-dejavu-core

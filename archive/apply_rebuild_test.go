@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/internal/sqlite"
+	"minutebook/internal/testrun"
 )
 
 // dumpDatabase returns the whole content of a database, table by table.
@@ -124,6 +125,7 @@ func TestRebuildDecidesLostPartsAgainAndTellsFollowers(t *testing.T) {
 // TestRebuildAgreesWithApply: deciding part by part as things arrive and
 // deciding over all versions at once end the same.
 func TestRebuildAgreesWithApply(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := drawArchive(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		clearArchive(rt, a)

@@ -18,6 +18,7 @@ import (
 	"minutebook/archive/importer"
 	"minutebook/archive/inbox"
 	"minutebook/internal/residue"
+	"minutebook/internal/testrun"
 )
 
 // marker is a word that only one meeting has, forgottenID.
@@ -126,6 +127,7 @@ func TestADeliveryAfterForgettingLeavesNothing(t *testing.T) {
 // archive meanwhile, with MINUTEBOOK_LONG at every one. Nothing of it may be left in the data directory, nor in
 // what was written.
 func TestForgetDuringAnything(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	marked := markedArchive(t)
 	most := 5 // steps of each
 	if os.Getenv("MINUTEBOOK_LONG") != "" {

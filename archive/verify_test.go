@@ -11,6 +11,7 @@ import (
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
 	"minutebook/internal/sqlite"
+	"minutebook/internal/testrun"
 )
 
 // vandal changes the database as no connection of the archive would.
@@ -63,6 +64,7 @@ func TestVerifyFindsNothingInAWellArchive(t *testing.T) {
 // TestVerifyNamesEveryDamage makes each class of damage, sees it named with its
 // whole path, repairs it and finds nothing any more.
 func TestVerifyNamesEveryDamage(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	sql := func(statements ...string) func(*testing.T, *Archive) {
 		return func(t *testing.T, a *Archive) { vandal(t, a.db.Path, statements...) }
 	}

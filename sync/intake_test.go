@@ -197,7 +197,7 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 			t.Parallel()
 			s, _ := testLoader(t, newMediaHost(t, 1), true)
 			box := s.archive.Inbox()
-			large := strings.Replace(whole, "hello", strings.Repeat("hello, ", 100_000), 1)
+			large := strings.Replace(whole, "hello", strings.Repeat("hello, ", 10_000), 1)
 			now := time.Now().UTC().Format(time.RFC3339)
 			deliver(t, s, "m1", fmt.Sprintf(large, 1, now))
 			deliver(t, s, "m2", fmt.Sprintf(large, 2, now))

@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/inbox"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
 )
 
@@ -70,6 +71,7 @@ func (o *outside) begin(created func(id int64) time.Time) {
 // the inbox: of webhooks and of announcements that come in, of addresses for the
 // next ones, and of what was applied.
 func TestInterruptedInboxTheEndIsTheSame(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	kinds := []knife{{item: anInboxCommit}, {item: anInboxCommit, after: true}}
 	if long() {
 		kinds = append(kinds, knife{item: aCommit}, knife{item: aCommit, after: true})
