@@ -3,16 +3,21 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http/httptest"
+	"os"
 	"strings"
+	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/sample"
 	"minutebook/search"
 )
@@ -20,29 +25,23 @@ import (
 // newServer is a server over the sample's meetings.
 func newServer(t *testing.T, viewer archive.Viewer) *Server {
 	t.Helper()
-	ctx := context.Background()
-	a, err := archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { a.Close() })
-	var batch []archive.Observation
-	for _, raw := range sample.All() {
-		o, err := archive.FromMeeting("acme", archive.SourceList, time.Now(), raw)
-		if err != nil {
+	sampleOnce.Do(func() {
+		a := archivetest.Sample(t)
+		x := openIndex(t, a)
+		if err := errors.Join(x.CatchUp(t.Context()), x.Close(), a.Close()); err != nil {
 			t.Fatal(err)
 		}
-		batch = append(batch, o)
-	}
-	if _, err := a.Apply(ctx, batch); err != nil {
+		for name, content := range archivetest.Tree(t, a.Dir()) {
+			sampleFiles[name] = &fstest.MapFile{Data: []byte(content), Mode: 0o600}
+		}
+	})
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, sampleFiles); err != nil {
 		t.Fatal(err)
 	}
-	x, err := search.Open(ctx, search.Options{Archive: a, Logger: zerolog.Nop(), Now: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { x.Close() })
-	if err := x.CatchUp(ctx); err != nil {
+	a := archivetest.OpenAt(t, dir, time.Now)
+	x := openIndex(t, a)
+	if err := x.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s, err := New(Options{Archive: a, Index: x, ViewerOf: func(context.Context) archive.Viewer { return viewer }, PageURL: "http://127.0.0.1:8080/",
@@ -51,6 +50,22 @@ func newServer(t *testing.T, viewer archive.Viewer) *Server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+var (
+	sampleOnce  sync.Once
+	sampleFiles = fstest.MapFS{} // the data directory of the sample archive, with its index
+)
+
+// openIndex opens the index of an archive; the test closes it.
+func openIndex(t *testing.T, a *archive.Archive) *search.Index {
+	t.Helper()
+	x, err := search.Open(t.Context(), search.Options{Archive: a, Logger: zerolog.Nop(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
 }
 
 // connect is an assistant's session over HTTP.
