@@ -207,3 +207,45 @@ func TestANewTokenHasTheOldBudget(t *testing.T) {
 		}
 	})
 }
+
+// A panic of the transport or of the credential leaves no slot in flight for good.
+func TestAPanicGivesItsSlotBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter()
+		panics := true
+		c := clientOver(t, &loopback.Transport{Handler: l, After: func(*http.Request) time.Duration {
+			if panics {
+				panic("a fault of the transport")
+			}
+			return 0
+		}}, nil)
+		for range 30 {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("the panic was swallowed")
+					}
+				}()
+				heavyCall(t, c)
+			}()
+		}
+		if n := len(c.Budget().inFlight); n != 0 {
+			t.Errorf("%d slots are in flight", n)
+		}
+		panics = false
+		heavyCall(t, c)
+		c.cred = panickingCredential{c.cred}
+		func() {
+			defer func() { _ = recover() }()
+			heavyCall(t, c)
+		}()
+		if n := len(c.Budget().inFlight); n != 0 {
+			t.Errorf("%d slots are in flight after the credential's panic", n)
+		}
+	})
+}
+
+// panickingCredential panics instead of signing a request.
+type panickingCredential struct{ Credential }
+
+func (panickingCredential) Apply(context.Context, *http.Request) error { panic("a fault of the credential") }

@@ -137,9 +137,18 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	if err != nil {
 		return nil, nil, err
 	}
+	settled, sent := false, false
+	defer func() {
+		switch {
+		case settled:
+		case sent: // the credential or the transport panicked: the slot is not lost by it
+			c.budget.finish(ctx, slot, 0, nil)
+		default:
+			c.budget.giveBack(slot)
+		}
+	}()
 	// The credential comes last, since a token must not expire while the call waits.
 	if err := c.cred.Apply(ctx, req); err != nil {
-		c.budget.giveBack(slot)
 		return nil, nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, err)
 	}
 	life := ctx
@@ -151,9 +160,10 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	timed, repeated := withoutRepeats(timed)
 	defer repeated(nil)
 	a := &answer{sentAt: c.now(), order: nextOrder(ctx)}
-	cl.sent = true
+	cl.sent, sent = true, true
 	resp, err := c.http.Do(req.WithContext(timed))
 	if err != nil {
+		settled = true
 		if errors.Is(context.Cause(timed), errRepeated) {
 			err = errRepeated
 		}
@@ -162,6 +172,7 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	body, readErr := readBody(resp)
 	a.status, a.body, a.answeredAt = resp.StatusCode, body, c.now()
 	a.date, _ = http.ParseTime(resp.Header.Get("Date"))
+	settled = true
 	c.budget.finish(ctx, slot, resp.StatusCode, resp.Header)
 	c.log.Debug().Str("method", cl.method).Str("path", cl.path).Int("status", resp.StatusCode).
 		Dur("took", a.answeredAt.Sub(a.sentAt)).Int("bytes", len(body)).Msg("call")
