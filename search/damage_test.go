@@ -280,3 +280,21 @@ func TestSpoiledCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestARequestedRebuildOutlivesTheProgram builds the indexes anew although the program
+// ended between the request and the next CatchUp, and does it once.
+func TestARequestedRebuildOutlivesTheProgram(t *testing.T) {
+	h := newFixture(t)
+	h.add(threeMeetings()...)
+	h.catchUp()
+	h.index.Rebuild()
+	for range 2 {
+		h.close()
+		h.open()
+		h.catchUp()
+		if n := h.index.serving.number; n != 2 {
+			t.Fatalf("generation %d answers; want the second", n)
+		}
+	}
+	checkAnswers(h)
+}

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/durable"
 	"minutebook/search/segment"
 )
 
@@ -138,6 +142,9 @@ func (x *Index) requestRebuild(why string) {
 	defer x.mu.Unlock()
 	if !x.rebuildWanted && x.next == nil {
 		x.rebuildWanted, x.reason = true, why
+		if err := durable.WriteFile(x.requestPath(), []byte(why)); err != nil { // a restart would forget it
+			x.log.Warn().Err(err).Msg("note that the search index is to be built anew")
+		}
 		x.log.Warn().Str("reason", why).Msg("the search index will be built anew")
 	}
 }
@@ -161,7 +168,29 @@ func (x *Index) startNext(ctx context.Context, serving *generation) (*generation
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.next, x.rebuildWanted = g, false
-	return g, nil
+	return g, durable.Remove(x.requestPath())
+}
+
+// requestPath is a file with the reason why the indexes are to be built anew. It is
+// there from the request until the new generation is.
+func (x *Index) requestPath() string { return filepath.Join(x.dir, "rebuild") }
+
+// readRequest takes up a rebuild that was requested before the program ended. The
+// generation that is being built answers it.
+func (x *Index) readRequest() error {
+	if x.next != nil {
+		return durable.Remove(x.requestPath())
+	}
+	why, err := os.ReadFile(x.requestPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	x.rebuildWanted, x.reason = true, string(why)
+	x.log.Info().Str("reason", x.reason).Msg("the search index will be built anew, as was requested before")
+	return nil
 }
 
 // restartNext puts an empty generation in the place of one whose files were

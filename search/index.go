@@ -128,8 +128,13 @@ func (x *Index) openGenerations(ctx context.Context) error {
 	if x.serving == nil {
 		x.serving = x.next
 	}
+	if err := x.readRequest(); err != nil {
+		return fmt.Errorf("open search index: %w", err)
+	}
 	if x.next == nil {
-		x.reason = ""
+		if !x.rebuildWanted {
+			x.reason = ""
+		}
 		return nil
 	}
 	x.log.Info().Str("reason", x.reason).Stringer("generation", x.next).Msg("the search index will be built")
