@@ -124,6 +124,11 @@ func (t *applying) observePart(o *Observation, p preparedPart) error {
 		_, err := t.Exec(`INSERT INTO parts (recording_id, part) VALUES (?, ?) ON CONFLICT DO NOTHING`, o.RecordingID, p.part)
 		return err
 	}
+	if shared, err := t.hasOtherReaders(o, p.part); err != nil {
+		return err
+	} else if shared {
+		return t.observeShared(o, p)
+	}
 	v, before, err := t.storeRevision(o, p)
 	if err != nil {
 		return err
@@ -146,13 +151,18 @@ func (t *applying) observePart(o *Observation, p preparedPart) error {
 	return t.logChange(o.RecordingID, ChangePart, p.part)
 }
 
-// observeMeeting observes the part "meeting". It touches the rows, the log and the
-// followers only when the merged part changes, or who sees the meeting.
+// observeMeeting observes the part "meeting".
 func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte) error {
 	was, now, err := t.decideMeeting(id, v, before, raw)
 	if err != nil {
 		return err
 	}
+	return t.deriveChanges(id, was, now)
+}
+
+// deriveChanges touches the rows, the log and the followers only when the merged part
+// "meeting" changed, or who sees the meeting. was is nil when there was none.
+func (t *applying) deriveChanges(id int64, was *merge.Result, now merge.Result) error {
 	if was == nil || !rawjson.Equal(was.Raw, now.Raw) {
 		if err := t.deriveMerged(id, now); err != nil {
 			return err

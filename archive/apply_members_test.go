@@ -214,7 +214,7 @@ func foldedEnd(rt *rapid.T, a *Archive) string {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	rows, err := a.db.R.Query(`SELECT r.id, r.hash, r.empty, r.read_at, r.told_at, b.encoding, b.body
+	rows, err := a.db.R.Query(`SELECT r.id, r.hash, r.empty, r.read_at, r.counts_at, r.told_at, b.encoding, b.body
 		FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE r.part = 'meeting'`)
 	if err != nil {
 		rt.Fatal(err)

@@ -149,16 +149,7 @@ func (t *applying) rebuildMeeting(id int64) error {
 // redecide decides a part among all its versions and derives its rows, none when it
 // has no version. moved reports whether the current part changed.
 func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
-	var versions []*merge.Version
-	err = t.Each(`SELECT id, hash, empty, read_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
-		[]any{id, part}, func(rows *sql.Rows) error {
-			v := &merge.Version{}
-			var hash []byte
-			err := rows.Scan(&v.ID, &hash, &v.Empty, &v.ReadAt, &v.ReportedAt)
-			copy(v.Hash[:], hash)
-			versions = append(versions, v)
-			return err
-		})
+	versions, err := t.readCountedVersions(id, part)
 	if err != nil {
 		return false, err
 	}

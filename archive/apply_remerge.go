@@ -12,9 +12,9 @@ import (
 
 // mergeRules numbers the rules of merge.go by which the current parts of an
 // archive were decided. It is kept in info.
-const mergeRules = "2"
+const mergeRules = "3"
 
-// remerge decides every part "meeting" with several versions again, in an archive of
+// remerge decides every part with several versions again, in an archive of
 // older rules. It restores the values that those rules had blanked, and logs a change
 // for the meetings whose rows differ. It can be interrupted at any time and begins
 // again at the next opening.
@@ -57,8 +57,9 @@ func (a *Archive) remerge(ctx context.Context) error {
 }
 
 func (a *Archive) mergedIDs(ctx context.Context) ([]int64, error) {
-	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM revisions WHERE part = 'meeting'
-		GROUP BY recording_id HAVING count(*) > 1`)
+	return sqlite.Column[int64](ctx, a.db.R, `SELECT DISTINCT recording_id FROM revisions r JOIN observations o ON o.revision_id = r.id
+		WHERE part <> 'crm_matches' GROUP BY recording_id, part
+		HAVING count(DISTINCT r.id) > 1 AND (part = 'meeting' OR count(DISTINCT o.account) > 1)`)
 }
 
 // remergeMeeting does not change a meeting with an unreadable version, which verify
@@ -69,12 +70,21 @@ func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.redecide(id, api.PartMeeting); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
+	for _, part := range api.Parts() {
+		if part == api.PartCRM {
+			continue
 		}
-		t.archive.log.Warn().Int64("recording_id", id).Err(err).Msg("a version cannot be read; run minutebook verify")
-		return nil
+		moved, err := t.redecide(id, part)
+		if err == nil && moved && part != api.PartMeeting {
+			err = t.logChange(id, ChangePart, part)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			t.archive.log.Warn().Int64("recording_id", id).Err(err).Msg("a version cannot be read; run minutebook verify")
+			return nil
+		}
 	}
 	after, err := t.digestRows(id, rows)
 	if err != nil || before == after {

@@ -63,19 +63,21 @@ func (a *Archive) MeetingJSONAt(ctx context.Context, id int64, at time.Time) ([]
 
 // versionsAt reads the versions of a part with their dates cut off at a time.
 func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at time.Time) ([]*merge.Version, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.hash, r.empty, o.source, iif(o.last_at <= ?3, o.last_order, o.first_order)
+	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.hash, r.empty, o.account, o.source, o.first_order, iif(o.last_at <= ?3, o.last_order, o.first_order)
 		FROM revisions r JOIN observations o ON o.revision_id = r.id
 		WHERE r.recording_id = ?1 AND r.part = ?2 AND o.first_at <= ?3 ORDER BY r.id`, id, part, at.UnixMilli())
 	if err != nil {
 		return nil, err
 	}
 	var versions []*merge.Version
-	return versions, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	var showings []merge.Showing
+	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
 		v := &merge.Version{}
 		var hash []byte
 		var source Source
-		var shown int64
-		if err := rows.Scan(&v.ID, &hash, &v.Empty, &source, &shown); err != nil {
+		var account string
+		var first, shown int64
+		if err := rows.Scan(&v.ID, &hash, &v.Empty, &account, &source, &first, &shown); err != nil {
 			return err
 		}
 		copy(v.Hash[:], hash)
@@ -86,11 +88,17 @@ func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at tim
 		}
 		if source.read() {
 			v.ReadAt = max(v.ReadAt, shown)
+			showings = append(showings, merge.Showing{Version: v.ID, Account: account, First: first, Last: shown})
 		} else {
 			v.ReportedAt = max(v.ReportedAt, shown)
 		}
 		return nil
 	})
+	counts := merge.CountingDates(showings)
+	for _, v := range versions {
+		v.CountsAt = counts[v.ID]
+	}
+	return versions, err
 }
 
 // mergeAt merges the versions of a part, at least one, as of a time.

@@ -2,6 +2,7 @@ package syncer_test
 
 import (
 	"bytes"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -73,6 +75,46 @@ func TestNightsOfLightAndFullListsChangeNothing(t *testing.T) {
 			if !strings.Contains(text(t, ar, id), `"matched_speaker_display_name":"Ann L"`) {
 				t.Errorf("the speaker is gone: %s", text(t, ar, id))
 			}
+		}
+	})
+}
+
+// Two accounts that see whether an invitee is external differently do not take turns:
+// nights in which nothing changed upstream log nothing.
+func TestNightsOfTwoAccountsChangeNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		invited := bytes.ReplaceAll(rig.Meetings(5, rig.Today().Add(-time.Hour), time.Hour), []byte(`"calendar_invitees":[]`),
+			[]byte(`"calendar_invitees":[{"name":"Ann","email":"ann@example.com","email_domain":"example.com","is_external":false,"matched_speaker_display_name":"Ann L"}]`))
+		u := rig.NewUpstream(t, service.Options{}, invited)
+		u.Wire.Handler = withoutSpeakers(u.Wire.Handler)
+		intercept(u, func(r *http.Request, body []byte) []byte {
+			if r.Header.Get("X-Api-Key") != u.Key {
+				body = bytes.ReplaceAll(body, []byte(`"is_external":false`), []byte(`"is_external":true`))
+			}
+			return body
+		})
+		ar := rig.NewArchive(t, t.TempDir())
+		schedule := nightly()
+		schedule.CatchUp = "@hourly"
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Accounts: []syncer.Account{
+			{Name: "ada", Client: u.Client(t, ar)}, {Name: "ben", Client: clientOf(t, u, rig.Person)}}})
+		defer stop()
+		time.Sleep(2 * day)
+		head, err := ar.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := text(t, ar, 1)
+		time.Sleep(3 * day)
+		changes, err := ar.Changes(t.Context(), head, 100)
+		if err != nil || len(changes) > 0 || text(t, ar, 1) != before {
+			t.Errorf("three nights logged %+v, %v; want nothing", changes, err)
+		}
+		revisions, err := ar.Revisions(t.Context(), 1)
+		if seen := fmt.Sprint(revisions); err != nil || !strings.Contains(seen, "ada") || !strings.Contains(seen, "ben") {
+			t.Errorf("seen by %s, %v; want both accounts", seen, err)
 		}
 	})
 }

@@ -3,6 +3,7 @@
 // meeting differ. It computes on bytes: nothing here reads or writes a database.
 //
 //	merge.go    the rules, as a table, and the order of versions
+//	accounts.go which account's reads count, where several are shown a part
 //	meeting.go  the part "meeting", key by key
 //	people.go   its recorder and its invitees, member by member
 //	diff.go     the differences of two JSON values

@@ -67,6 +67,7 @@ func Meeting(inputs []Input) Result {
 			}
 		}
 	}
+	m.preferNewestRead("shared_with")
 	m.gave[0] = true
 	for _, i := range m.from {
 		m.gave[i] = true
@@ -94,11 +95,46 @@ func (m *merging) result() Result {
 	return r
 }
 
-// distinct returns the inputs with content in a key, the greatest first, without
-// those whose value a greater one has too. It marks them as needed.
-func (m *merging) distinct(key string) (at []int) {
+// preferNewestRead gives a key the value of the newest read with content there.
+func (m *merging) preferNewestRead(key string) {
+	for _, i := range m.readOrder() {
+		if value, ok := m.members[i][key]; ok && rank(key, value) == rankContent {
+			m.values[key], m.from[key] = value, i
+			return
+		}
+	}
+}
+
+// readOrder returns the inputs with every account's reads counted, the greatest first.
+func (m *merging) readOrder() []int {
+	at := m.countingOrder()
+	slices.SortStableFunc(at, func(i, j int) int {
+		switch {
+		case m.inputs[i].beatsByRead(m.inputs[j].Version):
+			return -1
+		case m.inputs[j].beatsByRead(m.inputs[i].Version):
+			return 1
+		}
+		return 0
+	})
+	return at
+}
+
+// countingOrder returns the inputs, the greatest first.
+func (m *merging) countingOrder() []int {
+	at := make([]int, len(m.inputs))
+	for i := range at {
+		at[i] = i
+	}
+	return at
+}
+
+// distinct returns those of the inputs, the greatest first, with content in a key,
+// without those whose value a greater one has too. It marks them as needed.
+func (m *merging) distinct(key string, inputs []int) (at []int) {
 	seen := map[[32]byte]bool{}
-	for i, members := range m.members {
+	for _, i := range inputs {
+		members := m.members[i]
 		value, ok := members[key]
 		if !ok || rank(key, value) != rankContent {
 			continue

@@ -56,6 +56,13 @@ import "bytes"
 // greatest version whose recorder matches, and none where that says none. What
 // is shown as the recorder's team is kept by the rules above.
 //
+// Accounts may be shown different content of the same thing, such as is_external of an
+// invitee, for good and each night again. So that they do not take turns, a version is
+// sent later by CountingDates: one account is the home of the part, whose every read
+// counts, and the reads of another account count once, when they show a version first.
+// What decides visibility is not for that: shared_with and the recorder's team always
+// follow the newest read of any account.
+//
 // CRM matches are their accounts' (specification 2.2). The rows above choose each
 // account's own; of those, content goes over none, reads over what was only told
 // of, and then what an account was first shown last: two accounts with different
@@ -69,6 +76,7 @@ type Version struct {
 	Hash       [32]byte // of the canonical content
 	Empty      bool     // without content, see api.JudgePart
 	ReadAt     int64    // the number of the latest read that showed it; 0 for none
+	CountsAt   int64    // the number by which its reads count, see CountingDates; 0 for ReadAt
 	ReportedAt int64    // the latest delivery or import with it, in milliseconds; 0 for none
 }
 
@@ -86,13 +94,27 @@ func (v *Version) laterThan(w *Version) bool {
 	if read := v.ReadAt != 0; read != (w.ReadAt != 0) {
 		return read
 	}
-	if v.ReadAt != w.ReadAt {
-		return v.ReadAt > w.ReadAt
+	if a, b := v.countsAt(), w.countsAt(); a != b {
+		return a > b
 	}
 	if v.ReadAt == 0 && v.ReportedAt != w.ReportedAt {
 		return v.ReportedAt > w.ReportedAt
 	}
 	return bytes.Compare(v.Hash[:], w.Hash[:]) > 0
+}
+
+func (v *Version) countsAt() int64 {
+	if v.CountsAt != 0 {
+		return v.CountsAt
+	}
+	return v.ReadAt
+}
+
+// beatsByRead is Beats with every account's reads counted.
+func (v *Version) beatsByRead(w *Version) bool {
+	a, b := *v, *w
+	a.CountsAt, b.CountsAt = 0, 0
+	return a.Beats(&b)
 }
 
 // Greatest returns the current version of a part, nil when there is none.

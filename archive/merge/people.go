@@ -67,7 +67,7 @@ func contradicts(a, b string) bool { return a != "" && b != "" && a != b }
 
 // mergeRecorder fills the recorder from older versions of the same person.
 func (m *merging) mergeRecorder() {
-	at := m.distinct(keyRecorder)
+	at := m.distinct(keyRecorder, m.countingOrder())
 	if len(at) < 2 {
 		return
 	}
@@ -80,11 +80,11 @@ func (m *merging) mergeRecorder() {
 	m.values[keyRecorder] = p.json()
 }
 
-// sharingTeam returns the recorder's team for visibility: the team in the greatest
-// version whose recorder is the merged one. It is called last.
+// sharingTeam returns the recorder's team for visibility: the team in the newest read
+// whose recorder is the merged one. It is called last.
 func (m *merging) sharingTeam() string {
 	p := readPerson(m.values[keyRecorder])
-	for _, i := range m.distinct(keyRecorder) {
+	for _, i := range m.distinct(keyRecorder, m.readOrder()) {
 		if q := readPerson(m.members[i][keyRecorder]); p.matches(q) {
 			return q.text("team")
 		}
@@ -130,7 +130,7 @@ func (l *invited) fillDuplicates() {
 
 // mergeInvitees fills the invitees from the same people in older lists.
 func (m *merging) mergeInvitees() {
-	at := m.distinct(keyInvitees)
+	at := m.distinct(keyInvitees, m.countingOrder())
 	if len(at) < 2 {
 		return
 	}

@@ -1,0 +1,121 @@
+package archive
+
+import (
+	"database/sql"
+	"math"
+
+	"minutebook/api"
+	"minutebook/archive/merge"
+)
+
+// hasOtherReaders reports whether a part was read for another account before. Only
+// then its versions compete by merge.CountingDates.
+func (t *applying) hasOtherReaders(o *Observation, part api.Part) (others bool, err error) {
+	_, err = t.Scan(`SELECT EXISTS (SELECT 1 FROM revisions r JOIN observations s ON s.revision_id = r.id
+		WHERE r.recording_id = ? AND r.part = ? AND s.account <> ? AND s.source NOT IN ('webhook', 'import'))`,
+		[]any{o.RecordingID, part, o.Account}, &others)
+	return others, err
+}
+
+// observeShared is observePart for a part that several accounts were shown. It decides
+// among all versions, since a read can change how the others count.
+func (t *applying) observeShared(o *Observation, p preparedPart) error {
+	id := o.RecordingID
+	if p.part == api.PartMeeting {
+		return t.observeSharedMeeting(o, p)
+	}
+	if _, _, err := t.storeRevision(o, p); err != nil {
+		return err
+	}
+	versions, err := t.readCountedVersions(id, p.part)
+	if err != nil {
+		return err
+	}
+	var current sql.NullInt64
+	if _, err := t.Scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{id, p.part}, &current); err != nil {
+		return err
+	}
+	best := merge.Greatest(versions)
+	if current.Int64 == best.ID {
+		return nil
+	}
+	raw, err := t.archive.readBody(t.Context(), t.Tx(), best.ID)
+	if err != nil {
+		return err
+	}
+	if err := t.setCurrent(id, p.part, best.ID, sql.NullString{}); err != nil {
+		return err
+	}
+	if err := t.derive(id, p.part, raw); err != nil {
+		return err
+	}
+	return t.logChange(id, ChangePart, p.part)
+}
+
+func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
+	id := o.RecordingID
+	held, err := t.readInputs(id)
+	if err != nil {
+		return err
+	}
+	if _, _, err := t.storeRevision(o, p); err != nil {
+		return err
+	}
+	versions, err := t.readCountedVersions(id, p.part)
+	if err != nil {
+		return err
+	}
+	now, err := t.archive.mergeAt(t.Context(), t.Tx(), id, p.part, versions, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if err := t.setCurrent(id, p.part, now.Base, mergedColumn(now)); err != nil {
+		return err
+	}
+	var was *merge.Result
+	if len(held) > 0 {
+		f := merge.Meeting(held)
+		was = &f
+	}
+	return t.deriveChanges(id, was, now)
+}
+
+// readCountedVersions reads all versions of a part, and writes by what number they count
+// where that changed.
+func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Version, error) {
+	var versions []*merge.Version
+	err := t.Each(`SELECT id, hash, empty, read_at, counts_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
+		[]any{id, part}, func(rows *sql.Rows) error {
+			v := &merge.Version{}
+			var hash []byte
+			err := rows.Scan(&v.ID, &hash, &v.Empty, &v.ReadAt, &v.CountsAt, &v.ReportedAt)
+			copy(v.Hash[:], hash)
+			versions = append(versions, v)
+			return err
+		})
+	if err != nil {
+		return nil, err
+	}
+	var shown []merge.Showing
+	err = t.Each(`SELECT s.revision_id, s.account, s.first_order, s.last_order FROM revisions r JOIN observations s ON s.revision_id = r.id
+		WHERE r.recording_id = ? AND r.part = ? AND s.source NOT IN ('webhook', 'import')`, []any{id, part}, func(rows *sql.Rows) error {
+		var s merge.Showing
+		err := rows.Scan(&s.Version, &s.Account, &s.First, &s.Last)
+		shown = append(shown, s)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	counts := merge.CountingDates(shown)
+	for _, v := range versions {
+		if v.CountsAt == counts[v.ID] {
+			continue
+		}
+		v.CountsAt = counts[v.ID]
+		if _, err := t.Exec(`UPDATE revisions SET counts_at = ? WHERE id = ?`, v.CountsAt, v.ID); err != nil {
+			return nil, err
+		}
+	}
+	return versions, nil
+}

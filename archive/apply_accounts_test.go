@@ -1,0 +1,85 @@
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"minutebook/api"
+	"minutebook/internal/testrun"
+)
+
+// TestAccountsDoNotTakeTurns shows a meeting each night to accounts that see different
+// content for good, in light and in full lists. Only the first night logs anything.
+// What is edited is current at once, and stays.
+func TestAccountsDoNotTakeTurns(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := drawArchive(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		clearArchive(rt, a)
+		draw := func(label string, values ...string) string { return rapid.SampledFrom(values).Draw(rt, label) }
+		accounts := []string{"ann", "bob", "cyd"}[:rapid.IntRange(2, 3).Draw(rt, "accounts")]
+		views := map[string][2]string{} // of an account: in light and full lists
+		for _, name := range accounts {
+			view := func(speaker string) string {
+				return fmt.Sprintf(`{"recording_id":1,"title":"T%s","calendar_invitees_domains_type":"%s","share_url":"https://x/%s",
+					"recorded_by":{"name":"Ann","email":"ann@x","team":"Sales"},"shared_with":"all_teams",
+					"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":%s,"matched_speaker_display_name":%s}%s]}`,
+					draw("title", "", "", name), draw("domains", "only_internal", "one_or_more_external"), name,
+					draw("external", "true", "false"), speaker, draw("more", "", `,{"name":"Di","email":"di@x"}`))
+			}
+			light := view("null")
+			views[name] = [2]string{light, draw("full", strings.ReplaceAll(light, "_name\":null", "_name\":\"Ann L\""))}
+		}
+		summary := func(name string) json.RawMessage {
+			return json.RawMessage(`{"template_name":"of ` + name + `","markdown_formatted":"# M"}`)
+		}
+		hour := 0
+		night := func() (changed int) {
+			for _, full := range []int{0, 1} {
+				for _, name := range rapid.Permutation(accounts).Draw(rt, "order") {
+					hour++
+					o := Observation{Account: name, Source: SourceList, At: epoch0.Add(time.Duration(hour) * time.Hour), RecordingID: 1,
+						Parts: map[api.Part]json.RawMessage{api.PartMeeting: json.RawMessage(views[name][full])}}
+					if full == 1 {
+						o.Parts[api.PartSummary] = summary(name)
+					}
+					applied, err := a.Apply(t.Context(), []Observation{o})
+					if err != nil {
+						rt.Fatal(err)
+					}
+					changed += len(applied.Changed)
+				}
+			}
+			return changed
+		}
+		night()
+		night() // the home may have come after another
+		for range 3 {
+			if n := night(); n > 0 {
+				rt.Fatalf("a night without a change logged %d", n)
+			}
+		}
+		for name, view := range views {
+			for i := range view {
+				view[i] = strings.Replace(view[i], `"recorded_by":{"name":"Ann"`, `"meeting_title":"New","recorded_by":{"name":"Anna"`, 1)
+			}
+			views[name] = view
+		}
+		night()
+		night() // the home's next read ends what others were shown after it
+		for range 2 {
+			if n := night(); n > 0 {
+				rt.Fatalf("a night after the edit logged %d", n)
+			}
+		}
+		row, err := a.Row(t.Context(), 1)
+		if err != nil || row.MeetingTitle != "New" || row.RecordedBy.Name != "Anna" {
+			rt.Fatalf("the edit is not current: %+v, %v", row, err)
+		}
+	})
+}
