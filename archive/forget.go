@@ -144,6 +144,7 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	if f.Backups, err = a.backupsWith(ctx, id); err != nil {
 		return f, err
 	}
+	a.noteForgotten(ctx)
 	_, err = a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ?, blobs = '[]' WHERE recording_id = ?`, a.now().UnixMilli(), id)
 	return f, err
 }

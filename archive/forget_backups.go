@@ -124,3 +124,38 @@ func backupContains(path string, id int64, inTime bool) bool {
 	_, err = generation.List(filepath.Clean(dir))
 	return inTime && err != nil // deleted, if other generations are there
 }
+
+// noteForgotten writes the forgotten meetings into the known directories of backups.
+// The next backup does so for one that cannot be reached.
+func (a *Archive) noteForgotten(ctx context.Context) {
+	paths, err := sqlite.Column[string](ctx, a.db.R, `SELECT destination FROM backups`)
+	dirs := map[string]bool{}
+	for _, path := range paths {
+		dirs[generation.DirOf(path)] = true
+	}
+	for dir := range dirs {
+		if _, none := generation.List(dir); none == nil { // not an empty mount point
+			err = errors.Join(err, a.NoteForgotten(ctx, dir))
+		}
+	}
+	if err != nil {
+		a.log.Warn().Err(err).Msg("a directory of backups does not know what was forgotten; the next backup tells it")
+	}
+}
+
+// NoteForgotten writes the forgotten meetings into a directory of backups, by their ids
+// alone, so that a restore of an older generation does not bring them back.
+func (a *Archive) NoteForgotten(ctx context.Context, dir string) error {
+	a.backups.Lock()
+	defer a.backups.Unlock()
+	list, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, f *generation.Forgotten) error {
+		var at int64
+		err := rows.Scan(&f.RecordingID, &at)
+		f.At = sqlite.Time(at)
+		return err
+	}, `SELECT recording_id, forgotten_at FROM tombstones ORDER BY 1`)
+	if err != nil {
+		return fmt.Errorf("read tombstones: %w", err)
+	}
+	return generation.NoteForgotten(dir, list)
+}

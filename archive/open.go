@@ -60,6 +60,8 @@ type Archive struct {
 	erasers []eraser
 	closed  bool
 
+	backups sync.Mutex // held while a directory of backups is told what was forgotten
+
 	retention       sync.Mutex           // held while the state of the retention rules changes
 	retentionLook   time.Duration        // running at the last look at the rules
 	retentionLooked bool                 // there was one

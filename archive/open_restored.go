@@ -37,16 +37,30 @@ type Restored struct {
 	From      generation.Manifest     // of the copy
 	Databases []string                // names of the other databases that were restored
 	Backups   []generation.Generation // that forget has to name from now on
+	Forgotten []generation.Forgotten  // that the copy may still hold
 }
 
 // BeginEpoch makes the restored archive.db in db an archive of its own: it begins
 // an epoch, so that followers of the old one start over, and notes where it comes
-// from. It fails with [sqlite.ErrNewer] for a schema of a later version.
+// from. It forgets what was forgotten after the copy was made: the rows go at once, all
+// else when the archive is opened. It fails with [sqlite.ErrNewer] for a schema of a
+// later version.
 func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 	if err := db.CheckVersion(ctx, archiveMigrations()); err != nil {
 		return err
 	}
+	if len(r.Forgotten) > 0 { // the rows are deleted from the tables of today
+		if err := db.Migrate(ctx, archiveMigrations()); err != nil {
+			return err
+		}
+		if _, err := db.DropCopies(); err != nil {
+			return err
+		}
+	}
 	return db.WriteTx(ctx, func(tx *sql.Tx) error {
+		if err := r.forget(ctx, tx); err != nil {
+			return err
+		}
 		if err := r.addEpoch(ctx, tx); err != nil {
 			return err
 		}
@@ -69,6 +83,23 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 		}
 		return nil
 	})
+}
+
+// forget deletes the rows of the meetings that were forgotten after the copy was made.
+func (r *Restored) forget(ctx context.Context, tx *sql.Tx) error {
+	a := &Archive{now: func() time.Time { return r.At }}
+	for _, f := range r.Forgotten {
+		switch err := checkKnown(ctx, tx, f.RecordingID); {
+		case errors.Is(err, ErrForgotten):
+			continue
+		case err != nil && !errors.Is(err, ErrNotFound): // the inbox may still have it
+			return err
+		}
+		if err := a.deleteRows(ctx, tx, f.RecordingID, "forgotten on "+f.At.UTC().Format(time.DateOnly)+", after the restored backup"); err != nil {
+			return fmt.Errorf("forget meeting %d again: %w", f.RecordingID, err)
+		}
+	}
+	return nil
 }
 
 // addEpoch adds an epoch to the lineage.

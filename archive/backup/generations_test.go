@@ -3,6 +3,7 @@ package backup
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -409,5 +410,51 @@ func TestBackupRefusesDataDirectories(t *testing.T) {
 	}
 	if archivetest.Exists(filepath.Join(a.Dir(), "backups")) || archivetest.Exists(filepath.Join(a.Dir(), "a")) {
 		t.Error("something was written into the data directory")
+	}
+}
+
+// TestARestoreOfAnOlderGenerationBringsNothingForgottenBack restores a generation that
+// holds a meeting which was forgotten later, once with the directory of backups in reach
+// at that time and once not before the next backup.
+func TestARestoreOfAnOlderGenerationBringsNothingForgottenBack(t *testing.T) {
+	t.Parallel()
+	for _, reached := range []bool{true, false} {
+		a, dest := archivetest.New(t), filepath.Join(t.TempDir(), "backups")
+		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "zebrafish"), archivetest.Meeting(2, "T", "said"))
+		archivetest.Attach(t, a, 1, "zebrafish swimming")
+		for id, raw := range map[string][]byte{"msg_1": archivetest.Meeting(1, "T", "zebrafish"), "msg_3": archivetest.Meeting(3, "T", "zebrafish")} {
+			d := inbox.Delivery{Account: "main", WebhookID: id, ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: raw}
+			if _, err := a.Inbox().Put(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+		}
+		backUp(t, a, dest, Options{})
+		if !reached {
+			must(t, os.Rename(dest, dest+"-unplugged"))
+		}
+		for _, id := range []int64{1, 3} {
+			if _, err := a.Forget(t.Context(), id, "asked for"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reached {
+			must(t, os.Rename(dest+"-unplugged", dest))
+			backUp(t, a, dest, Options{})
+		}
+		dir := filepath.Join(t.TempDir(), "back")
+		back := restored(t, RestoreOptions{From: dest, Generation: "1", Dir: dir})
+		if _, err := back.Row(t.Context(), 1); !errors.Is(err, archive.ErrForgotten) {
+			t.Errorf("reached %t: the forgotten meeting: %v", reached, err)
+		}
+		must(t, back.FinishForgetting(t.Context()))
+		if files := residue.Find(t, "zebrafish", dir); files != nil {
+			t.Errorf("reached %t: it is in %v", reached, files)
+		}
+		if all, open, err := back.Tombstones(t.Context()); err != nil || !slices.Equal(all, []int64{1, 3}) || open != nil {
+			t.Errorf("reached %t: tombstones %v, open %v, %v", reached, all, open, err)
+		}
+		if c, err := back.Counts(t.Context()); err != nil || c.Meetings != 1 {
+			t.Errorf("reached %t: %+v, %v", reached, c, err)
+		}
 	}
 }

@@ -74,7 +74,7 @@ func (b *run) prune(ctx context.Context, m generation.Manifest) error {
 			b.result.Pruned = append(b.result.Pruned, g.Name)
 		}
 	}
-	return errors.Join(b.dir.sweep(), b.archive.NoteGenerations(ctx, b.dest, b.dir.all))
+	return errors.Join(b.dir.sweep(), b.archive.NoteGenerations(ctx, b.dest, b.dir.all), b.archive.NoteForgotten(ctx, b.dest))
 }
 
 // Remove removes generations of a directory of backups, by their

@@ -67,6 +67,8 @@ type restore struct {
 	store media.Store
 	blobs map[string]bool // in the store
 	done  int
+	// forgotten is the number of the generation's meetings that were forgotten later.
+	forgotten int
 }
 
 func (r *restore) run(ctx context.Context) (err error) {

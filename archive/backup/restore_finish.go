@@ -42,6 +42,12 @@ func (r *restore) finish(ctx context.Context, dbs []string) error {
 	for _, l := range r.m.Lost {
 		r.Logger.Warn().Str("recording", l.SHA256).Msg(l.String())
 	}
+	if r.forgotten > 0 {
+		r.Logger.Info().Int("meetings", r.forgotten).Msg("the backup holds meetings that were forgotten later; they are not restored")
+	}
+	if newest, err := generation.Find(r.From, ""); err == nil && newest.Name != r.from.Name {
+		r.Logger.Warn().Msg("this is not the newest backup: a meeting that was forgotten since, while no backup could reach this directory, is back; forget it again")
+	}
 	r.Logger.Info().Str("from", r.From).Int("meetings", r.m.Meetings).Msg("restored")
 	return nil
 }
@@ -71,7 +77,17 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 	if err != nil {
 		return err
 	}
-	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), From: r.m, Databases: r.otherDatabases(), Backups: backups})
+	forgotten, err := generation.ReadForgotten(r.From)
+	if err != nil {
+		return err
+	}
+	r.forgotten = 0
+	for _, f := range forgotten {
+		if slices.Contains(r.m.IDs, f.RecordingID) {
+			r.forgotten++
+		}
+	}
+	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), From: r.m, Databases: r.otherDatabases(), Backups: backups, Forgotten: forgotten})
 }
 
 // otherDatabases returns the names of the databases beside archive.db.

@@ -5,6 +5,7 @@
 //	generation.go   the generations of a directory
 //	manifest.go     the manifest of one: its files with their sizes and hashes
 //	check.go        every file compared with the manifest
+//	forgotten.go    the meetings that no restore brings back
 //	read.go         files as they were before compression and encryption
 //
 // The manifest is written last and in one step: a crash leaves a directory without

@@ -1,0 +1,69 @@
+package generation
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"minutebook/internal/durable"
+)
+
+// forgottenName is the file of a directory of backups with the meetings that were
+// forgotten, so that no restore brings them back from a generation that holds them.
+const forgottenName = "forgotten.json"
+
+// Forgotten is a meeting that was forgotten: nothing is known of it but its id.
+type Forgotten struct {
+	RecordingID int64     `json:"recording_id"`
+	At          time.Time `json:"forgotten_at"`
+}
+
+// ReadForgotten returns the meetings that a directory of backups knows as forgotten,
+// in rising order.
+func ReadForgotten(dir string) ([]Forgotten, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, forgottenName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var list []Forgotten
+	if err == nil {
+		err = json.Unmarshal(raw, &list)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which meetings were forgotten: %w", err)
+	}
+	return list, nil
+}
+
+// NoteForgotten adds forgotten meetings to those that a directory of backups knows.
+// One process at a time may do so.
+func NoteForgotten(dir string, forgotten []Forgotten) error {
+	list, err := ReadForgotten(dir)
+	if err != nil {
+		return err
+	}
+	known := len(list)
+	for _, f := range forgotten {
+		if !slices.ContainsFunc(list[:known], func(k Forgotten) bool { return k.RecordingID == f.RecordingID }) {
+			list = append(list, f)
+		}
+	}
+	if len(list) == known {
+		return nil
+	}
+	slices.SortFunc(list, func(a, b Forgotten) int { return cmp.Compare(a.RecordingID, b.RecordingID) })
+	raw, err := json.Marshal(list)
+	if err == nil {
+		err = durable.WriteFile(filepath.Join(dir, forgottenName), append(raw, '\n'))
+	}
+	if err != nil {
+		return fmt.Errorf("note which meetings were forgotten: %w", err)
+	}
+	return nil
+}
