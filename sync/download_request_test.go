@@ -110,7 +110,7 @@ func TestAFailedRequestNamesItsAccount(t *testing.T) {
 		}
 		var log bytes.Buffer
 		run := func(names ...string) []archive.Failure {
-			o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Logger: zerolog.New(&log).Level(zerolog.InfoLevel)}
+			o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Logger: zerolog.New(zerolog.SyncWriter(&log)).Level(zerolog.InfoLevel)}
 			for _, name := range names {
 				o.Accounts = append(o.Accounts, syncer.Account{Name: name, Client: u.Client(t, ar)})
 			}
