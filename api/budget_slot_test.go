@@ -248,4 +248,6 @@ func TestAPanicGivesItsSlotBack(t *testing.T) {
 // panickingCredential panics instead of signing a request.
 type panickingCredential struct{ Credential }
 
-func (panickingCredential) Apply(context.Context, *http.Request) error { panic("a fault of the credential") }
+func (panickingCredential) Apply(context.Context, *http.Request) error {
+	panic("a fault of the credential")
+}
