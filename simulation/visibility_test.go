@@ -56,6 +56,7 @@ func TestNobodySeesMore(t *testing.T) {
 		for range rapid.IntRange(0, 12).Draw(rt, "changes") {
 			w.change(rt)
 		}
+		w.withdraw(rt, rapid.SampledFrom(accounts).Draw(rt, "withdraws"))
 		w.compareEarly()
 		w.followed()
 		w.compare(rt)
@@ -181,6 +182,22 @@ func (w *world) edit(t *rapid.T, m *meeting) {
 			m.passes[p] = !m.passes[p]
 		}
 	}
+}
+
+// withdraw lets all lists of an account leave out half of the meetings, whatever else
+// shows them. Edits rarely take away the last list by which a person sees a meeting.
+func (w *world) withdraw(t *rapid.T, name string) {
+	if _, ok := w.accounts[name]; !ok {
+		return
+	}
+	for _, m := range w.sorted() {
+		if rapid.Bool().Draw(t, "withdrawn") {
+			for _, query := range w.accounts[name].queries {
+				m.passes[pass{name, query}] = false
+			}
+		}
+	}
+	w.walk(t, name)
 }
 
 // followed brings the index to the end of the change log.

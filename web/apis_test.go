@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,4 +127,14 @@ func TestChangesAnswersWhenTheArchiveChanges(t *testing.T) {
 		t.Error("a position that another process named is waited on")
 	}
 	s.answer(400, "/api/changes?from=x", &struct{}{})
+}
+
+// TestForeignPlacesInTheResultsAreRefused asks for a place that no answer named.
+func TestForeignPlacesInTheResultsAreRefused(t *testing.T) {
+	s := newSite(t)
+	for _, after := range []string{"x", "-1", "%00", strings.Repeat("A", 5000)} {
+		for _, page := range []string{"/", "/api/search"} {
+			s.shows(http.StatusBadRequest, page+"?q=budget&after="+after, "begin at the first page")
+		}
+	}
 }

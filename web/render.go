@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/search"
 )
 
 //go:embed templates/* templates/site/*
@@ -126,6 +127,8 @@ func (s *server) toFailure(r *http.Request, err error) *failure {
 		return &failure{http.StatusGone, "This meeting was forgotten on purpose, and nothing of it is kept."}
 	case errors.Is(err, archive.ErrNotFound):
 		return &failure{http.StatusNotFound, "There is no such meeting in this archive."}
+	case errors.Is(err, search.ErrCursor):
+		return &failure{http.StatusBadRequest, "This place in the results belongs to another search; begin at the first page."}
 	case r.Context().Err() != nil:
 		return &failure{http.StatusServiceUnavailable, "The request ended before its answer was there."}
 	}
