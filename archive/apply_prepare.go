@@ -82,12 +82,8 @@ func (o *Observation) prepare() ([]preparedPart, error) {
 // prepareAhead compresses and decodes the parts that are not stored. If the answer is
 // outdated by the time of the write transaction, that only costs time.
 func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPart) error {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT hash FROM revisions WHERE recording_id = ?`, id)
-	if err != nil {
-		return fmt.Errorf("apply observation of %d: %w", id, err)
-	}
 	stored := map[[32]byte]bool{}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var hash []byte
 		if err := rows.Scan(&hash); err != nil {
 			return err
@@ -96,7 +92,7 @@ func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPa
 			stored[[32]byte(hash)] = true
 		}
 		return nil
-	})
+	}, `SELECT hash FROM revisions WHERE recording_id = ?`, id)
 	if err != nil {
 		return fmt.Errorf("apply observation of %d: %w", id, err)
 	}

@@ -217,16 +217,11 @@ func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]trans
 	if err != nil {
 		return nil, fmt.Errorf("decode transcripts: %w", err)
 	}
-	rows, err := a.db.R.QueryContext(ctx, `SELECT r.id, b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id
-		WHERE r.recording_id IN (SELECT value FROM json_each(?)) AND r.part = 'transcript'`, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("decode transcripts: %w", err)
-	}
 	var mu sync.Mutex
 	transcripts := make(map[int64]transcript, len(ids))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var id int64
 		var encoding int
 		var body []byte
@@ -247,6 +242,7 @@ func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]trans
 			return nil
 		})
 		return nil
-	})
+	}, `SELECT r.id, b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id
+		WHERE r.recording_id IN (SELECT value FROM json_each(?)) AND r.part = 'transcript'`, string(list))
 	return transcripts, errors.Join(err, g.Wait())
 }

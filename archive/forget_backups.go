@@ -49,19 +49,15 @@ func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generat
 				return err
 			}
 		}
-		rows, err := tx.QueryContext(ctx, `SELECT destination FROM backups`)
-		if err != nil {
-			return fmt.Errorf("read notes of backups: %w", err)
-		}
 		var gone []string
-		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 			var path string
 			err := rows.Scan(&path)
 			if (path == dir || filepath.Dir(path) == dir) && !slices.Contains(paths, path) {
 				gone = append(gone, path)
 			}
 			return err
-		})
+		}, `SELECT destination FROM backups`)
 		for _, path := range gone {
 			if err == nil {
 				_, err = tx.ExecContext(ctx, `DELETE FROM backups WHERE destination = ?`, path)
@@ -74,14 +70,9 @@ func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generat
 // backupsWith returns the generations of backups that contain a forgotten meeting.
 func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 	const slack = time.Hour // for the duration of a backup and for clocks that are set
-	rows, err := a.db.R.QueryContext(ctx, `SELECT destination, at BETWEEN held_from - ?1 AND coalesce(done_at, ?3) + ?1 FROM backups, tombstones
-		WHERE recording_id = ?2`, slack.Milliseconds(), id, a.now().UnixMilli())
-	if err != nil {
-		return nil, err
-	}
 	var names []string
 	dirs := map[string]bool{}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var path string
 		var inTime bool
 		err := rows.Scan(&path, &inTime)
@@ -90,7 +81,8 @@ func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
 		}
 		dirs[filepath.Dir(path)] = true
 		return err
-	})
+	}, `SELECT destination, at BETWEEN held_from - ?1 AND coalesce(done_at, ?3) + ?1 FROM backups, tombstones
+		WHERE recording_id = ?2`, slack.Milliseconds(), id, a.now().UnixMilli())
 	for dir := range dirs { // another copy of the archive may have made more there
 		all, _ := generation.List(dir)
 		for _, g := range all {

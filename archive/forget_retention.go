@@ -46,18 +46,9 @@ type Expired struct {
 // matches them, the oldest first: meetings with recordings, and meetings that wait for
 // one. A meeting without a known start never expires.
 func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at,
-			(SELECT count(*) FROM attachments x WHERE x.recording_id = m.recording_id),
-			(SELECT coalesce(sum(size), 0) FROM attachments x JOIN media USING (sha256) WHERE x.recording_id = m.recording_id)
-		FROM meetings m WHERE sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
-			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted'))
-		ORDER BY sort_at, recording_id`)
-	if err != nil {
-		return nil, fmt.Errorf("look for old recordings: %w", err)
-	}
 	var expired []Expired
 	now := a.now()
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var e Expired
 		var kind, team sql.NullString
 		var start int64
@@ -72,7 +63,12 @@ func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired
 		e.Rule, e.maxAge = i+1, rules[i].MediaAfter
 		expired = append(expired, e)
 		return nil
-	})
+	}, `SELECT recording_id, title, meeting_type, recorded_by_team, sort_at,
+			(SELECT count(*) FROM attachments x WHERE x.recording_id = m.recording_id),
+			(SELECT coalesce(sum(size), 0) FROM attachments x JOIN media USING (sha256) WHERE x.recording_id = m.recording_id)
+		FROM meetings m WHERE sort_at > 0 AND (EXISTS (SELECT 1 FROM attachments x WHERE x.recording_id = m.recording_id)
+			OR EXISTS (SELECT 1 FROM downloads d WHERE d.recording_id = m.recording_id AND d.state = 'wanted'))
+		ORDER BY sort_at, recording_id`)
 	if err != nil {
 		return nil, fmt.Errorf("look for old recordings: %w", err)
 	}

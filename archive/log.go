@@ -155,9 +155,7 @@ func (l *changeLog) close() {
 }
 
 // lastSeq is the highest seq ever given, deleted changes included.
-func lastSeq(ctx context.Context, db interface {
-	QueryRowContext(context.Context, string, ...any) *sql.Row
-}) (int64, error) {
+func lastSeq(ctx context.Context, db rowQuerier) (int64, error) {
 	var seq int64
 	err := db.QueryRowContext(ctx, `SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'changes'`).Scan(&seq)
 	if err != nil {

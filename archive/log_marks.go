@@ -31,21 +31,8 @@ func (a *Archive) Mark(ctx context.Context, key string) ([]byte, error) {
 
 // Marks returns all marks whose key begins with prefix.
 func (a *Archive) Marks(ctx context.Context, prefix string) (map[string][]byte, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT key, value FROM marks
+	marks, err := sqlite.Map[string, []byte](ctx, a.db.R, `SELECT key, value FROM marks
 		WHERE key >= ?1 AND substr(key, 1, length(?1)) = ?1 ORDER BY key`, prefix)
-	if err != nil {
-		return nil, fmt.Errorf("read marks %s: %w", prefix, err)
-	}
-	marks := map[string][]byte{}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		var key string
-		var value []byte
-		if err := rows.Scan(&key, &value); err != nil {
-			return err
-		}
-		marks[key] = value
-		return nil
-	})
 	if err != nil {
 		return nil, fmt.Errorf("read marks %s: %w", prefix, err)
 	}

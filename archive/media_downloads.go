@@ -162,20 +162,7 @@ func (a *Archive) NextWanted(ctx context.Context, now time.Time) (time.Time, err
 
 // DownloadCounts returns how many rows are in each state.
 func (a *Archive) DownloadCounts(ctx context.Context) (map[DownloadState]int, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT state, count(*) FROM downloads GROUP BY state`)
-	if err != nil {
-		return nil, fmt.Errorf("count downloads: %w", err)
-	}
-	counts := map[DownloadState]int{}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		var state DownloadState
-		var n int
-		if err := rows.Scan(&state, &n); err != nil {
-			return err
-		}
-		counts[state] = n
-		return nil
-	})
+	counts, err := sqlite.Map[DownloadState, int](ctx, a.db.R, `SELECT state, count(*) FROM downloads GROUP BY state`)
 	if err != nil {
 		return nil, fmt.Errorf("count downloads: %w", err)
 	}

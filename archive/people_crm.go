@@ -117,29 +117,15 @@ func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]
 	return matches, nil
 }
 
-// queryer is a database or a transaction.
-type queryer interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 // readCRM reads the greatest version of each account as of a time, the current
 // one first.
-func readCRM(ctx context.Context, db queryer, ids []int64, at int64) (map[int64][]CRMView, error) {
+func readCRM(ctx context.Context, db sqlite.Querier, ids []int64, at int64) (map[int64][]CRMView, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT recording_id, account, holder, id, hash, empty, max(iif(told, 0, last)), max(iif(told, last, 0)),
-			coalesce(min(iif(told, NULL, first)), min(first)), encoding, body
-		FROM (SELECT *, source IN ('webhook', 'import') AS told, iif(last_at <= ?2, last_order, first_order) AS last, first_order AS first
-			FROM revisions r JOIN observations o ON o.revision_id = r.id JOIN bodies b ON b.revision_id = r.id
-			WHERE recording_id IN (SELECT value FROM json_each(?1)) AND part = 'crm_matches' AND first_at <= ?2)
-		GROUP BY recording_id, account, holder, id`, string(list), at)
-	if err != nil {
-		return nil, err
-	}
 	views := map[int64][]CRMView{}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, db, func(rows *sql.Rows) error {
 		var id int64
 		var account string
 		var holder int
@@ -157,7 +143,12 @@ func readCRM(ctx context.Context, db queryer, ids []int64, at int64) (map[int64]
 			views[id][at] = c
 		}
 		return nil
-	})
+	}, `SELECT recording_id, account, holder, id, hash, empty, max(iif(told, 0, last)), max(iif(told, last, 0)),
+			coalesce(min(iif(told, NULL, first)), min(first)), encoding, body
+		FROM (SELECT *, source IN ('webhook', 'import') AS told, iif(last_at <= ?2, last_order, first_order) AS last, first_order AS first
+			FROM revisions r JOIN observations o ON o.revision_id = r.id JOIN bodies b ON b.revision_id = r.id
+			WHERE recording_id IN (SELECT value FROM json_each(?1)) AND part = 'crm_matches' AND first_at <= ?2)
+		GROUP BY recording_id, account, holder, id`, string(list), at)
 	for _, list := range views {
 		slices.SortFunc(list, CRMView.compare)
 	}

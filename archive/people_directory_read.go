@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"minutebook/api"
 	"minutebook/internal/sqlite"
@@ -29,23 +30,14 @@ func (a *Archive) Types(ctx context.Context) ([]api.MeetingType, error) { return
 
 // TypesOf returns the meeting types that one account shows; "" means all.
 func (a *Archive) TypesOf(ctx context.Context, account string) ([]api.MeetingType, error) {
-	types := []api.MeetingType{}
-	seen := map[string]bool{}
-	err := a.readDirectory(ctx, "meeting types", `SELECT name, status, created_at FROM meeting_types
-		WHERE (?1 = '' OR account = ?1) AND `+configuredTerm+localFirst, []any{account},
-		func(rows *sql.Rows) error {
-			var t api.MeetingType
-			var at sql.NullInt64
-			if err := rows.Scan(&t.Name, &t.Status, &at); err != nil {
-				return err
-			}
-			if t.CreatedAt = apiTime(at); !seen[t.Name] {
-				seen[t.Name] = true
-				types = append(types, t)
-			}
-			return nil
-		})
-	return types, err
+	types, err := listDirectory(ctx, a, "meeting types", func(rows *sql.Rows, t *api.MeetingType) error {
+		var at sql.NullInt64
+		err := rows.Scan(&t.Name, &t.Status, &at)
+		t.CreatedAt = apiTime(at)
+		return err
+	}, `SELECT name, status, created_at FROM meeting_types
+		WHERE (?1 = '' OR account = ?1) AND `+configuredTerm+localFirst, account)
+	return firstOfEach(types, func(t api.MeetingType) string { return t.Name }), err
 }
 
 // Teams returns the teams of all accounts, each name once.
@@ -53,60 +45,35 @@ func (a *Archive) Teams(ctx context.Context) ([]api.Team, error) { return a.Team
 
 // TeamsOf returns the teams that one account shows; "" means all.
 func (a *Archive) TeamsOf(ctx context.Context, account string) ([]api.Team, error) {
-	teams := []api.Team{}
-	seen := map[string]bool{}
-	err := a.readDirectory(ctx, "teams", `SELECT name, created_at FROM teams
-		WHERE (?1 = '' OR account = ?1) AND `+configuredTerm+localFirst, []any{account},
-		func(rows *sql.Rows) error {
-			var t api.Team
-			var at sql.NullInt64
-			if err := rows.Scan(&t.Name, &at); err != nil {
-				return err
-			}
-			if t.CreatedAt = apiTime(at); !seen[t.Name] {
-				seen[t.Name] = true
-				teams = append(teams, t)
-			}
-			return nil
-		})
-	return teams, err
+	teams, err := listDirectory(ctx, a, "teams", func(rows *sql.Rows, t *api.Team) error {
+		var at sql.NullInt64
+		err := rows.Scan(&t.Name, &at)
+		t.CreatedAt = apiTime(at)
+		return err
+	}, `SELECT name, created_at FROM teams
+		WHERE (?1 = '' OR account = ?1) AND `+configuredTerm+localFirst, account)
+	return firstOfEach(teams, func(t api.Team) string { return t.Name }), err
 }
 
 // Members returns the members of a team, each person once, or, with team "",
 // those of all teams.
 func (a *Archive) Members(ctx context.Context, team string) ([]api.TeamMember, error) {
-	members := []api.TeamMember{}
-	seen := map[string]bool{}
-	err := a.readDirectory(ctx, "team members", `SELECT email, name, created_at FROM team_members
-		WHERE (?1 = '' OR team = ?1) AND `+configuredTerm+localFirst, []any{team},
-		func(rows *sql.Rows) error {
-			var m api.TeamMember
-			var at sql.NullInt64
-			if err := rows.Scan(&m.Email, &m.Name, &at); err != nil {
-				return err
-			}
-			if m.CreatedAt = apiTime(at); !seen[m.Email] {
-				seen[m.Email] = true
-				members = append(members, m)
-			}
-			return nil
-		})
-	return members, err
+	members, err := listDirectory(ctx, a, "team members", scanMember, `SELECT email, name, created_at FROM team_members
+		WHERE (?1 = '' OR team = ?1) AND `+configuredTerm+localFirst, team)
+	return firstOfEach(members, func(m api.TeamMember) string { return m.Email }), err
 }
 
 // MembersOf returns the members of a team that one account shows.
 func (a *Archive) MembersOf(ctx context.Context, account, team string) ([]api.TeamMember, error) {
-	members := []api.TeamMember{}
-	err := a.readDirectory(ctx, "team members", `SELECT email, name, created_at FROM team_members WHERE account = ? AND team = ?`,
-		[]any{account, team}, func(rows *sql.Rows) error {
-			var m api.TeamMember
-			var at sql.NullInt64
-			err := rows.Scan(&m.Email, &m.Name, &at)
-			m.CreatedAt = apiTime(at)
-			members = append(members, m)
-			return err
-		})
-	return members, err
+	return listDirectory(ctx, a, "team members", scanMember, `SELECT email, name, created_at FROM team_members WHERE account = ? AND team = ?`,
+		account, team)
+}
+
+func scanMember(rows *sql.Rows, m *api.TeamMember) error {
+	var at sql.NullInt64
+	err := rows.Scan(&m.Email, &m.Name, &at)
+	m.CreatedAt = apiTime(at)
+	return err
 }
 
 // Memberships returns the teams of every member by e-mail address.
@@ -126,41 +93,24 @@ func (a *Archive) Memberships(ctx context.Context) (map[string][]string, error) 
 
 // Users returns the users of all accounts, each address once.
 func (a *Archive) Users(ctx context.Context) ([]api.User, error) {
-	users := []api.User{}
-	err := a.readDirectory(ctx, "users", userColumns+` FROM `+presentUsers+` ORDER BY email`, nil,
-		func(rows *sql.Rows) error {
-			u, err := scanUser(rows)
-			users = append(users, u)
-			return err
-		})
-	return users, err
+	return listDirectory(ctx, a, "users", scanUser, userColumns+` FROM `+presentUsers+` ORDER BY email`)
 }
 
 // UsersOf returns the users that one account shows.
 func (a *Archive) UsersOf(ctx context.Context, account string) ([]api.User, error) {
-	users := []api.User{}
-	err := a.readDirectory(ctx, "users", userColumns+` FROM users WHERE account = ?`, []any{account},
-		func(rows *sql.Rows) error {
-			u, err := scanUser(rows)
-			users = append(users, u)
-			return err
-		})
-	return users, err
+	return listDirectory(ctx, a, "users", scanUser, userColumns+` FROM users WHERE account = ?`, account)
 }
 
 // User returns the user with an address; ErrNotFound when no account shows one.
 func (a *Archive) User(ctx context.Context, email string) (*api.User, error) {
-	var found *api.User
-	err := a.readDirectory(ctx, "user", userColumns+` FROM `+listedUsers+` AND email = ?`+lastListed+` LIMIT 1`, []any{api.FoldEmail(email)},
-		func(rows *sql.Rows) error {
-			u, err := scanUser(rows)
-			found = &u
-			return err
-		})
-	if err == nil && found == nil {
+	found, err := listDirectory(ctx, a, "user", scanUser, userColumns+` FROM `+listedUsers+` AND email = ?`+lastListed+` LIMIT 1`, api.FoldEmail(email))
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
 		return nil, fmt.Errorf("read user: %w", ErrNotFound)
 	}
-	return found, err
+	return &found[0], nil
 }
 
 // IsDeactivated reports whether the directory has one of a person's addresses as a
@@ -192,24 +142,34 @@ func (a *Archive) IsDeactivated(ctx context.Context, emails []string) (bool, err
 
 // AccountPeople returns whose account each account is.
 func (a *Archive) AccountPeople(ctx context.Context) (map[string]string, error) {
-	people := map[string]string{}
-	err := a.readDirectory(ctx, "owners of accounts", `SELECT account, email FROM account_people WHERE `+configuredTerm, nil,
-		func(rows *sql.Rows) error {
-			var account, email string
-			if err := rows.Scan(&account, &email); err != nil {
-				return err
-			}
-			people[account] = email
-			return nil
-		})
-	return people, err
+	people, err := sqlite.Map[string, string](ctx, a.db.R, `SELECT account, email FROM account_people WHERE `+configuredTerm)
+	if err != nil {
+		return nil, fmt.Errorf("read owners of accounts: %w", err)
+	}
+	return people, nil
+}
+
+// listDirectory returns the rows of a query, never nil. subject names them in errors.
+func listDirectory[T any](ctx context.Context, a *Archive, subject string, scan func(*sql.Rows, *T) error, query string, args ...any) ([]T, error) {
+	list, err := sqlite.List(ctx, a.db.R, scan, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", subject, err)
+	}
+	return nonNil(list), nil
+}
+
+// firstOfEach keeps the first row of each name.
+func firstOfEach[T any](list []T, name func(T) string) []T {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(list, func(row T) bool {
+		again := seen[name(row)]
+		seen[name(row)] = true
+		return again
+	})
 }
 
 func (a *Archive) readDirectory(ctx context.Context, what, query string, args []any, fn func(*sql.Rows) error) error {
-	rows, err := a.db.R.QueryContext(ctx, query, args...)
-	if err == nil {
-		err = sqlite.EachRow(rows, fn)
-	}
+	err := sqlite.Each(ctx, a.db.R, fn, query, args...)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", what, err)
 	}
@@ -218,15 +178,14 @@ func (a *Archive) readDirectory(ctx context.Context, what, query string, args []
 
 const userColumns = `SELECT email, name, status, created_at, settings_level, settings_teams, view_level, view_teams`
 
-func scanUser(rows *sql.Rows) (api.User, error) {
-	var u api.User
+func scanUser(rows *sql.Rows, u *api.User) error {
 	var name sql.NullString
 	var at sql.NullInt64
 	var p api.Permissions
 	var settingsTeams, viewTeams string
 	err := rows.Scan(&u.Email, &name, &u.Status, &at, &p.SettingsAccess.Level, &settingsTeams, &p.ViewAccess.Level, &viewTeams)
 	if err != nil {
-		return u, err
+		return err
 	}
 	u.CreatedAt = apiTime(at)
 	u.Name = api.NullOf[string]()
@@ -234,14 +193,14 @@ func scanUser(rows *sql.Rows) (api.User, error) {
 		u.Name = api.Some(name.String)
 	}
 	if p.SettingsAccess.Level == "" {
-		return u, nil
+		return nil
 	}
 	if p.SettingsAccess.Teams, err = parseNames(settingsTeams); err != nil {
-		return u, err
+		return err
 	}
 	p.ViewAccess.Teams, err = parseNames(viewTeams)
 	u.Permissions = api.Some(p)
-	return u, err
+	return err
 }
 
 func userRow(account string, u api.User) ([]any, error) {
@@ -265,9 +224,9 @@ func parseNames(text string) ([]string, error) {
 	return nonNil(names), err
 }
 
-func nonNil(names []string) []string {
-	if names == nil {
-		return []string{}
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	return names
+	return list
 }

@@ -54,18 +54,7 @@ func (a *Archive) PutShares(ctx context.Context, shares ...Share) error {
 // SetShares makes the given shares all there are of a meeting.
 func (a *Archive) SetShares(ctx context.Context, id int64, shares map[string]ShareLevel) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		before := map[string]ShareLevel{}
-		rows, err := tx.QueryContext(ctx, `SELECT principal, level FROM shares WHERE recording_id = ?`, id)
-		if err != nil {
-			return err
-		}
-		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-			var principal string
-			var level ShareLevel
-			err := rows.Scan(&principal, &level)
-			before[principal] = level
-			return err
-		})
+		before, err := sqlite.Map[string, ShareLevel](ctx, tx, `SELECT principal, level FROM shares WHERE recording_id = ?`, id)
 		if err != nil || maps.Equal(before, shares) {
 			return err
 		}

@@ -73,13 +73,7 @@ func (r visibilityReader) readAll(fn func(Visibility) error) error {
 	if err != nil {
 		return err
 	}
-	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, sort_at, created_at, meeting_type, recorder,
-		recorded_by_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio,
-		gone_at IS NOT NULL, outside FROM meetings`+r.where, r.args...)
-	if err != nil {
-		return err
-	}
-	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	return sqlite.Each(r.ctx, r.tx, func(rows *sql.Rows) error {
 		var v Visibility
 		var start int64
 		var created sql.NullInt64
@@ -93,17 +87,15 @@ func (r visibilityReader) readAll(fn func(Visibility) error) error {
 		v.Principals = principals[v.RecordingID]
 		slices.Sort(v.Principals)
 		return fn(v)
-	})
+	}, `SELECT recording_id, sort_at, created_at, meeting_type, recorder,
+		recorded_by_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio,
+		gone_at IS NOT NULL, outside FROM meetings`+r.where, r.args...)
 }
 
 // readPairs reads a text by recording, each once; it leaves out null and empty ones.
 func (r visibilityReader) readPairs(query string) (map[int64][]string, error) {
-	rows, err := r.tx.QueryContext(r.ctx, query+r.where, r.args...)
-	if err != nil {
-		return nil, err
-	}
 	all := map[int64][]string{}
-	return all, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(r.ctx, r.tx, func(rows *sql.Rows) error {
 		var id int64
 		var text sql.NullString
 		if err := rows.Scan(&id, &text); err != nil {
@@ -113,16 +105,13 @@ func (r visibilityReader) readPairs(query string) (map[int64][]string, error) {
 			all[id] = append(all[id], text.String)
 		}
 		return nil
-	})
+	}, query+r.where, r.args...)
+	return all, err
 }
 
 func (r visibilityReader) readShares() (map[int64]map[string]ShareLevel, error) {
-	rows, err := r.tx.QueryContext(r.ctx, `SELECT recording_id, principal, level FROM shares`+r.where, r.args...)
-	if err != nil {
-		return nil, err
-	}
 	all := map[int64]map[string]ShareLevel{}
-	return all, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(r.ctx, r.tx, func(rows *sql.Rows) error {
 		var id int64
 		var principal string
 		var level ShareLevel
@@ -134,5 +123,6 @@ func (r visibilityReader) readShares() (map[int64]map[string]ShareLevel, error) 
 		}
 		all[id][principal] = level
 		return nil
-	})
+	}, `SELECT recording_id, principal, level FROM shares`+r.where, r.args...)
+	return all, err
 }

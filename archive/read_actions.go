@@ -42,16 +42,8 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 	if q.Limit > 0 {
 		limit = q.Limit
 	}
-	rows, err := a.db.R.QueryContext(ctx, `SELECT i.recording_id, coalesce(nullif(m.title, ''), m.meeting_title),
-		m.sort_at, i.position, i.description, i.user_generated, i.completed, i.offset_seconds,
-		i.assignee_name, i.assignee_email, i.assignee_team, i.recording_playback_url
-		FROM action_items i JOIN meetings m USING (recording_id) WHERE `+where+`
-		ORDER BY m.sort_at DESC, m.recording_id DESC, i.position LIMIT ?`, append(args, limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("list action items: %w", err)
-	}
 	var items []ActionRow
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		item := ActionRow{Offset: -1}
 		var start int64
 		var offset sql.NullFloat64
@@ -63,7 +55,11 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 		item.Start = sqlite.Time(start)
 		items = append(items, item)
 		return err
-	})
+	}, `SELECT i.recording_id, coalesce(nullif(m.title, ''), m.meeting_title),
+		m.sort_at, i.position, i.description, i.user_generated, i.completed, i.offset_seconds,
+		i.assignee_name, i.assignee_email, i.assignee_team, i.recording_playback_url
+		FROM action_items i JOIN meetings m USING (recording_id) WHERE `+where+`
+		ORDER BY m.sort_at DESC, m.recording_id DESC, i.position LIMIT ?`, append(args, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("list action items: %w", err)
 	}

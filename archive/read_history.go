@@ -70,16 +70,8 @@ func (a *Archive) Revisions(ctx context.Context, id int64) ([]Revision, error) {
 }
 
 func partRevisions(ctx context.Context, tx *sql.Tx, id int64, part api.Part) ([]Revision, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.hash, b.size, r.empty, o.account, o.source, o.first_at, o.last_at,
-		EXISTS (SELECT 1 FROM parts p WHERE p.recording_id = r.recording_id AND p.part = r.part AND p.revision_id = r.id)
-		FROM revisions r JOIN bodies b ON b.revision_id = r.id JOIN observations o ON o.revision_id = r.id
-		WHERE r.recording_id = ? AND r.part = ?
-		ORDER BY (SELECT min(first_at) FROM observations f WHERE f.revision_id = r.id), r.hash, o.account, o.source`, id, part)
-	if err != nil {
-		return nil, err
-	}
 	var revisions []Revision
-	return revisions, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		r := Revision{Part: part}
 		var s Seen
 		var hash []byte
@@ -101,7 +93,12 @@ func partRevisions(ctx context.Context, tx *sql.Tx, id int64, part api.Part) ([]
 			r0.Last = s.Last
 		}
 		return nil
-	})
+	}, `SELECT r.id, r.hash, b.size, r.empty, o.account, o.source, o.first_at, o.last_at,
+		EXISTS (SELECT 1 FROM parts p WHERE p.recording_id = r.recording_id AND p.part = r.part AND p.revision_id = r.id)
+		FROM revisions r JOIN bodies b ON b.revision_id = r.id JOIN observations o ON o.revision_id = r.id
+		WHERE r.recording_id = ? AND r.part = ?
+		ORDER BY (SELECT min(first_at) FROM observations f WHERE f.revision_id = r.id), r.hash, o.account, o.source`, id, part)
+	return revisions, err
 }
 
 // RevisionJSON returns the bytes of one revision of a meeting, as they arrived.

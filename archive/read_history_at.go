@@ -63,15 +63,9 @@ func (a *Archive) MeetingJSONAt(ctx context.Context, id int64, at time.Time) ([]
 
 // versionsAt reads the versions of a part with their dates cut off at a time.
 func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at time.Time) ([]*merge.Version, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT r.id, r.hash, r.empty, o.account, o.source, o.first_order, iif(o.last_at <= ?3, o.last_order, o.first_order)
-		FROM revisions r JOIN observations o ON o.revision_id = r.id
-		WHERE r.recording_id = ?1 AND r.part = ?2 AND o.first_at <= ?3 ORDER BY r.id`, id, part, at.UnixMilli())
-	if err != nil {
-		return nil, err
-	}
 	var versions []*merge.Version
 	var showings []merge.Showing
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		v := &merge.Version{}
 		var hash []byte
 		var source Source
@@ -93,7 +87,9 @@ func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at tim
 			v.ReportedAt = max(v.ReportedAt, shown)
 		}
 		return nil
-	})
+	}, `SELECT r.id, r.hash, r.empty, o.account, o.source, o.first_order, iif(o.last_at <= ?3, o.last_order, o.first_order)
+		FROM revisions r JOIN observations o ON o.revision_id = r.id
+		WHERE r.recording_id = ?1 AND r.part = ?2 AND o.first_at <= ?3 ORDER BY r.id`, id, part, at.UnixMilli())
 	counts := merge.CountingDates(showings)
 	for _, v := range versions {
 		v.CountsAt = counts[v.ID]

@@ -46,16 +46,12 @@ func (a *Archive) List(ctx context.Context, q ListQuery) ([]*Row, error) {
 	if q.Limit > 0 {
 		query += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
-	rows, err := a.db.R.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list meetings: %w", err)
-	}
 	var list []*Row
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		r, err := scanRow(rows.Scan)
 		list = append(list, r)
 		return err
-	})
+	}, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list meetings: %w", err)
 	}
@@ -144,16 +140,12 @@ func (a *Archive) Choices(ctx context.Context, v Viewer) (Choices, error) {
 
 // eachString calls fn with each row's three strings.
 func (a *Archive) eachString(ctx context.Context, query string, args []any, fn func([]string)) error {
-	rows, err := a.db.R.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	return sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		s := make([]string, 3)
 		err := rows.Scan(&s[0], &s[1], &s[2])
 		fn(s)
 		return err
-	})
+	}, query, args...)
 }
 
 // byName sorts names as people read them and drops the empty one.

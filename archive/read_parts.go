@@ -34,14 +34,9 @@ func (a *Archive) PartsOf(ctx context.Context, id int64) (map[api.Part]json.RawM
 // currentParts reads the parts of a meeting but for the one to leave out, if
 // any.
 func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, without api.Part) (map[api.Part]json.RawMessage, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT p.part, p.folded IS NOT NULL, b.encoding, b.body
-		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id WHERE p.recording_id = ? AND p.part <> ?`, id, without)
-	if err != nil {
-		return nil, err
-	}
 	parts := make(map[api.Part]json.RawMessage, 6)
 	hasMerged := false
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		var part api.Part
 		var isMerged bool
 		var encoding sql.NullInt64
@@ -57,7 +52,8 @@ func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, withou
 		raw, err := a.codec.unpack(int(encoding.Int64), body)
 		parts[part] = raw
 		return err
-	})
+	}, `SELECT p.part, p.folded IS NOT NULL, b.encoding, b.body
+		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id WHERE p.recording_id = ? AND p.part <> ?`, id, without)
 	if err != nil || !hasMerged {
 		return parts, err
 	}
@@ -158,13 +154,7 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 // readMany fills many and returns whose part "meeting" is folded of several
 // revisions.
 func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]map[api.Part]json.RawMessage, ids, parts string) (folded []int64, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT p.recording_id, p.part, p.folded IS NOT NULL, b.encoding, b.body
-		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id
-		WHERE p.recording_id IN (SELECT value FROM json_each(?)) AND p.part IN (SELECT value FROM json_each(?))`, ids, parts)
-	if err != nil {
-		return nil, err
-	}
-	return folded, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
 		var part api.Part
 		var isMerged bool
@@ -190,7 +180,10 @@ func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]
 		raw, err := a.codec.unpack(int(encoding.Int64), body)
 		byMeeting[id][part] = raw
 		return err
-	})
+	}, `SELECT p.recording_id, p.part, p.folded IS NOT NULL, b.encoding, b.body
+		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id
+		WHERE p.recording_id IN (SELECT value FROM json_each(?)) AND p.part IN (SELECT value FROM json_each(?))`, ids, parts)
+	return folded, err
 }
 
 // Notes returns a meeting decoded without its transcript, which is most of its

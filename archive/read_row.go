@@ -122,18 +122,10 @@ func (a *Archive) Forgotten(ctx context.Context, ids []int64) (map[int64]bool, e
 	if err != nil {
 		return nil, err
 	}
-	forgotten := map[int64]bool{}
-	rows, err := a.db.R.QueryContext(ctx, `SELECT recording_id FROM tombstones WHERE recording_id IN (SELECT value FROM json_each(?))`, string(list))
-	if err == nil {
-		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-			var id int64
-			err := rows.Scan(&id)
-			forgotten[id] = true
-			return err
-		})
-	}
+	forgotten, err := sqlite.Map[int64, bool](ctx, a.db.R, `SELECT recording_id, true FROM tombstones
+		WHERE recording_id IN (SELECT value FROM json_each(?))`, string(list))
 	if err != nil {
-		return nil, fmt.Errorf("read what was forgotten: %w", err)
+		return nil, fmt.Errorf("read which meetings were forgotten: %w", err)
 	}
 	return forgotten, nil
 }
@@ -160,20 +152,16 @@ func (a *Archive) Rows(ctx context.Context, ids []int64) (map[int64]*Row, error)
 	if err != nil {
 		return nil, fmt.Errorf("read meetings: %w", err)
 	}
-	rows, err := a.db.R.QueryContext(ctx, `SELECT `+rowColumns+` FROM meetings m
-		WHERE m.recording_id IN (SELECT value FROM json_each(?))`, string(list))
-	if err != nil {
-		return nil, fmt.Errorf("read meetings: %w", err)
-	}
 	found := make(map[int64]*Row, len(ids))
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		r, err := scanRow(rows.Scan)
 		if err != nil {
 			return err
 		}
 		found[r.RecordingID] = r
 		return nil
-	})
+	}, `SELECT `+rowColumns+` FROM meetings m
+		WHERE m.recording_id IN (SELECT value FROM json_each(?))`, string(list))
 	if err != nil {
 		return nil, fmt.Errorf("read meetings: %w", err)
 	}

@@ -86,20 +86,17 @@ func (a *Archive) Stats(ctx context.Context) (Stats, error) {
 }
 
 func readMonths(ctx context.Context, tx *sql.Tx) ([]MonthStats, error) {
-	rows, err := tx.QueryContext(ctx, `SELECT strftime('%Y-%m', sort_at / 1000, 'unixepoch'), count(*), sum(`+meetingHours+`), sum(words)
-		FROM meetings WHERE sort_at <> 0 GROUP BY 1 ORDER BY 1`)
-	if err != nil {
-		return nil, err
-	}
 	list := []MonthStats{}
-	return list, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		var m MonthStats
 		var ms int64
 		err := rows.Scan(&m.Month, &m.Meetings, &ms, &m.Words)
 		m.Hours = float64(ms) / 3_600_000
 		list = append(list, m)
 		return err
-	})
+	}, `SELECT strftime('%Y-%m', sort_at / 1000, 'unixepoch'), count(*), sum(`+meetingHours+`), sum(words)
+		FROM meetings WHERE sort_at <> 0 GROUP BY 1 ORDER BY 1`)
+	return list, err
 }
 
 // onDisk returns the size of the files of a data directory that are called name, begin
@@ -139,7 +136,14 @@ type Coverage struct {
 // those that its webhooks brought and no list has shown to anybody yet. A meeting
 // that several accounts see counts for each of them.
 func (a *Archive) Coverage(ctx context.Context) (map[string]Coverage, error) {
-	rows, err := a.db.R.QueryContext(ctx, `WITH seen AS (
+	all := map[string]Coverage{}
+	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+		var account string
+		var c Coverage
+		err := rows.Scan(&account, &c.Meetings, &c.WithTranscript, &c.WithSummary, &c.WithRecording, &c.RecordingsToDo)
+		all[account] = c
+		return err
+	}, `WITH seen AS (
 			SELECT account, recording_id FROM sightings WHERE gone_at IS NULL
 			UNION SELECT o.account, m.recording_id FROM meetings m
 				JOIN revisions r ON r.recording_id = m.recording_id JOIN observations o ON o.revision_id = r.id
@@ -149,17 +153,6 @@ func (a *Archive) Coverage(ctx context.Context) (map[string]Coverage, error) {
 		FROM seen JOIN meetings m ON m.recording_id = seen.recording_id
 		LEFT JOIN downloads d ON d.recording_id = seen.recording_id AND d.state IN ('wanted', 'requested', 'ready')
 		GROUP BY seen.account`)
-	if err != nil {
-		return nil, fmt.Errorf("count what accounts see: %w", err)
-	}
-	all := map[string]Coverage{}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		var account string
-		var c Coverage
-		err := rows.Scan(&account, &c.Meetings, &c.WithTranscript, &c.WithSummary, &c.WithRecording, &c.RecordingsToDo)
-		all[account] = c
-		return err
-	})
 	if err != nil {
 		return nil, fmt.Errorf("count what accounts see: %w", err)
 	}

@@ -163,17 +163,7 @@ func (a *Archive) dropOrphan(ctx context.Context, s stored) error {
 // restoreMediaRows makes the missing rows of meetings' recordings again. Their files
 // are checked later.
 func (a *Archive) restoreMediaRows(ctx context.Context) (int64, error) {
-	rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT sha256 FROM attachments WHERE sha256 NOT IN (SELECT sha256 FROM media)`)
-	if err != nil {
-		return 0, err
-	}
-	var lost []string
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		var sha string
-		err := rows.Scan(&sha)
-		lost = append(lost, sha)
-		return err
-	})
+	lost, err := sqlite.Column[string](ctx, a.db.R, `SELECT DISTINCT sha256 FROM attachments WHERE sha256 NOT IN (SELECT sha256 FROM media)`)
 	if err != nil {
 		return 0, err
 	}

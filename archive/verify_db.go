@@ -27,19 +27,14 @@ func (c *check) checkDatabases(ctx context.Context, _ VerifyOptions, found func(
 		found(Damage{Class: DamageDatabase, Path: path, What: "it is missing or empty"})
 	}
 	for _, db := range c.archive.databases() {
-		rows, err := db.R.QueryContext(ctx, `PRAGMA integrity_check(100)`)
-		if err == nil {
-			err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-				var line string
-				if err := rows.Scan(&line); err != nil {
-					return err
-				}
-				if line != "ok" {
-					found(Damage{Class: DamageDatabase, Path: db.Path, What: line})
-				}
-				return nil
-			})
-		}
+		err := sqlite.Each(ctx, db.R, func(rows *sql.Rows) error {
+			var line string
+			err := rows.Scan(&line)
+			if err == nil && line != "ok" {
+				found(Damage{Class: DamageDatabase, Path: db.Path, What: line})
+			}
+			return err
+		}, `PRAGMA integrity_check(100)`)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -81,18 +76,14 @@ func (c *check) checkForeignKeys(ctx context.Context, o VerifyOptions, found fun
 		}
 	}
 	for _, db := range c.archive.databases() {
-		rows, err := db.R.QueryContext(ctx, `SELECT "table", coalesce(rowid, 0), "parent" FROM pragma_foreign_key_check`)
-		if err != nil {
-			return err
-		}
 		broken := map[string]int{} // counts by table and parent, since a damaged file can have millions
-		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		err := sqlite.Each(ctx, db.R, func(rows *sql.Rows) error {
 			var table, parent string
 			var rowid int64
 			err := rows.Scan(&table, &rowid, &parent)
 			broken[table+" refer to "+parent]++
 			return err
-		})
+		}, `SELECT "table", coalesce(rowid, 0), "parent" FROM pragma_foreign_key_check`)
 		if err != nil {
 			return err
 		}
@@ -141,19 +132,8 @@ func (c *check) checkForgotten(ctx context.Context, o VerifyOptions, found func(
 
 func (c *check) checkRemains(ctx context.Context, table string, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
-	query := `SELECT recording_id, count(*) FROM ` + table + ` WHERE recording_id IN (SELECT recording_id FROM tombstones) GROUP BY 1`
-	rows, err := a.db.R.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	remains := map[int64]int{}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
-		var id int64
-		var n int
-		err := rows.Scan(&id, &n)
-		remains[id] = n
-		return err
-	})
+	remains, err := sqlite.Map[int64, int](ctx, a.db.R, `SELECT recording_id, count(*) FROM `+table+`
+		WHERE recording_id IN (SELECT recording_id FROM tombstones) GROUP BY 1`)
 	if err != nil {
 		return err
 	}

@@ -73,11 +73,7 @@ func (a *Archive) readLooseRows(ctx context.Context, id int64) ([]byte, error) {
 	tables := map[string][]map[string]any{}
 	hasContent := false
 	for _, table := range append(derivedTables[:], "attachments", "transcript_entries", "meetings") {
-		rows, err := a.db.R.QueryContext(ctx, `SELECT * FROM `+table+` WHERE recording_id = ?`, id)
-		if err != nil {
-			return nil, err
-		}
-		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 			columns, err := rows.Columns()
 			if err != nil {
 				return err
@@ -93,7 +89,7 @@ func (a *Archive) readLooseRows(ctx context.Context, id int64) ([]byte, error) {
 			hasContent = hasContent || table != "meetings" || row["title"] != ""
 			tables[table] = append(tables[table], row)
 			return err
-		})
+		}, `SELECT * FROM `+table+` WHERE recording_id = ?`, id)
 		if err != nil {
 			return nil, err
 		}

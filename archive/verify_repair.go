@@ -188,11 +188,7 @@ func (c *check) findContent(ctx context.Context, s stored) (raw []byte, where st
 // findBody returns the first undamaged body with the content of s among the revisions
 // that match a condition.
 func (c *codec) findBody(ctx context.Context, db *sql.DB, where string, s stored, args ...any) (raw []byte, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE `+where, args...)
-	if err != nil {
-		return nil, err
-	}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, db, func(rows *sql.Rows) error {
 		var encoding int
 		var body []byte
 		if err := rows.Scan(&encoding, &body); err != nil {
@@ -202,7 +198,7 @@ func (c *codec) findBody(ctx context.Context, db *sql.DB, where string, s stored
 			raw = slices.Clone(found)
 		}
 		return nil
-	})
+	}, `SELECT b.encoding, b.body FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE `+where, args...)
 	return raw, err
 }
 

@@ -154,16 +154,12 @@ func (c *check) checkLooseRows(ctx context.Context, o VerifyOptions, found func(
 	const none = `recording_id NOT IN (SELECT recording_id FROM parts) AND recording_id NOT IN (SELECT recording_id FROM sightings)`
 	loose := map[int64][]string{}
 	for _, table := range append(derivedTables[:], "meetings", "attachments") {
-		rows, err := a.db.R.QueryContext(ctx, `SELECT DISTINCT recording_id FROM `+table+` WHERE `+none+` LIMIT 10000`)
-		if err != nil {
-			return err
-		}
-		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 			var id int64
 			err := rows.Scan(&id)
 			loose[id] = append(loose[id], table)
 			return err
-		})
+		}, `SELECT DISTINCT recording_id FROM `+table+` WHERE `+none+` LIMIT 10000`)
 		if err != nil {
 			return err
 		}

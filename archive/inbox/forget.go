@@ -64,13 +64,7 @@ func (i *Inbox) Mentions(ctx context.Context, recordingID int64) (bool, error) {
 // they wait for their application, or are quarantined. It also returns the damaged ones
 // among them that name no recording at all.
 func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids, unreadable []int64, err error) {
-	rows, err := i.db.R.QueryContext(ctx, `SELECT id`+bodyColumns+` FROM deliveries
-		WHERE recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
-			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
-	if err != nil {
-		return nil, nil, err
-	}
-	err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, i.db.R, func(rows *sql.Rows) error {
 		var id int64
 		var p packedBody
 		if err := rows.Scan(append([]any{&id}, p.columns()...)...); err != nil {
@@ -88,7 +82,9 @@ func (i *Inbox) findUnapplied(ctx context.Context, recordingID int64) (ids, unre
 			unreadable = append(unreadable, id)
 		}
 		return nil
-	})
+	}, `SELECT id`+bodyColumns+` FROM deliveries
+		WHERE recording_id = 0 AND body IS NOT NULL AND id IN (SELECT id FROM deliveries WHERE state = 'received'
+			UNION ALL SELECT id FROM deliveries WHERE state = 'quarantined')`)
 	return ids, unreadable, err
 }
 

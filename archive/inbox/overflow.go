@@ -67,13 +67,8 @@ func (i *Inbox) importSome(ctx context.Context, tx *sql.Tx, dir string) (more bo
 }
 
 func readOverflowRows(ctx context.Context, tx *sql.Tx) (list []overflowRow, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT id, body IS NOT NULL, state, encoding, checksum, spill, spill_at, spill_size
-		FROM deliveries WHERE spill <> 0 ORDER BY spill, spill_at LIMIT 32`)
-	if err != nil {
-		return nil, err
-	}
 	var size int64
-	return list, sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	err = sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		var r overflowRow
 		if err := rows.Scan(&r.id, &r.hasBody, &r.state, &r.encoding, &r.checksum, &r.file, &r.at, &r.size); err != nil {
 			return err
@@ -82,7 +77,9 @@ func readOverflowRows(ctx context.Context, tx *sql.Tx) (list []overflowRow, err 
 			list = append(list, r)
 		}
 		return nil
-	})
+	}, `SELECT id, body IS NOT NULL, state, encoding, checksum, spill, spill_at, spill_size
+		FROM deliveries WHERE spill <> 0 ORDER BY spill, spill_at LIMIT 32`)
+	return list, err
 }
 
 // importBody moves one body. A body that is lost or damaged was never

@@ -98,23 +98,14 @@ func (i *Inbox) DeliveryOf(ctx context.Context, account, webhookID string) (Deli
 // or whose recording is not known yet. One whose body is damaged comes with a nil
 // Body.
 func (i *Inbox) EachAbout(ctx context.Context, recordingID int64, fn func(Delivery) error) error {
-	return i.eachDelivery(ctx, fn, `recording_id IN (?, 0) AND body IS NOT NULL`, recordingID)
-}
-
-// eachDelivery calls fn for the deliveries that the condition selects, with their
-// bodies.
-func (i *Inbox) eachDelivery(ctx context.Context, fn func(Delivery) error, where string, args ...any) error {
-	rows, err := i.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries WHERE `+where, args...)
-	if err != nil {
-		return err
-	}
-	return sqlite.EachRow(rows, func(rows *sql.Rows) error {
+	return sqlite.Each(ctx, i.db.R, func(rows *sql.Rows) error {
 		d, err := scanWithBody(rows)
 		if err != nil {
 			return err
 		}
 		return fn(d)
-	})
+	}, `SELECT `+deliveryColumns+bodyColumns+` FROM deliveries
+		WHERE recording_id IN (?, 0) AND body IS NOT NULL`, recordingID)
 }
 
 // A DeliveryQuery selects deliveries to list. The zero value selects all.
@@ -130,25 +121,19 @@ func (i *Inbox) List(ctx context.Context, q Query) ([]Delivery, error) {
 	if q.Limit <= 0 {
 		q.Limit = 50
 	}
-	rows, err := i.db.R.QueryContext(ctx, `SELECT `+deliveryColumns+` FROM deliveries
+	list, err := sqlite.List(ctx, i.db.R, func(rows *sql.Rows, d *Delivery) (err error) {
+		*d, err = scanDelivery(rows)
+		return err
+	}, `SELECT `+deliveryColumns+` FROM deliveries
 		WHERE (?1 = '' OR account = ?1) AND (?2 = '' OR state = ?2) AND (?3 = 0 OR id < ?3)
 		ORDER BY id DESC LIMIT ?4`, q.Account, q.State, q.Before, q.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("list deliveries: %w", err)
 	}
-	defer rows.Close()
-	var out []Delivery
-	for rows.Next() {
-		d, err := scanDelivery(rows)
-		if err != nil {
-			return nil, fmt.Errorf("list deliveries: %w", err)
-		}
-		out = append(out, d)
-	}
-	return out, rows.Err()
+	return list, nil
 }
 
-// InboxCounts is the number of deliveries in each state.
+// Counts is the number of deliveries in each state.
 type Counts struct {
 	Received    int `json:"received"`
 	Applied     int `json:"applied"`
@@ -165,7 +150,7 @@ func (i *Inbox) Counts(ctx context.Context) (c Counts, err error) {
 
 type scanner interface{ Scan(...any) error }
 
-// scanDelivery reads deliveryColumns, and whatever columns follow into more.
+// scanDelivery reads deliveryColumns, and the columns that follow into more.
 func scanDelivery(row scanner, more ...any) (Delivery, error) {
 	var d Delivery
 	var received, sent, settled int64
@@ -180,7 +165,7 @@ func scanDelivery(row scanner, more ...any) (Delivery, error) {
 	return d, nil
 }
 
-// scanWhole reads deliveryColumns and bodyColumns. One whose body is damaged
+// scanWithBody reads deliveryColumns and bodyColumns. One whose body is damaged
 // comes without it, which intake reports.
 func scanWithBody(row scanner) (Delivery, error) {
 	var p packedBody

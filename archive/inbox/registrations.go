@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // The states of a webhook's registration. An intent that stays is an orphan: the
@@ -98,23 +100,17 @@ func (i *Inbox) changeRegistration(ctx context.Context, query string, args ...an
 // Registrations lists an account's webhooks and intents, or every account's for
 // "", without those that were deleted, the oldest first.
 func (i *Inbox) Registrations(ctx context.Context, account string) ([]Registration, error) {
-	rows, err := i.db.R.QueryContext(ctx, `SELECT intent, account, coalesce(webhook_id, ''), secret, url, request, created_at, state
+	list, err := sqlite.List(ctx, i.db.R, func(rows *sql.Rows, g *Registration) error {
+		var created int64
+		err := rows.Scan(&g.Intent, &g.Account, &g.ID, &g.Secret, &g.URL, &g.Request, &created, &g.State)
+		g.CreatedAt = fromMillis(created)
+		return err
+	}, `SELECT intent, account, coalesce(webhook_id, ''), secret, url, request, created_at, state
 		FROM registrations WHERE (?1 = '' OR account = ?1) AND state <> 'deleted' ORDER BY intent`, account)
 	if err != nil {
 		return nil, fmt.Errorf("list webhooks: %w", err)
 	}
-	defer rows.Close()
-	var out []Registration
-	for rows.Next() {
-		var g Registration
-		var created int64
-		if err := rows.Scan(&g.Intent, &g.Account, &g.ID, &g.Secret, &g.URL, &g.Request, &created, &g.State); err != nil {
-			return nil, fmt.Errorf("list webhooks: %w", err)
-		}
-		g.CreatedAt = fromMillis(created)
-		out = append(out, g)
-	}
-	return out, rows.Err()
+	return list, nil
 }
 
 // Secrets returns the secrets that verify deliveries to an account: those of

@@ -23,14 +23,9 @@ type DamagedBody struct {
 // the number of bodies.
 func (i *Inbox) CheckBodies(ctx context.Context, found func(DamagedBody)) (checked int, err error) {
 	for after := int64(0); ; {
-		rows, err := i.db.R.QueryContext(ctx, `SELECT id, recording_id, state`+bodyColumns+` FROM deliveries
-			WHERE id > ? AND body IS NOT NULL ORDER BY id LIMIT ?`, after, checkedAtOnce)
-		if err != nil {
-			return checked, err
-		}
 		var damaged []DamagedBody
 		n := 0
-		err = sqlite.EachRow(rows, func(rows *sql.Rows) error {
+		err := sqlite.Each(ctx, i.db.R, func(rows *sql.Rows) error {
 			var d DamagedBody
 			var p packedBody
 			if err := rows.Scan(append([]any{&d.ID, &d.RecordingID, &d.State}, p.columns()...)...); err != nil {
@@ -43,7 +38,8 @@ func (i *Inbox) CheckBodies(ctx context.Context, found func(DamagedBody)) (check
 				damaged = append(damaged, d)
 			}
 			return nil
-		})
+		}, `SELECT id, recording_id, state`+bodyColumns+` FROM deliveries
+			WHERE id > ? AND body IS NOT NULL ORDER BY id LIMIT ?`, after, checkedAtOnce)
 		if err != nil {
 			return checked, err
 		}
