@@ -17,6 +17,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/inbox"
+	"minutebook/internal/testrun"
 	"minutebook/search"
 )
 
@@ -96,6 +97,7 @@ func (s *sender) run(client *http.Client) {
 // TestCrash kills the daemon with SIGKILL while many connections deliver, over
 // and over: whatever was acknowledged is there once, applied once, searchable.
 func TestCrash(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	seed := uint64(time.Now().UnixNano())
 	if n, err := strconv.ParseUint(os.Getenv("MINUTEBOOK_CRASH_SEED"), 10, 64); err == nil {
 		seed = n

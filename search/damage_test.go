@@ -13,6 +13,7 @@ import (
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 
+	"minutebook/internal/testrun"
 	"minutebook/search/segment"
 )
 
@@ -48,6 +49,7 @@ func rewriteFiles(t *testing.T, paths []string, change func([]byte) []byte) {
 // TestDamage breaks the files of a closed index in every way there is a name
 // for: it must open, and answer right once it has caught up.
 func TestDamage(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	half := func(b []byte) []byte { return b[:len(b)/2] }
 	for name, breakIt := range map[string]func(t *testing.T, dir string){
 		"everything gone":   func(t *testing.T, dir string) { os.RemoveAll(filepath.Join(dir, "index")) },

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"minutebook/internal/testrun"
 	"minutebook/search/segment"
 )
 
@@ -125,6 +126,7 @@ func TestFollow(t *testing.T) {
 // TestInterruptedBuild stops a build in the middle: what is there answers and
 // says so, and the next start goes on.
 func TestInterruptedBuild(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	var raws [][]byte
 	for i := range buildMeetings + 50 {

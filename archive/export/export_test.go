@@ -17,6 +17,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 )
 
@@ -54,6 +55,7 @@ func exportTo(t *testing.T, a *archive.Archive, o Options) Result {
 }
 
 func TestExportWritesEveryFormatAndTheSecondTimeNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := archivetest.Sample(t)
 	all := len(sample.All())
 	for _, format := range Formats() {

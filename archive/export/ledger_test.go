@@ -13,12 +13,14 @@ import (
 	"filippo.io/age"
 
 	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 )
 
 // TestDamagedLedgerCountsAsNone exports over ledgers that are of no use: the
 // files themselves tell that they are right.
 func TestDamagedLedgerCountsAsNone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, dir := archivetest.Sample(t), t.TempDir()
 	first := exportTo(t, a, Options{Dir: dir, Format: Markdown})
 	path := filepath.Join(dir, ledgerName)
@@ -102,6 +104,7 @@ func TestPagesOfPeopleComeAndGo(t *testing.T) {
 // TestSealingAnExportTakesThePlainFilesAway exports encrypted where it was not
 // before.
 func TestSealingAnExportTakesThePlainFilesAway(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, dir := archivetest.Sample(t), t.TempDir()
 	id, err := age.GenerateX25519Identity()
 	if err != nil {

@@ -12,11 +12,13 @@ import (
 
 	"minutebook/api"
 	"minutebook/internal/rawjson"
+	"minutebook/internal/testrun"
 )
 
 // FuzzMeeting merges three versions of any JSON: the result is JSON, is the same
 // from the needed versions alone, and stays when it is read back as a version.
 func FuzzMeeting(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	deep := strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500)
 	var many []string
 	for i := range 500 {

@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
+	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
 )
 
@@ -47,6 +48,7 @@ func pastes(t *testing.T, config, key string, change func(string) string) (stder
 // A person connects an account by pasting the address that the browser was sent
 // to; then a sync reads its meetings, and says how far it is.
 func TestAnAccountIsConnectedByPasting(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	service, config, key := connectable(t, "")
 	run(t, "init", "-c", config)
 	if out, err := exec.Command("minutebook", "sync", "-c", config).CombinedOutput(); err == nil || !strings.Contains(string(out), "minutebook auth login work") {

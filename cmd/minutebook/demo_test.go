@@ -108,6 +108,7 @@ func withRecording(t *testing.T, url string, found control.SearchResult) int64 {
 // again on the same data: nothing that was acknowledged is lost, and it goes
 // on to the end.
 func TestDemoSurvivesKill(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, "demo", "--dir", dir)

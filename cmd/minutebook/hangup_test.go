@@ -6,11 +6,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // A daemon that is told to load its configuration again says that it does not,
 // and goes on.
 func TestHangupDoesNotKill(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, args := range [][]string{
 		{"serve", "--create", "--data", t.TempDir()},
 		{"service", "--data", t.TempDir()},

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"minutebook/control"
+	"minutebook/internal/testrun"
 )
 
 // Beside a daemon, commands say when it runs with other settings than the file
 // that they were given, and a preview of rules is one of that file's.
 func TestCommandsTellOfAnotherConfiguration(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	dir := t.TempDir()
 	config, other := filepath.Join(dir, "config.toml"), filepath.Join(dir, "other.toml")

@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"minutebook/control"
+	"minutebook/internal/testrun"
 )
 
 // The life of a webhook by its commands, beside a daemon and a service that are
 // programs of their own.
 func TestWebhookCommands(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	service := start(t, "service", "--data", t.TempDir())
 	key := strings.TrimPrefix(<-service.lines, "api_key ")
 	s := newServed(t, service.url+"/external/v1", key)
