@@ -12,9 +12,11 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
+// The readers keep their last statements prepared: to prepare the query of a request
+// takes as long as to run it.
 const (
 	writerParams = "?mode=rw&_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=1&_txlock=immediate&_secure_delete=on&_cache_size=-32000"
-	readerParams = "?mode=ro&_query_only=1&_busy_timeout=5000&_cache_size=-8000"
+	readerParams = "?mode=ro&_query_only=1&_busy_timeout=5000&_cache_size=-8000&_stmt_cache_size=32"
 )
 
 // Every connection reads these pragmas back: the driver ignores a parameter that

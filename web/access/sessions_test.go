@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 )
@@ -158,27 +159,41 @@ func wantNoScan(t *testing.T, f *fixture, query string) {
 	}
 }
 
+// BenchmarkSession finds the session of a request among those of 10,000 people,
+// whom the directory lists.
 func BenchmarkSession(b *testing.B) {
 	a := archivetest.New(b)
 	db, err := Open(b.Context(), Options{Archive: a, Now: func() time.Time { return archivetest.Epoch }})
 	if err != nil {
 		b.Fatal(err)
 	}
-	var secrets []string
-	for i := range 100 {
-		p, err := db.AddPerson(b.Context(), ActorCommand, fmt.Sprintf("p%d@example.com", i), "", false)
-		if err != nil {
-			b.Fatal(err)
-		}
-		secret, _, err := db.BeginSession(b.Context(), p.ID, MethodPassword)
-		if err != nil {
-			b.Fatal(err)
-		}
-		secrets = append(secrets, secret)
+	const people = 10000
+	var users []api.User
+	for i := range people {
+		users = append(users, api.User{Email: fmt.Sprintf("p%d@example.com", i+1), Status: api.StatusActive})
 	}
-	b.ResetTimer()
-	for i := range b.N {
-		if _, _, err := db.Session(b.Context(), secrets[i%len(secrets)]); err != nil {
+	if err := a.PutUsers(b.Context(), "local", users); err != nil {
+		b.Fatal(err)
+	}
+	head, err := a.Head(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	now := archivetest.Epoch.UnixMilli()
+	for _, fill := range []string{`INSERT INTO people (name, admin, created_at) SELECT 'p' || i, 0, ?2 FROM n WHERE i <= ?1`,
+		`INSERT INTO addresses (person, address, position) SELECT i, 'p' || i || '@example.com', 1 FROM n WHERE i <= ?1 AND ?2`,
+		`INSERT INTO sessions (hash, person, method, epoch, created_at, seen_at, expires_at) SELECT randomblob(32), i % ?1 + 1, 'password', '` + head.Epoch + `', ?2, ?2, ?2 + 9e9 FROM n`,
+	} {
+		if _, err := db.db.W.Exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) `+fill, people, now); err != nil {
+			b.Fatal(err)
+		}
+	}
+	secret, _, err := db.BeginSession(b.Context(), 77, MethodPassword)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, _, err := db.Session(b.Context(), secret); err != nil {
 			b.Fatal(err)
 		}
 	}
