@@ -115,6 +115,7 @@ func inviteUntilKilled(dir string) {
 		fmt.Println(address, secret)
 		_, err = db.AcceptInvitation(ctx, secret, password)
 		check(err)
+		time.Sleep(time.Duration(rand.IntN(100)) * time.Millisecond) // committed, and not answered yet
 		fmt.Println("accepted", address)
 	}
 }
