@@ -58,7 +58,7 @@ const (
 	JoinDomain    = "domain"    // everybody of AllowedDomains
 )
 
-// Audit is the record of who did what.
+// Audit is the record of sign-ins, changes and exports, by person.
 type Audit struct {
 	Reads bool     `toml:"reads" env:"READS"` // also who opened, played or downloaded which meeting
 	Keep  Duration `toml:"keep" env:"KEEP"`   // 0: for good

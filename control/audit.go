@@ -98,7 +98,7 @@ func (h Deps) recordEvent(ctx context.Context, kind access.EventKind, ids access
 func (h Deps) verifyAudit(ctx context.Context) ([]archive.Damage, error) {
 	path := filepath.Join(h.Archive.Dir(), access.Name)
 	if _, err := os.Stat(path); err != nil {
-		return nil, nil // there is none; what is missing is reported with the databases
+		return nil, nil // there is none; a missing database is reported with the others
 	}
 	var breaks []string
 	db, err := h.Access(ctx)

@@ -68,7 +68,7 @@ func (m *Main) printAuditLine(raw json.RawMessage) error {
 	return err
 }
 
-// describeIDs returns what an event is about, each after two spaces.
+// describeIDs returns the things that an event is about, each after two spaces.
 func describeIDs(ids access.IDs, address string) string {
 	var b strings.Builder
 	if ids.Person != 0 {

@@ -126,7 +126,7 @@ func (d *DB) epoch(ctx context.Context) (string, error) {
 const clockSlack = 5 * time.Minute
 
 // isCurrent reports whether now is between a beginning and an end. A clock that
-// stands well before the beginning was set back; what began then is not valid, as
+// stands well before the beginning was set back; nothing that began then is valid, as
 // nobody can say how long ago that was.
 func isCurrent(now, begin, end time.Time) bool {
 	return now.Before(end) && !now.Before(begin.Add(-clockSlack))

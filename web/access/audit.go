@@ -28,7 +28,7 @@ const (
 // PersonActor returns a person as an actor.
 func PersonActor(person int64) Actor { return Actor(strconv.FormatInt(person, 10)) }
 
-// EventKind is what was done.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events.

@@ -1,5 +1,5 @@
 // Package access keeps who may enter: people and their addresses, passwords,
-// invitations, sessions and tokens, and the audit of who did what. It has no
+// invitations, sessions and tokens, and the audit of their deeds. It has no
 // pages and no HTTP handlers, which are package web's.
 //
 // # What lives here

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alexedwards/argon2id"
+
 	"minutebook/api"
 )
 
@@ -34,6 +36,14 @@ func TestSignInFailsAlike(t *testing.T) {
 	events, err := f.Events(t.Context(), EventQuery{Limit: 7})
 	if err != nil || len(events) != 7 || events[0].Kind != SignInFailed || events[0].IDs.Person != ann.ID || events[2].IDs.Person != 0 {
 		t.Errorf("the audit: %+v, %v", events, err)
+	}
+}
+
+// The work for an address that nobody has is that for any other.
+func TestNobodysHashHasTheCostOfPasswords(t *testing.T) {
+	params, _, _, err := argon2id.DecodeHash(nobodysHash)
+	if err != nil || *params != *passwordCost() {
+		t.Errorf("%+v, want %+v; %v", params, passwordCost(), err)
 	}
 }
 
