@@ -28,7 +28,7 @@ func stalling(t *testing.T, opts Options, answer time.Duration) (*sandbox, *http
 		return io.NewSectionReader(zeros{}, 0, 64<<20), "video/mp4"
 	}
 	s := newSandbox(t, opts, meeting(1))
-	s.timeouts = timeouts{body: 100 * time.Millisecond, turn: time.Minute, answer: answer, stall: answer}
+	s.timeouts = timeouts{body: 100 * time.Millisecond, turn: time.Minute, answer: answer, stall: answer, judge: answer}
 	server := httptest.NewUnstartedServer(s.Handler())
 	server.Config.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
 		_ = conn.(*net.TCPConn).SetWriteBuffer(4 << 10) // so that an answer that is not read is soon noticed
