@@ -24,7 +24,7 @@
 //	apply_*   take in observations: prepare, decide, derive rows; walks; rebuild
 //	read_*    rows, lists, entries, parts, history, action items, statistics
 //	people_*  accounts, the directory, shares, and who sees which meeting
-//	log_*     the change log, followers' marks, the ledger of failures
+//	log_*     the change log; followers' marks and the ledger of failures
 //	media_*   recordings of meetings, and the queue of their downloads
 //	forget_*  erase a meeting, retention rules, leftovers of a crash
 //	verify_*  name every damage, and repair it

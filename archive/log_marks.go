@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"minutebook/internal/sqlite"
 )
@@ -79,4 +80,72 @@ func (a *Archive) LoadToken(ctx context.Context, account string) ([]byte, error)
 // never lost.
 func (a *Archive) SaveToken(ctx context.Context, account string, token []byte) error {
 	return a.SetMarks(ctx, Mark{"token/" + account, token})
+}
+
+// Failure is a line of the ledger of failures: one for an account, class and
+// object, however often it was tried.
+type Failure struct {
+	Account, Class, What string
+	RecordingID          int64 // 0 when it is about no meeting
+	First, Last          time.Time
+	Tries                int
+	Resolved             time.Time // zero while it is open
+	Reason               string    // of the last try
+	NextTry              time.Time // zero when none is planned
+}
+
+// RecordFailure notes another try of f that failed, at f.Last or now. It
+// reopens a resolved failure, which then counts from this try again. Of a meeting
+// that was forgotten nothing is noted.
+func (a *Archive) RecordFailure(ctx context.Context, f Failure) error {
+	if f.Last.IsZero() {
+		f.Last = a.now()
+	}
+	_, err := a.db.W.ExecContext(ctx, `INSERT INTO failures
+		(account, class, what, recording_id, first_at, last_at, tries, reason, next_try_at)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?8
+		WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE recording_id = ?4)
+		ON CONFLICT (account, class, what) DO UPDATE SET
+			recording_id = excluded.recording_id,
+			first_at = iif(resolved_at IS NULL, first_at, excluded.first_at),
+			tries = iif(resolved_at IS NULL, tries + 1, 1),
+			last_at = excluded.last_at, reason = excluded.reason,
+			next_try_at = excluded.next_try_at, resolved_at = NULL`,
+		f.Account, f.Class, f.What, f.RecordingID, f.Last.UnixMilli(), f.Last.UnixMilli(), f.Reason, sqlite.Millis(f.NextTry))
+	if err != nil {
+		return fmt.Errorf("record failure: %w", err)
+	}
+	return nil
+}
+
+// ResolveFailure closes a failure of an account, or of every account when account is
+// empty. A failure that is not there or closed stays so.
+func (a *Archive) ResolveFailure(ctx context.Context, account, class, what string) error {
+	_, err := a.db.W.ExecContext(ctx, `UPDATE failures SET resolved_at = ?1, next_try_at = NULL
+		WHERE ?2 IN ('', account) AND class = ?3 AND what = ?4 AND resolved_at IS NULL`,
+		a.now().UnixMilli(), account, class, what)
+	if err != nil {
+		return fmt.Errorf("resolve failure: %w", err)
+	}
+	return nil
+}
+
+// Failures returns the ledger, latest first: the open failures only, or all.
+func (a *Archive) Failures(ctx context.Context, open bool) ([]Failure, error) {
+	failures, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, f *Failure) error {
+		var first, last int64
+		var resolved, next sql.NullInt64
+		if err := rows.Scan(&f.Account, &f.Class, &f.What, &f.RecordingID, &first, &last,
+			&f.Tries, &resolved, &f.Reason, &next); err != nil {
+			return err
+		}
+		f.First, f.Last, f.Resolved, f.NextTry = sqlite.Time(first), sqlite.Time(last), sqlite.NullTime(resolved), sqlite.NullTime(next)
+		return nil
+	}, `SELECT account, class, what, recording_id, first_at, last_at,
+		tries, resolved_at, reason, next_try_at FROM failures
+		WHERE NOT ? OR resolved_at IS NULL ORDER BY last_at DESC, account, class, what`, open)
+	if err != nil {
+		return nil, fmt.Errorf("read failures: %w", err)
+	}
+	return failures, nil
 }
