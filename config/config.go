@@ -144,7 +144,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 func Default() Config {
 	return Config{
 		Log:      Log{Level: "info", Format: "json"},
-		Web:      Web{Listen: "127.0.0.1:8377", Access: AccessOwner, OIDC: OIDC{Join: JoinInvited}},
+		Web:      Web{Listen: "127.0.0.1:8377", Access: AccessOwner, Passwords: true, OIDC: OIDC{Join: JoinInvited}},
 		Receiver: Receiver{MaxBody: 32 << 20, KeepBodies: Duration(30 * 24 * time.Hour)},
 		Sync: Sync{
 			TimeZone:  "UTC",

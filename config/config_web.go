@@ -5,8 +5,8 @@ type Web struct {
 	Listen string `toml:"listen" env:"LISTEN"` // host:port, loopback unless changed
 	// Access is AccessOwner, AccessPeople or AccessProxy.
 	Access string `toml:"access" env:"ACCESS"`
-	// PublicURL is the address under which people reach the page, a base path
-	// included, without a slash at the end. Empty: Listen's own, for the owner.
+	// PublicURL is the address under which people reach the page, without a path and
+	// a slash at the end. Empty: Listen's own, for the owner.
 	PublicURL string `toml:"public_url" env:"PUBLIC_URL"`
 	TLSCert   string `toml:"tls_cert" env:"TLS_CERT"` // file, read again when it changes
 	TLSKey    string `toml:"tls_key" env:"TLS_KEY"`
@@ -15,6 +15,8 @@ type Web struct {
 	// ProxyHeader has the address of the person who asks, where Access is
 	// AccessProxy. It is taken from ProxyNetworks only, by the connection's own
 	// address.
+	// Passwords lets people sign in with a password or a passkey of their own here.
+	Passwords     bool     `toml:"passwords" env:"PASSWORDS"`
 	ProxyHeader   string   `toml:"proxy_header" env:"PROXY_HEADER"`
 	ProxyNetworks []string `toml:"proxy_networks" env:"PROXY_NETWORKS"` // CIDRs
 	// MetricsListen is a listener of its own for /metrics and /healthz. Empty: the

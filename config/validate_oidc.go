@@ -13,6 +13,9 @@ import (
 func (w Web) validateOIDC(bad complain) {
 	o := w.OIDC
 	if !o.isSet() {
+		if w.Access == AccessPeople && !w.Passwords {
+			bad("web.passwords", "is false, and without [web.oidc] nobody could sign in: remove it, or set up [web.oidc]")
+		}
 		return
 	}
 	if w.Access != AccessPeople {
@@ -28,7 +31,7 @@ func (w Web) validateOIDC(bad complain) {
 		bad("web.oidc.trust_email", "believes whatever address somebody has given there, and %s serves everybody; remove it, or name the issuer of your own organisation", u.Host)
 	}
 	if o.ClientID == "" {
-		bad("web.oidc.client_id", "is missing: register this page at the provider, with the redirect address public_url + /oidc/callback")
+		bad("web.oidc.client_id", "is missing: register this page at the provider, with the redirect address public_url + /login/oidc/callback")
 	}
 	if o.ClientSecret == "" {
 		bad("web.oidc.client_secret_file", "is missing: set it or %sWEB_OIDC_CLIENT_SECRET", envPrefix)

@@ -73,6 +73,8 @@ func (w Web) parsePublicURL(bad complain) *url.URL {
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		bad("web.public_url", "has a user, a query or a fragment; write only scheme, host and path")
 		return nil
+	case u.Path != "":
+		bad("web.public_url", "has a path, and the page is served at the root of its host: write it as https://minutes.example")
 	case w.TLSCert != "" && u.Scheme != "https":
 		bad("web.public_url", "is http, but web.tls_cert is set: write https")
 	}

@@ -88,6 +88,8 @@ func TestLoadRefusesAnOpenPage(t *testing.T) {
 
 		{"half of TLS", `tls_cert = "c"`, []string{"web.tls_key"}},
 		{"an address that is none", "access = \"people\"\npublic_url = \"minutes.example\"", []string{"web.public_url"}},
+		{"an address with a path", "access = \"people\"\npublic_url = \"https://example.com/minutes/\"", []string{"web.public_url", "root"}},
+		{"nobody can sign in", people + "passwords = false", []string{"web.passwords"}},
 		{"an address with a query", "access = \"people\"\npublic_url = \"https://minutes.example?a=b\"", []string{"web.public_url"}},
 		{"an address with a user", "access = \"people\"\npublic_url = \"https://a:b@minutes.example\"", []string{"web.public_url"}},
 		{"a host with a port", people + `hosts = ["minutes.example:8377"]`, []string{"web.hosts"}},
@@ -123,7 +125,7 @@ func TestLoadAcceptsEachWayIn(t *testing.T) {
 		{"people", people},
 		{"people on every address, with TLS", people + "listen = \"0.0.0.0:443\"\ntls_cert = \"c\"\ntls_key = \"k\""},
 		{"people behind a proxy", people + "listen = \"0.0.0.0:8377\"\ntrusted_proxies = [\"172.16.0.0/12\", \"fc00::/7\", \"203.0.113.0/24\", \"2001:db8::/32\"]"},
-		{"people with a base path", "access = \"people\"\npublic_url = \"https://example.com/minutes/\""},
+		{"OIDC alone", strings.Replace(oidc, "[web.oidc]", "passwords = false\n[web.oidc]", 1)},
 		{"people on this machine", "access = \"people\"\npublic_url = \"http://localhost:8377\""},
 		{"people with the service", people + "[service]\nenabled = true"},
 		{"people with further names", people + `hosts = ["minutes.home", "192.168.1.2"]`},
@@ -152,8 +154,8 @@ func TestLoadReadsThePagesSecret(t *testing.T) {
 	if err != nil || c.Web.OIDC.ClientSecret != "other" {
 		t.Errorf("from the environment: %v", err)
 	}
-	c, err = loadWeb(t, `public_url = "http://localhost:8377/minutes/"`)
-	if err != nil || c.Web.PublicURL != "http://localhost:8377/minutes" {
+	c, err = loadWeb(t, `public_url = "http://localhost:8377/"`)
+	if err != nil || c.Web.PublicURL != "http://localhost:8377" {
 		t.Errorf("public_url: %v, %v", c, err)
 	}
 	_, err = loadWeb(t, `listen = "127.0.0.1:0"`, "MINUTEBOOK_WEB_LISTEN=0.0.0.0:8377")

@@ -31,7 +31,7 @@ func peopleOperations(t *testing.T) (*control.Registry, *archive.Archive, *bytes
 		t.Fatal(err)
 	}
 	return control.Operations(control.Deps{Archive: a, Logger: zerolog.New(&log), Access: func(context.Context) (*access.DB, error) { return db, nil },
-		Web: config.Web{Access: config.AccessPeople, PublicURL: "https://minutes.example/base"}}), a, &log
+		Web: config.Web{Access: config.AccessPeople, PublicURL: "https://minutes.example"}}), a, &log
 }
 
 // auditText returns all rows of the audit as the operation emits them.
@@ -71,7 +71,7 @@ func TestPeopleOverTheSocket(t *testing.T) {
 	defer client.Close()
 
 	invited, err := control.Call[control.Invited](t.Context(), client, "user.add", control.UserRequest{Address: "ann@example.com", Admin: true}, nil)
-	link, found := strings.CutPrefix(invited.Link, "https://minutes.example/base"+access.InvitationPath)
+	link, found := strings.CutPrefix(invited.Link, "https://minutes.example"+access.InvitationPath)
 	if err != nil || !found || len(link) != 43 {
 		t.Fatalf("%+v, %v", invited, err)
 	}

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -107,9 +106,7 @@ func (s *server) showInvitation(w http.ResponseWriter, r *http.Request, person a
 	if err != nil {
 		return s.failChange(w, r, err)
 	}
-	link := s.Entry.PublicURL.JoinPath("invitation")
-	link.RawQuery = url.Values{"secret": {secret}}.Encode()
-	return s.renderPeople(w, r, http.StatusOK, &peoplePage{Link: link.String(), For: person.Address(), Expires: expires})
+	return s.renderPeople(w, r, http.StatusOK, &peoplePage{Link: s.Entry.PublicURL.String() + access.InvitationPath + secret, For: person.Address(), Expires: expires})
 }
 
 // changePerson answers the forms of one person.

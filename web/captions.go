@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"minutebook/archive/export"
+	"minutebook/web/access"
 )
 
 // meetingFile is a form of a meeting to take away, as an export writes it too.
@@ -35,6 +36,9 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	file, ok := meetingFiles[r.PathValue("file")]
 	if !ok {
 		return s.notFound(w, r)
+	}
+	if err := s.recordRead(r, access.MeetingDownloaded, id); err != nil {
+		return err
 	}
 	m, err := export.Read(r.Context(), s.Archive, viewerOf(r.Context()), row)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -370,4 +371,38 @@ func TestAPasswordIsChangedWithThePresentOne(t *testing.T) {
 	s.Client = newBrowser(t)
 	s.wants(401, "POST", "/login", url.Values{"address": {"ann@acme.example"}, "password": {goodPassword}})
 	s.wants(303, "POST", "/login", url.Values{"address": {"ann@acme.example"}, "password": {"another good password"}}, "/")
+}
+
+// TestReadsAreRecorded reads a meeting with a site whose configuration asks for a
+// record of it.
+func TestReadsAreRecorded(t *testing.T) {
+	t.Parallel()
+	s := newEntrySite(t, nil)
+	s.attachVideo(s.ids[0])
+	o := s.options()
+	o.Audit = s.people
+	handler, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	meeting := server.URL + "/meetings/" + itoa(s.ids[0])
+	for _, address := range []string{meeting, meeting + "/media/video", meeting + "/media/video", meeting + "/transcript.vtt", server.URL + "/meetings/99999"} {
+		s.do("GET", address, nil, "Range", "bytes=7-")
+	}
+	events, err := s.people.Events(t.Context(), access.EventQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []access.EventKind
+	for _, e := range events {
+		if e.IDs != (access.IDs{Meeting: s.ids[0]}) || e.Actor != access.ActorOwner {
+			t.Errorf("event %+v", e)
+		}
+		got = append(got, e.Kind)
+	}
+	if want := []access.EventKind{access.MeetingOpened, access.MeetingPlayed, access.MeetingDownloaded}; !slices.Equal(got, want) {
+		t.Errorf("recorded %v, want %v", got, want)
+	}
 }

@@ -1,6 +1,10 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
 
 // healthz says whether the archive can be read: 200, or 503.
 func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
@@ -13,4 +17,14 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write([]byte("ok\n"))
+}
+
+// NewMonitor returns the handler of a listener for /healthz and /metrics alone, which
+// nobody has to sign in for. Its registry has the metrics that [New] has registered.
+func NewMonitor(o Options) http.Handler {
+	s := &server{Options: o}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", s.healthz)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{}))
+	return mux
 }

@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/internal/byterange"
 	"minutebook/internal/httpserver"
+	"minutebook/web/access"
 )
 
 // Bounds of a recording on its way to a player. A paused player reads nothing; when it
@@ -62,6 +63,9 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer file.Close()
+	if err := s.recordRead(r, access.MeetingPlayed, id); err != nil {
+		return err
+	}
 	stream, end := httpserver.NewStream(r.Context(), w, s.bounds, func(ctx context.Context) error {
 		v, err := s.identify(r)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/web/access"
 )
 
 // meetingPage is a meeting with all its parts.
@@ -47,6 +48,9 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	live := s.logPosition(r)
 	row, err := s.visibleRow(ctx, id)
+	if err == nil {
+		err = s.recordRead(r, access.MeetingOpened, id)
+	}
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,6 @@ type Entry struct {
 	// any other network is refused. "" where people sign in here.
 	ProxyHeader   string
 	ProxyNetworks []netip.Prefix
-
-	// AuditReads records who opened, played and downloaded which meeting.
-	AuditReads bool
 }
 
 // isOwners reports whether the page belongs to the owner alone.

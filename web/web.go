@@ -38,6 +38,9 @@ type Options struct {
 	// Entry decides who enters where Identify is not set.
 	Entry Entry
 
+	// Audit records who opened, played and downloaded which meeting; nil: nothing does.
+	Audit *access.DB
+
 	// Service answers under /external/v1 when it is set.
 	Service http.Handler
 
@@ -73,6 +76,7 @@ type server struct {
 	passkeys   *webauthn.WebAuthn
 	ceremonies *ceremonies
 	attempts   *access.Limiter
+	reads      *reads
 	forms      *http.CrossOriginProtection // no other site sends forms here
 	hasPeople  atomic.Bool                 // whether a first person exists
 
@@ -131,5 +135,6 @@ func newServer(o Options) (*server, error) {
 		return nil, err
 	}
 	s.mcp = http.NewCrossOriginProtection().Handler(tools.Handler())
+	s.reads = &reads{audit: o.Audit, now: o.Now, played: map[played]time.Time{}}
 	return s, s.prepareEntry()
 }

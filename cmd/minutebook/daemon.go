@@ -9,7 +9,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
@@ -20,7 +19,6 @@ import (
 	"minutebook/search"
 	"minutebook/service"
 	syncer "minutebook/sync"
-	"minutebook/web"
 )
 
 // daemon is an application that answers on the page, the receiver and the command
@@ -28,6 +26,7 @@ import (
 type daemon struct {
 	*application
 	page     http.Handler
+	monitor  http.Handler // health and metrics, for a listener of their own
 	index    *search.Index
 	syncer   *syncer.Syncer
 	receiver *receiver.Receiver
@@ -35,6 +34,7 @@ type daemon struct {
 
 	webListener      net.Listener
 	receiverListener net.Listener // nil without [receiver] listen
+	monitorListener  net.Listener // nil without metrics_listen
 	socket           net.Listener
 }
 
@@ -58,7 +58,14 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.webListener, err = listen("web.listen", d.cfg.Web.Listen); err != nil {
 		return err
 	}
-	d.pageURL = urlFor(d.webListener.Addr())
+	if d.pageURL = d.cfg.Web.PublicURL; d.pageURL == "" {
+		d.pageURL = urlFor(d.webListener.Addr())
+	}
+	if at := d.cfg.Web.MetricsListen; at != "" {
+		if d.monitorListener, err = listen("web.metrics_listen", at); err != nil {
+			return err
+		}
+	}
 	d.receiverListener = d.opts.Receiver
 	if d.receiverListener == nil && d.cfg.Receiver.Listen != "" {
 		if d.receiverListener, err = listen("receiver.listen", d.cfg.Receiver.Listen); err != nil {
@@ -88,8 +95,7 @@ func (d *daemon) open(ctx context.Context) error {
 			return err
 		}
 	}
-	d.page, err = d.newPage()
-	return err
+	return d.newPage(ctx)
 }
 
 // urlFor returns the URL of a listener's address for a browser on this machine.
@@ -112,13 +118,9 @@ func listen(setting, address string) (net.Listener, error) {
 
 func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 	r := d.cfg.Receiver
-	var proxies []netip.Prefix
-	for _, text := range r.TrustedProxies {
-		p, err := netip.ParsePrefix(text)
-		if err != nil {
-			return nil, fmt.Errorf("read receiver.trusted_proxies: %w", err)
-		}
-		proxies = append(proxies, p)
+	proxies, err := parseNetworks("receiver.trusted_proxies", r.TrustedProxies)
+	if err != nil {
+		return nil, err
 	}
 	secrets := map[string][]string{}
 	for _, a := range d.cfg.Accounts {
@@ -129,32 +131,6 @@ func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Beside: d.redirectHandlers(),
 		HeaderTime: d.opts.Times.Header, BodyTime: d.opts.Times.Body, AnswerTime: d.opts.Times.Answer, IdleTime: d.opts.Times.Idle,
 		Now: time.Now, Logger: d.log,
-	})
-}
-
-func (d *daemon) newPage() (http.Handler, error) {
-	if d.cfg.Web.Access != config.AccessOwner {
-		return nil, fmt.Errorf("serve the page: web.access = %q is not there yet", d.cfg.Web.Access)
-	}
-	var upstream http.Handler
-	if d.service != nil {
-		upstream = d.service.Handler()
-	}
-	zone, err := d.location()
-	if err != nil {
-		return nil, err
-	}
-	metrics := prometheus.NewRegistry()
-	if err := metrics.Register(d.receiver); err != nil {
-		return nil, fmt.Errorf("register the receiver's metrics: %w", err)
-	}
-	operations := control.Operations(d.deps())
-	return web.New(web.Options{
-		Archive: d.archive, Index: d.index, Service: upstream, Hosts: d.cfg.Web.Hosts,
-		Status: func(ctx context.Context) (any, error) {
-			return control.Call[control.StatusResult](ctx, operations, "status", struct{}{}, nil)
-		},
-		Registry: metrics, PageURL: d.pageURL, Location: zone, Version: d.opts.Version, Now: time.Now, Logger: d.log,
 	})
 }
 
@@ -172,7 +148,10 @@ func (d *daemon) Run(ctx context.Context) error {
 		}
 		return nil
 	})
-	g.Go(func() error { return serveHTTP(ctx, d.webListener, d.page, d.opts.Times, d.log) })
+	g.Go(func() error { return d.servePage(ctx) })
+	if d.monitorListener != nil {
+		g.Go(func() error { return serveHTTP(ctx, d.monitorListener, d.monitor, d.opts.Times, d.log) })
+	}
 	g.Go(func() error { return control.Serve(ctx, d.socket, control.Operations(d.deps())) })
 	if d.receiverListener != nil {
 		g.Go(func() error { return d.receiver.Serve(ctx, d.receiverListener) })
@@ -190,7 +169,7 @@ func (d *daemon) Run(ctx context.Context) error {
 
 // Close closes the listeners, in case Run was never called, then the application.
 func (d *daemon) Close() error {
-	for _, l := range []net.Listener{d.webListener, d.receiverListener, d.socket} {
+	for _, l := range []net.Listener{d.webListener, d.receiverListener, d.monitorListener, d.socket} {
 		if l != nil {
 			l.Close()
 		}
@@ -198,11 +177,23 @@ func (d *daemon) Close() error {
 	return d.application.Close()
 }
 
+// stopTime is how long open requests have when the program stops.
+const stopTime = 5 * time.Second
+
 // serveHTTP serves until ctx ends, then cancels the context of open requests and
 // waits a few seconds for them.
 func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, t httpserver.Times, log zerolog.Logger) error {
+	return httpserver.Serve(ctx, newHTTPServer(ctx, h, t, log), l, httpserver.Bounds{Trusted: localNetworks()}, stopTime)
+}
+
+// newHTTPServer returns a server whose requests end with ctx.
+func newHTTPServer(ctx context.Context, h http.Handler, t httpserver.Times, log zerolog.Logger) *http.Server {
 	srv := httpserver.New(h, t, log)
 	srv.BaseContext = func(net.Listener) context.Context { return ctx }
-	local := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")} // where proxies are
-	return httpserver.Serve(ctx, srv, l, httpserver.Bounds{Trusted: local}, 5*time.Second)
+	return srv
+}
+
+// localNetworks are where proxies are, unless the configuration names others.
+func localNetworks() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }

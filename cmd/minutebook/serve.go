@@ -45,7 +45,7 @@ func (m *Main) runDaemon(ctx context.Context, cfg *config.Config, create bool) (
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	if _, err := fmt.Fprintf(m.Stdout, "http://%s\n", d.webListener.Addr()); err != nil {
+	if _, err := fmt.Fprintln(m.Stdout, d.localURL()); err != nil {
 		return err
 	}
 	return d.Run(ctx)

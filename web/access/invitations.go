@@ -17,7 +17,7 @@ const InvitationLife = 72 * time.Hour
 
 // InvitationPath is the path of the page that accepts an invitation: its secret
 // follows.
-const InvitationPath = "/invitation/"
+const InvitationPath = "/invitation?secret="
 
 // Invite makes an invitation for a person, with which a password is set: the first
 // one or another one. It replaces the person's older invitations. The secret is

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"minutebook/config"
+	"minutebook/control"
+	"minutebook/internal/httpserver"
+	"minutebook/web"
+	"minutebook/web/access"
+)
+
+// newPage makes the handlers of the page's listener and of the one for metrics.
+func (d *daemon) newPage(ctx context.Context) error {
+	var upstream http.Handler
+	if d.service != nil {
+		upstream = d.service.Handler()
+	}
+	zone, err := d.location()
+	if err != nil {
+		return err
+	}
+	metrics := prometheus.NewRegistry()
+	if err := metrics.Register(d.receiver); err != nil {
+		return fmt.Errorf("register the receiver's metrics: %w", err)
+	}
+	people, err := d.Access(ctx)
+	if err != nil {
+		return err
+	}
+	o := web.Options{
+		Archive: d.archive, Index: d.index, Service: upstream, Hosts: d.cfg.Web.Hosts,
+		Registry: metrics, PageURL: d.pageURL, Location: zone, Version: d.opts.Version, Logger: d.log,
+	}
+	operations := control.Operations(d.deps())
+	o.Status = func(ctx context.Context) (any, error) {
+		return control.Call[control.StatusResult](ctx, operations, "status", struct{}{}, nil)
+	}
+	if o.Entry, err = newEntry(d.cfg.Web, people); err != nil {
+		return err
+	}
+	if d.cfg.Audit.Reads {
+		o.Audit = people
+	}
+	if d.page, err = web.New(o); err != nil {
+		return err
+	}
+	d.monitor = web.NewMonitor(o)
+	return nil
+}
+
+// newEntry returns who enters the page, by the configuration.
+func newEntry(w config.Web, people *access.DB) (e web.Entry, err error) {
+	if e.TrustedProxies, err = parseNetworks("web.trusted_proxies", w.TrustedProxies); err != nil || w.Access == config.AccessOwner {
+		return e, err
+	}
+	e.People = people
+	if e.PublicURL, err = url.Parse(w.PublicURL); err != nil {
+		return e, fmt.Errorf("read web.public_url: %w", err)
+	}
+	if w.Access == config.AccessProxy {
+		e.ProxyHeader = w.ProxyHeader
+		e.ProxyNetworks, err = parseNetworks("web.proxy_networks", w.ProxyNetworks)
+		return e, err
+	}
+	e.Passwords = w.Passwords
+	if w.OIDC.Issuer != "" {
+		e.OIDC = &web.OIDC{Issuer: w.OIDC.Issuer, ClientID: w.OIDC.ClientID, ClientSecret: w.OIDC.ClientSecret,
+			AdminGroup: w.OIDC.AdminGroup, TrustEmail: w.OIDC.TrustEmail, Entrance: access.Entrance{
+				Join: access.Join(w.OIDC.Join), Domains: w.OIDC.AllowedDomains, Admins: w.OIDC.AdminGroup != ""}}
+	}
+	return e, nil
+}
+
+// parseNetworks parses the address ranges of a setting.
+func parseNetworks(setting string, texts []string) (networks []netip.Prefix, err error) {
+	for _, text := range texts {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", setting, err)
+		}
+		networks = append(networks, p)
+	}
+	return networks, nil
+}
+
+// servePage serves the page until ctx ends: by TLS where there is a certificate.
+func (d *daemon) servePage(ctx context.Context) error {
+	w := d.cfg.Web
+	srv := newHTTPServer(ctx, d.page, d.opts.Times, d.log)
+	if w.TLSCert != "" {
+		var err error
+		if srv.TLSConfig, err = httpserver.TLSConfig(w.TLSCert, w.TLSKey, d.log); err != nil {
+			return fmt.Errorf("serve the page: %w", err)
+		}
+	}
+	trusted := localNetworks()
+	for setting, texts := range map[string][]string{"web.trusted_proxies": w.TrustedProxies, "web.proxy_networks": w.ProxyNetworks} {
+		more, err := parseNetworks(setting, texts)
+		if err != nil {
+			return err
+		}
+		trusted = append(trusted, more...)
+	}
+	return httpserver.Serve(ctx, srv, d.webListener, httpserver.Bounds{Trusted: trusted}, stopTime)
+}
+
+// localURL returns the page's address for a browser on this machine: people who sign in
+// use the public one.
+func (d *daemon) localURL() string {
+	if d.cfg.Web.Access != config.AccessOwner {
+		return d.cfg.Web.PublicURL
+	}
+	return "http://" + d.webListener.Addr().String()
+}
