@@ -14,7 +14,15 @@ type ActionQuery struct {
 	Viewer    Viewer
 	Person    string // the assignee's email or name; "-" for those of nobody
 	Completed *bool  // nil: whether done or not
-	Limit     int    // at most; 0 means all
+	Cursor    *ActionKey
+	Limit     int // at most; 0 means all
+}
+
+// ActionKey is a place in the order of ActionItems. Start is the meeting's, as Key has it.
+type ActionKey struct {
+	Start       time.Time
+	RecordingID int64
+	Position    int
 }
 
 // ActionRow is an action item and the meeting it was agreed in.
@@ -106,6 +114,10 @@ func (a *Archive) actionTerms(ctx context.Context, q ActionQuery) (where string,
 	if q.Completed != nil {
 		where += ` AND i.completed = ?`
 		args = append(args, *q.Completed)
+	}
+	if k := q.Cursor; k != nil {
+		where += ` AND ((m.sort_at, m.recording_id) < (?, ?) OR m.recording_id = ? AND i.position > ?)`
+		args = append(args, k.Start.UnixMilli(), k.RecordingID, k.RecordingID, k.Position)
 	}
 	term, values, err := a.visibleTerm(ctx, q.Viewer)
 	if term != "" {

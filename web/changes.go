@@ -94,7 +94,9 @@ func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, changesJSON{s.places.name(at), changed})
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(encodeJSON(changesJSON{s.places.name(at), changed})) // the client may have disconnected
 	return nil
 }
 

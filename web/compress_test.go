@@ -24,7 +24,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 		{"/meetings/1", true},
 		{"/?q=walrus", true},
 		{"/nothing", true},
-		{"/api/meetings/1", true},
+		{"/api/v1/meetings/1", true},
 		{"/meetings/1/transcript.vtt", true},
 		{"/meetings/1/transcript.txt", true},
 		{"/meetings/1/minutes.md", true},

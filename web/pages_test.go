@@ -95,7 +95,7 @@ func TestMeetingTellsThatItChanged(t *testing.T) {
 	s.apply(meeting(1, "Plan", "2026-06-30T15:00:00Z", ""),
 		meeting(1, "Plan", "2026-06-30T15:00:00Z", `"default_summary":{"markdown_formatted":"two"}`))
 	body := s.shows(200, "/meetings/1", "2 versions kept", "list (acme)", "<p>two</p>")
-	m := regexp.MustCompile(`/api/meetings/1/revisions/\d+`).FindAllString(body, -1)
+	m := regexp.MustCompile(`/api/v1/meetings/1/revisions/\d+`).FindAllString(body, -1)
 	if len(m) != 2 {
 		t.Fatalf("%d versions have an address, want 2", len(m))
 	}
@@ -104,7 +104,7 @@ func TestMeetingTellsThatItChanged(t *testing.T) {
 	if !strings.Contains(first+second, `"one"`) || !strings.Contains(first+second, `"two"`) {
 		t.Errorf("the versions are %s and %s", first, second)
 	}
-	s.shows(404, "/api/meetings/1/revisions/999")
+	s.shows(404, "/api/v1/meetings/1/revisions/999")
 }
 
 func TestPlayerBeginsAtTheMomentWithoutScripts(t *testing.T) {
@@ -130,7 +130,7 @@ func TestResultsLeadToTheMoment(t *testing.T) {
 	}
 	s.shows(400, "/?q=colour:red", "cannot be read", "there is no field", "did you mean")
 	s.shows(200, "/?q=zzyzx", "Nothing found")
-	s.shows(400, "/api/search?q=after:x", `"hint"`)
+	s.shows(400, "/api/v1/search?q=after:x", `"hint"`)
 }
 
 func TestFacetsNarrowAndWiden(t *testing.T) {
@@ -206,7 +206,7 @@ func TestStatusTellsOfAccountsAndRecordings(t *testing.T) {
 	var raw struct {
 		Operations struct{ Inbox struct{ Applied int } }
 	}
-	if s.answer(200, "/api/status", &raw); raw.Operations.Inbox.Applied != 28 {
+	if s.answer(200, "/api/v1/status", &raw); raw.Operations.Inbox.Applied != 28 {
 		t.Errorf("the status as data: %+v", raw)
 	}
 }

@@ -43,7 +43,7 @@ func (s *server) listRevisions(r *http.Request, id int64) ([]revision, error) {
 		}
 		out = append(out, revision{Part: partNames[v.Part], From: formatSources(v.Seen), Size: formatBytes(int64(v.Size)),
 			First: v.First.In(s.Location), Current: v.Current,
-			Address: "/api/meetings/" + strconv.FormatInt(id, 10) + "/revisions/" + strconv.FormatInt(v.ID, 10)})
+			Address: "/api/v1/meetings/" + strconv.FormatInt(id, 10) + "/revisions/" + strconv.FormatInt(v.ID, 10)})
 	}
 	return out, nil
 }
@@ -79,28 +79,4 @@ func formatSources(seen []archive.Seen) string {
 		}
 	}
 	return strings.Join(ways, ", ")
-}
-
-// apiRevision answers with a version of a part, verbatim.
-func (s *server) apiRevision(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
-	if err != nil {
-		return err
-	}
-	number, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
-	if err != nil {
-		return &failure{http.StatusNotFound, "a version's address ends in its number"}
-	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
-		return err
-	}
-	part, raw, err := s.Archive.RevisionJSON(r.Context(), id, number)
-	if err != nil {
-		return err
-	}
-	if part == api.PartCRM && !viewerOf(r.Context()).All {
-		return archive.ErrNotFound
-	}
-	writeJSON(w, http.StatusOK, map[api.Part]any{part: raw})
-	return nil
 }

@@ -30,6 +30,7 @@ import (
 type site struct {
 	*httptest.Server
 	t       testing.TB
+	server  *server
 	archive *archive.Archive
 	index   *search.Index
 	ids     []int64 // of the sample's meetings, in its order
@@ -140,11 +141,11 @@ func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.index.Close() })
-	handler, err := New(s.options())
+	s.server, err = newServer(s.options())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Server = httptest.NewServer(handler)
+	s.Server = httptest.NewServer(judged(t, s.server.handler()))
 	t.Cleanup(s.Close)
 	return s
 }

@@ -169,6 +169,5 @@ func (s *server) apiStatus(w http.ResponseWriter, r *http.Request) error {
 		out.Operations = &operationsJSON{Indexed: s.Index.Progress().Indexed, Inbox: state.Inbox, Downloads: state.Downloads,
 			Problems: append([]string{}, state.Problems...), Retention: state.Retention}
 	}
-	writeJSON(w, http.StatusOK, out)
-	return nil
+	return answerJSON(w, r, out)
 }

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"net/http"
 	"sort"
 	"strconv"
@@ -102,14 +101,7 @@ func (s *server) findMatches(r *http.Request, id int64, query string) (marker, e
 	if query == "" {
 		return marker{}, nil
 	}
-	only := " id:" + strconv.FormatInt(id, 10)
-	request := search.Request{Query: "(" + query + ")" + only, Viewer: viewerOf(r.Context()), Limit: 1, Moments: 20}
-	answer, err := s.Index.Search(r.Context(), request)
-	var wrong *search.QueryError
-	if errors.As(err, &wrong) { // such as sort: within parentheses
-		request.Query = query + only
-		answer, err = s.Index.Search(r.Context(), request)
-	}
+	answer, err := s.searchWithin(r.Context(), id, query, 20)
 	if err != nil || len(answer.Meetings) == 0 {
 		return marker{}, r.Context().Err() // show the meeting without marks
 	}

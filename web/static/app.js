@@ -400,7 +400,7 @@ async function live(part) {
       if (document.hidden) {
         await new Promise(resolve => document.addEventListener("visibilitychange", resolve, { once: true }));
       }
-      const answer = await fetch(`/api/changes?from=${encodeURIComponent(from)}`);
+      const answer = await fetch(`/api/v1/changes?from=${encodeURIComponent(from)}`);
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
       if (changed) await refresh(part.dataset.live);

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"net/url"
 	"testing"
 	"time"
 
@@ -19,7 +20,11 @@ func (s *site) answer(status int, address string, v any) {
 	if resp.StatusCode != status {
 		s.t.Errorf("%s: status %d, want %d", address, resp.StatusCode, status)
 	}
-	if ct := resp.Header.Get("Content-Type"); ct != "application/json; charset=utf-8" {
+	want := "application/json; charset=utf-8"
+	if status >= 400 {
+		want = "application/problem+json"
+	}
+	if ct := resp.Header.Get("Content-Type"); ct != want {
 		s.t.Errorf("%s: content type %q", address, ct)
 	}
 	if err := json.Unmarshal([]byte(body), v); err != nil {
@@ -31,30 +36,30 @@ func TestSearchAnswersInTheFixedForm(t *testing.T) {
 	s := newSite(t, meeting(5, "Budget", "2026-06-30T15:00:00Z",
 		`"transcript":[{"speaker":{"display_name":"Bo"},"text":"The tariff is fixed.","timestamp":"00:02:05"}]`))
 	var got map[string]any
-	s.answer(200, "/api/search?q=tariff", &got)
+	s.answer(200, "/api/v1/search?q=tariff", &got)
 	m := got["meetings"].([]any)[0].(map[string]any)
 	moment := m["moments"].([]any)[0].(map[string]any)
 	flat := []any{got["total"], m["recording_id"], m["title"], moment["offset_seconds"], moment["speaker"], moment["text"]}
 	if diff := cmp.Diff([]any{1.0, 5.0, "Budget", 125.0, "Bo", "The tariff is fixed."}, flat); diff != "" {
 		t.Error(diff)
 	}
-	s.answer(200, "/api/search?q=nothinglikeit", &got)
+	s.answer(200, "/api/v1/search?q=nothinglikeit", &got)
 	if got["total"] != 0.0 || len(got["meetings"].([]any)) != 0 {
 		t.Errorf("nothing found: %v", got)
 	}
 	var wrong struct {
-		Error, Hint string
-		Position    int
+		Detail, Hint string
+		Position     int
 	}
-	s.answer(400, "/api/search?q=tariff+speeker:bo", &wrong)
-	if wrong.Error == "" || wrong.Hint == "" || wrong.Position != 7 {
+	s.answer(400, "/api/v1/search?q=tariff+speeker:bo", &wrong)
+	if wrong.Detail == "" || wrong.Hint == "" || wrong.Position != 7 {
 		t.Errorf("a wrong query: %+v", wrong)
 	}
 	for _, bad := range []string{"limit=0", "limit=x", "moments=99"} {
-		s.answer(400, "/api/search?q=tariff&"+bad, &wrong)
+		s.answer(400, "/api/v1/search?q=tariff&"+bad, &wrong)
 	}
-	s.answer(404, "/api/nothing", &wrong)
-	s.answer(404, "/api/meetings/99", &wrong)
+	s.answer(404, "/api/v1/nothing", &wrong)
+	s.answer(404, "/api/v1/meetings/99", &wrong)
 }
 
 func TestMeetingIsTheArchivesOwn(t *testing.T) {
@@ -63,7 +68,7 @@ func TestMeetingIsTheArchivesOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, body := s.get("/api/meetings/" + itoa(s.ids[3])); body != string(want) {
+	if _, body := s.get("/api/v1/meetings/" + itoa(s.ids[3])); body != string(want) {
 		t.Error("the interface's meeting is not the archive's")
 	}
 }
@@ -78,7 +83,7 @@ func TestMeetingsListPages(t *testing.T) {
 			}
 			Next string
 		}
-		s.answer(200, "/api/meetings?limit=7&cursor="+next, &page)
+		s.answer(200, "/api/v1/meetings?limit=7&cursor="+next, &page)
 		for _, m := range page.Meetings {
 			if seen[m.RecordingID] {
 				t.Errorf("meeting %d is listed twice", m.RecordingID)
@@ -104,7 +109,7 @@ func TestChangesAnswersWhenTheArchiveChanges(t *testing.T) {
 	answers := make(chan change, 1)
 	go func() {
 		var c change
-		resp, err := s.Client().Get(s.URL + "/api/changes?from=" + from)
+		resp, err := s.Client().Get(s.URL + "/api/v1/changes?from=" + from)
 		if err == nil {
 			defer resp.Body.Close()
 			body, _ := io.ReadAll(resp.Body)
@@ -122,18 +127,69 @@ func TestChangesAnswersWhenTheArchiveChanges(t *testing.T) {
 		t.Errorf("after a change: %+v", c)
 	}
 	var c change
-	s.answer(200, "/api/changes?from="+newSite(t).position("/"), &c)
+	s.answer(200, "/api/v1/changes?from="+newSite(t).position("/"), &c)
 	if !c.Changed {
 		t.Error("a position that another process named is waited on")
 	}
-	s.answer(400, "/api/changes?from=x", &struct{}{})
+	s.answer(400, "/api/v1/changes?from=x", &struct{}{})
+}
+
+// TestListsGoOnWhereAPageEnds reads each list whole, and in small pages.
+func TestListsGoOnWhereAPageEnds(t *testing.T) {
+	s := newSite(t)
+	for address, of := range map[string]string{
+		"meetings?": "meetings", "people?": "people", "action-items?state=all&": "action_items",
+		"meetings/" + itoa(s.ids[0]) + "/transcript?from=30&": "entries",
+	} {
+		var whole, pages []any
+		for cursor, n := "", 0; n < 200; n++ {
+			var page map[string]any
+			s.answer(200, "/api/v1/"+address+"limit=3&cursor="+url.QueryEscape(cursor), &page)
+			pages = append(pages, page[of].([]any)...)
+			if cursor, _ = page["next"].(string); cursor == "" {
+				break
+			}
+		}
+		var page map[string]any
+		s.answer(200, "/api/v1/"+address+"limit=500", &page)
+		whole = page[of].([]any)
+		if diff := cmp.Diff(whole[:min(len(whole), 590)], pages[:min(len(pages), 590)]); diff != "" || len(whole) < 4 {
+			t.Errorf("%s: %d in one page, %d in small ones: %s", address, len(whole), len(pages), diff)
+		}
+	}
+	for _, wrong := range []string{"meetings?cursor=x", "action-items?cursor=x", "action-items?state=half", "people?limit=0", "search?facets=yes"} {
+		s.answer(400, "/api/v1/"+wrong, &struct{}{})
+	}
+}
+
+// TestMomentsOfAMeetingAreThoseOfItsSearch compares the moments of one meeting with what a
+// search finds in it.
+func TestMomentsOfAMeetingAreThoseOfItsSearch(t *testing.T) {
+	s := newSite(t)
+	var found struct {
+		Meetings []struct {
+			RecordingID int64 `json:"recording_id"`
+			Moments     []any
+		}
+	}
+	s.answer(200, "/api/v1/search?q=budget&moments=20", &found)
+	if len(found.Meetings) == 0 {
+		t.Fatal("nothing found")
+	}
+	for _, m := range found.Meetings[:2] {
+		var own struct{ Moments []any }
+		s.answer(200, "/api/v1/meetings/"+itoa(m.RecordingID)+"/moments?q=budget", &own)
+		if diff := cmp.Diff(m.Moments, own.Moments); diff != "" {
+			t.Errorf("meeting %d: %s", m.RecordingID, diff)
+		}
+	}
 }
 
 // TestForeignPlacesInTheResultsAreRefused asks for a place that no answer named.
 func TestForeignPlacesInTheResultsAreRefused(t *testing.T) {
 	s := newSite(t)
 	for _, after := range []string{"x", "-1", "%00", strings.Repeat("A", 5000)} {
-		for _, page := range []string{"/", "/api/search"} {
+		for _, page := range []string{"/", "/api/v1/search"} {
 			s.shows(http.StatusBadRequest, page+"?q=budget&after="+after, "begin at the first page")
 		}
 	}
