@@ -1,15 +1,11 @@
 package simulation
 
 import (
-	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/rs/zerolog"
-
-	"minutebook/archive"
-	"minutebook/mcp"
 )
 
 // tool calls a tool of an assistant; told is the text of its answer, or of its
@@ -21,16 +17,16 @@ func (w *world) tool(c *sdk.ClientSession, name string, args map[string]any) (to
 	return result.Content[0].(*sdk.TextContent).Text, result.IsError
 }
 
-// compareAssistant asks as somebody's assistant.
+// compareAssistant asks as somebody's assistant, by the page.
 func (w *world) compareAssistant(email string) {
-	s, err := mcp.New(mcp.Options{Archive: w.house.archive, Index: w.house.index,
-		ViewerOf: func(context.Context) archive.Viewer { return archive.ViewerWith(email) }, Logger: zerolog.Nop(), Version: "test"})
-	w.must(err)
-	handler := s.Handler()
+	var handler http.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		r.Header.Set(personHeader, email)
+		w.house.page.ServeHTTP(rw, r)
+	})
 	usual := w.house.site.handler.Swap(&handler)
 	defer w.house.site.handler.Store(usual)
 	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(w.ctx, &sdk.StreamableClientTransport{Endpoint: w.house.site.url, DisableStandaloneSSE: true}, nil)
+		Connect(w.ctx, &sdk.StreamableClientTransport{Endpoint: w.house.site.url + "/mcp", DisableStandaloneSSE: true}, nil)
 	w.must(err)
 	defer c.Close()
 	for name, args := range map[string]map[string]any{"search_meetings": {"query": "", "limit": 50}, "list_meetings": {"limit": 100}, "list_action_items": {"limit": 200}} {

@@ -30,6 +30,7 @@ func (w *world) compare(t *rapid.T) {
 		w.compareService(email)
 	}
 	w.compareLinks()
+	w.comparePages(t)
 }
 
 func (w *world) same(got, want any, format string, args ...any) {

@@ -17,6 +17,7 @@ import (
 	"minutebook/archive/media"
 	"minutebook/search"
 	"minutebook/service"
+	"minutebook/web"
 )
 
 // site is a web server whose handler is the service of the present draw.
@@ -40,6 +41,7 @@ type house struct {
 	archive *archive.Archive
 	index   *search.Index
 	service *service.Service
+	page    *web.Handler
 	video   media.Blob
 	keys    map[string]string
 }
@@ -84,6 +86,10 @@ func (h *house) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.service, err = service.New(ctx, service.Options{Archive: h.archive, Logger: zerolog.Nop(), PublicURL: h.site.url})
+	if err != nil {
+		return err
+	}
+	h.page, err = web.New(web.Options{Archive: h.archive, Index: h.index, Logger: zerolog.Nop(), Identify: identify, Status: sampleStatus, Location: time.UTC})
 	if err != nil {
 		return err
 	}

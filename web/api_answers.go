@@ -61,6 +61,15 @@ func answerJSON(w http.ResponseWriter, r *http.Request, v any) error {
 	return nil
 }
 
+// writeJSON answers with a value that is not kept.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = w.Write(encodeJSON(v)) // the client may have disconnected
+}
+
 // encodeJSON encodes a value of this package, which always can be.
 func encodeJSON(v any) []byte {
 	var b bytes.Buffer

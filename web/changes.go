@@ -94,9 +94,7 @@ func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write(encodeJSON(changesJSON{s.places.name(at), changed})) // the client may have disconnected
+	writeJSON(w, http.StatusOK, changesJSON{s.places.name(at), changed})
 	return nil
 }
 

@@ -140,7 +140,7 @@ func TestWhoLeftTheProviderIsOut(t *testing.T) {
 	s.wantsIn("the first time", "/login/oidc", true)
 	day := access.OIDCLife + time.Minute
 	s.move(day)
-	s.wants(401, "GET", "/api/meetings", nil)
+	s.wants(401, "GET", "/api/v1/meetings", nil)
 	s.wants(303, "GET", "/status", nil, "/login/oidc?next=%2Fstatus&silent=1")
 	s.move(-day) // the provider's clock did not move, and its tokens are of now
 	before, err := s.people.Sessions(t.Context(), 1)

@@ -44,9 +44,9 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 		{"no address", "10.1.2.3:4", "/", []string{"root"}, nil, 401},
 		{"two addresses", "10.1.2.3:4", "/", []string{"bob@acme.example, ann@acme.example"}, nil, 401},
 		{"deactivated", "10.1.2.3:4", "/", []string{"gone@acme.example"}, nil, 401},
-		{"data of nobody", "10.1.2.3:4", "/api/meetings", nil, nil, 401},
-		{"a token", "10.1.2.3:4", "/api/meetings", nil, http.Header{"Authorization": {"Bearer " + token}}, 200},
-		{"a token from elsewhere", "10.2.2.3:4", "/api/meetings", nil, http.Header{"Authorization": {"Bearer " + token}}, 403},
+		{"data of nobody", "10.1.2.3:4", "/api/v1/meetings", nil, nil, 401},
+		{"a token", "10.1.2.3:4", "/api/v1/meetings", nil, http.Header{"Authorization": {"Bearer " + token}}, 200},
+		{"a token from elsewhere", "10.2.2.3:4", "/api/v1/meetings", nil, http.Header{"Authorization": {"Bearer " + token}}, 403},
 		{"an assistant with a name alone", "10.1.2.3:4", "/mcp", []string{"ann@acme.example"}, nil, 401},
 		{"signing in", "10.1.2.3:4", "/login", []string{"bob@acme.example"}, nil, 404},
 	} {

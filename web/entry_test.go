@@ -143,7 +143,7 @@ func TestNothingOpensBeforeTheFirstPerson(t *testing.T) {
 			t.Errorf("%s has a form", page)
 		}
 	}
-	s.wants(401, "GET", "/api/meetings", nil)
+	s.wants(401, "GET", "/api/v1/meetings", nil)
 	s.wants(401, "POST", "/mcp", nil)
 	s.wants(401, "POST", "/login", url.Values{"address": {"a@acme.example"}, "password": {"x"}})
 	s.wants(401, "GET", "/metrics", nil)
@@ -245,7 +245,7 @@ func TestSessionsEnd(t *testing.T) {
 		if resp, _ := s.do("GET", "/", nil); resp.StatusCode != 303 {
 			t.Errorf("%s: the session opens the page still: %s", name, resp.Status)
 		}
-		if resp, _ := s.do("GET", "/api/meetings", nil); resp.StatusCode != 401 {
+		if resp, _ := s.do("GET", "/api/v1/meetings", nil); resp.StatusCode != 401 {
 			t.Errorf("%s: the session opens the data still: %s", name, resp.Status)
 		}
 	}
@@ -284,9 +284,9 @@ func TestTokensOpenTheDataAlone(t *testing.T) {
 			t.Errorf("%s with a token: %s, want %d", address, resp.Status, want)
 		}
 	}
-	bearer("/api/meetings", secret, 200)
-	bearer("/api/meetings", secret+"x", 401)
-	bearer("/api/meetings", "", 401)
+	bearer("/api/v1/meetings", secret, 200)
+	bearer("/api/v1/meetings", secret+"x", 401)
+	bearer("/api/v1/meetings", "", 401)
 	bearer("/", secret, 303)
 	bearer("/me", secret, 303)
 	bearer("/admin/people", secret, 303)
@@ -295,7 +295,7 @@ func TestTokensOpenTheDataAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bearer("/api/meetings", export, 403)
+	bearer("/api/v1/meetings", export, 403)
 	manage, token, err := s.people.CreateToken(t.Context(), ann.Actor(), ann.ID, "", []access.Scope{access.ScopeAdmin}, s.now.Load().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)
@@ -306,7 +306,7 @@ func TestTokensOpenTheDataAlone(t *testing.T) {
 	}
 	bearer("/metrics", manage, 401)
 	s.move(31 * 24 * time.Hour)
-	bearer("/api/meetings", secret, 401)
+	bearer("/api/v1/meetings", secret, 401)
 }
 
 func TestOnlyAdminsManagePeople(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -85,13 +86,27 @@ type server struct {
 
 // New returns the handler for the page's listener. It fails when Archive or
 // Index is missing, or when no randomness can be read.
-func New(o Options) (http.Handler, error) {
+func New(o Options) (*Handler, error) {
 	s, err := newServer(o)
 	if err != nil {
 		return nil, err
 	}
-	return s.handler(), nil
+	h := &Handler{Handler: s.handler()}
+	for _, r := range s.routes() {
+		h.patterns = append(h.patterns, r.pattern)
+	}
+	return h, nil
 }
+
+// Handler answers all paths of the page.
+type Handler struct {
+	http.Handler
+	patterns []string
+}
+
+// Patterns returns the patterns of all routes, so that a proof of what is shown to whom
+// can see that it leaves none out.
+func (h *Handler) Patterns() []string { return slices.Clone(h.patterns) }
 
 func newServer(o Options) (*server, error) {
 	if o.Archive == nil || o.Index == nil {

@@ -1,0 +1,303 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+
+	"minutebook/api"
+	"minutebook/archive"
+	syncer "minutebook/sync"
+	"minutebook/web"
+)
+
+// The headers by which a request of the tests says who makes it; without the first it is
+// the owner.
+const (
+	personHeader = "Test-Person"
+	adminHeader  = "Test-Admin"
+)
+
+func identify(r *http.Request) (web.Visitor, error) {
+	person, named := r.Header[personHeader]
+	if !named {
+		return web.Visitor{Viewer: archive.Viewer{All: true}, Admin: true}, nil
+	}
+	return web.Visitor{Viewer: archive.ViewerWith(strings.Split(person[0], ",")...), Admin: r.Header.Get(adminHeader) != ""}, nil
+}
+
+// sampleStatus is a daemon's state in which each account has failed.
+func sampleStatus(context.Context) (any, error) {
+	status := syncer.Status{Problems: []string{"secretproblem"}}
+	for _, name := range accounts {
+		status.Accounts = append(status.Accounts, syncer.AccountStatus{Name: name, Suspended: "secret" + name})
+		status.Failures = append(status.Failures, syncer.FailureStatus{Account: name, Class: "job", Reason: "secret" + name})
+	}
+	return status, nil
+}
+
+// pageRow is how a route is judged. A row without a meeting is asked once for each
+// person; meeting says that the route is of one meeting, which is asked as its visible,
+// hidden and absent ones.
+type pageRow struct {
+	paths   []string // in place of {id} stands %d
+	meeting bool
+	judge   func(w *world, p person, path string, answer *httptest.ResponseRecorder)
+}
+
+// pageRows has a row for each route of the page. Those without judge are judged by
+// person.hides alone: they name nothing of a hidden meeting.
+var pageRows = map[string]pageRow{
+	"GET /{$}":                                       {paths: []string{"/", "/?q=tra*", "/?q=", "/?person=Rec+ANN", "/?q=is:external+OR+deal"}},
+	"GET /meetings/{id}":                             {paths: []string{"/meetings/%d", "/meetings/%d?t=5&q=tra*"}, meeting: true},
+	"GET /meetings/{id}/{file}":                      {paths: []string{"/meetings/%d/transcript.vtt", "/meetings/%d/transcript.txt", "/meetings/%d/minutes.md"}, meeting: true},
+	"GET /meetings/{id}/media/{kind}":                {paths: []string{"/meetings/%d/media/video"}, meeting: true, judge: (*world).judgeMedia},
+	"GET /actions":                                   {paths: []string{"/actions", "/actions?state=all"}},
+	"GET /status":                                    {paths: []string{"/status"}, judge: (*world).judgeAccounts},
+	"GET /help":                                      {paths: []string{"/help"}},
+	"GET /api/v1/search":                             {paths: []string{"/api/v1/search?limit=100&facets=true&histogram=true", "/api/v1/search?limit=100&q=tra*"}, judge: (*world).judgeList},
+	"GET /api/v1/meetings":                           {paths: []string{"/api/v1/meetings?limit=100"}, judge: (*world).judgeList},
+	"GET /api/v1/meetings/{id}":                      {paths: []string{"/api/v1/meetings/%d"}, meeting: true, judge: (*world).judgeCRM},
+	"GET /api/v1/meetings/{id}/moments":              {paths: []string{"/api/v1/meetings/%d/moments?q=tra*"}, meeting: true},
+	"GET /api/v1/meetings/{id}/transcript":           {paths: []string{"/api/v1/meetings/%d/transcript"}, meeting: true},
+	"GET /api/v1/meetings/{id}/media":                {paths: []string{"/api/v1/meetings/%d/media"}, meeting: true, judge: (*world).judgeMayPlay},
+	"GET /api/v1/meetings/{id}/revisions":            {paths: []string{"/api/v1/meetings/%d/revisions"}, meeting: true},
+	"GET /api/v1/meetings/{id}/revisions/{revision}": {paths: []string{"/api/v1/meetings/%d/revisions/1"}, meeting: true, judge: (*world).judgeNothing},
+	"GET /api/v1/people":                             {paths: []string{"/api/v1/people?limit=1000"}},
+	"GET /api/v1/filters":                            {paths: []string{"/api/v1/filters"}},
+	"GET /api/v1/action-items":                       {paths: []string{"/api/v1/action-items?state=all&limit=1000"}, judge: (*world).judgeList},
+	"GET /api/v1/assignees":                          {paths: []string{"/api/v1/assignees"}},
+	"GET /api/v1/status":                             {paths: []string{"/api/v1/status"}, judge: (*world).judgeStatus},
+	"GET /api/v1/changes":                            {paths: []string{"/api/v1/changes?from=" + strings.Repeat("A", 80)}},
+	"GET /api/v1/me":                                 {paths: []string{"/api/v1/me"}},
+	"GET /api/v1/openapi.yaml":                       {paths: []string{"/api/v1/openapi.yaml"}},
+	"/api/v1/":                                       {paths: []string{"/api/v1/nothing", "/api/v1/"}},
+	"/mcp":                                           {}, // compareAssistant
+	"GET /static/":                                   {paths: []string{"/static/nothing"}},
+	"GET /favicon.ico":                               {paths: []string{"/favicon.ico"}},
+	"GET /metrics":                                   {paths: []string{"/metrics"}},
+	"GET /healthz":                                   {paths: []string{"/healthz"}},
+	"/":                                              {paths: []string{"/nothing"}},
+}
+
+// absent is a number that no meeting ever had.
+const absent = 424242
+
+// person asks the page, by one address or several.
+type person struct {
+	emails []string
+	admin  bool
+}
+
+func (p person) sees(w *world, m *meeting) bool {
+	return slices.ContainsFunc(p.emails, func(email string) bool { return w.sees(email, m) })
+}
+
+func (p person) visible(w *world) (ids []int64) {
+	for _, m := range w.sorted() {
+		if p.sees(w, m) {
+			ids = append(ids, m.id)
+		}
+	}
+	return ids
+}
+
+// crm lists whose CRM matches of a meeting the person sees.
+func (p person) crm(w *world, m *meeting) (all []owned) {
+	for _, email := range p.emails {
+		own, team := w.crmOf(email, m)
+		all = slices.Concat(all, own, team)
+	}
+	return all
+}
+
+// hides fails where a text holds a word of a meeting that the person does not see, or of
+// CRM matches that are others'.
+func (p person) hides(w *world, path, text string) {
+	w.t.Helper()
+	for _, m := range w.sorted() {
+		mine := p.crm(w, m)
+		for o := range m.crm {
+			if !slices.Contains(mine, o) && strings.Contains(text, crmWord(m.id, o)) {
+				w.t.Fatalf("%v is told the CRM matches of %v of %d by %s: %s", p, o, m.id, path, text)
+			}
+		}
+		for _, kind := range []string{"tit", "tra", "voi", "sum", "act", "doe"} {
+			if !p.sees(w, m) && strings.Contains(text, word(kind, m.id)) {
+				w.t.Fatalf("%v is told of %d by %s: %s", p, m.id, path, text)
+			}
+		}
+	}
+}
+
+// ask asks the page as a person.
+func (p person) ask(w *world, path string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(w.ctx, http.MethodGet, path, nil)
+	r.Host = "localhost"
+	r.Header.Set(personHeader, strings.Join(p.emails, ","))
+	if p.admin {
+		r.Header.Set(adminHeader, "yes")
+	}
+	rec := httptest.NewRecorder()
+	w.house.page.ServeHTTP(rec, r)
+	return rec
+}
+
+// comparePages asks every route of the page as persons of all kinds.
+func (w *world) comparePages(t *rapid.T) {
+	for _, pattern := range w.house.page.Patterns() {
+		if _, ok := pageRows[pattern]; !ok {
+			w.t.Fatalf("the route %q has no row in the proof of who sees what", pattern)
+		}
+	}
+	list := w.sorted()
+	for range 3 {
+		p := person{emails: rapid.SliceOfNDistinct(rapid.SampledFrom(everybody()), 1, 2, rapid.ID).Draw(t, "visitor"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0}
+		some := list[rapid.IntRange(0, len(list)-1).Draw(t, "asked for"):]
+		some = append(slices.Clone(some[:min(3, len(some))]), list[0])
+		for _, pattern := range slices.Sorted(maps.Keys(pageRows)) {
+			w.comparePage(p, pageRows[pattern], some)
+		}
+	}
+}
+
+func (w *world) comparePage(p person, row pageRow, meetings []*meeting) {
+	for _, path := range row.paths {
+		if row.meeting {
+			w.compareMeetingPage(p, row, path, meetings)
+			continue
+		}
+		rec := p.ask(w, path)
+		p.hides(w, path, rec.Body.String())
+		if row.judge != nil {
+			row.judge(w, p, path, rec)
+		}
+	}
+}
+
+// compareMeetingPage asks for meetings: hidden and forgotten ones are answered as one that
+// never was, to the byte.
+func (w *world) compareMeetingPage(p person, row pageRow, path string, meetings []*meeting) {
+	never := p.ask(w, fmt.Sprintf(path, absent))
+	w.same(never.Code, http.StatusNotFound, "%v asks for what is not there: %s", p, path)
+	for _, m := range meetings {
+		address := fmt.Sprintf(path, m.id)
+		rec := p.ask(w, address)
+		p.hides(w, address, rec.Body.String())
+		switch {
+		case !p.sees(w, m):
+			w.same([]any{rec.Code, rec.Header(), rec.Body}, []any{never.Code, never.Header(), never.Body}, "%v asks for %s, which is hidden", p, address)
+		case row.judge != nil:
+			row.judge(w, p, address, rec)
+		default:
+			w.same(rec.Code, http.StatusOK, "%v asks for %s", p, address)
+		}
+	}
+}
+
+// asked is the meeting whose number is in a path.
+func (w *world) asked(path string) *meeting {
+	for _, m := range w.meetings {
+		if strings.Contains(path+"/", fmt.Sprintf("/meetings/%d/", m.id)) {
+			return m
+		}
+	}
+	w.t.Fatalf("%s names no meeting", path)
+	return nil
+}
+
+func (w *world) judgeNothing(person, string, *httptest.ResponseRecorder) {}
+
+// judgeList compares the meetings in an answer with those that the person sees.
+func (w *world) judgeList(p person, path string, rec *httptest.ResponseRecorder) {
+	var list struct {
+		Total    *int `json:"total"`
+		Indexed  *int `json:"indexed"`
+		Known    *int `json:"known"`
+		Meetings []struct {
+			ID int64 `json:"recording_id"`
+		}
+		Items []struct {
+			ID int64 `json:"recording_id"`
+		} `json:"action_items"`
+	}
+	w.must(json.Unmarshal(rec.Body.Bytes(), &list))
+	var got []int64
+	for _, m := range append(list.Meetings, list.Items...) {
+		got = append(got, m.ID)
+	}
+	slices.Sort(got)
+	want := p.visible(w)
+	w.same(got, want, "%v is answered by %s", p, path)
+	for _, n := range []*int{list.Total, list.Indexed, list.Known} {
+		if n != nil {
+			w.same(*n, len(want), "%v is told a number by %s", p, path)
+		}
+	}
+}
+
+// judgeStatus compares the counts with the meetings that the person sees, and the
+// accounts with the person's own.
+func (w *world) judgeStatus(p person, path string, rec *httptest.ResponseRecorder) {
+	var status struct {
+		Meetings   int
+		Operations any
+	}
+	w.must(json.Unmarshal(rec.Body.Bytes(), &status))
+	w.same(status.Meetings, len(p.visible(w)), "%v is told how many meetings there are", p)
+	w.same(status.Operations != nil, p.admin, "%v is told of the operations", p)
+	w.judgeAccounts(p, path, rec)
+}
+
+// judgeAccounts looks which accounts' state a page tells.
+func (w *world) judgeAccounts(p person, path string, rec *httptest.ResponseRecorder) {
+	for _, name := range accounts {
+		own := slices.ContainsFunc(p.emails, func(email string) bool { return email != "" && slices.Contains(w.owns(email), name) })
+		w.same(strings.Contains(rec.Body.String(), "secret"+name), own || p.admin, "%v is told by %s how account %s does", p, path, name)
+	}
+	w.same(strings.Contains(rec.Body.String(), "secretproblem"), p.admin, "%v is told by %s what does not work", p, path)
+}
+
+// mayPlay is 4.5 for a person with several addresses.
+func (w *world) mayPlay(p person, m *meeting) bool {
+	return slices.ContainsFunc(p.emails, func(email string) bool { return w.mayDownload(email, m) })
+}
+
+func (w *world) judgeMedia(p person, path string, rec *httptest.ResponseRecorder) {
+	m, want := w.asked(path), http.StatusOK
+	switch {
+	case !w.mayPlay(p, m):
+		want = http.StatusForbidden
+	case !m.video:
+		want = http.StatusNotFound
+	default:
+		w.same(rec.Body.String(), film, "%v plays %s", p, path)
+	}
+	w.same(rec.Code, want, "%v asks for %s, seen by %v", p, path, w.ways(p.emails[0], m))
+}
+
+func (w *world) judgeMayPlay(p person, path string, rec *httptest.ResponseRecorder) {
+	var media struct {
+		MayPlay bool `json:"may_play"`
+		Video   string
+	}
+	w.must(json.Unmarshal(rec.Body.Bytes(), &media))
+	m := w.asked(path)
+	w.same(media.MayPlay, w.mayPlay(p, m), "%v may play by %s", p, path)
+	w.same(media.Video != "", w.mayPlay(p, m) && m.video, "%v is given an address by %s", p, path)
+}
+
+// judgeCRM compares the CRM matches in a meeting with those that the person sees.
+func (w *world) judgeCRM(p person, path string, rec *httptest.ResponseRecorder) {
+	w.same(rec.Code, http.StatusOK, "%v asks for %s", p, path)
+	_, parts, err := api.SplitMeeting(rec.Body.Bytes())
+	w.must(err)
+	w.same(len(parts[api.PartCRM]) > 0, len(p.crm(w, w.asked(path))) > 0, "%v is shown CRM matches by %s: %s", p, path, parts[api.PartCRM])
+}
