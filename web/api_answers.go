@@ -49,6 +49,9 @@ func (s *server) failJSON(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	p.Title = http.StatusText(p.Status)
 	h := w.Header()
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)
