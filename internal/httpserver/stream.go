@@ -11,7 +11,7 @@ import (
 // machine, as the connection does.
 type StreamBounds struct {
 	Stall   time.Duration // the longest time that the reader takes nothing
-	Judge   time.Duration // between two looks at the reader's right
+	Judge   time.Duration // between two looks at the reader's right; 0: none
 	Grace   time.Duration // from when on Slowest counts
 	Slowest int64         // bytes a second that the reader has to take on average; 0: no bound
 }
@@ -56,6 +56,10 @@ func NewStream(ctx context.Context, w http.ResponseWriter, b StreamBounds, may f
 
 // judge returns when ctx ends or may fails.
 func judge(ctx context.Context, every time.Duration, may func(context.Context) error) {
+	if every == 0 {
+		<-ctx.Done()
+		return
+	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
