@@ -64,8 +64,8 @@ func Start(t testing.TB) *Chromium {
 
 // Open opens a window without cookies and storage of other tests. When the test
 // ends it fails on every console error and on every request to another place
-// than home, such as http://127.0.0.1:8080. Its steps have five minutes in all.
-func (c *Chromium) Open(t testing.TB, home string) *Browser {
+// than homes, such as http://127.0.0.1:8080. Its steps have five minutes in all.
+func (c *Chromium) Open(t testing.TB, homes ...string) *Browser {
 	t.Helper()
 	ctx, leave := chromedp.NewContext(c.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(leave)
@@ -73,7 +73,7 @@ func (c *Chromium) Open(t testing.TB, home string) *Browser {
 	t.Cleanup(cancel)
 	b := &Browser{t: t, Context: ctx}
 	b.Do(chromedp.EmulateViewport(1280, 850))
-	if err := chromedp.Listen(ctx, func(ev any) { b.record(ev, home) }); err != nil {
+	if err := chromedp.Listen(ctx, func(ev any) { b.record(ev, homes) }); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.reportFaults)
@@ -98,14 +98,14 @@ func newProfile(t testing.TB) string {
 	return dir
 }
 
-func (b *Browser) record(ev any, home string) {
+func (b *Browser) record(ev any, homes []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := ev.(type) {
 	case *network.EventRequestWillBeSent:
 		b.requests++
 		u, err := url.Parse(e.Request.URL)
-		own := err == nil && (u.Scheme == "data" || u.Scheme+"://"+u.Host == home) // data: the player's own icons
+		own := err == nil && (u.Scheme == "data" || slices.Contains(homes, u.Scheme+"://"+u.Host)) // data: the player's own icons
 		if !own {
 			b.wrong = append(b.wrong, "request to "+e.Request.URL)
 		}

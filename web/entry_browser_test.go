@@ -1,0 +1,147 @@
+package web
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/chromedp/cdproto/webauthn"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"minutebook/internal/browsertest"
+	"minutebook/internal/oidctest"
+	"minutebook/internal/testrun"
+	"minutebook/web/access"
+)
+
+// TestBrowserEntry signs in as people do, in one Chromium.
+func TestBrowserEntry(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
+		"password and passkey": browserSignsIn,
+		"passkey alone":        browserIsInvitedByPasskey,
+		"provider":             browserSignsInAtAProvider,
+		"axe":                  browserAxeFindsNothingInside,
+	})
+}
+
+// addAuthenticator gives the browser a device that holds passkeys.
+func addAuthenticator(t *testing.T, b *browsertest.Browser) {
+	t.Helper()
+	if _, err := chromedp.Call(b.Context, webauthn.Enable, webauthn.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := chromedp.Call(b.Context, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
+		Options: &webauthn.VirtualAuthenticatorOptions{Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const signedIn = `document.querySelector("nav [href='/me']")?.title === "ann@acme.example"`
+
+func browserSignsIn(t *testing.T, c *browsertest.Chromium) {
+	s := newEntrySite(t, nil)
+	_, secret := s.add("ann@acme.example", true)
+	b := c.Open(t, s.URL)
+	addAuthenticator(t, b)
+	b.Do(chromedp.Navigate(s.URL + access.InvitationPath + secret))
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=password]`), goodPassword))
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=again]`), goodPassword+kb.Enter))
+	b.WaitFor(signedIn)
+	b.Do(chromedp.Navigate(s.URL + "/me"))
+	b.Do(chromedp.Click(chromedp.CSS(`[data-passkey=add]`)))
+	b.WaitFor(`!!document.querySelector("[action='/me/passkeys/remove']")`)
+	b.Do(chromedp.Click(chromedp.CSS(`[action="/logout"] button`)))
+	b.WaitFor(`location.pathname === "/login"`)
+	b.Do(chromedp.Navigate(s.URL + "/status"))
+	b.WaitFor(`location.search === "?next=%2Fstatus"`)
+	b.Do(chromedp.Click(chromedp.CSS(`[data-passkey=sign-in]`)))
+	b.WaitFor(`location.pathname === "/status" && ` + signedIn)
+	b.Do(chromedp.Navigate(s.URL + "/me"))
+	b.Do(chromedp.Click(chromedp.CSS(`[action="/logout"] button`)))
+	b.WaitFor(`location.pathname === "/login"`)
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=address]`), "ann@acme.example"))
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=password]`), goodPassword+kb.Enter))
+	b.WaitFor(`location.pathname === "/" && ` + signedIn)
+}
+
+// browserIsInvitedByPasskey accepts an invitation without a password. A passkey of a
+// person who was removed opens nothing any more.
+func browserIsInvitedByPasskey(t *testing.T, c *browsertest.Chromium) {
+	s := newEntrySite(t, nil)
+	s.add("admin@acme.example", true)
+	ann, secret := s.add("ann@acme.example", false)
+	b := c.Open(t, s.URL)
+	addAuthenticator(t, b)
+	b.Do(chromedp.Navigate(s.URL + access.InvitationPath + secret))
+	b.Do(chromedp.Click(chromedp.CSS(`[data-passkey=invitation]`)))
+	b.WaitFor(`location.pathname === "/" && ` + signedIn)
+	if err := s.people.RemovePerson(t.Context(), access.ActorCommand, ann.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.Allow("401")
+	b.Do(chromedp.Navigate(s.URL + "/"))
+	b.WaitFor(`location.pathname === "/login"`)
+	b.Do(chromedp.Click(chromedp.CSS(`[data-passkey=sign-in]`)))
+	b.WaitFor(`document.querySelector("[data-passkey-error]")?.textContent.includes("not known here")`)
+}
+
+func browserSignsInAtAProvider(t *testing.T, c *browsertest.Chromium) {
+	s := newOIDCSite(t, false, nil)
+	s.add("ann@acme.example", true)
+	s.provider.Seat(oidctest.Person(ann))
+	b := c.Open(t, s.URL, s.provider.Issuer)
+	b.Do(chromedp.Navigate(s.URL + "/status"))
+	b.Do(chromedp.Click(chromedp.CSS(`a[href^="/login/oidc"]`)))
+	b.WaitFor(`location.pathname === "/status" && ` + signedIn)
+}
+
+// browserAxeFindsNothingInside checks the pages of people who sign in, and takes
+// pictures of them where the environment asks for it.
+func browserAxeFindsNothingInside(t *testing.T, c *browsertest.Chromium) {
+	axe := browsertest.Axe(t)
+	s := newEntrySite(t, nil)
+	check := func(b *browsertest.Browser, pages ...string) {
+		for _, page := range pages {
+			b.Do(chromedp.Navigate(s.URL + page))
+			for i, scheme := range []string{"light", "dark"} {
+				width := []int64{1280, 390}[i]
+				b.Prefer(scheme)
+				b.Do(chromedp.EmulateViewport(width, 850))
+				b.Check(axe, fmt.Sprintf("%s, %s, %d wide", page, scheme, width))
+				if wide := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
+					t.Errorf("%s is %d wide in a window of %d", page, wide, width)
+				}
+				takePicture(t, b, page+scheme)
+			}
+		}
+	}
+	b := c.Open(t, s.URL)
+	check(b, "/")
+	_, secret := s.add("ann@acme.example", true)
+	check(b, "/login", access.InvitationPath+secret)
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=password]`), goodPassword))
+	b.Do(chromedp.SendKeys(chromedp.CSS(`input[name=again]`), goodPassword+kb.Enter))
+	b.WaitFor(signedIn)
+	s.add("bob.with-a-very-long-address.that-does-not-end@acme-of-many-departments.example", false)
+	check(b, "/me", "/admin/people", "/admin/audit")
+}
+
+// takePicture writes a picture of the page into the folder that MINUTEBOOK_PICTURES
+// names.
+func takePicture(t *testing.T, b *browsertest.Browser, name string) {
+	dir := os.Getenv("MINUTEBOOK_PICTURES")
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.Context, chromedp.FullScreenshot(100))
+	if err == nil {
+		err = os.WriteFile(fmt.Sprintf("%s/%x.png", dir, name), picture, 0o600)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
