@@ -68,7 +68,26 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 		FROM account_people p LEFT JOIN accounts a ON a.name = p.account
 		WHERE p.email IN mine OR p.email IN (SELECT email FROM team_members WHERE `+configuredTerm+` AND team IN
 			(SELECT team FROM team_members WHERE email IN mine AND team <> '' AND `+configuredTerm+`)) ORDER BY p.email NOT IN mine, 1`, string(list))
-	return append(mine, crmPrincipal(LocalAccount, 1)), err
+	if err != nil {
+		return nil, err
+	}
+	if inside, err := a.isInside(ctx, string(list)); err != nil || !inside {
+		return mine, err
+	}
+	return append(mine, crmPrincipal(LocalAccount, 1)), nil
+}
+
+// isInside tells whether one of some addresses, a JSON list, belongs to the organisation:
+// a user's, a team member's or that of the person of an account.
+func (a *Archive) isInside(ctx context.Context, addresses string) (inside bool, err error) {
+	err = a.db.R.QueryRowContext(ctx, `WITH mine AS (SELECT value FROM json_each(?))
+		SELECT EXISTS (SELECT 1 FROM users WHERE email IN mine AND `+configuredTerm+`)
+			OR EXISTS (SELECT 1 FROM team_members WHERE email IN mine AND `+configuredTerm+`)
+			OR EXISTS (SELECT 1 FROM account_people WHERE email IN mine AND `+configuredTerm+`)`, addresses).Scan(&inside)
+	if err != nil {
+		return false, fmt.Errorf("read who is in the organisation: %w", err)
+	}
+	return inside, nil
 }
 
 // CRMViews returns the latest view of each account of several meetings, by the rules of

@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,5 +71,33 @@ func TestAccountsWithOtherCRMsDoNotTakeTurns(t *testing.T) {
 				t.Errorf("an account sees others: %d rows, current %s", seq()-before, current())
 			}
 		})
+	}
+}
+
+// TestOwnMatchesAreForTheOrganisation shows the CRM matches of this program's own
+// organisation to its people alone, not to a guest with whom a meeting is shared.
+func TestOwnMatchesAreForTheOrganisation(t *testing.T) {
+	a := newArchive(t)
+	putOrganisation(t, a)
+	o := observe(t, SourceImport, epoch0, []byte(`{"recording_id": 1, "crm_matches": {"deals": [{"name": "Apple"}]}}`))
+	o.Account = LocalAccount
+	apply(t, a, o)
+	for _, guest := range []string{"guest@elsewhere.example", "bob@example.com"} {
+		if err := a.PutShares(t.Context(), Share{1, UserPrincipal(guest), ShareStandard}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for email, want := range map[string]bool{"ann@example.com": true, "bob@example.com": true, "guest@elsewhere.example": false,
+		"guest@elsewhere.example bob@example.com": true, "left@example.com": false} {
+		raw, err := a.MeetingJSONFor(t.Context(), ViewerWith(strings.Fields(email)...), 1)
+		if errors.Is(err, ErrNotFound) {
+			raw, err = nil, nil
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(raw), "Apple"); got != want {
+			t.Errorf("%s is shown the matches: %t, want %t", email, got, want)
+		}
 	}
 }

@@ -1,0 +1,82 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"minutebook/api"
+	"minutebook/archive"
+)
+
+// TestPersonIsNotToldOfHiddenChanges looks at changes as somebody who sees one meeting of
+// two.
+func TestPersonIsNotToldOfHiddenChanges(t *testing.T) {
+	const bo = "bo@x.example"
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
+	share := func(id int64) {
+		t.Helper()
+		if err := s.archive.SetShares(t.Context(), id, map[string]archive.ShareLevel{archive.UserPrincipal(bo): archive.ShareLimited}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	share(1)
+	visitor := Visitor{Viewer: archive.ViewerWith(bo)}
+	ctx := context.WithValue(t.Context(), visitorKey{}, visitor)
+	for _, c := range []struct {
+		name string
+		do   func()
+		want bool
+	}{
+		{"a hidden meeting changes", func() { s.later(meeting(2, "Two again", "2026-06-30T16:00:00Z", "")) }, false},
+		{"a hidden meeting arrives", func() { s.store(meeting(3, "Three", "2026-06-30T17:00:00Z", "")) }, false},
+		{"a visible meeting changes", func() { s.later(meeting(1, "One again", "2026-06-30T15:00:00Z", "")) }, true},
+		{"a meeting is shared", func() { share(3) }, true},
+		{"a hidden meeting is forgotten", func() {
+			if _, err := s.archive.Forget(t.Context(), 2, "asked to"); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+		{"others join", func() { putUsers(t, s.archive, "cy@x.example") }, false},
+		{"the person joins", func() { putUsers(t, s.archive, "cy@x.example", bo) }, true},
+	} {
+		from, err := s.archive.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rights, err := s.archive.ViewerPrincipals(t.Context(), visitor.Viewer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.do()
+		head, err := s.archive.Head(t.Context())
+		if err != nil || head == from {
+			t.Fatalf("%s: nothing was logged; %v", c.name, err)
+		}
+		at, seen, err := s.server.seesChange(ctx, from, rights)
+		if err != nil || seen != c.want || at != head {
+			t.Errorf("%s: told %t up to %v, %v; want %t up to %v", c.name, seen, at, err, c.want, head)
+		}
+	}
+}
+
+// later takes meetings into the archive as a read of the next day shows them.
+func (s *site) later(meetings ...json.RawMessage) {
+	s.t.Helper()
+	for _, raw := range meetings {
+		if _, err := s.archive.Apply(context.Background(), []archive.Observation{observe(s.t, 24*60*60, raw)}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func putUsers(t *testing.T, a *archive.Archive, emails ...string) {
+	t.Helper()
+	var users []api.User
+	for _, email := range emails {
+		users = append(users, api.User{Email: email, Status: api.StatusActive})
+	}
+	if err := a.PutUsers(t.Context(), "acme", users); err != nil {
+		t.Fatal(err)
+	}
+}
