@@ -166,6 +166,9 @@ func (w *world) comparePages(t *rapid.T) {
 			w.comparePage(p, pageRows[pattern], some)
 		}
 	}
+	for _, email := range everybody() { // limited shares are few
+		w.comparePage(person{emails: []string{email}}, pageRows["GET /meetings/{id}/media/{kind}"], list)
+	}
 }
 
 func (w *world) comparePage(p person, row pageRow, meetings []*meeting) {
