@@ -20,8 +20,8 @@ func TestPeopleBesideTheDaemon(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, "init", "-c", file)
+	daemon := start(t, "serve", "-c", file)
 	invited := runJSON[control.Invited](t, "user", "add", "ann@example.com", "--admin", "-c", file)
-	daemon := start(t, "serve", "--data", box)
 	token := runJSON[control.NewToken](t, "token", "create", "ann@example.com", "--scope", "admin", "--data", box)
 	if listed := runJSON[[]control.ListedToken](t, "token", "list", "--data", box); len(listed) != 1 || !listed[0].Valid || listed[0].ID != token.ID {
 		t.Errorf("tokens: %+v", listed)
@@ -31,7 +31,7 @@ func TestPeopleBesideTheDaemon(t *testing.T) {
 		t.Errorf("people: %+v", people)
 	}
 	audit := run(t, "audit", "--data", box)
-	for _, row := range []string{"system  configuration", "command  token.made  ann@example.com  token 1", "command  address.added  ann@example.com"} {
+	for _, row := range []string{"system  configuration  ", "command  token.made  ann@example.com  token 1", "command  address.added  ann@example.com"} {
 		if !strings.Contains(audit, row) {
 			t.Errorf("the audit has no %q:\n%s", row, audit)
 		}
