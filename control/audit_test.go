@@ -31,7 +31,7 @@ func peopleOperations(t *testing.T) (*control.Registry, *archive.Archive, *bytes
 		t.Fatal(err)
 	}
 	return control.Operations(control.Deps{Archive: a, Logger: zerolog.New(&log), Access: func(context.Context) (*access.DB, error) { return db, nil },
-		Web: config.Web{Access: config.AccessPeople, PublicURL: "https://minutes.example"}}), a, &log
+		Web: config.Web{Access: config.AccessPeople, Passwords: true, PublicURL: "https://minutes.example"}}), a, &log
 }
 
 // auditText returns all rows of the audit as the operation emits them.

@@ -38,7 +38,7 @@ type UserRequest struct {
 // Invited is a person with the link that sets the password, which is shown once.
 type Invited struct {
 	Person access.Person `json:"person"`
-	// Link is empty where a proxy signs people in.
+	// Link is empty where a proxy or a provider alone signs people in.
 	Link      string    `json:"link,omitempty"`
 	ExpiresAt time.Time `json:"expires_at,omitzero"`
 }
@@ -81,8 +81,11 @@ func (h Deps) checkSignIn() error {
 	return nil
 }
 
+// hasPasswords reports whether people sign in with a password, which a link sets.
+func (h Deps) hasPasswords() bool { return h.Web.Access == config.AccessPeople && h.Web.Passwords }
+
 func (h Deps) invite(ctx context.Context, db *access.DB, p access.Person) (*Invited, error) {
-	if h.Web.Access == config.AccessProxy {
+	if !h.hasPasswords() {
 		return &Invited{Person: p}, nil
 	}
 	secret, expires, err := db.Invite(ctx, access.ActorCommand, p.ID)
@@ -96,8 +99,8 @@ func (h Deps) inviteUser(ctx context.Context, q UserRequest, _ Emit) (*Invited, 
 	if err := h.checkSignIn(); err != nil {
 		return nil, fmt.Errorf("invite %s: %w", q.Address, err)
 	}
-	if h.Web.Access == config.AccessProxy {
-		return nil, fmt.Errorf("invite %s: the proxy signs people in, so there is no password here to set", q.Address)
+	if !h.hasPasswords() {
+		return nil, fmt.Errorf("invite %s: people are signed in elsewhere, so there is no password here to set", q.Address)
 	}
 	db, p, err := h.findUser(ctx, q.Address)
 	if err != nil {

@@ -132,19 +132,14 @@ func (s *server) identifyToken(r *http.Request, secret string) (Visitor, error) 
 }
 
 // identifyProxied returns the visitor whom the proxy names. A person who is seen
-// for the first time is added.
+// for the first time is added, and one who was removed is not.
 func (s *server) identifyProxied(r *http.Request) (Visitor, error) {
 	names := r.Header.Values(s.Entry.ProxyHeader)
 	if len(names) != 1 || strings.TrimSpace(names[0]) == "" {
 		return Visitor{}, errNobody
 	}
 	people, ctx := s.Entry.People, r.Context()
-	person, err := people.PersonByAddress(ctx, names[0])
-	if errors.Is(err, access.ErrNotFound) {
-		if person, err = people.AddPerson(ctx, access.ActorSystem, names[0], "", false); errors.Is(err, access.ErrExists) {
-			person, err = people.PersonByAddress(ctx, names[0])
-		}
-	}
+	person, err := people.Join(ctx, names[0], "")
 	if errors.Is(err, access.ErrAddress) {
 		return Visitor{}, errNobody
 	}

@@ -9,6 +9,7 @@
 //
 //	access.go         DB, its options, the errors
 //	people.go         people as they are; people_change.go adds, changes, removes
+//	join.go           people whom a proxy or a provider names
 //	passwords.go      argon2id, two at a time; the check of a sign-in
 //	invitations.go    one-time links, which set a password
 //	sessions.go       sign-ins; sessions_end.go lists, ends and sweeps them

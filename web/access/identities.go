@@ -102,10 +102,7 @@ func (d *DB) linkIdentity(ctx context.Context, c Claims, rules Entrance) (Person
 		if err := d.mayJoin(ctx, c, rules); err != nil {
 			return Person{}, err
 		}
-		p, err = d.AddPerson(ctx, ActorSystem, c.Address, c.Name, false)
-		if errors.Is(err, ErrExists) { // two sign-ins of the same person at once
-			p, err = d.PersonByAddress(ctx, c.Address)
-		}
+		p, err = d.Join(ctx, c.Address, c.Name)
 	}
 	if err != nil {
 		return Person{}, err
@@ -132,8 +129,17 @@ func (d *DB) linkIdentity(ctx context.Context, c Claims, rules Entrance) (Person
 	return p, err
 }
 
-// mayJoin fails unless a person with the address may be added.
+// mayJoin fails unless a person with the address may be added. The identity of a
+// person who was removed may not: [ErrOut].
 func (d *DB) mayJoin(ctx context.Context, c Claims, rules Entrance) error {
+	var removed bool
+	err := d.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM identities WHERE issuer = ? AND subject = ?)`, c.Issuer, c.Subject).Scan(&removed)
+	if err != nil {
+		return fmt.Errorf("look for a removed person: %w", err)
+	}
+	if removed {
+		return ErrOut
+	}
 	switch rules.Join {
 	case JoinDomain:
 		if len(rules.Domains) > 0 {
