@@ -338,6 +338,9 @@ func TestOnlyAdminsManagePeople(t *testing.T) {
 	s.wants(404, "POST", "/admin/people/"+itoa(admin.ID)+"/remove", url.Values{})
 
 	s.Client = mine
+	if body := s.wants(200, "GET", "/admin/audit?person=nobody@acme.example", nil); strings.Contains(body, "person.added") {
+		t.Error("the audit of an address that nobody has shows others")
+	}
 	bob, err := s.people.PersonByAddress(t.Context(), "bob@acme.example")
 	if err != nil {
 		t.Fatal(err)

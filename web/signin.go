@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/go-webauthn/webauthn/webauthn"
-
 	"minutebook/internal/httpserver"
 	"minutebook/web/access"
 )
@@ -59,6 +57,7 @@ func (s *server) prepareEntry() error {
 	if e.ProxyHeader != "" {
 		return nil
 	}
+	s.attempts = access.NewLimiter(s.Now)
 	if e.OIDC != nil {
 		s.oidc = newRelyingParty(*e.OIDC, e.PublicURL, s.Now)
 	}
@@ -67,8 +66,7 @@ func (s *server) prepareEntry() error {
 	}
 	var err error
 	s.passkeys, err = newPasskeys(e.PublicURL)
-	s.ceremonies = &ceremonies{now: s.Now, open: map[string]webauthn.SessionData{}}
-	s.attempts = access.NewLimiter(s.Now)
+	s.ceremonies = &ceremonies{now: s.Now, open: map[string]ceremony{}}
 	return err
 }
 
@@ -102,6 +100,11 @@ func (s *server) identifyPerson(r *http.Request) (Visitor, error) {
 		return Visitor{}, err
 	}
 	return newVisitor(&person, &session, nil), nil
+}
+
+// client returns the network address of the sender of a request.
+func (s *server) client(r *http.Request) netip.Addr {
+	return httpserver.ClientAddr(r, s.Entry.TrustedProxies)
 }
 
 // isForPrograms reports whether programs use an address, and tokens open it.

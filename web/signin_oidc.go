@@ -11,14 +11,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
+	"golang.org/x/sync/singleflight"
 
-	"minutebook/internal/httpserver"
 	"minutebook/web/access"
 )
 
@@ -50,33 +49,40 @@ type relyingParty struct {
 	callback string
 	now      func() time.Time
 
-	mu       sync.Mutex // guards provider, which is found at the first sign-in
-	provider *oidc.Provider
+	finding  singleflight.Group            // asks for the configuration once for all who wait
+	provider atomic.Pointer[oidc.Provider] // nil until the first sign-in has found it
 }
 
 // newRelyingParty returns the relying party of the settings.
 func newRelyingParty(o OIDC, publicURL *url.URL, now func() time.Time) *relyingParty {
 	if o.Client == nil {
-		o.Client = &http.Client{Timeout: 10 * time.Second}
+		o.Client = newProviderClient()
 	}
 	return &relyingParty{OIDC: o, callback: publicURL.JoinPath("login/oidc/callback").String(), now: now}
 }
 
 // find returns the provider. It is discovered once; a failure is tried again with
-// the next sign-in.
+// the next sign-in. Nobody waits longer than their own request.
 func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.provider != nil {
-		return p.provider, nil
+	if found := p.provider.Load(); found != nil {
+		return found, nil
 	}
 	// The provider keeps the context to fetch new keys later.
-	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.Client), p.Issuer)
-	if err != nil {
-		return nil, fmt.Errorf("ask the OpenID provider for its configuration: %w", err)
+	lasting := oidc.ClientContext(context.WithoutCancel(ctx), p.Client)
+	answer := p.finding.DoChan("", func() (any, error) {
+		found, err := oidc.NewProvider(lasting, p.Issuer)
+		if err != nil {
+			return nil, fmt.Errorf("ask the OpenID provider for its configuration: %w", err)
+		}
+		p.provider.Store(found)
+		return nil, nil
+	})
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case a := <-answer:
+		return p.provider.Load(), a.Err
 	}
-	p.provider = found
-	return found, nil
 }
 
 // config returns the settings for asking the provider. Groups are asked for by a scope
@@ -153,12 +159,18 @@ func (s *server) oidcRoutes() []route {
 // beginOIDC answers GET /login/oidc?next=PATH&silent=1: it sends the browser to the
 // provider.
 func (s *server) beginOIDC(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
 	provider, err := s.oidc.find(r.Context())
+	if err != nil && r.Context().Err() != nil {
+		return err
+	}
 	if err != nil {
 		s.Logger.Error().Err(err).Msg("sign-in by OpenID Connect failed")
+		if q.Get("silent") != "" { // nobody has asked for the provider: there may be another way in
+			return s.leadToLogin(w, r, q.Get("next"))
+		}
 		return &failure{http.StatusBadGateway, "The sign-in service does not answer. Try again in a while."}
 	}
-	q := r.URL.Query()
 	a := &attempt{Next: localPath(q.Get("next")), Silent: q.Get("silent") != "", Verifier: oauth2.GenerateVerifier()}
 	if a.State, err = s.randomText(); err != nil {
 		return err
@@ -181,6 +193,9 @@ func (s *server) beginOIDC(w http.ResponseWriter, r *http.Request) error {
 // finishOIDC answers the provider's redirect back.
 func (s *server) finishOIDC(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address has a code
+	if err := refuseUntil(w, s.attempts.Wait(s.client(r))); err != nil {
+		return err
+	}
 	a, err := s.readAttempt(r)
 	if err := s.keepAttempt(w, nil); err != nil {
 		return err
@@ -189,12 +204,10 @@ func (s *server) finishOIDC(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		person, err = s.findByCode(r, a)
 	}
-	switch {
-	case err != nil && a.Silent:
-		s.setCookie(w, "")
-		http.Redirect(w, r, "/login?"+url.Values{"next": {localPath(a.Next)}}.Encode(), http.StatusSeeOther)
-		return nil
-	case err != nil:
+	if err != nil && a.Silent {
+		return s.endSilence(w, r, a, err)
+	}
+	if err != nil {
 		return s.refuseOIDC(r, err)
 	}
 	if err := s.beginSession(w, r, person.ID, access.MethodOIDC); err != nil {
@@ -204,10 +217,50 @@ func (s *server) finishOIDC(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// refuseOIDC writes the reason into the log and the audit, and tells the person
-// nothing of it.
+// endSilence leads a person whom the provider did not sign in by itself to the page for
+// signing in. That the provider wants to ask the person is no failure.
+func (s *server) endSilence(w http.ResponseWriter, r *http.Request, a attempt, reason error) error {
+	if !errors.Is(reason, errAsksPerson) {
+		var refusal *failure
+		if err := s.refuseOIDC(r, reason); !errors.As(err, &refusal) {
+			return err
+		}
+	}
+	if _, err := s.identifyPerson(r); isOfNobody(err) { // another site can begin this too
+		s.setCookie(w, "")
+	}
+	return s.leadToLogin(w, r, a.Next)
+}
+
+// leadToLogin leads to the page for signing in.
+func (s *server) leadToLogin(w http.ResponseWriter, r *http.Request, next string) error {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, "/login?"+url.Values{"next": {localPath(next)}}.Encode(), http.StatusSeeOther)
+	return nil
+}
+
+// errAsksPerson is the answer of a provider that was told to ask the person nothing,
+// and has to (OpenID Connect Core 3.1.2.6).
+var errAsksPerson = errors.New("the provider has to ask the person")
+
+// toProviderError returns the error that a provider's redirect names. Everybody can
+// write one, so that it is cut.
+func toProviderError(name string) error {
+	switch name {
+	case "login_required", "interaction_required", "consent_required", "account_selection_required":
+		return fmt.Errorf("%w: %s", errAsksPerson, name)
+	}
+	return fmt.Errorf("the provider answered %q", cut(name))
+}
+
+// cut returns the beginning of a text for the log.
+func cut(text string) string { return text[:min(len(text), 200)] }
+
+// refuseOIDC writes the reason into the log and the audit, counts the failure, and
+// tells the person nothing of it.
 func (s *server) refuseOIDC(r *http.Request, reason error) error {
-	s.Logger.Warn().Err(reason).Stringer("client", httpserver.ClientAddr(r, s.Entry.TrustedProxies)).Msg("sign-in by OpenID Connect failed")
+	s.attempts.Fail(s.client(r))
+	s.Logger.Warn().Err(reason).Stringer("client", s.client(r)).Msg("sign-in by OpenID Connect failed")
 	err := s.Entry.People.Record(r.Context(), access.Event{Actor: access.ActorSystem, Kind: access.SignInFailed, IDs: access.IDs{Method: access.MethodOIDC}})
 	if err != nil {
 		return err
@@ -222,111 +275,13 @@ func (s *server) findByCode(r *http.Request, a attempt) (access.Person, error) {
 	case subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(a.State)) != 1:
 		return access.Person{}, errors.New("the state is of another sign-in")
 	case q.Get("error") != "":
-		return access.Person{}, fmt.Errorf("the provider answered %q", q.Get("error"))
+		return access.Person{}, toProviderError(q.Get("error"))
 	case q.Has("iss") && q.Get("iss") != s.oidc.Issuer: // RFC 9207
-		return access.Person{}, fmt.Errorf("another issuer answered: %q", q.Get("iss"))
+		return access.Person{}, fmt.Errorf("another issuer answered: %q", cut(q.Get("iss")))
 	}
 	claims, err := s.oidc.exchange(r.Context(), q.Get("code"), a)
 	if err != nil {
 		return access.Person{}, err
 	}
 	return s.Entry.People.PersonByClaims(r.Context(), claims, s.oidc.Entrance)
-}
-
-// exchange exchanges a code for an ID token, checks the token and returns its
-// claims.
-func (p *relyingParty) exchange(ctx context.Context, code string, a attempt) (access.Claims, error) {
-	provider, err := p.find(ctx)
-	if err != nil {
-		return access.Claims{}, err
-	}
-	ctx = oidc.ClientContext(ctx, p.Client)
-	token, err := p.config(provider).Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
-	if err != nil {
-		return access.Claims{}, withoutSecrets("exchange the code", err)
-	}
-	raw, ok := token.Extra("id_token").(string)
-	if !ok {
-		return access.Claims{}, errors.New("exchange the code: the provider's answer has no ID token")
-	}
-	id, err := provider.VerifierContext(ctx, &oidc.Config{ClientID: p.ClientID, Now: p.now}).Verify(ctx, raw)
-	if err != nil {
-		return access.Claims{}, fmt.Errorf("check the ID token: %w", err)
-	}
-	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(a.Nonce)) != 1 {
-		return access.Claims{}, errors.New("check the ID token: the nonce is of another sign-in")
-	}
-	if skew := id.IssuedAt.Sub(p.now()); skew.Abs() > oidcSlack {
-		return access.Claims{}, fmt.Errorf("check the ID token: it was issued %v from now; set the clocks of this machine and of the provider", skew.Round(time.Second))
-	}
-	return p.readClaims(ctx, provider, id, token)
-}
-
-// withoutSecrets returns an error of the token endpoint without its body, which can
-// have tokens.
-func withoutSecrets(action string, err error) error {
-	var answer *oauth2.RetrieveError
-	if errors.As(err, &answer) {
-		return fmt.Errorf("%s: the provider answered %s %s", action, answer.Response.Status, answer.ErrorCode)
-	}
-	return fmt.Errorf("%s: %w", action, err)
-}
-
-// personClaims are the claims about a person in an ID token, and in the answer of the
-// userinfo endpoint.
-type personClaims struct {
-	Email    string          `json:"email"`
-	Verified json.RawMessage `json:"email_verified"`
-	Name     string          `json:"name"`
-	Groups   json.RawMessage `json:"groups"`
-}
-
-// readClaims reads the person's claims from the ID token. Providers may leave them out
-// there (OpenID Connect Core 5.4): then the userinfo endpoint is asked.
-func (p *relyingParty) readClaims(ctx context.Context, provider *oidc.Provider, id *oidc.IDToken, token *oauth2.Token) (access.Claims, error) {
-	var c personClaims
-	if err := id.Claims(&c); err != nil {
-		return access.Claims{}, fmt.Errorf("read the claims of the ID token: %w", err)
-	}
-	if provider.UserInfoEndpoint() != "" && (c.Email == "" || p.AdminGroup != "" && c.Groups == nil) {
-		info, err := provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
-		if err != nil {
-			return access.Claims{}, withoutSecrets("ask for the person's claims", err)
-		}
-		if info.Subject != id.Subject {
-			return access.Claims{}, errors.New("ask for the person's claims: the provider answered about another subject")
-		}
-		if err := info.Claims(&c); err != nil {
-			return access.Claims{}, fmt.Errorf("read the person's claims: %w", err)
-		}
-	}
-	if c.Email == "" {
-		return access.Claims{}, errors.New(`read the person's claims: there is no "email"`)
-	}
-	claims := access.Claims{Issuer: id.Issuer, Subject: id.Subject, Address: c.Email, Name: c.Name, Verified: p.TrustEmail}
-	if c.Verified != nil { // some providers write the text "true"
-		claims.Verified = slices.Contains([]string{`true`, `"true"`}, string(c.Verified))
-	}
-	if p.AdminGroup != "" {
-		groups, err := readGroups(c.Groups)
-		if err != nil {
-			return access.Claims{}, err
-		}
-		claims.Admin = slices.Contains(groups, p.AdminGroup)
-	}
-	return claims, nil
-}
-
-// readGroups reads the claim groups: a list of names, or one name.
-func readGroups(raw json.RawMessage) (groups []string, err error) {
-	var name string
-	switch {
-	case raw == nil:
-		return nil, errors.New(`read the person's claims: web.oidc.admin_group is set and the provider sends no "groups"`)
-	case json.Unmarshal(raw, &groups) == nil:
-		return groups, nil
-	case json.Unmarshal(raw, &name) == nil:
-		return strings.Fields(name), nil
-	}
-	return nil, errors.New(`read the person's claims: "groups" is neither a list of names nor a name`)
 }

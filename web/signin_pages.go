@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"minutebook/internal/httpserver"
 	"minutebook/web/access"
 )
 
@@ -131,10 +130,9 @@ func (s *server) logIn(w http.ResponseWriter, r *http.Request) error {
 // tries is bounded by the machine and by the address; it fails with a failure whose
 // words are for the person, and which does not tell which addresses exist.
 func (s *server) checkPassword(w http.ResponseWriter, r *http.Request, address, password string) (access.Person, error) {
-	client := httpserver.ClientAddr(r, s.Entry.TrustedProxies)
-	if wait := s.attempts.Attempt(client, address); wait > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
-		return access.Person{}, &failure{http.StatusTooManyRequests, "Too many tries: wait " + formatMinutes(wait+time.Minute) + " and try again."}
+	client := s.client(r)
+	if err := refuseUntil(w, s.attempts.Attempt(client, address)); err != nil {
+		return access.Person{}, err
 	}
 	person, err := s.Entry.People.CheckPassword(r.Context(), address, password)
 	if errors.Is(err, access.ErrSignIn) {
@@ -142,9 +140,18 @@ func (s *server) checkPassword(w http.ResponseWriter, r *http.Request, address, 
 		return person, &failure{http.StatusUnauthorized, "The address or the password is wrong."}
 	}
 	if err == nil {
-		s.attempts.Succeed(address)
+		s.attempts.Succeed(client, address)
 	}
 	return person, err
+}
+
+// refuseUntil fails when a client has to wait before it may try to sign in.
+func refuseUntil(w http.ResponseWriter, wait time.Duration) error {
+	if wait <= 0 {
+		return nil
+	}
+	w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)+1))
+	return &failure{http.StatusTooManyRequests, "Too many tries: wait " + formatMinutes(wait+time.Minute) + " and try again."}
 }
 
 // logOut ends the session and takes the cookie away.

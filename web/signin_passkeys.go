@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
 	"time"
@@ -18,8 +19,10 @@ import (
 )
 
 const (
-	ceremonyLife  = 5 * time.Minute
-	maxCeremonies = 1000
+	ceremonyLife = 5 * time.Minute
+	// maxCeremonies are open at most for one client, and maxAllCeremonies for all.
+	maxCeremonies    = 50
+	maxAllCeremonies = 5000
 )
 
 // ceremonies are the uses of passkeys that are under way, by their challenge. Each is
@@ -28,24 +31,39 @@ type ceremonies struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	open map[string]webauthn.SessionData
+	open map[string]ceremony
 }
 
-// keep notes a ceremony that has begun. It fails when too many are under way.
-func (c *ceremonies) keep(data *webauthn.SessionData) error {
+// ceremony is a use of a passkey that a client has begun.
+type ceremony struct {
+	webauthn.SessionData
+	client netip.Addr
+}
+
+// keep notes a ceremony that a client has begun. A client with too many loses the
+// oldest of its own, so that nobody keeps others from signing in.
+func (c *ceremonies) keep(client netip.Addr, data *webauthn.SessionData) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	now := c.now()
+	now, own, oldest := c.now(), 0, ""
+	client = httpserver.Network(client)
 	for challenge, other := range c.open {
 		if now.After(other.Expires) {
 			delete(c.open, challenge)
+		} else if other.client == client {
+			if own++; oldest == "" || other.Expires.Before(c.open[oldest].Expires) {
+				oldest = challenge
+			}
 		}
 	}
-	if len(c.open) >= maxCeremonies {
+	if own >= maxCeremonies {
+		delete(c.open, oldest)
+	}
+	if len(c.open) >= maxAllCeremonies {
 		return &failure{http.StatusServiceUnavailable, "Too many people sign in at this moment. Try again in a while."}
 	}
 	data.Expires = now.Add(ceremonyLife)
-	c.open[data.Challenge] = *data
+	c.open[data.Challenge] = ceremony{*data, client}
 	return nil
 }
 
@@ -53,13 +71,13 @@ func (c *ceremonies) keep(data *webauthn.SessionData) error {
 func (c *ceremonies) take(challenge string) (webauthn.SessionData, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	data, ok := c.open[challenge]
+	found, ok := c.open[challenge]
 	delete(c.open, challenge)
-	if !ok || c.now().After(data.Expires) {
+	if !ok || c.now().After(found.Expires) {
 		return webauthn.SessionData{}, &failure{http.StatusUnprocessableEntity, "This took too long. Try again."}
 	}
-	data.Expires = time.Time{} // judged here, by the page's clock
-	return data, nil
+	found.Expires = time.Time{} // judged here, by the page's clock
+	return found.SessionData, nil
 }
 
 // newPasskeys returns the relying party for passkeys of the page's public address.
@@ -96,7 +114,7 @@ func (s *server) beginPasskeySignIn(w http.ResponseWriter, r *http.Request) erro
 	if err != nil {
 		return fmt.Errorf("begin sign-in by passkey: %w", err)
 	}
-	if err := s.ceremonies.keep(data); err != nil {
+	if err := s.ceremonies.keep(s.client(r), data); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, options)
@@ -105,6 +123,9 @@ func (s *server) beginPasskeySignIn(w http.ResponseWriter, r *http.Request) erro
 
 // finishPasskeySignIn signs the owner of a passkey in.
 func (s *server) finishPasskeySignIn(w http.ResponseWriter, r *http.Request) error {
+	if err := refuseUntil(w, s.attempts.Wait(s.client(r))); err != nil {
+		return err
+	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	answer, err := protocol.ParseCredentialRequestResponse(r)
 	if err != nil {
@@ -138,13 +159,14 @@ func (s *server) finishPasskeySignIn(w http.ResponseWriter, r *http.Request) err
 	return nil
 }
 
-// refusePasskey writes the reason into the log and the audit.
+// refusePasskey writes the reason into the log and the audit, and counts the failure.
 func (s *server) refusePasskey(r *http.Request, reason error) error {
 	var detailed *protocol.Error
 	if errors.As(reason, &detailed) && detailed.DevInfo != "" {
 		reason = fmt.Errorf("%w: %s", reason, detailed.DevInfo)
 	}
-	s.Logger.Warn().Err(reason).Stringer("client", httpserver.ClientAddr(r, s.Entry.TrustedProxies)).Msg("sign-in by passkey failed")
+	s.attempts.Fail(s.client(r))
+	s.Logger.Warn().Err(reason).Stringer("client", s.client(r)).Msg("sign-in by passkey failed")
 	err := s.Entry.People.Record(r.Context(), access.Event{Actor: access.ActorSystem, Kind: access.SignInFailed, IDs: access.IDs{Method: access.MethodPasskey}})
 	if err != nil {
 		return err
@@ -162,7 +184,7 @@ func (s *server) startPasskey(w http.ResponseWriter, r *http.Request, person int
 	if err != nil {
 		return fmt.Errorf("begin a passkey: %w", err)
 	}
-	if err := s.ceremonies.keep(data); err != nil {
+	if err := s.ceremonies.keep(s.client(r), data); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, options)

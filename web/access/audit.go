@@ -83,7 +83,7 @@ type Event struct {
 
 // EventQuery chooses events. The zero value chooses all.
 type EventQuery struct {
-	Person int64     // as the actor, or as the one it is about; 0: any
+	Person int64     // as the actor, or as the one it is about; 0: any, negative: nobody
 	Since  time.Time // zero: from the oldest on
 	After  int64     // only events with a higher Seq
 	Before int64     // only events with a lower Seq; 0: any
@@ -155,7 +155,7 @@ func (d *DB) Events(ctx context.Context, q EventQuery) ([]Event, error) {
 	if !q.Since.IsZero() {
 		add("at >= ?", q.Since.UnixMilli())
 	}
-	if q.Person > 0 {
+	if q.Person != 0 {
 		add("(actor = ? OR ids ->> '$.person' = ?)", string(PersonActor(q.Person)), q.Person)
 	}
 	order, limit := "DESC", -1

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"minutebook/api"
+	"minutebook/internal/httpserver"
 )
 
 // How often a sign-in can be tried: so many times at once, and then once in a
@@ -21,12 +22,14 @@ const (
 )
 
 // limiterSlots is the number of clients, and of names, that are told apart. With
-// more of them some share their attempts; the memory stays the same, about 2 MB.
+// more of them some share their attempts; the memory stays the same, about 3 MB.
 const limiterSlots = 1 << 14
 
 // Limiter limits how often a sign-in is tried, by the client's network address and
-// by the name that is tried, whether anybody has it or not. Nothing is kept
-// between two runs of the program. It is safe for concurrent use.
+// by the name that is tried, whether anybody has it or not. A name has attempts of
+// its own at each client from which it has signed in, so that nobody is locked out
+// by somebody elsewhere who keeps trying the name. Nothing is kept between two runs
+// of the program. It is safe for concurrent use.
 type Limiter struct {
 	now  func() time.Time
 	seed maphash.Seed // unknown to others, so that nobody chooses whose slot to share
@@ -34,6 +37,7 @@ type Limiter struct {
 	mu      sync.Mutex // guards the slots
 	clients [limiterSlots]*rate.Limiter
 	names   [limiterSlots]*rate.Limiter
+	known   [limiterSlots]*rate.Limiter // by client and name: of those who have signed in
 }
 
 // NewLimiter returns a limiter that counts nothing yet.
@@ -47,23 +51,52 @@ func NewLimiter(now func() time.Time) *Limiter {
 func (l *Limiter) Attempt(client netip.Addr, name string) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
-	if client = client.Unmap(); client.Is6() {
-		network, _ := client.WithZone("").Prefix(64) // cannot fail for an IPv6 address
-		client = network.Addr()
+	if wait = take(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient); wait > 0 {
+		return wait // and the name is not blocked by who may not try any more
 	}
-	byClient := take(&l.clients[l.slot(client.String())], now, attemptEveryByClient, attemptsByClient)
-	if byClient > 0 {
-		return byClient // and the name is not blocked by who may not try any more
+	slot := l.ofKnown(client, name)
+	if *slot == nil {
+		slot = l.ofName(name)
 	}
-	return take(&l.names[l.slot(api.FoldEmail(name))], now, attemptEveryByName, attemptsByName)
+	return take(slot, l.now(), attemptEveryByName, attemptsByName)
 }
 
-// Succeed forgets the attempts on a name, after a sign-in under it.
-func (l *Limiter) Succeed(name string) {
+// Succeed forgets the attempts on a name, after a sign-in under it, and remembers
+// the client as one of the name's own.
+func (l *Limiter) Succeed(client netip.Addr, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.names[l.slot(api.FoldEmail(name))] = nil
+	*l.ofName(name) = nil
+	*l.ofKnown(client, name) = rate.NewLimiter(rate.Every(attemptEveryByName), attemptsByName)
+}
+
+// Wait returns 0 when a client may try to sign in without a name, by a passkey or at
+// a provider, or how long to wait. Only failures count: see [Limiter.Fail].
+func (l *Limiter) Wait(client netip.Addr) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limiter := *l.ofClient(client)
+	if limiter == nil || limiter.TokensAt(l.now()) >= 1 {
+		return 0
+	}
+	return attemptEveryByClient
+}
+
+// Fail counts a failure of a client that gave no name.
+func (l *Limiter) Fail(client netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	take(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient)
+}
+
+func (l *Limiter) ofClient(client netip.Addr) **rate.Limiter {
+	return &l.clients[l.slot(httpserver.Network(client.Unmap()).String())]
+}
+
+func (l *Limiter) ofName(name string) **rate.Limiter { return &l.names[l.slot(api.FoldEmail(name))] }
+
+func (l *Limiter) ofKnown(client netip.Addr, name string) **rate.Limiter {
+	return &l.known[l.slot(httpserver.Network(client.Unmap()).String()+" "+api.FoldEmail(name))]
 }
 
 func (l *Limiter) slot(key string) uint64 { return maphash.String(l.seed, key) % limiterSlots }

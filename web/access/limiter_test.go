@@ -58,8 +58,30 @@ func TestAttemptsAreLimitedByName(t *testing.T) {
 	}
 	now = now.Add(attemptEveryByName)
 	wantAttempts(t, l, "a minute later", "192.0.2.1", always("ann@example.com"), 1)
-	l.Succeed("ann@example.com")
+	l.Succeed(netip.MustParseAddr("192.0.2.1"), "ann@example.com")
 	wantAttempts(t, l, "after a sign-in", "192.0.2.3", always("ann@example.com"), attemptsByName)
+	wantAttempts(t, l, "where the name has signed in before", "192.0.2.1", always("Ann@example.com"), attemptsByName)
+	wantAttempts(t, l, "another name there", "192.0.2.1", always("bob@example.com"), attemptsByClient-attemptsByName-1)
+}
+
+// Who gives no name, by a passkey or at a provider, is counted by failures alone.
+func TestFailuresWithoutANameAreLimited(t *testing.T) {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	l := NewLimiter(func() time.Time { return now })
+	client, other := netip.MustParseAddr("2001:db8::1"), netip.MustParseAddr("2001:db8:0:1::1")
+	for i := range attemptsByClient {
+		if wait := l.Wait(client); wait != 0 {
+			t.Fatalf("after %d failures: wait %v", i, wait)
+		}
+		l.Fail(client)
+	}
+	if l.Wait(client) == 0 || l.Wait(other) != 0 {
+		t.Errorf("after %d failures the client waits %v, another one %v", attemptsByClient, l.Wait(client), l.Wait(other))
+	}
+	now = now.Add(attemptEveryByClient)
+	if wait := l.Wait(client); wait != 0 {
+		t.Errorf("a while later: wait %v", wait)
+	}
 }
 
 // However many try at the same moment, no more than the limit get through.

@@ -1,0 +1,153 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-webauthn/webauthn/webauthn"
+	"golang.org/x/oauth2"
+
+	"minutebook/web/access"
+)
+
+// TestNobodyKeepsOthersFromPasskeys lets one client begin ceremonies without end.
+func TestNobodyKeepsOthersFromPasskeys(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	c := &ceremonies{now: func() time.Time { return now }, open: map[string]ceremony{}}
+	begin := func(client, challenge string) error {
+		return c.keep(netip.MustParseAddr(client), &webauthn.SessionData{Challenge: challenge})
+	}
+	if err := begin("192.0.2.1", "of another"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * maxAllCeremonies {
+		now = now.Add(time.Millisecond)
+		if err := begin("2001:db8::"+"123456789"[i%9:i%9+1], strings.Repeat("x", i)); err != nil {
+			t.Fatalf("ceremony %d: %v", i, err)
+		}
+	}
+	if err := begin("192.0.2.2", "of a third"); err != nil {
+		t.Error(err)
+	}
+	for _, challenge := range []string{"of another", "of a third", strings.Repeat("x", 2*maxAllCeremonies-1)} {
+		if _, err := c.take(challenge); err != nil {
+			t.Errorf("ceremony %.20q: %v", challenge, err)
+		}
+	}
+	if len(c.open) != maxCeremonies-1 {
+		t.Errorf("%d ceremonies of one client are open, want %d", len(c.open), maxCeremonies-1)
+	}
+}
+
+// TestFailuresFillNoAudit sends what no browser sends, in numbers.
+func TestFailuresFillNoAudit(t *testing.T) {
+	t.Parallel()
+	s := newEntrySite(t, func(e *Entry) {
+		e.OIDC = &OIDC{Issuer: "http://127.0.0.1:1", Entrance: access.Entrance{Join: access.JoinInvited}}
+	})
+	s.add("ann@acme.example", true)
+	failures := func() (n int) {
+		events, err := s.people.Events(t.Context(), access.EventQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			if e.Kind == access.SignInFailed {
+				n++
+			}
+		}
+		return n
+	}
+	for range 15 {
+		s.do("POST", "/login/passkey/finish", url.Values{})
+		s.do("GET", "/login/oidc/callback?state=x&error="+strings.Repeat("x", 1000), nil)
+	}
+	if n := failures(); n == 0 || n > 20 {
+		t.Errorf("30 failures of one client have left %d rows", n)
+	}
+	s.wants(429, "POST", "/login/passkey/finish", url.Values{}, "Too many tries")
+	s.wants(429, "GET", "/login/oidc/callback", nil, "Too many tries")
+	s.wants(429, "POST", "/login", url.Values{"address": {"x@acme.example"}}, "Too many tries")
+}
+
+// TestAProviderThatMisbehaves signs in at a provider that answers as none should.
+func TestAProviderThatMisbehaves(t *testing.T) {
+	t.Parallel()
+	var stolen atomic.Int64
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen.Add(1) }))
+	defer elsewhere.Close()
+	asked, release := make(chan struct{}, 10), make(chan struct{})
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/slow/.well-known/openid-configuration":
+			asked <- struct{}{}
+			<-release
+		case "/token":
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		case "/endless/token":
+			for r.Context().Err() == nil {
+				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
+					return
+				}
+			}
+		}
+	}))
+	defer provider.Close()
+	public, client := &url.URL{Scheme: "http", Host: "localhost"}, newProviderClient()
+	exchange := func(path string) error {
+		c := oauth2.Config{ClientID: "x", ClientSecret: "secret", Endpoint: oauth2.Endpoint{TokenURL: provider.URL + path, AuthStyle: oauth2.AuthStyleInParams}}
+		_, err := c.Exchange(context.WithValue(t.Context(), oauth2.HTTPClient, client), "code")
+		return err
+	}
+	if err := exchange("/token"); err == nil || stolen.Load() != 0 {
+		t.Errorf("a token endpoint that redirects: %v, and another host got %d requests", err, stolen.Load())
+	}
+	resp, err := client.Get(provider.URL + "/endless/token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tooLarge *http.MaxBytesError
+	if _, err := io.Copy(io.Discard, resp.Body); !errors.As(err, &tooLarge) {
+		t.Errorf("an endless answer: %v", err)
+	}
+	resp.Body.Close()
+
+	p := newRelyingParty(OIDC{Issuer: provider.URL + "/slow"}, public, time.Now)
+	first := make(chan error)
+	go func() {
+		_, err := p.find(t.Context())
+		first <- err
+	}()
+	<-asked
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.find(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("who has gone waits for the provider: %v", err)
+	}
+	close(release)
+	if err := <-first; err == nil {
+		t.Error("an empty answer is a configuration")
+	}
+}
+
+// TestAProviderThatIsDown leaves the other ways in open.
+func TestAProviderThatIsDown(t *testing.T) {
+	t.Parallel()
+	s := newEntrySite(t, func(e *Entry) {
+		e.OIDC = &OIDC{Issuer: "http://127.0.0.1:1", Entrance: access.Entrance{Join: access.JoinInvited}}
+	})
+	s.add("ann@acme.example", true)
+	s.wants(502, "GET", "/login/oidc", nil, "does not answer")
+	s.wants(303, "GET", "/login/oidc?silent=1&next=/status", nil, "/login?next=%2Fstatus")
+	s.wants(200, "GET", "/login?next=%2Fstatus", nil)
+}
