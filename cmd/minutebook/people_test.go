@@ -38,7 +38,7 @@ func TestPeopleBesideTheDaemon(t *testing.T) {
 	}
 	daemon.stop()
 	run(t, "verify", "--data", box)
-	for _, secret := range []string{token.Secret, invited.Link[strings.LastIndex(invited.Link, "/")+1:]} {
+	for _, secret := range []string{token.Secret, invited.Link[strings.LastIndex(invited.Link, "=")+1:]} {
 		if strings.Contains(daemon.log()+audit, secret) {
 			t.Error("a secret is in the log or in the audit")
 		}
