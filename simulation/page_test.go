@@ -58,7 +58,7 @@ var pageRows = map[string]pageRow{
 	"GET /{$}":                                       {paths: []string{"/", "/?q=tra*", "/?q=", "/?person=Rec+ANN", "/?q=is:external+OR+deal"}},
 	"GET /meetings/{id}":                             {paths: []string{"/meetings/%d", "/meetings/%d?t=5&q=tra*"}, meeting: true},
 	"GET /meetings/{id}/{file}":                      {paths: []string{"/meetings/%d/transcript.vtt", "/meetings/%d/transcript.txt", "/meetings/%d/minutes.md"}, meeting: true},
-	"GET /meetings/{id}/media/{kind}":                {paths: []string{"/meetings/%d/media/video"}, meeting: true, judge: (*world).judgeMedia},
+	"GET /api/v1/meetings/{id}/media/{kind}":         {paths: []string{"/api/v1/meetings/%d/media/video"}, meeting: true, judge: (*world).judgeMedia},
 	"GET /actions":                                   {paths: []string{"/actions", "/actions?state=all"}},
 	"GET /status":                                    {paths: []string{"/status"}, judge: (*world).judgeAccounts},
 	"GET /help":                                      {paths: []string{"/help"}},

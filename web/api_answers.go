@@ -15,11 +15,10 @@ import (
 	"minutebook/search"
 )
 
+// openAPI describes /api/v1.
+//
 //go:embed openapi.yaml
 var openAPI []byte
-
-// OpenAPI returns the description of /api/v1, an OpenAPI 3.1 document in YAML.
-func OpenAPI() []byte { return bytes.Clone(openAPI) }
 
 // apiDescription answers with the description of the interface.
 func (s *server) apiDescription(w http.ResponseWriter, r *http.Request) error {

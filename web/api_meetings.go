@@ -7,6 +7,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/web/access"
 )
 
 // listedJSON is a meeting in the JSON list.
@@ -71,6 +72,9 @@ func (s *server) apiMeeting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	raw, err := s.Archive.MeetingJSONFor(r.Context(), viewerOf(r.Context()), id)
+	if err == nil {
+		err = s.recordRead(r, access.MeetingOpened, id)
+	}
 	if err != nil {
 		return err
 	}
@@ -113,7 +117,7 @@ func (s *server) apiTranscript(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
+	if _, err := s.openMeeting(r, id); err != nil {
 		return err
 	}
 	entries, err := s.Archive.Entries(r.Context(), id, n[3], -1)

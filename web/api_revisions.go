@@ -36,7 +36,7 @@ func (s *server) apiRevisions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
+	if _, err := s.openMeeting(r, id); err != nil {
 		return err
 	}
 	all, err := s.visibleRevisions(r.Context(), id)
@@ -60,7 +60,7 @@ func (s *server) apiRevision(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
+	if _, err := s.openMeeting(r, id); err != nil {
 		return err
 	}
 	number, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)

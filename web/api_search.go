@@ -75,7 +75,7 @@ func (s *server) apiMoments(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
+	if _, err := s.openMeeting(r, id); err != nil {
 		return err
 	}
 	answer, err := s.searchWithin(r.Context(), id, r.URL.Query().Get("q"), limit)

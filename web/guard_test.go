@@ -15,7 +15,7 @@ func TestForeignHostsAreRefused(t *testing.T) {
 		"evil.example": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421,
 		"10.0.0.7": 421, "evilnotes.example": 421, "notes.example.evil.example": 421,
 	} {
-		for _, address := range []string{"/", "/api/v1/meetings", "/metrics", "/meetings/1/media/video"} {
+		for _, address := range []string{"/", "/api/v1/meetings", "/metrics", "/api/v1/meetings/1/media/video"} {
 			resp, body := s.get(address, "Host", host)
 			if want == 421 && (resp.StatusCode != 421 || !strings.Contains(body, "hosts under [web]")) {
 				t.Errorf("Host %s at %s: %d, want it refused with a hint", host, address, resp.StatusCode)

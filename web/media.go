@@ -44,7 +44,7 @@ func (s *server) mayPlay(ctx context.Context, v Visitor, id int64) error {
 
 // mediaAddress returns the address of a meeting's recording.
 func mediaAddress(id int64, kind archive.MediaKind) string {
-	return "/meetings/" + strconv.FormatInt(id, 10) + "/media/" + string(kind)
+	return "/api/v1/meetings/" + strconv.FormatInt(id, 10) + "/media/" + string(kind)
 }
 
 // media serves a meeting's recording by ranges. The visitor's right is judged when the
@@ -55,7 +55,11 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return archive.ErrNotFound
 	}
-	if err := s.mayPlay(r.Context(), visitorOf(r.Context()), id); err != nil {
+	v := visitorOf(r.Context())
+	if v.Token != nil && !v.Token.Has(access.ScopeExport) {
+		return errScope
+	}
+	if err := s.mayPlay(r.Context(), v, id); err != nil {
 		return err
 	}
 	file, m, err := s.openMedia(r.Context(), id, archive.MediaKind(r.PathValue("kind")))

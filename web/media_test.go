@@ -98,7 +98,7 @@ func TestRecordingIsJudgedAtEachRequest(t *testing.T) {
 	if resp, _ := s.get(address, "Test-Person", "cy@x.example", "If-None-Match", tag); resp.StatusCode != 404 {
 		t.Errorf("a stranger who holds the recording: %d, want 404", resp.StatusCode)
 	}
-	for _, other := range []string{"/meetings/1/media/audio", "/meetings/1/media/other", "/meetings/2/media/video", "/meetings/99/media/video", "/meetings/x/media/video"} {
+	for _, other := range []string{"/api/v1/meetings/1/media/audio", "/api/v1/meetings/1/media/other", "/api/v1/meetings/2/media/video", "/api/v1/meetings/99/media/video", "/api/v1/meetings/x/media/video"} {
 		if resp, _ := s.get(other); resp.StatusCode != 404 {
 			t.Errorf("%s: %d, want 404", other, resp.StatusCode)
 		}
@@ -216,7 +216,7 @@ func TestAnUnreadableRecordingIsNotAbsent(t *testing.T) {
 		if err := damage(); err != nil {
 			t.Fatal(err)
 		}
-		if resp, body := s.get("/meetings/1/media/video"); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "another") {
+		if resp, body := s.get("/api/v1/meetings/1/media/video"); resp.StatusCode != http.StatusServiceUnavailable || strings.Contains(body, "another") {
 			t.Errorf("%d: %s %s", i, resp.Status, body)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
-	"minutebook/web/access"
 )
 
 // meetingPage is a meeting with all its parts.
@@ -47,10 +46,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx := r.Context()
 	live := s.logPosition(r)
-	row, err := s.visibleRow(ctx, id)
-	if err == nil {
-		err = s.recordRead(r, access.MeetingOpened, id)
-	}
+	row, err := s.openMeeting(r, id)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/web/access"
 )
 
@@ -34,6 +35,16 @@ func (s *server) recordRead(r *http.Request, kind access.EventKind, id int64) er
 		return nil
 	}
 	return s.reads.audit.Record(r.Context(), access.Event{Actor: actor, Kind: kind, IDs: access.IDs{Meeting: id}})
+}
+
+// openMeeting is visibleRow for a request that shows content of the meeting, which is
+// recorded.
+func (s *server) openMeeting(r *http.Request, id int64) (*archive.Row, error) {
+	row, err := s.visibleRow(r.Context(), id)
+	if err == nil {
+		err = s.recordRead(r, access.MeetingOpened, id)
+	}
+	return row, err
 }
 
 // begin reports whether a request is the first one of a playing.
