@@ -35,8 +35,24 @@ func (s *server) guard(next http.Handler) http.Handler {
 				"add the name to hosts under [web] in the configuration", http.StatusMisdirectedRequest)
 			return
 		}
+		if s.Identify == nil && s.Entry.isOwners() && isForwarded(r) {
+			http.Error(w, "this archive has one owner and asks nobody who they are, so it answers no proxy; "+
+				`write access = "people" or "proxy" under [web] in the configuration`, http.StatusForbidden)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isForwarded reports whether a request comes through a proxy: one on this machine that
+// writes the Host itself would let everybody in.
+func isForwarded(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
+		if len(r.Header[name]) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // hostAllowed tells whether the request's Host is loopback, the address that

@@ -38,6 +38,31 @@ func TestAddressOfTheConnectionIsAHost(t *testing.T) {
 	}
 }
 
+// A proxy on this machine can write a loopback name into Host. Where nobody is asked who
+// they are, it would let everybody in.
+func TestProxiesReachNoOwner(t *testing.T) {
+	s := newSite(t)
+	o := s.options()
+	o.Identify = nil
+	page, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range []string{"", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"} {
+		for _, address := range []string{"/", "/api/v1/meetings", "/mcp", "/metrics"} {
+			r := httptest.NewRequest("GET", "http://127.0.0.1:8377"+address, nil)
+			if header != "" {
+				r.Header.Set(header, "192.0.2.1")
+			}
+			w := httptest.NewRecorder()
+			page.ServeHTTP(w, r)
+			if refused := w.Code == 403; refused != (header != "") {
+				t.Errorf("%s with %q: %d", address, header, w.Code)
+			}
+		}
+	}
+}
+
 // TestPagesAskNobodyElse looks for what the policy would block anyway: inline
 // code and styles, and requests to other hosts.
 func TestPagesAskNobodyElse(t *testing.T) {

@@ -53,7 +53,7 @@ func (e *Entrance) check(c Claims) error {
 		return ErrUnverified
 	}
 	_, domain, _ := strings.Cut(api.FoldEmail(c.Address), "@")
-	if len(e.Domains) > 0 && !slices.ContainsFunc(e.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) {
+	if len(e.Domains) > 0 && !slices.ContainsFunc(e.Domains, func(d string) bool { return api.FoldEmail(d) == domain }) {
 		return ErrDomain
 	}
 	return nil

@@ -49,3 +49,15 @@ func TestOnePersonJoinsOnce(t *testing.T) {
 		}
 	}
 }
+
+// A provider's address that only looks like another one is none of that person's.
+func TestAddressesThatLookAlike(t *testing.T) {
+	f := newFixture(t)
+	kate := f.add(t, "kate.miller@example.com", true)
+	for i, address := range []string{"\u212Aate.miller@example.com", "kate.m\u0130ller@example.com", "\uFF4Bate.miller@example.com", "kate.miller@example.com."} {
+		p, err := f.PersonByClaims(t.Context(), Claims{Issuer: "https://id.example", Subject: address, Address: address, Verified: true}, Entrance{Join: JoinInvited})
+		if err == nil {
+			t.Errorf("address %d signs in as %v, who is %v", i, p.ID, kate.ID)
+		}
+	}
+}
