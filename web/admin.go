@@ -23,7 +23,7 @@ type peoplePage struct {
 	Mails   bool // whether invitations are of use: people sign in with a password
 }
 
-// admittedPerson is a person and what an admin has to know of them.
+// admittedPerson is a person and the facts that an admin manages them by.
 type admittedPerson struct {
 	access.Person
 	Sessions int

@@ -139,7 +139,7 @@ func (s *server) apiTranscript(w http.ResponseWriter, r *http.Request) error {
 	return answerJSON(w, r, out)
 }
 
-// mediaJSON is what there is of a meeting's recording.
+// mediaJSON has the addresses of a meeting's recordings.
 type mediaJSON struct {
 	MayPlay  bool   `json:"may_play"`
 	Video    string `json:"video,omitempty"`

@@ -11,7 +11,7 @@
 // configured is refused.
 //
 // Every request has a [Visitor], and nothing is shown but what the archive shows its
-// viewer. What is hidden and what does not exist are answered alike.
+// viewer. A hidden meeting and one that does not exist are answered alike.
 //
 // The package holds no state but a random key, which hides positions in the change log;
 // after a restart, open pages take a new position by themselves.

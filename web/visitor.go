@@ -10,7 +10,7 @@ import (
 
 // Visitor is the person behind a request. The zero Visitor sees nothing.
 type Visitor struct {
-	Viewer archive.Viewer // decides what the person sees of meetings
+	Viewer archive.Viewer // decides which meetings and parts the person sees
 	Admin  bool           // sees the operations: jobs, failures and sizes of all accounts
 
 	// Person is nil for the owner; Session and Token are nil without one.

@@ -62,8 +62,8 @@ type Options struct {
 	Version  string
 }
 
-// server is the handler's state. After New nothing in it changes but what has its own
-// lock.
+// server is the handler's state. After New only fields with their own lock
+// change.
 type server struct {
 	Options
 	pages   *pages
@@ -104,7 +104,7 @@ type Handler struct {
 	patterns []string
 }
 
-// Patterns returns the patterns of all routes, so that a proof of what is shown to whom
+// Patterns returns the patterns of all routes, so that a proof of who is shown which meeting
 // can see that it leaves none out.
 func (h *Handler) Patterns() []string { return slices.Clone(h.patterns) }
 

@@ -16,11 +16,11 @@ import (
 // about a blob, which may be there, whole.
 type UnavailableError struct {
 	Store string // the store's name, such as "bucket minutes at s3.example"
-	Hint  string // what to do, "" where only waiting helps
+	Hint  string // an action for a person; "" where only waiting helps
 	Err   error
 }
 
-// Error names the store, the failure and what to do about it.
+// Error names the store, the failure and the remedy.
 func (e *UnavailableError) Error() string {
 	text := e.Store + ": " + e.Err.Error()
 	if e.Hint != "" {
@@ -44,7 +44,7 @@ const checkTimeout = 20 * time.Second
 
 // Check asks a store whether it can be used at present. It fails with an
 // [UnavailableError]: a bucket is asked for its list, and a directory has to be the one
-// that was opened, not what is left of it where a file system is not mounted any more.
+// that was opened, and not the mount point that an unmounted file system leaves behind.
 func Check(ctx context.Context, s Store) error {
 	switch s := s.(type) {
 	case *s3Store:
@@ -59,7 +59,7 @@ func Check(ctx context.Context, s Store) error {
 	return nil
 }
 
-// check reads one line of the bucket's list, whose answer says what is wrong.
+// check reads one line of the bucket's list, whose answer names the fault.
 func (s *s3Store) check(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

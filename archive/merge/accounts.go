@@ -15,9 +15,9 @@ const homeStays = 90 * 24 * 60 * 60 * 1000
 
 // CountingDates returns the CountsAt of the versions of a part by their IDs, nil where
 // at most one account was shown the part. A version that the home account was shown
-// counts by the home's latest read of it, any other by the first read. So what is shown
-// again to another account changes nothing, and new content counts from whatever
-// account.
+// counts by the home's latest read of it, any other by the first read. So a version
+// that is shown again to another account changes nothing, and new content counts from
+// any account.
 //
 // Home is the account that was shown the part first, of those that were shown it within
 // homeStays before the latest read of all.

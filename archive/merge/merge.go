@@ -7,32 +7,32 @@ import "bytes"
 // the greatest of the set in the order below, so it does not depend on the order
 // of arrival, on repetition, or on the part that was current before.
 //
-//	what arrived                           against what is held          current is
+//	the new version                        the current version           current becomes
 //	-------------------------------------  ----------------------------  ---------------------
-//	the key absent                         anything                      what is held
-//	null                                   anything                      what is held
-//	empty ([], {}, "", no Markdown, ...)   content                       what is held
-//	another type than the part's           content                       what is held
-//	without what the part is there for     content                       what is held
+//	the key absent                         anything                      stays
+//	null                                   anything                      stays
+//	empty ([], {}, "", no Markdown, ...)   content                       stays
+//	another type than the part's           content                       stays
+//	without the part's own content         content                       stays
 //	                                       (see api.HasContent)
 //	empty                                  empty                         by the rows below
-//	content                                nothing, null or empty        what arrived
-//	content of a read                      content only told of          what arrived
-//	content told of (webhook, import)      content of a read             what is held
-//	content of a read, sent later          content of a read             what arrived
-//	content of a read, sent earlier        content of a read             what is held
+//	content                                nothing, null or empty        the new one
+//	content of a read                      content only reported         the new one
+//	content reported (webhook, import)     content of a read             stays
+//	content of a read, sent later          content of a read             the new one
+//	content of a read, sent earlier        content of a read             stays
 //	                                       (whatever the clock said then: see readOrder)
-//	content told of, dated later           content only told of          what arrived
+//	content reported, dated later          content only reported         the new one
 //	the same content, spelled differently  itself                        the lesser raw hash's bytes
 //	dated the same                         content                       the greater hash
 //
-// The part "meeting" is merged so for each of its keys, since a row of the list
-// may lack what another had: every key has the value of the greatest version in
-// which it has content. A value of another type than the key is known for, such
-// as a number for a name, counts for less than content and for more than none;
-// of several values without content the least bytes are taken, so that lists
-// which leave out in different ways do not take turns. In recorded_by and
-// calendar_invitees the same holds for each member, between those who match:
+// The part "meeting" is merged so for each of its keys, since a row of a list may lack
+// keys that another row had: every key has the value of the greatest version in which
+// it has content. A value of another type than the key's, such as a number for a name,
+// ranks below content and above an empty value; of several values without content the
+// least bytes are taken, so that lists with different gaps do not take turns. In
+// recorded_by and calendar_invitees the same holds for each member of entries that
+// match:
 //
 //	the greatest version's                 an older version's            matches
 //	-------------------------------------  ----------------------------  ---------------------
@@ -47,26 +47,26 @@ import "bytes"
 //	                                       of its own or of another's
 //	invitee                                the same place                no
 //
-// "Greatest" is the greatest version with content there: it decides who was
-// invited and who recorded, the older ones only add members to those. An address
-// or a name once taken from one older version contradicts as one's own does.
+// "Greatest" is the greatest version with content there: it decides who was invited
+// and who recorded; older versions only add members to those entries. An address or a
+// name that was taken from an older version contradicts as the entry's own does.
 //
-// What decides visibility never outlives the newest read: the recorder's team
-// that a meeting shared with a single team is shown to is the one in the
-// greatest version whose recorder matches, and none where that says none. What
-// is shown as the recorder's team is kept by the rules above.
+// Visibility always follows the newest read. A meeting that is shared with a single
+// team is shown to the recorder's team of the greatest version whose recorder matches,
+// and to no team where that version names none. The recorder's team that pages show
+// follows the rules above.
 //
-// Accounts may be shown different content of the same thing, such as is_external of an
-// invitee, for good and each night again. So that they do not take turns, a version is
-// sent later by CountingDates: one account is the home of the part, whose every read
-// counts, and the reads of another account count once, when they show a version first.
-// What decides visibility is not for that: shared_with and the recorder's team always
-// follow the newest read of any account.
+// Two accounts may be shown different content for good, such as is_external of an
+// invitee. So that the accounts do not take turns each night, [CountingDates] makes one
+// account the home of the part: each read of the home counts, and another account's
+// read of a version counts once, when that account shows the version first. Visibility
+// is not subject to that: shared_with and the recorder's team follow the newest read of
+// any account.
 //
-// CRM matches are their accounts' (specification 2.2). The rows above choose each
-// account's own; of those, content goes over none, reads over what was only told
-// of, and then what an account was first shown last: two accounts with different
-// matches that are read again and again do not take turns.
+// CRM matches belong to their accounts (specification 2.2). The rows above choose each
+// account's own. Between accounts, content wins over none, reads win over reports, and
+// then the account wins whose matches were first shown last, so that two accounts with
+// different matches do not take turns.
 //
 // A forgotten meeting takes nothing.
 

@@ -122,7 +122,7 @@ func (d *DB) epoch(ctx context.Context) (string, error) {
 	return head.Epoch, err
 }
 
-// clockSlack is how far a clock may be set back without ending what began before.
+// clockSlack is how far a clock may be set back without ending sessions, invitations and tokens.
 const clockSlack = 5 * time.Minute
 
 // isCurrent reports whether now is between a beginning and an end. A clock that
