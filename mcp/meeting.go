@@ -47,7 +47,7 @@ type highlight struct {
 }
 
 func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meetingArgs) (*sdk.CallToolResult, meetingAnswer, error) {
-	row, err := s.Archive.VisibleRow(ctx, s.ViewerOf(ctx), a.RecordingID)
+	row, err := s.openMeeting(ctx, a.RecordingID)
 	if err != nil {
 		return nil, meetingAnswer{}, s.publicError("reading the meeting", err)
 	}
@@ -99,7 +99,7 @@ func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a t
 	if err != nil {
 		return nil, transcriptAnswer{}, err
 	}
-	row, err := s.Archive.VisibleRow(ctx, s.ViewerOf(ctx), a.RecordingID)
+	row, err := s.openMeeting(ctx, a.RecordingID)
 	if err != nil {
 		return nil, transcriptAnswer{}, s.publicError("reading the transcript", err)
 	}

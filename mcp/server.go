@@ -23,6 +23,10 @@ type Options struct {
 	Location *time.Location                       // the zone of dates in queries, default UTC
 	Version  string
 	Logger   zerolog.Logger
+
+	// Opened records that the person opened a meeting, which is not shown when it
+	// fails; nil records nothing.
+	Opened func(ctx context.Context, id int64) error
 }
 
 // Server answers assistants. It is safe for concurrent use.
@@ -65,6 +69,16 @@ func New(o Options) (*Server, error) {
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessage,
 			DisableLocalhostProtection: true, PropagateRequestCancellation: true})
 	return s, nil
+}
+
+// openMeeting returns the row of a meeting that the person opens. It fails with
+// [archive.ErrNotFound] for one that the person does not see.
+func (s *Server) openMeeting(ctx context.Context, id int64) (*archive.Row, error) {
+	row, err := s.Archive.VisibleRow(ctx, s.ViewerOf(ctx), id)
+	if err == nil && s.Opened != nil {
+		err = s.Opened(ctx, id)
+	}
+	return row, err
 }
 
 const queryHelp = `The query language: words (all must occur), "phrase", -not, OR, ( ), prefix*, fuzzy~, and the fields ` +

@@ -73,7 +73,7 @@ func (s *server) apiMeeting(w http.ResponseWriter, r *http.Request) error {
 	}
 	raw, err := s.Archive.MeetingJSONFor(r.Context(), viewerOf(r.Context()), id)
 	if err == nil {
-		err = s.recordRead(r, access.MeetingOpened, id)
+		err = s.recordRead(r.Context(), access.MeetingOpened, id)
 	}
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return s.notFound(w, r)
 	}
-	if err := s.recordRead(r, access.MeetingDownloaded, id); err != nil {
+	if err := s.recordRead(r.Context(), access.MeetingDownloaded, id); err != nil {
 		return err
 	}
 	m, err := export.Read(r.Context(), s.Archive, viewerOf(r.Context()), row)

@@ -67,7 +67,7 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer file.Close()
-	if err := s.recordRead(r, access.MeetingPlayed, id); err != nil {
+	if err := s.recordRead(r.Context(), access.MeetingPlayed, id); err != nil {
 		return err
 	}
 	stream, end := httpserver.NewStream(r.Context(), w, s.bounds, func(ctx context.Context) error {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -29,12 +30,15 @@ type played struct {
 
 // recordRead records that the visitor read a meeting. It fails when the record cannot
 // be written: a meeting is not shown without it.
-func (s *server) recordRead(r *http.Request, kind access.EventKind, id int64) error {
-	actor := visitorOf(r.Context()).Actor()
-	if s.reads.audit == nil || kind == access.MeetingPlayed && !s.reads.begin(played{actor, id}) {
+func (s *server) recordRead(ctx context.Context, kind access.EventKind, id int64) error {
+	if s.reads.audit == nil {
 		return nil
 	}
-	return s.reads.audit.Record(r.Context(), access.Event{Actor: actor, Kind: kind, IDs: access.IDs{Meeting: id}})
+	event := access.Event{Actor: visitorOf(ctx).Actor(), Kind: kind, IDs: access.IDs{Meeting: id}}
+	if kind == access.MeetingPlayed {
+		return s.reads.recordPlaying(ctx, event)
+	}
+	return s.reads.audit.Record(ctx, event)
 }
 
 // openMeeting is visibleRow for a request that shows content of the meeting, which is
@@ -42,24 +46,28 @@ func (s *server) recordRead(r *http.Request, kind access.EventKind, id int64) er
 func (s *server) openMeeting(r *http.Request, id int64) (*archive.Row, error) {
 	row, err := s.visibleRow(r.Context(), id)
 	if err == nil {
-		err = s.recordRead(r, access.MeetingOpened, id)
+		err = s.recordRead(r.Context(), access.MeetingOpened, id)
 	}
 	return row, err
 }
 
-// begin reports whether a request is the first one of a playing.
-func (p *reads) begin(what played) bool {
+// recordPlaying records the first request of a playing. A request that ends before its
+// record is written counts as none: the next one is recorded.
+func (p *reads) recordPlaying(ctx context.Context, e access.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.now()
-	if last, ok := p.played[what]; ok && now.Sub(last).Abs() < playEvery {
-		return false
+	now, playing := p.now(), played{e.Actor, e.IDs.Meeting}
+	if last, ok := p.played[playing]; ok && now.Sub(last).Abs() < playEvery {
+		return nil
+	}
+	if err := p.audit.Record(ctx, e); err != nil {
+		return err
 	}
 	for other, last := range p.played {
 		if now.Sub(last).Abs() >= playEvery {
 			delete(p.played, other)
 		}
 	}
-	p.played[what] = now
-	return true
+	p.played[playing] = now
+	return nil
 }

@@ -145,7 +145,8 @@ func newServer(o Options) (*server, error) {
 		return nil, fmt.Errorf("make the page's compression: %w", err)
 	}
 	tools, err := mcp.New(mcp.Options{Archive: o.Archive, Index: o.Index, ViewerOf: viewerOf, PageURL: o.PageURL,
-		Location: o.Location, Version: o.Version, Logger: o.Logger})
+		Location: o.Location, Version: o.Version, Logger: o.Logger,
+		Opened: func(ctx context.Context, id int64) error { return s.recordRead(ctx, access.MeetingOpened, id) }})
 	if err != nil {
 		return nil, err
 	}
