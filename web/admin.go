@@ -3,11 +3,16 @@ package web
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"minutebook/web/access"
 )
+
+// peopleSize is how many people the page of the people shows.
+const peopleSize = 100
 
 // auditSize is how many rows a page of the audit shows.
 const auditSize = 100
@@ -16,6 +21,9 @@ const auditSize = 100
 type peoplePage struct {
 	frame
 	People  []admittedPerson
+	All     int    // how many people there are
+	Filter  string // part of a name or an address; "" shows all
+	More    int    // how many more the filter finds
 	Link    string // of an invitation that was just made; it is shown once
 	For     string // the address of the invited person
 	Expires time.Time
@@ -66,6 +74,11 @@ func (s *server) renderPeople(w http.ResponseWriter, r *http.Request, status int
 	if err != nil {
 		return err
 	}
+	p.Filter, p.All = strings.TrimSpace(r.URL.Query().Get("who")), len(people)
+	people = slices.DeleteFunc(people, func(person access.Person) bool { return !matches(person, p.Filter) })
+	if p.More = len(people) - peopleSize; p.More > 0 {
+		people = people[:peopleSize]
+	}
 	for _, person := range people {
 		a := admittedPerson{Person: person}
 		sessions, err := s.Entry.People.Sessions(ctx, person.ID)
@@ -85,6 +98,12 @@ func (s *server) renderPeople(w http.ResponseWriter, r *http.Request, status int
 		p.People = append(p.People, a)
 	}
 	return s.render(w, status, "admin-people", p)
+}
+
+// matches reports whether a part of a person's name or of an address is the filter.
+func matches(person access.Person, filter string) bool {
+	filter = strings.ToLower(filter)
+	return slices.ContainsFunc(append([]string{strings.ToLower(person.Name)}, person.Addresses...), func(text string) bool { return strings.Contains(text, filter) })
 }
 
 // addPerson adds a person and, where people have passwords, invites them.

@@ -351,6 +351,9 @@ func TestOnlyAdminsManagePeople(t *testing.T) {
 	s.wants(303, "POST", path+"add-address", url.Values{"address": {"robert@acme.example"}}, "/admin/people")
 	s.wants(303, "POST", path+"grant-admin", url.Values{}, "/admin/people")
 	s.wants(200, "GET", "/admin/people", nil, "robert@acme.example", "Bob")
+	if body := s.wants(200, "GET", "/admin/people?who=ROBERT", nil, "robert@acme.example"); strings.Contains(body, "<h2>ann@") {
+		t.Error("the filter finds somebody else")
+	}
 	s.wants(200, "GET", "/admin/audit", nil, "admin.granted", "bob@acme.example", "ann@acme.example")
 	s.wants(200, "GET", "/admin/audit?person=robert@acme.example", nil, "address.added")
 	s.wants(303, "POST", path+"remove", url.Values{}, "/admin/people")

@@ -7,11 +7,12 @@ import (
 )
 
 // hostileMeeting is a meeting that is hard on the layout: every text is one word
-// of 200 letters, Arabic, Hebrew or markup.
+// of 200 letters, a letter with 500 marks, Arabic, Hebrew or markup.
 func hostileMeeting(id int64) json.RawMessage {
 	long := strings.Repeat("Donaudampfschiff", 13)
 	quote := func(s string) string { b, _ := json.Marshal(s); return string(b) }
 	arabic, hebrew := "اجتماع الميزانية في 4 سبتمبر.", "פגישת תקציב, 12:30."
+	stacked := "a" + strings.Repeat("\u0489", 500) // one letter for a browser, which cannot be broken
 	evil := `<img src=x onerror=alert(1)>"'--><script>alert(1)</script>`
 	var invitees, lines []string
 	for i := range 60 {
@@ -29,6 +30,6 @@ func hostileMeeting(id int64) json.RawMessage {
 		"highlights":[{"type":%s,"summary":%s,"text":%s,"start_time":5,"end_time":9}],
 		"crm_matches":{"companies":[{"name":%s,"record_url":"javascript:alert(1)"}],"deals":[{"name":%s,"amount":1e300}],"error":%s}`,
 		quote(long), strings.Join(invitees, ","), strings.Join(lines, ","), quote(long),
-		quote("# "+arabic+"\n\n"+hebrew+"\n\n- "+long+"\n- "+arabic+"\n\n| "+long+" | b |\n|---|---|\n| walrus | "+arabic+" |\n\n`"+long+"`\n\n"+evil),
-		quote(long), quote(long), quote(arabic), quote(hebrew), quote(long), quote(arabic), quote(long), quote(evil), quote(long), quote(evil)))
+		quote("# "+arabic+"\n\n"+hebrew+"\n\n- "+long+"\n- "+arabic+"\n\n| "+long+" | b |\n|---|---|\n| walrus | "+arabic+" |\n\n`"+long+"`\n\n"+strings.Repeat("> ", 40)+stacked+"\n\n"+evil),
+		quote(long), quote(long), quote(arabic), quote(hebrew), quote(long), quote(arabic), quote(long), quote(evil), quote(long), quote(evil+stacked)))
 }
