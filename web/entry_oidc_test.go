@@ -223,3 +223,32 @@ func TestAProviderThatIsAwayIsNamed(t *testing.T) {
 	s.signIn("ann@acme.example", true)
 	s.wants(502, "GET", "/login/oidc", nil, "The sign-in service does not answer")
 }
+
+// TestSilenceHidesNothing asks the provider silently, as anybody's link can.
+func TestSilenceHidesNothing(t *testing.T) {
+	t.Parallel()
+	s := newOIDCSite(t, false, nil)
+	s.add("ann@acme.example", true)
+	s.seat(ann, "sub", "1002", "email", "eve@acme.example")
+	s.wantsIn("who was not invited", "/login/oidc", false)
+	s.wantsIn("the same, silently", "/login/oidc?silent=1", false)
+	events, err := s.people.Events(t.Context(), access.EventQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, e := range events {
+		if e.Kind == access.SignInFailed {
+			failed++
+		}
+	}
+	if failed != 2 {
+		t.Errorf("2 failures have left %d rows", failed)
+	}
+	s.Client = newBrowser(t)
+	s.seat(ann)
+	s.wantsIn("who was invited", "/login/oidc", true)
+	s.provider.Seat(nil)
+	s.follow("/login/oidc?silent=1")
+	s.wants(200, "GET", "/me", nil) // a link of another site has signed nobody out
+}
