@@ -80,7 +80,7 @@ func (r *Registry) Names() []string {
 func (r *Registry) Call(ctx context.Context, name string, request json.RawMessage, onEvent func(json.RawMessage) error) (json.RawMessage, error) {
 	run, ok := r.operations[name]
 	if !ok {
-		return nil, &Error{Kind: KindUnknown, Message: fmt.Sprintf("run %s: this process has no such operation", name)}
+		return nil, &Error{Kind: KindUnknown, Message: fmt.Sprintf("run %s: the process that runs on this data directory cannot do it: stop it, and run the command again", name)}
 	}
 	emit := func(event any) error {
 		if onEvent == nil {

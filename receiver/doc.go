@@ -13,9 +13,9 @@
 //
 // A 200 is sent only after the commit with the delivery is on disk. A repeat gets its
 // 200 only then too, and changes nothing. A delivery signed by a known secret is never
-// discarded: the intake quarantines a delivery that cannot be parsed. An unknown account, a wrong signature and a message
-// of the wrong age get one and the same answer. No secret, token or body is
-// logged.
+// discarded: the intake quarantines a delivery that cannot be parsed. An unknown account,
+// a wrong signature and a message of the wrong age get the same answer. No secret,
+// token or body is logged.
 //
 // # In a crash
 //
