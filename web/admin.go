@@ -173,12 +173,15 @@ func (s *server) failChange(w http.ResponseWriter, r *http.Request, err error) e
 	return err
 }
 
-// audit answers /admin/audit?person=ADDRESS&before=SEQ.
+// audit answers /admin/audit?person=ADDRESS&before=SEQ. A person who was removed is
+// found by the number that the rows show.
 func (s *server) audit(w http.ResponseWriter, r *http.Request) error {
 	ctx, q := r.Context(), r.URL.Query()
 	p := &auditPage{frame: s.newFrame(r, "admin-audit", "Who did what"), Person: q.Get("person")}
 	query := access.EventQuery{Limit: auditSize + 1}
-	if p.Person != "" {
+	if id, err := strconv.ParseInt(p.Person, 10, 64); err == nil && id > 0 {
+		query.Person = id // whom no address leads to any more
+	} else if p.Person != "" {
 		person, err := s.Entry.People.PersonByAddress(ctx, p.Person)
 		if err != nil && !errors.Is(err, access.ErrNotFound) {
 			return err

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"minutebook/api"
 	"minutebook/web/access"
 )
@@ -356,6 +358,7 @@ func TestOnlyAdminsManagePeople(t *testing.T) {
 	}
 	s.wants(200, "GET", "/admin/audit", nil, "admin.granted", "bob@acme.example", "ann@acme.example")
 	s.wants(200, "GET", "/admin/audit?person=robert@acme.example", nil, "address.added")
+	s.wants(200, "GET", "/admin/audit?person="+itoa(bob.ID), nil, "address.added")
 	s.wants(303, "POST", path+"remove", url.Values{}, "/admin/people")
 	s.wants(404, "POST", path+"nothing", url.Values{})
 }
@@ -448,5 +451,24 @@ func TestAPlayingIsRecordedOrNotBegun(t *testing.T) {
 	events, err := s.people.Events(t.Context(), access.EventQuery{})
 	if err != nil || len(events) != 1 {
 		t.Errorf("recorded %v, %v; want one", events, err)
+	}
+}
+
+// TestTheMonitorAnswersItsOwnHostsAlone asks the listener for health and metrics, which
+// nobody signs in for, as a page of another site can by DNS.
+func TestTheMonitorAnswersItsOwnHostsAlone(t *testing.T) {
+	t.Parallel()
+	s := newEntrySite(t, nil)
+	o := s.options()
+	o.Registry = prometheus.NewRegistry()
+	monitor := NewMonitor(o)
+	for host, want := range map[string]int{"localhost:8379": 200, "127.0.0.1:8379": 200, "notes.example": 200, "evil.example": 421} {
+		for _, path := range []string{"/metrics", "/healthz"} {
+			r := httptest.NewRequest(http.MethodGet, "http://"+host+path, nil)
+			w := httptest.NewRecorder()
+			if monitor.ServeHTTP(w, r); w.Code != want {
+				t.Errorf("%s at %s: %d, want %d", path, host, w.Code, want)
+			}
+		}
 	}
 }

@@ -20,11 +20,11 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 }
 
 // NewMonitor returns the handler of a listener for /healthz and /metrics alone, which
-// nobody has to sign in for. Its registry has the metrics that [New] has registered.
+// nobody has to sign in for. Hosts are checked as for the page. Its registry has the metrics that [New] has registered.
 func NewMonitor(o Options) http.Handler {
 	s := &server{Options: o}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Registry, promhttp.HandlerOpts{}))
-	return mux
+	return s.guard(mux)
 }
