@@ -226,12 +226,15 @@ func TestSlowConnectionsMakeWay(t *testing.T) {
 	}
 	for n := range 60 {
 		raw(t, r.addr, head("Content-Length: 1000"))
-		if n%10 == 0 {
+		if n%10 == 0 { // an answer to a new connection says that those before it were accepted
+			if got := statusOf(t, raw(t, r.addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n")); got != 404 {
+				t.Errorf("a new connection after %d slow ones: %d", n, got)
+			}
 			if got := send(fmt.Sprint("msg_kept_", n)); got != 200 {
 				t.Errorf("the good connection after %d slow ones: %d", n, got)
 			}
 			if got := r.deliver(t, fmt.Sprint("msg_new_", n), meeting); got != 200 {
-				t.Errorf("a new connection after %d slow ones: %d", n, got)
+				t.Errorf("a delivery after %d slow connections: %d", n, got)
 			}
 		}
 	}

@@ -152,6 +152,7 @@ func TestWhoLeftTheProviderIsOut(t *testing.T) {
 		t.Errorf("sessions %v, %v; want one in place of %v", after, err, before)
 	}
 	s.provider.Seat(nil)
+	s.move(day)
 	s.wantsIn("who left", "/login/oidc?silent=1&next=/status", false)
 	s.wants(303, "GET", "/status", nil, "/login?next=%2Fstatus") // and asks the provider no more by itself
 }

@@ -73,7 +73,7 @@ func checkPage(t *testing.T, url string, found control.SearchResult) {
 	}
 	get(t, url+link)
 	meeting := get(t, fmt.Sprintf("%s/meetings/%d", url, withRecording(t, url, found)))
-	media := regexp.MustCompile(`src="(/meetings/[0-9]+/media/[^"]+)"`).FindStringSubmatch(meeting)
+	media := regexp.MustCompile(`src="(/api/v1/meetings/[0-9]+/media/[^"]+)"`).FindStringSubmatch(meeting)
 	if media == nil {
 		t.Fatal("the meeting's page has no recording")
 	}

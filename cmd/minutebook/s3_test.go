@@ -78,7 +78,7 @@ func playsByRanges(t *testing.T, url, dir string) {
 	found := searchUntilFound(t, dir, "the", time.Minute)
 	id := withRecording(t, url, found)
 	page := get(t, fmt.Sprintf("%s/meetings/%d", url, id))
-	media := regexp.MustCompile(`src="(/meetings/[0-9]+/media/[^"]+)"`).FindStringSubmatch(page)
+	media := regexp.MustCompile(`src="(/api/v1/meetings/[0-9]+/media/[^"]+)"`).FindStringSubmatch(page)
 	if media == nil {
 		t.Fatal("the meeting's page has no recording")
 	}

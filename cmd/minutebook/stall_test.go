@@ -85,7 +85,7 @@ func TestNoListenerWaitsForASilentPeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := regexp.MustCompile(`src="(/meetings/[0-9]+/media/[^"#]+)`).FindSubmatch(text)
+	link := regexp.MustCompile(`src="(/api/v1/meetings/[0-9]+/media/[^"#]+)`).FindSubmatch(text)
 	if link == nil {
 		t.Fatalf("no recording on the page: %s", text)
 	}
