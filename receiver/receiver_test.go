@@ -89,6 +89,9 @@ func TestEachConfiguredSecretVerifies(t *testing.T) {
 
 func TestRegisteredSecretsCount(t *testing.T) {
 	r := start(t, Options{Accounts: map[string][]string{"anna": nil}})
+	if got := r.deliver(t, "msg_1", meeting); got != 401 { // an answer also says that the start has read the secrets
+		t.Errorf("before the registration: %d", got)
+	}
 	intent, err := r.inbox.PutIntent(t.Context(), "anna", "https://h.example/webhooks/anna", "{}")
 	if err != nil {
 		t.Fatal(err)
