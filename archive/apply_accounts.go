@@ -80,8 +80,8 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	return t.deriveChanges(id, was, now)
 }
 
-// readCountedVersions reads all versions of a part, and writes by what number they count
-// where that changed.
+// readCountedVersions reads all versions of a part, and stores the counting date of each
+// version whose date has changed.
 func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Version, error) {
 	var versions []*merge.Version
 	err := t.Each(`SELECT id, hash, empty, read_at, counts_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,

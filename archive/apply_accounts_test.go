@@ -71,7 +71,7 @@ func TestAccountsDoNotTakeTurns(t *testing.T) {
 			views[name] = view
 		}
 		night()
-		night() // the home's next read ends what others were shown after it
+		night() // the home's next read outdates the versions that others were shown since its last one
 		for range 2 {
 			if n := night(); n > 0 {
 				rt.Fatalf("a night after the edit logged %d", n)

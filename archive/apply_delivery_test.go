@@ -64,8 +64,8 @@ func TestFromDelivery(t *testing.T) {
 	}
 }
 
-// FuzzFromDelivery: whatever a sender signs, reading it returns, and what it accepts
-// names a recording.
+// FuzzFromDelivery reads any bytes as a delivery: reading always returns, and each
+// accepted observation names a recording.
 func FuzzFromDelivery(f *testing.F) {
 	for _, kind := range []string{inbox.KindWebhook, inbox.KindTranscript, inbox.KindSummary, inbox.KindDownload} {
 		f.Add(kind, []byte(`{"recording_id":42,"transcript":[{"text":"Hello"}],"summary":{"markdown_formatted":"x"},"download_id":"d"}`))

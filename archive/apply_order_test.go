@@ -16,9 +16,9 @@ func summaryRead(src Source, at time.Time, order int64, text string) Observation
 	return Observation{Account: "a", Source: src, At: at, Order: order, RecordingID: 1, Parts: map[api.Part]json.RawMessage{api.PartSummary: raw}}
 }
 
-// TestAClockOnceInTheFutureFreezesNoContent: whatever the clock says, what was
-// read later replaces what was read before, across a restart too, and answers
-// that overtake one another count by their sending.
+// TestAClockOnceInTheFutureFreezesNoContent sets the clock ahead and back: content of a
+// later read replaces content of an earlier one, across a restart too, and answers that
+// overtake one another count by their sending.
 func TestAClockOnceInTheFutureFreezesNoContent(t *testing.T) {
 	dir := t.TempDir()
 	var now time.Time

@@ -16,8 +16,8 @@ import (
 	"minutebook/archive/media"
 )
 
-// TestOpenClearsAwayWhatACrashLeft leaves what an encrypted backup and a
-// migration do when they are killed.
+// TestOpenClearsAwayWhatACrashLeft makes the files that a killed encrypted backup and
+// a killed migration leave behind.
 func TestOpenClearsAwayWhatACrashLeft(t *testing.T) {
 	a := filledArchive(t)
 	dir := a.dir

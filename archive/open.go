@@ -60,7 +60,7 @@ type Archive struct {
 	erasers []eraser
 	closed  bool
 
-	backups sync.Mutex // held while a directory of backups is told what was forgotten
+	backups sync.Mutex // held while the list of forgotten meetings is written into a directory of backups
 
 	retention       sync.Mutex           // held while the state of the retention rules changes
 	retentionLook   time.Duration        // running at the last look at the rules

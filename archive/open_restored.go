@@ -42,8 +42,8 @@ type Restored struct {
 
 // BeginEpoch makes the restored archive.db in db an archive of its own: it begins
 // an epoch, so that followers of the old one start over, and notes where it comes
-// from. It forgets what was forgotten after the copy was made: the rows go at once, all
-// else when the archive is opened. It fails with [sqlite.ErrNewer] for a schema of a
+// from. It forgets the meetings that were forgotten after the copy was made: their rows
+// go at once, their deliveries and recordings when the archive is opened. It fails with [sqlite.ErrNewer] for a schema of a
 // later version.
 func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 	if err := db.CheckVersion(ctx, archiveMigrations()); err != nil {

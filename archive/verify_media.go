@@ -100,7 +100,7 @@ func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions,
 		if d.What, err = hashDamage(ctx, r, want.SHA256); err != nil || d.What == "" {
 			return err
 		}
-		if _, err := r.Seek(0, io.SeekStart); err == nil { // once more: the line to a store may be what changed the bytes
+		if _, err := r.Seek(0, io.SeekStart); err == nil { // read again: the connection to a store may have changed the bytes
 			again, err := hashDamage(ctx, r, want.SHA256)
 			if err != nil || again == "" {
 				return err
@@ -112,8 +112,8 @@ func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions,
 	return nil
 }
 
-// hashDamage reads a recording and says what is wrong with it, "" for nothing. It
-// fails when the store does: that is no damage.
+// hashDamage reads a recording and describes its damage, "" for none. It fails when the
+// store fails, which is no damage.
 func hashDamage(ctx context.Context, r io.Reader, sha string) (string, error) {
 	h := sha256.New()
 	switch _, err := io.Copy(h, seal.ContextReader(ctx, r)); {

@@ -21,7 +21,7 @@ import (
 )
 
 // peopleOperations returns the operations on an archive whose page asks people, the
-// archive, and what they log.
+// archive, and the log of the operations.
 func peopleOperations(t *testing.T) (*control.Registry, *archive.Archive, *bytes.Buffer) {
 	t.Helper()
 	a := archivetest.New(t)

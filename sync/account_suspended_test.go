@@ -14,8 +14,8 @@ import (
 	syncer "minutebook/sync"
 )
 
-// The account of a user who is deactivated is suspended and says what to do, over a
-// restart too; the others go on. Once the user is active again it goes on within
+// The account of a user who is deactivated is suspended and names the remedy, across
+// a restart too; the others go on. Once the user is active again it goes on within
 // an hour, and a command does not wait for that.
 func TestADeactivatedUserIsSuspendedAndComesBack(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 
 // A meeting is forgotten after each step of intake: before its delivery is
 // received, once it is received, read, applied, marked as applied, and once its
-// body is dropped. Intake goes on with what it had read by then. Nothing of the
+// body is dropped. Intake goes on with the deliveries that it had read by then. Nothing of the
 // meeting is left in the data directory: neither of a whole webhook, nor of one
 // that goes to quarantine, nor of a callback's answer.
 func TestForgetAtEachStepOfIntake(t *testing.T) {

@@ -24,8 +24,9 @@ func readSchema(t *testing.T, i *Inbox) []string {
 }
 
 // TestEveryFrozenInboxIsUpgraded opens inboxes as each frozen version left them, in
-// testdata/schemas as SQL: the schema is then that of a new inbox, what was
-// acknowledged is there, is known when it comes again, and secrets still verify.
+// testdata/schemas as SQL: the schema is then that of a new inbox, each
+// acknowledged delivery is there and is a duplicate when it is sent again, and secrets
+// still verify.
 func TestEveryFrozenInboxIsUpgraded(t *testing.T) {
 	want := readSchema(t, openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), Options{}))
 	files, err := filepath.Glob("testdata/schemas/*.sql")

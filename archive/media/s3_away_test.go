@@ -17,8 +17,8 @@ import (
 )
 
 // TestAwayBucketSaysNothingOfBlobs lets a server fail in every way. No failure looks
-// like a blob that is absent, each names the bucket and tells what to do, and when the
-// server works again the store does.
+// like a blob that is absent, each names the bucket and the remedy, and when the server
+// works again the store does.
 func TestAwayBucketSaysNothingOfBlobs(t *testing.T) {
 	var fault atomic.Pointer[func(w http.ResponseWriter, r *http.Request, server http.Handler)]
 	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {

@@ -10,8 +10,8 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// People and tokens are managed beside a running daemon, and what it loaded is in
-// the audit. No secret is in its log.
+// People and tokens are managed beside a running daemon, and the configuration
+// that it loaded is in the audit. No secret is in its log.
 func TestPeopleBesideTheDaemon(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	dir := t.TempDir()

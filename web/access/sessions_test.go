@@ -87,8 +87,8 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	f.wantSession(t, "another person's", other, true)
 }
 
-// A restore ends every session and invitation: what was ended since the backup
-// does not come back.
+// A restore ends every session and invitation, so that none that was ended since the
+// backup comes back.
 func TestRestoreEndsSessionsAndInvitations(t *testing.T) {
 	f := newFixture(t)
 	ann := f.add(t, "ann@example.com", true)
