@@ -157,6 +157,44 @@ func TestWhoLeftTheProviderIsOut(t *testing.T) {
 	s.wants(303, "GET", "/status", nil, "/login?next=%2Fstatus") // and asks the provider no more by itself
 }
 
+// TestSeveralTabsSignInAtOnce lets the tabs of a browser, which opens all of them again
+// in the morning, begin to sign in before any of them has come back.
+func TestSeveralTabsSignInAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newOIDCSite(t, false, nil)
+	s.add("ann@acme.example", true)
+	s.seat(ann)
+	s.wantsIn("the first time", "/login/oidc", true)
+	s.wants(303, "POST", "/logout", url.Values{}, "/login")
+	var tabs []string
+	for _, page := range []string{"/status", "/actions", "/help"} {
+		resp, _ := s.do("GET", "/login/oidc?silent=1&next="+page, nil)
+		tabs = append(tabs, resp.Header.Get("Location"))
+	}
+	for _, tab := range tabs {
+		s.wantsIn("a tab", tab, true)
+	}
+	events, err := s.people.Events(t.Context(), access.EventQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Kind == access.SignInFailed {
+			t.Error("a tab counts as a failed sign-in")
+		}
+	}
+	home, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 * maxAttempts {
+		s.do("GET", "/login/oidc", nil)
+	}
+	if n := len(s.Jar.Cookies(home)); n > maxAttempts+2 {
+		t.Errorf("%d cookies of sign-ins that nobody finished", n)
+	}
+}
+
 func TestTheDirectoryDecidesWhoJoins(t *testing.T) {
 	t.Parallel()
 	s := newOIDCSite(t, false, func(o *OIDC) { o.Entrance.Join = access.JoinDirectory })

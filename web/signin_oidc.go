@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +43,9 @@ const oidcSlack = 5 * time.Minute
 
 // oidcWait is how long a person may take at the provider.
 const oidcWait = 15 * time.Minute
+
+// maxAttempts is how many sign-ins a browser may have under way.
+const maxAttempts = 8
 
 // relyingParty asks an OpenID provider who a person is.
 type relyingParty struct {
@@ -98,7 +102,8 @@ func (p *relyingParty) config(provider *oidc.Provider) *oauth2.Config {
 	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: provider.Endpoint(), RedirectURL: p.callback, Scopes: scopes}
 }
 
-// attempt is a sign-in that is under way. The browser keeps it in a cookie.
+// attempt is a sign-in that is under way. The browser keeps it in a cookie whose name
+// ends in the state.
 type attempt struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
@@ -116,27 +121,40 @@ func (s *server) randomText() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// attemptCookie returns the name of the cookie of an attempt.
-func (s *server) attemptCookie() string { return s.cookieName() + "-oidc" }
+// attemptPrefix begins the names of the cookies of attempts. Each attempt has a cookie
+// of its own, since a browser can begin to sign in in several tabs at once.
+func (s *server) attemptPrefix() string { return s.cookieName() + "-oidc-" }
 
-func (s *server) keepAttempt(w http.ResponseWriter, a *attempt) error {
-	c := &http.Cookie{Name: s.attemptCookie(), Path: "/", HttpOnly: true, Secure: s.Entry.isSecure(), SameSite: http.SameSiteLaxMode, MaxAge: -1}
-	if a != nil {
-		raw, err := json.Marshal(a)
-		if err != nil {
-			return fmt.Errorf("keep sign-in: %w", err)
-		}
-		c.Value, c.MaxAge = base64.RawURLEncoding.EncodeToString(raw), int(oidcWait.Seconds())
+// attemptCookie returns a cookie of an attempt. A negative age removes it.
+func (s *server) attemptCookie(name, value string, age int) *http.Cookie {
+	return &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, Secure: s.Entry.isSecure(), SameSite: http.SameSiteLaxMode, MaxAge: age}
+}
+
+// keepAttempt gives the browser the cookie of an attempt. A browser with too many loses
+// those that it has, which nobody has finished.
+func (s *server) keepAttempt(w http.ResponseWriter, r *http.Request, a *attempt) error {
+	raw, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("keep sign-in: %w", err)
 	}
-	http.SetCookie(w, c)
+	old := slices.DeleteFunc(r.Cookies(), func(c *http.Cookie) bool { return !strings.HasPrefix(c.Name, s.attemptPrefix()) })
+	if len(old) >= maxAttempts {
+		for _, c := range old {
+			http.SetCookie(w, s.attemptCookie(c.Name, "", -1))
+		}
+	}
+	http.SetCookie(w, s.attemptCookie(s.attemptPrefix()+a.State, base64.RawURLEncoding.EncodeToString(raw), int(oidcWait.Seconds())))
 	return nil
 }
 
-func (s *server) readAttempt(r *http.Request) (a attempt, err error) {
-	c, err := r.Cookie(s.attemptCookie())
+// takeAttempt returns the attempt whose state the provider's redirect names, and removes
+// its cookie. Only the browser that began the attempt has the cookie.
+func (s *server) takeAttempt(w http.ResponseWriter, r *http.Request) (a attempt, err error) {
+	c, err := r.Cookie(s.attemptPrefix() + r.URL.Query().Get("state"))
 	if err != nil {
-		return a, errors.New("the browser has no sign-in under way")
+		return a, errors.New("the browser has not begun this sign-in")
 	}
+	http.SetCookie(w, s.attemptCookie(c.Name, "", -1))
 	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
 	if err == nil {
 		err = json.Unmarshal(raw, &a)
@@ -178,7 +196,7 @@ func (s *server) beginOIDC(w http.ResponseWriter, r *http.Request) error {
 	if a.Nonce, err = s.randomText(); err != nil {
 		return err
 	}
-	if err := s.keepAttempt(w, a); err != nil {
+	if err := s.keepAttempt(w, r, a); err != nil {
 		return err
 	}
 	options := []oauth2.AuthCodeOption{oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)}
@@ -196,10 +214,7 @@ func (s *server) finishOIDC(w http.ResponseWriter, r *http.Request) error {
 	if err := refuseUntil(w, s.attempts.Wait(s.client(r))); err != nil {
 		return err
 	}
-	a, err := s.readAttempt(r)
-	if err := s.keepAttempt(w, nil); err != nil {
-		return err
-	}
+	a, err := s.takeAttempt(w, r)
 	var person access.Person
 	if err == nil {
 		person, err = s.findByCode(r, a)
