@@ -141,6 +141,9 @@ func (s *server) changePerson(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch r.PathValue("change") {
 	case "invite":
+		if !s.Entry.Passwords { // a link would lead nowhere
+			return s.notFound(w, r)
+		}
 		return s.showInvitation(w, r, person)
 	case "grant-admin":
 		err = people.SetAdmin(ctx, by, id, true)

@@ -176,6 +176,12 @@ func isOfNobody(err error) bool {
 	return errors.Is(err, errNobody) || errors.Is(err, access.ErrNoSession) || errors.Is(err, access.ErrNoToken)
 }
 
+// claimPage says how the first person comes in.
+type claimPage struct {
+	frame
+	Passwords bool
+}
+
 // leadToSignIn answers a browser's request of nobody: with the page for signing in,
 // or the page that says how the first person comes in. It reports false where the
 // request gets an error instead: forms, recordings, and a proxy's people.
@@ -186,7 +192,7 @@ func (s *server) leadToSignIn(w http.ResponseWriter, r *http.Request) bool {
 	case !isPage || s.Entry.ProxyHeader != "":
 		return false
 	case !s.isClaimed(r.Context()):
-		if err := s.render(w, http.StatusOK, "claim", s.newFrame(r, "claim", "Nobody is invited yet")); err != nil {
+		if err := s.render(w, http.StatusOK, "claim", claimPage{s.newFrame(r, "claim", "Nobody is invited yet"), s.Entry.Passwords}); err != nil {
 			s.Logger.Error().Err(err).Msg("answer request")
 		}
 	default:

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/rs/zerolog"
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
 
@@ -183,7 +184,7 @@ func (s *server) beginOIDC(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err != nil {
-		s.Logger.Error().Err(err).Msg("sign-in by OpenID Connect failed")
+		s.Logger.Error().Str(zerolog.ErrorFieldName, cut(err.Error())).Msg("sign-in by OpenID Connect failed")
 		if q.Get("silent") != "" { // nobody has asked for the provider: there may be another way in
 			return s.leadToLogin(w, r, q.Get("next"))
 		}
@@ -269,13 +270,14 @@ func toProviderError(name string) error {
 }
 
 // cut returns the beginning of a text for the log.
-func cut(text string) string { return text[:min(len(text), 200)] }
+func cut(text string) string { return strings.ToValidUTF8(text[:min(len(text), 300)], "") }
 
 // refuseOIDC writes the reason into the log and the audit, counts the failure, and
 // tells the person nothing of it.
 func (s *server) refuseOIDC(r *http.Request, reason error) error {
 	s.attempts.Fail(s.client(r))
-	s.Logger.Warn().Err(reason).Stringer("client", s.client(r)).Msg("sign-in by OpenID Connect failed")
+	// A provider's answer can be part of the reason.
+	s.Logger.Warn().Str(zerolog.ErrorFieldName, cut(reason.Error())).Stringer("client", s.client(r)).Msg("sign-in by OpenID Connect failed")
 	err := s.Entry.People.Record(r.Context(), access.Event{Actor: access.ActorSystem, Kind: access.SignInFailed, IDs: access.IDs{Method: access.MethodOIDC}})
 	if err != nil {
 		return err

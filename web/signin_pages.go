@@ -27,7 +27,6 @@ type invitationPage struct {
 	Secret, Notice string
 	Person         access.Person
 	Least          int // the length of the shortest password, in bytes
-	Done           bool
 }
 
 // form returns a handler of a form that changes something: its body is bounded and
@@ -191,6 +190,9 @@ func (s *server) refuseInvitation(err error) error {
 		if errors.Is(err, reason) {
 			return &failure{http.StatusGone, sentence(reason)}
 		}
+	}
+	if errors.Is(err, access.ErrManyKeys) {
+		return &failure{http.StatusUnprocessableEntity, sentence(err)}
 	}
 	return err
 }
