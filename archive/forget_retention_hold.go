@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +23,7 @@ const retentionKey = "retention-rules"
 type knownRules struct {
 	Rules    []RetentionRule `json:"rules"`
 	ShownAt  time.Time       `json:"shown_at,omitzero"`
-	Waited   time.Duration   `json:"waited,omitempty"` // since they were shown, see retentionNotice
+	Waited   time.Duration   `json:"waited"` // since they were shown, see retentionNotice
 	Accepted bool            `json:"accepted,omitempty"`
 	Before   []RetentionRule `json:"before,omitempty"`
 }
@@ -85,7 +86,10 @@ func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change
 	}
 	if was != nil {
 		if err := json.Unmarshal(was, &k); err != nil {
-			return k, fmt.Errorf("read what is known of the retention rules: %w", err)
+			return k, fmt.Errorf("read the state of the retention rules: %w", err)
+		}
+		if !bytes.Contains(was, []byte(`"waited":`)) && !k.ShownAt.IsZero() { // of a version that trusted the clock
+			k.Waited = max(a.now().Sub(k.ShownAt), 0)
 		}
 	}
 	if waited := a.sinceRetentionLook(); !k.ShownAt.IsZero() && !k.isInForce() {

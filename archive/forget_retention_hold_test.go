@@ -2,6 +2,7 @@ package archive
 
 import (
 	"fmt"
+	"regexp"
 	"testing"
 	"time"
 )
@@ -94,6 +95,35 @@ func TestAClockSetAheadEndsNoWait(t *testing.T) {
 		h, err2 := a.ShowRetention(t.Context(), rules)
 		if err != nil || err2 != nil || waiting != step.waiting || h.Waiting != step.waiting {
 			t.Errorf("step %d: waiting %t, %+v (%v, %v); want %t", i, waiting, h, err, err2, step.waiting)
+		}
+	}
+}
+
+// TestRulesInForceStayInForce opens an archive whose rules an earlier version has put in
+// force, which noted the time of their showing alone.
+func TestRulesInForceStayInForce(t *testing.T) {
+	rules := []RetentionRule{{MediaAfter: 100 * day}}
+	for shown, want := range map[time.Duration]string{25 * time.Hour: "[1 2 5]", 23 * time.Hour: "[]"} {
+		a, now := agedArchive(t)
+		if _, err := a.ShowRetention(t.Context(), rules); err != nil {
+			t.Fatal(err)
+		}
+		state, err := a.Mark(t.Context(), retentionKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := regexp.MustCompile(`,"waited":[0-9]+`).ReplaceAll(state, nil)
+		if err := a.SetMarks(t.Context(), Mark{Key: retentionKey, Value: old}); err != nil {
+			t.Fatal(err)
+		}
+		*now = now.Add(shown)
+		a.retentionLooked = false // another process
+		ids := []int64{}
+		if _, err := a.DeleteExpired(t.Context(), rules, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(ids); got != want {
+			t.Errorf("shown %v ago: %s deleted, want %s", shown, got, want)
 		}
 	}
 }
