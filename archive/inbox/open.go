@@ -19,7 +19,7 @@ var migrationFiles embed.FS
 // of the log instead of four.
 const pageSize = 16384
 
-// openInboxDB opens the file, brings it to the newest schema and makes the
+// openDB opens the file, brings it to the newest schema and makes the
 // content of its log durable: a process killed between writing a commit and syncing it
 // leaves one that can be read but is not yet safe, and a repeat of it must not
 // be acknowledged before it is.

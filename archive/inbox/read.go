@@ -108,7 +108,7 @@ func (i *Inbox) EachAbout(ctx context.Context, recordingID int64, fn func(Delive
 		WHERE recording_id IN (?, 0) AND body IS NOT NULL`, recordingID)
 }
 
-// A DeliveryQuery selects deliveries to list. The zero value selects all.
+// A Query selects deliveries to list. The zero value selects all.
 type Query struct {
 	Account string
 	State   string
