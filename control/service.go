@@ -30,6 +30,7 @@ func RegisterService(r *Registry, open func(context.Context) (*service.Service, 
 	registerOn(r, open, "service.deliveries.list", listDeliveries)
 	registerOn(r, open, "service.deliveries.retry", retryDelivery)
 	registerOn(r, open, "service.webhooks.list", listWebhooks)
+	registerOn(r, open, "service.webhooks.enable", enableWebhook)
 	registerOn(r, open, "service.finish", finishMeeting)
 	registerOn(r, open, "service.limits", changeLimits)
 }

@@ -24,6 +24,10 @@ func listWebhooks(ctx context.Context, s *service.Service, _ ServiceRequest) ([]
 	return s.Hooks(ctx)
 }
 
+func enableWebhook(ctx context.Context, s *service.Service, q ServiceRequest) (*Done, error) {
+	return &Done{true}, s.EnableWebhook(ctx, q.ID)
+}
+
 func finishMeeting(ctx context.Context, s *service.Service, _ ServiceRequest) (*Finished, error) {
 	id, ok, err := s.Finish(ctx)
 	return &Finished{id, ok}, err

@@ -22,7 +22,7 @@ type webhook struct {
 	id, email, url, secret string
 	includes               []api.Part
 	triggers               []string
-	createdAt              time.Time
+	createdAt              time.Time // or, if that is later, when it was last enabled
 	failingSince           time.Time // of the first attempt since which none succeeded; zero when the last did
 }
 
@@ -170,7 +170,7 @@ func (st store) putWebhook(ctx context.Context, hook *webhook) error {
 // readWebhooks reads the webhooks that are neither deleted nor disabled; with id,
 // only that one.
 func readWebhooks(ctx context.Context, q querier, id string) ([]webhook, error) {
-	rows, err := q.QueryContext(ctx, `SELECT id, email, url, secret, includes, triggered_for, created_at, coalesce(failing_since, 0)
+	rows, err := q.QueryContext(ctx, `SELECT id, email, url, secret, includes, triggered_for, max(created_at, coalesce(enabled_at, 0)), coalesce(failing_since, 0)
 		FROM webhooks WHERE deleted_at IS NULL AND disabled_at IS NULL AND (?1 = '' OR id = ?1) ORDER BY created_at, id`, id)
 	if err != nil {
 		return nil, fmt.Errorf("read webhooks: %w", err)

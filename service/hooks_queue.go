@@ -163,16 +163,16 @@ type outcome struct {
 	ok     bool
 }
 
-// recordOutcome writes an attempt's outcome: done, due again, or given up. disabled
-// tells that the webhook was disabled, since its endpoint has failed for
-// disableAfter.
+// recordOutcome writes an attempt's outcome: done, due again, or given up. An endpoint
+// that answers 410 Gone is not tried again. disabled tells that the webhook was
+// disabled, see recordEndpoint.
 func (st store) recordOutcome(ctx context.Context, o *outgoing, out outcome) (disabled bool, err error) {
 	err = st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		state, next := "done", out.at.UnixMilli()
 		if !out.ok {
 			wait, again := retryDelay(o.attempts + 1)
 			state, next = "failed", out.at.UnixMilli()
-			if again {
+			if again && out.status != http.StatusGone {
 				state, next = "pending", out.at.Add(wait).UnixMilli()
 			}
 		}
@@ -189,26 +189,4 @@ func (st store) recordOutcome(ctx context.Context, o *outgoing, out outcome) (di
 		return err
 	})
 	return disabled, err
-}
-
-// recordEndpoint keeps since when a webhook's endpoint has been failing.
-func recordEndpoint(ctx context.Context, tx *sql.Tx, id string, out outcome) (disabled bool, err error) {
-	if out.ok {
-		_, err = tx.ExecContext(ctx, `UPDATE webhooks SET failing_since = NULL WHERE id = ?`, id)
-		return false, err
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE webhooks SET failing_since = coalesce(failing_since, ?) WHERE id = ?`, out.at.UnixMilli(), id)
-	if err != nil {
-		return false, err
-	}
-	res, err := tx.ExecContext(ctx, `UPDATE webhooks SET disabled_at = ?1, reason = 'the endpoint failed for five days: ' || ?2
-		WHERE id = ?3 AND disabled_at IS NULL AND deleted_at IS NULL AND failing_since <= ?4`,
-		out.at.UnixMilli(), out.reason, id, out.at.Add(-disableAfter).UnixMilli())
-	if err != nil {
-		return false, err
-	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return false, err
-	}
-	return true, dropPending(ctx, tx, id, "disabled")
 }

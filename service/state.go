@@ -19,6 +19,8 @@ type State struct {
 	Paused *Pause `json:"paused,omitempty"`
 	// Failing is the work that fails at present and is tried again.
 	Failing []Failing `json:"failing,omitempty"`
+	// Disabled are the webhooks that are sent nothing until a person enables them.
+	Disabled []DisabledHook `json:"disabled,omitempty"`
 }
 
 // Pause is a time for which no webhooks fired.
@@ -36,7 +38,11 @@ type Failing struct {
 
 // State returns how the work in the background goes.
 func (s *Service) State(ctx context.Context) (*State, error) {
-	state := &State{Failing: s.failures.list()}
+	disabled, err := s.store.readDisabledWebhooks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state := &State{Failing: s.failures.list(), Disabled: disabled}
 	from, err := s.store.timeSetting(ctx, pausedKey)
 	if err != nil || from.IsZero() {
 		return state, err

@@ -101,3 +101,7 @@ func (m *Main) webhooksListCmd() *cobra.Command {
 		}
 	})
 }
+
+func (m *Main) webhooksEnableCmd() *cobra.Command {
+	return adminCommand(m, "enable WEBHOOK-ID", "Enable a disabled webhook again; it is sent what is recorded from now on", "service.webhooks.enable", &control.ServiceRequest{}, func(control.Done) {})
+}

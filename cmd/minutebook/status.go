@@ -86,4 +86,8 @@ func printService(b *strings.Builder, s service.State) {
 		fmt.Fprintf(b, "service: webhooks were off from %s to %s; meetings recorded before do not fire\n",
 			s.Paused.From.Local().Format(time.DateTime), s.Paused.To.Local().Format(time.DateTime))
 	}
+	for _, h := range s.Disabled {
+		fmt.Fprintf(b, "service: webhook %s of %s is disabled since %s: %s (minutebook service webhooks enable %s)\n",
+			h.ID, h.Email, h.Since.Local().Format(time.DateTime), h.Reason, h.ID)
+	}
 }
