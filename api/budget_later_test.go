@@ -122,19 +122,19 @@ func TestHeavyReadsThatCanComeLaterTakeWhatIsLeft(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		stop()
 		crowd.Wait()
-		early, beside, alone := 0, 0, 0
+		early, among, alone := 0, 0, 0
 		for _, at := range later {
 			switch {
 			case at.Before(start.Add(30 * time.Minute)):
 				early++
 			case at.Before(walked):
-				beside++
+				among++
 			default:
 				alone++
 			}
 		}
-		if early > 0 || beside != 4 || alone < 9*28 || l.refused > 0 {
-			t.Errorf("in the walk's first half hour %d, then %d; in ten minutes alone %d; refused %d", early, beside, alone, l.refused)
+		if early > 0 || among != 4 || alone < 9*28 || l.refused > 0 {
+			t.Errorf("in the walk's first half hour %d, then %d; in ten minutes alone %d; refused %d", early, among, alone, l.refused)
 		}
 	})
 }

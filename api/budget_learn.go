@@ -43,10 +43,10 @@ func (b *Budget) finish(ctx context.Context, s *slot, status int, h http.Header)
 		w.expire(now)
 		w.hold(until)
 	}
-	class, told := b.learnLimit(s, h, now)
+	class, limitStated := b.learnLimit(s, h, now)
 	var wait time.Duration
 	if status == http.StatusTooManyRequests {
-		wait = b.recordRefusal(s, class, told, h, now)
+		wait = b.recordRefusal(s, class, limitStated, h, now)
 	} else if status != 0 {
 		b.refusals = 0
 	}
@@ -113,7 +113,7 @@ func (w *window) setLimit(limit int, sent, now time.Time) {
 
 // recordRefusal learns from a 429 and returns the wait. The whole connection waits,
 // whatever class was full, as the service demands.
-func (b *Budget) recordRefusal(s *slot, class Class, told bool, h http.Header, now time.Time) time.Duration {
+func (b *Budget) recordRefusal(s *slot, class Class, limitStated bool, h http.Header, now time.Time) time.Duration {
 	wait, ok := RetryAfter(h, now)
 	if !ok {
 		wait, ok = headerReset(h, now)
@@ -123,13 +123,13 @@ func (b *Budget) recordRefusal(s *slot, class Class, told bool, h http.Header, n
 		b.refusals++
 	}
 	narrow := b.windows[s.classes[len(s.classes)-1]]
-	if !told && len(s.classes) > 1 && narrow.own() > elevatedLimit {
+	if !limitStated && len(s.classes) > 1 && narrow.own() > elevatedLimit {
 		narrow.guessLowered(now)
 	}
 	jitter := time.Duration(b.random() * float64(min(wait/20+100*time.Millisecond, 2*time.Second)))
 	b.windows[s.classes[0]].block(now.Add(wait + jitter))
 	b.log.Warn().Str("account", b.connection).Str("class", string(narrow.class)).Int("limit", narrow.limit).
-		Bool("told", told).Dur("wait", wait).Msg("the service refused a call: rate limit")
+		Bool("told", limitStated).Dur("wait", wait).Msg("the service refused a call: rate limit")
 	return wait
 }
 

@@ -69,7 +69,7 @@ func (b *Budget) state(now time.Time) budgetState {
 		w.expire(now)
 		ws := windowState{Limit: w.limit, Blocked: toMillis(w.blocked), Since: toMillis(w.lowered.since),
 			Next: toMillis(w.lowered.next), StepMS: w.lowered.step.Milliseconds()}
-		for _, t := range w.held {
+		for _, t := range w.occupied {
 			ws.Held = append(ws.Held, ceilMilli(t))
 		}
 		for _, o := range w.others {
@@ -102,7 +102,7 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 	if st.Version != 1 {
 		return fmt.Errorf("read the kept budget: version %d is not known", st.Version)
 	}
-	full := now.Add(windowLength + windowMargin + lostMargin)
+	latest := now.Add(windowLength + windowMargin + lostMargin)
 	saved := time.UnixMilli(st.Saved)
 	if st.Saved == 0 { // written by an earlier version
 		saved = now
@@ -115,15 +115,15 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 			continue
 		}
 		for _, ms := range ws.Held {
-			w.hold(earliest(at(ms), full))
+			w.hold(earliest(at(ms), latest))
 		}
 		for _, ms := range ws.InFlight {
 			if now.Sub(at(ms)) < longestCall {
-				w.hold(full)
+				w.hold(latest)
 			}
 		}
 		for _, o := range ws.Others {
-			w.others = append(w.others, othersCalls{int(o[0]), earliest(at(o[1]), full)})
+			w.others = append(w.others, othersCalls{int(o[0]), earliest(at(o[1]), latest)})
 		}
 		if ws.Limit > 0 && ws.Limit < nominalLimit(c) {
 			w.limit = ws.Limit

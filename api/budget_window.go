@@ -8,7 +8,7 @@ type window struct {
 	limit    int
 	inFlight int
 	granted  int         // slots granted since the start
-	held     []time.Time // the times at which the slots of answered calls come free, in order
+	occupied []time.Time // the times at which the slots of answered calls come free, in order
 	others   []othersCalls
 	blocked  time.Time // no call of this class before
 	lowered  lowering
@@ -30,10 +30,10 @@ type lowering struct {
 // expire frees the slots before now and tries a higher limit where one was lowered.
 func (w *window) expire(now time.Time) {
 	n := 0
-	for n < len(w.held) && !w.held[n].After(now) {
+	for n < len(w.occupied) && !w.occupied[n].After(now) {
 		n++
 	}
-	w.held = w.held[n:]
+	w.occupied = w.occupied[n:]
 	kept := w.others[:0]
 	for _, o := range w.others {
 		if o.until.After(now) {
@@ -58,7 +58,7 @@ func (w *window) foreign() int {
 }
 
 // own is an upper bound of our calls in the service's count.
-func (w *window) own() int { return w.inFlight + len(w.held) }
+func (w *window) own() int { return w.inFlight + len(w.occupied) }
 
 func (w *window) used() int { return w.own() + w.foreign() }
 
@@ -79,8 +79,8 @@ func (w *window) nextChange(now time.Time) time.Time {
 			next = t
 		}
 	}
-	if len(w.held) > 0 {
-		earlier(w.held[0])
+	if len(w.occupied) > 0 {
+		earlier(w.occupied[0])
 	}
 	for _, o := range w.others {
 		earlier(o.until)
@@ -94,13 +94,13 @@ func (w *window) nextChange(now time.Time) time.Time {
 // hold keeps a slot taken until the given time, which may be before the times of
 // other slots.
 func (w *window) hold(until time.Time) {
-	i := len(w.held)
-	for i > 0 && w.held[i-1].After(until) {
+	i := len(w.occupied)
+	for i > 0 && w.occupied[i-1].After(until) {
 		i--
 	}
-	w.held = append(w.held, time.Time{})
-	copy(w.held[i+1:], w.held[i:])
-	w.held[i] = until
+	w.occupied = append(w.occupied, time.Time{})
+	copy(w.occupied[i+1:], w.occupied[i:])
+	w.occupied[i] = until
 }
 
 // block closes the class until t, or until a later time set before.

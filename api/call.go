@@ -116,12 +116,12 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 func (c *Client) pause(ctx context.Context, n int, err error) error {
 	delay := min(firstDelay<<(n-1), maxDelay)
 	delay = delay/2 + time.Duration(c.random()*float64(delay/2))
-	var told *Error
-	if errors.As(err, &told) {
-		if told.RetryAfter > longestWait {
+	var refusal *Error
+	if errors.As(err, &refusal) {
+		if refusal.RetryAfter > longestWait {
 			return err
 		}
-		delay = max(delay, told.RetryAfter)
+		delay = max(delay, refusal.RetryAfter)
 	}
 	return pause.For(ctx, delay)
 }

@@ -198,7 +198,7 @@ func TestWhatPassesIsRepeatedAndWhatStaysIsNot(t *testing.T) {
 
 func TestAWebhookIsNeverMadeTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		made, lose := 0, true
+		created, lose := 0, true
 		tr := &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var in map[string]any
 			if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
@@ -208,25 +208,25 @@ func TestAWebhookIsNeverMadeTwice(t *testing.T) {
 				w.WriteHeader(http.StatusBadRequest)
 				return
 			}
-			made++
+			created++
 			w.WriteHeader(http.StatusCreated)
 			fmt.Fprint(w, `{"id":17,"secret":"whsec_x"}`)
 		}), Fail: func(r *http.Request, answered bool) error {
-			if answered && made > 0 && lose {
+			if answered && created > 0 && lose {
 				return syscall.ECONNRESET
 			}
 			return nil
 		}}
 		c := clientOver(t, tr, nil)
 		r := WebhookRequest{DestinationURL: "https://me.example/", TriggeredFor: []string{TriggerMyRecordings}, IncludeSummary: true, IncludeHighlights: true}
-		if _, err := c.CreateWebhook(t.Context(), r); err == nil || made != 1 {
-			t.Errorf("made %d, %v", made, err)
+		if _, err := c.CreateWebhook(t.Context(), r); err == nil || created != 1 {
+			t.Errorf("made %d, %v", created, err)
 		}
 		lose = false
-		if w, err := c.CreateWebhook(t.Context(), r); err != nil || w.ID != "17" || made != 2 {
+		if w, err := c.CreateWebhook(t.Context(), r); err != nil || w.ID != "17" || created != 2 {
 			t.Errorf("got %+v, %v", w, err)
 		}
-		if _, err := c.CreateWebhook(t.Context(), WebhookRequest{}); err == nil || made != 2 {
+		if _, err := c.CreateWebhook(t.Context(), WebhookRequest{}); err == nil || created != 2 {
 			t.Error("an invalid webhook was asked for")
 		}
 	})

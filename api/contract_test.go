@@ -89,10 +89,10 @@ func TestTheClientSpeaksTheContract(t *testing.T) {
 		s := &contractServer{t: t, router: router, called: map[string]int{}}
 		a, c := connect(t, &loopback.Transport{Handler: s}, &memoryStore{})
 		ctx := t.Context()
-		full := MeetingQuery{Domains: []string{"x.example"}, DomainsType: DomainsExternal, MeetingType: "Sales", RecordedBy: []string{"a@x.example"}, Teams: []string{"A", "B"},
+		everything := MeetingQuery{Domains: []string{"x.example"}, DomainsType: DomainsExternal, MeetingType: "Sales", RecordedBy: []string{"a@x.example"}, Teams: []string{"A", "B"},
 			CreatedAfter: testTime, CreatedBefore: testTime, IncludeActionItems: true, IncludeHighlights: true, IncludeCRM: true}
 		exchanged := a.Exchange(ctx, "code")
-		_, meetings := c.MeetingsPage(ctx, full, "c/+=")
+		_, meetings := c.MeetingsPage(ctx, everything, "c/+=")
 		_, types := c.MeetingTypesPage(ctx, "c")
 		_, teams := c.TeamsPage(ctx, "c")
 		_, members := c.TeamMembersPage(ctx, "A", "c")

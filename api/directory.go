@@ -70,9 +70,9 @@ const (
 
 // MarshalJSON writes no teams as an empty list.
 func (a Access) MarshalJSON() ([]byte, error) {
-	type plain Access
+	type alias Access
 	if a.Teams == nil {
 		a.Teams = []string{}
 	}
-	return json.Marshal(plain(a))
+	return json.Marshal(alias(a))
 }

@@ -50,8 +50,8 @@ func (l *limiter) counted(c Class, now time.Time) (int, time.Duration) {
 	if l.fixed {
 		return len(kept), now.Truncate(time.Minute).Add(time.Minute).Sub(now)
 	}
-	if over := len(kept) - l.limit(c); over >= 0 {
-		return len(kept), kept[over].Add(time.Minute).Sub(now)
+	if excess := len(kept) - l.limit(c); excess >= 0 {
+		return len(kept), kept[excess].Add(time.Minute).Sub(now)
 	}
 	return len(kept), time.Minute
 }

@@ -147,11 +147,11 @@ func (m *Meeting) UnmarshalJSON(b []byte) error {
 // MarshalJSON writes every required key, the optional ones that are present,
 // and Extra after them in the order of its keys.
 func (m Meeting) MarshalJSON() ([]byte, error) {
-	type plain Meeting
+	type alias Meeting
 	if m.CalendarInvitees == nil {
 		m.CalendarInvitees = []Invitee{}
 	}
-	b, err := json.Marshal(plain(m))
+	b, err := json.Marshal(alias(m))
 	if err != nil || len(m.Extra) == 0 {
 		return b, err
 	}

@@ -38,8 +38,8 @@ func TestMeetingSurvivesWhatTheServiceSends(t *testing.T) {
 
 func TestMeetingWritesWhatItRead(t *testing.T) {
 	var m, again Meeting
-	full := `{"recording_id":1,"title":"T","meeting_title":null,"created_at":"2025-10-15T17:31:26Z","crm_matches":{"deals":[{"amount":1.5}]},"z":1,"a":[]}`
-	if err := json.Unmarshal([]byte(full), &m); err != nil {
+	complete := `{"recording_id":1,"title":"T","meeting_title":null,"created_at":"2025-10-15T17:31:26Z","crm_matches":{"deals":[{"amount":1.5}]},"z":1,"a":[]}`
+	if err := json.Unmarshal([]byte(complete), &m); err != nil {
 		t.Fatal(err)
 	}
 	b, err := json.Marshal(m)

@@ -77,9 +77,9 @@ func TestEmpty(t *testing.T) {
 			t.Errorf("%s is said to have content", s)
 		}
 	}
-	full := []string{`0`, `false`, `"x"`, `[{"speaker":null,"text":"hi"}]`, `{"template_name":null,"markdown_formatted":"# A"}`,
+	contents := []string{`0`, `false`, `"x"`, `[{"speaker":null,"text":"hi"}]`, `{"template_name":null,"markdown_formatted":"# A"}`,
 		`{"contacts":[{"name":"A"}],"error":"some failed"}`, `{"summary":{"markdown_formatted":"x"}}`, `{oops`, `[{"type":"Objection"}]`}
-	for _, s := range full {
+	for _, s := range contents {
 		if Empty(json.RawMessage(s)) {
 			t.Errorf("%s is said to be empty", s)
 		}

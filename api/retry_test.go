@@ -14,9 +14,9 @@ import (
 // and the whole of each, never earlier than told, and not for ever.
 func TestRepetitionsWaitLongerEachTime(t *testing.T) {
 	for name, c := range map[string]struct {
-		random float64
-		told   string
-		want   []time.Duration // between the calls
+		random     float64
+		retryAfter string
+		want       []time.Duration // between the calls
 	}{
 		"the shortest":        {0, "", []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second}},
 		"the longest":         {1, "", []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second}},
@@ -27,8 +27,8 @@ func TestRepetitionsWaitLongerEachTime(t *testing.T) {
 				var at []time.Time
 				h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 					at = append(at, time.Now())
-					if c.told != "" {
-						w.Header().Set("Retry-After", c.told)
+					if c.retryAfter != "" {
+						w.Header().Set("Retry-After", c.retryAfter)
 					}
 					w.WriteHeader(http.StatusServiceUnavailable)
 				})

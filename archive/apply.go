@@ -81,9 +81,9 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 	if len(parts) == 0 && o.Source != SourceList {
 		return nil // it shows nothing
 	}
-	var one int
+	var ignored int
 	fresh := false
-	if gone, err := t.Scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &one); gone || err != nil {
+	if gone, err := t.Scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &ignored); gone || err != nil {
 		return err
 	}
 	res, err := t.Exec(insertMeeting, o.RecordingID)
@@ -175,8 +175,8 @@ func (t *applying) deriveChanges(id int64, was *merge.Result, now merge.Result) 
 	if err := t.setSharingTeam(id, now.Team); err != nil {
 		return err
 	}
-	var one int
-	shared, err := t.Scan(`SELECT 1 FROM meetings WHERE recording_id = ? AND shared_with = ?`, []any{id, api.SharedSingleTeam}, &one)
+	var ignored int
+	shared, err := t.Scan(`SELECT 1 FROM meetings WHERE recording_id = ? AND shared_with = ?`, []any{id, api.SharedSingleTeam}, &ignored)
 	if err != nil || !shared {
 		return err
 	}

@@ -54,7 +54,7 @@ func (t *applying) observeShared(o *Observation, p preparedPart) error {
 
 func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	id := o.RecordingID
-	held, err := t.readInputs(id)
+	before, err := t.readInputs(id)
 	if err != nil {
 		return err
 	}
@@ -73,8 +73,8 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 		return err
 	}
 	var was *merge.Result
-	if len(held) > 0 {
-		f := merge.Meeting(held)
+	if len(before) > 0 {
+		f := merge.Meeting(before)
 		was = &f
 	}
 	return t.deriveChanges(id, was, now)

@@ -40,12 +40,12 @@ func TestAccountsDoNotTakeTurns(t *testing.T) {
 		}
 		hour := 0
 		night := func() (changed int) {
-			for _, full := range []int{0, 1} {
+			for _, version := range []int{0, 1} {
 				for _, name := range rapid.Permutation(accounts).Draw(rt, "order") {
 					hour++
 					o := Observation{Account: name, Source: SourceList, At: epoch0.Add(time.Duration(hour) * time.Hour), RecordingID: 1,
-						Parts: map[api.Part]json.RawMessage{api.PartMeeting: json.RawMessage(views[name][full])}}
-					if full == 1 {
+						Parts: map[api.Part]json.RawMessage{api.PartMeeting: json.RawMessage(views[name][version])}}
+					if version == 1 {
 						o.Parts[api.PartSummary] = summary(name)
 					}
 					applied, err := a.Apply(t.Context(), []Observation{o})

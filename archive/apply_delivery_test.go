@@ -57,7 +57,7 @@ func TestFromDelivery(t *testing.T) {
 			if o.RecordingID != 42 || o.Account != "a" || !o.At.Equal(c.at) {
 				t.Errorf("observation of %d by %q at %v", o.RecordingID, o.Account, o.At)
 			}
-			if _, there := o.Parts[c.part]; c.part != "" && !there {
+			if _, present := o.Parts[c.part]; c.part != "" && !present {
 				t.Errorf("part %s is missing", c.part)
 			}
 		})

@@ -306,17 +306,17 @@ func checkBlanked(rt *rapid.T, a *Archive, batch []Observation) {
 // no UTF-8.
 func TestLightAndFullListsDoNotTakeTurns(t *testing.T) {
 	a := newArchive(t)
-	full := "\"\xff\xff\":{\"\xff\xff\":1}," + `"title":"T","meeting_url":"","recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},
+	detailed := "\"\xff\xff\":{\"\xff\xff\":1}," + `"title":"T","meeting_url":"","recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},
 		"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false,"matched_speaker_display_name":"Ann L"},
 			{"name":"Cy","email":null,"matched_speaker_display_name":"Cy"},{"name":"Di","email":"di@x","matched_speaker_display_name":null}]`
 	light := "\"\xff\xff\":{\"\xff\xff\":1}," + `"recorded_by":{"name":"Bob","email":"bob@x","email_domain":"x","team":"Sales"},"title":"T","meeting_url":null,
 		"calendar_invitees":[{"name":"Ann","email":"ann@x","is_external":false,"matched_speaker_display_name":null},
 			{"name":"Cy","email":null},{"name":"Di","email":"di@x","matched_speaker_display_name":""}]`
-	apply(t, a, shownAt(1, full))
+	apply(t, a, shownAt(1, detailed))
 	apply(t, a, shownAt(2, light))
 	head, _ := a.Head(t.Context())
 	for night := range 3 {
-		for hour, keys := range map[int]string{2: light, 3: full} {
+		for hour, keys := range map[int]string{2: light, 3: detailed} {
 			if applied := apply(t, a, shownAt(24*(night+1)+hour, keys)); len(applied.Changed)+applied.Revisions != 0 {
 				t.Errorf("night %d, hour %d: %+v; want nothing", night, hour, applied)
 			}

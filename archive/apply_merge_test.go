@@ -40,18 +40,18 @@ func contentOf(t interface{ Fatal(...any) }, a *Archive, ids ...int64) map[strin
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id, read, told int64
+		var id, read, reported int64
 		var part, hash, seen string
 		var encoding int
 		var body []byte
-		if err := rows.Scan(&id, &part, &hash, &read, &told, &encoding, &body, &seen); err != nil {
+		if err := rows.Scan(&id, &part, &hash, &read, &reported, &encoding, &body, &seen); err != nil {
 			t.Fatal(err)
 		}
 		raw, err := a.codec.unpack(encoding, body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		content[fmt.Sprintf("%d revision %s %s", id, part, hash)] = fmt.Sprintf("%d %d %s %s", read, told, seen, raw)
+		content[fmt.Sprintf("%d revision %s %s", id, part, hash)] = fmt.Sprintf("%d %d %s %s", read, reported, seen, raw)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)

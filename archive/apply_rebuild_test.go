@@ -107,12 +107,12 @@ func TestRebuildDecidesLostPartsAgainAndTellsFollowers(t *testing.T) {
 	}
 	after := dumpDatabase(t, a.db)
 	changes, err := a.Changes(t.Context(), head, 100)
-	told := map[int64]bool{}
+	logged := map[int64]bool{}
 	for _, c := range changes {
-		told[c.RecordingID] = true
+		logged[c.RecordingID] = true
 	}
-	if err != nil || !maps.Equal(told, map[int64]bool{1: true, 2: true}) {
-		t.Errorf("followers were told of %v, %v; want 1 and 2", told, err)
+	if err != nil || !maps.Equal(logged, map[int64]bool{1: true, 2: true}) {
+		t.Errorf("followers were told of %v, %v; want 1 and 2", logged, err)
 	}
 	delete(before, "changes")
 	delete(after, "changes")

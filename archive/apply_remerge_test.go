@@ -28,12 +28,12 @@ func TestAnArchiveOfOlderRulesIsDecidedAgain(t *testing.T) {
 		a.Close()
 		a = openArchive(t, dir)
 		changes, err := a.Changes(t.Context(), before, 10)
-		var told []int64
+		var logged []int64
 		for _, c := range changes {
-			told = append(told, c.RecordingID)
+			logged = append(logged, c.RecordingID)
 		}
-		if err != nil || !slices.Equal(told, want) {
-			t.Errorf("opening %d told of %v, %v; want %v", opening, told, err, want)
+		if err != nil || !slices.Equal(logged, want) {
+			t.Errorf("opening %d told of %v, %v; want %v", opening, logged, err, want)
 		}
 		m, err := a.Meeting(t.Context(), Viewer{All: true}, 1)
 		if err != nil || m.CalendarInvitees[0].MatchedSpeakerDisplayName != api.Some("Ann L") {

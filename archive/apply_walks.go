@@ -201,9 +201,9 @@ func (t *applying) recordListing(o *Observation, fresh bool) error {
 
 // isListed reports whether a query shows the meeting to the account's present holder.
 func (t *applying) isListed(id int64, account, query string) (bool, error) {
-	var one int
+	var ignored int
 	return t.Scan(`SELECT 1 FROM sightings WHERE recording_id = ?1 AND account = ?2 AND query = ?3 AND gone_at IS NULL
-		AND holder = `+holderTerm("?2"), []any{id, account, query}, &one)
+		AND holder = `+holderTerm("?2"), []any{id, account, query}, &ignored)
 }
 
 // Sighting is a list query of an account that shows a meeting.

@@ -105,14 +105,14 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := 0
+	marked := 0
 	for _, c := range changes {
 		if c.Kind == ChangeGone {
-			told++
+			marked++
 		}
 	}
-	if told != 5 {
-		t.Errorf("followers were told of going and coming back %d times; want 5", told)
+	if marked != 5 {
+		t.Errorf("followers were told of going and coming back %d times; want 5", marked)
 	}
 }
 

@@ -37,7 +37,7 @@ func openArchive(t *testing.T, dir string) *Archive {
 }
 
 // meetingJSON is a small whole meeting.
-func meetingJSON(id int64, title, said string) []byte {
+func meetingJSON(id int64, title, text string) []byte {
 	return fmt.Appendf(nil, `{"title": %q, "recording_id": %d, "recording_start_time": "2026-02-01T10:00:00Z",
 		"created_at": "2026-02-01T11:00:05Z", "calendar_invitees": [{"name": "Ann", "email": "ann@example.com", "is_external": false}],
 		"recorded_by": {"name": "Bob", "email": "bob@example.com", "email_domain": "example.com", "team": "Sales"},
@@ -45,7 +45,7 @@ func meetingJSON(id int64, title, said string) []byte {
 			{"speaker": {"display_name": "Bob"}, "text": "Yes, \u00fc.", "timestamp": "00:01:02", "unknown": 1.50}],
 		"default_summary": {"template_name": "General", "markdown_formatted": "# %s"},
 		"action_items": [{"description": "Call", "recording_timestamp": "00:00:30", "assignee": null}],
-		"highlights": null, "crm_matches": {"contacts": [{"name": "Cy"}]}, "later_key": {"a": [1, 2]}}`, title, id, said, title)
+		"highlights": null, "crm_matches": {"contacts": [{"name": "Cy"}]}, "later_key": {"a": [1, 2]}}`, title, id, text, title)
 }
 
 func observe(t *testing.T, src Source, at time.Time, raw []byte) Observation {

@@ -50,18 +50,18 @@ func checkMeeting(t *testing.T, a *Archive, raw []byte) {
 			t.Fatalf("meeting %d: part %s is not what arrived", id, p)
 		}
 	}
-	var said []api.TranscriptEntry
-	if err := json.Unmarshal(want[api.PartTranscript], &said); err != nil {
+	var spoken []api.TranscriptEntry
+	if err := json.Unmarshal(want[api.PartTranscript], &spoken); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := a.Entries(t.Context(), id, 0, -1)
-	if err != nil || len(entries) != len(said) {
-		t.Fatalf("meeting %d: %d entries, %v; want %d", id, len(entries), err, len(said))
+	if err != nil || len(entries) != len(spoken) {
+		t.Fatalf("meeting %d: %d entries, %v; want %d", id, len(entries), err, len(spoken))
 	}
 	for i, e := range entries {
-		at, _ := api.ParseOffset(said[i].Timestamp)
-		if e.Text != said[i].Text || e.Speaker != said[i].Speaker.DisplayName || e.Offset != at.Truncate(time.Millisecond) {
-			t.Fatalf("meeting %d: entry %d is %+v; want %+v", id, i, e, said[i])
+		at, _ := api.ParseOffset(spoken[i].Timestamp)
+		if e.Text != spoken[i].Text || e.Speaker != spoken[i].Speaker.DisplayName || e.Offset != at.Truncate(time.Millisecond) {
+			t.Fatalf("meeting %d: entry %d is %+v; want %+v", id, i, e, spoken[i])
 		}
 	}
 }

@@ -34,11 +34,11 @@ func markedArchive(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	a := openMoving(t, dir)
 	for id := int64(1); id <= 60; id++ {
-		said := "some words of the others"
+		text := "some words of the others"
 		if id == forgottenID {
-			said = strings.Repeat(marker+" whispered. ", 60)
+			text = strings.Repeat(marker+" whispered. ", 60)
 		}
-		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id, fmt.Sprintf("Title %d %.16s", id, said), said))
+		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id, fmt.Sprintf("Title %d %.16s", id, text), text))
 	}
 	archivetest.Attach(t, a, forgottenID, "recording of the "+marker)
 	archivetest.Attach(t, a, 21, "recording of others")
@@ -188,11 +188,11 @@ func TestForgetDuringAnything(t *testing.T) {
 		"import": func(r running) error {
 			var lines bytes.Buffer
 			for n := range 601 { // four batches
-				id, said := int64(forgottenID), marker
+				id, text := int64(forgottenID), marker
 				if n%2 > 0 {
-					id, said = 21, "words"
+					id, text = 21, "words"
 				}
-				line := archivetest.Meeting(id, "Imported", said)
+				line := archivetest.Meeting(id, "Imported", text)
 				lines.Write(append(bytes.ReplaceAll(line, []byte("\n"), nil), '\n'))
 			}
 			_, err := importer.Read(r.Context(), r.a, importer.Options{Progress: func(int) { r.step() }}, &lines)

@@ -44,11 +44,11 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 	a := newArchive(t)
 	const word = "Xylophonist"
 	for id := int64(1); id <= 40; id++ {
-		said := strings.Repeat("some words of the others ", 20)
+		text := strings.Repeat("some words of the others ", 20)
 		if id == 20 {
-			said = strings.Repeat(word+" whispered. ", 300)
+			text = strings.Repeat(word+" whispered. ", 300)
 		}
-		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id, "Title "+said[:11], said)))
+		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id, "Title "+text[:11], text)))
 	}
 	apply(t, a, observe(t, SourceList, epoch0.Add(time.Hour), bytes.ReplaceAll(meetingJSON(20, "Again "+word, word), []byte("Ann"), []byte(word))))
 	if _, err := a.inbox.Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "msg_1", Kind: "webhook", ReceivedAt: epoch0,
@@ -169,9 +169,9 @@ func TestForgettingGoesOnAfterAFailure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 2 && c.Kind == ChangeForgotten })
-	if !told || slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 2 && c.Part == api.PartTranscript }) {
-		t.Errorf("log of the forgotten meeting: told %v, %v", told, changes)
+	logged := slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 2 && c.Kind == ChangeForgotten })
+	if !logged || slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 2 && c.Part == api.PartTranscript }) {
+		t.Errorf("log of the forgotten meeting: told %v, %v", logged, changes)
 	}
 }
 
@@ -184,13 +184,13 @@ func TestForgetCoversEveryTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := append(slices.Clone(meetingTables[:]), "tombstones", "audit")
+	expected := append(slices.Clone(meetingTables[:]), "tombstones", "audit")
 	for _, table := range tables {
-		if !slices.Contains(known, table) {
+		if !slices.Contains(expected, table) {
 			t.Errorf("table %s has rows of meetings that forget leaves", table)
 		}
 	}
-	if len(tables) != len(known) {
-		t.Errorf("forget knows %d tables, there are %d: %v", len(known), len(tables), fmt.Sprint(tables))
+	if len(tables) != len(expected) {
+		t.Errorf("forget knows %d tables, there are %d: %v", len(expected), len(tables), fmt.Sprint(tables))
 	}
 }

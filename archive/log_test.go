@@ -63,12 +63,12 @@ func TestFollowersKeepTheirPlace(t *testing.T) {
 			}
 		}
 	})
-	said := make([]byte, 30<<10)
-	for i := range said {
-		said[i] = "words "[i%6]
+	text := make([]byte, 30<<10)
+	for i := range text {
+		text[i] = "words "[i%6]
 	}
 	for id := range int64(60) {
-		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id+1, "T", string(said))))
+		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id+1, "T", string(text))))
 	}
 	close(done)
 	all.Wait()

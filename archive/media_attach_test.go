@@ -10,8 +10,8 @@ import (
 
 func TestAttachingIsRefusedForWhatIsNotThere(t *testing.T) {
 	a := filledArchive(t)
-	missing := media.Blob{SHA256: strings.Repeat("ab", 32)}
-	if err := a.AttachMedia(t.Context(), 1, MediaVideo, missing); !errors.Is(err, ErrNoBlob) {
+	absent := media.Blob{SHA256: strings.Repeat("ab", 32)}
+	if err := a.AttachMedia(t.Context(), 1, MediaVideo, absent); !errors.Is(err, ErrNoBlob) {
 		t.Errorf("a blob that is not there: %v", err)
 	}
 	blob, err := a.Media().Put(t.Context(), strings.NewReader("x"))

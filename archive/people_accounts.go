@@ -92,11 +92,11 @@ func (t *applying) setAccount(s AccountSetting) error {
 			return err
 		}
 	}
-	known, err := sqlite.Column[string](t.Context(), t, `SELECT query FROM watches WHERE account = ?`, s.Name)
+	queries, err := sqlite.Column[string](t.Context(), t, `SELECT query FROM watches WHERE account = ?`, s.Name)
 	if err != nil {
 		return err
 	}
-	for _, query := range known {
+	for _, query := range queries {
 		_, err := t.Exec(`UPDATE watches SET ended_at = iif(?3, NULL, coalesce(ended_at, ?4)) WHERE account = ?1 AND query = ?2`,
 			s.Name, query, slices.Contains(s.Queries, query), t.at.UnixMilli())
 		if err != nil {
@@ -128,7 +128,7 @@ func (t *applying) setHolder(name, email, credential string) error {
 	return err
 }
 
-func isOther(known, now string) bool { return known != "" && now != "" && known != now }
+func isOther(before, now string) bool { return before != "" && now != "" && before != now }
 
 // endAccounts ends all but the configured accounts.
 func (t *applying) endAccounts(settings []AccountSetting) error {
@@ -167,11 +167,11 @@ func (t *applying) endAccount(name string) error {
 // recordWatch records that a query of an account shows meetings. From the first plain list
 // on, the plain lists decide who belongs to the organisation.
 func (t *applying) recordWatch(account, query string) error {
-	var one int
-	if known, err := t.Scan(`SELECT 1 FROM watches WHERE account = ? AND query = ?`, []any{account, query}, &one); known || err != nil {
+	var ignored int
+	if watched, err := t.Scan(`SELECT 1 FROM watches WHERE account = ? AND query = ?`, []any{account, query}, &ignored); watched || err != nil {
 		return err
 	}
-	hasPlainList, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one)
+	hasPlainList, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &ignored)
 	if err != nil {
 		return err
 	}

@@ -218,8 +218,8 @@ func (t *applying) replaceRows(l rowReplacement, people map[string]bool) error {
 // recorded were recorded outside. Where there is a plain list, the known people
 // decide nothing.
 func (t *applying) deriveOutsideOfPeople(people map[string]bool) error {
-	var one int
-	if hasPlainList, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &one); hasPlainList || err != nil {
+	var ignored int
+	if hasPlainList, err := t.Scan(`SELECT 1 FROM watches WHERE query = '' LIMIT 1`, nil, &ignored); hasPlainList || err != nil {
 		return err
 	}
 	for email := range people {

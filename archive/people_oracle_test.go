@@ -92,15 +92,15 @@ type drawnWorld struct {
 	archive *Archive
 	clock   int
 
-	meetings  map[int64]*worldMeeting
-	shown     map[worldShowing]worldSeen // walk 0: missed by a later one
-	everPlain map[string]bool            // recorders that a plain list ever showed
-	plain     bool                       // there was one
-	accounts  map[string]AccountSetting  // as configured
-	holder    map[string]int
-	last      map[string]AccountSetting // as last configured
-	member    map[string]string
-	shares    map[int64][]string
+	meetings     map[int64]*worldMeeting
+	shown        map[worldShowing]worldSeen // walk 0: missed by a later one
+	everPlain    map[string]bool            // recorders that a plain list ever showed
+	hasPlainList bool                       // there was one
+	accounts     map[string]AccountSetting  // as configured
+	holder       map[string]int
+	last         map[string]AccountSetting // as last configured
+	member       map[string]string
+	shares       map[int64][]string
 }
 
 // newWorld empties the archive: it is the same one for all draws.
@@ -158,7 +158,7 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 		must(err)
 		w.shown[worldShowing{id, account, query}] = worldSeen{w.clock, w.holder[account]}
 		if query == "" {
-			w.plain, w.everPlain[m.recorder] = true, true
+			w.hasPlainList, w.everPlain[m.recorder] = true, true
 		}
 	case 2: // a complete walk missed what it did not list just now
 		s, ok := w.accounts[account]
@@ -180,7 +180,7 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 		if rapid.Bool().Draw(t, "there") {
 			s := AccountSetting{Name: account, Email: rapid.SampledFrom(worldPeople[:2]).Draw(t, "owner"), Credential: rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"),
 				Queries: rapid.SampledFrom([][]string{{""}, {"", "teams:x"}, {"", "recorded_by:y"}}).Draw(t, "queries")}
-			if was, known := w.last[account]; !known || was.Email != s.Email || was.Credential != s.Credential {
+			if was, configured := w.last[account]; !configured || was.Email != s.Email || was.Credential != s.Credential {
 				w.holder[account]++
 			}
 			w.accounts[account], w.last[account] = s, s
@@ -195,8 +195,8 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 		w.member[who] = rapid.SampledFrom([]string{"", "Sales", "Support"}).Draw(t, "to")
 		for _, team := range []string{"Sales", "Support"} {
 			var list []api.TeamMember
-			for email, of := range w.member {
-				if of == team {
+			for email, memberTeam := range w.member {
+				if memberTeam == team {
 					list = append(list, api.TeamMember{Email: email})
 				}
 			}
@@ -237,7 +237,7 @@ func (w *drawnWorld) sharedWith(id int64, who string) bool {
 // isOutside is 4.1: no plain list ever showed the recorder; without a plain list,
 // nobody knows the recorder.
 func (w *drawnWorld) isOutside(recorder string) bool {
-	if w.plain {
+	if w.hasPlainList {
 		return !w.everPlain[recorder]
 	}
 	owns := slices.ContainsFunc(slices.Collect(maps.Values(w.accounts)), func(s AccountSetting) bool { return s.Email == recorder })

@@ -11,9 +11,9 @@ func TestCoverageCountsWhatEachAccountSees(t *testing.T) {
 	see := func(account string, ids ...int64) {
 		for _, o := range listObservations(account, "", 1, ids...) {
 			if o.RecordingID < 3 { // the third has no content
-				full := observe(t, SourceList, o.At, meetingJSON(o.RecordingID, "T", "hello"))
-				full.Account = account
-				o = full
+				complete := observe(t, SourceList, o.At, meetingJSON(o.RecordingID, "T", "hello"))
+				complete.Account = account
+				o = complete
 			}
 			apply(t, a, o)
 		}

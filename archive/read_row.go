@@ -80,15 +80,15 @@ func scanRow(scan func(...any) error) (*Row, error) {
 // Row returns a meeting's row. It fails with ErrNotFound or ErrForgotten.
 func (a *Archive) Row(ctx context.Context, id int64) (*Row, error) {
 	row := a.db.R.QueryRowContext(ctx, `SELECT `+rowColumns+` FROM meetings m WHERE m.recording_id = ?`, id)
-	return scanFound(row, id, func() error { return a.missing(ctx, id) })
+	return scanFound(row, id, func() error { return a.explainAbsence(ctx, id) })
 }
 
-// scanFound reads the row of a meeting. It fails with the error of missing when there is
+// scanFound reads the row of a meeting. It fails with the error of explainAbsence when there is
 // none.
-func scanFound(row *sql.Row, id int64, missing func() error) (*Row, error) {
+func scanFound(row *sql.Row, id int64, explainAbsence func() error) (*Row, error) {
 	r, err := scanRow(row.Scan)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = missing()
+		err = explainAbsence()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read meeting %d: %w", id, err)
@@ -96,10 +96,10 @@ func scanFound(row *sql.Row, id int64, missing func() error) (*Row, error) {
 	return r, nil
 }
 
-// missing says why a meeting is not there.
-func (a *Archive) missing(ctx context.Context, id int64) error {
-	var one int
-	err := a.db.R.QueryRowContext(ctx, `SELECT 1 FROM tombstones WHERE recording_id = ?`, id).Scan(&one)
+// explainAbsence returns [ErrForgotten] for a forgotten meeting, and else [ErrNotFound].
+func (a *Archive) explainAbsence(ctx context.Context, id int64) error {
+	var ignored int
+	err := a.db.R.QueryRowContext(ctx, `SELECT 1 FROM tombstones WHERE recording_id = ?`, id).Scan(&ignored)
 	switch {
 	case err == nil:
 		return ErrForgotten

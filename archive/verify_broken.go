@@ -135,11 +135,11 @@ func (a *Archive) restoreRow(ctx context.Context, s stored, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	var made bool
-	if err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM revisions WHERE id = ?)`, s.id).Scan(&made); err != nil {
+	var exists bool
+	if err := a.db.W.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM revisions WHERE id = ?)`, s.id).Scan(&exists); err != nil {
 		return err
 	}
-	if !made {
+	if !exists {
 		return a.dropOrphan(ctx, s)
 	}
 	return a.rewriteRevision(ctx, s, raw)

@@ -35,7 +35,7 @@ func TestExampleLoads(t *testing.T) {
 		}
 		return c
 	}
-	plain := loaded(string(raw))
+	uncommented := loaded(string(raw))
 	text, _, _ := strings.Cut(string(raw), "# Instead of an API key")
 	_, rest, _ := strings.Cut(string(raw), "# When to read what")
 	setting := regexp.MustCompile(`(?m)^# ([a-z_]+ = )`)
@@ -55,7 +55,7 @@ func TestExampleLoads(t *testing.T) {
 			*list = nil
 		}
 	}
-	if diff := cmp.Diff(plain, explicit); diff != "" {
+	if diff := cmp.Diff(uncommented, explicit); diff != "" {
 		t.Errorf("a value shown is not the default:\n%s", diff)
 	}
 }

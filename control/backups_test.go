@@ -20,9 +20,9 @@ func TestForgetReplacesBackups(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, _, ops := indexed(t)
-	plain, sealed := t.TempDir(), t.TempDir()
+	plaintext, sealed := t.TempDir(), t.TempDir()
 	for range 2 {
-		for dir, o := range map[string]backup.Options{plain: {}, sealed: {Recipients: []age.Recipient{id.Recipient()}}} {
+		for dir, o := range map[string]backup.Options{plaintext: {}, sealed: {Recipients: []age.Recipient{id.Recipient()}}} {
 			if _, err := backup.Run(t.Context(), a, dir, o); err != nil {
 				t.Fatal(err)
 			}
@@ -41,7 +41,7 @@ func TestForgetReplacesBackups(t *testing.T) {
 	if f, err := forget(control.ForgetRequest{RecordingID: 2, Backups: true, Recipients: []string{id.Recipient().String()}}); err != nil || f.Backups != nil {
 		t.Errorf("still in %v, %v", f.Backups, err)
 	}
-	for dir, number := range map[string]string{plain: "generation-000003", sealed: "generation-000003"} {
+	for dir, number := range map[string]string{plaintext: "generation-000003", sealed: "generation-000003"} {
 		all, err := generation.List(dir)
 		if err != nil || len(all) != 1 || all[0].Name != number || slices.Contains(all[0].IDs, 2) || all[0].Encrypted != (dir == sealed) {
 			t.Errorf("%s: %d generations, %v", dir, len(all), err)

@@ -126,12 +126,12 @@ func (h Deps) verifyIndex(ctx context.Context, repair bool) ([]archive.Damage, e
 // compareIndex returns a damage for each meeting that only the index or only the
 // archive has.
 func compareIndex(ctx context.Context, index *search.Index, path string) ([]archive.Damage, error) {
-	missing, extra, err := index.Compare(ctx)
+	absent, extra, err := index.Compare(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var damages []archive.Damage
-	for _, id := range missing {
+	for _, id := range absent {
 		damages = append(damages, archive.Damage{Class: archive.DamageIndex, Path: path, RecordingID: id, What: "the index is behind: it does not have this meeting"})
 	}
 	for _, id := range extra {

@@ -185,20 +185,20 @@ func (w Webhooks) register(ctx context.Context, account string, request api.Webh
 	if err != nil {
 		return nil, err
 	}
-	made, err := client.CreateWebhook(api.WithPriority(ctx, api.PriorityPerson), request)
+	created, err := client.CreateWebhook(api.WithPriority(ctx, api.PriorityPerson), request)
 	if err != nil {
 		if isRefused(err) {
 			return nil, errors.Join(fmt.Errorf("create webhook: %w", err), box.RemoveIntent(ctx, intent))
 		}
 		return nil, fmt.Errorf("create webhook: %w; the service may have made it nevertheless: see minutebook webhook list", err)
 	}
-	if err := box.PutRegistration(ctx, intent, made.ID, made.Secret); err != nil {
-		return nil, errors.Join(err, w.undoRegister(ctx, client, intent, made.ID))
+	if err := box.PutRegistration(ctx, intent, created.ID, created.Secret); err != nil {
+		return nil, errors.Join(err, w.undoRegister(ctx, client, intent, created.ID))
 	}
-	g := &inbox.Registration{Intent: intent, Account: account, ID: made.ID, Secret: made.Secret, URL: request.DestinationURL,
+	g := &inbox.Registration{Intent: intent, Account: account, ID: created.ID, Secret: created.Secret, URL: request.DestinationURL,
 		Request: string(asked), CreatedAt: w.Now(), State: inbox.RegistrationActive}
-	if err := receiver.CheckSecret(made.Secret); err != nil {
-		return nil, fmt.Errorf("use the secret of webhook %s: %w; delete the webhook", made.ID, err)
+	if err := receiver.CheckSecret(created.Secret); err != nil {
+		return nil, fmt.Errorf("use the secret of webhook %s: %w; delete the webhook", created.ID, err)
 	}
 	return g, w.refresh(ctx)
 }

@@ -140,11 +140,11 @@ func TestWebhookThatCannotBeNoted(t *testing.T) {
 // has deleted the webhook, which may be so already.
 func TestWebhookDeletionBreaksOff(t *testing.T) {
 	h := newWebhookHouse(t)
-	made := call[control.WebhookInfo](t, h, "webhook.create", control.WebhookRequest{Account: "anna"})
-	q := control.WebhookRequest{ID: made.ID}
+	created := call[control.WebhookInfo](t, h, "webhook.create", control.WebhookRequest{Account: "anna"})
+	q := control.WebhookRequest{ID: created.ID}
 	fails(t, askedOf(t, h, "http", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) }), "webhook.delete", q)
 	list := listed(t, h)
-	if len(list) != 1 || list[0].State != inbox.RegistrationDeleting || !strings.Contains(list[0].Advice, "delete "+made.ID) {
+	if len(list) != 1 || list[0].State != inbox.RegistrationDeleting || !strings.Contains(list[0].Advice, "delete "+created.ID) {
 		t.Errorf("list %+v", list)
 	}
 	if s, err := h.archive.Inbox().Secrets(t.Context(), "anna"); err != nil || len(s) != 1 {
@@ -160,7 +160,7 @@ func TestWebhookDeletionBreaksOff(t *testing.T) {
 // old one stays in use.
 func TestRotationThatDoesNotWork(t *testing.T) {
 	h := newWebhookHouse(t)
-	made := call[control.WebhookInfo](t, h, "webhook.create", control.WebhookRequest{Account: "anna"})
+	created := call[control.WebhookInfo](t, h, "webhook.create", control.WebhookRequest{Account: "anna"})
 	for status, says := range map[int]string{200: "another receiver", 401: "another receiver", 404: "something else", 502: "502"} {
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		bad := h.badly(func(w *control.Webhooks) { w.PublicURL = elsewhere.URL })
@@ -170,10 +170,10 @@ func TestRotationThatDoesNotWork(t *testing.T) {
 			t.Errorf("answered %d: %v", status, err)
 		}
 		list := listed(t, h)
-		if len(list) != 1 || list[0].ID != made.ID || list[0].State != inbox.RegistrationActive {
+		if len(list) != 1 || list[0].ID != created.ID || list[0].State != inbox.RegistrationActive {
 			t.Errorf("answered %d: list %+v, want the old one", status, list)
 		}
-		if hooks, err := h.service.Hooks(t.Context()); err != nil || len(hooks) != 1 || hooks[0].ID != made.ID {
+		if hooks, err := h.service.Hooks(t.Context()); err != nil || len(hooks) != 1 || hooks[0].ID != created.ID {
 			t.Errorf("answered %d: the service has %+v, %v", status, hooks, err)
 		}
 	}

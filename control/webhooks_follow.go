@@ -64,13 +64,13 @@ func (w Webhooks) deliver(ctx context.Context, account, secret string, emit Emit
 	}
 	ctx, cancel := context.WithTimeout(ctx, testTime)
 	defer cancel()
-	body, id, made, err := w.testBody(ctx, account)
+	body, id, invented, err := w.testBody(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	t := &WebhookTested{WebhookID: fmt.Sprintf("msg_minutebook_test_%d", w.Now().UnixNano()), RecordingID: id}
 	err = w.follow(ctx, account, secret, body, t, emit)
-	if made {
+	if invented {
 		err = errors.Join(err, w.forgetTest(context.WithoutCancel(ctx), account, t))
 	}
 	if err != nil {
@@ -121,9 +121,9 @@ func (w Webhooks) forgetTest(ctx context.Context, account string, t *WebhookTest
 }
 
 // testBody returns the newest meeting that the account sees, unchanged, since a
-// repeated delivery changes nothing. Where there is none, it makes a meeting that
+// repeated delivery changes nothing. Where there is none, it invents a meeting that
 // is forgotten after the test.
-func (w Webhooks) testBody(ctx context.Context, account string) (body []byte, id int64, made bool, err error) {
+func (w Webhooks) testBody(ctx context.Context, account string) (body []byte, id int64, invented bool, err error) {
 	if id, err = w.findShown(ctx, account); err != nil {
 		return nil, 0, false, err
 	}

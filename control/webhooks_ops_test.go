@@ -105,9 +105,9 @@ func call[R any](t *testing.T, h *webhookHouse, name string, q any) R {
 func TestWebhookLife(t *testing.T) {
 	h := newWebhookHouse(t)
 	anna := control.WebhookRequest{Account: "anna"}
-	made := call[control.WebhookInfo](t, h, "webhook.create", anna)
-	if made.ID == "" || made.State != inbox.RegistrationActive || made.Asked == nil || !made.Asked.IncludeTranscript {
-		t.Fatalf("created %+v", made)
+	created := call[control.WebhookInfo](t, h, "webhook.create", anna)
+	if created.ID == "" || created.State != inbox.RegistrationActive || created.Asked == nil || !created.Asked.IncludeTranscript {
+		t.Fatalf("created %+v", created)
 	}
 	// Twice: the first time over an empty archive, which stays empty.
 	for range 2 {
@@ -120,7 +120,7 @@ func TestWebhookLife(t *testing.T) {
 		t.Errorf("%d meetings after a test, %v", c.Meetings, err)
 	}
 	rotated := call[control.WebhookInfo](t, h, "webhook.rotate", anna)
-	if rotated.ID == made.ID {
+	if rotated.ID == created.ID {
 		t.Error("rotated to itself")
 	}
 	list := call[[]control.WebhookInfo](t, h, "webhook.list", anna)

@@ -112,8 +112,8 @@ func TestAssistantFindsAndReads(t *testing.T) {
 		}
 	}
 	var found searchAnswer
-	if told := call(t, c, "search_meetings", map[string]any{"query": "budget", "limit": 1}, &found); told != "" {
-		t.Fatal(told)
+	if problem := call(t, c, "search_meetings", map[string]any{"query": "budget", "limit": 1}, &found); problem != "" {
+		t.Fatal(problem)
 	}
 	if found.Total < 2 || len(found.Meetings) != 1 || len(found.Meetings[0].Moments) == 0 || found.NextCursor == "" {
 		t.Fatalf("search: %+v", found)
@@ -124,15 +124,15 @@ func TestAssistantFindsAndReads(t *testing.T) {
 		t.Errorf("a moment's address is %q", at.URL)
 	}
 	var text transcriptAnswer
-	if told := call(t, c, "read_transcript", map[string]any{"recording_id": m.RecordingID, "from": at.At, "to": at.At}, &text); told != "" {
-		t.Fatal(told)
+	if problem := call(t, c, "read_transcript", map[string]any{"recording_id": m.RecordingID, "from": at.At, "to": at.At}, &text); problem != "" {
+		t.Fatal(problem)
 	}
 	if len(text.Entries) == 0 || text.Entries[0].Text != at.Text || text.Entries[0].Speaker != at.Speaker {
 		t.Errorf("at %s the transcript has %+v, search said %+v", at.At, text.Entries, at)
 	}
 	var whole meetingAnswer
-	if told := call(t, c, "get_meeting", map[string]any{"recording_id": m.RecordingID}, &whole); told != "" {
-		t.Fatal(told)
+	if problem := call(t, c, "get_meeting", map[string]any{"recording_id": m.RecordingID}, &whole); problem != "" {
+		t.Fatal(problem)
 	}
 	if whole.Title != m.Title || whole.Summary == "" || len(whole.Invited) == 0 || whole.Entries < 60 {
 		t.Errorf("the meeting is %+v", whole)
@@ -150,8 +150,8 @@ func TestTranscriptComesWholeInPieces(t *testing.T) {
 		n, from, pieces := 0, "", 0
 		for ; pieces < 50; pieces++ {
 			var piece transcriptAnswer
-			if told := call(t, c, "read_transcript", map[string]any{"recording_id": row.RecordingID, "from": from}, &piece); told != "" {
-				t.Fatal(told)
+			if problem := call(t, c, "read_transcript", map[string]any{"recording_id": row.RecordingID, "from": from}, &piece); problem != "" {
+				t.Fatal(problem)
 			}
 			n += len(piece.Entries)
 			if from = piece.NextFrom; from == "" {
@@ -169,8 +169,8 @@ func TestListsGoOnAndNarrow(t *testing.T) {
 	seen, cursor := map[int64]bool{}, ""
 	for range 20 {
 		var page listAnswer
-		if told := call(t, c, "list_meetings", map[string]any{"limit": 7, "cursor": cursor}, &page); told != "" {
-			t.Fatal(told)
+		if problem := call(t, c, "list_meetings", map[string]any{"limit": 7, "cursor": cursor}, &page); problem != "" {
+			t.Fatal(problem)
 		}
 		for _, m := range page.Meetings {
 			if seen[m.RecordingID] {
@@ -186,11 +186,11 @@ func TestListsGoOnAndNarrow(t *testing.T) {
 		t.Errorf("%d meetings listed, want %d", len(seen), len(sample.All()))
 	}
 	var open, all actionAnswer
-	if told := call(t, c, "list_action_items", map[string]any{"limit": 200}, &open); told != "" {
-		t.Fatal(told)
+	if problem := call(t, c, "list_action_items", map[string]any{"limit": 200}, &open); problem != "" {
+		t.Fatal(problem)
 	}
-	if told := call(t, c, "list_action_items", map[string]any{"limit": 200, "state": "all"}, &all); told != "" {
-		t.Fatal(told)
+	if problem := call(t, c, "list_action_items", map[string]any{"limit": 200, "state": "all"}, &all); problem != "" {
+		t.Fatal(problem)
 	}
 	if len(open.ActionItems) == 0 || len(all.ActionItems) < len(open.ActionItems) {
 		t.Errorf("%d open items of %d", len(open.ActionItems), len(all.ActionItems))
@@ -212,8 +212,8 @@ func TestWrongCallsAreToldWhy(t *testing.T) {
 		{"list_action_items", map[string]any{"state": "half"}, "open, done or all"},
 		{"get_meeting", map[string]any{}, "recording_id"},
 	} {
-		if told := call(t, c, w.tool, w.args, &struct{}{}); !strings.Contains(told, w.want) {
-			t.Errorf("%s %v: told %q, want %q in it", w.tool, w.args, told, w.want)
+		if problem := call(t, c, w.tool, w.args, &struct{}{}); !strings.Contains(problem, w.want) {
+			t.Errorf("%s %v: told %q, want %q in it", w.tool, w.args, problem, w.want)
 		}
 	}
 }
@@ -233,8 +233,8 @@ func TestAssistantSeesWhatItsPersonSees(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range []string{"get_meeting", "read_transcript"} {
-		if told := call(t, c, tool, map[string]any{"recording_id": rows[0].RecordingID}, &struct{}{}); !strings.Contains(told, "no such meeting") {
-			t.Errorf("%s tells a stranger %q", tool, told)
+		if problem := call(t, c, tool, map[string]any{"recording_id": rows[0].RecordingID}, &struct{}{}); !strings.Contains(problem, "no such meeting") {
+			t.Errorf("%s tells a stranger %q", tool, problem)
 		}
 	}
 }
@@ -251,8 +251,8 @@ func TestServesAStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	var list listAnswer
-	if told := call(t, session, "list_meetings", map[string]any{"limit": 1}, &list); told != "" || len(list.Meetings) != 1 {
-		t.Errorf("over a stream: %q, %d meetings", told, len(list.Meetings))
+	if problem := call(t, session, "list_meetings", map[string]any{"limit": 1}, &list); problem != "" || len(list.Meetings) != 1 {
+		t.Errorf("over a stream: %q, %d meetings", problem, len(list.Meetings))
 	}
 	session.Close()
 	fromClient.Close()

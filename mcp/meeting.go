@@ -81,11 +81,11 @@ type transcriptArgs struct {
 
 type transcriptAnswer struct {
 	head
-	Entries  []said `json:"entries"`
-	NextFrom string `json:"next_from,omitempty" jsonschema:"from of the next piece; absent at the end"`
+	Entries  []utterance `json:"entries"`
+	NextFrom string      `json:"next_from,omitempty" jsonschema:"from of the next piece; absent at the end"`
 }
 
-type said struct {
+type utterance struct {
 	At      string `json:"at"`
 	Speaker string `json:"speaker"`
 	Text    string `json:"text"`
@@ -107,7 +107,7 @@ func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a t
 	if err != nil {
 		return nil, transcriptAnswer{}, s.publicError("reading the transcript", err)
 	}
-	out := transcriptAnswer{head: s.head(row), Entries: []said{}}
+	out := transcriptAnswer{head: s.head(row), Entries: []utterance{}}
 	size := 0
 	for i, e := range entries {
 		if e.Offset < from || e.Offset > to {
@@ -119,7 +119,7 @@ func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a t
 			break
 		}
 		size += len(e.Text)
-		out.Entries = append(out.Entries, said{api.FormatOffset(e.Offset), e.Speaker, e.Text})
+		out.Entries = append(out.Entries, utterance{api.FormatOffset(e.Offset), e.Speaker, e.Text})
 	}
 	return nil, out, nil
 }

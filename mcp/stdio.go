@@ -128,11 +128,11 @@ func answerLine(ctx context.Context, out io.Writer, line []byte, answer func(con
 	if err != nil || reply == nil {
 		return err
 	}
-	var one bytes.Buffer // a message is a line
-	if err := json.Compact(&one, reply); err != nil {
+	var compact bytes.Buffer // a message is a line
+	if err := json.Compact(&compact, reply); err != nil {
 		return fmt.Errorf("answer an assistant: %w", err)
 	}
-	one.WriteByte('\n')
-	_, err = out.Write(one.Bytes())
+	compact.WriteByte('\n')
+	_, err = out.Write(compact.Bytes())
 	return err
 }

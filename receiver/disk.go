@@ -13,9 +13,9 @@ type disk struct {
 	path string
 	min  int64
 
-	mu   sync.Mutex
-	at   time.Time
-	full bool
+	mu     sync.Mutex
+	at     time.Time
+	isFull bool
 }
 
 // hasRoom reports whether at least min bytes are free on the inbox's file system. It
@@ -24,10 +24,10 @@ func (d *disk) hasRoom(now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if now.Sub(d.at).Abs() < time.Second {
-		return !d.full
+		return !d.isFull
 	}
 	d.at = now
 	var s unix.Statfs_t
-	d.full = unix.Statfs(filepath.Dir(d.path), &s) == nil && int64(s.Bavail)*int64(s.Bsize) < d.min
-	return !d.full
+	d.isFull = unix.Statfs(filepath.Dir(d.path), &s) == nil && int64(s.Bavail)*int64(s.Bsize) < d.min
+	return !d.isFull
 }

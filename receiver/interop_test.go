@@ -58,7 +58,7 @@ func TestInterop(t *testing.T) {
 // The cases of the Standard Webhooks specification and its reference
 // implementations.
 func TestStandardCases(t *testing.T) {
-	const id, body, known = "msg_p5jXN8AQM9LWM0D4loKWxJek", `{"test": 2432232314}`, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+	const id, body, published = "msg_p5jXN8AQM9LWM0D4loKWxJek", `{"test": 2432232314}`, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 	at := time.Unix(1614265330, 0)
 	wrong := "v1,Ceo5qEr07ixe2NLpvHk3FH9bwy/WavXrAFQ/9tdO6mc="
 	for _, c := range []struct {
@@ -67,17 +67,17 @@ func TestStandardCases(t *testing.T) {
 		without                 string
 		ok                      bool
 	}{
-		{"the signature of the reference", secretA, known, at, "", true},
-		{"a secret without its prefix", strings.TrimPrefix(secretA, "whsec_"), known, at, "", true},
-		{"several signatures", secretA, wrong + " v2," + known[3:] + " " + known + " " + wrong, at, "", true},
+		{"the signature of the reference", secretA, published, at, "", true},
+		{"a secret without its prefix", strings.TrimPrefix(secretA, "whsec_"), published, at, "", true},
+		{"several signatures", secretA, wrong + " v2," + published[3:] + " " + published + " " + wrong, at, "", true},
 		{"invalid signature", secretA, wrong, at, "", false},
 		{"partial signature", secretA, "v1,", at, "", false},
-		{"missing id", secretA, known, at, "Webhook-Id", false},
-		{"missing timestamp", secretA, known, at, "Webhook-Timestamp", false},
-		{"missing signature", secretA, known, at, "Webhook-Signature", false},
-		{"too old", secretA, known, at.Add(tolerance + time.Second), "", false},
-		{"too new", secretA, known, at.Add(-tolerance - time.Second), "", false},
-		{"another secret", secretB, known, at, "", false},
+		{"missing id", secretA, published, at, "Webhook-Id", false},
+		{"missing timestamp", secretA, published, at, "Webhook-Timestamp", false},
+		{"missing signature", secretA, published, at, "Webhook-Signature", false},
+		{"too old", secretA, published, at.Add(tolerance + time.Second), "", false},
+		{"too new", secretA, published, at.Add(-tolerance - time.Second), "", false},
+		{"another secret", secretB, published, at, "", false},
 	} {
 		k, err := newKeyring(map[string][]string{"anna": {c.secret}})
 		if err != nil {

@@ -79,13 +79,13 @@ func (s *script) addTranscript(m *meeting, cast map[string]*player, starts []tim
 		if p == nil {
 			return fmt.Errorf("let %s speak: nobody has this key", e.key)
 		}
-		said := entry{Speaker: speaker{Name: p.name}, Text: e.text, Timestamp: formatOffset(starts[i])}
+		utterance := entry{Speaker: speaker{Name: p.name}, Text: e.text, Timestamp: formatOffset(starts[i])}
 		if p.invited {
-			said.Speaker.Email = &p.email
+			utterance.Speaker.Email = &p.email
 		}
-		m.Transcript = append(m.Transcript, said)
+		m.Transcript = append(m.Transcript, utterance)
 		for _, a := range e.actions {
-			item := actionItem{Description: a.text, UserGenerated: a.user, Completed: a.completed, Timestamp: said.Timestamp,
+			item := actionItem{Description: a.text, UserGenerated: a.user, Completed: a.completed, Timestamp: utterance.Timestamp,
 				PlaybackURL: fmt.Sprintf("%s?timestamp=%.4f", m.ShareURL, starts[i].Seconds()+0.9999)}
 			if a.assignee != "-" {
 				who := byName[a.assignee]

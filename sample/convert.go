@@ -98,11 +98,11 @@ func (s *script) entryOffsets(length time.Duration) ([]time.Duration, error) {
 	if total == 0 || free < time.Duration(len(s.entries))*time.Second {
 		return nil, fmt.Errorf("spread %d entries over %s: too many, or none", len(s.entries), length)
 	}
-	starts, at, said := make([]time.Duration, 0, len(s.entries)+1), before, 0
+	starts, at, spoken := make([]time.Duration, 0, len(s.entries)+1), before, 0
 	for _, e := range s.entries {
 		at += time.Duration(e.pause) * time.Second
-		starts = append(starts, (at + free*time.Duration(said)/time.Duration(total)).Truncate(time.Second))
-		said += speakingTime(e.text)
+		starts = append(starts, (at + free*time.Duration(spoken)/time.Duration(total)).Truncate(time.Second))
+		spoken += speakingTime(e.text)
 	}
 	return append(starts, length), nil
 }

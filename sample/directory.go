@@ -75,8 +75,8 @@ func creationTime(i int) time.Time {
 // mailAddress makes a mail address from a name: "Lucía Ferrer" becomes
 // lucia.ferrer@….
 func mailAddress(name string) string {
-	plain := strings.NewReplacer("á", "a", "é", "e", "í", "i", "ó", "o", "ñ", "n", "ä", "ae", "ö", "oe", "ü", "ue").Replace(strings.ToLower(name))
-	return strings.ReplaceAll(plain, " ", ".") + "@" + Domain
+	ascii := strings.NewReplacer("á", "a", "é", "e", "í", "i", "ó", "o", "ñ", "n", "ä", "ae", "ö", "oe", "ü", "ue").Replace(strings.ToLower(name))
+	return strings.ReplaceAll(ascii, " ", ".") + "@" + Domain
 }
 
 // people: key, name, team, role, and admin or a status that is not active.

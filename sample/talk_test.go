@@ -51,7 +51,7 @@ func TestTranscriptsAreWhole(t *testing.T) {
 
 // No sentence of any length is said twice: neither in two meetings nor in one.
 func TestNoTwoMeetingsShareALongSentence(t *testing.T) {
-	said := map[string]string{}
+	speakerOf := map[string]string{}
 	for _, m := range decoded(t, Base()) {
 		talk, _ := m.Transcript.Get()
 		for _, e := range talk {
@@ -60,10 +60,10 @@ func TestNoTwoMeetingsShareALongSentence(t *testing.T) {
 				if len(strings.Fields(s)) < 6 && len(s) < 45 {
 					continue
 				}
-				if other := said[s]; other != "" {
+				if other := speakerOf[s]; other != "" {
 					t.Errorf("%q is said in %s and in %s", s, other, m.Title)
 				}
-				said[s] = m.Title
+				speakerOf[s] = m.Title
 			}
 		}
 	}

@@ -20,14 +20,14 @@ const (
 	maxNamedDifferences = 100
 )
 
-// Compare compares the meetings of the index with those of the archive: missing are
+// Compare compares the meetings of the index with those of the archive: absent are
 // those that the archive alone has, extra those that the index alone has, at most a
 // hundred of each. When there are any, the next [Index.CatchUp] builds the index anew.
 // Meetings that arrive meanwhile are followed first and then compared again.
-func (x *Index) Compare(ctx context.Context) (missing, extra []int64, err error) {
+func (x *Index) Compare(ctx context.Context) (absent, extra []int64, err error) {
 	for try := 0; ; try++ {
 		before := x.position()
-		if missing, extra, err = x.compare(ctx); err != nil || len(missing)+len(extra) == 0 {
+		if absent, extra, err = x.compare(ctx); err != nil || len(absent)+len(extra) == 0 {
 			return nil, nil, err
 		}
 		if err := x.CatchUp(ctx); err != nil {
@@ -37,11 +37,11 @@ func (x *Index) Compare(ctx context.Context) (missing, extra []int64, err error)
 			break
 		}
 	}
-	x.requestRebuild(fmt.Sprintf("%d meetings are missing and %d too many", len(missing), len(extra)))
-	return missing, extra, nil
+	x.requestRebuild(fmt.Sprintf("%d meetings are missing and %d too many", len(absent), len(extra)))
+	return absent, extra, nil
 }
 
-func (x *Index) compare(ctx context.Context) (missing, extra []int64, err error) {
+func (x *Index) compare(ctx context.Context) (absent, extra []int64, err error) {
 	x.mu.RLock()
 	g, closed := x.serving, x.closed
 	x.mu.RUnlock()
@@ -59,11 +59,11 @@ func (x *Index) compare(ctx context.Context) (missing, extra []int64, err error)
 		return nil, nil, err
 	}
 	defer snap.Close()
-	if missing, err = x.findMissing(ctx, snap); err != nil {
+	if absent, err = x.findMissing(ctx, snap); err != nil {
 		return nil, nil, err
 	}
 	extra, err = x.findExtra(ctx, snap)
-	return missing, extra, err
+	return absent, extra, err
 }
 
 // findMissing walks the archive and looks each meeting up in the index.
@@ -79,16 +79,16 @@ func (x *Index) findMissing(ctx context.Context, snap *scorch.IndexSnapshot) (id
 			names[i] = strconv.FormatInt(r.RecordingID, 10)
 		}
 		slices.Sort(names)
-		held := map[int64]bool{}
+		indexed := map[int64]bool{}
 		reader, err := snap.DocIDReaderOnly(names)
 		if err != nil {
 			return nil, fmt.Errorf("read search index: %w", err)
 		}
-		if err := eachMeeting(ctx, snap, reader, func(id int64) error { held[id] = true; return nil }); err != nil {
+		if err := eachMeeting(ctx, snap, reader, func(id int64) error { indexed[id] = true; return nil }); err != nil {
 			return nil, err
 		}
 		for _, r := range rows {
-			if !held[r.RecordingID] && len(ids) < maxNamedDifferences {
+			if !indexed[r.RecordingID] && len(ids) < maxNamedDifferences {
 				ids = append(ids, r.RecordingID)
 			}
 		}

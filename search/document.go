@@ -12,12 +12,12 @@ import (
 // entries.
 func addMeeting(v *segment.Builder, s *source, tokens [][]text.Token, langs *text.Languages) {
 	lang := langs.Get(text.BaseCode(s.row.Language))
-	var said []uint32
+	var words []uint32
 	for _, t := range tokens {
-		said = v.Words.AppendWords(said, t, lang, nil)
+		words = v.Words.AppendWords(words, t, lang, nil)
 	}
-	v.Begin(strconv.FormatInt(s.row.RecordingID, 10), recordOf(s, len(said)).encode())
-	v.AddWords(segment.FieldText, said)
+	v.Begin(strconv.FormatInt(s.row.RecordingID, 10), recordOf(s, len(words)).encode())
+	v.AddWords(segment.FieldText, words)
 	v.AddPairs(segment.FieldText, joinEntries(s.entries, tokens))
 	for _, field := range []string{segment.FieldTitle, segment.FieldSummary, segment.FieldHighlights, segment.FieldActions, segment.FieldCRM} {
 		part := v.Words.Tokenize(s.partText(field))

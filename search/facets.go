@@ -15,11 +15,11 @@ func (s *snapshot) countFacets(set meetingSet, loc *time.Location) ([]Facet, err
 	if err != nil {
 		return nil, err
 	}
-	var one [singleFields][]int
+	var single [singleFields][]int
 	var many [multiFields][]int
 	names := s.x.columns.valueCount()
-	for f := range one {
-		one[f] = make([]int, names)
+	for f := range single {
+		single[f] = make([]int, names)
 	}
 	for f := range many {
 		many[f] = make([]int, names)
@@ -28,8 +28,8 @@ func (s *snapshot) countFacets(set meetingSet, loc *time.Location) ([]Facet, err
 		cols := s.segments[i].columns
 		for it := docs.Iterator(); it.HasNext(); {
 			doc := it.Next()
-			for f := range one {
-				one[f][cols.single[f][doc]]++
+			for f := range single {
+				single[f][cols.single[f][doc]]++
 			}
 			for f := range many {
 				for _, n := range cols.multi[f][doc] {
@@ -45,10 +45,10 @@ func (s *snapshot) countFacets(set meetingSet, loc *time.Location) ([]Facet, err
 	}
 	return []Facet{
 		{"person", s.topValues(many[multiPeople])},
-		{"team", s.topValues(one[singleTeam])},
-		{"type", s.topValues(one[singleType])},
+		{"team", s.topValues(single[singleTeam])},
+		{"type", s.topValues(single[singleType])},
 		{"domain", s.topValues(many[multiDomains])},
-		{"language", s.topValues(one[singleLanguage])},
+		{"language", s.topValues(single[singleLanguage])},
 		{"month", topMonths(s.histogram(set, loc))},
 		{"has", s.topValues(many[multiParts])},
 	}, nil

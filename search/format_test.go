@@ -12,9 +12,9 @@ import (
 // makeOld gives the index of a closed house the oldest format that is served.
 func makeOld(t *testing.T, h *fixture) (dir string) {
 	t.Helper()
-	made := filepath.Join(h.dir, "index", generationName{format, 1}.String())
+	created := filepath.Join(h.dir, "index", generationName{format, 1}.String())
 	for _, part := range []string{meetingsFolder, momentsFolder} {
-		s, err := openStore(filepath.Join(made, part), format, meetingsFloor)
+		s, err := openStore(filepath.Join(created, part), format, meetingsFloor)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func makeOld(t *testing.T, h *fixture) (dir string) {
 		}
 	}
 	dir = filepath.Join(h.dir, "index", generationName{oldestServed, 1}.String())
-	if err := os.Rename(made, dir); err != nil {
+	if err := os.Rename(created, dir); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -75,10 +75,10 @@ func (s *snapshot) withPart(part string) (meetingSet, error) {
 // withAccount finds the meetings that an account is shown, whoever holds it and by
 // whichever list query. A person is told this of the person's own accounts only.
 func (s *snapshot) withAccount(account string) (meetingSet, error) {
-	plain := keySees + archive.AccountPrincipal(account)
-	keys := []string{plain}
+	key := keySees + archive.AccountPrincipal(account)
+	keys := []string{key}
 	for _, more := range []string{"#", "/"} {
-		found, err := s.keysWithPrefix(plain + more)
+		found, err := s.keysWithPrefix(key + more)
 		if err != nil {
 			return nil, err
 		}

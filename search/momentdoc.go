@@ -16,17 +16,17 @@ func addMoments(v *segment.Builder, s *source, tokens [][]text.Token, langs *tex
 	speakerKeys := map[participant]string{}
 	for _, st := range cutMoments(s.entries) {
 		v.Begin(momentID(s.row.RecordingID, st), nil)
-		var said []uint32
+		var words []uint32
 		keys := []string{keyMeeting + strconv.FormatInt(s.row.RecordingID, 10)}
 		for j := st.From; j < st.To; j++ {
-			said = v.Words.AppendWords(said, tokens[j], lang, lang.StopWords)
+			words = v.Words.AppendWords(words, tokens[j], lang, lang.StopWords)
 			p := participant{s.entries[j].Speaker, s.entries[j].Email}
 			if speakerKeys[p] == "" {
 				speakerKeys[p] = keySpeaker + speakerID(p)
 			}
 			keys = append(keys, speakerKeys[p])
 		}
-		v.AddWords(segment.FieldText, said)
+		v.AddWords(segment.FieldText, words)
 		v.AddWords(segment.FieldHighlights, v.Words.AppendWords(nil, v.Words.Tokenize(s.notesDuring(st)), lang, lang.StopWords))
 		v.AddKeys(segment.FieldKeys, keys)
 	}

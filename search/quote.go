@@ -74,11 +74,11 @@ func (q *quoter) quoteMeeting(row *archive.Row, r rankedMeeting) ([]Moment, erro
 	}
 	var out []Moment
 	if slices.Contains(q.in.textFields(), segment.FieldText) {
-		said, err := q.quoteTranscript(row, r)
+		quoted, err := q.quoteTranscript(row, r)
 		if err != nil {
 			return nil, err
 		}
-		out = said
+		out = quoted
 	}
 	noted, err := q.quoteNotes(row)
 	if err != nil {

@@ -78,16 +78,16 @@ func (s *snapshot) topMeetings(set meetingSet, scores scores, n int, skip func(r
 // and sorts them, best first.
 func smoothMoments(moments []rankedMoment, share float64) {
 	slices.SortFunc(moments, func(a, b rankedMoment) int { return a.From - b.From })
-	plain := make([]float64, len(moments))
+	own := make([]float64, len(moments))
 	for i, m := range moments {
-		plain[i] = m.score
+		own[i] = m.score
 	}
 	for i := range moments {
 		if i > 0 && moments[i-1].To == moments[i].From {
-			moments[i].score += share * plain[i-1]
+			moments[i].score += share * own[i-1]
 		}
 		if i+1 < len(moments) && moments[i].To == moments[i+1].From {
-			moments[i].score += share * plain[i+1]
+			moments[i].score += share * own[i+1]
 		}
 	}
 	sort.SliceStable(moments, func(i, j int) bool { return moments[i].score > moments[j].score })

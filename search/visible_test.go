@@ -27,10 +27,10 @@ func TestNothingHiddenShows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := strings.ToLower(fmt.Sprint(a.Facets, a.DidYouMean))
+		answer := strings.ToLower(fmt.Sprint(a.Facets, a.DidYouMean))
 		for _, secret := range []string{"hilda", "hidden", "hiding", "secretwork", "zyxotron", "fr ", "2026-07"} {
-			if strings.Contains(told, secret) && !strings.Contains(q, secret) {
-				t.Errorf("%q tells of %q: %s", q, secret, told)
+			if strings.Contains(answer, secret) && !strings.Contains(q, secret) {
+				t.Errorf("%q tells of %q: %s", q, secret, answer)
 			}
 		}
 		if a.Total > 1 || len(a.Histogram) > 1 || len(a.Meetings) == 1 && a.Meetings[0].Row.RecordingID != 1 || len(a.Meetings) > 1 {

@@ -163,11 +163,11 @@ func TestAMediaLinkEndsWithTheVisibility(t *testing.T) {
 		var d struct{ Audio, Video struct{ URL string } }
 		key := s.key(email)
 		a := s.call(http.MethodPost, fmt.Sprintf("/recordings/%d/download", id), key, "")
-		var made struct {
+		var created struct {
 			ID string `json:"download_id"`
 		}
-		a.decode(t, &made)
-		s.get(fmt.Sprintf("/recordings/%d/downloads/%s", id, made.ID), key, 200).decode(t, &d)
+		a.decode(t, &created)
+		s.get(fmt.Sprintf("/recordings/%d/downloads/%s", id, created.ID), key, 200).decode(t, &d)
 		return d.Audio.URL + d.Video.URL
 	}
 	lead, own := link("lead@acme.example", 3), link("ann@acme.example", 3)

@@ -13,8 +13,8 @@ import (
 	"minutebook/archive/backup"
 )
 
-// over is a service over an archive that its own account fills.
-func over(t *testing.T) (*sandbox, *archive.Archive) {
+// newOverlay returns a service over an archive that its own account fills.
+func newOverlay(t *testing.T) (*sandbox, *archive.Archive) {
 	t.Helper()
 	a := openTestArchive(t, ArchiveDir(t))
 	if err := a.PutAccountPerson(t.Context(), "anns", "ann@acme.example"); err != nil {
@@ -81,7 +81,7 @@ func newer(id int, opts ...string) string {
 }
 
 func TestTheRelaySendsNewMeetingsOnce(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	hook := webhook{email: "ann@acme.example", url: "https://hooks.example/", includes: []api.Part{"default_summary"},
 		triggers: []string{"my_recordings"}, createdAt: testStart}
 	if err := s.store.putWebhook(t.Context(), &hook); err != nil {
@@ -140,7 +140,7 @@ func (s *sandbox) annsHook() {
 // A new account's history does not fire, though it was recorded after the
 // webhook was created; what it records from then on does.
 func TestABackfillDoesNotFire(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	s.annsHook()
 	added := testStart.Add(72 * time.Hour)
 	arriveAt(t, a, "second", archive.SourceList, added, newer(10))
@@ -157,7 +157,7 @@ func TestABackfillDoesNotFire(t *testing.T) {
 // TestTheRelayGoesOnFromNowAfterARestore restores a backup that was made while
 // something was waiting to be sent.
 func TestTheRelayGoesOnFromNowAfterARestore(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	s.annsHook()
 	arrive(t, a, archive.SourceList, newer(1))
 	s.caughtUp(t)
@@ -189,7 +189,7 @@ func TestTheRelayGoesOnFromNowAfterARestore(t *testing.T) {
 // TestTheQueueAndThePositionShareOneCommit lets the position's writing fail:
 // nothing is queued then, and afterwards it is queued once.
 func TestTheQueueAndThePositionShareOneCommit(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	s.annsHook()
 	exec := func(query string) {
 		t.Helper()
@@ -218,7 +218,7 @@ func TestTheQueueAndThePositionShareOneCommit(t *testing.T) {
 }
 
 func TestOverAnArchiveAPersonSeesWhatTheirAccountSees(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	arrive(t, a, archive.SourceList, meeting(1, append(recordedBy("bob", "Support"), "shared_with", `"no_teams"`)...))
 	arrive(t, a, archive.SourceImport, meeting(2, append(recordedBy("bob", "Support"), "shared_with", `"no_teams"`)...))
 	if got := s.walk("", s.key("ann@acme.example")); len(got) != 1 || got[0] != 1 {
@@ -235,7 +235,7 @@ func TestOverAnArchiveAPersonSeesWhatTheirAccountSees(t *testing.T) {
 // What no account is shown any more may have been made private: it is hidden
 // from all but who recorded it and whom it was shared with by name.
 func TestWhatIsGoneIsHiddenFromOthers(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	for _, email := range []string{"bob@acme.example", "cy@acme.example", "dan@acme.example"} {
 		if _, err := s.CreateUser(t.Context(), NewUser{Email: email, Team: "Support", Admin: email == "dan@acme.example"}); err != nil {
 			t.Fatal(err)

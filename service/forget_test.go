@@ -26,14 +26,14 @@ func TestForgettingLeavesNothingInTheService(t *testing.T) {
 	if a := s.call(http.MethodPost, "/recordings/1/download", s.admin, ""); a.status != http.StatusAccepted {
 		t.Fatal(a.status)
 	}
-	if held := mentions(t, dir, "unmistakable"); len(held) == 0 {
+	if files := mentions(t, dir, "unmistakable"); len(files) == 0 {
 		t.Fatal("the words are in no file of the service before")
 	}
 	if _, err := s.archive.Forget(t.Context(), 1, "asked to"); err != nil {
 		t.Fatal(err)
 	}
-	if held := mentions(t, dir, "unmistakable"); len(held) > 0 {
-		t.Errorf("the words are still in %v", held)
+	if files := mentions(t, dir, "unmistakable"); len(files) > 0 {
+		t.Errorf("the words are still in %v", files)
 	}
 	if list, err := s.Deliveries(t.Context(), "", 10); err != nil || len(list) != 0 {
 		t.Errorf("queued: %+v, %v", list, err)
@@ -90,8 +90,8 @@ func TestNothingForgottenIsSentAfterwards(t *testing.T) {
 	if err := <-running; err != nil {
 		t.Error(err)
 	}
-	if held := residue.Find(t, "unmistakable", dir); held != nil {
-		t.Errorf("the words are in %v", held)
+	if files := residue.Find(t, "unmistakable", dir); files != nil {
+		t.Errorf("the words are in %v", files)
 	}
 }
 

@@ -75,11 +75,11 @@ func schemaOf(t *testing.T, s *Service) []string {
 	defer rows.Close()
 	var all []string
 	for rows.Next() {
-		var one string
-		if err := rows.Scan(&one); err != nil {
+		var line string
+		if err := rows.Scan(&line); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, one)
+		all = append(all, line)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)

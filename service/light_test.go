@@ -19,17 +19,17 @@ func matched(id int, transcript string) string {
 // A light answer lacks what the service sends only with transcripts, in the
 // sandbox and over an archive: it is absent in some meetings and null in others.
 func TestLightAnswersLackWhatComesWithTranscripts(t *testing.T) {
-	const said = `[{"speaker": {"display_name": "Ann"}, "text": "Hello", "timestamp": "00:00:01"}]`
-	lines := []string{matched(1, said), matched(2, said), matched(3, `null`)}
+	const transcript = `[{"speaker": {"display_name": "Ann"}, "text": "Hello", "timestamp": "00:00:01"}]`
+	lines := []string{matched(1, transcript), matched(2, transcript), matched(3, `null`)}
 	loaded := newSandbox(t, Options{}, lines...)
-	over, a := over(t)
+	overlay, a := newOverlay(t)
 	for _, line := range lines {
 		arrive(t, a, archive.SourceList, line)
 	}
 	for name, s := range map[string]struct {
 		*sandbox
 		key string
-	}{"sandbox": {loaded, loaded.admin}, "archive": {over, over.key("ann@acme.example")}} {
+	}{"sandbox": {loaded, loaded.admin}, "archive": {overlay, overlay.key("ann@acme.example")}} {
 		for query, want := range map[string]string{
 			"": "", "include_summary=true": "", "include_transcript=true": "1 2 ",
 		} {
@@ -75,10 +75,10 @@ func TestPartsThatAreOffAreAbsentOrNull(t *testing.T) {
 	var page struct{ Items []map[string]json.RawMessage }
 	s.get("/meetings", s.admin, 200).decode(t, &page)
 	for _, part := range includeParts {
-		one, inOne := page.Items[0][string(part.part)]
+		first, inOne := page.Items[0][string(part.part)]
 		other, inOther := page.Items[1][string(part.part)]
-		if inOne == inOther || inOne && string(one) != "null" || inOther && string(other) != "null" {
-			t.Errorf("%s: %q and %q, want one absent and one null", part.part, one, other)
+		if inOne == inOther || inOne && string(first) != "null" || inOther && string(other) != "null" {
+			t.Errorf("%s: %q and %q, want one absent and one null", part.part, first, other)
 		}
 	}
 }

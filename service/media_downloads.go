@@ -30,7 +30,7 @@ type download struct {
 	destination                   string
 	failure                       string
 	createdAt, readyAt, expiresAt time.Time
-	made                          bool // generated for an earlier request: the answer is completed at once
+	generated                     bool // generated for an earlier request: the answer is completed at once
 }
 
 // status is where the download stands in 3.1 at a time.
@@ -86,7 +86,7 @@ func (s *Service) postDownload(w http.ResponseWriter, r *http.Request, c caller)
 		return err
 	}
 	status := d.status(d.createdAt)
-	if d.kind == archive.MediaVideo && !d.made {
+	if d.kind == archive.MediaVideo && !d.generated {
 		status = api.DownloadProcessing // 3.1: generated in the background, however quick
 	}
 	if err := s.store.putDownload(r.Context(), d, s.callbackBody(d)); err != nil {
@@ -119,11 +119,11 @@ func (s *Service) newDownload(r *http.Request, c caller, recordingID int64, dest
 	}
 	var err error
 	if d.kind == archive.MediaVideo && s.faults.RollFor(fault.Ready, recordingID) {
-		if d.made, err = s.store.wasGenerated(r.Context(), d); err != nil {
+		if d.generated, err = s.store.wasGenerated(r.Context(), d); err != nil {
 			return nil, err
 		}
 	}
-	if d.kind == archive.MediaVideo && !d.made {
+	if d.kind == archive.MediaVideo && !d.generated {
 		d.readyAt = d.createdAt.Add(s.opts.Generation)
 		if d.failure == "" {
 			d.failure = s.faults.Generation(recordingID)
@@ -192,13 +192,13 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 }
 
 // wasGenerated tells whether an earlier download of the recording is completed.
-func (st store) wasGenerated(ctx context.Context, d *download) (made bool, err error) {
+func (st store) wasGenerated(ctx context.Context, d *download) (generated bool, err error) {
 	err = st.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM downloads WHERE recording_id = ? AND ready_at <= ? AND failure_reason = '')`,
-		d.recordingID, d.createdAt.UnixMilli()).Scan(&made)
+		d.recordingID, d.createdAt.UnixMilli()).Scan(&generated)
 	if err != nil {
 		return false, fmt.Errorf("read downloads of %d: %w", d.recordingID, err)
 	}
-	return made, nil
+	return generated, nil
 }
 
 // putDownload stores a download and its callback, in one commit.

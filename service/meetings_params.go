@@ -93,16 +93,16 @@ func (q *meetingsQuery) asksContent() bool {
 // stripBrackets accepts key[]=v and key=v alike for arrays, and for nothing
 // else: a flag has one spelling, so that all that read it read the same.
 func stripBrackets(values url.Values) url.Values {
-	plain := make(url.Values, len(values))
+	joined := make(url.Values, len(values))
 	for key, vs := range values {
-		plain[key] = vs
+		joined[key] = vs
 	}
 	for _, name := range arrayFilters() {
 		if both := slices.Concat(values[name], values[name+"[]"]); len(both) > 0 {
-			plain[name] = both
+			joined[name] = both
 		}
 	}
-	return plain
+	return joined
 }
 
 func boolParam(v url.Values, name string) (bool, error) {

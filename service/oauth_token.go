@@ -56,11 +56,11 @@ func (s *Service) token(w http.ResponseWriter, r *http.Request) error {
 func (s *Service) authenticateApp(r *http.Request) (string, error) {
 	id, secret, basic := r.BasicAuth()
 	if basic {
-		if plain, err := url.QueryUnescape(id); err == nil {
-			id = plain
+		if unescaped, err := url.QueryUnescape(id); err == nil {
+			id = unescaped
 		}
-		if plain, err := url.QueryUnescape(secret); err == nil {
-			secret = plain
+		if unescaped, err := url.QueryUnescape(secret); err == nil {
+			secret = unescaped
 		}
 	} else {
 		id, secret = r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")

@@ -23,12 +23,12 @@ func TestNobodysQueueHoldsUpOthers(t *testing.T) {
 	}
 	queue("ann@acme.example", maxCallbacks)
 	queue("bob@acme.example", 1)
-	of := map[string]int{}
+	byOwner := map[string]int{}
 	for _, o := range s.dueNow() {
-		of[o.owner]++
+		byOwner[o.owner]++
 	}
-	if of["ann@acme.example"] != perEndpoint || of["bob@acme.example"] != 1 {
-		t.Errorf("due: %v, want %d of ann's and bob's", of, perEndpoint)
+	if byOwner["ann@acme.example"] != perEndpoint || byOwner["bob@acme.example"] != 1 {
+		t.Errorf("due: %v, want %d of ann's and bob's", byOwner, perEndpoint)
 	}
 	for range 3 { // bob has webhooks, too
 		hook := webhook{email: "bob@acme.example", url: "https://hooks.example/"}
@@ -47,12 +47,12 @@ func TestNobodysQueueHoldsUpOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clear(of)
+	clear(byOwner)
 	for _, o := range s.dueNow() {
-		of[o.owner]++
+		byOwner[o.owner]++
 	}
-	if of["bob@acme.example"] != perOwner {
-		t.Errorf("due: %v, want %d of bob's", of, perOwner)
+	if byOwner["bob@acme.example"] != perOwner {
+		t.Errorf("due: %v, want %d of bob's", byOwner, perOwner)
 	}
 	a := s.get("/recordings/1/summary?destination_url=https://x.example/", s.key("ann@acme.example"), http.StatusTooManyRequests)
 	if a.header.Get("Retry-After") != "60" {

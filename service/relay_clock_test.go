@@ -10,7 +10,7 @@ import (
 // A list that was first read while the clock was ahead keeps the account's reads
 // from firing webhooks only until it is read by a clock that is right.
 func TestAListFirstReadByAClockThatWasAhead(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	r := newRelay(s.Service)
 	const ahead = 10 * 365 * 24 * time.Hour
 	for _, step := range []time.Duration{ahead, -ahead} {

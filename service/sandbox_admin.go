@@ -95,13 +95,13 @@ func (s *Service) OutsideRecorders(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	emails := s.mirror.OutsideRecorders()
-	held, err := sqlite.Column[string](ctx, s.store.db.R, `SELECT DISTINCT lower(json_extract(CAST(body AS TEXT), '$.recorded_by.email')) FROM held
+	recorders, err := sqlite.Column[string](ctx, s.store.db.R, `SELECT DISTINCT lower(json_extract(CAST(body AS TEXT), '$.recorded_by.email')) FROM held
 		WHERE json_extract(CAST(body AS TEXT), '$.recorded_by.email') IS NOT NULL`)
 	if err != nil {
 		return nil, fmt.Errorf("list outside recorders: %w", err)
 	}
 	d := s.mirror.Directory()
-	for _, email := range held {
+	for _, email := range recorders {
 		if d.Person(email) == nil {
 			emails = append(emails, email)
 		}

@@ -100,9 +100,9 @@ func (s *Service) putDerived(ctx context.Context, d *organisationDeriver) error 
 	if err != nil {
 		return err
 	}
-	known := map[string]bool{}
+	isUser := map[string]bool{}
 	for _, u := range users {
-		known[u.Email] = true
+		isUser[u.Email] = true
 	}
 	teams := map[string]time.Time{}
 	byTeam := map[string]bool{}
@@ -111,7 +111,7 @@ func (s *Service) putDerived(ctx context.Context, d *organisationDeriver) error 
 		if d.votes[domainOf(email)] <= 0 {
 			continue
 		}
-		if !known[email] {
+		if !isUser[email] {
 			users = append(users, mirror.BasicUser(email, p.name, api.TimeOf(p.first)))
 		}
 		for team, at := range p.teams {

@@ -232,8 +232,8 @@ func (s *Service) putShares(ctx context.Context, stated []directoryShare) error 
 		}
 		shares[d.RecordingID][principal] = d.Level
 	}
-	for id, of := range shares {
-		if err := s.archive.SetShares(ctx, id, of); err != nil {
+	for id, teams := range shares {
+		if err := s.archive.SetShares(ctx, id, teams); err != nil {
 			return err
 		}
 	}

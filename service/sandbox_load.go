@@ -154,12 +154,12 @@ func (s *Service) holdBack(ctx context.Context, id int64, m *api.Meeting, raw []
 	released := raw
 	err := s.store.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var count int
-		var known bool
-		err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(recording_id = ?), 0) FROM held`, id).Scan(&count, &known)
+		var loaded bool
+		err := tx.QueryRowContext(ctx, `SELECT count(*), coalesce(max(recording_id = ?), 0) FROM held`, id).Scan(&count, &loaded)
 		if err != nil {
 			return err
 		}
-		if known {
+		if loaded {
 			released = nil
 			return nil
 		}

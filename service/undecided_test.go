@@ -118,7 +118,7 @@ func TestTheRelayGoesOnFromNowAfterALongPause(t *testing.T) {
 // A machine that slept for more than a day with the program running is no other
 // than one that was off.
 func TestTheRelayGoesOnFromNowAfterASleep(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	s.annsHook()
 	arrive(t, a, archive.SourceWebhook, newer(1))
 	s.caughtUp(t)
@@ -138,7 +138,7 @@ func TestTheRelayGoesOnFromNowAfterASleep(t *testing.T) {
 // What a clock that was ahead has dated neither waits for that day nor keeps
 // anything from firing until then.
 func TestAClockThatWasAheadHoldsUpNoWebhook(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	s.caughtUp(t)
 	const ahead = 9 * 365 * 24 * time.Hour
 	s.clock.add(ahead)
@@ -161,7 +161,7 @@ func TestAClockThatWasAheadHoldsUpNoWebhook(t *testing.T) {
 
 // What cannot be read for a while stops nothing for good.
 func TestWorkThatFailsIsBegunAgain(t *testing.T) {
-	s, a := over(t)
+	s, a := newOverlay(t)
 	s.annsHook()
 	exec := func(query string) {
 		t.Helper()

@@ -10,7 +10,7 @@ import (
 
 // tool calls a tool of an assistant; told is the text of its answer, or of its
 // refusal.
-func (w *world) tool(c *sdk.ClientSession, name string, args map[string]any) (told string, refused bool) {
+func (w *world) tool(c *sdk.ClientSession, name string, args map[string]any) (text string, refused bool) {
 	w.t.Helper()
 	result, err := c.CallTool(w.ctx, &sdk.CallToolParams{Name: name, Arguments: args})
 	w.must(err)
@@ -30,8 +30,8 @@ func (w *world) compareAssistant(email string) {
 	w.must(err)
 	defer c.Close()
 	for name, args := range map[string]map[string]any{"search_meetings": {"query": "", "limit": 50}, "list_meetings": {"limit": 100}, "list_action_items": {"limit": 200}} {
-		told, _ := w.tool(c, name, args)
-		w.hides(email, name, told)
+		text, _ := w.tool(c, name, args)
+		w.hides(email, name, text)
 		var list struct {
 			Total int `json:"total"`
 			Note  string
@@ -42,7 +42,7 @@ func (w *world) compareAssistant(email string) {
 				ID int64 `json:"recording_id"`
 			} `json:"action_items"`
 		}
-		w.must(json.Unmarshal([]byte(told), &list))
+		w.must(json.Unmarshal([]byte(text), &list))
 		var got []int64
 		for _, m := range append(list.Found, list.Items...) {
 			got = append(got, m.ID)
@@ -54,10 +54,10 @@ func (w *world) compareAssistant(email string) {
 	for _, name := range []string{"get_meeting", "read_transcript"} {
 		absent, _ := w.tool(c, name, map[string]any{"recording_id": 99999})
 		for _, m := range w.sorted() {
-			told, refused := w.tool(c, name, map[string]any{"recording_id": m.id})
-			w.hides(email, name, told)
+			text, refused := w.tool(c, name, map[string]any{"recording_id": m.id})
+			w.hides(email, name, text)
 			if !w.sees(email, m) {
-				w.same(told, absent, "%q's assistant asks for %d, which is hidden", email, m.id)
+				w.same(text, absent, "%q's assistant asks for %d, which is hidden", email, m.id)
 			}
 			w.same(!refused, w.sees(email, m), "%q's assistant reads %d by %s", email, m.id, name)
 		}

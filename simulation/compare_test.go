@@ -155,7 +155,7 @@ func (w *world) compareSearch(t *rapid.T, email string) {
 	name := rapid.SampledFrom(accounts).Draw(t, "through")
 	var through []int64
 	for _, m := range w.sorted() {
-		if m.known() && slices.Contains(w.owns(email), name) && w.shown(email, m, name) {
+		if m.isKnown() && slices.Contains(w.owns(email), name) && w.shown(email, m, name) {
 			through = append(through, m.id)
 		}
 	}
@@ -217,8 +217,8 @@ func (w *world) compareFacets(email string, a *search.Answer) {
 			want["team"][team]++
 		}
 		own, team := w.crmOf(email, m)
-		for has, there := range map[string]bool{"crm": len(own)+len(team) > 0, "video": m.video, "transcript": true, "summary": true, "actions": true} {
-			if there {
+		for has, present := range map[string]bool{"crm": len(own)+len(team) > 0, "video": m.video, "transcript": true, "summary": true, "actions": true} {
+			if present {
 				want["has"][has]++
 			}
 		}

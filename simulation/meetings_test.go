@@ -165,7 +165,7 @@ func (w *world) walk(t *rapid.T, name string) {
 			}
 			batch = append(batch, w.observe(m, p, archive.SourceList, walk.Number, len(m.seen) > 0 && rapid.Bool().Draw(t, "light")))
 			m.seen[p] = showing{holder: w.holders[name]}
-			w.plain = w.plain || query == ""
+			w.hasPlainList = w.hasPlainList || query == ""
 		}
 		_, err = w.house.archive.Apply(w.ctx, batch)
 		w.must(err)

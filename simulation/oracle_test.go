@@ -8,11 +8,11 @@ import (
 	"minutebook/archive"
 )
 
-// The oracle: who sees what, from 1.7, 2.2, 4.1 and 4.5 of the specification and
+// The oracle: who may see which part, from 1.7, 2.2, 4.1 and 4.5 of the specification and
 // what is documented of its gaps. It asks no room.
 
-// known tells whether the archive holds a meeting.
-func (m *meeting) known() bool { return !m.forgotten && (len(m.seen) > 0 || m.delivered) }
+// isKnown reports whether the archive holds a meeting.
+func (m *meeting) isKnown() bool { return !m.forgotten && (len(m.seen) > 0 || m.delivered) }
 
 // gone: every list that ever showed it has been walked without it.
 func (m *meeting) gone() bool {
@@ -27,7 +27,7 @@ func (m *meeting) gone() bool {
 // outside is 4.1: a plain list leaves out what was recorded outside, so whom none
 // showed is. Without a plain list, whoever nobody knows.
 func (w *world) outside(m *meeting) bool {
-	if !w.plain {
+	if !w.hasPlainList {
 		listed := false // by an account that is there: what another told of the organisation ended with it
 		for name := range w.accounts {
 			if l := w.listings[name]; l != nil {
@@ -38,11 +38,11 @@ func (w *world) outside(m *meeting) bool {
 		return m.read.recorder == "" || !listed && len(w.teamsOf(m.read.recorder)) == 0 && len(w.owns(m.read.recorder)) == 0
 	}
 	return !slices.ContainsFunc(w.sorted(), func(x *meeting) bool {
-		plain := false
+		listed := false
 		for p := range x.seen {
-			plain = plain || p.query == ""
+			listed = listed || p.query == ""
 		}
-		return plain && x.known() && (x == m || x.read.recorder == m.read.recorder && m.read.recorder != "")
+		return listed && x.isKnown() && (x == m || x.read.recorder == m.read.recorder && m.read.recorder != "")
 	})
 }
 
@@ -50,7 +50,7 @@ func (w *world) outside(m *meeting) bool {
 // or the level of an explicit share.
 func (w *world) ways(email string, m *meeting) (ways []string) {
 	u, listed := w.userOf(email)
-	if email == "" || !m.known() || listed && u.status == api.StatusDeactivated {
+	if email == "" || !m.isKnown() || listed && u.status == api.StatusDeactivated {
 		return nil
 	}
 	if m.read.recorder == email {
@@ -125,8 +125,8 @@ func (w *world) active(email string) (works, unsure bool) {
 	if u, listed := w.userOf(email); listed {
 		return u.status == api.StatusActive, false
 	}
-	known := len(w.teamsOf(email)) > 0 || len(w.owns(email)) > 0
-	return known, !known
+	internal := len(w.teamsOf(email)) > 0 || len(w.owns(email)) > 0
+	return internal, !internal
 }
 
 // crmOf lists whose CRM matches of a meeting a person sees (2.2): of the own

@@ -147,32 +147,32 @@ func (w *world) putDirectory(name string) {
 	}
 }
 
-// userOf is what is known of a person: by the list that was read last, of those
+// userOf returns the directory entry of a person: by the list that was read last, of those
 // of the configured accounts; who was deactivated stays so though the account left.
-func (w *world) userOf(email string) (found user, known bool) {
+func (w *world) userOf(email string) (found user, ok bool) {
 	rank := 0
 	for name, l := range w.listings {
 		u, listed := l.users[email]
 		_, configured := w.accounts[name]
 		if listed && l.rank > rank && (configured || u.status == api.StatusDeactivated) {
-			found, known, rank = u, true, l.rank
+			found, ok, rank = u, true, l.rank
 		}
 	}
-	return found, known
+	return found, ok
 }
 
-// teamsOf are the teams that a person is a member of.
-func (w *world) teamsOf(email string) (of []string) {
+// teamsOf returns the teams that a person is a member of.
+func (w *world) teamsOf(email string) (list []string) {
 	for name := range w.accounts {
 		if l := w.listings[name]; l != nil {
 			for team, members := range l.members {
-				if slices.Contains(members, email) && !slices.Contains(of, team) {
-					of = append(of, team)
+				if slices.Contains(members, email) && !slices.Contains(list, team) {
+					list = append(list, team)
 				}
 			}
 		}
 	}
-	return of
+	return list
 }
 
 // owns lists the configured accounts of a person.

@@ -14,11 +14,11 @@ import (
 
 // world is an organisation, its meetings and the house that has read them.
 type world struct {
-	t     *rapid.T
-	ctx   context.Context
-	house *house
-	clock int
-	plain bool // some plain list was read
+	t            *rapid.T
+	ctx          context.Context
+	house        *house
+	clock        int
+	hasPlainList bool // some plain list was read
 
 	users    map[string]user
 	members  map[string][]string
@@ -95,7 +95,7 @@ func newWorld(t *rapid.T, ctx context.Context, site *site, template string) *wor
 		}
 	}
 	for _, m := range w.sorted() {
-		if m.known() {
+		if m.isKnown() {
 			w.must(w.house.archive.SetShares(w.ctx, m.id, m.shares))
 			if m.video {
 				w.must(w.house.archive.AttachMedia(w.ctx, m.id, archive.MediaVideo, w.house.video))
@@ -141,12 +141,12 @@ func (w *world) change(t *rapid.T) {
 		w.edit(t, m)
 		w.walk(t, name)
 	case 6:
-		if m.known() {
+		if m.isKnown() {
 			m.share(t)
 			w.must(w.house.archive.SetShares(w.ctx, m.id, m.shares))
 		}
 	case 7:
-		if m.known() && rapid.Bool().Draw(t, "forget") {
+		if m.isKnown() && rapid.Bool().Draw(t, "forget") {
 			_, err := w.house.archive.Forget(w.ctx, m.id, "test")
 			w.must(err)
 			m.forgotten = true

@@ -154,9 +154,9 @@ func shown(t *testing.T, ar, upstream *archive.Archive) (list []string) {
 			t.Fatal(err)
 		}
 		list = append(list, fmt.Sprintf("%d: gone %v", id, row.Gone))
-		got, there := members(ar, id), members(upstream, id)
-		for _, key := range slices.Sorted(maps.Keys(there)) {
-			if !api.Empty(there[key]) {
+		got, expected := members(ar, id), members(upstream, id)
+		for _, key := range slices.Sorted(maps.Keys(expected)) {
+			if !api.Empty(expected[key]) {
 				list = append(list, fmt.Sprintf("%d: %s: %s", id, key, got[key]))
 			}
 		}

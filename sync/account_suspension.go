@@ -54,14 +54,14 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 	now := s.now()
 	p := &suspension{Since: now, Tried: now, Reason: err.Error(), Unconnected: api.NeedsReconnect(err)}
 	a.mu.Lock()
-	known := false
+	repeated := false
 	if a.suspended != nil {
 		p.Since = a.suspended.Since
-		known = p.Unconnected && a.suspended.Unconnected && !a.suspended.Tried.IsZero() || p.Reason == a.suspended.Reason && api.IsBlocked(err)
+		repeated = p.Unconnected && a.suspended.Unconnected && !a.suspended.Tried.IsZero() || p.Reason == a.suspended.Reason && api.IsBlocked(err)
 	}
 	a.suspended = p
 	a.mu.Unlock()
-	if known {
+	if repeated {
 		return fmt.Errorf("%w: %w", errSuspended, err)
 	}
 	s.log.Warn().Str("account", a.Name).Err(err).Msg("account suspended: the service refuses it")

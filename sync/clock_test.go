@@ -54,13 +54,13 @@ func setClock(t *testing.T, step time.Duration) {
 	s, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Now: now, Accounts: []syncer.Account{{Name: "ada", Client: client}}})
 	defer stop()
 	time.Sleep(time.Hour)
-	finish := func(when string, within time.Duration) {
+	finish := func(when string, limit time.Duration) {
 		t.Helper()
 		before := meetingCounts(t, ar)
 		if _, ok, err := u.Service.Finish(t.Context()); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
-		time.Sleep(within)
+		time.Sleep(limit)
 		if c := meetingCounts(t, ar); c.Meetings != before.Meetings+1 || c.WithTranscript != c.Meetings {
 			t.Errorf("%s, a new meeting: %+v, and before %+v", when, c, before)
 		}

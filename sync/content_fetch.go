@@ -40,27 +40,27 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 }
 
 // fetchContent reads the missing content of one meeting.
-func (s *Syncer) fetchContent(ctx context.Context, a *account, one contentTask, t *runStats) error {
-	ctx = withTaskPriority(ctx, one)
+func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask, t *runStats) error {
+	ctx = withTaskPriority(ctx, task)
 	var batch []archive.Observation
 	now := s.now()
-	read := func(missing *bool, part api.Part, src archive.Source, call func(context.Context, int64) (*api.Content, error)) error {
-		if !*missing {
+	read := func(wanted *bool, part api.Part, src archive.Source, call func(context.Context, int64) (*api.Content, error)) error {
+		if !*wanted {
 			return nil
 		}
-		c, err := call(ctx, one.RecordingID)
+		c, err := call(ctx, task.RecordingID)
 		if err != nil {
 			return s.classify(ctx, a, err)
 		}
 		t.countContent()
 		if c.Raw != nil {
-			*missing = false
+			*wanted = false
 			batch = append(batch, archive.Observation{Account: a.Name, Source: src, At: c.SentAt, Order: c.Order,
-				RecordingID: one.RecordingID, Parts: map[api.Part]json.RawMessage{part: c.Raw}})
+				RecordingID: task.RecordingID, Parts: map[api.Part]json.RawMessage{part: c.Raw}})
 		}
 		return nil
 	}
-	left := one
+	left := task
 	err := errors.Join(
 		read(&left.Transcript, api.PartTranscript, archive.SourceTranscript, a.Client.Transcript),
 		read(&left.Summary, api.PartSummary, archive.SourceSummary, a.Client.Summary),
@@ -107,8 +107,8 @@ func (s *Syncer) postponeTasks(ctx context.Context, a *account, group []contentT
 		return failed
 	}
 	var wanted []contentTask
-	for _, one := range group {
-		if current, ok := s.content.get(one.RecordingID); ok {
+	for _, task := range group {
+		if current, ok := s.content.get(task.RecordingID); ok {
 			wanted = append(wanted, current.postponed(s.now(), failedTaskDelay))
 		}
 	}

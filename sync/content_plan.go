@@ -50,7 +50,7 @@ type taskPlan struct {
 // planAfterFullPage looks at a meeting of a page with content. Content that is
 // missing does not exist yet and gets a task, unless it was waited for when the
 // meeting was new.
-func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, known bool, sent time.Time) {
+func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, isKnown bool, sent time.Time) {
 	old, asked := s.content.get(a.RecordingID)
 	if !a.Transcript && !a.Summary {
 		if asked {
@@ -62,7 +62,7 @@ func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, known bool, sent 
 		old.Transcript, old.Summary = a.Transcript, a.Summary
 		a = old
 	}
-	if a.dueAt(sent).After(sent) || (!asked && known && sent.Sub(a.Created) > oldAfter) {
+	if a.dueAt(sent).After(sent) || (!asked && isKnown && sent.Sub(a.Created) > oldAfter) {
 		return // its next attempt is planned, or it was attempted often enough
 	}
 	next, ok := a.nextAttempt(sent)
@@ -77,14 +77,14 @@ func (s *Syncer) planAfterFullPage(d *taskPlan, a contentTask, known bool, sent 
 // planAfterLightPage looks at a meeting of a page without content. A new
 // meeting gets a task, and so does a known one that is to be read again. A task
 // of a suspended account moves to the account that shows the meeting.
-func (s *Syncer) planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, known bool) {
+func (s *Syncer) planAfterLightPage(d *taskPlan, o walkSpec, a contentTask, isKnown bool) {
 	old, asked := s.content.get(a.RecordingID)
 	switch {
 	case asked && s.isSuspended(old.Account):
 		old.Account, old.List = o.account.Name, o.list.Name
 		d.wanted = append(d.wanted, old)
 	case asked:
-	case !known && (a.Transcript || a.Summary):
+	case !isKnown && (a.Transcript || a.Summary):
 		d.wanted = append(d.wanted, a)
 	case o.reread:
 		a.Transcript, a.Summary, a.Reread, a.Spare = true, true, true, o.spare

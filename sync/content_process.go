@@ -71,8 +71,8 @@ func (s *Syncer) processLane(ctx context.Context, a *account, spare, once bool, 
 				if isPanic(err) { // the other groups go on
 					err = s.postponeTasks(gctx, a, group, err)
 				}
-				for _, one := range group {
-					s.content.release(one.RecordingID)
+				for _, task := range group {
+					s.content.release(task.RecordingID)
 				}
 				return err
 			})
@@ -114,13 +114,13 @@ func (s *Syncer) groupTasks(a *account, batch []contentTask) [][]contentTask {
 	batch = slices.Clone(batch)
 	slices.SortStableFunc(batch, func(x, y contentTask) int { return y.Created.Compare(x.Created) })
 	var out [][]contentTask
-	for _, one := range batch {
+	for _, task := range batch {
 		last := len(out) - 1
-		if !a.OAuth && last >= 0 && fitOnePage(out[last][0], one) {
-			out[last] = append(out[last], one)
+		if !a.OAuth && last >= 0 && fitOnePage(out[last][0], task) {
+			out[last] = append(out[last], task)
 			continue
 		}
-		out = append(out, []contentTask{one})
+		out = append(out, []contentTask{task})
 	}
 	return out
 }
@@ -147,9 +147,9 @@ func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTa
 			group = rest
 		}
 	}
-	for _, one := range group {
-		if err := s.fetchContent(ctx, a, one, t); err != nil {
-			if err := s.postponeTasks(ctx, a, []contentTask{one}, err); err != nil {
+	for _, task := range group {
+		if err := s.fetchContent(ctx, a, task, t); err != nil {
+			if err := s.postponeTasks(ctx, a, []contentTask{task}, err); err != nil {
 				return err
 			}
 		}
@@ -160,15 +160,15 @@ func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTa
 // skipForgotten removes the tasks of meetings that were forgotten meanwhile.
 func (s *Syncer) skipForgotten(ctx context.Context, group []contentTask) ([]contentTask, error) {
 	var ids []int64
-	for _, one := range group {
-		ids = append(ids, one.RecordingID)
+	for _, task := range group {
+		ids = append(ids, task.RecordingID)
 	}
 	forgotten, err := s.archive.Forgotten(ctx, ids)
 	if err != nil || len(forgotten) == 0 {
 		return group, err
 	}
 	_, err = s.apply(ctx, nil, nil, slices.Collect(maps.Keys(forgotten)))
-	return slices.DeleteFunc(slices.Clone(group), func(one contentTask) bool { return forgotten[one.RecordingID] }), err
+	return slices.DeleteFunc(slices.Clone(group), func(task contentTask) bool { return forgotten[task.RecordingID] }), err
 }
 
 // listNamed returns the account's list query of that name.

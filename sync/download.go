@@ -239,14 +239,14 @@ func (l *downloader) setPaused(err error) {
 
 // startTask starts a goroutine for a recording.
 func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row archive.Download, once bool, t *runStats) {
-	one := &downloadTask{row: row, announced: make(chan struct{}, 1), waitedFor: once, stats: t, done: make(chan struct{})}
-	ctx, one.cancel = context.WithCancel(ctx)
+	task := &downloadTask{row: row, announced: make(chan struct{}, 1), waitedFor: once, stats: t, done: make(chan struct{})}
+	ctx, task.cancel = context.WithCancel(ctx)
 	l.mu.Lock()
-	l.tasks[row.RecordingID] = one
+	l.tasks[row.RecordingID] = task
 	l.mu.Unlock()
 	tasks.Go(func() {
-		defer one.cancel()
-		if err := l.s.guard("downloads", func() error { return l.advance(ctx, one) }); err != nil && ctx.Err() == nil {
+		defer task.cancel()
+		if err := l.s.guard("downloads", func() error { return l.advance(ctx, task) }); err != nil && ctx.Err() == nil {
 			l.s.log.Warn().Int64("recording_id", row.RecordingID).Err(err).Msg("download interrupted")
 			l.s.reportHealth("downloads", err)
 		}
@@ -254,7 +254,7 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 		delete(l.tasks, row.RecordingID)
 		l.wake() // with the lock: whoever finds the run idle finds this too
 		l.mu.Unlock()
-		close(one.done)
+		close(task.done)
 	})
 }
 

@@ -80,8 +80,8 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 // finishIfAttached closes the row of a recording that was attached just before
 // a crash, and reports whether it was.
 func (l *downloader) finishIfAttached(ctx context.Context, t *downloadTask) (bool, error) {
-	held, err := l.s.archive.MediaOf(ctx, t.row.RecordingID)
-	if err != nil || len(held) == 0 {
+	stored, err := l.s.archive.MediaOf(ctx, t.row.RecordingID)
+	if err != nil || len(stored) == 0 {
 		return false, err
 	}
 	return true, l.markDone(ctx, t)

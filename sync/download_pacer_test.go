@@ -71,11 +71,11 @@ func TestALateLookDoesNotMakeTheNextOnesAsLate(t *testing.T) {
 		"told by a callback":            {20 * time.Second, true, time.Minute},
 		"a look of an earlier download": {-time.Hour, false, 30 * time.Second},
 	} {
-		one := &downloadTask{row: archive.Download{RequestedAt: at}, wasAnnounced: c.heard}
+		task := &downloadTask{row: archive.Download{RequestedAt: at}, wasAnnounced: c.heard}
 		if c.looked != 0 {
-			one.lastPoll = at.Add(c.looked)
+			task.lastPoll = at.Add(c.looked)
 		}
-		if got := one.generationTime(at.Add(time.Minute)); got != c.want {
+		if got := task.generationTime(at.Add(time.Minute)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

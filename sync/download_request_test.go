@@ -198,9 +198,9 @@ func TestALapsedLinkIsReplaced(t *testing.T) {
 		if d.State != archive.DownloadDone || d.Lapsed != 1 || d.Requests != 2 || d.DownloadID == before.DownloadID {
 			t.Errorf("queue: %+v", d)
 		}
-		held, err := ar.MediaOf(t.Context(), 1)
-		if err != nil || len(held) != 1 || held[0].Size != bytes {
-			t.Errorf("recordings %+v, %v", held, err)
+		media, err := ar.MediaOf(t.Context(), 1)
+		if err != nil || len(media) != 1 || media[0].Size != bytes {
+			t.Errorf("recordings %+v, %v", media, err)
 		}
 		// It is the same file by its ETag: only what was missing is fetched.
 		left := time.Duration(float64(bytes-before.Fetched) / 2000 * float64(time.Second))

@@ -177,8 +177,8 @@ func (l *downloader) syncPartial(ctx context.Context, t *downloadTask, file *os.
 func checkDigest(h http.Header, t *downloadTask) error {
 	sum := base64.StdEncoding.EncodeToString(t.hasher.hash.Sum(nil))
 	for _, field := range []string{h.Get("Repr-Digest"), h.Get("Digest")} {
-		for _, one := range strings.Split(field, ",") {
-			name, value, ok := strings.Cut(strings.TrimSpace(one), "=")
+		for _, digest := range strings.Split(field, ",") {
+			name, value, ok := strings.Cut(strings.TrimSpace(digest), "=")
 			if ok && strings.EqualFold(name, "sha-256") && strings.Trim(value, ":") != sum {
 				return fmt.Errorf("%w: its SHA-256 differs from the one announced", errContent)
 			}

@@ -99,11 +99,11 @@ func testLoader(t *testing.T, h *mediaHost, private bool) (*Syncer, *downloadTas
 
 func wantKept(t *testing.T, s *Syncer, data []byte) {
 	t.Helper()
-	held, err := s.archive.MediaOf(t.Context(), 7)
-	if err != nil || len(held) != 1 {
-		t.Fatalf("recordings: %v, %v", held, err)
+	stored, err := s.archive.MediaOf(t.Context(), 7)
+	if err != nil || len(stored) != 1 {
+		t.Fatalf("recordings: %v, %v", stored, err)
 	}
-	r, _, err := s.archive.Media().Open(t.Context(), held[0].SHA256)
+	r, _, err := s.archive.Media().Open(t.Context(), stored[0].SHA256)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,8 +375,8 @@ func TestWrongContentIsNeverKept(t *testing.T) {
 			if strings.Contains(err.Error(), "secret-link") {
 				t.Errorf("the error names the link: %v", err)
 			}
-			if held, err := s.archive.MediaOf(t.Context(), 7); err != nil || len(held) != 0 {
-				t.Errorf("kept: %v, %v", held, err)
+			if stored, err := s.archive.MediaOf(t.Context(), 7); err != nil || len(stored) != 0 {
+				t.Errorf("kept: %v, %v", stored, err)
 			}
 		})
 	}

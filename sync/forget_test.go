@@ -156,8 +156,8 @@ func wantForgotten(t *testing.T, ar *archive.Archive, nth int, only bool) {
 		t.Error(err)
 	}
 	for _, id := range []int64{1, 3} {
-		if held, err := ar.MediaOf(t.Context(), id); !only && (err != nil || len(held) != 1) {
-			t.Errorf("forgotten at %d: the recordings of meeting %d are %v, %v", nth, id, held, err)
+		if media, err := ar.MediaOf(t.Context(), id); !only && (err != nil || len(media) != 1) {
+			t.Errorf("forgotten at %d: the recordings of meeting %d are %v, %v", nth, id, media, err)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func runOnFailingDisk(ctx context.Context, dir string) error {
 	}
 	large := strings.Replace(whole, "hello", strings.Repeat("hello, ", 10_000), 1)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		var said any
+		var reply any
 		switch command, id, _ := strings.Cut(lines.Text(), " "); command {
 		case "put":
 			var n int
@@ -43,15 +43,15 @@ func runOnFailingDisk(ctx context.Context, dir string) error {
 			_, err = a.Inbox().Put(ctx, inbox.Delivery{Account: "a", WebhookID: id, ReceivedAt: time.Now(),
 				Body: fmt.Appendf(nil, large, n, time.Now().UTC().Format(time.RFC3339))})
 		case "drain":
-			said, err = s.drainBatch(ctx, a.Inbox())
+			reply, err = s.drainBatch(ctx, a.Inbox())
 		case "replay":
 			err = s.replayTransient(ctx)
 		case "quarantine": // as an earlier version did
 			err = a.Inbox().Quarantine(ctx, 1, "apply observation of 1: disk I/O error")
 		case "counts":
-			said, err = a.Inbox().Counts(ctx)
+			reply, err = a.Inbox().Counts(ctx)
 		}
-		result, _ := json.Marshal(map[string]any{"said": said, "error": fmt.Sprint(err)})
+		result, _ := json.Marshal(map[string]any{"said": reply, "error": fmt.Sprint(err)})
 		fmt.Println(string(result))
 	}
 	return nil
@@ -109,12 +109,12 @@ func TestGoodDeliveriesWaitForAFailingDisk(t *testing.T) {
 }
 
 // said is a line of the child.
-type said struct {
+type reply struct {
 	Said  json.RawMessage
 	Error string
 }
 
-func (s said) counts(t *testing.T) (c inbox.Counts) {
+func (s reply) counts(t *testing.T) (c inbox.Counts) {
 	t.Helper()
 	if err := json.Unmarshal(s.Said, &c); err != nil || s.Error != "<nil>" {
 		t.Fatalf("counts: %s, %s, %v", s.Said, s.Error, err)
@@ -123,7 +123,7 @@ func (s said) counts(t *testing.T) (c inbox.Counts) {
 }
 
 // startOnFailingDisk starts the child and returns how to tell it a line.
-func startOnFailingDisk(t *testing.T, d *diskfault.Disk) (tell func(line string) said) {
+func startOnFailingDisk(t *testing.T, d *diskfault.Disk) (tell func(line string) reply) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGoodDeliveriesWaitForAFailingDisk$")
 	cmd.Env = append(d.Env(), failingDir+"="+d.Dir)
@@ -141,7 +141,7 @@ func startOnFailingDisk(t *testing.T, d *diskfault.Disk) (tell func(line string)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	lines := bufio.NewScanner(stdout)
-	return func(line string) (s said) {
+	return func(line string) (s reply) {
 		t.Helper()
 		io.WriteString(stdin, line+"\n")
 		if !lines.Scan() || json.Unmarshal(lines.Bytes(), &s) != nil {

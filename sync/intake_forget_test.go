@@ -36,9 +36,9 @@ func TestForgetAtEachStepOfIntake(t *testing.T) {
 				t.Parallel()
 				s, _ := testLoader(t, newMediaHost(t, 1), true)
 				box := s.archive.Inbox()
-				known, err := archive.FromMeeting("a", archive.SourceList, time.Now(), []byte(`{"recording_id": 1, "title": "known"}`))
+				observation, err := archive.FromMeeting("a", archive.SourceList, time.Now(), []byte(`{"recording_id": 1, "title": "known"}`))
 				if err == nil {
-					_, err = s.apply(t.Context(), []archive.Observation{known}, nil, nil)
+					_, err = s.apply(t.Context(), []archive.Observation{observation}, nil, nil)
 				}
 				if err != nil {
 					t.Fatal(err)

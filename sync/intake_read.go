@@ -76,16 +76,16 @@ func (s *Syncer) planFollowUps(ctx context.Context, batch []archive.Observation)
 		if a == nil || ob.Source != archive.SourceWebhook || forgotten[ob.RecordingID] {
 			continue
 		}
-		one := newTask(walkSpec{account: a}, ob, rows[ob.RecordingID], now)
+		task := newTask(walkSpec{account: a}, ob, rows[ob.RecordingID], now)
 		_, asked := s.content.get(ob.RecordingID)
-		missing := one.Transcript || one.Summary
-		replay := now.Sub(one.Created) > oldAfter && rows[ob.RecordingID] != nil
+		incomplete := task.Transcript || task.Summary
+		replay := now.Sub(task.Created) > oldAfter && rows[ob.RecordingID] != nil
 		switch {
-		case asked && !missing:
+		case asked && !incomplete:
 			done = append(done, ob.RecordingID)
-		case !asked && missing && !replay:
-			one.Urgent = true
-			wanted = append(wanted, one)
+		case !asked && incomplete && !replay:
+			task.Urgent = true
+			wanted = append(wanted, task)
 		}
 	}
 	return wanted, done, nil

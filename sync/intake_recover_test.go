@@ -25,9 +25,9 @@ func TestIntakeGoesOnAfterAPanic(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.runIntake(ctx) }()
 	deliver(t, s, "m1", fmt.Sprintf(whole, 1, time.Now().UTC().Format(time.RFC3339)))
-	wait := func(what string, there func() bool) {
+	wait := func(what string, reached func() bool) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); !there(); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); !reached(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("in a minute: no %s", what)
 			}

@@ -46,8 +46,8 @@ func (s *Syncer) readDirectory(ctx context.Context, a *account) error {
 			}
 			email := func(u api.User) string { return u.Email }
 			if err := checkReadable(users, email); err != nil { // a deactivation does not wait for it
-				known := slices.DeleteFunc(users, func(u api.User) bool { return strings.TrimSpace(u.Email) == "" })
-				return errors.Join(err, s.archive.PutSomeUsers(ctx, a.Name, known))
+				addressed := slices.DeleteFunc(users, func(u api.User) bool { return strings.TrimSpace(u.Email) == "" })
+				return errors.Join(err, s.archive.PutSomeUsers(ctx, a.Name, addressed))
 			}
 			return s.archive.PutUsers(ctx, a.Name, users)
 		}),

@@ -130,16 +130,16 @@ func TestTheRotationTakesWhatIsLeftOfTheBudget(t *testing.T) {
 		if err := s.Sync(t.Context(), syncer.Request{Full: true}, nil); err != nil {
 			t.Fatal(err)
 		}
-		over := time.Now()
+		ended := time.Now()
 		time.Sleep(time.Hour)
 		mu.Lock()
 		defer mu.Unlock()
-		if len(rotation) != 4 || over.Before(night.Add(time.Minute/2)) {
-			t.Fatalf("the rotation read at %v; the command was over at %v", rotation, over)
+		if len(rotation) != 4 || ended.Before(night.Add(time.Minute/2)) {
+			t.Fatalf("the rotation read at %v; the command was over at %v", rotation, ended)
 		}
 		for _, at := range rotation {
-			if at.Before(over) {
-				t.Errorf("a page of the rotation at %v, %v before the command was over", at, over.Sub(at))
+			if at.Before(ended) {
+				t.Errorf("a page of the rotation at %v, %v before the command was over", at, ended.Sub(at))
 			}
 		}
 	})

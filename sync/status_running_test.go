@@ -32,17 +32,17 @@ func TestARunTellsWhyItsCallsAreRepeated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := 0
+		reports := 0
 		err = s.Sync(t.Context(), syncer.Request{}, func(e syncer.Event) {
 			if strings.Contains(e.Trouble, "under maintenance") {
-				told++
+				reports++
 			}
 			if e.Done && e.Trouble != "" {
 				t.Errorf("at the end it still says %q", e.Trouble)
 			}
 		})
-		if err != nil || told == 0 {
-			t.Errorf("told %d times, %v", told, err)
+		if err != nil || reports == 0 {
+			t.Errorf("told %d times, %v", reports, err)
 		}
 	})
 }

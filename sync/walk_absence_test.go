@@ -35,7 +35,7 @@ func intercept(u *rig.Upstream, edit func(r *http.Request, body []byte) []byte) 
 }
 
 // absences are what status says of them.
-func absences(t *testing.T, s *syncer.Syncer) (said []string) {
+func absences(t *testing.T, s *syncer.Syncer) (notices []string) {
 	t.Helper()
 	st, err := s.Status(t.Context())
 	if err != nil {
@@ -43,10 +43,10 @@ func absences(t *testing.T, s *syncer.Syncer) (said []string) {
 	}
 	for _, f := range st.Failures {
 		if f.Class == "absence" {
-			said = append(said, f.Reason)
+			notices = append(notices, f.Reason)
 		}
 	}
-	return said
+	return notices
 }
 
 const emptyList = `{"limit":10,"next_cursor":null,"items":[]}`
@@ -78,8 +78,8 @@ func TestAnEmptyListIsNotBelievedOnce(t *testing.T) {
 				if c := meetingCounts(t, ar); c.Gone != want.gone || c.Meetings != 45 {
 					t.Errorf("after a night: %+v; want %d gone", c, want.gone)
 				}
-				if said := strings.Join(absences(t, s), "; "); (said == "") != (want.says == "") || !strings.Contains(said, want.says) {
-					t.Errorf("status says %q; want %q", said, want.says)
+				if notices := strings.Join(absences(t, s), "; "); (notices == "") != (want.says == "") || !strings.Contains(notices, want.says) {
+					t.Errorf("status says %q; want %q", notices, want.says)
 				}
 				time.Sleep(24 * time.Hour)
 				if c := meetingCounts(t, ar); c.Gone != 0 || len(absences(t, s)) != 0 {
@@ -108,8 +108,8 @@ func TestAnUnreadableItemIsNotAnAbsence(t *testing.T) {
 		time.Sleep(time.Hour)
 		broken.Store(true)
 		time.Sleep(24 * time.Hour)
-		if c, said := meetingCounts(t, ar), absences(t, s); c.Gone != 0 || len(said) != 1 || !strings.Contains(said[0], "1 items of the list could not be read") {
-			t.Errorf("%+v, status says %q", c, said)
+		if c, notices := meetingCounts(t, ar), absences(t, s); c.Gone != 0 || len(notices) != 1 || !strings.Contains(notices[0], "1 items of the list could not be read") {
+			t.Errorf("%+v, status says %q", c, notices)
 		}
 		broken.Store(false)
 		time.Sleep(24 * time.Hour)
@@ -135,12 +135,12 @@ func TestAMeetingWithoutADateIsRead(t *testing.T) {
 		})
 		ar := rig.NewArchive(t, t.TempDir())
 		s := newSyncer(t, u, ar)
-		for _, full := range []bool{false, true, false} {
-			if err := s.Sync(t.Context(), syncer.Request{Full: full}, nil); err != nil {
+		for _, isFull := range []bool{false, true, false} {
+			if err := s.Sync(t.Context(), syncer.Request{Full: isFull}, nil); err != nil {
 				t.Fatal(err)
 			}
 			if row, err := ar.Row(t.Context(), 1000); err != nil || row.Gone || !row.HasTranscript {
-				t.Errorf("full %t: %+v, %v", full, row, err)
+				t.Errorf("full %t: %+v, %v", isFull, row, err)
 			}
 		}
 	})

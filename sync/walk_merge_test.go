@@ -143,13 +143,13 @@ func TestAClockThatWasAheadFreezesNoContent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, said := range []string{"So it was", "So it became"} {
+		for _, spoken := range []string{"So it was", "So it became"} {
 			if err := s.Sync(t.Context(), syncer.Request{Full: true}, nil); err != nil {
 				t.Fatal(err)
 			}
 			ahead = 0
 			time.Sleep(time.Minute)
-			edit(t, u, 1, created, "So it is", said)
+			edit(t, u, 1, created, "So it is", spoken)
 		}
 		if !strings.Contains(text(t, ar, 1), "So it was") {
 			t.Errorf("the later content does not count: %s", text(t, ar, 1))

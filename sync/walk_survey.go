@@ -40,7 +40,7 @@ func (s *Syncer) surveyHistory(ctx context.Context, o walkSpec) ([]pageSample, e
 func (s *Syncer) findReach(ctx context.Context, o walkSpec, first pageSample) ([]pageSample, error) {
 	samples := []pageSample{first}
 	oldest, end := first.Oldest, later(o.after, earliestMeeting()) // the history ends between the two
-	look := func(before time.Time) (over bool, err error) {
+	look := func(before time.Time) (finished bool, err error) {
 		at, err := s.probePage(ctx, o, before)
 		if err != nil {
 			return false, err
@@ -58,7 +58,7 @@ func (s *Syncer) findReach(ctx context.Context, o walkSpec, first pageSample) ([
 		if !before.After(end) {
 			break
 		}
-		if over, err := look(before); over || err != nil {
+		if finished, err := look(before); finished || err != nil {
 			return samples, err
 		}
 	}
@@ -66,7 +66,7 @@ func (s *Syncer) findReach(ctx context.Context, o walkSpec, first pageSample) ([
 		if rest := oldest.Sub(end); rest < first.Oldest.Sub(oldest)/reachPrecision || isTooShort(samples, rest) {
 			break
 		}
-		if over, err := look(end.Add(oldest.Sub(end) / 2)); over || err != nil {
+		if finished, err := look(end.Add(oldest.Sub(end) / 2)); finished || err != nil {
 			return samples, err
 		}
 	}
@@ -76,16 +76,16 @@ func (s *Syncer) findReach(ctx context.Context, o walkSpec, first pageSample) ([
 // isTooShort reports whether a history is too short to be divided, even if its
 // unknown rest is as dense as its densest known part.
 func isTooShort(samples []pageSample, rest time.Duration) bool {
-	known, gap := 0.0, time.Duration(0)
+	meetings, gap := 0.0, time.Duration(0)
 	for _, st := range estimateDensity(samples) {
-		known += st.count
+		meetings += st.count
 	}
 	for _, at := range samples {
 		if g := at.meanGap(); g > 0 && (gap == 0 || g < gap) {
 			gap = g
 		}
 	}
-	return gap == 0 || known+float64(rest)/float64(gap) < 2*meetingsPerWindow
+	return gap == 0 || meetings+float64(rest)/float64(gap) < 2*meetingsPerWindow
 }
 
 // refineSamples adds pages that are spread evenly over the sampled history.

@@ -55,13 +55,13 @@ func surveyed(t *testing.T, u *rig.Upstream, newest time.Time, meetings int) {
 		t.Fatal(err)
 	}
 	cuts := cutHistory(samples, maxWindows)
-	held := make([]int, len(cuts)+1)
+	counts := make([]int, len(cuts)+1)
 	for i := range meetings {
 		n, _ := slices.BinarySearchFunc(cuts, newest.Add(-time.Duration(i)*surveyStep), time.Time.Compare)
-		held[n]++
+		counts[n]++
 	}
-	if len(held) < meetings/meetingsPerWindow-1 || slices.Max(held) > 3*meetings/len(held)/2 {
-		t.Errorf("windows of %d hold %v meetings", meetings, held)
+	if len(counts) < meetings/meetingsPerWindow-1 || slices.Max(counts) > 3*meetings/len(counts)/2 {
+		t.Errorf("windows of %d hold %v meetings", meetings, counts)
 	}
 	if n := u.Wire.Count(func(c rig.Call) bool { return c.Heavy || c.Status != http.StatusOK }); n > 0 || len(u.Wire.Calls())-before > 22 {
 		t.Errorf("the survey made %d calls, %d of all are heavy or refused", len(u.Wire.Calls())-before, n)

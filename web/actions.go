@@ -170,12 +170,12 @@ func actionsAddress(person, state string) string {
 
 // groupItems groups items by person, in the order of people.
 func (s *server) groupItems(items []archive.ActionRow, people []assignee) []actionGroup {
-	byKey, known := map[string][]meetingAction{}, map[string]bool{}
+	byKey, isPerson := map[string][]meetingAction{}, map[string]bool{}
 	for _, p := range people {
-		known[p.Key] = true
+		isPerson[p.Key] = true
 	}
 	for _, i := range items {
-		key := assigneeKey(i, known)
+		key := assigneeKey(i, isPerson)
 		v := meetingAction{Meeting: i.Title, Start: i.Start.In(s.Location), action: action{
 			Text: i.Description, Done: i.Completed, ByHand: i.UserGenerated, At: i.Offset,
 			Address: meetingAddress(i.RecordingID, i.Offset, -1, "")}}
@@ -195,11 +195,11 @@ func (s *server) groupItems(items []archive.ActionRow, people []assignee) []acti
 
 // assigneeKey returns the key of the known person that an item is assigned to, or
 // "-".
-func assigneeKey(i archive.ActionRow, known map[string]bool) string {
+func assigneeKey(i archive.ActionRow, isPerson map[string]bool) string {
 	switch {
-	case i.Email != "" && known[i.Email]:
+	case i.Email != "" && isPerson[i.Email]:
 		return i.Email
-	case i.Assignee != "" && known[i.Assignee]:
+	case i.Assignee != "" && isPerson[i.Assignee]:
 		return i.Assignee
 	}
 	return "-"

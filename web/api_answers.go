@@ -99,8 +99,8 @@ func writeTagged(w http.ResponseWriter, r *http.Request, contentType string, bod
 
 // holdsTag tells whether a tag is in an If-None-Match header, by the weak comparison.
 func holdsTag(header, tag string) bool {
-	for held := range strings.SplitSeq(header, ",") {
-		if held = strings.TrimSpace(held); held == "*" || strings.TrimPrefix(held, "W/") == strings.TrimPrefix(tag, "W/") {
+	for candidate := range strings.SplitSeq(header, ",") {
+		if candidate = strings.TrimSpace(candidate); candidate == "*" || strings.TrimPrefix(candidate, "W/") == strings.TrimPrefix(tag, "W/") {
 			return true
 		}
 	}

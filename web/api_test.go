@@ -137,7 +137,7 @@ func TestChangesAnswersWhenTheArchiveChanges(t *testing.T) {
 // TestListsGoOnWhereAPageEnds reads each list whole, and in small pages.
 func TestListsGoOnWhereAPageEnds(t *testing.T) {
 	s := newSite(t)
-	for address, of := range map[string]string{
+	for address, list := range map[string]string{
 		"meetings?": "meetings", "people?": "people", "action-items?state=all&": "action_items",
 		"meetings/" + itoa(s.ids[0]) + "/transcript?from=30&": "entries",
 	} {
@@ -145,14 +145,14 @@ func TestListsGoOnWhereAPageEnds(t *testing.T) {
 		for cursor, n := "", 0; n < 200; n++ {
 			var page map[string]any
 			s.answer(200, "/api/v1/"+address+"limit=3&cursor="+url.QueryEscape(cursor), &page)
-			pages = append(pages, page[of].([]any)...)
+			pages = append(pages, page[list].([]any)...)
 			if cursor, _ = page["next"].(string); cursor == "" {
 				break
 			}
 		}
 		var page map[string]any
 		s.answer(200, "/api/v1/"+address+"limit=500", &page)
-		whole = page[of].([]any)
+		whole = page[list].([]any)
 		if diff := cmp.Diff(whole[:min(len(whole), 590)], pages[:min(len(pages), 590)]); diff != "" || len(whole) < 4 {
 			t.Errorf("%s: %d in one page, %d in small ones: %s", address, len(whole), len(pages), diff)
 		}

@@ -34,8 +34,8 @@ func TestAnswersAreCompressed(t *testing.T) {
 		{mediaAddress(1, archive.MediaVideo), false},
 		{"/healthz", false},
 	} {
-		plain, want := s.get(c.address)
-		if plain.Header.Get("Content-Encoding") != "" {
+		identity, want := s.get(c.address)
+		if identity.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s is compressed for who does not ask for it", c.address)
 		}
 		resp, body := s.get(c.address, "Accept-Encoding", "gzip, br, zstd")
@@ -44,7 +44,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 			continue
 		}
 		if c.compressed {
-			if vary := resp.Header.Get("Vary"); !strings.Contains(vary, "Accept-Encoding") || plain.Header.Get("Vary") != vary {
+			if vary := resp.Header.Get("Vary"); !strings.Contains(vary, "Accept-Encoding") || identity.Header.Get("Vary") != vary {
 				t.Errorf("%s varies by %q", c.address, vary)
 			}
 			unpacked, err := gzip.NewReader(strings.NewReader(body))

@@ -67,9 +67,9 @@ func formatNumber[N int | int64](n N) string {
 }
 
 // formatCount joins a count and its noun: 1 meeting, 1 204 meetings.
-func formatCount(n int, one, many string) string {
+func formatCount(n int, singular, many string) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 " + singular
 	}
 	return formatNumber(n) + " " + many
 }

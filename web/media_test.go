@@ -204,11 +204,11 @@ func TestPlayerSaysWhereTheRecordingIs(t *testing.T) {
 func TestAnUnreadableRecordingIsNotAbsent(t *testing.T) {
 	s := newSite(t, meeting(1, "T", "2026-06-30T08:00:00Z", ""))
 	s.attachVideo(1)
-	held, err := s.archive.MediaOf(t.Context(), 1)
-	if err != nil || len(held) != 1 {
-		t.Fatal(held, err)
+	recordings, err := s.archive.MediaOf(t.Context(), 1)
+	if err != nil || len(recordings) != 1 {
+		t.Fatal(recordings, err)
 	}
-	path := media.Path(s.archive.Media(), held[0].SHA256)
+	path := media.Path(s.archive.Media(), recordings[0].SHA256)
 	for i, damage := range []func() error{
 		func() error { return errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("another"), 0o600)) },
 		func() error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },

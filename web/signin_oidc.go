@@ -94,10 +94,10 @@ func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
 // where the provider has one; others send them by their own settings.
 func (p *relyingParty) config(provider *oidc.Provider) *oauth2.Config {
 	scopes := []string{oidc.ScopeOpenID, "email", "profile"}
-	var known struct {
+	var discovery struct {
 		Scopes []string `json:"scopes_supported"`
 	}
-	if err := provider.Claims(&known); err == nil && p.AdminGroup != "" && slices.Contains(known.Scopes, "groups") {
+	if err := provider.Claims(&discovery); err == nil && p.AdminGroup != "" && slices.Contains(discovery.Scopes, "groups") {
 		scopes = append(scopes, "groups")
 	}
 	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: provider.Endpoint(), RedirectURL: p.callback, Scopes: scopes}

@@ -71,7 +71,7 @@ func TestMarkdownIsCleaned(t *testing.T) {
 func TestWithoutTakesWholeTerms(t *testing.T) {
 	for _, c := range []struct {
 		query, term, want string
-		there             bool
+		found             bool
 	}{
 		{"a type:x b", "type:x", "a b", true},
 		{"type:x", "type:x", "", true},
@@ -79,8 +79,8 @@ func TestWithoutTakesWholeTerms(t *testing.T) {
 		{"-type:x", "type:x", "-type:x", false},
 		{`a team:"B C"`, `team:"B C"`, "a", true},
 	} {
-		if got, there := removeTerm(c.query, c.term); got != c.want || there != c.there {
-			t.Errorf("%q without %q: %q %v", c.query, c.term, got, there)
+		if got, found := removeTerm(c.query, c.term); got != c.want || found != c.found {
+			t.Errorf("%q without %q: %q %v", c.query, c.term, got, found)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func Apply(t testing.TB, a *archive.Archive, at time.Time, meetings ...json.RawM
 }
 
 // Meeting is a small whole meeting of Ann and Bob.
-func Meeting(id int64, title, said string) []byte {
+func Meeting(id int64, title, text string) []byte {
 	return fmt.Appendf(nil, `{"title": %q, "recording_id": %d, "recording_start_time": "2026-02-01T10:00:00Z",
 		"created_at": "2026-02-01T11:00:05Z", "calendar_invitees": [{"name": "Ann", "email": "ann@example.com", "is_external": false}],
 		"recorded_by": {"name": "Bob", "email": "bob@example.com", "email_domain": "example.com", "team": "Sales"},
@@ -109,7 +109,7 @@ func Meeting(id int64, title, said string) []byte {
 			{"speaker": {"display_name": "Bob"}, "text": "Yes, \u00fc.", "timestamp": "00:01:02", "unknown": 1.50}],
 		"default_summary": {"template_name": "General", "markdown_formatted": "# %s"},
 		"action_items": [{"description": "Call", "recording_timestamp": "00:00:30", "assignee": null}],
-		"highlights": null, "crm_matches": {"contacts": [{"name": "Cy"}]}, "later_key": {"a": [1, 2]}}`, title, id, said, title)
+		"highlights": null, "crm_matches": {"contacts": [{"name": "Cy"}]}, "later_key": {"a": [1, 2]}}`, title, id, text, title)
 }
 
 // Attach attaches a recording to a meeting.

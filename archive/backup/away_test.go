@@ -33,8 +33,8 @@ func withStore(t *testing.T, mediaURL string) (a *archive.Archive, dest string) 
 // hasRecording fails the test when the meeting has lost its recording.
 func hasRecording(t *testing.T, a *archive.Archive) {
 	t.Helper()
-	if held, err := a.MediaOf(t.Context(), 1); err != nil || len(held) != 1 {
-		t.Errorf("the meeting's recordings are %v, %v", held, err)
+	if stored, err := a.MediaOf(t.Context(), 1); err != nil || len(stored) != 1 {
+		t.Errorf("the meeting's recordings are %v, %v", stored, err)
 	}
 	if _, damages := verify(t, a, archive.VerifyOptions{}); len(damages) > 0 {
 		t.Errorf("after all: %v", damages)

@@ -137,7 +137,7 @@ func refuseDataDir(dest, dir string) error {
 		return err
 	}
 	for at := dest; ; at = filepath.Dir(at) { // the last ones may not be there yet
-		if there, err := filepath.EvalSymlinks(at); err == nil && (there == real || strings.HasPrefix(there, real+string(filepath.Separator))) {
+		if target, err := filepath.EvalSymlinks(at); err == nil && (target == real || strings.HasPrefix(target, real+string(filepath.Separator))) {
 			return errors.New("the backup would lie in the data directory itself")
 		}
 		if at == filepath.Dir(at) {

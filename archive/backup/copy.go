@@ -198,7 +198,7 @@ func (b *run) sealedSuffix() string {
 // writeFile writes a file of the backup, compressed where its name says so, and
 // encrypted where that is asked for.
 func (b *run) writeFile(ctx context.Context, path string, r io.Reader) error {
-	stored, plain := seal.NewDigest(), seal.NewDigest()
+	stored, plaintext := seal.NewDigest(), seal.NewDigest()
 	to := path + b.sealedSuffix()
 	err := durable.Write(filepath.Join(b.dest, filepath.FromSlash(to)), func(w io.Writer) error {
 		closers := []io.Closer{}
@@ -215,7 +215,7 @@ func (b *run) writeFile(ctx context.Context, path string, r io.Reader) error {
 			}
 			out, closers = packed, append(closers, packed)
 		}
-		_, err = seal.Copy(ctx, io.MultiWriter(out, plain), r)
+		_, err = seal.Copy(ctx, io.MultiWriter(out, plaintext), r)
 		for _, c := range slices.Backward(closers) {
 			err = errors.Join(err, c.Close())
 		}
@@ -224,7 +224,7 @@ func (b *run) writeFile(ctx context.Context, path string, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	f := generation.File{Path: to, Size: stored.Size(), SHA256: stored.SHA256(), PlainSize: plain.Size(), PlainSHA256: plain.SHA256()}
+	f := generation.File{Path: to, Size: stored.Size(), SHA256: stored.SHA256(), PlainSize: plaintext.Size(), PlainSHA256: plaintext.SHA256()}
 	b.result.Copied++
 	b.result.Bytes += f.Size
 	b.fresh = append(b.fresh, f)

@@ -100,7 +100,7 @@ func TestBackupKeepsGenerations(t *testing.T) {
 	if _, err := Restore(t.Context(), RestoreOptions{From: dest, Generation: "1", Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want[0]) {
 		t.Errorf("a generation that is gone: %v", err)
 	}
-	if plain, err := os.ReadFile(filepath.Join(dest, want[2], "archive.db.zst")); err != nil || strings.Contains(string(plain), "SQLite format") {
+	if content, err := os.ReadFile(filepath.Join(dest, want[2], "archive.db.zst")); err != nil || strings.Contains(string(content), "SQLite format") {
 		t.Errorf("not compressed: %v", err)
 	}
 }
@@ -367,9 +367,9 @@ func TestABackupNamesLostRecordings(t *testing.T) {
 	archivetest.Attach(t, a, 1, "moving pictures")
 	keep := Options{Keep: 1}
 	backUp(t, a, dest, keep)
-	missing, damaged := archivetest.Attach(t, a, 2, "in no backup"), archivetest.Attach(t, a, 3, "damaged before any")
+	absent, damaged := archivetest.Attach(t, a, 2, "in no backup"), archivetest.Attach(t, a, 3, "damaged before any")
 	archivetest.Attach(t, a, 4, "the newest of them")
-	must(t, os.Remove(blobPath(a, missing.SHA256)))
+	must(t, os.Remove(blobPath(a, absent.SHA256)))
 	must(t, os.Chmod(blobPath(a, damaged.SHA256), 0o600))
 	must(t, os.WriteFile(blobPath(a, damaged.SHA256), []byte("damaged before anY"), 0o400))
 	r := backUp(t, a, dest, keep)

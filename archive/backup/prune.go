@@ -30,8 +30,8 @@ func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, 
 		if g.Epoch == m.Epoch && g.Seq > m.Seq {
 			doubts = append(doubts, fmt.Sprintf("%s has %d changes more than the archive: archive.db was replaced by an older copy", g.Name, g.Seq-m.Seq))
 		}
-		if missing := missingMeetings(g, m, forgotten); missing != "" {
-			doubts = append(doubts, fmt.Sprintf("%s holds meetings that are not in the archive and were not forgotten: %s", g.Name, missing))
+		if meetings := missingMeetings(g, m, forgotten); meetings != "" {
+			doubts = append(doubts, fmt.Sprintf("%s holds meetings that are not in the archive and were not forgotten: %s", g.Name, meetings))
 		}
 	}
 	return doubts, nil
@@ -111,11 +111,11 @@ func refuseForeign(g generation.Generation, ours []string) error {
 	if len(theirs) <= len(ours) && slices.Equal(theirs, ours[:len(theirs)]) {
 		return nil
 	}
-	made := fmt.Sprintf("%s, of %s with %d meetings", g.Name, g.TakenAt.Format("2006-01-02 15:04"), g.Meetings)
+	newest := fmt.Sprintf("%s, of %s with %d meetings", g.Name, g.TakenAt.Format("2006-01-02 15:04"), g.Meetings)
 	if theirs[0] != ours[0] {
 		return fmt.Errorf("the directory has backups of another archive, %s (%s), and this one is %s; back up to a directory of its own; "+
-			"if this data directory should be that archive, stop it and restore the backup", theirs[0], made, ours[0])
+			"if this data directory should be that archive, stop it and restore the backup", theirs[0], newest, ours[0])
 	}
 	return fmt.Errorf("the directory has backups of another copy of this archive, %s: %s is of epoch %s, and this copy is of %s; one was restored "+
-		"and both went on; back up to a directory of its own", ours[0], made, theirs[len(theirs)-1], strings.Join(ours, ", then "))
+		"and both went on; back up to a directory of its own", ours[0], newest, theirs[len(theirs)-1], strings.Join(ours, ", then "))
 }

@@ -183,12 +183,12 @@ func (r *restore) targetPath(f generation.File) string {
 
 // restoreRecording puts a recording into the store.
 func (r *restore) restoreRecording(ctx context.Context, f generation.File) error {
-	plain, err := r.from.Open(f, r.Identities)
+	plaintext, err := r.from.Open(f, r.Identities)
 	if err != nil {
 		return err
 	}
-	defer plain.Close()
-	blob, err := r.store.Put(ctx, plain)
+	defer plaintext.Close()
+	blob, err := r.store.Put(ctx, plaintext)
 	if err != nil {
 		return err
 	}
@@ -201,18 +201,18 @@ func (r *restore) restoreRecording(ctx context.Context, f generation.File) error
 
 // restoreDatabase writes a database, reads it back and checks it.
 func (r *restore) restoreDatabase(ctx context.Context, f generation.File) error {
-	plain, err := r.from.Open(f, r.Identities)
+	plaintext, err := r.from.Open(f, r.Identities)
 	if err != nil {
 		return err
 	}
-	defer plain.Close()
+	defer plaintext.Close()
 	to := r.targetPath(f)
 	for _, side := range []string{"-wal", "-shm"} { // of an interrupted run
 		if err := durable.Remove(to + side); err != nil {
 			return err
 		}
 	}
-	if err := durable.Write(to, func(w io.Writer) error { _, err := seal.Copy(ctx, w, plain); return err }); err != nil {
+	if err := durable.Write(to, func(w io.Writer) error { _, err := seal.Copy(ctx, w, plaintext); return err }); err != nil {
 		return err
 	}
 	written, err := os.Open(to)

@@ -171,7 +171,7 @@ func TestSealedExportTellsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if plain, err := io.ReadAll(r); err != nil || !strings.Contains(string(plain), "TRANSCRIPT") {
+		if text, err := io.ReadAll(r); err != nil || !strings.Contains(string(text), "TRANSCRIPT") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

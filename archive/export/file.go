@@ -25,14 +25,14 @@ func (x *run) writeFile(ctx context.Context, f *file, render func(io.Writer) err
 	if err := render(&content); err != nil {
 		return err
 	}
-	plain := seal.NewDigest()
-	plain.Write(content.Bytes())
-	f.SHA256, f.Sealed = plain.SHA256(), len(x.Recipients) > 0 && !f.open
+	plaintext := seal.NewDigest()
+	plaintext.Write(content.Bytes())
+	f.SHA256, f.Sealed = plaintext.SHA256(), len(x.Recipients) > 0 && !f.open
 	last, err := x.ledger.findFile(f.What, f.Format)
 	if err != nil {
 		return err
 	}
-	if x.isCurrent(ctx, f, last, plain.Size()) {
+	if x.isCurrent(ctx, f, last, plaintext.Size()) {
 		return x.recordUnchanged(f, last)
 	}
 	stored := &content
@@ -84,8 +84,8 @@ func (x *run) isCurrent(ctx context.Context, f, last *file, size int64) bool {
 		return false
 	}
 	f.Size = size
-	there, err := seal.FileDigest(ctx, x.path(f.Name))
-	return err == nil && there.SHA256() == f.SHA256
+	stored, err := seal.FileDigest(ctx, x.path(f.Name))
+	return err == nil && stored.SHA256() == f.SHA256
 }
 
 // streamFile is writeFile for a file that may be large: it is rendered to the disk
@@ -97,19 +97,19 @@ func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) er
 		return fmt.Errorf("write file: %w", err)
 	}
 	defer os.Remove(temp.Name()) // which fails when it has got its name
-	plain, err := x.renderTo(temp, f.Sealed, render)
+	plaintext, err := x.renderTo(temp, f.Sealed, render)
 	if err == nil && f.synced {
 		err = temp.Sync()
 	}
 	if err = errors.Join(err, temp.Close()); err != nil {
 		return fmt.Errorf("write file: %w", err)
 	}
-	f.SHA256 = plain.SHA256()
+	f.SHA256 = plaintext.SHA256()
 	last, err := x.ledger.findFile(f.What, f.Format)
 	if err != nil {
 		return err
 	}
-	if x.isCurrent(ctx, f, last, plain.Size()) {
+	if x.isCurrent(ctx, f, last, plaintext.Size()) {
 		return x.recordUnchanged(f, last)
 	}
 	info, err := os.Stat(temp.Name())
@@ -140,9 +140,9 @@ func (x *run) renderTo(to *os.File, sealed bool, render func(io.Writer) error) (
 	if err != nil {
 		return nil, err
 	}
-	plain := seal.NewDigest()
-	err = render(io.MultiWriter(out, plain))
-	return plain, errors.Join(err, out.Close(), buffered.Flush())
+	plaintext := seal.NewDigest()
+	err = render(io.MultiWriter(out, plaintext))
+	return plaintext, errors.Join(err, out.Close(), buffered.Flush())
 }
 
 func (x *run) encrypt(to io.Writer, content []byte) error {

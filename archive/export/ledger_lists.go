@@ -170,8 +170,8 @@ func (l *ledger) peopleAfter(key string, format Format) ([]Person, error) {
 func (l *ledger) hasMeetings(format Format, key string) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var one int
-	found, err := l.Scan(`SELECT 1 FROM present WHERE format = ? AND person = ? LIMIT 1`, []any{format, key}, &one)
+	var ignored int
+	found, err := l.Scan(`SELECT 1 FROM present WHERE format = ? AND person = ? LIMIT 1`, []any{format, key}, &ignored)
 	if err != nil {
 		return false, fmt.Errorf("read %s: %w", ledgerName, err)
 	}

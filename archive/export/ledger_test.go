@@ -47,7 +47,7 @@ func TestDamagedLedgerCountsAsNone(t *testing.T) {
 
 func TestTwoExportsIntoOneDirectory(t *testing.T) {
 	a, dir := archivetest.Sample(t), t.TempDir()
-	held, err := openLedger(t.Context(), dir)
+	locked, err := openLedger(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestTwoExportsIntoOneDirectory(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another export into the same directory is running") {
 		t.Errorf("the second export: %v", err)
 	}
-	if err := held.close(); err != nil {
+	if err := locked.close(); err != nil {
 		t.Fatal(err)
 	}
 	exportTo(t, a, Options{Dir: dir, Format: Text})

@@ -110,17 +110,17 @@ func TestSubtitlesOfAnyTalk(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(0, 12).Draw(rt, "entries")
 		m := &Meeting{Row: &archive.Row{Start: archivetest.Epoch, End: archivetest.Epoch.Add(time.Duration(rapid.IntRange(-5, 400).Draw(rt, "length")) * time.Second)}}
-		said := 0
+		spoken := 0
 		for range n {
 			e := archive.Entry{Offset: time.Duration(rapid.Int64Range(-2000, 400_000).Draw(rt, "at")) * time.Millisecond, Speaker: text.Draw(rt, "speaker"), Text: text.Draw(rt, "text")}
 			if oneLine(e.Text) != "" {
-				said++
+				spoken++
 			}
 			m.Entries = append(m.Entries, e)
 		}
 		checkSubtitles(t, m)
-		if got := len(makeCues(m.Entries, m.length())); got != said {
-			rt.Fatalf("%d cues for %d texts", got, said)
+		if got := len(makeCues(m.Entries, m.length())); got != spoken {
+			rt.Fatalf("%d cues for %d texts", got, spoken)
 		}
 	})
 }

@@ -48,13 +48,13 @@ func NoteForgotten(dir string, forgotten []Forgotten) error {
 	if err != nil {
 		return err
 	}
-	known := len(list)
+	before := len(list)
 	for _, f := range forgotten {
-		if !slices.ContainsFunc(list[:known], func(k Forgotten) bool { return k.RecordingID == f.RecordingID }) {
+		if !slices.ContainsFunc(list[:before], func(k Forgotten) bool { return k.RecordingID == f.RecordingID }) {
 			list = append(list, f)
 		}
 	}
-	if len(list) == known {
+	if len(list) == before {
 		return nil
 	}
 	slices.SortFunc(list, func(a, b Forgotten) int { return cmp.Compare(a.RecordingID, b.RecordingID) })

@@ -28,11 +28,11 @@ func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, i
 	}
 	for _, file := range files {
 		done := all.Read
-		one := o
+		perFile := o
 		if o.Progress != nil {
-			one.Progress = func(n int) { o.Progress(done + n) }
+			perFile.Progress = func(n int) { o.Progress(done + n) }
 		}
-		r, err := readFile(ctx, a, one, file, identities)
+		r, err := readFile(ctx, a, perFile, file, identities)
 		all.Read += r.Read
 		all.New += r.New
 		all.Changed += r.Changed
@@ -117,9 +117,9 @@ func decode(r io.Reader, identities []age.Identity) (io.Reader, error) {
 	if head, _ := br.Peek(2); string(head) != "\x1f\x8b" {
 		return br, nil
 	}
-	plain, err := gzip.NewReader(br)
+	content, err := gzip.NewReader(br)
 	if err != nil {
 		return nil, fmt.Errorf("decompress: %w", err)
 	}
-	return plain, nil
+	return content, nil
 }

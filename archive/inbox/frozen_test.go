@@ -74,7 +74,7 @@ func openFrozen(t *testing.T, file string) *Inbox {
 }
 
 // frozenMeeting is the body of a delivery of the frozen inbox.
-func frozenMeeting(said string) string {
+func frozenMeeting(text string) string {
 	return fmt.Sprintf(`{"title": "T", "recording_id": 7, "recording_start_time": "2026-02-01T10:00:00Z",
 		"created_at": "2026-02-01T11:00:05Z", "calendar_invitees": [{"name": "Ann", "email": "ann@example.com", "is_external": false}],
 		"recorded_by": {"name": "Bob", "email": "bob@example.com", "email_domain": "example.com", "team": "Sales"},
@@ -82,5 +82,5 @@ func frozenMeeting(said string) string {
 			{"speaker": {"display_name": "Bob"}, "text": "Yes, \u00fc.", "timestamp": "00:01:02", "unknown": 1.50}],
 		"default_summary": {"template_name": "General", "markdown_formatted": "# T"},
 		"action_items": [{"description": "Call", "recording_timestamp": "00:00:30", "assignee": null}],
-		"highlights": null, "crm_matches": {"contacts": [{"name": "Cy"}]}, "later_key": {"a": [1, 2]}}`, said)
+		"highlights": null, "crm_matches": {"contacts": [{"name": "Cy"}]}, "later_key": {"a": [1, 2]}}`, text)
 }

@@ -110,13 +110,13 @@ func TestImportsOverflowFiles(t *testing.T) {
 // cut, damaged or missing is quarantined and accepted when it is sent again; one
 // that was applied stays known, and a dropped body stays dropped.
 func TestQuarantinesLostOverflow(t *testing.T) {
-	for _, missing := range []bool{false, true} {
+	for _, deleted := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "inbox.db")
 		file, offsets := writeOverflow(t, path, 6)
 		change(t, path, `UPDATE deliveries SET state = 'applied' WHERE webhook_id IN ('msg_4', 'msg_5')`)
 		change(t, path, `UPDATE deliveries SET body = NULL WHERE webhook_id = 'msg_5'`)
 		lost := map[string]bool{"msg_1": true, "msg_3": true}
-		if missing {
+		if deleted {
 			lost = map[string]bool{"msg_0": true, "msg_1": true, "msg_2": true, "msg_3": true}
 			if err := os.Remove(file); err != nil {
 				t.Fatal(err)

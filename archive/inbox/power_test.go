@@ -127,9 +127,9 @@ func wantAcknowledged(t *testing.T, d *diskfault.Disk, acknowledged map[string]b
 		t.Fatal(err)
 	}
 	for rows.Next() {
-		var said string
-		if err := rows.Scan(&said); err != nil || said != "ok" {
-			t.Errorf("integrity: %s, %v", said, err)
+		var result string
+		if err := rows.Scan(&result); err != nil || result != "ok" {
+			t.Errorf("integrity: %s, %v", result, err)
 		}
 	}
 	for id := range acknowledged {

@@ -39,23 +39,23 @@ func (i *Inbox) Put(ctx context.Context, d Delivery) (duplicate bool, err error)
 	if err != nil {
 		return false, err
 	}
-	known := false // written by the writer, read after its answer
+	repeated := false // written by the writer, read after its answer
 	err = i.submit(ctx, &write{size: int64(len(d.Body)) + 1024, arrives: true, do: func(ctx context.Context, conn *sql.Conn) error {
 		res, err := conn.ExecContext(ctx, putSQL, args...)
 		if err != nil {
 			return err
 		}
 		n, err := res.RowsAffected()
-		known = n == 0
+		repeated = n == 0
 		return err
 	}})
 	if err != nil {
 		return false, err
 	}
-	if d.State == StateQuarantined && !known {
+	if d.State == StateQuarantined && !repeated {
 		return false, i.dropForgotten(ctx, d)
 	}
-	return known, nil
+	return repeated, nil
 }
 
 // putArgs returns the arguments of putSQL. They hold a copy of the body, since the

@@ -84,8 +84,8 @@ func storePut(t *testing.T, s Store) {
 	if again := putBlob(t, s, "a recording"); again != b || len(blobs(t, s)) != 1 {
 		t.Errorf("put again %+v", again)
 	}
-	if held, err := s.Stat(t.Context(), b.SHA256); err != nil || held != b {
-		t.Errorf("stat %+v, %v", held, err)
+	if stored, err := s.Stat(t.Context(), b.SHA256); err != nil || stored != b {
+		t.Errorf("stat %+v, %v", stored, err)
 	}
 	for range 2 {
 		if err := s.Delete(t.Context(), b.SHA256); err != nil {

@@ -168,11 +168,11 @@ var typeOf = map[string]string{
 var timeKeys = []string{"created_at", "scheduled_start_time", "scheduled_end_time", "recording_start_time", "recording_end_time"}
 
 func rank(key string, value json.RawMessage) int {
-	begins, known := typeOf[key]
+	begins, typed := typeOf[key]
 	switch {
 	case api.Empty(value):
 		return rankNone
-	case known && bytes.IndexByte([]byte(begins), value[0]) < 0,
+	case typed && bytes.IndexByte([]byte(begins), value[0]) < 0,
 		slices.Contains(timeKeys, key) && !isTime(value):
 		return rankOther
 	}

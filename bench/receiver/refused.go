@@ -27,21 +27,21 @@ func refused(ctx context.Context, s settings) (err error) {
 	right, _ := deliveries.take()
 	wrong := [2][]byte{[]byte(strings.Replace(string(right[0]), "Webhook-Id: ", "Webhook-Id: other", 1)), right[1]}
 	unknown := [2][]byte{[]byte(strings.Replace(string(wrong[0]), "/webhooks/bench", "/webhooks/bensh", 1)), right[1]}
-	var known, stranger run
+	var existing, stranger run
 	for start := time.Now(); time.Since(start) < s.seconds && ctx.Err() == nil; {
-		for _, one := range []struct {
+		for _, attempt := range []struct {
 			request [2][]byte
 			run     *run
-		}{{wrong, &known}, {unknown, &stranger}} {
-			took, err := untilRefused(v.addr, one.request)
+		}{{wrong, &existing}, {unknown, &stranger}} {
+			took, err := untilRefused(v.addr, attempt.request)
 			if err != nil {
 				return err
 			}
-			one.run.took = append(one.run.took, took)
+			attempt.run.took = append(attempt.run.took, took)
 		}
 	}
-	a, b := ms(known.quantile(0.5)), ms(stranger.quantile(0.5))
-	fmt.Printf("%-24s known account %.3f ms, unknown %.3f ms: ratio %.3f (1 is best) of %d each\n", "refused, in the median", a, b, b/a, len(known.took))
+	a, b := ms(existing.quantile(0.5)), ms(stranger.quantile(0.5))
+	fmt.Printf("%-24s known account %.3f ms, unknown %.3f ms: ratio %.3f (1 is best) of %d each\n", "refused, in the median", a, b, b/a, len(existing.took))
 	return ctx.Err()
 }
 

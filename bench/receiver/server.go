@@ -45,9 +45,9 @@ func serveMode(ctx context.Context, mode, dir string, memory int64) error {
 	if mode == "bound" {
 		o.Inbox = forgetful{a.Inbox()}
 	}
-	var beside []func(context.Context) error
+	var background []func(context.Context) error
 	if mode == "found" {
-		if beside, err = findable(ctx, a, dir, &o); err != nil {
+		if background, err = findable(ctx, a, dir, &o); err != nil {
 			return err
 		}
 	}
@@ -62,7 +62,7 @@ func serveMode(ctx context.Context, mode, dir string, memory int64) error {
 	fmt.Println(ln.Addr())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.Serve(ctx, ln) })
-	for _, run := range beside {
+	for _, run := range background {
 		g.Go(func() error { return run(ctx) })
 	}
 	if mode == "busy" {

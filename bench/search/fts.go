@@ -23,19 +23,19 @@ func (h *house) newFTS(ctx context.Context) (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make FTS5's table: %w", err)
 	}
-	var there int
-	if err := db.QueryRowContext(ctx, `SELECT coalesce(max(meetings), 0) FROM filled`).Scan(&there); err != nil {
+	var filled int
+	if err := db.QueryRowContext(ctx, `SELECT coalesce(max(meetings), 0) FROM filled`).Scan(&filled); err != nil {
 		return nil, err
 	}
 	begin := time.Now()
-	for number := there + 1; number <= h.options.meetings; {
+	for number := filled + 1; number <= h.options.meetings; {
 		next := min(number+1000, h.options.meetings+1)
 		if err := h.fillFTS(ctx, db, number, next); err != nil {
 			return nil, err
 		}
 		number = next
 	}
-	if there < h.options.meetings {
+	if filled < h.options.meetings {
 		fmt.Printf("FTS5 filled in %v\n", time.Since(begin).Round(time.Second))
 	}
 	return db, nil

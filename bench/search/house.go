@@ -71,11 +71,11 @@ func (h *house) fill(ctx context.Context) (text int, err error) {
 			return 0, err
 		}
 	}
-	there, err := h.archive.Size(ctx)
+	size, err := h.archive.Size(ctx)
 	if err != nil {
 		return 0, err
 	}
-	if text, ok := sizes[h.options.meetings]; ok && there >= h.options.meetings {
+	if text, ok := sizes[h.options.meetings]; ok && size >= h.options.meetings {
 		return text, nil
 	}
 	var batch []archive.Observation
@@ -85,7 +85,7 @@ func (h *house) fill(ctx context.Context) (text int, err error) {
 			return 0, err
 		}
 		text += bytes
-		if number > there {
+		if number > size {
 			batch = append(batch, o)
 		}
 		if len(batch) < 50 && number < h.options.meetings {

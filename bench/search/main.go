@@ -82,11 +82,11 @@ func run(ctx context.Context, o options) error {
 }
 
 // profile begins a CPU profile, if one is asked for, that stop ends.
-func profile(path, of string) (stop func(), err error) {
+func profile(path, kind string) (stop func(), err error) {
 	if path == "" {
 		return func() {}, nil
 	}
-	f, err := os.Create(path + "." + of)
+	f, err := os.Create(path + "." + kind)
 	if err != nil {
 		return nil, err
 	}

@@ -45,11 +45,11 @@ func slowLine(t *testing.T, window service.Window) {
 			t.Fatal(err)
 		}
 		lapsed += d.Lapsed
-		held, err := ar.MediaOf(t.Context(), id)
+		media, err := ar.MediaOf(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(held) == 1 && held[0].Size == bytes {
+		if len(media) == 1 && media[0].Size == bytes {
 			whole++
 		}
 	}

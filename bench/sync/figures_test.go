@@ -19,15 +19,15 @@ import (
 	syncer "minutebook/sync"
 )
 
-// full tells whether the figures are to be measured in full size.
-func full() bool { return os.Getenv("MINUTEBOOK_BENCH") != "" }
+// isFull reports whether the figures are to be measured in full size.
+func isFull() bool { return os.Getenv("MINUTEBOOK_BENCH") != "" }
 
 // heavyPages makes heavy pages take half a second to three seconds at random,
 // seen by the service at any moment of them, and light ones a fifth of it.
-func heavyPages(seed uint64) func(*http.Request) (there, back time.Duration) {
+func heavyPages(seed uint64) func(*http.Request) (out, back time.Duration) {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seed, 1))
-	return func(req *http.Request) (there, back time.Duration) {
+	return func(req *http.Request) (out, back time.Duration) {
 		mu.Lock()
 		defer mu.Unlock()
 		d := time.Duration(500+r.IntN(2500)) * time.Millisecond
@@ -35,8 +35,8 @@ func heavyPages(seed uint64) func(*http.Request) (there, back time.Duration) {
 		if req.URL.Path == service.BasePath+"/meetings" && q.Get("include_transcript") != "true" {
 			d /= 5
 		}
-		there = time.Duration(r.Float64() * float64(d))
-		return there, d - there
+		out = time.Duration(r.Float64() * float64(d))
+		return out, d - out
 	}
 }
 
@@ -65,7 +65,7 @@ func lastHeavy(u *rig.Upstream, start time.Time) time.Duration {
 }
 
 func size(large, small int) int {
-	if full() {
+	if isFull() {
 		return large
 	}
 	return small
@@ -146,7 +146,7 @@ func TestFigureOAuthAtTheLimit(t *testing.T) {
 // slack is what a run may take of the limit's own minimum. The first and the
 // last minute weigh more in a small one.
 func slack() float64 {
-	if full() {
+	if isFull() {
 		return 1.05
 	}
 	return 1.12

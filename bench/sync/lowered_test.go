@@ -46,7 +46,7 @@ func TestFigureLoweredLimit(t *testing.T) {
 	t.Parallel()
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		for _, m := range moments() {
-			if !full() && !m.all && window == service.WindowFixed {
+			if !isFull() && !m.all && window == service.WindowFixed {
 				continue // the figures' own run has them all
 			}
 			t.Run(fmt.Sprintf("%s, %s", window, m.name), func(t *testing.T) {

@@ -168,8 +168,8 @@ func (d *distorted) survive(raws [][]byte) {
 }
 
 // try runs a command for as long as it may take.
-func (d *distorted) try(within time.Duration, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
+func (d *distorted) try(timeout time.Duration, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "minutebook", append(args, "-c", d.config)...).CombinedOutput()
 	return string(out), err

@@ -47,15 +47,15 @@ func (app *application) checkService(ctx context.Context) error {
 		return nil
 	}
 	url := app.cfg.Accounts[0].BaseURL
-	known, err := app.archive.Mark(ctx, serviceMark)
+	recorded, err := app.archive.Mark(ctx, serviceMark)
 	if err != nil {
 		return err
 	}
-	if known != nil && string(known) != url && !app.opts.Moved {
+	if recorded != nil && string(recorded) != url && !app.opts.Moved {
 		return fmt.Errorf("use %s: this archive holds meetings of %s, and recording ids are unique only there; "+
-			"give the other service a data_dir of its own, or, if the service itself has moved, run `minutebook init --moved`", url, known)
+			"give the other service a data_dir of its own, or, if the service itself has moved, run `minutebook init --moved`", url, recorded)
 	}
-	if string(known) == url {
+	if string(recorded) == url {
 		return nil
 	}
 	return app.archive.SetMarks(ctx, archive.Mark{Key: serviceMark, Value: []byte(url)})

@@ -20,8 +20,8 @@ import (
 func pastes(t *testing.T, config, key string, change func(string) string) (stderr string, err error) {
 	t.Helper()
 	login := exec.Command("minutebook", "auth", "login", "work", "-c", config)
-	var said bytes.Buffer
-	login.Stderr = &said
+	var prompts bytes.Buffer
+	login.Stderr = &prompts
 	stdin, err := login.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -35,14 +35,14 @@ func pastes(t *testing.T, config, key string, change func(string) string) (stder
 	}
 	address, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
-		t.Fatalf("no address: %v: %s", err, said.String())
+		t.Fatalf("no address: %v: %s", err, prompts.String())
 	}
 	back := "https://minutes.example/oauth?" + allow(t, strings.TrimSpace(address), key)
 	if _, err := io.WriteString(stdin, change(back)+"\n"); err != nil {
 		t.Fatal(err)
 	}
 	err = login.Wait()
-	return said.String(), err
+	return prompts.String(), err
 }
 
 // A person connects an account by pasting the address that the browser was sent
@@ -54,12 +54,12 @@ func TestAnAccountIsConnectedByPasting(t *testing.T) {
 	if out, err := exec.Command("minutebook", "sync", "-c", config).CombinedOutput(); err == nil || !strings.Contains(string(out), "minutebook auth login work") {
 		t.Errorf("a sync before the login: %v, %s", err, out)
 	}
-	if said, err := pastes(t, config, key, func(string) string { return "https://minutes.example/oauth?code=made-up&state=made-up" }); err == nil || !strings.Contains(said, "another attempt") {
-		t.Errorf("an address of another attempt was taken: %v, %s", err, said)
+	if output, err := pastes(t, config, key, func(string) string { return "https://minutes.example/oauth?code=made-up&state=made-up" }); err == nil || !strings.Contains(output, "another attempt") {
+		t.Errorf("an address of another attempt was taken: %v, %s", err, output)
 	}
-	said, err := pastes(t, config, key, func(back string) string { return back })
-	if err != nil || !strings.Contains(said, "account work is connected") {
-		t.Fatalf("auth login: %v, %s", err, said)
+	output, err := pastes(t, config, key, func(back string) string { return back })
+	if err != nil || !strings.Contains(output, "account work is connected") {
+		t.Fatalf("auth login: %v, %s", err, output)
 	}
 	if out := run(t, "auth", "status", "-c", config); !strings.HasPrefix(out, "work is connected") {
 		t.Errorf("auth status: %s", out)

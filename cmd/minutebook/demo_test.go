@@ -49,10 +49,10 @@ func TestDemo(t *testing.T) {
 	searchAsAssistant(t, dir)
 }
 
-func searchUntilFound(t *testing.T, dir, query string, within time.Duration) control.SearchResult {
+func searchUntilFound(t *testing.T, dir, query string, timeout time.Duration) control.SearchResult {
 	t.Helper()
 	var r control.SearchResult
-	eventually(t, within, "a search finds something", func() (bool, any) {
+	eventually(t, timeout, "a search finds something", func() (bool, any) {
 		r = runJSON[control.SearchResult](t, "search", "--data", dir, query)
 		return r.Total > 0, r
 	})

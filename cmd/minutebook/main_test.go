@@ -133,18 +133,18 @@ func runJSON[T any](t *testing.T, args ...string) T {
 
 // eventually asks until the answer is yes, more and more seldom, since many ask by
 // a program. The failure's text has the last thing that was asked about.
-func eventually(t *testing.T, within time.Duration, what string, yes func() (bool, any)) {
+func eventually(t *testing.T, timeout time.Duration, what string, yes func() (bool, any)) {
 	t.Helper()
 	var last any
 	pause := 100 * time.Millisecond
-	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(pause) {
+	for deadline := time.Now().Add(timeout); time.Now().Before(deadline); time.Sleep(pause) {
 		var ok bool
 		if ok, last = yes(); ok {
 			return
 		}
 		pause = min(pause*3/2, time.Second)
 	}
-	t.Fatalf("%s: not within %v; last seen: %+v", what, within, last)
+	t.Fatalf("%s: not within %v; last seen: %+v", what, timeout, last)
 }
 
 // get fetches a page and returns its body; anything but 200 fails the test.

@@ -43,9 +43,9 @@ func TestServeWithABucket(t *testing.T) {
 		s := status(t, dir)
 		return s.WithRecording > 3 && s.Indexed == s.Meetings, s
 	})
-	held := bucket.Objects(t, "minutes/") // the service has one recording, for all of them
-	if left := blobsBelow(t, filepath.Join(dir, "media")); len(left) > 0 || len(held) == 0 {
-		t.Errorf("on this disk are %v, in the bucket %v", left, held)
+	objects := bucket.Objects(t, "minutes/") // the service has one recording, for all of them
+	if left := blobsBelow(t, filepath.Join(dir, "media")); len(left) > 0 || len(objects) == 0 {
+		t.Errorf("on this disk are %v, in the bucket %v", left, objects)
 	}
 	playsByRanges(t, serve.url, dir)
 	usb, lean := filepath.Join(t.TempDir(), "usb"), filepath.Join(t.TempDir(), "lean")
@@ -58,8 +58,8 @@ func TestServeWithABucket(t *testing.T) {
 	other := bucketConfig(t, filepath.Join(t.TempDir(), "back"), bucket.URL("recordings", "restored"), old)
 	run(t, "restore", "-c", other, usb)
 	run(t, "verify", "-c", other)
-	if n := len(bucket.Objects(t, "restored/")); n != len(held) {
-		t.Errorf("%d recordings restored of %d", n, len(held))
+	if n := len(bucket.Objects(t, "restored/")); n != len(objects) {
+		t.Errorf("%d recordings restored of %d", n, len(objects))
 	}
 	same := bucketConfig(t, filepath.Join(t.TempDir(), "lean-back"), bucket.URL("recordings", "minutes"), "")
 	run(t, "restore", "-c", same, lean)

@@ -106,9 +106,9 @@ func formatDay(text string) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-func plural(n int, one, many string) string {
+func plural(n int, singular, many string) string {
 	if n == 1 {
-		return one
+		return singular
 	}
 	return many
 }

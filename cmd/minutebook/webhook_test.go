@@ -18,9 +18,9 @@ func TestWebhookCommands(t *testing.T) {
 	s := newServed(t, service.url+"/external/v1", key)
 	s.up()
 	c := func(args ...string) []string { return append(append([]string{"webhook"}, args...), "-c", s.config) }
-	made := runJSON[control.WebhookInfo](t, c("create", "anna", "--trigger", "my_recordings", "--include", "summary,transcript")...)
-	if made.Asked == nil || !made.Asked.IncludeSummary || made.Asked.IncludeCRMMatches || len(made.Asked.TriggeredFor) != 1 {
-		t.Errorf("created %+v", made)
+	created := runJSON[control.WebhookInfo](t, c("create", "anna", "--trigger", "my_recordings", "--include", "summary,transcript")...)
+	if created.Asked == nil || !created.Asked.IncludeSummary || created.Asked.IncludeCRMMatches || len(created.Asked.TriggeredFor) != 1 {
+		t.Errorf("created %+v", created)
 	}
 	tested := runJSON[control.WebhookTested](t, c("test", "anna")...)
 	if tested.WebhookID == "" {
@@ -28,7 +28,7 @@ func TestWebhookCommands(t *testing.T) {
 	}
 	rotated := runJSON[control.WebhookInfo](t, c("rotate", "anna")...)
 	list := runJSON[[]control.WebhookInfo](t, c("list")...)
-	if len(list) != 1 || list[0].ID != rotated.ID || rotated.ID == made.ID || rotated.Asked.IncludeCRMMatches {
+	if len(list) != 1 || list[0].ID != rotated.ID || rotated.ID == created.ID || rotated.Asked.IncludeCRMMatches {
 		t.Errorf("after rotating: %+v", list)
 	}
 	if text := run(t, c("deliveries")...); strings.Count(text, "applied") != 2 {

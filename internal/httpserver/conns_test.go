@@ -97,11 +97,11 @@ func bind(t *testing.T, b Bounds) (*counted, string) {
 		control := http.NewResponseController(w)
 		_ = control.EnableFullDuplex()
 		_ = control.SetReadDeadline(time.Time{})
-		for one := make([]byte, 1); ; {
-			if _, err := io.ReadFull(r.Body, one); err != nil {
+		for buffer := make([]byte, 1); ; {
+			if _, err := io.ReadFull(r.Body, buffer); err != nil {
 				return
 			}
-			_, _ = w.Write(one)
+			_, _ = w.Write(buffer)
 			_ = control.Flush()
 		}
 	})

@@ -58,9 +58,9 @@ func TestItBehavesAsAConnection(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		return fmt.Sprintf("%d %q whole %v", resp.StatusCode, body, err == nil)
 	}
-	over := &http.Client{Transport: &Transport{Handler: http.HandlerFunc(misbehave)}}
+	client := &http.Client{Transport: &Transport{Handler: http.HandlerFunc(misbehave)}}
 	for _, path := range []string{"/echo?q=1", "/abort", "/half", "/short", "/long", "/nothing"} {
-		want, got := see(wired, real.URL, path), see(over, "http://loop.example", path)
+		want, got := see(wired, real.URL, path), see(client, "http://loop.example", path)
 		if got != want {
 			t.Errorf("%s: %s, but over a connection %s", path, got, want)
 		}

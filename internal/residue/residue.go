@@ -42,11 +42,11 @@ func Find(t testing.TB, word string, dirs ...string) []string {
 			if err != nil {
 				return err
 			}
-			held := containsWord(content, []byte(word), 0)
-			if !held && isSQLite(content) {
-				held, err = rowsContain(t, path, []byte(word))
+			contains := containsWord(content, []byte(word), 0)
+			if !contains && isSQLite(content) {
+				contains, err = rowsContain(t, path, []byte(word))
 			}
-			if held {
+			if contains {
 				files = append(files, path)
 			}
 			return err
@@ -74,7 +74,7 @@ func containsWord(content, word []byte, depth int) bool {
 				break
 			}
 			at += next
-			if plain := c.expand(content[at:]); len(plain) > 0 && containsWord(plain, word, depth+1) {
+			if expanded := c.expand(content[at:]); len(expanded) > 0 && containsWord(expanded, word, depth+1) {
 				return true
 			}
 			at++
@@ -95,8 +95,8 @@ var compressions = []struct {
 			return nil
 		}
 		defer d.Close()
-		plain, _ := d.DecodeAll(b, nil) // damage ends it
-		return plain
+		expanded, _ := d.DecodeAll(b, nil) // damage ends it
+		return expanded
 	}},
 	{[]byte{0x1f, 0x8b, 0x08}, func(b []byte) []byte {
 		d, err := gzip.NewReader(bytes.NewReader(b))
@@ -104,8 +104,8 @@ var compressions = []struct {
 			return nil
 		}
 		d.Multistream(false)
-		plain, _ := io.ReadAll(io.LimitReader(d, most))
-		return plain
+		expanded, _ := io.ReadAll(io.LimitReader(d, most))
+		return expanded
 	}},
 }
 
@@ -156,11 +156,11 @@ func decodeS2(v []byte) []byte {
 	if n, err := s2.DecodedLen(v); err != nil || n > 8<<20 {
 		return nil
 	}
-	plain, err := s2.Decode(nil, v)
+	expanded, err := s2.Decode(nil, v)
 	if err != nil {
 		return nil
 	}
-	return plain
+	return expanded
 }
 
 func readValues(db *sql.DB, query string) (list [][]byte, err error) {

@@ -47,11 +47,11 @@ func Reader(r io.Reader, identities []age.Identity) (*bufio.Reader, error) {
 	if len(identities) == 0 {
 		return nil, ErrNoIdentity
 	}
-	plain, err := age.Decrypt(br, identities...)
+	plaintext, err := age.Decrypt(br, identities...)
 	if err != nil {
 		return nil, fmt.Errorf("decrypt: %w", err)
 	}
-	return bufio.NewReader(plain), nil
+	return bufio.NewReader(plaintext), nil
 }
 
 // Copy is io.Copy until ctx ends.

@@ -75,20 +75,20 @@ func (db *DB) pending(ctx context.Context, files fs.FS) (todo []migration, lates
 	if err != nil {
 		return nil, 0, err
 	}
-	known := []int64{0}
+	versions := []int64{0}
 	for _, name := range names {
 		number, _, _ := strings.Cut(name, "_")
 		version, err := strconv.ParseInt(number, 10, 64)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read migrations of %s: %w", db.Path, err)
 		}
-		known = append(known, version)
+		versions = append(versions, version)
 		if !slices.Contains(applied, version) {
 			todo = append(todo, migration{version, name})
 		}
 	}
 	for _, v := range applied {
-		if !slices.Contains(known, v) {
+		if !slices.Contains(versions, v) {
 			return nil, 0, fmt.Errorf("open %s: it has schema version %d: %w; run the Minutebook that wrote it, or newer", db.Path, v, ErrNewer)
 		}
 		latest = max(latest, v)

@@ -70,12 +70,12 @@ func TestKilledWhileMigrating(t *testing.T) {
 
 // migrateKilled runs a process that migrates and kills it within a time, unless
 // that is 0; done tells whether it came to its end first.
-func migrateKilled(t *testing.T, path string, within time.Duration) (done bool, ran time.Duration) {
+func migrateKilled(t *testing.T, path string, timeout time.Duration) (done bool, ran time.Duration) {
 	t.Helper()
 	ctx := t.Context()
-	if within > 0 {
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, within/8+time.Duration(rand.Int64N(int64(within))))
+		ctx, cancel = context.WithTimeout(ctx, timeout/8+time.Duration(rand.Int64N(int64(timeout))))
 		defer cancel()
 	}
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilledWhileMigrating$")

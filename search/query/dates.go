@@ -18,14 +18,14 @@ func DateSpan(value string, now time.Time, loc *time.Location) (from, to time.Ti
 	case "yesterday":
 		return today.AddDate(0, 0, -1), today, nil
 	}
-	plain := strings.ReplaceAll(value, "/", "-")
+	dashed := strings.ReplaceAll(value, "/", "-")
 	for _, form := range []struct {
 		layout              string
 		years, months, days int
 	}{
 		{"2006-1-2", 0, 0, 1}, {"2006-1", 0, 1, 0}, {"2006", 1, 0, 0},
 	} {
-		if from, err := time.ParseInLocation(form.layout, plain, loc); err == nil {
+		if from, err := time.ParseInLocation(form.layout, dashed, loc); err == nil {
 			return from, from.AddDate(form.years, form.months, form.days), nil
 		}
 	}

@@ -17,16 +17,16 @@ func HasWords(n Node) bool {
 // IsPlain tells whether the query is words only, with filters or without: no phrase,
 // OR, minus or mark. Only such a query is loosened.
 func IsPlain(root Node) bool {
-	plain := true
+	isPlain := true
 	Walk(root, false, func(n Node, negated bool) {
 		switch n := n.(type) {
 		case *Or, *Not, *Phrase:
-			plain = false
+			isPlain = false
 		case *Word:
-			plain = plain && !n.Prefix && !n.Fuzzy
+			isPlain = isPlain && !n.Prefix && !n.Fuzzy
 		}
 	})
-	return plain
+	return isPlain
 }
 
 // IsQuestion tells whether the query reads like plain English rather than search

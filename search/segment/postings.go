@@ -39,11 +39,11 @@ func (p *Postings) Each(add func(doc, times, length uint32)) error {
 			return nil
 		}
 		for _, doc := range buf[:n] {
-			one, ok := r.next()
+			posting, ok := r.next()
 			if !ok {
 				return errPostings
 			}
-			add(doc, one.times, one.length)
+			add(doc, posting.times, posting.length)
 		}
 	}
 }
@@ -63,13 +63,13 @@ func (p *Postings) EachIn(given *roaring.Bitmap, add func(doc, times, length uin
 		}
 		for all.AdvanceIfNeeded(first); docs.HasNext() && uint64(docs.PeekNext()) <= last; {
 			doc := all.Next()
-			one, ok := r.next()
+			posting, ok := r.next()
 			if !ok {
 				return errPostings
 			}
 			if doc == docs.PeekNext() {
 				docs.Next()
-				add(doc, one.times, one.length)
+				add(doc, posting.times, posting.length)
 			}
 		}
 	}

@@ -26,8 +26,8 @@ import (
 func TestDamagedCounts(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	path := filepath.Join(t.TempDir(), "whole.zap")
-	made := buildCounted(t, rand.New(rand.NewPCG(1, 1)), 2500)
-	if err := made.(segmentapi.UnpersistedSegment).Persist(path); err != nil {
+	built := buildCounted(t, rand.New(rand.NewPCG(1, 1)), 2500)
+	if err := built.(segmentapi.UnpersistedSegment).Persist(path); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(path)
@@ -116,8 +116,8 @@ func readBroken(t *testing.T, seg segmentapi.Segment, field, term string, rnd *r
 // document a thousand times: no room is made for them.
 func TestRefusesHugeCounts(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "broken.zap")
-	made := buildCounted(t, rand.New(rand.NewPCG(1, 1)), 2500)
-	if err := made.(segmentapi.UnpersistedSegment).Persist(path); err != nil {
+	built := buildCounted(t, rand.New(rand.NewPCG(1, 1)), 2500)
+	if err := built.(segmentapi.UnpersistedSegment).Persist(path); err != nil {
 		t.Fatal(err)
 	}
 	seg := openSegment(t, path)
@@ -155,7 +155,7 @@ func checkRefused(t *testing.T, path string) {
 	runtime.ReadMemStats(&before)
 	_, err := newTermReader(seg, nil).Postings(FieldText, "everywhere")
 	runtime.ReadMemStats(&after)
-	if made := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrDamaged) || made > 1<<20 {
-		t.Errorf("%v, %d bytes of memory", err, made)
+	if allocated := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, ErrDamaged) || allocated > 1<<20 {
+		t.Errorf("%v, %d bytes of memory", err, allocated)
 	}
 }

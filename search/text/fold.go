@@ -14,10 +14,10 @@ import (
 type folder struct{ buf []byte }
 
 func (f *folder) fold(s string) string {
-	plain, lower := true, true
+	ascii, lower := true, true
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
-			plain = false
+			ascii = false
 			break
 		}
 		if s[i] >= 'A' && s[i] <= 'Z' {
@@ -25,9 +25,9 @@ func (f *folder) fold(s string) string {
 		}
 	}
 	switch {
-	case plain && lower:
+	case ascii && lower:
 		return s
-	case plain:
+	case ascii:
 		f.buf = f.buf[:0]
 		for i := 0; i < len(s); i++ {
 			c := s[i]
@@ -52,8 +52,8 @@ func FoldWord(s string) string {
 		if !unicode.Is(unicode.M, r) {
 			base = r
 		}
-		if plain, ok := spelledOut(r); ok {
-			b.WriteString(plain)
+		if letters, ok := spelledOut(r); ok {
+			b.WriteString(letters)
 			continue
 		}
 		b.WriteRune(unicode.ToLower(r))

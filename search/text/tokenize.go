@@ -141,7 +141,7 @@ func (t *tokenizer) emitRun() {
 
 // emitJoined writes the joined form of parts [from,to). It is a word of its own where
 // all its parts were elided.
-func (t *tokenizer) emitJoined(from, to int, over bool) {
+func (t *tokenizer) emitJoined(from, to int, overlaps bool) {
 	var whole strings.Builder
 	for _, p := range t.parts[from:to] {
 		whole.WriteString(t.fold.fold(t.in[p.start:p.end]))
@@ -149,7 +149,7 @@ func (t *tokenizer) emitJoined(from, to int, over bool) {
 	if whole.Len() > maxTermBytes || to-from > maxWholeParts {
 		return
 	}
-	t.out = append(t.out, Token{Term: whole.String(), Start: t.parts[from].start, End: t.parts[to-1].end, Joined: over})
+	t.out = append(t.out, Token{Term: whole.String(), Start: t.parts[from].start, End: t.parts[to-1].end, Joined: overlaps})
 }
 
 // isNumber tells whether the parts are one number: 1,000 or 3.5 or 10.0.0.1.

@@ -50,18 +50,18 @@ func (l *Limiter) Settings() Settings {
 // Take counts one call of caller in all the classes, or in none of them when one
 // is used up. It returns the quota of the tightest class after the call, and
 // whether the call may go on.
-func (l *Limiter) Take(caller string, now time.Time, of ...Class) (Quota, bool) {
+func (l *Limiter) Take(caller string, now time.Time, charged ...Class) (Quota, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sweep(now)
 	ok := true
-	for _, c := range of {
+	for _, c := range charged {
 		b := budget{caller, c}
 		l.calls[b] = l.counted(l.calls[b], now)
 		ok = ok && len(l.calls[b]) < l.limits[c]
 	}
 	var tightest Quota
-	for i, c := range of {
+	for i, c := range charged {
 		b := budget{caller, c}
 		if ok {
 			l.calls[b] = append(l.calls[b], now)

@@ -21,23 +21,23 @@ func TestWindowsAreExact(t *testing.T) {
 				var passed [classes][]time.Time
 				for range rapid.IntRange(1, 200).Draw(t, "calls") {
 					now = now.Add(time.Duration(rapid.IntRange(0, 40_000).Draw(t, "wait")) * time.Millisecond)
-					of := []Class{Global}
+					charged := []Class{Global}
 					if rapid.Bool().Draw(t, "heavy") {
-						of = append(of, Heavy)
+						charged = append(charged, Heavy)
 					}
 					want := true
-					for _, c := range of {
+					for _, c := range charged {
 						want = want && room(window, passed[c], l.limits[c], now)
 					}
-					q, ok := l.Take("someone", now, of...)
+					q, ok := l.Take("someone", now, charged...)
 					if ok != want {
 						t.Fatalf("call at %v: passed %v, want %v", now.Sub(start), ok, want)
 					}
 					if !ok {
-						checkRetry(t, window, passed, l.limits, of, now, q.Retry)
+						checkRetry(t, window, passed, l.limits, charged, now, q.Retry)
 						continue
 					}
-					for _, c := range of {
+					for _, c := range charged {
 						passed[c] = append(passed[c], now)
 					}
 				}
@@ -69,10 +69,10 @@ func room(window Window, passed []time.Time, limit int, now time.Time) bool {
 
 // checkRetry: a call made after the wait passes, and one made just before it
 // would not.
-func checkRetry(t *rapid.T, window Window, passed [classes][]time.Time, limits [classes]int, of []Class, now time.Time, retry time.Duration) {
+func checkRetry(t *rapid.T, window Window, passed [classes][]time.Time, limits [classes]int, charged []Class, now time.Time, retry time.Duration) {
 	for wait, want := range map[time.Duration]bool{retry: true, retry - time.Millisecond: false} {
 		got := true
-		for _, c := range of {
+		for _, c := range charged {
 			got = got && room(window, passed[c], limits[c], now.Add(wait))
 		}
 		if got != want {

@@ -93,9 +93,9 @@ func (d *DB) noteEpoch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var known string
-	err = d.db.R.QueryRowContext(ctx, `SELECT epoch FROM known_epoch`).Scan(&known)
-	if err == nil && known == epoch {
+	var recorded string
+	err = d.db.R.QueryRowContext(ctx, `SELECT epoch FROM known_epoch`).Scan(&recorded)
+	if err == nil && recorded == epoch {
 		return nil
 	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -106,7 +106,7 @@ func (d *DB) noteEpoch(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("note the epoch of %s: %w", Name, err)
 		}
-		if known == "" {
+		if recorded == "" {
 			return nil // the database is new
 		}
 		return d.record(ctx, tx, Event{Actor: ActorCommand, Kind: Restored})

@@ -34,10 +34,10 @@ type Limiter struct {
 	now  func() time.Time
 	seed maphash.Seed // unknown to others, so that nobody chooses whose slot to share
 
-	mu      sync.Mutex // guards the slots
-	clients [limiterSlots]*rate.Limiter
-	names   [limiterSlots]*rate.Limiter
-	known   [limiterSlots]*rate.Limiter // by client and name: of those who have signed in
+	mu       sync.Mutex // guards the slots
+	clients  [limiterSlots]*rate.Limiter
+	names    [limiterSlots]*rate.Limiter
+	regulars [limiterSlots]*rate.Limiter // by client and name: of those who have signed in
 }
 
 // NewLimiter returns a limiter that counts nothing yet.
@@ -96,7 +96,7 @@ func (l *Limiter) ofClient(client netip.Addr) **rate.Limiter {
 func (l *Limiter) ofName(name string) **rate.Limiter { return &l.names[l.slot(api.FoldEmail(name))] }
 
 func (l *Limiter) ofKnown(client netip.Addr, name string) **rate.Limiter {
-	return &l.known[l.slot(httpserver.Network(client.Unmap()).String()+" "+api.FoldEmail(name))]
+	return &l.regulars[l.slot(httpserver.Network(client.Unmap()).String()+" "+api.FoldEmail(name))]
 }
 
 func (l *Limiter) slot(key string) uint64 { return maphash.String(l.seed, key) % limiterSlots }

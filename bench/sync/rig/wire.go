@@ -23,7 +23,7 @@ type Wire struct {
 	Handler http.Handler
 	// Delay is how long a call takes to be seen by the handler, and its answer to
 	// come back; nil means no time.
-	Delay func(*http.Request) (there, back time.Duration)
+	Delay func(*http.Request) (out, back time.Duration)
 	// Fail is asked before a call is handed over, and after (answered true) before
 	// its answer comes back; an error takes the answer's place. n counts the calls
 	// from 1.
@@ -82,11 +82,11 @@ func (w *Wire) end(n int, resp *http.Response) {
 }
 
 func (w *Wire) carry(r *http.Request, n int) (*http.Response, error) {
-	var there, back time.Duration
+	var out, back time.Duration
 	if w.Delay != nil {
-		there, back = w.Delay(r)
+		out, back = w.Delay(r)
 	}
-	if err := pause.For(r.Context(), there); err != nil {
+	if err := pause.For(r.Context(), out); err != nil {
 		return nil, err
 	}
 	if w.Fail != nil {
