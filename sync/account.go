@@ -12,19 +12,28 @@ type account struct {
 	Account
 	lists    []listQuery
 	jobLocks map[string]chan struct{} // by job: full while it runs
+	life     context.Context          // ends when the account is not read any more
+	leave    context.CancelFunc       // ends life
 	mustPoll atomic.Bool              // the service refused the callback address, so downloads are polled
 
 	mu        sync.Mutex // guards the fields below
 	suspended *suspension
 }
 
-// newAccount prepares an account that is not suspended and runs no job.
-func newAccount(a Account) *account {
-	acc := &account{Account: a, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: map[string]chan struct{}{}}
-	for _, job := range []string{JobCatchUp, JobBackfill, JobWalk, JobRefresh, JobDirectory, jobContent} {
-		acc.jobLocks[job] = make(chan struct{}, 1)
-	}
+// newAccount prepares an account that is not suspended.
+func newAccount(a Account, locks map[string]chan struct{}) *account {
+	acc := &account{Account: a, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks}
+	acc.life, acc.leave = context.WithCancel(context.Background())
 	return acc
+}
+
+// newJobLocks returns the locks of an account that runs no job.
+func newJobLocks() map[string]chan struct{} {
+	locks := map[string]chan struct{}{}
+	for _, job := range []string{JobCatchUp, JobBackfill, JobWalk, JobRefresh, JobDirectory, jobContent} {
+		locks[job] = make(chan struct{}, 1)
+	}
+	return locks
 }
 
 // markKey returns the key of this account's mark under a prefix.

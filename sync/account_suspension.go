@@ -116,7 +116,8 @@ func (s *Syncer) waitSuspended(ctx context.Context, a *account) {
 
 // loadSuspensions reads which accounts an earlier process suspended.
 func (s *Syncer) loadSuspensions(ctx context.Context) error {
-	for _, a := range s.accounts {
+	list, _ := s.accounts.all()
+	for _, a := range list {
 		if a.suspension() != nil {
 			continue
 		}

@@ -13,7 +13,8 @@
 //     tasks, each with the time of its next attempt.
 //   - download*.go: recordings: request, poll, fetch, retry (download_retry.go),
 //     how many at a time (download_pacer.go, download_slots.go).
-//   - account*.go: accounts, and their suspension when the service refuses them.
+//   - account*.go: accounts, which can change while Run goes on, and their suspension
+//     when the service refuses them.
 //   - status*.go, progress*.go: the reports of `minutebook status` and of a run.
 //   - forget.go, refetch.go, recover.go, clock.go: forgotten meetings, damaged
 //     ones, panics, waiting.

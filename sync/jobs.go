@@ -45,6 +45,9 @@ func (s *Syncer) nextTry(a *account, job string, retry time.Duration) time.Time 
 // tryJob is runJob for a caller that tries again after retry, if that is not
 // zero.
 func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, retry time.Duration, t *runStats) error {
+	outer := ctx
+	ctx, stop := a.while(ctx)
+	defer stop()
 	leave, ok := a.tryAcquireJob(job)
 	if !ok {
 		if !wait {
@@ -63,6 +66,9 @@ func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, 
 		}
 		return s.dispatchJob(ctx, a, job, t)
 	})
+	if a.hasLeft() && outer.Err() == nil {
+		return fmt.Errorf("%s of account %s: %w", job, a.Name, errLeft)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -101,10 +107,11 @@ func (s *Syncer) dispatchJob(ctx context.Context, a *account, job string, t *run
 // logged.
 func (s *Syncer) runForAll(ctx context.Context, job string) {
 	var g errgroup.Group
-	for _, a := range s.accounts {
+	list, _ := s.accounts.all()
+	for _, a := range list {
 		g.Go(func() error {
 			err := s.guard(job+" of "+a.Name, func() error { return s.runJob(ctx, a, job, false, nil) })
-			if err != nil && ctx.Err() == nil {
+			if err != nil && ctx.Err() == nil && !errors.Is(err, errLeft) {
 				s.log.Warn().Str("account", a.Name).Str("job", job).Err(err).Msg("job failed")
 			}
 			return nil

@@ -32,7 +32,7 @@ type Account struct {
 // Options configure a [Syncer]. Archive is required.
 type Options struct {
 	Archive  *archive.Archive
-	Accounts []Account
+	Accounts []Account // until SetAccounts names others
 	Schedule Schedule
 	// PublicURL is the address at which the service reaches the receiver. If it is
 	// set, callbacks announce downloads, which are polled seldom.
@@ -58,7 +58,7 @@ type Options struct {
 type Syncer struct {
 	opt       Options
 	archive   *archive.Archive
-	accounts  []*account
+	accounts  *accountSet
 	tables    []timetable
 	content   *contentQueue
 	downloads *downloader
@@ -92,15 +92,9 @@ func New(o Options) (*Syncer, error) {
 	if o.Cursors <= 0 {
 		o.Cursors = 6
 	}
-	s := &Syncer{opt: o, archive: o.Archive, tables: tables, now: o.Now, log: o.Logger, content: newContentQueue()}
-	for _, a := range o.Accounts {
-		if a.Name == "" || a.Client == nil {
-			return nil, fmt.Errorf("start sync: account %q needs a name and a client", a.Name)
-		}
-		if s.account(a.Name) != nil {
-			return nil, fmt.Errorf("start sync: account %q occurs twice", a.Name)
-		}
-		s.accounts = append(s.accounts, newAccount(a))
+	s := &Syncer{opt: o, archive: o.Archive, tables: tables, now: o.Now, log: o.Logger, content: newContentQueue(), accounts: newAccountSet()}
+	if err := s.accounts.replace(o.Accounts); err != nil {
+		return nil, fmt.Errorf("start sync: %w", err)
 	}
 	s.downloads = newDownloader(s)
 	s.archive.OnForget("sync", s.forget)
@@ -109,7 +103,8 @@ func New(o Options) (*Syncer, error) {
 
 // account returns the account of that name, nil when there is none.
 func (s *Syncer) account(name string) *account {
-	for _, a := range s.accounts {
+	list, _ := s.accounts.all()
+	for _, a := range list {
 		if a.Name == name {
 			return a
 		}

@@ -29,10 +29,7 @@ func (s *Syncer) Run(ctx context.Context) error {
 	if s.opt.DownloadMedia {
 		start("downloads", func(ctx context.Context) error { return s.downloads.run(ctx, false, nil) })
 	}
-	for _, a := range s.accounts {
-		start("start of "+a.Name, func(ctx context.Context) error { return s.bringUpToDate(ctx, a) })
-		start("content of "+a.Name, func(ctx context.Context) error { return s.keepReadingContent(ctx, a) })
-	}
+	start("accounts", func(ctx context.Context) error { return s.followAccounts(ctx, start) })
 	if err := g.Wait(); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}

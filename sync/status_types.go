@@ -88,7 +88,8 @@ func (s *Syncer) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return st, err
 	}
-	for _, a := range s.accounts {
+	list, _ := s.accounts.all()
+	for _, a := range list {
 		as, err := s.accountStatus(ctx, a)
 		if err != nil {
 			return st, err

@@ -72,17 +72,18 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 
 // chooseAccounts returns the accounts that a request names.
 func (s *Syncer) chooseAccounts(req Request) ([]*account, error) {
+	list, _ := s.accounts.all()
 	if req.Account == "" {
-		if len(s.accounts) == 0 {
+		if len(list) == 0 {
 			return nil, errors.New("sync: no account is configured; add one under [[accounts]]")
 		}
-		return s.accounts, nil
+		return list, nil
 	}
 	if a := s.account(req.Account); a != nil {
 		return []*account{a}, nil
 	}
 	var names []string
-	for _, a := range s.accounts {
+	for _, a := range list {
 		names = append(names, a.Name)
 	}
 	return nil, fmt.Errorf("sync: no account is named %q; there are %s", req.Account, strings.Join(names, ", "))
@@ -111,6 +112,8 @@ func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, 
 
 // syncAccount brings one account up to date.
 func (s *Syncer) syncAccount(ctx context.Context, a *account, req Request, t *runStats) error {
+	ctx, leave := a.while(ctx)
+	defer leave()
 	if req.Resume {
 		if err := a.Client.Budget().Resume(ctx); err != nil {
 			return fmt.Errorf("sync account %s: %w", a.Name, err)

@@ -50,7 +50,7 @@ func surveyed(t *testing.T, u *rig.Upstream, newest time.Time, meetings int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples, err := s.surveyHistory(t.Context(), walkSpec{kind: kindBackfill, account: s.accounts[0], before: time.Now()})
+	samples, err := s.surveyHistory(t.Context(), walkSpec{kind: kindBackfill, account: s.account("ada"), before: time.Now()})
 	if err != nil {
 		t.Fatal(err)
 	}

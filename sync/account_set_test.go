@@ -1,0 +1,78 @@
+package syncer_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"minutebook/bench/sync/rig"
+	"minutebook/service"
+	syncer "minutebook/sync"
+)
+
+// TestAccountsComeAndGoWhileItRuns adds an account to a running sync, which brings it up
+// to date and reads it by the schedule, and takes it away, which ends its calls.
+func TestAccountsComeAndGoWhileItRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		newest := rig.Today().Add(-time.Hour)
+		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(12, newest, time.Hour), bobs(90, newest.Add(-90*time.Minute))...))
+		ar := rig.NewArchive(t, t.TempDir())
+		ada := syncer.Account{Name: "ada", Client: u.Client(t, ar)}
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{ada}})
+		defer stop()
+		time.Sleep(time.Minute)
+		before := meetingCounts(t, ar).Meetings
+		bobsCredential := clientOf(t, u, bob)
+		set := func(accounts ...syncer.Account) {
+			t.Helper()
+			if err := s.SetAccounts(accounts); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if st, err := s.Status(t.Context()); err != nil || len(st.Accounts) != len(accounts) {
+				t.Errorf("status has %d accounts, %v; want %d", len(st.Accounts), err, len(accounts))
+			}
+		}
+		set(ada, syncer.Account{Name: "bob", Client: bobsCredential})
+		during := meetingCounts(t, ar).Meetings
+		if during <= before {
+			t.Errorf("%d meetings with bob's account, %d without", during, before)
+		}
+		set(ada)
+		if err := s.Sync(t.Context(), syncer.Request{Account: "bob"}, nil); err == nil {
+			t.Error("an account that left is still read")
+		}
+		used := bobsCredential.Budget().Snapshot()
+		time.Sleep(25 * time.Hour)
+		for i, class := range bobsCredential.Budget().Snapshot() {
+			if class.Used > used[i].Used {
+				t.Errorf("an account that left makes calls: %+v", class)
+			}
+		}
+		set(ada, syncer.Account{Name: "bob", Client: clientOf(t, u, bob)})
+		if last := lastOf(t, s, "bob", syncer.JobCatchUp); time.Since(last) > 6*time.Minute {
+			t.Errorf("an account that came back was read last at %v", last)
+		}
+		if err := s.SetAccounts([]syncer.Account{ada, ada}); err == nil || errors.Unwrap(err) == nil {
+			t.Errorf("one account twice: %v", err)
+		}
+	})
+}
+
+// lastOf returns when a job of an account last succeeded.
+func lastOf(t *testing.T, s *syncer.Syncer, account, job string) time.Time {
+	t.Helper()
+	st, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range st.Accounts {
+		if a.Name == account {
+			return a.LastSuccess[job]
+		}
+	}
+	t.Fatalf("there is no account %s", account)
+	return time.Time{}
+}
