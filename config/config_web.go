@@ -5,8 +5,9 @@ type Web struct {
 	Listen string `toml:"listen" env:"LISTEN"` // host:port, loopback unless changed
 	// Access is AccessOwner, AccessPeople or AccessProxy.
 	Access string `toml:"access" env:"ACCESS"`
-	// PublicURL is the address under which people reach the page, without a path and
-	// a slash at the end. Empty: Listen's own, for the owner.
+	// PublicURL is the address under which people reach the page, without a slash at
+	// the end. Its path is the page's base path behind a proxy. Empty: Listen's own,
+	// for the owner.
 	PublicURL string `toml:"public_url" env:"PUBLIC_URL"`
 	TLSCert   string `toml:"tls_cert" env:"TLS_CERT"` // file, read again when it changes
 	TLSKey    string `toml:"tls_key" env:"TLS_KEY"`

@@ -73,12 +73,28 @@ func (w Web) parsePublicURL(bad complain) *url.URL {
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		bad("web.public_url", "has a user, a query or a fragment; write only scheme, host and path")
 		return nil
-	case u.Path != "":
-		bad("web.public_url", "has a path, and the page is served at the root of its host: write it as https://minutes.example")
+	case u.Path != "" && w.Access == AccessOwner:
+		bad("web.public_url", "has a path, which is for a proxy, and access = \"owner\" answers none; remove the path")
+	case !isBasePath(u):
+		bad("web.public_url", "has the path %q; write its parts with letters, digits, hyphens, dots and underscores, such as https://example.org/minutebook", u.EscapedPath())
 	case w.TLSCert != "" && u.Scheme != "https":
 		bad("web.public_url", "is http, but web.tls_cert is set: write https")
 	}
 	return u
+}
+
+// isBasePath reports whether the path of an address needs no escaping anywhere: in
+// cookies, headers and documents. An empty one is fine.
+func isBasePath(u *url.URL) bool {
+	if u.Path == "" {
+		return true
+	}
+	for _, part := range strings.Split(u.EscapedPath(), "/")[1:] {
+		if strings.Trim(strings.ToLower(part), "abcdefghijklmnopqrstuvwxyz0123456789-._") != "" || strings.Trim(part, ".") == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // remedy is how one lets others reach the page.

@@ -22,7 +22,9 @@ var openAPI []byte
 
 // apiDescription answers with the description of the interface.
 func (s *server) apiDescription(w http.ResponseWriter, r *http.Request) error {
-	writeTagged(w, r, "application/yaml; charset=utf-8", openAPI)
+	const server = "\n  - url: /"
+	writeTagged(w, r, "application/yaml; charset=utf-8",
+		bytes.Replace(openAPI, []byte(server+"\n"), []byte(server+strings.TrimPrefix(string(s.base), "/")+"\n"), 1))
 	return nil
 }
 

@@ -23,6 +23,7 @@ func TestBrowserEntry(t *testing.T) {
 		"passkey alone":        browserIsInvitedByPasskey,
 		"provider":             browserSignsInAtAProvider,
 		"axe":                  browserAxeFindsNothingInside,
+		"under a path":         browserStaysUnderTheBasePath,
 	})
 }
 

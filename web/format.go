@@ -12,10 +12,12 @@ import (
 	"golang.org/x/text/language/display"
 )
 
-// templateFuncs are the functions of the templates.
-func templateFuncs(a *assets, zone *time.Location) template.FuncMap {
+// templateFuncs are the functions of the templates. Every address in a template comes
+// from path, asset, search or actionsat, which put the base path before it.
+func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncMap {
 	return template.FuncMap{
-		"asset":     func(name string) string { return a.address[name] },
+		"path":      base.path,
+		"asset":     func(name string) string { return base.path(a.address[name]) },
 		"when":      func(t time.Time) string { return formatTime(t, zone) },
 		"clock":     formatClock,
 		"iso":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -24,10 +26,10 @@ func templateFuncs(a *assets, zone *time.Location) template.FuncMap {
 		"plural":    formatCount,
 		"size":      formatBytes,
 		"seconds":   func(d time.Duration) int64 { return int64(d / time.Second) },
-		"search":    searchAddress,
+		"search":    func(query string) string { return base.path(searchAddress(query)) },
 		"field":     fieldTerm,
 		"term":      func(field, value, title string) term { return term{field, value, title} },
-		"actionsat": actionsAddress,
+		"actionsat": func(person, state string) string { return base.path(actionsAddress(person, state)) },
 		"language":  languageName,
 	}
 }

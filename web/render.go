@@ -23,8 +23,8 @@ var templateFiles embed.FS
 // (whose names begin with an underscore) and the page itself.
 type pages struct{ byName map[string]*template.Template }
 
-func loadPages(a *assets, zone *time.Location) (*pages, error) {
-	root, err := template.New("").Funcs(templateFuncs(a, zone)).
+func loadPages(a *assets, base basePath, zone *time.Location) (*pages, error) {
+	root, err := template.New("").Funcs(templateFuncs(a, base, zone)).
 		ParseFS(templateFiles, "templates/layout.html", "templates/_*.html")
 	if err != nil {
 		return nil, fmt.Errorf("read the page's layout: %w", err)

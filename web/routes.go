@@ -57,15 +57,15 @@ func (s *server) handler() http.Handler {
 	}
 	guarded := s.guard(s.metrics.observe(s.forms.Handler(mux)))
 	if s.Service == nil {
-		return guarded
+		return s.base.handler(guarded)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.base.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/external/v1/") { // no mux: it would redirect paths that are not clean
 			s.Service.ServeHTTP(w, r)
 			return
 		}
 		guarded.ServeHTTP(w, r)
-	})
+	}))
 }
 
 // page makes a route of a handler of HTML pages.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,17 +13,23 @@ import (
 func (e *Entry) isSecure() bool { return e.PublicURL != nil && e.PublicURL.Scheme == "https" }
 
 // cookieName returns the name of the session's cookie. With the prefix browsers
-// take it from this host alone, over https.
+// take it over https alone, and at the root of a host from this host alone.
 func (s *server) cookieName() string {
-	if s.Entry.isSecure() {
-		return "__Host-minutebook"
+	switch {
+	case !s.Entry.isSecure():
+		return "minutebook"
+	case s.base != "":
+		return "__Secure-minutebook"
 	}
-	return "minutebook"
+	return "__Host-minutebook"
 }
+
+// cookiePath returns the path of cookies: browsers send them under it alone.
+func (s *server) cookiePath() string { return cmp.Or(string(s.base), "/") }
 
 // setCookie gives the browser the secret of a session, or with "" takes it away.
 func (s *server) setCookie(w http.ResponseWriter, secret string) {
-	c := &http.Cookie{Name: s.cookieName(), Value: secret, Path: "/", HttpOnly: true, Secure: s.Entry.isSecure(),
+	c := &http.Cookie{Name: s.cookieName(), Value: secret, Path: s.cookiePath(), HttpOnly: true, Secure: s.Entry.isSecure(),
 		SameSite: http.SameSiteLaxMode, MaxAge: int(access.SessionLife.Seconds())}
 	if secret == "" {
 		c.MaxAge = -1

@@ -128,7 +128,7 @@ func (s *server) attemptPrefix() string { return s.cookieName() + "-oidc-" }
 
 // attemptCookie returns a cookie of an attempt. A negative age removes it.
 func (s *server) attemptCookie(name, value string, age int) *http.Cookie {
-	return &http.Cookie{Name: name, Value: value, Path: "/", HttpOnly: true, Secure: s.Entry.isSecure(), SameSite: http.SameSiteLaxMode, MaxAge: age}
+	return &http.Cookie{Name: name, Value: value, Path: s.cookiePath(), HttpOnly: true, Secure: s.Entry.isSecure(), SameSite: http.SameSiteLaxMode, MaxAge: age}
 }
 
 // keepAttempt gives the browser the cookie of an attempt. A browser with too many loses

@@ -162,7 +162,9 @@ func (s *server) logOut(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	s.setCookie(w, "")
-	w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
+	if s.base == "" { // it would clear what other programs on the host have stored
+		w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
+	}
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 	return nil
 }

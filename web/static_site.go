@@ -33,7 +33,7 @@ func NewSite(zone *time.Location) (export.Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	funcs := templateFuncs(a, zone)
+	funcs := templateFuncs(a, "", zone)
 	funcs["asset"] = func(name string) string { return staticRoot + name }
 	s := &staticSite{assets: a, zone: zone, pages: map[string]*template.Template{}}
 	for page, files := range map[string][]string{

@@ -66,6 +66,7 @@ type Options struct {
 // change.
 type server struct {
 	Options
+	base    basePath
 	pages   *pages
 	assets  *assets
 	places  *places
@@ -95,7 +96,7 @@ func New(o Options) (*Handler, error) {
 	for _, r := range s.routes() {
 		h.patterns = append(h.patterns, r.pattern)
 	}
-	return h, nil
+	return h, s.base.checkRoutes(h.Patterns())
 }
 
 // Handler answers all paths of the page.
@@ -128,7 +129,8 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	pages, err := loadPages(assets, o.Location)
+	base := basePathOf(o.Entry.PublicURL)
+	pages, err := loadPages(assets, base, o.Location)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +138,7 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the page's key: %w", err)
 	}
-	s := &server{Options: o, pages: pages, assets: assets, places: places,
+	s := &server{Options: o, base: base, pages: pages, assets: assets, places: places,
 		bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err

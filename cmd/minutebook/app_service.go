@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,8 +21,12 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 	if err := app.setAccounts(ctx); err != nil {
 		return nil, err
 	}
+	public := app.cfg.Service.PublicURL
+	if u, err := url.Parse(app.cfg.Web.PublicURL); public == "" && err == nil && u.Path != "" {
+		public = app.cfg.Web.PublicURL // a request does not tell the base path
+	}
 	s, err := service.New(ctx, service.Options{
-		Archive: app.archive, PublicURL: app.cfg.Service.PublicURL, AllowPrivate: app.cfg.Service.AllowPrivate,
+		Archive: app.archive, PublicURL: public, AllowPrivate: app.cfg.Service.AllowPrivate,
 		Offline: !app.opts.Daemon || !app.cfg.Service.Enabled, Now: time.Now, Logger: app.log,
 	})
 	if err != nil {

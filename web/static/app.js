@@ -3,6 +3,7 @@
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const base = document.documentElement.dataset.base; // ends in a slash
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 function clock(seconds) {
@@ -358,7 +359,7 @@ addEventListener("keydown", e => {
   if (e.key === " " && e.target.closest?.("button, summary")) return;
   let done = true;
   if (e.key === "/") { const box = $("input[name=q]"); box.focus(); box.select(); }
-  else if (e.key === "?") location.assign("/help");
+  else if (e.key === "?") location.assign(`${base}help`);
   else if (meeting) done = meeting.key(e);
   else if (e.key === "j") done = move(1);
   else if (e.key === "k") done = move(-1);
@@ -400,7 +401,7 @@ async function live(part) {
       if (document.hidden) {
         await new Promise(resolve => document.addEventListener("visibilitychange", resolve, { once: true }));
       }
-      const answer = await fetch(`/api/v1/changes?from=${encodeURIComponent(from)}`);
+      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}`);
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
       if (changed) await refresh(part.dataset.live);
@@ -419,7 +420,7 @@ if (part) live(part);
 async function watchIndexing() {
   while ($("[data-live=indexing]")) {
     await pause(2000);
-    const answer = await fetch("/status").catch(() => null);
+    const answer = await fetch(`${base}status`).catch(() => null);
     if (!answer?.ok) continue;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = $("[data-live=indexing]", page), old = $("[data-live=indexing]");
