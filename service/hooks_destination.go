@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/net/idna"
+
 	"minutebook/internal/outbound"
 )
 
@@ -42,6 +44,9 @@ func isValidPort(u *url.URL) bool {
 // mayBeGlobal tells whether a host is a globally routable address, or a name that
 // may lead to one.
 func mayBeGlobal(host string) bool {
+	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // as the dialling does: 127。0。0。1 is 127.0.0.1
+		host = ascii
+	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return outbound.Global(addr)

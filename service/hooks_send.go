@@ -175,7 +175,7 @@ func (s *Service) send(ctx context.Context, o *outgoing, secret string) outcome 
 		return outcome{at: s.now(), reason: withoutURL(err)}
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // so that the endpoint can end its answer
 	out := outcome{at: s.now(), status: resp.StatusCode, ok: resp.StatusCode >= 200 && resp.StatusCode < 300}
 	if !out.ok {
 		out.reason = "answered " + strconv.Itoa(resp.StatusCode)

@@ -149,7 +149,7 @@ func (s *Service) setDefaults() {
 	}
 	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
 	s.now = o.Now
-	s.client = outbound.NewClient(outbound.Options{AllowPrivate: o.AllowPrivate, Timeout: deliveryTimeout})
+	s.client = outbound.NewClient(outbound.Options{AllowPrivate: o.AllowPrivate, Timeout: deliveryTimeout, FreshConns: true})
 }
 
 // start reads the settings of the data directory and applies the options.

@@ -29,7 +29,7 @@ func TestSpellingsOfRequests(t *testing.T) {
 	}
 	for address, want := range map[string]string{
 		"http://10.0.0.1/": "globally", "http://[::1]:80/": "globally", "http://localhost/": "globally",
-		"http://127.1/": "globally", "http://0x7f.1./": "globally", "http://2130706433/": "globally", "http://0X7F000001:80/": "globally", "http://1.example/": "", "https:///a": "absolute", "https://:80/a": "absolute",
+		"http://127.1/": "globally", "http://127。0。0。1/": "globally", "http://ⓛocalhost/": "globally", "http://0x7f.1./": "globally", "http://2130706433/": "globally", "http://0X7F000001:80/": "globally", "http://1.example/": "", "https:///a": "absolute", "https://:80/a": "absolute",
 		"https://x.example:99999/": "port", "https://x.example:0/": "port",
 		"https://x.example/" + strings.Repeat("a", 5000): "longer", "https://x.example/\xff": "UTF-8", "ftp://x.example/": "absolute", "https://x.example:443/a": "",
 	} {

@@ -1,7 +1,11 @@
 package service
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -275,6 +279,29 @@ func TestNothingIsSentToPrivateAddressesUnlessAllowed(t *testing.T) {
 			t.Errorf("allowed, but %+v", out)
 		}
 		reached = false
+	}
+}
+
+// TestEachAttemptChecksTheCertificate sends to an endpoint whose certificate holds at
+// first and does not hold any more.
+func TestEachAttemptChecksTheCertificate(t *testing.T) {
+	s := newSandbox(t, Options{}, meeting(1))
+	srv := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer srv.Close()
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	trusted := x509.NewCertPool()
+	trusted.AddCert(srv.Certificate())
+	config := &tls.Config{RootCAs: trusted}
+	s.client.Transport.(*http.Transport).TLSClientConfig = config
+	send := func() outcome {
+		return s.send(t.Context(), &outgoing{url: srv.URL, body: []byte("{}")}, "")
+	}
+	if out := send(); !out.ok {
+		t.Fatalf("while the certificate holds: %+v", out)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if out := send(); out.ok || !strings.Contains(out.reason, "certificate") {
+		t.Errorf("when it holds no more: %+v", out)
 	}
 }
 

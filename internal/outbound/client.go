@@ -21,6 +21,7 @@ type Options struct {
 	Timeout        time.Duration // of a whole request with its body; 0 means none but the context's
 	ConnectTimeout time.Duration // of connecting; default 10 s
 	MaxIdlePerHost int           // connections kept for reuse per host; default 2
+	FreshConns     bool          // no connection is reused: each request resolves the name and checks the certificate
 }
 
 // NewClient returns a client that dials only the addresses that opts allow and
@@ -50,6 +51,7 @@ func NewTransport(opts Options) *http.Transport {
 		DialContext:            dialer.DialContext,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           64,
+		DisableKeepAlives:      opts.FreshConns,
 		MaxIdleConnsPerHost:    opts.MaxIdlePerHost,
 		IdleConnTimeout:        90 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
