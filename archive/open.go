@@ -123,6 +123,11 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if a.media, err = media.Open(dir, o.MediaURL); err != nil {
 		return nil, err
 	}
+	lineage, err := a.Lineage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	media.SetOwner(a.media, dir, lineage[0])
 	if err = a.openInbox(ctx); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@
 //	s3_transport.go  connections that do not wait for ever
 //	s3_uploads.go    ends the uploads that a crash left in the bucket
 //	sniff.go         content types
+//	owner.go         the archive whose recordings are in a bucket or another directory
 //	quarantine.go    moves damaged recordings aside, lists foreign files
 //
 // A blob is in a store whole and verified, or it is not in it. A crash leaves

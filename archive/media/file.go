@@ -19,13 +19,16 @@ import (
 
 // fileStore keeps blobs as DIR/ab/abcdef… with mode 0400, and unfinished files in
 // DIR/partial.
-type fileStore struct{ dir string }
+type fileStore struct {
+	dir   string
+	owner owner
+}
 
 func openFiles(dir string) (*fileStore, error) {
 	if err := durable.MkdirAll(filepath.Join(dir, partialDir)); err != nil {
 		return nil, fmt.Errorf("make media directory: %w", err)
 	}
-	s := &fileStore{dir}
+	s := &fileStore{dir: dir}
 	return s, s.sweepPartial()
 }
 
@@ -54,6 +57,9 @@ func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
 // Import is part of [Store]. It hashes the file on the disk, not the bytes that were
 // meant to be written there.
 func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
+	if err := s.claim(); err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
@@ -177,6 +183,9 @@ func (s *fileStore) Delete(_ context.Context, sha string) error {
 	if !ValidName(sha) {
 		return nil
 	}
+	if err := s.claim(); err != nil {
+		return fmt.Errorf("delete blob %s: %w", sha, err)
+	}
 	if _, err := os.Lstat(filepath.Dir(s.path(sha))); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -185,6 +194,9 @@ func (s *fileStore) Delete(_ context.Context, sha string) error {
 
 // Walk is part of [Store]. It passes over files without the name of a blob.
 func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
+	if err := s.claim(); err != nil {
+		return fmt.Errorf("walk media: %w", err)
+	}
 	return filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("walk media: %w", err)

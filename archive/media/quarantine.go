@@ -68,6 +68,9 @@ func WalkForeign(ctx context.Context, s Store, fn func(path string)) error {
 			}
 			return nil
 		}
+		if path == filepath.Join(files.dir, ownerName) {
+			return nil
+		}
 		if !d.IsDir() && (!ValidName(name) || path != files.path(name)) {
 			fn(path)
 		}

@@ -31,6 +31,7 @@ type s3Store struct {
 	prefix  string // "" or ending in a slash
 	partial string // directory of files that are being uploaded
 	part    int64  // size of an upload's parts in bytes
+	owner   owner
 }
 
 // partSize lets the 10,000 parts of an upload hold 160 GB.
@@ -94,6 +95,9 @@ func (s *s3Store) Put(ctx context.Context, r io.Reader) (Blob, error) {
 
 // Import is part of [Store].
 func (s *s3Store) Import(ctx context.Context, path string) (Blob, error) {
+	if err := s.claim(ctx); err != nil {
+		return Blob{}, fmt.Errorf("import blob: %w", err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
@@ -179,6 +183,9 @@ func (s *s3Store) Delete(ctx context.Context, sha string) error {
 	if !ValidName(sha) {
 		return nil
 	}
+	if err := s.claim(ctx); err != nil {
+		return fmt.Errorf("delete blob %s: %w", sha, err)
+	}
 	err := s.client.RemoveObject(ctx, s.bucket, s.key(sha), minio.RemoveObjectOptions{})
 	if err == nil || isNotFound(err) {
 		err = s.abort(ctx, s.key(sha))
@@ -191,6 +198,9 @@ func (s *s3Store) Delete(ctx context.Context, sha string) error {
 
 // Walk is part of [Store].
 func (s *s3Store) Walk(ctx context.Context, fn func(Blob) error) error {
+	if err := s.claim(ctx); err != nil {
+		return fmt.Errorf("walk media: %w", err)
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	for info := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix, Recursive: true}) {

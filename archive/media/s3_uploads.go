@@ -16,6 +16,9 @@ const staleUpload = 24 * time.Hour
 // a day old. Other stores have none.
 func SweepUploads(ctx context.Context, s Store, now time.Time) error {
 	if s, ok := s.(*s3Store); ok {
+		if err := s.claim(ctx); err != nil {
+			return err
+		}
 		return s.sweepUploads(ctx, now.Add(-staleUpload))
 	}
 	return nil

@@ -45,16 +45,21 @@ const checkTimeout = 20 * time.Second
 // Check asks a store whether it can be used at present. It fails with an
 // [UnavailableError]: a bucket is asked for its list, and a directory has to be the one
 // that was opened, and not the mount point that an unmounted file system leaves behind.
+// No other archive may own it, see [SetOwner].
 func Check(ctx context.Context, s Store) error {
 	switch s := s.(type) {
 	case *s3Store:
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 		defer cancel()
-		return s.check(ctx)
+		if err := s.check(ctx); err != nil {
+			return err
+		}
+		return s.claim(ctx)
 	case *fileStore:
 		if _, err := os.Stat(filepath.Join(s.dir, partialDir)); err != nil {
 			return &UnavailableError{Store: "recordings in " + s.dir, Hint: "mount its file system, or correct media.url and restart", Err: err}
 		}
+		return s.claim()
 	}
 	return nil
 }

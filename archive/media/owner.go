@@ -1,0 +1,126 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/minio/minio-go/v7"
+
+	"minutebook/internal/durable"
+)
+
+// ownerName is the object or file of a store outside of a data directory that holds
+// the identity of the archive whose recordings are there. To another archive they
+// belong to no meeting, and its repair and retention rules could remove them.
+const ownerName = "archive-id"
+
+// errForeign is the failure of a store that another archive owns.
+var errForeign = errors.New("it keeps the recordings of another archive")
+
+// owner is the archive that may use a store.
+type owner struct {
+	mu       sync.Mutex // held while the store is asked
+	identity string     // "" where nobody asks
+	owned    bool       // the store has said so
+}
+
+// SetOwner names the archive that may change a store outside of the data directory.
+// The first use claims a store that has no owner. Check, Walk and all changes fail with
+// an [UnavailableError] where another archive is the owner.
+func SetOwner(s Store, dataDir, identity string) {
+	if !IsOutside(s, dataDir) {
+		return
+	}
+	switch s := s.(type) {
+	case *s3Store:
+		s.owner.identity = identity
+	case *fileStore:
+		s.owner.identity = identity
+	}
+}
+
+// claim asks once for the owner. read returns the store's owner, "" where there is
+// none. write stores it unless there is one.
+func (o *owner) claim(read func() (string, error), write func(content []byte) error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.identity == "" || o.owned {
+		return nil
+	}
+	is, err := read()
+	if err == nil && is == "" {
+		if err = write([]byte(o.identity + "\n")); err == nil {
+			is, err = read() // another archive may have come first
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("look whose recordings these are: %w", err)
+	}
+	if is != o.identity {
+		return errForeign
+	}
+	o.owned = true
+	return nil
+}
+
+// foreign makes an [UnavailableError] of errForeign and returns other errors as they are.
+func foreign(err error, store, place string) error {
+	if !errors.Is(err, errForeign) {
+		return err
+	}
+	return &UnavailableError{Store: store, Err: err,
+		Hint: "give each archive a place of its own in media.url, or delete " + place + " if the other archive is no more"}
+}
+
+// claim fails where another archive owns the prefix.
+func (s *s3Store) claim(ctx context.Context) error {
+	err := s.owner.claim(func() (string, error) { return s.readOwner(ctx) }, func(content []byte) error { return s.writeOwner(ctx, content) })
+	return foreign(err, fmt.Sprintf("bucket %s at %s", s.bucket, s.host), s.prefix+ownerName)
+}
+
+func (s *s3Store) readOwner(ctx context.Context) (string, error) {
+	object, err := s.client.Client.GetObject(ctx, s.bucket, s.prefix+ownerName, minio.GetObjectOptions{})
+	if err != nil {
+		return "", s.explain(err)
+	}
+	defer object.Close()
+	content, err := io.ReadAll(io.LimitReader(object, 1<<10))
+	if isNotFound(err) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(content)), s.explain(err)
+}
+
+// writeOwner stores the owner unless there is one.
+func (s *s3Store) writeOwner(ctx context.Context, content []byte) error {
+	opts := minio.PutObjectOptions{ContentType: "text/plain", SendContentMd5: true}
+	opts.SetMatchETagExcept("*")
+	_, err := s.client.Client.PutObject(ctx, s.bucket, s.prefix+ownerName, bytes.NewReader(content), int64(len(content)), opts)
+	switch minio.ToErrorResponse(err).Code {
+	case "PreconditionFailed", "ConditionalRequestConflict":
+		return nil
+	}
+	return s.explain(err)
+}
+
+// claim fails where another archive owns the directory.
+func (s *fileStore) claim() error {
+	path := filepath.Join(s.dir, ownerName)
+	read := func() (string, error) {
+		content, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", nil
+		}
+		return strings.TrimSpace(string(content)), err
+	}
+	err := s.owner.claim(read, func(content []byte) error { return durable.WriteFile(path, content) })
+	return foreign(err, "recordings in "+s.dir, path)
+}
