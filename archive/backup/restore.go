@@ -30,6 +30,9 @@ type RestoreOptions struct {
 	// Restart begins anew in the directory of an interrupted restore, whatever
 	// that was of.
 	Restart bool
+	// OldData are data directories of the same archive whose forgotten meetings are not
+	// restored. Those beside Dir are found without it.
+	OldData []string
 	// MediaURL is where the recordings go; "" and "file:" are Dir/media.
 	MediaURL   string
 	Identities []age.Identity // for an encrypted backup
@@ -69,6 +72,8 @@ type restore struct {
 	done  int
 	// forgotten is the number of the generation's meetings that were forgotten later.
 	forgotten int
+	// oldData is the number of data directories of the same archive that were read.
+	oldData int
 }
 
 func (r *restore) run(ctx context.Context) (err error) {
@@ -93,6 +98,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 	if r.store, err = media.Open(r.Dir, r.MediaURL); err != nil {
 		return err
 	}
+	media.SetOwner(r.store, r.Dir, r.m.Lineage[0])
 	if err := media.Check(ctx, r.store); err != nil {
 		return err
 	}

@@ -45,8 +45,9 @@ func (r *restore) finish(ctx context.Context, dbs []string) error {
 	if r.forgotten > 0 {
 		r.Logger.Info().Int("meetings", r.forgotten).Msg("the backup holds meetings that were forgotten later; they are not restored")
 	}
-	if newest, err := generation.Find(r.From, ""); err == nil && newest.Name != r.from.Name {
-		r.Logger.Warn().Msg("this is not the newest backup: a meeting that was forgotten since, while no backup could reach this directory, is back; forget it again")
+	if r.oldData == 0 {
+		r.Logger.Warn().Msg("no old data directory was read: a meeting that was forgotten since this backup, while this directory of backups was out of reach, is back; " +
+			"restore again with --old-data, or forget it again")
 	}
 	r.Logger.Info().Str("from", r.From).Int("meetings", r.m.Meetings).Msg("restored")
 	return nil
@@ -77,16 +78,17 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 	if err != nil {
 		return err
 	}
-	forgotten, err := generation.ReadForgotten(r.From)
+	forgotten, err := r.readForgotten(ctx)
 	if err != nil {
 		return err
 	}
-	r.forgotten = 0
+	held := map[int64]bool{}
 	for _, f := range forgotten {
 		if slices.Contains(r.m.IDs, f.RecordingID) {
-			r.forgotten++
+			held[f.RecordingID] = true
 		}
 	}
+	r.forgotten = len(held)
 	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), From: r.m, Databases: r.otherDatabases(), Backups: backups, Forgotten: forgotten})
 }
 

@@ -96,6 +96,7 @@ func (m *Main) restoreCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().StringVar(&o.Generation, "generation", "", "the generation to take, by name or number (default: the newest)")
+	cmd.Flags().StringArrayVar(&o.OldData, "old-data", nil, "a former data `directory` of the archive; what was forgotten there is not restored\n(those beside the new one are found)")
 	cmd.Flags().BoolVar(&list, "list", false, "list the generations and do nothing else")
 	cmd.Flags().BoolVar(&o.Restart, "restart", false, "start again after an interrupted restore")
 	return m.jsonFlag(cmd)
