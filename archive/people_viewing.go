@@ -158,3 +158,21 @@ func (a *Archive) People(ctx context.Context, v Viewer, after string, limit int)
 	}
 	return people, nil
 }
+
+// Appearing returns those of some names and addresses by which somebody recorded a
+// meeting, was invited to one, spoke in one or has an action item, whoever sees it.
+func (a *Archive) Appearing(ctx context.Context, names []string) (map[string]bool, error) {
+	list, err := json.Marshal(names)
+	if err != nil {
+		return nil, err
+	}
+	appearing, err := sqlite.Map[string, bool](ctx, a.db.R, `WITH wanted AS (SELECT value AS name, lower(value) AS folded FROM json_each(?)),
+		appears (name) AS (SELECT recorded_by_name FROM meetings UNION SELECT recorded_by_email FROM meetings
+			UNION SELECT name FROM invitees UNION SELECT email FROM invitees UNION SELECT name FROM speakers UNION SELECT email FROM speakers
+			UNION SELECT assignee_name FROM action_items UNION SELECT assignee_email FROM action_items)
+		SELECT name, true FROM wanted WHERE folded IN (SELECT lower(trim(name)) FROM appears)`, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("look for names: %w", err)
+	}
+	return appearing, nil
+}

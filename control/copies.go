@@ -59,6 +59,12 @@ func (h Deps) exportFiles(ctx context.Context, q ExportRequest, emit Emit) (expo
 	if err := h.recordEvent(ctx, access.Exported, access.IDs{Count: len(o.IDs)}); err != nil {
 		return export.Result{}, err
 	}
+	if o.Notes, err = h.openNotes(ctx); err != nil {
+		return export.Result{}, err
+	}
+	if o.Authors, err = h.authors(ctx); err != nil {
+		return export.Result{}, err
+	}
 	return export.Run(ctx, h.Archive, o)
 }
 
@@ -120,13 +126,22 @@ func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (impo
 	if err != nil {
 		return all, err
 	}
+	o := importer.Options{Account: q.Account}
+	if h.Notes != nil {
+		if o.Notes, err = h.Notes(ctx); err != nil {
+			return all, err
+		}
+		if o.Authors, err = h.authors(ctx); err != nil {
+			return all, err
+		}
+	}
 	for _, path := range q.Paths {
-		o := importer.Options{Account: q.Account, Progress: func(done int) { _ = emit(Copied{Done: all.Read + done}) }}
+		o.Progress = func(done int) { _ = emit(Copied{Done: all.Read + done}) }
 		r, err := importer.ReadPath(ctx, h.Archive, o, path, identities...)
 		if err != nil {
 			return all, err
 		}
-		r.Read, r.New, r.Changed, r.Forgotten = all.Read+r.Read, all.New+r.New, all.Changed+r.Changed, all.Forgotten+r.Forgotten
+		r.Read, r.New, r.Changed, r.Forgotten, r.Notes = all.Read+r.Read, all.New+r.New, all.Changed+r.Changed, all.Forgotten+r.Forgotten, all.Notes+r.Notes
 		r.Wrong = append(all.Wrong, r.Wrong...)
 		all = r
 	}

@@ -9,6 +9,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/export"
+	"minutebook/archive/notes"
 	"minutebook/config"
 	"minutebook/receiver"
 	"minutebook/search"
@@ -33,6 +34,8 @@ type Deps struct {
 	OAuthAccounts func() []string
 	// Access returns the people who may enter, and the audit.
 	Access func(context.Context) (*access.DB, error)
+	// Notes returns what people have added; nil: nothing can be added here.
+	Notes func(context.Context) (*notes.DB, error)
 	// Web says who may enter the page, and under which address people reach it.
 	Web config.Web
 	// Service returns the archive's own service, for administering it.

@@ -62,7 +62,11 @@ func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.
 	if err != nil {
 		return nil, err
 	}
-	damages = append(damages, breaks...)
+	remains, err := h.verifyNotes(ctx, q.Repair)
+	if err != nil {
+		return nil, err
+	}
+	damages = append(append(damages, breaks...), remains...)
 	for _, d := range damages {
 		if d.Repaired {
 			sum.Repaired++
@@ -160,8 +164,8 @@ type ForgetRequest struct {
 	Recipients []string `json:"recipients,omitempty"`
 }
 
-// forget erases a meeting. It opens the service's queue and the index, so that
-// they erase it too before forget returns.
+// forget erases a meeting. It opens the service's queue, the notes and the index, so
+// that they erase it too before forget returns.
 func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.Forgotten, error) {
 	if q.Reason == "" {
 		return nil, errors.New("forget a meeting: give the reason, which the audit keeps")
@@ -170,6 +174,9 @@ func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.For
 		if _, err := h.Service(ctx); err != nil { // its queue erases the meeting too
 			return nil, err
 		}
+	}
+	if _, err := h.openNotes(ctx); err != nil { // likewise
+		return nil, fmt.Errorf("forget meeting %d: %w", q.RecordingID, err)
 	}
 	if _, err := h.Index(ctx); err != nil { // likewise
 		return nil, fmt.Errorf("forget meeting %d: %w", q.RecordingID, err)

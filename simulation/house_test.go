@@ -15,6 +15,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/media"
+	"minutebook/archive/notes"
 	"minutebook/search"
 	"minutebook/service"
 	"minutebook/web"
@@ -40,6 +41,7 @@ type house struct {
 	site    *site
 	archive *archive.Archive
 	index   *search.Index
+	notes   *notes.DB
 	service *service.Service
 	page    *web.Handler
 	video   media.Blob
@@ -89,7 +91,10 @@ func (h *house) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	h.page, err = web.New(web.Options{Archive: h.archive, Index: h.index, Logger: zerolog.Nop(), Identify: identify, Status: sampleStatus, Location: time.UTC})
+	if h.notes, err = notes.Open(ctx, notes.Options{Archive: h.archive}); err != nil {
+		return err
+	}
+	h.page, err = web.New(web.Options{Archive: h.archive, Index: h.index, Notes: h.notes, Logger: zerolog.Nop(), Identify: identify, Status: sampleStatus, Location: time.UTC})
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func TestRecordingEndsWithTheRight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fast, err := newServer(Options{Archive: s.archive, Index: s.index, Logger: zerolog.Nop(), Identify: func(r *http.Request) (Visitor, error) {
+	fast, err := newServer(Options{Archive: s.archive, Index: s.index, Notes: s.notes, Logger: zerolog.Nop(), Identify: func(r *http.Request) (Visitor, error) {
 		if out.Load() {
 			return Visitor{}, &failure{http.StatusUnauthorized, "sign in"}
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 	"minutebook/sample"
 	"minutebook/search"
 	syncer "minutebook/sync"
@@ -33,6 +34,7 @@ type site struct {
 	server  *server
 	archive *archive.Archive
 	index   *search.Index
+	notes   *notes.DB
 	ids     []int64 // of the sample's meetings, in its order
 	now     atomic.Pointer[time.Time]
 	status  any // what the daemon says
@@ -102,6 +104,9 @@ var sampleArchive = sync.OnceValues(func() (fstest.MapFS, error) {
 	if _, err := a.Apply(ctx, batch); err != nil {
 		return nil, err
 	}
+	if _, err := notes.Open(ctx, notes.Options{Archive: a}); err != nil {
+		return nil, err
+	}
 	x, err := search.Open(ctx, search.Options{Archive: a, Logger: zerolog.Nop(), Now: time.Now})
 	if err != nil {
 		return nil, err
@@ -136,6 +141,9 @@ func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
 	if len(meetings) > 0 {
 		s.store(meetings...)
 	}
+	if s.notes, err = notes.Open(ctx, notes.Options{Archive: s.archive, Now: func() time.Time { return *s.now.Load() }}); err != nil {
+		t.Fatal(err)
+	}
 	s.index, err = search.Open(ctx, search.Options{Archive: s.archive, Logger: zerolog.Nop(), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +160,7 @@ func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
 
 // options returns the options of the site's page.
 func (s *site) options() Options {
-	return Options{Archive: s.archive, Index: s.index, Logger: zerolog.New(zerolog.NewTestWriter(s.t)),
+	return Options{Archive: s.archive, Index: s.index, Notes: s.notes, Logger: zerolog.New(zerolog.NewTestWriter(s.t)),
 		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Hosts: []string{"notes.example"}, Identify: identifyTest,
 		Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"}
 }

@@ -16,17 +16,19 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 	"minutebook/internal/httpserver"
 	"minutebook/mcp"
 	"minutebook/search"
 	"minutebook/web/access"
 )
 
-// Options are the dependencies and settings of the page. Archive and Index are
+// Options are the dependencies and settings of the page. Archive, Index and Notes are
 // required.
 type Options struct {
 	Archive *archive.Archive
 	Index   *search.Index
+	Notes   *notes.DB // what people add
 
 	// Status returns the value that `status --json` prints; without it the page
 	// shows the counts of archive and index only.
@@ -85,8 +87,8 @@ type server struct {
 	compress func(http.Handler) http.HandlerFunc
 }
 
-// New returns the handler for the page's listener. It fails when Archive or
-// Index is missing, or when no randomness can be read.
+// New returns the handler for the page's listener. It fails when Archive,
+// Index or Notes is missing, or when no randomness can be read.
 func New(o Options) (*Handler, error) {
 	s, err := newServer(o)
 	if err != nil {
@@ -110,8 +112,8 @@ type Handler struct {
 func (h *Handler) Patterns() []string { return slices.Clone(h.patterns) }
 
 func newServer(o Options) (*server, error) {
-	if o.Archive == nil || o.Index == nil {
-		return nil, errors.New("make the page: it needs an archive and an index")
+	if o.Archive == nil || o.Index == nil || o.Notes == nil {
+		return nil, errors.New("make the page: it needs an archive, an index and notes")
 	}
 	if o.Now == nil {
 		o.Now = time.Now

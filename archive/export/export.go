@@ -8,6 +8,7 @@ import (
 	"filippo.io/age"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 )
 
 // Format is a format of exported meetings.
@@ -37,6 +38,10 @@ type Options struct {
 	// Recipients, when there are any, have every file encrypted for them; file
 	// names then tell nothing but the recording_id.
 	Recipients []age.Recipient
+	// Notes, when set, are exported too: as a file of JSON lines beside JSON and NDJSON,
+	// and, but for the private ones, in the pages of Markdown. Authors names their authors.
+	Notes   *notes.DB
+	Authors notes.Authors
 	// Site renders the pages of HTML and is needed for it alone.
 	Site Site
 	// Progress, when set, is called after each meeting, one call at a time.
@@ -67,6 +72,9 @@ func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
 		err = x.writeLines(ctx)
 	} else {
 		err = x.writeMeetings(ctx)
+	}
+	if err == nil && o.Notes != nil && (o.Format == JSON || o.Format == NDJSON) {
+		err = x.writeNotes(ctx)
 	}
 	// The files that were written are recorded even when the run was interrupted.
 	err = errors.Join(err, x.ledger.close())

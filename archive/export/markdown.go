@@ -36,6 +36,7 @@ func WriteMarkdown(w io.Writer, m *Meeting) error {
 			fmt.Fprintf(b, "- **%s** %s: %s\n", mdText(h.Type), moments.format(at), mdText(h.Summary.Or(h.Text.Or(""))))
 		}
 	}
+	mdNotes(b, m, moments)
 	if len(m.Entries) > 0 {
 		b.WriteString("\n## Transcript\n")
 	}
@@ -95,6 +96,23 @@ func peopleLinks(m *Meeting) []string {
 	return links
 }
 
+func mdNotes(w io.Writer, m *Meeting, moments moments) {
+	if len(m.Added.Notes) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n## Notes\n\n")
+	for _, n := range m.Added.Notes {
+		fmt.Fprintf(w, "- %s", mdText(n.Text))
+		if n.Author != "" {
+			fmt.Fprintf(w, " (%s)", mdText(n.Author))
+		}
+		if n.At >= 0 {
+			fmt.Fprintf(w, " %s", moments.format(n.At))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
 func mdActionItems(w io.Writer, m *Meeting, moments moments) {
 	items, _ := m.Notes.ActionItems.Get()
 	if len(items) == 0 {
@@ -103,7 +121,11 @@ func mdActionItems(w io.Writer, m *Meeting, moments moments) {
 	fmt.Fprintf(w, "\n## Action items\n\n")
 	for _, item := range items {
 		mark := ' '
-		if item.Completed {
+		at, err := api.ParseOffset(item.RecordingTimestamp)
+		if err != nil {
+			at = -1
+		}
+		if m.Added.isDone(m.Row.RecordingID, at, item.Description, item.Completed) {
 			mark = 'x'
 		}
 		fmt.Fprintf(w, "- [%c] %s", mark, mdText(item.Description))
@@ -112,7 +134,7 @@ func mdActionItems(w io.Writer, m *Meeting, moments moments) {
 				fmt.Fprintf(w, " (%s)", mdText(p.Name))
 			}
 		}
-		if at, err := api.ParseOffset(item.RecordingTimestamp); err == nil {
+		if at >= 0 {
 			fmt.Fprintf(w, " %s", moments.format(at))
 		}
 		fmt.Fprintln(w)

@@ -15,6 +15,7 @@ type Meeting struct {
 	Notes   *api.Meeting    // all but its transcript
 	Entries []archive.Entry // the transcript
 	People  []Person        // who was invited, spoke or recorded it
+	Added   Added           // by people, to this archive
 	File    string          // path below the export's directory, with slashes
 }
 

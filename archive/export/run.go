@@ -111,6 +111,9 @@ func (x *run) read(ctx context.Context, row *archive.Row) (*Meeting, func(io.Wri
 		return &Meeting{Row: row}, func(w io.Writer) error { return writeJSON(w, raw) }, err
 	}
 	m, err := Read(ctx, x.archive, archive.Viewer{All: true}, row)
+	if err == nil && x.Notes != nil && x.Format == Markdown {
+		m.Added, err = x.readAdded(ctx, row.RecordingID)
+	}
 	return m, func(w io.Writer) error { return x.render(w, m) }, err
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 )
 
 // Options say how to import files.
@@ -19,6 +20,10 @@ type Options struct {
 	// At is the time of the content. When zero, it is the time at which a file was
 	// written, or that of the archive's clock.
 	At time.Time
+	// Notes takes in what people had added; nil leaves it out. Authors knows people by
+	// their addresses.
+	Notes   *notes.DB
+	Authors notes.Authors
 	// Progress, when set, is called after each batch.
 	Progress func(done int)
 }
@@ -29,6 +34,7 @@ type Result struct {
 	New       int     `json:"new"`             // never seen before
 	Changed   int     `json:"changed"`         // with an effective change, new ones included
 	Forgotten int     `json:"forgotten"`       // left out since they were forgotten here
+	Notes     int     `json:"notes,omitempty"` // notes, ticks, merges and saved searches that were added
 	Wrong     []Wrong `json:"wrong,omitempty"` // lines that were left out, with the reason
 }
 

@@ -9,11 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"filippo.io/age"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 	"minutebook/internal/seal"
 )
 
@@ -37,6 +39,7 @@ func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, i
 		all.New += r.New
 		all.Changed += r.Changed
 		all.Forgotten += r.Forgotten
+		all.Notes += r.Notes
 		for _, w := range r.Wrong {
 			w.File = file
 			all.Wrong = append(all.Wrong, w)
@@ -46,6 +49,27 @@ func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, i
 		}
 	}
 	return all, nil
+}
+
+// plainName returns the name that a file had before it was compressed and encrypted.
+func plainName(path string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".age"), ".gz")
+}
+
+// isNotes tells whether a file of an export has what people added, and no meetings.
+func isNotes(path string) bool { return plainName(path) == notes.FileName }
+
+// readNotes imports what people had added.
+func readNotes(ctx context.Context, o Options, r io.Reader) (Result, error) {
+	if o.Notes == nil {
+		return Result{}, nil
+	}
+	sum, err := o.Notes.ReadLines(ctx, r, o.Authors)
+	result := Result{Notes: sum.New}
+	for _, line := range sum.Wrong {
+		result.Wrong = append(result.Wrong, Wrong{Line: line, Err: notes.ErrLine})
+	}
+	return result, err
 }
 
 // listFiles returns the files of a path that can be imported.
@@ -62,7 +86,7 @@ func listFiles(path string) ([]string, error) {
 		if err != nil {
 			return err
 		}
-		name := strings.TrimSuffix(strings.TrimSuffix(d.Name(), ".age"), ".gz")
+		name := plainName(p)
 		hidden := strings.HasPrefix(name, ".") && p != path
 		if d.IsDir() {
 			if hidden {
@@ -77,6 +101,16 @@ func listFiles(path string) ([]string, error) {
 			}
 		}
 		return nil
+	})
+	// Notes come last: their meetings have to be there.
+	slices.SortStableFunc(files, func(a, b string) int {
+		switch x, y := isNotes(a), isNotes(b); {
+		case x && !y:
+			return 1
+		case y && !x:
+			return -1
+		}
+		return 0
 	})
 	if err == nil && len(files) == 0 {
 		err = errors.New("there is no .json or .ndjson file in it; exports as md, html, txt or subtitles cannot be read back")
@@ -104,6 +138,9 @@ func readFile(ctx context.Context, a *archive.Archive, o Options, path string, i
 	r, err := decode(f, identities)
 	if err != nil {
 		return Result{}, err
+	}
+	if isNotes(path) {
+		return readNotes(ctx, o, r)
 	}
 	return Read(ctx, a, o, r)
 }

@@ -13,6 +13,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/export"
+	"minutebook/archive/notes"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/httpserver"
@@ -40,6 +41,7 @@ type application struct {
 	connections map[string]*api.OAuth  // likewise
 	own         *service.Service
 	access      *access.DB
+	notes       *notes.DB
 
 	// refresh makes the receiver in this process read its secrets again; nil
 	// without a receiver.
@@ -178,7 +180,7 @@ func (app *application) deps() control.Deps {
 	}
 	return control.Deps{ServiceState: serving, Recipients: app.cfg.Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
-		Access: app.Access, Web: app.cfg.Web,
+		Access: app.Access, Notes: app.Notes, Web: app.cfg.Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
 		Retention: retentionRules(app.cfg), Configuration: app.opts.Configuration, PageURL: app.pageURL, Location: zone, Logger: app.log,
 	}

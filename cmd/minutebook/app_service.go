@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"minutebook/archive/notes"
 	"minutebook/service"
 )
 
@@ -37,10 +38,16 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 }
 
 // finishForgetting completes an erasure that a crash interrupted. It opens the
-// service's state, if there is any, so that the meeting is erased there too.
+// service's state and the notes, if there are any, so that the meeting is erased there
+// too.
 func (app *application) finishForgetting(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(app.cfg.DataDir, "service.db")); err == nil {
 		if _, err := app.Service(ctx); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(app.cfg.DataDir, notes.Name)); err == nil {
+		if _, err := app.Notes(ctx); err != nil {
 			return err
 		}
 	}

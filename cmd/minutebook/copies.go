@@ -69,8 +69,8 @@ func (m *Main) importCmd() *cobra.Command {
 			for _, w := range r.Wrong {
 				fmt.Fprintf(m.Stderr, "minutebook: %v\n", w)
 			}
-			if err := m.printResult(r, "%d meetings read: %d new, %d changed, %d forgotten before, %d lines wrong\n",
-				r.Read, r.New, r.Changed, r.Forgotten, len(r.Wrong)); err != nil {
+			if err := m.printResult(r, "%d meetings read: %d new, %d changed, %d forgotten before, %d notes added, %d lines wrong\n",
+				r.Read, r.New, r.Changed, r.Forgotten, r.Notes, len(r.Wrong)); err != nil {
 				return err
 			}
 			if len(r.Wrong) > 0 {

@@ -34,8 +34,12 @@ func (d *daemon) newPage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	added, err := d.Notes(ctx)
+	if err != nil {
+		return err
+	}
 	o := web.Options{
-		Archive: d.archive, Index: d.index, Service: upstream, Hosts: d.cfg.Web.Hosts,
+		Archive: d.archive, Index: d.index, Notes: added, Service: upstream, Hosts: d.cfg.Web.Hosts,
 		Registry: metrics, PageURL: d.pageURL, Location: zone, Version: d.opts.Version, Logger: d.log,
 	}
 	operations := control.Operations(d.deps())

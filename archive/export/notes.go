@@ -1,0 +1,70 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"time"
+
+	"minutebook/archive/notes"
+)
+
+// Added is what people have added to a meeting for all who see it.
+type Added struct {
+	Notes []Remark
+	Ticks map[notes.Item]notes.Tick // action items that were done here
+}
+
+// Remark is a note and its author.
+type Remark struct {
+	notes.Note
+	Author string // an address; "" for the owner
+}
+
+// readAdded reads what everyone who sees a meeting may read.
+func (x *run) readAdded(ctx context.Context, id int64) (added Added, err error) {
+	if added.Ticks, err = x.Notes.Ticks(ctx, []int64{id}); err != nil {
+		return added, err
+	}
+	all, err := x.Notes.ForMeeting(ctx, notes.Owner, id)
+	for _, n := range all {
+		if n.Private {
+			continue
+		}
+		r := Remark{Note: n}
+		if n.Person != notes.Owner && x.Authors.Address != nil {
+			if r.Author, err = x.Authors.Address(ctx, n.Person); err != nil {
+				return added, err
+			}
+		}
+		added.Notes = append(added.Notes, r)
+	}
+	return added, err
+}
+
+// isDone tells whether an action item was done, here or at the service.
+func (a Added) isDone(id int64, at time.Duration, text string, completed bool) bool {
+	_, ticked := a.Ticks[notes.Item{RecordingID: id, At: at, Text: text}]
+	return completed || ticked
+}
+
+// writeNotes writes everything that people have added, private notes too, as JSON lines
+// that an import reads. Where there is nothing it writes no file.
+func (x *run) writeNotes(ctx context.Context) error {
+	var content bytes.Buffer
+	if err := x.Notes.WriteLines(ctx, &content, x.IDs, x.Authors); err != nil {
+		return err
+	}
+	f := &file{What: "file:" + notes.FileName, Format: x.Format, Name: notes.FileName}
+	last, err := x.ledger.findFile(f.What, f.Format)
+	if err != nil || content.Len() == 0 && last == nil {
+		return err
+	}
+	if len(x.Recipients) > 0 {
+		f.Name += ".age"
+	}
+	return x.writeFile(ctx, f, func(w io.Writer) error {
+		_, err := w.Write(content.Bytes())
+		return err
+	})
+}

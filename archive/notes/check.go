@@ -1,0 +1,76 @@
+package notes
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"minutebook/archive"
+	"minutebook/internal/sqlite"
+)
+
+// Check returns the damages of notes.db beyond those that SQLite's own check finds: rows
+// of forgotten meetings, and an index of words that does not belong to the notes. A
+// repair erases the rows and makes the index again.
+func (d *DB) Check(ctx context.Context, repair bool) ([]archive.Damage, error) {
+	remains, err := d.checkRemains(ctx, repair)
+	if err != nil {
+		return nil, fmt.Errorf("check %s: %w", Name, err)
+	}
+	// rank 1 compares the index with the notes; a query cannot do that
+	_, err = d.db.W.ExecContext(ctx, `INSERT INTO note_words (note_words, rank) VALUES ('integrity-check', 1)`)
+	if err == nil || ctx.Err() != nil {
+		return remains, ctx.Err()
+	}
+	damage := archive.Damage{Class: archive.DamageRows, Path: d.db.Path, What: "the index of the words of notes: " + err.Error()}
+	if repair {
+		_, err := d.db.W.ExecContext(ctx, `INSERT INTO note_words (note_words) VALUES ('rebuild')`)
+		damage.Repaired = err == nil
+	}
+	return append(remains, damage), nil
+}
+
+// checkRemains returns a damage for each forgotten meeting with rows here.
+func (d *DB) checkRemains(ctx context.Context, repair bool) ([]archive.Damage, error) {
+	forgotten, _, err := d.archive.Tombstones(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := json.Marshal(forgotten)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := sqlite.Map[int64, int](ctx, d.db.R, `SELECT recording_id, count(*) FROM (SELECT recording_id FROM notes UNION ALL SELECT recording_id FROM ticks)
+		WHERE recording_id IN (SELECT value FROM json_each(?)) GROUP BY 1`, string(list))
+	if err != nil {
+		return nil, err
+	}
+	var damages []archive.Damage
+	for id, n := range counts {
+		damage := archive.Damage{Class: archive.DamageForgetting, Path: d.db.Path, RecordingID: id, What: fmt.Sprintf("%d notes and ticks on it are there", n)}
+		damage.Repaired = repair && d.forget(ctx, id) == nil
+		damages = append(damages, damage)
+	}
+	return damages, nil
+}
+
+// Counts is how much people have added.
+type Counts struct {
+	Notes    int `json:"notes"`
+	Ticks    int `json:"ticks"`
+	Merges   int `json:"merges"`
+	Searches int `json:"saved_searches"`
+}
+
+// Counts counts the rows.
+func (d *DB) Counts(ctx context.Context) (c Counts, err error) {
+	err = d.db.ReadTx(ctx, func(tx *sql.Tx) error {
+		return tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM ticks),
+			(SELECT count(*) FROM judgements), (SELECT count(*) FROM saved_searches)`).Scan(&c.Notes, &c.Ticks, &c.Merges, &c.Searches)
+	})
+	if err != nil {
+		return c, fmt.Errorf("count notes: %w", err)
+	}
+	return c, nil
+}

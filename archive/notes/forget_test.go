@@ -1,0 +1,147 @@
+package notes
+
+import (
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/backup"
+	"minutebook/internal/residue"
+)
+
+// fill adds a note, a tick and a judgement with a word about a meeting.
+func (d *DB) fill(t *testing.T, meeting int64, word string) {
+	t.Helper()
+	n := d.add(t, ann, meeting, "first "+word+"old", true)
+	check(t, d.Change(t.Context(), ann, n.ID, "about "+word, false))
+	check(t, d.Tick(t.Context(), ann, Item{meeting, -1, "ask " + word}))
+	_, err := d.Merge(t.Context(), ann, word, "Ann", "ann@example.com")
+	check(t, err)
+}
+
+func TestForgetLeavesNoByte(t *testing.T) {
+	const word = "xylophonistquartz" // one lower-case word, as the index of words has it
+	a := archivetest.WithMeetings(t, 2)
+	d := openNotes(t, a)
+	for range 40 { // so that the index of words has several segments
+		d.add(t, bob, 2, "something else", false)
+	}
+	d.fill(t, 1, word)
+	for range 40 {
+		d.add(t, bob, 2, "xylophone and quarter", false)
+	}
+	if residue.Find(t, word, a.Dir()) == nil {
+		t.Fatal("the word is not there to be forgotten")
+	}
+	if _, err := a.Forget(t.Context(), 1, "test"); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{word, word[:14], word[3:]} { // the index keeps a word without the beginning that it shares with the one before
+		if files := residue.Find(t, part, a.Dir()); files != nil {
+			t.Errorf("%q is left in %v", part, files)
+		}
+	}
+	if found, err := d.Find(t.Context(), bob, "xylo*", 100); err != nil || len(found) != 40 {
+		t.Errorf("other notes: %d, %v", len(found), err)
+	}
+	g, err := d.Groups(t.Context())
+	check(t, err)
+	expect(t, "names that other meetings have", g.Same("Ann"), []string{"Ann", "ann@example.com"})
+	damages, err := d.Check(t.Context(), false)
+	if err != nil || len(damages) != 0 {
+		t.Errorf("check: %v, %v", damages, err)
+	}
+}
+
+// TestForgetDuringWrites forgets a meeting while notes and ticks on it are written.
+func TestForgetDuringWrites(t *testing.T) {
+	const word = "xylophonistquartz"
+	a := archivetest.WithMeetings(t, 1)
+	d := openNotes(t, a)
+	var writers sync.WaitGroup
+	begun := make(chan struct{}, 2)
+	for range 2 {
+		writers.Go(func() {
+			begun <- struct{}{}
+			for {
+				_, err := d.Add(t.Context(), Note{RecordingID: 1, Text: word, Person: ann})
+				if err == nil {
+					err = d.Tick(t.Context(), ann, Item{RecordingID: 1, Text: word})
+				}
+				if errors.Is(err, archive.ErrForgotten) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	<-begun
+	<-begun
+	_, err := a.Forget(t.Context(), 1, "test")
+	check(t, err)
+	writers.Wait()
+	if files := residue.Find(t, word, a.Dir()); files != nil {
+		t.Errorf("the note is left in %v", files)
+	}
+}
+
+// TestRestoreKeepsNotes restores a backup from before a meeting was forgotten: its notes
+// do not come back, and the others do.
+func TestRestoreKeepsNotes(t *testing.T) {
+	const word = "xylophonistquartz"
+	ctx, a := t.Context(), archivetest.WithMeetings(t, 2)
+	d := openNotes(t, a)
+	d.add(t, ann, 1, word, false)
+	d.add(t, ann, 2, "kept", true)
+	dest, dir := t.TempDir(), t.TempDir()
+	_, err := backup.Run(ctx, a, dest, backup.Options{})
+	check(t, err)
+	_, err = a.Forget(ctx, 1, "test")
+	check(t, err)
+	_, err = backup.Restore(ctx, backup.RestoreOptions{From: dest, Dir: dir, Logger: zerolog.Nop()})
+	check(t, err)
+	restored := archivetest.Open(t, dir)
+	d = openNotes(t, restored)
+	check(t, restored.FinishForgetting(ctx))
+	left, err := d.Notes(ctx, ann, 0, 10)
+	expect(t, "notes after the restore", texts(t, left, err), "kept")
+	if files := residue.Find(t, word, dir); files != nil {
+		t.Errorf("the note is left in %v", files)
+	}
+}
+
+func TestCheckFindsRemainsAndRepairsThem(t *testing.T) {
+	dir := t.TempDir()
+	a := archivetest.Open(t, dir)
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "one", "said"), archivetest.Meeting(2, "two", "said"))
+	d := openNotes(t, a)
+	_, err := a.Forget(t.Context(), 1, "test")
+	check(t, err)
+	d.add(t, ann, 2, "kept words", false)
+	archivetest.Damage(t, filepath.Join(dir, Name),
+		`INSERT INTO notes (recording_id, at, text, private, person, created_at, changed_at) VALUES (1, -1, 'remains', 0, 1, 0, 0)`,
+		`INSERT INTO note_words (note_words, rowid, text) VALUES ('delete', 1, 'kept words')`)
+	for _, repair := range []bool{false, true} {
+		damages, err := d.Check(t.Context(), repair)
+		if err != nil || len(damages) != 2 || damages[0].Class != archive.DamageForgetting || damages[0].RecordingID != 1 || damages[1].Class != archive.DamageRows {
+			t.Fatalf("damages %v, %v", damages, err)
+		}
+		if damages[0].Repaired != repair || damages[1].Repaired != repair {
+			t.Errorf("repaired: %v", damages)
+		}
+	}
+	if damages, err := d.Check(t.Context(), false); err != nil || len(damages) != 0 {
+		t.Errorf("after the repair: %v, %v", damages, err)
+	}
+	if found, err := d.Find(t.Context(), ann, "kept", 1); err != nil || len(found) != 1 {
+		t.Errorf("found %v, %v", found, err)
+	}
+}

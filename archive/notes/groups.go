@@ -1,0 +1,103 @@
+package notes
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// Groups are the persons that follow from all judgements, at one moment. They do not
+// change.
+type Groups struct {
+	judgements []Judgement
+	same       map[string][]string // by folded name: all names of the person
+}
+
+// Groups returns the persons with several names.
+func (d *DB) Groups(ctx context.Context) (*Groups, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.groups == nil {
+		judgements, err := d.Judgements(ctx)
+		if err != nil {
+			return nil, err
+		}
+		d.groups = newGroups(judgements)
+	}
+	return d.groups, nil
+}
+
+// dropGroups makes the next Groups read the judgements again.
+func (d *DB) dropGroups() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.groups = nil
+}
+
+// newGroups joins judgements that share a name. The names keep the order in which they
+// were first given.
+func newGroups(judgements []Judgement) *Groups {
+	g := &Groups{judgements: judgements, same: map[string][]string{}}
+	for _, j := range judgements {
+		if !j.Same {
+			continue
+		}
+		var all []string
+		for _, name := range j.Names {
+			for _, known := range append(slices.Clone(g.same[foldName(name)]), name) {
+				if !slices.ContainsFunc(all, func(s string) bool { return foldName(s) == foldName(known) }) {
+					all = append(all, known)
+				}
+			}
+		}
+		for _, name := range all {
+			g.same[foldName(name)] = all
+		}
+	}
+	return g
+}
+
+// foldName returns a name as it is compared.
+func foldName(name string) string { return strings.ToLower(CleanName(name)) }
+
+// Same returns all names and addresses of the person with this one: at least itself. The
+// first is the one that is shown.
+func (g *Groups) Same(name string) []string {
+	if all := g.same[foldName(name)]; len(all) > 0 {
+		return slices.Clone(all)
+	}
+	return []string{name}
+}
+
+// Main returns the name or address that is shown for the person with this one.
+func (g *Groups) Main(name string) string {
+	if all := g.same[foldName(name)]; len(all) > 0 {
+		return all[0]
+	}
+	return name
+}
+
+// Apart tells whether somebody said that two names or addresses are not one person.
+func (g *Groups) Apart(name, other string) bool {
+	a, b := foldName(name), foldName(other)
+	return slices.ContainsFunc(g.judgements, func(j Judgement) bool {
+		if j.Same || len(j.Names) != 2 {
+			return false
+		}
+		x, y := foldName(j.Names[0]), foldName(j.Names[1])
+		return x == a && y == b || x == b && y == a
+	})
+}
+
+// Of returns the judgements that made a person of the names with this one, the oldest
+// first.
+func (g *Groups) Of(name string) []Judgement {
+	all := g.same[foldName(name)]
+	var list []Judgement
+	for _, j := range g.judgements {
+		if j.Same && slices.ContainsFunc(all, func(s string) bool { return foldName(s) == foldName(j.Names[0]) }) {
+			list = append(list, j)
+		}
+	}
+	return list
+}

@@ -1,0 +1,71 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/archive/archivetest"
+)
+
+// people are the authors of two archives with other ids for the same people.
+func people(ids map[int64]string) Authors {
+	return Authors{
+		Address: func(_ context.Context, person int64) (string, error) { return ids[person], nil },
+		Person: func(_ context.Context, address string) (int64, error) {
+			for id, a := range ids {
+				if a == address {
+					return id, nil
+				}
+			}
+			return Owner, nil
+		},
+	}
+}
+
+func TestExportReadsBack(t *testing.T) {
+	ctx, d := t.Context(), openNotes(t, archivetest.WithMeetings(t, 2))
+	d.add(t, ann, 1, "private <words>\nof Ann", true)
+	d.add(t, bob, 2, "shared", false)
+	_, err := d.Add(ctx, Note{RecordingID: 1, At: -1, Text: "whole", Person: Owner})
+	check(t, err)
+	check(t, d.Tick(ctx, bob, Item{1, 30500 * time.Millisecond, "Call"}))
+	check(t, d.Tick(ctx, bob, Item{2, -1, "Call"}))
+	_, err = d.Merge(ctx, ann, "Ann", "ann@example.com")
+	check(t, err)
+	_, err = d.KeepApart(ctx, ann, "Bob", "Bobby")
+	check(t, err)
+	_, err = d.Save(ctx, bob, "Prices", "price")
+	check(t, err)
+	authors := people(map[int64]string{ann: "ann@example.com", bob: "bob@example.com"})
+	var out, again bytes.Buffer
+	check(t, d.WriteLines(ctx, &out, nil, authors))
+
+	back := openNotes(t, archivetest.WithMeetings(t, 2))
+	others := people(map[int64]string{8: "ann@example.com", 9: "bob@example.com"})
+	for _, added := range []int{8, 0} {
+		sum, err := back.ReadLines(ctx, strings.NewReader(out.String()), others)
+		if err != nil || sum.Read != 8 || sum.New != added || sum.Skipped != 0 || len(sum.Wrong) != 0 {
+			t.Fatalf("read back %+v, %v", sum, err)
+		}
+	}
+	check(t, back.WriteLines(ctx, &again, nil, others))
+	if again.String() != out.String() {
+		t.Errorf("exported again:\n%s\nwas\n%s", &again, &out)
+	}
+	if own, err := back.ForMeeting(ctx, 8, 1); err != nil || len(own) != 2 {
+		t.Errorf("Ann's notes: %v, %v", own, err)
+	}
+	var part bytes.Buffer
+	check(t, d.WriteLines(ctx, &part, []int64{2}, authors))
+	if n := strings.Count(part.String(), "\n"); n != 2 || strings.Contains(part.String(), "of Ann") {
+		t.Errorf("of one meeting:\n%s", &part)
+	}
+	small := openNotes(t, archivetest.WithMeetings(t, 1))
+	sum, err := small.ReadLines(ctx, strings.NewReader(out.String()+"\n{}\nnonsense\n"+`{"person":{"names":["x"]}}`), Authors{})
+	if err != nil || sum.Skipped != 2 || len(sum.Wrong) != 3 {
+		t.Errorf("into a smaller archive: %+v, %v", sum, err)
+	}
+}

@@ -1,0 +1,192 @@
+package notes
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/mail"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"minutebook/archive"
+	"minutebook/internal/sqlite"
+)
+
+// SavedSearch is a query that a person keeps under a name.
+type SavedSearch struct {
+	ID          int64
+	Person      int64
+	Name, Query string
+	HasFeed     bool
+	Notify      string           // where a new match is notified: an http(s) or mailto: address, or ""
+	Secret      string           // whsec_…, which signs the notifications; "" without Notify
+	Seen        archive.Position // up to here in the change log matches were notified
+	CreatedAt   time.Time
+}
+
+const savedColumns = `id, person, name, query, feed IS NOT NULL, notify, secret, seen_epoch, seen_seq, created_at`
+
+func scanSaved(rows *sql.Rows, s *SavedSearch) error {
+	var created int64
+	err := rows.Scan(&s.ID, &s.Person, &s.Name, &s.Query, &s.HasFeed, &s.Notify, &s.Secret, &s.Seen.Epoch, &s.Seen.Seq, &created)
+	s.CreatedAt = sqlite.Time(created)
+	return err
+}
+
+// Save keeps a query under a name. Seen is the change log's head. It fails with
+// ErrSearch, ErrExists or ErrMany.
+func (d *DB) Save(ctx context.Context, person int64, name, query string) (SavedSearch, error) {
+	s := SavedSearch{Person: person, Name: strings.TrimSpace(strings.ToValidUTF8(name, "\ufffd")),
+		Query: strings.TrimSpace(strings.ToValidUTF8(query, "\ufffd")), CreatedAt: sqlite.Time(d.now().UnixMilli())}
+	if n := utf8.RuneCountInString(s.Name); n == 0 || n > maxName {
+		return s, ErrSearch
+	}
+	if n := utf8.RuneCountInString(s.Query); n == 0 || n > maxQuery {
+		return s, ErrSearch
+	}
+	var err error
+	if s.Seen, err = d.archive.Head(ctx); err != nil {
+		return s, fmt.Errorf("save a search: %w", err)
+	}
+	err = d.write(ctx, "save a search", func(tx *sql.Tx) error { return insertSaved(ctx, tx, &s) })
+	return s, err
+}
+
+func insertSaved(ctx context.Context, tx *sql.Tx, s *SavedSearch) error {
+	var exists bool
+	var count int
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(name = ?), 0), count(*) FROM saved_searches WHERE person = ?`, s.Name, s.Person).Scan(&exists, &count)
+	switch {
+	case err != nil:
+		return err
+	case exists:
+		return ErrExists
+	case count >= maxSaved:
+		return ErrMany
+	}
+	result, err := tx.ExecContext(ctx, `INSERT INTO saved_searches (person, name, query, seen_epoch, seen_seq, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		s.Person, s.Name, s.Query, s.Seen.Epoch, s.Seen.Seq, s.CreatedAt.UnixMilli())
+	if err != nil {
+		return err
+	}
+	s.ID, err = result.LastInsertId()
+	return err
+}
+
+// DeleteSaved deletes a person's saved search, with its feed and notifications. It fails
+// with [archive.ErrNotFound] for one that is not the person's.
+func (d *DB) DeleteSaved(ctx context.Context, person, id int64) error {
+	return d.write(ctx, "delete a saved search", func(tx *sql.Tx) error {
+		return expectRow(tx.ExecContext(ctx, `DELETE FROM saved_searches WHERE id = ? AND person = ?`, id, person))
+	})
+}
+
+// Saved returns a person's saved searches, by name.
+func (d *DB) Saved(ctx context.Context, person int64) ([]SavedSearch, error) {
+	return d.listSaved(ctx, `person = ? ORDER BY name, id`, person)
+}
+
+// Notified returns the saved searches of all persons whose new matches are notified.
+func (d *DB) Notified(ctx context.Context) ([]SavedSearch, error) {
+	return d.listSaved(ctx, `notify <> '' ORDER BY id`)
+}
+
+func (d *DB) listSaved(ctx context.Context, where string, args ...any) ([]SavedSearch, error) {
+	list, err := sqlite.List(ctx, d.db.R, scanSaved, `SELECT `+savedColumns+` FROM saved_searches WHERE `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read saved searches: %w", err)
+	}
+	return list, nil
+}
+
+// MakeFeed gives a person's saved search a feed and returns the secret of its address,
+// which is kept only as a hash. An earlier secret stops working.
+func (d *DB) MakeFeed(ctx context.Context, person, id int64) (secret string, err error) {
+	if secret, err = d.newSecret(base64.RawURLEncoding); err != nil {
+		return "", err
+	}
+	return secret, d.updateSaved(ctx, person, id, `feed = ?`, hashSecret(secret))
+}
+
+// EndFeed ends the feed of a person's saved search.
+func (d *DB) EndFeed(ctx context.Context, person, id int64) error {
+	return d.updateSaved(ctx, person, id, `feed = NULL`)
+}
+
+// ByFeed returns the saved search whose feed has this secret, or fails with
+// [archive.ErrNotFound].
+func (d *DB) ByFeed(ctx context.Context, secret string) (SavedSearch, error) {
+	found, err := d.listSaved(ctx, `feed = ?`, hashSecret(secret))
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("read a feed: %w", archive.ErrNotFound)
+	}
+	if err != nil {
+		return SavedSearch{}, err
+	}
+	return found[0], nil
+}
+
+// SetNotify has new matches of a person's saved search notified at an address, and
+// returns the secret with which the notifications are signed; "" ends them. It fails with
+// ErrAddress.
+func (d *DB) SetNotify(ctx context.Context, person, id int64, address string) (secret string, err error) {
+	if address != "" {
+		if err := checkAddress(address); err != nil {
+			return "", err
+		}
+		if secret, err = d.newSecret(base64.StdEncoding); err != nil {
+			return "", err
+		}
+		secret = "whsec_" + secret
+	}
+	return secret, d.updateSaved(ctx, person, id, `notify = ?, secret = ?`, address, secret)
+}
+
+func checkAddress(address string) error {
+	if to, ok := strings.CutPrefix(address, "mailto:"); ok {
+		if parsed, err := mail.ParseAddress(to); err != nil || parsed.Address != to {
+			return ErrAddress
+		}
+		return nil
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return ErrAddress
+	}
+	return nil
+}
+
+// updateSaved changes columns of a person's saved search.
+func (d *DB) updateSaved(ctx context.Context, person, id int64, set string, args ...any) error {
+	return d.write(ctx, "change a saved search", func(tx *sql.Tx) error {
+		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET `+set+` WHERE id = ? AND person = ?`, append(args, id, person)...))
+	})
+}
+
+// SetSeen notes up to where matches of a saved search were notified.
+func (d *DB) SetSeen(ctx context.Context, id int64, p archive.Position) error {
+	return d.write(ctx, "note what was notified", func(tx *sql.Tx) error {
+		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET seen_epoch = ?, seen_seq = ? WHERE id = ?`, p.Epoch, p.Seq, id))
+	})
+}
+
+// newSecret returns 256 random bits.
+func (d *DB) newSecret(encoding *base64.Encoding) (string, error) {
+	key := make([]byte, 32)
+	if _, err := io.ReadFull(d.rand, key); err != nil {
+		return "", fmt.Errorf("make a secret: %w", err)
+	}
+	return encoding.EncodeToString(key), nil
+}
+
+// hashSecret returns a secret as it is kept: it is random and long, so that a plain hash
+// cannot be turned back.
+func hashSecret(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}

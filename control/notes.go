@@ -1,0 +1,56 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"minutebook/archive"
+	"minutebook/archive/notes"
+	"minutebook/web/access"
+)
+
+// openNotes returns what people have added, or nil where nobody has added anything yet.
+func (h Deps) openNotes(ctx context.Context) (*notes.DB, error) {
+	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), notes.Name)); err != nil || h.Notes == nil {
+		return nil, nil // a missing database that should be there is reported by whoever opens it
+	}
+	return h.Notes(ctx)
+}
+
+// verifyNotes returns the damages of what people have added.
+func (h Deps) verifyNotes(ctx context.Context, repair bool) ([]archive.Damage, error) {
+	db, err := h.openNotes(ctx)
+	if errors.Is(err, archive.ErrDamaged) {
+		return nil, nil // reported with the other databases
+	}
+	if err != nil || db == nil {
+		return nil, err
+	}
+	return db.Check(ctx, repair)
+}
+
+// authors translates between the ids and the addresses of people.
+func (h Deps) authors(ctx context.Context) (notes.Authors, error) {
+	db, err := h.Access(ctx)
+	if err != nil {
+		return notes.Authors{}, err
+	}
+	return notes.Authors{
+		Address: func(ctx context.Context, person int64) (string, error) {
+			p, err := db.Person(ctx, person)
+			if errors.Is(err, access.ErrNotFound) {
+				return "", nil
+			}
+			return p.Address(), err
+		},
+		Person: func(ctx context.Context, address string) (int64, error) {
+			p, err := db.PersonByAddress(ctx, address)
+			if errors.Is(err, access.ErrNotFound) {
+				return notes.Owner, nil
+			}
+			return p.ID, err
+		},
+	}, nil
+}
