@@ -15,6 +15,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
 	"minutebook/control"
 	"minutebook/receiver"
@@ -33,7 +34,7 @@ type webhookHouse struct {
 
 func openDir(t *testing.T) *archive.Archive {
 	t.Helper()
-	a, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
 )
 
@@ -46,7 +47,7 @@ type running struct {
 // archiveDir makes an archive, so that its inbox can be opened without it.
 func archiveDir(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := archivetest.Dir(t)
 	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true})
 	if err == nil {
 		err = a.Close()

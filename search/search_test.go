@@ -12,6 +12,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 )
 
 // everyone is the owner of the archive.
@@ -64,7 +65,7 @@ type fixture struct {
 }
 
 func newFixture(t testing.TB) *fixture {
-	h := &fixture{t: t, dir: t.TempDir()}
+	h := &fixture{t: t, dir: archivetest.Dir(t)}
 	h.open()
 	t.Cleanup(h.close)
 	return h

@@ -16,6 +16,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/absurd"
 	"minutebook/internal/testrun"
@@ -70,7 +71,7 @@ func absurdly(t *testing.T, seed uint64) {
 	u := rig.NewUpstream(t, service.Options{Video: rig.File(70_000)}, rig.Meetings(absurdMeetings, now.Add(-time.Hour), 50*time.Hour))
 	answers := absurd.New(seed)
 	u.Wire.Handler = changing{u.Wire.Handler, answers}
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 	if err != nil {

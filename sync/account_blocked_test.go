@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -29,7 +30,7 @@ func TestALongRetryAfterSuspendsTheAccount(t *testing.T) {
 			}
 			inner.ServeHTTP(w, r)
 		})
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		options := func() syncer.Options {
 			return syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 		}

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -18,7 +19,7 @@ func TestAccountsComeAndGoWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
 		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(12, newest, time.Hour), bobs(90, newest.Add(-90*time.Minute))...))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		ada := syncer.Account{Name: "ada", Client: u.Client(t, ar)}
 		s, stop := running(t, syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{ada}})
 		defer stop()

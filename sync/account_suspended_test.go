@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
@@ -28,7 +29,7 @@ func TestADeactivatedUserIsSuspendedAndComesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		o := syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{
 			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}}
 		s, stop := running(t, o)
@@ -86,7 +87,7 @@ func TestACommandAppliesWhatWaitsInTheInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, newest, time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		for id, body := range map[string][]byte{"msg_1": rig.Meeting(50, newest), "msg_2": []byte(`{"no": "meeting"}`)} {
 			if _, err := ar.Inbox().Put(t.Context(), inbox.Delivery{Account: "ada", Kind: inbox.KindWebhook, WebhookID: id,
 				ReceivedAt: time.Now(), Body: body}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -45,7 +46,7 @@ func setClock(t *testing.T, step time.Duration) {
 		}
 		return body
 	})
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	client, err := api.NewClient(api.ClientOptions{BaseURL: rig.BaseURL, Credential: api.APIKey(u.Key), HTTP: u.HTTP(), Now: now})
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +95,7 @@ func TestAClockThatWasAheadHoldsBackNoRecording(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, rig.Meetings(4, rig.Today().Add(-time.Hour), time.Hour))
 				offset := 10 * 365 * 24 * time.Hour
-				ar := rig.NewArchive(t, t.TempDir())
+				ar := rig.NewArchive(t, archivetest.Dir(t))
 				o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}},
 					Now: func() time.Time { return time.Now().Round(0).Add(offset) }}
 				_, stop := running(t, o)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -20,7 +21,7 @@ func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
 		const meetings, step = 30, 24 * time.Hour
 		newest := rig.Today().Add(-30 * 24 * time.Hour)
 		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(meetings, newest, step)))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		const day = 24 * time.Hour
@@ -49,7 +50,7 @@ func TestSyncDoesNotWaitForSpareLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-30 * 24 * time.Hour)
 		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(100, newest, 24*time.Hour)))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(24*time.Hour + time.Second)

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -18,7 +19,7 @@ func TestALateTranscriptIsAskedForAtItsTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		created := rig.Today().Add(-time.Minute)
 		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(1, created, time.Hour)))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		start := time.Now()
 		s, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -51,7 +52,7 @@ func TestALateTranscriptIsKeptWhenItComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		created := rig.Today().Add(-time.Minute)
 		u := rig.NewUpstream(t, service.Options{}, withoutTranscripts(t, rig.Meetings(1, created, time.Hour)))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(10 * time.Minute)

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -26,7 +27,7 @@ func TestAnAwayStoreIsWaitedFor(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)},
 			rig.Meetings(meetings, rig.Today().Add(-time.Hour), time.Hour))
 		store := filepath.Join(t.TempDir(), "nas")
-		ar, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, MediaURL: "file://" + store, Logger: zerolog.Nop()})
+		ar, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, MediaURL: "file://" + store, Logger: zerolog.Nop()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/receiver"
 	"minutebook/service"
@@ -57,7 +58,7 @@ func asked(c rig.Call) bool { return c.Method == http.MethodPost }
 func announcing(t *testing.T, meetings int, o service.Options, announce func(*archive.Archive, rig.Announced)) (*rig.Upstream, *archive.Archive) {
 	t.Helper()
 	u := rig.NewUpstream(t, o, rig.Meetings(meetings, rig.Today().Add(-time.Hour), time.Hour))
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	u.Announce(func(d rig.Announced) { announce(ar, d) })
 	_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, PublicURL: public,
 		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
@@ -199,7 +200,7 @@ func TestARefusedAddressIsNotGivenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)},
 			rig.Meetings(6, rig.Today().Add(-time.Hour), time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		var refused atomic.Int64
 		next := u.Wire.Handler
 		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

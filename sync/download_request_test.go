@@ -14,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -63,7 +64,7 @@ func TestAFailedGenerationIsKeptAndTriedWithPatience(t *testing.T) {
 func failedGeneration(t *testing.T, reason string) {
 	u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)}, rig.Meetings(2, rig.Today().Add(-time.Hour), time.Hour))
 	recordings(t, u, "", fmt.Sprintf(`{"recording_id": 1, "failure_reason": %q}`, reason))
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 	defer stop()
@@ -101,7 +102,7 @@ func TestAFailedRequestNamesItsAccount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, rig.Meetings(1, rig.Today().Add(-time.Hour), time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		u.Wire.Fail = func(_ int, r *http.Request, _ bool) error {
 			if r.Method == http.MethodPost {
 				return rig.ErrCut
@@ -145,7 +146,7 @@ func TestRefusedRecordingsAreNotAskedForAgain(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
 		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, append(rig.Meetings(2, newest, time.Hour), bobs(90, newest.Add(-30*time.Minute))...))
 		recordings(t, u, fmt.Sprintf(`{"recording_id": 90, "user": %q, "level": "limited"}`, rig.Person), `{"recording_id": 1, "media": "none"}`)
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: walking(),
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 		for range 3 {
@@ -180,7 +181,7 @@ func TestALapsedLinkIsReplaced(t *testing.T) {
 		const bytes = 2_000_000
 		u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(bytes)}, rig.Meetings(1, rig.Today().Add(-time.Hour), time.Hour))
 		u.Wire.Rate = 2000
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 		_, stop := running(t, o)
 		time.Sleep(5 * time.Minute)
@@ -217,7 +218,7 @@ func TestBelowTheDiskFloorNothingIsAskedFor(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, MinFree: 1 << 62,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 		s, stop := running(t, o)

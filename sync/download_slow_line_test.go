@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -21,7 +22,7 @@ func TestNoMoreLinksAreOpenThanCanBeFetched(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(bytes)},
 			rig.Meetings(recordings, rig.Today().Add(-time.Hour), time.Hour))
 		u.Wire.Rate, u.Wire.Piece = rate, 512
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()

@@ -19,6 +19,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/media"
 	"minutebook/internal/outbound"
 )
@@ -63,7 +64,7 @@ func newMediaHost(t *testing.T, size int) *mediaHost {
 func testLoader(t *testing.T, h *mediaHost, private bool) (*Syncer, *downloadTask) {
 	t.Helper()
 	ctx := t.Context()
-	ar, err := archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	ar, err := archive.Open(ctx, archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -20,7 +21,7 @@ func TestEverythingArrivesFromAnUnreliableService(t *testing.T) {
 		}, rig.Meetings(60, now.Add(-time.Hour), 9*time.Hour))
 		schedule := nightly()
 		schedule.CatchUp = "@hourly"
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: schedule,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/residue"
 	"minutebook/internal/testrun"
@@ -110,7 +111,7 @@ func forgetEverywhere(t *testing.T, kind item, after, only bool) {
 	u := rig.NewUpstream(t, service.Options{Video: rig.File(200_000)}, meetings)
 	u.Wire.Rate = 1 << 20
 	run := func(nth int) (items int) {
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		f := &forgetter{item: kind, after: after, nth: nth, ar: ar}
 		f.arm(t, u.Wire)
 		if err := command(t.Context(), t, u, ar); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -28,7 +29,7 @@ func TestBackfillIsCompleteAndASecondRunIsLight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(137, now.Add(-30*24*time.Hour), 7*time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s := newSyncer(t, u, ar)
 		var last syncer.Event
 		if err := s.Sync(t.Context(), syncer.Request{}, func(e syncer.Event) { last = e }); err != nil {

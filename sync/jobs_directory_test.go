@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -40,7 +41,7 @@ func TestTheDirectoryIsReadNightly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
 		organise(t, u, "account_admin")
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -71,7 +72,7 @@ func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
 		organise(t, u, "none")
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		o := syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 		_, stop := running(t, o)
@@ -107,7 +108,7 @@ func TestAListThatIsRefusedEndsItsRights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
 		organise(t, u, "account_admin")
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -153,7 +154,7 @@ func TestOnlyAListThatWasReadEndsWhatOthersShow(t *testing.T) {
 					w.WriteHeader(c.code)
 					fmt.Fprint(w, c.body)
 				})
-				ar := rig.NewArchive(t, t.TempDir())
+				ar := rig.NewArchive(t, archivetest.Dir(t))
 				_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
 					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 				defer stop()
@@ -203,7 +204,7 @@ func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
 					}
 					return body
 				})
-				ar := rig.NewArchive(t, t.TempDir())
+				ar := rig.NewArchive(t, archivetest.Dir(t))
 				s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
 					Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 				defer stop()

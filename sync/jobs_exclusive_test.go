@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -27,7 +28,7 @@ func TestNoJobRunsTwiceAtATime(t *testing.T) {
 		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) {
 			return time.Duration(slow.Load()), time.Duration(slow.Load())
 		}
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, Cursors: 1, Schedule: syncer.Schedule{Walk: "* * * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -84,7 +85,7 @@ func TestARefusedCursorRestartsOnlyItsWindow(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		if err := newSyncer(t, u, ar).Sync(t.Context(), syncer.Request{}, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +131,7 @@ func TestPassesBringWhatOutsidersRecorded(t *testing.T) {
 				if err := u.Service.LoadDirectory(t.Context(), strings.NewReader(file), "shares"); err != nil {
 					t.Fatal(err)
 				}
-				ar := rig.NewArchive(t, t.TempDir())
+				ar := rig.NewArchive(t, archivetest.Dir(t))
 				o := syncer.Options{Archive: ar, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 				sync := func() {
 					s, err := syncer.New(o)

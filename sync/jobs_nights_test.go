@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -45,7 +46,7 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 		newest := now.Add(-time.Hour)
 		created := func(id int64) time.Time { return newest.Add(-time.Duration(20-id) * step) }
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(20, newest, step))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		schedule := nightly()
 		schedule.CatchUp = "0 12 * * *" // a month of five minutes takes long
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule,
@@ -97,7 +98,7 @@ func TestMissedRunsAreMadeUpAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(10, now.Add(-time.Hour), time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		o := syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 		_, stop := running(t, o)
 		time.Sleep(time.Minute)

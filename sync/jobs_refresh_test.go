@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -24,7 +25,7 @@ func TestTheLastSevenDaysAreReadAgainEveryNight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(20, newest, day)) // number 20 is the newest
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -59,7 +60,7 @@ func TestTheRotationReadsAllThatIsOld(t *testing.T) {
 		const meetings = 100
 		newest := rig.Today().Add(-20 * day)
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, newest, time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -122,7 +123,7 @@ func TestTheRotationTakesWhatIsLeftOfTheBudget(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Refresh: "0 3 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -24,7 +25,7 @@ func TestARunTellsHowFarItIs(t *testing.T) {
 			rig.Meetings(meetings, rig.Today().Add(-24*time.Hour), 2*time.Hour))
 		u.Wire.Delay = func(*http.Request) (time.Duration, time.Duration) { return time.Second, time.Second }
 		u.Wire.Rate = 40_000
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, err := syncer.New(syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -57,7 +58,7 @@ func panicAt(t *testing.T, calls func(*http.Request) bool, nth int32) {
 		}
 		return nil
 	}
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	schedule := nightly()
 	schedule.CatchUp = "@hourly"
 	s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: schedule,

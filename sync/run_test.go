@@ -12,6 +12,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -66,7 +67,7 @@ func TestAnEmptyScheduleMeansNever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(4, rig.Today().Add(-time.Hour), 100*time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := runningAs(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{CatchUp: "*/5 * * * *", Refresh: "0 3 * * *"},
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -89,7 +90,7 @@ func TestDaemonFillsAndStaysQuiet(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{Generation: 35 * time.Second, Video: rig.File(5000)},
 			rig.Meetings(24, now.Add(-time.Hour), 100*time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: nightly(),
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -138,7 +139,7 @@ func TestNewMeetingIsCaughtUpWithItsContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{Hold: 3}, rig.Meetings(13, now.Add(-time.Hour), 10*time.Minute))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: nightly(),
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -163,7 +164,7 @@ func TestARefusedAccountIsSuspendedAndOthersGoOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(5, now.Add(-time.Hour), time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		wrong, err := api.NewClient(api.ClientOptions{BaseURL: rig.BaseURL, HTTP: u.HTTP(), Credential: api.APIKey("mbk_wrong")})
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +197,7 @@ func TestDownloadsDoNotCrowdOutTheBackfill(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{Generation: 5 * time.Second, Video: rig.File(5000)},
 			rig.Meetings(600, now.Add(-time.Hour), 3*time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -27,7 +28,7 @@ func TestARunTellsWhyItsCallsAreRepeated(t *testing.T) {
 			}
 			inner.ServeHTTP(w, r)
 		})
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, err := syncer.New(syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		if err != nil {
 			t.Fatal(err)
@@ -65,7 +66,7 @@ func TestStatusTellsWhatRunsNow(t *testing.T) {
 			}
 			inner.ServeHTTP(w, r)
 		})
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(2 * time.Second)

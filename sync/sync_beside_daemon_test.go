@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -16,7 +17,7 @@ func TestSyncBesideTheDaemon(t *testing.T) {
 		now := rig.Today()
 		u := rig.NewUpstream(t, service.Options{Hold: 5, Generation: 35 * time.Second, Video: rig.File(4000)},
 			rig.Meetings(20, now.Add(-time.Hour), time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true,
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
@@ -52,7 +53,7 @@ func TestSyncOfUnknownAccountNamesThoseThatAre(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, rig.Today().Add(-time.Hour), time.Hour))
-		s := newSyncer(t, u, rig.NewArchive(t, t.TempDir()))
+		s := newSyncer(t, u, rig.NewArchive(t, archivetest.Dir(t)))
 		err := s.Sync(t.Context(), syncer.Request{Account: "bob"}, nil)
 		if err == nil || err.Error() != `sync: no account is named "bob"; there are ada` {
 			t.Errorf("error %v", err)
@@ -68,7 +69,7 @@ func TestFullAndSinceReadContentAgain(t *testing.T) {
 		newest := now.Add(-time.Hour)
 		created := func(id int64) time.Time { return newest.Add(-time.Duration(40-id) * step) }
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(40, newest, step))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s := newSyncer(t, u, ar)
 		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
 			t.Fatal(err)

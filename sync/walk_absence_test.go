@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -69,7 +70,7 @@ func TestAnEmptyListIsNotBelievedOnce(t *testing.T) {
 					}
 					return body
 				})
-				ar := rig.NewArchive(t, t.TempDir())
+				ar := rig.NewArchive(t, archivetest.Dir(t))
 				s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 				defer stop()
 				time.Sleep(time.Hour)
@@ -102,7 +103,7 @@ func TestAnUnreadableItemIsNotAnAbsence(t *testing.T) {
 			}
 			return body
 		})
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Hour)
@@ -133,7 +134,7 @@ func TestAMeetingWithoutADateIsRead(t *testing.T) {
 			}
 			return bytes.ReplaceAll(body, fmt.Appendf(nil, `"created_at":%q,`, created.Format(time.RFC3339)), nil)
 		})
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s := newSyncer(t, u, ar)
 		for _, isFull := range []bool{false, true, false} {
 			if err := s.Sync(t.Context(), syncer.Request{Full: isFull}, nil); err != nil {
@@ -166,7 +167,7 @@ func TestAnInterruptedCatchUpBeginsAnew(t *testing.T) {
 			}
 			return nil
 		}
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		o := syncer.Options{Archive: ar, Schedule: syncer.Schedule{CatchUp: "*/5 * * * *"}, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 		_, stop := running(t, o)
 		time.Sleep(time.Hour)
@@ -191,7 +192,7 @@ func TestNothingIsReadOfWhatWasForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(15, rig.Today().Add(-100*24*time.Hour), time.Hour))
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		schedule := walking()
 		schedule.CatchUp = "@hourly"
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -37,7 +38,7 @@ func TestAFullSyncCutInItsSecondLookReadsAllContent(t *testing.T) {
 			}
 			return nil
 		}
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s := newSyncer(t, u, ar)
 		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
 			t.Fatal(err)

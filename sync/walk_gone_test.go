@@ -15,6 +15,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -63,7 +64,7 @@ func TestALightWalkFindsWhatWasSharedMeanwhile(t *testing.T) {
 		raw := append(rig.Meetings(25, newest, 24*time.Hour), bobs(90, newest.Add(-5*time.Hour))...)
 		u := rig.NewUpstream(t, service.Options{}, raw)
 		share(t, u)
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(24 * time.Hour)
@@ -104,7 +105,7 @@ func TestAWalkThatBreaksOffSaysNothingOfWhatIsGone(t *testing.T) {
 			}
 			return nil
 		}
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Minute)
@@ -138,7 +139,7 @@ func TestAMeetingSeenByTwoIsOneAndGoneForBoth(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(3, newest, time.Hour), bobs(90, newest.Add(-30*time.Minute))...))
 		both := fmt.Sprintf(`{"recording_id": 2, "user": %q}`, bob)
 		share(t, u, both)
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{
 			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
 		defer stop()

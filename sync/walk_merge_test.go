@@ -18,6 +18,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -51,7 +52,7 @@ func TestNightsOfLightAndFullListsChangeNothing(t *testing.T) {
 			[]byte(`"calendar_invitees":[{"name":"Ann","email":"ann@example.com","email_domain":"example.com","is_external":false,"matched_speaker_display_name":"Ann L"}]`))
 		u := rig.NewUpstream(t, service.Options{}, invited)
 		u.Wire.Handler = withoutSpeakers(u.Wire.Handler)
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		schedule := nightly()
 		schedule.CatchUp = "@hourly" // three days of five minutes take long
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule,
@@ -95,7 +96,7 @@ func TestNightsOfTwoAccountsChangeNothing(t *testing.T) {
 			}
 			return body
 		})
-		ar := rig.NewArchive(t, t.TempDir())
+		ar := rig.NewArchive(t, archivetest.Dir(t))
 		schedule := nightly()
 		schedule.CatchUp = "@hourly"
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Accounts: []syncer.Account{
@@ -128,7 +129,7 @@ func TestAClockThatWasAheadFreezesNoContent(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(1, created, time.Hour))
 		ahead := 10 * 365 * day
 		now := func() time.Time { return time.Now().Add(ahead) }
-		ar, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop(), Now: now})
+		ar, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -45,7 +46,7 @@ const surveyStep = 2 * time.Hour
 func surveyed(t *testing.T, u *rig.Upstream, newest time.Time, meetings int) {
 	t.Helper()
 	before := len(u.Wire.Calls())
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	s, err := New(Options{Archive: ar, Accounts: []Account{{Name: "ada", Client: u.Client(t, ar)}}})
 	if err != nil {
 		t.Fatal(err)

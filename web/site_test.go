@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/notes"
 	"minutebook/sample"
 	"minutebook/search"
@@ -58,7 +59,7 @@ func newSite(t testing.TB, meetings ...json.RawMessage) *site {
 // newSiteBehind is a site whose index holds nothing yet.
 func newSiteBehind(t testing.TB, meetings ...json.RawMessage) *site {
 	t.Helper()
-	return openSite(t, t.TempDir(), meetings...)
+	return openSite(t, archivetest.Dir(t), meetings...)
 }
 
 // newSampleSite is a site with the sample's meetings, all indexed.

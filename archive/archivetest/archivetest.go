@@ -8,9 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"testing/fstest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -27,7 +25,7 @@ var Epoch = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // New returns an empty archive in a directory of its own.
 func New(t testing.TB) *archive.Archive {
 	t.Helper()
-	return Open(t, t.TempDir())
+	return Open(t, Dir(t))
 }
 
 // Open opens the archive in a directory, or makes one; the test closes it.
@@ -58,21 +56,10 @@ func Sample(t testing.TB) *archive.Archive {
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
 		}
-		for name, content := range Tree(t, dir) {
-			sampleFiles[name] = &fstest.MapFile{Data: []byte(content), Mode: 0o600}
-		}
+		sampleFiles = Tree(t, dir)
 	})
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, sampleFiles); err != nil {
-		t.Fatal(err)
-	}
-	return Open(t, dir)
+	return Open(t, copyTree(t, sampleFiles))
 }
-
-var (
-	sampleOnce  sync.Once
-	sampleFiles = fstest.MapFS{} // the data directory of the sample archive
-)
 
 // WithMeetings returns an archive of n small meetings, from 1.
 func WithMeetings(t testing.TB, n int64) *archive.Archive {

@@ -20,7 +20,7 @@ import (
 // backup of it.
 func withStore(t *testing.T, mediaURL string) (a *archive.Archive, dest string) {
 	t.Helper()
-	a, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, MediaURL: mediaURL, Logger: zerolog.Nop()})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, MediaURL: mediaURL, Logger: zerolog.Nop()})
 	must(t, err)
 	t.Cleanup(func() { a.Close() })
 	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))

@@ -294,7 +294,7 @@ func TestInterruptedBackupLeavesTheEarlierOne(t *testing.T) {
 // meeting to the next, which does not.
 func TestForgetNamesTheBackupsThatHoldIt(t *testing.T) {
 	now := archivetest.Epoch.Add(time.Hour)
-	a := archivetest.OpenAt(t, t.TempDir(), func() time.Time { now = now.Add(time.Minute); return now })
+	a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time { now = now.Add(time.Minute); return now })
 	first, second := t.TempDir(), t.TempDir()
 	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"), archivetest.Meeting(2, "second", "b"))
 	backUp(t, a, first, Options{})
@@ -341,7 +341,7 @@ func TestForgetNamesTheBackupsThatHoldIt(t *testing.T) {
 // backup and back.
 func TestBackupOfABucket(t *testing.T) {
 	server := s3test.Start(t)
-	a, err := archive.Open(t.Context(), archive.Options{Dir: t.TempDir(), Create: true, MediaURL: server.URL("recordings", "p"), Logger: zerolog.Nop()})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, MediaURL: server.URL("recordings", "p"), Logger: zerolog.Nop()})
 	must(t, err)
 	t.Cleanup(func() { a.Close() })
 	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))

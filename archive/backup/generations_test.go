@@ -338,7 +338,7 @@ func TestInterruptedRestoreTakesNoOtherBackup(t *testing.T) {
 func TestABackupIsNotMadeTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	now, dest := archivetest.Epoch, t.TempDir()
-	a := archivetest.OpenAt(t, t.TempDir(), func() time.Time { return now })
+	a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time { return now })
 	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "T", "said"))
 	var second error
 	backUp(t, a, dest, Options{Progress: func(done, _ int) {

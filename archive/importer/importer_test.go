@@ -155,7 +155,7 @@ func TestImportUnwrapsFiles(t *testing.T) {
 
 func TestImportNeverReplacesWhatWasRead(t *testing.T) {
 	now := archivetest.Epoch
-	a := archivetest.OpenAt(t, t.TempDir(), func() time.Time { return now })
+	a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time { return now })
 	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "read", "said"))
 	now = now.Add(1000 * time.Hour)
 	importText(t, a, line(archivetest.Meeting(1, "told", "other")))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -26,7 +27,7 @@ func slowLine(t *testing.T, window service.Window) {
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Window: window, Generation: 35 * time.Second, Video: rig.File(bytes)},
 		rig.Meetings(recordings, now.Add(-24*time.Hour), 2*time.Hour))
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	s := openSyncer(t, u, ar, u.Client(t, ar), false)
 	if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -75,7 +76,7 @@ func backfill(t *testing.T, window service.Window, meetings int, oauth bool) (ca
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
 	u.Wire.Delay = heavyPages(7)
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	var client *api.Client
 	if oauth {
 		client = u.OAuthClient(t, ar)
@@ -163,7 +164,7 @@ func secondRun(t *testing.T, window service.Window) {
 	meetings := size(10_000, 420)
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	s := openSyncer(t, u, ar, u.Client(t, ar), false)
 	if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
 	"minutebook/service"
@@ -62,7 +63,7 @@ func lowered(t *testing.T, window service.Window, m moment) {
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
 	u.Wire.Delay = heavyPages(11)
-	ar := rig.NewArchive(t, t.TempDir())
+	ar := rig.NewArchive(t, archivetest.Dir(t))
 	s := openSyncer(t, u, ar, u.Client(t, ar), false)
 	ctx, done := context.WithCancel(t.Context())
 	flying := make(chan int, 1)

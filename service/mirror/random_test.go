@@ -11,13 +11,14 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 )
 
 // TestTheMirrorIsTheArchive makes random changes and compares a mirror that
 // follows them with one that is read anew, and with the archive's own list.
 func TestTheMirrorIsTheArchive(t *testing.T) {
 	ctx := t.Context()
-	a, err := archive.Open(ctx, archive.Options{Dir: t.TempDir(), Create: true, Logger: zerolog.Nop()})
+	a, err := archive.Open(ctx, archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ type fixture struct {
 	now     time.Time
 }
 
-func newFixture(t *testing.T) *fixture { return openFixture(t, t.TempDir()) }
+func newFixture(t *testing.T) *fixture { return openFixture(t, archivetest.Dir(t)) }
 
 func openFixture(t *testing.T, dir string) *fixture {
 	t.Helper()
