@@ -32,6 +32,7 @@ type OAuthOptions struct {
 	Now          func() time.Time
 	Rand         func() float64
 	Logger       zerolog.Logger
+	Remedy       string // how the account is connected again; "": by the command
 }
 
 // TokenStore keeps the tokens of an account.

@@ -41,11 +41,16 @@ func (p *tokenPair) isDue(now time.Time) bool {
 type ReconnectError struct {
 	Account string
 	Reason  string
+	Remedy  string // how; "": by the command
 }
 
-// Error names the reason, and the command that connects the account.
+// Error names the reason, and how the account is connected.
 func (e *ReconnectError) Error() string {
-	return fmt.Sprintf("account %s has to be connected: %s; run: minutebook auth login %s", e.Account, e.Reason, e.Account)
+	remedy := e.Remedy
+	if remedy == "" {
+		remedy = "run: minutebook auth login " + e.Account
+	}
+	return fmt.Sprintf("account %s has to be connected: %s; %s", e.Account, e.Reason, remedy)
 }
 
 // NeedsReconnect reports whether the account has to be connected again.
@@ -89,7 +94,7 @@ func (a *OAuth) Apply(ctx context.Context, r *http.Request) error {
 		}
 	}
 	if a.pair.Reconnect != "" {
-		return &ReconnectError{a.o.Account, a.pair.Reconnect}
+		return &ReconnectError{a.o.Account, a.pair.Reconnect, a.o.Remedy}
 	}
 	if a.pair.isDue(a.client.now()) {
 		if err := a.refresh(ctx); err != nil {
@@ -117,7 +122,7 @@ func (a *OAuth) Refused(ctx context.Context, r *http.Request) (bool, error) {
 		return false, err
 	}
 	if a.pair.Reconnect != "" {
-		return false, &ReconnectError{a.o.Account, a.pair.Reconnect}
+		return false, &ReconnectError{a.o.Account, a.pair.Reconnect, a.o.Remedy}
 	}
 	if a.pair.AccessToken != used {
 		return true, nil
@@ -143,7 +148,7 @@ func (a *OAuth) refresh(ctx context.Context) error {
 	}
 	if a.pair.RefreshToken != old || a.pair.Reconnect != "" {
 		if a.pair.Reconnect != "" {
-			return &ReconnectError{a.o.Account, a.pair.Reconnect}
+			return &ReconnectError{a.o.Account, a.pair.Reconnect, a.o.Remedy}
 		}
 		return nil
 	}
@@ -153,7 +158,7 @@ func (a *OAuth) refresh(ctx context.Context) error {
 		return err
 	}
 	a.o.Logger.Warn().Str("account", a.o.Account).Msg("the OAuth connection is lost; run: minutebook auth login " + a.o.Account)
-	return &ReconnectError{a.o.Account, lost.Reconnect}
+	return &ReconnectError{a.o.Account, lost.Reconnect, a.o.Remedy}
 }
 
 // refreshIsVoid reports whether the refresh token was refused, and not the app or

@@ -31,6 +31,8 @@ type Web struct {
 	// means the machine's own.
 	TimeZone string `toml:"time_zone" env:"TIME_ZONE"`
 	OIDC     OIDC   `toml:"oidc" envPrefix:"OIDC_"`
+	// Accounts lets people connect their own accounts at the service on the page.
+	Accounts OwnAccounts `toml:"accounts" envPrefix:"ACCOUNTS_"`
 }
 
 // The values of Web.Access.

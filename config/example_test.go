@@ -41,7 +41,7 @@ func TestExampleLoads(t *testing.T) {
 	setting := regexp.MustCompile(`(?m)^# ([a-z_]+ = )`)
 	// What has no default, and would need access = "people".
 	oidc := regexp.MustCompile(`(?m)^# (issuer|client_id|client_secret_file) = .*\n`)
-	text = strings.Replace(oidc.ReplaceAllString(text, ""), "# [web.oidc]", "[web.oidc]", 1)
+	text = regexp.MustCompile(`(?m)^# (\[web\.[a-z.]+\])`).ReplaceAllString(oidc.ReplaceAllString(text, ""), "$1")
 	explicit := loaded(setting.ReplaceAllString(text+"# When to read what"+rest, "$1"))
 	for i := range explicit.Accounts {
 		a := &explicit.Accounts[i]

@@ -40,7 +40,7 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 			return nil, fmt.Errorf("find the data directory: %w", err)
 		}
 	}
-	if err := c.readSecrets(); err != nil {
+	if err := c.readSecrets(env.ToMap(environ)["CREDENTIALS_DIRECTORY"]); err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", path, err)
 	}
 	if err := c.validate(); err != nil {
@@ -120,7 +120,8 @@ func envName(name string) string {
 // resolvePaths makes the file's relative paths absolute, so that the working
 // directory of the daemon does not matter.
 func (c *Config) resolvePaths(dir string) {
-	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey, &c.Web.TLSCert, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile}
+	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey, &c.Web.TLSCert, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile,
+		&c.Web.Accounts.KeyFile, &c.Web.Accounts.OAuth.ClientSecretFile}
 	for i := range c.Accounts {
 		paths = append(paths, &c.Accounts[i].APIKeyFile)
 		if o := c.Accounts[i].OAuth; o != nil {
@@ -134,7 +135,10 @@ func (c *Config) resolvePaths(dir string) {
 	}
 }
 
-func (c *Config) readSecrets() error {
+func (c *Config) readSecrets(credentials string) error {
+	if err := c.Web.Accounts.readAccountKeys(credentials); err != nil {
+		return err
+	}
 	if o := &c.Web.OIDC; o.ClientSecret == "" { // the environment replaces the file
 		if err := readSecret(o.ClientSecretFile, &o.ClientSecret); err != nil {
 			return fmt.Errorf("web.oidc.client_secret_file: %w", err)

@@ -45,6 +45,7 @@ func (c *Config) validate() error {
 		bad("audit.keep", "%v is shorter than a day; write a duration such as \"8760h\", or \"0s\" to keep all", k)
 	}
 	c.validateAccounts(bad)
+	c.validateOwnAccounts(bad)
 	c.validateSchedule(bad)
 	c.validateRetention(bad)
 	if _, err := url.Parse(c.Media.URL); err != nil {
@@ -94,7 +95,7 @@ func (c *Config) validateAccounts(bad func(string, string, ...any)) {
 			bad(at+".name", "is missing")
 		case !accountName.MatchString(a.Name):
 			bad(at+".name", "%q: use small letters, digits, - and _", a.Name)
-		case a.Name == "local":
+		case a.Name == "local", ownAccountName.MatchString(a.Name):
 			bad(at+".name", "%q is the program's own; choose another name", a.Name)
 		case seen[a.Name]:
 			bad(at+".name", "%q stands twice", a.Name)

@@ -16,6 +16,7 @@ import (
 	"minutebook/service"
 	syncer "minutebook/sync"
 	"minutebook/web/access"
+	"minutebook/web/accounts"
 )
 
 // Deps are the things on which the operations work. The archive is always open. The
@@ -36,6 +37,8 @@ type Deps struct {
 	Access func(context.Context) (*access.DB, error)
 	// Notes returns what people have added; nil: nothing can be added here.
 	Notes func(context.Context) (*notes.DB, error)
+	// Connector returns what connects people's own accounts; nil: nobody can have one.
+	Connector func(context.Context) (*accounts.Connector, error)
 	// Web says who may enter the page, and under which address people reach it.
 	Web config.Web
 	// Service returns the archive's own service, for administering it.

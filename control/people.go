@@ -48,6 +48,8 @@ type ListedPerson struct {
 	access.Person
 	Deactivated bool `json:"deactivated"` // by the service's directory, and so not let in
 	Sessions    int  `json:"sessions"`    // open now
+	// Account is the person's own account at the service; nil: none is connected.
+	Account *access.Account `json:"account,omitempty"`
 }
 
 // EndedSessions is the result of user.end.
@@ -179,17 +181,38 @@ func (h Deps) listUsers(ctx context.Context, _ struct{}, _ Emit) ([]ListedPerson
 	if err != nil {
 		return nil, err
 	}
+	states, err := db.SignedInStates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own, err := h.ownAccounts(ctx)
+	if err != nil {
+		return nil, err
+	}
 	listed := []ListedPerson{}
 	for _, p := range people {
 		out := db.CheckIn(ctx, p)
 		if out != nil && !errors.Is(out, access.ErrOut) {
 			return nil, out
 		}
-		sessions, err := db.Sessions(ctx, p.ID)
-		if err != nil {
-			return nil, err
-		}
-		listed = append(listed, ListedPerson{p, out != nil, len(sessions)})
+		listed = append(listed, ListedPerson{p, out != nil, states[p.ID].Sessions, own[p.ID]})
 	}
 	return listed, nil
+}
+
+// ownAccounts returns the accounts that people have connected, by person.
+func (h Deps) ownAccounts(ctx context.Context) (map[int64]*access.Account, error) {
+	if h.Connector == nil {
+		return nil, nil
+	}
+	connector, err := h.Connector(ctx)
+	if err != nil || connector == nil {
+		return nil, err
+	}
+	list, err := connector.List(ctx)
+	own := map[int64]*access.Account{}
+	for _, a := range list {
+		own[a.Person] = &a
+	}
+	return own, err
 }

@@ -117,6 +117,7 @@ func (s *Syncer) followAccounts(ctx context.Context, start func(work string, loo
 		for a := range started {
 			if a.hasLeft() {
 				delete(started, a)
+				s.forgetJobs(ctx, a)
 			}
 		}
 		select {
@@ -125,6 +126,19 @@ func (s *Syncer) followAccounts(ctx context.Context, start func(work string, loo
 		}
 	}
 	return ctx.Err()
+}
+
+// forgetJobs closes the failures of the jobs of an account that left: nobody tries them
+// again.
+func (s *Syncer) forgetJobs(ctx context.Context, a *account) {
+	if s.account(a.Name) != nil {
+		return // it is read again, by another client
+	}
+	for job := range newJobLocks() {
+		if err := s.archive.ResolveFailure(ctx, a.Name, classJob, job); err != nil && ctx.Err() == nil {
+			s.log.Warn().Err(err).Str("account", a.Name).Str("job", job).Msg("close the failure of an account that is not read any more")
+		}
+	}
 }
 
 // untilLeft returns a loop that ends without an error when the account is not read any

@@ -48,6 +48,8 @@ func (s *Syncer) classify(ctx context.Context, a *account, err error) error {
 	case api.NeedsReconnect(err): // the error names the remedy
 	case api.IsBlocked(err):
 		err = fmt.Errorf("%w; `minutebook sync --resume --account %s` calls it nevertheless", err, a.Name)
+	case a.Remedy != "":
+		err = fmt.Errorf("%w; %s", err, a.Remedy)
 	default:
 		err = fmt.Errorf("%w; check its key (api_key, api_key_file) and that its user is active at the service", err)
 	}

@@ -27,6 +27,9 @@ type Account struct {
 	// AllowPrivate lets recordings of this account be fetched from addresses that
 	// are not globally routable.
 	AllowPrivate bool
+	// Remedy says what a person does when the service refuses the account; "" means
+	// that its key stands in the configuration.
+	Remedy string
 }
 
 // Options configure a [Syncer]. Archive is required.

@@ -34,9 +34,9 @@ type peoplePage struct {
 // admittedPerson is a person and the facts that an admin manages them by.
 type admittedPerson struct {
 	access.Person
-	Sessions int
-	LastSeen time.Time
-	Out      bool // deactivated in the service's directory
+	access.SignedInState
+	Own *access.Account // at the service; nil: none is connected
+	Out bool            // deactivated in the service's directory
 }
 
 // auditPage shows who did what, for admins.
@@ -79,19 +79,17 @@ func (s *server) renderPeople(w http.ResponseWriter, r *http.Request, status int
 	if p.More = len(people) - peopleSize; p.More > 0 {
 		people = people[:peopleSize]
 	}
+	states, err := s.Entry.People.SignedInStates(ctx)
+	if err != nil {
+		return err
+	}
+	own, err := s.ownAccountsByPerson(ctx)
+	if err != nil {
+		return err
+	}
 	for _, person := range people {
-		a := admittedPerson{Person: person}
-		sessions, err := s.Entry.People.Sessions(ctx, person.ID)
-		if err != nil {
-			return err
-		}
-		a.Sessions = len(sessions)
-		for _, session := range sessions {
-			if session.SeenAt.After(a.LastSeen) {
-				a.LastSeen = session.SeenAt
-			}
-		}
-		err = s.Entry.People.CheckIn(ctx, person)
+		a := admittedPerson{Person: person, SignedInState: states[person.ID], Own: own[person.ID]}
+		err := s.Entry.People.CheckIn(ctx, person)
 		if a.Out = errors.Is(err, access.ErrOut); err != nil && !a.Out {
 			return err
 		}
@@ -151,6 +149,10 @@ func (s *server) changePerson(w http.ResponseWriter, r *http.Request) error {
 		err = people.SetAdmin(ctx, by, id, false)
 	case "sign-out":
 		_, err = people.EndSessions(ctx, by, id)
+	case "disconnect":
+		if err = people.Disconnect(ctx, by, id); errors.Is(err, access.ErrNoAccount) {
+			err = nil // the person was faster
+		}
 	case "remove":
 		err = people.RemovePerson(ctx, by, id)
 	case "add-address":

@@ -19,6 +19,7 @@ type mePage struct {
 	Current   int64 // the session of this browser
 	Tokens    []access.Token
 	Passkeys  []access.Passkey
+	Own       ownAccount
 	Secret    string // of a token that was just made; it is shown once
 	Notice    string
 	Done      string
@@ -45,6 +46,9 @@ func (s *server) renderMe(w http.ResponseWriter, r *http.Request, status int, p 
 		return err
 	}
 	if p.Passkeys, err = people.Passkeys(r.Context(), v.Person.ID); err != nil {
+		return err
+	}
+	if p.Own, err = s.newOwnAccount(r.Context()); err != nil {
 		return err
 	}
 	tokens, err := people.Tokens(r.Context(), v.Person.ID)

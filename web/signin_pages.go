@@ -57,6 +57,7 @@ func (s *server) entryRoutes() []route {
 		{"POST /admin/people/{person}/{change}", s.page(s.admins(form(s.changePerson)))},
 		{"GET /admin/audit", s.page(s.admins(s.audit))},
 	}
+	all = append(all, s.accountRoutes()...)
 	if s.Entry.ProxyHeader != "" {
 		return all
 	}

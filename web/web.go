@@ -21,6 +21,7 @@ import (
 	"minutebook/mcp"
 	"minutebook/search"
 	"minutebook/web/access"
+	"minutebook/web/accounts"
 )
 
 // Options are the dependencies and settings of the page. Archive, Index and Notes are
@@ -40,6 +41,10 @@ type Options struct {
 
 	// Entry decides who enters where Identify is not set.
 	Entry Entry
+
+	// Accounts connects the own accounts of people; nil where it is not known which
+	// service the archive reads.
+	Accounts *accounts.Connector
 
 	// Audit records who opened, played and downloaded which meeting; nil: nothing does.
 	Audit *access.DB
@@ -76,13 +81,14 @@ type server struct {
 	mcp     http.Handler
 	bounds  httpserver.StreamBounds // of recordings
 
-	oidc       *relyingParty // nil: nobody signs in at a provider
-	passkeys   *webauthn.WebAuthn
-	ceremonies *ceremonies
-	attempts   *access.Limiter
-	reads      *reads
-	forms      *http.CrossOriginProtection // no other site sends forms here
-	hasPeople  atomic.Bool                 // whether a first person exists
+	oidc        *relyingParty // nil: nobody signs in at a provider
+	passkeys    *webauthn.WebAuthn
+	ceremonies  *ceremonies
+	attempts    *access.Limiter
+	reads       *reads
+	connections connections
+	forms       *http.CrossOriginProtection // no other site sends forms here
+	hasPeople   atomic.Bool                 // whether a first person exists
 
 	compress func(http.Handler) http.HandlerFunc
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"minutebook/api"
@@ -16,8 +17,8 @@ import (
 // service: a recording_id is unique only within one service.
 const serviceMark = "service/base_url"
 
-// connectAccounts makes a client for every configured account, each with a budget
-// that is kept in the archive.
+// connectAccounts makes a client for every account of the configuration and of people,
+// each with a budget that is kept in the archive.
 func (app *application) connectAccounts(ctx context.Context) ([]syncer.Account, error) {
 	if err := app.checkService(ctx); err != nil {
 		return nil, err
@@ -25,7 +26,7 @@ func (app *application) connectAccounts(ctx context.Context) ([]syncer.Account, 
 	if err := app.setAccounts(ctx); err != nil {
 		return nil, err
 	}
-	var accounts []syncer.Account
+	app.configured = nil
 	budgets := map[string]*api.Budget{} // by API key
 	for _, a := range app.cfg.Accounts {
 		client, err := app.newClient(a, app.budget(a, budgets))
@@ -33,20 +34,24 @@ func (app *application) connectAccounts(ctx context.Context) ([]syncer.Account, 
 			return nil, fmt.Errorf("connect account %s: %w", a.Name, err)
 		}
 		app.clients[a.Name] = client
-		accounts = append(accounts, syncer.Account{
+		app.configured = append(app.configured, syncer.Account{
 			Name: a.Name, Client: client, RecordedBy: a.RecordedBy, Teams: a.Teams,
 			OAuth: a.OAuth != nil, AllowPrivate: a.AllowPrivate,
 		})
 	}
-	return accounts, nil
+	list, connector, err := app.connectedAccounts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return append(slices.Clone(app.configured), app.connectClients(list, connector)...), nil
 }
 
 // checkService fails when the archive holds the meetings of another service.
 func (app *application) checkService(ctx context.Context) error {
-	if len(app.cfg.Accounts) == 0 {
+	url := app.cfg.ServiceURL()
+	if url == "" {
 		return nil
 	}
-	url := app.cfg.Accounts[0].BaseURL
 	recorded, err := app.archive.Mark(ctx, serviceMark)
 	if err != nil {
 		return err

@@ -23,6 +23,7 @@ import (
 	syncer "minutebook/sync"
 	"minutebook/web"
 	"minutebook/web/access"
+	"minutebook/web/accounts"
 )
 
 // application is an open data directory with the index, the syncer and the service
@@ -40,8 +41,14 @@ type application struct {
 	clients     map[string]*api.Client // by account, filled with syncer
 	connections map[string]*api.OAuth  // likewise
 	own         *service.Service
-	access      *access.DB
 	notes       *notes.DB
+	configured  []syncer.Account // those of the configuration, filled with syncer
+
+	opening sync.Mutex // guards access
+	access  *access.DB
+
+	connecting sync.Mutex // guards connector
+	connector  *accounts.Connector
 
 	// refresh makes the receiver in this process read its secrets again; nil
 	// without a receiver.
@@ -117,7 +124,7 @@ func (app *application) Syncer(ctx context.Context) (*syncer.Syncer, error) {
 	if app.syncer != nil {
 		return app.syncer, nil
 	}
-	accounts, err := app.connectAccounts(ctx)
+	list, err := app.connectAccounts(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +134,7 @@ func (app *application) Syncer(ctx context.Context) (*syncer.Syncer, error) {
 	}
 	s, err := syncer.New(syncer.Options{
 		Archive:       app.archive,
-		Accounts:      accounts,
+		Accounts:      list,
 		Schedule:      times,
 		PublicURL:     app.cfg.Receiver.PublicURL,
 		DownloadMedia: app.cfg.Media.Download,
@@ -180,7 +187,7 @@ func (app *application) deps() control.Deps {
 	}
 	return control.Deps{ServiceState: serving, Recipients: app.cfg.Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
-		Access: app.Access, Notes: app.Notes, Web: app.cfg.Web,
+		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: app.cfg.Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
 		Retention: retentionRules(app.cfg), Configuration: app.opts.Configuration, PageURL: app.pageURL, Location: zone, Logger: app.log,
 	}

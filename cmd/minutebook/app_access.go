@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"minutebook/web/access"
@@ -9,12 +10,20 @@ import (
 
 // Access returns the people who may enter, and the audit.
 func (app *application) Access(ctx context.Context) (*access.DB, error) {
-	app.mu.Lock()
-	defer app.mu.Unlock()
+	app.opening.Lock()
+	defer app.opening.Unlock()
 	if app.access != nil {
 		return app.access, nil
 	}
-	db, err := access.Open(ctx, access.Options{Archive: app.archive, Now: time.Now, Logger: app.log})
+	o := access.Options{Archive: app.archive, Now: time.Now, Logger: app.log}
+	if text := app.cfg.Web.Accounts.Keys; text != "" {
+		keys, err := access.ParseAccountKeys(text)
+		if err != nil {
+			return nil, fmt.Errorf("read the keys of web.accounts: %w", err)
+		}
+		o.AccountKeys = keys
+	}
+	db, err := access.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"minutebook/api"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/web/access"
 )
 
 // webhookDeps returns the dependencies of the operations on webhooks.
@@ -33,6 +34,9 @@ func (app *application) webhookDeps() control.Webhooks {
 // clientFor returns the client of an account that the syncer uses, so that all
 // calls count against one budget.
 func (app *application) clientFor(ctx context.Context, account string) (*api.Client, error) {
+	if strings.HasPrefix(account, access.AccountPrefix) {
+		return app.connectedClient(ctx, account)
+	}
 	if _, err := app.findAccount(account); err != nil {
 		return nil, err
 	}

@@ -12,10 +12,10 @@ import (
 	syncer "minutebook/sync"
 )
 
-// setAccounts stores the configured accounts, and the person of each, in the
-// archive. A command without accounts, as with --data, leaves them as they are.
+// setAccounts stores the accounts of the configuration and of people, and the person of
+// each, in the archive. A command without accounts, as with --data, leaves them as they are.
 func (app *application) setAccounts(ctx context.Context) error {
-	if len(app.cfg.Accounts) == 0 && !app.opts.Daemon {
+	if len(app.cfg.Accounts) == 0 && app.cfg.ServiceURL() == "" && !app.opts.Daemon {
 		return nil
 	}
 	var settings []archive.AccountSetting
@@ -27,7 +27,11 @@ func (app *application) setAccounts(ctx context.Context) error {
 		settings = append(settings, archive.AccountSetting{Name: a.Name, Email: a.Email, Credential: credential,
 			Queries: syncer.Queries(a.RecordedBy, a.Teams)})
 	}
-	return app.archive.SetAccounts(ctx, settings)
+	connected, _, err := app.connectedAccounts(ctx)
+	if err != nil {
+		return err
+	}
+	return app.archive.SetAccounts(ctx, append(settings, connectedSettings(connected)...))
 }
 
 // credentialDigest returns a digest of an account's API key or OAuth connection.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -36,6 +37,8 @@ type daemon struct {
 	receiverListener net.Listener // nil without [receiver] listen
 	monitorListener  net.Listener // nil without metrics_listen
 	socket           net.Listener
+
+	background sync.WaitGroup // reads of accounts that were just connected
 }
 
 // startDaemon opens everything that can fail, so that an error at start is an
@@ -142,6 +145,10 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.syncer.Run(ctx) })
 	g.Go(func() error { return d.runRetention(ctx) })
 	g.Go(func() error { return d.runAccess(ctx) })
+	g.Go(func() error {
+		defer d.background.Wait()
+		return d.followConnected(ctx)
+	})
 	g.Go(func() error {
 		if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("finish forgetting a meeting: forget it again, or restart")

@@ -49,6 +49,9 @@ func (d *daemon) newPage(ctx context.Context) error {
 	if o.Entry, err = newEntry(d.cfg.Web, people); err != nil {
 		return err
 	}
+	if o.Accounts, err = d.Connector(ctx); err != nil {
+		return err
+	}
 	if d.cfg.Audit.Reads {
 		o.Audit = people
 	}

@@ -94,6 +94,13 @@ func describePerson(p control.ListedPerson) string {
 	if !p.HasPassword {
 		words = append(words, "no password")
 	}
+	switch a := p.Account; {
+	case a == nil:
+	case a.Parked != "":
+		words = append(words, "account "+a.Name+" parked: "+a.Parked)
+	default:
+		words = append(words, "account "+a.Name)
+	}
 	return strings.Join(words, ", ")
 }
 

@@ -51,7 +51,10 @@ type Options struct {
 	Archive *archive.Archive
 	Now     func() time.Time // time.Now when nil
 	Rand    io.Reader        // makes secrets; crypto/rand when nil
-	Logger  zerolog.Logger
+	// AccountKeys encrypt the secrets of the accounts that people connect: the first
+	// one new ones, the others what is there. Without any, nobody connects an account.
+	AccountKeys [][]byte
+	Logger      zerolog.Logger
 }
 
 // DB is the open access.db. It is safe for concurrent use. It belongs to its
@@ -63,6 +66,8 @@ type DB struct {
 	rand    io.Reader
 	log     zerolog.Logger
 	hashing chan struct{} // one element for each password that is computed
+	keys    []accountKey
+	bell    *bell // rings at every change of people
 }
 
 // Open opens access.db in the archive's data directory, or creates it.
@@ -82,7 +87,17 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}
 	d := &DB{archive: o.Archive, db: db, now: o.Now, rand: o.Rand,
-		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing)}
+		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing), bell: newBell()}
+	for _, raw := range o.AccountKeys {
+		key, err := newAccountKey(raw)
+		if err != nil {
+			return nil, err
+		}
+		d.keys = append(d.keys, key)
+	}
+	if err := d.renewSecrets(ctx); err != nil {
+		return nil, err
+	}
 	return d, d.noteEpoch(ctx)
 }
 

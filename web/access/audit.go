@@ -49,6 +49,9 @@ const (
 	PasskeyAdded        EventKind = "passkey.added"
 	PasskeyRemoved      EventKind = "passkey.removed"
 	IdentityLinked      EventKind = "identity.linked"
+	AccountConnected    EventKind = "account.connected"
+	AccountEnded        EventKind = "account.ended"
+	AccountRefused      EventKind = "account.refused" // not connected: it is somebody else's, or does not work
 	TokenMade           EventKind = "token.made"
 	TokenRevoked        EventKind = "token.revoked"
 	Exported            EventKind = "export"

@@ -77,6 +77,7 @@ func addAddress(ctx context.Context, tx *sql.Tx, person int64, folded string) er
 // changePerson runs fn on a person who was not removed and records the event, in
 // one commit. fn is not called, and the error is [ErrNotFound], without the person.
 func (d *DB) changePerson(ctx context.Context, by Actor, kind EventKind, person int64, fn func(*sql.Tx, Person) error) error {
+	defer d.bell.ring()
 	return d.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		p, err := findPerson(ctx, tx, `p.id = ? AND p.removed_at IS NULL`, person)
 		if err != nil {
@@ -153,7 +154,7 @@ func keepAdmin(ctx context.Context, tx *sql.Tx, p Person) error {
 	return err
 }
 
-// RemovePerson ends a person: the password, passkeys, invitations, sessions and tokens go,
+// RemovePerson ends a person: the password, passkeys, invitations, sessions, tokens and the own account go,
 // and the addresses can be given to another person. The last admin cannot be
 // removed: [ErrLastAdmin].
 func (d *DB) RemovePerson(ctx context.Context, by Actor, person int64) error {
@@ -169,6 +170,7 @@ func (d *DB) RemovePerson(ctx context.Context, by Actor, person int64) error {
 			{`UPDATE tokens SET revoked_at = ? WHERE person = ? AND revoked_at IS NULL`, []any{now, person}},
 			{`DELETE FROM sessions WHERE person = ?`, []any{person}},
 			{`DELETE FROM passkeys WHERE person = ?`, []any{person}},
+			{`DELETE FROM accounts WHERE person = ?`, []any{person}},
 		} {
 			if _, err := tx.ExecContext(ctx, step.query, step.args...); err != nil {
 				return fmt.Errorf("remove person: %w", err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"minutebook/internal/sqlite"
 )
@@ -32,6 +33,40 @@ func (d *DB) Sessions(ctx context.Context, person int64) ([]Session, error) {
 		}
 	}
 	return open, nil
+}
+
+// SignedInState is how many sessions of a person are open, and when one was last used.
+type SignedInState struct {
+	Sessions int
+	LastSeen time.Time
+}
+
+// SignedInStates returns the state of everybody with an open session, by person.
+func (d *DB) SignedInStates(ctx context.Context) (map[int64]SignedInState, error) {
+	epoch, err := d.epoch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, states := d.now(), map[int64]SignedInState{}
+	err = sqlite.Each(ctx, d.db.R, func(rows *sql.Rows) error {
+		var s Session
+		var times sessionFields
+		err := rows.Scan(times.targets(&s)...)
+		if times.finish(&s); err != nil || !s.isOpen(now) {
+			return err
+		}
+		state := states[s.Person]
+		state.Sessions++
+		if s.SeenAt.After(state.LastSeen) {
+			state.LastSeen = s.SeenAt
+		}
+		states[s.Person] = state
+		return nil
+	}, `SELECT `+sessionColumns+` FROM sessions s WHERE s.epoch = ?`, epoch)
+	if err != nil {
+		return nil, fmt.Errorf("read sessions: %w", err)
+	}
+	return states, nil
 }
 
 // EndSession ends one session of a person. It fails with [ErrNoSession] when the

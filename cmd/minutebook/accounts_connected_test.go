@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/api"
+	"minutebook/control"
+	"minutebook/internal/testrun"
+	"minutebook/sample"
+	"minutebook/web/access"
+)
+
+// TestPeopleConnectTheirOwnAccounts connects an account on the page of a running daemon,
+// which reads it at once, is killed and goes on; the removal of the person ends it. The key
+// is in no file, no log and no backup.
+func TestPeopleConnectTheirOwnAccounts(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	upstream, dir := t.TempDir(), t.TempDir()
+	meetings, config := filepath.Join(dir, "meetings.ndjson"), filepath.Join(dir, "config.toml")
+	raw, err := io.ReadAll(sample.NDJSON(sample.Base()))
+	if err == nil {
+		err = os.WriteFile(meetings, raw, 0o600)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "accounts.key"), bytes.Repeat([]byte("0f"), 32), 0o600)
+	}
+	var first api.Meeting
+	if err == nil {
+		err = first.UnmarshalJSON(sample.All()[0])
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	email := first.RecordedBy.Email
+	service := start(t, "service", "--data", upstream, "--load", meetings)
+	key := runJSON[control.NewKey](t, "service", "keys", "create", "--data", upstream, "--user", email).APIKey
+	text := fmt.Sprintf("data_dir = \"data\"\n[media]\ndownload = false\n[web]\naccess = \"people\"\npublic_url = \"http://localhost:8377\"\n"+
+		"[web.accounts]\nkey_file = \"accounts.key\"\nbase_url = %q\n", service.url+"/external/v1")
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	daemon := start(t, "serve", "-c", config, "--create")
+	run(t, "user", "add", "boss@example.com", "--admin", "-c", config)
+	browser := acceptInvitation(t, daemon, runJSON[control.Invited](t, "user", "add", email, "-c", config).Link)
+	if page := browser.post(t, "/me/account/key", "key", "wrong"); !strings.Contains(page, "The service refuses it") {
+		t.Errorf("a wrong key: %s", page)
+	}
+	if page := browser.post(t, "/me/account/key", "key", key); !strings.Contains(page, "Your account is connected") {
+		t.Fatalf("the right key: %s", page)
+	}
+	people := runJSON[[]control.ListedPerson](t, "user", "list", "-c", config)
+	if len(people) != 2 || people[1].Account == nil || people[1].Account.Parked != "" {
+		t.Fatalf("people: %+v", people)
+	}
+	isRead := func() (bool, any) {
+		s := runJSON[control.StatusResult](t, "status", "-c", config)
+		return len(s.Accounts) == 1 && s.Accounts[0].Name == people[1].Account.Name && s.Meetings > 0 && s.WithTranscript > 0, s
+	}
+	eventually(t, time.Minute, "the connected account is read", isRead)
+	daemon.kill()
+	again := start(t, "serve", "-c", config)
+	eventually(t, time.Minute, "the account is read after a kill", isRead)
+	backup, restored := filepath.Join(t.TempDir(), "backup"), filepath.Join(t.TempDir(), "restored")
+	run(t, "backup", backup, "-c", config)
+	run(t, "user", "remove", email, "-c", config)
+	eventually(t, time.Minute, "the account of a removed person is parked", func() (bool, any) {
+		s := runJSON[control.StatusResult](t, "status", "-c", config)
+		return len(s.Accounts) == 0 && s.NotWatched > 0, s
+	})
+	again.stop()
+	run(t, "restore", backup, "--data", restored)
+	if parked := runJSON[[]control.ListedPerson](t, "user", "list", "--data", restored); len(parked) != 2 || parked[1].Account == nil ||
+		!strings.Contains(parked[1].Account.Parked, "no key") {
+		t.Errorf("restored without the key: %+v", parked)
+	}
+	for _, folder := range []string{dir, backup, restored} {
+		findNoSecret(t, folder, key)
+	}
+	if log := daemon.log() + again.log(); strings.Contains(log, key) || strings.Contains(log, "0f0f0f") {
+		t.Error("a secret is in the log")
+	}
+	service.stop()
+}
+
+// signedIn is the browser of a person.
+type signedIn struct {
+	http.Client
+	url string
+}
+
+// acceptInvitation sets a password by the link of an invitation.
+func acceptInvitation(t *testing.T, daemon *program, link string) *signedIn {
+	t.Helper()
+	_, secret, ok := strings.Cut(link, access.InvitationPath)
+	jar, err := cookiejar.New(nil)
+	if err != nil || !ok {
+		t.Fatalf("the link %q, %v", link, err)
+	}
+	_, at, ok := strings.Cut(daemon.log(), `"web":"127.0.0.1:`)
+	if !ok {
+		t.Fatalf("where does it listen? %s", daemon.log())
+	}
+	port, _, _ := strings.Cut(at, `"`)
+	b := &signedIn{http.Client{Jar: jar}, "http://localhost:" + port}
+	b.post(t, "/invitation", "secret", secret, "password", "a long enough password", "again", "a long enough password")
+	return b
+}
+
+// post sends a form and returns the page that answers it.
+func (b *signedIn) post(t *testing.T, path string, fields ...string) string {
+	t.Helper()
+	form := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		form.Set(fields[i], fields[i+1])
+	}
+	resp, err := b.PostForm(b.url+path, form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// findNoSecret fails for each file below a folder that has the bytes of a secret.
+func findNoSecret(t *testing.T, folder, secret string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if bytes.Contains(raw, []byte(secret)) {
+			t.Errorf("%s has the secret", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
