@@ -138,6 +138,7 @@ func withoutTables(content map[string][]string, tables ...string) map[string][]s
 // TestKilledWhileApplying kills a process that applies as fast as it can, again
 // and again: what Apply had returned for is there, and nothing is half there.
 func TestKilledWhileApplying(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	if dir := os.Getenv("MINUTEBOOK_TEST_APPLY"); dir != "" {
 		applyForever(dir)
 	}

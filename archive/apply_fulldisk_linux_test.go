@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"minutebook/internal/sqlite"
+	"minutebook/internal/testrun"
 )
 
 // TestFullDisk fills a small file system: writing fails and says why, nothing is
 // half there, and with room again everything goes on.
 func TestFullDisk(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=6m"); err != nil {
 		t.Skipf("a small file system cannot be mounted here: %v", err)

@@ -26,6 +26,7 @@ func shownAt(hour int, keys string) Observation {
 // TestMembersAreMergedByTheTable goes through the second table of merge.go: the
 // first of the values is the older one.
 func TestMembersAreMergedByTheTable(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for name, c := range map[string]struct{ older, newer, want string }{
 		"null keeps": {`"calendar_invitees":[{"name":"Ann","email":"ann@x","matched_speaker_display_name":"Ann L"}]`,
 			`"calendar_invitees":[{"name":null,"email":"Ann@X ","matched_speaker_display_name":null}]`,

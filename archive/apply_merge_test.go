@@ -171,6 +171,7 @@ func checkRules(rt *rapid.T, a *Archive, batch []Observation) {
 
 // TestMergeTable goes through the rows of the table in merge.go.
 func TestMergeTable(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const old, new = `{"markdown_formatted":"# Old"}`, `{"markdown_formatted":"# New"}`
 	type step struct {
 		src  Source

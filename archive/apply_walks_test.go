@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"minutebook/internal/testrun"
 )
 
 // listObservations returns meetings as a list query of an account showed them, on a
@@ -120,6 +122,7 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 // one that lacks more than is plausible hides nothing, another that lacks the
 // same hides what both lack.
 func TestTooMuchIsNotBelievedOfOneWalk(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	upTo := func(from, to int64) (ids []int64) {
 		for id := from; id <= to; id++ {
 			ids = append(ids, id)
@@ -160,6 +163,7 @@ func TestTooMuchIsNotBelievedOfOneWalk(t *testing.T) {
 
 // A clock may say anything while walks go on: absence does not change with it.
 func TestClocksDoNotDecideWhatIsGone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, step := range []time.Duration{-10 * time.Minute, 10 * time.Minute, -24 * time.Hour, 24 * time.Hour, -10 * 365 * 24 * time.Hour, 10 * 365 * 24 * time.Hour} {
 		t.Run(fmt.Sprint(step), func(t *testing.T) {
 			t.Parallel()

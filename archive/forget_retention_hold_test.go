@@ -5,11 +5,14 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // What each step of a story of rules deletes from agedArchive. 1 and 2
 // are old, 3 and 4 young, 5 only waits for its recording.
 func TestNewRulesWait(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	sales := func(days int) RetentionRule {
 		return RetentionRule{MediaAfter: time.Duration(days) * day, Teams: []string{"Sales"}}
 	}

@@ -18,6 +18,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
+	"minutebook/internal/testrun"
 )
 
 // filesWith returns the files of a data directory that hold a string.
@@ -41,6 +42,7 @@ func filesWith(t *testing.T, dir, word string) []string {
 }
 
 func TestForgetLeavesNothingButTheID(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := newArchive(t)
 	const word = "Xylophonist"
 	for id := int64(1); id <= 40; id++ {

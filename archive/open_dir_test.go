@@ -11,11 +11,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/internal/sqlite"
+	"minutebook/internal/testrun"
 )
 
 // TestAMissingDatabaseIsNoFirstStart takes databases away from an archive, or
 // their content, and opens it.
 func TestAMissingDatabaseIsNoFirstStart(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	migrations := fstest.MapFS{"1_x.sql": {Data: []byte("-- +goose Up\nCREATE TABLE x (y TEXT);\n")}}
 	remove := func(t *testing.T, path string) { must(t, os.RemoveAll(path)) }

@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 // TestAccountsWithOtherCRMsDoNotTakeTurns shows one meeting to two accounts, each
 // night again, with the matches of the CRM of each. Nothing is logged before an
 // account sees other matches, and a rebuild finds the same current.
 func TestAccountsWithOtherCRMsDoNotTakeTurns(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for name, c := range map[string][2]string{
 		"two CRMs":            {`{"deals": [{"name": "Apple"}]}`, `{"deals": [{"name": "Banana"}]}`},
 		"one CRM":             {`{"deals": [{"name": "Apple"}]}`, `{"error": "no CRM is connected"}`},

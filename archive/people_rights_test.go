@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 // listedMeeting returns a meeting as a list of an account showed it.
@@ -90,6 +91,7 @@ func TestOutsideSharesAddNobody(t *testing.T) {
 // TestRightsEndWithWhatGaveThem takes each source of a right away and looks at
 // once; what had no part in it stays.
 func TestRightsEndWithWhatGaveThem(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const ann, bob = "ann@acme.example", "bob@acme.example"
 	anns := AccountSetting{Name: "anns", Email: ann, Credential: "1", Queries: []string{"", "teams:x"}}
 	bobs := AccountSetting{Name: "bobs", Email: bob, Credential: "2", Queries: []string{""}}

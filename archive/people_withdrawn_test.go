@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 // TestTheNewestReadEndsWhatOlderListsShow has kim and lee in lists of anna, which
 // is not read any more, and of boss, whose next list lacks something of it.
 func TestTheNewestReadEndsWhatOlderListsShow(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	const kim, lee = "kim@acme.example", "lee@acme.example"
 	teams := func(names ...string) (list []api.Team) {

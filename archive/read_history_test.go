@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 func summaryAt(src Source, hour int, markdown string) Observation {
@@ -51,6 +52,7 @@ func TestHistoryAndReadingAtATime(t *testing.T) {
 }
 
 func TestReadingAtTheEndIsReadingNow(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := drawArchive(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		clearArchive(rt, a)

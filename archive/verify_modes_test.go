@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive/media"
+	"minutebook/internal/testrun"
 )
 
 // TestWiderModesAreReported opens an archive that others can read.
@@ -57,6 +58,7 @@ func TestWiderModesAreReported(t *testing.T) {
 // TestVerifyNamesWhatOthersCanReach opens up what lies deep; nothing of it is
 // damage.
 func TestVerifyNamesWhatOthersCanReach(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := filledArchive(t)
 	if err := os.Chmod(a.dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -41,6 +41,7 @@ func verify(t *testing.T, a *Archive, o VerifyOptions) (Verified, []Damage) {
 }
 
 func TestVerifyFindsNothingInAWellArchive(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := filledArchive(t)
 	for _, name := range []string{"@eaDir/x@SynoEAStream", ".DS_Store", "._abc", "partial/17"} {
 		path := filepath.Join(a.dir, "media", name)
@@ -172,6 +173,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 }
 
 func TestRepairLeadsToFetchingAgain(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a := filledArchive(t)
 	apply(t, a, listObservations("main", "", beginWalk(t, a, "main", "").Number, 2)...) // it is back
 	vandal(t, a.db.Path, `UPDATE bodies SET body = X'78' WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'transcript')`,

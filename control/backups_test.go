@@ -10,11 +10,13 @@ import (
 	"minutebook/archive/backup"
 	"minutebook/archive/generation"
 	"minutebook/control"
+	"minutebook/internal/testrun"
 )
 
 // TestForgetReplacesBackups forgets a meeting that generations in two directories
 // hold, one of them encrypted, with and without having them replaced.
 func TestForgetReplacesBackups(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/control"
+	"minutebook/internal/testrun"
 	"minutebook/search"
 	"minutebook/web/access"
 )
@@ -97,6 +98,7 @@ func verified(t *testing.T, dir string, ops *control.Registry, repair bool) (arc
 // TestVerifyNamesDamageOfTheIndex makes each class of damage that an index can
 // have, sees it named, repairs it and finds nothing any more.
 func TestVerifyNamesDamageOfTheIndex(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for name, c := range map[string]struct {
 		damage func(t *testing.T, a *archive.Archive, x *search.Index)
 		class  archive.DamageClass

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/archive/inbox"
+	"minutebook/internal/testrun"
 )
 
 // failing returns a fault that happens once, at one step.
@@ -27,6 +28,7 @@ func failing(step inbox.Step, done bool) (func(inbox.Step, bool) error, *atomic.
 // once, before and after it took effect. The sender is told to come again, and
 // whatever was kept, the delivery is there once in the end, also after a restart.
 func TestFaultsBeforeTheAcknowledgement(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, c := range []struct {
 		step inbox.Step
 		done bool

@@ -8,12 +8,14 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/inbox"
+	"minutebook/internal/testrun"
 )
 
 // The way of a delivery after its acknowledgement: read from the inbox, applied,
 // settled. Each step fails once, before and after it took effect, which is to
 // say that the process ends there; what is then done again changes nothing.
 func TestFaultsAfterTheAcknowledgement(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, c := range []struct {
 		name    string
 		applied bool // the archive had it before the fault

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"minutebook/internal/browsertest"
+	"minutebook/internal/testrun"
 )
 
 // jump seeks a media element and answers its duration, place and, for a picture,
@@ -29,6 +30,7 @@ const jump = `(async (kind, src, at) => {
 
 // The picture at a second is the one of this second, in the browser that is there.
 func TestABrowserSeeksToTheSecond(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<!doctype html>") })
 	mux.HandleFunc("/video", func(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/internal/rawjson"
+	"minutebook/internal/testrun"
 )
 
 // decoded returns every meeting as the api types read it.
@@ -30,6 +31,7 @@ func decoded(t *testing.T, base time.Time) []*api.Meeting {
 
 // The api types read leniently: what they misread they would not write again.
 func TestEveryKeyIsReadAsWhatItIs(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for i, m := range decoded(t, Base()) {
 		again, err := json.Marshal(m)
 		if err != nil {
@@ -42,6 +44,7 @@ func TestEveryKeyIsReadAsWhatItIs(t *testing.T) {
 }
 
 func TestAHalfYearOfMeetings(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	base := time.Date(2027, time.January, 13, 22, 0, 0, 0, time.UTC)
 	all := decoded(t, base)
 	if len(all) < 24 {
@@ -79,6 +82,7 @@ func TestAHalfYearOfMeetings(t *testing.T) {
 }
 
 func TestSpread(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	count := map[string]int{}
 	domains := map[string]bool{}
 	for _, m := range decoded(t, Base()) {
@@ -119,6 +123,7 @@ func TestSpread(t *testing.T) {
 }
 
 func TestSameBaseSameBytes(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, b := All(), Meetings(Base().Add(17*time.Hour))
 	for i := range a {
 		if !bytes.Equal(a[i], b[i]) {
@@ -142,6 +147,7 @@ func TestSameBaseSameBytes(t *testing.T) {
 }
 
 func TestDirectoryHoldsEveryRecorderInside(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	c := Directory()
 	for _, m := range decoded(t, Base()) {
 		if m.RecordedBy.EmailDomain != Domain {

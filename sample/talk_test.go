@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 func TestTranscriptsAreWhole(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, m := range decoded(t, Base()) {
 		talk, _ := m.Transcript.Get()
 		if len(talk) < 60 {
@@ -51,6 +53,7 @@ func TestTranscriptsAreWhole(t *testing.T) {
 
 // No sentence of any length is said twice: neither in two meetings nor in one.
 func TestNoTwoMeetingsShareALongSentence(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	speakerOf := map[string]string{}
 	for _, m := range decoded(t, Base()) {
 		talk, _ := m.Transcript.Get()
@@ -70,6 +73,7 @@ func TestNoTwoMeetingsShareALongSentence(t *testing.T) {
 }
 
 func TestRecordings(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for name, open := range map[string]func() (io.ReadSeeker, string){"video/mp4": Video, "audio/mp4": Audio} {
 		r, contentType := open()
 		b, err := io.ReadAll(r)
@@ -89,6 +93,7 @@ func TestRecordings(t *testing.T) {
 }
 
 func TestWrongScriptsAreNamed(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for script, want := range map[string]string{
 		"title: A":                        "no line with ---",
 		"title: A\n---\nHS: a":            "no line with ===",

@@ -10,12 +10,14 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // TestCRMIsFoundByWhoIsShownIt has one meeting that all see, with CRM matches of
 // two accounts. Words, phrases, prefixes and has:crm find those of the viewer's
 // own team, and whoever sees everything finds them all.
 func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	ctx := context.Background()
 	must := func(err error) {

@@ -141,6 +141,7 @@ func TestSecondOpener(t *testing.T) {
 // TestDamageWhileBuilding cuts the files of an index that is being built: it is
 // built anew from the beginning.
 func TestDamageWhileBuilding(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	for id := range int64(buildMeetings + 10) {
 		h.add(meeting(id+1, "Weekly", "en", day(1), []utterance{{0, "Anna", "we said hello"}}, nil))
@@ -190,6 +191,7 @@ func TestLeftoverGeneration(t *testing.T) {
 // TestCheckKnowsEveryWord checks meetings whose longest words are of every kind:
 // a sound index passes, and so is not built anew at the next start.
 func TestCheckKnowsEveryWord(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	words := strings.Fields("½ 2½ Ⅳ² ﷽ don't l'd l'homme o'o'o ABC-123 1,000 10.0.0.1 ﬁne İstanbul Straße العربية ไทยภาษา 日本語テスト ー々 𝔸𝔹 ㍿ ﾊﾝｶｸ ខ្មែរ ❤ a_b__c x@y.example ʻokina rock’n’roll " +
 		strings.Repeat("kraftfahrzeug", 8))
 	h := newFixture(t)
@@ -250,6 +252,7 @@ func spoilCounts(t *testing.T, path string) (spoiled int) {
 // TestSpoiledCounts searches an index of which only the counts of words are
 // damaged: the search says so, and the index is built anew.
 func TestSpoiledCounts(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, workers := range []int{1, 4} {
 		h := newFixture(t)
 		for _, m := range threeMeetings() { // a segment for each

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // commit changes the archive as a writer does whose commit readers see already
@@ -59,6 +60,7 @@ func TestACommitBeforeItsHeadIsNoReasonToRebuild(t *testing.T) {
 
 // An index of another archive is built anew, and says why in numbers.
 func TestARebuildSaysWhy(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()

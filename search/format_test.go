@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // makeOld gives the index of a closed house the oldest format that is served.
@@ -37,6 +38,7 @@ func makeOld(t *testing.T, h *fixture) (dir string) {
 // TestOldFormatServes checks that an index of an older format answers, and is
 // not written to, until its successor is whole, and then is gone.
 func TestOldFormatServes(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()

@@ -18,6 +18,7 @@ import (
 // TestPages walks through the pages of an answer, over the border of the
 // window of meetings that are ranked by their moments.
 func TestPages(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	var raws [][]byte
 	for i := range 25 {

@@ -13,6 +13,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 )
 
 // everyone is the owner of the archive.
@@ -182,6 +183,7 @@ func threeMeetings() [][]byte {
 }
 
 func TestQueries(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 func TestRest(t *testing.T) {
@@ -41,6 +43,7 @@ func TestRest(t *testing.T) {
 // While others work the index is built and followed in steps of a few meetings,
 // and is the same in the end.
 func TestIndexingInSmallSteps(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	var asked atomic.Int64 // reading and writing ask side by side
 	h.index.busy = func() bool { asked.Add(1); return true }

@@ -8,11 +8,13 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // TestNothingHiddenShows asks as a person who sees one of two meetings: no
 // count, facet, bar, suggestion, moment or page tells of the other.
 func TestNothingHiddenShows(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	hidden := map[string]any{"meeting_type": "Secretwork", "recorded_by": map[string]any{"name": "Hilda Hidden", "email": "hilda@hidden.example", "email_domain": "hidden.example", "team": "Hiding"}}
 	h.add(
@@ -48,6 +50,7 @@ func TestNothingHiddenShows(t *testing.T) {
 
 // TestSharingShows checks that a share is seen as soon as the index follows.
 func TestSharingShows(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
@@ -66,6 +69,7 @@ func TestSharingShows(t *testing.T) {
 }
 
 func TestDidYouMean(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	h.add(threeMeetings()...)
 	h.catchUp()
@@ -85,6 +89,7 @@ func TestDidYouMean(t *testing.T) {
 
 // TestWordsOfLanguages checks that words are found as people type them.
 func TestWordsOfLanguages(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	h := newFixture(t)
 	h.add(
 		meeting(1, "Réunion", "fr", day(1), []utterance{{0, "Anne", "L'équipe a décidé d'augmenter les dépenses à Noël."}}, nil),

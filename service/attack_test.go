@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/internal/testrun"
 	"minutebook/service/mirror"
 )
 
 // However the include flags are spelt, content costs a heavy call.
 func TestNoSpellingOfAParameterGetsAroundTheHeavyLimit(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, query := range []string{"include_transcript=true", "include_transcript[]=true", "include_transcript%5B%5D=TRUE", "include_summary=1",
 		"include_summary=&include_summary[]=true", "include_transcript=false&include_transcript[]=true"} {
 		s := newSandbox(t, Options{}, meeting(1))

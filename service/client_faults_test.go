@@ -13,6 +13,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/internal/loopback"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 )
 
@@ -68,6 +69,7 @@ func faultyClient(t *testing.T, n int, window service.Window, faults string) *ap
 // Whatever goes wrong on the way, the client brings every meeting and every
 // word of it.
 func TestTheClientGetsEverythingInSpiteOfFaults(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const meetings = 45
 	for _, window := range []service.Window{service.WindowFixed, service.WindowSliding} {
 		for seed := range 3 {

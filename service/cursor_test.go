@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // pageOf fetches one page of the list.
@@ -32,6 +34,7 @@ func (s *sandbox) pageOf(query, cursor, key string, want int) (ids []int64, next
 }
 
 func TestCursorsAreBoundToCallerAndFilters(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	var lines []string
 	for id := 1; id <= 25; id++ {
 		lines = append(lines, meeting(id))
@@ -67,6 +70,7 @@ func TestCursorsAreBoundToCallerAndFilters(t *testing.T) {
 }
 
 func TestCursorsSurviveInsertsAndRestarts(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)
 	var lines []string

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 	"minutebook/service/limit"
 )
 
@@ -67,6 +68,7 @@ func TestADeactivatedPersonIsGivenNoTokens(t *testing.T) {
 // Testers can lift the limits beyond those of the service, while it runs and for
 // later runs.
 func TestLimitsAreLifted(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSandbox(t, Options{}, meeting(1))
 	if err := s.SetLimits(t.Context(), Limits{Global: 100, Heavy: 80, DownloadLimit: 70}); err != nil {
 		t.Fatal(err)

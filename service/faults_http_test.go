@@ -92,6 +92,7 @@ func TestFaultsOfAnswers(t *testing.T) {
 }
 
 func TestFaultsOfLists(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := faultySandbox(t, "repeat=1")
 	first, cursor := s.pageOf("", "", s.admin, 200)
 	second, _ := s.pageOf("", cursor, s.admin, 200)
@@ -111,6 +112,7 @@ func TestFaultsOfLists(t *testing.T) {
 }
 
 func TestFaultsOfDownloads(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	ask := func(s *sandbox) (d api.Download) {
 		t.Helper()
 		s.call(http.MethodPost, "/recordings/1/download", s.admin, "").decode(t, &d)

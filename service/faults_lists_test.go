@@ -56,6 +56,7 @@ func TestFaultsOfForms(t *testing.T) {
 }
 
 func TestFaultsOfCalls(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := faultySandbox(t, "429=1,date=1")
 	resp, _, err := s.fetch("/teams")
 	if err != nil || resp.StatusCode != 429 || resp.Header.Get("Retry-After") != s.clock.Now().Add(time.Second).Format(http.TimeFormat) {

@@ -11,6 +11,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/backup"
+	"minutebook/internal/testrun"
 )
 
 // newOverlay returns a service over an archive that its own account fills.
@@ -235,6 +236,7 @@ func TestOverAnArchiveAPersonSeesWhatTheirAccountSees(t *testing.T) {
 // What no account is shown any more may have been made private: it is hidden
 // from all but who recorded it and whom it was shared with by name.
 func TestWhatIsGoneIsHiddenFromOthers(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s, a := newOverlay(t)
 	for _, email := range []string{"bob@acme.example", "cy@acme.example", "dan@acme.example"} {
 		if _, err := s.CreateUser(t.Context(), NewUser{Email: email, Team: "Support", Admin: email == "dan@acme.example"}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // matched is a meeting whose invitees were matched to speakers.
@@ -19,6 +20,7 @@ func matched(id int, transcript string) string {
 // A light answer lacks what the service sends only with transcripts, in the
 // sandbox and over an archive: it is absent in some meetings and null in others.
 func TestLightAnswersLackWhatComesWithTranscripts(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	const transcript = `[{"speaker": {"display_name": "Ann"}, "text": "Hello", "timestamp": "00:00:01"}]`
 	lines := []string{matched(1, transcript), matched(2, transcript), matched(3, `null`)}
 	loaded := newSandbox(t, Options{}, lines...)

@@ -37,6 +37,7 @@ func TestAdminWalksNewestFirst(t *testing.T) {
 }
 
 func TestDownloadGoesFromProcessingToCompletedWithRanges(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSandbox(t, Options{Generation: 35 * time.Second}, meeting(1))
 	var d api.Download
 	a := s.call(http.MethodPost, "/recordings/1/download", s.admin, "")

@@ -5,10 +5,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // What cannot be read as it was meant is refused, and what RFCs allow is taken.
 func TestSpellingsOfRequests(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSandbox(t, Options{}, meeting(1))
 	s.opts.AllowPrivate = false
 	for path, want := range map[string]int{
@@ -66,6 +69,7 @@ func TestSpellingsOfApps(t *testing.T) {
 
 // Ranges are those of RFC 9110, and refusals are JSON.
 func TestRangesOfMedia(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSandbox(t, Options{}, meeting(1))
 	at := s.base[:strings.Index(s.base, BasePath)] + s.mediaLink()
 	size := len(s.get(at, "", 200).body)

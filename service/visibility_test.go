@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // acme is an organisation in which everybody sees something else. Meetings:
@@ -56,6 +58,7 @@ var acmeSees = map[string][]int64{
 const outsideToo = "recorded_by[]=zoe@other.example&recorded_by[]=ann@acme.example&recorded_by[]=bob@acme.example&recorded_by[]=cy@acme.example"
 
 func TestNobodySeesWhatIsHidden(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newAcme(t, Options{AllowPrivate: true})
 	for email, want := range acmeSees {
 		key := s.key(email)
@@ -141,6 +144,7 @@ func TestAKeyKeepsWorkingAfterAChangeOfTeam(t *testing.T) {
 }
 
 func TestFiltersOfTheList(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	var lines []string
 	for id, opts := range map[int][]string{
 		1: {"meeting_type", `"Sync"`},
@@ -243,6 +247,7 @@ func TestUsersAreForAccountAdmins(t *testing.T) {
 }
 
 func TestListsOfTheDirectoryArePaged(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	var lines []string
 	for id := 1; id <= 27; id++ {
 		lines = append(lines, meeting(id, recordedBy(fmt.Sprintf("user%02d", id), fmt.Sprintf("Team %02d", id))...))

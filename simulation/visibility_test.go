@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // world is an organisation, its meetings and the house that has read them.
@@ -41,6 +42,7 @@ func (w *world) must(err error) {
 // does, changes them, and compares for every person what all rooms answer with
 // what the specification gives that person. MINUTEBOOK_CHECKS says how many.
 func TestNobodySeesMore(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	checks := os.Getenv("MINUTEBOOK_CHECKS")
 	if checks == "" {
 		checks = "4"

@@ -10,6 +10,7 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -17,6 +18,7 @@ import (
 // An account that the service asks not to call for more than a day is suspended,
 // over a restart too, and makes no call until a person resumes it.
 func TestALongRetryAfterSuspendsTheAccount(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))

@@ -11,6 +11,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -19,6 +20,7 @@ import (
 // a restart too; the others go on. Once the user is active again it goes on within
 // an hour, and a command does not wait for that.
 func TestADeactivatedUserIsSuspendedAndComesBack(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)

@@ -88,6 +88,7 @@ func setClock(t *testing.T, step time.Duration) {
 // What a clock that was years ahead dated of the queue of recordings, whether it
 // waits, is generated or has a link, is fetched once the clock is right again.
 func TestAClockThatWasAheadHoldsBackNoRecording(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, stopped := range []time.Duration{10 * time.Second, time.Minute, time.Hour} {
 		t.Run(fmt.Sprint(stopped), func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -16,6 +17,7 @@ import (
 // What an old meeting has not is asked for as long as what a new one has not, and
 // found when it comes.
 func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const meetings, step = 30, 24 * time.Hour
@@ -46,6 +48,7 @@ func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
 
 // A command does not wait for looks that the daemon makes with spare calls.
 func TestSyncDoesNotWaitForSpareLooks(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-30 * 24 * time.Hour)

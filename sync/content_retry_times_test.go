@@ -8,6 +8,7 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -15,6 +16,7 @@ import (
 // A new meeting without a transcript is asked for it after 5, 15, 60 and 180
 // minutes and then daily for a week, which is no failure, and then no more.
 func TestALateTranscriptIsAskedForAtItsTimes(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		created := rig.Today().Add(-time.Minute)
@@ -48,6 +50,7 @@ func TestALateTranscriptIsAskedForAtItsTimes(t *testing.T) {
 
 // What comes late is there after the next look, and not asked for again.
 func TestALateTranscriptIsKeptWhenItComes(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		created := rig.Today().Add(-time.Minute)

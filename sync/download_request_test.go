@@ -16,6 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -52,6 +53,7 @@ func requested(u *rig.Upstream, id int64) (at []time.Time) {
 // Both reasons of a failed generation are kept, and it is tried again with
 // patience.
 func TestAFailedGenerationIsKeptAndTriedWithPatience(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, reason := range []string{"generation_failed", "generation_timeout"} {
 		t.Run(reason, func(t *testing.T) {
@@ -141,6 +143,7 @@ func TestAFailedRequestNamesItsAccount(t *testing.T) {
 // 422 and 403 are remembered: such a recording is not asked for again, by a
 // restart as little as by time.
 func TestRefusedRecordingsAreNotAskedForAgain(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)

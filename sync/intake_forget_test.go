@@ -9,6 +9,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/inbox"
 	"minutebook/internal/residue"
+	"minutebook/internal/testrun"
 )
 
 // A meeting is forgotten after each step of intake: before its delivery is
@@ -17,6 +18,7 @@ import (
 // meeting is left in the data directory: neither of a whole webhook, nor of one
 // that goes to quarantine, nor of a callback's answer.
 func TestForgetAtEachStepOfIntake(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	const marker = "Xylophonist-Q7w3"
 	text := strings.Repeat(marker+" whispered. ", 500) // more than a page

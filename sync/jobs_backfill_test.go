@@ -10,6 +10,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -25,6 +26,7 @@ func newSyncer(t *testing.T, u *rig.Upstream, ar *archive.Archive) *syncer.Synce
 }
 
 func TestBackfillIsCompleteAndASecondRunIsLight(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()

@@ -16,6 +16,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -68,6 +69,7 @@ func TestTheDirectoryIsReadNightly(t *testing.T) {
 // Users are for administrators. A refusal is remembered for a week and is no
 // failure; the other lists are read every night.
 func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
@@ -104,6 +106,7 @@ func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
 // An account that may no longer read the users gives no rights by the list that
 // it read before.
 func TestAListThatIsRefusedEndsItsRights(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
@@ -128,6 +131,7 @@ func TestAListThatIsRefusedEndsItsRights(t *testing.T) {
 // What an account lists no longer ends in the lists of one that is not read; what
 // it may not read any more, or what is not believed, does not.
 func TestOnlyAListThatWasReadEndsWhatOthersShow(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	const everybody = `{"limit":10,"next_cursor":null,"items":[{"name":"Eve","email":"eve@example.com"}]}`
 	for name, c := range map[string]struct {
@@ -180,6 +184,7 @@ func TestOnlyAListThatWasReadEndsWhatOthersShow(t *testing.T) {
 // An answer without a list, one with items that name nobody, or one empty list
 // takes nobody out of the organisation.
 func TestAnAnswerWithoutAListIsNoEmptyOrganisation(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	const want, unnamed = 2, "the second of each without a name"
 	name := regexp.MustCompile(`"name":"[^"]*"`)

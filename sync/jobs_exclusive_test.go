@@ -110,6 +110,7 @@ func TestARefusedCursorRestartsOnlyItsWindow(t *testing.T) {
 // What others recorded is not in the plain list; passes for the recorders and
 // teams of the configuration bring it, with content.
 func TestPassesBringWhatOutsidersRecorded(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for name, outside := range map[string]struct {
 		account syncer.Account

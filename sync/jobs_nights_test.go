@@ -94,6 +94,7 @@ func TestNightsFindEditsAndWhatIsGone(t *testing.T) {
 }
 
 func TestMissedRunsAreMadeUpAtStart(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()

@@ -21,6 +21,7 @@ func heavyCalls(c rig.Call) bool { return c.Heavy }
 // The content of the last seven days is read again every night, older content is
 // not.
 func TestTheLastSevenDaysAreReadAgainEveryNight(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)

@@ -10,6 +10,7 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -17,6 +18,7 @@ import (
 // An answer that makes the code panic fails the work that asked for it, which is
 // done again; neither the daemon nor a command ends by it.
 func TestAPanicEndsNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	list := func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/meetings") }
 	for name, where := range map[string]struct {

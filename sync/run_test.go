@@ -64,6 +64,7 @@ func meetingCounts(t *testing.T, ar *archive.Archive) archive.Counts {
 
 // A job without an expression is never made, at start neither.
 func TestAnEmptyScheduleMeansNever(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(4, rig.Today().Add(-time.Hour), 100*time.Hour))

@@ -7,6 +7,7 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -62,6 +63,7 @@ func TestSyncOfUnknownAccountNamesThoseThatAre(t *testing.T) {
 }
 
 func TestFullAndSinceReadContentAgain(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		now := rig.Today()

@@ -54,6 +54,7 @@ const emptyList = `{"limit":10,"next_cursor":null,"items":[]}`
 
 // A walk that lacks too much is followed by another one at once, which decides.
 func TestAnEmptyListIsNotBelievedOnce(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for empty, want := range map[int32]struct {
 		gone int
@@ -93,6 +94,7 @@ func TestAnEmptyListIsNotBelievedOnce(t *testing.T) {
 
 // A walk with an item that cannot be read is not without error.
 func TestAnUnreadableItemIsNotAnAbsence(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(25, rig.Today().Add(-time.Hour), time.Hour))
@@ -150,6 +152,7 @@ func TestAMeetingWithoutADateIsRead(t *testing.T) {
 // A catch-up that was interrupted, and a long time in which nothing ran, keep
 // nothing from the next one.
 func TestAnInterruptedCatchUpBeginsAnew(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Hold: 25}, rig.Meetings(40, rig.Today().Add(time.Hour), time.Minute))
@@ -189,6 +192,7 @@ func TestAnInterruptedCatchUpBeginsAnew(t *testing.T) {
 
 // Of what was forgotten nothing is asked for again, by no walk.
 func TestNothingIsReadOfWhatWasForgotten(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(15, rig.Today().Add(-100*24*time.Hour), time.Hour))

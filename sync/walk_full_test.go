@@ -9,6 +9,7 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -16,6 +17,7 @@ import (
 // A full sync whose list lacked too much looks again without content. Cut there,
 // the next full sync reads the content all the same.
 func TestAFullSyncCutInItsSecondLookReadsAllContent(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const meetings = 45

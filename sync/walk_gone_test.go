@@ -17,6 +17,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
+	"minutebook/internal/testrun"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -58,6 +59,7 @@ func walking() syncer.Schedule { return syncer.Schedule{Walk: "0 2 * * *"} }
 // A light walk makes no heavy call, and finds what was shared with the account
 // meanwhile, however old. What it finds is then read with its content.
 func TestALightWalkFindsWhatWasSharedMeanwhile(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-100 * 24 * time.Hour)
@@ -94,6 +96,7 @@ func TestALightWalkFindsWhatWasSharedMeanwhile(t *testing.T) {
 
 // Absence counts after a complete walk without an error, and not before.
 func TestAWalkThatBreaksOffSaysNothingOfWhatIsGone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
@@ -133,6 +136,7 @@ func TestAWalkThatBreaksOffSaysNothingOfWhatIsGone(t *testing.T) {
 // One meeting seen through two accounts is one meeting, of which the archive
 // knows who sees it. It is gone when neither does any more.
 func TestAMeetingSeenByTwoIsOneAndGoneForBoth(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)

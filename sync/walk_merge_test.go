@@ -46,6 +46,7 @@ func withoutSpeakers(h http.Handler) http.Handler {
 // Light walks leave what full lists have shown, and nights in which nothing
 // changed upstream log nothing.
 func TestNightsOfLightAndFullListsChangeNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		invited := bytes.ReplaceAll(rig.Meetings(5, rig.Today().Add(-time.Hour), time.Hour), []byte(`"calendar_invitees":[]`),

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"minutebook/internal/testrun"
 )
 
 // answer decodes what the JSON interface says.
@@ -63,6 +65,7 @@ func TestSearchAnswersInTheFixedForm(t *testing.T) {
 }
 
 func TestMeetingIsTheArchivesOwn(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	want, err := s.archive.MeetingJSON(context.Background(), s.ids[3])
 	if err != nil {
@@ -74,6 +77,7 @@ func TestMeetingIsTheArchivesOwn(t *testing.T) {
 }
 
 func TestMeetingsListPages(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	seen, next := map[int64]bool{}, ""
 	for range 20 {
@@ -136,6 +140,7 @@ func TestChangesAnswersWhenTheArchiveChanges(t *testing.T) {
 
 // TestListsGoOnWhereAPageEnds reads each list whole, and in small pages.
 func TestListsGoOnWhereAPageEnds(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	for address, list := range map[string]string{
 		"meetings?": "meetings", "people?": "people", "action-items?state=all&": "action_items",
@@ -165,6 +170,7 @@ func TestListsGoOnWhereAPageEnds(t *testing.T) {
 // TestMomentsOfAMeetingAreThoseOfItsSearch compares the moments of one meeting with what a
 // search finds in it.
 func TestMomentsOfAMeetingAreThoseOfItsSearch(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	var found struct {
 		Meetings []struct {
@@ -187,6 +193,7 @@ func TestMomentsOfAMeetingAreThoseOfItsSearch(t *testing.T) {
 
 // TestForeignPlacesInTheResultsAreRefused asks for a place that no answer named.
 func TestForeignPlacesInTheResultsAreRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	for _, after := range []string{"x", "-1", "%00", strings.Repeat("A", 5000)} {
 		for _, page := range []string{"/", "/api/v1/search"} {

@@ -8,10 +8,12 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
 func TestAssistantsAreServedAndForeignPagesAreNot(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(context.Background(),
@@ -49,6 +51,7 @@ func TestAssistantsAreServedAndForeignPagesAreNot(t *testing.T) {
 // TestAssistantsNeedATokenWherePeopleSignIn connects a client with the token of a
 // person, and without one.
 func TestAssistantsNeedATokenWherePeopleSignIn(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	ann := s.signIn("nobody@elsewhere.example", true)

@@ -19,6 +19,7 @@ const shown = `(() => { const r = document.querySelector(".lines .here, .lines .
 
 // TestBrowser uses the page as readers do, in one Chromium.
 func TestBrowser(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
 		"plays where it was said": browserPlaysWhereItWasSaid,
 		"walks by keys":           browserWalksByKeys,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // TestAnswersAreCompressed asks as a browser does. Go's own transport would hide
@@ -91,6 +92,7 @@ func (s *site) sameHead(address string, got *http.Response) {
 }
 
 func TestRecordingsAreNotTouchedByCompression(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	s.attachVideo(s.ids[0])
 	address := mediaAddress(s.ids[0], archive.MediaVideo)

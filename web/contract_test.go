@@ -13,6 +13,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
+
+	"minutebook/internal/testrun"
 )
 
 // contract reads web/openapi.yaml once. For these tests its objects are closed, so that
@@ -101,6 +103,7 @@ func decodedBody(t testing.TB, rec *httptest.ResponseRecorder) []byte {
 
 // TestEveryRouteOfTheInterfaceIsDescribed compares the routes with the description.
 func TestEveryRouteOfTheInterfaceIsDescribed(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	doc, err := contract()
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +131,7 @@ func TestEveryRouteOfTheInterfaceIsDescribed(t *testing.T) {
 
 // TestAnswersAreHeldByTheirTags asks again for each answer with its ETag.
 func TestAnswersAreHeldByTheirTags(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	id := itoa(s.ids[0])
 	for _, address := range []string{"search?q=budget&facets=true&histogram=true", "meetings?limit=3", "meetings/" + id, "meetings/" + id + "/moments?q=the",

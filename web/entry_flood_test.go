@@ -16,6 +16,7 @@ import (
 	"github.com/go-webauthn/webauthn/webauthn"
 	"golang.org/x/oauth2"
 
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -142,6 +143,7 @@ func TestAProviderThatMisbehaves(t *testing.T) {
 
 // TestAProviderThatIsDown leaves the other ways in open.
 func TestAProviderThatIsDown(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, func(e *Entry) {
 		e.OIDC = &OIDC{Issuer: "http://127.0.0.1:1", Entrance: access.Entrance{Join: access.JoinInvited}}

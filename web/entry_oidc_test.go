@@ -9,6 +9,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/internal/oidctest"
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -77,6 +78,7 @@ func (s *oidcSite) seat(base oidctest.Person, changes ...any) {
 }
 
 func TestPeopleSignInAtAProvider(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, inUserInfo := range []bool{false, true} {
 		s := newOIDCSite(t, inUserInfo, nil)
@@ -98,6 +100,7 @@ func TestPeopleSignInAtAProvider(t *testing.T) {
 // TestWhoMayNotComeIn signs in with claims that do not suffice. The page gives no
 // reason.
 func TestWhoMayNotComeIn(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newOIDCSite(t, false, func(o *OIDC) {
 		o.Entrance = access.Entrance{Join: access.JoinDomain, Domains: []string{"acme.example"}, Admins: true}
@@ -133,6 +136,7 @@ func TestWhoMayNotComeIn(t *testing.T) {
 // TestWhoLeftTheProviderIsOut moves the clock by a day: the provider is asked again
 // without a word to the person, and who is not known there any more stays outside.
 func TestWhoLeftTheProviderIsOut(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newOIDCSite(t, false, nil)
 	s.add("ann@acme.example", true)
@@ -196,6 +200,7 @@ func TestSeveralTabsSignInAtOnce(t *testing.T) {
 }
 
 func TestTheDirectoryDecidesWhoJoins(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newOIDCSite(t, false, func(o *OIDC) { o.Entrance.Join = access.JoinDirectory })
 	s.add("admin@acme.example", true)
@@ -219,6 +224,7 @@ func TestTheDirectoryDecidesWhoJoins(t *testing.T) {
 // TestAnswersOfOthersAreRefused gives the callback what another sign-in or an attacker
 // would.
 func TestAnswersOfOthersAreRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newOIDCSite(t, false, nil)
 	s.add("ann@acme.example", true)
@@ -255,6 +261,7 @@ func TestAnswersOfOthersAreRefused(t *testing.T) {
 }
 
 func TestAProviderThatIsAwayIsNamed(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, func(e *Entry) {
 		e.OIDC = &OIDC{Issuer: "http://127.0.0.1:1", ClientID: "x", ClientSecret: "y"}
@@ -265,6 +272,7 @@ func TestAProviderThatIsAwayIsNamed(t *testing.T) {
 
 // TestSilenceHidesNothing asks the provider silently, as anybody's link can.
 func TestSilenceHidesNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newOIDCSite(t, false, nil)
 	s.add("ann@acme.example", true)

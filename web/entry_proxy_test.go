@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
 // TestAProxySaysWhoAsks sends requests as a proxy does, from its network and from
 // another one.
 func TestAProxySaysWhoAsks(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, func(e *Entry) {
 		e.Passwords, e.ProxyHeader, e.ProxyNetworks = false, "Remote-User", []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -139,6 +140,7 @@ func (s *entrySite) move(by time.Duration) {
 }
 
 func TestNothingOpensBeforeTheFirstPerson(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	for _, page := range []string{"/", "/login", "/invitation?secret=x", "/status", "/meetings/1", "/nothing"} {
@@ -179,6 +181,7 @@ func TestAnInvitationLetsInOnce(t *testing.T) {
 }
 
 func TestSignInSaysNothingOfNames(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	s.signIn("ann@acme.example", true)
@@ -217,6 +220,7 @@ func TestSignInLeadsOnlyHere(t *testing.T) {
 }
 
 func TestSessionsEnd(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	ends := map[string]func(access.Person){
@@ -255,6 +259,7 @@ func TestSessionsEnd(t *testing.T) {
 }
 
 func TestFormsOfOtherSitesAreRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	s.signIn("ann@acme.example", true)
@@ -269,6 +274,7 @@ func TestFormsOfOtherSitesAreRefused(t *testing.T) {
 }
 
 func TestTokensOpenTheDataAlone(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	ann := s.signIn("ann@acme.example", true)
@@ -314,6 +320,7 @@ func TestTokensOpenTheDataAlone(t *testing.T) {
 }
 
 func TestOnlyAdminsManagePeople(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	admin := s.signIn("ann@acme.example", true)
@@ -364,6 +371,7 @@ func TestOnlyAdminsManagePeople(t *testing.T) {
 }
 
 func TestAPasswordIsChangedWithThePresentOne(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	ann := s.signIn("ann@acme.example", true)

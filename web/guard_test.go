@@ -5,9 +5,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 func TestForeignHostsAreRefused(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	for host, want := range map[string]int{
 		"127.0.0.1:8080": 200, "localhost": 200, "LOCALHOST.:99": 200, "minutebook.localhost": 200,
@@ -66,6 +69,7 @@ func TestProxiesReachNoOwner(t *testing.T) {
 // TestPagesAskNobodyElse looks for what the policy would block anyway: inline
 // code and styles, and requests to other hosts.
 func TestPagesAskNobodyElse(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	s.attachVideo(s.ids...)
 	inline := regexp.MustCompile(`(?i)<script(?:\s+[^>]*)?>[^<]|\sstyle\s*=|\son[a-z]+\s*=\s*"|<style`)

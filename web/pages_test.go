@@ -13,6 +13,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/inbox"
+	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
 )
 
@@ -35,6 +36,7 @@ func TestHomeListsByDayAndNarrows(t *testing.T) {
 }
 
 func TestListGoesOnWithoutGapOrRepeat(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "First", "2026-01-01T09:00:00Z", ""))
 	for id := int64(2); id <= 123; id++ { // several with the same start
 		s.apply(meeting(id, fmt.Sprint("Nr ", id), fmt.Sprintf("2026-02-%02dT09:00:00Z", 1+id/10), ""))
@@ -108,6 +110,7 @@ func TestMeetingTellsThatItChanged(t *testing.T) {
 }
 
 func TestPlayerBeginsAtTheMomentWithoutScripts(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	s.attachVideo(s.ids[0])
 	body := s.shows(200, fmt.Sprintf("/meetings/%d?t=754", s.ids[0]), "<video", `#t=754"`)
@@ -117,6 +120,7 @@ func TestPlayerBeginsAtTheMomentWithoutScripts(t *testing.T) {
 }
 
 func TestResultsLeadToTheMoment(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	body := s.shows(200, "/?q=budget", "<mark>budget</mark>", `class="n"`, "Leadership Review")
 	m := regexp.MustCompile(`href="(/meetings/(\d+)\?t=(\d+)&amp;q=budget#e(\d+))"`).FindStringSubmatch(body)
@@ -134,6 +138,7 @@ func TestResultsLeadToTheMoment(t *testing.T) {
 }
 
 func TestFacetsNarrowAndWiden(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	body := s.shows(200, "/?q="+url.QueryEscape(`budget type:"Leadership Review"`), `class="on"`)
 	if !strings.Contains(body, `href="/?q=budget"`) {
@@ -175,6 +180,7 @@ func TestActionsByPerson(t *testing.T) {
 }
 
 func TestStatusTellsWhatFails(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	s.shows(200, "/status", "Nothing fails at present", fmt.Sprintf("<b>%d</b><span>meetings</span>", len(s.ids)))
 	err := s.archive.RecordFailure(t.Context(), archive.Failure{Account: "acme", Class: "download", What: "recording 7",

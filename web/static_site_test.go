@@ -14,6 +14,7 @@ import (
 	"filippo.io/age"
 
 	"minutebook/archive/export"
+	"minutebook/internal/testrun"
 )
 
 // exportSite exports a site's archive as HTML into a new directory.
@@ -35,6 +36,7 @@ func exportSite(t *testing.T, s *site, recipients ...age.Recipient) (string, exp
 // site: each leads to a file of the site and, where it names one, to an element
 // of it, or away with http or mail.
 func TestStaticSiteLinks(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	dir, r := exportSite(t, newSite(t))
 	if r.Meetings == 0 {
 		t.Fatal("nothing was exported")

@@ -14,6 +14,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/media"
 	"minutebook/internal/s3test"
+	"minutebook/internal/testrun"
 )
 
 // withStore makes an archive of one meeting whose recording is in a store, and a
@@ -44,6 +45,7 @@ func hasRecording(t *testing.T, a *archive.Archive) {
 // TestRepairOfAnAwayBucketLosesNothing repairs and backs up while the bucket is gone,
 // refuses, or breaks off in the middle of a recording, and looks when it is back.
 func TestRepairOfAnAwayBucketLosesNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	var away atomic.Pointer[http.HandlerFunc]
 	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

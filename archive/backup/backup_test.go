@@ -22,6 +22,7 @@ import (
 	"minutebook/archive/generation"
 	"minutebook/archive/inbox"
 	"minutebook/internal/s3test"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 )
 
@@ -82,6 +83,7 @@ func restored(t *testing.T, o RestoreOptions) *archive.Archive {
 }
 
 func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
 		t.Fatal(err)

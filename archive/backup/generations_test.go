@@ -17,6 +17,7 @@ import (
 	"minutebook/archive/inbox"
 	"minutebook/internal/durable"
 	"minutebook/internal/residue"
+	"minutebook/internal/testrun"
 )
 
 func generationNames(t *testing.T, dest string) (names []string) {
@@ -77,6 +78,7 @@ func asFirstVersion(t *testing.T, dest string) {
 }
 
 func TestBackupKeepsGenerations(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	a, dest := archivetest.WithMeetings(t, 1), t.TempDir()
 	var states []string
@@ -139,6 +141,7 @@ func TestBackupRefusesAnotherArchive(t *testing.T) {
 // TestNothingIsPrunedWhileMeetingsAreMissing loses meetings, not by forgetting,
 // backs up again and again, and still has them.
 func TestNothingIsPrunedWhileMeetingsAreMissing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	a, dest := archivetest.WithMeetings(t, 4), t.TempDir()
 	keep := Options{Keep: 1}
@@ -417,6 +420,7 @@ func TestBackupRefusesDataDirectories(t *testing.T) {
 // holds a meeting which was forgotten later, once with the directory of backups in reach
 // at that time and once not before the next backup.
 func TestARestoreOfAnOlderGenerationBringsNothingForgottenBack(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for _, reached := range []bool{true, false} {
 		a, dest := archivetest.New(t), filepath.Join(t.TempDir(), "backups")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 // TestRepairDeletesNothing loses rows to which others refer, and repairs: what is
 // there is brought back, and what is not is named and its bytes put aside.
 func TestRepairDeletesNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	const transcript = `(SELECT revision_id FROM parts WHERE recording_id = 1 AND part = 'transcript')`
 	for name, c := range map[string]struct {

@@ -6,6 +6,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/generation"
 	"minutebook/archive/inbox"
+	"minutebook/internal/testrun"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 // TestRepairBringsBackWhatIsSomewhere damages a transcript that is also elsewhere,
 // or nowhere, and repairs it.
 func TestRepairBringsBackWhatIsSomewhere(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	raw := archivetest.Meeting(1, "Weekly", "zebrafish")
 	for name, c := range map[string]struct {

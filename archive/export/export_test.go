@@ -86,6 +86,7 @@ func TestExportWritesEveryFormatAndTheSecondTimeNothing(t *testing.T) {
 }
 
 func TestExportKeepsNamesAndRewritesWhatChanged(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, dir := archivetest.Sample(t), t.TempDir()
 	exportTo(t, a, Options{Dir: dir, Format: Markdown})
 	before := archivetest.Tree(t, dir)
@@ -113,6 +114,7 @@ func TestExportKeepsNamesAndRewritesWhatChanged(t *testing.T) {
 }
 
 func TestMarkdownLinksLeadSomewhere(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, dir := archivetest.Sample(t), t.TempDir()
 	exportTo(t, a, Options{Dir: dir, Format: Markdown})
 	links := 0
@@ -137,6 +139,7 @@ func TestMarkdownLinksLeadSomewhere(t *testing.T) {
 }
 
 func TestExportOfSomeLeavesTheOthers(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, dir := archivetest.Sample(t), t.TempDir()
 	all := exportTo(t, a, Options{Dir: dir, Format: Markdown})
 	m := &api.Meeting{}
@@ -153,6 +156,7 @@ func TestExportOfSomeLeavesTheOthers(t *testing.T) {
 }
 
 func TestSealedExportTellsNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, dir := archivetest.Sample(t), t.TempDir()
 	id, err := age.GenerateX25519Identity()
 	if err != nil {

@@ -63,6 +63,7 @@ func TestTwoExportsIntoOneDirectory(t *testing.T) {
 
 // TestPagesOfPeopleComeAndGo forgets the one meeting that somebody was in.
 func TestPagesOfPeopleComeAndGo(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, dir := archivetest.New(t), t.TempDir()
 	both := archivetest.Meeting(1, "Both", "a")
 	alone := bytes.ReplaceAll(archivetest.Meeting(2, "Alone", "b"), []byte("Ann"), []byte("Zoe"))
@@ -122,6 +123,7 @@ func TestSealingAnExportTakesThePlainFilesAway(t *testing.T) {
 }
 
 func TestInterruptedExportKeepsItsNames(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	a, dir := archivetest.Sample(t), t.TempDir()
 	ctx, cancel := contextAfter(t, 5)
 	if _, err := Run(ctx, a, Options{Dir: dir, Format: Markdown, Progress: cancel}); err == nil {

@@ -16,6 +16,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 )
 
@@ -65,6 +66,7 @@ func connectable(t *testing.T, settings string) (service *program, config, key s
 // the daemon, the login ends by itself, and the account, suspended until then, goes
 // on.
 func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	receiver := freeAddress(t)
 	service, config, key := connectable(t, fmt.Sprintf("[receiver]\nlisten = %q\n[sync]\ncatch_up = \"@every 1s\"\n", receiver))
 	daemon := start(t, "serve", "-c", config, "--create")

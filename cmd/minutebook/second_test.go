@@ -10,11 +10,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/internal/testrun"
 )
 
 // TestASecondProcessNamesTheFirst holds a data directory, as a command without a
 // daemon does, and gives commands for it.
 func TestASecondProcessNamesTheFirst(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
 	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	if err != nil {

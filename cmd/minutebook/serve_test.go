@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"minutebook/control"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 )
 
@@ -115,6 +116,7 @@ func forged(t *testing.T, receiver, dir string) {
 }
 
 func TestPortInUseIsAnErrorAtStart(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

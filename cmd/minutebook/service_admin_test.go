@@ -51,6 +51,7 @@ func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
 // TestCommandsToALoadingServiceAreToldSo gives commands to a sandbox that waits
 // for its file of meetings.
 func TestCommandsToALoadingServiceAreToldSo(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "meetings")
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)

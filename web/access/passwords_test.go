@@ -8,10 +8,12 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 // Nothing tells an address that nobody has from a wrong password.
 func TestSignInFailsAlike(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	f := newFixture(t)
 	f.add(t, "boss@example.com", true)
 	ann, bob := f.add(t, "ann@example.com", false), f.add(t, "bob@example.com", false)

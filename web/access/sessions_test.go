@@ -9,6 +9,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
+	"minutebook/internal/testrun"
 )
 
 func TestSessionEndsByItself(t *testing.T) {
@@ -116,6 +117,7 @@ func TestRestoreEndsSessionsAndInvitations(t *testing.T) {
 
 // With 100,000 sessions one is found by its secret, and the old ones are swept.
 func TestManySessions(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	f := newFixture(t)
 	ann := f.add(t, "ann@example.com", true)
 	epoch, err := f.epoch(t.Context())
