@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"time"
 
 	"minutebook/api"
@@ -18,7 +19,20 @@ type Request struct {
 	Facets    bool           // count the values of fields
 	Histogram bool           // count the meetings over time
 	Location  *time.Location // of the dates in the query and the histogram; nil means UTC
+
+	Notes      NotesFunc
+	SamePerson SamePersonFunc
 }
+
+// NotesFunc returns the meetings with a note that has words and that the viewer may read,
+// with the seconds of those notes; a note about the whole meeting has -1. The filter note:
+// asks it. A nil NotesFunc finds nothing.
+type NotesFunc func(ctx context.Context, words string) (map[int64][]time.Duration, error)
+
+// SamePersonFunc returns all names and addresses of the person with a name or an address,
+// the value itself among them. The filters on people ask it, and facets add its names up
+// under the first. A nil SamePersonFunc knows the value alone.
+type SamePersonFunc func(value string) []string
 
 // QueryError is a mistake in a query and its place.
 type QueryError = query.Error
@@ -40,7 +54,7 @@ type Answer struct {
 type Hit struct {
 	Row     *archive.Row
 	Moments []Moment
-	Why     string // for people: why it answers, when the query has words and no moment has them
+	Why     string // for people: why it answers, where no moment shows it, and which words it lacks
 }
 
 // Moment is a place where something was said or noted. Part tells where it stands: in

@@ -3,12 +3,14 @@ package search
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 
 	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
 // columns hold the values of one segment's meetings that counting and ordering need,
@@ -76,6 +78,7 @@ type columnCache struct {
 	bySegment map[segmentKey]*columns
 	numbers   map[string]uint32
 	values    []string
+	folded    []string // the values' words as they are searched, of the first so many
 }
 
 func newColumnCache() *columnCache {
@@ -200,4 +203,15 @@ func (c *columnCache) valueCount() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.values)
+}
+
+// foldedValues returns the folded words of the strings, by their numbers. The caller does
+// not change it.
+func (c *columnCache) foldedValues() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, value := range c.values[len(c.folded):] {
+		c.folded = append(c.folded, strings.Join(text.PhraseTerms(value), " "))
+	}
+	return c.folded
 }

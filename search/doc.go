@@ -13,7 +13,7 @@
 //   - quotes: the page's meetings are read from the archive and their hits marked.
 //
 // Each step takes the results of the one before as values. Facets, histogram and
-// suggestions are counted from the same set of meetings.
+// corrections are counted from the same set of meetings.
 //
 // # How the index is kept
 //
@@ -36,7 +36,9 @@
 //	match, match_terms, _phrase, _filter     the meetings that a query holds for
 //	score, rank, rank_moments, page          their order
 //	quote, quote_notes, highlight            their best moments
-//	facets, suggest                          counts, and words put right
+//	facets, correct, why                     counts, words put right, and reasons
+//	suggest, suggest_said                    how a text goes on that is being typed
+//	trends, trends_phrase                    how often words were said
 //
 // Package query is the language, text cuts and folds words, segment writes and reads
 // the files of Bleve's segments.

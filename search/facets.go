@@ -1,64 +1,207 @@
 package search
 
 import (
+	"context"
+	"fmt"
 	"sort"
+	"strings"
 	"time"
+
+	"minutebook/search/query"
+	"minutebook/search/text"
 )
 
 // facetValues is how many values of a field are listed at most.
 const facetValues = 12
 
-// countFacets counts the values of the fields among the meetings found. Of CRM
-// matches it counts those that the viewer sees.
-func (s *snapshot) countFacets(set meetingSet, loc *time.Location) ([]Facet, error) {
+// facetFields are the fields that are counted, in the order of an answer.
+func facetFields() []string {
+	return []string{"person", "team", "type", "domain", "language", "month", "has"}
+}
+
+// narrowingFields are the fields of the query language that narrow by a facet.
+func narrowingFields(facet string) []string {
+	if facet == "month" {
+		return []string{"on", "after", "before", "last"}
+	}
+	return []string{facet}
+}
+
+// FacetsRequest asks for values of one field among the meetings that a query finds.
+type FacetsRequest struct {
+	Request
+	Field  string // of [Facet]
+	Begins string // only values that begin so, or one of whose words does
+}
+
+// Facet returns the values of one field with their counts, at most Limit. It fails with a
+// *QueryError as Search does.
+func (x *Index) Facet(ctx context.Context, r FacetsRequest) (out Facet, err error) {
+	q, err := query.Parse(r.Query)
+	if err != nil {
+		return out, err
+	}
+	if r.Location == nil {
+		r.Location = time.UTC
+	}
+	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
+		s.notes, s.samePerson = r.Notes, r.SamePerson
+		m, err := s.match(q, clock{s.x.now(), r.Location})
+		if err != nil {
+			return err
+		}
+		set, err := s.withoutField(m, q, r.Field, r.Location)
+		if err != nil {
+			return err
+		}
+		out, err = s.countFacet(r.Field, set, r.Location, facetList{prefix: strings.Join(text.PhraseTerms(r.Begins), " "), most: r.Limit})
+		return err
+	})
+	return out, err
+}
+
+// facetList bounds the values of a facet.
+type facetList struct {
+	prefix string // folded; only values that begin so, or one of whose words does
+	most   int
+}
+
+// countFacets counts the values of the fields among the meetings found. A field that the
+// query asks for is counted as if the query did not, since its other values would be
+// added to those that it asks for.
+func (s *snapshot) countFacets(m *matches, q *query.Query, loc *time.Location) ([]Facet, error) {
+	var out []Facet
+	for _, field := range facetFields() {
+		set, err := s.withoutField(m, q, field, loc)
+		if err != nil {
+			return nil, err
+		}
+		f, err := s.countFacet(field, set, loc, facetList{most: facetValues})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// withoutField returns the meetings that a query finds without its parts that ask for a
+// facet's values.
+func (s *snapshot) withoutField(m *matches, q *query.Query, facet string, loc *time.Location) (meetingSet, error) {
+	rest := q.Without(narrowingFields(facet)...)
+	if len(rest.Parts()) == len(q.Parts()) {
+		return m.set, nil
+	}
+	wide, err := evaluation{s, m.byNode, clock{s.x.now(), loc}}.evaluate(rest.Root, m.relaxed != "")
+	if err != nil || m.relaxed == "" {
+		return wide, err
+	}
+	return wide.and(s.withMost(m.terms)), nil
+}
+
+// countFacet counts the values of one field. Of CRM matches it counts those that the
+// viewer sees.
+func (s *snapshot) countFacet(field string, set meetingSet, loc *time.Location, list facetList) (Facet, error) {
+	counts := make([]int, s.x.columns.valueCount())
+	var err error
+	switch field {
+	case "month":
+		return Facet{field, topMonths(s.histogram(set, loc), list.most)}, nil
+	case "person":
+		s.addMany(counts, set, multiPeople)
+	case "domain":
+		s.addMany(counts, set, multiDomains)
+	case "has":
+		s.addMany(counts, set, multiParts)
+		err = s.hideCRM(counts, set)
+	case "team":
+		s.addSingle(counts, set, singleTeam)
+	case "type":
+		s.addSingle(counts, set, singleType)
+	case "language":
+		s.addSingle(counts, set, singleLanguage)
+	default:
+		return Facet{}, fmt.Errorf("count %q: it is no facet", field)
+	}
+	if err != nil {
+		return Facet{}, err
+	}
+	values := s.beginningWith(counts, list.prefix, list.most)
+	if field == "person" && s.samePerson != nil {
+		values, err = s.mergePeople(values, set)
+	}
+	return Facet{field, values}, err
+}
+
+// hideCRM leaves the meetings whose CRM matches the viewer does not see out of a count.
+func (s *snapshot) hideCRM(counts []int, set meetingSet) error {
 	crm, err := s.withCRM()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var single [singleFields][]int
-	var many [multiFields][]int
-	names := s.x.columns.valueCount()
-	for f := range single {
-		single[f] = make([]int, names)
+	for n, count := range counts {
+		if count > 0 && s.x.columns.valueOf(uint32(n)) == "crm" {
+			counts[n] = crm.and(set).size()
+		}
 	}
-	for f := range many {
-		many[f] = make([]int, names)
-	}
+	return nil
+}
+
+// addMany counts the meetings of a set by the values of a field with several.
+func (s *snapshot) addMany(counts []int, set meetingSet, field int) {
 	for i, docs := range set {
-		cols := s.segments[i].columns
-		for it := docs.Iterator(); it.HasNext(); {
-			doc := it.Next()
-			for f := range single {
-				single[f][cols.single[f][doc]]++
+		values := s.segments[i].columns.multi[field]
+		eachDocument(docs, func(doc uint32) {
+			for _, n := range values[doc] {
+				counts[n]++
 			}
-			for f := range many {
-				for _, n := range cols.multi[f][doc] {
-					many[f][n]++
-				}
-			}
-		}
+		})
 	}
-	for n := range many[multiParts] {
-		if s.x.columns.valueOf(uint32(n)) == "crm" {
-			many[multiParts][n] = crm.and(set).size()
-		}
+}
+
+// addSingle counts the meetings of a set by the value of a field with one.
+func (s *snapshot) addSingle(counts []int, set meetingSet, field int) {
+	for i, docs := range set {
+		values := s.segments[i].columns.single[field]
+		eachDocument(docs, func(doc uint32) { counts[values[doc]]++ })
 	}
-	return []Facet{
-		{"person", s.topValues(many[multiPeople])},
-		{"team", s.topValues(single[singleTeam])},
-		{"type", s.topValues(single[singleType])},
-		{"domain", s.topValues(many[multiDomains])},
-		{"language", s.topValues(single[singleLanguage])},
-		{"month", topMonths(s.histogram(set, loc))},
-		{"has", s.topValues(many[multiParts])},
-	}, nil
+}
+
+// mergePeople puts the names of one person together under the first of them, and counts
+// the person's meetings.
+func (s *snapshot) mergePeople(values []FacetValue, set meetingSet) ([]FacetValue, error) {
+	seen := map[string]bool{}
+	var out []FacetValue
+	for _, v := range values {
+		names := s.samePerson(v.Value)
+		if len(names) < 2 {
+			out = append(out, v)
+			continue
+		}
+		if seen[names[0]] {
+			continue
+		}
+		seen[names[0]] = true
+		with, err := s.withPerson(keyPerson, v.Value)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, FacetValue{v.Value, with.and(set).size()})
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Count > out[j].Count })
+	return out, nil
 }
 
 // topValues lists the most frequent values, most first.
 func (s *snapshot) topValues(counts []int) []FacetValue {
+	return s.frequentValues(counts, facetValues)
+}
+
+// frequentValues lists the values with the highest counts, most first.
+func (s *snapshot) frequentValues(counts []int, most int) []FacetValue {
 	var out []FacetValue
 	for n, count := range counts {
-		if count == 0 {
+		if count <= 0 {
 			continue
 		}
 		if name := s.x.columns.valueOf(uint32(n)); name != "" {
@@ -71,14 +214,14 @@ func (s *snapshot) topValues(counts []int) []FacetValue {
 		}
 		return out[i].Value < out[j].Value
 	})
-	return out[:min(len(out), facetValues)]
+	return out[:min(len(out), most)]
 }
 
 // topMonths lists the months that have meetings, newest first.
-func topMonths(bars []Bar) []FacetValue {
+func topMonths(bars []Bar, most int) []FacetValue {
 	var out []FacetValue
 	for i := len(bars) - 1; i >= 0; i-- {
-		if bars[i].Count > 0 && len(out) < facetValues {
+		if bars[i].Count > 0 && len(out) < most {
 			out = append(out, FacetValue{bars[i].From.Format("2006-01"), bars[i].Count})
 		}
 	}

@@ -12,9 +12,10 @@ type matches struct {
 	set     meetingSet
 	terms   []*termMatch // to rank and quote by, in the order of the query
 	byNode  map[query.Node]*termMatch
-	scope   scope  // of the query's outermost group
-	exact   bool   // false: phrases were checked only in the newest meetings
-	relaxed string // how the query was loosened, for people
+	scope   scope        // of the query's outermost group
+	parts   []query.Node // that must all hold
+	exact   bool         // false: phrases were checked only in the newest meetings
+	relaxed string       // how the query was loosened, for people
 }
 
 // clock is the instant and the place that dates in a query are relative to.
@@ -35,6 +36,7 @@ func (s *snapshot) match(q *query.Query, at clock) (*matches, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.parts = q.Parts()
 	e := evaluation{s, m.byNode, at}
 	if !p.question {
 		if m.set, err = e.evaluate(q.Root, false); err != nil {

@@ -28,7 +28,13 @@ func (e evaluation) filter(f *query.Filter) (meetingSet, error) {
 	case "assignee":
 		return s.withPerson(keyAssignee, f.Value)
 	case "email":
-		return s.withKeys(keyEmail + lower)
+		var keys []string
+		for _, name := range s.namesOf(f.Value) {
+			keys = append(keys, keyEmail+strings.ToLower(name))
+		}
+		return s.withKeys(keys...)
+	case "note":
+		return s.withNote(f.Value)
 	case "domain":
 		return s.withKeys(keyDomain + strings.TrimPrefix(lower, "@"))
 	case "team":
@@ -95,11 +101,45 @@ func (s *snapshot) withAccount(account string) (meetingSet, error) {
 // withPerson finds meetings by a name, a word of it, the beginning of one with a
 // star, or an address.
 func (s *snapshot) withPerson(kind, value string) (meetingSet, error) {
-	keys, err := s.personKeys(kind, value)
-	if err != nil {
-		return nil, err
+	var keys []string
+	for _, name := range s.namesOf(value) {
+		more, err := s.personKeys(kind, name)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, more...)
 	}
 	return s.withKeys(keys...)
+}
+
+// namesOf returns the names and addresses of the person with a value, the value first.
+func (s *snapshot) namesOf(value string) []string {
+	names := []string{value}
+	if s.samePerson == nil {
+		return names
+	}
+	for _, name := range s.samePerson(value) {
+		if name != value {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// withNote finds the meetings with a note that has words.
+func (s *snapshot) withNote(words string) (meetingSet, error) {
+	out := s.empty()
+	if s.notes == nil {
+		return out, nil
+	}
+	found, err := s.notes(s.ctx, words)
+	if err != nil {
+		return nil, fmt.Errorf("look for notes: %w", err)
+	}
+	for id := range found {
+		s.addMeeting(out, id)
+	}
+	return out, nil
 }
 
 func (s *snapshot) personKeys(kind, value string) ([]string, error) {

@@ -41,11 +41,12 @@ type scope struct {
 	speakers []speaker
 }
 
-// speaker is a value of speaker:, and the keys of the speakers that it may stand
-// for in moments. All speakers of a scope must speak in a moment.
+// speaker is a value of speaker: with other names of the same person, and the keys of
+// the speakers that they may stand for in moments. All speakers of a scope must speak in
+// a moment.
 type speaker struct {
-	name string
-	keys []string
+	names []string
+	keys  []string
 }
 
 // allTextFields are the fields of meetings that words are looked for in.
@@ -174,11 +175,15 @@ func (s *snapshot) narrow(in scope, group query.Node) (scope, error) {
 		case ok && f.Field == "in":
 			in.fields = append(in.fields, partField(f.Value))
 		case ok && f.Field == "speaker":
-			keys, err := s.speakerKeys(f.Value)
-			if err != nil {
-				return in, err
+			by := speaker{names: s.namesOf(f.Value)}
+			for _, name := range by.names {
+				keys, err := s.speakerKeys(name)
+				if err != nil {
+					return in, err
+				}
+				by.keys = append(by.keys, keys...)
 			}
-			in.speakers = append(in.speakers, speaker{f.Value, keys})
+			in.speakers = append(in.speakers, by)
 		}
 	}
 	return in, nil

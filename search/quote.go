@@ -13,7 +13,7 @@ import (
 
 // quote reads the meetings of a page from the archive and quotes their best
 // moments. Meetings that the archive no longer has are left out.
-func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int) ([]Hit, error) {
+func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int, at clock) ([]Hit, error) {
 	ids := make([]int64, len(page))
 	for i, p := range page {
 		ids[i] = p.id
@@ -30,6 +30,10 @@ func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int) ([]Hit, 
 		}
 	}
 	q := &quoter{s: s, hl: newHighlighter(m.terms, weights), in: m.scope, most: moments}
+	reasons, err := s.newExplainer(m, at)
+	if err != nil {
+		return nil, err
+	}
 	hits := make([]Hit, 0, len(page))
 	for _, p := range page {
 		row := rows[p.id]
@@ -40,8 +44,8 @@ func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int) ([]Hit, 
 		if hit.Moments, err = q.quoteMeeting(row, p); err != nil {
 			return nil, err
 		}
-		if len(hit.Moments) == 0 && len(m.terms) > 0 {
-			hit.Why = "Found by a field of the query, or by words that have changed since."
+		if hit.Why, err = reasons.explain(hit); err != nil {
+			return nil, err
 		}
 		hits = append(hits, hit)
 	}
@@ -222,16 +226,21 @@ func (q *quoter) isBySpeaker(e archive.Entry) bool {
 	keys := map[string]bool{}
 	addPerson(keys, "", participant{e.Speaker, e.Email})
 	for _, s := range q.in.speakers {
-		if begin, ok := strings.CutSuffix(s.name, "*"); ok {
-			for k := range keys {
-				if strings.HasPrefix(k, text.Fold(begin)) {
-					return true
-				}
-			}
-		}
-		if keys[text.Fold(s.name)] || keys[strings.ToLower(s.name)] {
+		if slices.ContainsFunc(s.names, func(name string) bool { return isNamed(keys, name) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// isNamed tells whether a person with keys has a name or, with a star, one that begins so.
+func isNamed(keys map[string]bool, name string) bool {
+	if begin, ok := strings.CutSuffix(name, "*"); ok {
+		for k := range keys {
+			if strings.HasPrefix(k, text.Fold(begin)) {
+				return true
+			}
+		}
+	}
+	return keys[text.Fold(name)] || keys[strings.ToLower(name)]
 }

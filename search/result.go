@@ -21,7 +21,7 @@ type FoundMeeting struct {
 	Title       string        `json:"title"`
 	Start       string        `json:"recording_start_time"`
 	Moments     []FoundMoment `json:"moments"`
-	Why         string        `json:"why,omitempty"` // why it answers, when no moment has a word of the query
+	Why         string        `json:"why,omitempty"` // why it answers, where no moment shows it, and which words it lacks
 }
 
 // FoundMoment is where it was said: seconds from the recording's start, or null

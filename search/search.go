@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/search/query"
 	"minutebook/search/segment"
 )
@@ -22,11 +23,40 @@ const (
 // Search answers a request. It fails with a *QueryError when the query cannot
 // be read, with ErrCursor when Request.After is not of this query, and with
 // ErrDamaged.
-func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
+func (x *Index) Search(ctx context.Context, r Request) (*Answer, error) {
 	q, err := query.Parse(r.Query)
 	if err != nil {
 		return nil, err
 	}
+	r.Limit = clamp(r.Limit, defaultMeetings, maxMeetings)
+	r.Moments = clamp(r.Moments, defaultMoments, maxMoments)
+	if r.Location == nil {
+		r.Location = time.UTC
+	}
+	after, err := readCursor(r.After, q.String())
+	if err != nil {
+		return nil, err
+	}
+	var answer *Answer
+	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
+		s.notes, s.samePerson = r.Notes, r.SamePerson
+		if answer, err = s.answer(r, q, after); err != nil {
+			return err
+		}
+		if answer.Progress = x.Progress(); !r.Viewer.All {
+			answer.Progress = answer.Progress.hideCounts(s.visibleCount)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+// ask calls fn with a snapshot for a viewer. Damage that is met, also as a panic, is
+// returned as [segment.ErrDamaged], and the index is built anew.
+func (x *Index) ask(ctx context.Context, viewer archive.Viewer, fn func(*snapshot) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -38,28 +68,12 @@ func (x *Index) Search(ctx context.Context, r Request) (_ *Answer, err error) {
 			err = segment.ErrDamaged
 		}
 	}()
-	r.Limit = clamp(r.Limit, defaultMeetings, maxMeetings)
-	r.Moments = clamp(r.Moments, defaultMoments, maxMoments)
-	if r.Location == nil {
-		r.Location = time.UTC
-	}
-	after, err := readCursor(r.After, q.String())
+	s, err := x.openSnapshot(ctx, viewer)
 	if err != nil {
-		return nil, err
-	}
-	s, err := x.openSnapshot(ctx, r.Viewer)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	defer s.close()
-	answer, err := s.answer(r, q, after)
-	if err != nil {
-		return nil, err
-	}
-	if answer.Progress = x.Progress(); !r.Viewer.All {
-		answer.Progress = answer.Progress.hideCounts(s.visibleCount)
-	}
-	return answer, nil
+	return fn(s)
 }
 
 // clamp returns n, at most most, or def where n is not positive.
@@ -78,7 +92,7 @@ func (s *snapshot) answer(r Request, q *query.Query, after *cursor) (*Answer, er
 	}
 	a := &Answer{Total: m.set.size(), Exact: m.exact, Relaxed: m.relaxed}
 	if after == nil {
-		if a.DidYouMean, err = s.suggest(q, m); err != nil {
+		if a.DidYouMean, err = s.correct(q, m); err != nil {
 			return nil, err
 		}
 	}
@@ -87,11 +101,11 @@ func (s *snapshot) answer(r Request, q *query.Query, after *cursor) (*Answer, er
 		return nil, err
 	}
 	a.Next = next
-	if a.Meetings, err = s.quote(page, m, r.Moments); err != nil {
+	if a.Meetings, err = s.quote(page, m, r.Moments, clock{s.x.now(), r.Location}); err != nil {
 		return nil, err
 	}
 	if r.Facets {
-		if a.Facets, err = s.countFacets(m.set, r.Location); err != nil {
+		if a.Facets, err = s.countFacets(m, q, r.Location); err != nil {
 			return nil, err
 		}
 	}

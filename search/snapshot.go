@@ -34,6 +34,8 @@ type snapshot struct {
 	seesAll       bool             // the viewer sees all meetings and all CRM matches
 	principals    []string         // otherwise: those of the viewer, see archive.ViewerPrincipals
 	crmPrincipals []string         // and whose CRM matches the viewer sees
+	notes         NotesFunc        // of the request
+	samePerson    SamePersonFunc   // likewise
 	meanWords     int              // mean length of all meetings
 	langs         []*text.Language // of all meetings
 }

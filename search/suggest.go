@@ -1,94 +1,354 @@
 package search
 
 import (
+	"context"
+	"slices"
 	"sort"
+	"strings"
+	"time"
 
+	"minutebook/archive"
 	"minutebook/search/query"
-	"minutebook/search/segment"
+	"minutebook/search/text"
 )
 
-// suggest returns the query with the words that no visible meeting has replaced by
-// near ones, or "" when there is none. Only words that a visible meeting has are
-// suggested.
-func (s *snapshot) suggest(q *query.Query, m *matches) (string, error) {
-	corrected, err := query.Parse(q.String())
-	if err != nil {
-		return "", err
-	}
-	originals, words := wordsOf(q.Root), wordsOf(corrected.Root)
-	if len(originals) != len(words) {
-		return "", nil
-	}
-	replaced := false
-	for i, w := range originals {
-		t := m.byNode[w]
-		if t == nil || t.negated || w.Prefix || w.Fuzzy || len(t.phrase) > 0 || t.meetings.size() > 0 {
-			continue
-		}
-		near, err := s.nearestWord(t.word.term)
-		if err != nil {
-			return "", err
-		}
-		if near != "" {
-			words[i].Text, replaced = near, true
-		}
-	}
-	if !replaced {
-		return "", nil
-	}
-	return corrected.String(), nil
+// SuggestRequest asks how the text of a search box may go on.
+type SuggestRequest struct {
+	Text   string         // as typed so far
+	Viewer archive.Viewer // only what this person's meetings hold is suggested
 }
 
-// wordsOf lists the words of a tree in their order.
-func wordsOf(root query.Node) []*query.Word {
-	var words []*query.Word
-	query.Walk(root, false, func(n query.Node, _ bool) {
-		if w, ok := n.(*query.Word); ok {
-			words = append(words, w)
-		}
-	})
-	return words
+// Kinds of suggestions.
+const (
+	SuggestPerson  = "person"
+	SuggestType    = "type"
+	SuggestTeam    = "team"
+	SuggestCompany = "domain"
+	SuggestTitle   = "title"
+	SuggestPhrase  = "phrase" // words that were said one after the other
+	SuggestWord    = "word"
+	SuggestField   = "field" // a field of the query language
+)
+
+// Suggestion is one way to go on. A title leads to its newest meeting; everything else is
+// a query.
+type Suggestion struct {
+	Kind        string
+	Text        string // for people
+	Query       string // the whole query with it
+	Count       int    // visible meetings that have it; 0 for titles and fields
+	RecordingID int64  // of a title
+	Start       time.Time
 }
 
-// maxTried is how many near words are looked up for one suggestion.
-const maxTried = 24
+// How many suggestions of a kind there are.
+const (
+	maxPeople  = 4
+	maxValues  = 2
+	maxTitles  = 3
+	maxPhrases = 5
+)
 
-// nearestWord finds the word nearest to one that no meeting has: of those with the
-// fewest edits, the one in the most visible meetings.
-func (s *snapshot) nearestWord(word string) (string, error) {
-	if len([]rune(word)) < 3 {
-		return "", nil
+// maxTyped is the length of the longest text that is read, in bytes.
+const maxTyped = 400
+
+// Suggest returns ways to go on with a text: people, meeting types and teams, titles, and
+// words and phrases that were said. All of them are of meetings that the viewer sees.
+func (x *Index) Suggest(ctx context.Context, r SuggestRequest) (out []Suggestion, err error) {
+	if len(r.Text) > maxTyped || strings.TrimSpace(r.Text) == "" {
+		return nil, nil
 	}
-	near, err := s.findNear(word)
-	if err != nil {
-		return "", err
-	}
-	distance := make(map[string]int, len(near))
-	for _, t := range near {
-		distance[t.term] = query.EditDistance(t.term, word)
-	}
-	sort.Slice(near, func(i, j int) bool {
-		a, b := near[i], near[j]
-		if distance[a.term] != distance[b.term] {
-			return distance[a.term] < distance[b.term]
-		}
-		if a.count != b.count {
-			return a.count > b.count
-		}
-		return a.term < b.term
+	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
+		out, err = s.suggest(readTyped(r.Text))
+		return err
 	})
-	best, most := "", 0
-	for i, t := range near[:min(len(near), maxTried)] {
-		if best != "" && distance[t.term] > distance[near[max(0, i-1)].term] {
+	return out, err
+}
+
+// typed is a text as it is being typed: what stands before its last words, and these.
+type typed struct {
+	head   string // before the words, with a space at its end unless it is empty
+	quoted bool   // the words stand after an open quotation mark
+	field  string // the words are a value of this field
+	words  []string
+	last   string // the word that is being typed, folded; "" after a space
+	raw    string // the words as they were typed
+}
+
+// readTyped finds the words at the end of a text that belong together.
+func readTyped(input string) typed {
+	if at := strings.LastIndexAny(input, `"“”„`); at >= 0 && strings.Count(strings.Map(plainQuote, input), `"`)%2 == 1 {
+		head, rest := input[:at], strings.TrimLeft(input[at:], `"“”„`)
+		t := typed{head: head, quoted: true}
+		if run := head[strings.LastIndexAny(head, " \t(")+1:]; strings.HasSuffix(run, ":") {
+			t.head, t.field, t.quoted = strings.TrimSuffix(head, run), strings.ToLower(strings.TrimSuffix(run, ":")), false
+		}
+		return t.withWords(rest)
+	}
+	at := strings.LastIndexAny(input, "\"“”„()") + 1
+	for at < len(input) && input[at] != ' ' && at > 0 && strings.ContainsRune("\"“”„", rune(input[at-1])) {
+		at++
+	}
+	runs := strings.SplitAfter(input[at:], " ")
+	from := len(runs)
+	for from > 0 {
+		run := strings.TrimSpace(runs[from-1])
+		if field, value, ok := strings.Cut(run, ":"); ok {
+			if from == len(runs) && !strings.HasPrefix(run, "-") {
+				return typed{head: input[:at] + strings.Join(runs[:from-1], ""), field: strings.ToLower(field)}.withWords(value)
+			}
 			break
 		}
-		found, err := s.withTerms(segment.FieldText, t.term)
-		if err != nil {
-			return "", err
+		if strings.HasPrefix(run, "-") || strings.HasSuffix(run, "*") || strings.HasSuffix(run, "~") || run == "OR" || run == "|" {
+			break
 		}
-		if n := found.size(); n > most {
-			best, most = t.term, n
+		from--
+	}
+	t := typed{head: input[:at] + strings.Join(runs[:from], "")}
+	return t.withWords(strings.Join(runs[from:], ""))
+}
+
+func plainQuote(r rune) rune {
+	if strings.ContainsRune("“”„", r) {
+		return '"'
+	}
+	return r
+}
+
+// withWords cuts the words that belong together.
+func (t typed) withWords(raw string) typed {
+	t.raw = raw
+	t.words = text.PhraseTerms(raw)
+	if t.head != "" && !strings.HasSuffix(t.head, " ") && !strings.HasSuffix(t.head, "(") {
+		t.head += " "
+	}
+	if n := len(t.words); n > 0 && !strings.HasSuffix(raw, " ") {
+		t.words, t.last = t.words[:n-1], t.words[n-1]
+	}
+	return t
+}
+
+// suggest collects the suggestions of all kinds.
+func (s *snapshot) suggest(t typed) ([]Suggestion, error) {
+	if t.field != "" {
+		return s.suggestValues(t)
+	}
+	var out []Suggestion
+	for _, find := range []func(typed) ([]Suggestion, error){s.suggestPeople, s.suggestKinds, s.suggestTitles, s.suggestPhrases} {
+		if t.quoted {
+			find = s.suggestPhrases
+		}
+		found, err := find(t)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, found...); t.quoted {
+			break
 		}
 	}
-	return best, nil
+	return append(out, suggestFields(t)...), nil
+}
+
+// suggestFields returns the fields of the query language that begin as the last word does.
+func suggestFields(t typed) []Suggestion {
+	var out []Suggestion
+	for _, f := range query.Fields() {
+		if len(t.words) == 0 && len(t.last) >= 2 && strings.HasPrefix(f.Name, t.last) && !t.quoted && len(out) < maxValues {
+			out = append(out, Suggestion{Kind: SuggestField, Text: f.Name + ": " + f.Meaning, Query: t.head + f.Name + ":"})
+		}
+	}
+	return out
+}
+
+// tails returns the last words as one text each: all of the last three, two, and one.
+func (t typed) tails() []string {
+	words := append(slices.Clone(t.words), t.last)
+	if t.last == "" {
+		words = t.words
+	}
+	var out []string
+	for n := min(3, len(words)); n > 0; n-- {
+		tail := strings.Join(words[len(words)-n:], " ")
+		if t.last == "" {
+			tail += " "
+		}
+		out = append(out, tail)
+	}
+	return out
+}
+
+// before returns the text before the last n words as typed.
+func (t typed) before(n int) string {
+	fields := strings.Fields(t.raw)
+	if n > len(fields) {
+		n = len(fields)
+	}
+	kept := strings.Join(fields[:len(fields)-n], " ")
+	if kept != "" {
+		kept += " "
+	}
+	return t.head + kept
+}
+
+// filterQuery returns the query with a filter in place of the last n words.
+func (t typed) filterQuery(n int, field, value string) string {
+	return t.before(n) + (&query.Filter{Field: field, Value: strings.ReplaceAll(value, `"`, " ")}).String() + " "
+}
+
+// suggestPeople finds people by how their name, or a word of it, begins.
+func (s *snapshot) suggestPeople(t typed) ([]Suggestion, error) {
+	counts := s.countMany(multiPeople)
+	for _, tail := range t.tails() {
+		var out []Suggestion
+		for _, v := range s.beginningWith(counts, tail, maxPeople) {
+			out = append(out, Suggestion{Kind: SuggestPerson, Text: v.Value, Count: v.Count,
+				Query: t.filterQuery(strings.Count(strings.TrimSpace(tail), " ")+1, "person", v.Value)})
+		}
+		if len(out) > 0 {
+			return out, nil
+		}
+	}
+	return nil, nil
+}
+
+// withPrefix finds the visible meetings that have a word with a prefix in a field.
+func (s *snapshot) withPrefix(field, prefix string) (meetingSet, error) {
+	terms, err := s.termsWithPrefix(field, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return s.withTerms(field, terms...)
+}
+
+// maxCounted is how many terms with the same next letter a segment counts for suggestions.
+const maxCounted = 60
+
+// termsWithPrefix lists the most frequent terms of a field that begin with a prefix, at
+// most maxVariants. Their meetings need not be visible.
+func (s *snapshot) termsWithPrefix(field, prefix string) ([]string, error) {
+	counts, err := s.countPrefix(field, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return mostFrequent(counts, maxVariants), nil
+}
+
+// countPrefix counts the documents of the terms that begin with a prefix.
+func (s *snapshot) countPrefix(field, prefix string) (map[string]int, error) {
+	found := make([]map[string]int, len(s.segments))
+	err := s.parallel(len(s.segments), func(i int) error {
+		found[i] = map[string]int{}
+		return s.segments[i].terms.Terms(field, prefix, maxCounted, func(term string, docs int) { found[i][term] += docs })
+	})
+	counts := map[string]int{}
+	for _, one := range found {
+		for term, n := range one {
+			counts[term] += n
+		}
+	}
+	return counts, err
+}
+
+// mostFrequent lists the terms with the highest counts.
+func mostFrequent(counts map[string]int, most int) []string {
+	terms := make([]string, 0, len(counts))
+	for term := range counts {
+		terms = append(terms, term)
+	}
+	sort.Slice(terms, func(i, j int) bool {
+		if a, b := counts[terms[i]], counts[terms[j]]; a != b {
+			return a > b
+		}
+		return terms[i] < terms[j]
+	})
+	return terms[:min(len(terms), most)]
+}
+
+// countMany counts the visible meetings by the values of a field with several.
+func (s *snapshot) countMany(field int) []int {
+	counts := make([]int, s.x.columns.valueCount())
+	s.addMany(counts, s.visible(), field)
+	return counts
+}
+
+// countSingle counts the visible meetings by the value of a field with one.
+func (s *snapshot) countSingle(field int) []int {
+	counts := make([]int, s.x.columns.valueCount())
+	s.addSingle(counts, s.visible(), field)
+	return counts
+}
+
+// beginningWith lists the most frequent values that begin with a folded prefix, or do so
+// from one of their words on.
+func (s *snapshot) beginningWith(counts []int, prefix string, most int) []FacetValue {
+	folded := s.x.columns.foldedValues()
+	for n := range counts {
+		if counts[n] > 0 && (n >= len(folded) || !strings.HasPrefix(folded[n], prefix) && !strings.Contains(folded[n], " "+prefix)) {
+			counts[n] = -counts[n] // for the next prefix
+		}
+	}
+	out := s.frequentValues(counts, most)
+	for n := range counts {
+		counts[n] = max(counts[n], -counts[n])
+	}
+	return out
+}
+
+// suggestKinds finds meeting types and teams by how they begin.
+func (s *snapshot) suggestKinds(t typed) ([]Suggestion, error) {
+	var out []Suggestion
+	for _, tail := range t.tails() {
+		if strings.HasSuffix(tail, " ") || len([]rune(tail)) < 2 {
+			continue
+		}
+		for _, f := range []struct {
+			kind  string
+			field int
+		}{{SuggestType, singleType}, {SuggestTeam, singleTeam}} {
+			for _, v := range s.beginningWith(s.countSingle(f.field), tail, maxValues) {
+				out = append(out, Suggestion{Kind: f.kind, Text: v.Value, Count: v.Count, Query: t.filterQuery(strings.Count(tail, " ")+1, f.kind, v.Value)})
+			}
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	return out, nil
+}
+
+// suggestValues finds values of the field that is being written.
+func (s *snapshot) suggestValues(t typed) ([]Suggestion, error) {
+	prefix := strings.Join(append(slices.Clone(t.words), t.last), " ")
+	var values []FacetValue
+	kind := SuggestField
+	const most = 8
+	switch t.field {
+	case "person", "speaker", "recorded-by", "assignee":
+		kind, values = SuggestPerson, s.beginningWith(s.countMany(multiPeople), prefix, most)
+	case "domain":
+		kind, values = SuggestCompany, s.beginningWith(s.countMany(multiDomains), prefix, most)
+	case "type":
+		kind, values = SuggestType, s.beginningWith(s.countSingle(singleType), prefix, most)
+	case "team":
+		kind, values = SuggestTeam, s.beginningWith(s.countSingle(singleTeam), prefix, most)
+	case "language":
+		values = s.beginningWith(s.countSingle(singleLanguage), prefix, most)
+	default:
+		for _, f := range query.Fields() {
+			if f.Name != t.field {
+				continue
+			}
+			for _, v := range f.Values {
+				if strings.HasPrefix(v, strings.ToLower(t.raw)) {
+					values = append(values, FacetValue{Value: v})
+				}
+			}
+		}
+	}
+	var out []Suggestion
+	for _, v := range values {
+		out = append(out, Suggestion{Kind: kind, Text: v.Value, Count: v.Count,
+			Query: t.head + (&query.Filter{Field: t.field, Value: strings.ReplaceAll(v.Value, `"`, " ")}).String() + " "})
+	}
+	return out, nil
 }

@@ -28,9 +28,12 @@ func TestEveryHitSaysWhy(t *testing.T) {
 		{"permits", "-1ns  Summary: Crane, [permits] included"},
 		{"objection", "0s  Highlight: Too dear"},
 		{"quill", "-1ns Wanda Quill Action item: Send it"},
-		{"secret", "Found by a field of the query, or by words that have changed since."},
-		{`walrus OR type:"Sales call"`, "Found by a field of the query, or by words that have changed since."},
-		{`type:"Sales call"`, ""},
+		{"secret", "“secret” in the summary."},
+		{`walrus OR type:"Sales call"`, "Of the type Sales call."},
+		{`type:"Sales call"`, "Of the type Sales call."},
+		{`type:"Sales call" OR team:Nowhere has:summary -walrus person:"Bob Stone"`, "Of the type Sales call, has summary, Bob Stone takes part."},
+		{"battery zebra", "Without “zebra”.-1ns  Summary: [Battery] report · 26 s · 2.1 s"},
+		{"", ""},
 	} {
 		a := h.search(Request{Query: c.query})
 		if len(a.Meetings) != 1 {

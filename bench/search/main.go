@@ -71,6 +71,11 @@ func run(ctx context.Context, o options) error {
 	if err := h.build(ctx); err != nil {
 		return err
 	}
+	if o.only == "" || o.only == "typing" {
+		if err := h.measureTyping(ctx); err != nil || o.only != "" {
+			return err
+		}
+	}
 	if err := h.measure(ctx); err != nil || o.only != "" {
 		return err
 	}

@@ -17,11 +17,12 @@ var everyone = archive.Viewer{All: true}
 
 // answered sums up the answers to a class of queries.
 type answered struct {
-	times []time.Duration
-	found int    // meetings, all totals together
-	exact int    // answers whose total is exact
-	worst string // the query that took longest
-	err   error
+	times   []time.Duration
+	found   int    // meetings, all totals together
+	exact   int    // answers whose total is exact
+	worst   string // the query that took longest
+	longest time.Duration
+	err     error
 }
 
 // ask asks one query.
@@ -31,15 +32,7 @@ func (h *house) ask(ctx context.Context, a *answered, query string, viewer archi
 	if err != nil {
 		return fmt.Errorf("%q: %w", query, err)
 	}
-	took := time.Since(begin)
-	if len(a.times) == 0 || took > slices.Max(a.times) {
-		a.worst = query
-	}
-	a.times = append(a.times, took)
-	a.found += answer.Total
-	if answer.Exact {
-		a.exact++
-	}
+	a.note(time.Since(begin), query, answer.Total, answer.Exact)
 	return nil
 }
 

@@ -15,12 +15,14 @@ func HasWords(n Node) bool {
 }
 
 // IsPlain tells whether the query is words only, with filters or without: no phrase,
-// OR, minus or mark. Only such a query is loosened.
+// OR of words, minus or mark. Only such a query is loosened.
 func IsPlain(root Node) bool {
 	isPlain := true
 	Walk(root, false, func(n Node, negated bool) {
 		switch n := n.(type) {
-		case *Or, *Not, *Phrase:
+		case *Or:
+			isPlain = isPlain && !HasWords(n)
+		case *Not, *Phrase:
 			isPlain = false
 		case *Word:
 			isPlain = isPlain && !n.Prefix && !n.Fuzzy

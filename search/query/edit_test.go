@@ -1,0 +1,61 @@
+package query
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestEditing(t *testing.T) {
+	parse := func(s string) *Query {
+		q, err := Parse(s)
+		if err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+		return q
+	}
+	for _, c := range []struct{ query, field, with, want string }{
+		{"budget", "type", "Sales call", `budget type:"Sales call"`},
+		{"budget type:A sort:date", "type", "B", "budget type:B sort:date"},
+		{"type:A OR type:B", "type", "", ""},
+		{"", "person", "Ann", "person:Ann"},
+		{"budget (type:A OR team:B)", "type", "C", "budget type:A OR team:B type:C"},
+		{"-type:A", "type", "B", "-type:A type:B"},
+		{"x", "person", `Ann "Bo" Lee`, `x person:"Ann Bo Lee"`},
+	} {
+		if got := parse(c.query).With(c.field, c.with).String(); got != c.want {
+			t.Errorf("%s with %s:%s is %s, want %s", c.query, c.field, c.with, got, c.want)
+		}
+	}
+	q := parse("budget type:A OR type:B person:Ann last:7d")
+	if got := q.Values("type"); !slices.Equal(got, []string{"A", "B"}) {
+		t.Errorf("values of type: %q", got)
+	}
+	if got := q.Without("type", "last").String(); got != "budget person:Ann" {
+		t.Errorf("without type and last: %s", got)
+	}
+	if got := q.WithoutPart(0).String(); got != "type:A OR type:B person:Ann last:7d" {
+		t.Errorf("without the first part: %s", got)
+	}
+	if got := parse("x").With("in", "title", "summary").String(); got != "x in:title in:summary" {
+		t.Errorf("two places: %s", got)
+	}
+}
+
+// TestEditedQueriesParse edits any query: the text of what comes out parses to the same.
+func TestEditedQueriesParse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		q, err := Parse(rapid.StringMatching(`( |word|OR|-|"a b"|type:|\(|\)|person:x|in:title|"|sort:date)*`).Draw(t, "query"))
+		if err != nil {
+			return
+		}
+		values := rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "values")
+		field := rapid.SampledFrom([]string{"type", "person", "team"}).Draw(t, "field")
+		text := q.With(field, values...).String()
+		again, err := Parse(text)
+		if err != nil || again.String() != text {
+			t.Fatalf("%q parses to %v, %v", text, again, err)
+		}
+	})
+}

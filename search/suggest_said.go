@@ -1,0 +1,185 @@
+package search
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"minutebook/search/segment"
+)
+
+// suggestTitles finds meetings whose title has all words that were typed, the last one as
+// it begins, the newest of each title first.
+func (s *snapshot) suggestTitles(t typed) ([]Suggestion, error) {
+	if t.head != "" || len([]rune(t.last)) < 2 && len(t.words) == 0 {
+		return nil, nil
+	}
+	set := s.visible()
+	for _, w := range t.words {
+		with, err := s.withTerms(segment.FieldTitle, w)
+		if err != nil {
+			return nil, err
+		}
+		set.and(with)
+	}
+	if t.last != "" {
+		with, err := s.withPrefix(segment.FieldTitle, t.last)
+		if err != nil {
+			return nil, err
+		}
+		set.and(with)
+	}
+	const read = 4 * maxTitles // several meetings have the same title
+	var ids []int64
+	for _, r := range s.topMeetings(set, nil, read, nil) {
+		ids = append(ids, r.id)
+	}
+	rows, err := s.x.archive.Rows(s.ctx, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read the titles found: %w", err)
+	}
+	shown, err := s.stillShown(ids)
+	if err != nil {
+		return nil, fmt.Errorf("ask who sees the titles found: %w", err)
+	}
+	var out []Suggestion
+	seen := map[string]bool{"": true}
+	for _, id := range ids {
+		row := rows[id]
+		if row == nil || !shown[id] || seen[row.Title] || len(out) == maxTitles {
+			continue
+		}
+		seen[row.Title] = true
+		out = append(out, Suggestion{Kind: SuggestTitle, Text: row.Title, RecordingID: id, Start: row.Key().Start,
+			Query: `title:"` + strings.ReplaceAll(row.Title, `"`, " ") + `"`})
+	}
+	return out, nil
+}
+
+// minWord is how many letters of a single word must be typed before words are suggested
+// that begin so.
+const minWord = 3
+
+// maxWeighed is how many of the most frequent terms are looked for in visible meetings.
+const maxWeighed = 24
+
+// suggestPhrases finds how the words that were typed go on in what was said: the rest of
+// the last word, and the word after it.
+func (s *snapshot) suggestPhrases(t typed) ([]Suggestion, error) {
+	var found []saidTerms
+	var err error
+	switch words := t.words; {
+	case len(words) > 0:
+		if found, err = s.continuations(words, t.last); err != nil {
+			return nil, err
+		}
+		if len(found) == 0 && len(words) > 1 {
+			found, err = s.continuations(words[len(words)-1:], t.last)
+		}
+	case len([]rune(t.last)) >= minWord:
+		found, err = s.wordsAndPhrases(t.last)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []Suggestion
+	for _, f := range found[:min(len(found), maxPhrases)] {
+		out = append(out, t.suggestSaid(f))
+	}
+	return out, nil
+}
+
+// saidTerms are words that follow one another in so many visible meetings.
+type saidTerms struct {
+	words []string
+	count int
+}
+
+// suggestSaid makes a suggestion of words that were said, the last ones of which were
+// typed.
+func (t typed) suggestSaid(f saidTerms) Suggestion {
+	said := strings.Join(f.words, " ")
+	typedWords := len(strings.Fields(t.raw))
+	if t.last == "" {
+		typedWords++
+	}
+	out := Suggestion{Kind: SuggestPhrase, Text: said, Count: f.count, Query: t.before(min(len(f.words), typedWords)) + `"` + said + `" `}
+	if t.last == "" { // the words before the new one
+		out.Query = t.before(len(f.words)-1) + `"` + said + `" `
+	}
+	if len(f.words) == 1 {
+		out.Kind, out.Query = SuggestWord, t.before(1)+said+" "
+	}
+	return out
+}
+
+// wordsAndPhrases finds words that begin so and, for the first of them, how it goes on.
+func (s *snapshot) wordsAndPhrases(prefix string) ([]saidTerms, error) {
+	counts, err := s.countPrefix(segment.FieldText, prefix)
+	if err != nil {
+		return nil, err
+	}
+	var words []saidTerms
+	for _, term := range mostFrequent(counts, maxWeighed) {
+		words = append(words, saidTerms{words: []string{term}})
+	}
+	words, err = s.weigh(words, func(f saidTerms) (meetingSet, error) { return s.withTerms(segment.FieldText, f.words...) })
+	if err != nil || len(words) == 0 {
+		return nil, err
+	}
+	first := words[0].words
+	phrases, err := s.continuations(first, "")
+	words = words[:min(len(words), maxPhrases-min(len(phrases), maxPhrases/2))]
+	return append(words, phrases...), err
+}
+
+// continuations finds the words that follow the given ones, all in this order in the same
+// meetings, and begin with a prefix.
+func (s *snapshot) continuations(words []string, prefix string) ([]saidTerms, error) {
+	if s.format < 2 {
+		return nil, nil
+	}
+	last := words[len(words)-1]
+	pair := segment.PairTerm(segment.FieldText, last, "")
+	counts, err := s.countPrefix(segment.FieldPairs, pair+prefix)
+	if err != nil {
+		return nil, err
+	}
+	for term := range counts {
+		if next := term[len(pair):]; next != prefix && s.isStopWord(next) || next == "" {
+			delete(counts, term)
+		}
+	}
+	among, err := s.withPairs(segment.FieldText, words)
+	if err != nil {
+		return nil, err
+	}
+	var found []saidTerms
+	for _, term := range mostFrequent(counts, maxWeighed) {
+		found = append(found, saidTerms{words: append(append([]string{}, words...), term[len(pair):])})
+	}
+	return s.weigh(found, func(f saidTerms) (meetingSet, error) {
+		docs, err := s.withTerms(segment.FieldPairs, pair+f.words[len(f.words)-1])
+		if err == nil {
+			docs.and(among)
+		}
+		return docs, err
+	})
+}
+
+// weigh counts the visible meetings of each, and orders them by it; those that no visible
+// meeting has are left out.
+func (s *snapshot) weigh(all []saidTerms, find func(saidTerms) (meetingSet, error)) ([]saidTerms, error) {
+	kept := all[:0]
+	for _, f := range all {
+		docs, err := find(f)
+		if err != nil {
+			return nil, err
+		}
+		if f.count = docs.size(); f.count > 0 {
+			kept = append(kept, f)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b saidTerms) int { return b.count - a.count })
+	return kept, nil
+}

@@ -1,0 +1,271 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"minutebook/archive"
+	"minutebook/search/query"
+	"minutebook/search/segment"
+)
+
+// TrendsRequest asks how often queries' words were said.
+type TrendsRequest struct {
+	Queries    []string
+	By         string         // TrendMonth, TrendTeam or TrendPerson
+	Viewer     archive.Viewer // only meetings that this person sees are counted
+	Location   *time.Location // of months; nil means UTC
+	Notes      NotesFunc
+	SamePerson SamePersonFunc
+}
+
+// What occurrences are counted by.
+const (
+	TrendMonth  = "month"
+	TrendTeam   = "team"
+	TrendPerson = "person" // of the meetings that a person took part in
+)
+
+// Trend is how often the words of a query were said in the meetings that it finds.
+type Trend struct {
+	Query    string
+	Meetings bool         // the query has no words: meetings are counted
+	Total    int          // all occurrences, also those of no point
+	Exact    bool         // false: there are at least so many
+	Points   []TrendPoint // months in their order, without gaps; others most first
+}
+
+// TrendPoint is the count of a month (2026-03), team or person.
+type TrendPoint struct {
+	Key   string
+	Count int
+}
+
+// maxTrendRead is how many entries of transcripts are read to count the phrases of one
+// query.
+const maxTrendRead = 2500
+
+// Trends counts each query's occurrences. It fails with a *QueryError as Search does.
+func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
+	if r.Location == nil {
+		r.Location = time.UTC
+	}
+	var queries []*query.Query
+	for _, text := range r.Queries {
+		q, err := query.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		queries = append(queries, q)
+	}
+	var out []Trend
+	err := x.ask(ctx, r.Viewer, func(s *snapshot) error {
+		s.notes, s.samePerson = r.Notes, r.SamePerson
+		for i, q := range queries {
+			trend, err := s.trend(q, r)
+			if err != nil {
+				return err
+			}
+			trend.Query = r.Queries[i]
+			out = append(out, trend)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// trend counts the occurrences of one query.
+func (s *snapshot) trend(q *query.Query, r TrendsRequest) (Trend, error) {
+	m, err := s.match(q, clock{s.x.now(), r.Location})
+	if err != nil {
+		return Trend{}, err
+	}
+	out := Trend{Exact: m.exact}
+	counts := make([][]int, len(s.segments))
+	for i, seg := range s.segments {
+		counts[i] = make([]int, seg.seg.FullSize())
+	}
+	budget := &readBudget{maxTrendRead}
+	words := 0
+	for _, t := range m.terms {
+		if t.stop {
+			continue
+		}
+		words++
+		exact, err := s.countOccurrences(counts, t, m.set, budget)
+		if err != nil {
+			return out, err
+		}
+		out.Exact = out.Exact && exact
+	}
+	if out.Meetings = words == 0; out.Meetings {
+		for i, docs := range m.set {
+			eachDocument(docs, func(doc uint32) { counts[i][doc] = 1 })
+		}
+	}
+	for _, of := range counts {
+		for _, n := range of {
+			out.Total += n
+		}
+	}
+	out.Points = s.pointsOf(counts, m.set, r)
+	return out, nil
+}
+
+// countOccurrences adds the occurrences of a term in each meeting of a set: in the
+// transcript or, where the query looks only in other parts, there. It returns false when
+// a meeting may have more.
+func (s *snapshot) countOccurrences(counts [][]int, t *termMatch, set meetingSet, budget *readBudget) (bool, error) {
+	found := t.meetings.clone().and(set)
+	fields := []string{segment.FieldText}
+	if len(t.scope.fields) > 0 && !slices.Contains(t.scope.fields, segment.FieldText) {
+		fields = slices.DeleteFunc(slices.Clone(t.scope.fields), func(f string) bool { return f == segment.FieldCRM })
+	}
+	switch {
+	case len(t.phrase) > 0 && len(t.scope.speakers) == 0 && fields[0] == segment.FieldText:
+		return s.countPhrase(counts, t, found, budget)
+	case len(t.phrase) > 0:
+		for i, docs := range found {
+			eachDocument(docs, func(doc uint32) { counts[i][doc]++ })
+		}
+		return found.size() == 0, nil
+	case len(t.scope.speakers) > 0:
+		return true, s.countSaid(counts, t, found)
+	}
+	return true, s.parallel(len(found), func(i int) error {
+		if found[i].IsEmpty() {
+			return nil
+		}
+		for _, field := range fields {
+			for _, term := range countedVariants(t, field) {
+				if err := s.addTimes(counts[i], s.segments[i].terms, field, term, found[i]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// countedVariants lists the terms of a word whose occurrences add up to its own: where a
+// language indexes stems beside the words, the word itself is counted with its stem.
+func countedVariants(t *termMatch, field string) []string {
+	var stems []string
+	for _, v := range t.variants {
+		if stem, ok := strings.CutPrefix(v.term, "\x01"); ok {
+			stems = append(stems, stem)
+		}
+	}
+	return slices.DeleteFunc(variantsIn(t.variants, field), func(term string) bool {
+		return term == t.word.term && len(stems) > 0 && !slices.Contains(stems, term)
+	})
+}
+
+// addTimes adds how often each of the documents has a term.
+func (s *snapshot) addTimes(counts []int, terms *segment.TermReader, field, term string, docs *roaring.Bitmap) error {
+	postings, err := terms.Postings(field, term)
+	if err != nil || postings.Docs == nil {
+		return err
+	}
+	add := func(doc, times, _ uint32) {
+		if docs.Contains(doc) {
+			counts[doc] += int(times)
+		}
+	}
+	if docs.GetCardinality()*seekRatio < postings.Docs.GetCardinality() {
+		return postings.EachIn(docs, add)
+	}
+	return postings.Each(add)
+}
+
+// countSaid adds how often a word is said in the moments in which the speakers of its
+// scope speak.
+func (s *snapshot) countSaid(counts [][]int, t *termMatch, found meetingSet) error {
+	terms := countedVariants(t, segment.FieldText)
+	for _, m := range s.spoken {
+		by, err := m.spokenBy(t.scope.speakers)
+		if err != nil {
+			return err
+		}
+		times := map[uint32]int{}
+		for _, term := range terms {
+			postings, err := m.terms.Postings(segment.FieldText, term)
+			if err != nil {
+				return err
+			}
+			if err := postings.EachIn(by, func(doc, n, _ uint32) { times[doc] += int(n) }); err != nil {
+				return err
+			}
+		}
+		for doc, n := range times {
+			name, err := m.seg.DocID(uint64(doc))
+			if err != nil {
+				return fmt.Errorf("read search index: %w", err)
+			}
+			if i, doc, ok := s.place(meetingOfMoment(name)); ok && found[i].Contains(doc) {
+				counts[i][doc] += n
+			}
+		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pointsOf adds the counts up by month, team or person.
+func (s *snapshot) pointsOf(counts [][]int, set meetingSet, r TrendsRequest) []TrendPoint {
+	if r.By == TrendMonth {
+		return s.monthPoints(counts, set, r.Location)
+	}
+	by := make([]int, s.x.columns.valueCount())
+	for i, of := range counts {
+		cols := s.segments[i].columns
+		for doc, n := range of {
+			switch {
+			case n == 0:
+			case r.By == TrendTeam:
+				by[cols.single[singleTeam][doc]] += n
+			default:
+				for _, person := range cols.multi[multiPeople][doc] {
+					by[person] += n
+				}
+			}
+		}
+	}
+	var out []TrendPoint
+	for _, v := range s.topValues(by) {
+		out = append(out, TrendPoint{v.Value, v.Count})
+	}
+	return out
+}
+
+// monthPoints adds the counts up by month, from the first to the last meeting found.
+func (s *snapshot) monthPoints(counts [][]int, set meetingSet, loc *time.Location) []TrendPoint {
+	var months monthCache
+	by := map[int]int{}
+	for i, docs := range set {
+		cols := s.segments[i].columns
+		eachDocument(docs, func(doc uint32) { by[months.numberOf(cols.start[doc], loc)] += counts[i][doc] })
+	}
+	if len(by) == 0 {
+		return nil
+	}
+	var all []int
+	for month := range by {
+		all = append(all, month)
+	}
+	sort.Ints(all)
+	first, last := all[0], all[len(all)-1]
+	var out []TrendPoint
+	for month := max(first, last-maxBars+1); month <= last; month++ {
+		out = append(out, TrendPoint{monthStart(month, loc).Format("2006-01"), by[month]})
+	}
+	return out
+}

@@ -1,0 +1,156 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+)
+
+// trendOf prints a trend: total, then key=count.
+func (h *fixture) trendOf(query, by string, viewer archive.Viewer) string {
+	h.t.Helper()
+	out, err := h.index.Trends(h.t.Context(), TrendsRequest{Queries: []string{query}, By: by, Viewer: viewer})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	text := fmt.Sprint(out[0].Total)
+	if !out[0].Exact {
+		text += "+"
+	}
+	for _, p := range out[0].Points {
+		text += fmt.Sprintf(" %s=%d", p.Key, p.Count)
+	}
+	return text
+}
+
+func trendMeetings() [][]byte {
+	hidden := map[string]any{"recorded_by": map[string]any{"name": "Hilda Hidden", "email": "hilda@hidden.example", "team": "Hiding"}}
+	return [][]byte{
+		meeting(1, "Budget", "en", time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC), []utterance{
+			{0, "Anna Lee", "The budget, the quarterly budget. Quarterly"}, {5, "Bob Stone", "budget for all budgets."}, {300, "Bob Stone", "The quarterly budget, quarterly budget."}}, nil),
+		meeting(2, "Forecast", "en", time.Date(2026, 3, 5, 9, 0, 0, 0, time.UTC), []utterance{{0, "Anna Lee", "A forecast and a budget."}}, nil),
+		meeting(3, "Secret", "en", time.Date(2025, 12, 5, 9, 0, 0, 0, time.UTC), []utterance{{0, "Hilda Hidden", "Budget budget budget quarterly budget."}}, hidden),
+	}
+}
+
+func TestTrends(t *testing.T) {
+	h := newFixture(t)
+	h.add(trendMeetings()...)
+	h.catchUp()
+	anna := archive.ViewerWith("anna@own.example")
+	for _, c := range []struct{ query, by, want string }{
+		{"budget", TrendMonth, "7 2026-01=6 2026-02=0 2026-03=1"}, // with budgets
+		{`"quarterly budget"`, TrendMonth, "4 2026-01=4"},         // one runs into the next entry
+		{"budget forecast", TrendMonth, "2 2026-03=2"},
+		{"budget OR forecast", TrendMonth, "8 2026-01=6 2026-02=0 2026-03=2"},
+		{"budget on:2026-03", TrendMonth, "1 2026-03=1"},
+		{"budget -forecast", TrendMonth, "6 2026-01=6"},
+		{"speaker:bob budget", TrendMonth, "6 2026-01=6"}, // in the moments in which Bob speaks
+		{"budget", TrendTeam, "7 Sales=7"},
+		{"budget", TrendPerson, "7 Anna Lee=7 Bob Stone=6"},
+		{"in:title budget", TrendMonth, "1 2026-01=1"},
+		{"type:sales*", TrendMonth, "0"},
+		{`type:"sales call"`, TrendMonth, "2 2026-01=1 2026-02=0 2026-03=1"},
+		{"walrus", TrendMonth, "0"},
+		{"the", TrendTeam, "3 Sales=3"},
+	} {
+		if got := h.trendOf(c.query, c.by, anna); got != c.want {
+			t.Errorf("%q by %s: %s, want %s", c.query, c.by, got, c.want)
+		}
+	}
+	if got := h.trendOf("budget", TrendTeam, everyone); got != "11 Sales=7 Hiding=4" {
+		t.Errorf("the owner's count: %s", got)
+	}
+	if got := h.trendOf("budget", TrendMonth, archive.ViewerWith("stranger@else.example")); got != "0" {
+		t.Errorf("a stranger's count: %s", got)
+	}
+	var wrong *QueryError
+	if _, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"nope:"}, Viewer: everyone}); !errors.As(err, &wrong) {
+		t.Errorf("a wrong query: %v", err)
+	}
+}
+
+// TestFacetsStayHonest narrows by values of a facet: its other values keep the counts that
+// choosing them adds.
+func TestFacetsStayHonest(t *testing.T) {
+	h := newFixture(t)
+	more := func(kind string) map[string]any { return map[string]any{"meeting_type": kind} }
+	say := []utterance{{0, "Anna Lee", "The budget."}}
+	h.add(meeting(1, "One", "en", day(1), say, more("Call")), meeting(2, "Two", "en", day(2), say, more("Call")),
+		meeting(3, "Three", "de", day(3), say, more("Review")), meeting(4, "Four", "en", day(40), []utterance{{0, "Bob Stone", "Nothing."}}, more("Standup")))
+	h.catchUp()
+	counts := func(query, field string) string {
+		var out []string
+		for _, f := range h.search(Request{Query: query, Facets: true}).Facets {
+			for _, v := range f.Values {
+				if f.Field == field {
+					out = append(out, fmt.Sprintf("%s=%d", v.Value, v.Count))
+				}
+			}
+		}
+		return strings.Join(out, " ")
+	}
+	for _, c := range []struct{ query, field, want string }{
+		{"budget", "type", "Call=2 Review=1"},
+		{"budget type:Call", "type", "Call=2 Review=1"},
+		{"budget type:Call OR type:Review", "type", "Call=2 Review=1"},
+		{"budget type:Call", "language", "en=2"},
+		{"budget type:Call language:de", "type", "Review=1"},
+		{"budget type:Call language:de", "language", "en=2"},
+		{"budget on:2026-07", "month", "2026-05=3"},
+		{"budget zebra type:Call", "type", "Call=2 Review=1"}, // loosened
+	} {
+		if got := counts(c.query, c.field); got != c.want {
+			t.Errorf("%q: %s are %s, want %s", c.query, c.field, got, c.want)
+		}
+	}
+	f, err := h.index.Facet(context.Background(), FacetsRequest{Request: Request{Query: "", Viewer: everyone, Limit: 5}, Field: "person", Begins: "sto"})
+	if err != nil || fmt.Sprint(f) != "{person [{Bob Stone 1}]}" {
+		t.Errorf("people that begin with sto: %v, %v", f, err)
+	}
+	if _, err := h.index.Facet(context.Background(), FacetsRequest{Request: Request{Viewer: everyone}, Field: "account"}); err == nil {
+		t.Error("accounts are counted")
+	}
+}
+
+// TestNotesAndSamePerson asks with functions that know notes and people's other names.
+func TestNotesAndSamePerson(t *testing.T) {
+	h := newFixture(t)
+	h.add(meeting(1, "One", "en", day(1), []utterance{{0, "Anna Lee", "The budget."}}, nil),
+		meeting(2, "Two", "en", day(2), []utterance{{0, "A. Leigh", "The budget."}}, nil),
+		meeting(3, "Three", "en", day(3), []utterance{{0, "Bob Stone", "The budget."}}, nil))
+	h.catchUp()
+	same := func(value string) []string {
+		if v := strings.ToLower(value); v == "anna lee" || v == "a. leigh" {
+			return []string{"Anna Lee", "A. Leigh"}
+		}
+		return []string{value}
+	}
+	notes := func(_ context.Context, words string) (map[int64][]time.Duration, error) {
+		return map[int64][]time.Duration{3: {4 * time.Second}, 99: {-1}}, nil
+	}
+	for query, want := range map[string]string{
+		`speaker:"anna lee" budget`: "2 1", `speaker:"a. leigh"`: "2 1", "note:remember": "3", "budget -note:remember": "2 1"} {
+		a := h.search(Request{Query: query + " sort:date", Notes: notes, SamePerson: same})
+		if got := strings.ReplaceAll(hitIDs(a), ",", " "); got != want {
+			t.Errorf("%s finds %s, want %s", query, got, want)
+		}
+		for _, m := range a.Meetings {
+			if strings.Contains(query, "budget") && len(m.Moments) == 0 {
+				t.Errorf("%s: nothing is quoted of %d", query, m.Row.RecordingID)
+			}
+		}
+	}
+	people := h.search(Request{Facets: true, SamePerson: same}).Facets[0]
+	if fmt.Sprint(people.Values[0]) != "{Anna Lee 3}" {
+		t.Errorf("people: %v", people)
+	}
+	if a := h.search(Request{Query: "note:remember"}); a.Total != 0 {
+		t.Error("without notes something has one")
+	}
+}
