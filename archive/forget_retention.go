@@ -46,8 +46,12 @@ type Expired struct {
 // matches them, the oldest first: meetings with recordings, and meetings that wait for
 // one. A meeting without a known start never expires.
 func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired, error) {
+	return a.expiredAt(ctx, rules, a.now())
+}
+
+// expiredAt is Expired at a time.
+func (a *Archive) expiredAt(ctx context.Context, rules []RetentionRule, now time.Time) ([]Expired, error) {
 	var expired []Expired
-	now := a.now()
 	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var e Expired
 		var kind, team sql.NullString
@@ -78,15 +82,15 @@ func (a *Archive) Expired(ctx context.Context, rules []RetentionRule) ([]Expired
 // expiredBlob begins the marks of files without a row that are still to be deleted.
 const expiredBlob = "retention/"
 
-// deleteExpired deletes the recordings of the meetings that Expired returns and that
+// deleteExpired deletes the recordings of the meetings that expiredAt returns and that
 // may accepts, and calls done after each meeting. A recording stays while another
 // meeting has it. A deleted recording is not downloaded again. Each meeting leaves a
 // line of the audit. After an interruption, the next run goes on.
-func (a *Archive) deleteExpired(ctx context.Context, rules []RetentionRule, may func(Expired) bool, done func(Expired)) error {
+func (a *Archive) deleteExpired(ctx context.Context, rules []RetentionRule, now time.Time, may func(Expired) bool, done func(Expired)) error {
 	if err := a.deleteExpiredFiles(ctx); err != nil {
 		return fmt.Errorf("delete old recordings: %w", err)
 	}
-	expired, err := a.Expired(ctx, rules)
+	expired, err := a.expiredAt(ctx, rules, now)
 	if err != nil {
 		return err
 	}

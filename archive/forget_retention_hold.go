@@ -26,6 +26,7 @@ type knownRules struct {
 	Waited   time.Duration   `json:"waited"` // since they were shown, see retentionNotice
 	Accepted bool            `json:"accepted,omitempty"`
 	Before   []RetentionRule `json:"before,omitempty"`
+	Clock    confirmedClock  `json:"clock,omitzero"`
 }
 
 // RetentionHold is the state of the rules.
@@ -36,6 +37,9 @@ type RetentionHold struct {
 	Meetings   int       `json:"meetings"`      // from which the waiting rules would delete
 	Recordings int       `json:"recordings"`
 	Bytes      int64     `json:"bytes"`
+	// ClockAhead is the lead of a clock that is not confirmed: the rules delete as if it
+	// were earlier by that. 0: there is no doubt.
+	ClockAhead time.Duration `json:"clock_ahead,omitempty"`
 }
 
 func (k *knownRules) isInForce() bool {
@@ -53,7 +57,7 @@ func (k *knownRules) adopt(rules []RetentionRule) {
 	if k.isInForce() {
 		before = k.Rules
 	}
-	*k = knownRules{Rules: rules, Before: before}
+	*k = knownRules{Rules: rules, Before: before, Clock: k.Clock}
 }
 
 // isNarrower reports whether rules delete nothing that the old rules would keep: they are
@@ -92,8 +96,11 @@ func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change
 			k.Waited = max(a.now().Sub(k.ShownAt), 0)
 		}
 	}
-	if waited := a.sinceRetentionLook(); !k.ShownAt.IsZero() && !k.isInForce() {
-		k.Waited += waited
+	if ran, due := a.sinceRetentionLook(); due || k.Clock.At.IsZero() {
+		if !k.ShownAt.IsZero() && !k.isInForce() {
+			k.Waited += ran
+		}
+		k.Clock.update(a.now().UTC(), ran, a.serviceTime())
 	}
 	k.adopt(rules)
 	change(&k, a.now().UTC())
@@ -105,24 +112,25 @@ func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change
 }
 
 // sinceRetentionLook returns how long this process has run since it last asked, 0 at
-// first and within a minute, so that the state is seldom written. The caller holds the
-// mutex retention.
-func (a *Archive) sinceRetentionLook() time.Duration {
+// first. It is not due again within a minute, so that the state is seldom written. The
+// caller holds the mutex retention.
+func (a *Archive) sinceRetentionLook() (ran time.Duration, due bool) {
 	running := a.running()
-	since := running - a.retentionLook
-	switch {
-	case a.retentionLooked && since >= 0 && since < time.Minute:
-		return 0
-	case !a.retentionLooked:
-		since = 0
+	if a.retentionLooked {
+		ran = running - a.retentionLook
+		if ran >= 0 && ran < time.Minute {
+			return 0, false
+		}
 	}
 	a.retentionLook, a.retentionLooked = running, true
-	return max(since, 0)
+	return max(ran, 0), true
 }
 
-// AcceptRetention puts rules in force at once.
+// AcceptRetention puts rules in force at once, by the clock as it is.
 func (a *Archive) AcceptRetention(ctx context.Context, rules []RetentionRule) error {
-	_, err := a.updateRules(ctx, rules, func(k *knownRules, _ time.Time) { k.Accepted = true })
+	_, err := a.updateRules(ctx, rules, func(k *knownRules, now time.Time) {
+		k.Accepted, k.Clock = true, confirmedClock{At: now}
+	})
 	return err
 }
 
@@ -134,7 +142,7 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 			k.ShownAt = now
 		}
 	})
-	h := RetentionHold{Rules: len(rules)}
+	h := RetentionHold{Rules: len(rules), ClockAhead: k.Clock.Ahead}
 	if err != nil || k.isInForce() {
 		return h, err
 	}
@@ -150,16 +158,17 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 
 // DeleteExpired deletes the recordings of the meetings that [Archive.Expired] returns,
 // and calls done after each meeting. While the rules wait, it deletes only recordings
-// that the rules before them delete too, and waiting is true.
+// that the rules before them delete too, and waiting is true. A clock that is set ahead
+// ages no meeting, see confirmedClock.
 func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
 	k, err := a.updateRules(ctx, rules, func(*knownRules, time.Time) {})
 	if err != nil {
 		return false, err
 	}
 	if k.isInForce() {
-		return false, a.deleteExpired(ctx, rules, func(Expired) bool { return true }, done)
+		return false, a.deleteExpired(ctx, rules, k.Clock.At, func(Expired) bool { return true }, done)
 	}
-	old, err := a.Expired(ctx, k.Before)
+	old, err := a.expiredAt(ctx, k.Before, k.Clock.At)
 	if err != nil {
 		return true, err
 	}
@@ -167,5 +176,5 @@ func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done
 	for _, e := range old {
 		due[e.RecordingID] = true
 	}
-	return true, a.deleteExpired(ctx, rules, func(e Expired) bool { return due[e.RecordingID] }, done)
+	return true, a.deleteExpired(ctx, rules, k.Clock.At, func(e Expired) bool { return due[e.RecordingID] }, done)
 }

@@ -130,3 +130,58 @@ func TestRulesInForceStayInForce(t *testing.T) {
 		}
 	}
 }
+
+// TestAClockSetAheadAgesNoMeeting has a rule in force that reaches no meeting yet, and
+// moves the clock to a day on which it reaches 1, 2 and 5.
+func TestAClockSetAheadAgesNoMeeting(t *testing.T) {
+	rules := []RetentionRule{{MediaAfter: 300 * day}}
+	type step struct {
+		clock     time.Duration // beyond ran
+		ran       time.Duration
+		restarted bool
+		sure      bool          // the clock is not in doubt
+		service   bool          // has answered
+		behind    time.Duration // of the service's clock
+		want      string
+	}
+	for name, story := range map[string][]step{
+		"it runs on for a day": {{clock: 200 * day, ran: time.Hour, want: "[]"}, {ran: 23 * time.Hour, want: "[]"}, {ran: time.Hour, want: "[1 2 5]"}},
+		"it is set right":      {{clock: 200 * day, ran: time.Hour, want: "[]"}, {clock: -200 * day, ran: 23 * time.Hour, sure: true, want: "[]"}, {ran: 48 * time.Hour, sure: true, want: "[]"}},
+		"the service agrees":   {{clock: 200 * day, ran: time.Hour, want: "[]"}, {ran: time.Hour, service: true, want: "[1 2 5]"}},
+		"the service does not": {{clock: 200 * day, ran: time.Hour, service: true, behind: 200 * day, want: "[]"}, {ran: 48 * time.Hour, want: "[]"}, {ran: 48 * time.Hour, want: "[]"}},
+		"no process ran":       {{clock: 200 * day, restarted: true, want: "[]"}, {ran: 20 * time.Hour, want: "[]"}, {ran: 5 * time.Hour, want: "[1 2 5]"}},
+		"a machine that sleeps at night": {{clock: 200 * day, ran: time.Hour, want: "[]"}, {clock: 8 * time.Hour, ran: 16 * time.Hour, want: "[]"},
+			{clock: 8 * time.Hour, ran: 16 * time.Hour, want: "[1 2 5]"}},
+		"set twice":    {{clock: 200 * day, ran: time.Hour, want: "[]"}, {clock: 9 * day, ran: 23 * time.Hour, want: "[]"}, {ran: 23 * time.Hour, want: "[]"}},
+		"time goes by": {{ran: 200 * day, want: "[1 2 5]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, now := agedArchive(t)
+			var running time.Duration
+			a.running = func() time.Duration { return running }
+			if err := a.AcceptRetention(t.Context(), rules); err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range story {
+				*now = now.Add(s.clock + s.ran)
+				running += s.ran
+				if s.restarted {
+					a.retentionLooked, a.serviceStart, running = false, time.Time{}, 0
+				}
+				if s.service {
+					a.NoteServiceTime(now.Add(-s.behind))
+				}
+				ids := []int64{}
+				_, err := a.DeleteExpired(t.Context(), rules, func(e Expired) { ids = append(ids, e.RecordingID) })
+				if got := fmt.Sprint(ids); err != nil || got != s.want {
+					t.Errorf("step %d: %s deleted, want %s, %v", i, got, s.want, err)
+				}
+				h, err := a.ShowRetention(t.Context(), rules)
+				if sure := s.sure || s.want != "[]"; err != nil || sure != (h.ClockAhead == 0) {
+					t.Errorf("step %d: status shows %+v, %v", i, h, err)
+				}
+			}
+		})
+	}
+}

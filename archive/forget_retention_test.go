@@ -50,7 +50,7 @@ func agedArchive(t *testing.T) (a *Archive, now *time.Time) {
 func deleteExpired(t *testing.T, a *Archive, rules ...RetentionRule) []int64 {
 	t.Helper()
 	var ids []int64
-	if err := a.deleteExpired(t.Context(), rules, func(Expired) bool { return true }, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil {
+	if err := a.deleteExpired(t.Context(), rules, a.now(), func(Expired) bool { return true }, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil {
 		t.Fatal(err)
 	}
 	return ids
@@ -117,7 +117,7 @@ func TestRetainGoesOn(t *testing.T) {
 	whole := a.media
 	a.media = failingDelete{whole}
 	rule := RetentionRule{MediaAfter: 100 * day}
-	if err := a.deleteExpired(t.Context(), []RetentionRule{rule}, func(Expired) bool { return true }, func(Expired) {}); err == nil {
+	if err := a.deleteExpired(t.Context(), []RetentionRule{rule}, a.now(), func(Expired) bool { return true }, func(Expired) {}); err == nil {
 		t.Fatal("no error")
 	}
 	if files := filesWith(t, a.Dir(), "sound of one"); len(files) != 1 {

@@ -66,6 +66,7 @@ type Archive struct {
 	retentionLook   time.Duration        // running at the last look at the rules
 	retentionLooked bool                 // there was one
 	running         func() time.Duration // of this process, by a clock that nobody sets
+	serviceStart    time.Time            // by the service's clock, when running was 0; zero: unknown
 
 	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }

@@ -37,6 +37,9 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 	if err != nil {
 		return nil, s.classify(ctx, o.account, err)
 	}
+	if !page.Date.IsZero() {
+		s.archive.NoteServiceTime(page.Date)
+	}
 	l := &meetingsPage{Page: page}
 	for _, raw := range page.Items {
 		ob, err := archive.FromMeeting(o.account.Name, archive.SourceList, page.SentAt, raw)

@@ -50,6 +50,10 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 		fmt.Fprintf(&b, "new retention rules begin to delete at %s: %d recordings of %d meetings, %d bytes (see retention --dry-run)\n",
 			h.From.Local().Format(time.DateTime), h.Recordings, h.Meetings, h.Bytes)
 	}
+	if h := s.Retention; h != nil && h.ClockAhead > 0 {
+		fmt.Fprintf(&b, "the clock is ahead by %s, which nothing has confirmed yet: until it has run so for a day, or the service's clock agrees, the retention rules delete as if it were not\n",
+			h.ClockAhead.Round(time.Minute))
+	}
 	fmt.Fprintf(&b, "\ndeliveries       %6d applied, %d waiting, %d in quarantine\n", s.Inbox.Applied, s.Inbox.Received, s.Inbox.Quarantined)
 	if s.Receiver != nil {
 		printReceived(&b, *s.Receiver)
