@@ -1,8 +1,10 @@
 package archive
 
 import (
+	"context"
 	"database/sql"
 	"math"
+	"slices"
 
 	"minutebook/api"
 	"minutebook/archive/merge"
@@ -80,15 +82,15 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	return t.deriveChanges(id, was, now)
 }
 
-// readCountedVersions reads all versions of a part, and stores the counting date of each
-// version whose date has changed.
+// readCountedVersions reads all versions of a part, and stores the counting date and the
+// sharing rank of each version where they have changed.
 func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Version, error) {
 	var versions []*merge.Version
-	err := t.Each(`SELECT id, hash, empty, read_at, counts_at, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
+	err := t.Each(`SELECT id, hash, empty, read_at, counts_at, sharing_rank, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
 		[]any{id, part}, func(rows *sql.Rows) error {
 			v := &merge.Version{}
 			var hash []byte
-			err := rows.Scan(&v.ID, &hash, &v.Empty, &v.ReadAt, &v.CountsAt, &v.ReportedAt)
+			err := rows.Scan(&v.ID, &hash, &v.Empty, &v.ReadAt, &v.CountsAt, &v.SharingRank, &v.ReportedAt)
 			copy(v.Hash[:], hash)
 			versions = append(versions, v)
 			return err
@@ -108,14 +110,29 @@ func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Versio
 		return nil, err
 	}
 	counts := merge.CountingDates(shown)
+	ranks, err := t.archive.rankSharing(t.Context(), t.Tx(), part, versions, shown)
+	if err != nil {
+		return nil, err
+	}
 	for _, v := range versions {
-		if v.CountsAt == counts[v.ID] {
+		if v.CountsAt == counts[v.ID] && v.SharingRank == ranks[v.ID] {
 			continue
 		}
-		v.CountsAt = counts[v.ID]
-		if _, err := t.Exec(`UPDATE revisions SET counts_at = ? WHERE id = ?`, v.CountsAt, v.ID); err != nil {
+		v.CountsAt, v.SharingRank = counts[v.ID], ranks[v.ID]
+		if _, err := t.Exec(`UPDATE revisions SET counts_at = ?, sharing_rank = ? WHERE id = ?`, v.CountsAt, v.SharingRank, v.ID); err != nil {
 			return nil, err
 		}
 	}
 	return versions, nil
+}
+
+// rankSharing returns the sharing ranks of the versions of a part, nil where there are
+// none.
+func (a *Archive) rankSharing(ctx context.Context, tx *sql.Tx, part api.Part, versions []*merge.Version, shown []merge.Showing) (map[int64]int64, error) {
+	others := slices.ContainsFunc(shown, func(s merge.Showing) bool { return s.Account != shown[0].Account })
+	if part != api.PartMeeting || !others {
+		return nil, nil
+	}
+	inputs, err := a.readBodies(ctx, tx, versions)
+	return merge.SharingRanks(shown, inputs), err
 }

@@ -13,8 +13,8 @@ import (
 // the version as it is now and, when it was stored before, as it was.
 func (t *applying) storeRevision(o *Observation, p preparedPart) (v, before *merge.Version, err error) {
 	v = &merge.Version{Hash: p.hash}
-	found, err := t.Scan(`SELECT id, empty, read_at, counts_at, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
-		[]any{o.RecordingID, p.part, p.hash[:]}, &v.ID, &v.Empty, &v.ReadAt, &v.CountsAt, &v.ReportedAt)
+	found, err := t.Scan(`SELECT id, empty, read_at, counts_at, sharing_rank, told_at FROM revisions WHERE recording_id = ? AND part = ? AND hash = ?`,
+		[]any{o.RecordingID, p.part, p.hash[:]}, &v.ID, &v.Empty, &v.ReadAt, &v.CountsAt, &v.SharingRank, &v.ReportedAt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -146,7 +146,7 @@ func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte)
 // readInputs reads the versions of which the current part "meeting" is merged.
 func (t *applying) readInputs(id int64) ([]merge.Input, error) {
 	var inputs []merge.Input
-	err := t.Each(`SELECT r.id, r.hash, r.empty, r.read_at, r.counts_at, r.told_at, b.encoding, b.body
+	err := t.Each(`SELECT r.id, r.hash, r.empty, r.read_at, r.counts_at, r.sharing_rank, r.told_at, b.encoding, b.body
 		FROM parts p JOIN revisions r ON r.id = p.revision_id OR r.id IN (SELECT value FROM json_each(p.folded))
 		JOIN bodies b ON b.revision_id = r.id
 		WHERE p.recording_id = ? AND p.part = 'meeting' AND p.revision_id IS NOT NULL`, []any{id}, func(rows *sql.Rows) error {
@@ -157,12 +157,13 @@ func (t *applying) readInputs(id int64) ([]merge.Input, error) {
 	return inputs, err
 }
 
-// scanVersion reads id, hash, empty, read_at, counts_at, told_at, encoding and body.
+// scanVersion reads id, hash, empty, read_at, counts_at, sharing_rank, told_at, encoding
+// and body.
 func (a *Archive) scanVersion(rows *sql.Rows) (merge.Input, error) {
 	e := merge.Input{Version: &merge.Version{}}
 	var hash, body []byte
 	var encoding int
-	if err := rows.Scan(&e.ID, &hash, &e.Empty, &e.ReadAt, &e.CountsAt, &e.ReportedAt, &encoding, &body); err != nil {
+	if err := rows.Scan(&e.ID, &hash, &e.Empty, &e.ReadAt, &e.CountsAt, &e.SharingRank, &e.ReportedAt, &encoding, &body); err != nil {
 		return e, err
 	}
 	copy(e.Hash[:], hash)

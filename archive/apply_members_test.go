@@ -158,6 +158,7 @@ func drawPeople(t *rapid.T, addressed bool) Observation {
 		invited += person("invitee")
 	}
 	o := shownAt(rapid.IntRange(0, 6).Draw(t, "hour"), `"title":`+draw("title", "null", `"T"`, `"U"`, "7", `[]`)+
+		draw("shares", "", `,"shared_with":null`, `,"shared_with":"no_teams"`, `,"shared_with":"single_team"`, `,"shared_with":"all_teams"`)+
 		`,"calendar_invitees":`+draw("list", "null", "7", invited+"]", invited+"]", invited+"]")+
 		`,"recorded_by":`+draw("recorder", "null", `"x"`, person("recorder"), person("recorder"), person("recorder")))
 	o.Account = draw("account", "a", "b")
@@ -210,12 +211,12 @@ func foldedEnd(rt *rapid.T, a *Archive) string {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	row, err := columnOf(a.db, `SELECT json_array(title, recorded_by_name, recorded_by_email, recorded_by_team, sharing_team,
+	row, err := columnOf(a.db, `SELECT json_array(title, recorded_by_name, recorded_by_email, recorded_by_team, shared_with, sharing_team,
 		(SELECT json_group_array(json_array(name, email, matched_speaker_display_name)) FROM invitees)) FROM meetings`)
 	if err != nil {
 		rt.Fatal(err)
 	}
-	rows, err := a.db.R.Query(`SELECT r.id, r.hash, r.empty, r.read_at, r.counts_at, r.told_at, b.encoding, b.body
+	rows, err := a.db.R.Query(`SELECT r.id, r.hash, r.empty, r.read_at, r.counts_at, r.sharing_rank, r.told_at, b.encoding, b.body
 		FROM revisions r JOIN bodies b ON b.revision_id = r.id WHERE r.part = 'meeting'`)
 	if err != nil {
 		rt.Fatal(err)

@@ -12,7 +12,7 @@ import (
 
 // mergeRules numbers the rules of merge.go by which the current parts of an
 // archive were decided. It is kept in info.
-const mergeRules = "3"
+const mergeRules = "4"
 
 // remerge decides every part with several versions again, in an archive of
 // older rules. It restores the values that those rules had blanked, and logs a change

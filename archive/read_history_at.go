@@ -24,7 +24,7 @@ func (a *Archive) PartsAt(ctx context.Context, id int64, at time.Time) (map[api.
 			return err
 		}
 		for _, part := range api.Parts() {
-			versions, err := versionsAt(ctx, tx, id, part, at)
+			versions, err := a.versionsAt(ctx, tx, id, part, at)
 			if err != nil {
 				return err
 			}
@@ -62,7 +62,7 @@ func (a *Archive) MeetingJSONAt(ctx context.Context, id int64, at time.Time) ([]
 }
 
 // versionsAt reads the versions of a part with their dates cut off at a time.
-func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at time.Time) ([]*merge.Version, error) {
+func (a *Archive) versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at time.Time) ([]*merge.Version, error) {
 	var versions []*merge.Version
 	var showings []merge.Showing
 	err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
@@ -90,9 +90,13 @@ func versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api.Part, at tim
 	}, `SELECT r.id, r.hash, r.empty, o.account, o.source, o.first_order, iif(o.last_at <= ?3, o.last_order, o.first_order)
 		FROM revisions r JOIN observations o ON o.revision_id = r.id
 		WHERE r.recording_id = ?1 AND r.part = ?2 AND o.first_at <= ?3 ORDER BY r.id`, id, part, at.UnixMilli())
+	if err != nil {
+		return nil, err
+	}
 	counts := merge.CountingDates(showings)
+	ranks, err := a.rankSharing(ctx, tx, part, versions, showings)
 	for _, v := range versions {
-		v.CountsAt = counts[v.ID]
+		v.CountsAt, v.SharingRank = counts[v.ID], ranks[v.ID]
 	}
 	return versions, err
 }
@@ -113,15 +117,23 @@ func (a *Archive) mergeAt(ctx context.Context, tx *sql.Tx, id int64, part api.Pa
 		raw, err := a.readBody(ctx, tx, v.ID)
 		return merge.Result{Raw: raw, Base: v.ID}, err
 	}
-	var inputs []merge.Input
+	inputs, err := a.readBodies(ctx, tx, versions)
+	if err != nil {
+		return merge.Result{}, err
+	}
+	return merge.Meeting(inputs), nil
+}
+
+// readBodies returns the versions with their bytes.
+func (a *Archive) readBodies(ctx context.Context, tx *sql.Tx, versions []*merge.Version) (inputs []merge.Input, err error) {
 	for _, v := range versions {
 		raw, err := a.readBody(ctx, tx, v.ID)
 		if err != nil {
-			return merge.Result{}, err
+			return nil, err
 		}
 		inputs = append(inputs, merge.Input{Version: v, Raw: raw})
 	}
-	return merge.Meeting(inputs), nil
+	return inputs, nil
 }
 
 func (a *Archive) readBody(ctx context.Context, tx *sql.Tx, revision int64) ([]byte, error) {

@@ -108,7 +108,7 @@ func rebuiltRows() []string {
 	return []string{
 		`SELECT * FROM meetings WHERE recording_id = ?`,
 		`SELECT * FROM parts WHERE recording_id = ?`,
-		`SELECT id, read_at, counts_at, told_at FROM revisions WHERE recording_id = ? ORDER BY id`,
+		`SELECT id, read_at, counts_at, sharing_rank, told_at FROM revisions WHERE recording_id = ? ORDER BY id`,
 		`SELECT s.name, s.email, x.entries, x.words FROM meeting_speakers x LEFT JOIN speakers s ON s.id = x.speaker_id
 			WHERE x.recording_id = ? ORDER BY 1, 2`,
 		`SELECT * FROM invitees WHERE recording_id = ?`, `SELECT * FROM summaries WHERE recording_id = ?`,

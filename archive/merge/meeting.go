@@ -27,7 +27,7 @@ type Result struct {
 	Base         int64   // the greatest version: it gives the order of the keys, and the bytes when it gives every value
 	Contributors []int64 // the versions that gave a key or a member its value
 	Needed       []int64 // the contributors and all versions that a later merge can need, the greatest first
-	Team         string  // the recorder's, by the newest read: see the end of the table
+	Team         string  // the recorder's, for visibility: see the end of the table
 }
 
 // merging is a merge under way. Its inputs are sorted, the greatest first.
@@ -67,7 +67,7 @@ func Meeting(inputs []Input) Result {
 			}
 		}
 	}
-	m.preferNewestRead("shared_with")
+	m.preferSharing("shared_with")
 	m.gave[0] = true
 	for _, i := range m.from {
 		m.gave[i] = true
@@ -95,9 +95,10 @@ func (m *merging) result() Result {
 	return r
 }
 
-// preferNewestRead gives a key the value of the newest read with content there.
-func (m *merging) preferNewestRead(key string) {
-	for _, i := range m.readOrder() {
+// preferSharing gives a key the value of the first version in sharingOrder with content
+// there.
+func (m *merging) preferSharing(key string) {
+	for _, i := range m.sharingOrder() {
 		if value, ok := m.members[i][key]; ok && rank(key, value) == rankContent {
 			m.values[key], m.from[key] = value, i
 			return
@@ -105,14 +106,14 @@ func (m *merging) preferNewestRead(key string) {
 	}
 }
 
-// readOrder returns the inputs with every account's reads counted, the greatest first.
-func (m *merging) readOrder() []int {
+// sharingOrder returns the inputs in the order by which they decide who sees the meeting.
+func (m *merging) sharingOrder() []int {
 	at := m.countingOrder()
 	slices.SortStableFunc(at, func(i, j int) int {
 		switch {
-		case m.inputs[i].beatsByRead(m.inputs[j].Version):
+		case m.inputs[i].beatsBySharing(m.inputs[j].Version):
 			return -1
-		case m.inputs[j].beatsByRead(m.inputs[i].Version):
+		case m.inputs[j].beatsBySharing(m.inputs[i].Version):
 			return 1
 		}
 		return 0

@@ -51,7 +51,7 @@ import "bytes"
 // and who recorded; older versions only add members to those entries. An address or a
 // name that was taken from an older version contradicts as the entry's own does.
 //
-// Visibility always follows the newest read. A meeting that is shared with a single
+// Visibility always follows the newest read (of several accounts, see below). A meeting that is shared with a single
 // team is shown to the recorder's team of the greatest version whose recorder matches,
 // and to no team where that version names none. The recorder's team that pages show
 // follows the rules above.
@@ -60,8 +60,9 @@ import "bytes"
 // invitee. So that the accounts do not take turns each night, [CountingDates] makes one
 // account the home of the part: each read of the home counts, and another account's
 // read of a version counts once, when that account shows the version first. Visibility
-// is not subject to that: shared_with and the recorder's team follow the newest read of
-// any account.
+// has a rule of its own, [SharingRanks]: of the newest reads of the accounts the narrowest
+// decides, and a read that is older than a change that another account was shown counts
+// no more.
 //
 // CRM matches belong to their accounts (specification 2.2). The rows above choose each
 // account's own. Between accounts, content wins over none, reads win over reports, and
@@ -72,12 +73,15 @@ import "bytes"
 
 // Version is a revision as far as the rules go.
 type Version struct {
-	ID         int64
-	Hash       [32]byte // of the canonical content
-	Empty      bool     // without content, see api.JudgePart
-	ReadAt     int64    // the number of the latest read that showed it; 0 for none
-	CountsAt   int64    // the number by which its reads count, see CountingDates; 0 for ReadAt
-	ReportedAt int64    // the latest delivery or import with it, in milliseconds; 0 for none
+	ID       int64
+	Hash     [32]byte // of the canonical content
+	Empty    bool     // without content, see api.JudgePart
+	ReadAt   int64    // the number of the latest read that showed it; 0 for none
+	CountsAt int64    // the number by which its reads count, see CountingDates; 0 for ReadAt
+	// SharingRank is the rank by which it decides who sees the meeting, see
+	// SharingRanks; 0 for its read.
+	SharingRank int64
+	ReportedAt  int64 // the latest delivery or import with it, in milliseconds; 0 for none
 }
 
 // Beats tells whether v is before w in the order of the table.
@@ -110,8 +114,12 @@ func (v *Version) countsAt() int64 {
 	return v.ReadAt
 }
 
-// beatsByRead is Beats with every account's reads counted.
-func (v *Version) beatsByRead(w *Version) bool {
+// beatsBySharing is the order by which versions decide who sees the meeting: by their
+// ranks, and then Beats with every account's reads counted.
+func (v *Version) beatsBySharing(w *Version) bool {
+	if v.SharingRank != w.SharingRank {
+		return v.SharingRank > w.SharingRank
+	}
 	a, b := *v, *w
 	a.CountsAt, b.CountsAt = 0, 0
 	return a.Beats(&b)

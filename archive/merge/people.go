@@ -80,11 +80,11 @@ func (m *merging) mergeRecorder() {
 	m.values[keyRecorder] = p.json()
 }
 
-// sharingTeam returns the recorder's team for visibility: the team in the newest read
-// whose recorder is the merged one. It is called last.
+// sharingTeam returns the recorder's team for visibility: the team of the first version in
+// sharingOrder whose recorder is the merged one. It is called last.
 func (m *merging) sharingTeam() string {
 	p := readPerson(m.values[keyRecorder])
-	for _, i := range m.distinct(keyRecorder, m.readOrder()) {
+	for _, i := range m.distinct(keyRecorder, m.sharingOrder()) {
 		if q := readPerson(m.members[i][keyRecorder]); p.matches(q) {
 			return q.text("team")
 		}

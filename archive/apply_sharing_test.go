@@ -1,0 +1,119 @@
+package archive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"minutebook/api"
+	"minutebook/internal/testrun"
+)
+
+// checker is a test, or a round of one.
+type checker interface {
+	Context() context.Context
+	Fatal(...any)
+}
+
+// sharingReads applies reads of meeting 1 by accounts, each an hour after the one before.
+type sharingReads struct {
+	a     *Archive
+	hours int
+}
+
+// read shows the meeting with a value of shared_with and a team, null for "", and returns
+// the number of changes that are logged.
+func (r *sharingReads) read(t checker, account, with, team string) int {
+	quoted := "null"
+	if team != "" {
+		quoted = `"` + team + `"`
+	}
+	r.hours++
+	applied, err := r.a.Apply(t.Context(), []Observation{{Account: account, Source: SourceList, At: epoch0.Add(time.Duration(r.hours) * time.Hour), RecordingID: 1,
+		Parts: map[api.Part]json.RawMessage{api.PartMeeting: json.RawMessage(fmt.Sprintf(
+			`{"recording_id":1,"title":"T","shared_with":%q,"recorded_by":{"name":"Ann","email":"ann@x","team":%s}}`, with, quoted))}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(applied.Changed)
+}
+
+// shows returns the sharing that decides who sees the meeting.
+func (r *sharingReads) shows(t checker) string {
+	row, err := columnOf(r.a.db, `SELECT shared_with || ' ' || sharing_team FROM meetings`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return row[0]
+}
+
+// TestAccountsThatDisagreeOnSharesDoNotTakeTurns shows a meeting each night to accounts
+// that are shown different shares for good. After the first night nothing is logged, and
+// the narrowest share counts.
+func TestAccountsThatDisagreeOnSharesDoNotTakeTurns(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := drawArchive(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		clearArchive(rt, a)
+		r := &sharingReads{a: a}
+		accounts := []string{"ann", "bob", "cyd"}[:rapid.IntRange(2, 3).Draw(rt, "accounts")]
+		narrowest := []string{"no_teams", "multiple_teams", "single_team", "all_teams"}
+		draw := func() (says map[string][2]string, want int) {
+			says, want = map[string][2]string{}, len(narrowest)
+			for _, name := range accounts {
+				reach := rapid.IntRange(0, 3).Draw(rt, "reach")
+				says[name] = [2]string{narrowest[reach], rapid.SampledFrom([]string{"", "Sales", "Ops"}).Draw(rt, "team")}
+				want = min(want, reach)
+			}
+			return says, want
+		}
+		for range 2 { // the second time after a change of the shares
+			says, want := draw()
+			night := func() (changed int) {
+				for _, name := range rapid.Permutation(accounts).Draw(rt, "order") {
+					changed += r.read(rt, name, says[name][0], says[name][1])
+				}
+				return changed
+			}
+			night()
+			for n := range 2 {
+				if changed := night(); changed > 0 && n > 0 {
+					rt.Fatalf("night %d logged %d changes of %v", n, changed, says)
+				}
+			}
+			got := r.shows(rt)
+			if got[:len(narrowest[want])+1] != narrowest[want]+" " {
+				rt.Fatalf("shared with %q, want %s of %v", got, narrowest[want], says)
+			}
+		}
+	})
+}
+
+// TestSharesFollowAChange tells a change of the shares from accounts that disagree.
+func TestSharesFollowAChange(t *testing.T) {
+	r := &sharingReads{a: newArchive(t)}
+	for i, step := range []struct{ account, with, team, want string }{
+		{"ann", "all_teams", "Sales", "all_teams Sales"},
+		{"bob", "all_teams", "Sales", "all_teams Sales"},
+		{"ann", "no_teams", "Sales", "no_teams Sales"},       // narrower at once
+		{"bob", "all_teams", "Sales", "no_teams Sales"},      // bob's list says so still, or for good
+		{"ann", "single_team", "Sales", "single_team Sales"}, // wider: bob was shown more all the time
+		{"bob", "single_team", "Sales", "single_team Sales"},
+		{"ann", "single_team", "Ops", "single_team Ops"}, // another team, as the newest read says
+		{"bob", "single_team", "Ops", "single_team Ops"},
+		{"ann", "all_teams", "Ops", "all_teams Ops"},     // wider: bob was not asked since
+		{"bob", "single_team", "Ops", "single_team Ops"}, // but is shown less
+		{"ann", "all_teams", "Ops", "single_team Ops"},
+		{"bob", "single_team", "", "single_team "}, // narrower: to no team
+		{"ann", "all_teams", "Ops", "single_team "},
+	} {
+		r.read(t, step.account, step.with, step.team)
+		if got := r.shows(t); got != step.want {
+			t.Fatalf("step %d: shared with %q, want %q", i, got, step.want)
+		}
+	}
+}
