@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -38,8 +39,11 @@ func (s *server) setCookie(w http.ResponseWriter, secret string) {
 }
 
 // beginSession signs a person in: with a new secret, whatever the browser had.
-func (s *server) beginSession(w http.ResponseWriter, r *http.Request, person int64, method access.Method) error {
+func (s *server) beginSession(w http.ResponseWriter, r *http.Request, person access.Person, method access.Method) error {
 	secret, _, err := s.Entry.People.BeginSession(r.Context(), person, method)
+	if errors.Is(err, access.ErrOut) { // the person was changed while they signed in
+		return &failure{http.StatusUnauthorized, "You are not signed in: sign in again."}
+	}
 	if err != nil {
 		return err
 	}

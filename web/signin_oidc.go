@@ -226,7 +226,7 @@ func (s *server) finishOIDC(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.refuseOIDC(r, err)
 	}
-	if err := s.beginSession(w, r, person.ID, access.MethodOIDC); err != nil {
+	if err := s.beginSession(w, r, person, access.MethodOIDC); err != nil {
 		return err
 	}
 	http.Redirect(w, r, localPath(a.Next), http.StatusSeeOther)

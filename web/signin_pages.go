@@ -119,7 +119,7 @@ func (s *server) logIn(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	if err := s.beginSession(w, r, person.ID, access.MethodPassword); err != nil {
+	if err := s.beginSession(w, r, person, access.MethodPassword); err != nil {
 		return err
 	}
 	http.Redirect(w, r, p.Next, http.StatusSeeOther)
@@ -220,7 +220,7 @@ func (s *server) acceptInvitation(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return s.refuseInvitation(err)
 	}
-	if err := s.beginSession(w, r, person.ID, access.MethodPassword); err != nil {
+	if err := s.beginSession(w, r, person, access.MethodPassword); err != nil {
 		return err
 	}
 	http.Redirect(w, r, "/", http.StatusSeeOther)

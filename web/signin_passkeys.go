@@ -152,7 +152,7 @@ func (s *server) finishPasskeySignIn(w http.ResponseWriter, r *http.Request) err
 	if err := s.Entry.People.NotePasskey(r.Context(), credential); err != nil {
 		return err
 	}
-	if err := s.beginSession(w, r, owner.ID, access.MethodPasskey); err != nil {
+	if err := s.beginSession(w, r, owner.Person, access.MethodPasskey); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, struct{}{})
@@ -277,7 +277,7 @@ func (s *server) finishInvitedPasskey(w http.ResponseWriter, r *http.Request) er
 	if err != nil {
 		return s.refuseInvitation(err)
 	}
-	if err := s.beginSession(w, r, person.ID, access.MethodPasskey); err != nil {
+	if err := s.beginSession(w, r, person, access.MethodPasskey); err != nil {
 		return err
 	}
 	writeJSON(w, http.StatusOK, struct{}{})

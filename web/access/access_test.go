@@ -42,10 +42,20 @@ func (f *fixture) add(t *testing.T, address string, admin bool) Person {
 	return p
 }
 
+// again reads a person as they are now.
+func (f *fixture) again(t *testing.T, p Person) Person {
+	t.Helper()
+	now, err := f.Person(t.Context(), p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
 // begin begins a session of a person.
 func (f *fixture) begin(t *testing.T, p Person) string {
 	t.Helper()
-	secret, _, err := f.BeginSession(t.Context(), p.ID, MethodPassword)
+	secret, _, err := f.BeginSession(t.Context(), f.again(t, p), MethodPassword)
 	if err != nil {
 		t.Fatal(err)
 	}

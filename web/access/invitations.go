@@ -109,7 +109,8 @@ type rowQuerier interface {
 }
 
 // AcceptInvitation sets the password of the person whom an invitation is for, uses
-// the invitation up and ends the person's sessions, in one commit. Of several
+// the invitation up and ends the person's sessions, passkeys and tokens, in one commit:
+// whoever had got hold of one is out. Of several
 // attempts at the same time one succeeds. The errors are those of
 // [DB.Invitation], and [ErrPassword].
 func (d *DB) AcceptInvitation(ctx context.Context, secret, password string) (Person, error) {
@@ -132,6 +133,9 @@ func (d *DB) AcceptInvitationByPasskey(ctx context.Context, secret, label string
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE person = ?`, person); err != nil {
 			return fmt.Errorf("end sessions: %w", err)
 		}
+		if _, err := tx.ExecContext(ctx, `UPDATE people SET password = NULL, stamp = stamp + 1 WHERE id = ?`, person); err != nil {
+			return fmt.Errorf("end password: %w", err)
+		}
 		return d.storePasskey(ctx, tx, person, label, c)
 	})
 }
@@ -146,6 +150,9 @@ func (d *DB) acceptInvitation(ctx context.Context, secret string, store func(tx 
 		if err := endInvitations(ctx, tx, person, d.now()); err != nil {
 			return err
 		}
+		if err := d.endSecrets(ctx, tx, person); err != nil {
+			return err
+		}
 		if err := store(tx, person); err != nil {
 			return err
 		}
@@ -156,4 +163,22 @@ func (d *DB) acceptInvitation(ctx context.Context, secret string, store func(tx 
 		return err
 	})
 	return accepted, err
+}
+
+// endSecrets ends the passkeys and the tokens of a person.
+func (d *DB) endSecrets(ctx context.Context, tx *sql.Tx, person int64) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM passkeys WHERE person = ?`, person); err != nil {
+		return fmt.Errorf("end passkeys: %w", err)
+	}
+	tokens, err := sqlite.Column[int64](ctx, tx, `UPDATE tokens SET revoked_at = ? WHERE person = ? AND revoked_at IS NULL RETURNING id`,
+		d.now().UnixMilli(), person)
+	if err != nil {
+		return fmt.Errorf("end tokens: %w", err)
+	}
+	for _, token := range tokens {
+		if err := d.record(ctx, tx, Event{Actor: PersonActor(person), Kind: TokenRevoked, IDs: IDs{Person: person, Token: token}}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

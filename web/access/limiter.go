@@ -27,9 +27,11 @@ const limiterSlots = 1 << 14
 
 // Limiter limits how often a sign-in is tried, by the client's network address and
 // by the name that is tried, whether anybody has it or not. A name has attempts of
-// its own at each client from which it has signed in, so that nobody is locked out
-// by somebody elsewhere who keeps trying the name. Nothing is kept between two runs
-// of the program. It is safe for concurrent use.
+// its own at each client from which it has signed in: nobody is locked out by somebody
+// elsewhere who keeps trying the name, nor by others of the same office, whose
+// computers have one address. A sign-in that succeeds gives the client's attempt back,
+// so that an office in the morning is limited by its mistakes alone. Nothing is kept
+// between two runs of the program. It is safe for concurrent use.
 type Limiter struct {
 	now  func() time.Time
 	seed maphash.Seed // unknown to others, so that nobody chooses whose slot to share
@@ -51,22 +53,24 @@ func NewLimiter(now func() time.Time) *Limiter {
 func (l *Limiter) Attempt(client netip.Addr, name string) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if known := l.ofKnown(client, name); *known != nil {
+		return take(known, l.now(), attemptEveryByName, attemptsByName)
+	}
 	if wait = take(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient); wait > 0 {
 		return wait // and the name is not blocked by who may not try any more
 	}
-	slot := l.ofKnown(client, name)
-	if *slot == nil {
-		slot = l.ofName(name)
-	}
-	return take(slot, l.now(), attemptEveryByName, attemptsByName)
+	return take(l.ofName(name), l.now(), attemptEveryByName, attemptsByName)
 }
 
-// Succeed forgets the attempts on a name, after a sign-in under it, and remembers
-// the client as one of the name's own.
+// Succeed forgets the attempts on a name, after a sign-in under it, remembers the client
+// as one of the name's own and gives the client the attempt back.
 func (l *Limiter) Succeed(client netip.Addr, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	*l.ofName(name) = nil
+	if *l.ofKnown(client, name) == nil {
+		giveBack(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient)
+	}
 	*l.ofKnown(client, name) = rate.NewLimiter(rate.Every(attemptEveryByName), attemptsByName)
 }
 
@@ -111,4 +115,14 @@ func take(slot **rate.Limiter, now time.Time, every time.Duration, burst int) (w
 		r.CancelAt(now)
 	}
 	return wait
+}
+
+// giveBack gives an attempt back to a slot.
+func giveBack(slot **rate.Limiter, now time.Time, every time.Duration, burst int) {
+	if *slot == nil {
+		return
+	}
+	left := min(burst, int((*slot).TokensAt(now))+1)
+	*slot = rate.NewLimiter(rate.Every(every), burst)
+	(*slot).ReserveN(now, burst-left)
 }

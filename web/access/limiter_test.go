@@ -61,7 +61,36 @@ func TestAttemptsAreLimitedByName(t *testing.T) {
 	l.Succeed(netip.MustParseAddr("192.0.2.1"), "ann@example.com")
 	wantAttempts(t, l, "after a sign-in", "192.0.2.3", always("ann@example.com"), attemptsByName)
 	wantAttempts(t, l, "where the name has signed in before", "192.0.2.1", always("Ann@example.com"), attemptsByName)
-	wantAttempts(t, l, "other names there", "192.0.2.1", several, attemptsByClient-attemptsByName-3) // three were refused by the name
+	wantAttempts(t, l, "other names there", "192.0.2.1", several, attemptsByClient-1) // one was refused by the name
+}
+
+// TestAnOfficeDoesNotLockItselfOut signs many people in from one address, some of whom
+// mistype, and then has a stranger there use up the address's attempts.
+func TestAnOfficeDoesNotLockItselfOut(t *testing.T) {
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	l := NewLimiter(func() time.Time { return now })
+	office := netip.MustParseAddr("192.0.2.1")
+	const people = 10 * attemptsByClient
+	for i := range people {
+		if i%20 == 0 {
+			l.Attempt(office, several(i)) // mistyped
+		}
+		if wait := l.Attempt(office, several(i)); wait != 0 {
+			t.Fatalf("%s has to wait %v", several(i), wait)
+		}
+		l.Succeed(office, several(i))
+	}
+	guesses := 0
+	for ; l.Attempt(office, fmt.Sprintf("guess%d@example.com", guesses)) == 0; guesses++ {
+	}
+	if guesses > attemptsByClient {
+		t.Errorf("%d guesses from one address", guesses)
+	}
+	for i := range people {
+		if wait := l.Attempt(office, several(i)); wait != 0 {
+			t.Fatalf("%s has to wait %v beside somebody who guesses", several(i), wait)
+		}
+	}
 }
 
 // Who gives no name, by a passkey or at a provider, is counted by failures alone.

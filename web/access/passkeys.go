@@ -184,6 +184,6 @@ func (d *DB) RemovePasskey(ctx context.Context, person int64, id []byte) error {
 		if err == nil && !another && !p.HasPassword {
 			err = ErrOnlyPasskey
 		}
-		return err
+		return errors.Join(err, changeStamp(ctx, tx, person))
 	})
 }

@@ -123,7 +123,7 @@ func (d *DB) SetPassword(ctx context.Context, by Actor, person int64, password s
 // storePassword sets the password of a person and ends the other sessions: who
 // knew the old password is out.
 func storePassword(ctx context.Context, tx *sql.Tx, person int64, hash string, keep int64) error {
-	if _, err := tx.ExecContext(ctx, `UPDATE people SET password = ? WHERE id = ?`, hash, person); err != nil {
+	if _, err := tx.ExecContext(ctx, `UPDATE people SET password = ?, stamp = stamp + 1 WHERE id = ?`, hash, person); err != nil {
 		return fmt.Errorf("set password: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE person = ? AND id <> ?`, person, keep); err != nil {

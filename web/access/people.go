@@ -23,6 +23,8 @@ type Person struct {
 	HasPassword bool      `json:"has_password"`
 	CreatedAt   time.Time `json:"created_at"`
 	RemovedAt   time.Time `json:"removed_at,omitzero"`
+
+	stamp int64 // another one once a way to sign in has ended
 }
 
 // Actor returns the person as an actor of audit rows.
@@ -37,7 +39,7 @@ func (p Person) Address() string {
 }
 
 // personColumns are the columns of the table people p that [personFields] reads.
-const personColumns = `p.id, p.name, p.admin, p.password IS NOT NULL, p.created_at, p.removed_at,
+const personColumns = `p.id, p.name, p.admin, p.password IS NOT NULL, p.stamp, p.created_at, p.removed_at,
 	(SELECT json_group_array(a.address ORDER BY a.position) FROM addresses a WHERE a.person = p.id)`
 
 // personFields has the values of personColumns until finish fills the person.
@@ -48,7 +50,7 @@ type personFields struct {
 }
 
 func (f *personFields) targets(p *Person) []any {
-	return []any{&p.ID, &p.Name, &p.Admin, &p.HasPassword, &f.created, &f.removed, &f.addresses}
+	return []any{&p.ID, &p.Name, &p.Admin, &p.HasPassword, &p.stamp, &f.created, &f.removed, &f.addresses}
 }
 
 func (f *personFields) finish(p *Person) error {

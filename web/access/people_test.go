@@ -82,7 +82,7 @@ func TestRemovedPersonIsOutEverywhere(t *testing.T) {
 	wantErr(t, "the token", err, ErrNoToken)
 	_, err = f.AcceptInvitation(t.Context(), invitation, "a long password")
 	wantErr(t, "the invitation", err, ErrUsed)
-	_, _, err = f.BeginSession(t.Context(), ann.ID, MethodOIDC)
+	_, _, err = f.BeginSession(t.Context(), ann, MethodOIDC)
 	wantErr(t, "another session", err, ErrOut)
 	_, _, err = f.Invite(t.Context(), ActorCommand, ann.ID)
 	wantErr(t, "another invitation", err, ErrNotFound)
@@ -110,7 +110,7 @@ func TestDeactivatedPersonIsOut(t *testing.T) {
 	wantErr(t, "the token", err, ErrNoToken)
 	_, err = f.Invitation(t.Context(), invitation)
 	wantErr(t, "the invitation", err, ErrUnknown)
-	_, _, err = f.BeginSession(t.Context(), ann.ID, MethodOIDC)
+	_, _, err = f.BeginSession(t.Context(), ann, MethodOIDC)
 	wantErr(t, "another session", err, ErrOut)
 
 	wantErr(t, "add an alias", f.AddAddress(t.Context(), ActorCommand, ann.ID, "ann@new.example"), nil)

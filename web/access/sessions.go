@@ -62,8 +62,9 @@ func (s Session) isOpen(now time.Time) bool {
 
 // BeginSession begins a session of a person who has just signed in. The secret is
 // for the cookie and is returned only here. It fails with [ErrOut] for a person who
-// cannot enter.
-func (d *DB) BeginSession(ctx context.Context, person int64, method Method) (secret string, s Session, err error) {
+// cannot enter, or of whom a way to sign in has ended since p was read: a password
+// that was changed meanwhile opens nothing.
+func (d *DB) BeginSession(ctx context.Context, p Person, method Method) (secret string, s Session, err error) {
 	secret, hash, err := d.newSecret("")
 	if err != nil {
 		return "", Session{}, err
@@ -72,23 +73,19 @@ func (d *DB) BeginSession(ctx context.Context, person int64, method Method) (sec
 	if err != nil {
 		return "", Session{}, err
 	}
-	p, err := d.Person(ctx, person)
-	if err == nil {
-		err = d.CheckIn(ctx, p)
-	}
-	if err != nil {
+	if err := d.CheckIn(ctx, p); err != nil {
 		return "", Session{}, err
 	}
 	now, life := sqlite.Time(d.now().UnixMilli()), SessionLife
 	if method == MethodOIDC {
 		life = OIDCLife
 	}
-	s = Session{Person: person, Method: method, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(life)}
+	s = Session{Person: p.ID, Method: method, CreatedAt: now, SeenAt: now, ExpiresAt: now.Add(life)}
 	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
-		// The condition is for a person who is removed meanwhile.
+		// The condition is for a person who is removed or changed meanwhile.
 		done, err := tx.ExecContext(ctx, `INSERT INTO sessions (hash, person, method, epoch, created_at, seen_at, expires_at)
-			SELECT ?, id, ?, ?, ?, ?, ? FROM people WHERE id = ? AND removed_at IS NULL`,
-			hash, method, epoch, now.UnixMilli(), now.UnixMilli(), s.ExpiresAt.UnixMilli(), person)
+			SELECT ?, id, ?, ?, ?, ?, ? FROM people WHERE id = ? AND removed_at IS NULL AND stamp = ?`,
+			hash, method, epoch, now.UnixMilli(), now.UnixMilli(), s.ExpiresAt.UnixMilli(), p.ID, p.stamp)
 		if err != nil {
 			return fmt.Errorf("begin session: %w", err)
 		}
@@ -98,7 +95,7 @@ func (d *DB) BeginSession(ctx context.Context, person int64, method Method) (sec
 		if s.ID, err = done.LastInsertId(); err != nil {
 			return fmt.Errorf("begin session: %w", err)
 		}
-		return d.record(ctx, tx, Event{Actor: p.Actor(), Kind: SignedIn, IDs: IDs{Person: person, Session: s.ID, Method: method}})
+		return d.record(ctx, tx, Event{Actor: p.Actor(), Kind: SignedIn, IDs: IDs{Person: p.ID, Session: s.ID, Method: method}})
 	})
 	if err != nil {
 		return "", Session{}, err

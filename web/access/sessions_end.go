@@ -94,9 +94,17 @@ func (d *DB) EndSessions(ctx context.Context, by Actor, person int64) (ended int
 		if err != nil {
 			return fmt.Errorf("end sessions: %w", err)
 		}
-		return nil
+		return changeStamp(ctx, tx, person)
 	})
 	return ended, err
+}
+
+// changeStamp keeps sign-ins that are under way from beginning a session.
+func changeStamp(ctx context.Context, tx *sql.Tx, person int64) error {
+	if _, err := tx.ExecContext(ctx, `UPDATE people SET stamp = stamp + 1 WHERE id = ?`, person); err != nil {
+		return fmt.Errorf("end sign-ins: %w", err)
+	}
+	return nil
 }
 
 // Sweep deletes the rows that open nothing any more: sessions that have ended, and

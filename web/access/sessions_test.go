@@ -190,7 +190,7 @@ func BenchmarkSession(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	secret, _, err := db.BeginSession(b.Context(), 77, MethodPassword)
+	secret, _, err := db.BeginSession(b.Context(), Person{ID: 77, Addresses: []string{"p77@example.com"}}, MethodPassword)
 	if err != nil {
 		b.Fatal(err)
 	}
