@@ -38,10 +38,8 @@ race plain: export GOGC := 400
 race plain: export TMPDIR = $(shell packaging/memory-disk)
 race: export GORACE := atexit_sleep_ms=0
 
-# The packages that take longest begin first. Four at a time: many of their tests
-# wait for something.
 race: ## all tests under the race detector, but for those that call testrun.SkipUnderRace
-	go test -race -vet=off -p 4 -timeout 30m ./sync ./service ./archive ./web $$(go list ./... | grep -v /bench/)
+	packaging/test-under-race
 
 plain: ## the tests that call testrun.SkipUnderRace, without it
 	packaging/test-without-race
@@ -50,7 +48,7 @@ vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
-	@GOGC=800 go run $(DEADCODE) $$(go list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...) | tee /dev/stderr | (! grep -q .)
+	@packaging/deadcode $(DEADCODE)
 
 browser: ## what the tests need beside Go: Chromium, and packages of npm in the user's cache
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-debian chromium fonts-dejavu-core

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,19 @@ import (
 	"minutebook/archive/media"
 	"minutebook/internal/rawjson"
 )
+
+// TestMain sets how many times the random tests draw where the command line does
+// not: each run draws anew, and the long run ten times as often.
+func TestMain(m *testing.M) {
+	checks := "30"
+	if os.Getenv("MINUTEBOOK_LONG") != "" {
+		checks = "300"
+	}
+	if err := flag.Set("rapid.checks", checks); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // newArchive opens a fresh archive whose clock stands at epoch0.
 func newArchive(t *testing.T) *Archive {

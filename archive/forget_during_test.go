@@ -2,6 +2,7 @@ package archive_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -31,15 +32,17 @@ const (
 // marker in everything that can be kept of a meeting. Its clock goes on.
 func markedArchive(t *testing.T) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = archivetest.Dir(t)
 	a := openMoving(t, dir)
+	var meetings []json.RawMessage
 	for id := int64(1); id <= 60; id++ {
 		text := "some words of the others"
 		if id == forgottenID {
 			text = strings.Repeat(marker+" whispered. ", 60)
 		}
-		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id, fmt.Sprintf("Title %d %.16s", id, text), text))
+		meetings = append(meetings, archivetest.Meeting(id, fmt.Sprintf("Title %d %.16s", id, text), text))
 	}
+	archivetest.Apply(t, a, archivetest.Epoch, meetings...)
 	archivetest.Attach(t, a, forgottenID, "recording of the "+marker)
 	archivetest.Attach(t, a, 21, "recording of others")
 	for name, d := range markedDeliveries() {
