@@ -61,9 +61,9 @@ func TestRecordingsLeaveTheWalkItsLimit(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			took := time.Since(start)
-			if least := pages / 30 * time.Minute; took > least+least/5+time.Minute {
-				t.Errorf("%d pages (heavy: %v) one after the other took %v beside the recordings, with half of the window %v", pages, heavy, took, least)
+			elapsed := time.Since(start)
+			if minimum := pages / 30 * time.Minute; elapsed > minimum+minimum/5+time.Minute {
+				t.Errorf("%d pages (heavy: %v) one after the other took %v beside the recordings, with half of the window %v", pages, heavy, elapsed, minimum)
 			}
 		}
 		time.Sleep(2 * time.Minute)
@@ -116,8 +116,8 @@ func TestHeavyReadsThatCanComeLaterTakeWhatIsLeft(t *testing.T) {
 			begin()
 		}
 		walked := time.Now()
-		if took, least := walked.Sub(start), pages/30*time.Minute; took > least+least/20+time.Minute {
-			t.Errorf("%d pages took %v beside what can come later; the limit allows %v", pages, took, least)
+		if elapsed, minimum := walked.Sub(start), pages/30*time.Minute; elapsed > minimum+minimum/20+time.Minute {
+			t.Errorf("%d pages took %v beside what can come later; the limit allows %v", pages, elapsed, minimum)
 		}
 		time.Sleep(10 * time.Minute)
 		stop()

@@ -69,11 +69,11 @@ func (b *Budget) learnLimit(s *slot, h http.Header, now time.Time) (Class, bool)
 	if !ok || limit <= 0 {
 		return "", false
 	}
-	which := len(s.classes) - 1
-	if limit > nominalLimit(s.classes[which]) {
-		which = 0
+	index := len(s.classes) - 1
+	if limit > nominalLimit(s.classes[index]) {
+		index = 0
 	}
-	class := s.classes[which]
+	class := s.classes[index]
 	w := b.windows[class]
 	w.setLimit(min(limit, nominalLimit(class)), s.start, now)
 	remaining, ok := headerInt(h, "RateLimit-Remaining")
@@ -82,8 +82,8 @@ func (b *Budget) learnLimit(s *slot, h http.Header, now time.Time) (Class, bool)
 	}
 	// The service has counted more calls than our own. Slots may have come free
 	// since it counted, so the slots at the time of sending count too.
-	ours := s.before[which] + w.granted
-	if n := limit - remaining - ours; n > 0 && limit <= nominalLimit(class) {
+	counted := s.before[index] + w.granted
+	if n := limit - remaining - counted; n > 0 && limit <= nominalLimit(class) {
 		reset := windowLength
 		if r, ok := headerReset(h, now); ok && r < reset {
 			reset = max(r, time.Second)
@@ -122,13 +122,13 @@ func (b *Budget) recordRefusal(s *slot, class Class, limitStated bool, h http.He
 		wait = min(firstRefusal<<min(b.refusals, 4), windowLength)
 		b.refusals++
 	}
-	narrow := b.windows[s.classes[len(s.classes)-1]]
-	if !limitStated && len(s.classes) > 1 && narrow.own() > elevatedLimit {
-		narrow.guessLowered(now)
+	tightest := b.windows[s.classes[len(s.classes)-1]]
+	if !limitStated && len(s.classes) > 1 && tightest.own() > elevatedLimit {
+		tightest.guessLowered(now)
 	}
 	jitter := time.Duration(b.random() * float64(min(wait/20+100*time.Millisecond, 2*time.Second)))
 	b.windows[s.classes[0]].block(now.Add(wait + jitter))
-	b.log.Warn().Str("account", b.connection).Str("class", string(narrow.class)).Int("limit", narrow.limit).
+	b.log.Warn().Str("account", b.connection).Str("class", string(tightest.class)).Int("limit", tightest.limit).
 		Bool("told", limitStated).Dur("wait", wait).Msg("the service refused a call: rate limit")
 	return wait
 }
@@ -166,8 +166,8 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 
 // serviceTime returns the service's time from the answer's Date, or now without.
 func serviceTime(h http.Header, now time.Time) time.Time {
-	if theirs, err := http.ParseTime(h.Get("Date")); err == nil {
-		return theirs
+	if serverTime, err := http.ParseTime(h.Get("Date")); err == nil {
+		return serverTime
 	}
 	return now
 }

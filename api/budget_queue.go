@@ -32,9 +32,9 @@ func PriorityOf(ctx context.Context) Priority {
 	return min(max(p, PriorityLater), PriorityDownload)
 }
 
-// patience is the wait after which a call goes before every later call, so that
+// maxWait is the wait after which a call goes before every later call, so that
 // none starves. Before that, calls of a higher priority overtake it.
-func (p Priority) patience() time.Duration {
+func (p Priority) maxWait() time.Duration {
 	switch p {
 	case PriorityDownload:
 		return 0
@@ -82,7 +82,7 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 		return nil, err
 	}
 	priority := PriorityOf(ctx)
-	w := &waiter{classes: classes, priority: priority, due: since.Add(priority.patience()), granted: make(chan struct{})}
+	w := &waiter{classes: classes, priority: priority, due: since.Add(priority.maxWait()), granted: make(chan struct{})}
 	b.mu.Lock()
 	at := sort.Search(len(b.waiting), func(i int) bool { return b.waiting[i].due.After(w.due) })
 	b.waiting = slices.Insert(b.waiting, at, w)

@@ -16,11 +16,11 @@ import (
 // A slot is taken until a window after the call's answer, not after its sending:
 // the service may have counted it at any moment in between.
 func TestASlotIsTakenUntilAWindowAfterTheAnswer(t *testing.T) {
-	for _, took := range []time.Duration{0, 5 * time.Second, 40 * time.Second} {
-		t.Run(fmt.Sprint(took), func(t *testing.T) {
+	for _, elapsed := range []time.Duration{0, 5 * time.Second, 40 * time.Second} {
+		t.Run(fmt.Sprint(elapsed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLimiter()
-				c := clientOver(t, &loopback.Transport{Handler: l, After: func(*http.Request) time.Duration { return took }}, nil)
+				c := clientOver(t, &loopback.Transport{Handler: l, After: func(*http.Request) time.Duration { return elapsed }}, nil)
 				start := time.Now()
 				var all sync.WaitGroup
 				for range 30 {
@@ -28,8 +28,8 @@ func TestASlotIsTakenUntilAWindowAfterTheAnswer(t *testing.T) {
 				}
 				all.Wait()
 				heavyCall(t, c)
-				if left := time.Since(start) - took; left != took+windowLength+windowMargin {
-					t.Errorf("after answers that took %v the next call left at %v", took, left)
+				if left := time.Since(start) - elapsed; left != elapsed+windowLength+windowMargin {
+					t.Errorf("after answers that took %v the next call left at %v", elapsed, left)
 				}
 				if u := c.Budget().Snapshot(); u[0].Used != 1 || u[1].Used != 1 {
 					t.Errorf("a heavy call counts in both: %+v", u[:2])
@@ -152,8 +152,8 @@ func TestALoweredDownloadLimitIsLearnedAndLeft(t *testing.T) {
 		}
 		ask(40)
 		lower(5)
-		if took := ask(30); took < 5*time.Minute {
-			t.Errorf("30 requests at 5 a minute took %v", took)
+		if elapsed := ask(30); elapsed < 5*time.Minute {
+			t.Errorf("30 requests at 5 a minute took %v", elapsed)
 		}
 		if u := c.Budget().Snapshot(); u[2].Limit != 5 || u[1].Limit != 30 || u[0].Limit != 60 {
 			t.Errorf("learned %+v", u)
@@ -164,8 +164,8 @@ func TestALoweredDownloadLimitIsLearnedAndLeft(t *testing.T) {
 		lower(30)
 		ask(10)
 		time.Sleep(2 * time.Minute)
-		if took := ask(30); took > 30*time.Second || c.Budget().Snapshot()[2].Limit != 30 {
-			t.Errorf("raised again, 30 requests took %v", took)
+		if elapsed := ask(30); elapsed > 30*time.Second || c.Budget().Snapshot()[2].Limit != 30 {
+			t.Errorf("raised again, 30 requests took %v", elapsed)
 		}
 	})
 }

@@ -36,14 +36,14 @@ func (b *Budget) save(ctx context.Context) error {
 		return nil
 	}
 	b.mu.Lock()
-	mine := b.changes
+	change := b.changes
 	b.mu.Unlock()
 	if err := b.lockStore(ctx); err != nil {
 		return err
 	}
 	defer b.unlockStore()
 	b.mu.Lock()
-	if b.saved >= mine {
+	if b.saved >= change {
 		b.mu.Unlock()
 		return nil
 	}

@@ -83,11 +83,11 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 		switch status := statusOf(err); {
 		case status == http.StatusUnauthorized && !renewed && req != nil:
 			renewed = true
-			again, credErr := c.cred.Refused(ctx, req)
+			retry, credErr := c.cred.Refused(ctx, req)
 			if credErr != nil {
 				return nil, fmt.Errorf("%w; %w", err, credErr)
 			}
-			if !again {
+			if !retry {
 				return nil, err
 			}
 		case status == http.StatusTooManyRequests:

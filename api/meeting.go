@@ -128,17 +128,17 @@ func (m *Meeting) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("decode meeting: %w", err)
 	}
 	for _, member := range members {
-		into := m.field(member.Key)
+		target := m.field(member.Key)
 		switch {
-		case into == nil:
+		case target == nil:
 			if m.Extra == nil {
 				m.Extra = map[string]json.RawMessage{}
 			}
 			m.Extra[member.Key] = bytes.Clone(member.Value)
-		case into == &m.RecordingID:
+		case target == &m.RecordingID:
 			m.RecordingID, _ = parseID(member.Value)
 		default:
-			_ = decodeLenient(member.Value, into) // mistyped: as if absent
+			_ = decodeLenient(member.Value, target) // mistyped: as if absent
 		}
 	}
 	return nil

@@ -37,17 +37,17 @@ func (q MeetingQuery) values() url.Values {
 			v.Set(key, value)
 		}
 	}
-	flag := func(key string, on bool) {
-		if on {
+	flag := func(key string, enabled bool) {
+		if enabled {
 			v.Set(key, "true")
 		}
 	}
-	many := func(key string, values []string) {
+	list := func(key string, values []string) {
 		for _, value := range values {
 			v.Add(key+"[]", value)
 		}
 	}
-	many("calendar_invitees_domains", q.Domains)
+	list("calendar_invitees_domains", q.Domains)
 	set("calendar_invitees_domains_type", q.DomainsType)
 	if !q.CreatedAfter.IsZero() {
 		v.Set("created_after", q.CreatedAfter.UTC().Format(timeLayout))
@@ -56,8 +56,8 @@ func (q MeetingQuery) values() url.Values {
 		v.Set("created_before", q.CreatedBefore.Add(time.Second-1).UTC().Format(timeLayout))
 	}
 	set("meeting_type", q.MeetingType)
-	many("recorded_by", q.RecordedBy)
-	many("teams", q.Teams)
+	list("recorded_by", q.RecordedBy)
+	list("teams", q.Teams)
 	flag("include_transcript", q.IncludeTranscript)
 	flag("include_summary", q.IncludeSummary)
 	flag("include_action_items", q.IncludeActionItems)

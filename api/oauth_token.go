@@ -33,8 +33,8 @@ func (p *tokenPair) isDue(now time.Time) bool {
 	if p.ExpiresAt.IsZero() {
 		return false
 	}
-	ahead := min(refreshAhead, p.ExpiresAt.Sub(p.ObtainedAt)/refreshAheadBy)
-	return !now.Before(p.ExpiresAt.Add(-ahead))
+	margin := min(refreshAhead, p.ExpiresAt.Sub(p.ObtainedAt)/refreshAheadBy)
+	return !now.Before(p.ExpiresAt.Add(-margin))
 }
 
 // ReconnectError reports that a person has to allow an OAuth connection (again).

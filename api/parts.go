@@ -100,13 +100,13 @@ func JoinMeeting(parts map[Part]json.RawMessage) ([]byte, error) {
 // parseID reads a positive identifier, written as a number or, leniently, as a
 // string of digits.
 func parseID(raw []byte) (int64, error) {
-	lit := string(bytes.TrimSpace(raw))
-	if len(lit) > 1 && lit[0] == '"' {
-		lit = rawjson.Text([]byte(lit))
+	literal := string(bytes.TrimSpace(raw))
+	if len(literal) > 1 && literal[0] == '"' {
+		literal = rawjson.Text([]byte(literal))
 	}
-	id, err := strconv.ParseInt(lit, 10, 64)
+	id, err := strconv.ParseInt(literal, 10, 64)
 	if err != nil || id <= 0 {
-		return 0, fmt.Errorf("read recording_id %q: want a positive integer", shorten(lit, 40))
+		return 0, fmt.Errorf("read recording_id %q: want a positive integer", shorten(literal, 40))
 	}
 	return id, nil
 }

@@ -86,8 +86,8 @@ func ParseOffset(s string) (time.Duration, error) {
 		return 0, offsetError(s)
 	}
 	last := len(fields) - 1
-	whole, fraction, hasFraction := strings.Cut(fields[last], ".")
-	fields[last] = whole
+	integer, fraction, hasFraction := strings.Cut(fields[last], ".")
+	fields[last] = integer
 	var seconds int64
 	for i, f := range fields {
 		n, ok := parseDigits(f)

@@ -82,7 +82,7 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 		return nil // it shows nothing
 	}
 	var ignored int
-	fresh := false
+	isNew := false
 	if gone, err := t.Scan(`SELECT 1 FROM tombstones WHERE recording_id = ?`, []any{o.RecordingID}, &ignored); gone || err != nil {
 		return err
 	}
@@ -93,10 +93,10 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 	if n, err := res.RowsAffected(); err != nil {
 		return err
 	} else if n > 0 {
-		fresh = true
+		isNew = true
 		t.applied.New++
 	}
-	was, err := t.readRecorder(o.RecordingID)
+	previous, err := t.readRecorder(o.RecordingID)
 	if err != nil {
 		return err
 	}
@@ -110,11 +110,11 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 		}
 	}
 	if o.Source == SourceList {
-		if err := t.recordListing(o, fresh); err != nil {
+		if err := t.recordListing(o, isNew); err != nil {
 			return err
 		}
 	}
-	return t.deriveOutside(o.RecordingID, was, fresh)
+	return t.deriveOutside(o.RecordingID, previous, isNew)
 }
 
 // observePart records that a part was shown and, where that makes another
@@ -153,23 +153,23 @@ func (t *applying) observePart(o *Observation, p preparedPart) error {
 
 // observeMeeting observes the part "meeting".
 func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte) error {
-	was, now, err := t.decideMeeting(id, v, before, raw)
+	previous, now, err := t.decideMeeting(id, v, before, raw)
 	if err != nil {
 		return err
 	}
-	return t.deriveChanges(id, was, now)
+	return t.deriveChanges(id, previous, now)
 }
 
 // deriveChanges touches the rows, the log and the followers only when the merged part
-// "meeting" changed, or who sees the meeting. was is nil when there was none.
-func (t *applying) deriveChanges(id int64, was *merge.Result, now merge.Result) error {
-	if was == nil || !rawjson.Equal(was.Raw, now.Raw) {
+// "meeting" changed, or who sees the meeting. previous is nil when there was none.
+func (t *applying) deriveChanges(id int64, previous *merge.Result, now merge.Result) error {
+	if previous == nil || !rawjson.Equal(previous.Raw, now.Raw) {
 		if err := t.deriveMerged(id, now); err != nil {
 			return err
 		}
 		return t.logChange(id, ChangePart, api.PartMeeting)
 	}
-	if was.Team == now.Team {
+	if previous.Team == now.Team {
 		return nil
 	}
 	if err := t.setSharingTeam(id, now.Team); err != nil {

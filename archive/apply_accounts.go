@@ -74,12 +74,12 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	if err := t.setCurrent(id, p.part, now.Base, mergedColumn(now)); err != nil {
 		return err
 	}
-	var was *merge.Result
+	var previous *merge.Result
 	if len(before) > 0 {
 		f := merge.Meeting(before)
-		was = &f
+		previous = &f
 	}
-	return t.deriveChanges(id, was, now)
+	return t.deriveChanges(id, previous, now)
 }
 
 // readCountedVersions reads all versions of a part, and stores the counting date and the
@@ -98,12 +98,12 @@ func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Versio
 	if err != nil {
 		return nil, err
 	}
-	var shown []merge.Showing
+	var showings []merge.Showing
 	err = t.Each(`SELECT s.revision_id, s.account, s.first_order, s.last_order FROM revisions r JOIN observations s ON s.revision_id = r.id
 		WHERE r.recording_id = ? AND r.part = ? AND s.source NOT IN ('webhook', 'import')`, []any{id, part}, func(rows *sql.Rows) error {
 		var s merge.Showing
 		err := rows.Scan(&s.Version, &s.Account, &s.First, &s.Last)
-		shown = append(shown, s)
+		showings = append(showings, s)
 		return err
 	})
 	if err != nil {

@@ -120,8 +120,8 @@ func (t *applying) decide(id int64, part api.Part, v *merge.Version, raw []byte)
 }
 
 // decideMeeting folds v into the versions that the part "meeting" is made of.
-// was is nil when there was none.
-func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte) (was *merge.Result, now merge.Result, err error) {
+// previous is nil when there was none.
+func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte) (previous *merge.Result, now merge.Result, err error) {
 	inputs, err := t.readInputs(id)
 	if err != nil {
 		return nil, merge.Result{}, err
@@ -134,13 +134,13 @@ func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte)
 	}
 	if len(inputs) > 0 {
 		f := merge.Meeting(inputs)
-		was = &f
+		previous = &f
 		if f.Base == v.ID {
-			return was, f, nil // the greatest stays so, and so does all below it
+			return previous, f, nil // the greatest stays so, and so does all below it
 		}
 	}
 	now = merge.Meeting(all)
-	return was, now, t.setCurrent(id, api.PartMeeting, now.Base, mergedColumn(now))
+	return previous, now, t.setCurrent(id, api.PartMeeting, now.Base, mergedColumn(now))
 }
 
 // readInputs reads the versions of which the current part "meeting" is merged.
@@ -182,8 +182,8 @@ func mergedColumn(f merge.Result) sql.NullString {
 	return sql.NullString{String: string(ids), Valid: true}
 }
 
-func (t *applying) setCurrent(id int64, part api.Part, revision int64, folded sql.NullString) error {
+func (t *applying) setCurrent(id int64, part api.Part, revision int64, merged sql.NullString) error {
 	_, err := t.Exec(`INSERT INTO parts (recording_id, part, revision_id, folded) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET revision_id = excluded.revision_id, folded = excluded.folded`, id, part, revision, folded)
+		ON CONFLICT DO UPDATE SET revision_id = excluded.revision_id, folded = excluded.folded`, id, part, revision, merged)
 	return err
 }

@@ -265,7 +265,7 @@ func checkBlanked(rt *rapid.T, a *Archive, batch []Observation) {
 	}
 	recorder, invited := read(parts[api.PartMeeting])
 	text := func(p map[string]any, key string) string { s, _ := p[key].(string); return s }
-	same := func(people []map[string]any, address string) (n int) {
+	occurrences := func(people []map[string]any, address string) (n int) {
 		for _, p := range people {
 			if api.FoldEmail(text(p, "email")) == address {
 				n++
@@ -273,13 +273,13 @@ func checkBlanked(rt *rapid.T, a *Archive, batch []Observation) {
 		}
 		return n
 	}
-	check := func(now, then []map[string]any) {
+	check := func(now, earlier []map[string]any) {
 		for _, p := range now {
 			address := api.FoldEmail(text(p, "email"))
-			if address == "" || same(now, address) > 1 && same(then, address) > 1 {
+			if address == "" || occurrences(now, address) > 1 && occurrences(earlier, address) > 1 {
 				continue // one list may have somebody twice, with other members
 			}
-			for _, q := range then {
+			for _, q := range earlier {
 				for key := range q {
 					if api.FoldEmail(text(q, "email")) == address && text(q, key) != "" && text(p, key) == "" {
 						rt.Fatalf("%s of %s was blanked: had %v, now %v", key, address, q, p)
@@ -291,7 +291,7 @@ func checkBlanked(rt *rapid.T, a *Archive, batch []Observation) {
 	var unaddressed bool // an address may then be one that was added by a name
 	for _, o := range batch {
 		r, i := read(o.Parts[api.PartMeeting])
-		unaddressed = unaddressed || same(r, "")+same(i, "") > 0
+		unaddressed = unaddressed || occurrences(r, "")+occurrences(i, "") > 0
 	}
 	if unaddressed {
 		return
@@ -357,11 +357,11 @@ func TestNeededVersionsAreEnough(t *testing.T) {
 			e.Version = &v
 			versions[hash] = e
 			kept = append(slices.DeleteFunc(kept, func(k merge.Input) bool { return k.ID == e.ID }), e)
-			some, all := merge.Meeting(slices.Clone(kept)), merge.Meeting(slices.Collect(maps.Values(versions)))
-			if diff := cmp.Diff(all, some); diff != "" {
+			partial, all := merge.Meeting(slices.Clone(kept)), merge.Meeting(slices.Collect(maps.Values(versions)))
+			if diff := cmp.Diff(all, partial); diff != "" {
 				rt.Fatalf("the needed versions make another part:\n%s", diff)
 			}
-			kept = slices.DeleteFunc(kept, func(k merge.Input) bool { return !slices.Contains(some.Needed, k.ID) })
+			kept = slices.DeleteFunc(kept, func(k merge.Input) bool { return !slices.Contains(partial.Needed, k.ID) })
 		}
 	})
 }

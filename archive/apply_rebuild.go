@@ -166,10 +166,10 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	var was sql.NullInt64
+	var previous sql.NullInt64
 	var wasFolded sql.NullString
 	if _, err := t.Scan(`SELECT revision_id, folded FROM parts WHERE recording_id = ? AND part = ?`,
-		[]any{id, part}, &was, &wasFolded); err != nil {
+		[]any{id, part}, &previous, &wasFolded); err != nil {
 		return false, err
 	}
 	switch {
@@ -184,7 +184,7 @@ func (t *applying) redecide(id int64, part api.Part) (moved bool, err error) {
 		return false, err
 	}
 	now := mergedColumn(f)
-	if was.Int64 == f.Base && wasFolded == now {
+	if previous.Int64 == f.Base && wasFolded == now {
 		return false, nil
 	}
 	return true, t.setCurrent(id, part, f.Base, now)

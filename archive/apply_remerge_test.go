@@ -21,7 +21,7 @@ func TestAnArchiveOfOlderRulesIsDecidedAgain(t *testing.T) {
 		apply(t, a, o)
 	}
 	// as an archive of the older rules is: only the newest list counts
-	vandal(t, a.db.Path, `DELETE FROM info WHERE name = 'merge_rules';
+	damageDatabase(t, a.db.Path, `DELETE FROM info WHERE name = 'merge_rules';
 		UPDATE parts SET folded = NULL; UPDATE invitees SET matched_speaker_display_name = ''`)
 	for opening, want := range [][]int64{{1}, nil} {
 		before, _ := a.Head(t.Context())

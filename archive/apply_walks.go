@@ -34,8 +34,8 @@ type Absence struct {
 
 // isImplausible reports whether a walk lacked so many meetings that its list may not
 // have been whole: all of them, or more than a tenth and more than three.
-func isImplausible(lacked, listed int) bool {
-	return lacked > 0 && lacked >= listed || lacked > 3 && lacked*10 > listed
+func isImplausible(absent, listed int) bool {
+	return absent > 0 && absent >= listed || absent > 3 && absent*10 > listed
 }
 
 // BeginWalk begins a walk of a list query. Observations of pages that are asked
@@ -84,7 +84,7 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 		if err != nil || !latest {
 			return err
 		}
-		lacked, err := t.findLacking(w, w.Number)
+		absent, err := t.findLacking(w, w.Number)
 		if err != nil {
 			return err
 		}
@@ -92,12 +92,12 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 		if err != nil {
 			return err
 		}
-		absence.Lacked = len(lacked)
-		if isImplausible(len(lacked), w.Listed) {
-			lacked = before
+		absence.Lacked = len(absent)
+		if isImplausible(len(absent), w.Listed) {
+			absent = before
 			absence.Doubted, absence.Confirmed = absence.Lacked > len(before), len(before) > 0
 		}
-		absence.Hidden = len(lacked)
+		absence.Hidden = len(absent)
 		doubted = 0
 		if absence.Doubted {
 			doubted = w.Number
@@ -105,7 +105,7 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 		if _, err := t.Exec(`UPDATE walks SET doubted = ?3 WHERE account = ?1 AND query = ?2`, w.Account, w.Query, doubted); err != nil {
 			return err
 		}
-		absence.Gone, err = t.endSightings(w, lacked)
+		absence.Gone, err = t.endSightings(w, absent)
 		return err
 	})
 	if err != nil {
@@ -161,7 +161,7 @@ func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 // gone is back when a page lists it that was asked for after the walk that lacked it
 // had begun. It logs when a query of an account shows a known meeting for the first
 // time.
-func (t *applying) recordListing(o *Observation, fresh bool) error {
+func (t *applying) recordListing(o *Observation, isNew bool) error {
 	at := o.At.UnixMilli()
 	wasListed, err := t.isListed(o.RecordingID, o.Account, o.Query)
 	if err != nil {
@@ -179,7 +179,7 @@ func (t *applying) recordListing(o *Observation, fresh bool) error {
 	if err != nil {
 		return err
 	}
-	if !wasListed && !fresh {
+	if !wasListed && !isNew {
 		if listed, err := t.isListed(o.RecordingID, o.Account, o.Query); err != nil {
 			return err
 		} else if listed {

@@ -151,11 +151,11 @@ func (a *Archive) dropDamagedBlobs(ctx context.Context, id int64) error {
 			continue
 		}
 		delete(marks, key)
-		others := false
+		isShared := false
 		for other := range marks {
-			others = others || strings.HasPrefix(other, damagedMark+sha+"/")
+			isShared = isShared || strings.HasPrefix(other, damagedMark+sha+"/")
 		}
-		if !others && media.ValidName(sha) {
+		if !isShared && media.ValidName(sha) {
 			if err := durable.Remove(media.QuarantinePath(a.media, a.dir, sha)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -53,9 +53,9 @@ func TestDamagedRecordingsAreForgottenToo(t *testing.T) {
 	for id := int64(1); id <= 3; id++ {
 		apply(t, a, observe(t, SourceList, epoch0, meetingJSON(id, "T", "said")))
 	}
-	alone, shared := withMedia(t, a, 1, "only of one"), withMedia(t, a, 2, "of two")
+	unshared, shared := withMedia(t, a, 1, "only of one"), withMedia(t, a, 2, "of two")
 	withMedia(t, a, 3, "of two")
-	for _, b := range []media.Blob{alone, shared} {
+	for _, b := range []media.Blob{unshared, shared} {
 		path := media.Path(a.media, b.SHA256)
 		if err := os.Chmod(path, 0o600); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestDamagedRecordingsAreForgottenToo(t *testing.T) {
 		if _, err := a.Forget(t.Context(), id, "asked for"); err != nil {
 			t.Fatal(err)
 		}
-		if got := filesWith(t, a.dir, "damaged x"); id == 1 && slices.Contains(got, alone.SHA256) || !slices.Contains(got, want[0]) {
+		if got := filesWith(t, a.dir, "damaged x"); id == 1 && slices.Contains(got, unshared.SHA256) || !slices.Contains(got, want[0]) {
 			t.Errorf("meeting %d is forgotten, and aside lie %v", id, got)
 		}
 	}
@@ -121,8 +121,8 @@ func TestForgetLooksIntoDamagedDeliveries(t *testing.T) {
 	if err != nil || len(kept) != 2 {
 		t.Fatalf("waiting %+v, %v", kept, err)
 	}
-	nobody := kept[slices.IndexFunc(kept, func(d inbox.Delivery) bool { return d.WebhookID == "c" })]
-	want := []string{filepath.Join(a.dir, asideDir, "0-delivery-4"), fmt.Sprintf("delivery %d of the inbox", nobody.ID)}
+	unassigned := kept[slices.IndexFunc(kept, func(d inbox.Delivery) bool { return d.WebhookID == "c" })]
+	want := []string{filepath.Join(a.dir, asideDir, "0-delivery-4"), fmt.Sprintf("delivery %d of the inbox", unassigned.ID)}
 	if !slices.Equal(f.Unreadable, want) {
 		t.Errorf("unreadable %q; want %q", f.Unreadable, want)
 	}

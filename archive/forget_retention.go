@@ -25,10 +25,10 @@ type RetentionRule struct {
 
 // matches reports whether the rule applies to a meeting.
 func (r RetentionRule) matches(meetingType, team string) bool {
-	among := func(list []string, value string) bool {
+	contains := func(list []string, value string) bool {
 		return len(list) == 0 || slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, value) })
 	}
-	return among(r.Types, meetingType) && among(r.Teams, team)
+	return contains(r.Types, meetingType) && contains(r.Teams, team)
 }
 
 // Expired is a meeting whose recordings a rule deletes.

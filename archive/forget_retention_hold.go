@@ -84,15 +84,15 @@ func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change
 	a.retention.Lock()
 	defer a.retention.Unlock()
 	var k knownRules
-	was, err := a.Mark(ctx, retentionKey)
+	previous, err := a.Mark(ctx, retentionKey)
 	if err != nil {
 		return k, err
 	}
-	if was != nil {
-		if err := json.Unmarshal(was, &k); err != nil {
+	if previous != nil {
+		if err := json.Unmarshal(previous, &k); err != nil {
 			return k, fmt.Errorf("read the state of the retention rules: %w", err)
 		}
-		if !bytes.Contains(was, []byte(`"waited":`)) && !k.ShownAt.IsZero() { // of a version that trusted the clock
+		if !bytes.Contains(previous, []byte(`"waited":`)) && !k.ShownAt.IsZero() { // of a version that trusted the clock
 			k.Waited = max(a.now().Sub(k.ShownAt), 0)
 		}
 	}
@@ -105,7 +105,7 @@ func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change
 	k.adopt(rules)
 	change(&k, a.now().UTC())
 	value, err := json.Marshal(k)
-	if err != nil || string(value) == string(was) || was == nil && len(rules) == 0 {
+	if err != nil || string(value) == string(previous) || previous == nil && len(rules) == 0 {
 		return k, err
 	}
 	return k, a.SetMarks(ctx, Mark{Key: retentionKey, Value: value})

@@ -59,9 +59,9 @@ func deleteExpired(t *testing.T, a *Archive, rules ...RetentionRule) []int64 {
 func TestRetainDeletesWhatRulesSay(t *testing.T) {
 	a, _ := agedArchive(t)
 	rules := []RetentionRule{{MediaAfter: 100 * day, Types: []string{"call"}, Teams: []string{"sales"}}, {Teams: []string{"Ops"}}, {MediaAfter: day}}
-	would, err := a.Expired(t.Context(), rules)
-	if err != nil || len(would) != 2 || would[0].RecordingID != 1 || would[0].Recordings != 1 || would[0].Bytes != 12 || would[0].Rule != 1 {
-		t.Fatalf("dry run: %+v, %v", would, err)
+	expired, err := a.Expired(t.Context(), rules)
+	if err != nil || len(expired) != 2 || expired[0].RecordingID != 1 || expired[0].Recordings != 1 || expired[0].Bytes != 12 || expired[0].Rule != 1 {
+		t.Fatalf("dry run: %+v, %v", expired, err)
 	}
 	if diff := cmp.Diff([]int64{1, 5}, deleteExpired(t, a, rules...)); diff != "" {
 		t.Fatal(diff)
@@ -80,8 +80,8 @@ func TestRetainDeletesWhatRulesSay(t *testing.T) {
 	if n, err := a.WantDownloads(t.Context()); n != 0 || err != nil {
 		t.Errorf("%d recordings would be fetched again, %v", n, err)
 	}
-	if again := deleteExpired(t, a, rules...); again != nil {
-		t.Errorf("a second run deleted of %v", again)
+	if repeated := deleteExpired(t, a, rules...); repeated != nil {
+		t.Errorf("a second run deleted of %v", repeated)
 	}
 	verifyClean(t, a)
 }

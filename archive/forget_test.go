@@ -57,7 +57,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 		RecordingID: 20, Body: meetingJSON(20, word, word)}); err != nil {
 		t.Fatal(err)
 	}
-	only, err := a.Media().Put(t.Context(), strings.NewReader("recording of "+word))
+	recording, err := a.Media().Put(t.Context(), strings.NewReader("recording of "+word))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestForgetLeavesNothingButTheID(t *testing.T) {
 	for _, at := range []struct {
 		id   int64
 		blob media.Blob
-	}{{20, only}, {20, shared}, {21, shared}} {
+	}{{20, recording}, {20, shared}, {21, shared}} {
 		if err := a.AttachMedia(t.Context(), at.id, MediaVideo, at.blob); err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ func TestEveryFrozenSchemaIsUpgraded(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := t.TempDir()
-			vandal(t, filepath.Join(dir, "archive.db"), string(frozen))
+			damageDatabase(t, filepath.Join(dir, "archive.db"), string(frozen))
 			a := openArchive(t, dir)
 			got, err := columnOf(a.db, schemaOf)
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -63,7 +63,7 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	mine, err := a.readPrincipals(ctx, `WITH mine AS (SELECT value FROM json_each(?))
+	principals, err := a.readPrincipals(ctx, `WITH mine AS (SELECT value FROM json_each(?))
 		SELECT 'crm:' || p.account || iif(a.holder > 1, '#' || a.holder, '')
 		FROM account_people p LEFT JOIN accounts a ON a.name = p.account
 		WHERE p.email IN mine OR p.email IN (SELECT email FROM team_members WHERE `+configuredTerm+` AND team IN
@@ -71,23 +71,23 @@ func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	if inside, err := a.isInside(ctx, string(list)); err != nil || !inside {
-		return mine, err
+	if isMember, err := a.isInside(ctx, string(list)); err != nil || !isMember {
+		return principals, err
 	}
-	return append(mine, crmPrincipal(LocalAccount, 1)), nil
+	return append(principals, crmPrincipal(LocalAccount, 1)), nil
 }
 
-// isInside tells whether one of some addresses, a JSON list, belongs to the organisation:
+// isInside reports whether one of some addresses, a JSON list, belongs to the organisation:
 // a user's, a team member's or that of the person of an account.
-func (a *Archive) isInside(ctx context.Context, addresses string) (inside bool, err error) {
+func (a *Archive) isInside(ctx context.Context, addresses string) (isMember bool, err error) {
 	err = a.db.R.QueryRowContext(ctx, `WITH mine AS (SELECT value FROM json_each(?))
 		SELECT EXISTS (SELECT 1 FROM users WHERE email IN mine AND `+configuredTerm+`)
 			OR EXISTS (SELECT 1 FROM team_members WHERE email IN mine AND `+configuredTerm+`)
-			OR EXISTS (SELECT 1 FROM account_people WHERE email IN mine AND `+configuredTerm+`)`, addresses).Scan(&inside)
+			OR EXISTS (SELECT 1 FROM account_people WHERE email IN mine AND `+configuredTerm+`)`, addresses).Scan(&isMember)
 	if err != nil {
 		return false, fmt.Errorf("read who is in the organisation: %w", err)
 	}
-	return inside, nil
+	return isMember, nil
 }
 
 // CRMViews returns the latest view of each account of several meetings, by the rules of
@@ -116,7 +116,7 @@ func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMVie
 // CRMFor returns the CRM matches that a viewer without All sees of each of the
 // meetings; of several accounts' the first in the order of CRMPrincipals.
 func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]json.RawMessage, error) {
-	mine, err := a.CRMPrincipals(ctx, v)
+	principals, err := a.CRMPrincipals(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -126,9 +126,9 @@ func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]
 	}
 	matches := make(map[int64]json.RawMessage, len(views))
 	for id, list := range views {
-		first := len(mine)
+		first := len(principals)
 		for _, c := range list {
-			if at := slices.Index(mine, c.Principal); at >= 0 && at < first {
+			if at := slices.Index(principals, c.Principal); at >= 0 && at < first {
 				first, matches[id] = at, c.Matches
 			}
 		}

@@ -45,27 +45,27 @@ func TestAccountsWithOtherCRMsDoNotTakeTurns(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				then, err := a.PartsAt(t.Context(), 1, epoch0.Add(9999*time.Hour))
-				if err != nil || string(then[api.PartCRM]) != string(parts[api.PartCRM]) {
-					t.Errorf("as of a later time: %s, %v; now: %s", then[api.PartCRM], err, parts[api.PartCRM])
+				later, err := a.PartsAt(t.Context(), 1, epoch0.Add(9999*time.Hour))
+				if err != nil || string(later[api.PartCRM]) != string(parts[api.PartCRM]) {
+					t.Errorf("as of a later time: %s, %v; now: %s", later[api.PartCRM], err, parts[api.PartCRM])
 				}
 				return string(parts[api.PartCRM])
 			}
 			show(0, "anns", c[0])
 			show(1, "bobs", c[1])
-			before, was := seq(), current()
+			before, old := seq(), current()
 			for night := range 3 {
 				show(2*night+2, "anns", c[0])
 				show(2*night+3, "bobs", c[1])
 			}
-			if now := current(); seq() != before || now != was {
-				t.Errorf("%d rows were logged of a repeat; current was %s and is %s", seq()-before, was, now)
+			if now := current(); seq() != before || now != old {
+				t.Errorf("%d rows were logged of a repeat; current was %s and is %s", seq()-before, old, now)
 			}
 			if err := a.Rebuild(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
-			if now := current(); now != was {
-				t.Errorf("a rebuild makes %s current instead of %s", now, was)
+			if now := current(); now != old {
+				t.Errorf("a rebuild makes %s current instead of %s", now, old)
 			}
 			const other = `{"deals": [{"name": "Cherry"}]}`
 			before = seq()

@@ -162,9 +162,9 @@ func listDirectory[T any](ctx context.Context, a *Archive, subject string, scan 
 func firstOfEach[T any](list []T, name func(T) string) []T {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(list, func(row T) bool {
-		again := seen[name(row)]
+		repeated := seen[name(row)]
 		seen[name(row)] = true
-		return again
+		return repeated
 	})
 }
 

@@ -58,10 +58,10 @@ func TestWhoSeesWhat(t *testing.T) {
 				listed = append(listed, r.RecordingID)
 			}
 			slices.Sort(listed)
-			mine, err := a.ViewerPrincipals(ctx, ViewerWith(who))
+			got, err := a.ViewerPrincipals(ctx, ViewerWith(who))
 			must(err)
 			for _, id := range ids {
-				if slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(mine, p) }) {
+				if slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(got, p) }) {
 					byKeys = append(byKeys, id)
 				}
 			}
@@ -180,7 +180,7 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 		if rapid.Bool().Draw(t, "there") {
 			s := AccountSetting{Name: account, Email: rapid.SampledFrom(worldPeople[:2]).Draw(t, "owner"), Credential: rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"),
 				Queries: rapid.SampledFrom([][]string{{""}, {"", "teams:x"}, {"", "recorded_by:y"}}).Draw(t, "queries")}
-			if was, configured := w.last[account]; !configured || was.Email != s.Email || was.Credential != s.Credential {
+			if last, configured := w.last[account]; !configured || last.Email != s.Email || last.Credential != s.Credential {
 				w.holder[account]++
 			}
 			w.accounts[account], w.last[account] = s, s
@@ -211,10 +211,10 @@ func (w *drawnWorld) shareMeeting(t *rapid.T, must func(error)) {
 	if w.meetings[id] == nil {
 		return
 	}
-	with := rapid.SliceOfN(rapid.SampledFrom([]string{"user:zoe@b.example", "user:cy@a.example", "team:Sales", "everyone"}), 0, 2).Draw(t, "with")
-	w.shares[id] = with
+	grantee := rapid.SliceOfN(rapid.SampledFrom([]string{"user:zoe@b.example", "user:cy@a.example", "team:Sales", "everyone"}), 0, 2).Draw(t, "with")
+	w.shares[id] = grantee
 	shares := map[string]ShareLevel{}
-	for _, principal := range with {
+	for _, principal := range grantee {
 		shares[principal] = ShareStandard
 	}
 	must(w.archive.SetShares(t.Context(), id, shares))
@@ -223,14 +223,14 @@ func (w *drawnWorld) shareMeeting(t *rapid.T, must func(error)) {
 // sharedWith reports whether a meeting is shared with a person: by name, with the
 // person's team, or with any team where the person may view all shared meetings.
 func (w *drawnWorld) sharedWith(id int64, who string) bool {
-	return slices.ContainsFunc(w.shares[id], func(with string) bool {
-		switch boss := who == "boss@a.example"; with {
+	return slices.ContainsFunc(w.shares[id], func(grantee string) bool {
+		switch boss := who == "boss@a.example"; grantee {
 		case "everyone":
 			return boss || w.member[who] != ""
 		case "team:Sales":
 			return boss || w.member[who] == "Sales"
 		}
-		return with == "user:"+who
+		return grantee == "user:"+who
 	})
 }
 
@@ -261,16 +261,16 @@ func (w *drawnWorld) isGone(id int64) bool {
 }
 
 func (w *drawnWorld) isIdle(id int64) bool {
-	some := false
+	anyVisible := false
 	for k, seen := range w.shown {
 		if k.id == id && seen.walk != 0 {
 			if w.isWatched(k, seen) {
 				return false
 			}
-			some = true
+			anyVisible = true
 		}
 	}
-	return some
+	return anyVisible
 }
 
 // visibleTo is 1.7.

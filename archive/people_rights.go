@@ -53,7 +53,7 @@ func (a *Archive) visibleTerm(ctx context.Context, v Viewer) (string, []any, err
 	if err != nil {
 		return "", nil, err
 	}
-	mine, err := json.Marshal(nonNil(principals))
+	list, err := json.Marshal(nonNil(principals))
 	if err != nil {
 		return "", nil, err
 	}
@@ -62,7 +62,7 @@ func (a *Archive) visibleTerm(ctx context.Context, v Viewer) (string, []any, err
 	for _, r := range visibilityRules {
 		terms = append(terms, `EXISTS (SELECT 1 FROM `+r.table+` r WHERE r.recording_id = m.recording_id AND `+r.where+`
 			AND `+r.principal+` IN (SELECT value FROM json_each(?)))`)
-		args = append(args, string(mine))
+		args = append(args, string(list))
 	}
 	return `(` + strings.Join(terms, " OR ") + `)`, args, nil
 }
@@ -88,10 +88,10 @@ func (t *applying) readRecorder(id int64) (email string, err error) {
 	return email, err
 }
 
-// deriveOutside decides again whether an observed meeting was recorded outside; was
+// deriveOutside decides again whether an observed meeting was recorded outside; previous
 // is its recorder before. The recorder's other meetings follow. The change of a
-// fresh meeting is logged by its parts.
-func (t *applying) deriveOutside(id int64, was string, fresh bool) error {
+// new meeting is logged by its parts.
+func (t *applying) deriveOutside(id int64, previous string, isNew bool) error {
 	var outside bool
 	var email string
 	changed, err := t.Scan(`UPDATE meetings AS m SET outside = NOT (`+insideTerm+`) WHERE recording_id = ?
@@ -101,14 +101,14 @@ func (t *applying) deriveOutside(id int64, was string, fresh bool) error {
 	}
 	if !changed {
 		email, err = t.readRecorder(id)
-	} else if !fresh {
+	} else if !isNew {
 		err = t.logChange(id, ChangeVisibility, "")
 	}
-	if err == nil && email != "" && (changed || was != email) {
+	if err == nil && email != "" && (changed || previous != email) {
 		err = t.deriveOutsideWhere(!changed || !outside, changed && outside, `recorder = ?`, email)
 	}
-	if err == nil && was != "" && was != email {
-		err = t.deriveOutsideWhere(false, true, `recorder = ?`, was)
+	if err == nil && previous != "" && previous != email {
+		err = t.deriveOutsideWhere(false, true, `recorder = ?`, previous)
 	}
 	return err
 }

@@ -98,7 +98,7 @@ func TestRightsEndWithWhatGaveThem(t *testing.T) {
 	set := func(settings ...AccountSetting) func(*Archive) error {
 		return func(a *Archive) error { return a.SetAccounts(t.Context(), settings) }
 	}
-	with := func(s AccountSetting, change func(*AccountSetting)) AccountSetting { change(&s); return s }
+	changed := func(s AccountSetting, change func(*AccountSetting)) AccountSetting { change(&s); return s }
 	walked := func(account string, ids ...int64) func(*Archive) error {
 		return func(a *Archive) error {
 			_, err := a.Apply(t.Context(), listObservations(account, "", 100, ids...))
@@ -114,14 +114,14 @@ func TestRightsEndWithWhatGaveThem(t *testing.T) {
 		"the same again":    {[]func(*Archive) error{set(anns, bobs)}, []int64{1, 2, 3, 9}, []int64{3, 4, 9}, nil},
 		"an account":        {[]func(*Archive) error{set(bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
 		"and back":          {[]func(*Archive) error{set(bobs), set(anns, bobs)}, []int64{1, 2, 3, 9}, []int64{3, 4, 9}, nil},
-		"and back as bob's": {[]func(*Archive) error{set(bobs), set(with(anns, func(s *AccountSetting) { s.Email = bob }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
+		"and back as bob's": {[]func(*Archive) error{set(bobs), set(changed(anns, func(s *AccountSetting) { s.Email = bob }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
 		"all accounts":      {[]func(*Archive) error{set()}, nil, nil, []int64{1, 2, 3, 4, 9}},
-		"a pass":            {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Queries = []string{"", "teams:y"} }), bobs)}, []int64{1, 3, 9}, []int64{3, 4, 9}, []int64{2}},
-		"an address":        {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Email = "" }), bobs)}, []int64{9}, []int64{3, 4, 9}, nil},
-		"a person":          {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Email = bob }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
-		"a person, walked":  {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Email = bob }), bobs), walked("anns", 1)}, []int64{9}, []int64{1, 3, 4, 9}, []int64{2}},
-		"a credential":      {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Credential = "3" }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
-		"and walked":        {[]func(*Archive) error{set(with(anns, func(s *AccountSetting) { s.Credential = "3" }), bobs), walked("anns", 1)}, []int64{1, 9}, []int64{3, 4, 9}, []int64{2}},
+		"a pass":            {[]func(*Archive) error{set(changed(anns, func(s *AccountSetting) { s.Queries = []string{"", "teams:y"} }), bobs)}, []int64{1, 3, 9}, []int64{3, 4, 9}, []int64{2}},
+		"an address":        {[]func(*Archive) error{set(changed(anns, func(s *AccountSetting) { s.Email = "" }), bobs)}, []int64{9}, []int64{3, 4, 9}, nil},
+		"a person":          {[]func(*Archive) error{set(changed(anns, func(s *AccountSetting) { s.Email = bob }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
+		"a person, walked":  {[]func(*Archive) error{set(changed(anns, func(s *AccountSetting) { s.Email = bob }), bobs), walked("anns", 1)}, []int64{9}, []int64{1, 3, 4, 9}, []int64{2}},
+		"a credential":      {[]func(*Archive) error{set(changed(anns, func(s *AccountSetting) { s.Credential = "3" }), bobs)}, []int64{9}, []int64{3, 4, 9}, []int64{1, 2}},
+		"and walked":        {[]func(*Archive) error{set(changed(anns, func(s *AccountSetting) { s.Credential = "3" }), bobs), walked("anns", 1)}, []int64{1, 9}, []int64{3, 4, 9}, []int64{2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -181,10 +181,10 @@ func TestTheLastDirectoryCounts(t *testing.T) {
 	}
 	has := func(step, email, principal string, want bool) {
 		t.Helper()
-		mine, err := a.ViewerPrincipals(ctx, ViewerWith(email))
+		principals, err := a.ViewerPrincipals(ctx, ViewerWith(email))
 		must(err)
-		if got := slices.Contains(mine, principal); got != want {
-			t.Errorf("%s: %s has %v; %s %t, want %t", step, email, mine, principal, got, want)
+		if got := slices.Contains(principals, principal); got != want {
+			t.Errorf("%s: %s has %v; %s %t, want %t", step, email, principals, principal, got, want)
 		}
 	}
 	must(a.PutTeams(ctx, "zed", []api.Team{{Name: "Old"}, {Name: "New"}}))

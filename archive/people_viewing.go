@@ -54,7 +54,7 @@ func (a *Archive) SeenOf(ctx context.Context, v Viewer, ids []int64) (map[int64]
 	return seen, nil
 }
 
-// MayPlay tells whether a viewer sees a meeting, and whether the viewer may play and
+// MayPlay reports whether a viewer sees a meeting, and whether the viewer may play and
 // download its recording (specification 4.5): the recorder, and whoever sees the meeting
 // by more than a limited share.
 func (a *Archive) MayPlay(ctx context.Context, v Viewer, id int64) (visible, allowed bool, err error) {
@@ -80,21 +80,21 @@ func (a *Archive) MayPlay(ctx context.Context, v Viewer, id int64) (visible, all
 	return visible, allowed, err
 }
 
-// allowsPlaying tells whether a principal that sees the meeting may play it.
+// allowsPlaying reports whether a principal that sees the meeting may play it.
 func (m *Visibility) allowsPlaying(principal string) bool {
 	return principal == UserPrincipal(m.RecorderEmail) || IsUnlimited(principal, m.IsWithTeams(), m.Shares)
 }
 
-// IsWithTeams tells whether the meeting's shared_with shares it with teams of the
+// IsWithTeams reports whether the meeting's shared_with shares it with teams of the
 // organisation.
 func (m *Visibility) IsWithTeams() bool { return m.NamesTeams() && !m.Gone && !m.Outside }
 
-// NamesTeams tells whether the meeting's shared_with names teams, whosever they are.
+// NamesTeams reports whether the meeting's shared_with names teams, whosever they are.
 func (m *Visibility) NamesTeams() bool {
 	return slices.Contains([]string{api.SharedSingleTeam, api.SharedMultipleTeams, api.SharedAllTeams}, m.SharedWith)
 }
 
-// IsUnlimited tells whether a principal sees a meeting with these shares by more than a
+// IsUnlimited reports whether a principal sees a meeting with these shares by more than a
 // limited one (specification 4.5). An explicit share says its level itself. Whoever views
 // all that is shared has the greatest level of any share with a team or with everyone.
 // withTeams is [Visibility.IsWithTeams].
@@ -102,8 +102,8 @@ func IsUnlimited(principal string, withTeams bool, shares map[string]ShareLevel)
 	if principal != PrincipalShared || withTeams {
 		return shares[principal] != ShareLimited
 	}
-	for with, level := range shares {
-		if !strings.HasPrefix(with, "user:") && level != ShareLimited {
+	for grantee, level := range shares {
+		if !strings.HasPrefix(grantee, "user:") && level != ShareLimited {
 			return true
 		}
 	}

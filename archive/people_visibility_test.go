@@ -84,13 +84,13 @@ func TestPrincipalsAndListShowTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	for email, want := range visibleTo {
-		mine, err := a.ViewerPrincipals(t.Context(), ViewerWith(strings.Fields(email)...))
+		principals, err := a.ViewerPrincipals(t.Context(), ViewerWith(strings.Fields(email)...))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got, listed []int64
 		for _, id := range ids {
-			if slices.ContainsFunc(meetings[id], func(p string) bool { return slices.Contains(mine, p) }) {
+			if slices.ContainsFunc(meetings[id], func(p string) bool { return slices.Contains(principals, p) }) {
 				got = append(got, id)
 			}
 		}

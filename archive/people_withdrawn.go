@@ -33,18 +33,18 @@ func nameColumn(table string) string {
 // withdraw adds the people of the rows to people.
 func (t *applying) withdraw(l rowReplacement, names string, people map[string]bool) error {
 	gone := ` IN (SELECT value FROM json_each(?2) WHERE value NOT IN (SELECT ` + nameColumn(l.table) + ` FROM ` + l.table + ` WHERE account = ?1))`
-	others := ` WHERE account NOT IN (?1, '` + LocalAccount + `') AND `
+	condition := ` WHERE account NOT IN (?1, '` + LocalAccount + `') AND `
 	args := []any{l.account, names}
 	switch l.table {
 	case "users":
-		return t.Each(`DELETE FROM users`+others+`status <> '`+api.StatusDeactivated+`' AND email`+gone+` RETURNING email`, args, addPeople(people))
+		return t.Each(`DELETE FROM users`+condition+`status <> '`+api.StatusDeactivated+`' AND email`+gone+` RETURNING email`, args, addPeople(people))
 	case "team_members":
-		return t.Each(`DELETE FROM team_members`+others+nameColumn(l.table)+gone+` RETURNING email`, args, addPeople(people))
+		return t.Each(`DELETE FROM team_members`+condition+nameColumn(l.table)+gone+` RETURNING email`, args, addPeople(people))
 	default: // a team takes its members with it
-		if err := t.Each(`DELETE FROM team_members`+others+`team`+gone+` RETURNING email`, args, addPeople(people)); err != nil {
+		if err := t.Each(`DELETE FROM team_members`+condition+`team`+gone+` RETURNING email`, args, addPeople(people)); err != nil {
 			return err
 		}
-		_, err := t.Exec(`DELETE FROM teams`+others+`name`+gone, args...)
+		_, err := t.Exec(`DELETE FROM teams`+condition+`name`+gone, args...)
 		return err
 	}
 }

@@ -143,9 +143,9 @@ func TestWhoIsWithdrawnIsJudgedAnew(t *testing.T) {
 	must(a.PutUsers(ctx, "anna", []api.User{userWithView(bob, api.StatusDeactivated)}))
 	must(a.PutUsers(ctx, "boss", []api.User{userWithView(bob, api.StatusDeactivated)}))
 	must(a.PutUsers(ctx, "boss", []api.User{userWithView(kim, api.StatusActive)}))
-	mine, err := a.ViewerPrincipals(ctx, ViewerWith(bob))
+	principals, err := a.ViewerPrincipals(ctx, ViewerWith(bob))
 	must(err)
-	if slices.Contains(mine, PrincipalEveryone) {
-		t.Errorf("a deactivated user, not on a later list, has %v", mine)
+	if slices.Contains(principals, PrincipalEveryone) {
+		t.Errorf("a deactivated user, not on a later list, has %v", principals)
 	}
 }

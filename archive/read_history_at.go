@@ -70,8 +70,8 @@ func (a *Archive) versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api
 		var hash []byte
 		var source Source
 		var account string
-		var first, shown int64
-		if err := rows.Scan(&v.ID, &hash, &v.Empty, &account, &source, &first, &shown); err != nil {
+		var first, last int64
+		if err := rows.Scan(&v.ID, &hash, &v.Empty, &account, &source, &first, &last); err != nil {
 			return err
 		}
 		copy(v.Hash[:], hash)
@@ -81,10 +81,10 @@ func (a *Archive) versionsAt(ctx context.Context, tx *sql.Tx, id int64, part api
 			versions = append(versions, v)
 		}
 		if source.read() {
-			v.ReadAt = max(v.ReadAt, shown)
-			showings = append(showings, merge.Showing{Version: v.ID, Account: account, First: first, Last: shown})
+			v.ReadAt = max(v.ReadAt, last)
+			showings = append(showings, merge.Showing{Version: v.ID, Account: account, First: first, Last: last})
 		} else {
-			v.ReportedAt = max(v.ReportedAt, shown)
+			v.ReportedAt = max(v.ReportedAt, last)
 		}
 		return nil
 	}, `SELECT r.id, r.hash, r.empty, o.account, o.source, o.first_order, iif(o.last_at <= ?3, o.last_order, o.first_order)

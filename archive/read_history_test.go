@@ -76,8 +76,8 @@ func TestReadingAtTheEndIsReadingNow(t *testing.T) {
 		if len(now) == 0 {
 			return
 		}
-		then, err := a.PartsAt(t.Context(), id, epoch0.Add(1000*time.Hour))
-		if diff := cmp.Diff(now, then); err != nil || diff != "" {
+		later, err := a.PartsAt(t.Context(), id, epoch0.Add(1000*time.Hour))
+		if diff := cmp.Diff(now, later); err != nil || diff != "" {
 			rt.Fatalf("%v\n%s", err, diff)
 		}
 	})

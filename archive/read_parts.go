@@ -31,9 +31,8 @@ func (a *Archive) PartsOf(ctx context.Context, id int64) (map[api.Part]json.RawM
 	return parts, nil
 }
 
-// currentParts reads the parts of a meeting but for the one to leave out, if
-// any.
-func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, without api.Part) (map[api.Part]json.RawMessage, error) {
+// currentParts reads the parts of a meeting except omitted, which may be "".
+func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, omitted api.Part) (map[api.Part]json.RawMessage, error) {
 	parts := make(map[api.Part]json.RawMessage, 6)
 	hasMerged := false
 	err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
@@ -53,7 +52,7 @@ func (a *Archive) currentParts(ctx context.Context, tx *sql.Tx, id int64, withou
 		parts[part] = raw
 		return err
 	}, `SELECT p.part, p.folded IS NOT NULL, b.encoding, b.body
-		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id WHERE p.recording_id = ? AND p.part <> ?`, id, without)
+		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id WHERE p.recording_id = ? AND p.part <> ?`, id, omitted)
 	if err != nil || !hasMerged {
 		return parts, err
 	}
@@ -131,11 +130,11 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 	}
 	byMeeting := make(map[int64]map[api.Part]json.RawMessage, len(ids))
 	err = a.db.ReadTx(ctx, func(tx *sql.Tx) error {
-		folded, err := a.readMany(ctx, tx, byMeeting, string(wantIDs), string(wantParts))
+		merged, err := a.readMany(ctx, tx, byMeeting, string(wantIDs), string(wantParts))
 		if err != nil {
 			return err
 		}
-		for _, id := range folded {
+		for _, id := range merged {
 			t := newApplying(a, sqlite.NewStatements(ctx, tx))
 			inputs, err := t.readInputs(id)
 			if err != nil {
@@ -151,9 +150,9 @@ func (a *Archive) PartsOfMany(ctx context.Context, ids []int64, parts []api.Part
 	return byMeeting, nil
 }
 
-// readMany fills many and returns whose part "meeting" is folded of several
+// readMany fills byMeeting, and returns the meetings whose part "meeting" is merged from several
 // revisions.
-func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]map[api.Part]json.RawMessage, ids, parts string) (folded []int64, err error) {
+func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]map[api.Part]json.RawMessage, ids, parts string) (merged []int64, err error) {
 	err = sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
 		var part api.Part
@@ -167,7 +166,7 @@ func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]
 			byMeeting[id] = make(map[api.Part]json.RawMessage, 6)
 		}
 		if isMerged {
-			folded = append(folded, id)
+			merged = append(merged, id)
 		}
 		if !encoding.Valid {
 			byMeeting[id][part] = json.RawMessage("null")
@@ -183,7 +182,7 @@ func (a *Archive) readMany(ctx context.Context, tx *sql.Tx, byMeeting map[int64]
 	}, `SELECT p.recording_id, p.part, p.folded IS NOT NULL, b.encoding, b.body
 		FROM parts p LEFT JOIN bodies b ON b.revision_id = p.revision_id
 		WHERE p.recording_id IN (SELECT value FROM json_each(?)) AND p.part IN (SELECT value FROM json_each(?))`, ids, parts)
-	return folded, err
+	return merged, err
 }
 
 // Notes returns a meeting decoded without its transcript, which is most of its

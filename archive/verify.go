@@ -69,7 +69,7 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 		{"databases", c.checkDatabases}, {"forgotten meetings", c.checkForgotten}, {"revisions", c.checkRevisions},
 		{"foreign keys", c.checkForeignKeys}, {"rows", c.checkRows}, {"recordings", c.checkMedia}, {"deliveries", c.checkDeliveries}, {"modes", c.checkModes},
 	}
-	var away error
+	var unavailable error
 	for _, s := range steps {
 		if o.Progress != nil {
 			o.Progress(s.name, 0, 0)
@@ -80,12 +80,12 @@ func (a *Archive) Verify(ctx context.Context, o VerifyOptions, found func(Damage
 		if err := markDamaged(s.fn(ctx, o, c.report)); errors.Is(err, ErrDamaged) {
 			c.report(Damage{Class: DamageDatabase, What: fmt.Sprintf("its %s cannot be looked at: %v", s.name, err)})
 		} else if media.IsUnavailable(err) {
-			away = fmt.Errorf("verify %s: %w", s.name, err) // the rest can be checked all the same
+			unavailable = fmt.Errorf("verify %s: %w", s.name, err) // the rest can be checked all the same
 		} else if err != nil {
 			return c.sum, fmt.Errorf("verify %s: %w", s.name, err)
 		}
 	}
-	return c.sum, away
+	return c.sum, unavailable
 }
 
 // check is one run of [Archive.Verify].

@@ -184,11 +184,11 @@ func (a *Archive) restoreMediaRows(ctx context.Context) (int64, error) {
 // dropSpeakerless removes derived rows that refer to missing speakers, for meetings
 // whose transcript can produce them again.
 func (a *Archive) dropSpeakerless(ctx context.Context) (n int64, err error) {
-	const whole = `SELECT recording_id FROM parts JOIN bodies USING (revision_id) WHERE part = 'transcript'`
+	const transcripts = `SELECT recording_id FROM parts JOIN bodies USING (revision_id) WHERE part = 'transcript'`
 	_, err = a.change(ctx, func(tx *sql.Tx) error {
 		for _, q := range []string{
 			`DELETE FROM entries WHERE speaker_id NOT IN (SELECT id FROM speakers) AND
-				id >> 20 IN (SELECT number FROM meetings WHERE recording_id IN (` + whole + `))`,
+				id >> 20 IN (SELECT number FROM meetings WHERE recording_id IN (` + transcripts + `))`,
 			`DELETE FROM meeting_speakers WHERE speaker_id NOT IN (SELECT id FROM speakers)`,
 		} {
 			result, err := tx.ExecContext(ctx, q)

@@ -36,15 +36,15 @@ func (c *check) repairLoose(ctx context.Context, id int64, d *Damage) error {
 		return err
 	}
 	for _, m := range recordings {
-		var others, exists bool
-		if err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ? AND recording_id <> ?)`, m.SHA256, id).Scan(&others); err != nil {
+		var isShared, exists bool
+		if err := a.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM attachments WHERE sha256 = ? AND recording_id <> ?)`, m.SHA256, id).Scan(&isShared); err != nil {
 			return err
 		}
 		_, err := a.media.Stat(ctx, m.SHA256)
 		if exists = err == nil; err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
-		if !others {
+		if !isShared {
 			if err := a.dropRecording(ctx, m.SHA256, exists); err != nil {
 				return err
 			}

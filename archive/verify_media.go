@@ -101,8 +101,8 @@ func (c *check) checkBlob(ctx context.Context, want media.Blob, o VerifyOptions,
 			return err
 		}
 		if _, err := r.Seek(0, io.SeekStart); err == nil { // read again: the connection to a store may have changed the bytes
-			again, err := hashDamage(ctx, r, want.SHA256)
-			if err != nil || again == "" {
+			damage, err := hashDamage(ctx, r, want.SHA256)
+			if err != nil || damage == "" {
 				return err
 			}
 		}
@@ -134,7 +134,7 @@ func hashDamage(ctx context.Context, r io.Reader, sha string) (string, error) {
 // dropRecording removes a lost recording from its meetings and queues its download
 // again. It puts a damaged file aside under media/damaged, with a mark for each of
 // the meetings, by which forgetting finds the file.
-func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) error {
+func (a *Archive) dropRecording(ctx context.Context, sha string, quarantined bool) error {
 	a.blobs.Lock()
 	defer a.blobs.Unlock()
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
@@ -153,7 +153,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 			if err := t.logChange(id, ChangeMedia, ""); err != nil {
 				return err
 			}
-			if aside {
+			if quarantined {
 				if err := setMarks(ctx, tx, []Mark{quarantineMark(sha, id)}); err != nil {
 					return err
 				}
@@ -162,7 +162,7 @@ func (a *Archive) dropRecording(ctx context.Context, sha string, aside bool) err
 		_, err = t.Exec(`DELETE FROM media WHERE sha256 = ?`, sha)
 		return err
 	})
-	if err != nil || !aside {
+	if err != nil || !quarantined {
 		return err
 	}
 	return media.Quarantine(ctx, a.media, a.dir, sha)

@@ -63,8 +63,8 @@ func TestVerifyNamesWhatOthersCanReach(t *testing.T) {
 	if err := os.Chmod(a.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if v, wide := verify(t, a, VerifyOptions{}); v.Wide != 0 || wide != nil {
-		t.Fatalf("what the archive makes is named: %v", wide)
+	if v, damages := verify(t, a, VerifyOptions{}); v.Wide != 0 || damages != nil {
+		t.Fatalf("what the archive makes is named: %v", damages)
 	}
 	m, err := a.MediaOf(t.Context(), 2)
 	if err != nil || len(m) != 1 {

@@ -37,13 +37,13 @@ func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.
 	if err != nil {
 		return nil, err
 	}
-	ours, err := a.Lineage(ctx)
+	lineage, err := a.Lineage(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s, sealed := &BackupSource{keys: keys, temp: a.dir, opened: map[string]*sql.DB{}}, false
 	for _, g := range slices.Backward(all) {
-		if g.Damage != nil || g.Lineage[0] != ours[0] {
+		if g.Damage != nil || g.Lineage[0] != lineage[0] {
 			continue
 		}
 		if sealed = g.Encrypted && len(keys) == 0; !sealed {
@@ -54,7 +54,7 @@ func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.
 	case len(s.all) == 0 && sealed:
 		return nil, fmt.Errorf("repair from %s: it is encrypted with age, and no identity was given", dir)
 	case len(s.all) == 0:
-		return nil, fmt.Errorf("repair from %s: it has no backup of this archive (%s)", dir, ours[0])
+		return nil, fmt.Errorf("repair from %s: it has no backup of this archive (%s)", dir, lineage[0])
 	}
 	return s, nil
 }

@@ -14,8 +14,8 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// vandal changes the database as no connection of the archive would.
-func vandal(t *testing.T, path string, statements ...string) {
+// damageDatabase changes the database as no connection of the archive would.
+func damageDatabase(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db := sqlite.Connect(path, "?_foreign_keys=0&_busy_timeout=5000", nil)
 	defer db.Close()
@@ -67,7 +67,7 @@ func TestVerifyFindsNothingInAWellArchive(t *testing.T) {
 func TestVerifyNamesEveryDamage(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	sql := func(statements ...string) func(*testing.T, *Archive) {
-		return func(t *testing.T, a *Archive) { vandal(t, a.db.Path, statements...) }
+		return func(t *testing.T, a *Archive) { damageDatabase(t, a.db.Path, statements...) }
 	}
 	blob := func(t *testing.T, a *Archive) string {
 		m, err := a.MediaOf(t.Context(), 2)
@@ -141,7 +141,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 			if err := a.inbox.Settle(t.Context(), inbox.Outcome{ID: 1}); err != nil {
 				t.Fatal(err)
 			}
-			vandal(t, a.inbox.Path(), `UPDATE deliveries SET body = X'78'`)
+			damageDatabase(t, a.inbox.Path(), `UPDATE deliveries SET body = X'78'`)
 		}, DamageDelivery, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestVerifyNamesEveryDamage(t *testing.T) {
 				t.Errorf("exit code %d; want %d", v.ExitCode(), c.class.ExitCode())
 			}
 			verify(t, a, VerifyOptions{Repair: true})
-			if lone, _ := filepath.Glob(filepath.Join(a.dir, "media", "damaged", "*")); name == "blob too many" && len(lone) != 1 {
+			if quarantined, _ := filepath.Glob(filepath.Join(a.dir, "media", "damaged", "*")); name == "blob too many" && len(quarantined) != 1 {
 				t.Error("the recording that no meeting has was not put aside")
 			}
 			if v, damages = verify(t, a, VerifyOptions{}); (len(damages) == 0) != c.repaired {
@@ -176,7 +176,7 @@ func TestRepairLeadsToFetchingAgain(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	a := filledArchive(t)
 	apply(t, a, listObservations("main", "", beginWalk(t, a, "main", "").Number, 2)...) // it is back
-	vandal(t, a.db.Path, `UPDATE bodies SET body = X'78' WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'transcript')`,
+	damageDatabase(t, a.db.Path, `UPDATE bodies SET body = X'78' WHERE revision_id = (SELECT revision_id FROM parts WHERE recording_id = 3 AND part = 'transcript')`,
 		`INSERT INTO downloads (recording_id, state, due_at) VALUES (2, 'done', 0)`)
 	m, err := a.MediaOf(t.Context(), 2)
 	if err != nil {
@@ -203,10 +203,10 @@ func TestCursorBeyondTheLogIsDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for beyond, want := range map[int64]bool{0: false, 5: true} {
-		d, bad, err := a.CheckCursor(t.Context(), "index", a.dir, Position{at.Epoch, at.Seq + beyond})
+	for excess, want := range map[int64]bool{0: false, 5: true} {
+		d, bad, err := a.CheckCursor(t.Context(), "index", a.dir, Position{at.Epoch, at.Seq + excess})
 		if err != nil || bad != want || bad && d.Class != DamageCursor {
-			t.Errorf("%d beyond the log: %+v, %v, %v", beyond, d, bad, err)
+			t.Errorf("%d beyond the log: %+v, %v, %v", excess, d, bad, err)
 		}
 	}
 	if _, bad, err := a.CheckCursor(t.Context(), "index", a.dir, Position{"another", at.Seq + 5}); bad || err != nil {

@@ -158,7 +158,7 @@ func (c *Config) readSecrets(credentials string) error {
 	return nil
 }
 
-func readSecret(path string, into *string) error {
+func readSecret(path string, target *string) error {
 	if path == "" {
 		return nil
 	}
@@ -166,11 +166,11 @@ func readSecret(path string, into *string) error {
 	if err != nil {
 		return err
 	}
-	if *into != "" {
+	if *target != "" {
 		return errors.New("set both the value and its file; keep one")
 	}
-	*into = strings.TrimSpace(string(raw))
-	if *into == "" {
+	*target = strings.TrimSpace(string(raw))
+	if *target == "" {
 		return fmt.Errorf("read %s: the file is empty", path)
 	}
 	return nil

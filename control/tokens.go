@@ -49,13 +49,13 @@ func (h Deps) listTokens(ctx context.Context, q TokenRequest, _ Emit) ([]ListedT
 	if err != nil {
 		return nil, err
 	}
-	var only access.Person
+	var owner access.Person
 	if q.Address != "" {
-		if _, only, err = h.findUser(ctx, q.Address); err != nil {
+		if _, owner, err = h.findUser(ctx, q.Address); err != nil {
 			return nil, err
 		}
 	}
-	tokens, err := db.Tokens(ctx, only.ID)
+	tokens, err := db.Tokens(ctx, owner.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func askedOf(t *testing.T, h *webhookHouse, base string, service http.HandlerFun
 	})
 }
 
-func fails(t *testing.T, h *webhookHouse, name string, q any) error {
+func callFails(t *testing.T, h *webhookHouse, name string, q any) error {
 	t.Helper()
 	_, err := control.Call[json.RawMessage](t.Context(), h.ops, name, q, nil)
 	if err == nil {
@@ -50,7 +50,7 @@ func fails(t *testing.T, h *webhookHouse, name string, q any) error {
 	return err
 }
 
-func listed(t *testing.T, h *webhookHouse) []control.WebhookInfo {
+func listWebhooks(t *testing.T, h *webhookHouse) []control.WebhookInfo {
 	t.Helper()
 	return call[[]control.WebhookInfo](t, h, "webhook.list", control.WebhookRequest{})
 }
@@ -71,8 +71,8 @@ func TestWebhookCreationBreaksOff(t *testing.T) {
 		{"an answer without an id", "http", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"secret":"whsec_x"}`) }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := fails(t, askedOf(t, h, c.base, c.service), "webhook.create", control.WebhookRequest{Account: "anna"})
-			list := listed(t, h)
+			err := callFails(t, askedOf(t, h, c.base, c.service), "webhook.create", control.WebhookRequest{Account: "anna"})
+			list := listWebhooks(t, h)
 			if !c.orphan {
 				if len(list) != 0 {
 					t.Errorf("it left %+v after %v", list, err)
@@ -96,7 +96,7 @@ func TestWebhookIntentComesFirst(t *testing.T) {
 		before, _ = h.archive.Inbox().Registrations(q.Context(), "anna")
 		w.WriteHeader(http.StatusForbidden)
 	})
-	fails(t, bad, "webhook.create", control.WebhookRequest{Account: "anna"})
+	callFails(t, bad, "webhook.create", control.WebhookRequest{Account: "anna"})
 	if len(before) != 1 || before[0].State != inbox.RegistrationIntent || before[0].URL != h.parts.PublicURL+"/webhooks/anna" {
 		t.Errorf("when the service was asked there was %+v", before)
 	}
@@ -123,7 +123,7 @@ func TestWebhookThatCannotBeNoted(t *testing.T) {
 				w.WriteHeader(http.StatusNotImplemented)
 			}
 		})
-		err := fails(t, bad, "webhook.create", control.WebhookRequest{Account: "anna"})
+		err := callFails(t, bad, "webhook.create", control.WebhookRequest{Account: "anna"})
 		if strings.Contains(err.Error(), "whsec_") {
 			t.Errorf("the error shows the secret: %v", err)
 		}
@@ -142,8 +142,8 @@ func TestWebhookDeletionBreaksOff(t *testing.T) {
 	h := newWebhookHouse(t)
 	created := call[control.WebhookInfo](t, h, "webhook.create", control.WebhookRequest{Account: "anna"})
 	q := control.WebhookRequest{ID: created.ID}
-	fails(t, askedOf(t, h, "http", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) }), "webhook.delete", q)
-	list := listed(t, h)
+	callFails(t, askedOf(t, h, "http", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) }), "webhook.delete", q)
+	list := listWebhooks(t, h)
 	if len(list) != 1 || list[0].State != inbox.RegistrationDeleting || !strings.Contains(list[0].Advice, "delete "+created.ID) {
 		t.Errorf("list %+v", list)
 	}
@@ -151,7 +151,7 @@ func TestWebhookDeletionBreaksOff(t *testing.T) {
 		t.Errorf("%d secrets verify, %v; want the one being deleted", len(s), err)
 	}
 	call[control.Done](t, askedOf(t, h, "http", http.NotFound), "webhook.delete", q)
-	if list := listed(t, h); len(list) != 0 {
+	if list := listWebhooks(t, h); len(list) != 0 {
 		t.Errorf("list %+v", list)
 	}
 }
@@ -164,12 +164,12 @@ func TestRotationThatDoesNotWork(t *testing.T) {
 	for status, says := range map[int]string{200: "another receiver", 401: "another receiver", 404: "something else", 502: "502"} {
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		bad := h.badly(func(w *control.Webhooks) { w.PublicURL = elsewhere.URL })
-		err := fails(t, bad, "webhook.rotate", control.WebhookRequest{Account: "anna"})
+		err := callFails(t, bad, "webhook.rotate", control.WebhookRequest{Account: "anna"})
 		elsewhere.Close()
 		if !strings.Contains(err.Error(), says) {
 			t.Errorf("answered %d: %v", status, err)
 		}
-		list := listed(t, h)
+		list := listWebhooks(t, h)
 		if len(list) != 1 || list[0].ID != created.ID || list[0].State != inbox.RegistrationActive {
 			t.Errorf("answered %d: list %+v, want the old one", status, list)
 		}
@@ -187,7 +187,7 @@ func TestWebhookTestLeavesNothing(t *testing.T) {
 	bad := h.badly(func(w *control.Webhooks) {
 		w.Index = func(context.Context) (*search.Index, error) { return nil, errors.New("no index") }
 	})
-	fails(t, bad, "webhook.test", control.WebhookRequest{Account: "anna"})
+	callFails(t, bad, "webhook.test", control.WebhookRequest{Account: "anna"})
 	if c, err := h.archive.Counts(t.Context()); err != nil || c.Meetings != 0 {
 		t.Errorf("%d meetings after a test that failed, %v", c.Meetings, err)
 	}

@@ -74,6 +74,6 @@ func (w Webhooks) planRotation(ctx context.Context, account string) (old []inbox
 	return old, request, nil
 }
 
-func errNoDaemon(doing string) error {
-	return errors.New(doing + ": no daemon runs here that would receive the delivery; start it: minutebook serve")
+func errNoDaemon(action string) error {
+	return errors.New(action + ": no daemon runs here that would receive the delivery; start it: minutebook serve")
 }

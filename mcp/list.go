@@ -92,12 +92,12 @@ type actionArgs struct {
 }
 
 type actionAnswer struct {
-	ActionItems []agreed `json:"action_items"`
-	More        bool     `json:"more,omitempty" jsonschema:"there are older ones"`
+	ActionItems []listedActionItem `json:"action_items"`
+	More        bool               `json:"more,omitempty" jsonschema:"there are older ones"`
 }
 
-type agreed struct {
-	todo
+type listedActionItem struct {
+	actionItem
 	RecordingID int64  `json:"recording_id"`
 	Title       string `json:"title" jsonschema:"of the meeting"`
 	Date        string `json:"date" jsonschema:"of the meeting"`
@@ -119,12 +119,12 @@ func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a 
 	if err != nil {
 		return nil, actionAnswer{}, s.publicError("listing action items", err)
 	}
-	out := actionAnswer{ActionItems: []agreed{}}
+	out := actionAnswer{ActionItems: []listedActionItem{}}
 	if len(items) > limit {
 		items, out.More = items[:limit], true
 	}
 	for _, i := range items {
-		v := agreed{todo: todo{Description: i.Description, Done: i.Completed, Assignee: i.Assignee},
+		v := listedActionItem{actionItem: actionItem{Description: i.Description, Done: i.Completed, Assignee: i.Assignee},
 			RecordingID: i.RecordingID, Title: i.Title, Date: s.formatDate(i.Start), URL: s.link(i.RecordingID, i.Offset)}
 		if v.Assignee == "" {
 			v.Assignee = i.Email

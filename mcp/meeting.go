@@ -16,14 +16,14 @@ type meetingArgs struct {
 
 type meetingAnswer struct {
 	head
-	Team        string      `json:"team,omitempty"`
-	Language    string      `json:"language,omitempty"`
-	Invited     []invited   `json:"invited,omitempty"`
-	Summary     string      `json:"summary,omitempty" jsonschema:"Markdown"`
-	ActionItems []todo      `json:"action_items,omitempty"`
-	Highlights  []highlight `json:"highlights,omitempty"`
-	Entries     int         `json:"transcript_entries"`
-	Gone        bool        `json:"gone,omitempty" jsonschema:"the service does not show it any more"`
+	Team        string       `json:"team,omitempty"`
+	Language    string       `json:"language,omitempty"`
+	Invited     []invited    `json:"invited,omitempty"`
+	Summary     string       `json:"summary,omitempty" jsonschema:"Markdown"`
+	ActionItems []actionItem `json:"action_items,omitempty"`
+	Highlights  []highlight  `json:"highlights,omitempty"`
+	Entries     int          `json:"transcript_entries"`
+	Gone        bool         `json:"gone,omitempty" jsonschema:"the service does not show it any more"`
 }
 
 type invited struct {
@@ -32,7 +32,7 @@ type invited struct {
 	External bool   `json:"external,omitempty"`
 }
 
-type todo struct {
+type actionItem struct {
 	Description string `json:"description"`
 	Done        bool   `json:"done"`
 	Assignee    string `json:"assignee,omitempty"`
@@ -63,7 +63,7 @@ func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meeti
 	out.Summary = m.DefaultSummary.Or(api.Summary{}).MarkdownFormatted.Or("")
 	for _, i := range m.ActionItems.Or(nil) {
 		who := i.Assignee.Or(api.Assignee{})
-		out.ActionItems = append(out.ActionItems, todo{i.Description, i.Completed,
+		out.ActionItems = append(out.ActionItems, actionItem{i.Description, i.Completed,
 			who.Name.Or(who.Email.Or("")), i.RecordingTimestamp})
 	}
 	for _, h := range m.Highlights.Or(nil) {

@@ -118,7 +118,7 @@ func (s *Server) link(id int64, at time.Duration) string {
 
 // publicError returns an error for the assistant. It logs an inner error instead
 // of returning it.
-func (s *Server) publicError(doing string, err error) error {
+func (s *Server) publicError(action string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound):
 		return errors.New("there is no such meeting in this archive; search_meetings finds its recording_id")
@@ -127,8 +127,8 @@ func (s *Server) publicError(doing string, err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	}
-	s.Logger.Error().Err(err).Str("doing", doing).Msg("answer an assistant")
-	return fmt.Errorf("%s failed inside the archive; its log says why", doing)
+	s.Logger.Error().Err(err).Str("doing", action).Msg("answer an assistant")
+	return fmt.Errorf("%s failed inside the archive; its log says why", action)
 }
 
 // clampLimit returns n between 1 and most, or def when n is 0.

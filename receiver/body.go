@@ -70,11 +70,11 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 			due = started.Add(r.o.BodyTime + time.Duration(len(b.bytes))*time.Second/slowest)
 			rc.SetReadDeadline(due)
 		}
-		into := b.bytes[len(b.bytes):cap(b.bytes)]
-		if len(into) == 0 {
-			into = end[:]
+		free := b.bytes[len(b.bytes):cap(b.bytes)]
+		if len(free) == 0 {
+			free = end[:]
 		}
-		n, err := req.Body.Read(into)
+		n, err := req.Body.Read(free)
 		if int64(len(b.bytes)+n) > r.o.MaxBody {
 			b.release()
 			return nil, tooLarge

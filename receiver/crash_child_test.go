@@ -18,7 +18,7 @@ import (
 
 const crashDir = "MINUTEBOOK_TEST_CRASH_DIR"
 
-// childDir tells whether this process is the daemon of a crash test, and where
+// childDir reports whether this process is the daemon of a crash test, and where
 // its data directory is.
 func childDir() (string, bool) { return os.LookupEnv(crashDir) }
 

@@ -127,9 +127,9 @@ func TestCrash(t *testing.T) {
 		}
 	}
 	settled(t, dir, func(p *parts) {
-		again := 1000 // of many thousands, each of which was looked at after its round
+		extra := 1000 // of many thousands, each of which was looked at after its round
 		for id := range s.done {
-			if again--; again < 0 {
+			if extra--; extra < 0 {
 				break
 			}
 			checkDelivered(t, p, id)

@@ -13,8 +13,8 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// failing returns a fault that happens once, at one step.
-func failing(step inbox.Step, done bool) (func(inbox.Step, bool) error, *atomic.Bool) {
+// failAt returns a fault that happens once, at one step.
+func failAt(step inbox.Step, done bool) (func(inbox.Step, bool) error, *atomic.Bool) {
 	var failed atomic.Bool
 	return func(s inbox.Step, d bool) error {
 		if s == step && d == done && failed.CompareAndSwap(false, true) {
@@ -40,7 +40,7 @@ func TestFaultsBeforeTheAcknowledgement(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s done=%v", c.step, c.done), func(t *testing.T) {
 			dir := archiveDir(t)
-			fault, failed := failing(c.step, c.done)
+			fault, failed := failAt(c.step, c.done)
 			r := startOn(t, filepath.Join(dir, "inbox.db"), inbox.Options{Fault: fault}, Options{})
 			got := send(t, signedRequest(t, r.url, "anna", secretA, "msg_7", time.Now(), crashBody(7)))
 			if got.status != 503 || got.header.Get("Retry-After") == "" || !failed.Load() {
@@ -84,8 +84,8 @@ func settledTwice(t *testing.T, r *running, dir string) {
 // The connection is lost while the body is read, and after that: what had come
 // whole is kept although nobody was told.
 func TestFaultsOfReadingTheBody(t *testing.T) {
-	for _, whole := range []bool{false, true} {
-		t.Run(fmt.Sprintf("whole=%v", whole), func(t *testing.T) {
+	for _, complete := range []bool{false, true} {
+		t.Run(fmt.Sprintf("whole=%v", complete), func(t *testing.T) {
 			dir := archiveDir(t)
 			gate, reached := make(chan struct{}), make(chan struct{}, 100)
 			open := sync.OnceFunc(func() { close(gate) })
@@ -105,18 +105,18 @@ func TestFaultsOfReadingTheBody(t *testing.T) {
 				t.Fatal(err)
 			}
 			part := body[:len(body)/2]
-			if whole {
+			if complete {
 				part = body
 			}
 			fmt.Fprintf(c, "\r\n%s", part)
-			if whole {
+			if complete {
 				<-reached
 			}
 			c.Close()
-			waitFor(t, func() bool { return whole || r.Counts().Refused[400] == 1 })
+			waitFor(t, func() bool { return complete || r.Counts().Refused[400] == 1 })
 			open()
-			waitFor(t, func() bool { return len(r.pending(t)) == 1 || !whole })
-			sentAgain(t, r, whole)
+			waitFor(t, func() bool { return len(r.pending(t)) == 1 || !complete })
+			sentAgain(t, r, complete)
 			settledTwice(t, r, dir)
 		})
 	}

@@ -78,10 +78,10 @@ func TestEachConfiguredSecretVerifies(t *testing.T) {
 		a, b    int
 	}{{[]string{secretA}, 200, 401}, {[]string{secretA, secretB}, 200, 200}, {[]string{secretB}, 401, 200}, {nil, 401, 401}} {
 		r := start(t, Options{Accounts: map[string][]string{"anna": s.secrets}})
-		with := func(secret, id string) int {
+		post := func(secret, id string) int {
 			return send(t, signedRequest(t, r.url, "anna", secret, id, time.Now(), []byte(meeting))).status
 		}
-		if a, b := with(secretA, "a"), with(secretB, "b"); a != s.a || b != s.b {
+		if a, b := post(secretA, "a"), post(secretB, "b"); a != s.a || b != s.b {
 			t.Errorf("step %d: %d and %d, want %d and %d", n, a, b, s.a, s.b)
 		}
 	}

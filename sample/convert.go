@@ -32,8 +32,8 @@ func (s *script) meeting(base time.Time) (*meeting, error) {
 	if err != nil {
 		return nil, err
 	}
-	begun := scheduled.Add(time.Duration(sum[8]%150) * time.Second)
-	ended := begun.Add(starts[len(starts)-1])
+	started := scheduled.Add(time.Duration(sum[8]%150) * time.Second)
+	ended := started.Add(starts[len(starts)-1])
 	share := "https://meet." + Domain + "/share/" + hex.EncodeToString(sum[:16])
 	m := &meeting{
 		Title:       s.headerValue("title", s.slug),
@@ -43,7 +43,7 @@ func (s *script) meeting(base time.Time) (*meeting, error) {
 		ShareURL:    share,
 		CreatedAt:   ended.Add(8 * time.Second).Format(stamp), ScheduledStart: scheduled.Format(stamp),
 		ScheduledEnd:   scheduled.Add((time.Duration(minutes) * time.Minute).Truncate(15*time.Minute) + 15*time.Minute).Format(stamp),
-		RecordingStart: begun.Format(stamp), RecordingEnd: ended.Format(stamp),
+		RecordingStart: started.Format(stamp), RecordingEnd: ended.Format(stamp),
 		DomainsType: "only_internal",
 		SharedWith:  s.headerValue("shared", "no_teams"),
 		Language:    s.headerValue("language", "en"),

@@ -104,12 +104,12 @@ func TestSpread(t *testing.T) {
 			}
 		}
 	}
-	for what, least := range map[string]int{
+	for what, minimum := range map[string]int{
 		"language de": 1, "language es": 1, "language ja": 1, "language en": 20, "crm": 3, "outside": 3,
 		"shared no_teams": 2, "shared single_team": 2, "shared multiple_teams": 2, "shared all_teams": 2,
 		"domains only_internal": 5, "domains one_or_more_external": 5, "team Firmware": 1, "team Platform": 1, "team Sales": 1} {
-		if count[what] < least {
-			t.Errorf("%s: %d, want %d or more", what, count[what], least)
+		if count[what] < minimum {
+			t.Errorf("%s: %d, want %d or more", what, count[what], minimum)
 		}
 	}
 	if len(domains) < 6 {

@@ -123,9 +123,9 @@ func (s *script) readLine(l string, pause *int) error {
 }
 
 // headerValue returns the last value of a header, or otherwise.
-func (s *script) headerValue(key, otherwise string) string {
+func (s *script) headerValue(key, fallback string) string {
 	if v := s.head[key]; len(v) > 0 {
 		return v[len(v)-1]
 	}
-	return otherwise
+	return fallback
 }

@@ -15,16 +15,16 @@ import (
 func TestTranscriptsAreWhole(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	for _, m := range decoded(t, Base()) {
-		talk, _ := m.Transcript.Get()
-		if len(talk) < 60 {
-			t.Errorf("%s: %d entries, want 60 or more", m.Title, len(talk))
+		transcript, _ := m.Transcript.Get()
+		if len(transcript) < 60 {
+			t.Errorf("%s: %d entries, want 60 or more", m.Title, len(transcript))
 		}
 		length, at := m.RecordingEndTime.Sub(m.RecordingStartTime.Time), time.Duration(-1)
 		invited := map[string]bool{}
 		for _, in := range m.CalendarInvitees {
 			invited[in.Email.Or("")] = true
 		}
-		for i, e := range talk {
+		for i, e := range transcript {
 			next, err := api.ParseOffset(e.Timestamp)
 			if err != nil || next <= at || next >= length {
 				t.Errorf("%s: entry %d is at %s (%v)", m.Title, i, e.Timestamp, err)
@@ -56,8 +56,8 @@ func TestNoTwoMeetingsShareALongSentence(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	speakerOf := map[string]string{}
 	for _, m := range decoded(t, Base()) {
-		talk, _ := m.Transcript.Get()
-		for _, e := range talk {
+		transcript, _ := m.Transcript.Get()
+		for _, e := range transcript {
 			for _, s := range strings.FieldsFunc(e.Text, func(r rune) bool { return strings.ContainsRune(".?!。？", r) }) {
 				s = strings.ToLower(strings.TrimSpace(s))
 				if len(strings.Fields(s)) < 6 && len(s) < 45 {

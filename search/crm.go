@@ -56,7 +56,7 @@ func addCRM(v *segment.Builder, views []archive.CRMView, lang *text.Language) {
 	}
 }
 
-// seesCRM tells whether the viewer sees the matches of a principal.
+// seesCRM reports whether the viewer sees the matches of a principal.
 func (s *snapshot) seesCRM(principal string) bool {
 	return s.seesAll || slices.Contains(s.crmPrincipals, principal)
 }
@@ -89,11 +89,11 @@ func (s *snapshot) withCRM() (meetingSet, error) {
 func (s *snapshot) withAllCRMWords(phrase []string) (meetingSet, error) {
 	found := s.visible()
 	for _, term := range phrase {
-		with, err := s.withKeys(s.crmKeys(term)...)
+		matching, err := s.withKeys(s.crmKeys(term)...)
 		if err != nil {
 			return nil, err
 		}
-		found.and(with)
+		found.and(matching)
 	}
 	return found, nil
 }

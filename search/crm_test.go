@@ -59,10 +59,10 @@ func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
 				t.Errorf("%s: %q finds %d for %q, want %d", when, query, a.Total, viewer.Emails, want)
 			}
 		}
-		shown, err := json.Marshal(h.search(Request{Query: "plan OR apple OR banana", Viewer: viewer}).Meetings)
+		answer, err := json.Marshal(h.search(Request{Query: "plan OR apple OR banana", Viewer: viewer}).Meetings)
 		must(err)
 		for word, whose := range map[string]string{"Orchard": "anns", "Grove": "bobs"} {
-			if got := strings.Contains(string(shown), word); got != owner[whose] {
+			if got := strings.Contains(string(answer), word); got != owner[whose] {
 				t.Errorf("%s: %q is shown %s %t, of %v", when, viewer.Emails, word, got, owner)
 			}
 		}

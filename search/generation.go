@@ -108,7 +108,7 @@ func openGeneration(dir string, n generationName) (*generation, error) {
 	return g, nil
 }
 
-// isBuilt tells whether both indexes hold the whole archive up to their positions.
+// isBuilt reports whether both indexes hold the whole archive up to their positions.
 func (g *generation) isBuilt() bool {
 	return g.meetings.lastState().Built && g.moments.lastState().Built
 }
@@ -122,7 +122,7 @@ func (g *generation) position() archive.Position {
 	return a
 }
 
-// isCurrent tells whether the indexes are of this program's format, so that they can
+// isCurrent reports whether the indexes are of this program's format, so that they can
 // be written to. Those of an older one answer until their successor is whole, and lack
 // later fields.
 func (g *generation) isCurrent() bool { return g.format == format }

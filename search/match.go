@@ -110,7 +110,7 @@ func (e evaluation) evaluate(n query.Node, optional bool) (meetingSet, error) {
 		if err != nil {
 			return nil, err
 		}
-		return e.s.visible().without(found), nil
+		return e.s.visible().andNot(found), nil
 	case *query.Filter:
 		return e.filter(n)
 	}

@@ -159,7 +159,7 @@ func (e evaluation) filterTime(f *query.Filter) (meetingSet, error) {
 			return nil, err
 		}
 		bound := int32(d / time.Second)
-		return s.where(func(c *columns, doc uint32) bool {
+		return s.filterVisible(func(c *columns, doc uint32) bool {
 			if f.Field == "longer" {
 				return c.seconds[doc] > bound
 			}
@@ -197,7 +197,7 @@ func (s *snapshot) startingBetween(from, to time.Time) meetingSet {
 	if !to.IsZero() {
 		high = to.UnixMilli()
 	}
-	return s.where(func(c *columns, doc uint32) bool { return c.start[doc] >= low && c.start[doc] < high })
+	return s.filterVisible(func(c *columns, doc uint32) bool { return c.start[doc] >= low && c.start[doc] < high })
 }
 
 // keysWithPrefix lists the keys that begin so.

@@ -23,7 +23,7 @@ const (
 // readBudget bounds the text that the phrases of one search are checked in.
 type readBudget struct{ entries int }
 
-func (b *readBudget) spent() bool { return b.entries <= 0 }
+func (b *readBudget) isSpent() bool { return b.entries <= 0 }
 
 // phraseCheck looks for a phrase in the texts of meetings. Its exact becomes false
 // when some could not be read: these are left out, or kept under a minus.
@@ -46,7 +46,7 @@ func (c *phraseCheck) keepMeetings(found meetingSet, field string) (meetingSet, 
 	}
 	read := s.empty()
 	for _, r := range s.topMeetings(found, nil, maxVerified, nil) {
-		if c.budget.spent() {
+		if c.budget.isSpent() {
 			break
 		}
 		s.addMeeting(read, r.id)
@@ -61,7 +61,7 @@ func (c *phraseCheck) keepMeetings(found meetingSet, field string) (meetingSet, 
 			return nil, err
 		}
 	}
-	if found.clone().without(read).size() == 0 {
+	if found.clone().andNot(read).size() == 0 {
 		return found, nil
 	}
 	c.exact = false
@@ -87,11 +87,11 @@ func (c *phraseCheck) meetingHas(id int64, field string) (bool, error) {
 		if docs.IsEmpty() {
 			continue
 		}
-		with, err := m.terms.Documents(segment.FieldText, c.rarest)
+		matching, err := m.terms.Documents(segment.FieldText, c.rarest)
 		if err != nil {
 			return false, err
 		}
-		docs.And(with)
+		docs.And(matching)
 		for it := docs.Iterator(); it.HasNext(); {
 			name, err := m.seg.DocID(uint64(it.Next()))
 			if err != nil {
@@ -162,7 +162,7 @@ func containsPhrase(tokens []text.Token, phrase []string) bool {
 
 // keepMoments keeps the moments of a segment whose text has the phrase, of the
 // meetings that have its pairs.
-func (c *phraseCheck) keepMoments(m *momentSegment, docs *roaring.Bitmap, among meetingSet) (*roaring.Bitmap, error) {
+func (c *phraseCheck) keepMoments(m *momentSegment, docs *roaring.Bitmap, candidates meetingSet) (*roaring.Bitmap, error) {
 	kept := roaring.New()
 	for it := docs.Iterator(); it.HasNext(); {
 		doc := it.Next()
@@ -170,10 +170,10 @@ func (c *phraseCheck) keepMoments(m *momentSegment, docs *roaring.Bitmap, among 
 		if err != nil {
 			return nil, fmt.Errorf("read search index: %w", err)
 		}
-		if !c.s.hasMeeting(among, meetingOfMoment(name)) {
+		if !c.s.hasMeeting(candidates, meetingOfMoment(name)) {
 			continue
 		}
-		if c.budget.spent() {
+		if c.budget.isSpent() {
 			c.exact = false
 			if !c.negated {
 				break

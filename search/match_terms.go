@@ -107,11 +107,11 @@ func (s *snapshot) withPairs(field string, phrase []string) (meetingSet, error) 
 			}
 			in, term = segment.FieldPairs, segment.PairTerm(field, phrase[i-1], phrase[i])
 		}
-		with, err := s.withTerms(in, term)
+		matching, err := s.withTerms(in, term)
 		if err != nil {
 			return nil, err
 		}
-		found.and(with)
+		found.and(matching)
 	}
 	return found, nil
 }
@@ -119,7 +119,7 @@ func (s *snapshot) withPairs(field string, phrase []string) (meetingSet, error) 
 // findPhraseSaid finds the meetings where a phrase is said in a moment in which
 // all the speakers of a scope speak.
 func (s *snapshot) findPhraseSaid(check *phraseCheck, in scope) (meetingSet, error) {
-	among, err := s.withPairs(segment.FieldText, check.phrase)
+	candidates, err := s.withPairs(segment.FieldText, check.phrase)
 	if err != nil {
 		return nil, err
 	}
@@ -132,13 +132,13 @@ func (s *snapshot) findPhraseSaid(check *phraseCheck, in scope) (meetingSet, err
 			return docs, err
 		}
 		if check.rarest != "" {
-			with, err := m.terms.Documents(segment.FieldText, check.rarest)
+			matching, err := m.terms.Documents(segment.FieldText, check.rarest)
 			if err != nil {
 				return nil, err
 			}
-			docs = roaring.And(docs, with)
+			docs = roaring.And(docs, matching)
 		}
-		return check.keepMoments(m, docs, among)
+		return check.keepMoments(m, docs, candidates)
 	})
 }
 

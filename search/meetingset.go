@@ -58,8 +58,8 @@ func (s *snapshot) withFields(terms map[string][]string) (meetingSet, error) {
 	})
 }
 
-// where finds the visible meetings that keep accepts.
-func (s *snapshot) where(keep func(c *columns, doc uint32) bool) meetingSet {
+// filterVisible finds the visible meetings that keep accepts.
+func (s *snapshot) filterVisible(keep func(c *columns, doc uint32) bool) meetingSet {
 	out := s.empty()
 	for i, m := range s.segments {
 		eachDocument(m.visible, func(doc uint32) {
@@ -97,7 +97,7 @@ func (d meetingSet) or(o meetingSet) meetingSet {
 	return d
 }
 
-func (d meetingSet) without(o meetingSet) meetingSet {
+func (d meetingSet) andNot(o meetingSet) meetingSet {
 	for i := range d {
 		d[i].AndNot(o[i])
 	}
@@ -134,7 +134,7 @@ func (s *snapshot) removeMeeting(d meetingSet, id int64) {
 	}
 }
 
-// hasMeeting tells whether a visible meeting is in the set.
+// hasMeeting reports whether a visible meeting is in the set.
 func (s *snapshot) hasMeeting(d meetingSet, id int64) bool {
 	i, doc, ok := s.place(id)
 	return ok && d[i].Contains(doc)

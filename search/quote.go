@@ -52,11 +52,11 @@ func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int, at clock
 	if s.seesAll {
 		return hits, nil
 	}
-	shown, err := s.stillShown(ids) // a right may have ended before its meeting was read
+	visible, err := s.stillShown(ids) // a right may have ended before its meeting was read
 	if err != nil {
 		return nil, fmt.Errorf("ask who sees the meetings found: %w", err)
 	}
-	return slices.DeleteFunc(hits, func(h Hit) bool { return !shown[h.Row.RecordingID] }), nil
+	return slices.DeleteFunc(hits, func(h Hit) bool { return !visible[h.Row.RecordingID] }), nil
 }
 
 // stopShare is the share of its rarity with which a stop word counts in a quotation.
@@ -140,7 +140,7 @@ func (q *quoter) quoteTranscript(row *archive.Row, r rankedMeeting) ([]Moment, e
 	return out, nil
 }
 
-// hasUnindexed tells whether the query has words that the text of moments leaves
+// hasUnindexed reports whether the query has words that the text of moments leaves
 // out, or a phrase, which may begin in another moment than its rarest words stand in.
 func (q *quoter) hasUnindexed() bool {
 	for _, t := range q.hl.terms {
@@ -217,7 +217,7 @@ func (q *quoter) findAcross(e, next archive.Entry) []hit {
 	return hits
 }
 
-// isBySpeaker tells whether an entry is by a speaker that the query names, where it
+// isBySpeaker reports whether an entry is by a speaker that the query names, where it
 // names any.
 func (q *quoter) isBySpeaker(e archive.Entry) bool {
 	if len(q.in.speakers) == 0 {

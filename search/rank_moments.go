@@ -19,7 +19,7 @@ type momentTerm struct {
 // rankMoments scores the moments of meetings by the terms and keeps them, best
 // first, with each meeting. A scope with speakers leaves only their moments.
 func (s *snapshot) rankMoments(list []rankedMeeting, terms []*termMatch, in scope, t tuning) error {
-	weighed, err := s.momentTerms(terms, t)
+	weighted, err := s.momentTerms(terms, t)
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (s *snapshot) rankMoments(list []rankedMeeting, terms []*termMatch, in scop
 		if len(c.docs) == 0 {
 			return nil
 		}
-		for _, term := range weighed {
+		for _, term := range weighted {
 			if err := c.score(m, s, term, t); err != nil {
 				return err
 			}

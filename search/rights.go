@@ -22,7 +22,7 @@ func (s *snapshot) hideChanged(reached archive.Position) error {
 		}
 		var ids []int64
 		for _, c := range changes {
-			if s.shows(c.RecordingID) {
+			if s.isShown(c.RecordingID) {
 				ids = append(ids, c.RecordingID)
 			}
 		}
@@ -50,12 +50,12 @@ func (s *snapshot) hideAny() error {
 // hideEnded hides those of the meetings that the archive does not show to the
 // viewer.
 func (s *snapshot) hideEnded(ids []int64) error {
-	shown, err := s.stillShown(ids)
+	visible, err := s.stillShown(ids)
 	if err != nil {
 		return err
 	}
 	for _, id := range ids {
-		if shown[id] {
+		if visible[id] {
 			continue
 		}
 		for _, m := range s.segments {
@@ -69,22 +69,22 @@ func (s *snapshot) hideEnded(ids []int64) error {
 
 // stillShown asks the archive which of the meetings the viewer sees now.
 func (s *snapshot) stillShown(ids []int64) (map[int64]bool, error) {
-	shown := make(map[int64]bool, len(ids))
+	visible := make(map[int64]bool, len(ids))
 	if len(ids) == 0 {
-		return shown, nil
+		return visible, nil
 	}
 	principals, err := s.x.archive.Principals(s.ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	for _, id := range ids {
-		shown[id] = s.seesAll || slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(s.principals, p) })
+		visible[id] = s.seesAll || slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(s.principals, p) })
 	}
-	return shown, nil
+	return visible, nil
 }
 
-// shows tells whether the viewer sees a meeting.
-func (s *snapshot) shows(id int64) bool {
+// isShown reports whether the viewer sees a meeting.
+func (s *snapshot) isShown(id int64) bool {
 	return slices.ContainsFunc(s.segments, func(m *meetingSegment) bool {
 		doc, ok := m.columns.byID[id]
 		return ok && m.visible.Contains(doc)

@@ -145,11 +145,11 @@ func addVariants(terms *segment.TermReader, fw fieldWeight, variants []variant, 
 		if postings.Docs == nil {
 			continue
 		}
-		weigh := fw.weigher(v, add)
+		weight := fw.weigher(v, add)
 		if wanted*seekRatio < postings.Docs.GetCardinality() {
-			err = postings.EachIn(set, weigh)
+			err = postings.EachIn(set, weight)
 		} else {
-			err = postings.Each(weigh)
+			err = postings.Each(weight)
 		}
 		if err != nil {
 			return err
@@ -158,7 +158,7 @@ func addVariants(terms *segment.TermReader, fw fieldWeight, variants []variant, 
 	return nil
 }
 
-// has tells whether a variant may be in the field.
+// has reports whether a variant may be in the field.
 func (fw fieldWeight) has(v variant) bool { return v.fields.has(fw.field) || v.fields.has(fw.also) }
 
 // weigher returns a function that weighs the occurrences of a variant in the field

@@ -168,7 +168,7 @@ func (s *snapshot) addUp() {
 	}
 }
 
-// isStopWord tells whether a word is a stop word in one of the languages of the
+// isStopWord reports whether a word is a stop word in one of the languages of the
 // meetings, and so may be missing in the text of moments.
 func (s *snapshot) isStopWord(term string) bool {
 	return slices.ContainsFunc(s.langs, func(l *text.Language) bool { return l.StopWords[term] })

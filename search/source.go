@@ -12,7 +12,7 @@ import (
 	"minutebook/search/segment"
 )
 
-// isMissing tells whether an error means that the archive no longer has a meeting.
+// isMissing reports whether an error means that the archive no longer has a meeting.
 func isMissing(err error) bool {
 	return errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten)
 }

@@ -22,11 +22,11 @@ func (x *Index) batchSize() int {
 }
 
 // throttle pauses after a step that took so long, when others need the machine.
-func (x *Index) throttle(ctx context.Context, took time.Duration) {
+func (x *Index) throttle(ctx context.Context, elapsed time.Duration) {
 	if !x.busy() {
 		return
 	}
-	t := time.NewTimer(min(throttleShare*took, maxThrottle))
+	t := time.NewTimer(min(throttleShare*elapsed, maxThrottle))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

@@ -13,11 +13,11 @@ import (
 
 func TestRest(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		busy bool
-		ends bool // before the rest is over
-		took time.Duration
-		want time.Duration
+		name    string
+		busy    bool
+		ends    bool // before the rest is over
+		elapsed time.Duration
+		want    time.Duration
 	}{
 		{"nobody else works", false, false, time.Second, 0},
 		{"others work", true, false, 100 * time.Millisecond, 300 * time.Millisecond},
@@ -32,7 +32,7 @@ func TestRest(t *testing.T) {
 				cancel()
 			}
 			before := time.Now()
-			x.throttle(ctx, c.took)
+			x.throttle(ctx, c.elapsed)
 			if got := time.Since(before); got != c.want {
 				t.Errorf("%s: it rests for %v, want %v", c.name, got, c.want)
 			}

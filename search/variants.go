@@ -25,7 +25,7 @@ type fieldSet uint16
 
 const everyField = fieldSet(0xffff)
 
-// has tells whether a text field is in the set.
+// has reports whether a text field is in the set.
 func (s fieldSet) has(field string) bool {
 	for i, f := range allTextFields() {
 		if f == field {
@@ -88,7 +88,7 @@ func (s *snapshot) variantsOf(key wordKey) ([]variant, error) {
 	return variants, nil
 }
 
-// isUnspacedCharacter tells whether a term is one character of a script without
+// isUnspacedCharacter reports whether a term is one character of a script without
 // spaces. It is found as the beginning of pairs.
 func isUnspacedCharacter(term string) bool {
 	r := []rune(term)

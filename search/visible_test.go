@@ -38,12 +38,12 @@ func TestNothingHiddenShows(t *testing.T) {
 		if a.Total > 1 || len(a.Histogram) > 1 || len(a.Meetings) == 1 && a.Meetings[0].Row.RecordingID != 1 || len(a.Meetings) > 1 {
 			t.Errorf("%q finds %d: %s, %v", q, a.Total, hitIDs(a), a.Histogram)
 		}
-		nobody, err := h.index.Search(context.Background(), Request{Query: q, Viewer: archive.ViewerWith("stranger@else.example"), Facets: true, Histogram: true})
+		stranger, err := h.index.Search(context.Background(), Request{Query: q, Viewer: archive.ViewerWith("stranger@else.example"), Facets: true, Histogram: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if nobody.Total != 0 || len(nobody.Meetings) != 0 || nobody.Histogram != nil || nobody.DidYouMean != "" {
-			t.Errorf("%q shows a stranger %+v", q, nobody)
+		if stranger.Total != 0 || len(stranger.Meetings) != 0 || stranger.Histogram != nil || stranger.DidYouMean != "" {
+			t.Errorf("%q shows a stranger %+v", q, stranger)
 		}
 	}
 }

@@ -76,8 +76,8 @@ func TestKeysOfRemovedUsersStop(t *testing.T) {
 	s := newAcme(t, Options{})
 	cy := s.key("cy@acme.example")
 	s.get("/teams", cy, 200)
-	without := strings.Replace(acme, `{"email": "cy@acme.example", "name": "Cy"},`, "", 1)
-	if err := s.LoadDirectory(t.Context(), strings.NewReader(without), "acme"); err != nil {
+	reduced := strings.Replace(acme, `{"email": "cy@acme.example", "name": "Cy"},`, "", 1)
+	if err := s.LoadDirectory(t.Context(), strings.NewReader(reduced), "acme"); err != nil {
 		t.Fatal(err)
 	}
 	s.get("/teams", cy, http.StatusUnauthorized)

@@ -35,21 +35,21 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 	if !s.mirror.Shows(id, c.email) {
 		return notFound("recording")
 	}
-	many, err := s.archive.PartsOfMany(r.Context(), []int64{id}, []api.Part{part})
+	parts, err := s.archive.PartsOfMany(r.Context(), []int64{id}, []api.Part{part})
 	if err != nil {
 		return err
 	}
-	raw := s.strict.Part(part, many[id][part])
-	late := fault.InTime
+	raw := s.strict.Part(part, parts[id][part])
+	deferred := fault.InTime
 	if destination == "" {
-		late = s.faults.LateRead(id, part)
+		deferred = s.faults.LateRead(id, part)
 	}
 	switch {
-	case late == fault.Null, late == fault.Empty && part == api.PartSummary:
+	case deferred == fault.Null, deferred == fault.Empty && part == api.PartSummary:
 		raw = json.RawMessage("null")
-	case late == fault.Empty:
+	case deferred == fault.Empty:
 		raw = json.RawMessage("[]")
-	case late == fault.Missing, api.Empty(raw):
+	case deferred == fault.Missing, api.Empty(raw):
 		return notFound(key)
 	}
 	if destination == "" {

@@ -16,7 +16,7 @@ import (
 // event is a meeting whose summary is there for the first time (6.1).
 type event struct {
 	recordingID int64
-	// isNewFor tells whether the meeting is new for a webhook, and not history:
+	// isNewFor reports whether the meeting is new for a webhook, and not history:
 	// recorded after the webhook was created, and not imported. nil: always.
 	isNewFor func(webhook) bool
 	// isUnlisted tells that it is not known yet whether a webhook's owner sees the
@@ -34,8 +34,8 @@ func (s *Service) decideEvent(ctx context.Context, tx *sql.Tx, ev event) (waitin
 	if err != nil || len(hooks) == 0 {
 		return false, err
 	}
-	many, err := s.archive.PartsOfMany(ctx, []int64{ev.recordingID}, []api.Part{api.PartSummary})
-	if err != nil || api.Empty(many[ev.recordingID][api.PartSummary]) {
+	byMeeting, err := s.archive.PartsOfMany(ctx, []int64{ev.recordingID}, []api.Part{api.PartSummary})
+	if err != nil || api.Empty(byMeeting[ev.recordingID][api.PartSummary]) {
 		return false, err
 	}
 	var parts map[api.Part]json.RawMessage // read when the first webhook fires

@@ -41,7 +41,7 @@ func isValidPort(u *url.URL) bool {
 	return err == nil && port > 0
 }
 
-// mayBeGlobal tells whether a host is a globally routable address, or a name that
+// mayBeGlobal reports whether a host is a globally routable address, or a name that
 // may lead to one.
 func mayBeGlobal(host string) bool {
 	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // as the dialling does: 127。0。0。1 is 127.0.0.1
@@ -54,7 +54,7 @@ func mayBeGlobal(host string) bool {
 	return host != "localhost" && !strings.HasSuffix(host, ".localhost") && !endsInNumber(host)
 }
 
-// endsInNumber tells whether a host ends in a number, such as 127.1 or 0x7f000001:
+// endsInNumber reports whether a host ends in a number, such as 127.1 or 0x7f000001:
 // many programs take such a host for an address, and no name is written so.
 func endsInNumber(host string) bool {
 	last := host[strings.LastIndex(host, ".")+1:]

@@ -170,9 +170,9 @@ func (st store) recordOutcome(ctx context.Context, o *outgoing, out outcome) (di
 	err = st.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		state, next := "done", out.at.UnixMilli()
 		if !out.ok {
-			wait, again := retryDelay(o.attempts + 1)
+			wait, retry := retryDelay(o.attempts + 1)
 			state, next = "failed", out.at.UnixMilli()
-			if again && out.status != http.StatusGone {
+			if retry && out.status != http.StatusGone {
 				state, next = "pending", out.at.Add(wait).UnixMilli()
 			}
 		}

@@ -36,7 +36,7 @@ func (r relay) step(ctx context.Context, from archive.Position) error {
 	if err != nil {
 		return err
 	}
-	if off, err := r.skipLongPause(ctx, head, changes); off || err != nil {
+	if skipped, err := r.skipLongPause(ctx, head, changes); skipped || err != nil {
 		return err
 	}
 	if now := r.now().Round(0); now.Before(*r.seen) { // the clock was set back
@@ -82,14 +82,14 @@ func (r relay) decide(ctx context.Context, tx *sql.Tx, changes []archive.Change)
 		if !waits {
 			until = r.now().Add(undecidedFor)
 		}
-		again, err := r.decideMeeting(ctx, tx, c.RecordingID)
+		unchanged, err := r.decideMeeting(ctx, tx, c.RecordingID)
 		if err == nil {
-			err = noteUndecided(ctx, tx, c.RecordingID, until, again)
+			err = noteUndecided(ctx, tx, c.RecordingID, until, unchanged)
 		}
 		if err != nil {
 			return err
 		}
-		if delete(waiting, c.RecordingID); again {
+		if delete(waiting, c.RecordingID); unchanged {
 			waiting[c.RecordingID] = until
 		}
 	}
@@ -120,7 +120,7 @@ func (r relay) decideMeeting(ctx context.Context, tx *sql.Tx, id int64) (waiting
 	return r.decideEvent(ctx, tx, ev)
 }
 
-// isNew tells whether a meeting is new and not history: it was recorded after
+// isNew reports whether a meeting is new and not history: it was recorded after
 // the relay last went on from now, and the service has shown its summary in a
 // delivery, or in a read by an account whose lists were read before it began.
 func (r relay) isNew(ctx context.Context, row *archive.Row) (bool, error) {

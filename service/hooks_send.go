@@ -119,7 +119,7 @@ func (s *Service) attempt(ctx context.Context, o *outgoing) error {
 	return err
 }
 
-// mayReceive tells whether a row's owner may be sent it now, which may be a day
+// mayReceive reports whether a row's owner may be sent it now, which may be a day
 // after it was queued: nothing goes to a person who is not active, and content
 // that was asked for goes to those who see the meeting. Whether a webhook fires
 // was decided when the meeting was finalised (6.1) and stays so.

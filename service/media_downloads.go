@@ -191,7 +191,7 @@ func (s *Service) getDownload(w http.ResponseWriter, r *http.Request, c caller) 
 	return nil
 }
 
-// wasGenerated tells whether an earlier download of the recording is completed.
+// wasGenerated reports whether an earlier download of the recording is completed.
 func (st store) wasGenerated(ctx context.Context, d *download) (generated bool, err error) {
 	err = st.db.R.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM downloads WHERE recording_id = ? AND ready_at <= ? AND failure_reason = '')`,
 		d.recordingID, d.createdAt.UnixMilli()).Scan(&generated)

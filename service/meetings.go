@@ -73,22 +73,22 @@ const maxPooled = 4 << 20
 // meeting, byte for byte. One that was forgotten since the page was found is
 // left out.
 func (s *Service) compose(ctx context.Context, body []byte, email string, ids []int64, include []api.Part, next string) ([]byte, error) {
-	many, err := s.archive.PartsOfMany(ctx, ids, append([]api.Part{api.PartMeeting}, include...))
+	byMeeting, err := s.archive.PartsOfMany(ctx, ids, append([]api.Part{api.PartMeeting}, include...))
 	if err != nil {
 		return body, err
 	}
 	if slices.Contains(include, api.PartCRM) {
-		if err := s.keepOwnCRM(ctx, email, many); err != nil {
+		if err := s.keepOwnCRM(ctx, email, byMeeting); err != nil {
 			return body, err
 		}
 	}
-	body = slices.Grow(body, totalSize(many)+2048*len(ids))
+	body = slices.Grow(body, totalSize(byMeeting)+2048*len(ids))
 	body = append(body, `{"limit":10,"next_cursor":`...)
 	body = append(body, next...)
 	body = append(body, `,"items":[`...)
 	empty := len(body)
 	for _, id := range ids {
-		parts := many[id]
+		parts := byMeeting[id]
 		if parts == nil { // nothing asked for is known of it, or it was forgotten
 			_, err := s.archive.Row(ctx, id)
 			if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
@@ -114,21 +114,21 @@ func (s *Service) compose(ctx context.Context, body []byte, email string, ids []
 
 // keepOwnCRM replaces the CRM matches of meetings by those that a person may see
 // (2.2), null where there are none.
-func (s *Service) keepOwnCRM(ctx context.Context, email string, many map[int64]map[api.Part]json.RawMessage) error {
-	ids := slices.Collect(maps.Keys(many))
+func (s *Service) keepOwnCRM(ctx context.Context, email string, byMeeting map[int64]map[api.Part]json.RawMessage) error {
+	ids := slices.Collect(maps.Keys(byMeeting))
 	own, err := s.archive.CRMFor(ctx, archive.ViewerWith(email), ids)
 	if err != nil {
 		return err
 	}
-	for id, parts := range many {
+	for id, parts := range byMeeting {
 		parts[api.PartCRM] = own[id]
 	}
 	return nil
 }
 
 // totalSize is the size of parts in bytes.
-func totalSize(many map[int64]map[api.Part]json.RawMessage) (size int) {
-	for _, parts := range many {
+func totalSize(byMeeting map[int64]map[api.Part]json.RawMessage) (size int) {
+	for _, parts := range byMeeting {
 		for _, raw := range parts {
 			size += len(raw)
 		}

@@ -41,7 +41,7 @@ type meetingsQuery struct {
 func meetingsClasses(r *http.Request) []limit.Class {
 	q := r.URL.Query()
 	for _, name := range []string{"include_transcript", "include_summary"} {
-		if on, err := boolParam(q, name); err == nil && on {
+		if enabled, err := boolParam(q, name); err == nil && enabled {
 			return heavyClasses(r)
 		}
 	}
@@ -56,11 +56,11 @@ func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
 			MeetingType: v.Get("meeting_type")}, cursor: v.Get("cursor"), filters: filterKey(v, meetingFilters...),
 	}
 	for _, inc := range includeParts {
-		on, err := boolParam(v, inc.param)
+		enabled, err := boolParam(v, inc.param)
 		if err != nil {
 			return q, err
 		}
-		if on {
+		if enabled {
 			q.include = append(q.include, inc.part)
 		}
 	}
@@ -84,7 +84,7 @@ func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
 	return q, err
 }
 
-// asksContent tells whether the list is asked for parts that OAuth apps may not have
+// asksContent reports whether the list is asked for parts that OAuth apps may not have
 // from it.
 func (q *meetingsQuery) asksContent() bool {
 	return slices.Contains(q.include, api.PartTranscript) || slices.Contains(q.include, api.PartSummary)

@@ -82,7 +82,7 @@ func TestThePageGivesACodeForConsent(t *testing.T) {
 	sum := sha256.Sum256([]byte(verifier))
 	ask := url.Values{"client_id": {id}, "redirect_uri": {redirect}, "response_type": {"code"}, "state": {"a&b"}, "scope": {"public_api"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}}
-	with := func(pairs ...string) string {
+	form := func(pairs ...string) string {
 		v := url.Values{}
 		for k, vs := range ask {
 			v[k] = vs
@@ -95,21 +95,21 @@ func TestThePageGivesACodeForConsent(t *testing.T) {
 	if a := s.get("/oauth2/authorize?"+ask.Encode(), "", 200); !strings.Contains(string(a.body), "Connect Notes") || a.header.Get("X-Frame-Options") != "DENY" {
 		t.Errorf("the page is %s", a.body)
 	}
-	for _, bad := range []string{with("client_id", "app_x"), with("redirect_uri", redirect+"/"), with("redirect_uri", "https://evil.example/")} {
+	for _, bad := range []string{form("client_id", "app_x"), form("redirect_uri", redirect+"/"), form("redirect_uri", "https://evil.example/")} {
 		if a := s.get("/oauth2/authorize?"+bad, "", 400); a.header.Get("Location") != "" {
 			t.Errorf("sent to %s", a.header.Get("Location"))
 		}
 	}
 	for bad, want := range map[string]string{
-		with("response_type", "token"): "unsupported_response_type", with("scope", "everything"): "invalid_scope",
-		with("code_challenge_method", "MD5"): "invalid_request",
+		form("response_type", "token"): "unsupported_response_type", form("scope", "everything"): "invalid_scope",
+		form("code_challenge_method", "MD5"): "invalid_request",
 	} {
 		if a := s.get("/oauth2/authorize?"+bad, "", 302); !strings.Contains(a.header.Get("Location"), "error="+want+"&state=a%26b") {
 			t.Errorf("sent to %s, want error %s", a.header.Get("Location"), want)
 		}
 	}
 	post := func(pairs ...string) answer {
-		req, err := http.NewRequest(http.MethodPost, s.base+"/oauth2/authorize", strings.NewReader(with(pairs...)))
+		req, err := http.NewRequest(http.MethodPost, s.base+"/oauth2/authorize", strings.NewReader(form(pairs...)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,14 +70,14 @@ func TestTheQueueIsReadByItsIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := fourth(rows)
+	plan, err := scanFourth(rows)
 	if err != nil || !strings.Contains(plan, "COVERING INDEX deliveries_due") {
 		t.Errorf("planned as %s: %v", plan, err)
 	}
 }
 
-// fourth joins the fourth column of rows, which is what a plan says.
-func fourth(rows *sql.Rows) (string, error) {
+// scanFourth joins the fourth column of rows: the text of a query plan.
+func scanFourth(rows *sql.Rows) (string, error) {
 	defer rows.Close()
 	var all []string
 	for rows.Next() {

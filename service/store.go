@@ -22,7 +22,7 @@ type store struct {
 	archive *archive.Archive
 }
 
-// isForgotten tells whether a meeting was forgotten. Asked in a transaction that
+// isForgotten reports whether a meeting was forgotten. Asked in a transaction that
 // writes something of the meeting it leaves no gap: one that is forgotten later
 // takes the written rows along, see Service.forget.
 func (st store) isForgotten(ctx context.Context, id int64) (bool, error) {

@@ -35,12 +35,12 @@ const acme = `{
 
 func newAcme(t *testing.T, opts Options) *sandbox {
 	t.Helper()
-	with := func(id int, name, team, shared string) string {
+	line := func(id int, name, team, shared string) string {
 		return meeting(id, append(recordedBy(name, team), "shared_with", fmt.Sprintf("%q", shared))...)
 	}
-	s := newSandbox(t, opts, with(1, "ann", "Sales", "no_teams"), with(2, "bob", "Support", "no_teams"), with(3, "ann", "Sales", "single_team"),
-		with(4, "cy", "Support", "multiple_teams"), with(5, "bob", "Support", "all_teams"),
-		with(6, "zoe", "Outside", "no_teams"), with(7, "zoe", "Outside", "no_teams"))
+	s := newSandbox(t, opts, line(1, "ann", "Sales", "no_teams"), line(2, "bob", "Support", "no_teams"), line(3, "ann", "Sales", "single_team"),
+		line(4, "cy", "Support", "multiple_teams"), line(5, "bob", "Support", "all_teams"),
+		line(6, "zoe", "Outside", "no_teams"), line(7, "zoe", "Outside", "no_teams"))
 	if err := s.LoadDirectory(t.Context(), strings.NewReader(acme), "acme"); err != nil {
 		t.Fatal(err)
 	}

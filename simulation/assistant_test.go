@@ -23,8 +23,8 @@ func (w *world) compareAssistant(email string) {
 		r.Header.Set(personHeader, email)
 		w.house.page.ServeHTTP(rw, r)
 	})
-	usual := w.house.site.handler.Swap(&handler)
-	defer w.house.site.handler.Store(usual)
+	handlerBefore := w.house.site.handler.Swap(&handler)
+	defer w.house.site.handler.Store(handlerBefore)
 	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
 		Connect(w.ctx, &sdk.StreamableClientTransport{Endpoint: w.house.site.url + "/mcp", DisableStandaloneSSE: true}, nil)
 	w.must(err)
@@ -48,8 +48,8 @@ func (w *world) compareAssistant(email string) {
 			got = append(got, m.ID)
 		}
 		slices.Sort(got)
-		w.same(got, w.visible(email), "%q's assistant is answered by %s", email, name)
-		w.same(list.Note, "", "%q's assistant is told", email)
+		w.wantSame(got, w.visible(email), "%q's assistant is answered by %s", email, name)
+		w.wantSame(list.Note, "", "%q's assistant is told", email)
 	}
 	for _, name := range []string{"get_meeting", "read_transcript"} {
 		absent, _ := w.tool(c, name, map[string]any{"recording_id": 99999})
@@ -57,9 +57,9 @@ func (w *world) compareAssistant(email string) {
 			text, refused := w.tool(c, name, map[string]any{"recording_id": m.id})
 			w.hides(email, name, text)
 			if !w.sees(email, m) {
-				w.same(text, absent, "%q's assistant asks for %d, which is hidden", email, m.id)
+				w.wantSame(text, absent, "%q's assistant asks for %d, which is hidden", email, m.id)
 			}
-			w.same(!refused, w.sees(email, m), "%q's assistant reads %d by %s", email, m.id, name)
+			w.wantSame(!refused, w.sees(email, m), "%q's assistant reads %d by %s", email, m.id, name)
 		}
 	}
 }

@@ -13,18 +13,19 @@ import (
 	"minutebook/search"
 )
 
-// everybody is whom the rooms are asked as: a stranger, and nobody, among them.
-func everybody() []string {
+// allEmails returns the addresses as which the rooms are asked, a stranger's and
+// nobody's among them.
+func allEmails() []string {
 	return slices.Concat(people, outsiders, []string{"stranger@c.example", ""})
 }
 
 func (w *world) compare(t *rapid.T) {
-	for _, email := range everybody() {
+	for _, email := range allEmails() {
 		w.compareLists(email)
 		w.compareSearch(t, email)
 	}
 	for range 2 {
-		w.compareAssistant(rapid.SampledFrom(everybody()).Draw(t, "assistant"))
+		w.compareAssistant(rapid.SampledFrom(allEmails()).Draw(t, "assistant"))
 	}
 	for _, email := range slices.Concat(people, outsiders) {
 		w.compareService(email)
@@ -33,7 +34,7 @@ func (w *world) compare(t *rapid.T) {
 	w.comparePages(t)
 }
 
-func (w *world) same(got, want any, format string, args ...any) {
+func (w *world) wantSame(got, want any, format string, args ...any) {
 	w.t.Helper()
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		w.t.Fatalf("%s: %v, by the specification %v", fmt.Sprintf(format, args...), got, want)
@@ -51,20 +52,20 @@ func (w *world) compareLists(email string) {
 		listed = append(listed, r.RecordingID)
 	}
 	slices.Sort(listed)
-	w.same(listed, want, "%q is listed", email)
-	mine, err := a.ViewerPrincipals(w.ctx, viewer)
+	w.wantSame(listed, want, "%q is listed", email)
+	principals, err := a.ViewerPrincipals(w.ctx, viewer)
 	w.must(err)
 	w.must(a.Visible(w.ctx, nil, func(v archive.Visibility) error {
 		m := w.meetings[v.RecordingID]
-		if slices.ContainsFunc(v.Principals, func(p string) bool { return slices.Contains(mine, p) }) {
+		if slices.ContainsFunc(v.Principals, func(p string) bool { return slices.Contains(principals, p) }) {
 			keyed = append(keyed, v.RecordingID)
 		}
-		w.same(v.Outside, w.outside(m), "%d by %q is outside", m.id, m.read.recorder)
-		w.same(v.Gone, m.gone(), "%d is gone", m.id)
+		w.wantSame(v.Outside, w.outside(m), "%d by %q is outside", m.id, m.read.recorder)
+		w.wantSame(v.Gone, m.isGone(), "%d is gone", m.id)
 		return nil
 	}))
 	slices.Sort(keyed)
-	w.same(keyed, want, "%q has principals for", email)
+	w.wantSame(keyed, want, "%q has principals for", email)
 	items, err := a.ActionItems(w.ctx, archive.ActionQuery{Viewer: viewer})
 	w.must(err)
 	assignees, err := a.Assignees(w.ctx, viewer)
@@ -74,8 +75,8 @@ func (w *world) compareLists(email string) {
 		agreed = append(agreed, i.RecordingID)
 	}
 	slices.Sort(agreed)
-	w.same(agreed, want, "%q has the action items of", email)
-	w.same(len(assignees), len(want), "%q sees assignees", email)
+	w.wantSame(agreed, want, "%q has the action items of", email)
+	w.wantSame(len(assignees), len(want), "%q sees assignees", email)
 	matches, err := a.CRMFor(w.ctx, viewer, want)
 	w.must(err)
 	for _, id := range want {
@@ -105,7 +106,7 @@ func (w *world) search(email, query string) (a *search.Answer, found []int64) {
 		found = append(found, hit.Row.RecordingID)
 	}
 	slices.Sort(found)
-	w.same(a.Total, len(found), "%q is told a total for %s", email, query)
+	w.wantSame(a.Total, len(found), "%q is told a total for %s", email, query)
 	w.hides(email, query, fmt.Sprintf("%+v", a))
 	return a, found
 }
@@ -134,10 +135,10 @@ func (w *world) hides(email, question, text string) {
 func (w *world) compareSearch(t *rapid.T, email string) {
 	want := w.visible(email)
 	a, found := w.search(email, "")
-	w.same(found, want, "%q finds by nothing", email)
+	w.wantSame(found, want, "%q finds by nothing", email)
 	w.compareFacets(email, a)
 	_, found = w.search(email, "tra*")
-	w.same(found, want, "%q finds by a beginning", email)
+	w.wantSame(found, want, "%q finds by a beginning", email)
 	for range 2 {
 		field := rapid.SampledFrom([]string{"", "in:summary ", "in:actions ", "title:", "speaker:", "assignee:", "id:"}).Draw(t, "field")
 		kind := map[string]string{"": "tra", "in:summary ": "sum", "in:actions ": "act", "title:": "tit", "speaker:": "voi", "assignee:": "doe"}[field]
@@ -150,17 +151,17 @@ func (w *world) compareSearch(t *rapid.T, email string) {
 			}
 		}
 		_, found := w.search(email, strings.Join(alternatives, " OR "))
-		w.same(found, want, "%q finds by %q", email, field)
+		w.wantSame(found, want, "%q finds by %q", email, field)
 	}
 	name := rapid.SampledFrom(accounts).Draw(t, "through")
 	var through []int64
 	for _, m := range w.sorted() {
-		if m.isKnown() && slices.Contains(w.owns(email), name) && w.shown(email, m, name) {
+		if m.isKnown() && slices.Contains(w.owns(email), name) && w.isShown(email, m, name) {
 			through = append(through, m.id)
 		}
 	}
 	_, found = w.search(email, "account:"+name)
-	w.same(found, through, "%q finds by account:%s", email, name)
+	w.wantSame(found, through, "%q finds by account:%s", email, name)
 	list := w.sorted()
 	w.compareSuggestion(email, list[rapid.IntRange(0, len(list)-1).Draw(t, "misspelt")])
 	w.compareCRMSearch(email)
@@ -169,11 +170,11 @@ func (w *world) compareSearch(t *rapid.T, email string) {
 // compareEarly asks the index before it has followed the archive: what it lacks
 // may be missing, and what has ended must not be there.
 func (w *world) compareEarly() {
-	for _, email := range everybody() {
+	for _, email := range allEmails() {
 		_, found := w.search(email, "")
 		want := w.visible(email)
 		found = slices.DeleteFunc(found, func(id int64) bool { return slices.Contains(want, id) })
-		w.same(len(found), 0, "%q still finds %v before the index follows", email, found)
+		w.wantSame(len(found), 0, "%q still finds %v before the index follows", email, found)
 	}
 }
 
@@ -191,11 +192,11 @@ func (w *world) compareCRMSearch(email string) {
 	}
 	if len(words) > 0 {
 		_, found := w.search(email, strings.Join(words, " OR "))
-		w.same(found, matched, "%q finds by words of CRM matches", email)
+		w.wantSame(found, matched, "%q finds by words of CRM matches", email)
 	}
 	for _, query := range []string{"has:crm", "in:crm", "deal"} {
 		_, found := w.search(email, query)
-		w.same(found, matched, "%q finds by %s", email, query)
+		w.wantSame(found, matched, "%q finds by %s", email, query)
 	}
 }
 
@@ -224,13 +225,13 @@ func (w *world) compareFacets(email string, a *search.Answer) {
 		}
 	}
 	for field, values := range want {
-		w.same(counts[field], values, "%q is told of %s", email, field)
+		w.wantSame(counts[field], values, "%q is told of %s", email, field)
 	}
 	bars := 0
 	for _, b := range a.Histogram {
 		bars += b.Count
 	}
-	w.same(bars, len(w.visible(email)), "%q sees a chart of", email)
+	w.wantSame(bars, len(w.visible(email)), "%q sees a chart of", email)
 }
 
 // compareSuggestion misspells a word of a meeting: it is put right for whoever
@@ -240,9 +241,9 @@ func (w *world) compareSuggestion(email string, m *meeting) {
 	if w.sees(email, m) {
 		want = word("tra", m.id)
 	}
-	a, found := w.search(email, misspelt(word("tra", m.id)))
-	w.same(len(found), 0, "%q finds a misspelt word", email)
-	w.same(a.DidYouMean, want, "%q is suggested", email)
+	a, found := w.search(email, misspell(word("tra", m.id)))
+	w.wantSame(len(found), 0, "%q finds a misspelt word", email)
+	w.wantSame(a.DidYouMean, want, "%q is suggested", email)
 }
 
 // answer is a page of the service's list of meetings.

@@ -54,8 +54,8 @@ func word(kind string, id int64) string {
 	return b.String()
 }
 
-// misspelt is a word with a letter that no word has.
-func misspelt(w string) string { return w[:6] + "w" + w[7:] }
+// misspell returns a word with a letter that no word has.
+func misspell(w string) string { return w[:6] + "w" + w[7:] }
 
 func crmWord(id int64, o owned) string {
 	return word(fmt.Sprintf("crm%s%c", o.account, 'a'+o.holder), id)
@@ -100,10 +100,10 @@ func drawDetails(t *rapid.T) details {
 // is only drawn where shared_with gives them nothing.
 func (m *meeting) share(t *rapid.T) {
 	m.shares = map[string]archive.ShareLevel{}
-	for _, with := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"user:ann@a.example", "user:gus@a.example", "user:yan@b.example", "team:Sales", "everyone"}), 0, 2, rapid.ID).Draw(t, "with") {
-		m.shares[with] = archive.ShareStandard
-		if strings.HasPrefix(with, "user:") || m.truth.shared == "no_teams" && m.read.shared == m.truth.shared {
-			m.shares[with] = rapid.SampledFrom([]archive.ShareLevel{archive.ShareLimited, archive.ShareStandard, archive.ShareAdmin}).Draw(t, "level")
+	for _, grantee := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"user:ann@a.example", "user:gus@a.example", "user:yan@b.example", "team:Sales", "everyone"}), 0, 2, rapid.ID).Draw(t, "with") {
+		m.shares[grantee] = archive.ShareStandard
+		if strings.HasPrefix(grantee, "user:") || m.truth.shared == "no_teams" && m.read.shared == m.truth.shared {
+			m.shares[grantee] = rapid.SampledFrom([]archive.ShareLevel{archive.ShareLimited, archive.ShareStandard, archive.ShareAdmin}).Draw(t, "level")
 		}
 	}
 }

@@ -14,8 +14,8 @@ import (
 // isKnown reports whether the archive holds a meeting.
 func (m *meeting) isKnown() bool { return !m.forgotten && (len(m.seen) > 0 || m.delivered) }
 
-// gone: every list that ever showed it has been walked without it.
-func (m *meeting) gone() bool {
+// isGone reports whether every list that ever showed the meeting has been walked without it.
+func (m *meeting) isGone() bool {
 	for _, s := range m.seen {
 		if !s.lacked {
 			return false
@@ -63,7 +63,7 @@ func (w *world) ways(email string, m *meeting) (ways []string) {
 		return ways
 	}
 	for _, name := range accounts {
-		if w.shown(email, m, name) {
+		if w.isShown(email, m, name) {
 			ways = append(ways, "shown")
 		}
 	}
@@ -71,13 +71,13 @@ func (w *world) ways(email string, m *meeting) (ways []string) {
 	inside := listed || len(member) > 0
 	views := append(slices.Clone(u.teams), member...)
 	all := u.level == "all_teams"
-	for with, level := range m.shares {
-		team, teamwise := strings.CutPrefix(with, "team:")
-		if teamwise && (all || slices.Contains(views, team)) || with == "everyone" && inside {
+	for grantee, level := range m.shares {
+		team, teamwise := strings.CutPrefix(grantee, "team:")
+		if teamwise && (all || slices.Contains(views, team)) || grantee == "everyone" && inside {
 			ways = append(ways, string(level))
 		}
 	}
-	if m.gone() || w.outside(m) {
+	if m.isGone() || w.outside(m) {
 		return ways
 	}
 	switch m.read.shared {
@@ -96,9 +96,9 @@ func (w *world) ways(email string, m *meeting) (ways []string) {
 	return ways
 }
 
-// shown tells whether a list of an account that is read shows a meeting to an
+// isShown reports whether a list of an account that is read shows a meeting to an
 // active person whose account it is.
-func (w *world) shown(email string, m *meeting, name string) bool {
+func (w *world) isShown(email string, m *meeting, name string) bool {
 	a, configured := w.accounts[name]
 	if u, listed := w.userOf(email); !configured || a.email != email || listed && u.status != api.StatusActive {
 		return false
@@ -118,10 +118,10 @@ func (w *world) mayDownload(email string, m *meeting) bool {
 	return slices.ContainsFunc(w.ways(email, m), func(way string) bool { return way != string(archive.ShareLimited) })
 }
 
-// active tells whether a person's key works: a user who is active or, where no
+// isActive reports whether a person's key works: a user who is active or, where no
 // list of users names them, somebody in a team or with an account. unsure is
 // somebody of whom nothing tells.
-func (w *world) active(email string) (works, unsure bool) {
+func (w *world) isActive(email string) (works, unsure bool) {
 	if u, listed := w.userOf(email); listed {
 		return u.status == api.StatusActive, false
 	}
@@ -135,14 +135,14 @@ func (w *world) crmOf(email string, m *meeting) (own, team []owned) {
 	if u, listed := w.userOf(email); listed && u.status != api.StatusActive || !w.sees(email, m) {
 		return nil, nil
 	}
-	mine := w.teamsOf(email)
+	teams := w.teamsOf(email)
 	for name, a := range w.accounts {
 		o := owned{name, w.holders[name]}
 		switch {
 		case !m.crm[o] || a.email == "":
 		case a.email == email:
 			own = append(own, o)
-		case slices.ContainsFunc(w.teamsOf(a.email), func(t string) bool { return slices.Contains(mine, t) }):
+		case slices.ContainsFunc(w.teamsOf(a.email), func(t string) bool { return slices.Contains(teams, t) }):
 			team = append(team, o)
 		}
 	}

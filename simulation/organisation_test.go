@@ -90,22 +90,22 @@ func (w *world) reorganise(t *rapid.T) {
 // listed before and lists no more is on nobody else's list either, but for those
 // who were deactivated.
 func (w *world) list(name string) {
-	was := w.listings[name]
+	previous := w.listings[name]
 	w.clock++
 	now := &listing{rank: w.clock, users: maps.Clone(w.users), members: map[string][]string{}}
 	for team, members := range w.members {
 		now.members[team] = slices.Clone(members)
 	}
 	for other, l := range w.listings {
-		if was == nil || other == name {
+		if previous == nil || other == name {
 			continue
 		}
-		for email := range was.users {
+		for email := range previous.users {
 			if _, listed := now.users[email]; !listed && l.users[email].status != api.StatusDeactivated {
 				delete(l.users, email)
 			}
 		}
-		for team, members := range was.members {
+		for team, members := range previous.members {
 			if _, listed := now.members[team]; !listed {
 				delete(l.members, team)
 			}
@@ -199,13 +199,13 @@ func (w *world) configure(t *rapid.T, name string) {
 		return
 	}
 	s := account{email: rapid.SampledFrom(append([]string{""}, people[:4]...)).Draw(t, "owner"), credential: fmt.Sprint("key", rapid.IntRange(1, 2).Draw(t, "key")), queries: queries}
-	was := w.last[name]
-	if was.email != "" && s.email != "" && was.email != s.email || was.credential != "" && was.credential != s.credential {
+	previous := w.last[name]
+	if previous.email != "" && s.email != "" && previous.email != s.email || previous.credential != "" && previous.credential != s.credential {
 		w.holders[name]++
 	}
 	w.accounts[name] = s
 	w.last[name] = account{email: s.email, credential: s.credential}
 	if s.email == "" {
-		w.last[name] = account{email: was.email, credential: s.credential}
+		w.last[name] = account{email: previous.email, credential: s.credential}
 	}
 }

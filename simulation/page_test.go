@@ -123,9 +123,9 @@ func (p person) crm(w *world, m *meeting) (all []owned) {
 func (p person) hides(w *world, path, text string) {
 	w.t.Helper()
 	for _, m := range w.sorted() {
-		mine := p.crm(w, m)
+		own := p.crm(w, m)
 		for o := range m.crm {
-			if !slices.Contains(mine, o) && strings.Contains(text, crmWord(m.id, o)) {
+			if !slices.Contains(own, o) && strings.Contains(text, crmWord(m.id, o)) {
 				w.t.Fatalf("%v is told the CRM matches of %v of %d by %s: %s", p, o, m.id, path, text)
 			}
 		}
@@ -159,14 +159,14 @@ func (w *world) comparePages(t *rapid.T) {
 	}
 	list := w.sorted()
 	for range 3 {
-		p := person{emails: rapid.SliceOfNDistinct(rapid.SampledFrom(everybody()), 1, 2, rapid.ID).Draw(t, "visitor"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0}
-		some := list[rapid.IntRange(0, len(list)-1).Draw(t, "asked for"):]
-		some = append(slices.Clone(some[:min(3, len(some))]), list[0])
+		p := person{emails: rapid.SliceOfNDistinct(rapid.SampledFrom(allEmails()), 1, 2, rapid.ID).Draw(t, "visitor"), admin: rapid.IntRange(0, 3).Draw(t, "admin") == 0}
+		page := list[rapid.IntRange(0, len(list)-1).Draw(t, "asked for"):]
+		page = append(slices.Clone(page[:min(3, len(page))]), list[0])
 		for _, pattern := range slices.Sorted(maps.Keys(pageRows)) {
-			w.comparePage(p, pageRows[pattern], some)
+			w.comparePage(p, pageRows[pattern], page)
 		}
 	}
-	for _, email := range everybody() { // limited shares are few
+	for _, email := range allEmails() { // limited shares are few
 		w.comparePage(person{emails: []string{email}}, pageRows["GET /meetings/{id}/media/{kind}"], list)
 	}
 }
@@ -188,19 +188,19 @@ func (w *world) comparePage(p person, row pageRow, meetings []*meeting) {
 // compareMeetingPage asks for meetings: hidden and forgotten ones are answered as one that
 // never was, to the byte.
 func (w *world) compareMeetingPage(p person, row pageRow, path string, meetings []*meeting) {
-	never := p.ask(w, fmt.Sprintf(path, absent))
-	w.same(never.Code, http.StatusNotFound, "%v asks for what is not there: %s", p, path)
+	unknown := p.ask(w, fmt.Sprintf(path, absent))
+	w.wantSame(unknown.Code, http.StatusNotFound, "%v asks for what is not there: %s", p, path)
 	for _, m := range meetings {
 		address := fmt.Sprintf(path, m.id)
 		rec := p.ask(w, address)
 		p.hides(w, address, rec.Body.String())
 		switch {
 		case !p.sees(w, m):
-			w.same([]any{rec.Code, rec.Header(), rec.Body}, []any{never.Code, never.Header(), never.Body}, "%v asks for %s, which is hidden", p, address)
+			w.wantSame([]any{rec.Code, rec.Header(), rec.Body}, []any{unknown.Code, unknown.Header(), unknown.Body}, "%v asks for %s, which is hidden", p, address)
 		case row.judge != nil:
 			row.judge(w, p, address, rec)
 		default:
-			w.same(rec.Code, http.StatusOK, "%v asks for %s", p, address)
+			w.wantSame(rec.Code, http.StatusOK, "%v asks for %s", p, address)
 		}
 	}
 }
@@ -238,10 +238,10 @@ func (w *world) judgeList(p person, path string, rec *httptest.ResponseRecorder)
 	}
 	slices.Sort(got)
 	want := p.visible(w)
-	w.same(got, want, "%v is answered by %s", p, path)
+	w.wantSame(got, want, "%v is answered by %s", p, path)
 	for _, n := range []*int{list.Total, list.Indexed, list.Known} {
 		if n != nil {
-			w.same(*n, len(want), "%v is told a number by %s", p, path)
+			w.wantSame(*n, len(want), "%v is told a number by %s", p, path)
 		}
 	}
 }
@@ -254,8 +254,8 @@ func (w *world) judgeStatus(p person, path string, rec *httptest.ResponseRecorde
 		Operations any
 	}
 	w.must(json.Unmarshal(rec.Body.Bytes(), &status))
-	w.same(status.Meetings, len(p.visible(w)), "%v is told how many meetings there are", p)
-	w.same(status.Operations != nil, p.admin, "%v is told of the operations", p)
+	w.wantSame(status.Meetings, len(p.visible(w)), "%v is told how many meetings there are", p)
+	w.wantSame(status.Operations != nil, p.admin, "%v is told of the operations", p)
 	w.judgeAccounts(p, path, rec)
 }
 
@@ -263,9 +263,9 @@ func (w *world) judgeStatus(p person, path string, rec *httptest.ResponseRecorde
 func (w *world) judgeAccounts(p person, path string, rec *httptest.ResponseRecorder) {
 	for _, name := range accounts {
 		own := slices.ContainsFunc(p.emails, func(email string) bool { return email != "" && slices.Contains(w.owns(email), name) })
-		w.same(strings.Contains(rec.Body.String(), "secret"+name), own || p.admin, "%v is told by %s how account %s does", p, path, name)
+		w.wantSame(strings.Contains(rec.Body.String(), "secret"+name), own || p.admin, "%v is told by %s how account %s does", p, path, name)
 	}
-	w.same(strings.Contains(rec.Body.String(), "secretproblem"), p.admin, "%v is told by %s what does not work", p, path)
+	w.wantSame(strings.Contains(rec.Body.String(), "secretproblem"), p.admin, "%v is told by %s what does not work", p, path)
 }
 
 // mayPlay is 4.5 for a person with several addresses.
@@ -281,9 +281,9 @@ func (w *world) judgeMedia(p person, path string, rec *httptest.ResponseRecorder
 	case !m.video:
 		want = http.StatusNotFound
 	default:
-		w.same(rec.Body.String(), film, "%v plays %s", p, path)
+		w.wantSame(rec.Body.String(), film, "%v plays %s", p, path)
 	}
-	w.same(rec.Code, want, "%v asks for %s, seen by %v", p, path, w.ways(p.emails[0], m))
+	w.wantSame(rec.Code, want, "%v asks for %s, seen by %v", p, path, w.ways(p.emails[0], m))
 }
 
 func (w *world) judgeMayPlay(p person, path string, rec *httptest.ResponseRecorder) {
@@ -293,14 +293,14 @@ func (w *world) judgeMayPlay(p person, path string, rec *httptest.ResponseRecord
 	}
 	w.must(json.Unmarshal(rec.Body.Bytes(), &media))
 	m := w.asked(path)
-	w.same(media.MayPlay, w.mayPlay(p, m), "%v may play by %s", p, path)
-	w.same(media.Video != "", w.mayPlay(p, m) && m.video, "%v is given an address by %s", p, path)
+	w.wantSame(media.MayPlay, w.mayPlay(p, m), "%v may play by %s", p, path)
+	w.wantSame(media.Video != "", w.mayPlay(p, m) && m.video, "%v is given an address by %s", p, path)
 }
 
 // judgeCRM compares the CRM matches in a meeting with those that the person sees.
 func (w *world) judgeCRM(p person, path string, rec *httptest.ResponseRecorder) {
-	w.same(rec.Code, http.StatusOK, "%v asks for %s", p, path)
+	w.wantSame(rec.Code, http.StatusOK, "%v asks for %s", p, path)
 	_, parts, err := api.SplitMeeting(rec.Body.Bytes())
 	w.must(err)
-	w.same(len(parts[api.PartCRM]) > 0, len(p.crm(w, w.asked(path))) > 0, "%v is shown CRM matches by %s: %s", p, path, parts[api.PartCRM])
+	w.wantSame(len(parts[api.PartCRM]) > 0, len(p.crm(w, w.asked(path))) > 0, "%v is shown CRM matches by %s: %s", p, path, parts[api.PartCRM])
 }

@@ -40,7 +40,7 @@ func (w *world) do(req *http.Request) (status int, body string) {
 
 // key gives a person a key, if the person may have one.
 func (w *world) key(email string) bool {
-	works, unsure := w.active(email)
+	works, unsure := w.isActive(email)
 	if w.house.keys[email] == "" {
 		key, err := w.house.service.CreateKey(w.ctx, email)
 		if (err == nil) != works && !unsure {
@@ -68,14 +68,14 @@ func (w *world) download() {
 				want = 202
 			}
 			status, body := w.call(email, http.MethodPost, fmt.Sprintf("/recordings/%d/download", m.id))
-			w.same(status, want, "%q asks for the recording of %d", email, m.id)
+			w.wantSame(status, want, "%q asks for the recording of %d", email, m.id)
 			if status != 202 {
 				continue
 			}
 			var d api.Download
 			w.must(json.Unmarshal([]byte(body), &d))
 			status, body = w.call(email, http.MethodGet, fmt.Sprintf("/recordings/%d/downloads/%s", m.id, d.DownloadID))
-			w.same(status, 200, "%q reads the download of %d", email, m.id)
+			w.wantSame(status, 200, "%q reads the download of %d", email, m.id)
 			w.must(json.Unmarshal([]byte(body), &d))
 			w.links = append(w.links, link{email, m, d.Video.Or(api.DownloadFile{}).URL})
 		}
@@ -89,22 +89,22 @@ func (w *world) compareLinks() {
 		w.must(err)
 		status, body := w.do(req)
 		want := 403
-		if works, unsure := w.active(l.email); unsure {
+		if works, unsure := w.isActive(l.email); unsure {
 			continue
 		} else if works && w.mayDownload(l.email, l.m) {
 			want = 200
 		}
-		w.same(status, want, "%q follows a link of before to the recording of %d", l.email, l.m.id)
-		w.same(body == film, want == 200, "%q gets the recording of %d", l.email, l.m.id)
+		w.wantSame(status, want, "%q follows a link of before to the recording of %d", l.email, l.m.id)
+		w.wantSame(body == film, want == 200, "%q gets the recording of %d", l.email, l.m.id)
 	}
 }
 
 // compareService asks the lists with each filter, and reads single recordings.
 func (w *world) compareService(email string) {
-	if works, unsure := w.active(email); !w.key(email) {
+	if works, unsure := w.isActive(email); !w.key(email) {
 		if w.house.keys[email] != "" && !works && !unsure {
 			status, _ := w.call(email, http.MethodGet, "/meetings")
-			w.same(status, 401, "%q, who is not active, lists meetings", email)
+			w.wantSame(status, 401, "%q, who is not active, lists meetings", email)
 		}
 		return
 	}
@@ -121,9 +121,9 @@ func (w *world) compareService(email string) {
 		for _, m := range w.sorted() {
 			status, body := w.call(email, http.MethodGet, fmt.Sprintf("/recordings/%d/%s", m.id, part))
 			if slices.Contains(visible, m.id) {
-				w.same(status, 200, "%q reads %s of %d", email, part, m.id)
+				w.wantSame(status, 200, "%q reads %s of %d", email, part, m.id)
 			} else {
-				w.same(fmt.Sprint(status, body), fmt.Sprint(404, absent), "%q reads %s of %d, which is hidden", email, part, m.id)
+				w.wantSame(fmt.Sprint(status, body), fmt.Sprint(404, absent), "%q reads %s of %d, which is hidden", email, part, m.id)
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func (w *world) compareList(email, query string, matches func(*meeting) bool) {
 	}
 	for cursor := ""; ; {
 		status, body := w.call(email, http.MethodGet, "/meetings?"+strings.TrimPrefix(query+cursor, "&"))
-		w.same(status, 200, "%q lists meetings by %s: %s", email, query, body)
+		w.wantSame(status, 200, "%q lists meetings by %s: %s", email, query, body)
 		w.hides(email, query, body)
 		var page answer
 		w.must(json.Unmarshal([]byte(body), &page))
@@ -158,5 +158,5 @@ func (w *world) compareList(email, query string, matches func(*meeting) bool) {
 		cursor = "&cursor=" + url.QueryEscape(next)
 	}
 	slices.Sort(got)
-	w.same(got, want, "%q lists by %q", email, query)
+	w.wantSame(got, want, "%q lists by %q", email, query)
 }

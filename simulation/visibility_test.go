@@ -162,20 +162,20 @@ func (w *world) change(t *rapid.T) {
 // edit changes a meeting upstream: who recorded it, in which team, with whom it
 // is shared, and which lists show it.
 func (w *world) edit(t *rapid.T, m *meeting) {
-	was := m.truth
+	previous := m.truth
 	m.truth = drawDetails(t)
-	if slices.Contains(outsiders, was.recorder) || slices.Contains(outsiders, m.truth.recorder) || m.truth.recorder == "" || rapid.Bool().Draw(t, "recorder") {
-		m.truth.recorder = was.recorder
+	if slices.Contains(outsiders, previous.recorder) || slices.Contains(outsiders, m.truth.recorder) || m.truth.recorder == "" || rapid.Bool().Draw(t, "recorder") {
+		m.truth.recorder = previous.recorder
 	}
 	if m.truth.recorder == "" {
 		m.truth.team = ""
 	}
 	if m.truth.shared == "" { // null replaces nothing
-		m.truth.shared = was.shared
+		m.truth.shared = previous.shared
 	}
 	for _, level := range m.shares {
 		if level == archive.ShareLimited {
-			m.truth.shared = was.shared
+			m.truth.shared = previous.shared
 		}
 	}
 	for _, name := range accounts {

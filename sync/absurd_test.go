@@ -53,20 +53,20 @@ func (c changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestAbsurdAnswersDoNoHarm(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	seeds := uint64(8)
-	if long() {
+	if isLong() {
 		seeds = 150
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { absurdly(t, seed) })
+			synctest.Test(t, func(t *testing.T) { syncAbsurd(t, seed) })
 		})
 	}
 }
 
 const absurdMeetings = 12
 
-func absurdly(t *testing.T, seed uint64) {
+func syncAbsurd(t *testing.T, seed uint64) {
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Video: rig.File(70_000)}, rig.Meetings(absurdMeetings, now.Add(-time.Hour), 50*time.Hour))
 	answers := absurd.New(seed)
@@ -91,26 +91,26 @@ func absurdly(t *testing.T, seed uint64) {
 			t.Fatalf("seed %d, right again: %v", seed, err)
 		}
 	}
-	want := shown(t, u.Archive, u.Archive)
-	if got := shown(t, ar, u.Archive); !slices.Equal(got, want) {
+	want := listShown(t, u.Archive, u.Archive)
+	if got := listShown(t, ar, u.Archive); !slices.Equal(got, want) {
 		t.Fatalf("seed %d, right again: %s", seed, cmp.Diff(want, got))
 	}
 	for _, req := range []syncer.Request{{}, {Full: true, Media: true}, {}} {
 		_ = run(0.3, req)
-		unharmed(t, ar, seed)
+		wantUnharmed(t, ar, seed)
 	}
 	for range 2 {
 		if err := run(0, syncer.Request{Full: true}); err != nil {
 			t.Fatalf("seed %d, right again: %v", seed, err)
 		}
 	}
-	if got := shown(t, ar, u.Archive); !slices.Equal(got, want) {
+	if got := listShown(t, ar, u.Archive); !slices.Equal(got, want) {
 		t.Errorf("seed %d, right again: %s", seed, cmp.Diff(want, got))
 	}
 }
 
-// unharmed looks at what was there before the absurd answers.
-func unharmed(t *testing.T, ar *archive.Archive, seed uint64) {
+// wantUnharmed looks at what was there before the absurd answers.
+func wantUnharmed(t *testing.T, ar *archive.Archive, seed uint64) {
 	t.Helper()
 	gone := 0
 	for id := int64(1); id <= absurdMeetings; id++ {
@@ -134,9 +134,10 @@ func unharmed(t *testing.T, ar *archive.Archive, seed uint64) {
 	}
 }
 
-// shown is what an archive shows of the service's meetings, of all that says
-// something there: where it says nothing, what was once shown stays.
-func shown(t *testing.T, ar, upstream *archive.Archive) (list []string) {
+// listShown returns the parts of the service's meetings as the archive has them, for
+// every part with content at the service: a part without content there stays as it
+// was once shown.
+func listShown(t *testing.T, ar, upstream *archive.Archive) (list []string) {
 	t.Helper()
 	members := func(ar *archive.Archive, id int64) map[string]json.RawMessage {
 		var all map[string]json.RawMessage

@@ -18,7 +18,7 @@ func TestAccountsComeAndGoWhileItRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
-		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(12, newest, time.Hour), bobs(90, newest.Add(-90*time.Minute))...))
+		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(12, newest, time.Hour), meetingOfBob(90, newest.Add(-90*time.Minute))...))
 		ar := rig.NewArchive(t, archivetest.Dir(t))
 		ada := syncer.Account{Name: "ada", Client: u.Client(t, ar)}
 		s, stop := running(t, syncer.Options{Archive: ar, Schedule: nightly(), Accounts: []syncer.Account{ada}})

@@ -24,7 +24,7 @@ func TestADeactivatedUserIsSuspendedAndComesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
-		u := rig.NewUpstream(t, service.Options{Hold: 2}, append(rig.Meetings(12, newest, time.Hour), bobs(90, newest.Add(-90*time.Minute))...))
+		u := rig.NewUpstream(t, service.Options{Hold: 2}, append(rig.Meetings(12, newest, time.Hour), meetingOfBob(90, newest.Add(-90*time.Minute))...))
 		status := func(status string) {
 			t.Helper()
 			if err := u.Service.SetUserStatus(context.Background(), bob, status); err != nil {

@@ -60,37 +60,37 @@ func (s *Syncer) fetchContent(ctx context.Context, a *account, task contentTask,
 		}
 		return nil
 	}
-	left := task
+	remaining := task
 	err := errors.Join(
-		read(&left.Transcript, api.PartTranscript, archive.SourceTranscript, a.Client.Transcript),
-		read(&left.Summary, api.PartSummary, archive.SourceSummary, a.Client.Summary),
+		read(&remaining.Transcript, api.PartTranscript, archive.SourceTranscript, a.Client.Transcript),
+		read(&remaining.Summary, api.PartSummary, archive.SourceSummary, a.Client.Summary),
 	)
-	return s.applyContent(ctx, a, left, batch, now, err)
+	return s.applyContent(ctx, a, remaining, batch, now, err)
 }
 
 // applyContent stores the content that was read for a task and plans its next
 // attempt. Content that does not exist yet is no failure. Content that the
 // account may not read is a failure that is not repeated.
-func (s *Syncer) applyContent(ctx context.Context, a *account, left contentTask, batch []archive.Observation, now time.Time, failed error) error {
+func (s *Syncer) applyContent(ctx context.Context, a *account, remaining contentTask, batch []archive.Observation, now time.Time, failed error) error {
 	var wanted []contentTask
-	done := []int64{left.RecordingID}
+	done := []int64{remaining.RecordingID}
 	forbidden := api.IsForbidden(failed)
 	switch {
 	case failed != nil && !forbidden:
-		wanted, done = []contentTask{left}, nil
-	case !forbidden && (left.Transcript || left.Summary):
-		if next, ok := left.nextAttempt(now); ok {
+		wanted, done = []contentTask{remaining}, nil
+	case !forbidden && (remaining.Transcript || remaining.Summary):
+		if next, ok := remaining.nextAttempt(now); ok {
 			wanted, done = []contentTask{next}, nil
 		}
 	}
 	if _, err := s.apply(ctx, batch, wanted, done); err != nil {
 		return err
 	}
-	what := strconv.FormatInt(left.RecordingID, 10)
+	what := strconv.FormatInt(remaining.RecordingID, 10)
 	switch {
 	case forbidden:
 		return s.archive.RecordFailure(ctx, archive.Failure{Account: a.Name, Class: classContent, What: what,
-			RecordingID: left.RecordingID, Reason: failed.Error()})
+			RecordingID: remaining.RecordingID, Reason: failed.Error()})
 	case failed == nil:
 		return s.archive.ResolveFailure(ctx, a.Name, classContent, what)
 	}

@@ -64,8 +64,8 @@ func TestSyncDoesNotWaitForSpareLooks(t *testing.T) {
 		if err := s.Sync(t.Context(), syncer.Request{}, nil); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(start); took > 90*time.Second {
-			t.Errorf("the command took %v", took)
+		if elapsed := time.Since(start); elapsed > 90*time.Second {
+			t.Errorf("the command took %v", elapsed)
 		}
 		time.Sleep(10 * time.Minute)
 		if st, err := s.Status(t.Context()); err != nil || st.Accounts[0].ContentTasksDue != 0 {

@@ -38,9 +38,9 @@ func (s *Syncer) processTasks(ctx context.Context, a *account, once bool, t *run
 	}
 	defer leave()
 	g, gctx := errgroup.WithContext(ctx)
-	for _, spare := range []bool{false, true} {
+	for _, isSpare := range []bool{false, true} {
 		g.Go(func() error {
-			return s.guard("content of "+a.Name, func() error { return s.processLane(gctx, a, spare, once, t) })
+			return s.guard("content of "+a.Name, func() error { return s.processLane(gctx, a, isSpare, once, t) })
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -52,17 +52,17 @@ func (s *Syncer) processTasks(ctx context.Context, a *account, once bool, t *run
 // processLane works on one of the account's two lanes: the spare tasks, or all
 // others, which must not wait behind spare ones. With once both lanes end
 // together, when nothing is due in either.
-func (s *Syncer) processLane(ctx context.Context, a *account, spare, once bool, t *runStats) error {
+func (s *Syncer) processLane(ctx context.Context, a *account, isSpare, once bool, t *runStats) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(contentWorkers)
 	for gctx.Err() == nil {
 		_, due, _, change := s.content.status(a.Name, s.now())
-		batch := s.content.takeDue(a.Name, spare, s.now(), pageSize)
+		batch := s.content.takeDue(a.Name, isSpare, s.now(), pageSize)
 		if len(batch) == 0 {
 			if once && due == 0 {
 				break
 			}
-			waitForChange(gctx, change, s.content.nextDue(a.Name, spare, s.now()), s.now())
+			waitForChange(gctx, change, s.content.nextDue(a.Name, isSpare, s.now()), s.now())
 			continue
 		}
 		for _, group := range s.groupTasks(a, batch) {

@@ -78,12 +78,12 @@ func (b *contentQueue) signalChange() {
 // takeDue returns at most limit due tasks of one lane of an account: urgent
 // ones first, then those of the newest meetings. The caller gives each of them
 // back with release.
-func (b *contentQueue) takeDue(account string, spare bool, now time.Time, limit int) []contentTask {
+func (b *contentQueue) takeDue(account string, isSpare bool, now time.Time, limit int) []contentTask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var due []contentTask
 	for id, a := range b.open {
-		if a.Account == account && a.isSpare() == spare && !b.inProgress[id] && !a.dueAt(now).After(now) {
+		if a.Account == account && a.isSpare() == isSpare && !b.inProgress[id] && !a.dueAt(now).After(now) {
 			due = append(due, a)
 		}
 	}
@@ -116,11 +116,11 @@ func (b *contentQueue) release(id int64) {
 
 // nextDue returns when the next task of a lane that nobody works on is due,
 // zero when there is none.
-func (b *contentQueue) nextDue(account string, spare bool, now time.Time) (next time.Time) {
+func (b *contentQueue) nextDue(account string, isSpare bool, now time.Time) (next time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id, a := range b.open {
-		if a.Account == account && a.isSpare() == spare && !b.inProgress[id] && (next.IsZero() || a.dueAt(now).Before(next)) {
+		if a.Account == account && a.isSpare() == isSpare && !b.inProgress[id] && (next.IsZero() || a.dueAt(now).Before(next)) {
 			next = a.dueAt(now)
 		}
 	}

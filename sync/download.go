@@ -31,10 +31,10 @@ type downloader struct {
 	publicClient  *http.Client       // dials globally routable addresses only
 	privateClient *http.Client
 
-	mu     sync.Mutex // guards the fields below
-	tasks  map[int64]*downloadTask
-	paused string // why nothing is started
-	away   error  // why the store could not be used when it was last tried; nil: it could
+	mu          sync.Mutex // guards the fields below
+	tasks       map[int64]*downloadTask
+	paused      string // why nothing is started
+	unavailable error  // why the store could not be used when it was last tried; nil: it could
 }
 
 // downloadTask is a recording that is being worked on. One goroutine owns it.
@@ -193,7 +193,7 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 func (l *downloader) noteStore(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.away = err
+	l.unavailable = err
 }
 
 // checkStore asks the store again after it could not be used. Until it can be, nothing
@@ -201,9 +201,9 @@ func (l *downloader) noteStore(err error) {
 // files would fill this disk.
 func (l *downloader) checkStore(ctx context.Context) error {
 	l.mu.Lock()
-	away := l.away
+	unavailable := l.unavailable
 	l.mu.Unlock()
-	if away == nil {
+	if unavailable == nil {
 		return nil
 	}
 	err := media.Check(ctx, l.store)

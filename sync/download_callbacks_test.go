@@ -46,8 +46,8 @@ func completed(d rig.Announced) string {
 		"content_type": "video/mp4", "file_size_bytes": 5, "expires_at": "2030-01-01T00:00:00Z"}}`, d.DownloadID, d.RecordingID)
 }
 
-// looks are the reads of downloads.
-func looks(c rig.Call) bool {
+// isPoll reports whether a call reads the state of a download.
+func isPoll(c rig.Call) bool {
 	return c.Method == http.MethodGet && strings.Contains(c.Path, "/downloads/")
 }
 
@@ -85,7 +85,7 @@ func TestCallbacksReplacePolling(t *testing.T) {
 		if c := meetingCounts(t, ar); c.WithRecording != meetings {
 			t.Errorf("after twenty minutes: %+v", c)
 		}
-		if a, l := u.Wire.Count(asked), u.Wire.Count(looks); a != meetings || l != meetings {
+		if a, l := u.Wire.Count(asked), u.Wire.Count(isPoll); a != meetings || l != meetings {
 			t.Errorf("%d downloads were asked for and %d reads made, want one of each for %d recordings", a, l, meetings)
 		}
 	})
@@ -100,7 +100,7 @@ func TestWhatWillBeAnnouncedIsHardlyPolled(t *testing.T) {
 				time.AfterFunc(5*time.Hour, func() { post(t, ar, d.URL, completed(d)) })
 			})
 		time.Sleep(5*time.Hour - time.Minute)
-		if n := u.Wire.Count(looks); n > 15 {
+		if n := u.Wire.Count(isPoll); n > 15 {
 			t.Errorf("%d reads in five hours", n)
 		}
 		time.Sleep(time.Minute + 5*time.Second)

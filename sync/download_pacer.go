@@ -57,12 +57,12 @@ func (p *pacer) recordFetch(n int64, busy time.Duration) {
 
 // recordGeneration records a generated file, how long the service took and how
 // long its link is valid.
-func (p *pacer) recordGeneration(size int64, took, life time.Duration) {
+func (p *pacer) recordGeneration(size int64, elapsed, life time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.meanSize = movingMean(p.meanSize, float64(size))
-	if took > 0 {
-		p.generation = time.Duration(movingMean(float64(p.generation), float64(took)))
+	if elapsed > 0 {
+		p.generation = time.Duration(movingMean(float64(p.generation), float64(elapsed)))
 	}
 	if life > 0 && (p.shortestLife == 0 || life < p.shortestLife) {
 		p.shortestLife = life
@@ -137,10 +137,10 @@ func (p *pacer) bytesLeft(l openLink) float64 {
 // fitsInTime reports whether all open links can be fetched in the order of
 // their expiry, each within the safe share of its remaining lifetime.
 func (p *pacer) fitsInTime(now time.Time, open []openLink) bool {
-	unborn := now.Add(p.generation + p.linkLifetime())
+	latest := now.Add(p.generation + p.linkLifetime())
 	for i := range open {
 		if open[i].Expires.IsZero() {
-			open[i].Expires = unborn
+			open[i].Expires = latest
 		}
 	}
 	slices.SortFunc(open, func(a, b openLink) int { return a.Expires.Compare(b.Expires) })

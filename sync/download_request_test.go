@@ -147,10 +147,10 @@ func TestRefusedRecordingsAreNotAskedForAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
-		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, append(rig.Meetings(2, newest, time.Hour), bobs(90, newest.Add(-30*time.Minute))...))
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(5000)}, append(rig.Meetings(2, newest, time.Hour), meetingOfBob(90, newest.Add(-30*time.Minute))...))
 		recordings(t, u, fmt.Sprintf(`{"recording_id": 90, "user": %q, "level": "limited"}`, rig.Person), `{"recording_id": 1, "media": "none"}`)
 		ar := rig.NewArchive(t, archivetest.Dir(t))
-		o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: walking(),
+		o := syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Schedule: walkSchedule(),
 			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
 		for range 3 {
 			_, stop := running(t, o)

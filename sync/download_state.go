@@ -108,10 +108,10 @@ func checkSize(bytes int64) error {
 // the last poll and this one; their middle is taken, since the later one would
 // delay the first poll of the next downloads.
 func (t *downloadTask) generationTime(now time.Time) time.Duration {
-	took := now.Sub(t.row.RequestedAt)
+	elapsed := now.Sub(t.row.RequestedAt)
 	if t.wasAnnounced {
-		return took
+		return elapsed
 	}
-	before := min(max(t.lastPoll.Sub(t.row.RequestedAt), 0), took)
-	return before + (took-before)/2
+	before := min(max(t.lastPoll.Sub(t.row.RequestedAt), 0), elapsed)
+	return before + (elapsed-before)/2
 }

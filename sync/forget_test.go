@@ -68,8 +68,8 @@ func (f *forgetter) pass(kind item, after bool) (done chan struct{}) {
 	return f.done
 }
 
-// forgot waits for the end of the forgetting, and returns whether there was any.
-func (f *forgetter) forgot(t *testing.T) bool {
+// waitUntilForgotten waits for the end of the forgetting, and returns whether there was any.
+func (f *forgetter) waitUntilForgotten(t *testing.T) bool {
 	f.mu.Lock()
 	done := f.done
 	f.mu.Unlock()
@@ -117,7 +117,7 @@ func forgetEverywhere(t *testing.T, kind item, after, only bool) {
 		if err := command(t.Context(), t, u, ar); err != nil {
 			t.Fatalf("forgotten at %d: %v", nth, err)
 		}
-		if f.forgot(t) {
+		if f.waitUntilForgotten(t) {
 			wantForgotten(t, ar, nth, only)
 		}
 		time.Sleep(2 * time.Minute)
@@ -125,7 +125,7 @@ func forgetEverywhere(t *testing.T, kind item, after, only bool) {
 	}
 	items := run(0)
 	step := items/6 + 1
-	if long() {
+	if isLong() {
 		step = 1
 	}
 	for nth := 1; nth <= items; nth += step {

@@ -33,7 +33,7 @@ func runOnFailingDisk(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	large := strings.Replace(whole, "hello", strings.Repeat("hello, ", 10_000), 1)
+	longLine := strings.Replace(whole, "hello", strings.Repeat("hello, ", 10_000), 1)
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		var reply any
 		switch command, id, _ := strings.Cut(lines.Text(), " "); command {
@@ -41,7 +41,7 @@ func runOnFailingDisk(ctx context.Context, dir string) error {
 			var n int
 			fmt.Sscan(id, &n)
 			_, err = a.Inbox().Put(ctx, inbox.Delivery{Account: "a", WebhookID: id, ReceivedAt: time.Now(),
-				Body: fmt.Appendf(nil, large, n, time.Now().UTC().Format(time.RFC3339))})
+				Body: fmt.Appendf(nil, longLine, n, time.Now().UTC().Format(time.RFC3339))})
 		case "drain":
 			reply, err = s.drainBatch(ctx, a.Inbox())
 		case "replay":
@@ -73,42 +73,42 @@ func TestGoodDeliveriesWaitForAFailingDisk(t *testing.T) {
 	} {
 		t.Run(c.call+" "+c.file, func(t *testing.T) {
 			d := diskfault.New(t)
-			tell := startOnFailingDisk(t, d)
+			command := startOnFailingDisk(t, d)
 			for _, line := range []string{"put 1", "put 2"} {
-				if got := tell(line); got.Error != "<nil>" {
+				if got := command(line); got.Error != "<nil>" {
 					t.Fatalf("%s: %s", line, got.Error)
 				}
 			}
 			failures := 0
 			for skip := range 4 { // the first call, the second, …
 				d.Fail(t, c.call, c.file, skip, 1_000_000)
-				if got := tell("drain"); got.Error != "<nil>" {
+				if got := command("drain"); got.Error != "<nil>" {
 					failures++
 				}
 				d.Heal(t)
-				if got := tell("counts"); got.counts(t).Quarantined != 0 {
+				if got := command("counts"); got.counts(t).Quarantined != 0 {
 					t.Fatalf("after %d calls: %s", skip, got.Said)
 				}
 			}
 			if failures == 0 && c.call != diskfault.Read { // a read may be answered from memory
 				t.Error("nothing failed")
 			}
-			if got := tell("quarantine"); got.Error != "<nil>" {
+			if got := command("quarantine"); got.Error != "<nil>" {
 				t.Fatal(got.Error)
 			}
 			for _, line := range []string{"replay", "drain", "drain"} {
-				if got := tell(line); got.Error != "<nil>" {
+				if got := command(line); got.Error != "<nil>" {
 					t.Errorf("%s with the disk well: %s", line, got.Error)
 				}
 			}
-			if got := tell("counts"); got.counts(t) != (inbox.Counts{Applied: 2}) {
+			if got := command("counts"); got.counts(t) != (inbox.Counts{Applied: 2}) {
 				t.Errorf("in the end: %s", got.Said)
 			}
 		})
 	}
 }
 
-// said is a line of the child.
+// reply is a line of the child.
 type reply struct {
 	Said  json.RawMessage
 	Error string
@@ -122,8 +122,8 @@ func (s reply) counts(t *testing.T) (c inbox.Counts) {
 	return c
 }
 
-// startOnFailingDisk starts the child and returns how to tell it a line.
-func startOnFailingDisk(t *testing.T, d *diskfault.Disk) (tell func(line string) reply) {
+// startOnFailingDisk starts the child and returns a function that sends it a line and reads its reply.
+func startOnFailingDisk(t *testing.T, d *diskfault.Disk) (command func(line string) reply) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestGoodDeliveriesWaitForAFailingDisk$")
 	cmd.Env = append(d.Env(), failingDir+"="+d.Dir)

@@ -164,7 +164,7 @@ func TestCallbacksCarryContent(t *testing.T) {
 // quarantined for such a reason is applied too.
 func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 	t.Parallel()
-	for name, fault := range map[string]func(t *testing.T, db *sqlite.DB) (mend func()){
+	for name, fault := range map[string]func(t *testing.T, db *sqlite.DB) (repair func()){
 		"a full disk": func(t *testing.T, db *sqlite.DB) func() {
 			limit := func(pages string) {
 				if _, err := db.W.Exec(`PRAGMA max_page_count = ` + pages); err != nil {
@@ -197,11 +197,11 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 			t.Parallel()
 			s, _ := testLoader(t, newMediaHost(t, 1), true)
 			box := s.archive.Inbox()
-			large := strings.Replace(whole, "hello", strings.Repeat("hello, ", 10_000), 1)
+			longLine := strings.Replace(whole, "hello", strings.Repeat("hello, ", 10_000), 1)
 			now := time.Now().UTC().Format(time.RFC3339)
-			deliver(t, s, "m1", fmt.Sprintf(large, 1, now))
-			deliver(t, s, "m2", fmt.Sprintf(large, 2, now))
-			mend := fault(t, s.archive.DB())
+			deliver(t, s, "m1", fmt.Sprintf(longLine, 1, now))
+			deliver(t, s, "m2", fmt.Sprintf(longLine, 2, now))
+			repair := fault(t, s.archive.DB())
 			for range 2 {
 				if _, err := s.drainBatch(t.Context(), box); err == nil {
 					t.Fatal("deliveries are applied though the archive cannot be written")
@@ -210,7 +210,7 @@ func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 			if c, err := box.Counts(t.Context()); err != nil || c.Received != 2 || c.Quarantined != 0 {
 				t.Errorf("inbox: %+v, %v", c, err)
 			}
-			mend()
+			repair()
 			if err := box.Quarantine(t.Context(), 1, "apply observation of 1: the disk is full: make room in the data directory"); err != nil {
 				t.Fatal(err)
 			}

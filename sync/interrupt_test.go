@@ -190,7 +190,7 @@ func command(ctx context.Context, t *testing.T, u *rig.Upstream, ar *archive.Arc
 // interrupted makes whole runs, each with an archive and a Syncer of its own and
 // cut off by the knife, until one goes through. It returns the state at the end
 // and how many items the last run had.
-func interrupted(t *testing.T, u *rig.Upstream, k knife, whole wholeRun) (state []string, items int) {
+func interrupted(t *testing.T, u *rig.Upstream, k knife, uninterrupted wholeRun) (state []string, items int) {
 	t.Helper()
 	dir := t.TempDir()
 	for run := 1; run < 200; run++ {
@@ -200,7 +200,7 @@ func interrupted(t *testing.T, u *rig.Upstream, k knife, whole wholeRun) (state 
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		c := k.arm(t, u.Wire, ar, run, stop)
-		err = whole(ctx, t, u, ar)
+		err = uninterrupted(ctx, t, u, ar)
 		stop()
 		items, cut := c.count()
 		if err == nil && !cut {
@@ -235,8 +235,8 @@ func TestInterruptedAnywhereTheEndIsTheSame(t *testing.T) {
 	}
 }
 
-// long tells whether every single item is to be cut.
-func long() bool { return os.Getenv("MINUTEBOOK_LONG") != "" }
+// isLong reports whether every single item is to be cut.
+func isLong() bool { return os.Getenv("MINUTEBOOK_LONG") != "" }
 
 // cutEverywhere compares what is there in the end with what an uninterrupted run
 // brings. prepare is called once, for whatever is outside of the runs.
@@ -244,24 +244,24 @@ func cutEverywhere(t *testing.T, k knife, prepare func(*rig.Upstream) wholeRun) 
 	const meetings = 12 // two pages
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Video: rig.File(70_000)}, rig.Meetings(meetings, now.Add(-time.Hour), 50*time.Hour))
-	whole := prepare(u)
-	want, items := interrupted(t, u, k, whole)
+	uninterrupted := prepare(u)
+	want, items := interrupted(t, u, k, uninterrupted)
 	if n := strings.Count(strings.Join(want, "\n"), ": video "); n != meetings {
 		t.Fatalf("uninterrupted: %d recordings of %d: %q", n, meetings, want)
 	}
 	step, again := items/8+1, []int{1}
-	if long() {
+	if isLong() {
 		step, again = 1, []int{1, 2, 3, 5, 8}
 	}
 	t.Logf("an uninterrupted run has %d; cut at every %d.", items, step)
 	for k.nth = 1; k.nth <= items; k.nth += step {
-		if got, _ := interrupted(t, u, k, whole); !slices.Equal(got, want) {
+		if got, _ := interrupted(t, u, k, uninterrupted); !slices.Equal(got, want) {
 			t.Fatalf("with %+v: %s", k, cmp.Diff(want, got))
 		}
 	}
 	k.every = true
 	for _, k.nth = range again {
-		if got, _ := interrupted(t, u, k, whole); !slices.Equal(got, want) {
+		if got, _ := interrupted(t, u, k, uninterrupted); !slices.Equal(got, want) {
 			t.Fatalf("with %+v: %s", k, cmp.Diff(want, got))
 		}
 	}

@@ -37,8 +37,8 @@ func (s *Syncer) runBackfill(ctx context.Context, a *account, t *runStats) error
 			return err
 		}
 		if c.Bounded { // such a list shows no meeting without created_at
-			spare := api.WithPriority(ctx, api.PriorityLater)
-			if err := s.walkWithAbsences(spare, walkSpec{kind: kindLight, account: a, list: p}, nil); err != nil {
+			low := api.WithPriority(ctx, api.PriorityLater)
+			if err := s.walkWithAbsences(low, walkSpec{kind: kindLight, account: a, list: p}, nil); err != nil {
 				return err
 			}
 		}

@@ -58,7 +58,7 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		if err != nil {
 			return err
 		}
-		if table.job == JobBackfill || !table.missed(last, s.now()) {
+		if table.job == JobBackfill || !table.hasMissed(last, s.now()) {
 			continue
 		}
 		if err := s.runJob(ctx, a, table.job, false, nil); err != nil && ctx.Err() == nil {

@@ -133,13 +133,13 @@ func TestAListThatIsRefusedEndsItsRights(t *testing.T) {
 func TestOnlyAListThatWasReadEndsWhatOthersShow(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	const everybody = `{"limit":10,"next_cursor":null,"items":[{"name":"Eve","email":"eve@example.com"}]}`
+	const everyUser = `{"limit":10,"next_cursor":null,"items":[{"name":"Eve","email":"eve@example.com"}]}`
 	for name, c := range map[string]struct {
 		path, body string // how the second night is answered
 		code, want int    // bob's teams as anna shows them
 	}{
 		"refused":        {"/teams", `{}`, http.StatusForbidden, 2},
-		"not filtered":   {"/team_members", everybody, http.StatusOK, 2},
+		"not filtered":   {"/team_members", everyUser, http.StatusOK, 2},
 		"empty, a lapse": {"/teams", `{}`, http.StatusOK, 2},
 		"empty":          {"/teams", emptyList, http.StatusOK, 0},
 	} {

@@ -91,10 +91,10 @@ func (t timetable) next(planned, now time.Time) time.Time {
 	return planned
 }
 
-// missed reports whether the job should have run between last and now. A job
+// hasMissed reports whether the job should have run between last and now. A job
 // that never ran has missed its run, and so has one that a wrong clock dated in
 // the future.
-func (t timetable) missed(last, now time.Time) bool {
+func (t timetable) hasMissed(last, now time.Time) bool {
 	if last.IsZero() || last.After(now) {
 		return true
 	}

@@ -44,7 +44,7 @@ func TestMissed(t *testing.T) {
 		{night.Add(time.Minute), night.Add(23 * time.Hour), false},
 	}
 	for _, tt := range tests {
-		if got := tables[0].missed(tt.last, tt.now); got != tt.want {
+		if got := tables[0].hasMissed(tt.last, tt.now); got != tt.want {
 			t.Errorf("missed(%v, %v) = %v, want %v", tt.last, tt.now, got, tt.want)
 		}
 	}

@@ -36,12 +36,12 @@ func TestARunTellsHowFarItIs(t *testing.T) {
 		if err := s.Sync(t.Context(), syncer.Request{Media: true}, func(e syncer.Event) { events = append(events, e) }); err != nil {
 			t.Fatal(err)
 		}
-		took := time.Since(start)
-		if n := len(events); n < int(took.Seconds()*0.9) {
-			t.Errorf("%d events in %v", n, took)
+		elapsed := time.Since(start)
+		if n := len(events); n < int(elapsed.Seconds()*0.9) {
+			t.Errorf("%d events in %v", n, elapsed)
 		}
 		var before syncer.Event
-		doing := map[string]bool{}
+		activities := map[string]bool{}
 		estimated, most := 0, 0
 		for i, e := range events {
 			if e.Found < before.Found || e.Kept < before.Kept || e.Bytes < before.Bytes || e.Recordings < before.Recordings || e.Done != (i == len(events)-1) {
@@ -52,8 +52,8 @@ func TestARunTellsHowFarItIs(t *testing.T) {
 					t.Errorf("event %d: %d calls of %s, of %d", i, c.Used, class, c.Limit)
 				}
 			}
-			doing[e.Doing], most = true, max(most, e.Calls[api.ClassHeavy].Used)
-			if left := took - e.At.Sub(start); e.Left > 0 && left > time.Minute {
+			activities[e.Doing], most = true, max(most, e.Calls[api.ClassHeavy].Used)
+			if left := elapsed - e.At.Sub(start); e.Left > 0 && left > time.Minute {
 				estimated++
 				if e.Left < left.Seconds()/20 || e.Left > left.Seconds()*20 {
 					t.Errorf("event %d, %s: %.0f s are said to be left, %v were", i, e.Doing, e.Left, left)
@@ -65,8 +65,8 @@ func TestARunTellsHowFarItIs(t *testing.T) {
 		if last.Found < meetings || last.Found > meetings+12 || last.Kept != meetings || last.ToDo != 0 || last.Recordings != meetings || last.Bytes != meetings*bytes {
 			t.Errorf("last event %+v", last)
 		}
-		if !doing[syncer.JobBackfill] || !doing["media"] || estimated < len(events)/2 {
-			t.Errorf("did %v, %d of %d events with an estimate", doing, estimated, len(events))
+		if !activities[syncer.JobBackfill] || !activities["media"] || estimated < len(events)/2 {
+			t.Errorf("did %v, %d of %d events with an estimate", activities, estimated, len(events))
 		}
 		if most != 30 {
 			t.Errorf("at most %d heavy calls a minute were told of", most)

@@ -19,8 +19,8 @@ func (s *Syncer) Refetch(ctx context.Context, id int64) (string, error) {
 			continue
 		}
 		now := s.now()
-		again := contentTask{RecordingID: id, Account: w.Account, List: w.Query, Transcript: true, Summary: true, Created: now, First: now, Due: now}
-		if _, err := s.apply(ctx, []archive.Observation{}, []contentTask{again}, nil); err != nil {
+		task := contentTask{RecordingID: id, Account: w.Account, List: w.Query, Transcript: true, Summary: true, Created: now, First: now, Due: now}
+		if _, err := s.apply(ctx, []archive.Observation{}, []contentTask{task}, nil); err != nil {
 			return "", err
 		}
 		if s.opt.DownloadMedia {

@@ -20,7 +20,7 @@ func (s *Syncer) reportHealth(part string, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if err == nil {
-		if _, was := t.current[part]; was {
+		if _, repeated := t.current[part]; repeated {
 			s.log.Info().Str("part", part).Msg("works again")
 			delete(t.current, part)
 		}

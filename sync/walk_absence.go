@@ -20,8 +20,8 @@ func (s *Syncer) walkWithAbsences(ctx context.Context, o walkSpec, t *runStats) 
 		if err != nil {
 			return err
 		}
-		doubted, err := s.countAbsences(ctx, o, c)
-		if err != nil || !doubted {
+		uncertain, err := s.countAbsences(ctx, o, c)
+		if err != nil || !uncertain {
 			return err
 		}
 		o.content, o.reread, o.survey = false, false, false
@@ -29,10 +29,10 @@ func (s *Syncer) walkWithAbsences(ctx context.Context, o walkSpec, t *runStats) 
 	return nil
 }
 
-// countAbsences counts absences after a complete walk; doubted means that a
+// countAbsences counts absences after a complete walk; uncertain means that a
 // second walk has to confirm them. A walk with an unreadable item counts none:
 // that item may be any of the missing meetings.
-func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState) (doubted bool, err error) {
+func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState) (uncertain bool, err error) {
 	name := o.account.Name
 	if c.Unreadable > 0 {
 		return false, s.recordAbsence(ctx, o, "%d items of the list could not be read: meetings that the list lacks do not count as removed upstream", c.Unreadable)

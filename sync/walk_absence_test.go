@@ -72,7 +72,7 @@ func TestAnEmptyListIsNotBelievedOnce(t *testing.T) {
 					return body
 				})
 				ar := rig.NewArchive(t, archivetest.Dir(t))
-				s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+				s, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 				defer stop()
 				time.Sleep(time.Hour)
 				left.Store(empty)
@@ -106,7 +106,7 @@ func TestAnUnreadableItemIsNotAnAbsence(t *testing.T) {
 			return body
 		})
 		ar := rig.NewArchive(t, archivetest.Dir(t))
-		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Hour)
 		broken.Store(true)
@@ -197,7 +197,7 @@ func TestNothingIsReadOfWhatWasForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(15, rig.Today().Add(-100*24*time.Hour), time.Hour))
 		ar := rig.NewArchive(t, archivetest.Dir(t))
-		schedule := walking()
+		schedule := walkSchedule()
 		schedule.CatchUp = "@hourly"
 		_, stop := running(t, syncer.Options{Archive: ar, Schedule: schedule, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()

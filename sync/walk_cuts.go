@@ -62,11 +62,11 @@ type densityStep struct {
 // estimateDensity turns samples into periods, oldest first. Between two pages,
 // meetings are assumed to be as close together as on the newer page.
 func estimateDensity(samples []pageSample) []densityStep {
-	with := slices.DeleteFunc(slices.Clone(samples), func(s pageSample) bool { return s.Items == 0 })
-	slices.SortFunc(with, func(a, b pageSample) int { return a.Newest.Compare(b.Newest) })
+	filled := slices.DeleteFunc(slices.Clone(samples), func(s pageSample) bool { return s.Items == 0 })
+	slices.SortFunc(filled, func(a, b pageSample) int { return a.Newest.Compare(b.Newest) })
 	var steps []densityStep
 	var until time.Time
-	for _, s := range with {
+	for _, s := range filled {
 		if !until.IsZero() && until.Before(s.Oldest) && s.meanGap() > 0 {
 			steps = append(steps, densityStep{until, s.Oldest, float64(s.Oldest.Sub(until)) / float64(s.meanGap())})
 		}
@@ -90,17 +90,17 @@ func later(a, b time.Time) time.Time {
 // Zero times mean no bound. The newest window comes first, since recent
 // meetings are wanted most.
 func windowsBetween(after, before time.Time, cuts []time.Time) []window {
-	var inside []time.Time
+	var selected []time.Time
 	for _, c := range cuts {
 		if c.After(after) && (before.IsZero() || c.Before(before)) {
-			inside = append(inside, c)
+			selected = append(selected, c)
 		}
 	}
 	var out []window
 	upper := before
-	for i := len(inside) - 1; i >= 0; i-- {
-		out = append(out, window{N: len(out), After: inside[i], Before: upper})
-		upper = inside[i]
+	for i := len(selected) - 1; i >= 0; i-- {
+		out = append(out, window{N: len(out), After: selected[i], Before: upper})
+		upper = selected[i]
 	}
 	return append(out, window{N: len(out), After: after, Before: upper})
 }

@@ -24,8 +24,8 @@ import (
 
 const bob = "bob@example.com"
 
-// bobs is a meeting that bob recorded.
-func bobs(id int64, created time.Time) []byte {
+// meetingOfBob returns a meeting that bob recorded.
+func meetingOfBob(id int64, created time.Time) []byte {
 	return append(bytes.ReplaceAll(rig.Meeting(id, created), []byte(rig.Person), []byte(bob)), '\n')
 }
 
@@ -53,8 +53,8 @@ func clientOf(t *testing.T, u *rig.Upstream, email string) *api.Client {
 	return c
 }
 
-// walking is a schedule of walks only.
-func walking() syncer.Schedule { return syncer.Schedule{Walk: "0 2 * * *"} }
+// walkSchedule returns a schedule of walks only.
+func walkSchedule() syncer.Schedule { return syncer.Schedule{Walk: "0 2 * * *"} }
 
 // A light walk makes no heavy call, and finds what was shared with the account
 // meanwhile, however old. What it finds is then read with its content.
@@ -63,11 +63,11 @@ func TestALightWalkFindsWhatWasSharedMeanwhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-100 * 24 * time.Hour)
-		raw := append(rig.Meetings(25, newest, 24*time.Hour), bobs(90, newest.Add(-5*time.Hour))...)
+		raw := append(rig.Meetings(25, newest, 24*time.Hour), meetingOfBob(90, newest.Add(-5*time.Hour))...)
 		u := rig.NewUpstream(t, service.Options{}, raw)
 		share(t, u)
 		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(24 * time.Hour)
 		if c := meetingCounts(t, ar); c.Meetings != 25 {
@@ -109,7 +109,7 @@ func TestAWalkThatBreaksOffSaysNothingOfWhatIsGone(t *testing.T) {
 			return nil
 		}
 		ar := rig.NewArchive(t, archivetest.Dir(t))
-		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
 		defer stop()
 		time.Sleep(time.Minute)
 		edit(t, u, 34, newest.Add(-time.Hour), rig.Person, "eve@elsewhere.example") // on the walk's first page
@@ -140,11 +140,11 @@ func TestAMeetingSeenByTwoIsOneAndGoneForBoth(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		newest := rig.Today().Add(-time.Hour)
-		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(3, newest, time.Hour), bobs(90, newest.Add(-30*time.Minute))...))
+		u := rig.NewUpstream(t, service.Options{}, append(rig.Meetings(3, newest, time.Hour), meetingOfBob(90, newest.Add(-30*time.Minute))...))
 		both := fmt.Sprintf(`{"recording_id": 2, "user": %q}`, bob)
 		share(t, u, both)
 		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walking(), Accounts: []syncer.Account{
+		_, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{
 			{Name: "ada", Client: u.Client(t, ar)}, {Name: "bob", Client: clientOf(t, u, bob)}}})
 		defer stop()
 		time.Sleep(time.Minute)

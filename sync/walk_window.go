@@ -58,13 +58,13 @@ func (w window) advanced(next string) (window, error) {
 // windows that outlive the service's cursors come to an end. free is an unused
 // number.
 func (w window) restarted(free int, now time.Time) []window {
-	again := window{N: w.N, After: w.After, Before: w.Before, Restarts: w.Restarts + 1}
+	fresh := window{N: w.N, After: w.After, Before: w.Before, Restarts: w.Restarts + 1}
 	after, before := later(w.After, earliestMeeting()), w.Before
 	if before.IsZero() {
 		before = now
 	}
-	if again.Restarts < 2 || before.Sub(after) < 2*minSplit {
-		return []window{again}
+	if fresh.Restarts < 2 || before.Sub(after) < 2*minSplit {
+		return []window{fresh}
 	}
 	middle := after.Add(before.Sub(after) / 2).Truncate(time.Second)
 	newer := window{N: w.N, After: middle, Before: w.Before}

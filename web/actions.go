@@ -89,17 +89,17 @@ func mergeAssignees(counts []archive.AssigneeCount) []archive.AssigneeCount {
 	}
 	var out []archive.AssigneeCount
 	for _, c := range counts {
-		if same := addressed[c.Name]; len(same) == 1 && c.Email == "" {
-			counts[same[0]].Open += c.Open
-			counts[same[0]].Done += c.Done
+		if namesakes := addressed[c.Name]; len(namesakes) == 1 && c.Email == "" {
+			counts[namesakes[0]].Open += c.Open
+			counts[namesakes[0]].Done += c.Done
 		}
 	}
 	for _, c := range counts {
-		same := addressed[c.Name]
+		namesakes := addressed[c.Name]
 		switch {
-		case len(same) == 1 && c.Email == "":
+		case len(namesakes) == 1 && c.Email == "":
 			continue
-		case len(same) == 1:
+		case len(namesakes) == 1:
 			c.Email = "" // the name alone finds the items of both
 		}
 		out = append(out, c)

@@ -99,7 +99,7 @@ func writeTagged(w http.ResponseWriter, r *http.Request, contentType string, bod
 	_, _ = w.Write(body) // the client may have disconnected
 }
 
-// holdsTag tells whether a tag is in an If-None-Match header, by the weak comparison.
+// holdsTag reports whether a tag is in an If-None-Match header, by the weak comparison.
 func holdsTag(header, tag string) bool {
 	for candidate := range strings.SplitSeq(header, ",") {
 		if candidate = strings.TrimSpace(candidate); candidate == "*" || strings.TrimPrefix(candidate, "W/") == strings.TrimPrefix(tag, "W/") {
@@ -113,17 +113,17 @@ func (s *server) apiUnknown(http.ResponseWriter, *http.Request) error {
 	return &failure{http.StatusNotFound, "There is nothing at this address."}
 }
 
-// parseNumber reads a whole number between least and most from a query, or def if
+// parseNumber reads a whole number between minimum and maximum from a query, or def if
 // it is missing.
-func parseNumber(q url.Values, key string, def, least, most int) (int, error) {
+func parseNumber(q url.Values, key string, def, minimum, maximum int) (int, error) {
 	v := q.Get(key)
 	if v == "" {
 		return def, nil
 	}
 	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > most {
+	if err != nil || n < minimum || n > maximum {
 		return 0, &failure{http.StatusBadRequest,
-			key + " is a number from " + strconv.Itoa(least) + " to " + strconv.Itoa(most)}
+			key + " is a number from " + strconv.Itoa(minimum) + " to " + strconv.Itoa(maximum)}
 	}
 	return n, nil
 }

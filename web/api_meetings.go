@@ -110,10 +110,10 @@ func (s *server) apiTranscript(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	var n [4]int
 	for i, p := range []struct {
-		key              string
-		def, least, most int
+		key                   string
+		def, minimum, maximum int
 	}{{"from", 0, 0, mostSeconds}, {"to", mostSeconds, 0, mostSeconds}, {"limit", 500, 1, 5000}, {"cursor", 0, 0, 1 << 20}} {
-		if n[i], err = parseNumber(q, p.key, p.def, p.least, p.most); err != nil {
+		if n[i], err = parseNumber(q, p.key, p.def, p.minimum, p.maximum); err != nil {
 			return err
 		}
 	}

@@ -91,12 +91,12 @@ func (s *server) apiMoments(w http.ResponseWriter, r *http.Request) error {
 
 // searchWithin searches one meeting.
 func (s *server) searchWithin(ctx context.Context, id int64, query string, moments int) (*search.Answer, error) {
-	only := " id:" + strconv.FormatInt(id, 10)
-	request := search.Request{Query: "(" + query + ")" + only, Viewer: viewerOf(ctx), Limit: 1, Moments: moments}
+	term := " id:" + strconv.FormatInt(id, 10)
+	request := search.Request{Query: "(" + query + ")" + term, Viewer: viewerOf(ctx), Limit: 1, Moments: moments}
 	answer, err := s.Index.Search(ctx, request)
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) { // such as sort: within parentheses
-		request.Query = query + only
+		request.Query = query + term
 		answer, err = s.Index.Search(ctx, request)
 	}
 	return answer, err

@@ -28,8 +28,8 @@ func browserAxeFindsNothing(t *testing.T, c *browsertest.Chromium) {
 				b.Do(chromedp.Navigate(s.URL + page))
 			}
 			b.Check(axe, fmt.Sprintf("%s, %s, %d wide", page, scheme, width))
-			if wide := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
-				t.Errorf("%s is %d wide in a window of %d, by %s", page, wide, width, browsertest.Evaluate[string](b,
+			if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
+				t.Errorf("%s is %d wide in a window of %d, by %s", page, pageWidth, width, browsertest.Evaluate[string](b,
 					`[...document.querySelectorAll("body *")].findLast(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)?.outerHTML.slice(0, 200) ?? ""`))
 			}
 		}

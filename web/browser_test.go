@@ -13,7 +13,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// shown tells whether the line of the moment is within the window.
+// shown reports whether the line of the moment is within the window.
 const shown = `(() => { const r = document.querySelector(".lines .here, .lines .now")?.getBoundingClientRect();
 	return !!r && r.top >= 0 && r.bottom <= innerHeight; })()`
 
@@ -145,8 +145,8 @@ func browserIsAtPeaceOnEveryPage(t *testing.T, c *browsertest.Chromium) {
 		b.Do(chromedp.EmulateViewport(width, 850))
 		for _, page := range []string{"/", "/?q=budget", "/actions", "/status", "/help", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
 			b.Do(chromedp.Navigate(s.URL + page))
-			if wide := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
-				t.Errorf("%s is %d wide in a window of %d", page, wide, width)
+			if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
+				t.Errorf("%s is %d wide in a window of %d", page, pageWidth, width)
 			}
 			if n := browsertest.Evaluate[int](b, `document.querySelectorAll("img:not([alt]), input:not([aria-label]):not([id]), button:empty, a:not([href])").length`); n > 0 {
 				t.Errorf("%s: %d things without a name", page, n)

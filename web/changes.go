@@ -45,7 +45,7 @@ func (p *places) name(at archive.Position) string {
 
 // position returns the position of a name. It is not ours when an earlier process named
 // it. It fails for a text that is no name.
-func (p *places) position(name string) (at archive.Position, ours bool, err error) {
+func (p *places) position(name string) (at archive.Position, ok bool, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(name)
 	if err != nil || len(raw) < p.sealer.Overhead() {
 		return at, false, &failure{http.StatusBadRequest, "from is what the page or the last answer said"}
@@ -79,14 +79,14 @@ type changesJSON struct {
 // ?from=, or after [changeWait] without such a change. A position that an earlier
 // process named counts as changed.
 func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
-	at, ours, err := s.places.position(r.URL.Query().Get("from"))
+	at, ok, err := s.places.position(r.URL.Query().Get("from"))
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), changeWait)
 	defer cancel()
 	changed := true
-	if ours {
+	if ok {
 		at, changed, err = s.waitVisible(ctx, at)
 	} else {
 		at, err = s.Archive.Head(ctx)

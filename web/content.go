@@ -102,10 +102,10 @@ func newCRM(m *api.Meeting) *crm {
 
 // formatAmount writes an amount without currency, with its cents if it has any.
 func formatAmount(amount float64) string {
-	whole, cents, _ := strings.Cut(strconv.FormatFloat(amount, 'f', 2, 64), ".")
-	n, err := strconv.ParseInt(whole, 10, 64)
+	units, cents, _ := strings.Cut(strconv.FormatFloat(amount, 'f', 2, 64), ".")
+	n, err := strconv.ParseInt(units, 10, 64)
 	if err != nil {
-		return whole
+		return units
 	}
 	if cents == "00" {
 		return formatNumber(n)

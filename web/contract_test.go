@@ -30,9 +30,9 @@ var contract = sync.OnceValues(func() (*openapi3.T, error) {
 	return doc, err
 })
 
-// judged lets every answer of /api/v1 be judged by its description, but for recordings:
-// those are no data, and are streamed.
-func judged(t testing.TB, h http.Handler) http.Handler {
+// withContract compares every answer of /api/v1 with its description, except
+// recordings, which are streamed and no data.
+func withContract(t testing.TB, h http.Handler) http.Handler {
 	doc, err := contract()
 	if err != nil {
 		t.Fatal(err)

@@ -113,8 +113,8 @@ func browserAxeFindsNothingInside(t *testing.T, c *browsertest.Chromium) {
 				b.Prefer(scheme)
 				b.Do(chromedp.EmulateViewport(width, 850))
 				b.Check(axe, fmt.Sprintf("%s, %s, %d wide", page, scheme, width))
-				if wide := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); wide > width {
-					t.Errorf("%s is %d wide in a window of %d", page, wide, width)
+				if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
+					t.Errorf("%s is %d wide in a window of %d", page, pageWidth, width)
 				}
 				takePicture(t, b, page+scheme)
 			}

@@ -63,7 +63,7 @@ func (s *oidcSite) wantsIn(what, address string, in bool) {
 
 var ann = oidctest.Person{"sub": "1001", "email": "ann@acme.example", "email_verified": true, "name": "Ann"}
 
-func (s *oidcSite) seat(base oidctest.Person, changes ...any) {
+func (s *oidcSite) signInAs(base oidctest.Person, changes ...any) {
 	p := oidctest.Person{}
 	for k, v := range base {
 		p[k] = v
@@ -83,15 +83,15 @@ func TestPeopleSignInAtAProvider(t *testing.T) {
 	for _, inUserInfo := range []bool{false, true} {
 		s := newOIDCSite(t, inUserInfo, nil)
 		s.add("ann@acme.example", true)
-		s.seat(ann)
+		s.signInAs(ann)
 		s.wants(303, "GET", "/status", nil, "/login?next=%2Fstatus")
 		s.wants(200, "GET", "/login?next=%2Fstatus", nil, `"/login/oidc?next=%2Fstatus"`)
 		s.wantsIn("an invited person", "/login/oidc?next=%2Fstatus", true)
 
 		s.Client = newBrowser(t)
-		s.seat(ann, "sub", "1002", "email", "bob@acme.example")
+		s.signInAs(ann, "sub", "1002", "email", "bob@acme.example")
 		s.wantsIn("who was not invited", "/login/oidc", false)
-		s.seat(ann, "sub", "1003")
+		s.signInAs(ann, "sub", "1003")
 		s.Client = newBrowser(t)
 		s.wantsIn("another subject with the same address", "/login/oidc", false)
 	}
@@ -117,18 +117,18 @@ func TestWhoMayNotComeIn(t *testing.T) {
 		"no groups":                            {"groups", nil},
 	} {
 		s.Client = newBrowser(t)
-		s.seat(ann, append([]any{"groups", groups}, change...)...)
+		s.signInAs(ann, append([]any{"groups", groups}, change...)...)
 		resp, body := s.follow("/login/oidc")
 		if resp.StatusCode != 403 || !strings.Contains(body, "You could not be signed in. An admin of this archive finds the reason in its log.") {
 			t.Errorf("%s: %s", what, resp.Status)
 		}
 	}
 	s.Client = newBrowser(t)
-	s.seat(ann, "groups", []string{"all", "minutebook-admins"})
+	s.signInAs(ann, "groups", []string{"all", "minutebook-admins"})
 	s.wantsIn("everyone of the domain", "/login/oidc", true)
 	s.wants(200, "GET", "/admin/people", nil)
 	s.Client = newBrowser(t)
-	s.seat(ann, "groups", groups)
+	s.signInAs(ann, "groups", groups)
 	s.wantsIn("the same without the group", "/login/oidc", true)
 	s.wants(404, "GET", "/admin/people", nil)
 }
@@ -140,7 +140,7 @@ func TestWhoLeftTheProviderIsOut(t *testing.T) {
 	t.Parallel()
 	s := newOIDCSite(t, false, nil)
 	s.add("ann@acme.example", true)
-	s.seat(ann)
+	s.signInAs(ann)
 	s.wantsIn("the first time", "/login/oidc", true)
 	day := access.OIDCLife + time.Minute
 	s.move(day)
@@ -167,7 +167,7 @@ func TestSeveralTabsSignInAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newOIDCSite(t, false, nil)
 	s.add("ann@acme.example", true)
-	s.seat(ann)
+	s.signInAs(ann)
 	s.wantsIn("the first time", "/login/oidc", true)
 	s.wants(303, "POST", "/logout", url.Values{}, "/login")
 	var tabs []string
@@ -210,7 +210,7 @@ func TestTheDirectoryDecidesWhoJoins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.seat(ann)
+	s.signInAs(ann)
 	s.wantsIn("whom the directory does not list", "/login/oidc", false)
 	put("invited")
 	s.wantsIn("who is only invited there", "/login/oidc", false)
@@ -228,7 +228,7 @@ func TestAnswersOfOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newOIDCSite(t, false, nil)
 	s.add("ann@acme.example", true)
-	s.seat(ann)
+	s.signInAs(ann)
 	s.wants(403, "GET", "/login/oidc/callback?code=x&state=y", nil)
 	resp, _ := s.do("GET", "/login/oidc", nil)
 	to, err := resp.Location()
@@ -276,7 +276,7 @@ func TestSilenceHidesNothing(t *testing.T) {
 	t.Parallel()
 	s := newOIDCSite(t, false, nil)
 	s.add("ann@acme.example", true)
-	s.seat(ann, "sub", "1002", "email", "eve@acme.example")
+	s.signInAs(ann, "sub", "1002", "email", "eve@acme.example")
 	s.wantsIn("who was not invited", "/login/oidc", false)
 	s.wantsIn("the same, silently", "/login/oidc?silent=1", false)
 	events, err := s.people.Events(t.Context(), access.EventQuery{})
@@ -293,7 +293,7 @@ func TestSilenceHidesNothing(t *testing.T) {
 		t.Errorf("2 failures have left %d rows", failed)
 	}
 	s.Client = newBrowser(t)
-	s.seat(ann)
+	s.signInAs(ann)
 	s.wantsIn("who was invited", "/login/oidc", true)
 	s.provider.Seat(nil)
 	s.follow("/login/oidc?silent=1")

@@ -334,7 +334,7 @@ func TestOnlyAdminsManagePeople(t *testing.T) {
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	admin := s.signIn("ann@acme.example", true)
-	mine := s.Client
+	client := s.Client
 	body := s.wants(200, "POST", "/admin/people", url.Values{"address": {"bob@acme.example"}, "name": {"Bob"}}, "Send this link to bob@acme.example")
 	link := body[strings.Index(body, s.URL+"/invitation"):]
 	link = link[:strings.Index(link, "<")]
@@ -349,16 +349,16 @@ func TestOnlyAdminsManagePeople(t *testing.T) {
 	}
 	s.wants(200, "GET", link, nil, "Welcome, Bob")
 	s.wants(303, "POST", "/invitation", url.Values{"secret": {u.Query().Get("secret")}, "password": {goodPassword}, "again": {goodPassword}}, "/")
-	nothing := s.wants(404, "GET", "/nothing", nil)
+	absent := s.wants(404, "GET", "/nothing", nil)
 	for _, address := range []string{"/admin/people", "/admin/audit", "/metrics"} {
-		if body := s.wants(404, "GET", address, nil); address != "/metrics" && body != nothing {
+		if body := s.wants(404, "GET", address, nil); address != "/metrics" && body != absent {
 			t.Errorf("%s tells a member that it exists", address)
 		}
 	}
 	s.wants(404, "POST", "/admin/people", url.Values{"address": {"eve@acme.example"}, "admin": {"yes"}})
 	s.wants(404, "POST", "/admin/people/"+itoa(admin.ID)+"/remove", url.Values{})
 
-	s.Client = mine
+	s.Client = client
 	if body := s.wants(200, "GET", "/admin/audit?person=nobody@acme.example", nil); strings.Contains(body, "person.added") {
 		t.Error("the audit of an address that nobody has shows others")
 	}

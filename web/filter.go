@@ -16,7 +16,7 @@ type picker struct {
 	Options            []string
 }
 
-// Any tells whether the list is narrowed at all.
+// Any reports whether the list is narrowed at all.
 func (f listFilter) Any() bool {
 	return f.Type.Value != "" || f.Team.Value != "" || f.Person.Value != ""
 }

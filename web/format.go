@@ -69,11 +69,11 @@ func formatNumber[N int | int64](n N) string {
 }
 
 // formatCount joins a count and its noun: 1 meeting, 1 204 meetings.
-func formatCount(n int, singular, many string) string {
+func formatCount(n int, singular, plural string) string {
 	if n == 1 {
 		return "1 " + singular
 	}
-	return formatNumber(n) + " " + many
+	return formatNumber(n) + " " + plural
 }
 
 // formatBytes writes a size with a decimal unit.

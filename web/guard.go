@@ -55,7 +55,7 @@ func isForwarded(r *http.Request) bool {
 	return false
 }
 
-// hostAllowed tells whether the request's Host is loopback, the address that
+// hostAllowed reports whether the request's Host is loopback, the address that
 // the connection came in at, or one of the configured names.
 func hostAllowed(r *http.Request, hosts map[string]bool) bool {
 	host := r.Host

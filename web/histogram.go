@@ -44,11 +44,11 @@ func (s *server) newHistogram(bars []search.Bar, query string) *histogram {
 		if b.Count == 0 {
 			continue
 		}
-		tall := max(3, float64(b.Count)/float64(most)*(histogramHeight-2))
+		height := max(3, float64(b.Count)/float64(most)*(histogramHeight-2))
 		from := b.From.In(s.Location)
-		wide := min(step*0.86, 64)
-		v := histogramBar{X: (float64(i)+0.5)*step - wide/2, Width: wide, Y: histogramHeight - tall,
-			Height: tall, Count: b.Count, Label: from.Format(layout)}
+		width := min(step*0.86, 64)
+		v := histogramBar{X: (float64(i)+0.5)*step - width/2, Width: width, Y: histogramHeight - height,
+			Height: height, Count: b.Count, Label: from.Format(layout)}
 		v.Address = searchAddress(query + " " + span(from))
 		h.Bars = append(h.Bars, v)
 	}
@@ -58,19 +58,19 @@ func (s *server) newHistogram(bars []search.Bar, query string) *histogram {
 // barSpan derives the layout of a bar's label, and the query term for its span,
 // from the distance of two bars.
 func barSpan(bars []search.Bar) (layout string, term func(time.Time) string) {
-	on := func(layout string) func(time.Time) string {
+	dayTerm := func(layout string) func(time.Time) string {
 		return func(t time.Time) string { return "on:" + t.Format(layout) }
 	}
 	switch width := bars[1].From.Sub(bars[0].From); {
 	case width > 200*24*time.Hour:
-		return "2006", on("2006")
+		return "2006", dayTerm("2006")
 	case width > 20*24*time.Hour:
-		return "January 2006", on("2006-01")
+		return "January 2006", dayTerm("2006-01")
 	case width > 36*time.Hour:
 		return "2 January 2006", func(t time.Time) string {
 			return "after:" + t.Format(time.DateOnly) +
 				" before:" + t.Add(width+time.Hour).Format(time.DateOnly)
 		}
 	}
-	return "2 January 2006", on(time.DateOnly)
+	return "2 January 2006", dayTerm(time.DateOnly)
 }

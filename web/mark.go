@@ -33,9 +33,9 @@ func newMarker(moments []search.Moment) marker {
 	return m
 }
 
-// sparing returns the marker without the words that so many lines have that marking
+// withoutFrequent returns the marker without the words that so many lines have that marking
 // them would only hide the others.
-func (m marker) sparing(entries []archive.Entry) marker {
+func (m marker) withoutFrequent(entries []archive.Entry) marker {
 	lines := make([]int, len(m.phrases))
 	for _, e := range entries {
 		words := text.NewSequence(text.Tokenize(e.Text))

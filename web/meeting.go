@@ -117,7 +117,7 @@ func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, marks 
 	p.Actions = newActions(m, p.RecordingID)
 	p.Highlights = newHighlights(m, p.RecordingID)
 	p.CRM = newCRM(m)
-	p.Lines, p.Speakers = newLines(entries, p.Length, p.At, marks.sparing(entries))
+	p.Lines, p.Speakers = newLines(entries, p.Length, p.At, marks.withoutFrequent(entries))
 	for _, l := range p.Lines {
 		if l.Snippet != nil {
 			p.Matches++

@@ -10,7 +10,7 @@ import (
 	"minutebook/internal/browsertest"
 )
 
-// middle tells whether the page has come to rest with a line's middle less than
+// middle reports whether the page has come to rest with a line's middle less than
 // 40 px from the middle of what is seen of the transcript.
 const middle = `((line) => {
 	const pad = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop), r = line?.getBoundingClientRect();
@@ -18,7 +18,7 @@ const middle = `((line) => {
 	return rest && !!r && Math.abs((r.top + r.bottom) / 2 - (pad + innerHeight) / 2) < 40;
 })(%s)`
 
-// clear tells whether a line is whole in the window, and the topmost thing there.
+// clear reports whether a line is whole in the window, and the topmost thing there.
 const clear = `((line) => {
 	const r = line?.getBoundingClientRect(), rest = window.y_ === scrollY; window.y_ = scrollY;
 	return rest && !!r && r.top >= 0 && r.bottom <= innerHeight && [r.top + 2, r.bottom - 2].every(y =>
@@ -113,15 +113,15 @@ func browserLeavesRoomForTheText(t *testing.T, c *browsertest.Chromium) {
 			}
 			continue
 		}
-		if tall := browsertest.Evaluate[float64](b, deck+`.bottom / innerHeight`); tall > 0.3 {
-			t.Errorf("%v: %.0f %% of the height are covered", window, 100*tall)
+		if deckHeight := browsertest.Evaluate[float64](b, deck+`.bottom / innerHeight`); deckHeight > 0.3 {
+			t.Errorf("%v: %.0f %% of the height are covered", window, 100*deckHeight)
 		}
 		if cut := browsertest.Evaluate[float64](b, `document.querySelector(".timeline").getBoundingClientRect().bottom - `+deck+`.bottom`); cut > 0 {
 			t.Errorf("%v: %.0f px of the timeline are cut off", window, cut)
 		}
 		b.Do(chromedp.Click(chromedp.CSS(".controls .folder")))
-		if tall := browsertest.Evaluate[float64](b, deck+`.height`); tall > 100 {
-			t.Errorf("%v: folded, it still takes %.0f px", window, tall)
+		if deckHeight := browsertest.Evaluate[float64](b, deck+`.height`); deckHeight > 100 {
+			t.Errorf("%v: folded, it still takes %.0f px", window, deckHeight)
 		}
 		b.Do(chromedp.Click(chromedp.CSS(".controls .play")))
 		b.WaitFor(playing)

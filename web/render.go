@@ -78,8 +78,8 @@ func (s *server) newFrame(r *http.Request, page, title string) frame {
 		return f
 	}
 	p := s.Index.Progress()
-	switch behind := p.Total > 0 && (p.Rebuilding || p.Indexed < p.Total); {
-	case behind && viewerOf(r.Context()).All:
+	switch isBehind := p.Total > 0 && (p.Rebuilding || p.Indexed < p.Total); {
+	case isBehind && viewerOf(r.Context()).All:
 		f.Indexing = &indexing{Indexed: p.Indexed, Total: p.Total,
 			Percent: min(99, p.Indexed*100/p.Total), Rebuilding: p.Rebuilding}
 	case p.Rebuilding:

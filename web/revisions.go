@@ -70,12 +70,12 @@ func (s *server) visibleRevisions(ctx context.Context, id int64) ([]archive.Revi
 func formatSources(seen []archive.Seen) string {
 	var ways []string
 	for _, v := range seen {
-		way := string(v.Source)
+		origin := string(v.Source)
 		if v.Account != "" {
-			way += " (" + v.Account + ")"
+			origin += " (" + v.Account + ")"
 		}
-		if len(ways) == 0 || ways[len(ways)-1] != way {
-			ways = append(ways, way)
+		if len(ways) == 0 || ways[len(ways)-1] != origin {
+			ways = append(ways, origin)
 		}
 	}
 	return strings.Join(ways, ", ")

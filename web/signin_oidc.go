@@ -73,9 +73,9 @@ func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
 		return found, nil
 	}
 	// The provider keeps the context to fetch new keys later.
-	lasting := oidc.ClientContext(context.WithoutCancel(ctx), p.Client)
+	longLived := oidc.ClientContext(context.WithoutCancel(ctx), p.Client)
 	answer := p.finding.DoChan("", func() (any, error) {
-		found, err := oidc.NewProvider(lasting, p.Issuer)
+		found, err := oidc.NewProvider(longLived, p.Issuer)
 		if err != nil {
 			return nil, fmt.Errorf("ask the OpenID provider for its configuration: %w", err)
 		}

@@ -78,11 +78,11 @@ func (s *server) entryRoutes() []route {
 
 // public makes a route of a page that nobody has to sign in for, and publicData one of
 // JSON. Before there is a first person both answer as all other pages do.
-func (s *server) public(h handler) http.Handler { return s.compress(s.claimed(h, s.failPage)) }
+func (s *server) public(h handler) http.Handler { return s.compress(s.withClaim(h, s.failPage)) }
 
-func (s *server) publicData(h handler) http.Handler { return s.compress(s.claimed(h, s.failJSON)) }
+func (s *server) publicData(h handler) http.Handler { return s.compress(s.withClaim(h, s.failJSON)) }
 
-func (s *server) claimed(h handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+func (s *server) withClaim(h handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		err := error(errNobody)
 		if s.isClaimed(r.Context()) {

@@ -154,7 +154,7 @@ func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Server = httptest.NewServer(judged(t, s.server.handler()))
+	s.Server = httptest.NewServer(withContract(t, s.server.handler()))
 	t.Cleanup(s.Close)
 	return s
 }

@@ -107,7 +107,7 @@ func (s *server) visibleFailures(ctx context.Context) ([]failureView, error) {
 	return views, nil
 }
 
-// isHidden tells whether a failure is about a meeting that the visitor does not see.
+// isHidden reports whether a failure is about a meeting that the visitor does not see.
 func (s *server) isHidden(ctx context.Context, id int64) (bool, error) {
 	if id == 0 || viewerOf(ctx).All {
 		return false, nil

@@ -6,12 +6,12 @@ import "time"
 // highlights above them. Its units are those of the drawing.
 type timeline struct {
 	Width, Height int
-	Talk          []talk
+	Talk          []turn
 	Marks         []timeMark
 }
 
-// talk is one speaker's uninterrupted turn.
-type talk struct {
+// turn is a period in which one speaker talks without interruption.
+type turn struct {
 	X, Width float64
 	Y        int
 	Voice    int
@@ -43,7 +43,7 @@ func newTimeline(lines []line, speakers []speaker, marks []highlight, length tim
 		}
 		if v := lines[i].Voice; v < lanes {
 			from := x(lines[i].Offset)
-			t.Talk = append(t.Talk, talk{X: from, Width: max(1.5, x(lines[j-1].End)-from), Y: v*lane + 7, Voice: v})
+			t.Talk = append(t.Talk, turn{X: from, Width: max(1.5, x(lines[j-1].End)-from), Y: v*lane + 7, Voice: v})
 		}
 		i = j
 	}

@@ -36,7 +36,7 @@ const voices = 8
 func newLines(entries []archive.Entry, length, at time.Duration, m marker) ([]line, []speaker) {
 	out := make([]line, len(entries))
 	here := lineAt(entries, at)
-	talked := map[string]time.Duration{}
+	talkTime := map[string]time.Duration{}
 	var total time.Duration
 	for i, e := range entries {
 		l := line{Entry: e, End: max(length, e.Offset), Here: i == here, Snippet: m.spans(e.Text),
@@ -45,12 +45,12 @@ func newLines(entries []archive.Entry, length, at time.Duration, m marker) ([]li
 			l.End = max(e.Offset, entries[i+1].Offset)
 		}
 		l.Address = "?t=" + strconv.FormatInt(int64(e.Offset/time.Second), 10) + "#e" + strconv.Itoa(e.Index)
-		took := min(l.End-e.Offset, 3*time.Minute) // a long pause counts for nobody
-		talked[e.Speaker] += took
-		total += took
+		duration := min(l.End-e.Offset, 3*time.Minute) // a long pause counts for nobody
+		talkTime[e.Speaker] += duration
+		total += duration
 		out[i] = l
 	}
-	speakers := rankSpeakers(talked, total)
+	speakers := rankSpeakers(talkTime, total)
 	voice := map[string]int{}
 	for _, s := range speakers {
 		voice[s.Name] = s.Voice
@@ -61,10 +61,10 @@ func newLines(entries []archive.Entry, length, at time.Duration, m marker) ([]li
 	return out, speakers
 }
 
-func rankSpeakers(talked map[string]time.Duration, total time.Duration) []speaker {
+func rankSpeakers(talkTime map[string]time.Duration, total time.Duration) []speaker {
 	var all []speaker
-	for name, took := range talked {
-		all = append(all, speaker{Name: name, Talked: took})
+	for name, duration := range talkTime {
+		all = append(all, speaker{Name: name, Talked: duration})
 	}
 	sort.Slice(all, func(a, b int) bool {
 		if all[a].Talked != all[b].Talked {

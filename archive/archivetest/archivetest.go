@@ -131,7 +131,7 @@ func Tree(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-// Exists tells whether there is a file.
+// Exists reports whether there is a file.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -22,8 +22,8 @@ import (
 
 // Options say how to back up.
 type Options struct {
-	// Recipients, when there are any, have databases and recordings encrypted
-	// for them. Sizes and hashes stay readable, so that a backup can be checked
+	// Recipients, if any, are the age recipients for whom databases and recordings are
+	// encrypted. Sizes and hashes stay readable, so that a backup can be checked
 	// without the key.
 	Recipients []age.Recipient
 	// WithoutMedia leaves the recordings out: they are kept elsewhere, such as
@@ -43,7 +43,7 @@ type Result struct {
 	Manifest   generation.Manifest `json:"-"`
 	Generation string              `json:"generation"` // its name
 	Copied     int                 `json:"copied"`     // files
-	Kept       int                 `json:"kept"`       // recordings that were there from an earlier backup
+	Kept       int                 `json:"kept"`       // recordings that an earlier backup had stored
 	Bytes      int64               `json:"bytes"`      // copied, as stored
 	Pruned     []string            `json:"pruned"`     // older generations that were removed
 	// Doubts are the reasons why no older generation was removed although the new
@@ -104,13 +104,13 @@ func (b *run) run(ctx context.Context) (err error) {
 		}
 		err = errors.Join(err, b.dir.lock.Release())
 	}()
-	ours, err := b.archive.Lineage(ctx)
+	lineage, err := b.archive.Lineage(ctx)
 	if err != nil {
 		return err
 	}
 	b.earlier = map[string]generation.File{}
 	for _, g := range b.dir.all {
-		if err := refuseForeign(g, ours); err != nil {
+		if err := refuseForeign(g, lineage); err != nil {
 			return err
 		}
 		for _, f := range g.Files {
@@ -210,6 +210,6 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 	if err := errors.Join(durable.SyncDir(dir), generation.WriteManifest(dir, m)); err != nil {
 		return m, false, err
 	}
-	after, still, err := b.archive.Tombstones(ctx)
-	return m, len(after) != len(before) || len(still) != len(open), err
+	after, remaining, err := b.archive.Tombstones(ctx)
+	return m, len(after) != len(before) || len(remaining) != len(open), err
 }

@@ -161,8 +161,8 @@ func (r *sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recordLost names a recording that cannot be backed up, with its meetings. Without
-// any it was forgotten meanwhile, and the generation is made again.
+// recordLost names a recording that cannot be backed up, with its meetings. A
+// recording without meetings was forgotten meanwhile, and the generation is made again.
 func (b *run) recordLost(ctx context.Context, blob media.Blob, reason string) error {
 	titles, err := b.archive.TitlesWith(ctx, blob.SHA256)
 	if err != nil || len(titles) == 0 {
@@ -172,7 +172,7 @@ func (b *run) recordLost(ctx context.Context, blob media.Blob, reason string) er
 	return nil
 }
 
-// isPresent tells whether a file of an earlier backup is still whole by its size.
+// isPresent reports whether a file of an earlier backup is still whole by its size.
 // Its content is checked when it is restored.
 func (b *run) isPresent(f generation.File) bool {
 	info, err := os.Stat(filepath.Join(b.dest, filepath.FromSlash(f.Path)))

@@ -40,8 +40,8 @@ func openDirectory(path string) (*directory, error) {
 	return d, nil
 }
 
-// remove deletes a generation, its manifest first: without that it is none. The
-// recordings are left to sweep.
+// remove deletes a generation, its manifest first: without it the rest is no
+// generation. sweep removes the recordings.
 func (d *directory) remove(g generation.Generation) error {
 	if err := durable.Remove(filepath.Join(g.Path(), generation.ManifestName)); err != nil {
 		return err
@@ -53,8 +53,8 @@ func (d *directory) remove(g generation.Generation) error {
 	return durable.SyncDir(d.path)
 }
 
-// sweep removes all files of no generation: the rest of an interrupted backup or
-// removal, and recordings that no manifest names. While a manifest cannot be read, all
+// sweep removes all files that belong to no generation: the remains of an interrupted
+// backup or removal, and recordings that no manifest names. While a manifest cannot be read, all
 // recordings stay.
 func (d *directory) sweep() error {
 	keep, readable := map[string]bool{}, true
@@ -71,8 +71,8 @@ func (d *directory) sweep() error {
 	}
 	for _, e := range entries {
 		name := e.Name()
-		ours := generation.NumberIn(name) > 0 || strings.HasPrefix(name, generation.SnapshotPrefix) && readable || strings.HasPrefix(name, durable.TempPrefix)
-		if !ours || keep[name] {
+		isOwn := generation.NumberIn(name) > 0 || strings.HasPrefix(name, generation.SnapshotPrefix) && readable || strings.HasPrefix(name, durable.TempPrefix)
+		if !isOwn || keep[name] {
 			continue
 		}
 		if err := os.RemoveAll(filepath.Join(d.path, name)); err != nil {
@@ -102,7 +102,7 @@ func (d *directory) sweepMedia(keep map[string]bool) error {
 	return nil
 }
 
-// names are those of everything in the directory.
+// names returns the names of all entries of the directory.
 func (d *directory) names() (names []string) {
 	entries, _ := os.ReadDir(d.path) // an unreadable one fails at the next step
 	for _, e := range entries {

@@ -94,9 +94,9 @@ func TestBackupKeepsGenerations(t *testing.T) {
 	if got := generationNames(t, dest); !slices.Equal(got, want) {
 		t.Errorf("generations %v; want %v", got, want)
 	}
-	for which, state := range map[string]string{"": states[3], "4": states[3], "generation-000002": states[1]} {
-		if contents(t, restored(t, RestoreOptions{From: dest, Generation: which})) != state {
-			t.Errorf("generation %q: the restored archive differs", which)
+	for name, state := range map[string]string{"": states[3], "4": states[3], "generation-000002": states[1]} {
+		if contents(t, restored(t, RestoreOptions{From: dest, Generation: name})) != state {
+			t.Errorf("generation %q: the restored archive differs", name)
 		}
 	}
 	if _, err := Restore(t.Context(), RestoreOptions{From: dest, Generation: "1", Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), want[0]) {
@@ -128,8 +128,8 @@ func TestBackupRefusesAnotherArchive(t *testing.T) {
 			t.Errorf("%s: the backup was changed", what)
 		}
 	}
-	theirs, _ := a.Lineage(t.Context())
-	refused("another archive", other, "another archive", theirs[0])
+	lineage, _ := a.Lineage(t.Context())
+	refused("another archive", other, "another archive", lineage[0])
 	archivetest.Apply(t, first, archivetest.Epoch, archivetest.Meeting(9, "T", "after the restore"))
 	if r := backUp(t, first, dest, Options{Keep: 2}); len(r.Doubts) > 0 {
 		t.Errorf("a restored archive goes on: %v", r.Doubts)

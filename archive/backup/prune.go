@@ -40,7 +40,7 @@ func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, 
 // missingMeetings names the meetings of a generation that were not forgotten and are
 // not in a later one.
 func missingMeetings(g generation.Generation, m generation.Manifest, forgotten []int64) string {
-	if g.Version == generation.FirstVersion { // it tells only how many
+	if g.Version == generation.FirstVersion { // its manifest has only their number
 		if n := g.Meetings - m.Meetings - len(forgotten); n > 0 {
 			return fmt.Sprintf("%d or more", n)
 		}
@@ -48,9 +48,9 @@ func missingMeetings(g generation.Generation, m generation.Manifest, forgotten [
 	}
 	var ids []string
 	for _, id := range g.IDs {
-		_, here := slices.BinarySearch(m.IDs, id)
+		_, found := slices.BinarySearch(m.IDs, id)
 		_, gone := slices.BinarySearch(forgotten, id)
-		if !here && !gone {
+		if !found && !gone {
 			ids = append(ids, fmt.Sprint(id))
 		}
 	}
@@ -103,19 +103,19 @@ func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string)
 
 // refuseForeign fails for a generation of another archive, or of this one after
 // another copy of it was restored and both went on.
-func refuseForeign(g generation.Generation, ours []string) error {
+func refuseForeign(g generation.Generation, lineage []string) error {
 	if g.Damage != nil {
-		return nil // nothing is known of it, and nothing is done to it
+		return nil // it names no archive, and is never removed
 	}
-	theirs := g.Lineage
-	if len(theirs) <= len(ours) && slices.Equal(theirs, ours[:len(theirs)]) {
+	other := g.Lineage
+	if len(other) <= len(lineage) && slices.Equal(other, lineage[:len(other)]) {
 		return nil
 	}
 	newest := fmt.Sprintf("%s, of %s with %d meetings", g.Name, g.TakenAt.Format("2006-01-02 15:04"), g.Meetings)
-	if theirs[0] != ours[0] {
+	if other[0] != lineage[0] {
 		return fmt.Errorf("the directory has backups of another archive, %s (%s), and this one is %s; back up to a directory of its own; "+
-			"if this data directory should be that archive, stop it and restore the backup", theirs[0], newest, ours[0])
+			"if this data directory should be that archive, stop it and restore the backup", other[0], newest, lineage[0])
 	}
 	return fmt.Errorf("the directory has backups of another copy of this archive, %s: %s is of epoch %s, and this copy is of %s; one was restored "+
-		"and both went on; back up to a directory of its own", ours[0], newest, theirs[len(theirs)-1], strings.Join(ours, ", then "))
+		"and both went on; back up to a directory of its own", lineage[0], newest, other[len(other)-1], strings.Join(lineage, ", then "))
 }

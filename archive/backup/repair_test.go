@@ -97,10 +97,10 @@ func TestRepairBringsBackWhatIsSomewhere(t *testing.T) {
 func TestRepairBringsBackRecordings(t *testing.T) {
 	t.Parallel()
 	a, dest := archivetest.WithMeetings(t, 2), t.TempDir()
-	kept := archivetest.Attach(t, a, 1, "moving pictures")
+	intact := archivetest.Attach(t, a, 1, "moving pictures")
 	backUp(t, a, dest, Options{})
 	gone := archivetest.Attach(t, a, 2, "in no backup")
-	path := blobPath(a, kept.SHA256)
+	path := blobPath(a, intact.SHA256)
 	must(t, os.Chmod(path, 0o600))
 	must(t, os.WriteFile(path, []byte("moving pictureS"), 0o400))
 	must(t, os.Remove(blobPath(a, gone.SHA256)))
@@ -117,7 +117,7 @@ func TestRepairBringsBackRecordings(t *testing.T) {
 	if m, err := a.MediaOf(t.Context(), 1); err != nil || len(m) != 1 {
 		t.Errorf("%v, %v", m, err)
 	}
-	if !archivetest.Exists(filepath.Join(a.Dir(), "media", "damaged", kept.SHA256)) {
+	if !archivetest.Exists(filepath.Join(a.Dir(), "media", "damaged", intact.SHA256)) {
 		t.Error("the damaged file was not put aside")
 	}
 	if _, damages := verify(t, a, archive.VerifyOptions{}); len(damages) > 0 {

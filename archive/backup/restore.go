@@ -129,12 +129,12 @@ func (r *restore) claimDirectory() error {
 	text := fmt.Sprintf("A restore of %s, taken at %s from archive %s at change %d of epoch %s, was not finished. Run it again.\n",
 		r.from.Name, r.m.TakenAt.Format(time.RFC3339Nano), r.m.Lineage[0], r.m.Seq, r.m.Epoch)
 	marker := filepath.Join(r.Dir, archive.RestoringFile)
-	switch was, err := os.ReadFile(marker); {
-	case err == nil && string(was) == text:
+	switch marked, err := os.ReadFile(marker); {
+	case err == nil && string(marked) == text:
 		return nil
 	case err == nil && !r.Restart:
 		return fmt.Errorf("%s holds an interrupted restore of another backup (%s); run that again, or begin anew with --restart",
-			r.Dir, strings.TrimSpace(string(was)))
+			r.Dir, strings.TrimSpace(string(marked)))
 	case err == nil:
 		if err := r.clear(); err != nil {
 			return err
@@ -213,8 +213,8 @@ func (r *restore) restoreDatabase(ctx context.Context, f generation.File) error 
 	}
 	defer plaintext.Close()
 	to := r.targetPath(f)
-	for _, side := range []string{"-wal", "-shm"} { // of an interrupted run
-		if err := durable.Remove(to + side); err != nil {
+	for _, suffix := range []string{"-wal", "-shm"} { // of an interrupted run
+		if err := durable.Remove(to + suffix); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,7 @@
 // Markdown, JSON, subtitles, plain text, a static site. It also renders single
 // meetings for the page.
 //
-//	export.go, run.go    Run: its options, and its course over the meetings
+//	export.go, run.go    Run: its options, and the loop over the meetings
 //	meeting.go           a meeting as it is rendered, and the people in it
 //	file.go              files that are written only when they would differ
 //	ledger*.go           the exports into a directory: files, names, lists

@@ -18,7 +18,7 @@ type Format string
 const (
 	Markdown Format = "md"     // meetings/*.md with front matter, people/*.md, index.md
 	JSON     Format = "json"   // meetings/*.json in the service's shape
-	NDJSON   Format = "ndjson" // meetings.ndjson, a meeting a line, in the service's shape
+	NDJSON   Format = "ndjson" // meetings.ndjson, one meeting per line, in the service's shape
 	VTT      Format = "vtt"    // meetings/*.vtt, WebVTT subtitles
 	SRT      Format = "srt"    // meetings/*.srt, SubRip subtitles
 	Text     Format = "txt"    // meetings/*.txt, for reading
@@ -32,17 +32,17 @@ func Formats() []Format {
 
 // Options are the options of [Run].
 type Options struct {
-	Dir    string // made when missing; files of earlier exports in it are brought up to date
+	Dir    string // created when absent; files of earlier exports in it are updated
 	Format Format
-	IDs    []int64 // these meetings; nil means all, gone ones included
-	// Recipients, when there are any, have every file encrypted for them; file
-	// names then tell nothing but the recording_id.
+	IDs    []int64 // only these meetings; nil means all, those removed upstream included
+	// Recipients, if any, are the age recipients for whom every file is encrypted. File
+	// names then show only the recording_id.
 	Recipients []age.Recipient
 	// Notes, when set, are exported too: as a file of JSON lines beside JSON and NDJSON,
 	// and, but for the private ones, in the pages of Markdown. Authors names their authors.
 	Notes   *notes.DB
 	Authors notes.Authors
-	// Site renders the pages of HTML and is needed for it alone.
+	// Site renders the pages of the format HTML, which alone needs it.
 	Site Site
 	// Progress, when set, is called after each meeting, one call at a time.
 	Progress func(done int)
@@ -53,7 +53,7 @@ type Result struct {
 	Meetings  int `json:"meetings"`  // exported
 	Written   int `json:"written"`   // new or changed files
 	Unchanged int `json:"unchanged"` // files that were left as they are
-	Removed   int `json:"removed"`   // files of meetings that were forgotten since
+	Removed   int `json:"removed"`   // files of meetings that were forgotten since the last export
 	Skipped   int `json:"skipped"`   // meetings without a transcript, for subtitles
 }
 
@@ -61,8 +61,8 @@ type Result struct {
 // name of its first export there, and a file whose content would be the same is
 // not touched: run again, it writes only the changes. Files of meetings that were
 // forgotten since are removed. It fails with [archive.ErrNotFound] or
-// [archive.ErrForgotten] when one of the wanted meetings is not there, with nothing
-// written for that meeting.
+// [archive.ErrForgotten] when the archive does not hold one of the wanted meetings, and
+// writes nothing for that meeting.
 func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
 	x, err := newRun(ctx, a, o)
 	if err != nil {

@@ -65,9 +65,9 @@ func TestExportWritesEveryFormatAndTheSecondTimeNothing(t *testing.T) {
 			t.Errorf("%s: first %+v", format, r)
 		}
 		before := archivetest.Tree(t, dir)
-		again := exportTo(t, a, Options{Dir: dir, Format: format})
-		if again.Written != 0 || again.Unchanged != r.Written {
-			t.Errorf("%s: second %+v after %+v", format, again, r)
+		repeated := exportTo(t, a, Options{Dir: dir, Format: format})
+		if repeated.Written != 0 || repeated.Unchanged != r.Written {
+			t.Errorf("%s: second %+v after %+v", format, repeated, r)
 		}
 		if len(archivetest.Tree(t, dir)) != len(before) {
 			t.Errorf("%s: the second run changed what is there", format)
@@ -146,9 +146,9 @@ func TestExportOfSomeLeavesTheOthers(t *testing.T) {
 	if err := json.Unmarshal(sample.All()[3], m); err != nil {
 		t.Fatal(err)
 	}
-	some := exportTo(t, a, Options{Dir: dir, Format: Markdown, IDs: []int64{m.RecordingID}})
-	if some.Meetings != 1 || some.Written != 0 || some.Removed != 0 || some.Unchanged >= all.Written {
-		t.Errorf("%+v after %+v", some, all)
+	partial := exportTo(t, a, Options{Dir: dir, Format: Markdown, IDs: []int64{m.RecordingID}})
+	if partial.Meetings != 1 || partial.Written != 0 || partial.Removed != 0 || partial.Unchanged >= all.Written {
+		t.Errorf("%+v after %+v", partial, all)
 	}
 	if _, err := Run(t.Context(), a, Options{Dir: dir, Format: Text, IDs: []int64{77}}); err == nil {
 		t.Error("exported a meeting that is not there")

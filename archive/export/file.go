@@ -49,8 +49,8 @@ func (x *run) writeFile(ctx context.Context, f *file, render func(io.Writer) err
 	return x.recordWritten(f, last)
 }
 
-// recordWritten enters a file that was replaced, and removes the one that it had
-// under another name, as before exports were encrypted.
+// recordWritten records a file that was written in the ledger. It removes the file of
+// the last export when that had another name, as after encryption was turned on.
 func (x *run) recordWritten(f, last *file) error {
 	if last != nil && last.Name != f.Name {
 		if err := removeFile(x.path(last.Name)); err != nil {
@@ -69,7 +69,7 @@ func (x *run) recordUnchanged(f, last *file) error {
 	return x.ledger.record(f)
 }
 
-// isCurrent tells whether the file on the disk has this content already, of size
+// isCurrent reports whether the file on the disk has this content already, of size
 // bytes before encryption, and sets its size.
 func (x *run) isCurrent(ctx context.Context, f, last *file, size int64) bool {
 	info, err := os.Stat(x.path(f.Name))
@@ -96,7 +96,7 @@ func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) er
 	if err != nil {
 		return fmt.Errorf("write file: %w", err)
 	}
-	defer os.Remove(temp.Name()) // which fails when it has got its name
+	defer os.Remove(temp.Name()) // fails, and may, once the file was renamed
 	plaintext, err := x.renderTo(temp, f.Sealed, render)
 	if err == nil && f.synced {
 		err = temp.Sync()
@@ -157,8 +157,8 @@ func (x *run) encrypt(to io.Writer, content []byte) error {
 }
 
 // replaceFile puts content in place of a file, with mode 0600; readers see the old
-// or the new file. It does not wait for the disk: a file that a power cut takes is
-// missing or empty for the next export, which writes it again.
+// or the new file. It does not wait for the disk: after a power cut a file may be
+// absent or empty, and the next export writes it again.
 func replaceFile(path string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), durable.TempPrefix+"*")
 	if err != nil {
@@ -200,7 +200,7 @@ func (x *run) removeForgotten(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes a file that has no place in the export any more.
+// remove deletes a file that no longer belongs to the export.
 func (x *run) remove(f file) error {
 	if err := removeFile(x.path(f.Name)); err != nil {
 		return err

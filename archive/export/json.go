@@ -8,7 +8,7 @@ import (
 	"minutebook/archive"
 )
 
-// writeJSON writes the meeting in the service's shape, as it is kept.
+// writeJSON writes the meeting in the service's shape, byte for byte as stored.
 func writeJSON(w io.Writer, raw []byte) error {
 	if _, err := w.Write(bytes.TrimSpace(raw)); err != nil {
 		return err
@@ -17,7 +17,7 @@ func writeJSON(w io.Writer, raw []byte) error {
 	return err
 }
 
-// writeLines writes all meetings into one file.
+// writeLines writes all meetings into one file, one per line.
 func (x *run) writeLines(ctx context.Context) error {
 	f := &file{What: "file:meetings.ndjson", Format: NDJSON, Name: "meetings.ndjson", synced: true}
 	if len(x.Recipients) > 0 {

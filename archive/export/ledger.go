@@ -15,9 +15,9 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// ledgerName is the file in which a directory remembers the exports into it. It is
-// on the disk, so that an export takes no more memory for a large archive than for
-// a small one.
+// ledgerName is the file that records the exports into a directory. It is a database
+// and not a value in memory, so that a large archive needs no more memory than a
+// small one.
 const ledgerName = ".minutebook-export.db"
 
 const ledgerVersion = 1
@@ -76,8 +76,8 @@ const ledgerBatch = 4000
 // errNoLedger: the file is no ledger that this program can use.
 var errNoLedger = errors.New("it is not a ledger of exports")
 
-// openLedger opens the ledger of a directory. One that cannot be read counts as
-// none: every file is then compared with the one on the disk. It fails while
+// openLedger opens the ledger of a directory. A ledger that cannot be read
+// is replaced by an empty one: every file is then compared with the one on the disk. It fails while
 // another export into the directory is running.
 func openLedger(ctx context.Context, dir string) (*ledger, error) {
 	path := filepath.Join(dir, ledgerName)
@@ -134,9 +134,9 @@ func explainOpenError(err error) error {
 	return err
 }
 
-// begin begins the next transaction.
+// begin starts the next transaction.
 func (l *ledger) begin(ctx context.Context) (err error) {
-	ctx = context.WithoutCancel(ctx) // its end would roll back the writes
+	ctx = context.WithoutCancel(ctx) // a canceled context would roll back the writes
 	if l.tx, err = l.db.BeginTx(ctx, nil); err != nil {
 		return err
 	}
@@ -145,12 +145,12 @@ func (l *ledger) begin(ctx context.Context) (err error) {
 }
 
 func (l *ledger) prepareSchema() error {
-	var sound string
-	if _, err := l.Scan(`PRAGMA quick_check(1)`, nil, &sound); err != nil {
+	var result string
+	if _, err := l.Scan(`PRAGMA quick_check(1)`, nil, &result); err != nil {
 		return err
 	}
-	if sound != "ok" {
-		return fmt.Errorf("%w: %s", errNoLedger, sound)
+	if result != "ok" {
+		return fmt.Errorf("%w: %s", errNoLedger, result)
 	}
 	var version, tables int
 	if _, err := l.Scan(`SELECT (SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)`, nil, &version, &tables); err != nil {
@@ -203,7 +203,7 @@ type file struct {
 	Sealed bool
 
 	open   bool // never sealed
-	synced bool // is synced to the disk before it gets its name
+	synced bool // synced to the disk before it is renamed
 }
 
 // findFile returns the file that was written for a meeting, a person or a page; nil
@@ -223,7 +223,7 @@ func (l *ledger) findFile(what string, format Format) (*file, error) {
 	return f, nil
 }
 
-// record enters a file that is on the disk.
+// record adds a file that is on the disk to the ledger.
 func (l *ledger) record(f *file) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,7 +232,7 @@ func (l *ledger) record(f *file) error {
 	return l.afterWrite(err)
 }
 
-// erase takes out a file that is no longer on the disk.
+// erase removes a file that is no longer on the disk from the ledger.
 func (l *ledger) erase(what string, format Format) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 type ListEntry struct {
 	File  string    // path below the export's directory, with slashes
 	Title string    // may be empty
-	Start time.Time // zero or before 1970: not known
-	// Type and RecordedBy may be empty and Length zero where they are not known.
+	Start time.Time // zero or before 1970 when unknown
+	// Type and RecordedBy are empty and Length is zero when unknown.
 	Type, RecordedBy string
 	Length           time.Duration
 }
@@ -33,7 +33,7 @@ type PersonPage struct {
 	List
 }
 
-// addMeeting enters a meeting and its people into the lists of a format.
+// addMeeting adds a meeting and its people to the lists of a format.
 func (l *ledger) addMeeting(format Format, m *Meeting) error {
 	if err := l.removeMeeting(format, m.Row.RecordingID); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (l *ledger) addMeeting(format Format, m *Meeting) error {
 	return nil
 }
 
-// removeMeeting takes a meeting off the lists of a format.
+// removeMeeting removes a meeting from the lists of a format.
 func (l *ledger) removeMeeting(format Format, id int64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +166,7 @@ func (l *ledger) peopleAfter(key string, format Format) ([]Person, error) {
 	return people, nil
 }
 
-// hasMeetings tells whether a person is in a meeting of a format.
+// hasMeetings reports whether a person is in a meeting of a format.
 func (l *ledger) hasMeetings(format Format, key string) (bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 	"minutebook/archive"
 )
 
-// fileName returns the name of a meeting's file: that of its first export here, else
-// one made of its day, title and recording_id. An encrypted file is named by the
-// recording_id alone.
+// fileName returns the name of a meeting's file. It is the name of its first export
+// here, or else consists of its day, title and recording_id. The name of an encrypted
+// file is the recording_id alone.
 func (l *ledger) fileName(format Format, row *archive.Row, sealed bool) (string, error) {
 	what := strconv.FormatInt(row.RecordingID, 10)
 	f, err := l.findFile(what, format)
@@ -61,7 +61,7 @@ func (l *ledger) assignPages(people []Person, format Format) error {
 	return nil
 }
 
-// assignPage finds or enters a person. The caller holds l.mu.
+// assignPage finds or adds a person. The caller holds l.mu.
 func (l *ledger) assignPage(p *Person) (string, error) {
 	var name, page string
 	found, err := l.Scan(`SELECT name, page FROM people WHERE key = ?`, []any{p.key}, &name, &page)
@@ -72,7 +72,7 @@ func (l *ledger) assignPage(p *Person) (string, error) {
 		if name != p.Email && name != "" || p.Name == name {
 			return page, nil
 		}
-		_, err := l.Exec(`UPDATE people SET name = ? WHERE key = ?`, p.Name, p.key) // it was only an address until now
+		_, err := l.Exec(`UPDATE people SET name = ? WHERE key = ?`, p.Name, p.key) // so far the name was the address
 		return page, l.afterWrite(err)
 	}
 	page = "people/" + slug(p.Name, "person")
@@ -93,9 +93,9 @@ func (l *ledger) assignPage(p *Person) (string, error) {
 const maxSlug = 80
 
 // slug makes a part of a file name from any text: letters and digits of every
-// script, anything else a single dash. It is never empty, and no name that a system
-// reserves.
-func slug(text, otherwise string) string {
+// script, and a single dash for anything else. It is never empty, and never a name that an
+// operating system reserves.
+func slug(text, fallback string) string {
 	var b strings.Builder
 	dash := false
 	for _, r := range norm.NFC.String(strings.ToLower(text)) {
@@ -114,7 +114,7 @@ func slug(text, otherwise string) string {
 	}
 	switch s := b.String(); s {
 	case "":
-		return otherwise
+		return fallback
 	case "con", "prn", "aux", "nul":
 		return s + "-"
 	default:

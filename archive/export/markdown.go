@@ -15,8 +15,8 @@ import (
 	"minutebook/api"
 )
 
-// WriteMarkdown renders a meeting for note tools: front matter, links to the people
-// of it, summary, action items as tasks, highlights and the transcript.
+// WriteMarkdown renders a meeting for note tools: front matter, links to its
+// people, summary, action items as tasks, highlights and the transcript.
 func WriteMarkdown(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
 	moments := momentsOf(m)
@@ -141,8 +141,8 @@ func mdActionItems(w io.Writer, m *Meeting, moments moments) {
 	}
 }
 
-// moments writes offsets, as links into a meeting's recording where there is
-// one: before and after stand around the seconds.
+// moments writes offsets, as links into a meeting's recording when it has one. before
+// and after are the parts of the link around the seconds.
 type moments struct{ before, after string }
 
 var angles = strings.NewReplacer("<", "%3C", ">", "%3E")
@@ -190,7 +190,7 @@ func mdLink(label, from, to string) string {
 var mdEscapes = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
 	"#", `\#`, "|", `\|`, "~", `\~`, "$", `\$`, "&", `\&`)
 
-// mdText is any text on one line, as Markdown that shows exactly it.
+// mdText returns a text on one line, as Markdown that shows exactly this text.
 func mdText(s string) string { return mdEscapes.Replace(oneLine(s)) }
 
 // lowerHeadings moves the headings of a summary below its own heading. Fenced code

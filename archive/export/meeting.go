@@ -12,14 +12,14 @@ import (
 // Meeting is a meeting as formats and sites render it.
 type Meeting struct {
 	Row     *archive.Row
-	Notes   *api.Meeting    // all but its transcript
+	Notes   *api.Meeting    // without its transcript
 	Entries []archive.Entry // the transcript
 	People  []Person        // who was invited, spoke or recorded it
 	Added   Added           // by people, to this archive
 	File    string          // path below the export's directory, with slashes
 }
 
-// Read reads the meeting of a row, as a viewer who sees it sees it, for rendering. It
+// Read reads the meeting of a row for rendering, with the parts that viewer may see. It
 // fails with [archive.ErrNotFound] or [archive.ErrForgotten].
 func Read(ctx context.Context, a *archive.Archive, viewer archive.Viewer, row *archive.Row) (*Meeting, error) {
 	notes, err := a.NotesFor(ctx, viewer, row.RecordingID)
@@ -35,7 +35,7 @@ func Read(ctx context.Context, a *archive.Archive, viewer archive.Viewer, row *a
 	return m, nil
 }
 
-// heading is a meeting's title, or a word in its place.
+// heading returns a meeting's title, or a word in its place.
 func (m *Meeting) heading() string { return titleOr(m.Row.Title) }
 
 func titleOr(title string) string {
@@ -45,7 +45,7 @@ func titleOr(title string) string {
 	return "Untitled"
 }
 
-// length is a recording's length, 0 when it is not known.
+// length returns the length of the recording, 0 when unknown.
 func (m *Meeting) length() time.Duration {
 	if m.Row.Start.IsZero() || !m.Row.End.After(m.Row.Start) {
 		return 0

@@ -117,13 +117,13 @@ func (x *run) read(ctx context.Context, row *archive.Row) (*Meeting, func(io.Wri
 	return m, func(w io.Writer) error { return x.render(w, m) }, err
 }
 
-// hasPages tells whether the export has pages around those of the meetings. An
-// encrypted one has none: they would tell, and so would the ledger.
+// hasPages reports whether the export has pages around those of the meetings. An
+// encrypted export has none: they, and the ledger, would show names and titles.
 func (x *run) hasPages() bool {
 	return (x.Format == Markdown || x.Format == HTML) && len(x.Recipients) == 0
 }
 
-// enter notes a meeting for the pages around it, and assigns its people theirs.
+// enter adds a meeting to the lists, and assigns a page to each of its people.
 func (x *run) enter(m *Meeting) error {
 	if !x.hasPages() {
 		return x.ledger.removeMeeting(x.Format, m.Row.RecordingID)
@@ -134,7 +134,7 @@ func (x *run) enter(m *Meeting) error {
 	return x.ledger.addMeeting(x.Format, m)
 }
 
-// count changes the result and reports the progress.
+// count updates the result and reports the progress.
 func (x *run) count(add func(*Result)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 type Site interface {
 	// Meeting renders the page of a meeting, which is kept at m.File.
 	Meeting(w io.Writer, m *Meeting) error
-	// Person renders the page of somebody, which is kept at p.File.
+	// Person renders the page of a person, which is kept at p.File.
 	Person(w io.Writer, p PersonPage) error
 	// Index renders index.html, with all meetings.
 	Index(w io.Writer, all List) error
@@ -45,7 +45,7 @@ func (x *run) writePages(ctx context.Context) error {
 	})
 }
 
-// removePages removes the pages that an earlier export left which was not encrypted.
+// removePages removes the pages of an earlier export that was not encrypted.
 func (x *run) removePages() error {
 	files, err := x.ledger.pageFiles(x.Format)
 	if err != nil {
@@ -59,8 +59,8 @@ func (x *run) removePages() error {
 	return x.ledger.removePeople("")
 }
 
-// writeAssets writes the files that the pages of a site need. Style sheets tell
-// nothing, so they stay readable in an encrypted export too.
+// writeAssets writes the files that the pages of a site need. Style sheets hold
+// nothing of a meeting, so they are not encrypted.
 func (x *run) writeAssets(ctx context.Context) error {
 	for name, content := range x.Site.Files() {
 		if err := durable.MkdirAll(x.path(path.Dir(name))); err != nil {
@@ -74,8 +74,8 @@ func (x *run) writeAssets(ctx context.Context) error {
 	return nil
 }
 
-// writePeople writes a page for everybody who is in an exported meeting, and
-// removes the pages of others.
+// writePeople writes a page for each person in an exported meeting, and removes the
+// pages of other people.
 func (x *run) writePeople(ctx context.Context, render func(io.Writer, PersonPage) error) error {
 	if err := durable.MkdirAll(x.path("people")); err != nil {
 		return err

@@ -19,7 +19,7 @@ type cue struct {
 	speaker, text string // one line each
 }
 
-// Bounds of how long a subtitle stays. lastCue is for one that nothing follows,
+// Bounds of how long a subtitle stays. lastCue is the time of the last subtitle,
 // and the longest time of a short one when the next is far away.
 const (
 	minCue  = 500 * time.Millisecond
@@ -27,8 +27,8 @@ const (
 )
 
 // makeCues makes subtitles of a transcript: in order of time, each ending where the
-// next one begins, none without a length or a text. Entries that begin together,
-// as those of one second do, share the time until the next one.
+// next one begins, none without a length or a text. Entries that begin at the
+// same second share the time until the next one.
 func makeCues(entries []archive.Entry, length time.Duration) []cue {
 	all := make([]cue, 0, len(entries))
 	for _, e := range entries {
@@ -55,19 +55,19 @@ func makeCues(entries []archive.Entry, length time.Duration) []cue {
 	return all
 }
 
-// shareTime gives subtitles that begin together one part each of the time until
-// end, in their order. An end that does not come after them is not known.
-func shareTime(together []cue, end time.Duration) {
-	from := together[0].from
+// shareTime divides the time until end among subtitles with the same beginning, in
+// their order. An end that is not after their beginning counts as unknown.
+func shareTime(cues []cue, end time.Duration) {
+	from := cues[0].from
 	if end <= from {
-		end = from + time.Duration(len(together))*lastCue
+		end = from + time.Duration(len(cues))*lastCue
 	}
-	part := (end - from) / time.Duration(len(together))
-	for i := range together {
-		c := &together[i]
-		shown := min(part, longestTime(c.text))
-		c.from, c.to = from, from+max(shown, minCue)
-		from += shown
+	part := (end - from) / time.Duration(len(cues))
+	for i := range cues {
+		c := &cues[i]
+		duration := min(part, longestTime(c.text))
+		c.from, c.to = from, from+max(duration, minCue)
+		from += duration
 	}
 }
 
@@ -77,9 +77,9 @@ func longestTime(text string) time.Duration {
 	return max(lastCue, time.Duration(len(text))*150*time.Millisecond)
 }
 
-// oneLine makes one line of a text, without anything that a subtitle file could
-// take for its own: control and format characters become or end in single
-// spaces.
+// oneLine returns a text on one line, without characters that have a meaning in a
+// subtitle file: white space becomes single spaces, and control characters are
+// removed.
 func oneLine(s string) string {
 	if isOneLine(s) {
 		return s
@@ -97,7 +97,8 @@ func oneLine(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// isOneLine tells of most texts, quickly, that oneLine leaves them as they are.
+// isOneLine is a quick test for texts that oneLine would not change. It may report
+// false for some of them.
 func isOneLine(s string) bool {
 	before := byte(' ')
 	for _, c := range []byte(s) {
@@ -109,8 +110,8 @@ func isOneLine(s string) bool {
 	return before != ' ' || s == ""
 }
 
-// WriteVTT writes a meeting's transcript as WebVTT; the speaker is a voice, as
-// players style it.
+// WriteVTT writes a meeting's transcript as WebVTT; the speaker is a voice
+// tag, which players style.
 func WriteVTT(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
 	b.WriteString("WEBVTT\n")
@@ -127,9 +128,9 @@ func vttText(line string) string { return vttEscapes.Replace(line) }
 
 var vttEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// voiceTag names a speaker in WebVTT; nothing for a speaker without a name.
-// Without the space, which players strip, a name that ends in dashes would make an
-// arrow with the end of the tag.
+// voiceTag returns the tag of a speaker in WebVTT, "" for a speaker without a name.
+// The space before the end of the tag, which players strip, keeps a name that ends in
+// dashes from forming an arrow with it.
 func voiceTag(speaker string) string {
 	name := vttText(speaker)
 	if name == "" {
@@ -145,8 +146,8 @@ func voiceTag(speaker string) string {
 // override codes and the arrow between times.
 var srtText = strings.NewReplacer("<", "‹", ">", "›", "{", "(", "}", ")")
 
-// writeSRT writes SubRip with line ends as every player wants them; the speaker
-// stands before the text.
+// writeSRT writes SubRip with CRLF line ends, which every player reads; the speaker is
+// written before the text.
 func writeSRT(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
 	for i, c := range makeCues(m.Entries, m.length()) {
@@ -159,7 +160,7 @@ func writeSRT(w io.Writer, m *Meeting) error {
 	return b.Flush()
 }
 
-// cueTime writes a time as both formats do but for the decimal mark.
+// cueTime formats a time; the two formats differ only in the decimal mark.
 func cueTime(d time.Duration, mark byte) string {
 	ms := d.Milliseconds()
 	return fmt.Sprintf("%02d:%02d:%02d%c%03d", ms/3600000, ms/60000%60, ms/1000%60, mark, ms%1000)

@@ -13,7 +13,7 @@ import (
 )
 
 // Check reads a whole generation and compares it with its manifest. It fails with
-// a [DamagedError] that names every file that is missing or has another content.
+// a [DamagedError] that names every file that is absent or differs.
 func (g Generation) Check(ctx context.Context) error {
 	if g.Damage != nil {
 		return g.Damage
@@ -50,7 +50,7 @@ func checkFile(ctx context.Context, path string, want File) (string, error) {
 		return err.Error(), nil
 	}
 	defer f.Close()
-	durable.Uncache(f) // the disk is asked, as far as that can be had
+	durable.Uncache(f) // so that the disk is read, where the system allows it
 	d := seal.NewDigest()
 	if _, err := seal.Copy(ctx, d, f); err != nil {
 		return err.Error(), ctx.Err()

@@ -18,13 +18,13 @@ import (
 // forgotten, so that no restore brings them back from a generation that holds them.
 const forgottenName = "forgotten.json"
 
-// Forgotten is a meeting that was forgotten: nothing is known of it but its id.
+// Forgotten is a meeting that was forgotten. Only its id is kept.
 type Forgotten struct {
 	RecordingID int64     `json:"recording_id"`
 	At          time.Time `json:"forgotten_at"`
 }
 
-// ReadForgotten returns the meetings that a directory of backups knows as forgotten,
+// ReadForgotten returns the meetings that a directory of backups records as forgotten,
 // in rising order.
 func ReadForgotten(dir string) ([]Forgotten, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, forgottenName))
@@ -41,8 +41,8 @@ func ReadForgotten(dir string) ([]Forgotten, error) {
 	return list, nil
 }
 
-// NoteForgotten adds forgotten meetings to those that a directory of backups knows.
-// One process at a time may do so.
+// NoteForgotten adds forgotten meetings to those that a directory of backups records.
+// Only one process at a time may call it.
 func NoteForgotten(dir string, forgotten []Forgotten) error {
 	list, err := ReadForgotten(dir)
 	if err != nil {

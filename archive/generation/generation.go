@@ -31,7 +31,7 @@ type Generation struct {
 	Number int    `json:"-"`    // rising; 0: of the first version
 }
 
-// Path is where a generation lies, which for one of the first version is the
+// Path returns the directory of a generation. For the first version it is the
 // directory of backups itself.
 func (g Generation) Path() string { return filepath.Join(g.Dir, g.place()) }
 
@@ -43,7 +43,7 @@ func DirOf(path string) string {
 	return path
 }
 
-// place is the directory of the manifest, below Dir.
+// place returns the directory of the manifest, below Dir.
 func (g Generation) place() string {
 	if g.Number == 0 {
 		return ""
@@ -94,22 +94,22 @@ func NumberIn(name string) int {
 	return n
 }
 
-// Find returns the generation of a name or number, the newest when which is "". It
+// Find returns the generation of a name or number, the newest when name is "". It
 // fails with [ErrNone].
-func Find(dir, which string) (Generation, error) {
+func Find(dir, name string) (Generation, error) {
 	all, err := List(dir)
 	if err != nil {
 		return Generation{}, err
 	}
-	if which == "" {
+	if name == "" {
 		return all[len(all)-1], nil
 	}
 	var names []string
 	for _, g := range all {
-		if g.Name == which || g.Number > 0 && strconv.Itoa(g.Number) == which {
+		if g.Name == name || g.Number > 0 && strconv.Itoa(g.Number) == name {
 			return g, nil
 		}
 		names = append(names, g.Name)
 	}
-	return Generation{}, fmt.Errorf("find generation %q in %s: %w; there are %s", which, dir, ErrNone, strings.Join(names, ", "))
+	return Generation{}, fmt.Errorf("find generation %q in %s: %w; there are %s", name, dir, ErrNone, strings.Join(names, ", "))
 }

@@ -20,8 +20,8 @@ import (
 // ManifestName is the file that is written last: a generation with it is whole.
 const ManifestName = "manifest.json"
 
-// Versions of a manifest. The first one stood for the only backup of its
-// directory, and knew neither lineage nor meetings.
+// Versions of a manifest. The first one described the only backup of its
+// directory, and had neither lineage nor meetings.
 const (
 	FirstVersion = 1
 	Version      = 2
@@ -37,7 +37,7 @@ type Manifest struct {
 	Epoch    string   `json:"epoch"` // of the archive that was backed up
 	Seq      int64    `json:"seq"`   // head of its change log
 	Meetings int      `json:"meetings"`
-	IDs      []int64  `json:"recording_ids"` // rising
+	IDs      []int64  `json:"recording_ids"` // in rising order
 	// AcceptedFewer: a person has said that meetings of earlier generations are
 	// missing with good reason.
 	AcceptedFewer bool   `json:"accepted_fewer,omitempty"`
@@ -64,7 +64,7 @@ type Lost struct {
 	Reason   string   `json:"what"`     // the reason
 }
 
-// String is a line for a person.
+// String returns a line for a person to read.
 func (l Lost) String() string {
 	return fmt.Sprintf("the recording of %s is not in the backup: %s (%s)", strings.Join(l.Meetings, ", "), l.Reason, l.SHA256)
 }

@@ -15,7 +15,7 @@ import (
 
 // Options say how to import files.
 type Options struct {
-	// Account is the account that the meetings are noted for; "import" when empty.
+	// Account is the account to which the meetings are attributed; "import" when empty.
 	Account string
 	// At is the time of the content. When zero, it is the time at which a file was
 	// written, or that of the archive's clock.
@@ -33,12 +33,12 @@ type Result struct {
 	Read      int     `json:"read"`            // meetings read
 	New       int     `json:"new"`             // never seen before
 	Changed   int     `json:"changed"`         // with an effective change, new ones included
-	Forgotten int     `json:"forgotten"`       // left out since they were forgotten here
+	Forgotten int     `json:"forgotten"`       // skipped because they were forgotten here
 	Notes     int     `json:"notes,omitempty"` // notes, ticks, merges and saved searches that were added
-	Wrong     []Wrong `json:"wrong,omitempty"` // lines that were left out, with the reason
+	Wrong     []Wrong `json:"wrong,omitempty"` // lines that were skipped, with the reason
 }
 
-// Wrong is a line that was left out.
+// Wrong is a line that was skipped.
 type Wrong struct {
 	File string // as named by the caller; "" for [Read]
 	Line int    // from 1
@@ -84,11 +84,11 @@ const (
 	batchSize     = 200 // meetings
 )
 
-// Read takes in Meeting objects, one a line (NDJSON), or one object or array over
-// any number of lines. It fills the gaps of an archive and replaces nothing that was
-// read from the service; the same file once more changes nothing. A line that is no
-// meeting is left out and named in the result. Read fails when reading or the disk
-// does; the meetings before that are in the archive.
+// Read imports Meeting objects: one per line (NDJSON), or one object or array over any
+// number of lines. It fills the gaps of an archive and replaces nothing that was read
+// from the service; importing the same file again changes nothing. A line that is no
+// meeting is skipped and named in the result. When Read fails, the meetings before the
+// failure are in the archive.
 func Read(ctx context.Context, a *archive.Archive, o Options, r io.Reader) (Result, error) {
 	im := &run{archive: a, Options: o}
 	if im.Account == "" {

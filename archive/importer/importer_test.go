@@ -40,15 +40,15 @@ func exportTo(t *testing.T, a *archive.Archive, o export.Options) {
 
 func TestExportReadsBackWithoutADifference(t *testing.T) {
 	a := archivetest.Sample(t)
-	odd := append(sample.All(), archivetest.Meeting(1, "a\u2028b", "x\ny"), []byte(`{"recording_id":2,"transcript":null,"highlights":[],"z":1.50}`))
-	for _, raw := range odd[len(odd)-2:] {
+	lines := append(sample.All(), archivetest.Meeting(1, "a\u2028b", "x\ny"), []byte(`{"recording_id":2,"transcript":null,"highlights":[],"z":1.50}`))
+	for _, raw := range lines[len(lines)-2:] {
 		archivetest.Apply(t, a, archivetest.Epoch, raw)
 	}
 	for _, format := range []export.Format{export.NDJSON, export.JSON} {
 		dir, back := t.TempDir(), archivetest.New(t)
 		exportTo(t, a, export.Options{Dir: dir, Format: format})
 		r, err := ReadPath(t.Context(), back, Options{}, dir)
-		if err != nil || len(r.Wrong) > 0 || r.Read != len(odd) || r.New != len(odd) {
+		if err != nil || len(r.Wrong) > 0 || r.Read != len(lines) || r.New != len(lines) {
 			t.Fatalf("%s: %+v, %v", format, r, err)
 		}
 		again := t.TempDir()

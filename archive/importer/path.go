@@ -21,7 +21,7 @@ import (
 
 // ReadPath imports a file, plain, compressed (gzip) or encrypted (age), or the
 // directory of an earlier export in the format json or ndjson. Encrypted files need
-// identities. Wrong lines are named with their file.
+// identities. The result names wrong lines with their file.
 func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, identities ...age.Identity) (Result, error) {
 	var all Result
 	files, err := listFiles(path)
@@ -145,7 +145,7 @@ func readFile(ctx context.Context, a *archive.Archive, o Options, path string, i
 	return Read(ctx, a, o, r)
 }
 
-// decode decrypts, then decompresses, as the first bytes tell.
+// decode decrypts, then decompresses, when the first bytes are those of such a file.
 func decode(r io.Reader, identities []age.Identity) (io.Reader, error) {
 	br, err := seal.Reader(r, identities)
 	if err != nil {

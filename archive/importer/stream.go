@@ -83,7 +83,7 @@ func readLine(br *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// beginsDocument tells whether a first line begins a document that goes on over
+// beginsDocument reports whether a first line begins a document that goes on over
 // further lines.
 func beginsDocument(line []byte) bool {
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' {

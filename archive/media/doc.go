@@ -4,7 +4,7 @@
 //	media.go         Store, Blob, and the store that a media URL names
 //	file.go          the store of files
 //	s3.go            the store of objects
-//	unavailable.go   tells a server that fails from a blob that is absent or damaged
+//	unavailable.go   distinguishes a failing server from an absent or damaged blob
 //	s3_transport.go  connections that do not wait for ever
 //	s3_uploads.go    ends the uploads that a crash left in the bucket
 //	sniff.go         content types

@@ -54,8 +54,8 @@ func (s *fileStore) Put(ctx context.Context, r io.Reader) (_ Blob, err error) {
 	return s.Import(ctx, f.Name())
 }
 
-// Import is part of [Store]. It hashes the file on the disk, not the bytes that were
-// meant to be written there.
+// Import is part of [Store]. It hashes the file as the disk has it, not the bytes as
+// they were received.
 func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
 	if err := s.claim(); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
@@ -94,7 +94,7 @@ func (s *fileStore) Import(ctx context.Context, path string) (Blob, error) {
 	return blob, nil
 }
 
-// hasIntact tells whether a store has a blob with the right bytes. A damaged blob
+// hasIntact reports whether a store has a blob with the right bytes. A damaged blob
 // is replaced by the copy that is being imported.
 func hasIntact(ctx context.Context, s Store, want Blob) (bool, error) {
 	r, got, err := s.Open(ctx, want.SHA256)
@@ -215,7 +215,7 @@ func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
 	})
 }
 
-// ValidName tells whether a name is a blob's: 64 lower-case hex digits.
+// ValidName reports whether a name is a blob's: 64 lower-case hex digits.
 func ValidName(s string) bool {
 	for _, c := range []byte(s) {
 		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {

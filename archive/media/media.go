@@ -30,16 +30,16 @@ type Reader interface {
 // does not have.
 type Store interface {
 	// Put stores the content of r and returns when it is durable. Content that
-	// is there already is not stored twice. A failure leaves nothing.
+	// is in the store already is not stored twice. A failure leaves nothing behind.
 	Put(ctx context.Context, r io.Reader) (Blob, error)
 	// Import stores the file at path, which then belongs to the store: the file
-	// is gone from path when Import succeeds, and as it was when it fails.
+	// is removed from path when Import succeeds, and unchanged when it fails.
 	Import(ctx context.Context, path string) (Blob, error)
 	// Open opens a blob for reading; the caller closes the reader.
 	Open(ctx context.Context, sha256 string) (Reader, Blob, error)
 	// Stat describes a blob without reading all of it.
 	Stat(ctx context.Context, sha256 string) (Blob, error)
-	// Delete removes a blob. It succeeds for a blob that is not there.
+	// Delete removes a blob. It succeeds for a blob that is not in the store.
 	Delete(ctx context.Context, sha256 string) error
 	// Walk calls fn for every blob until fn fails. The content type is empty
 	// where it would take a call to the server for each blob.
@@ -101,5 +101,5 @@ func Path(s Store, sha256 string) string {
 }
 
 // IsOutside reports whether a store is not the directory media of a data directory,
-// so that it can be away while the data directory is not.
+// so that it can be unavailable while the data directory is not.
 func IsOutside(s Store, dataDir string) bool { return Dir(s) != localDir(dataDir) }

@@ -78,7 +78,7 @@ func WalkForeign(ctx context.Context, s Store, fn func(path string)) error {
 	})
 }
 
-// IsSideFile tells whether desktops, network storage or file synchronisation
+// IsSideFile reports whether desktops, network storage or file synchronisation
 // leave a file or directory of that name everywhere.
 func IsSideFile(name string) bool {
 	switch strings.ToLower(name) {

@@ -125,8 +125,8 @@ func (s *s3Store) upload(ctx context.Context, f *os.File, blob Blob) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	again := sha256.New()
-	info, err := s.client.Client.PutObject(ctx, s.bucket, s.key(blob.SHA256), io.TeeReader(seal.ContextReader(ctx, f), again), blob.Size, minio.PutObjectOptions{
+	digest := sha256.New()
+	info, err := s.client.Client.PutObject(ctx, s.bucket, s.key(blob.SHA256), io.TeeReader(seal.ContextReader(ctx, f), digest), blob.Size, minio.PutObjectOptions{
 		ContentType: blob.ContentType, PartSize: uint64(s.part), SendContentMd5: true, DisableContentSha256: false})
 	if err != nil {
 		return fmt.Errorf("upload: %w", s.explain(err))
@@ -136,14 +136,14 @@ func (s *s3Store) upload(ctx context.Context, f *os.File, blob Blob) error {
 			return fmt.Errorf("upload: %w", s.explain(err))
 		}
 	}
-	if info.Size != blob.Size || hex.EncodeToString(again.Sum(nil)) != blob.SHA256 {
+	if info.Size != blob.Size || hex.EncodeToString(digest.Sum(nil)) != blob.SHA256 {
 		return errors.Join(errors.New("upload: the file changed while it was sent"), s.Delete(ctx, blob.SHA256))
 	}
 	return nil
 }
 
-// Open is part of [Store]. Every place that is read from is asked of the server;
-// nothing is kept here. Reading ends when ctx does.
+// Open is part of [Store]. Each read at a new place is a call to the server;
+// nothing is cached. Reading ends when ctx does.
 func (s *s3Store) Open(ctx context.Context, sha string) (Reader, Blob, error) {
 	blob, err := s.Stat(ctx, sha)
 	if err != nil {
@@ -156,9 +156,9 @@ func (s *s3Store) Open(ctx context.Context, sha string) (Reader, Blob, error) {
 	return &s3Object{Object: object, store: s, size: blob.Size}, blob, nil
 }
 
-// Stat is part of [Store]. The answer about an object has no text: when it is not
-// good, the bucket is asked too, so that a bucket that is gone does not look like
-// one without the blob.
+// Stat is part of [Store]. The answer to HEAD has no body that would name the
+// error: after a failure the bucket is asked too, so that an absent bucket does not
+// look like a bucket without the blob.
 func (s *s3Store) Stat(ctx context.Context, sha string) (Blob, error) {
 	if !ValidName(sha) {
 		return Blob{}, fmt.Errorf("look for blob: %w", ErrNotFound)

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// stallTimeout is how long a server may neither send nor take a byte.
+	// stallTimeout is the longest time without a byte sent or received.
 	stallTimeout = time.Minute
-	// roleTimeout is how long the machine's role is asked for, where the environment
-	// and the file have no credentials.
+	// roleTimeout bounds the request for the machine's role, which is made when the
+	// environment and the file have no credentials.
 	roleTimeout = 5 * time.Second
-	// maxTries is how often a call is made before its error is the result.
+	// maxTries is the number of attempts at a call before it fails.
 	maxTries = 3
 )
 
-// newStallTransport returns a transport whose connections fail when nothing moves on
-// them for a time. A slow server is waited for, one that stalls is not.
+// newStallTransport returns a transport whose connections fail when no byte is sent or
+// received for a time. It waits for a slow server, but not for one that stalls.
 func newStallTransport(stall time.Duration) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -32,11 +32,11 @@ func newStallTransport(stall time.Duration) http.RoundTripper {
 		},
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: stall, TLSHandshakeTimeout: 10 * time.Second,
 		ExpectContinueTimeout: 10 * time.Second, ResponseHeaderTimeout: stall,
-		DisableCompression: true, // an object with Content-Encoding is kept as it is
+		DisableCompression: true, // an object with Content-Encoding stays encoded
 	}
 }
 
-// stallConn is a connection on which something must move.
+// stallConn is a connection that fails when it stalls.
 type stallConn struct {
 	net.Conn
 	stall time.Duration

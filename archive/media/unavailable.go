@@ -12,11 +12,11 @@ import (
 	"github.com/minio/minio-go/v7"
 )
 
-// UnavailableError says that a store did not answer, or refused to. It tells nothing
-// about a blob, which may be there, whole.
+// UnavailableError says that a store did not answer, or refused to. It says nothing
+// about a blob, which may be in the store, undamaged.
 type UnavailableError struct {
 	Store string // the store's name, such as "bucket minutes at s3.example"
-	Hint  string // an action for a person; "" where only waiting helps
+	Hint  string // how a person can remedy it; "" where only waiting helps
 	Err   error
 }
 
@@ -35,8 +35,8 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // IsUnavailable reports whether an error says that a store could not be used, and
 // nothing about a blob.
 func IsUnavailable(err error) bool {
-	var away *UnavailableError
-	return errors.As(err, &away)
+	var unavailable *UnavailableError
+	return errors.As(err, &unavailable)
 }
 
 // checkTimeout is how long [Check] waits for a server.
@@ -80,20 +80,20 @@ func (s *s3Store) explain(err error) error {
 	if err == nil || IsUnavailable(err) || errors.Is(err, context.Canceled) {
 		return err
 	}
-	away := &UnavailableError{Store: fmt.Sprintf("bucket %s at %s", s.bucket, s.host), Err: err}
+	unavailable := &UnavailableError{Store: fmt.Sprintf("bucket %s at %s", s.bucket, s.host), Err: err}
 	switch minio.ToErrorResponse(err).Code {
 	case minio.NoSuchBucket:
-		away.Hint = "make the bucket, or correct media.url"
+		unavailable.Hint = "make the bucket, or correct media.url"
 	case "RequestTimeTooSkewed":
-		away.Hint = "set this machine's clock"
+		unavailable.Hint = "set this machine's clock"
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "ExpiredTokenException", "InvalidTokenId":
 		s.creds.Expire()
-		away.Hint = "correct the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the shared credentials file)"
+		unavailable.Hint = "correct the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the shared credentials file)"
 	case minio.AccessDenied:
 		s.creds.Expire()
-		away.Hint = "give the user of the credentials the right to list, read, write and delete there, or correct the credentials"
+		unavailable.Hint = "give the user of the credentials the right to list, read, write and delete there, or correct the credentials"
 	}
-	return away
+	return unavailable
 }
 
 // isNotFound reports whether the server's error says that an object is absent.

@@ -79,7 +79,7 @@ func diffObjects(path string, old, new map[string]json.RawMessage) []Difference 
 func diffArrays(path string, old, new []json.RawMessage) []Difference {
 	var diffs []Difference
 	i, j := 0, 0
-	between := func(toI, toJ int) {
+	gap := func(toI, toJ int) {
 		for ; i < toI && j < toJ; i, j = i+1, j+1 {
 			diffs = append(diffs, Diff(index(path, j), old[i], new[j])...)
 		}
@@ -91,10 +91,10 @@ func diffArrays(path string, old, new []json.RawMessage) []Difference {
 		}
 	}
 	for _, m := range align(hashes(old), hashes(new)) {
-		between(m[0], m[1])
+		gap(m[0], m[1])
 		i, j = m[0]+1, m[1]+1
 	}
-	between(len(old), len(new))
+	gap(len(old), len(new))
 	return diffs
 }
 

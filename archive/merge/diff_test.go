@@ -14,15 +14,15 @@ import (
 
 func TestDiffAlignsWhatIsEqual(t *testing.T) {
 	entry := func(n int) string { return fmt.Sprintf(`{"text":"t%d","timestamp":"00:00:%02d"}`, n, n) }
-	var many []string
+	var values []string
 	for n := range 50 {
-		many = append(many, entry(n))
+		values = append(values, entry(n))
 	}
 	list := func(entries ...string) json.RawMessage {
 		return json.RawMessage("[" + strings.Join(entries, ", ") + "]")
 	}
-	old := list(many...)
-	edited := append([]string{entry(99)}, many...)
+	old := list(values...)
+	edited := append([]string{entry(99)}, values...)
 	edited[21] = `{"timestamp":"00:00:20","text":"corrected"}`
 	edited = append(edited[:30], edited[31:]...)
 	var got []string

@@ -30,14 +30,14 @@ type Result struct {
 	Team         string  // the recorder's, for visibility: see the end of the table
 }
 
-// merging is a merge under way. Its inputs are sorted, the greatest first.
+// merging is the state of a merge. Its inputs are sorted, the greatest first.
 type merging struct {
 	inputs  []Input
 	members []map[string]json.RawMessage // of each input
 	values  map[string]json.RawMessage   // of the result
 	from    map[string]int               // the input that a value is from
-	gave    []bool                       // by input: it gave a value
-	needed  []bool                       // by input: a later merge can need it
+	gave    []bool                       // by input: whether it gave a value
+	needed  []bool                       // by input: whether a later merge can need it
 }
 
 // Meeting merges versions, at least one, of the part "meeting" by the table in
@@ -45,7 +45,7 @@ type merging struct {
 //
 // A version can be left out of every later merge when it gave nothing and a
 // greater one has the very same recorded_by and the very same calendar_invitees,
-// as far as it has these. Each of its other keys has a better value elsewhere,
+// as far as it has these. Another version has a better value for each of its other keys,
 // which stays better since dates only grow. Of equal values in these two keys the
 // later one can add nothing that the earlier did not: a match depends on the two
 // values alone, and a value that contradicts it stays. So the merge of the needed
@@ -185,7 +185,7 @@ func isTime(value json.RawMessage) bool {
 	return json.Unmarshal(value, &t) == nil && !t.IsZero()
 }
 
-// outranks tells whether an older version's value replaces the current one.
+// outranks reports whether an older version's value replaces the current one.
 func outranks(key string, older, current json.RawMessage) bool {
 	o, c := rank(key, older), rank(key, current)
 	return o > c || o == rankNone && c == rankNone && bytes.Compare(older, current) < 0

@@ -20,11 +20,11 @@ import (
 func FuzzMeeting(f *testing.F) {
 	testrun.SkipUnderRace(f)
 	deep := strings.Repeat(`[`, 500) + strings.Repeat(`]`, 500)
-	var many []string
+	var shapes []string
 	for i := range 500 {
-		many = append(many, fmt.Sprintf(`{"name":"N%d","email":"n@%d","matched_speaker_display_name":%d}`, i%7, i%11, i))
+		shapes = append(shapes, fmt.Sprintf(`{"name":"N%d","email":"n@%d","matched_speaker_display_name":%d}`, i%7, i%11, i))
 	}
-	invited := strings.Join(many, ",")
+	invited := strings.Join(shapes, ",")
 	for _, seed := range [][3]string{
 		{`{"recorded_by":{"email":"a","email":"b","team":"S"},"recorded_by":{"email":"a"}}`, `{"recorded_by":{"email":"A"}}`, `{}`},
 		{`{"calendar_invitees":[1,"x",null,[],{"name":5,"email":{"a":1}}]}`, `{"calendar_invitees":[{"name":"x"}]}`, `{"calendar_invitees":{}}`},
@@ -45,23 +45,23 @@ func FuzzMeeting(f *testing.F) {
 			}
 			e := Input{&Version{ID: int64(i + 1), Hash: hash, Empty: isEmpty, ReadAt: int64(7 * (i + 1) % 4)}, raw}
 			all, kept = append(all, e), append(kept, e)
-			whole, some := Meeting(slices.Clone(all)), Meeting(kept)
-			if !json.Valid(whole.Raw) {
-				t.Fatalf("not JSON: %q", whole.Raw)
+			merged, partial := Meeting(slices.Clone(all)), Meeting(kept)
+			if !json.Valid(merged.Raw) {
+				t.Fatalf("not JSON: %q", merged.Raw)
 			}
-			if diff := cmp.Diff(whole, some); diff != "" {
+			if diff := cmp.Diff(merged, partial); diff != "" {
 				t.Fatalf("what was kept makes another part:\n%s", diff)
 			}
-			kept = slices.DeleteFunc(kept, func(k Input) bool { return !slices.Contains(some.Needed, k.ID) })
+			kept = slices.DeleteFunc(kept, func(k Input) bool { return !slices.Contains(partial.Needed, k.ID) })
 		}
 		if len(all) == 0 {
 			return
 		}
-		whole := Meeting(slices.Clone(all))
-		hash, _ := rawjson.Hash(whole.Raw)
-		first := Input{&Version{ID: 9, Hash: hash, ReadAt: 99}, whole.Raw}
-		if again := Meeting(append([]Input{first}, all...)); !bytes.Equal(again.Raw, whole.Raw) {
-			t.Fatalf("shown what it makes, it makes another:\n%q\n%q", whole.Raw, again.Raw)
+		merged := Meeting(slices.Clone(all))
+		hash, _ := rawjson.Hash(merged.Raw)
+		first := Input{&Version{ID: 9, Hash: hash, ReadAt: 99}, merged.Raw}
+		if again := Meeting(append([]Input{first}, all...)); !bytes.Equal(again.Raw, merged.Raw) {
+			t.Fatalf("shown what it makes, it makes another:\n%q\n%q", merged.Raw, again.Raw)
 		}
 	})
 }

@@ -84,7 +84,7 @@ type Version struct {
 	ReportedAt  int64 // the latest delivery or import with it, in milliseconds; 0 for none
 }
 
-// Beats tells whether v is before w in the order of the table.
+// Beats reports whether v is before w in the order of the table.
 func (v *Version) Beats(w *Version) bool {
 	if v.Empty != w.Empty {
 		return w.Empty
@@ -136,6 +136,6 @@ func Greatest(versions []*Version) *Version {
 	return best
 }
 
-// PrefersBytes tells whether the bytes with rawHash replace those with current,
+// PrefersBytes reports whether the bytes with rawHash replace those with current,
 // another spelling of the same content.
 func PrefersBytes(rawHash, current int64) bool { return rawHash < current }

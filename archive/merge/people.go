@@ -55,7 +55,7 @@ func (p *person) json() json.RawMessage {
 	return assemble(p.raw, p.values)
 }
 
-// matches tells whether an older version's recorder is the same person.
+// matches reports whether an older version's recorder is the same person.
 func (p *person) matches(older *person) bool {
 	if p.address != "" && older.address != "" {
 		return p.address == older.address

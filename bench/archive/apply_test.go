@@ -27,8 +27,8 @@ func BenchmarkApply(b *testing.B) {
 				if err := a.Close(); err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(float64(n)/(first.took+last.took).Seconds(), "meetings/s")
-				b.ReportMetric(float64(n-n*9/10)/last.took.Seconds(), "last-meetings/s")
+				b.ReportMetric(float64(n)/(first.elapsed+last.elapsed).Seconds(), "meetings/s")
+				b.ReportMetric(float64(n-n*9/10)/last.elapsed.Seconds(), "last-meetings/s")
 				b.ReportMetric(sizeOf(b, dir)/float64(first.text+last.text), "size/text")
 				b.ReportMetric(float64(first.text+last.text)/float64(n), "text/meeting")
 			}
@@ -44,7 +44,7 @@ func BenchmarkReapply(b *testing.B) {
 	r := source(b)
 	for b.Loop() {
 		f := fill(b, a, r, 1, n, 10)
-		b.ReportMetric(float64(n)/f.took.Seconds(), "meetings/s")
+		b.ReportMetric(float64(n)/f.elapsed.Seconds(), "meetings/s")
 	}
 }
 
@@ -86,8 +86,8 @@ func BenchmarkCorpusSize(b *testing.B) {
 	}
 }
 
-// bare is a meeting without content.
-func bare(tb testing.TB, id int) archive.Observation {
+// lightObservation returns a meeting without content.
+func lightObservation(tb testing.TB, id int) archive.Observation {
 	tb.Helper()
 	o, err := archive.FromMeeting("bench", archive.SourceList, corpusDay, fmt.Appendf(nil,
 		`{"recording_id":%d,"title":"Meeting %d","recording_start_time":"2026-01-01T09:00:00Z","recorded_by":{"name":"A","email":"a@bench.example"}}`, id, id))

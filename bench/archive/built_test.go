@@ -70,7 +70,7 @@ func source(tb testing.TB) *corpus.Resampler {
 // filled is what an archive was filled with.
 type filled struct {
 	json, text int64 // bytes
-	took       time.Duration
+	elapsed    time.Duration
 }
 
 // fill applies the meetings from one number up to another in batches.
@@ -89,11 +89,11 @@ func fill(tb testing.TB, a *archive.Archive, r *corpus.Resampler, from, to, batc
 			f.text += int64(text)
 			list = append(list, o)
 		}
-		begun := time.Now()
+		started := time.Now()
 		if _, err := a.Apply(tb.Context(), list); err != nil {
 			tb.Fatal(err)
 		}
-		f.took += time.Since(begun)
+		f.elapsed += time.Since(started)
 	}
 	return f
 }

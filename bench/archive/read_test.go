@@ -27,7 +27,7 @@ func BenchmarkOpen(b *testing.B) {
 	for id := c.Meetings; err == nil && id < n; id += batch {
 		var list []archive.Observation
 		for i := id + 1; i <= min(id+batch, n); i++ {
-			list = append(list, bare(b, i))
+			list = append(list, lightObservation(b, i))
 		}
 		_, err = a.Apply(b.Context(), list)
 	}
@@ -40,9 +40,9 @@ func BenchmarkOpen(b *testing.B) {
 	var times []time.Duration
 	for b.Loop() {
 		for range 20 {
-			begun := time.Now()
+			started := time.Now()
 			a := open(b, dir)
-			times = append(times, time.Since(begun))
+			times = append(times, time.Since(started))
 			if err := a.Close(); err != nil {
 				b.Fatal(err)
 			}
@@ -62,14 +62,14 @@ func BenchmarkReadMeeting(b *testing.B) {
 	var times []time.Duration
 	for b.Loop() {
 		for _, i := range order[:min(n, 5000)] {
-			begun := time.Now()
+			started := time.Now()
 			if _, err := a.MeetingJSON(b.Context(), int64(i+1)); err != nil {
 				b.Fatal(err)
 			}
 			if _, err := a.Entries(b.Context(), int64(i+1), 0, -1); err != nil {
 				b.Fatal(err)
 			}
-			times = append(times, time.Since(begun))
+			times = append(times, time.Since(started))
 		}
 	}
 	report(b, times, 50)
@@ -87,12 +87,12 @@ func BenchmarkVerify(b *testing.B) {
 	a := open(b, built(b, options.meetings))
 	defer a.Close()
 	for b.Loop() {
-		begun := time.Now()
+		started := time.Now()
 		v, err := a.Verify(b.Context(), archive.VerifyOptions{SkipMedia: true}, func(d archive.Damage) { b.Error(d) })
 		if err != nil || v.Meetings != options.meetings {
 			b.Fatal(v, err)
 		}
-		b.ReportMetric(time.Since(begun).Seconds(), "s")
+		b.ReportMetric(time.Since(started).Seconds(), "s")
 	}
 }
 
@@ -104,12 +104,12 @@ func BenchmarkExport(b *testing.B) {
 	for b.Loop() {
 		o := export.Options{Dir: b.TempDir(), Format: export.Markdown}
 		for _, unit := range []string{"s", "again-s"} {
-			begun := time.Now()
+			started := time.Now()
 			r, err := export.Run(b.Context(), a, o)
 			if err != nil || r.Meetings != options.meetings || unit != "s" && r.Written != 0 {
 				b.Fatal(r, err)
 			}
-			b.ReportMetric(time.Since(begun).Seconds(), unit)
+			b.ReportMetric(time.Since(started).Seconds(), unit)
 		}
 	}
 }

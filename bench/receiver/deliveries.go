@@ -49,14 +49,14 @@ func meetingJSON(id int64, size int) []byte {
 }
 
 // A stock is signed requests, made before the clock runs.
-type stock struct {
+type deliverySet struct {
 	requests [][2][]byte // head and body
 	next     atomic.Int64
 }
 
 var lastID atomic.Int64
 
-func newStock(n, size int) (*stock, error) {
+func newStock(n, size int) (*deliverySet, error) {
 	var bodies [][]byte
 	for k := range 32 {
 		bodies = append(bodies, meetingJSON(int64(1_000_000+k), size))
@@ -65,12 +65,12 @@ func newStock(n, size int) (*stock, error) {
 }
 
 // stockOf signs n deliveries of the bodies in turn.
-func stockOf(n int, bodies [][]byte) (*stock, error) {
+func stockOf(n int, bodies [][]byte) (*deliverySet, error) {
 	key, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
 		return nil, err
 	}
-	s := &stock{}
+	s := &deliverySet{}
 	now := time.Now()
 	for k := range n {
 		body := bodies[k%len(bodies)]
@@ -87,7 +87,7 @@ func stockOf(n int, bodies [][]byte) (*stock, error) {
 }
 
 // take returns the next request, or false when all are sent.
-func (s *stock) take() ([2][]byte, bool) {
+func (s *deliverySet) take() ([2][]byte, bool) {
 	n := s.next.Add(1) - 1
 	if n >= int64(len(s.requests)) {
 		return [2][]byte{}, false

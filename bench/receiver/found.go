@@ -45,9 +45,9 @@ func findable(ctx context.Context, a *archive.Archive, dir string, o *receiver.O
 	return []func(context.Context) error{s.Run, follow}, nil
 }
 
-// found measures the time from an acknowledgement until a search finds a word
+// runFound measures the time from an acknowledgement until a search finds a word
 // that only this delivery has.
-func found(ctx context.Context, s settings) (err error) {
+func runFound(ctx context.Context, s settings) (err error) {
 	v, err := startServer(ctx, s, "found")
 	if err != nil {
 		return err
@@ -69,10 +69,10 @@ func found(ctx context.Context, s settings) (err error) {
 	for k := range n {
 		g.Go(func() error {
 			time.Sleep(time.Until(start.Add(time.Duration(k) * time.Second / foundRate)))
-			took, err := untilFound(ctx, v.addr, deliveries.requests[k], wordOf(int64(first+k)))
+			elapsed, err := untilFound(ctx, v.addr, deliveries.requests[k], wordOf(int64(first+k)))
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.took = append(r.took, took)
+			r.elapsed = append(r.elapsed, elapsed)
 			return err
 		})
 	}

@@ -45,7 +45,7 @@ func main() {
 	defer stop()
 	var err error
 	if *serve != "" {
-		err = profiled(s.profile, func() error { return serveMode(ctx, *serve, flag.Arg(0), s.memory) })
+		err = withProfile(s.profile, func() error { return serveMode(ctx, *serve, flag.Arg(0), s.memory) })
 	} else {
 		err = measure(ctx, s)
 	}
@@ -55,8 +55,8 @@ func main() {
 	}
 }
 
-// profiled runs fn and writes a processor profile of it, unless file is empty.
-func profiled(file string, fn func() error) error {
+// withProfile runs fn and writes a processor profile of it, unless file is empty.
+func withProfile(file string, fn func() error) error {
 	if file == "" {
 		return fn()
 	}
@@ -98,7 +98,7 @@ func measure(ctx context.Context, s settings) error {
 		}
 	}
 	if wanted("found") {
-		if err := found(ctx, s); err != nil {
+		if err := runFound(ctx, s); err != nil {
 			return err
 		}
 	}

@@ -27,21 +27,21 @@ func refused(ctx context.Context, s settings) (err error) {
 	right, _ := deliveries.take()
 	wrong := [2][]byte{[]byte(strings.Replace(string(right[0]), "Webhook-Id: ", "Webhook-Id: other", 1)), right[1]}
 	unknown := [2][]byte{[]byte(strings.Replace(string(wrong[0]), "/webhooks/bench", "/webhooks/bensh", 1)), right[1]}
-	var existing, stranger run
+	var existing, unknownSender run
 	for start := time.Now(); time.Since(start) < s.seconds && ctx.Err() == nil; {
 		for _, attempt := range []struct {
 			request [2][]byte
 			run     *run
-		}{{wrong, &existing}, {unknown, &stranger}} {
-			took, err := untilRefused(v.addr, attempt.request)
+		}{{wrong, &existing}, {unknown, &unknownSender}} {
+			elapsed, err := untilRefused(v.addr, attempt.request)
 			if err != nil {
 				return err
 			}
-			attempt.run.took = append(attempt.run.took, took)
+			attempt.run.elapsed = append(attempt.run.elapsed, elapsed)
 		}
 	}
-	a, b := ms(existing.quantile(0.5)), ms(stranger.quantile(0.5))
-	fmt.Printf("%-24s known account %.3f ms, unknown %.3f ms: ratio %.3f (1 is best) of %d each\n", "refused, in the median", a, b, b/a, len(existing.took))
+	a, b := ms(existing.quantile(0.5)), ms(unknownSender.quantile(0.5))
+	fmt.Printf("%-24s known account %.3f ms, unknown %.3f ms: ratio %.3f (1 is best) of %d each\n", "refused, in the median", a, b, b/a, len(existing.elapsed))
 	return ctx.Err()
 }
 

@@ -16,25 +16,25 @@ import (
 // A run is what the senders saw.
 type run struct {
 	mu      sync.Mutex
-	took    []time.Duration
+	elapsed []time.Duration
 	elapsed time.Duration
 }
 
-func (r *run) perSecond() float64 { return float64(len(r.took)) / r.elapsed.Seconds() }
+func (r *run) perSecond() float64 { return float64(len(r.elapsed)) / r.elapsed.Seconds() }
 
 // quantile is the time within which a share of the answers came.
 func (r *run) quantile(q float64) time.Duration {
-	slices.Sort(r.took)
-	if len(r.took) == 0 {
+	slices.Sort(r.elapsed)
+	if len(r.elapsed) == 0 {
 		return 0
 	}
-	return r.took[min(len(r.took)-1, int(q*float64(len(r.took))))]
+	return r.elapsed[min(len(r.elapsed)-1, int(q*float64(len(r.elapsed))))]
 }
 
 // sendAll sends from many connections until the time is over or the stock is
 // empty. With a rate, requests are due at their times, and an answer's time
 // counts from then: a sender that is held up does not hide it.
-func sendAll(ctx context.Context, addr string, s *stock, senders int, rate float64, d time.Duration) (*run, error) {
+func sendAll(ctx context.Context, addr string, s *deliverySet, senders int, rate float64, d time.Duration) (*run, error) {
 	r := &run{}
 	g, ctx := errgroup.WithContext(ctx)
 	start := time.Now()
@@ -53,13 +53,13 @@ func sendAll(ctx context.Context, addr string, s *stock, senders int, rate float
 	return r, err
 }
 
-func (r *run) sendOn(ctx context.Context, c net.Conn, s *stock, start time.Time, d time.Duration, k, senders int, rate float64) error {
+func (r *run) sendOn(ctx context.Context, c net.Conn, s *deliverySet, start time.Time, d time.Duration, k, senders int, rate float64) error {
 	in := bufio.NewReader(c)
-	var took []time.Duration
+	var elapsed []time.Duration
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.took = append(r.took, took...)
+		r.elapsed = append(r.elapsed, elapsed...)
 	}()
 	for n := 0; ctx.Err() == nil && time.Since(start) < d; n++ {
 		due := time.Now()
@@ -81,7 +81,7 @@ func (r *run) sendOn(ctx context.Context, c net.Conn, s *stock, start time.Time,
 		if status != http.StatusOK {
 			return fmt.Errorf("a right delivery was answered %d", status)
 		}
-		took = append(took, time.Since(due))
+		elapsed = append(elapsed, time.Since(due))
 	}
 	return nil
 }

@@ -33,11 +33,11 @@ func (h *house) arrivals(ctx context.Context) error {
 	var times []time.Duration
 	first := time.Now().UnixMilli() // numbers that no run before has used
 	for i := range arriving {
-		took, err := h.arrive(ctx, int(first)+i)
+		elapsed, err := h.arrive(ctx, int(first)+i)
 		if err != nil {
 			return err
 		}
-		times = append(times, took)
+		times = append(times, elapsed)
 		time.Sleep(pause)
 	}
 	ended()

@@ -125,7 +125,7 @@ func (h *house) build(ctx context.Context) (err error) {
 	asked := make(chan answered, 1)
 	go func() { asked <- h.askUntil(ctx, &done) }()
 	err = h.index.CatchUp(ctx)
-	took := time.Since(begin)
+	elapsed := time.Since(begin)
 	done.Store(true)
 	stop()
 	during := <-asked
@@ -135,7 +135,7 @@ func (h *house) build(ctx context.Context) (err error) {
 	}
 	mb := float64(h.text) / 1e6
 	fmt.Printf("%d meetings, %.0f MB of text; opened in %v, caught up after %v (%.1f MB/s)\n", h.options.meetings, mb,
-		opened.Round(time.Millisecond), took.Round(time.Millisecond), mb/took.Seconds())
+		opened.Round(time.Millisecond), elapsed.Round(time.Millisecond), mb/elapsed.Seconds())
 	fmt.Printf("meanwhile %d searches: p50 %.1f, p99 %.1f; the process took at most %s\n", len(during.times), at(during.times, 0.5), at(during.times, 0.99), most)
 	h.sizes()
 	begin = time.Now()

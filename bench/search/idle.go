@@ -43,10 +43,10 @@ func idle(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	took := time.Since(begin)
+	elapsed := time.Since(begin)
 	after := memory("smaps_rollup", "Private_Dirty:")
 	debug.FreeOSMemory()
-	fmt.Printf("cold start: archive open after %v, index after %v, first answer (%d found) after %v\n", archived.Round(time.Millisecond), opened.Round(time.Millisecond), answer.Total, took.Round(time.Millisecond))
+	fmt.Printf("cold start: archive open after %v, index after %v, first answer (%d found) after %v\n", archived.Round(time.Millisecond), opened.Round(time.Millisecond), answer.Total, elapsed.Round(time.Millisecond))
 	fmt.Printf("private memory: %s without an index, %s after the first answer, %s idle\n", before, after, memory("smaps_rollup", "Private_Dirty:"))
 	return nil
 }

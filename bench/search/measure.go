@@ -70,7 +70,7 @@ func (h *house) measure(ctx context.Context) error {
 			continue
 		}
 		var ours, seen answered
-		var theirs []time.Duration
+		var reference []time.Duration
 		for i, q := range c.queries {
 			if err := h.ask(ctx, &ours, q, everyone, c.facets); err != nil {
 				return err
@@ -81,14 +81,14 @@ func (h *house) measure(ctx context.Context) error {
 				}
 			}
 			if fts != nil && c.sql != "" {
-				took, err := askFTS(ctx, fts, c.sql, c.theirs[i])
+				elapsed, err := askFTS(ctx, fts, c.sql, c.theirs[i])
 				if err != nil {
 					return err
 				}
-				theirs = append(theirs, took)
+				reference = append(reference, elapsed)
 			}
 		}
-		ours.print(c.name, theirs)
+		ours.print(c.name, reference)
 		if c.facets {
 			seen.print("  by who sees half", nil)
 		}
@@ -96,11 +96,11 @@ func (h *house) measure(ctx context.Context) error {
 	return nil
 }
 
-func (a answered) print(name string, theirs []time.Duration) {
+func (a answered) print(name string, reference []time.Duration) {
 	n := len(a.times)
 	fmt.Printf("%-26s %9d %5.0f%% %7.1f %7.1f", name, a.found/n, 100*float64(a.exact)/float64(n), at(a.times, 0.5), at(a.times, 0.99))
-	if len(theirs) > 0 {
-		fmt.Printf("  %9.1f %8.1f %7.3f %7.3f", at(theirs, 0.5), at(theirs, 0.99), at(a.times, 0.5)/at(theirs, 0.5), at(a.times, 0.99)/at(theirs, 0.99))
+	if len(reference) > 0 {
+		fmt.Printf("  %9.1f %8.1f %7.3f %7.3f", at(reference, 0.5), at(reference, 0.99), at(a.times, 0.5)/at(reference, 0.5), at(a.times, 0.99)/at(reference, 0.99))
 	} else {
 		fmt.Printf("  %9s %8s %7s %7s", "", "", "", "")
 	}

@@ -82,13 +82,13 @@ func (l *openLoop) call(ctx context.Context, client *http.Client, key, query str
 	if err := drain(ctx, client, l.base+"/meetings?"+query, key); err != nil {
 		return err
 	}
-	took := time.Since(due)
+	elapsed := time.Since(due)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if heavy {
-		l.heavy = append(l.heavy, took)
+		l.heavy = append(l.heavy, elapsed)
 	} else {
-		l.light = append(l.light, took)
+		l.light = append(l.light, elapsed)
 	}
 	return nil
 }

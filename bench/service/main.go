@@ -89,7 +89,7 @@ func run(ctx context.Context, o options) (err error) {
 	server := httptest.NewServer(s.Handler())
 	defer server.Close()
 	load := &openLoop{base: server.URL + service.BasePath, keys: keys, seconds: o.seconds}
-	if err := profiled(o.profile, func() error { return load.run(ctx) }); err != nil {
+	if err := withProfile(o.profile, func() error { return load.run(ctx) }); err != nil {
 		return err
 	}
 	whole, err := s.CreateKey(ctx, walker)
@@ -105,8 +105,8 @@ func run(ctx context.Context, o options) (err error) {
 	return nil
 }
 
-// profiled runs fn and writes where its time went to a file, if one is named.
-func profiled(name string, fn func() error) error {
+// withProfile runs fn and writes where its time went to a file, if one is named.
+func withProfile(name string, fn func() error) error {
 	if name == "" {
 		return fn()
 	}

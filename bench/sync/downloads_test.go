@@ -37,7 +37,7 @@ func slowLine(t *testing.T, window service.Window) {
 	if err := s.Sync(t.Context(), syncer.Request{Media: true}, nil); err != nil {
 		t.Fatal(err)
 	}
-	took := time.Since(start)
+	elapsed := time.Since(start)
 	requests := u.Wire.Count(func(c rig.Call) bool { return c.Method == http.MethodPost })
 	lapsed, whole := 0, 0
 	for id := int64(1); id <= int64(recordings); id++ {
@@ -54,9 +54,9 @@ func slowLine(t *testing.T, window service.Window) {
 			whole++
 		}
 	}
-	least := time.Duration(recordings) * 36 * time.Second
+	minimum := time.Duration(recordings) * 36 * time.Second
 	t.Logf("%d recordings, 100 an hour, %s window: %v of at least %v (%.3f), %d download requests (%.3f each), %d links lapsed, %d files whole, %d calls in all, %d answers 429",
-		recordings, window, took, least, took.Seconds()/least.Seconds(), requests, float64(requests)/float64(recordings), lapsed, whole,
+		recordings, window, elapsed, minimum, elapsed.Seconds()/minimum.Seconds(), requests, float64(requests)/float64(recordings), lapsed, whole,
 		len(u.Wire.Calls()), u.Wire.Count(is429))
 	if lapsed > 0 || whole != recordings || float64(requests) > 1.05*float64(recordings) || u.Wire.Count(is429) > 0 {
 		t.Error("not as wanted")

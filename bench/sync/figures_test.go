@@ -72,7 +72,7 @@ func size(large, small int) int {
 	return small
 }
 
-func backfill(t *testing.T, window service.Window, meetings int, oauth bool) (calls int, took time.Duration, refused int) {
+func backfill(t *testing.T, window service.Window, meetings int, oauth bool) (calls int, elapsed time.Duration, refused int) {
 	now := rig.Today()
 	u := rig.NewUpstream(t, service.Options{Window: window}, rig.Meetings(meetings, now.Add(-24*time.Hour), 2*time.Hour))
 	u.Wire.Delay = heavyPages(7)
@@ -113,11 +113,11 @@ func TestFigureBackfillAtTheLimit(t *testing.T) {
 		t.Run(string(window), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				meetings := size(10_000, 1_000)
-				calls, took, refused := backfill(t, window, meetings, false)
-				least := time.Duration(meetings/10) * 2 * time.Second
+				calls, elapsed, refused := backfill(t, window, meetings, false)
+				minimum := time.Duration(meetings/10) * 2 * time.Second
 				t.Logf("API key, %d meetings, %s window: %d heavy calls, %v of at least %v (%.3f), %d answers 429",
-					meetings, window, calls, took, least, took.Seconds()/least.Seconds(), refused)
-				if took.Seconds() > slack()*least.Seconds() || refused > 0 {
+					meetings, window, calls, elapsed, minimum, elapsed.Seconds()/minimum.Seconds(), refused)
+				if elapsed.Seconds() > slack()*minimum.Seconds() || refused > 0 {
 					t.Errorf("over %.2f of the limit's own minimum, or refused", slack())
 				}
 			})
@@ -132,11 +132,11 @@ func TestFigureOAuthAtTheLimit(t *testing.T) {
 		t.Run(string(window), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				meetings := size(1_000, 200)
-				calls, took, refused := backfill(t, window, meetings, true)
-				least := time.Duration(2*meetings) * 2 * time.Second
+				calls, elapsed, refused := backfill(t, window, meetings, true)
+				minimum := time.Duration(2*meetings) * 2 * time.Second
 				t.Logf("OAuth, %d meetings, %s window: %d heavy calls, %v of at least %v (%.3f), %d answers 429",
-					meetings, window, calls, took, least, took.Seconds()/least.Seconds(), refused)
-				if took.Seconds() > slack()*least.Seconds() || refused > 0 {
+					meetings, window, calls, elapsed, minimum, elapsed.Seconds()/minimum.Seconds(), refused)
+				if elapsed.Seconds() > slack()*minimum.Seconds() || refused > 0 {
 					t.Errorf("over %.2f of the limit's own minimum, or refused", slack())
 				}
 			})

@@ -19,8 +19,8 @@ const readers = 6
 
 // moment is when the limit is lowered, by how many heavy calls are in flight.
 type moment struct {
-	name        string
-	least, most int
+	name             string
+	minimum, maximum int
 	// all: every reader has a call in flight. Those that the service has not counted
 	// yet are refused; the others go on to one refusal each at most. So there are no
 	// more than were in flight. At another moment no client can promise that: where
@@ -34,8 +34,8 @@ type moment struct {
 
 func moments() []moment {
 	return []moment{
-		{name: "all readers in flight", least: readers, most: readers, all: true},
-		{name: "a burst beginning", least: 3, most: 3},
+		{name: "all readers in flight", minimum: readers, maximum: readers, all: true},
+		{name: "a burst beginning", minimum: 3, maximum: 3},
 		{name: "none in flight"},
 	}
 }
@@ -73,8 +73,8 @@ func lowered(t *testing.T, window service.Window, m moment) {
 		t.Fatal(err)
 	}
 	done()
-	if took := time.Since(start); took < lowFor() {
-		t.Errorf("the lower limit was not felt: all was read in %v", took)
+	if elapsed := time.Since(start); elapsed < lowFor() {
+		t.Errorf("the lower limit was not felt: all was read in %v", elapsed)
 	}
 	counts, err := ar.Counts(t.Context())
 	if err != nil || counts.WithTranscript != meetings {
@@ -98,7 +98,7 @@ func lowerAt(ctx context.Context, t *testing.T, u *rig.Upstream, m moment) int {
 	time.Sleep(time.Minute)
 	for ctx.Err() == nil {
 		n := u.Wire.Count(func(c rig.Call) bool { return c.Heavy && c.Answered.IsZero() })
-		if n < m.least || n > m.most {
+		if n < m.minimum || n > m.maximum {
 			time.Sleep(10 * time.Millisecond)
 			continue
 		}
@@ -106,7 +106,7 @@ func lowerAt(ctx context.Context, t *testing.T, u *rig.Upstream, m moment) int {
 		time.AfterFunc(lowFor(), func() { set(t, u, service.Limits{}) })
 		return n
 	}
-	t.Errorf("there was no moment with %d to %d calls in flight", m.least, m.most)
+	t.Errorf("there was no moment with %d to %d calls in flight", m.minimum, m.maximum)
 	return 0
 }
 

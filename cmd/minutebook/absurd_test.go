@@ -56,7 +56,7 @@ func TestServeSurvivesAbsurdAnswers(t *testing.T) {
 		for seed := range seeds {
 			t.Run(fmt.Sprint(seed), func(t *testing.T) {
 				t.Parallel()
-				newDistorted(t, service.url, key, absurd.New(seed)).survive(raws)
+				newDistorted(t, service.url, key, absurd.New(seed)).sendAndWatch(raws)
 			})
 		}
 	})
@@ -124,8 +124,8 @@ func (d *distorted) modify(r *http.Response, service, proxy string) error {
 // even if the minute's calls are used up.
 const allCalls = 3 * time.Minute
 
-// survive is the course of a daemon.
-func (d *distorted) survive(raws [][]byte) {
+// sendAndWatch runs a daemon against the distorted service and watches its end.
+func (d *distorted) sendAndWatch(raws [][]byte) {
 	d.SetRate(0.4)
 	p := start(d.T, "serve", "--create", "-c", d.config)
 	d.deliver(raws, 3)

@@ -43,12 +43,12 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 	if err != nil {
 		return err
 	}
-	begun, err := control.Call[control.AuthBegun](ctx, ops, "auth.begin", q, nil)
+	started, err := control.Call[control.AuthBegun](ctx, ops, "auth.begin", q, nil)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(m.Stderr, "Open this address in a browser and allow the connection:\n\n")
-	fmt.Fprintln(m.Stdout, begun.URL)
+	fmt.Fprintln(m.Stdout, started.URL)
 	fmt.Fprintf(m.Stderr, "\nWhere the browser then shows no page of Minutebook, paste the address it was sent to:\n")
 	type pasted struct {
 		address string
@@ -69,7 +69,7 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 			if p.err != nil {
 				return p.err
 			}
-			q.State, q.Address = begun.State, p.address
+			q.State, q.Address = started.State, p.address
 			if _, err := control.Call[struct{}](ctx, ops, "auth.finish", q, nil); err != nil {
 				return err
 			}

@@ -31,10 +31,10 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// connectable starts a service with an OAuth app. It returns it with the
+// startOAuthService starts a service with an OAuth app. It returns it with the
 // configuration of an account that connects through the app, after the settings
 // given, and the key of a person who may allow that.
-func connectable(t *testing.T, settings string) (service *program, config, key string) {
+func startOAuthService(t *testing.T, settings string) (service *program, config, key string) {
 	t.Helper()
 	upstream, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	file := filepath.Join(t.TempDir(), "meetings.ndjson")
@@ -68,7 +68,7 @@ func connectable(t *testing.T, settings string) (service *program, config, key s
 func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	receiver := freeAddress(t)
-	service, config, key := connectable(t, fmt.Sprintf("[receiver]\nlisten = %q\n[sync]\ncatch_up = \"@every 1s\"\n", receiver))
+	service, config, key := startOAuthService(t, fmt.Sprintf("[receiver]\nlisten = %q\n[sync]\ncatch_up = \"@every 1s\"\n", receiver))
 	daemon := start(t, "serve", "-c", config, "--create")
 	for _, args := range [][]string{{"auth", "status", "work"}, {"auth", "status"}} {
 		cmd := exec.Command("minutebook", append(args, "-c", config)...)

@@ -58,9 +58,9 @@ func TestBackupKilled(t *testing.T) {
 	data, dest := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "backups")
 	fillArchive(t, data)
 	withRecordings(t, data, 20)
-	begun := time.Now()
+	started := time.Now()
 	run(t, "backup", "--data", data, "--keep", "2", dest)
-	whole := time.Since(begun)
+	whole := time.Since(started)
 	killed := 0
 	for range rounds(5, 150) {
 		before, err := generation.List(dest)
@@ -124,7 +124,7 @@ func TestRepairLosesNothingSilently(t *testing.T) {
 			if err := os.CopyFS(dir, os.DirFS(copied)); err != nil {
 				t.Fatal(err)
 			}
-			scatter(t, filepath.Join(dir, "archive.db"), rand.New(rand.NewPCG(seed, 4)))
+			damageRandomly(t, filepath.Join(dir, "archive.db"), rand.New(rand.NewPCG(seed, 4)))
 			cmd := exec.CommandContext(t.Context(), "minutebook", "verify", "--repair", "--data", dir)
 			out, _ := cmd.CombinedOutput()
 			code := cmd.ProcessState.ExitCode()
@@ -182,8 +182,8 @@ func fillTalkative(t *testing.T, dir string, n int) {
 	}
 }
 
-// scatter overwrites four bytes at twenty random places of a file.
-func scatter(t *testing.T, path string, random *rand.Rand) {
+// damageRandomly overwrites four bytes at twenty random places of a file.
+func damageRandomly(t *testing.T, path string, random *rand.Rand) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

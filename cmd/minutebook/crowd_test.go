@@ -22,8 +22,8 @@ func TestCrowdedListenersStayOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	with := strings.Replace(string(text), `listen = "127.0.0.1:0"`, `listen = "`+page+`"`, 1)
-	if err := os.WriteFile(s.config, []byte(with), 0o600); err != nil {
+	listening := strings.Replace(string(text), `listen = "127.0.0.1:0"`, `listen = "`+page+`"`, 1)
+	if err := os.WriteFile(s.config, []byte(listening), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.upWith(exec.Command("sh", "-c", `ulimit -n 256 && exec minutebook serve -c "$0"`, s.config))

@@ -24,8 +24,8 @@ func TestADamagedDatabaseIsNamedByEveryCommand(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	for name, damage := range map[string]func(t *testing.T, dir string) error{
-		"malformed":  func(t *testing.T, dir string) error { return scribble(filepath.Join(dir, "archive.db"), 4096) },
-		"header":     func(t *testing.T, dir string) error { return scribble(filepath.Join(dir, "archive.db"), 0) },
+		"malformed":  func(t *testing.T, dir string) error { return overwriteAt(filepath.Join(dir, "archive.db"), 4096) },
+		"header":     func(t *testing.T, dir string) error { return overwriteAt(filepath.Join(dir, "archive.db"), 0) },
 		"emptied":    func(t *testing.T, dir string) error { return os.Truncate(filepath.Join(dir, "archive.db"), 0) },
 		"cut short":  func(t *testing.T, dir string) error { return os.Truncate(filepath.Join(dir, "archive.db"), 8192) },
 		"no archive": func(t *testing.T, dir string) error { return os.Remove(filepath.Join(dir, "archive.db")) },
@@ -96,8 +96,8 @@ func fillArchive(t *testing.T, dir string) {
 	}
 }
 
-// scribble overwrites two pages of a file.
-func scribble(path string, at int64) error {
+// overwriteAt overwrites two pages of a file.
+func overwriteAt(path string, at int64) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err

@@ -50,14 +50,14 @@ func (m *Main) runDemo(ctx context.Context, o demoOptions) (err error) {
 	}
 	log := m.logger(demoLog(m))
 	defer ignoreHangup(log)()
-	up, err := openUpstream(ctx, o, log)
+	upstream, err := openUpstream(ctx, o, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, up.Close()) }()
+	defer func() { err = errors.Join(err, upstream.Close()) }()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return up.Run(ctx) })
-	g.Go(func() error { return m.demoArchive(ctx, o, up, log) })
+	g.Go(func() error { return upstream.Run(ctx) })
+	g.Go(func() error { return m.demoArchive(ctx, o, upstream, log) })
 	if err := g.Wait(); !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"minutebook/internal/browsertest"
 )
 
-// lineShown tells whether the line of the moment is within the window.
+// lineShown reports whether the line of the moment is within the window.
 const lineShown = `(() => { const r = document.querySelector(".lines .here, .lines .now")?.getBoundingClientRect();
 	return !!r && r.top >= 0 && r.bottom <= innerHeight; })()`
 

@@ -64,8 +64,8 @@ func (m *Main) warnOfOtherConfiguration(ctx context.Context, daemon control.Call
 	if err != nil || !ok {
 		return err
 	}
-	if how := given.Differs(running); how != "" {
-		fmt.Fprintln(m.Stderr, "minutebook: "+how)
+	if difference := given.Differs(running); difference != "" {
+		fmt.Fprintln(m.Stderr, "minutebook: "+difference)
 	}
 	return nil
 }
@@ -95,13 +95,13 @@ func (m *Main) logger(cfg *config.Config) zerolog.Logger {
 	return log.Level(level).With().Timestamp().Logger()
 }
 
-// isTerminal tells whether the stream is a terminal.
+// isTerminal reports whether the stream is a terminal.
 func (m *Main) isTerminal(stream any) bool {
 	f, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// usesColour tells whether standard output may have colours (https://no-color.org).
+// usesColour reports whether standard output may have colours (https://no-color.org).
 func (m *Main) usesColour() bool {
 	return m.getenv("NO_COLOR") == "" && m.isTerminal(m.Stdout)
 }

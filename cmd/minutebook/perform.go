@@ -35,17 +35,17 @@ func call[R any](ctx context.Context, m *Main, name string, request any, event f
 
 // callWithProgress is call, with the progress of the operation on a terminal.
 func callWithProgress[R any](ctx context.Context, m *Main, name string, request any) (R, error) {
-	shown := false
+	printed := false
 	result, err := call[R](ctx, m, name, request, func(raw json.RawMessage) error {
 		var c control.Copied
 		if !m.isTerminal(m.Stderr) || json.Unmarshal(raw, &c) != nil {
 			return nil
 		}
-		shown = true
+		printed = true
 		_, err := fmt.Fprintf(m.Stderr, "\r%s %d", name, c.Done)
 		return err
 	})
-	if shown {
+	if printed {
 		fmt.Fprintln(m.Stderr)
 	}
 	return result, err

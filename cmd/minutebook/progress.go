@@ -105,14 +105,14 @@ func formatProgress(e syncer.Event) string {
 // formatMeetings writes the numbers of meetings found, kept and to do, and the
 // time left.
 func formatMeetings(e syncer.Event) string {
-	doing := e.Doing
+	activity := e.Doing
 	switch {
 	case e.Error != "":
-		doing = "failed"
+		activity = "failed"
 	case e.Done:
-		doing = "done"
+		activity = "done"
 	}
-	line := fmt.Sprintf("%s: %d found, %d kept, %d to do", doing, e.Found, e.Kept, e.ToDo)
+	line := fmt.Sprintf("%s: %d found, %d kept, %d to do", activity, e.Found, e.Kept, e.ToDo)
 	if e.Left > 0 && !e.Done {
 		line += fmt.Sprintf(", %v left", toDuration(e.Left))
 	}

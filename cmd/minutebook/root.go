@@ -109,11 +109,11 @@ func refuseUnknownCommands(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		near := ""
+		suggestion := ""
 		if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
-			near = fmt.Sprintf("; did you mean %s?", strings.Join(names, " or "))
+			suggestion = fmt.Sprintf("; did you mean %s?", strings.Join(names, " or "))
 		}
-		return &usageError{fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], near)}
+		return &usageError{fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], suggestion)}
 	}
 }
 

@@ -106,11 +106,11 @@ func formatDay(text string) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-func plural(n int, singular, many string) string {
+func plural(n int, singular, several string) string {
 	if n == 1 {
 		return singular
 	}
-	return many
+	return several
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -57,8 +57,8 @@ func newServed(t *testing.T, baseURL, key string) *served {
 	return s
 }
 
-// up starts the daemon and waits until its receiver answers.
-func (s *served) up() {
+// start starts the daemon and waits until its receiver answers.
+func (s *served) start() {
 	s.t.Helper()
 	s.upWith(exec.Command("minutebook", "serve", "-c", s.config))
 }
@@ -81,7 +81,7 @@ func (s *served) upWith(daemon *exec.Cmd) {
 	})
 }
 
-func (s *served) down(signal os.Signal) {
+func (s *served) stop(signal os.Signal) {
 	s.cmd.Process.Signal(signal)
 	s.cmd.Wait()
 }
@@ -121,7 +121,7 @@ func TestServeKilled(t *testing.T) {
 	var mu sync.Mutex
 	next, done := int64(0), []int64{}
 	for range rounds {
-		s.up()
+		s.start()
 		client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
 		var wg sync.WaitGroup
 		for range 16 {
@@ -141,13 +141,13 @@ func TestServeKilled(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Duration(random.Int64N(int64(200 * time.Millisecond))))
-		s.down(syscall.SIGKILL)
+		s.stop(syscall.SIGKILL)
 		wg.Wait()
 		client.CloseIdleConnections()
 	}
-	s.up()
+	s.start()
 	s.checkAll(done, random)
-	s.down(syscall.SIGINT)
+	s.stop(syscall.SIGINT)
 	t.Logf("%d deliveries acknowledged in %d rounds", len(done), rounds)
 }
 

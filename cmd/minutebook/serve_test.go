@@ -77,7 +77,7 @@ allow_private = true
 		s := status(t, dir)
 		return s.Meetings > before.Meetings && s.Indexed == s.Meetings && s.WithRecording > 5, s
 	})
-	forged(t, inbound, dir)
+	sendForged(t, inbound, dir)
 	if metrics := get(t, serve.url+"/metrics"); !strings.Contains(metrics, `minutebook_receiver_refused_total{status="401"} 1`) {
 		t.Errorf("/metrics does not count the forged delivery:\n%s", metrics)
 	}
@@ -85,9 +85,9 @@ allow_private = true
 	service.stop()
 }
 
-// forged sends a delivery with a signature that nobody made, which is answered
+// sendForged sends a delivery with a signature that nobody made, which is answered
 // 401 and leaves no trace but a count.
-func forged(t *testing.T, receiver, dir string) {
+func sendForged(t *testing.T, receiver, dir string) {
 	t.Helper()
 	before := status(t, dir)
 	req, err := http.NewRequest(http.MethodPost, "http://"+receiver+"/webhooks/ada", strings.NewReader(`{"recording_id": 1}`))

@@ -135,7 +135,7 @@ func (m *Main) newSandbox(ctx context.Context, a *archive.Archive, o sandboxOpti
 	return s, s.LoadDirectory(ctx, f, o.directory)
 }
 
-// isLoopback tells whether only this machine can reach an address.
+// isLoopback reports whether only this machine can reach an address.
 func isLoopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

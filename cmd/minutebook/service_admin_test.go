@@ -79,44 +79,44 @@ func TestCommandsToALoadingServiceAreToldSo(t *testing.T) {
 func administer(t *testing.T, dir string, round int) {
 	t.Helper()
 	data := []string{"--data", dir}
-	with := func(args ...string) []string { return append(append([]string{"service"}, args...), data...) }
+	inData := func(args ...string) []string { return append(append([]string{"service"}, args...), data...) }
 
-	user := runJSON[api.User](t, with("users", "create", "--user", "bob@acme.example", "--name", "Bob", "--team", "Support")...)
+	user := runJSON[api.User](t, inData("users", "create", "--user", "bob@acme.example", "--name", "Bob", "--team", "Support")...)
 	if user.Email != "bob@acme.example" || user.Status != api.StatusActive {
 		t.Errorf("created %+v", user)
 	}
-	if k := runJSON[control.NewKey](t, with("keys", "create", "--user", "bob@acme.example")...); k.APIKey == "" {
+	if k := runJSON[control.NewKey](t, inData("keys", "create", "--user", "bob@acme.example")...); k.APIKey == "" {
 		t.Error("no key is printed")
 	}
-	keys := runJSON[[]service.Key](t, with("keys", "list", "--user", "bob@acme.example")...)
+	keys := runJSON[[]service.Key](t, inData("keys", "list", "--user", "bob@acme.example")...)
 	if len(keys) != round {
 		t.Fatalf("bob has keys %+v", keys)
 	}
-	runJSON[control.Done](t, with("keys", "revoke", keys[round-1].ID)...)
-	if keys = runJSON[[]service.Key](t, with("keys", "list", "--user", "bob@acme.example")...); !keys[round-1].Revoked {
+	runJSON[control.Done](t, inData("keys", "revoke", keys[round-1].ID)...)
+	if keys = runJSON[[]service.Key](t, inData("keys", "list", "--user", "bob@acme.example")...); !keys[round-1].Revoked {
 		t.Errorf("revoked: %+v", keys)
 	}
-	runJSON[control.Done](t, with("users", "status", "--user", "bob@acme.example", "--status", "deactivated")...)
-	if users := runJSON[[]api.User](t, with("users", "list")...); len(users) != 3 || users[2].Status != api.StatusDeactivated {
+	runJSON[control.Done](t, inData("users", "status", "--user", "bob@acme.example", "--status", "deactivated")...)
+	if users := runJSON[[]api.User](t, inData("users", "list")...); len(users) != 3 || users[2].Status != api.StatusDeactivated {
 		t.Errorf("users are %+v", users)
 	}
 
-	app := runJSON[control.NewApp](t, with("apps", "create", "--name", "Notes", "--redirect-uri", redirect)...)
-	if code := runJSON[control.AppCode](t, with("apps", "authorize", "--client-id", app.ClientID, "--user", "ann@acme.example", "--redirect-uri", redirect)...); code.Code == "" {
+	app := runJSON[control.NewApp](t, inData("apps", "create", "--name", "Notes", "--redirect-uri", redirect)...)
+	if code := runJSON[control.AppCode](t, inData("apps", "authorize", "--client-id", app.ClientID, "--user", "ann@acme.example", "--redirect-uri", redirect)...); code.Code == "" {
 		t.Error("no code is printed")
 	}
-	if apps := runJSON[[]service.App](t, with("apps", "list")...); len(apps) != 1 || apps[0].ClientID != app.ClientID || apps[0].RedirectURIs[0] != redirect {
+	if apps := runJSON[[]service.App](t, inData("apps", "list")...); len(apps) != 1 || apps[0].ClientID != app.ClientID || apps[0].RedirectURIs[0] != redirect {
 		t.Errorf("apps are %+v", apps)
 	}
-	runJSON[control.Done](t, with("apps", "delete", app.ClientID)...)
+	runJSON[control.Done](t, inData("apps", "delete", app.ClientID)...)
 
-	if f := runJSON[control.Finished](t, with("finish")...); !f.Finished || f.RecordingID != int64(round+2) {
+	if f := runJSON[control.Finished](t, inData("finish")...); !f.Finished || f.RecordingID != int64(round+2) {
 		t.Errorf("finished %+v", f)
 	}
-	hooks := runJSON[[]service.Hook](t, with("webhooks", "list")...)
-	queue := runJSON[[]service.Delivery](t, with("deliveries", "list", "--state", "pending")...)
+	hooks := runJSON[[]service.Hook](t, inData("webhooks", "list")...)
+	queue := runJSON[[]service.Delivery](t, inData("deliveries", "list", "--state", "pending")...)
 	if len(hooks) != 1 || len(queue) != round || queue[0].RecordingID != int64(round+2) || queue[0].Webhook != hooks[0].ID {
 		t.Fatalf("webhooks %+v, waiting %+v", hooks, queue)
 	}
-	runJSON[control.Done](t, with("deliveries", "retry", strconv.FormatInt(queue[0].ID, 10))...)
+	runJSON[control.Done](t, inData("deliveries", "retry", strconv.FormatInt(queue[0].ID, 10))...)
 }

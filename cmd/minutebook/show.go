@@ -30,21 +30,21 @@ func (m *Main) showCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shown, err := call[control.ShowResult](cmd.Context(), m, "show", control.ShowRequest{RecordingID: id, At: when}, nil)
+			result, err := call[control.ShowResult](cmd.Context(), m, "show", control.ShowRequest{RecordingID: id, At: when}, nil)
 			if err != nil {
 				return err
 			}
 			if m.json {
-				_, err := fmt.Fprintf(m.Stdout, "%s\n", bytes.TrimSpace(shown.Meeting))
+				_, err := fmt.Fprintf(m.Stdout, "%s\n", bytes.TrimSpace(result.Meeting))
 				return err
 			}
 			var meeting api.Meeting
-			if err := json.Unmarshal(shown.Meeting, &meeting); err != nil {
+			if err := json.Unmarshal(result.Meeting, &meeting); err != nil {
 				return fmt.Errorf("read meeting %d: %w", id, err)
 			}
-			if !shown.NotWatchedSince.IsZero() {
+			if !result.NotWatchedSince.IsZero() {
 				fmt.Fprintf(m.Stdout, "Not watched since %s: no account that is read shows this meeting.\n\n",
-					shown.NotWatchedSince.Local().Format("2 January 2006"))
+					result.NotWatchedSince.Local().Format("2 January 2006"))
 			}
 			return printMeeting(m.Stdout, &meeting)
 		},

@@ -109,11 +109,11 @@ func (m *Main) userRemoveCmd() *cobra.Command {
 }
 
 func (m *Main) userAdminCmd() *cobra.Command {
-	var off bool
+	var disabled bool
 	q := control.UserRequest{}
 	cmd := userOperation(m, "admin EMAIL", "Make a person an admin, or with --off a member again", "user.admin", &q, m.printPerson)
-	cmd.PreRun = func(*cobra.Command, []string) { q.Admin = !off }
-	cmd.Flags().BoolVar(&off, "off", false, "make the person a member again")
+	cmd.PreRun = func(*cobra.Command, []string) { q.Admin = !disabled }
+	cmd.Flags().BoolVar(&disabled, "off", false, "make the person a member again")
 	return cmd
 }
 

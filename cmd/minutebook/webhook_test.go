@@ -16,7 +16,7 @@ func TestWebhookCommands(t *testing.T) {
 	service := start(t, "service", "--data", t.TempDir())
 	key := strings.TrimPrefix(<-service.lines, "api_key ")
 	s := newServed(t, service.url+"/external/v1", key)
-	s.up()
+	s.start()
 	c := func(args ...string) []string { return append(append([]string{"webhook"}, args...), "-c", s.config) }
 	created := runJSON[control.WebhookInfo](t, c("create", "anna", "--trigger", "my_recordings", "--include", "summary,transcript")...)
 	if created.Asked == nil || !created.Asked.IncludeSummary || created.Asked.IncludeCRMMatches || len(created.Asked.TriggeredFor) != 1 {
@@ -38,5 +38,5 @@ func TestWebhookCommands(t *testing.T) {
 	if text := run(t, c("list")...); text != "" {
 		t.Errorf("after deleting: %s", text)
 	}
-	s.down(os.Interrupt)
+	s.stop(os.Interrupt)
 }

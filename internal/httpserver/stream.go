@@ -55,12 +55,12 @@ func NewStream(ctx context.Context, w http.ResponseWriter, b StreamBounds, may f
 }
 
 // judge returns when ctx ends or may fails.
-func judge(ctx context.Context, every time.Duration, may func(context.Context) error) {
-	if every == 0 {
+func judge(ctx context.Context, interval time.Duration, may func(context.Context) error) {
+	if interval == 0 {
 		<-ctx.Done()
 		return
 	}
-	tick := time.NewTicker(every)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {

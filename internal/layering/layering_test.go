@@ -48,7 +48,7 @@ func TestImportsPointDown(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		from := room(filepath.ToSlash(rel))
+		from := roomOf(filepath.ToSlash(rel))
 		if from == "" || from == "bench" {
 			return nil
 		}
@@ -74,20 +74,20 @@ func checkFile(t *testing.T, path, from string) error {
 		if err != nil {
 			return err
 		}
-		to, ours := strings.CutPrefix(imported, "minutebook/")
-		if !ours {
+		to, isOwn := strings.CutPrefix(imported, "minutebook/")
+		if !isOwn {
 			continue
 		}
-		if why := forbidden(from, to); why != "" {
+		if why := reasonForbidden(from, to); why != "" {
 			t.Errorf("%s imports %s: %s", path, imported, why)
 		}
 	}
 	return nil
 }
 
-// forbidden returns the reason why package from may not import package to, or "".
-func forbidden(from, to string) string {
-	fromRoom, toRoom := room(from), room(to)
+// reasonForbidden returns the reason why package from may not import package to, or "".
+func reasonForbidden(from, to string) string {
+	fromRoom, toRoom := roomOf(from), roomOf(to)
 	switch {
 	case fromRoom == toRoom:
 		return forbiddenInside(fromRoom, from, to)
@@ -111,7 +111,7 @@ func forbiddenInside(room, from, to string) string {
 	if !ok || from == to {
 		return ""
 	}
-	above, below := floor(order, from), floor(order, to)
+	above, below := floorOf(order, from), floorOf(order, to)
 	switch {
 	case above < 0 || below < 0:
 		return "the floors of " + room + " do not name both packages"
@@ -121,14 +121,14 @@ func forbiddenInside(room, from, to string) string {
 	return ""
 }
 
-func floor(order [][]string, name string) int {
+func floorOf(order [][]string, name string) int {
 	return slices.IndexFunc(order, func(level []string) bool { return slices.Contains(level, name) })
 }
 
 func index(room string) int { return slices.Index(rooms, room) }
 
-// room is the room that a path in the module belongs to, or its first element.
-func room(path string) string {
+// roomOf returns the room that a path in the module belongs to, or its first element.
+func roomOf(path string) string {
 	for _, r := range rooms {
 		if path == r || strings.HasPrefix(path, r+"/") {
 			return r
@@ -154,7 +154,7 @@ func TestForbiddenKnowsTheRules(t *testing.T) {
 		{"search", "archive/merge", true}, {"archive", "archive/unknown", false}, {"sync/download", "service/limit", false},
 	}
 	for _, tt := range tests {
-		if got := forbidden(tt.from, tt.to) == ""; got != tt.ok {
+		if got := reasonForbidden(tt.from, tt.to) == ""; got != tt.ok {
 			t.Errorf("%s may import %s: %v, want %v", tt.from, tt.to, got, tt.ok)
 		}
 	}

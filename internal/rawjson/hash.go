@@ -21,7 +21,7 @@ func Hash(raw []byte) (hash [32]byte, valid bool) {
 	return sha256.Sum256(canonical), true
 }
 
-// Equal tells whether two texts have the same [Hash].
+// Equal reports whether two texts have the same [Hash].
 func Equal(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -82,7 +82,7 @@ func (d *decoder) appendObject(dst []byte) []byte {
 	return append(withoutComma(dst, begin), '}')
 }
 
-// isRising tells whether keys are sorted and differ.
+// isRising reports whether keys are sorted and differ.
 func isRising(members []canonicalMember) bool {
 	for i := 1; i < len(members); i++ {
 		if members[i-1].key >= members[i].key {

@@ -133,7 +133,7 @@ func (d *decoder) readToken() {
 	}
 }
 
-// hasMore tells whether another value follows within the array or object.
+// hasMore reports whether another value follows within the array or object.
 func (d *decoder) hasMore() bool {
 	kind := d.PeekKind()
 	return d.err == nil && kind != ']' && kind != '}'
@@ -152,7 +152,7 @@ func (d *decoder) readValue() []byte {
 	return d.raw[end-int64(len(v)) : end : end]
 }
 
-// isAtEnd tells whether all was valid and nothing follows.
+// isAtEnd reports whether all was valid and nothing follows.
 func (d *decoder) isAtEnd() bool {
 	if d.err != nil {
 		return false

@@ -30,13 +30,13 @@ func WrapDiskFull(err error) error {
 	return fmt.Errorf("%w (%w)", ErrDiskFull, err)
 }
 
-// IsDamaged tells whether SQLite found a file malformed, or no database at all.
+// IsDamaged reports whether SQLite found a file malformed, or no database at all.
 func IsDamaged(err error) bool {
 	var lite sqlite3.Error
 	return errors.As(err, &lite) && (lite.Code == sqlite3.ErrCorrupt || lite.Code == sqlite3.ErrNotADB)
 }
 
-// IsRefusedValue tells whether SQLite refuses a value for good: trying again
+// IsRefusedValue reports whether SQLite refuses a value for good: trying again
 // fails again.
 func IsRefusedValue(err error) bool {
 	var lite sqlite3.Error

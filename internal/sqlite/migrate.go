@@ -43,11 +43,11 @@ func (db *DB) Migrate(ctx context.Context, files fs.FS) error {
 	if err := replace(db.Path, copied, fmt.Sprintf("%s.before-%d", db.Path, latest)); err != nil {
 		return err
 	}
-	again, err := open(ctx, db.Path, db.writer)
+	reopened, err := open(ctx, db.Path, db.writer)
 	if err != nil {
 		return err
 	}
-	db.W, db.R = again.W, again.R
+	db.W, db.R = reopened.W, reopened.R
 	return nil
 }
 

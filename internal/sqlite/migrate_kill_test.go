@@ -35,7 +35,7 @@ func TestKilledWhileMigrating(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	done, took := migrateKilled(t, path, 0)
+	done, elapsed := migrateKilled(t, path, 0)
 	if !done {
 		t.Fatal("an undisturbed migration did not come to its end")
 	}
@@ -46,7 +46,7 @@ func TestKilledWhileMigrating(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if done, _ = migrateKilled(t, path, took); done {
+		if done, _ = migrateKilled(t, path, elapsed); done {
 			continue
 		}
 		killed++
@@ -80,12 +80,12 @@ func migrateKilled(t *testing.T, path string, timeout time.Duration) (done bool,
 	}
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestKilledWhileMigrating$")
 	cmd.Env = append(os.Environ(), "MINUTEBOOK_TEST_MIGRATE="+path)
-	begun := time.Now()
+	started := time.Now()
 	out, err := cmd.CombinedOutput()
 	if err != nil && ctx.Err() == nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return err == nil, time.Since(begun)
+	return err == nil, time.Since(started)
 }
 
 // migrateAndEnd is the process that is killed.

@@ -2,5 +2,5 @@
 
 package testrun
 
-// UnderRace tells whether this program was built with the race detector.
+// UnderRace reports whether this program was built with the race detector.
 const UnderRace = false

@@ -30,7 +30,7 @@ func SkipUnderRace(t testing.TB) {
 	}
 }
 
-// calledBy tells whether the caller of SkipUnderRace is the function of this name.
+// calledBy reports whether the caller of SkipUnderRace is the function of this name.
 func calledBy(test string) bool {
 	pc := make([]uintptr, 1)
 	runtime.Callers(3, pc)

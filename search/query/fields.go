@@ -77,11 +77,11 @@ func readFilter(t token) (Node, error) {
 }
 
 func fieldHint(t token, names []string) string {
-	near := nearest(t.field, names)
+	suggestion := nearest(t.field, names)
 	if t.text == "" {
-		return fmt.Sprintf("did you mean %s:?", near)
+		return fmt.Sprintf("did you mean %s:?", suggestion)
 	}
-	return fmt.Sprintf("did you mean %s:%s? To search for the text, put quotation marks round it", near, t.text)
+	return fmt.Sprintf("did you mean %s:%s? To search for the text, put quotation marks round it", suggestion, t.text)
 }
 
 func valueHint(value string, values []string) string {
@@ -90,14 +90,14 @@ func valueHint(value string, values []string) string {
 
 // nearest is the candidate with the fewest edits to s; the first of equals.
 func nearest(s string, candidates []string) string {
-	best, least := "", 1<<30
+	best, minimum := "", 1<<30
 	for _, c := range candidates {
 		d := EditDistance(s, c)
 		if strings.HasPrefix(c, s) && s != "" {
 			d = 0
 		}
-		if d < least {
-			best, least = c, d
+		if d < minimum {
+			best, minimum = c, d
 		}
 	}
 	return best

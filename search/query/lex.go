@@ -79,7 +79,7 @@ func (l *lexer) next() token {
 
 func (l *lexer) peek() (rune, int) { return utf8.DecodeRuneInString(l.in[l.pos:]) }
 
-// minusBinds tells whether something stands right after a minus sign; alone it means
+// minusBinds reports whether something stands right after a minus sign; alone it means
 // nothing.
 func (l *lexer) minusBinds() bool {
 	r, _ := l.peek()
@@ -123,7 +123,7 @@ func (l *lexer) readWord() (token, bool) {
 	return token{kind: kindWord, text: run, pos: at}, true
 }
 
-// isOr tells whether a run joins alternatives, where there are any.
+// isOr reports whether a run joins alternatives, where there are any.
 func isOr(run string) bool { return run == "OR" || run == "|" || run == "||" }
 
 // readRun reads up to the next space, parenthesis or quote.

@@ -8,7 +8,7 @@ import (
 // *Filter. Its String is in the query language and parses to the same node.
 type Node interface {
 	String() string
-	write(b *strings.Builder, inside binding)
+	write(b *strings.Builder, outer binding)
 }
 
 // binding says how tightly the place binds that a node is printed into.
@@ -76,8 +76,8 @@ func printNode(n Node) string {
 	return b.String()
 }
 
-func (n *And) write(b *strings.Builder, inside binding) {
-	group := inside != inAnd && len(n.Kids) != 1
+func (n *And) write(b *strings.Builder, outer binding) {
+	group := outer != inAnd && len(n.Kids) != 1
 	if group {
 		b.WriteByte('(')
 	}
@@ -96,8 +96,8 @@ func (n *And) write(b *strings.Builder, inside binding) {
 	}
 }
 
-func (n *Or) write(b *strings.Builder, inside binding) {
-	if inside != inAnd {
+func (n *Or) write(b *strings.Builder, outer binding) {
+	if outer != inAnd {
 		b.WriteByte('(')
 		defer b.WriteByte(')')
 	}

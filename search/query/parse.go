@@ -113,7 +113,7 @@ func (p *parser) parseEither(depth int) (Node, error) {
 	if err != nil || first == nil {
 		return first, err
 	}
-	or := &Or{Kids: []Node{first}}
+	alternatives := &Or{Kids: []Node{first}}
 	for p.peek().kind == kindOr && p.startsItem(p.at+1) {
 		p.take()
 		next, err := p.parseItem(depth)
@@ -121,13 +121,13 @@ func (p *parser) parseEither(depth int) (Node, error) {
 			return nil, err
 		}
 		if next != nil {
-			or.Kids = append(or.Kids, next)
+			alternatives.Kids = append(alternatives.Kids, next)
 		}
 	}
-	if len(or.Kids) == 1 {
+	if len(alternatives.Kids) == 1 {
 		return first, nil
 	}
-	return or, nil
+	return alternatives, nil
 }
 
 func (p *parser) startsItem(at int) bool {

@@ -2,7 +2,7 @@ package query
 
 import "strings"
 
-// HasWords tells whether there is a word or a phrase in a group.
+// HasWords reports whether there is a word or a phrase in a group.
 func HasWords(n Node) bool {
 	found := false
 	Walk(n, false, func(n Node, _ bool) {
@@ -14,7 +14,7 @@ func HasWords(n Node) bool {
 	return found
 }
 
-// IsPlain tells whether the query is words only, with filters or without: no phrase,
+// IsPlain reports whether the query is words only, with filters or without: no phrase,
 // OR of words, minus or mark. Only such a query is loosened.
 func IsPlain(root Node) bool {
 	isPlain := true
@@ -31,7 +31,7 @@ func IsPlain(root Node) bool {
 	return isPlain
 }
 
-// IsQuestion tells whether the query reads like plain English rather than search
+// IsQuestion reports whether the query reads like plain English rather than search
 // words.
 func IsQuestion(root Node) bool {
 	if !IsPlain(root) {
@@ -58,7 +58,7 @@ func IsQuestion(root Node) bool {
 	return false
 }
 
-// IsAskingWord tells whether a word of a question is about the answer and not about
+// IsAskingWord reports whether a word of a question is about the answer and not about
 // its subject: "summarize the discussion about…". It counts little in a question.
 func IsAskingWord(term string) bool {
 	switch term {

@@ -103,12 +103,12 @@ func (b *Builder) eachPostingList(all []occurrence, emit func(*postingList) erro
 		p.a, p.b = uint32(term>>wordBits), uint32(term&(1<<wordBits-1))
 		p.docs, p.counts = p.docs[:0], p.counts[:0]
 		for i < len(keys) && keys[i]>>docBits == term {
-			same := i
-			for i < len(keys) && keys[i] == keys[same] {
+			end := i
+			for i < len(keys) && keys[i] == keys[end] {
 				i++
 			}
-			p.docs = append(p.docs, uint32(keys[same]&(1<<docBits-1)))
-			p.counts = append(p.counts, uint32(i-same))
+			p.docs = append(p.docs, uint32(keys[end]&(1<<docBits-1)))
+			p.counts = append(p.counts, uint32(i-end))
 		}
 		if err := emit(&p); err != nil {
 			return err

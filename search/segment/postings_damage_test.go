@@ -74,7 +74,7 @@ func readDamaged(t *testing.T, raw []byte, end int, seed uint64) {
 // readBroken reads a term of a broken file in every way there is.
 func readBroken(t *testing.T, seg segmentapi.Segment, field, term string, rnd *rand.Rand, size int) {
 	words := newTermReader(seg, drawDocuments(rnd, seg.Count()))
-	some := drawDocuments(rnd, seg.Count())
+	subset := drawDocuments(rnd, seg.Count())
 	left := size
 	scores := make([]uint32, seg.Count())
 	add := func(doc, times, _ uint32) {
@@ -97,7 +97,7 @@ func readBroken(t *testing.T, seg segmentapi.Segment, field, term string, rnd *r
 			c, err := words.Postings(field, term)
 			if err == nil && field != FieldKeys {
 				left = size
-				err = c.EachIn(some, add)
+				err = c.EachIn(subset, add)
 			}
 			return err
 		},

@@ -57,19 +57,19 @@ func buildCounted(t interface{ Fatal(...any) }, rnd *rand.Rand, documents int) s
 // drawDocuments returns a random set of a segment's documents.
 func drawDocuments(rnd *rand.Rand, documents uint64) *roaring.Bitmap {
 	share := []float64{0, 0.001, 0.02, 0.5, 1}[rnd.IntN(5)]
-	some := roaring.New()
+	subset := roaring.New()
 	for doc := range documents {
 		if rnd.Float64() < share {
-			some.Add(uint32(doc))
+			subset.Add(uint32(doc))
 		}
 	}
-	return some
+	return subset
 }
 
 // checkCounts compares the postings of every term of a segment with those that Bleve
 // reads.
 func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand) {
-	gone, some := drawDocuments(rnd, seg.Count()), drawDocuments(rnd, seg.Count())
+	gone, subset := drawDocuments(rnd, seg.Count()), drawDocuments(rnd, seg.Count())
 	words := newTermReader(seg, gone)
 	for _, field := range []string{FieldText, FieldTitle, FieldKeys, FieldSummary, "no such field"} {
 		dict, err := seg.Dictionary(field)
@@ -88,18 +88,18 @@ func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand
 			terms = append(terms, e.Term)
 		}
 		for _, term := range terms {
-			checkTerm(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, some)
+			checkTerm(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, subset)
 		}
 	}
 }
 
-func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermDictionary, field, term string, some *roaring.Bitmap) {
+func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermDictionary, field, term string, subset *roaring.Bitmap) {
 	list, err := dict.PostingsList([]byte(term), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	type line struct{ Doc, Times, Length uint32 }
-	var all, among, got, gotAmong []line
+	var all, filtered, got, gotAmong []line
 	living, docs := roaring.New(), roaring.New()
 	for it := list.Iterator(true, true, false, nil); ; {
 		p, err := it.Next()
@@ -112,8 +112,8 @@ func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermD
 		l := line{uint32(p.Number()), uint32(p.Frequency()), uint32(1/(p.Norm()*p.Norm()) + 0.5)}
 		all = append(all, l)
 		docs.Add(l.Doc)
-		if some.Contains(l.Doc) {
-			among = append(among, l)
+		if subset.Contains(l.Doc) {
+			filtered = append(filtered, l)
 		}
 		if !words.deleted.Contains(l.Doc) {
 			living.Add(l.Doc)
@@ -134,7 +134,7 @@ func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermD
 		err = c.Each(func(doc, times, length uint32) { got = append(got, line{doc, times, length}) })
 	}
 	if err == nil {
-		err = c.EachIn(some, func(doc, times, length uint32) { gotAmong = append(gotAmong, line{doc, times, length}) })
+		err = c.EachIn(subset, func(doc, times, length uint32) { gotAmong = append(gotAmong, line{doc, times, length}) })
 	}
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
@@ -142,7 +142,7 @@ func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermD
 	if diff := cmp.Diff(all, got); diff != "" {
 		t.Fatalf("%s: Bleve's (-) and ours (+) of all differ:\n%s", what, diff)
 	}
-	if diff := cmp.Diff(among, gotAmong); diff != "" {
+	if diff := cmp.Diff(filtered, gotAmong); diff != "" {
 		t.Fatalf("%s: Bleve's (-) and ours (+) of some differ:\n%s", what, diff)
 	}
 	if c.Docs != nil && !c.Docs.Equals(docs) {

@@ -55,9 +55,9 @@ func (v *Vocabulary) Numbers(terms []string) []uint32 {
 
 // AppendWords appends the numbers of tokens, without the given words, and of their
 // stems in a language whose stems must be indexed.
-func (v *Vocabulary) AppendWords(to []uint32, tokens []text.Token, lang *text.Language, without map[string]bool) []uint32 {
+func (v *Vocabulary) AppendWords(to []uint32, tokens []text.Token, lang *text.Language, excluded map[string]bool) []uint32 {
 	for _, t := range tokens {
-		if t.Term == "" || without[t.Term] {
+		if t.Term == "" || excluded[t.Term] {
 			continue
 		}
 		to = append(to, t.Number)

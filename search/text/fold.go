@@ -61,12 +61,12 @@ func FoldWord(s string) string {
 	return norm.NFC.String(b.String())
 }
 
-// isAccent tells whether r is a mark that people leave off when they type.
+// isAccent reports whether r is a mark that people leave off when they type.
 func isAccent(r rune) bool {
 	return r >= 0x0300 && r <= 0x036f || r >= 0x064b && r <= 0x0655 || r == 0x0670 || r == 0x0640 || r >= 0x0591 && r <= 0x05c7
 }
 
-// keepsAccent tells whether the mark makes another letter of base: й is not и, and the
+// keepsAccent reports whether the mark makes another letter of base: й is not и, and the
 // voiced kana are not the plain ones.
 func keepsAccent(base, mark rune) bool { return base == 'и' && mark == 0x0306 }
 

@@ -101,7 +101,7 @@ func (l *Languages) Get(code string) *Language {
 	return lang
 }
 
-// HasStemmer tells whether the language has a stemmer.
+// HasStemmer reports whether the language has a stemmer.
 func (l *Language) HasStemmer() bool { return l.analyzer != nil }
 
 // Stem returns the stem of a folded word, or the word where the language has
@@ -122,7 +122,7 @@ func (l *Language) Stem(term string) (stem string) {
 	return string(out[0].Term)
 }
 
-// DropsPrefixes tells whether the language's stems drop beginnings too, so that the
+// DropsPrefixes reports whether the language's stems drop beginnings too, so that the
 // forms of a word do not share theirs.
 func (l *Language) DropsPrefixes() bool { return l.Code == "ar" || l.Code == "ckb" || l.Code == "fa" }
 

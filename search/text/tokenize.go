@@ -52,7 +52,7 @@ func (t *tokenizer) readRun() {
 	r, size := t.runeAt(t.pos)
 	switch {
 	case IsUnspaced(r):
-		t.unspaced()
+		t.emitUnspaced()
 		return
 	case !isWordRune(r):
 		t.pos += size
@@ -139,20 +139,20 @@ func (t *tokenizer) emitRun() {
 	t.emitJoined(0, len(t.parts), len(t.out) > mark)
 }
 
-// emitJoined writes the joined form of parts [from,to). It is a word of its own where
-// all its parts were elided.
+// emitJoined emits the joined form of parts [from,to). overlaps says that the parts are
+// words too; it is false where all of them were elided.
 func (t *tokenizer) emitJoined(from, to int, overlaps bool) {
-	var whole strings.Builder
+	var joined strings.Builder
 	for _, p := range t.parts[from:to] {
-		whole.WriteString(t.fold.fold(t.in[p.start:p.end]))
+		joined.WriteString(t.fold.fold(t.in[p.start:p.end]))
 	}
-	if whole.Len() > maxTermBytes || to-from > maxWholeParts {
+	if joined.Len() > maxTermBytes || to-from > maxWholeParts {
 		return
 	}
-	t.out = append(t.out, Token{Term: whole.String(), Start: t.parts[from].start, End: t.parts[to-1].end, Joined: overlaps})
+	t.out = append(t.out, Token{Term: joined.String(), Start: t.parts[from].start, End: t.parts[to-1].end, Joined: overlaps})
 }
 
-// isNumber tells whether the parts are one number: 1,000 or 3.5 or 10.0.0.1.
+// isNumber reports whether the parts are one number: 1,000 or 3.5 or 10.0.0.1.
 func (t *tokenizer) isNumber() bool {
 	for _, p := range t.parts {
 		if p.joint != 0 && p.joint != '.' && p.joint != ',' {
@@ -167,7 +167,7 @@ func (t *tokenizer) isNumber() bool {
 	return true
 }
 
-// isElided tells whether part i is no word of its own: an apostrophe cuts it off
+// isElided reports whether part i is no word of its own: an apostrophe cuts it off
 // before (l'homme) or after (don't, we'll).
 func (t *tokenizer) isElided(i int) bool {
 	p := t.parts[i]
@@ -178,7 +178,7 @@ func (t *tokenizer) isElided(i int) bool {
 	return isApostrophe(p.joint) && isContraction(t.in[p.start:p.end])
 }
 
-// isElision tells whether a word before an apostrophe is an elided one.
+// isElision reports whether a word before an apostrophe is an elided one.
 func isElision(s string) bool {
 	switch strings.ToLower(s) {
 	case "l", "d", "j", "m", "n", "s", "t", "c", "qu", "un", "gl", "dell", "nell", "all", "dall", "sull", "jusqu", "lorsqu", "puisqu", "quoiqu", "o":
@@ -187,7 +187,7 @@ func isElision(s string) bool {
 	return false
 }
 
-// isContraction tells whether a word after an apostrophe is an English ending.
+// isContraction reports whether a word after an apostrophe is an English ending.
 func isContraction(s string) bool {
 	switch strings.ToLower(s) {
 	case "s", "t", "d", "m", "re", "ve", "ll":
@@ -202,9 +202,9 @@ func (t *tokenizer) add(start, end int) {
 	}
 }
 
-// unspaced emits characters of a script without spaces as pairs, and the last
+// emitUnspaced emits characters of a script without spaces as pairs, and the last
 // character alone, so that a single character is found anywhere.
-func (t *tokenizer) unspaced() {
+func (t *tokenizer) emitUnspaced() {
 	prev, prevEnd, n := -1, 0, 0
 	for t.pos < len(t.in) {
 		r, size := t.runeAt(t.pos)
@@ -253,7 +253,7 @@ func isJoint(r rune) bool {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == 'ʼ' }
 
-// IsUnspaced tells whether r belongs to a script that is written without spaces
+// IsUnspaced reports whether r belongs to a script that is written without spaces
 // between words.
 func IsUnspaced(r rune) bool {
 	if r < 0x0e00 {

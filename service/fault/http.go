@@ -28,18 +28,18 @@ func (p *Plan) Handler(next http.Handler, now func() time.Time) http.Handler {
 		case p.Roll(Unavailable, key):
 			writePage(w, http.StatusServiceUnavailable, "<html><body><h1>503 Service Temporarily Unavailable</h1></body></html>\n")
 		default:
-			p.spoil(w, r, key, next)
+			p.applyFault(w, r, key, next)
 		}
 	})
 }
 
-// spoil damages the answer of next.
-func (p *Plan) spoil(w http.ResponseWriter, r *http.Request, key string, next http.Handler) {
+// applyFault damages the answer of next.
+func (p *Plan) applyFault(w http.ResponseWriter, r *http.Request, key string, next http.Handler) {
 	if p.Roll(NoHeaders, key) {
 		w = &withoutLimits{w}
 	}
 	truncate, length := p.Roll(Truncate, key), p.Roll(Length, key)
-	if !truncate && !length && !p.reshapes() {
+	if !truncate && !length && !p.hasListFaults() {
 		next.ServeHTTP(w, r)
 		return
 	}
@@ -54,12 +54,12 @@ func (p *Plan) spoil(w http.ResponseWriter, r *http.Request, key string, next ht
 		_, _ = w.Write(body)
 		return
 	}
-	half := body[:len(body)/2]
-	if length && len(half) > 0 {
-		w.Header().Set("Content-Length", strconv.Itoa(len(half)))
+	part := body[:len(body)/2]
+	if length && len(part) > 0 {
+		w.Header().Set("Content-Length", strconv.Itoa(len(part)))
 	}
 	w.WriteHeader(max(buffered.status, http.StatusOK)) // 0 when the caller has gone
-	_, _ = w.Write(half)
+	_, _ = w.Write(part)
 	if truncate {
 		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler) // how net/http cuts a connection off

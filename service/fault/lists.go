@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// reshapes tells whether some fault changes the form of lists.
-func (p *Plan) reshapes() bool {
+// hasListFaults reports whether some fault changes the form of lists.
+func (p *Plan) hasListFaults() bool {
 	return slices.ContainsFunc([]Kind{Absent, Share, Team, Twice, Limit, End, Keys},
 		func(kind Kind) bool { return p.rates[kind] > 0 })
 }
@@ -20,7 +20,7 @@ func (p *Plan) reshapes() bool {
 // reshape gives a page the forms that real services were seen to send. Any other
 // body stays as it is.
 func (p *Plan) reshape(path, key string, body []byte) []byte {
-	if !p.reshapes() {
+	if !p.hasListFaults() {
 		return body
 	}
 	var list map[string]any

@@ -120,8 +120,8 @@ func (p *Plan) Roll(kind Kind, key string) bool {
 	return p.draw(kind, key, p.count(string(kind)+" "+key)) < rate
 }
 
-// chosen decides once and for ever whether a fault happens to a thing.
-func (p *Plan) chosen(kind Kind, key string) bool {
+// isChosen decides once and for ever whether a fault happens to a thing.
+func (p *Plan) isChosen(kind Kind, key string) bool {
 	rate := p.rates[kind]
 	return rate != 0 && p.draw(kind, key, 0) < rate
 }
@@ -175,7 +175,7 @@ const (
 // LateRead decides how a read of one part of a recording is answered.
 func (p *Plan) LateRead(recordingID int64, part api.Part) Lateness {
 	id := strconv.FormatInt(recordingID, 10)
-	if p.chosen(Late, id) {
+	if p.isChosen(Late, id) {
 		if n := p.count("late read " + id + string(part)); n < 3 {
 			return Null + Lateness(n)
 		}
@@ -187,5 +187,5 @@ func (p *Plan) LateRead(recordingID int64, part api.Part) Lateness {
 // so three times.
 func (p *Plan) LateInList(recordingID int64) bool {
 	id := strconv.FormatInt(recordingID, 10)
-	return p.chosen(Late, id) && p.count("late list "+id) < 3
+	return p.isChosen(Late, id) && p.count("late list "+id) < 3
 }

@@ -27,7 +27,7 @@ func TestFaultsAreTheSameForTheSameSeed(t *testing.T) {
 		}
 		var out strings.Builder
 		for i := range 200 {
-			fmt.Fprint(&out, f.Roll(TooMany, fmt.Sprint(i%5)), f.chosen(Late, fmt.Sprint(i)), " ")
+			fmt.Fprint(&out, f.Roll(TooMany, fmt.Sprint(i%5)), f.isChosen(Late, fmt.Sprint(i)), " ")
 		}
 		return out.String()
 	}

@@ -57,10 +57,10 @@ func room(window Window, passed []time.Time, limit int, now time.Time) bool {
 		}
 		return n < limit
 	}
-	var begun time.Time
+	var started time.Time
 	for _, at := range append(append([]time.Time{}, passed...), now) {
-		if n == 0 || at.Sub(begun) >= windowLength {
-			begun, n = at, 0
+		if n == 0 || at.Sub(started) >= windowLength {
+			started, n = at, 0
 		}
 		n++
 	}

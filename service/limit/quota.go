@@ -15,14 +15,14 @@ type Quota struct {
 
 // isTighter orders quotas: a longer wait first, then fewer calls left, then the
 // smaller limit.
-func (q Quota) isTighter(than Quota) bool {
-	if q.Retry != than.Retry {
-		return q.Retry > than.Retry
+func (q Quota) isTighter(other Quota) bool {
+	if q.Retry != other.Retry {
+		return q.Retry > other.Retry
 	}
-	if q.Remaining != than.Remaining {
-		return q.Remaining < than.Remaining
+	if q.Remaining != other.Remaining {
+		return q.Remaining < other.Remaining
 	}
-	return q.Limit < than.Limit
+	return q.Limit < other.Limit
 }
 
 // WriteHeaders writes the RateLimit fields of section 8.

@@ -26,10 +26,10 @@ type Person struct {
 	principals []string
 }
 
-// IsActive tells whether the person may use credentials.
+// IsActive reports whether the person may use credentials.
 func (p *Person) IsActive() bool { return p.User.Status == api.StatusActive }
 
-// IsAccountAdmin tells whether the person may list users (4.9).
+// IsAccountAdmin reports whether the person may list users (4.9).
 func (p *Person) IsAccountAdmin() bool {
 	return p.User.Permissions.Or(api.Permissions{}).SettingsAccess.Level == api.SettingsAccountAdmin
 }
@@ -70,7 +70,7 @@ func (m *Mirror) Person(email string) *Person {
 	return nil
 }
 
-// IsActive tells whether a person is known and may use credentials.
+// IsActive reports whether a person is known and may use credentials.
 func (m *Mirror) IsActive(email string) bool {
 	p := m.Person(email)
 	return p != nil && p.IsActive()

@@ -58,8 +58,8 @@ func (m *Mirror) readMeetings(ctx context.Context, ids []int64) error {
 
 // replace removes the meetings of ids, none with nil, and puts in fresh ones.
 func (m *Mirror) replace(ids []int64, fresh []meeting) {
-	const few = 256
-	if ids == nil || len(ids) > few {
+	const fewMeetings = 256
+	if ids == nil || len(ids) > fewMeetings {
 		m.replaceMany(ids, fresh)
 		return
 	}
@@ -117,7 +117,7 @@ func (m *Mirror) IDs() []int64 {
 	return ids
 }
 
-// Has tells whether the archive holds a meeting.
+// Has reports whether the archive holds a meeting.
 func (m *Mirror) Has(id int64) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -60,11 +60,11 @@ func (m *Mirror) clear() {
 	m.meetings, m.starts, m.shares = nil, map[int64]int64{}, map[int64]map[string]archive.ShareLevel{}
 }
 
-// isBloated tells whether most symbols and lists belong to meetings that have
+// isBloated reports whether most symbols and lists belong to meetings that have
 // changed since, so that reading all of them again pays; caller holds mu.
 func (m *Mirror) isBloated() bool {
-	const spare = 100_000
-	return len(m.lists.symbols) > 4*len(m.meetings)+spare || len(m.symbols.texts) > 40*len(m.meetings)+spare
+	const spareCapacity = 100_000
+	return len(m.lists.symbols) > 4*len(m.meetings)+spareCapacity || len(m.symbols.texts) > 40*len(m.meetings)+spareCapacity
 }
 
 // Refresh brings the mirror to the head of the change log. It fails when the

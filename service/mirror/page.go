@@ -82,7 +82,7 @@ func (m *Mirror) newFilter(email string, q *Query) *filter {
 	return f
 }
 
-// matches tells whether the list shows a meeting. Visibility is tested first, and
+// matches reports whether the list shows a meeting. Visibility is tested first, and
 // a value that occurs nowhere is looked for like any other, so that the time it
 // takes tells nothing about meetings that the caller does not see.
 func (f *filter) matches(e *meeting) bool {

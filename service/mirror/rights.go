@@ -9,7 +9,7 @@ import (
 	"minutebook/archive"
 )
 
-// Shows tells whether a person sees a meeting.
+// Shows reports whether a person sees a meeting.
 func (m *Mirror) Shows(id int64, email string) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -17,7 +17,7 @@ func (m *Mirror) Shows(id int64, email string) bool {
 	return e != nil
 }
 
-// MayDownload tells whether a person sees a meeting, and whether the person may
+// MayDownload reports whether a person sees a meeting, and whether the person may
 // download its recording (4.5): the recorder, and whoever sees it by more than a
 // limited share. An explicit share says its level itself.
 func (m *Mirror) MayDownload(id int64, email string) (visible, allowed bool) {
@@ -58,7 +58,7 @@ func (m *Mirror) Scopes(id int64, email string) []string {
 	return []string{api.TriggerSharedTeam}
 }
 
-// isWithTeams tells whether a meeting is shared with a team or with everyone;
+// isWithTeams reports whether a meeting is shared with a team or with everyone;
 // caller holds mu.
 func (m *Mirror) isWithTeams(e *meeting) bool {
 	if e.namesTeams {

@@ -67,7 +67,7 @@ func (l *symbolLists) add(s *symbols, texts []string) listID {
 	return id
 }
 
-// hasAny tells whether a list has a symbol of a set.
+// hasAny reports whether a list has a symbol of a set.
 func (l *symbolLists) hasAny(id listID, set *bitset.BitSet) bool {
 	return slices.ContainsFunc(l.symbols[id], func(s symbol) bool { return set.Test(uint(s)) })
 }

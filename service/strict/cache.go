@@ -27,7 +27,7 @@ func New() *Cache {
 // content.
 const maxStrict = 200_000
 
-// isStrict tells whether a part was found strict before, or is so by the function.
+// isStrict reports whether a part was found strict before, or is so by the function.
 func (c *Cache) isStrict(p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool) bool {
 	sum := maphash.Bytes(c.seed, raw) ^ maphash.String(c.seed, string(p))
 	c.mu.Lock()

@@ -46,7 +46,7 @@ func (c *Cache) AppendMeeting(out []byte, id int64, parts map[api.Part]json.RawM
 	})
 	first := len(out)
 	if !slices.Contains(include, api.PartTranscript) || api.Empty(parts[api.PartTranscript]) {
-		members["calendar_invitees"] = withoutSpeakers(members["calendar_invitees"], omits(id, speakerKey))
+		members["calendar_invitees"] = withoutSpeakers(members["calendar_invitees"], isOmitted(id, speakerKey))
 	}
 	for _, f := range required() {
 		out = appendMember(out, f.key, members[f.key])
@@ -57,7 +57,7 @@ func (c *Cache) AppendMeeting(out []byte, id int64, parts map[api.Part]json.RawM
 		switch {
 		case slices.Contains(include, part):
 			out = appendMember(out, string(part), c.Part(part, parts[part]))
-		case !omits(id, string(part)):
+		case !isOmitted(id, string(part)):
 			out = appendMember(out, string(part), []byte("null"))
 		}
 	}
@@ -71,9 +71,9 @@ func (c *Cache) AppendMeeting(out []byte, id int64, parts map[api.Part]json.RawM
 // speakerKey is the key of an invitee that comes only with transcripts.
 const speakerKey = "matched_speaker_display_name"
 
-// omits tells whether a key without a value is absent from a meeting, and not
+// isOmitted reports whether a key without a value is absent from a meeting, and not
 // null: the service does both, and a reader has to take either for nothing.
-func omits(id int64, key string) bool { return (id+int64(len(key)))%2 == 0 }
+func isOmitted(id int64, key string) bool { return (id+int64(len(key)))%2 == 0 }
 
 // withoutSpeakers returns invitees without the names that were matched to
 // speakers: absent, or null.

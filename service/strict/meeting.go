@@ -93,7 +93,7 @@ func isTime(raw json.RawMessage) bool {
 	return err == nil
 }
 
-// beginsWith tells whether a value, without leading space, begins with a byte.
+// beginsWith reports whether a value, without leading space, begins with a byte.
 func beginsWith(raw json.RawMessage, first byte) bool {
 	raw = bytes.TrimLeft(raw, " \t\r\n")
 	return len(raw) > 0 && raw[0] == first

@@ -42,8 +42,8 @@ func (c *Cache) Part(p api.Part, raw json.RawMessage) json.RawMessage {
 }
 
 // normalize returns raw when it is strict, else its value as type T writes it after
-// mend. Content that type T cannot read becomes null.
-func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool, mend func(T)) json.RawMessage {
+// repair. Content that type T cannot read becomes null.
+func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(json.RawMessage) bool, repair func(T)) json.RawMessage {
 	if c.isStrict(p, raw, strict) {
 		return raw
 	}
@@ -52,13 +52,13 @@ func normalize[T any](c *Cache, p api.Part, raw json.RawMessage, strict func(jso
 		return json.RawMessage("null")
 	}
 	if value, ok := v.Get(); ok {
-		mend(value)
+		repair(value)
 	}
-	mended, err := json.Marshal(v)
+	repaired, err := json.Marshal(v)
 	if err != nil {
 		return json.RawMessage("null")
 	}
-	return mended
+	return repaired
 }
 
 // normalizeOffset writes an offset as HH:MM:SS; any other text becomes 00:00:00.
@@ -70,7 +70,7 @@ func normalizeOffset(text string) string {
 	return api.FormatOffset(d)
 }
 
-// isOffset tells whether a text is HH:MM:SS with as many hours as it takes.
+// isOffset reports whether a text is HH:MM:SS with as many hours as it takes.
 func isOffset(text string) bool {
 	n := len(text)
 	if n < 8 || text[n-3] != ':' || text[n-6] != ':' {

@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// isTranscript tells whether a transcript keeps to section 2.2. It goes through
+// isTranscript reports whether a transcript keeps to section 2.2. It goes through
 // the text once without building values, since a page holds ten transcripts.
 func isTranscript(raw json.RawMessage) bool {
 	t := tokens{jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true))}

@@ -89,14 +89,14 @@ func TestEventsAtTheSameMoment(t *testing.T) {
 
 func TestPrunedAuditIsAnchored(t *testing.T) {
 	f := newFixture(t)
-	begun := f.now
+	started := f.now
 	for i := range 6 {
-		f.now = begun.Add(time.Duration(i) * time.Hour)
+		f.now = started.Add(time.Duration(i) * time.Hour)
 		wantErr(t, "record", f.Record(t.Context(), Event{Actor: ActorSystem, Kind: Restored}), nil)
 	}
-	f.now = begun.Add(-10 * time.Hour) // the clock is set back: the row stays until those before it go
+	f.now = started.Add(-10 * time.Hour) // the clock is set back: the row stays until those before it go
 	wantErr(t, "record", f.Record(t.Context(), Event{Actor: ActorSystem, Kind: Exported}), nil)
-	f.now = begun.Add(5 * time.Hour)
+	f.now = started.Add(5 * time.Hour)
 	for _, tt := range []struct {
 		keep time.Duration
 		want int64
@@ -107,7 +107,7 @@ func TestPrunedAuditIsAnchored(t *testing.T) {
 		}
 		f.checkChain(t, "pruned")
 	}
-	f.now = begun.Add(100 * time.Hour)
+	f.now = started.Add(100 * time.Hour)
 	if pruned, err := f.Prune(t.Context(), time.Hour); pruned != 2 || err != nil {
 		t.Errorf("all: pruned %d, %v", pruned, err)
 	}

@@ -43,7 +43,7 @@ func TestInvitationSetsThePasswordOnce(t *testing.T) {
 func TestInvitationExpires(t *testing.T) {
 	f := newFixture(t)
 	secret := f.invite(t, f.add(t, "ann@example.com", true))
-	begun := f.now
+	started := f.now
 	for _, tt := range []struct {
 		after time.Duration
 		want  error
@@ -51,11 +51,11 @@ func TestInvitationExpires(t *testing.T) {
 		{InvitationLife - time.Second, nil}, {InvitationLife, ErrExpired}, {InvitationLife - time.Second, nil},
 		{-time.Minute, nil}, {-time.Hour, ErrExpired}, {-10 * InvitationLife, ErrExpired}, {0, nil},
 	} {
-		f.now = begun.Add(tt.after)
+		f.now = started.Add(tt.after)
 		_, err := f.Invitation(t.Context(), secret)
 		wantErr(t, tt.after.String()+" after the beginning", err, tt.want)
 	}
-	f.now = begun.Add(InvitationLife)
+	f.now = started.Add(InvitationLife)
 	_, err := f.AcceptInvitation(t.Context(), secret, password)
 	wantErr(t, "accept an expired one", err, ErrExpired)
 }

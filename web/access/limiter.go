@@ -106,9 +106,9 @@ func (l *Limiter) ofKnown(client netip.Addr, name string) **rate.Limiter {
 func (l *Limiter) slot(key string) uint64 { return maphash.String(l.seed, key) % limiterSlots }
 
 // take takes one attempt from a slot, or returns when there will be one.
-func take(slot **rate.Limiter, now time.Time, every time.Duration, burst int) (wait time.Duration) {
+func take(slot **rate.Limiter, now time.Time, interval time.Duration, burst int) (wait time.Duration) {
 	if *slot == nil {
-		*slot = rate.NewLimiter(rate.Every(every), burst)
+		*slot = rate.NewLimiter(rate.Every(interval), burst)
 	}
 	r := (*slot).ReserveN(now, 1)
 	if wait = r.DelayFrom(now); wait > 0 {

@@ -22,26 +22,26 @@ func wantAttempts(t *testing.T, l *Limiter, action, client string, name func(i i
 	}
 }
 
-func always(name string) func(int) string { return func(int) string { return name } }
+func alwaysName(name string) func(int) string { return func(int) string { return name } }
 
-func several(i int) string { return fmt.Sprintf("p%d@example.com", i) }
+func personAddress(i int) string { return fmt.Sprintf("p%d@example.com", i) }
 
 func TestAttemptsAreLimitedByClient(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	l := NewLimiter(func() time.Time { return now })
-	wantAttempts(t, l, "at first", "192.0.2.1", several, attemptsByClient)
-	wantAttempts(t, l, "in the form of IPv6", "::ffff:192.0.2.1", several, 0)
-	wantAttempts(t, l, "another client", "192.0.2.2", several, attemptsByClient)
+	wantAttempts(t, l, "at first", "192.0.2.1", personAddress, attemptsByClient)
+	wantAttempts(t, l, "in the form of IPv6", "::ffff:192.0.2.1", personAddress, 0)
+	wantAttempts(t, l, "another client", "192.0.2.2", personAddress, attemptsByClient)
 	now = now.Add(attemptEveryByClient)
 	wantAttempts(t, l, "a while later", "192.0.2.1", func(int) string { return "q@example.com" }, 1)
 	now = now.Add(-time.Hour)
-	wantAttempts(t, l, "the clock is set back", "192.0.2.1", always("r@example.com"), 0)
+	wantAttempts(t, l, "the clock is set back", "192.0.2.1", alwaysName("r@example.com"), 0)
 	now = now.Add(24 * time.Hour)
-	wantAttempts(t, l, "the next day", "192.0.2.1", several, attemptsByClient)
+	wantAttempts(t, l, "the next day", "192.0.2.1", personAddress, attemptsByClient)
 
-	wantAttempts(t, l, "IPv6", "2001:db8::1", several, attemptsByClient)
-	wantAttempts(t, l, "of the same network", "2001:db8::ffff:1", several, 0)
-	wantAttempts(t, l, "with a zone", "fe80::1%eth0", always("x@example.com"), attemptsByName)
+	wantAttempts(t, l, "IPv6", "2001:db8::1", personAddress, attemptsByClient)
+	wantAttempts(t, l, "of the same network", "2001:db8::ffff:1", personAddress, 0)
+	wantAttempts(t, l, "with a zone", "fe80::1%eth0", alwaysName("x@example.com"), attemptsByName)
 }
 
 func TestAttemptsAreLimitedByName(t *testing.T) {
@@ -52,12 +52,12 @@ func TestAttemptsAreLimitedByName(t *testing.T) {
 			t.Fatalf("attempt %d has to wait %v", i, wait)
 		}
 	}
-	wantAttempts(t, l, "from another client", "192.0.2.1", always("ann@example.com"), 0)
+	wantAttempts(t, l, "from another client", "192.0.2.1", alwaysName("ann@example.com"), 0)
 	if wait := l.Attempt(netip.MustParseAddr("192.0.2.1"), "ann@example.com"); wait > attemptEveryByName {
 		t.Errorf("the next one has to wait %v", wait)
 	}
 	now = now.Add(attemptEveryByName)
-	wantAttempts(t, l, "a minute later", "192.0.2.1", always("ann@example.com"), 1)
+	wantAttempts(t, l, "a minute later", "192.0.2.1", alwaysName("ann@example.com"), 1)
 	l.Succeed(netip.MustParseAddr("192.0.2.1"), "ann@example.com")
 	wantAttempts(t, l, "after a sign-in", "192.0.2.3", always("ann@example.com"), attemptsByName)
 	wantAttempts(t, l, "where the name has signed in before", "192.0.2.1", always("Ann@example.com"), attemptsByName)

@@ -61,11 +61,11 @@ func TestPasswordHasALength(t *testing.T) {
 func TestNewPasswordEndsTheOtherSessions(t *testing.T) {
 	f := newFixture(t)
 	ann := f.add(t, "ann@example.com", true)
-	mine, other := f.begin(t, ann), f.begin(t, ann)
-	s, _, err := f.Session(t.Context(), mine)
+	ownSession, other := f.begin(t, ann), f.begin(t, ann)
+	s, _, err := f.Session(t.Context(), ownSession)
 	wantErr(t, "my session", err, nil)
 	wantErr(t, "set a password", f.SetPassword(t.Context(), ann.Actor(), ann.ID, password, s.ID), nil)
-	f.wantSession(t, "mine", mine, true)
+	f.wantSession(t, "mine", ownSession, true)
 	f.wantSession(t, "the other one", other, false)
 }
 

@@ -121,11 +121,11 @@ func (d *DB) CheckIn(ctx context.Context, p Person) error {
 	return err
 }
 
-// orElse returns instead for the errors that say that a person cannot enter, and
+// orElse returns fallback for the errors that say that a person cannot enter, and
 // err for any other.
-func orElse(err, instead error) error {
+func orElse(err, fallback error) error {
 	if errors.Is(err, ErrOut) || errors.Is(err, ErrNotFound) || errors.Is(err, sql.ErrNoRows) {
-		return instead
+		return fallback
 	}
 	return err
 }

@@ -16,18 +16,18 @@ const maxAddress = 254
 
 // foldAddress returns the form in which an address is kept and compared.
 func foldAddress(address string) (string, error) {
-	folded := api.FoldEmail(address)
-	parsed, err := mail.ParseAddress(folded)
-	if err != nil || parsed.Address != folded || len(folded) > maxAddress || strings.ContainsAny(folded, " \"\t\r\n") {
+	email := api.FoldEmail(address)
+	parsed, err := mail.ParseAddress(email)
+	if err != nil || parsed.Address != email || len(email) > maxAddress || strings.ContainsAny(email, " \"\t\r\n") {
 		return "", ErrAddress
 	}
-	return folded, nil
+	return email, nil
 }
 
 // AddPerson adds a person with one address. It fails with [ErrExists] when a
 // person has the address.
 func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admin bool) (added Person, err error) {
-	folded, err := foldAddress(address)
+	email, err := foldAddress(address)
 	if err != nil {
 		return Person{}, err
 	}
@@ -41,7 +41,7 @@ func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admi
 		if err != nil {
 			return fmt.Errorf("add person: %w", err)
 		}
-		if err := addAddress(ctx, tx, id, folded); err != nil {
+		if err := addAddress(ctx, tx, id, email); err != nil {
 			return err
 		}
 		if err := d.record(ctx, tx, Event{Actor: by, Kind: PersonAdded, IDs: IDs{Person: id}}); err != nil {
@@ -58,8 +58,8 @@ func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admi
 	return added, err
 }
 
-func addAddress(ctx context.Context, tx *sql.Tx, person int64, folded string) error {
-	_, err := findPerson(ctx, tx, byAddress, folded)
+func addAddress(ctx context.Context, tx *sql.Tx, person int64, address string) error {
+	_, err := findPerson(ctx, tx, byAddress, address)
 	if err == nil {
 		return ErrExists
 	}
@@ -67,7 +67,7 @@ func addAddress(ctx context.Context, tx *sql.Tx, person int64, folded string) er
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO addresses (person, address, position)
-		SELECT ?1, ?2, coalesce(max(position), 0) + 1 FROM addresses WHERE person = ?1`, person, folded)
+		SELECT ?1, ?2, coalesce(max(position), 0) + 1 FROM addresses WHERE person = ?1`, person, address)
 	if err != nil {
 		return fmt.Errorf("add address: %w", err)
 	}
@@ -92,12 +92,12 @@ func (d *DB) changePerson(ctx context.Context, by Actor, kind EventKind, person 
 
 // AddAddress gives a person a further address, and the rights of the address.
 func (d *DB) AddAddress(ctx context.Context, by Actor, person int64, address string) error {
-	folded, err := foldAddress(address)
+	email, err := foldAddress(address)
 	if err != nil {
 		return err
 	}
 	return d.changePerson(ctx, by, AddressAdded, person, func(tx *sql.Tx, _ Person) error {
-		return addAddress(ctx, tx, person, folded)
+		return addAddress(ctx, tx, person, email)
 	})
 }
 

@@ -16,20 +16,20 @@ func TestSessionEndsByItself(t *testing.T) {
 	f := newFixture(t)
 	ann := f.add(t, "ann@example.com", true)
 	secret := f.begin(t, ann)
-	begun := f.now
-	f.now = begun.Add(SessionIdle - time.Second)
+	started := f.now
+	f.now = started.Add(SessionIdle - time.Second)
 	f.wantSession(t, "a second before it is idle too long", secret, true)
 	f.now = f.now.Add(SessionIdle)
 	f.wantSession(t, "idle too long", secret, false)
-	f.now = begun.Add(SessionIdle)
+	f.now = started.Add(SessionIdle)
 	f.wantSession(t, "the clock is set back", secret, true)
-	for f.now.Before(begun.Add(SessionLife - 24*time.Hour)) {
+	for f.now.Before(started.Add(SessionLife - 24*time.Hour)) {
 		f.now = f.now.Add(24 * time.Hour)
-		f.wantSession(t, "used daily, "+f.now.Sub(begun).String(), secret, true)
+		f.wantSession(t, "used daily, "+f.now.Sub(started).String(), secret, true)
 	}
-	f.now = begun.Add(SessionLife - time.Second)
+	f.now = started.Add(SessionLife - time.Second)
 	f.wantSession(t, "a second before its end", secret, true)
-	f.now = begun.Add(SessionLife)
+	f.now = started.Add(SessionLife)
 	f.wantSession(t, "at its end", secret, false)
 }
 
@@ -56,15 +56,15 @@ func TestSessionFromTheFutureIsNone(t *testing.T) {
 func TestSessionIsSeenEveryFiveMinutes(t *testing.T) {
 	f := newFixture(t)
 	secret := f.begin(t, f.add(t, "ann@example.com", true))
-	begun := f.now
+	started := f.now
 	for _, tt := range []struct{ after, seen time.Duration }{
 		{time.Minute, 0}, {seenEvery - time.Second, 0}, {seenEvery, seenEvery}, {seenEvery + time.Minute, seenEvery},
 		{3 * seenEvery, 3 * seenEvery}, {3*seenEvery - time.Minute, 3 * seenEvery},
 	} {
-		f.now = begun.Add(tt.after)
+		f.now = started.Add(tt.after)
 		s, _, err := f.Session(t.Context(), secret)
-		if err != nil || s.SeenAt.Sub(begun) != tt.seen {
-			t.Errorf("after %v: seen after %v, want %v; %v", tt.after, s.SeenAt.Sub(begun), tt.seen, err)
+		if err != nil || s.SeenAt.Sub(started) != tt.seen {
+			t.Errorf("after %v: seen after %v, want %v; %v", tt.after, s.SeenAt.Sub(started), tt.seen, err)
 		}
 	}
 }
@@ -122,11 +122,11 @@ func TestManySessions(t *testing.T) {
 	ann := f.add(t, "ann@example.com", true)
 	epoch, err := f.epoch(t.Context())
 	wantErr(t, "epoch", err, nil)
-	old, begun := f.now.Add(-SessionIdle).UnixMilli(), f.now.UnixMilli()
+	old, started := f.now.Add(-SessionIdle).UnixMilli(), f.now.UnixMilli()
 	_, err = f.db.W.ExecContext(t.Context(), `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
 		INSERT INTO sessions (hash, person, method, epoch, created_at, seen_at, expires_at)
 		SELECT randomblob(32), ?1, 'password', ?2, iif(i % 2, ?3, ?4), iif(i % 2, ?3, ?4), ?5 FROM n`,
-		ann.ID, epoch, old, begun, f.now.Add(SessionLife).UnixMilli())
+		ann.ID, epoch, old, started, f.now.Add(SessionLife).UnixMilli())
 	wantErr(t, "add sessions", err, nil)
 	f.wantSession(t, "one of many", f.begin(t, ann), true)
 	for _, query := range []string{`SELECT * FROM sessions s JOIN people p ON p.id = s.person WHERE s.hash = x'00'`,

@@ -10,11 +10,11 @@ func TestTokenHasScopesAndAnEnd(t *testing.T) {
 	f := newFixture(t)
 	f.add(t, "boss@example.com", true)
 	ann := f.add(t, "ann@example.com", false)
-	begun, month := f.now, 30*24*time.Hour
+	started, month := f.now, 30*24*time.Hour
 	make := func(scopes []Scope, expires time.Time) (string, Token, error) {
 		return f.CreateToken(t.Context(), ann.Actor(), ann.ID, " laptop ", scopes, expires)
 	}
-	secret, token, err := make([]Scope{ScopeExport, ScopeRead, ScopeRead}, begun.Add(month))
+	secret, token, err := make([]Scope{ScopeExport, ScopeRead, ScopeRead}, started.Add(month))
 	if err != nil || !strings.HasPrefix(secret, TokenPrefix) || len(secret) != len(TokenPrefix)+43 {
 		t.Fatalf("token %+v, %v", token, err)
 	}
@@ -25,18 +25,18 @@ func TestTokenHasScopesAndAnEnd(t *testing.T) {
 		after time.Duration
 		want  error
 	}{{0, nil}, {month - time.Second, nil}, {month, ErrNoToken}, {-time.Hour, ErrNoToken}, {time.Hour, nil}} {
-		f.now = begun.Add(tt.after)
+		f.now = started.Add(tt.after)
 		_, _, err := f.Token(t.Context(), secret)
 		wantErr(t, tt.after.String()+" after the beginning", err, tt.want)
 	}
-	f.now = begun
+	f.now = started
 	for _, scopes := range [][]Scope{nil, {"write"}, {ScopeRead, ""}} {
-		_, _, err := make(scopes, begun.Add(month))
+		_, _, err := make(scopes, started.Add(month))
 		wantErr(t, "bad scopes", err, ErrScope)
 	}
-	_, _, err = make([]Scope{ScopeAdmin}, begun.Add(month))
+	_, _, err = make([]Scope{ScopeAdmin}, started.Add(month))
 	wantErr(t, "an admin's token for another", err, ErrNotAdmin)
-	for _, end := range []time.Time{{}, begun, begun.Add(maxTokenLife + 1)} {
+	for _, end := range []time.Time{{}, started, started.Add(maxTokenLife + 1)} {
 		_, _, err := make([]Scope{ScopeRead}, end)
 		wantErr(t, "a bad end", err, ErrLifetime)
 	}
