@@ -72,7 +72,7 @@ func runFound(ctx context.Context, s settings) (err error) {
 			elapsed, err := untilFound(ctx, v.addr, deliveries.requests[k], wordOf(int64(first+k)))
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.elapsed = append(r.elapsed, elapsed)
+			r.latencies = append(r.latencies, elapsed)
 			return err
 		})
 	}

@@ -37,11 +37,11 @@ func refused(ctx context.Context, s settings) (err error) {
 			if err != nil {
 				return err
 			}
-			attempt.run.elapsed = append(attempt.run.elapsed, elapsed)
+			attempt.run.latencies = append(attempt.run.latencies, elapsed)
 		}
 	}
 	a, b := ms(existing.quantile(0.5)), ms(unknownSender.quantile(0.5))
-	fmt.Printf("%-24s known account %.3f ms, unknown %.3f ms: ratio %.3f (1 is best) of %d each\n", "refused, in the median", a, b, b/a, len(existing.elapsed))
+	fmt.Printf("%-24s known account %.3f ms, unknown %.3f ms: ratio %.3f (1 is best) of %d each\n", "refused, in the median", a, b, b/a, len(existing.latencies))
 	return ctx.Err()
 }
 

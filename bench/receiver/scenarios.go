@@ -42,7 +42,7 @@ func fullLoad(ctx context.Context, s settings, mode string) (rate float64, err e
 	if err != nil {
 		return 0, err
 	}
-	each := float64(v.cpu()-before) / float64(max(1, len(r.elapsed))) / float64(time.Microsecond)
+	each := float64(v.cpu()-before) / float64(max(1, len(r.latencies))) / float64(time.Microsecond)
 	fmt.Printf("  %-6s %8.0f/s  p50 %6.1f ms  p99 %6.1f ms  memory %4.0f MB  server's processor time %3.0f us each\n", mode, r.perSecond(),
 		ms(r.quantile(0.5)), ms(r.quantile(0.99)), v.peak(), each)
 	return r.perSecond(), nil

@@ -15,20 +15,20 @@ import (
 
 // A run is what the senders saw.
 type run struct {
-	mu      sync.Mutex
-	elapsed []time.Duration
-	elapsed time.Duration
+	mu        sync.Mutex
+	latencies []time.Duration
+	elapsed   time.Duration
 }
 
-func (r *run) perSecond() float64 { return float64(len(r.elapsed)) / r.elapsed.Seconds() }
+func (r *run) perSecond() float64 { return float64(len(r.latencies)) / r.elapsed.Seconds() }
 
 // quantile is the time within which a share of the answers came.
 func (r *run) quantile(q float64) time.Duration {
-	slices.Sort(r.elapsed)
-	if len(r.elapsed) == 0 {
+	slices.Sort(r.latencies)
+	if len(r.latencies) == 0 {
 		return 0
 	}
-	return r.elapsed[min(len(r.elapsed)-1, int(q*float64(len(r.elapsed))))]
+	return r.latencies[min(len(r.latencies)-1, int(q*float64(len(r.latencies))))]
 }
 
 // sendAll sends from many connections until the time is over or the stock is
@@ -59,7 +59,7 @@ func (r *run) sendOn(ctx context.Context, c net.Conn, s *deliverySet, start time
 	defer func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.elapsed = append(r.elapsed, elapsed...)
+		r.latencies = append(r.latencies, elapsed...)
 	}()
 	for n := 0; ctx.Err() == nil && time.Since(start) < d; n++ {
 		due := time.Now()
