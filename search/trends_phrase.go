@@ -26,7 +26,7 @@ func (s *snapshot) countPhrase(counts [][]int, t *termMatch, found meetingSet, b
 	}
 	read := 0
 	for _, r := range s.topMeetings(found, nil, maxVerified, nil) {
-		if budget.spent() {
+		if budget.isSpent() {
 			break
 		}
 		n, err := s.countInMeeting(r.id, t.phrase, rarest, budget)
