@@ -109,8 +109,8 @@ func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Versio
 	if err != nil {
 		return nil, err
 	}
-	counts := merge.CountingDates(shown)
-	ranks, err := t.archive.rankSharing(t.Context(), t.Tx(), part, versions, shown)
+	counts := merge.CountingDates(showings)
+	ranks, err := t.archive.rankSharing(t.Context(), t.Tx(), part, versions, showings)
 	if err != nil {
 		return nil, err
 	}
