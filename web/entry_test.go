@@ -30,20 +30,28 @@ type entrySite struct {
 // makes of one with passwords.
 func newEntrySite(t testing.TB, change func(*Entry)) *entrySite {
 	t.Helper()
+	return newEntrySiteWith(t, access.Options{}, func(o *Options) {
+		if change != nil {
+			change(&o.Entry)
+		}
+	})
+}
+
+// newEntrySiteWith is newEntrySite with more options.
+func newEntrySiteWith(t testing.TB, people access.Options, change func(*Options)) *entrySite {
+	t.Helper()
 	s := &entrySite{site: newSampleSite(t)}
 	s.site.Close()
 	var err error
-	now := func() time.Time { return *s.now.Load() }
-	if s.people, err = access.Open(t.Context(), access.Options{Archive: s.archive, Now: now}); err != nil {
+	people.Archive, people.Now = s.archive, func() time.Time { return *s.now.Load() }
+	if s.people, err = access.Open(t.Context(), people); err != nil {
 		t.Fatal(err)
 	}
 	s.Server = httptest.NewUnstartedServer(nil)
 	public := &url.URL{Scheme: "http", Host: "localhost" + s.Listener.Addr().String()[len("127.0.0.1"):]}
 	o := s.options()
 	o.Identify, o.Entry = nil, Entry{People: s.people, PublicURL: public, Passwords: true}
-	if change != nil {
-		change(&o.Entry)
-	}
+	change(&o)
 	if s.Config.Handler, err = New(o); err != nil {
 		t.Fatal(err)
 	}

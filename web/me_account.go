@@ -98,11 +98,14 @@ func (s *server) showConnected(w http.ResponseWriter, r *http.Request, err error
 		return s.renderMe(w, r, http.StatusOK, &mePage{Done: "Your account is connected. Its meetings arrive in a while."})
 	}
 	for _, reason := range []error{accounts.ErrKey, accounts.ErrRefused, accounts.ErrNoMeetings, accounts.ErrOthers, accounts.ErrConfigured,
-		accounts.ErrUnreachable, access.ErrConnected, access.ErrNotYours, access.ErrNoAccountKey} {
+		accounts.ErrNotAllowed, accounts.ErrTooOften, accounts.ErrUnreachable, access.ErrConnected, access.ErrNotYours, access.ErrNoAccountKey} {
 		if errors.Is(err, reason) {
 			status := http.StatusUnprocessableEntity
-			if reason == accounts.ErrUnreachable {
+			switch reason {
+			case accounts.ErrUnreachable:
 				status = http.StatusBadGateway
+			case accounts.ErrTooOften:
+				status = http.StatusTooManyRequests
 			}
 			return s.renderMe(w, r, status, &mePage{Notice: sentence(reason)})
 		}

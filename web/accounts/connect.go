@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"minutebook/api"
 	"minutebook/web/access"
 )
@@ -16,6 +18,8 @@ import (
 var (
 	ErrKey         = errors.New("this is no API key: copy the whole key from your settings at the service")
 	ErrRefused     = errors.New("the service refuses it: make a new key in your settings there, and copy the whole of it")
+	ErrNotAllowed  = errors.New("the service did not allow it: connect the account again, and allow it there")
+	ErrTooOften    = errors.New("too many tries: wait a minute and try again")
 	ErrUnreachable = errors.New("the service did not answer: try again in a while")
 	ErrNoMeetings  = errors.New("this account shows no meeting that you recorded under an address that you have here: connect your own account, and record a first meeting where there is none")
 	ErrOthers      = errors.New("most of the private meetings that this account shows were recorded by somebody else: connect your own account")
@@ -24,6 +28,9 @@ var (
 
 const (
 	tryTime = 45 * time.Second
+	// A person can try so many times at once, and then once in a while.
+	triesAtOnce = 6
+	tryEvery    = time.Minute
 	// sampledPages is how many pages of the newest meetings tell whose an account is.
 	sampledPages = 5
 	maxSecret    = 4096 // bytes of an API key
@@ -38,6 +45,9 @@ func (c *Connector) ConnectKey(ctx context.Context, p access.Person, key string)
 	}
 	if c.o.IsConfigured != nil && c.o.IsConfigured(key) {
 		return c.refuse(ctx, p, ErrConfigured)
+	}
+	if !c.mayTry(p.ID) {
+		return ErrTooOften
 	}
 	return c.connect(ctx, p, access.AccountKey, api.APIKey(key), func() []byte { return []byte(key) })
 }
@@ -57,7 +67,10 @@ func (c *Connector) AuthorizeURL(state string) (string, error) {
 func (c *Connector) ConnectCode(ctx context.Context, p access.Person, query, state string) error {
 	code, err := api.CodeFrom("?"+query, state)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+		return c.refuse(ctx, p, fmt.Errorf("%w: %w", ErrNotAllowed, err))
+	}
+	if !c.mayTry(p.ID) {
+		return ErrTooOften
 	}
 	tokens := &draft{}
 	oauth, err := c.newOAuth(access.Account{Name: access.AccountName(p.ID)}, tokens, nil)
@@ -67,7 +80,7 @@ func (c *Connector) ConnectCode(ctx context.Context, p access.Person, query, sta
 	exchanging, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
 	if err := oauth.Exchange(exchanging, code); err != nil {
-		return c.explain(ctx, p, err)
+		return c.explain(ctx, p, err, ErrNotAllowed)
 	}
 	return c.connect(ctx, p, access.AccountOAuth, oauth, func() []byte { return tokens.token })
 }
@@ -85,7 +98,7 @@ func (c *Connector) connect(ctx context.Context, p access.Person, kind access.Ac
 	defer cancel()
 	address, err := findOwner(trying, client, p.Addresses)
 	if err != nil {
-		return c.explain(ctx, p, err)
+		return c.explain(ctx, p, err, ErrRefused)
 	}
 	_, err = c.o.People.Connect(ctx, p.Actor(), access.Account{Person: p.ID, Address: address, BaseURL: c.o.BaseURL, Kind: kind}, secret())
 	if errors.Is(err, access.ErrConnected) {
@@ -94,8 +107,19 @@ func (c *Connector) connect(ctx context.Context, p access.Person, kind access.Ac
 	return err
 }
 
+// mayTry counts a try of a person, each of which costs some calls at the service.
+func (c *Connector) mayTry(person int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tries[person] == nil {
+		c.tries[person] = rate.NewLimiter(rate.Every(tryEvery), triesAtOnce)
+	}
+	return c.tries[person].AllowN(c.o.Now(), 1)
+}
+
 // explain returns the reason of a failed trial for the person, and logs the error.
-func (c *Connector) explain(ctx context.Context, p access.Person, err error) error {
+// refused is the reason where the service refuses the credential.
+func (c *Connector) explain(ctx context.Context, p access.Person, err, refused error) error {
 	switch {
 	case errors.Is(err, ErrNoMeetings), errors.Is(err, ErrOthers):
 		return c.refuse(ctx, p, err)
@@ -103,7 +127,7 @@ func (c *Connector) explain(ctx context.Context, p access.Person, err error) err
 		return ctx.Err()
 	case api.IsAccountRefused(err), api.NeedsReconnect(err), isRefusal(err):
 		c.o.Logger.Warn().Int64("person", p.ID).Err(err).Msg("the service refuses the account that a person connects")
-		return c.refuse(ctx, p, ErrRefused)
+		return c.refuse(ctx, p, refused)
 	}
 	c.o.Logger.Warn().Int64("person", p.ID).Err(err).Msg("the account that a person connects could not be tried")
 	return ErrUnreachable

@@ -144,6 +144,12 @@ func TestAnAccountIsTriedBeforeItIsKept(t *testing.T) {
 	if err := h.ConnectKey(ctx, a, annsKey); !errors.Is(err, ErrRefused) {
 		t.Errorf("a service that knows nothing: %v", err)
 	}
+	for range triesAtOnce {
+		err = h.ConnectKey(ctx, b, "nobodys-key")
+	}
+	if !errors.Is(err, ErrTooOften) {
+		t.Errorf("one try after another: %v", err)
+	}
 	for _, key := range []string{annsKey, bobsKey} {
 		if strings.Contains(h.log.String(), key) {
 			t.Error("a key is in the log")
@@ -173,13 +179,13 @@ func TestAnAccountIsConnectedThroughTheApp(t *testing.T) {
 		}
 		return h.ConnectCode(ctx, p, "code="+code+"&state=s", state)
 	}
-	if err := connect(a, ann, "another"); !errors.Is(err, ErrRefused) {
+	if err := connect(a, ann, "another"); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("with another state: %v", err)
 	}
-	if err := h.ConnectCode(ctx, a, "error=access_denied&state=s", "s"); !errors.Is(err, ErrRefused) {
+	if err := h.ConnectCode(ctx, a, "error=access_denied&state=s", "s"); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("denied: %v", err)
 	}
-	if err := h.ConnectCode(ctx, a, "code=nonsense&state=s", "s"); !errors.Is(err, ErrRefused) {
+	if err := h.ConnectCode(ctx, a, "code=nonsense&state=s", "s"); !errors.Is(err, ErrNotAllowed) {
 		t.Errorf("with a wrong code: %v", err)
 	}
 	if err := connect(h.person(t, kim), ann, "s"); !errors.Is(err, ErrNoMeetings) {

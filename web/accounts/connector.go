@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 
 	"minutebook/api"
 	"minutebook/web/access"
@@ -45,7 +46,8 @@ type Connector struct {
 
 	mu      sync.Mutex // guards the fields below
 	clients map[int64]*api.Client
-	budgets map[string]*api.Budget // by the account's name
+	budgets map[string]*api.Budget  // by the account's name
+	tries   map[int64]*rate.Limiter // by person
 }
 
 // New checks the options. It sends nothing.
@@ -56,7 +58,7 @@ func New(o Options) (*Connector, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	c := &Connector{o: o, clients: map[int64]*api.Client{}, budgets: map[string]*api.Budget{}}
+	c := &Connector{o: o, clients: map[int64]*api.Client{}, budgets: map[string]*api.Budget{}, tries: map[int64]*rate.Limiter{}}
 	if o.App != nil {
 		if _, err := c.newOAuth(access.Account{Name: "app"}, &draft{}, nil); err != nil {
 			return nil, err
