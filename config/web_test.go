@@ -174,3 +174,35 @@ func TestLoadReadsThePagesSecret(t *testing.T) {
 		t.Errorf("opened by the environment: %v", err)
 	}
 }
+
+// TestAccountKeysComeFromWhereTheyAreKept reads the keys for people's accounts from a
+// file, from systemd's credentials and from the environment.
+func TestAccountKeysComeFromWhereTheyAreKept(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(AccountsCredential, "credential\n")
+	write("accounts.key", "file\n")
+	const web = "data_dir = \"data\"\n[web]\naccess = \"people\"\npublic_url = \"https://minutes.example\"\n[web.accounts]\n"
+	for _, c := range []struct {
+		name, text string
+		environ    []string
+		want       string
+	}{
+		{"nowhere", web, nil, ""},
+		{"a file", web + "key_file = \"accounts.key\"\n", []string{"CREDENTIALS_DIRECTORY=" + dir}, "file"},
+		{"a credential", web, []string{"CREDENTIALS_DIRECTORY=" + dir}, "credential"},
+		{"credentials without it", web, []string{"CREDENTIALS_DIRECTORY=" + t.TempDir()}, ""},
+		{"the environment", web + "key_file = \"accounts.key\"\n", []string{"MINUTEBOOK_WEB_ACCOUNTS_KEYS=variable"}, "variable"},
+	} {
+		write("config.toml", c.text)
+		loaded, err := Load(filepath.Join(dir, "config.toml"), "", c.environ)
+		if err != nil || loaded.Web.Accounts.Keys != c.want {
+			t.Errorf("%s: %q, %v; want %q", c.name, loaded.Web.Accounts.Keys, err, c.want)
+		}
+	}
+}
