@@ -3,8 +3,12 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"minutebook/internal/sqlite"
 )
@@ -52,26 +56,34 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 	}
 	var items []ActionRow
 	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
-		item := ActionRow{Offset: -1}
-		var start int64
-		var offset sql.NullFloat64
-		err := rows.Scan(&item.RecordingID, &item.Title, &start, &item.Position, &item.Description, &item.UserGenerated,
-			&item.Completed, &offset, &item.Assignee, &item.Email, &item.Team, &item.RecordingPlaybackURL)
-		if offset.Valid {
-			item.Offset = time.Duration(offset.Float64 * float64(time.Second))
-		}
-		item.Start = sqlite.Time(start)
+		item, err := scanAction(rows)
 		items = append(items, item)
 		return err
-	}, `SELECT i.recording_id, coalesce(nullif(m.title, ''), m.meeting_title),
-		m.sort_at, i.position, i.description, i.user_generated, i.completed, i.offset_seconds,
-		i.assignee_name, i.assignee_email, i.assignee_team, i.recording_playback_url
-		FROM action_items i JOIN meetings m USING (recording_id) WHERE `+where+`
+	}, selectActions+`WHERE `+where+`
 		ORDER BY m.sort_at DESC, m.recording_id DESC, i.position LIMIT ?`, append(args, limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("list action items: %w", err)
 	}
 	return items, nil
+}
+
+const selectActions = `SELECT i.recording_id, coalesce(nullif(m.title, ''), m.meeting_title),
+	m.sort_at, i.position, i.description, i.user_generated, i.completed, i.offset_seconds,
+	i.assignee_name, i.assignee_email, i.assignee_team, i.recording_playback_url
+	FROM action_items i JOIN meetings m USING (recording_id) `
+
+// scanAction reads a row of selectActions.
+func scanAction(rows *sql.Rows) (ActionRow, error) {
+	item := ActionRow{Offset: -1}
+	var start int64
+	var offset sql.NullFloat64
+	err := rows.Scan(&item.RecordingID, &item.Title, &start, &item.Position, &item.Description, &item.UserGenerated,
+		&item.Completed, &offset, &item.Assignee, &item.Email, &item.Team, &item.RecordingPlaybackURL)
+	if offset.Valid {
+		item.Offset = time.Duration(offset.Float64 * float64(time.Second))
+	}
+	item.Start = sqlite.Time(start)
+	return item, err
 }
 
 // AssigneeCount is a person and how many action items are theirs.
@@ -125,4 +137,54 @@ func (a *Archive) actionTerms(ctx context.Context, q ActionQuery) (where string,
 		args = append(args, values...)
 	}
 	return where, args, err
+}
+
+// ItemKey identifies an action item as the archive has it now.
+type ItemKey struct {
+	RecordingID int64
+	Position    int
+}
+
+// ActionItemsAt returns the action items with some keys. It does not ask who sees them.
+func (a *Archive) ActionItemsAt(ctx context.Context, keys []ItemKey) (map[ItemKey]ActionRow, error) {
+	list, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[ItemKey]ActionRow, len(keys))
+	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+		item, err := scanAction(rows)
+		found[ItemKey{item.RecordingID, item.Position}] = item
+		return err
+	}, selectActions+`JOIN json_each(?) k ON i.recording_id = k.value ->> '$.RecordingID' AND i.position = k.value ->> '$.Position'`, string(list))
+	if err != nil {
+		return nil, fmt.Errorf("read action items: %w", err)
+	}
+	return found, nil
+}
+
+// FindActionItems returns the keys of the action items whose description has all of some
+// words. It does not ask who sees them.
+func (a *Archive) FindActionItems(ctx context.Context, words []string) (map[ItemKey]bool, error) {
+	where, args := "1", []any{}
+	for _, word := range words {
+		var forms []string
+		first, size := utf8.DecodeRuneInString(word)
+		for _, form := range []string{word, strings.ToLower(word), strings.ToUpper(word), string(unicode.ToUpper(first)) + strings.ToLower(word[size:])} {
+			forms = append(forms, `i.description LIKE ? ESCAPE '\'`) // which folds ASCII alone
+			args = append(args, "%"+strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(form)+"%")
+		}
+		where += ` AND (` + strings.Join(forms, " OR ") + `)`
+	}
+	found := map[ItemKey]bool{}
+	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+		var key ItemKey
+		err := rows.Scan(&key.RecordingID, &key.Position)
+		found[key] = true
+		return err
+	}, `SELECT i.recording_id, i.position FROM action_items i WHERE `+where, args...)
+	if err != nil {
+		return nil, fmt.Errorf("search action items: %w", err)
+	}
+	return found, nil
 }

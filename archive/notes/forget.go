@@ -18,7 +18,7 @@ func (d *DB) forget(ctx context.Context, id int64) error {
 		}
 		return d.forgetNames(ctx, tx)
 	})
-	d.dropGroups()
+	d.dropCaches()
 	return err
 }
 

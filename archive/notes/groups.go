@@ -27,11 +27,11 @@ func (d *DB) Groups(ctx context.Context) (*Groups, error) {
 	return d.groups, nil
 }
 
-// dropGroups makes the next Groups read the judgements again.
-func (d *DB) dropGroups() {
+// dropCaches makes the next Groups and AllTicks read the rows again.
+func (d *DB) dropCaches() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.groups = nil
+	d.groups, d.ticks = nil, nil
 }
 
 // newGroups joins judgements that share a name. The names keep the order in which they
@@ -67,6 +67,17 @@ func (g *Groups) Same(name string) []string {
 		return slices.Clone(all)
 	}
 	return []string{name}
+}
+
+// All returns the names of each person with several.
+func (g *Groups) All() [][]string {
+	var all [][]string
+	for name, names := range g.same {
+		if foldName(names[0]) == name {
+			all = append(all, names)
+		}
+	}
+	return all
 }
 
 // Main returns the name or address that is shown for the person with this one.

@@ -41,7 +41,7 @@ func (d *DB) judge(ctx context.Context, j Judgement) (Judgement, error) {
 	}
 	j.JudgedAt = sqlite.Time(d.now().UnixMilli())
 	err = d.write(ctx, "merge persons", func(tx *sql.Tx) error { return insertJudgement(ctx, tx, &j) })
-	d.dropGroups()
+	d.dropCaches()
 	return j, err
 }
 
@@ -67,7 +67,7 @@ func (d *DB) Undo(ctx context.Context, id int64) error {
 	err := d.write(ctx, "undo a merge", func(tx *sql.Tx) error {
 		return expectRow(tx.ExecContext(ctx, `DELETE FROM judgements WHERE id = ?`, id))
 	})
-	d.dropGroups()
+	d.dropCaches()
 	return err
 }
 

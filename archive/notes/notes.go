@@ -59,8 +59,9 @@ type DB struct {
 	now     func() time.Time
 	rand    io.Reader
 
-	mu     sync.Mutex // guards groups
-	groups *Groups    // nil: to be read again
+	mu     sync.Mutex    // guards groups and ticks
+	groups *Groups       // nil: to be read again
+	ticks  map[Item]Tick // likewise
 }
 
 // Open opens notes.db in the archive's data directory, or creates it. From then on

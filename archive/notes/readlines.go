@@ -50,7 +50,7 @@ func (d *DB) ReadLines(ctx context.Context, r io.Reader, authors Authors) (Impor
 			sum.New++
 		}
 	}
-	d.dropGroups()
+	d.dropCaches()
 	if err := scanner.Err(); err != nil {
 		return sum, fmt.Errorf("import notes: %w", err)
 	}

@@ -35,6 +35,7 @@ type Tick struct {
 // [archive.ErrNotFound] or [archive.ErrForgotten] when the archive does not have the
 // meeting; whether the meeting has the item is the caller's to look at.
 func (d *DB) Tick(ctx context.Context, person int64, i Item) error {
+	defer d.dropCaches()
 	return d.write(ctx, "tick an action item off", func(tx *sql.Tx) error {
 		_, err := d.insertTick(ctx, tx, Tick{Item: i, Person: person, TickedAt: d.now()})
 		return err
@@ -57,6 +58,7 @@ func (d *DB) insertTick(ctx context.Context, tx *sql.Tx, t Tick) (added bool, er
 
 // Untick opens an action item again that was ticked off here.
 func (d *DB) Untick(ctx context.Context, i Item) error {
+	defer d.dropCaches()
 	return d.write(ctx, "open an action item again", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM ticks WHERE recording_id = ? AND at = ? AND text = ?`, i.RecordingID, toMillis(i.At), i.Text)
 		return err
@@ -81,6 +83,21 @@ func (d *DB) Ticks(ctx context.Context, ids []int64) (map[Item]Tick, error) {
 		return nil, fmt.Errorf("read ticks: %w", err)
 	}
 	return ticks, nil
+}
+
+// AllTicks returns the items of all meetings that were ticked off. The caller does not
+// change them.
+func (d *DB) AllTicks(ctx context.Context) (map[Item]Tick, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ticks == nil {
+		ticks, err := d.Ticks(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		d.ticks = ticks
+	}
+	return d.ticks, nil
 }
 
 func scanTick(rows *sql.Rows) (t Tick, err error) {

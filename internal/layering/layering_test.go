@@ -20,7 +20,7 @@ var rooms = []string{
 // floors are the packages inside a room from the top down. A package may import
 // those on lower floors of its room, and no other of its own floor.
 var floors = map[string][][]string{
-	"archive": {{"archive/export", "archive/importer", "archive/backup", "archive/archivetest"}, {"archive/notes"}, {"archive"},
+	"archive": {{"archive/export", "archive/importer", "archive/backup", "archive/archivetest"}, {"archive/roster"}, {"archive/notes"}, {"archive"},
 		{"archive/inbox", "archive/media", "archive/merge", "archive/generation"}},
 	"search":  {{"search"}, {"search/query", "search/segment"}, {"search/text"}},
 	"service": {{"service"}, {"service/mirror", "service/strict", "service/limit", "service/fault"}},

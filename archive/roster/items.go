@@ -1,0 +1,127 @@
+package roster
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+)
+
+// State is a state of action items.
+type State string
+
+// The states.
+const (
+	Open State = "open"
+	Done State = "done" // at the service or here
+	All  State = "all"
+)
+
+// Nobody is the person of action items that were given to nobody.
+const Nobody = "-"
+
+// ItemQuery selects action items. Zero fields do not restrict.
+type ItemQuery struct {
+	Person        string // an address or name of the person, or Nobody
+	State         State
+	Since, Before time.Time // start of the meeting: at or after, before
+	Among         map[archive.ItemKey]bool
+	Oldest        bool // the oldest meetings first
+	After         *archive.ItemKey
+	Limit         int // at most; 0 means all
+}
+
+// ItemList is an answer to an ItemQuery.
+type ItemList struct {
+	Keys   []archive.ItemKey          // in order
+	More   bool                       // there are more than Limit
+	People []Person                   // with action items, whosever are asked for, those with most open ones first
+	Nobody Person                     // the items of nobody
+	Owners map[archive.ItemKey]string // the Key of the person of each of Keys; Nobody
+}
+
+// Items returns action items that a viewer sees, those of the newest meetings first and in
+// each meeting in their order.
+func (r *Roster) Items(ctx context.Context, q View, o ItemQuery) (ItemList, error) {
+	var list ItemList
+	err := r.open(ctx, q, func(v *view) error {
+		list = v.items(o)
+		return nil
+	})
+	return list, err
+}
+
+func (v *view) items(o ItemQuery) ItemList {
+	l := ItemList{Owners: map[archive.ItemKey]string{}}
+	wanted, known := v.wantedPerson(o.Person)
+	c := v.newCount()
+	var mains []int32 // of Keys
+	passed := o.After == nil
+	for m := range v.visibleInOrder(o.Oldest) {
+		c.addItems(m, &l.Nobody)
+		start := time.UnixMilli(m.start)
+		if !o.Since.IsZero() && start.Before(o.Since) || !o.Before.IsZero() && !start.Before(o.Before) {
+			continue
+		}
+		for _, i := range m.items {
+			key := archive.ItemKey{RecordingID: m.id, Position: int(i.position)}
+			if !passed {
+				passed = key == *o.After
+				continue
+			}
+			main := v.person(i.alias)
+			if !known || o.Person != "" && main != wanted || o.Among != nil && !o.Among[key] ||
+				o.State == Open && v.isDone(i) || o.State == Done && !v.isDone(i) {
+				continue
+			}
+			if o.Limit > 0 && len(l.Keys) == o.Limit {
+				l.More = true
+				continue
+			}
+			l.Keys, mains = append(l.Keys, key), append(mains, main)
+		}
+	}
+	keys := map[int32]string{-1: Nobody}
+	for i := range c.by {
+		if t := &c.by[i]; len(t.aliases) > 0 {
+			p := c.finish(t, int32(i)) //nolint:gosec // as index.add
+			keys[int32(i)] = p.Key     //nolint:gosec // likewise
+			l.People = append(l.People, p)
+		}
+	}
+	slices.SortFunc(l.People, comparePeopleByItems)
+	for i, key := range l.Keys {
+		l.Owners[key] = keys[mains[i]]
+	}
+	return l
+}
+
+// wantedPerson returns the main key of a person; -1 for nobody. known is false for one
+// whom the archive does not know.
+func (v *view) wantedPerson(name string) (main int32, known bool) {
+	if name == "" || name == Nobody {
+		return -1, true
+	}
+	keys := v.folded[strings.ToLower(strings.TrimSpace(name))]
+	if len(keys) == 0 {
+		return -1, false
+	}
+	return v.main[keys[0]], true
+}
+
+// addItems counts the action items of a meeting.
+func (c *count) addItems(m *meeting, nobody *Person) {
+	for _, i := range m.items {
+		p := nobody
+		if i.alias >= 0 {
+			p = &c.tally(i.alias).Person
+		}
+		if c.isDone(i) {
+			p.Done++
+		} else {
+			p.Open++
+		}
+	}
+}

@@ -1,0 +1,207 @@
+package roster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"minutebook/archive"
+)
+
+// Roster keeps the meetings of an archive in memory. It is safe for concurrent use.
+type Roster struct {
+	archive *archive.Archive
+
+	mu       sync.RWMutex // guards all below
+	at       archive.Position
+	loaded   bool
+	meetings map[int64]*meeting
+	order    []*meeting // newest first; nil: to be sorted again
+
+	principals index              // parties that see meetings
+	aliases    []alias            // pairs of name and address
+	aliasIDs   map[alias]int32    // places in aliases
+	keys       index              // addresses, and names without one
+	folded     map[string][]int32 // places in keys by the key in small letters
+}
+
+// alias is a name together with an address; one of them may be "".
+type alias struct {
+	name, email string
+	key         int32 // of the person, in Roster.keys
+}
+
+// New returns the roster of an archive. It reads the archive at the first question, or
+// when it follows.
+func New(a *archive.Archive) *Roster { return &Roster{archive: a} }
+
+// Follow keeps the roster up to date until ctx ends, so that no question waits for it.
+func (r *Roster) Follow(ctx context.Context) error {
+	for {
+		if err := r.catchUp(ctx); err != nil {
+			return err
+		}
+		r.mu.RLock()
+		at := r.at
+		r.mu.RUnlock()
+		if err := r.archive.WaitChange(ctx, at); err != nil {
+			return err
+		}
+	}
+}
+
+// batch is how many changes are followed in one step.
+const batch = 2000
+
+// catchUp brings the roster to the change log's head.
+func (r *Roster) catchUp(ctx context.Context) error {
+	head, err := r.archive.Head(ctx)
+	if err != nil {
+		return err
+	}
+	r.mu.RLock()
+	current := r.loaded && r.at == head && r.order != nil
+	r.mu.RUnlock()
+	if current {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.loaded {
+		if err := r.load(ctx, head); err != nil {
+			return err
+		}
+	}
+	for r.at != head {
+		changes, err := r.archive.Changes(ctx, r.at, batch)
+		if errors.Is(err, archive.ErrForeignEpoch) {
+			err = r.load(ctx, head)
+		}
+		if err != nil {
+			return err
+		}
+		if len(changes) == 0 {
+			break
+		}
+		if err := r.follow(ctx, changes); err != nil {
+			return err
+		}
+	}
+	r.sort()
+	return nil
+}
+
+// load reads the whole archive.
+func (r *Roster) load(ctx context.Context, head archive.Position) error {
+	r.loaded, r.meetings, r.order = false, map[int64]*meeting{}, nil
+	r.principals, r.keys = newIndex(), newIndex()
+	r.aliases, r.aliasIDs, r.folded = nil, map[alias]int32{}, map[string][]int32{}
+	spans, err := r.archive.ChangeSpans(ctx)
+	if err == nil {
+		err = r.read(ctx, nil)
+	}
+	if err != nil {
+		return err
+	}
+	for id, m := range r.meetings {
+		m.changes = spans[id]
+	}
+	r.at, r.loaded = head, true
+	return nil
+}
+
+// follow reads the meetings of some changes again.
+func (r *Roster) follow(ctx context.Context, changes []archive.Change) error {
+	spans := map[int64]archive.ChangeSpan{}
+	for _, c := range changes {
+		if c.RecordingID == 0 {
+			continue
+		}
+		span, ok := spans[c.RecordingID]
+		if m := r.meetings[c.RecordingID]; !ok && m != nil {
+			span = m.changes
+		}
+		if span.First == 0 {
+			span.First = c.Seq
+		}
+		span.Last = max(span.Last, c.Seq)
+		spans[c.RecordingID] = span
+	}
+	ids := make([]int64, 0, len(spans))
+	for id := range spans {
+		ids = append(ids, id)
+		delete(r.meetings, id)
+	}
+	r.order = nil
+	if len(ids) > 0 {
+		if err := r.read(ctx, ids); err != nil {
+			r.loaded = false // some of them are missing now
+			return err
+		}
+	}
+	for id, span := range spans {
+		if m := r.meetings[id]; m != nil {
+			m.changes = span
+		}
+	}
+	r.at.Seq = changes[len(changes)-1].Seq
+	return nil
+}
+
+// sort puts the meetings in order, newest first as lists have them.
+func (r *Roster) sort() {
+	if r.order != nil {
+		return
+	}
+	r.order = make([]*meeting, 0, len(r.meetings))
+	for _, m := range r.meetings {
+		r.order = append(r.order, m)
+	}
+	slices.SortFunc(r.order, compareMeetings)
+}
+
+// index gives texts small numbers.
+type index struct {
+	texts []string
+	ids   map[string]int32
+}
+
+func newIndex() index { return index{ids: map[string]int32{}} }
+
+// add returns the number of a text, which is new for a new one.
+func (x *index) add(text string) (id int32, isNew bool) {
+	if id, ok := x.ids[text]; ok {
+		return id, false
+	}
+	id = int32(len(x.texts)) //nolint:gosec // far below 2^31
+	x.texts = append(x.texts, text)
+	x.ids[text] = id
+	return id, true
+}
+
+// alias returns the number of a name with an address, -1 for neither.
+func (r *Roster) alias(name, email string) int32 {
+	name = strings.TrimSpace(name)
+	if name == "" && email == "" {
+		return -1
+	}
+	a := alias{name: name, email: email}
+	if id, ok := r.aliasIDs[a]; ok {
+		return id
+	}
+	key := email
+	if key == "" {
+		key = name
+	}
+	id, known := int32(len(r.aliases)), a //nolint:gosec // far below 2^31
+	var isNew bool
+	if a.key, isNew = r.keys.add(key); isNew {
+		fold := strings.ToLower(key)
+		r.folded[fold] = append(r.folded[fold], a.key)
+	}
+	r.aliases = append(r.aliases, a)
+	r.aliasIDs[known] = id
+	return id
+}
