@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -77,6 +78,45 @@ func (a *Archive) Changes(ctx context.Context, after Position, limit int) ([]Cha
 		return nil
 	}, `SELECT seq, recording_id, kind, part, at FROM changes
 		WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, after.Seq, head.Seq, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read changes: %w", err)
+	}
+	return changes, nil
+}
+
+// PositionAt returns the position of the last change at or before a time.
+func (a *Archive) PositionAt(ctx context.Context, at time.Time) (Position, error) {
+	p, err := a.Head(ctx)
+	if err != nil {
+		return p, err
+	}
+	seqs, err := sqlite.Column[int64](ctx, a.db.R, `SELECT seq FROM changes WHERE at <= ? AND seq <= ? ORDER BY seq DESC LIMIT 1`, at.UnixMilli(), p.Seq)
+	if err != nil {
+		return p, fmt.Errorf("read changes: %w", err)
+	}
+	p.Seq = 0
+	if len(seqs) > 0 {
+		p.Seq = seqs[0]
+	}
+	return p, nil
+}
+
+// ChangesOf returns the changes of some meetings after a position of this epoch, by
+// meeting, the oldest first.
+func (a *Archive) ChangesOf(ctx context.Context, ids []int64, after Position) (map[int64][]Change, error) {
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	changes := map[int64][]Change{}
+	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
+		var c Change
+		var at int64
+		err := rows.Scan(&c.Seq, &c.RecordingID, &c.Kind, &c.Part, &at)
+		c.At = sqlite.Time(at)
+		changes[c.RecordingID] = append(changes[c.RecordingID], c)
+		return err
+	}, `SELECT seq, recording_id, kind, part, at FROM changes WHERE seq > ? AND recording_id IN (SELECT value FROM json_each(?)) ORDER BY seq`, after.Seq, string(list))
 	if err != nil {
 		return nil, fmt.Errorf("read changes: %w", err)
 	}

@@ -15,11 +15,12 @@ import (
 
 // ActionQuery selects action items. Zero fields do not restrict.
 type ActionQuery struct {
-	Viewer    Viewer
-	Person    string // the assignee's email or name; "-" for those of nobody
-	Completed *bool  // nil: whether done or not
-	Cursor    *ActionKey
-	Limit     int // at most; 0 means all
+	Viewer      Viewer
+	RecordingID int64  // of the meeting; 0 for all
+	Person      string // the assignee's email or name; "-" for those of nobody
+	Completed   *bool  // nil: whether done or not
+	Cursor      *ActionKey
+	Limit       int // at most; 0 means all
 }
 
 // ActionKey is a place in the order of ActionItems. Start is the meeting's, as Key has it.
@@ -86,31 +87,6 @@ func scanAction(rows *sql.Rows) (ActionRow, error) {
 	return item, err
 }
 
-// AssigneeCount is a person and how many action items are theirs.
-type AssigneeCount struct {
-	Name, Email string // both "" for items that nobody was given
-	Open, Done  int
-}
-
-// Assignees counts action items by person, most open ones first.
-func (a *Archive) Assignees(ctx context.Context, v Viewer) ([]AssigneeCount, error) {
-	where, args, err := a.actionTerms(ctx, ActionQuery{Viewer: v})
-	if err != nil {
-		return nil, fmt.Errorf("count action items: %w", err)
-	}
-	people, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, c *AssigneeCount) error {
-		return rows.Scan(&c.Name, &c.Email, &c.Open, &c.Done)
-	}, `SELECT max(i.assignee_name), max(i.assignee_email),
-		count(*) - sum(i.completed) AS open, sum(i.completed)
-		FROM action_items i JOIN meetings m USING (recording_id) WHERE `+where+`
-		GROUP BY coalesce(nullif(i.assignee_email, ''), i.assignee_name)
-		ORDER BY open DESC, count(*) DESC, 1`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("count action items: %w", err)
-	}
-	return people, nil
-}
-
 // actionTerms are the condition on action_items i and meetings m, and its
 // arguments.
 func (a *Archive) actionTerms(ctx context.Context, q ActionQuery) (where string, args []any, err error) {
@@ -122,6 +98,10 @@ func (a *Archive) actionTerms(ctx context.Context, q ActionQuery) (where string,
 	default:
 		where += ` AND (i.assignee_email = ? OR i.assignee_name = ?)`
 		args = append(args, q.Person, q.Person)
+	}
+	if q.RecordingID != 0 {
+		where += ` AND i.recording_id = ?`
+		args = append(args, q.RecordingID)
 	}
 	if q.Completed != nil {
 		where += ` AND i.completed = ?`

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +28,7 @@ type ListQuery struct {
 	Team          string    // the recorder's team
 	RecordedBy    string    // the recorder's email
 	Person        string    // email, or name, of a recorder, invitee or speaker
+	SamePerson    []string  // further emails and names of the same person
 	Cursor        *Key      // list the meetings after it
 	Limit         int       // at most; 0 means all
 	IncludeGone   bool
@@ -83,7 +85,11 @@ func (a *Archive) listTerms(ctx context.Context, q ListQuery) (where []string, a
 		add(`m.recorded_by_email = ?`, q.RecordedBy)
 	}
 	if q.Person != "" {
-		add(personTerm, q.Person, q.Person, q.Person, q.Person, q.Person, q.Person)
+		names, err := json.Marshal(append(slices.Clone(q.SamePerson), q.Person))
+		if err != nil {
+			return nil, nil, err
+		}
+		add(personTerm, slices.Repeat([]any{string(names)}, 6)...)
 	}
 	if q.Cursor != nil {
 		add(`(m.sort_at, m.recording_id) < (?, ?)`, q.Cursor.Start.UnixMilli(), q.Cursor.RecordingID)
@@ -98,10 +104,12 @@ func (a *Archive) listTerms(ctx context.Context, q ListQuery) (where []string, a
 	return where, args, nil
 }
 
-const personTerm = `(m.recorded_by_email = ? OR m.recorded_by_name = ?
-	OR m.recording_id IN (SELECT recording_id FROM invitees WHERE email = ? OR name = ?)
+const personTerm = `(m.recorded_by_email IN ` + listed + ` OR m.recorded_by_name IN ` + listed + `
+	OR m.recording_id IN (SELECT recording_id FROM invitees WHERE email IN ` + listed + ` OR name IN ` + listed + `)
 	OR m.recording_id IN (SELECT recording_id FROM meeting_speakers
-		WHERE speaker_id IN (SELECT id FROM speakers WHERE email = ? OR name = ?)))`
+		WHERE speaker_id IN (SELECT id FROM speakers WHERE email IN ` + listed + ` OR name IN ` + listed + `)))`
+
+const listed = `(SELECT value FROM json_each(?))`
 
 // Choices are the values that a list of meetings can be narrowed to.
 type Choices struct {

@@ -10,6 +10,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/roster"
 	"minutebook/search"
 )
 
@@ -68,7 +69,9 @@ func (w *world) compareLists(email string) {
 	w.wantSame(keyed, want, "%q has principals for", email)
 	items, err := a.ActionItems(w.ctx, archive.ActionQuery{Viewer: viewer})
 	w.must(err)
-	assignees, err := a.Assignees(w.ctx, viewer)
+	assignees, err := w.house.roster.Items(w.ctx, roster.View{Viewer: viewer}, roster.ItemQuery{State: roster.All})
+	w.must(err)
+	people, err := w.house.roster.People(w.ctx, roster.View{Viewer: viewer})
 	w.must(err)
 	var agreed []int64
 	for _, i := range items {
@@ -76,7 +79,9 @@ func (w *world) compareLists(email string) {
 	}
 	slices.Sort(agreed)
 	w.wantSame(agreed, want, "%q has the action items of", email)
-	w.wantSame(len(assignees), len(want), "%q sees assignees", email)
+	w.wantSame(len(assignees.People), len(want), "%q sees assignees", email)
+	w.wantSame(len(assignees.Keys), len(want), "%q sees items of the roster", email)
+	w.hides(email, "people", fmt.Sprintf("%+v", people))
 	matches, err := a.CRMFor(w.ctx, viewer, want)
 	w.must(err)
 	for _, id := range want {

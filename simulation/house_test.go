@@ -16,6 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/media"
 	"minutebook/archive/notes"
+	"minutebook/archive/roster"
 	"minutebook/search"
 	"minutebook/service"
 	"minutebook/web"
@@ -44,6 +45,7 @@ type house struct {
 	notes   *notes.DB
 	service *service.Service
 	page    *web.Handler
+	roster  *roster.Roster
 	video   media.Blob
 	keys    map[string]string
 }
@@ -91,6 +93,7 @@ func (h *house) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	h.roster = roster.New(h.archive)
 	if h.notes, err = notes.Open(ctx, notes.Options{Archive: h.archive}); err != nil {
 		return err
 	}

@@ -3,164 +3,65 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
+	"minutebook/archive/roster"
 )
 
 // mostActions is how many action items one page shows.
-const mostActions = 500
+const mostActions = 300
 
 // actionsPage lists the action items of all meetings by person.
 type actionsPage struct {
 	frame
-	Person string // whose, "" everybody's, "-" nobody's
-	State  string // open, done or all
+	Filter actionFilter
 	People []assignee
 	Groups []actionGroup
 	More   bool // the page does not list all of them
 }
 
-// assignee is a person in the filter, with the address of their items.
-type assignee struct {
-	Label, Key, Address string
-	Open, Done          int
-	Chosen              bool
+// actionFilter is the state of the page, which its address has.
+type actionFilter struct {
+	Person string // whose, "" everybody's, "-" nobody's
+	State  roster.State
+	Text   string // words of the description
+	Age    string // a key of actionAges; "" any
+	Oldest bool   // the oldest first
 }
 
-// Count returns the number of items in a state.
-func (a assignee) Count(state string) int {
-	switch state {
-	case "done":
-		return a.Done
-	case "all":
-		return a.Open + a.Done
-	}
-	return a.Open
+// actionAge is an age of the meetings of action items, in days: at most, or above.
+type actionAge struct {
+	Key, Label  string
+	Most, Above int
 }
 
-// actionGroup is one person's items.
-type actionGroup struct {
-	Label string
-	Items []meetingAction
+// actionAges are the ages to choose from.
+func actionAges() []actionAge {
+	return []actionAge{{"week", "of the last 7 days", 7, 0}, {"month", "of the last 30 days", 30, 0}, {"older", "older than 30 days", 0, 30}, {"old", "older than 90 days", 0, 90}}
 }
 
-// meetingAction is an action item with its meeting.
-type meetingAction struct {
-	action
-	Meeting string
-	Start   time.Time
-}
+// Ages returns the ages to choose from.
+func (f actionFilter) Ages() []actionAge { return actionAges() }
 
-// actions answers /actions?person=&state=.
-func (s *server) actions(w http.ResponseWriter, r *http.Request) error {
-	query, err := actionQuery(r)
-	if err != nil {
-		return err
-	}
-	p := actionsPage{frame: s.newFrame(r, "actions", "Action items"), Person: query.Person, State: actionState(query)}
-	counts, err := s.Archive.Assignees(r.Context(), viewerOf(r.Context()))
-	if err != nil {
-		return err
-	}
-	for _, c := range mergeAssignees(counts) {
-		p.People = append(p.People, newAssignee(c, p.Person, p.State))
-	}
-	query.Limit = mostActions + 1
-	items, err := s.Archive.ActionItems(r.Context(), query)
-	if err != nil {
-		return err
-	}
-	if len(items) > mostActions {
-		items, p.More = items[:mostActions], true
-	}
-	p.Groups = s.groupItems(items, p.People)
-	return s.render(w, http.StatusOK, "actions", p)
-}
+// Any tells whether the items are narrowed by more than person and state.
+func (f actionFilter) Any() bool { return f.Text != "" || f.Age != "" }
 
-// mergeAssignees adds the items of a bare name to the person with this name and an
-// email address. If several persons have the name, it stays separate.
-func mergeAssignees(counts []archive.AssigneeCount) []archive.AssigneeCount {
-	addressed := map[string][]int{} // indexes of the counts with an email address, by name
-	for i, c := range counts {
-		if c.Email != "" && c.Name != "" {
-			addressed[c.Name] = append(addressed[c.Name], i)
-		}
-	}
-	var out []archive.AssigneeCount
-	for _, c := range counts {
-		if namesakes := addressed[c.Name]; len(namesakes) == 1 && c.Email == "" {
-			counts[namesakes[0]].Open += c.Open
-			counts[namesakes[0]].Done += c.Done
-		}
-	}
-	for _, c := range counts {
-		namesakes := addressed[c.Name]
-		switch {
-		case len(namesakes) == 1 && c.Email == "":
-			continue
-		case len(namesakes) == 1:
-			c.Email = "" // the name alone finds the items of both
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-func actionQuery(r *http.Request) (archive.ActionQuery, error) {
-	q := r.URL.Query()
-	query := archive.ActionQuery{Viewer: viewerOf(r.Context()), Person: q.Get("person")}
-	done := false
-	switch q.Get("state") {
-	case "", "open":
-		query.Completed = &done
-	case "done":
-		done = true
-		query.Completed = &done
-	case "all":
-	default:
-		return query, &failure{http.StatusBadRequest, "An action item's state is open, done or all."}
-	}
-	return query, nil
-}
-
-func actionState(q archive.ActionQuery) string {
-	switch {
-	case q.Completed == nil:
-		return "all"
-	case *q.Completed:
-		return "done"
-	}
-	return "open"
-}
-
-func newAssignee(c archive.AssigneeCount, chosen, state string) assignee {
-	a := assignee{Label: c.Name, Key: c.Email, Open: c.Open, Done: c.Done}
-	if a.Key == "" {
-		a.Key = c.Name
-	}
-	if a.Label == "" {
-		a.Label = c.Email
-	}
-	if a.Key == "" {
-		a.Label, a.Key = "Nobody yet", "-"
-	}
-	a.Chosen = chosen != "" && (chosen == a.Key || chosen == c.Name)
-	to := a.Key
-	if a.Chosen {
-		to = "" // choosing again means everybody
-	}
-	a.Address = actionsAddress(to, state)
-	return a
-}
-
-func actionsAddress(person, state string) string {
+// Address returns the address of the page with the filter.
+func (f actionFilter) Address() string {
 	q := url.Values{}
-	if person != "" {
-		q.Set("person", person)
+	for key, value := range map[string]string{"person": f.Person, "q": f.Text, "age": f.Age} {
+		if value != "" {
+			q.Set(key, value)
+		}
 	}
-	if state != "open" {
-		q.Set("state", state)
+	if f.State != roster.Open {
+		q.Set("state", string(f.State))
+	}
+	if f.Oldest {
+		q.Set("sort", "oldest")
 	}
 	if len(q) == 0 {
 		return "/actions"
@@ -168,39 +69,201 @@ func actionsAddress(person, state string) string {
 	return "/actions?" + q.Encode()
 }
 
-// groupItems groups items by person, in the order of people.
-func (s *server) groupItems(items []archive.ActionRow, people []assignee) []actionGroup {
-	byKey, isPerson := map[string][]meetingAction{}, map[string]bool{}
-	for _, p := range people {
-		isPerson[p.Key] = true
+// AtState returns the address of the same page in another state.
+func (f actionFilter) AtState(state roster.State) string {
+	f.State = state
+	return f.Address()
+}
+
+// atPerson returns the address of the same page for another person.
+func (f actionFilter) atPerson(person string) string {
+	f.Person = person
+	return f.Address()
+}
+
+// assignee is a person in the filter, with the address of their items.
+type assignee struct {
+	Label, Key, Address string
+	Count               int // of items in the page's state
+	Chosen              bool
+}
+
+// actionGroup is one person's items.
+type actionGroup struct {
+	Label, Address string // Address is that of the person's page, "" for nobody
+	Items          []openItem
+}
+
+// actions answers /actions?person=&state=&q=&age=&sort=.
+func (s *server) actions(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	filter, query, err := s.actionQuery(r)
+	if err != nil {
+		return err
 	}
+	view, err := s.view(ctx)
+	if err != nil {
+		return err
+	}
+	query.Limit = mostActions
+	list, err := s.roster.Items(ctx, view, query)
+	if err != nil {
+		return err
+	}
+	items, err := s.readItems(r, view, list)
+	if err != nil {
+		return err
+	}
+	p := actionsPage{frame: s.newFrame(r, "actions", "Action items"), Filter: filter, People: listAssignees(list, filter), More: list.More}
+	p.Groups = groupItems(items, list)
+	return s.render(w, http.StatusOK, "actions", p)
+}
+
+// actionQuery reads the filter of action items from an address.
+func (s *server) actionQuery(r *http.Request) (f actionFilter, query roster.ItemQuery, err error) {
+	q := r.URL.Query()
+	f = actionFilter{Person: q.Get("person"), State: roster.State(q.Get("state")), Text: strings.TrimSpace(q.Get("q")), Age: q.Get("age"), Oldest: q.Get("sort") == "oldest"}
+	switch f.State {
+	case "":
+		f.State = roster.Open
+	case roster.Open, roster.Done, roster.All:
+	default:
+		return f, query, &failure{http.StatusBadRequest, "An action item's state is open, done or all."}
+	}
+	query = roster.ItemQuery{Person: f.Person, State: f.State, Oldest: f.Oldest}
+	known := f.Age == ""
+	for _, age := range actionAges() {
+		if age.Key != f.Age {
+			continue
+		}
+		known = true
+		if age.Most > 0 {
+			query.Since = s.Now().AddDate(0, 0, -age.Most)
+		} else {
+			query.Before = s.Now().AddDate(0, 0, -age.Above)
+		}
+	}
+	if !known {
+		return f, query, &failure{http.StatusBadRequest, "The age of action items is week, month, older or old."}
+	}
+	if words := strings.Fields(f.Text); len(words) > 0 {
+		query.Among, err = s.Archive.FindActionItems(r.Context(), words[:min(len(words), 20)])
+	}
+	return f, query, err
+}
+
+// listAssignees returns the people with items in the page's state.
+func listAssignees(l roster.ItemList, f actionFilter) (all []assignee) {
+	count := func(p roster.Person) int {
+		switch f.State {
+		case roster.Done:
+			return p.Done
+		case roster.All:
+			return p.Open + p.Done
+		}
+		return p.Open
+	}
+	l.Nobody.Key, l.Nobody.Name = roster.Nobody, "Nobody yet"
+	for _, p := range append(l.People, l.Nobody) {
+		a := assignee{Label: p.Name, Key: p.Key, Count: count(p), Chosen: f.Person == p.Key || isNamed(p, f.Person)}
+		if a.Count == 0 && !a.Chosen {
+			continue
+		}
+		if a.Address = f.atPerson(p.Key); a.Chosen {
+			a.Address = f.atPerson("") // choosing again means everybody
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// isNamed tells whether a name or address is one of the person's.
+func isNamed(p roster.Person, name string) bool {
+	for _, n := range p.Names {
+		if name != "" && strings.EqualFold(n, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// groupItems groups items by person, in the order of the people.
+func groupItems(items []openItem, l roster.ItemList) (groups []actionGroup) {
+	by := map[string][]openItem{}
 	for _, i := range items {
-		key := assigneeKey(i, isPerson)
-		v := meetingAction{Meeting: i.Title, Start: i.Start.In(s.Location), action: action{
-			Text: i.Description, Done: i.Completed, ByHand: i.UserGenerated, At: i.Offset,
-			Address: meetingAddress(i.RecordingID, i.Offset, -1, "")}}
-		if v.Meeting == "" {
-			v.Meeting = "Untitled meeting"
-		}
-		byKey[key] = append(byKey[key], v)
+		by[i.Owner] = append(by[i.Owner], i)
 	}
-	var groups []actionGroup
-	for _, p := range people {
-		if list := byKey[p.Key]; len(list) > 0 {
-			groups = append(groups, actionGroup{Label: p.Label, Items: list})
+	for _, p := range l.People {
+		if list := by[p.Key]; len(list) > 0 {
+			groups = append(groups, actionGroup{p.Name, personAddress(p.Key), list})
 		}
+	}
+	if list := by[roster.Nobody]; len(list) > 0 {
+		groups = append(groups, actionGroup{"Nobody yet", "", list})
 	}
 	return groups
 }
 
-// assigneeKey returns the key of the known person that an item is assigned to, or
-// "-".
-func assigneeKey(i archive.ActionRow, isPerson map[string]bool) string {
-	switch {
-	case i.Email != "" && isPerson[i.Email]:
-		return i.Email
-	case i.Assignee != "" && isPerson[i.Assignee]:
-		return i.Assignee
+// openItem is an action item with its meeting, and what was done about it.
+type openItem struct {
+	action
+	RecordingID int64
+	Meeting     string
+	Start       time.Time // in the reader's zone
+	Owner       string    // the key of the person, or roster.Nobody
+	Here        bool      // it was ticked off here
+	HereAt      time.Time
+	HereBy      string // "" for the owner
+	Back        string // where the form leads back to
+}
+
+// Millis returns the item's moment for the form, -1 where it is not known.
+func (i openItem) Millis() int64 {
+	if i.At < 0 {
+		return -1
 	}
-	return "-"
+	return i.At.Milliseconds()
+}
+
+// openItems returns the action items of a query for a list.
+func (s *server) openItems(r *http.Request, view roster.View, query roster.ItemQuery) (items []openItem, more bool, err error) {
+	list, err := s.roster.Items(r.Context(), view, query)
+	if err != nil {
+		return nil, false, err
+	}
+	items, err = s.readItems(r, view, list)
+	return items, list.More, err
+}
+
+// readItems reads the action items of a list, in its order.
+func (s *server) readItems(r *http.Request, view roster.View, list roster.ItemList) (items []openItem, err error) {
+	rows, err := s.Archive.ActionItemsAt(r.Context(), list.Keys)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range list.Keys {
+		row, ok := rows[key]
+		if !ok {
+			continue // it has just gone
+		}
+		i := openItem{RecordingID: row.RecordingID, Meeting: row.Title, Start: row.Start.In(s.Location), Owner: list.Owners[key], Back: r.URL.RequestURI(),
+			action: action{Text: row.Description, Done: row.Completed, ByHand: row.UserGenerated, At: row.Offset, Address: meetingAddress(row.RecordingID, row.Offset, -1, "")}}
+		if tick, ok := view.Ticks[itemOf(row)]; ok && !i.Done {
+			i.Here, i.HereAt = true, tick.TickedAt
+			if i.HereBy, err = s.nameOf(r, tick.Person); err != nil {
+				return nil, err
+			}
+		}
+		items = append(items, i)
+	}
+	return items, nil
+}
+
+// itemOf returns the identity of an action item.
+func itemOf(row archive.ActionRow) notes.Item {
+	at := row.Offset
+	if at >= 0 {
+		at = at.Truncate(time.Millisecond)
+	}
+	return notes.Item{RecordingID: row.RecordingID, At: at, Text: row.Description}
 }

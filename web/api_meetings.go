@@ -33,7 +33,7 @@ type meetingsJSON struct {
 // apiMeetings lists meetings newest first: ?type, team, recorded_by, person, limit,
 // cursor.
 func (s *server) apiMeetings(w http.ResponseWriter, r *http.Request) error {
-	list, err := listQuery(r)
+	list, err := s.listQuery(r)
 	if err != nil {
 		return err
 	}

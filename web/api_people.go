@@ -1,44 +1,93 @@
 package web
 
 import (
-	"fmt"
+	"cmp"
 	"net/http"
+	"slices"
+	"sort"
 	"strings"
-	"time"
 
 	"minutebook/api"
-	"minutebook/archive"
+	"minutebook/archive/roster"
 )
 
-// personJSON is somebody who appears in meetings.
+// personJSON is somebody who appears in meetings, with the counts of the visible ones.
 type personJSON struct {
-	Name     string `json:"name"`
-	Email    string `json:"email,omitempty"`
-	Meetings int    `json:"meetings"`
+	Key          string    `json:"key"`
+	Name         string    `json:"name"`
+	Email        string    `json:"email,omitempty"`
+	Names        []string  `json:"names"`
+	Meetings     int       `json:"meetings"`
+	Spoke        int       `json:"spoke"`
+	TotalSeconds float64   `json:"total_seconds"`
+	TalkShare    float64   `json:"talk_share"`
+	LastSeen     *api.Time `json:"last_seen"`
+	OpenItems    int       `json:"open_action_items"`
+	DoneItems    int       `json:"done_action_items"`
 }
 
-// apiPeople lists who appears in the visible meetings, by address or name: ?limit,
-// cursor.
+func newPersonJSON(p roster.Person) personJSON {
+	out := personJSON{Key: p.Key, Name: p.Name, Names: p.Names, Meetings: p.Meetings, Spoke: p.Spoke, TotalSeconds: p.Time.Seconds(),
+		TalkShare: p.Share(), OpenItems: p.Open, DoneItems: p.Done}
+	if i := slices.IndexFunc(p.Names, func(name string) bool { return strings.Contains(name, "@") }); i >= 0 {
+		out.Email = p.Names[i]
+	}
+	if !p.Last.IsZero() {
+		last := api.TimeOf(p.Last)
+		out.LastSeen = &last
+	}
+	return out
+}
+
+// apiPeople lists who appears in the visible meetings, by key: ?q, limit, cursor.
 func (s *server) apiPeople(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	limit, err := parseNumber(q, "limit", 100, 1, 1000)
 	if err != nil {
 		return err
 	}
-	people, err := s.Archive.People(r.Context(), viewerOf(r.Context()), q.Get("cursor"), limit+1)
+	view, err := s.view(r.Context())
 	if err != nil {
 		return err
 	}
+	people, err := s.roster.People(r.Context(), view)
+	if err != nil {
+		return err
+	}
+	people = filterPeople(people, q.Get("q"))
+	slices.SortFunc(people, func(a, b roster.Person) int { return cmp.Compare(a.Key, b.Key) })
+	people = people[sort.Search(len(people), func(i int) bool { return people[i].Key > q.Get("cursor") }):]
 	out := struct {
 		People []personJSON `json:"people"`
 		Next   string       `json:"next,omitempty"`
 	}{People: []personJSON{}}
 	if len(people) > limit {
 		people = people[:limit]
-		out.Next = people[limit-1].Key()
+		out.Next = people[limit-1].Key
 	}
 	for _, p := range people {
-		out.People = append(out.People, personJSON(p))
+		out.People = append(out.People, newPersonJSON(p))
+	}
+	return answerJSON(w, r, out)
+}
+
+// apiPerson answers with one person: the meetings, newest first, and the others there.
+func (s *server) apiPerson(w http.ResponseWriter, r *http.Request) error {
+	view, err := s.view(r.Context())
+	if err != nil {
+		return err
+	}
+	d, err := s.findPerson(r, view, r.PathValue("key"))
+	if err != nil {
+		return err
+	}
+	out := struct {
+		personJSON
+		RecordingIDs []int64      `json:"recording_ids"`
+		With         []personJSON `json:"with"`
+	}{newPersonJSON(d.Person), append([]int64{}, d.IDs...), []personJSON{}}
+	for _, p := range d.With {
+		out.With = append(out.With, newPersonJSON(p))
 	}
 	return answerJSON(w, r, out)
 }
@@ -57,102 +106,6 @@ func (s *server) apiFilters(w http.ResponseWriter, r *http.Request) error {
 }
 
 func notNil(names []string) []string { return append([]string{}, names...) }
-
-// actionJSON is an action item in the JSON list.
-type actionJSON struct {
-	RecordingID   int64    `json:"recording_id"`
-	Title         string   `json:"title"`
-	Start         api.Time `json:"recording_start_time"`
-	Description   string   `json:"description"`
-	Completed     bool     `json:"completed"`
-	UserGenerated bool     `json:"user_generated"`
-	OffsetSeconds *float64 `json:"offset_seconds"`
-	Assignee      struct {
-		Name  string `json:"name"`
-		Email string `json:"email"`
-		Team  string `json:"team"`
-	} `json:"assignee"`
-}
-
-// apiActions lists action items, those of the newest meetings first: ?person, state,
-// limit, cursor.
-func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
-	query, err := actionQuery(r)
-	if err != nil {
-		return err
-	}
-	limit, err := parseNumber(r.URL.Query(), "limit", 100, 1, 1000)
-	if err != nil {
-		return err
-	}
-	query.Limit = limit + 1
-	if query.Cursor, err = parseActionCursor(r.URL.Query().Get("cursor")); err != nil {
-		return err
-	}
-	items, err := s.Archive.ActionItems(r.Context(), query)
-	if err != nil {
-		return err
-	}
-	out := struct {
-		Items []actionJSON `json:"action_items"`
-		Next  string       `json:"next,omitempty"`
-	}{Items: []actionJSON{}}
-	if len(items) > limit {
-		items = items[:limit]
-		last := items[limit-1]
-		out.Next = fmt.Sprintf("%d-%d-%d", last.Start.UnixMilli(), last.RecordingID, last.Position)
-	}
-	for _, i := range items {
-		out.Items = append(out.Items, newActionJSON(i))
-	}
-	return answerJSON(w, r, out)
-}
-
-func newActionJSON(i archive.ActionRow) actionJSON {
-	a := actionJSON{RecordingID: i.RecordingID, Title: i.Title, Start: api.TimeOf(i.Start),
-		Description: i.Description, Completed: i.Completed, UserGenerated: i.UserGenerated}
-	a.Assignee.Name, a.Assignee.Email, a.Assignee.Team = i.Assignee, i.Email, i.Team
-	if i.Offset >= 0 {
-		seconds := i.Offset.Seconds()
-		a.OffsetSeconds = &seconds
-	}
-	return a
-}
-
-// parseActionCursor reads the next of the answer before; "" is the beginning.
-func parseActionCursor(text string) (*archive.ActionKey, error) {
-	if text == "" {
-		return nil, nil
-	}
-	var ms int64
-	k := &archive.ActionKey{}
-	if n, err := fmt.Sscanf(strings.ReplaceAll(text, "-", " "), "%d %d %d", &ms, &k.RecordingID, &k.Position); n != 3 || err != nil {
-		return nil, &failure{http.StatusBadRequest, "cursor is the next of the answer before"}
-	}
-	k.Start = time.UnixMilli(ms).UTC()
-	return k, nil
-}
-
-// assigneeJSON counts the action items of a person.
-type assigneeJSON struct {
-	Name  string `json:"name"`
-	Email string `json:"email"`
-	Open  int    `json:"open"`
-	Done  int    `json:"done"`
-}
-
-// apiAssignees counts the visible action items by person.
-func (s *server) apiAssignees(w http.ResponseWriter, r *http.Request) error {
-	counts, err := s.Archive.Assignees(r.Context(), viewerOf(r.Context()))
-	if err != nil {
-		return err
-	}
-	out := []assigneeJSON{}
-	for _, c := range counts {
-		out = append(out, assigneeJSON(c))
-	}
-	return answerJSON(w, r, map[string]any{"assignees": out})
-}
 
 // meJSON is the visitor.
 type meJSON struct {

@@ -13,24 +13,23 @@ import (
 )
 
 // templateFuncs are the functions of the templates. Every address in a template comes
-// from path, asset, search or actionsat, which put the base path before it.
+// from path, asset or search, which put the base path before it.
 func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncMap {
 	return template.FuncMap{
-		"path":      base.path,
-		"asset":     func(name string) string { return base.path(a.address[name]) },
-		"when":      func(t time.Time) string { return formatTime(t, zone) },
-		"clock":     formatClock,
-		"iso":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"minutes":   formatMinutes,
-		"number":    formatNumber[int],
-		"plural":    formatCount,
-		"size":      formatBytes,
-		"seconds":   func(d time.Duration) int64 { return int64(d / time.Second) },
-		"search":    func(query string) string { return base.path(searchAddress(query)) },
-		"field":     fieldTerm,
-		"term":      func(field, value, title string) term { return term{field, value, title} },
-		"actionsat": func(person, state string) string { return base.path(actionsAddress(person, state)) },
-		"language":  languageName,
+		"path":     base.path,
+		"asset":    func(name string) string { return base.path(a.address[name]) },
+		"when":     func(t time.Time) string { return formatTime(t, zone) },
+		"clock":    formatClock,
+		"iso":      func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"minutes":  formatMinutes,
+		"number":   formatNumber[int],
+		"plural":   formatCount,
+		"size":     formatBytes,
+		"seconds":  func(d time.Duration) int64 { return int64(d / time.Second) },
+		"search":   func(query string) string { return base.path(searchAddress(query)) },
+		"field":    fieldTerm,
+		"term":     func(field, value, title string) term { return term{field, value, title} },
+		"language": languageName,
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 	if query := strings.TrimSpace(q.Get("q")); query != "" {
 		return s.results(w, r, query)
 	}
-	list, err := listQuery(r)
+	list, err := s.listQuery(r)
 	if err != nil {
 		return err
 	}
@@ -74,11 +74,18 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 }
 
 // listQuery reads the list's filters and its cursor from an address.
-func listQuery(r *http.Request) (archive.ListQuery, error) {
+func (s *server) listQuery(r *http.Request) (archive.ListQuery, error) {
 	q := r.URL.Query()
 	list := archive.ListQuery{Viewer: viewerOf(r.Context()), Type: q.Get("type"), Team: q.Get("team"),
 		RecordedBy: q.Get("recorded_by"), Person: q.Get("person"),
 		IncludeGone: true, Limit: listSize + 1}
+	if list.Person != "" {
+		groups, err := s.Notes.Groups(r.Context())
+		if err != nil {
+			return list, err
+		}
+		list.SamePerson = groups.Same(list.Person)
+	}
 	if c := q.Get("cursor"); c != "" {
 		ms, id, ok := strings.Cut(c, "-")
 		at, err := strconv.ParseInt(ms, 10, 64)

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
+	"minutebook/archive/roster"
 	"minutebook/web/access"
 )
 
@@ -76,6 +78,23 @@ func visitorOf(ctx context.Context) Visitor {
 // viewerOf returns the viewer of a request: the only source of an [archive.Viewer]
 // here.
 func viewerOf(ctx context.Context) archive.Viewer { return visitorOf(ctx).Viewer }
+
+// personOf returns the id of the visitor in notes.db.
+func personOf(ctx context.Context) int64 {
+	if p := visitorOf(ctx).Person; p != nil {
+		return p.ID
+	}
+	return notes.Owner
+}
+
+// view returns how the roster answers the visitor of a request.
+func (s *server) view(ctx context.Context) (v roster.View, err error) {
+	v.Viewer = viewerOf(ctx)
+	if v.Groups, err = s.Notes.Groups(ctx); err == nil {
+		v.Ticks, err = s.Notes.AllTicks(ctx)
+	}
+	return v, err
+}
 
 // visibleRow returns a meeting's row. It fails with [archive.ErrNotFound] alike for a
 // meeting that the visitor does not see, that was forgotten and that does not exist;

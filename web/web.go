@@ -17,6 +17,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
+	"minutebook/archive/roster"
 	"minutebook/internal/httpserver"
 	"minutebook/mcp"
 	"minutebook/search"
@@ -77,6 +78,7 @@ type server struct {
 	pages   *pages
 	assets  *assets
 	places  *places
+	roster  *roster.Roster
 	metrics *metrics
 	mcp     http.Handler
 	bounds  httpserver.StreamBounds // of recordings
@@ -100,7 +102,7 @@ func New(o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{Handler: s.handler()}
+	h := &Handler{Handler: s.handler(), Follow: s.roster.Follow}
 	for _, r := range s.routes() {
 		h.patterns = append(h.patterns, r.pattern)
 	}
@@ -110,6 +112,9 @@ func New(o Options) (*Handler, error) {
 // Handler answers all paths of the page.
 type Handler struct {
 	http.Handler
+	// Follow keeps the counts of the pages up to date until its context ends, so that no
+	// request waits for them.
+	Follow   func(context.Context) error
 	patterns []string
 }
 
@@ -146,7 +151,7 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the page's key: %w", err)
 	}
-	s := &server{Options: o, base: base, pages: pages, assets: assets, places: places,
+	s := &server{Options: o, base: base, roster: roster.New(o.Archive), pages: pages, assets: assets, places: places,
 		bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err

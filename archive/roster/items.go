@@ -3,7 +3,6 @@ package roster
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -28,9 +27,9 @@ type ItemQuery struct {
 	State         State
 	Since, Before time.Time // start of the meeting: at or after, before
 	Among         map[archive.ItemKey]bool
-	Oldest        bool // the oldest meetings first
-	After         *archive.ItemKey
-	Limit         int // at most; 0 means all
+	Oldest        bool               // the oldest meetings first; then After is not looked at
+	After         *archive.ActionKey // only items behind this place
+	Limit         int                // at most; 0 means all
 }
 
 // ItemList is an answer to an ItemQuery.
@@ -55,24 +54,30 @@ func (r *Roster) Items(ctx context.Context, q View, o ItemQuery) (ItemList, erro
 
 func (v *view) items(o ItemQuery) ItemList {
 	l := ItemList{Owners: map[archive.ItemKey]string{}}
-	wanted, known := v.wantedPerson(o.Person)
+	var wanted []int32
+	if o.Person == Nobody {
+		wanted = []int32{-1}
+	} else if o.Person != "" {
+		wanted = v.mainsOf(o.Person)
+	}
 	c := v.newCount()
 	var mains []int32 // of Keys
-	passed := o.After == nil
 	for m := range v.visibleInOrder(o.Oldest) {
 		c.addItems(m, &l.Nobody)
 		start := time.UnixMilli(m.start)
+		if o.After != nil && !o.Oldest && (m.start > o.After.Start.UnixMilli() || m.start == o.After.Start.UnixMilli() && m.id > o.After.RecordingID) {
+			continue
+		}
 		if !o.Since.IsZero() && start.Before(o.Since) || !o.Before.IsZero() && !start.Before(o.Before) {
 			continue
 		}
 		for _, i := range m.items {
 			key := archive.ItemKey{RecordingID: m.id, Position: int(i.position)}
-			if !passed {
-				passed = key == *o.After
+			main := v.person(i.alias)
+			if o.After != nil && m.id == o.After.RecordingID && key.Position <= o.After.Position {
 				continue
 			}
-			main := v.person(i.alias)
-			if !known || o.Person != "" && main != wanted || o.Among != nil && !o.Among[key] ||
+			if o.Person != "" && !slices.Contains(wanted, main) || o.Among != nil && !o.Among[key] ||
 				o.State == Open && v.isDone(i) || o.State == Done && !v.isDone(i) {
 				continue
 			}
@@ -96,19 +101,6 @@ func (v *view) items(o ItemQuery) ItemList {
 		l.Owners[key] = keys[mains[i]]
 	}
 	return l
-}
-
-// wantedPerson returns the main key of a person; -1 for nobody. known is false for one
-// whom the archive does not know.
-func (v *view) wantedPerson(name string) (main int32, known bool) {
-	if name == "" || name == Nobody {
-		return -1, true
-	}
-	keys := v.folded[strings.ToLower(strings.TrimSpace(name))]
-	if len(keys) == 0 {
-		return -1, false
-	}
-	return v.main[keys[0]], true
 }
 
 // addItems counts the action items of a meeting.

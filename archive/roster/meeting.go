@@ -72,22 +72,22 @@ func (r *Roster) read(ctx context.Context, ids []int64) error {
 }
 
 // add adds an appearance to a meeting. Recorders and invitees come first: a speaker or
-// assignee without an address is the invitee of that name, if there is one.
+// assignee without an address is the person of that name in the meeting who has one.
 func (r *Roster) add(m *meeting, p archive.Appearance, spokenAs map[int64]map[string]int32) {
 	id := r.alias(p.Name, p.Email)
 	names := spokenAs[m.id]
 	switch {
-	case p.Role == archive.AsInvitee && id >= 0 || p.Role == archive.AsRecorder && p.Email != "":
+	case p.Email != "":
 		if names == nil {
 			names = map[string]int32{}
 			spokenAs[m.id] = names
 		}
 		for _, name := range []string{p.Name, p.SpokenAs} {
-			if _, ok := names[name]; !ok && name != "" && p.Email != "" {
+			if _, ok := names[name]; !ok && name != "" {
 				names[name] = id
 			}
 		}
-	case p.Email == "":
+	default:
 		if invitee, ok := names[p.Name]; ok {
 			id = invitee
 		}

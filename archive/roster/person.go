@@ -33,8 +33,8 @@ const mostCompany = 30
 func (r *Roster) Person(ctx context.Context, q View, key string, loc *time.Location) (*Detail, error) {
 	var d *Detail
 	err := r.open(ctx, q, func(v *view) error {
-		for _, id := range v.folded[strings.ToLower(strings.TrimSpace(key))] {
-			if d = v.detail(v.main[id], loc); d != nil && slices.ContainsFunc(d.Names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(key)) }) {
+		for _, main := range v.mainsOf(key) {
+			if d = v.detail(main, loc); d != nil && slices.ContainsFunc(d.Names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(key)) }) {
 				return nil
 			}
 		}

@@ -114,14 +114,14 @@ func TestMergedPersonsGiveNoRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "the guest", fmt.Sprint(d.Names, d.IDs, d.Spoken, len(d.Months)) + " " + describe(d.With), "[bob@example.com Guest bob] [2 1] [2 1] 1 ann@example.com Ann Lee 2/2 2h0m0s 6/8 +2-0")
+	expect(t, "the guest", fmt.Sprint(d.Names, d.IDs, d.Spoken, len(d.Months))+" "+describe(d.With), "[bob@example.com Guest bob] [2 1] [2 1] 1 ann@example.com Ann Lee 2/2 2h0m0s 6/8 +2-0")
 }
 
 func TestItemsAreSelected(t *testing.T) {
 	r, a := newRoster(t)
 	tick := map[notes.Item]notes.Tick{{RecordingID: 2, At: 30 * time.Second, Text: "Call 2"}: {}}
 	day := func(d int) time.Time { return time.Date(2026, 1, d, 0, 0, 0, 0, time.UTC) }
-	last := archive.ItemKey{RecordingID: 2, Position: 0}
+	last := archive.ActionKey{Start: time.Date(2026, 1, 6, 10, 0, 0, 0, time.UTC), RecordingID: 2}
 	for name, tt := range map[string]struct {
 		viewer archive.Viewer
 		query  ItemQuery

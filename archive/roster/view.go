@@ -116,5 +116,20 @@ func (v *view) person(alias int32) int32 {
 	return v.main[v.aliases[alias].key]
 }
 
+// mainsOf returns the main keys of the persons with a name or address, first the one with
+// this key. The viewer may see none of them.
+func (v *view) mainsOf(name string) (mains []int32) {
+	name = strings.TrimSpace(name)
+	for _, key := range v.folded[strings.ToLower(name)] {
+		mains = append(mains, v.main[key])
+	}
+	for _, a := range v.aliases {
+		if strings.EqualFold(a.name, name) && !slices.Contains(mains, v.main[a.key]) {
+			mains = append(mains, v.main[a.key])
+		}
+	}
+	return mains
+}
+
 // isDone tells whether an action item was done, here or at the service.
 func (v *view) isDone(i item) bool { return i.done || v.ticks[i.hash] }

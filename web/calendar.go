@@ -1,0 +1,161 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"minutebook/archive"
+)
+
+// monthListSize is how many meetings of a month a page lists.
+const monthListSize = 200
+
+// calendarPage is a year of days.
+type calendarPage struct {
+	frame
+	Year             int
+	Meetings         int
+	Earlier, Later   string // addresses of the years before and after; "" where there are no meetings
+	Months           []calendarMonth
+	EarlierY, LaterY int
+}
+
+// calendarMonth is a month as weeks of days.
+type calendarMonth struct {
+	Name, Address string
+	Meetings      int
+	Weeks         [][7]calendarDay
+}
+
+// calendarDay is a day of a month; Number is 0 outside of it.
+type calendarDay struct {
+	Number, Meetings int
+	Level            int // 0 to 4, by the busiest day of the year
+	Label, Address   string
+}
+
+// monthPage lists the meetings of a month.
+type monthPage struct {
+	frame
+	Name           string
+	Year           string // the address of the year
+	YearName       int
+	Earlier, Later string // addresses of the months before and after
+	Days           []day
+	Older          string // the address of the rest of the month
+}
+
+func monthAddress(begin time.Time) string { return "/calendar/" + begin.Format("2006-01") }
+
+func yearAddress(year int) string { return "/calendar?year=" + strconv.Itoa(year) }
+
+// calendar answers /calendar?year=.
+func (s *server) calendar(w http.ResponseWriter, r *http.Request) error {
+	year, err := parseNumber(r.URL.Query(), "year", s.Now().In(s.Location).Year(), 1, 9999)
+	if err != nil {
+		return err
+	}
+	view, err := s.view(r.Context())
+	if err != nil {
+		return err
+	}
+	begin := time.Date(year, 1, 1, 0, 0, 0, 0, s.Location)
+	c, err := s.roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
+	if err != nil {
+		return err
+	}
+	p := calendarPage{frame: s.newFrame(r, "calendar", "Calendar "+strconv.Itoa(year)), Year: year, EarlierY: year - 1, LaterY: year + 1}
+	if !c.Oldest.IsZero() && c.Oldest.Before(begin) {
+		p.Earlier = yearAddress(year - 1)
+	}
+	if !c.Newest.IsZero() && !c.Newest.Before(begin.AddDate(1, 0, 0)) {
+		p.Later = yearAddress(year + 1)
+	}
+	most := 1
+	for _, d := range c.Days {
+		most = max(most, d.Meetings)
+	}
+	for month := range 12 {
+		m := newMonth(begin.AddDate(0, month, 0), most, func(day time.Time) int { return c.Days[day].Meetings })
+		p.Months, p.Meetings = append(p.Months, m), p.Meetings+m.Meetings
+	}
+	return s.render(w, http.StatusOK, "calendar", p)
+}
+
+// newMonth makes a month of the year's calendar; most is the count of the busiest day.
+func newMonth(begin time.Time, most int, count func(day time.Time) int) calendarMonth {
+	m := calendarMonth{Name: begin.Format("January"), Address: monthAddress(begin)}
+	for day := begin; day.Month() == begin.Month(); day = day.AddDate(0, 0, 1) {
+		column := (int(day.Weekday()) + 6) % 7 // weeks begin on Monday
+		if column == 0 || len(m.Weeks) == 0 {
+			m.Weeks = append(m.Weeks, [7]calendarDay{})
+		}
+		n := count(day)
+		m.Meetings += n
+		m.Weeks[len(m.Weeks)-1][column] = calendarDay{Number: day.Day(), Meetings: n, Level: (4*n + most - 1) / most,
+			Label:   day.Format("2 January") + ": " + formatCount(n, "meeting", "meetings"),
+			Address: m.Address + "#d" + day.Format(time.DateOnly)}
+	}
+	return m
+}
+
+// month answers /calendar/{month}: 2026-03.
+func (s *server) month(w http.ResponseWriter, r *http.Request) error {
+	begin, err := time.ParseInLocation("2006-01", r.PathValue("month"), s.Location)
+	if err != nil {
+		return &failure{http.StatusNotFound, "A month's address ends like 2026-03."}
+	}
+	list, err := s.listQuery(r)
+	if err != nil {
+		return err
+	}
+	end := begin.AddDate(0, 1, 0)
+	rows, err := s.Archive.List(r.Context(), archive.ListQuery{Viewer: list.Viewer, After: begin.Add(-time.Millisecond), Before: end,
+		IncludeGone: true, Cursor: list.Cursor, Limit: monthListSize + 1})
+	if err != nil {
+		return err
+	}
+	p := monthPage{frame: s.newFrame(r, "month", begin.Format("January 2006")), Name: begin.Format("January 2006"), Year: yearAddress(begin.Year()), YearName: begin.Year(),
+		Earlier: monthAddress(begin.AddDate(0, -1, 0)), Later: monthAddress(end)}
+	if len(rows) > monthListSize {
+		rows = rows[:monthListSize]
+		p.Older = monthAddress(begin) + "?cursor=" + formatCursor(rows[monthListSize-1])
+	}
+	p.Days = s.groupByDay(rows)
+	return s.render(w, http.StatusOK, "month", p)
+}
+
+// apiCalendar counts the meetings of each day of ?year=.
+func (s *server) apiCalendar(w http.ResponseWriter, r *http.Request) error {
+	year, err := parseNumber(r.URL.Query(), "year", s.Now().In(s.Location).Year(), 1, 9999)
+	if err != nil {
+		return err
+	}
+	view, err := s.view(r.Context())
+	if err != nil {
+		return err
+	}
+	begin := time.Date(year, 1, 1, 0, 0, 0, 0, s.Location)
+	c, err := s.roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
+	if err != nil {
+		return err
+	}
+	type dayJSON struct {
+		Date         string  `json:"date"`
+		Meetings     int     `json:"meetings"`
+		TotalSeconds float64 `json:"total_seconds"`
+	}
+	out := struct {
+		Year int       `json:"year"`
+		Zone string    `json:"time_zone"`
+		Days []dayJSON `json:"days"`
+	}{year, fmt.Sprint(s.Location), []dayJSON{}}
+	for day := begin; day.Year() == year; day = day.AddDate(0, 0, 1) {
+		if d := c.Days[day]; d.Meetings > 0 {
+			out.Days = append(out.Days, dayJSON{day.Format(time.DateOnly), d.Meetings, d.Time.Seconds()})
+		}
+	}
+	return answerJSON(w, r, out)
+}

@@ -1,0 +1,173 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/archive/roster"
+)
+
+// mostNews is how many meetings the page of news shows.
+const mostNews = 100
+
+// firstNews is how far back the news begin for who never looked.
+const firstNews = 7 * 24 * time.Hour
+
+// nowPage lists what arrived or changed since the visitor last looked.
+type nowPage struct {
+	frame
+	Since time.Time // when the visitor last looked, or when the news begin
+	Never bool      // the visitor has not looked yet
+	News  []newsItem
+	Total int
+	Until string // the name of the position up to which the page looked
+}
+
+// newsItem is a meeting that arrived or changed.
+type newsItem struct {
+	listed
+	IsNew   bool
+	Changes []string
+}
+
+// readNews returns the news for the visitor of a request.
+func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error) {
+	after, since, err := s.Notes.Looked(ctx, personOf(ctx))
+	if err != nil {
+		return p, err
+	}
+	head, err := s.Archive.Head(ctx)
+	if err != nil {
+		return p, err
+	}
+	if p.Never = since.IsZero(); p.Never {
+		since = s.Now().Add(-firstNews)
+	}
+	if p.Never || after.Epoch != head.Epoch { // the archive was restored since
+		if after, err = s.Archive.PositionAt(ctx, since); err != nil {
+			return p, err
+		}
+	}
+	view, err := s.view(ctx)
+	if err != nil {
+		return p, err
+	}
+	news, total, until, err := s.roster.News(ctx, view, after, limit)
+	if err != nil {
+		return p, err
+	}
+	p.Since, p.Total, p.Until = since.In(s.Location), total, s.places.name(until)
+	p.News, err = s.newsItems(ctx, news, after)
+	return p, err
+}
+
+// newsItems reads the meetings of news, and what changed after a position.
+func (s *server) newsItems(ctx context.Context, news []roster.News, after archive.Position) (items []newsItem, err error) {
+	var ids []int64
+	for _, n := range news {
+		ids = append(ids, n.RecordingID)
+	}
+	rows, err := s.Archive.Rows(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := s.Archive.ChangesOf(ctx, ids, after)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range news {
+		row := rows[n.RecordingID]
+		if row == nil {
+			continue // it has just been forgotten
+		}
+		item := newsItem{listed: s.newListed(row), IsNew: n.IsNew}
+		for _, c := range changes[n.RecordingID] {
+			if name := changeName(c, row); !n.IsNew && !slices.Contains(item.Changes, name) {
+				item.Changes = append(item.Changes, name)
+			}
+		}
+		items = append(items, item)
+	}
+	return items, nil
+}
+
+// changeName returns what changed, in the words of the page.
+func changeName(c archive.Change, row *archive.Row) string {
+	switch c.Kind {
+	case archive.ChangeVisibility:
+		return "who sees it"
+	case archive.ChangeMedia:
+		return "recording"
+	case archive.ChangeGone:
+		if row.Gone {
+			return "removed upstream"
+		}
+		return "back again"
+	}
+	switch c.Part {
+	case api.PartTranscript:
+		return "transcript"
+	case api.PartSummary:
+		return "summary"
+	case api.PartActionItems:
+		return "action items"
+	case api.PartHighlights:
+		return "highlights"
+	case api.PartCRM:
+		return "CRM matches"
+	}
+	return "details"
+}
+
+// now answers /now.
+func (s *server) now(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.readNews(r.Context(), mostNews)
+	if err != nil {
+		return err
+	}
+	p.frame = s.newFrame(r, "now", "What is new")
+	return s.render(w, http.StatusOK, "now", p)
+}
+
+// setLooked answers POST /now/looked: the visitor has looked until the position that the
+// page named.
+func (s *server) setLooked(w http.ResponseWriter, r *http.Request) error {
+	at, ours, err := s.places.position(r.PostForm.Get("until"))
+	if err != nil {
+		return err
+	}
+	if ours { // otherwise an earlier process named it: the page is shown again
+		if err := s.Notes.SetLooked(r.Context(), personOf(r.Context()), at); err != nil {
+			return err
+		}
+	}
+	return s.seeOther(w, r, "/now")
+}
+
+// apiNow answers with what arrived or changed since the visitor last looked.
+func (s *server) apiNow(w http.ResponseWriter, r *http.Request) error {
+	p, err := s.readNews(r.Context(), mostNews)
+	if err != nil {
+		return err
+	}
+	type newsJSON struct {
+		RecordingID int64    `json:"recording_id"`
+		Title       string   `json:"title"`
+		Start       api.Time `json:"recording_start_time"`
+		New         bool     `json:"new"`
+		Changed     []string `json:"changed"`
+	}
+	out := struct {
+		Since time.Time  `json:"since"`
+		Total int        `json:"total"`
+		News  []newsJSON `json:"meetings"`
+	}{p.Since.UTC().Truncate(time.Second), p.Total, []newsJSON{}}
+	for _, n := range p.News {
+		out.News = append(out.News, newsJSON{n.RecordingID, n.Title, api.TimeOf(n.Row.Key().Start), n.IsNew, notNil(n.Changes)})
+	}
+	return answerJSON(w, r, out)
+}

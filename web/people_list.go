@@ -1,0 +1,127 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/archive/roster"
+)
+
+// peopleListSize is how many people a page of the list shows.
+const peopleListSize = 100
+
+// mostSuggestions is how many suggested merges are shown.
+const mostSuggestions = 8
+
+// peopleList lists who appears in the meetings that the visitor sees.
+type peopleList struct {
+	frame
+	Filter    string
+	All       int // people whom the filter finds
+	People    []personRow
+	Newer     string // the address of the page before
+	Older     string // the address of the next page
+	Suggested []suggestion
+	MayMerge  bool
+}
+
+// suggestion is two people who may be one; see [roster.Suggest].
+type suggestion struct {
+	Person, Other personRow
+	Company       string
+}
+
+// personRow is a person in a list.
+type personRow struct {
+	roster.Person
+	Last time.Time // in the reader's zone
+}
+
+// Address returns the address of the person's page.
+func (p personRow) Address() string { return personAddress(p.Key) }
+
+// Percent returns the person's share of what was said, in percent.
+func (p personRow) Percent() int { return int(p.Share()*100 + .5) }
+
+// Hours returns the time of the meetings: "3 h", or minutes below two hours.
+func (p personRow) Hours() string {
+	if p.Time < 2*time.Hour {
+		return formatMinutes(p.Time)
+	}
+	return formatMinutes(p.Time.Round(time.Hour))
+}
+
+// personAddress returns the address of a person's page.
+func personAddress(key string) string { return "/people/" + url.PathEscape(key) }
+
+func (s *server) newPersonRow(p roster.Person) personRow {
+	return personRow{p, p.Last.In(s.Location)}
+}
+
+// showPeople answers /people?q=&page=.
+func (s *server) showPeople(w http.ResponseWriter, r *http.Request) error {
+	ctx, q := r.Context(), r.URL.Query()
+	number, err := parseNumber(q, "page", 1, 1, 1_000_000)
+	if err != nil {
+		return err
+	}
+	view, err := s.view(ctx)
+	if err != nil {
+		return err
+	}
+	people, err := s.roster.People(ctx, view)
+	if err != nil {
+		return err
+	}
+	p := &peopleList{frame: s.newFrame(r, "people", "People"), Filter: strings.TrimSpace(q.Get("q")), MayMerge: visitorOf(ctx).Admin}
+	if p.MayMerge && p.Filter == "" && number == 1 {
+		for _, pair := range roster.Suggest(people, view.Groups) {
+			if len(p.Suggested) < mostSuggestions {
+				p.Suggested = append(p.Suggested, suggestion{s.newPersonRow(pair.Person), s.newPersonRow(pair.Other), pair.Company})
+			}
+		}
+	}
+	people = filterPeople(people, p.Filter)
+	p.All = len(people)
+	from := min((number-1)*peopleListSize, len(people))
+	to := min(from+peopleListSize, len(people))
+	for _, person := range people[from:to] {
+		p.People = append(p.People, s.newPersonRow(person))
+	}
+	at := func(page int) string {
+		v := url.Values{"page": {strconv.Itoa(page)}}
+		if p.Filter != "" {
+			v.Set("q", p.Filter)
+		}
+		return "/people?" + v.Encode()
+	}
+	if from > 0 {
+		p.Newer = at(number - 1)
+	}
+	if to < len(people) {
+		p.Older = at(number + 1)
+	}
+	return s.render(w, http.StatusOK, "people", p)
+}
+
+// filterPeople returns the people with a name or address that contains every word.
+func filterPeople(people []roster.Person, filter string) []roster.Person {
+	words := strings.Fields(strings.ToLower(filter))
+	if len(words) == 0 {
+		return people
+	}
+	var found []roster.Person
+	for _, p := range people {
+		names, has := strings.ToLower(strings.Join(p.Names, "\n")+"\n"+p.Name), true
+		for _, word := range words {
+			has = has && strings.Contains(names, word)
+		}
+		if has {
+			found = append(found, p)
+		}
+	}
+	return found
+}

@@ -1,0 +1,130 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/notes"
+	"minutebook/archive/roster"
+)
+
+// What a person's page shows at most.
+const (
+	personMeetings = 12
+	personMoments  = 5
+	personItems    = 20
+)
+
+// personPage is one person.
+type personPage struct {
+	frame
+	personRow
+	Others   []string // names and addresses besides the one that is the heading
+	With     []personRow
+	Moments  []passage
+	Items    []openItem
+	MoreOpen bool
+	Days     []day
+	Merges   []merged
+	MayMerge bool
+	Back     string // where a form leads back to
+}
+
+// passage is something that the person said.
+type passage struct {
+	archive.Passage
+	Start   time.Time // in the reader's zone
+	Address string
+}
+
+// merged is a judgement that made one person, as the visitor may see it.
+type merged struct {
+	ID     int64
+	Names  string
+	Hidden int // names that are of meetings which the visitor does not see
+}
+
+// showPerson answers /people/{key}.
+func (s *server) showPerson(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	view, err := s.view(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := s.findPerson(r, view, r.PathValue("key"))
+	if err != nil {
+		return err
+	}
+	p := &personPage{frame: s.newFrame(r, "person", d.Name), personRow: s.newPersonRow(d.Person), MayMerge: visitorOf(ctx).Admin, Back: personAddress(d.Key)}
+	p.Others = slices.DeleteFunc(slices.Clone(d.Names), func(name string) bool { return name == d.Name })
+	for _, other := range d.With {
+		p.With = append(p.With, s.newPersonRow(other))
+	}
+	if p.Moments, err = s.personMoments(r, d); err != nil {
+		return err
+	}
+	if p.Items, p.MoreOpen, err = s.openItems(r, view, roster.ItemQuery{Person: d.Key, State: roster.Open, Limit: personItems}); err != nil {
+		return err
+	}
+	ids := d.IDs[:min(len(d.IDs), personMeetings)]
+	rows, err := s.Archive.Rows(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var list []*archive.Row
+	for _, id := range ids {
+		if row := rows[id]; row != nil {
+			list = append(list, row)
+		}
+	}
+	p.Days = s.groupByDay(list)
+	if p.MayMerge {
+		p.Merges = listMerges(view.Groups, d.Person)
+	}
+	return s.render(w, http.StatusOK, "person", p)
+}
+
+// findPerson returns a person whom the visitor sees.
+func (s *server) findPerson(r *http.Request, view roster.View, key string) (*roster.Detail, error) {
+	d, err := s.roster.Person(r.Context(), view, key, s.Location)
+	if errors.Is(err, archive.ErrNotFound) {
+		return nil, &failure{http.StatusNotFound, "Nobody of this name or address is in the meetings that you see."}
+	}
+	return d, err
+}
+
+// personMoments returns what the person said at most length in the newest meetings.
+func (s *server) personMoments(r *http.Request, d *roster.Detail) ([]passage, error) {
+	passages, err := s.Archive.LongestPassages(r.Context(), d.Spoken[:min(len(d.Spoken), personMoments)], append(slices.Clone(d.Names), d.Name))
+	if err != nil {
+		return nil, err
+	}
+	var moments []passage
+	for _, p := range passages {
+		moments = append(moments, passage{p, p.Start.In(s.Location), meetingAddress(p.RecordingID, p.Offset, p.Position, "")})
+	}
+	return moments, nil
+}
+
+// listMerges returns the judgements that made a person.
+func listMerges(g *notes.Groups, p roster.Person) []merged {
+	var all []merged
+	for _, j := range g.Of(p.Key) {
+		m := merged{ID: j.ID}
+		var names []string
+		for _, name := range j.Names {
+			if slices.ContainsFunc(p.Names, func(s string) bool { return strings.EqualFold(s, name) }) {
+				names = append(names, name)
+			} else {
+				m.Hidden++
+			}
+		}
+		m.Names = strings.Join(names, ", ")
+		all = append(all, m)
+	}
+	return all
+}

@@ -1,0 +1,223 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// post sends a form and returns the answer, which is not followed.
+func (s *site) post(address string, form url.Values, header ...string) *http.Response {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.URL+address, strings.NewReader(form.Encode()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp
+}
+
+// changes sends a form that leads to an address.
+func (s *site) changes(address string, form url.Values, leadsTo string) {
+	s.t.Helper()
+	if resp := s.post(address, form); resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != leadsTo {
+		s.t.Errorf("POST %s %v: %d to %q, want %q", address, form, resp.StatusCode, resp.Header.Get("Location"), leadsTo)
+	}
+}
+
+// spoken is a meeting in which Bo, invited under an address, speaks by another name.
+func spoken(id int64, start, name, address string) []byte {
+	return meeting(id, fmt.Sprint("Call ", id), start, fmt.Sprintf(`"recording_end_time":%q,"calendar_invitees":[{"name":%q,"email":%q,"matched_speaker_display_name":"B. L."}],
+		"transcript":[{"speaker":{"display_name":"B. L."},"text":"A long <b>passage</b> of %d.","timestamp":"00:00:05"}],
+		"action_items":[{"description":"Send %d","assignee":{"name":%q,"email":%q},"recording_timestamp":"00:00:07"}]`,
+		strings.Replace(start, "T10", "T13", 1), name, address, id, id, name, address))
+}
+
+func TestPeopleAreListedAndShown(t *testing.T) {
+	s := newSite(t, spoken(1, "2026-06-01T10:00:00Z", "Bo Lee", "bo@acme.example"), spoken(2, "2026-06-02T10:00:00Z", "Bo Lee", "bo@acme.example"))
+	s.shows(200, "/people", "2 people", `href="/people/bo@acme.example"`, "2 meetings", "6 h", "100 % of the talk", "2 open", "2 Jun 2026")
+	if body := s.shows(200, "/people?q=LEE+bo", "1 person found"); strings.Contains(body, "Ana") {
+		t.Error("the filter finds others")
+	}
+	s.shows(200, "/people?q=xyz", "Nobody found")
+	s.shows(200, "/people/bo@acme.example", "<h1 dir=\"auto\">Bo Lee</h1>", "2 June 2026", "A long &lt;b&gt;passage&lt;/b&gt; of 2.", `href="/meetings/2?t=5#e0"`,
+		"Send 1", "Ana Ruiz", `href="/actions?person=bo%40acme.example&amp;state=all"`, `href="/?person=bo%40acme.example"`, "The same person")
+	s.shows(200, "/people/"+url.PathEscape("Bo Lee"), "bo@acme.example")
+	s.shows(404, "/people/nobody@acme.example", "Nobody of this name")
+	// To who sees no meeting, Bo is not there: as somebody who never was.
+	for _, path := range []string{"/people/bo@acme.example", "/people/nobody@acme.example"} {
+		if resp, body := s.get(path, "Test-Person", "x@example.com"); resp.StatusCode != 404 || strings.Contains(body, "Bo Lee") {
+			t.Errorf("%s for a stranger: %d", path, resp.StatusCode)
+		}
+	}
+	var list struct{ People []personJSON }
+	s.answer(200, "/api/v1/people?q=bo", &list)
+	if len(list.People) != 1 || list.People[0].Key != "bo@acme.example" || list.People[0].TalkShare != 1 || list.People[0].OpenItems != 2 {
+		t.Errorf("people %+v", list.People)
+	}
+	var one struct {
+		personJSON
+		RecordingIDs []int64 `json:"recording_ids"`
+		With         []personJSON
+	}
+	s.answer(200, "/api/v1/people/bo@acme.example", &one)
+	if fmt.Sprint(one.RecordingIDs) != "[2 1]" || len(one.With) != 1 || one.With[0].Name != "Ana Ruiz" {
+		t.Errorf("Bo %+v", one)
+	}
+	s.answer(404, "/api/v1/people/nobody", &struct{}{})
+}
+
+func TestPeopleAreMergedAndUndone(t *testing.T) {
+	s := newSite(t, spoken(1, "2026-06-01T10:00:00Z", "Bo Lee", "bo@acme.example"), spoken(2, "2026-06-02T10:00:00Z", "Bo Lee", "lee@acme.example"),
+		meeting(3, "Plan", "2026-06-03T10:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo Lee"},"text":"Bare.","timestamp":"00:00:01"}]`))
+	s.shows(200, "/people", "4 people", "Perhaps the same person", "One person: bo@acme.example and lee@acme.example")
+	s.changes("/people/merge", url.Values{"keep": {"bo@acme.example"}, "other": {"lee@acme.example"}}, "/people/bo@acme.example")
+	s.shows(200, "/people", "3 people", "One person: bo@acme.example and Bo Lee")
+	s.changes("/people/apart", url.Values{"keep": {"bo@acme.example"}, "other": {"Bo Lee"}, "back": {"//evil.example"}}, "/")
+	if body := s.shows(200, "/people", "3 people"); strings.Contains(body, "Perhaps the same") {
+		t.Error("two persons are suggested again")
+	}
+	body := s.shows(200, "/people/lee@acme.example", "bo@acme.example, lee@acme.example", "Call 1", "Call 2")
+	id := regexp.MustCompile(`name="merge" value="(\d+)"`).FindStringSubmatch(body)
+	s.shows(200, "/actions?person=lee@acme.example", "Send 1", "Send 2", `<span class="n">2</span>`)
+	s.shows(200, "/?person=lee@acme.example", "Call 1", "Call 2")
+	for _, visitor := range [][]string{{"Test-Person", "ana@acme.example"}} { // sees all, and is no admin
+		if resp := s.post("/people/undo", url.Values{"merge": {id[1]}}, visitor...); resp.StatusCode != 404 {
+			t.Errorf("undone by who is no admin: %d", resp.StatusCode)
+		}
+	}
+	s.changes("/people/undo", url.Values{"merge": {id[1]}}, "/people")
+	s.shows(200, "/people", "4 people")
+	for field, want := range map[string]int{"keep": 422, "other": 404} {
+		form := url.Values{"keep": {"bo@acme.example"}, "other": {"bo@acme.example"}}
+		if want == 404 {
+			form.Set(field, "nobody@acme.example")
+		}
+		if resp := s.post("/people/merge", form); resp.StatusCode != want {
+			t.Errorf("merge %v: %d", form, resp.StatusCode)
+		}
+	}
+	if resp := s.post("/people/merge", url.Values{"keep": {"bo@acme.example"}, "other": {"Bo Lee"}}, "Sec-Fetch-Site", "cross-site"); resp.StatusCode != 403 {
+		t.Errorf("a form of another site: %d", resp.StatusCode)
+	}
+}
+
+func TestActionItemsAreTickedOffHere(t *testing.T) {
+	s := newSite(t, spoken(1, "2026-06-21T10:00:00Z", "Bo Lee", "bo@acme.example"), spoken(2, "2025-06-02T10:00:00Z", "Bo Lee", "bo@acme.example"))
+	item := url.Values{"meeting": {"1"}, "at": {"7000"}, "text": {"Send 1"}, "done": {"yes"}, "back": {"/actions?state=all"}}
+	s.shows(200, "/actions", `name="at" value="7000"`, "Send 1", "Send 2")
+	s.changes("/actions/tick", item, "/actions?state=all")
+	if body := s.shows(200, "/actions", "Send 2"); strings.Contains(body, "Send 1") {
+		t.Error("a ticked item is among the open ones")
+	}
+	s.shows(200, "/actions?state=done", "Send 1", "done here, 1 Jul 2026", "Open again: Send 1")
+	var list struct {
+		Items []actionJSON `json:"action_items"`
+		Next  string
+	}
+	s.answer(200, "/api/v1/action-items?state=done", &list)
+	if len(list.Items) != 1 || !list.Items[0].DoneHere || list.Items[0].Completed {
+		t.Errorf("done items %+v", list.Items)
+	}
+	s.answer(200, "/api/v1/action-items?state=all&limit=1", &list)
+	next := list.Next
+	list.Next = ""
+	s.answer(200, "/api/v1/action-items?state=all&limit=1&cursor="+next, &list)
+	if len(list.Items) != 1 || list.Items[0].RecordingID != 2 || list.Next != "" {
+		t.Errorf("the second page %+v, %q", list.Items, list.Next)
+	}
+	item.Set("done", "no")
+	s.changes("/actions/tick", item, "/actions?state=all")
+	s.shows(200, "/actions?q=SEND+1", "Send 1")
+	for address, want := range map[string]string{"/actions?q=send+2": "Send 2", "/actions?age=old": "Send 2", "/actions?age=month": "Send 1", "/actions?sort=oldest&q=send": "Send 2"} {
+		body := s.shows(200, address, want)
+		if first := regexp.MustCompile(`class="todo" dir="auto">(Send \d)`).FindStringSubmatch(body); len(first) < 2 || first[1] != want {
+			t.Errorf("%s begins with %v, want %s", address, first, want)
+		}
+	}
+	s.shows(400, "/actions?age=never")
+	for field, value := range map[string]string{"text": "Never agreed", "at": "7001", "meeting": "9"} {
+		wrong := url.Values{"meeting": {"1"}, "at": {"7000"}, "text": {"Send 1"}}
+		wrong.Set(field, value)
+		if resp := s.post("/actions/tick", wrong); resp.StatusCode != 404 {
+			t.Errorf("ticked %s %s: %d", field, value, resp.StatusCode)
+		}
+	}
+	hidden, never := s.post("/actions/tick", item, "Test-Person", "x@example.com"), url.Values{"meeting": {"9"}, "at": {"7000"}, "text": {"Send 1"}}
+	if hidden.StatusCode != 404 || s.post("/actions/tick", never, "Test-Person", "x@example.com").StatusCode != 404 {
+		t.Errorf("ticked by a stranger: %d", hidden.StatusCode)
+	}
+}
+
+func TestCalendarShowsAYearAndAMonth(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-03-05T10:00:00Z", ""), meeting(2, "Two", "2026-03-05T15:00:00Z", ""), meeting(3, "Old", "2024-12-31T23:30:00Z", ""))
+	s.shows(200, "/calendar", "<h1>2026</h1>", `class="l4" href="/calendar/2026-03#d2026-03-05" aria-label="5 March: 2 meetings"`, `href="/calendar/2026-03">March</a> <span class="n">2</span>`, `href="/calendar?year=2025"`)
+	s.shows(200, "/calendar?year=2024", "31 December: 1 meeting", `rel="next" href="/calendar?year=2025"`)
+	body := s.shows(200, "/calendar/2026-03", `id="d2026-03-05"`, "One", "Two", `href="/calendar/2026-02"`)
+	if strings.Contains(body, "Old") {
+		t.Error("March shows another month")
+	}
+	s.shows(200, "/calendar/2026-05", "No meetings in this month")
+	s.shows(404, "/calendar/2026-13")
+	s.shows(400, "/calendar?year=x")
+	if _, body := s.get("/calendar", "Test-Person", "x@example.com"); strings.Contains(body, "1 meeting") || strings.Contains(body, "2025") {
+		t.Error("a stranger is told of meetings")
+	}
+	var c struct{ Days []struct{ Date string } }
+	s.answer(200, "/api/v1/calendar?year=2026", &c)
+	if len(c.Days) != 1 || c.Days[0].Date != "2026-03-05" {
+		t.Errorf("days %+v", c)
+	}
+}
+
+func TestNowTellsWhatArrivedSinceOneLooked(t *testing.T) {
+	s := newSite(t)
+	recent := time.Now() // the archive of the tests dates changes by the machine's clock
+	s.now.Store(&recent)
+	s.apply(meeting(1, "First", "2026-03-05T10:00:00Z", ""))
+	until := func(body string) url.Values {
+		m := regexp.MustCompile(`name="until" value="([^"]+)"`).FindStringSubmatch(body)
+		if m == nil {
+			t.Fatal("the page names no position")
+		}
+		return url.Values{"until": m[1:]}
+	}
+	body := s.shows(200, "/now", "In the last 7 days", "First", "new")
+	s.changes("/now/looked", until(body), "/now")
+	s.shows(200, "/now", "Since you last looked", "nothing arrived or changed")
+	s.later(meeting(2, "Second", "2026-03-06T10:00:00Z", ""), meeting(1, "First renamed", "2026-03-05T10:00:00Z", `"default_summary":{"markdown_formatted":"It went well."}`))
+	body = s.shows(200, "/now", "2 meetings arrived or changed", "Second", "First renamed", "<span>summary</span>", ">changed<", ">new<")
+	s.later(meeting(3, "Third", "2026-03-07T10:00:00Z", ""))
+	s.changes("/now/looked", until(body), "/now")
+	if body := s.shows(200, "/now", "1 meeting arrived", "Third"); strings.Contains(body, "Second") {
+		t.Error("what was seen is news again")
+	}
+	if _, body := s.get("/now", "Test-Person", "x@example.com"); strings.Contains(body, "Third") || !strings.Contains(body, "nothing arrived") {
+		t.Error("a stranger is told of meetings")
+	}
+	var news struct {
+		Total    int
+		Meetings []struct{ New bool }
+	}
+	s.answer(200, "/api/v1/now", &news)
+	if news.Total != 1 || len(news.Meetings) != 1 || !news.Meetings[0].New {
+		t.Errorf("news %+v", news)
+	}
+	s.changes("/now/looked", url.Values{"until": {strings.Repeat("A", 80)}}, "/now") // named by an earlier process
+	if resp := s.post("/now/looked", url.Values{"until": {"x"}}); resp.StatusCode != 400 {
+		t.Errorf("a position that is none: %d", resp.StatusCode)
+	}
+}
