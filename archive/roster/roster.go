@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"minutebook/archive"
 )
@@ -37,7 +38,11 @@ type alias struct {
 // when it follows.
 func New(a *archive.Archive) *Roster { return &Roster{archive: a} }
 
-// Follow keeps the roster up to date until ctx ends, so that no question waits for it.
+// followEvery is how often at most the roster follows by itself: a question follows in
+// any case, and many changes at once cost less than one by one.
+const followEvery = 20 * time.Second
+
+// Follow keeps the roster up to date until ctx ends, so that no question waits long.
 func (r *Roster) Follow(ctx context.Context) error {
 	for {
 		if err := r.catchUp(ctx); err != nil {
@@ -48,6 +53,11 @@ func (r *Roster) Follow(ctx context.Context) error {
 		r.mu.RUnlock()
 		if err := r.archive.WaitChange(ctx, at); err != nil {
 			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(followEvery):
 		}
 	}
 }

@@ -146,6 +146,12 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.runRetention(ctx) })
 	g.Go(func() error { return d.runAccess(ctx) })
 	g.Go(func() error {
+		if err := d.page.Follow(ctx); err != nil && ctx.Err() == nil {
+			d.log.Error().Err(err).Msg("count who appears in meetings; each page that needs it tries again")
+		}
+		return nil
+	})
+	g.Go(func() error {
 		defer d.background.Wait()
 		return d.followConnected(ctx)
 	})
