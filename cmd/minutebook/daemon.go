@@ -20,13 +20,14 @@ import (
 	"minutebook/search"
 	"minutebook/service"
 	syncer "minutebook/sync"
+	"minutebook/web"
 )
 
 // daemon is an application that answers on the page, the receiver and the command
 // socket.
 type daemon struct {
 	*application
-	page     http.Handler
+	page     *web.Handler
 	monitor  http.Handler // health and metrics, for a listener of their own
 	index    *search.Index
 	syncer   *syncer.Syncer
