@@ -67,9 +67,12 @@ func BenchmarkRoster(b *testing.B) {
 		v := roster.View{Viewer: viewer}
 		year := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 		for question, ask := range map[string]func() error{
-			"people":   func() error { _, err := people.People(b.Context(), v); return err },
-			"person":   func() error { _, err := people.Person(b.Context(), v, all[0].Key, time.UTC); return err },
-			"items":    func() error { _, err := people.Items(b.Context(), v, roster.ItemQuery{State: roster.Open, Limit: 500}); return err },
+			"people": func() error { _, err := people.People(b.Context(), v); return err },
+			"person": func() error { _, err := people.Person(b.Context(), v, all[0].Key, time.UTC); return err },
+			"items": func() error {
+				_, err := people.Items(b.Context(), v, roster.ItemQuery{State: roster.Open, Limit: 500})
+				return err
+			},
 			"calendar": func() error { _, err := people.Calendar(b.Context(), v, year, year.AddDate(1, 0, 0)); return err },
 			"news":     func() error { _, _, _, err := people.News(b.Context(), v, archive.Position{}, 100); return err },
 		} {
