@@ -60,6 +60,15 @@ func (p *relyingParty) exchange(ctx context.Context, code string, a attempt) (ac
 	if err != nil {
 		return access.Claims{}, fmt.Errorf("check the ID token: %w", err)
 	}
+	var given struct {
+		To string `json:"azp"` // where the token is for several clients
+	}
+	if err := id.Claims(&given); err != nil {
+		return access.Claims{}, fmt.Errorf("read the claims of the ID token: %w", err)
+	}
+	if given.To != "" && given.To != p.ClientID {
+		return access.Claims{}, errors.New("check the ID token: it was given to another client")
+	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(a.Nonce)) != 1 {
 		return access.Claims{}, errors.New("check the ID token: the nonce is of another sign-in")
 	}

@@ -1,0 +1,113 @@
+package web
+
+import (
+	"crypto"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// issuer is a provider whose token endpoint answers with the ID token that it is given.
+type issuer struct {
+	*httptest.Server
+	key     *rsa.PrivateKey
+	idToken string
+}
+
+func newIssuer(t *testing.T) *issuer {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	must(t, err)
+	p := &issuer{key: key}
+	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/keys":
+			_ = json.NewEncoder(w).Encode(map[string]any{"keys": []any{map[string]string{"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "1",
+				"n": encode(key.N.Bytes()), "e": encode(big.NewInt(int64(key.E)).Bytes())}}})
+		case "/token":
+			_ = json.NewEncoder(w).Encode(map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": p.idToken})
+		default:
+			_ = json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/a", "token_endpoint": p.URL + "/token",
+				"jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
+		}
+	}))
+	t.Cleanup(p.Close)
+	return p
+}
+
+func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
+
+// sign returns a token with the claims, signed by a function of the text.
+func sign(t *testing.T, alg string, claims map[string]any, signature func(text string) []byte) string {
+	t.Helper()
+	header, err := json.Marshal(map[string]string{"alg": alg, "kid": "1", "typ": "JWT"})
+	must(t, err)
+	body, err := json.Marshal(claims)
+	must(t, err)
+	text := encode(header) + "." + encode(body)
+	return text + "." + encode(signature(text))
+}
+
+// TestIDTokensOfOthersAreRefused signs in with ID tokens that were made for another
+// client, by somebody else, or for another sign-in.
+func TestIDTokensOfOthersAreRefused(t *testing.T) {
+	t.Parallel()
+	p := newIssuer(t)
+	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
+	must(t, err)
+	by := func(key *rsa.PrivateKey) func(string) []byte {
+		return func(text string) []byte {
+			sum := sha256.Sum256([]byte(text))
+			signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
+			must(t, err)
+			return signature
+		}
+	}
+	bySecret := func(text string) []byte {
+		mac := hmac.New(sha256.New, []byte("secret"))
+		mac.Write([]byte(text))
+		return mac.Sum(nil)
+	}
+	const address = "ann@acme.example"
+	now := time.Now()
+	for _, c := range []struct {
+		name      string
+		change    map[string]any
+		alg       string
+		signature func(string) []byte
+		ok        bool
+	}{
+		{"as it has to be", nil, "RS256", by(p.key), true},
+		{"for this client among others", map[string]any{"aud": []string{"minutebook", "other"}, "azp": "minutebook"}, "RS256", by(p.key), true},
+		{"for another client", map[string]any{"aud": "other"}, "RS256", by(p.key), false},
+		{"given to another client", map[string]any{"aud": []string{"minutebook", "other"}, "azp": "other"}, "RS256", by(p.key), false},
+		{"for nobody", map[string]any{"aud": nil}, "RS256", by(p.key), false},
+		{"of another issuer", map[string]any{"iss": "https://evil.example"}, "RS256", by(p.key), false},
+		{"of another sign-in", map[string]any{"nonce": "other"}, "RS256", by(p.key), false},
+		{"without a nonce", map[string]any{"nonce": nil}, "RS256", by(p.key), false},
+		{"expired", map[string]any{"exp": now.Add(-time.Hour).Unix()}, "RS256", by(p.key), false},
+		{"signed by somebody else", nil, "RS256", by(stranger), false},
+		{"signed with the client's secret", nil, "HS256", bySecret, false},
+		{"not signed", nil, "none", func(string) []byte { return nil }, false},
+	} {
+		claims := map[string]any{"iss": p.URL, "sub": "1", "aud": "minutebook", "nonce": "n", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "email": address}
+		maps.Copy(claims, c.change)
+		p.idToken = sign(t, c.alg, claims, c.signature)
+		party := newRelyingParty(OIDC{Issuer: p.URL, ClientID: "minutebook", ClientSecret: "secret", TrustEmail: true}, &url.URL{Scheme: "http", Host: "localhost"}, time.Now)
+		got, err := party.exchange(t.Context(), "code", attempt{Nonce: "n"})
+		if (err == nil) != c.ok || c.ok && got.Address != address {
+			t.Errorf("a token %s: %+v, %v", c.name, got, err)
+		}
+	}
+}
