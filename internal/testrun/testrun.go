@@ -14,7 +14,8 @@ import (
 )
 
 // SkipUnderRace skips the test in the run under the race detector, which makes
-// plain computation and starts of programs several times slower.
+// everything several times slower and finds nothing in a test that does one step
+// after the other. A package whose tests all call it is not even linked with it.
 //
 // It is called in the body of the test function itself, in no helper and in no
 // subtest: the run without the race detector starts only the tests whose own
