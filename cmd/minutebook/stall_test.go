@@ -25,10 +25,10 @@ func stallDaemon(t *testing.T) (page, received *stalltest.Listener) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.DataDir, cfg.Web.Listen, cfg.Receiver.Listen, cfg.Service.Enabled = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", true
-	const short = 300 * time.Millisecond
+	const short = 300 * time.Millisecond // an answer needs more of a machine that does much else
 	ctx, cancel := context.WithCancel(context.Background())
 	d, err := startDaemon(ctx, &cfg, zerolog.Nop(), appOptions{Create: true,
-		Times: httpserver.Times{Header: short, Body: short, Answer: short, Idle: short}})
+		Times: httpserver.Times{Header: short, Body: short, Answer: 10 * short, Idle: short}})
 	if err != nil {
 		t.Fatal(err)
 	}
