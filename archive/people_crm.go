@@ -114,9 +114,11 @@ func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMVie
 }
 
 // CRMFor returns the CRM matches that a viewer without All sees of each of the
-// meetings; of several accounts' the first in the order of CRMPrincipals.
+// meetings; of several accounts' the first in the order of CRMPrincipals. Of a viewer
+// with several addresses it is the address that sees the meeting whose accounts and
+// teams count: rights of several addresses add up and do not combine.
 func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]json.RawMessage, error) {
-	principals, err := a.CRMPrincipals(ctx, v)
+	order, err := a.CRMPrincipals(ctx, v)
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +127,26 @@ func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]
 		return nil, err
 	}
 	matches := make(map[int64]json.RawMessage, len(views))
-	for id, list := range views {
-		first := len(principals)
-		for _, c := range list {
-			if at := slices.Index(principals, c.Principal); at >= 0 && at < first {
-				first, matches[id] = at, c.Matches
+	ranks := make(map[int64]int, len(views))
+	for _, email := range v.addresses() {
+		address := ViewerWith(email)
+		principals, err := a.CRMPrincipals(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		seen, err := a.SeenOf(ctx, address, ids)
+		if err != nil {
+			return nil, err
+		}
+		for id, list := range views {
+			for _, c := range list {
+				if !seen[id] || !slices.Contains(principals, c.Principal) {
+					continue
+				}
+				rank := slices.Index(order, c.Principal)
+				if best, found := ranks[id]; !found || rank < best {
+					ranks[id], matches[id] = rank, c.Matches
+				}
 			}
 		}
 	}

@@ -56,20 +56,36 @@ func addCRM(v *segment.Builder, views []archive.CRMView, lang *text.Language) {
 	}
 }
 
-// seesCRM reports whether the viewer sees the matches of a principal.
-func (s *snapshot) seesCRM(principal string) bool {
-	return s.seesAll || slices.Contains(s.crmPrincipals, principal)
+// withCRMKeys finds the meetings with one of the keys that keys makes of a principal
+// whose matches the viewer sees. The viewer sees them by the address that also sees the
+// meeting: the rights of several addresses add up and do not combine.
+func (s *snapshot) withCRMKeys(keys func(principal string) []string) (meetingSet, error) {
+	found := s.empty()
+	for _, a := range s.addresses {
+		var list []string
+		for _, p := range a.crm {
+			list = append(list, keys(p)...)
+		}
+		matching, err := s.withKeys(list...)
+		if err != nil {
+			return nil, err
+		}
+		matching.and(a.seen)
+		found.or(matching)
+	}
+	return found, nil
 }
 
-// crmKeys are the keys of words in the matches that the viewer sees.
-func (s *snapshot) crmKeys(terms ...string) []string {
-	var keys []string
-	for _, p := range s.crmPrincipals {
-		for _, t := range terms {
-			keys = append(keys, keyCRMWord+p+"\x00"+t)
+// withCRMWords finds the meetings with one of some words in matches that the viewer
+// sees.
+func (s *snapshot) withCRMWords(terms ...string) (meetingSet, error) {
+	return s.withCRMKeys(func(principal string) []string {
+		keys := make([]string, len(terms))
+		for i, t := range terms {
+			keys[i] = keyCRMWord + principal + "\x00" + t
 		}
-	}
-	return keys
+		return keys
+	})
 }
 
 // withCRM finds the meetings with CRM matches that the viewer sees.
@@ -77,11 +93,7 @@ func (s *snapshot) withCRM() (meetingSet, error) {
 	if s.seesAll {
 		return s.withKeys(keyHas + "crm")
 	}
-	var keys []string
-	for _, p := range s.crmPrincipals {
-		keys = append(keys, keyCRM+p)
-	}
-	return s.withKeys(keys...)
+	return s.withCRMKeys(func(principal string) []string { return []string{keyCRM + principal} })
 }
 
 // withAllCRMWords finds the meetings with all words of a phrase in matches that the
@@ -89,7 +101,7 @@ func (s *snapshot) withCRM() (meetingSet, error) {
 func (s *snapshot) withAllCRMWords(phrase []string) (meetingSet, error) {
 	found := s.visible()
 	for _, term := range phrase {
-		matching, err := s.withKeys(s.crmKeys(term)...)
+		matching, err := s.withCRMWords(term)
 		if err != nil {
 			return nil, err
 		}
@@ -104,5 +116,9 @@ func (s *snapshot) crmLinesOf(id int64) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the notes of %d: %w", id, err)
 	}
-	return crmLines(views[id], s.seesCRM), nil
+	return crmLines(views[id], func(principal string) bool {
+		return s.seesAll || slices.ContainsFunc(s.addresses, func(a addressRights) bool {
+			return slices.Contains(a.crm, principal) && s.hasMeeting(a.seen, id)
+		})
+	}), nil
 }

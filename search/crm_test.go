@@ -88,3 +88,48 @@ func TestCRMIsFoundByWhoIsShownIt(t *testing.T) {
 	must(h.archive.SetAccounts(ctx, []archive.AccountSetting{{Name: "bobs", Email: "bob@acme.example"}}))
 	check("anns has left", nil, archive.ViewerWith("ann@acme.example")) // and nothing has to be indexed for it
 }
+
+// TestRightsOfAddressesDoNotCombine asks as a person with two addresses: ann's sees a
+// private meeting, and the other's team has linked the CRM.
+func TestRightsOfAddressesDoNotCombine(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	h := newFixture(t)
+	ctx := t.Context()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(h.archive.PutAccountPerson(ctx, "bobs", "bob@acme.example"))
+	must(h.archive.PutTeamMembers(ctx, "bobs", "sales", []api.TeamMember{{Email: "bob@acme.example"}, {Email: "mate@acme.example"}}))
+	o, err := archive.FromMeeting("bobs", archive.SourceList, time.Date(2026, 5, 1, 1, 0, 0, 0, time.UTC), []byte(`{"recording_id": 1, "title": "Plan",
+		"shared_with": "no_teams", "recorded_by": {"email": "ann@acme.example"}, "crm_matches": {"deals": [{"name": "Yellow Banana Grove"}]}}`))
+	must(err)
+	_, err = h.archive.Apply(ctx, []archive.Observation{o})
+	must(err)
+	h.catchUp()
+	for _, c := range []struct {
+		emails  []string
+		meeting int
+		matches int
+	}{
+		{[]string{"ann@acme.example"}, 1, 0},
+		{[]string{"mate@acme.example"}, 0, 0},
+		{[]string{"ann@acme.example", "mate@acme.example"}, 1, 0},
+		{[]string{"ann@acme.example", "bob@acme.example"}, 1, 1},
+		{[]string{"bob@acme.example"}, 1, 1},
+	} {
+		viewer := archive.ViewerWith(c.emails...)
+		for query, want := range map[string]int{"plan": c.meeting, "banana": c.matches, `"yellow banana"`: c.matches, "has:crm": c.matches} {
+			if got := h.search(Request{Query: query, Viewer: viewer}).Total; got != want {
+				t.Errorf("%q finds %d meetings for %q, want %d", c.emails, got, query, want)
+			}
+		}
+		own, err := h.archive.CRMFor(ctx, viewer, []int64{1})
+		must(err)
+		if len(own) != c.matches {
+			t.Errorf("%q is shown the CRM matches of %d meetings, want %d", c.emails, len(own), c.matches)
+		}
+	}
+}

@@ -29,14 +29,18 @@ func (s *snapshot) findTerm(t *queryTerm, budget *readBudget) (m *termMatch, err
 		return m, err
 	}
 	terms := map[string][]string{}
+	inCRM := s.empty()
 	for _, field := range t.scope.textFields() {
-		in, list := field, variantsIn(m.variants, field)
-		if field == segment.FieldCRM && !s.seesAll {
-			in, list = segment.FieldKeys, s.crmKeys(list...)
+		list := variantsIn(m.variants, field)
+		if field != segment.FieldCRM || s.seesAll {
+			terms[field] = list
+		} else if inCRM, err = s.withCRMWords(list...); err != nil {
+			return nil, err
 		}
-		terms[in] = append(terms[in], list...)
 	}
-	m.meetings, err = s.withFields(terms)
+	if m.meetings, err = s.withFields(terms); err == nil {
+		m.meetings.or(inCRM)
+	}
 	return m, err
 }
 

@@ -2,10 +2,62 @@ package search
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"minutebook/archive"
 )
+
+// restrictTo takes the meetings away that a viewer may not see. The index has
+// followed the archive to reached, or further.
+func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) error {
+	if viewer.All {
+		return nil
+	}
+	all, seen := s.visible(), s.empty()
+	var principals []string
+	for _, email := range viewer.Emails {
+		s.setVisible(all.clone())
+		a, err := s.restrictToAddress(email, reached)
+		if err != nil {
+			return fmt.Errorf("find the meetings that the viewer may see: %w", err)
+		}
+		s.addresses = append(s.addresses, a)
+		seen.or(a.seen)
+		principals = append(principals, s.principals...)
+	}
+	s.setVisible(seen)
+	s.principals = principals
+	return nil
+}
+
+// restrictToAddress takes the meetings away that one address may not see, and returns
+// its rights.
+func (s *snapshot) restrictToAddress(email string, reached archive.Position) (a addressRights, err error) {
+	viewer := archive.ViewerWith(email)
+	if a.crm, err = s.x.archive.CRMPrincipals(s.ctx, viewer); err != nil {
+		return a, err
+	}
+	if s.principals, err = s.x.archive.ViewerPrincipals(s.ctx, viewer); err != nil {
+		return a, err
+	}
+	keys := make([]string, len(s.principals))
+	for i, p := range s.principals {
+		keys[i] = keySees + p
+	}
+	if a.seen, err = s.withKeys(keys...); err != nil {
+		return a, err
+	}
+	s.setVisible(a.seen)
+	return a, s.hideChanged(reached) // from a.seen too
+}
+
+// setVisible makes the meetings of a set those that the viewer sees.
+func (s *snapshot) setVisible(set meetingSet) {
+	for i, m := range s.segments {
+		m.visible = set[i]
+	}
+}
 
 // hideChanged hides the meetings that the index shows to the viewer and that the
 // archive does not show any more: the index follows the archive, so it still
@@ -85,8 +137,6 @@ func (s *snapshot) stillShown(ids []int64) (map[int64]bool, error) {
 
 // isShown reports whether the viewer sees a meeting.
 func (s *snapshot) isShown(id int64) bool {
-	return slices.ContainsFunc(s.segments, func(m *meetingSegment) bool {
-		doc, ok := m.columns.byID[id]
-		return ok && m.visible.Contains(doc)
-	})
+	_, _, ok := s.place(id)
+	return ok
 }

@@ -3,7 +3,6 @@ package search
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -30,14 +29,14 @@ type snapshot struct {
 	segments []*meetingSegment
 	spoken   []*momentSegment
 
-	visibleCount  int              // meetings that the viewer may see
-	seesAll       bool             // the viewer sees all meetings and all CRM matches
-	principals    []string         // otherwise: those of the viewer, see archive.ViewerPrincipals
-	crmPrincipals []string         // and whose CRM matches the viewer sees
-	notes         NotesFunc        // of the request
-	samePerson    SamePersonFunc   // likewise
-	meanWords     int              // mean length of all meetings
-	langs         []*text.Language // of all meetings
+	visibleCount int              // meetings that the viewer may see
+	seesAll      bool             // the viewer sees all meetings and all CRM matches
+	principals   []string         // otherwise: those of the viewer, see archive.ViewerPrincipals
+	addresses    []addressRights  // and each of the viewer's addresses by itself
+	notes        NotesFunc        // of the request
+	samePerson   SamePersonFunc   // likewise
+	meanWords    int              // mean length of all meetings
+	langs        []*text.Language // of all meetings
 }
 
 // meetingSegment is one segment of the meetings' index.
@@ -46,6 +45,12 @@ type meetingSegment struct {
 	terms   *segment.TermReader
 	columns *columns
 	visible *roaring.Bitmap // documents that the viewer may see
+}
+
+// addressRights are the rights that one of the viewer's addresses gives.
+type addressRights struct {
+	seen meetingSet // the meetings that the address sees
+	crm  []string   // the principals whose CRM matches it sees, see archive.CRMPrincipals
 }
 
 // openSnapshot takes a snapshot for a viewer. The caller closes it.
@@ -115,36 +120,6 @@ func (s *snapshot) close() error {
 	}
 	s.release()
 	return errors.Join(errs...)
-}
-
-// restrictTo takes the meetings away that a viewer may not see. The index has
-// followed the archive to reached, or further.
-func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) error {
-	if viewer.All {
-		return nil
-	}
-	var err error
-	if s.crmPrincipals, err = s.x.archive.CRMPrincipals(s.ctx, viewer); err != nil {
-		return fmt.Errorf("find whose crm matches the viewer may see: %w", err)
-	}
-	if s.principals, err = s.x.archive.ViewerPrincipals(s.ctx, viewer); err != nil {
-		return fmt.Errorf("find the meetings that the viewer may see: %w", err)
-	}
-	keys := make([]string, len(s.principals))
-	for i, p := range s.principals {
-		keys[i] = keySees + p
-	}
-	seen, err := s.withKeys(keys...)
-	if err != nil {
-		return err
-	}
-	for i, m := range s.segments {
-		m.visible = seen[i]
-	}
-	if err := s.hideChanged(reached); err != nil {
-		return fmt.Errorf("find the meetings that the viewer may see: %w", err)
-	}
-	return nil
 }
 
 // addUp counts the visible meetings, and finds the mean length and the languages
