@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -91,6 +92,53 @@ func TestPeopleConnectTheirOwnAccounts(t *testing.T) {
 		t.Error("a secret is in the log")
 	}
 	service.stop()
+}
+
+// TestKilledWhileAnAccountIsTried kills the daemon while it waits for the service: nothing
+// is connected, and the key is in no file.
+func TestKilledWhileAnAccountIsTried(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	const key = "a-key-that-is-being-tried-0123456789"
+	dir, asked := t.TempDir(), make(chan string, 10)
+	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- r.Header.Get("X-Api-Key")
+		<-r.Context().Done()
+	}))
+	defer service.Close()
+	config := filepath.Join(dir, "config.toml")
+	text := fmt.Sprintf("data_dir = \"data\"\n[web]\naccess = \"people\"\npublic_url = \"http://localhost:8377\"\n"+
+		"[web.accounts]\nkey_file = \"accounts.key\"\nbase_url = %q\n", service.URL+"/external/v1")
+	err := os.WriteFile(config, []byte(text), 0o600)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "accounts.key"), bytes.Repeat([]byte("0f"), 32), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon := start(t, "serve", "-c", config, "--create")
+	browser := acceptInvitation(t, daemon, runJSON[control.Invited](t, "user", "add", "ann@example.com", "--admin", "-c", config).Link)
+	answered := make(chan error, 1)
+	go func() {
+		resp, err := browser.PostForm(browser.url+"/me/account/key", url.Values{"key": {key}})
+		if err == nil {
+			resp.Body.Close()
+		}
+		answered <- err
+	}()
+	if got := <-asked; got != key {
+		t.Errorf("the service is asked with %q", got)
+	}
+	daemon.kill()
+	if err := <-answered; err == nil {
+		t.Error("a killed daemon has answered")
+	}
+	again := start(t, "serve", "-c", config)
+	if people := runJSON[[]control.ListedPerson](t, "user", "list", "-c", config); len(people) != 1 || people[0].Account != nil {
+		t.Errorf("after the kill: %+v", people)
+	}
+	again.stop()
+	run(t, "verify", "-c", config)
+	findNoSecret(t, dir, key)
 }
 
 // signedIn is the browser of a person.
