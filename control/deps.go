@@ -37,7 +37,7 @@ type Deps struct {
 	Access func(context.Context) (*access.DB, error)
 	// Notes returns what people have added; nil: nothing can be added here.
 	Notes func(context.Context) (*notes.DB, error)
-	// Connector returns what connects people's own accounts; nil: nobody can have one.
+	// Connector returns the connector of people's own accounts; nil: nobody can have one.
 	Connector func(context.Context) (*accounts.Connector, error)
 	// Web says who may enter the page, and under which address people reach it.
 	Web config.Web

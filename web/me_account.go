@@ -14,7 +14,7 @@ import (
 	"minutebook/web/accounts"
 )
 
-// ownAccount is what a person's page says of their account at the service.
+// ownAccount is the part of a person's page about their account at the service.
 type ownAccount struct {
 	Offered   bool   // whether it can be connected here
 	App       bool   // whether it can be connected without a key
@@ -23,7 +23,7 @@ type ownAccount struct {
 	Suspended string // why the service refuses it
 }
 
-// newOwnAccount returns what the page of the visitor says of their account.
+// newOwnAccount returns the part of the page about the account of the visitor.
 func (s *server) newOwnAccount(ctx context.Context) (o ownAccount, err error) {
 	v := visitorOf(ctx)
 	switch {

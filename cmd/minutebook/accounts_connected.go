@@ -18,7 +18,7 @@ import (
 // or lets one go on. The account's calls end at once, whenever it looks.
 const connectedInterval = 10 * time.Second
 
-// Connector returns what connects people's own accounts, or nil where nobody can have
+// Connector returns the connector of people's own accounts, or nil where nobody can have
 // one: without people, and while no setting says which service the archive reads.
 func (app *application) Connector(ctx context.Context) (*accounts.Connector, error) {
 	people, err := app.Access(ctx)

@@ -96,7 +96,7 @@ func (d *DB) Disconnect(ctx context.Context, by Actor, person int64) error {
 	})
 }
 
-// renewSecrets encrypts with the first key what older ones have encrypted, so that
+// renewSecrets encrypts with the first key the secrets of older keys, so that
 // these can be taken out of the file.
 func (d *DB) renewSecrets(ctx context.Context) error {
 	if len(d.keys) < 2 {

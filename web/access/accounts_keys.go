@@ -18,7 +18,7 @@ import (
 const AccountKeySize = 32
 
 // ParseAccountKeys reads the keys in the text of a file: one on each line, in
-// hexadecimal. The first encrypts; the others decrypt what they encrypted earlier.
+// hexadecimal. The first encrypts; the others decrypt older secrets.
 // Empty lines and those that begin with # are skipped.
 func ParseAccountKeys(text string) (keys [][]byte, err error) {
 	for line := range strings.Lines(text) {
@@ -96,7 +96,7 @@ func (d *DB) openSecret(a Account, sealed []byte) (secret []byte, old bool, err 
 	return nil, false, errOtherKey
 }
 
-// bound returns what a secret is bound to: the person, the address, the service and the
+// bound returns the context of a secret: the person, the address, the service and the
 // kind.
 func (a Account) bound() []byte {
 	// Numbers and strings cannot fail to encode.
