@@ -220,25 +220,30 @@ func (s *snapshot) withPrefix(field, prefix string) (meetingSet, error) {
 	return s.withTerms(field, terms...)
 }
 
-// maxCounted is how many terms with the same next letter a segment counts for suggestions.
-const maxCounted = 60
+// How many terms with the same next letter a segment counts for suggestions: where a
+// letter of the word was typed, and where none was.
+const (
+	maxCounted = 60
+	maxGuessed = 8
+)
 
 // termsWithPrefix lists the most frequent terms of a field that begin with a prefix, at
 // most maxVariants. Their meetings need not be visible.
 func (s *snapshot) termsWithPrefix(field, prefix string) ([]string, error) {
-	counts, err := s.countPrefix(field, prefix)
+	counts, err := s.countPrefix(field, prefix, maxCounted)
 	if err != nil {
 		return nil, err
 	}
 	return mostFrequent(counts, maxVariants), nil
 }
 
-// countPrefix counts the documents of the terms that begin with a prefix.
-func (s *snapshot) countPrefix(field, prefix string) (map[string]int, error) {
+// countPrefix counts the documents of the terms that begin with a prefix, of each next
+// letter about so many.
+func (s *snapshot) countPrefix(field, prefix string, most int) (map[string]int, error) {
 	found := make([]map[string]int, len(s.segments))
 	err := s.parallel(len(s.segments), func(i int) error {
 		found[i] = map[string]int{}
-		return s.segments[i].terms.Terms(field, prefix, maxCounted, func(term string, docs int) { found[i][term] += docs })
+		return s.segments[i].terms.Terms(field, prefix, most, func(term string, docs int) { found[i][term] += docs })
 	})
 	counts := map[string]int{}
 	for _, one := range found {

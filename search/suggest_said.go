@@ -115,7 +115,7 @@ func (t typed) suggestSaid(f saidTerms) Suggestion {
 
 // wordsAndPhrases finds words that begin so and, for the first of them, how it goes on.
 func (s *snapshot) wordsAndPhrases(prefix string) ([]saidTerms, error) {
-	counts, err := s.countPrefix(segment.FieldText, prefix)
+	counts, err := s.countPrefix(segment.FieldText, prefix, maxCounted)
 	if err != nil {
 		return nil, err
 	}
@@ -139,9 +139,14 @@ func (s *snapshot) continuations(words []string, prefix string) ([]saidTerms, er
 	if s.format < 2 {
 		return nil, nil
 	}
-	last := words[len(words)-1]
+	last, most := words[len(words)-1], maxCounted
+	if prefix == "" {
+		if most = maxGuessed; s.isStopWord(last) {
+			return nil, nil // too much follows it
+		}
+	}
 	pair := segment.PairTerm(segment.FieldText, last, "")
-	counts, err := s.countPrefix(segment.FieldPairs, pair+prefix)
+	counts, err := s.countPrefix(segment.FieldPairs, pair+prefix, most)
 	if err != nil {
 		return nil, err
 	}

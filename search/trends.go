@@ -38,7 +38,7 @@ type Trend struct {
 	Meetings bool         // the query has no words: meetings are counted
 	Total    int          // all occurrences, also those of no point
 	Exact    bool         // false: there are at least so many
-	Points   []TrendPoint // months in their order, without gaps; others most first
+	Points   []TrendPoint // months in their order, without gaps; others the same for all queries, most first
 }
 
 // TrendPoint is the count of a month (2026-03), team or person.
@@ -67,24 +67,29 @@ func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
 	var out []Trend
 	err := x.ask(ctx, r.Viewer, func(s *snapshot) error {
 		s.notes, s.samePerson = r.Notes, r.SamePerson
+		var values [][]int // of each trend, by value, where it is not by month
 		for i, q := range queries {
-			trend, err := s.trend(q, r)
+			trend, of, err := s.trend(q, r)
 			if err != nil {
 				return err
 			}
 			trend.Query = r.Queries[i]
-			out = append(out, trend)
+			out, values = append(out, trend), append(values, of)
+		}
+		if r.By != TrendMonth {
+			s.setPoints(out, values)
 		}
 		return nil
 	})
 	return out, err
 }
 
-// trend counts the occurrences of one query.
-func (s *snapshot) trend(q *query.Query, r TrendsRequest) (Trend, error) {
+// trend counts the occurrences of one query. Where they are not counted by month, it
+// returns the count of each value in place of points.
+func (s *snapshot) trend(q *query.Query, r TrendsRequest) (Trend, []int, error) {
 	m, err := s.match(q, clock{s.x.now(), r.Location})
 	if err != nil {
-		return Trend{}, err
+		return Trend{}, nil, err
 	}
 	out := Trend{Exact: m.exact}
 	counts := make([][]int, len(s.segments))
@@ -100,7 +105,7 @@ func (s *snapshot) trend(q *query.Query, r TrendsRequest) (Trend, error) {
 		words++
 		exact, err := s.countOccurrences(counts, t, m.set, budget)
 		if err != nil {
-			return out, err
+			return out, nil, err
 		}
 		out.Exact = out.Exact && exact
 	}
@@ -114,8 +119,11 @@ func (s *snapshot) trend(q *query.Query, r TrendsRequest) (Trend, error) {
 			out.Total += n
 		}
 	}
-	out.Points = s.pointsOf(counts, m.set, r)
-	return out, nil
+	if r.By == TrendMonth {
+		out.Points = s.monthPoints(counts, m.set, r.Location)
+		return out, nil, nil
+	}
+	return out, s.valueCounts(counts, r.By), nil
 }
 
 // countOccurrences adds the occurrences of a term in each meeting of a set: in the
@@ -219,18 +227,15 @@ func (s *snapshot) countSaid(counts [][]int, t *termMatch, found meetingSet) err
 	return nil
 }
 
-// pointsOf adds the counts up by month, team or person.
-func (s *snapshot) pointsOf(counts [][]int, set meetingSet, r TrendsRequest) []TrendPoint {
-	if r.By == TrendMonth {
-		return s.monthPoints(counts, set, r.Location)
-	}
+// valueCounts adds the counts up by team or person.
+func (s *snapshot) valueCounts(counts [][]int, kind string) []int {
 	by := make([]int, s.x.columns.valueCount())
 	for i, of := range counts {
 		cols := s.segments[i].columns
 		for doc, n := range of {
 			switch {
 			case n == 0:
-			case r.By == TrendTeam:
+			case kind == TrendTeam:
 				by[cols.single[singleTeam][doc]] += n
 			default:
 				for _, person := range cols.multi[multiPeople][doc] {
@@ -239,11 +244,28 @@ func (s *snapshot) pointsOf(counts [][]int, set meetingSet, r TrendsRequest) []T
 			}
 		}
 	}
-	var out []TrendPoint
-	for _, v := range s.topValues(by) {
-		out = append(out, TrendPoint{v.Value, v.Count})
+	return by
+}
+
+// setPoints gives all trends the same points: the values with the highest counts of any.
+func (s *snapshot) setPoints(trends []Trend, values [][]int) {
+	highest := make([]int, s.x.columns.valueCount())
+	for _, of := range values {
+		for n, count := range of {
+			highest[n] = max(highest[n], count)
+		}
 	}
-	return out
+	numbers := map[string]int{}
+	for n, count := range highest {
+		if count > 0 {
+			numbers[s.x.columns.valueOf(uint32(n))] = n //nolint:gosec // an index
+		}
+	}
+	for _, v := range s.topValues(highest) {
+		for i := range trends {
+			trends[i].Points = append(trends[i].Points, TrendPoint{v.Value, values[i][numbers[v.Value]]})
+		}
+	}
 }
 
 // monthPoints adds the counts up by month, from the first to the last meeting found.

@@ -69,6 +69,10 @@ func TestTrends(t *testing.T) {
 	if got := h.trendOf("budget", TrendMonth, archive.ViewerWith("stranger@else.example")); got != "0" {
 		t.Errorf("a stranger's count: %s", got)
 	}
+	both, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"forecast", "report"}, By: TrendPerson, Viewer: everyone})
+	if err != nil || fmt.Sprint(both[0].Points, both[1].Points) != "[{Anna Lee 1}] [{Anna Lee 0}]" {
+		t.Errorf("two by person: %v, %v", both, err)
+	}
 	var wrong *QueryError
 	if _, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"nope:"}, Viewer: everyone}); !errors.As(err, &wrong) {
 		t.Errorf("a wrong query: %v", err)

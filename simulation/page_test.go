@@ -76,6 +76,12 @@ var pageRows = map[string]pageRow{
 	"GET /status":                                    {paths: []string{"/status"}, judge: (*world).judgeAccounts},
 	"GET /help":                                      {paths: []string{"/help"}},
 	"GET /api/v1/search":                             {paths: []string{"/api/v1/search?limit=100&facets=true&histogram=true", "/api/v1/search?limit=100&q=tra*"}, judge: (*world).judgeList},
+	"GET /api/v1/suggest":                            {paths: []string{"/api/v1/suggest?q=tra", "/api/v1/suggest?q=tit", "/api/v1/suggest?q=voi", "/api/v1/suggest?q=person:", "/api/v1/suggest?q=rec", "/api/v1/suggest?q=type:"}},
+	"GET /api/v1/facet":                              {paths: []string{"/api/v1/facet?field=person&limit=500", "/api/v1/facet?field=domain&q=tra*&find=a", "/api/v1/facet?field=has"}},
+	"GET /api/v1/trends":                             {paths: []string{"/api/v1/trends?q=-nothing&q=tra*&by=person", "/api/v1/trends?q=-nothing&q=deal&by=team", "/api/v1/trends?q=-nothing"}, judge: (*world).judgeTrends},
+	"GET /refine":                                    {paths: []string{"/refine?q=tra*&sort=date&where=title&from=2026-01-01"}},
+	"GET /facet":                                     {paths: []string{"/facet?field=person", "/facet?field=type&q=tra*"}},
+	"GET /trends":                                    {paths: []string{"/trends?q=tra*&q=is:external", "/trends?q=tra*&by=person"}},
 	"GET /api/v1/meetings":                           {paths: []string{"/api/v1/meetings?limit=100"}, judge: (*world).judgeList},
 	"GET /api/v1/meetings/{id}":                      {paths: []string{"/api/v1/meetings/%d"}, meeting: true, judge: (*world).judgeCRM},
 	"GET /api/v1/meetings/{id}/moments":              {paths: []string{"/api/v1/meetings/%d/moments?q=tra*"}, meeting: true},
@@ -257,6 +263,18 @@ func (w *world) judgeList(p person, path string, rec *httptest.ResponseRecorder)
 			w.wantSame(*n, len(want), "%v is told a number by %s", p, path)
 		}
 	}
+}
+
+// judgeTrends compares the total of a query that holds for all meetings with those that
+// the person sees.
+func (w *world) judgeTrends(p person, path string, rec *httptest.ResponseRecorder) {
+	var trends struct {
+		Series []struct {
+			Total int `json:"total"`
+		} `json:"series"`
+	}
+	w.must(json.Unmarshal(rec.Body.Bytes(), &trends))
+	w.wantSame(trends.Series[0].Total, len(p.visible(w)), "%v is told a number by %s", p, path)
 }
 
 // judgeStatus compares the counts with the meetings that the person sees, and the

@@ -36,7 +36,8 @@ type barJSON struct {
 // apiSearch answers a query: ?q, limit, moments, after, facets, histogram.
 func (s *server) apiSearch(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	request := search.Request{Query: q.Get("q"), Viewer: viewerOf(r.Context()), After: q.Get("after"), Location: s.Location}
+	request := s.searchRequest(r, q.Get("q"))
+	request.After = q.Get("after")
 	var errs [4]error
 	request.Limit, errs[0] = parseNumber(q, "limit", 10, 1, 100)
 	request.Moments, errs[1] = parseNumber(q, "moments", 3, 1, 20)
@@ -53,11 +54,7 @@ func (s *server) apiSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := searchJSON{Result: answer.Result()}
 	for _, f := range answer.Facets {
-		facet := facetJSON{Field: f.Field, Values: []facetValueJSON{}}
-		for _, v := range f.Values {
-			facet.Values = append(facet.Values, facetValueJSON(v))
-		}
-		out.Facets = append(out.Facets, facet)
+		out.Facets = append(out.Facets, newFacetJSON(f))
 	}
 	for _, b := range answer.Histogram {
 		out.Histogram = append(out.Histogram, barJSON(b))

@@ -26,6 +26,7 @@ func TestBrowser(t *testing.T) {
 		"without scripts":         browserWithoutScripts,
 		"sees what arrives":       browserSeesWhatArrives,
 		"goes back to its place":  browserGoesBackToItsPlace,
+		"searches":                browserSearches,
 	})
 }
 

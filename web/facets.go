@@ -1,16 +1,21 @@
 package web
 
 import (
+	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"minutebook/search"
+	"minutebook/search/query"
 )
 
 // facetView is a facet whose values lead to the narrowed or widened query.
 type facetView struct {
 	Name   string
 	Values []facetValue
+	More   string // the address of all values; "" when these are all
 }
 
 type facetValue struct {
@@ -22,39 +27,53 @@ type facetValue struct {
 
 // facetNames are the labels of the fields on the page.
 var facetNames = map[string]string{
-	"person": "People", "speaker": "Speakers", "team": "Teams", "type": "Types",
-	"domain": "Companies", "language": "Languages", "month": "Months", "has": "With",
-	"recorded-by": "Recorded by", "account": "Accounts", "is": "Meetings",
+	"person": "People", "team": "Teams", "type": "Types", "domain": "Companies", "language": "Languages", "month": "Months", "has": "With",
 }
 
-// facetViews makes links of an answer's facets. The query itself is the state:
-// choosing a value writes its term into it, choosing it again takes it out.
-func facetViews(facets []search.Facet, query string) []facetView {
+// facetsShown is how many values of a facet stand beside the results.
+const facetsShown = 8
+
+// newFacetViews makes links of an answer's facets. The query itself is the state:
+// choosing a value adds it to those of its kind, of which one must hold, and choosing it
+// again takes it out.
+func newFacetViews(facets []search.Facet, q *query.Query, text string) []facetView {
 	var views []facetView
 	for _, f := range facets {
-		field := f.Field
-		v := facetView{Name: facetNames[field]}
-		if v.Name == "" {
-			v.Name = strings.ToUpper(field[:1]) + field[1:]
-		}
-		if field == "month" {
-			field = "on"
-		}
-		for _, value := range f.Values {
-			term := fieldTerm(field, value.Value)
-			rest, active := removeTerm(query, term)
-			to := query + " " + term
-			if active {
-				to = rest
+		v := facetView{Name: facetNames[f.Field], Values: newFacetValues(f, q)}
+		if len(v.Values) > facetsShown {
+			v.More = "/facet?" + url.Values{"q": {text}, "field": {f.Field}}.Encode()
+			active := 0 // chosen ones stay
+			for i, value := range v.Values {
+				if value.Active {
+					active = i + 1
+				}
 			}
-			v.Values = append(v.Values, facetValue{Label: facetLabel(f.Field, value.Value),
-				Count: value.Count, Active: active, Address: searchAddress(to)})
+			v.Values = v.Values[:max(facetsShown, active)]
 		}
 		if len(v.Values) > 0 {
 			views = append(views, v)
 		}
 	}
 	return views
+}
+
+func newFacetValues(f search.Facet, q *query.Query) []facetValue {
+	field, rest := f.Field, q
+	if field == "month" {
+		field, rest = "on", q.Without("after", "before", "last")
+	}
+	chosen := q.Values(field)
+	var values []facetValue
+	for _, value := range f.Values {
+		active := slices.ContainsFunc(chosen, func(c string) bool { return strings.EqualFold(c, value.Value) })
+		to := append(slices.Clone(chosen), value.Value)
+		if active {
+			to = slices.DeleteFunc(to, func(c string) bool { return strings.EqualFold(c, value.Value) })
+		}
+		values = append(values, facetValue{Label: facetLabel(f.Field, value.Value), Count: value.Count, Active: active,
+			Address: resultsAddress(rest.With(field, to...).String())})
+	}
+	return values
 }
 
 func facetLabel(field, value string) string {
@@ -69,18 +88,67 @@ func facetLabel(field, value string) string {
 	return value
 }
 
-// removeTerm removes a whole term from a query and tells whether it was there.
-func removeTerm(query, term string) (string, bool) {
-	for from := 0; ; {
-		i := strings.Index(query[from:], term)
-		if i < 0 {
-			return query, false
-		}
-		i += from
-		end := i + len(term)
-		if (i == 0 || query[i-1] == ' ') && (end == len(query) || query[end] == ' ') {
-			return strings.TrimSpace(strings.TrimSpace(query[:i]) + " " + strings.TrimSpace(query[end:])), true
-		}
-		from = end
+// facetPage lists all values of a facet.
+type facetPage struct {
+	frame
+	Name, Field, Find string
+	Values            []facetValue
+	More              bool // there are more than the page lists
+}
+
+// mostFacetValues is how many values the page of a facet lists.
+const mostFacetValues = 300
+
+// facet answers /facet?q=&field=&find=.
+func (s *server) facet(w http.ResponseWriter, r *http.Request) error {
+	form := r.URL.Query()
+	text := form.Get("q")
+	found, err := s.findFacet(r, mostFacetValues+1)
+	if err != nil {
+		return err
 	}
+	q, err := query.Parse(text)
+	if err != nil {
+		return err
+	}
+	p := facetPage{frame: s.newFrame(r, "facet", facetNames[found.Field]), Name: facetNames[found.Field], Field: found.Field, Find: form.Get("find")}
+	p.Query = text
+	if p.More = len(found.Values) > mostFacetValues; p.More {
+		found.Values = found.Values[:mostFacetValues]
+	}
+	p.Values = newFacetValues(found, q)
+	return s.render(w, http.StatusOK, "facet", p)
+}
+
+// findFacet reads the values of the facet that a request names: ?q, field, find.
+func (s *server) findFacet(r *http.Request, most int) (search.Facet, error) {
+	form := r.URL.Query()
+	field := form.Get("field")
+	if facetNames[field] == "" {
+		return search.Facet{}, &failure{http.StatusBadRequest, "field is one of person, team, type, domain, language, month and has"}
+	}
+	request := search.FacetsRequest{Request: s.searchRequest(r, form.Get("q")), Field: field, Begins: form.Get("find")}
+	request.Limit = most
+	return s.Index.Facet(r.Context(), request)
+}
+
+// apiFacet answers with the values of one facet: ?q, field, find, limit.
+func (s *server) apiFacet(w http.ResponseWriter, r *http.Request) error {
+	limit, err := parseNumber(r.URL.Query(), "limit", 50, 1, 500)
+	if err != nil {
+		return err
+	}
+	found, err := s.findFacet(r, limit)
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, r, newFacetJSON(found))
+}
+
+func newFacetJSON(f search.Facet) facetJSON {
+	out := facetJSON{Field: f.Field, Values: []facetValueJSON{}}
+	for _, v := range f.Values {
+		out.Values = append(out.Values, facetValueJSON(v))
+	}
+	return out
 }

@@ -27,6 +27,7 @@ func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncM
 		"size":     formatBytes,
 		"seconds":  func(d time.Duration) int64 { return int64(d / time.Second) },
 		"search":   func(query string) string { return base.path(searchAddress(query)) },
+		"results":  resultsAddress,
 		"field":    fieldTerm,
 		"term":     func(field, value, title string) term { return term{field, value, title} },
 		"language": languageName,

@@ -56,6 +56,7 @@ type frame struct {
 	Page     string // the template's name, also the body's class
 	Title    string
 	Query    string // the text in the search box
+	Examples examples
 	Version  string
 	Indexing *indexing // set while the index is behind
 	Outside  bool      // nobody is signed in: the page leads to no other
@@ -158,5 +159,13 @@ func (s *server) notFound(http.ResponseWriter, *http.Request) error {
 
 // help answers /help with the query language.
 func (s *server) help(w http.ResponseWriter, r *http.Request) error {
-	return s.render(w, http.StatusOK, "help", struct{ frame }{s.newFrame(r, "help", "How to search")})
+	f := s.newFrame(r, "help", "How to search")
+	request := s.searchRequest(r, "")
+	request.Limit, request.Facets = 1, true
+	answer, err := s.Index.Search(r.Context(), request)
+	if err != nil {
+		return err
+	}
+	f.Examples = newExamples(answer.Facets)
+	return s.render(w, http.StatusOK, "help", struct{ frame }{f})
 }

@@ -68,23 +68,6 @@ func TestMarkdownIsCleaned(t *testing.T) {
 	}
 }
 
-func TestWithoutTakesWholeTerms(t *testing.T) {
-	for _, c := range []struct {
-		query, term, want string
-		found             bool
-	}{
-		{"a type:x b", "type:x", "a b", true},
-		{"type:x", "type:x", "", true},
-		{"a type:xy", "type:x", "a type:xy", false},
-		{"-type:x", "type:x", "-type:x", false},
-		{`a team:"B C"`, `team:"B C"`, "a", true},
-	} {
-		if got, found := removeTerm(c.query, c.term); got != c.want || found != c.found {
-			t.Errorf("%q without %q: %q %v", c.query, c.term, got, found)
-		}
-	}
-}
-
 func TestFormats(t *testing.T) {
 	for got, want := range map[string]string{
 		formatClock(65 * time.Second): "1:05", formatClock(3725 * time.Second): "1:02:05", formatClock(-1): "0:00",

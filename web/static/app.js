@@ -43,7 +43,7 @@ for (const form of $$("form[data-auto]")) {
   $("button", form).hidden = true;
 }
 addEventListener("pageshow", () => {
-  for (const field of $$("form[data-auto] select")) field.disabled = false;
+  for (const field of $$("form[data-auto] :is(select, input)")) field.disabled = false;
 });
 if (matchMedia("(max-width: 980px)").matches) for (const d of $$("details[data-fold]")) d.open = false;
 

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"minutebook/search"
+	"minutebook/search/query"
+)
+
+// searchRequest returns a search as the visitor of a request asks it.
+func (s *server) searchRequest(r *http.Request, text string) search.Request {
+	return search.Request{Query: text, Viewer: viewerOf(r.Context()), Location: s.Location}
+}
+
+// chip is a part of the query that can be taken out.
+type chip struct {
+	Label, Value string // such as type, Sales; the label is "" for words
+	Without      string // the query without it
+}
+
+// listChips returns the parts of a query, the alternatives of one kind each by itself.
+func listChips(q *query.Query) []chip {
+	var chips []chip
+	for i, part := range q.Parts() {
+		field, values := query.ValuesOf(part)
+		if field == "" {
+			chips = append(chips, wordChip(part, q.WithoutPart(i).String()))
+			continue
+		}
+		for _, value := range values {
+			without := q.WithoutPart(i)
+			if len(values) > 1 {
+				without = q.With(field, remove(values, value)...)
+			}
+			chips = append(chips, chip{field, value, without.String()})
+		}
+	}
+	if q.Sort != "" {
+		chips = append(chips, chip{"sort", q.Sort, q.Root.String()})
+	}
+	return chips
+}
+
+// wordChip returns the chip of a word, a phrase or a group.
+func wordChip(part query.Node, without string) chip {
+	if not, ok := part.(*query.Not); ok {
+		return chip{"not", not.Kid.String(), without}
+	}
+	return chip{"", part.String(), without}
+}
+
+// remove returns the values but for one.
+func remove(values []string, value string) []string {
+	return slices.DeleteFunc(slices.Clone(values), func(v string) bool { return v == value })
+}
+
+// controls are the fields of the form that writes sort:, in: and dates into the query.
+type controls struct {
+	Query         string
+	Sort, Where   string
+	From, To      string // days, To the last one
+	Sorts, Wheres []option
+}
+
+// option is a choice of a form.
+type option struct {
+	Value, Label string
+	Chosen       bool
+}
+
+// dateFields are the fields of the query language about a meeting's date.
+var dateFields = []string{"after", "before", "on", "last"}
+
+func newControls(q *query.Query, text string) controls {
+	c := controls{Query: text, Sort: q.Sort, From: shiftDay(first(q.Values("after")), 0), To: shiftDay(first(q.Values("before")), -1)}
+	if in := q.Values("in"); len(in) == 1 {
+		c.Where = in[0]
+	}
+	c.Sorts = options(c.Sort, "", "Best first", query.SortDate, "Newest first")
+	c.Wheres = options(c.Where, "", "Anywhere", "transcript", "Said", "summary", "Summary", "actions", "Action items", "highlights", "Highlights", "title", "Titles")
+	return c
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// options makes choices of values and labels in turn.
+func options(chosen string, pairs ...string) []option {
+	var out []option
+	for i := 0; i+1 < len(pairs); i += 2 {
+		out = append(out, option{pairs[i], pairs[i+1], pairs[i] == chosen})
+	}
+	return out
+}
+
+// refine answers /refine?q=&sort=&where=&from=&to=: it leads to the results of the query
+// with these written into it.
+func (s *server) refine(w http.ResponseWriter, r *http.Request) error {
+	form := r.URL.Query()
+	q, err := query.Parse(form.Get("q"))
+	if err != nil {
+		return s.seeOther(w, r, searchAddress(form.Get("q"))) // which shows the mistake
+	}
+	if where := form.Get("where"); where != "" || len(q.Values("in")) < 2 {
+		q = q.With("in", filled(where)...)
+	}
+	from, to := shiftDay(form.Get("from"), 0), shiftDay(form.Get("to"), 1)
+	if from != "" || to != "" {
+		q = q.Without(dateFields...)
+	} else {
+		q = q.Without("after", "before")
+	}
+	q = q.With("after", filled(from)...).With("before", filled(to)...)
+	q.Sort = form.Get("sort")
+	return s.seeOther(w, r, resultsAddress(q.String())) // a value that is none is shown as a mistake there
+}
+
+// filled returns a value as a list, none for "".
+func filled(value string) []string {
+	if value == "" {
+		return nil
+	}
+	return []string{value}
+}
+
+// resultsAddress returns the address of a query's results, and of the list for an empty
+// query.
+func resultsAddress(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "/"
+	}
+	return "/?" + url.Values{"q": {text}}.Encode()
+}
