@@ -19,7 +19,7 @@ type Roster struct {
 	at       archive.Position
 	loaded   bool
 	meetings map[int64]*meeting
-	order    []*meeting // newest first; nil: to be sorted again
+	order    []*meeting // newest first
 
 	principals index              // parties that see meetings
 	aliases    []alias            // pairs of name and address
@@ -72,7 +72,7 @@ func (r *Roster) catchUp(ctx context.Context) error {
 		return err
 	}
 	r.mu.RLock()
-	current := r.loaded && r.at == head && r.order != nil
+	current := r.loaded && r.at == head
 	r.mu.RUnlock()
 	if current {
 		return nil
@@ -99,7 +99,6 @@ func (r *Roster) catchUp(ctx context.Context) error {
 			return err
 		}
 	}
-	r.sort()
 	return nil
 }
 
@@ -118,8 +117,37 @@ func (r *Roster) load(ctx context.Context, head archive.Position) error {
 	for id, m := range r.meetings {
 		m.changes = spans[id]
 	}
+	r.sort()
+	r.pack()
 	r.at, r.loaded = head, true
 	return nil
+}
+
+// pack moves all meetings to where they follow one another in memory in the order of
+// lists: every answer goes through them in this order.
+func (r *Roster) pack() {
+	var parts, items, principals int
+	for _, m := range r.order {
+		parts, items, principals = parts+len(m.people), items+len(m.items), principals+len(m.principals)
+	}
+	meetings := make([]meeting, len(r.order))
+	people, agreed, parties := make([]part, 0, parts), make([]item, 0, items), make([]int32, 0, principals)
+	for i, m := range r.order {
+		meetings[i] = *m
+		m = &meetings[i]
+		people, m.people = appendTo(people, m.people)
+		agreed, m.items = appendTo(agreed, m.items)
+		parties, m.principals = appendTo(parties, m.principals)
+		r.order[i], r.meetings[m.id] = m, m
+	}
+}
+
+// appendTo appends values to a slice with room for them, and returns them as they lie
+// there.
+func appendTo[T any](all, values []T) (grown, own []T) {
+	from := len(all)
+	all = append(all, values...)
+	return all, all[from:len(all):len(all)]
 }
 
 // follow reads the meetings of some changes again.
@@ -144,7 +172,7 @@ func (r *Roster) follow(ctx context.Context, changes []archive.Change) error {
 		ids = append(ids, id)
 		delete(r.meetings, id)
 	}
-	r.order = nil
+	r.order = slices.DeleteFunc(r.order, func(m *meeting) bool { _, changed := spans[m.id]; return changed })
 	if len(ids) > 0 {
 		if err := r.read(ctx, ids); err != nil {
 			r.loaded = false // some of them are missing now
@@ -154,17 +182,16 @@ func (r *Roster) follow(ctx context.Context, changes []archive.Change) error {
 	for id, span := range spans {
 		if m := r.meetings[id]; m != nil {
 			m.changes = span
+			r.order = append(r.order, m)
 		}
 	}
+	slices.SortFunc(r.order, compareMeetings) // most of it is in order
 	r.at.Seq = changes[len(changes)-1].Seq
 	return nil
 }
 
 // sort puts the meetings in order, newest first as lists have them.
 func (r *Roster) sort() {
-	if r.order != nil {
-		return
-	}
 	r.order = make([]*meeting, 0, len(r.meetings))
 	for _, m := range r.meetings {
 		r.order = append(r.order, m)
