@@ -75,8 +75,12 @@ func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 		return nil, err
 	}
 	ids := []int64{}
-	for after := ""; ; {
-		answer, err := index.Search(ctx, search.Request{Query: query, Limit: 100, Moments: 1, After: after, Viewer: archive.Viewer{All: true}})
+	request := search.Request{Query: query, Limit: 100, Moments: 1, Viewer: archive.Viewer{All: true}}
+	if err := h.addNotes(ctx, &request); err != nil {
+		return nil, err
+	}
+	for {
+		answer, err := index.Search(ctx, request)
 		var bad *search.QueryError
 		if errors.As(err, &bad) {
 			return nil, &Error{Kind: KindQuery, Message: err.Error(), ExitCode: 2}
@@ -90,7 +94,7 @@ func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 		for _, hit := range answer.Meetings {
 			ids = append(ids, hit.Row.RecordingID)
 		}
-		if after = answer.Next; after == "" {
+		if request.After = answer.Next; request.After == "" {
 			return ids, nil
 		}
 	}

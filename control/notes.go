@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
+	"minutebook/search"
 	"minutebook/web/access"
 )
 
@@ -17,6 +19,24 @@ func (h Deps) openNotes(ctx context.Context) (*notes.DB, error) {
 		return nil, nil // a missing database that should be there is reported by whoever opens it
 	}
 	return h.Notes(ctx)
+}
+
+// addNotes makes a search of a command know the notes that the owner reads, and the
+// merged persons.
+func (h Deps) addNotes(ctx context.Context, request *search.Request) error {
+	db, err := h.openNotes(ctx)
+	if err != nil || db == nil {
+		return err
+	}
+	groups, err := db.Groups(ctx)
+	if err != nil {
+		return err
+	}
+	request.SamePerson = groups.Same
+	request.Notes = func(ctx context.Context, words string) (map[int64][]time.Duration, error) {
+		return db.Matches(ctx, notes.Owner, words)
+	}
+	return nil
 }
 
 // verifyNotes returns the damages of what people have added.

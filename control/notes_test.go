@@ -79,15 +79,21 @@ func TestNotesGoWithTheirMeeting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := n.notes.Merge(ctx, author.ID, "bob@example.com", "ann@example.com"); err != nil {
+		t.Fatal(err)
+	}
 	files, pages := t.TempDir(), t.TempDir()
 	callNoted[export.Result](t, n.Registry, "export", control.ExportRequest{Dir: files, Format: "ndjson"})
 	callNoted[export.Result](t, n.Registry, "export", control.ExportRequest{Dir: pages, Format: "md"})
 	page := strings.Join(valuesOf(archivetest.Tree(t, pages)), "\n")
-	if !strings.Contains(page, "- [x] Call") || !strings.Contains(page, `- for \*all\* (ann@example.com)`) || strings.Contains(page, word) {
+	if !strings.Contains(page, "- [x] Call") || !strings.Contains(page, `- for \*all\* (ann@example.com)`) || strings.Contains(page, word) || strings.Contains(page, "ann@example.com\n") {
 		t.Errorf("Markdown:\n%s", page)
 	}
+	if all, err := filepath.Glob(filepath.Join(pages, "people", "*.md")); err != nil || len(all) != 1 {
+		t.Errorf("pages of people: %v, %v", all, err)
+	}
 	read := callNoted[importer.Result](t, other.Registry, "import", control.ImportRequest{Paths: []string{files}})
-	if read.Notes != 3 || len(read.Wrong) != 0 {
+	if read.Notes != 4 || len(read.Wrong) != 0 {
 		t.Errorf("imported %+v", read)
 	}
 	if own, err := other.notes.ForMeeting(ctx, 2, 1); err != nil || len(own) != 2 || own[0].Person != 2 {

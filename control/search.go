@@ -27,10 +27,11 @@ func (h Deps) search(ctx context.Context, q SearchRequest, _ Emit) (*SearchResul
 	if err != nil {
 		return nil, err
 	}
-	answer, err := index.Search(ctx, search.Request{
-		Query: q.Query, Limit: q.Limit, Moments: q.Moments, After: q.After,
-		Viewer: archive.Viewer{All: true},
-	})
+	request := search.Request{Query: q.Query, Limit: q.Limit, Moments: q.Moments, After: q.After, Viewer: archive.Viewer{All: true}}
+	if err := h.addNotes(ctx, &request); err != nil {
+		return nil, err
+	}
+	answer, err := index.Search(ctx, request)
 	var bad *search.QueryError
 	if errors.As(err, &bad) {
 		return nil, &Error{Kind: KindQuery, Message: err.Error(), ExitCode: 2}

@@ -55,8 +55,12 @@ type moment struct {
 }
 
 func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArgs) (*sdk.CallToolResult, searchAnswer, error) {
-	answer, err := s.Index.Search(ctx, search.Request{Query: a.Query, Viewer: s.ViewerOf(ctx),
-		Limit: clampLimit(a.Limit, 10, 50), Moments: clampLimit(a.Moments, 3, 20), After: a.Cursor, Location: s.Location})
+	request := search.Request{Query: a.Query, Viewer: s.ViewerOf(ctx),
+		Limit: clampLimit(a.Limit, 10, 50), Moments: clampLimit(a.Moments, 3, 20), After: a.Cursor, Location: s.Location}
+	if s.AddNotes != nil {
+		s.AddNotes(ctx, &request)
+	}
+	answer, err := s.Index.Search(ctx, request)
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) {
 		return nil, searchAnswer{}, fmt.Errorf("the query cannot be read at character %d: %s. %s", wrong.Pos, wrong.Message, wrong.Hint)

@@ -24,6 +24,10 @@ type Options struct {
 	Version  string
 	Logger   zerolog.Logger
 
+	// AddNotes makes a search know the notes and merged persons as the person may know
+	// them; nil: it knows none.
+	AddNotes func(context.Context, *search.Request)
+
 	// Opened records that the person opened a meeting, which is not shown when it
 	// fails; nil records nothing.
 	Opened func(ctx context.Context, id int64) error

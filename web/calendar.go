@@ -73,7 +73,7 @@ func (s *server) calendar(w http.ResponseWriter, r *http.Request) error {
 	if !c.Newest.IsZero() && !c.Newest.Before(begin.AddDate(1, 0, 0)) {
 		p.Later = yearAddress(year + 1)
 	}
-	most := 1
+	most := 4 // so that one meeting on a day is no busy day
 	for _, d := range c.Days {
 		most = max(most, d.Meetings)
 	}

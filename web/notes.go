@@ -1,12 +1,30 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
+	"minutebook/search"
 )
+
+// addNotes makes a search know the notes and the merged persons as the visitor of a
+// request may know them.
+func (s *server) addNotes(ctx context.Context, request *search.Request) {
+	person := personOf(ctx)
+	request.Notes = func(ctx context.Context, words string) (map[int64][]time.Duration, error) {
+		return s.Notes.Matches(ctx, person, words)
+	}
+	groups, err := s.Notes.Groups(ctx)
+	if err != nil { // a search without them is better than none
+		s.Logger.Error().Err(err).Msg("read merged persons for a search")
+		return
+	}
+	request.SamePerson = groups.Same
+}
 
 // toNotesFailure makes a failure of an error of package notes that a person can mend.
 func toNotesFailure(err error) error {

@@ -164,7 +164,7 @@ func TestActionItemsAreTickedOffHere(t *testing.T) {
 
 func TestCalendarShowsAYearAndAMonth(t *testing.T) {
 	s := newSite(t, meeting(1, "One", "2026-03-05T10:00:00Z", ""), meeting(2, "Two", "2026-03-05T15:00:00Z", ""), meeting(3, "Old", "2024-12-31T23:30:00Z", ""))
-	s.shows(200, "/calendar", "<h1>2026</h1>", `class="l4" href="/calendar/2026-03#d2026-03-05" aria-label="5 March: 2 meetings"`, `href="/calendar/2026-03">March</a> <span class="n">2</span>`, `href="/calendar?year=2025"`)
+	s.shows(200, "/calendar", "<h1>2026</h1>", `class="l2" href="/calendar/2026-03#d2026-03-05" aria-label="5 March: 2 meetings"`, `href="/calendar/2026-03">March</a> <span class="n">2</span>`, `href="/calendar?year=2025"`)
 	s.shows(200, "/calendar?year=2024", "31 December: 1 meeting", `rel="next" href="/calendar?year=2025"`)
 	body := s.shows(200, "/calendar/2026-03", `id="d2026-03-05"`, "One", "Two", `href="/calendar/2026-02"`)
 	if strings.Contains(body, "Old") {

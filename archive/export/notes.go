@@ -2,8 +2,11 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"minutebook/archive/notes"
@@ -40,6 +43,41 @@ func (x *run) readAdded(ctx context.Context, id int64) (added Added, err error) 
 		added.Notes = append(added.Notes, r)
 	}
 	return added, err
+}
+
+// mergePeople makes one of the persons whom somebody has merged, with the name and address
+// that stand first.
+func (x *run) mergePeople(ctx context.Context, people []Person) ([]Person, error) {
+	groups, err := x.Notes.Groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var merged []Person
+	for _, p := range people {
+		names := groups.Same(cmp.Or(p.Email, p.Name))
+		if len(names) > 1 {
+			p.Name, p.Email = mergedName(names, p)
+			p, _ = personOf(p.Name, p.Email)
+		}
+		if !slices.ContainsFunc(merged, func(q Person) bool { return q.key == p.key }) {
+			merged = append(merged, p)
+		}
+	}
+	return merged, nil
+}
+
+// mergedName returns the first name and the first address of a merged person; the name of
+// the appearance where there are addresses alone.
+func mergedName(names []string, p Person) (name, email string) {
+	for _, n := range names {
+		switch isAddress := strings.Contains(n, "@"); {
+		case isAddress && email == "":
+			email = n
+		case !isAddress && name == "":
+			name = n
+		}
+	}
+	return cmp.Or(name, p.Name), email
 }
 
 // isDone tells whether an action item was done, here or at the service.

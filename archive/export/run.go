@@ -114,6 +114,9 @@ func (x *run) read(ctx context.Context, row *archive.Row) (*Meeting, func(io.Wri
 	if err == nil && x.Notes != nil && x.Format == Markdown {
 		m.Added, err = x.readAdded(ctx, row.RecordingID)
 	}
+	if err == nil && x.Notes != nil {
+		m.People, err = x.mergePeople(ctx, m.People)
+	}
 	return m, func(w io.Writer) error { return x.render(w, m) }, err
 }
 
