@@ -36,7 +36,7 @@ type barJSON struct {
 // apiSearch answers a query: ?q, limit, moments, after, facets, histogram.
 func (s *server) apiSearch(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
-	request := s.searchRequest(r, q.Get("q"))
+	request := s.searchRequest(r.Context(), q.Get("q"))
 	request.After = q.Get("after")
 	var errs [4]error
 	request.Limit, errs[0] = parseNumber(q, "limit", 10, 1, 100)
@@ -89,7 +89,8 @@ func (s *server) apiMoments(w http.ResponseWriter, r *http.Request) error {
 // searchWithin searches one meeting.
 func (s *server) searchWithin(ctx context.Context, id int64, query string, moments int) (*search.Answer, error) {
 	term := " id:" + strconv.FormatInt(id, 10)
-	request := search.Request{Query: "(" + query + ")" + term, Viewer: viewerOf(ctx), Limit: 1, Moments: moments}
+	request := s.searchRequest(ctx, "("+query+")"+term)
+	request.Limit, request.Moments = 1, moments
 	answer, err := s.Index.Search(ctx, request)
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) { // such as sort: within parentheses

@@ -62,7 +62,7 @@ func (b basePath) handler(next http.Handler) http.Handler {
 	}
 	bare := http.StripPrefix(string(b), next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w = &baseWriter{w, b}
+		w = &baseWriter{ResponseWriter: w, base: b}
 		switch {
 		case r.URL.Path == string(b):
 			r = r.Clone(r.Context())
@@ -76,18 +76,29 @@ func (b basePath) handler(next http.Handler) http.Handler {
 	})
 }
 
-// baseWriter puts the base path onto redirects.
+// baseWriter puts the base path onto redirects, and leaves out their bodies, which repeat
+// the address.
 type baseWriter struct {
 	http.ResponseWriter
-	base basePath
+	base     basePath
+	redirect bool
 }
 
 // WriteHeader implements [http.ResponseWriter].
 func (w *baseWriter) WriteHeader(status int) {
 	if to := w.Header().Get("Location"); to != "" {
 		w.Header().Set("Location", w.base.path(to))
+		w.redirect = status >= 300 && status < 400
 	}
 	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *baseWriter) Write(body []byte) (int, error) {
+	if w.redirect {
+		return len(body), nil
+	}
+	return w.ResponseWriter.Write(body)
 }
 
 // Unwrap returns the wrapped writer, for [http.ResponseController].

@@ -127,7 +127,7 @@ func (s *server) findFacet(r *http.Request, most int) (search.Facet, error) {
 	if facetNames[field] == "" {
 		return search.Facet{}, &failure{http.StatusBadRequest, "field is one of person, team, type, domain, language, month and has"}
 	}
-	request := search.FacetsRequest{Request: s.searchRequest(r, form.Get("q")), Field: field, Begins: form.Get("find")}
+	request := search.FacetsRequest{Request: s.searchRequest(r.Context(), form.Get("q")), Field: field, Begins: form.Get("find")}
 	request.Limit = most
 	return s.Index.Facet(r.Context(), request)
 }

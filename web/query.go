@@ -1,18 +1,36 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
+	"minutebook/archive"
 	"minutebook/search"
 	"minutebook/search/query"
 )
 
 // searchRequest returns a search as the visitor of a request asks it.
-func (s *server) searchRequest(r *http.Request, text string) search.Request {
-	return search.Request{Query: text, Viewer: viewerOf(r.Context()), Location: s.Location}
+func (s *server) searchRequest(ctx context.Context, text string) search.Request {
+	return s.searchRequestOf(ctx, viewerOf(ctx), personOf(ctx), text)
+}
+
+// searchRequestOf returns a search as a person asks it, whose viewer is given.
+func (s *server) searchRequestOf(ctx context.Context, viewer archive.Viewer, person int64, text string) search.Request {
+	r := search.Request{Query: text, Viewer: viewer, Location: s.Location}
+	r.Notes = func(ctx context.Context, words string) (map[int64][]time.Duration, error) {
+		return s.Notes.Matches(ctx, person, words)
+	}
+	groups, err := s.Notes.Groups(ctx)
+	if err != nil { // people are then found by the name that is asked for alone
+		s.Logger.Error().Err(err).Msg("read the names of people")
+		return r
+	}
+	r.SamePerson = groups.Same
+	return r
 }
 
 // chip is a part of the query that can be taken out.

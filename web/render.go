@@ -160,7 +160,7 @@ func (s *server) notFound(http.ResponseWriter, *http.Request) error {
 // help answers /help with the query language.
 func (s *server) help(w http.ResponseWriter, r *http.Request) error {
 	f := s.newFrame(r, "help", "How to search")
-	request := s.searchRequest(r, "")
+	request := s.searchRequest(r.Context(), "")
 	request.Limit, request.Facets = 1, true
 	answer, err := s.Index.Search(r.Context(), request)
 	if err != nil {

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"minutebook/api"
+	"minutebook/archive/notes"
 	"minutebook/search"
 	"minutebook/search/query"
 )
@@ -19,6 +21,7 @@ type resultsPage struct {
 	Answer   *search.Answer
 	Hits     []hit
 	Chips    []chip
+	Saved    bool // this search is saved already
 	Controls controls
 	Facets   []facetView
 	Chart    *barChart
@@ -46,7 +49,7 @@ type moment struct {
 func (s *server) results(w http.ResponseWriter, r *http.Request, text string) error {
 	p := resultsPage{frame: s.newFrame(r, "results", text)}
 	p.Query = text
-	request := s.searchRequest(r, text)
+	request := s.searchRequest(r.Context(), text)
 	request.Limit, request.After, request.Moments, request.Facets = 20, r.URL.Query().Get("after"), 3, true
 	answer, err := s.Index.Search(r.Context(), request)
 	var wrong *search.QueryError
@@ -74,6 +77,11 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, text string) er
 	if p.Chart, err = s.newBarChart(r, q); err != nil {
 		return err
 	}
+	saved, err := s.Notes.Saved(r.Context(), personOf(r.Context()))
+	if err != nil {
+		return err
+	}
+	p.Saved = slices.ContainsFunc(saved, func(one notes.SavedSearch) bool { return one.Query == text })
 	if answer.Next != "" {
 		p.More = "/?" + url.Values{"q": {text}, "after": {answer.Next}}.Encode()
 	}

@@ -78,7 +78,7 @@ func trendKind(r *http.Request) (string, error) {
 
 // countTrends counts queries for the visitor of a request.
 func (s *server) countTrends(r *http.Request, by string, queries ...string) ([]search.Trend, error) {
-	asked := s.searchRequest(r, "")
+	asked := s.searchRequest(r.Context(), "")
 	return s.Index.Trends(r.Context(), search.TrendsRequest{Queries: queries, By: by, Viewer: asked.Viewer, Location: asked.Location,
 		Notes: asked.Notes, SamePerson: asked.SamePerson})
 }
