@@ -3,7 +3,8 @@ package config
 import "time"
 
 // Config is config.toml after defaults, environment and validation. It does not
-// change after loading.
+// change after loading. Settings with the tag reload:"live" take effect when a
+// running process loads the configuration again, the others at its next start.
 type Config struct {
 	// DataDir is the folder of the archive: databases, media, index and socket.
 	DataDir  string    `toml:"data_dir" env:"DATA_DIR"`
@@ -12,19 +13,19 @@ type Config struct {
 	Web      Web       `toml:"web" envPrefix:"WEB_"`
 	Receiver Receiver  `toml:"receiver" envPrefix:"RECEIVER_"`
 	Service  Service   `toml:"service" envPrefix:"SERVICE_"`
-	Accounts []Account `toml:"accounts"`
-	Sync     Sync      `toml:"sync" envPrefix:"SYNC_"`
+	Accounts []Account `toml:"accounts" reload:"live"`
+	Sync     Sync      `toml:"sync" envPrefix:"SYNC_" reload:"live"`
 	Media    Media     `toml:"media" envPrefix:"MEDIA_"`
-	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_"`
-	Audit    Audit     `toml:"audit" envPrefix:"AUDIT_"`
+	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_" reload:"live"`
+	Audit    Audit     `toml:"audit" envPrefix:"AUDIT_" reload:"live"`
 	// Retention has rules that delete; without any, everything is kept for good.
-	Retention Retention `toml:"retention"`
+	Retention Retention `toml:"retention" reload:"live"`
 }
 
 // Log sets the level and the format of the log on standard error.
 type Log struct {
-	Level  string `toml:"level" env:"LEVEL"`   // trace, debug, info, warn, error
-	Format string `toml:"format" env:"FORMAT"` // json, or console for a terminal
+	Level  string `toml:"level" env:"LEVEL" reload:"live"` // trace, debug, info, warn, error
+	Format string `toml:"format" env:"FORMAT"`             // json, or console for a terminal
 }
 
 // Process limits the processor and memory use of the daemon. The Go runtime's own

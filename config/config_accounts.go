@@ -17,9 +17,9 @@ type OwnAccounts struct {
 	// a line, the present key first. Empty: the systemd credential [AccountsCredential],
 	// and without it nobody connects an account.
 	KeyFile string `toml:"key_file" env:"KEY_FILE"`
-	Keys    string `toml:"-" env:"KEYS"`            // from the file, the credential or the environment
-	BaseURL string `toml:"base_url" env:"BASE_URL"` // of the service; empty: that of the first of Accounts
-	OAuth   OwnApp `toml:"oauth" envPrefix:"OAUTH_"`
+	Keys    string `toml:"-" env:"KEYS"`                          // from the file, the credential or the environment
+	BaseURL string `toml:"base_url" env:"BASE_URL" reload:"live"` // of the service; empty: that of the first of Accounts
+	OAuth   OwnApp `toml:"oauth" envPrefix:"OAUTH_" reload:"live"`
 }
 
 // OwnApp is the OAuth app through which people connect their accounts. Its redirect

@@ -4,11 +4,11 @@ package config
 type Web struct {
 	Listen string `toml:"listen" env:"LISTEN"` // host:port, loopback unless changed
 	// Access is AccessOwner, AccessPeople or AccessProxy.
-	Access string `toml:"access" env:"ACCESS"`
+	Access string `toml:"access" env:"ACCESS" reload:"live"`
 	// PublicURL is the address under which people reach the page, without a slash at
 	// the end. Its path is the page's base path behind a proxy. Empty: Listen's own,
 	// for the owner.
-	PublicURL string `toml:"public_url" env:"PUBLIC_URL"`
+	PublicURL string `toml:"public_url" env:"PUBLIC_URL" reload:"live"`
 	TLSCert   string `toml:"tls_cert" env:"TLS_CERT"` // file, read again when it changes
 	TLSKey    string `toml:"tls_key" env:"TLS_KEY"`
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
@@ -17,8 +17,8 @@ type Web struct {
 	// AccessProxy. It is taken from ProxyNetworks only, by the connection's own
 	// address.
 	// Passwords lets people sign in with a password or a passkey of their own here.
-	Passwords     bool     `toml:"passwords" env:"PASSWORDS"`
-	ProxyHeader   string   `toml:"proxy_header" env:"PROXY_HEADER"`
+	Passwords     bool     `toml:"passwords" env:"PASSWORDS" reload:"live"`
+	ProxyHeader   string   `toml:"proxy_header" env:"PROXY_HEADER" reload:"live"`
 	ProxyNetworks []string `toml:"proxy_networks" env:"PROXY_NETWORKS"` // CIDRs
 	// MetricsListen is a listener of its own for /metrics and /healthz. Empty: the
 	// page has them, for the owner and for admins.
@@ -26,11 +26,11 @@ type Web struct {
 	// Hosts are further host names of the page, besides loopback, the listening
 	// address and the one of PublicURL. A request for another Host is refused, so
 	// that no foreign page can read the archive through DNS.
-	Hosts []string `toml:"hosts" env:"HOSTS"`
+	Hosts []string `toml:"hosts" env:"HOSTS" reload:"live"`
 	// TimeZone is the IANA name of the zone in which the page shows times; empty
 	// means the machine's own.
-	TimeZone string `toml:"time_zone" env:"TIME_ZONE"`
-	OIDC     OIDC   `toml:"oidc" envPrefix:"OIDC_"`
+	TimeZone string `toml:"time_zone" env:"TIME_ZONE" reload:"live"`
+	OIDC     OIDC   `toml:"oidc" envPrefix:"OIDC_" reload:"live"`
 	// Accounts lets people connect their own accounts at the service on the page.
 	Accounts OwnAccounts `toml:"accounts" envPrefix:"ACCOUNTS_"`
 }

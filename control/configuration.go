@@ -50,7 +50,7 @@ func (c Configuration) Differs(running Configuration) string {
 	case running.Path == "":
 		return fmt.Sprintf("the daemon runs without a configuration file, so the settings of %s do not count; restart it with -c to load them", c.Path)
 	case c.Path == running.Path:
-		return fmt.Sprintf("%s has changed since the daemon loaded it (as of %s), so its present settings do not count; restart the daemon to load them",
+		return fmt.Sprintf("%s has changed since the daemon loaded it (as of %s), so its present settings do not count; `minutebook reload` loads them",
 			c.Path, running.Time.Format(time.RFC3339))
 	}
 	return fmt.Sprintf("the daemon runs with %s, so the settings of %s do not count", running.Path, c.Path)
@@ -65,6 +65,46 @@ func RunningConfiguration(ctx context.Context, c Caller) (running Configuration,
 		return running, false, nil
 	}
 	return running, err == nil, err
+}
+
+// ConfigurationState is the configuration of a daemon, beside its file as it is now.
+type ConfigurationState struct {
+	Configuration
+	Outdated string `json:"outdated,omitempty"` // a sentence, when the file is another one now
+	// NeedsRestart are the settings of the loaded file that wait for a restart.
+	NeedsRestart []string `json:"needs_restart,omitempty"`
+}
+
+// showConfiguration compares the file of a daemon with what it has loaded.
+func (h Deps) showConfiguration() *ConfigurationState {
+	if !h.Running || h.Configuration.Path == "" {
+		return nil
+	}
+	state := &ConfigurationState{Configuration: h.Configuration, NeedsRestart: h.NeedsRestart}
+	now, err := ReadConfiguration(h.Configuration.Path)
+	if err != nil {
+		state.Outdated = fmt.Sprintf("the file of the daemon's configuration cannot be read any more: %v", err)
+		return state
+	}
+	state.Outdated = now.Differs(h.Configuration)
+	return state
+}
+
+// Reloaded says what a daemon has loaded anew.
+type Reloaded struct {
+	Configuration Configuration `json:"configuration"`
+	Changed       []string      `json:"changed"`       // settings that took effect
+	NeedsRestart  []string      `json:"needs_restart"` // settings that keep their values until a restart
+}
+
+// errNoReload is the answer of a process that is no daemon.
+var errNoReload = errors.New("load the configuration again: no daemon is running on this data directory, and the next command reads the file anyway")
+
+func (h Deps) reload(ctx context.Context, _ struct{}, _ Emit) (Reloaded, error) {
+	if h.Reload == nil {
+		return Reloaded{}, errNoReload
+	}
+	return h.Reload(ctx)
 }
 
 func (h Deps) configuration(context.Context, struct{}, Emit) (Configuration, error) {

@@ -54,6 +54,10 @@ type Deps struct {
 	Retention []archive.RetentionRule
 	// Configuration identifies the configuration file of this process.
 	Configuration Configuration
+	// Reload loads it again, while a daemon runs here; nil: none does. NeedsRestart
+	// are the settings that its last reload could not change.
+	Reload       func(context.Context) (Reloaded, error)
+	NeedsRestart []string
 	// Received counts the requests of the receiver that runs here by outcome; nil:
 	// none runs.
 	Received func() receiver.Counts
@@ -81,6 +85,7 @@ func Operations(h Deps) *Registry {
 	Register(r, "forget", h.forget)
 	Register(r, "retention", h.retention)
 	Register(r, "configuration", h.configuration)
+	Register(r, "reload", h.reload)
 	Register(r, "history", h.history)
 	Register(r, "stats", h.stats)
 	Register(r, "assistant", h.answerAssistant)

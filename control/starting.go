@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// Starting is the Caller of a process that owns its data directory and is not ready
-// yet. It refuses every operation until Ready. The zero value is useful.
+// Starting is the Caller of a process that owns its data directory. It refuses every
+// operation until Ready, and then runs those of the last Ready: a process that loads
+// its configuration again has others. The zero value is useful.
 type Starting struct {
 	ready atomic.Pointer[Registry]
 }
@@ -16,7 +17,7 @@ type Starting struct {
 // errStarting is the answer until Ready.
 var errStarting = errors.New("it is still starting; give the command again when it has printed its address")
 
-// Ready lets the operations run from now on.
+// Ready lets the operations of r run from now on.
 func (s *Starting) Ready(r *Registry) { s.ready.Store(r) }
 
 // Call implements Caller.

@@ -29,6 +29,8 @@ type StatusResult struct {
 	Service *service.State `json:"service,omitempty"`
 	// Retention is the state of the rules; absent where there are none.
 	Retention *archive.RetentionHold `json:"retention,omitempty"`
+	// Configuration is that of the daemon; absent without one, or without a file.
+	Configuration *ConfigurationState `json:"configuration,omitempty"`
 	syncer.Status
 }
 
@@ -70,6 +72,6 @@ func (h Deps) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, er
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone, NotWatched: counts.NotWatched,
-		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Retention: hold, Service: serving, Status: now,
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Retention: hold, Service: serving, Configuration: h.showConfiguration(), Status: now,
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -83,6 +84,8 @@ type Receiver struct {
 	disk    disk
 	counts  counts
 
+	beside atomic.Pointer[map[string]http.Handler] // see Options.Beside
+
 	mu         sync.Mutex // guards the three, from which keys is made
 	configured map[string][]string
 	registered map[string][]string
@@ -100,14 +103,31 @@ func New(o Options) (*Receiver, error) {
 	}
 	o = o.withDefaults()
 	r := &Receiver{o: o, log: o.Logger, inbox: o.Inbox,
-		configured: map[string][]string{}, registered: map[string][]string{}}
+		registered: map[string][]string{}}
 	r.memory.max = o.MaxMemory
 	r.verify = semaphore.NewWeighted(max(largeTogether, o.MaxBody))
 	r.disk = disk{path: o.Inbox.Path(), min: o.MinFree}
-	for name, secrets := range o.Accounts {
-		r.configured[name] = secrets
+	return r, r.SetAccounts(o.Accounts, o.Beside)
+}
+
+// SetAccounts replaces what Options.Accounts and Options.Beside say, also while the
+// receiver serves. It changes nothing when a secret is unusable.
+func (r *Receiver) SetAccounts(secrets map[string][]string, beside map[string]http.Handler) error {
+	if err := CheckSecrets(secrets); err != nil {
+		return err
 	}
-	return r, r.rebuildKeys()
+	r.mu.Lock()
+	r.configured = maps.Clone(secrets)
+	r.mu.Unlock()
+	r.beside.Store(&beside)
+	return r.rebuildKeys()
+}
+
+// CheckSecrets fails when a webhook secret of an account is unusable: not base64, or
+// of fewer than 16 bytes.
+func CheckSecrets(secrets map[string][]string) error {
+	_, err := newKeyring(secrets)
+	return err
 }
 
 func (o Options) withDefaults() Options {
@@ -205,7 +225,7 @@ func (r *Receiver) Handler() http.Handler {
 	mux.HandleFunc("/callbacks/{kind}/{token}", r.serve(r.callback))
 	mux.HandleFunc("/", r.serve(func(*http.Request, *http.ResponseController) refusal { return notFound }))
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if h, ok := r.o.Beside[q.URL.Path]; ok {
+		if h, ok := (*r.beside.Load())[q.URL.Path]; ok {
 			h.ServeHTTP(w, q)
 			return
 		}

@@ -34,10 +34,8 @@ func (s *Syncer) nextTry(a *account, job string, retry time.Duration) time.Time 
 	if retry > 0 {
 		return s.now().Add(retry)
 	}
-	for _, table := range s.tables {
-		if table.job == job {
-			return table.cron.Next(s.now())
-		}
+	if table, ok := s.schedule.find(job); ok {
+		return table.cron.Next(s.now())
 	}
 	return time.Time{}
 }

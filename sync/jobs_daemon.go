@@ -3,7 +3,6 @@ package syncer
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"minutebook/api"
@@ -14,30 +13,46 @@ import (
 // set.
 const clockCheck = time.Minute
 
-// followTimetable runs a job whenever its time comes, until ctx ends. A time
-// that comes while the job runs is skipped.
-func (s *Syncer) followTimetable(ctx context.Context, table timetable) error {
-	var next time.Time
+// followTimetable runs a job whenever its time comes by the schedule in force, until
+// ctx ends. A time that comes while the job runs is skipped.
+func (s *Syncer) followTimetable(ctx context.Context, job string) error {
 	for ctx.Err() == nil {
-		now := s.now()
-		if next.IsZero() || now.Before(next) {
-			if next = table.next(next, now); next.IsZero() {
-				return nil
-			}
-			pause.For(ctx, min(next.Sub(now), clockCheck))
-			continue
+		table, changed := s.schedule.table(job)
+		if s.awaitTime(ctx, table, changed) {
+			s.runForAll(ctx, job)
 		}
-		s.runForAll(ctx, table.job)
-		next = time.Time{}
 	}
 	return ctx.Err()
+}
+
+// awaitTime waits for the next time of a table, and reports whether it came before
+// changed was closed and ctx ended.
+func (s *Syncer) awaitTime(ctx context.Context, table timetable, changed <-chan struct{}) bool {
+	var next time.Time
+	for {
+		now := s.now()
+		if !next.IsZero() && !now.Before(next) {
+			return true
+		}
+		var timer <-chan time.Time // nil: never
+		if next = table.next(next, now); !next.IsZero() {
+			timer = time.After(min(next.Sub(now), clockCheck))
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-changed:
+			return false
+		case <-timer:
+		}
+	}
 }
 
 // bringUpToDate runs for an account at the daemon's start: the backfill, tried
 // until it is complete, and then the jobs that were due while no daemon ran.
 // Jobs without a schedule are not run.
 func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
-	scheduled := slices.ContainsFunc(s.tables, func(t timetable) bool { return t.job == JobBackfill })
+	_, scheduled := s.schedule.find(JobBackfill)
 	for wait := 5 * time.Second; scheduled; wait = min(2*wait, 5*time.Minute) {
 		err := s.tryJob(ctx, a, JobBackfill, true, wait, nil)
 		if err == nil {
@@ -53,7 +68,7 @@ func (s *Syncer) bringUpToDate(ctx context.Context, a *account) error {
 		s.log.Warn().Str("account", a.Name).Dur("retry_in", wait).Err(err).Msg("backfill interrupted")
 		pause.For(ctx, wait)
 	}
-	for _, table := range s.tables {
+	for _, table := range s.schedule.all() {
 		last, err := s.lastRun(ctx, a, table.job)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package syncer
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -82,9 +83,68 @@ func parseCron(expr string, loc *time.Location) (s cron.Schedule, err error) {
 	return s, nil
 }
 
+// jobs are the jobs that a schedule may have.
+var jobs = []string{JobCatchUp, JobBackfill, JobWalk, JobRefresh, JobDirectory}
+
+// schedule has the timetables in force. It is safe for concurrent use.
+type schedule struct {
+	mu     sync.Mutex // guards the fields below
+	tables []timetable
+	change chan struct{} // closed and replaced when tables are
+}
+
+func newSchedule(tables []timetable) *schedule {
+	return &schedule{tables: tables, change: make(chan struct{})}
+}
+
+// all returns the timetables, which nobody changes.
+func (s *schedule) all() []timetable {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tables
+}
+
+// find returns the timetable of a job; ok is false when it runs only on request.
+func (s *schedule) find(job string) (table timetable, ok bool) {
+	table, _ = s.table(job)
+	return table, table.cron != nil
+}
+
+// table returns the timetable of a job, which is empty when it runs only on request,
+// and a channel that is closed when there is another schedule.
+func (s *schedule) table(job string) (table timetable, change <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tables {
+		if t.job == job {
+			table = t
+		}
+	}
+	return table, s.change
+}
+
+// SetSchedule replaces the schedule, also while [Syncer.Run] goes on: a job that runs
+// ends first. It changes nothing when an expression does not parse or never fires.
+func (s *Syncer) SetSchedule(next Schedule) error {
+	tables, err := next.parse()
+	if err != nil {
+		return fmt.Errorf("set the schedule: %w", err)
+	}
+	s.schedule.mu.Lock()
+	defer s.schedule.mu.Unlock()
+	s.schedule.tables = tables
+	close(s.schedule.change)
+	s.schedule.change = make(chan struct{})
+	return nil
+}
+
 // next returns when the job runs after now. If it was planned for an earlier
-// time than that, it keeps the plan; if the clock was set back, it plans again.
+// time than that, it keeps the plan; if the clock was set back, it plans again. It is
+// zero for an empty table.
 func (t timetable) next(planned, now time.Time) time.Time {
+	if t.cron == nil {
+		return time.Time{}
+	}
 	if at := t.cron.Next(now); planned.IsZero() || at.Before(planned) {
 		return at
 	}

@@ -62,7 +62,7 @@ type Syncer struct {
 	opt       Options
 	archive   *archive.Archive
 	accounts  *accountSet
-	tables    []timetable
+	schedule  *schedule
 	content   *contentQueue
 	downloads *downloader
 	now       func() time.Time
@@ -95,7 +95,7 @@ func New(o Options) (*Syncer, error) {
 	if o.Cursors <= 0 {
 		o.Cursors = 6
 	}
-	s := &Syncer{opt: o, archive: o.Archive, tables: tables, now: o.Now, log: o.Logger, content: newContentQueue(), accounts: newAccountSet()}
+	s := &Syncer{opt: o, archive: o.Archive, schedule: newSchedule(tables), now: o.Now, log: o.Logger, content: newContentQueue(), accounts: newAccountSet()}
 	if err := s.accounts.replace(o.Accounts); err != nil {
 		return nil, fmt.Errorf("start sync: %w", err)
 	}

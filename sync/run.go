@@ -23,8 +23,8 @@ func (s *Syncer) Run(ctx context.Context) error {
 		g.Go(func() error { return s.keepRunning(ctx, work, loop) })
 	}
 	start("intake", s.runIntake)
-	for _, table := range s.tables {
-		start("schedule of "+table.job, func(ctx context.Context) error { return s.followTimetable(ctx, table) })
+	for _, job := range jobs {
+		start("schedule of "+job, func(ctx context.Context) error { return s.followTimetable(ctx, job) })
 	}
 	if s.opt.DownloadMedia {
 		start("downloads", func(ctx context.Context) error { return s.downloads.run(ctx, false, nil) })

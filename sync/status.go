@@ -61,7 +61,7 @@ func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, 
 	if p := a.suspension(); p != nil {
 		as.Suspended, as.SuspendedSince = p.Reason, p.Since
 	}
-	for _, job := range []string{JobCatchUp, JobBackfill, JobWalk, JobRefresh, JobDirectory} {
+	for _, job := range jobs {
 		at, err := s.lastRun(ctx, a, job)
 		if err != nil {
 			return as, err
@@ -74,7 +74,7 @@ func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, 
 		}
 	}
 	now := s.now()
-	for _, table := range s.tables {
+	for _, table := range s.schedule.all() {
 		as.NextRun[table.job] = table.cron.Next(now)
 	}
 	as.ContentTasks, as.ContentTasksDue, as.NextContentTask, _ = s.content.status(a.Name, now)

@@ -106,7 +106,7 @@ func (s *server) actions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	query.Limit = mostActions
-	list, err := s.roster.Items(ctx, view, query)
+	list, err := s.Roster.Items(ctx, view, query)
 	if err != nil {
 		return err
 	}
@@ -227,7 +227,7 @@ func (i openItem) Millis() int64 {
 
 // openItems returns the action items of a query for a list.
 func (s *server) openItems(r *http.Request, view roster.View, query roster.ItemQuery) (items []openItem, more bool, err error) {
-	list, err := s.roster.Items(r.Context(), view, query)
+	list, err := s.Roster.Items(r.Context(), view, query)
 	if err != nil {
 		return nil, false, err
 	}

@@ -47,7 +47,7 @@ func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.roster.Items(ctx, view, query)
+	list, err := s.Roster.Items(ctx, view, query)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func (s *server) apiAssignees(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := s.roster.Items(r.Context(), view, roster.ItemQuery{State: roster.All, Limit: 1})
+	list, err := s.Roster.Items(r.Context(), view, roster.ItemQuery{State: roster.All, Limit: 1})
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (s *server) apiPeople(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	people, err := s.roster.People(r.Context(), view)
+	people, err := s.Roster.People(r.Context(), view)
 	if err != nil {
 		return err
 	}

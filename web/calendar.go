@@ -62,7 +62,7 @@ func (s *server) calendar(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	begin := time.Date(year, 1, 1, 0, 0, 0, 0, s.Location)
-	c, err := s.roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
+	c, err := s.Roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (s *server) apiCalendar(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	begin := time.Date(year, 1, 1, 0, 0, 0, 0, s.Location)
-	c, err := s.roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
+	c, err := s.Roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
 	if err != nil {
 		return err
 	}

@@ -56,7 +56,7 @@ func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error)
 	if err != nil {
 		return p, err
 	}
-	news, total, until, err := s.roster.News(ctx, view, after, limit)
+	news, total, until, err := s.Roster.News(ctx, view, after, limit)
 	if err != nil {
 		return p, err
 	}

@@ -72,7 +72,7 @@ func (s *server) showPeople(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	people, err := s.roster.People(ctx, view)
+	people, err := s.Roster.People(ctx, view)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (s *server) showPerson(w http.ResponseWriter, r *http.Request) error {
 
 // findPerson returns a person whom the visitor sees.
 func (s *server) findPerson(r *http.Request, view roster.View, key string) (*roster.Detail, error) {
-	d, err := s.roster.Person(r.Context(), view, key, s.Location)
+	d, err := s.Roster.Person(r.Context(), view, key, s.Location)
 	if errors.Is(err, archive.ErrNotFound) {
 		return nil, &failure{http.StatusNotFound, "Nobody of this name or address is in the meetings that you see."}
 	}

@@ -32,6 +32,10 @@ type Options struct {
 	Index   *search.Index
 	Notes   *notes.DB // what people add
 
+	// Roster counts who appears in which meeting. Where the caller follows the archive with
+	// it no request waits for the counts; nil: one of the page's own.
+	Roster *roster.Roster
+
 	// Status returns the value that `status --json` prints; without it the page
 	// shows the counts of archive and index only.
 	Status func(ctx context.Context) (any, error)
@@ -78,7 +82,6 @@ type server struct {
 	pages   *pages
 	assets  *assets
 	places  *places
-	roster  *roster.Roster
 	metrics *metrics
 	mcp     http.Handler
 	bounds  httpserver.StreamBounds // of recordings
@@ -102,7 +105,7 @@ func New(o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{Handler: s.handler(), Follow: s.roster.Follow}
+	h := &Handler{Handler: s.handler()}
 	for _, r := range s.routes() {
 		h.patterns = append(h.patterns, r.pattern)
 	}
@@ -112,9 +115,6 @@ func New(o Options) (*Handler, error) {
 // Handler answers all paths of the page.
 type Handler struct {
 	http.Handler
-	// Follow keeps the counts of the pages up to date until its context ends, so that no
-	// request waits for them.
-	Follow   func(context.Context) error
 	patterns []string
 }
 
@@ -125,6 +125,9 @@ func (h *Handler) Patterns() []string { return slices.Clone(h.patterns) }
 func newServer(o Options) (*server, error) {
 	if o.Archive == nil || o.Index == nil || o.Notes == nil {
 		return nil, errors.New("make the page: it needs an archive, an index and notes")
+	}
+	if o.Roster == nil {
+		o.Roster = roster.New(o.Archive)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -151,7 +154,7 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make the page's key: %w", err)
 	}
-	s := &server{Options: o, base: base, roster: roster.New(o.Archive), pages: pages, assets: assets, places: places,
+	s := &server{Options: o, base: base, pages: pages, assets: assets, places: places,
 		bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err

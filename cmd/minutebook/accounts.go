@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"time"
 
@@ -20,35 +21,72 @@ const serviceMark = "service/base_url"
 // connectAccounts makes a client for every account of the configuration and of people,
 // each with a budget that is kept in the archive.
 func (app *application) connectAccounts(ctx context.Context) ([]syncer.Account, error) {
-	if err := app.checkService(ctx); err != nil {
+	cfg := app.config()
+	if err := app.checkService(ctx, cfg); err != nil {
 		return nil, err
 	}
-	if err := app.setAccounts(ctx); err != nil {
+	if err := app.setAccounts(ctx, cfg); err != nil {
 		return nil, err
 	}
-	app.configured = nil
-	budgets := map[string]*api.Budget{} // by API key
-	for _, a := range app.cfg.Accounts {
-		client, err := app.newClient(a, app.budget(a, budgets))
-		if err != nil {
-			return nil, fmt.Errorf("connect account %s: %w", a.Name, err)
-		}
-		app.clients[a.Name] = client
-		app.configured = append(app.configured, syncer.Account{
-			Name: a.Name, Client: client, RecordedBy: a.RecordedBy, Teams: a.Teams,
-			OAuth: a.OAuth != nil, AllowPrivate: a.AllowPrivate,
-		})
+	var err error
+	if app.configured, err = app.newClients(cfg, app.configured); err != nil {
+		return nil, err
 	}
 	list, connector, err := app.connectedAccounts(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return append(slices.Clone(app.configured), app.connectClients(list, connector)...), nil
+	return append(slices.Clone(app.configured.accounts), app.connectClients(list, connector)...), nil
+}
+
+// clientSet has the clients of a configuration's accounts. It does not change once it
+// is made.
+type clientSet struct {
+	settings    map[string]config.Account // those from which the clients are made, by name
+	clients     map[string]*api.Client
+	connections map[string]*api.OAuth
+	budgets     map[string]*api.Budget // by API key: the service counts calls by key
+	accounts    []syncer.Account
+}
+
+func newClientSet() *clientSet {
+	return &clientSet{settings: map[string]config.Account{}, clients: map[string]*api.Client{},
+		connections: map[string]*api.OAuth{}, budgets: map[string]*api.Budget{}}
+}
+
+// newClients makes the clients of a configuration's accounts. An account that connects
+// as it did in present keeps its client, and what it is doing goes on.
+func (app *application) newClients(cfg *config.Config, present *clientSet) (*clientSet, error) {
+	set := newClientSet()
+	for _, a := range cfg.Accounts {
+		if b := present.budgets[a.APIKey]; b != nil {
+			set.budgets[a.APIKey] = b
+		}
+		if old, ok := present.settings[a.Name]; ok && connectsAs(a, old) {
+			set.clients[a.Name] = present.clients[a.Name]
+			if c := present.connections[a.Name]; c != nil {
+				set.connections[a.Name] = c
+			}
+		} else if err := app.addClient(set, a); err != nil {
+			return nil, fmt.Errorf("connect account %s: %w", a.Name, err)
+		}
+		set.settings[a.Name] = a
+		set.accounts = append(set.accounts, syncer.Account{
+			Name: a.Name, Client: set.clients[a.Name], RecordedBy: a.RecordedBy, Teams: a.Teams,
+			OAuth: a.OAuth != nil, AllowPrivate: a.AllowPrivate,
+		})
+	}
+	return set, nil
+}
+
+// connectsAs reports whether two accounts reach the service in the same way.
+func connectsAs(a, b config.Account) bool {
+	return a.BaseURL == b.BaseURL && a.APIKey == b.APIKey && a.APIKeyFile == b.APIKeyFile && reflect.DeepEqual(a.OAuth, b.OAuth)
 }
 
 // checkService fails when the archive holds the meetings of another service.
-func (app *application) checkService(ctx context.Context) error {
-	url := app.cfg.ServiceURL()
+func (app *application) checkService(ctx context.Context, cfg *config.Config) error {
+	url := cfg.ServiceURL()
 	if url == "" {
 		return nil
 	}
@@ -68,18 +106,21 @@ func (app *application) checkService(ctx context.Context) error {
 
 // budget returns the call budget of an account. Two accounts with one API key
 // share a budget, because the service counts calls by key.
-func (app *application) budget(a config.Account, byKey map[string]*api.Budget) *api.Budget {
-	if b, ok := byKey[a.APIKey]; ok && a.APIKey != "" {
+func (app *application) budget(set *clientSet, a config.Account) *api.Budget {
+	if b, ok := set.budgets[a.APIKey]; ok && a.APIKey != "" {
 		return b
 	}
 	b := api.NewBudget(api.BudgetOptions{Connection: a.Name, Now: time.Now, Store: app.archive, Logger: app.log})
-	byKey[a.APIKey] = b
+	if a.APIKey != "" {
+		set.budgets[a.APIKey] = b
+	}
 	return b
 }
 
-// newClient makes the client of one account. Every caller of the account shares
-// the client and its budget.
-func (app *application) newClient(a config.Account, budget *api.Budget) (*api.Client, error) {
+// addClient makes the client of one account. Every caller of the account shares the
+// client and its budget.
+func (app *application) addClient(set *clientSet, a config.Account) error {
+	budget := app.budget(set, a)
 	credential := api.APIKey(a.APIKey)
 	if a.APIKeyFile != "" {
 		credential = api.APIKeyFromFile(a.APIKeyFile) // read again when it is refused
@@ -87,23 +128,23 @@ func (app *application) newClient(a config.Account, budget *api.Budget) (*api.Cl
 	if a.OAuth != nil {
 		oauth, err := app.newConnection(a, budget)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		app.connections[a.Name] = oauth
+		set.connections[a.Name] = oauth
 		credential = oauth
 	}
-	return api.NewClient(api.ClientOptions{
+	client, err := api.NewClient(api.ClientOptions{
 		BaseURL: a.BaseURL, Credential: credential, Budget: budget,
 		Now: time.Now, Logger: app.log, UserAgent: "minutebook/" + app.opts.Version,
 	})
+	set.clients[a.Name] = client
+	return err
 }
 
 // redirectHandlers returns a handler for the redirect path of each OAuth app.
-func (app *application) redirectHandlers() map[string]http.Handler {
-	app.mu.Lock()
-	defer app.mu.Unlock()
+func (set *clientSet) redirectHandlers() map[string]http.Handler {
 	byPath := map[string][]*api.OAuth{}
-	for _, c := range app.connections {
+	for _, c := range set.connections {
 		byPath[c.RedirectPath()] = append(byPath[c.RedirectPath()], c)
 	}
 	handlers := map[string]http.Handler{}

@@ -30,7 +30,15 @@ func (app *application) Connector(ctx context.Context) (*accounts.Connector, err
 	if app.connector != nil {
 		return app.connector, nil
 	}
-	service := app.cfg.ServiceURL()
+	connector, err := app.newConnector(ctx, app.config(), people)
+	app.connector = connector
+	return connector, err
+}
+
+// newConnector makes what connects people's own accounts by a configuration, or nil
+// while no setting says which service the archive reads.
+func (app *application) newConnector(ctx context.Context, cfg *config.Config, people *access.DB) (*accounts.Connector, error) {
+	service := cfg.ServiceURL()
 	if service == "" {
 		known, err := app.archive.Mark(ctx, serviceMark)
 		if err != nil || known == nil {
@@ -38,22 +46,19 @@ func (app *application) Connector(ctx context.Context) (*accounts.Connector, err
 		}
 		service = string(known)
 	}
-	own := app.cfg.Web.Accounts
+	own := cfg.Web.Accounts
 	o := accounts.Options{People: people, BaseURL: service, Budgets: app.archive, IsConfigured: app.isConfigured,
 		Now: time.Now, Logger: app.log, UserAgent: "minutebook/" + app.opts.Version}
 	if own.OAuth.ClientID != "" {
 		o.App = &accounts.App{ClientID: own.OAuth.ClientID, ClientSecret: own.OAuth.ClientSecret, AuthorizeURL: own.OAuth.AuthorizeURL,
-			TokenURL: own.OAuth.TokenURL, RedirectURL: app.cfg.Web.PublicURL + accounts.RedirectPath}
+			TokenURL: own.OAuth.TokenURL, RedirectURL: cfg.Web.PublicURL + accounts.RedirectPath}
 	}
-	if app.connector, err = accounts.New(o); err != nil {
-		return nil, err
-	}
-	return app.connector, nil
+	return accounts.New(o)
 }
 
 // isConfigured reports whether an account of the configuration has an API key.
 func (app *application) isConfigured(key string) bool {
-	return slices.ContainsFunc(app.cfg.Accounts, func(a config.Account) bool { return a.OAuth == nil && a.APIKey == key })
+	return slices.ContainsFunc(app.config().Accounts, func(a config.Account) bool { return a.OAuth == nil && a.APIKey == key })
 }
 
 // connectedAccounts returns the accounts of people that are read: those that are not
@@ -132,6 +137,8 @@ func (d *daemon) followConnected(ctx context.Context) error {
 // applyConnected hands the accounts that are read now to the sync and to the archive, if
 // they are others than those known. A connection that is new is brought up to date.
 func (d *daemon) applyConnected(ctx context.Context, known map[string]int64, first bool) ([]access.Account, error) {
+	d.loading.Lock()
+	defer d.loading.Unlock()
 	list, connector, err := d.connectedAccounts(ctx)
 	if err != nil || connector == nil {
 		return nil, err
@@ -142,13 +149,13 @@ func (d *daemon) applyConnected(ctx context.Context, known map[string]int64, fir
 	} else if same {
 		return list, nil
 	}
-	if err := d.checkService(ctx); err != nil {
+	if err := d.checkService(ctx, d.config()); err != nil {
 		return nil, err
 	}
-	if err := d.setAccounts(ctx); err != nil {
+	if err := d.setAccounts(ctx, d.config()); err != nil {
 		return nil, err
 	}
-	if err := d.syncer.SetAccounts(append(slices.Clone(d.configured), d.connectClients(list, connector)...)); err != nil {
+	if err := d.syncer.SetAccounts(append(slices.Clone(d.configured.accounts), d.connectClients(list, connector)...)); err != nil {
 		return nil, err
 	}
 	for _, a := range list {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -29,26 +30,29 @@ import (
 // application is an open data directory with the index, the syncer and the service
 // over it, which are opened at first use.
 type application struct {
-	cfg     *config.Config
+	cfg     atomic.Pointer[config.Config] // replaced as a whole when the configuration is loaded again
 	log     zerolog.Logger
 	archive *archive.Archive
 	opts    appOptions
 	pageURL string // of the daemon's page, set before anything runs
 
-	mu          sync.Mutex // guards the fields below
-	index       *search.Index
-	syncer      *syncer.Syncer
-	clients     map[string]*api.Client // by account, filled with syncer
-	connections map[string]*api.OAuth  // likewise
-	own         *service.Service
-	notes       *notes.DB
-	configured  []syncer.Account // those of the configuration, filled with syncer
+	mu         sync.Mutex // guards the fields below
+	index      *search.Index
+	syncer     *syncer.Syncer
+	configured *clientSet // of the configuration's accounts, filled with syncer
+	own        *service.Service
+	notes      *notes.DB
 
 	opening sync.Mutex // guards access
 	access  *access.DB
 
 	connecting sync.Mutex // guards connector
 	connector  *accounts.Connector
+
+	// reload loads the configuration again; nil where it is loaded only at the start.
+	reload func(context.Context) (control.Reloaded, error)
+	// needsRestart are the settings of the file that wait for a restart.
+	needsRestart []string
 
 	// refresh makes the receiver in this process read its secrets again; nil
 	// without a receiver.
@@ -67,8 +71,11 @@ type appOptions struct {
 	Receiver net.Listener
 	// Times bound how long the peers of the listeners may take; zero for defaults.
 	Times httpserver.Times
-	// Configuration is the file that cfg was read from.
+	// Configuration is the file that cfg was read from, Load reads it again, and
+	// LogLevel is the level that it sets. Load is nil where there is nothing to read.
 	Configuration control.Configuration
+	Load          func() (*config.Config, control.Configuration, error)
+	LogLevel      *logLevel
 }
 
 // openApp opens the archive and takes the data directory's lock. The caller closes
@@ -80,9 +87,13 @@ func openApp(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts a
 	if err != nil {
 		return nil, err
 	}
-	return &application{cfg: cfg, log: log, archive: a, opts: opts,
-		clients: map[string]*api.Client{}, connections: map[string]*api.OAuth{}}, nil
+	app := &application{log: log, archive: a, opts: opts, configured: newClientSet()}
+	app.cfg.Store(cfg)
+	return app, nil
 }
+
+// config returns the configuration in force, which nobody changes.
+func (app *application) config() *config.Config { return app.cfg.Load() }
 
 // Close closes the index, if it is open, and the archive.
 func (app *application) Close() error {
@@ -128,7 +139,7 @@ func (app *application) Syncer(ctx context.Context) (*syncer.Syncer, error) {
 	if err != nil {
 		return nil, err
 	}
-	times, err := parseSchedule(app.cfg.Sync)
+	times, err := parseSchedule(app.config().Sync)
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +147,9 @@ func (app *application) Syncer(ctx context.Context) (*syncer.Syncer, error) {
 		Archive:       app.archive,
 		Accounts:      list,
 		Schedule:      times,
-		PublicURL:     app.cfg.Receiver.PublicURL,
-		DownloadMedia: app.cfg.Media.Download,
-		MinFree:       app.cfg.Media.MinFree,
+		PublicURL:     app.config().Receiver.PublicURL,
+		DownloadMedia: app.config().Media.Download,
+		MinFree:       app.config().Media.MinFree,
 		Now:           time.Now,
 		Logger:        app.log,
 	})
@@ -157,7 +168,7 @@ func (app *application) Connection(ctx context.Context, account string) (*api.OA
 	}
 	app.mu.Lock()
 	defer app.mu.Unlock()
-	oauth, ok := app.connections[account]
+	oauth, ok := app.configured.connections[account]
 	if !ok {
 		return nil, fmt.Errorf("connect %q: the configuration has no account of this name with [accounts.oauth]", account)
 	}
@@ -167,7 +178,7 @@ func (app *application) Connection(ctx context.Context, account string) (*api.OA
 // OAuthAccounts names the accounts that connect through an OAuth app.
 func (app *application) OAuthAccounts() []string {
 	var names []string
-	for _, a := range app.cfg.Accounts {
+	for _, a := range app.config().Accounts {
 		if a.OAuth != nil {
 			names = append(names, a.Name)
 		}
@@ -177,28 +188,28 @@ func (app *application) OAuthAccounts() []string {
 
 // deps returns the dependencies of the operations.
 func (app *application) deps() control.Deps {
-	zone, err := app.location()
+	zone, err := pageZone(app.config())
 	if err != nil { // opening the page has reported it
 		zone = time.UTC
 	}
 	var serving func(context.Context) (*service.State, error)
-	if app.opts.Daemon && app.own != nil && app.cfg.Service.Enabled {
+	if app.opts.Daemon && app.own != nil && app.config().Service.Enabled {
 		serving = app.own.State
 	}
-	return control.Deps{ServiceState: serving, Recipients: app.cfg.Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
+	return control.Deps{ServiceState: serving, Recipients: app.config().Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
-		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: app.cfg.Web,
+		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: app.config().Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
-		Retention: retentionRules(app.cfg), Configuration: app.opts.Configuration, PageURL: app.pageURL, Location: zone, Logger: app.log,
+		Retention: retentionRules(app.config()), Configuration: app.opts.Configuration, Reload: app.reload, NeedsRestart: app.needsRestart, PageURL: app.pageURL, Location: zone, Logger: app.log,
 	}
 }
 
-// location returns the time zone of the page.
-func (app *application) location() (*time.Location, error) {
-	if app.cfg.Web.TimeZone == "" {
+// pageZone returns the time zone of the page.
+func pageZone(cfg *config.Config) (*time.Location, error) {
+	if cfg.Web.TimeZone == "" {
 		return time.Local, nil
 	}
-	zone, err := time.LoadLocation(app.cfg.Web.TimeZone)
+	zone, err := time.LoadLocation(cfg.Web.TimeZone)
 	if err != nil {
 		return nil, fmt.Errorf("read web.time_zone: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"minutebook/control"
 	"minutebook/web/access"
 )
 
@@ -16,7 +17,7 @@ func (app *application) Access(ctx context.Context) (*access.DB, error) {
 		return app.access, nil
 	}
 	o := access.Options{Archive: app.archive, Now: time.Now, Logger: app.log}
-	if text := app.cfg.Web.Accounts.Keys; text != "" {
+	if text := app.config().Web.Accounts.Keys; text != "" {
 		keys, err := access.ParseAccountKeys(text)
 		if err != nil {
 			return nil, fmt.Errorf("read the keys of web.accounts: %w", err)
@@ -38,8 +39,12 @@ func (d *daemon) openAccess(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return db.Record(ctx, access.Event{Actor: access.ActorSystem, Kind: access.ConfigurationLoaded,
-		IDs: access.IDs{Hash: d.opts.Configuration.SHA256}})
+	return recordLoaded(ctx, db, d.opts.Configuration)
+}
+
+// recordLoaded records in the audit that a configuration was loaded.
+func recordLoaded(ctx context.Context, db *access.DB, file control.Configuration) error {
+	return db.Record(ctx, access.Event{Actor: access.ActorSystem, Kind: access.ConfigurationLoaded, IDs: access.IDs{Hash: file.SHA256}})
 }
 
 // runAccess prunes the audit and deletes sessions that have ended, at start and
@@ -49,18 +54,20 @@ func (d *daemon) runAccess(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for {
+	for ctx.Err() == nil {
+		changed := d.configChanged()
 		err := db.Sweep(ctx)
 		if err == nil {
-			_, err = db.Prune(ctx, time.Duration(d.cfg.Audit.Keep))
+			_, err = db.Prune(ctx, time.Duration(d.config().Audit.Keep))
 		}
 		if err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("prune the audit and the sessions; trying again tomorrow")
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+		case <-changed:
 		case <-time.After(24 * time.Hour):
 		}
 	}
+	return nil
 }

@@ -19,16 +19,16 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 	if app.own != nil {
 		return app.own, nil
 	}
-	if err := app.setAccounts(ctx); err != nil {
+	if err := app.setAccounts(ctx, app.config()); err != nil {
 		return nil, err
 	}
-	public := app.cfg.Service.PublicURL
-	if u, err := url.Parse(app.cfg.Web.PublicURL); public == "" && err == nil && u.Path != "" {
-		public = app.cfg.Web.PublicURL // a request does not tell the base path
+	public := app.config().Service.PublicURL
+	if u, err := url.Parse(app.config().Web.PublicURL); public == "" && err == nil && u.Path != "" {
+		public = app.config().Web.PublicURL // a request does not tell the base path
 	}
 	s, err := service.New(ctx, service.Options{
-		Archive: app.archive, PublicURL: public, AllowPrivate: app.cfg.Service.AllowPrivate,
-		Offline: !app.opts.Daemon || !app.cfg.Service.Enabled, Now: time.Now, Logger: app.log,
+		Archive: app.archive, PublicURL: public, AllowPrivate: app.config().Service.AllowPrivate,
+		Offline: !app.opts.Daemon || !app.config().Service.Enabled, Now: time.Now, Logger: app.log,
 	})
 	if err != nil {
 		return nil, err
@@ -41,12 +41,12 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 // service's state and the notes, if there are any, so that the meeting is erased there
 // too.
 func (app *application) finishForgetting(ctx context.Context) error {
-	if _, err := os.Stat(filepath.Join(app.cfg.DataDir, "service.db")); err == nil {
+	if _, err := os.Stat(filepath.Join(app.config().DataDir, "service.db")); err == nil {
 		if _, err := app.Service(ctx); err != nil {
 			return err
 		}
 	}
-	if _, err := os.Stat(filepath.Join(app.cfg.DataDir, notes.Name)); err == nil {
+	if _, err := os.Stat(filepath.Join(app.config().DataDir, notes.Name)); err == nil {
 		if _, err := app.Notes(ctx); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 // webhookDeps returns the dependencies of the operations on webhooks.
 func (app *application) webhookDeps() control.Webhooks {
 	w := control.Webhooks{
-		Archive: app.archive, PublicURL: app.cfg.Receiver.PublicURL, Refresh: app.refresh, Index: app.Index, Now: time.Now,
+		Archive: app.archive, PublicURL: app.config().Receiver.PublicURL, Refresh: app.refresh, Index: app.Index, Now: time.Now,
 		Client: app.clientFor,
 		Configured: func(account string) []string {
 			a, err := app.findAccount(account)
@@ -25,7 +25,7 @@ func (app *application) webhookDeps() control.Webhooks {
 			return a.WebhookSecrets
 		},
 	}
-	for _, a := range app.cfg.Accounts {
+	for _, a := range app.config().Accounts {
 		w.Accounts = append(w.Accounts, a.Name)
 	}
 	return w
@@ -45,14 +45,14 @@ func (app *application) clientFor(ctx context.Context, account string) (*api.Cli
 	}
 	app.mu.Lock()
 	defer app.mu.Unlock()
-	return app.clients[account], nil
+	return app.configured.clients[account], nil
 }
 
 func (app *application) findAccount(name string) (*config.Account, error) {
 	var names []string
-	for n, a := range app.cfg.Accounts {
+	for _, a := range app.config().Accounts {
 		if a.Name == name {
-			return &app.cfg.Accounts[n], nil
+			return &a, nil
 		}
 		names = append(names, a.Name)
 	}

@@ -12,14 +12,14 @@ import (
 	syncer "minutebook/sync"
 )
 
-// setAccounts stores the accounts of the configuration and of people, and the person of
+// setAccounts stores the accounts of a configuration and of people, and the person of
 // each, in the archive. A command without accounts, as with --data, leaves them as they are.
-func (app *application) setAccounts(ctx context.Context) error {
-	if len(app.cfg.Accounts) == 0 && app.cfg.ServiceURL() == "" && !app.opts.Daemon {
+func (app *application) setAccounts(ctx context.Context, cfg *config.Config) error {
+	if len(cfg.Accounts) == 0 && cfg.ServiceURL() == "" && !app.opts.Daemon {
 		return nil
 	}
 	var settings []archive.AccountSetting
-	for _, a := range app.cfg.Accounts {
+	for _, a := range cfg.Accounts {
 		credential, err := app.credentialDigest(ctx, a)
 		if err != nil {
 			return fmt.Errorf("connect account %s: %w", a.Name, err)
@@ -71,5 +71,5 @@ func (t tokenStore) SaveToken(ctx context.Context, account string, token []byte)
 	if err := t.app.archive.SaveToken(ctx, account, token); err != nil {
 		return err
 	}
-	return t.app.setAccounts(ctx)
+	return t.app.setAccounts(ctx, t.app.config())
 }

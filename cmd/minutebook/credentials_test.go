@@ -24,7 +24,7 @@ func TestAConnectionMadeAnewHasAnotherHolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer app.Close()
-	if err := app.setAccounts(ctx); err != nil {
+	if err := app.setAccounts(ctx, app.config()); err != nil {
 		t.Fatal(err)
 	}
 	store := tokenStore{app}

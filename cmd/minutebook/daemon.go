@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"minutebook/archive/roster"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/httpserver"
@@ -20,24 +21,28 @@ import (
 	"minutebook/search"
 	"minutebook/service"
 	syncer "minutebook/sync"
-	"minutebook/web"
 )
 
 // daemon is an application that answers on the page, the receiver and the command
 // socket.
 type daemon struct {
 	*application
-	page     *web.Handler
-	monitor  http.Handler // health and metrics, for a listener of their own
-	index    *search.Index
-	syncer   *syncer.Syncer
-	receiver *receiver.Receiver
-	service  *service.Service // nil unless [service] is enabled
+	page       swapHandler
+	monitor    swapHandler      // health and metrics, for a listener of their own
+	operations control.Starting // of the present configuration
+	roster     *roster.Roster
+	index      *search.Index
+	syncer     *syncer.Syncer
+	receiver   *receiver.Receiver
+	service    *service.Service // nil unless [service] is enabled
 
 	webListener      net.Listener
 	receiverListener net.Listener // nil without [receiver] listen
 	monitorListener  net.Listener // nil without metrics_listen
 	socket           net.Listener
+
+	loading sync.Mutex    // held while the configuration or the connected accounts change
+	changed chan struct{} // closed and replaced, under mu, when the configuration changes
 
 	background sync.WaitGroup // reads of accounts that were just connected
 }
@@ -50,7 +55,10 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{application: app}
+	d := &daemon{application: app, roster: roster.New(app.archive), changed: make(chan struct{})}
+	if opts.Load != nil {
+		d.reload = d.loadAgain
+	}
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -59,24 +67,22 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 
 func (d *daemon) open(ctx context.Context) error {
 	var err error
-	if d.webListener, err = listen("web.listen", d.cfg.Web.Listen); err != nil {
+	if d.webListener, err = listen("web.listen", d.config().Web.Listen); err != nil {
 		return err
 	}
-	if d.pageURL = d.cfg.Web.PublicURL; d.pageURL == "" {
-		d.pageURL = urlFor(d.webListener.Addr())
-	}
-	if at := d.cfg.Web.MetricsListen; at != "" {
+	d.pageURL = d.urlOfPage(d.config())
+	if at := d.config().Web.MetricsListen; at != "" {
 		if d.monitorListener, err = listen("web.metrics_listen", at); err != nil {
 			return err
 		}
 	}
 	d.receiverListener = d.opts.Receiver
-	if d.receiverListener == nil && d.cfg.Receiver.Listen != "" {
-		if d.receiverListener, err = listen("receiver.listen", d.cfg.Receiver.Listen); err != nil {
+	if d.receiverListener == nil && d.config().Receiver.Listen != "" {
+		if d.receiverListener, err = listen("receiver.listen", d.config().Receiver.Listen); err != nil {
 			return err
 		}
 	}
-	if d.socket, err = control.Listen(d.cfg.DataDir); err != nil {
+	if d.socket, err = control.Listen(d.config().DataDir); err != nil {
 		return err
 	}
 	if err = d.openAccess(ctx); err != nil {
@@ -94,12 +100,31 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.receiverListener != nil {
 		d.refresh, d.received = d.receiver.Refresh, d.receiver.Counts
 	}
-	if d.cfg.Service.Enabled {
+	if d.config().Service.Enabled {
 		if d.service, err = d.Service(ctx); err != nil {
 			return err
 		}
 	}
-	return d.newPage(ctx)
+	d.operations.Ready(control.Operations(d.deps()))
+	connector, err := d.Connector(ctx)
+	if err != nil {
+		return err
+	}
+	handlers, err := d.newPage(ctx, d.config(), connector)
+	if err != nil {
+		return err
+	}
+	d.page.set(handlers.page)
+	d.monitor.set(handlers.monitor)
+	return nil
+}
+
+// urlOfPage returns the address of the page for people.
+func (d *daemon) urlOfPage(cfg *config.Config) string {
+	if cfg.Web.PublicURL != "" {
+		return cfg.Web.PublicURL
+	}
+	return urlFor(d.webListener.Addr())
 }
 
 // urlFor returns the URL of a listener's address for a browser on this machine.
@@ -121,21 +146,26 @@ func listen(setting, address string) (net.Listener, error) {
 }
 
 func (d *daemon) newReceiver() (*receiver.Receiver, error) {
-	r := d.cfg.Receiver
+	r := d.config().Receiver
 	proxies, err := parseNetworks("receiver.trusted_proxies", r.TrustedProxies)
 	if err != nil {
 		return nil, err
 	}
-	secrets := map[string][]string{}
-	for _, a := range d.cfg.Accounts {
-		secrets[a.Name] = a.WebhookSecrets
-	}
 	return receiver.New(receiver.Options{
-		Inbox: d.archive.Inbox(), Accounts: secrets, MaxBody: r.MaxBody, TrustedProxies: proxies,
-		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Beside: d.redirectHandlers(),
+		Inbox: d.archive.Inbox(), Accounts: webhookSecrets(d.config()), MaxBody: r.MaxBody, TrustedProxies: proxies,
+		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Beside: d.configured.redirectHandlers(),
 		HeaderTime: d.opts.Times.Header, BodyTime: d.opts.Times.Body, AnswerTime: d.opts.Times.Answer, IdleTime: d.opts.Times.Idle,
 		Now: time.Now, Logger: d.log,
 	})
+}
+
+// webhookSecrets returns the secrets of a configuration's accounts.
+func webhookSecrets(cfg *config.Config) map[string][]string {
+	secrets := map[string][]string{}
+	for _, a := range cfg.Accounts {
+		secrets[a.Name] = a.WebhookSecrets
+	}
+	return secrets
 }
 
 // Run answers until ctx ends or a part fails, then stops all parts and waits
@@ -147,7 +177,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.runRetention(ctx) })
 	g.Go(func() error { return d.runAccess(ctx) })
 	g.Go(func() error {
-		if err := d.page.Follow(ctx); err != nil && ctx.Err() == nil {
+		if err := d.roster.Follow(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("count who appears in meetings; each page that needs it tries again")
 		}
 		return nil
@@ -164,16 +194,16 @@ func (d *daemon) Run(ctx context.Context) error {
 	})
 	g.Go(func() error { return d.servePage(ctx) })
 	if d.monitorListener != nil {
-		g.Go(func() error { return serveHTTP(ctx, d.monitorListener, d.monitor, d.opts.Times, d.log) })
+		g.Go(func() error { return serveHTTP(ctx, d.monitorListener, &d.monitor, d.opts.Times, d.log) })
 	}
-	g.Go(func() error { return control.Serve(ctx, d.socket, control.Operations(d.deps())) })
+	g.Go(func() error { return control.Serve(ctx, d.socket, &d.operations) })
 	if d.receiverListener != nil {
 		g.Go(func() error { return d.receiver.Serve(ctx, d.receiverListener) })
 	}
 	if d.service != nil {
 		g.Go(func() error { return d.service.Run(ctx) })
 	}
-	d.log.Info().Stringer("web", d.webListener.Addr()).Str("data_dir", d.cfg.DataDir).Msg("serving")
+	d.log.Info().Stringer("web", d.webListener.Addr()).Str("data_dir", d.config().DataDir).Msg("serving")
 	err := g.Wait()
 	if errors.Is(err, context.Canceled) {
 		return nil

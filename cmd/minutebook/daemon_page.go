@@ -14,52 +14,52 @@ import (
 	"minutebook/internal/httpserver"
 	"minutebook/web"
 	"minutebook/web/access"
+	"minutebook/web/accounts"
 )
 
-// newPage makes the handlers of the page's listener and of the one for metrics.
-func (d *daemon) newPage(ctx context.Context) error {
+// pageHandlers are the handlers of the page's listener and of the one for metrics.
+type pageHandlers struct{ page, monitor http.Handler }
+
+// newPage makes the handlers by a configuration.
+func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *accounts.Connector) (h pageHandlers, err error) {
 	var upstream http.Handler
 	if d.service != nil {
 		upstream = d.service.Handler()
 	}
-	zone, err := d.location()
+	zone, err := pageZone(cfg)
 	if err != nil {
-		return err
+		return h, err
 	}
 	metrics := prometheus.NewRegistry()
 	if err := metrics.Register(d.receiver); err != nil {
-		return fmt.Errorf("register the receiver's metrics: %w", err)
+		return h, fmt.Errorf("register the receiver's metrics: %w", err)
 	}
 	people, err := d.Access(ctx)
 	if err != nil {
-		return err
+		return h, err
 	}
 	added, err := d.Notes(ctx)
 	if err != nil {
-		return err
+		return h, err
 	}
 	o := web.Options{
-		Archive: d.archive, Index: d.index, Notes: added, Service: upstream, Hosts: d.cfg.Web.Hosts,
-		Registry: metrics, PageURL: d.pageURL, Location: zone, Version: d.opts.Version, Logger: d.log,
+		Archive: d.archive, Index: d.index, Notes: added, Roster: d.roster, Service: upstream, Hosts: cfg.Web.Hosts, Accounts: connector,
+		Registry: metrics, PageURL: d.urlOfPage(cfg), Location: zone, Version: d.opts.Version, Logger: d.log,
 	}
-	operations := control.Operations(d.deps())
 	o.Status = func(ctx context.Context) (any, error) {
-		return control.Call[control.StatusResult](ctx, operations, "status", struct{}{}, nil)
+		return control.Call[control.StatusResult](ctx, &d.operations, "status", struct{}{}, nil)
 	}
-	if o.Entry, err = newEntry(d.cfg.Web, people); err != nil {
-		return err
+	if o.Entry, err = newEntry(cfg.Web, people); err != nil {
+		return h, err
 	}
-	if o.Accounts, err = d.Connector(ctx); err != nil {
-		return err
-	}
-	if d.cfg.Audit.Reads {
+	if cfg.Audit.Reads {
 		o.Audit = people
 	}
-	if d.page, err = web.New(o); err != nil {
-		return err
+	if h.page, err = web.New(o); err != nil {
+		return h, err
 	}
-	d.monitor = web.NewMonitor(o)
-	return nil
+	h.monitor = web.NewMonitor(o)
+	return h, nil
 }
 
 // newEntry returns who enters the page, by the configuration.
@@ -99,8 +99,8 @@ func parseNetworks(setting string, texts []string) (networks []netip.Prefix, err
 
 // servePage serves the page until ctx ends: by TLS where there is a certificate.
 func (d *daemon) servePage(ctx context.Context) error {
-	w := d.cfg.Web
-	srv := newHTTPServer(ctx, d.page, d.opts.Times, d.log)
+	w := d.config().Web
+	srv := newHTTPServer(ctx, &d.page, d.opts.Times, d.log)
 	if w.TLSCert != "" {
 		var err error
 		if srv.TLSConfig, err = httpserver.TLSConfig(w.TLSCert, w.TLSKey, d.log); err != nil {
@@ -121,8 +121,8 @@ func (d *daemon) servePage(ctx context.Context) error {
 // localURL returns the page's address for a browser on this machine: people who sign in
 // use the public one.
 func (d *daemon) localURL() string {
-	if d.cfg.Web.Access != config.AccessOwner {
-		return d.cfg.Web.PublicURL
+	if d.config().Web.Access != config.AccessOwner {
+		return d.config().Web.PublicURL
 	}
 	return "http://" + d.webListener.Addr().String()
 }

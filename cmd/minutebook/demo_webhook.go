@@ -11,7 +11,7 @@ import (
 // renewWebhook registers the demo's webhook. Deliveries come in at another port
 // at every start, so one of an earlier start is deleted first.
 func (d *daemon) renewWebhook(ctx context.Context) error {
-	inbox, account := d.archive.Inbox(), d.cfg.Accounts[0]
+	inbox, account := d.archive.Inbox(), d.config().Accounts[0]
 	client, err := d.clientFor(ctx, account.Name)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (d *daemon) renewWebhook(ctx context.Context) error {
 func (d *daemon) createWebhook(ctx context.Context, client *api.Client, account string) error {
 	inbox := d.archive.Inbox()
 	request := api.WebhookRequest{
-		DestinationURL: d.cfg.Receiver.PublicURL + "/webhooks/" + account,
+		DestinationURL: d.config().Receiver.PublicURL + "/webhooks/" + account,
 		TriggeredFor: []string{
 			api.TriggerMyRecordings, api.TriggerSharedExternal,
 			api.TriggerMySharedWithTeam, api.TriggerSharedTeam,

@@ -19,7 +19,7 @@ func ignoreHangup(log zerolog.Logger) (stop func()) {
 		for {
 			select {
 			case <-signals:
-				log.Warn().Msg("SIGHUP: the configuration is not loaded again; restart to load it")
+				log.Warn().Msg("SIGHUP: this command has no configuration to load again")
 			case <-done:
 				return
 			}

@@ -10,8 +10,8 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// A daemon that is told to load its configuration again says that it does not,
-// and goes on.
+// TestHangupDoesNotKill sends SIGHUP to every command that runs until it is stopped: the
+// log has a line about it, and the command goes on.
 func TestHangupDoesNotKill(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	for _, args := range [][]string{

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
@@ -64,6 +63,9 @@ func (m *Main) warnOfOtherConfiguration(ctx context.Context, daemon control.Call
 	if err != nil || !ok {
 		return err
 	}
+	if m.reloading && given.Path == running.Path {
+		return nil // that the file has changed is why the command is given
+	}
 	if difference := given.Differs(running); difference != "" {
 		fmt.Fprintln(m.Stderr, "minutebook: "+difference)
 	}
@@ -78,21 +80,6 @@ func (m *Main) withOwnApp(ctx context.Context, cfg *config.Config, given control
 	}
 	defer func() { err = errors.Join(err, app.Close()) }()
 	return work(control.Operations(app.deps()))
-}
-
-// logger writes to standard error, as the configuration says.
-func (m *Main) logger(cfg *config.Config) zerolog.Logger {
-	level, err := zerolog.ParseLevel(cfg.Log.Level)
-	if err != nil {
-		level = zerolog.InfoLevel
-	}
-	var log zerolog.Logger
-	if cfg.Log.Format == "console" {
-		log = zerolog.New(zerolog.ConsoleWriter{Out: m.Stderr, TimeFormat: time.DateTime, NoColor: !m.isTerminal(m.Stderr)})
-	} else {
-		log = zerolog.New(m.Stderr)
-	}
-	return log.Level(level).With().Timestamp().Logger()
 }
 
 // isTerminal reports whether the stream is a terminal.

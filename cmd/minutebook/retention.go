@@ -82,12 +82,14 @@ func retentionRules(cfg *config.Config) []archive.RetentionRule {
 	return rules
 }
 
-// runRetention applies the rules in force at start and every hour, until ctx ends.
-// Without rules it does so once, so that the archive records that there are none.
+// runRetention applies the rules in force at start, every hour and when there are other
+// rules, until ctx ends. Without rules it does so once, so that the archive records that
+// there are none.
 func (d *daemon) runRetention(ctx context.Context) error {
-	rules := retentionRules(d.cfg)
 	warned := false
-	for {
+	for ctx.Err() == nil {
+		changed := d.configChanged()
+		rules := retentionRules(d.config())
 		waiting, err := d.archive.DeleteExpired(ctx, rules, func(e archive.Expired) {
 			d.log.Info().Int64("recording_id", e.RecordingID).Int("rule", e.Rule).Int64("bytes", e.Bytes).Msg("recordings deleted by a retention rule")
 		})
@@ -95,16 +97,18 @@ func (d *daemon) runRetention(ctx context.Context) error {
 			d.log.Error().Err(err).Msg("apply the retention rules")
 		}
 		if waiting && !warned {
-			warned = true
 			d.log.Warn().Msg("the retention rules are new or wider: they wait until a day after status has shown them, or for retention --apply")
 		}
-		if len(rules) == 0 && err == nil {
-			return nil
+		warned = waiting
+		var again <-chan time.Time // nil: only other rules
+		if len(rules) > 0 || err != nil {
+			again = time.After(time.Hour)
 		}
 		select {
 		case <-ctx.Done():
-			return nil
-		case <-time.After(time.Hour):
+		case <-changed:
+		case <-again:
 		}
 	}
+	return nil
 }

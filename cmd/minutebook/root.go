@@ -26,6 +26,7 @@ type Main struct {
 	configPath string // -c
 	dataDir    string // --data
 	json       bool   // --json
+	reloading  bool   // the command is reload
 }
 
 // Run executes one command line and returns the exit code: 0 on success, the
@@ -88,7 +89,7 @@ func (m *Main) rootCmd() *cobra.Command {
 		m.searchCmd(), m.showCmd(), m.historyCmd(), m.statusCmd(), m.statsCmd(),
 		m.verifyCmd(), m.rebuildCmd(), m.forgetCmd(), m.authCmd(), m.webhookCmd(), m.mcpCmd(), m.healthcheckCmd(), m.versionCmd(),
 	)
-	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd())
+	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd(), m.reloadCmd())
 	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.retentionCmd())
 	root.InitDefaultCompletionCmd()
 	refuseUnknownCommands(root)

@@ -6,8 +6,10 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"minutebook/config"
+	"minutebook/control"
 	"minutebook/internal/process"
 )
 
@@ -17,30 +19,28 @@ func (m *Main) serveCmd() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the daemon: receive, fetch, index and show",
 		Long: `Run the daemon until it is told to stop (Ctrl-C, SIGTERM). The first line printed
-is the page's address; logs go to standard error. SIGHUP changes nothing: restart it to
-load another configuration.`,
+is the page's address; logs go to standard error. SIGHUP, and ` + "`minutebook reload`" + `, load
+the configuration again.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := m.loadConfig()
-			if err != nil {
-				return err
-			}
-			return m.runDaemon(cmd.Context(), cfg, create)
+			return m.runDaemon(cmd.Context(), create)
 		},
 	}
 	cmd.Flags().BoolVar(&create, "create", false, "create the archive when it is not there")
 	return cmd
 }
 
-func (m *Main) runDaemon(ctx context.Context, cfg *config.Config, create bool) (err error) {
-	process.Tune(cfg.Process.Threads, cfg.Process.MemoryLimit)
-	log := m.logger(cfg)
-	file, err := m.readConfiguration()
+func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
+	signals, stop := notifyHangup()
+	defer stop()
+	cfg, file, err := m.loadFile()
 	if err != nil {
 		return err
 	}
-	defer ignoreHangup(log)()
-	d, err := startDaemon(ctx, cfg, log, appOptions{Version: m.Version, Create: create, Daemon: true, Configuration: file})
+	process.Tune(cfg.Process.Threads, cfg.Process.MemoryLimit)
+	log, level := m.adjustableLogger(cfg)
+	d, err := startDaemon(ctx, cfg, log, appOptions{Version: m.Version, Create: create, Daemon: true,
+		Configuration: file, Load: m.loadFile, LogLevel: level})
 	if err != nil {
 		return err
 	}
@@ -48,5 +48,19 @@ func (m *Main) runDaemon(ctx context.Context, cfg *config.Config, create bool) (
 	if _, err := fmt.Fprintln(m.Stdout, d.localURL()); err != nil {
 		return err
 	}
-	return d.Run(ctx)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return d.reloadOnHangup(ctx, signals) })
+	g.Go(func() error { return d.Run(ctx) })
+	return g.Wait()
+}
+
+// loadFile loads the configuration, and identifies its file as it was before: a file
+// that changes meanwhile counts as changed.
+func (m *Main) loadFile() (*config.Config, control.Configuration, error) {
+	file, err := m.readConfiguration()
+	if err != nil {
+		return nil, file, err
+	}
+	cfg, err := m.loadConfig()
+	return cfg, file, err
 }

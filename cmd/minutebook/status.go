@@ -32,6 +32,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 		running = "the daemon is running"
 	}
 	fmt.Fprintf(&b, "minutebook %s, %s\n\n", s.Version, running)
+	printConfiguration(&b, s.Configuration)
 	fmt.Fprintf(&b, "meetings         %6d\n", s.Meetings)
 	fmt.Fprintf(&b, "  with transcript%6d\n", s.WithTranscript)
 	fmt.Fprintf(&b, "  with summary   %6d\n", s.WithSummary)
@@ -79,6 +80,19 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printConfiguration prints what of the daemon's file does not count.
+func printConfiguration(b *strings.Builder, c *control.ConfigurationState) {
+	if c == nil {
+		return
+	}
+	if c.Outdated != "" {
+		fmt.Fprintf(b, "configuration: %s\n\n", c.Outdated)
+	}
+	if len(c.NeedsRestart) > 0 {
+		fmt.Fprintf(b, "configuration: restart the daemon to change %s\n\n", strings.Join(c.NeedsRestart, ", "))
+	}
 }
 
 // printService prints the problems of the service's own webhooks.

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"reflect"
+	"slices"
+	"sync/atomic"
+	"syscall"
+
+	"minutebook/config"
+	"minutebook/control"
+	"minutebook/receiver"
+	syncer "minutebook/sync"
+	"minutebook/web/access"
+	"minutebook/web/accounts"
+)
+
+// swapHandler answers by a handler that can be replaced: requests that the one before
+// is answering go on. It is safe for concurrent use.
+type swapHandler struct{ current atomic.Pointer[http.Handler] }
+
+func (s *swapHandler) set(h http.Handler) { s.current.Store(&h) }
+
+// ServeHTTP implements [http.Handler].
+func (s *swapHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*s.current.Load()).ServeHTTP(w, r)
+}
+
+// configChanged returns a channel that is closed when another configuration is in
+// force.
+func (d *daemon) configChanged() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.changed
+}
+
+// reloadOnHangup loads the configuration again on every SIGHUP, until ctx ends.
+func (d *daemon) reloadOnHangup(ctx context.Context, signals <-chan os.Signal) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-signals:
+			d.log.Info().Msg("SIGHUP: loading the configuration again")
+			if _, err := d.loadAgain(ctx); err != nil {
+				d.log.Error().Err(err).Msg("SIGHUP: the configuration is refused, and the present one stays in force")
+			}
+		}
+	}
+}
+
+// notifyHangup returns the channel of SIGHUP, which does not end the program any more
+// until stop is called.
+func notifyHangup() (signals chan os.Signal, stop func()) {
+	signals = make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP)
+	return signals, func() { signal.Stop(signals) }
+}
+
+// prepared is all that a new configuration needs and that can fail.
+type prepared struct {
+	cfg       *config.Config
+	file      control.Configuration
+	clients   *clientSet
+	schedule  syncer.Schedule
+	people    *access.DB
+	connector *accounts.Connector
+	page      *pageHandlers // nil: the present ones stay
+	result    control.Reloaded
+}
+
+// loadAgain loads the configuration again. It is in force when loadAgain returns
+// without an error; otherwise nothing has changed.
+func (d *daemon) loadAgain(ctx context.Context) (control.Reloaded, error) {
+	d.loading.Lock()
+	defer d.loading.Unlock()
+	p, err := d.prepare(ctx)
+	if err != nil {
+		return control.Reloaded{}, err
+	}
+	if err := d.checkService(ctx, p.cfg); err != nil {
+		return control.Reloaded{}, err
+	}
+	if err := d.setAccounts(ctx, p.cfg); err != nil {
+		return control.Reloaded{}, err
+	}
+	if err := d.adopt(ctx, p); err != nil {
+		return control.Reloaded{}, err
+	}
+	if err := recordLoaded(ctx, p.people, p.file); err != nil {
+		d.log.Error().Err(err).Msg("record in the audit that the configuration was loaded")
+	}
+	d.log.Info().Str("path", p.file.Path).Strs("changed", p.result.Changed).Msg("configuration loaded")
+	if len(p.result.NeedsRestart) > 0 {
+		d.log.Warn().Strs("settings", p.result.NeedsRestart).Msg("some settings keep their values until a restart")
+	}
+	return p.result, nil
+}
+
+// prepare reads the configuration and makes everything that belongs to it. It changes
+// nothing.
+func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
+	next, file, err := d.opts.Load()
+	if err != nil {
+		return p, err
+	}
+	p.file, p.result.Configuration = file, file
+	present := d.config()
+	if p.cfg, p.result.Changed, p.result.NeedsRestart, err = present.Reload(next); err != nil {
+		return p, err
+	}
+	if err := receiver.CheckSecrets(webhookSecrets(p.cfg)); err != nil {
+		return p, err
+	}
+	if p.clients, err = d.newClients(p.cfg, d.configured); err != nil {
+		return p, err
+	}
+	if p.schedule, err = parseSchedule(p.cfg.Sync); err != nil {
+		return p, err
+	}
+	if p.people, err = d.Access(ctx); err != nil {
+		return p, err
+	}
+	if p.connector, err = d.Connector(ctx); err != nil {
+		return p, err
+	}
+	if p.cfg.ServiceURL() != present.ServiceURL() || p.cfg.Web.PublicURL != present.Web.PublicURL || p.cfg.Web.Accounts != present.Web.Accounts {
+		if p.connector, err = d.newConnector(ctx, p.cfg, p.people); err != nil {
+			return p, err
+		}
+	} else if reflect.DeepEqual(p.cfg.Web, present.Web) && p.cfg.Audit.Reads == present.Audit.Reads {
+		return p, nil
+	}
+	handlers, err := d.newPage(ctx, p.cfg, p.connector)
+	if err != nil {
+		return p, fmt.Errorf("make the page: %w", err)
+	}
+	p.page = &handlers
+	return p, nil
+}
+
+// adopt puts a prepared configuration in force. It fails only on a mistake in the
+// program, since everything has been checked.
+func (d *daemon) adopt(ctx context.Context, p prepared) error {
+	d.connecting.Lock()
+	d.connector = p.connector
+	d.connecting.Unlock()
+	d.cfg.Store(p.cfg)
+	d.mu.Lock()
+	d.configured = p.clients
+	d.mu.Unlock()
+	list, connector, err := d.connectedAccounts(ctx)
+	if err != nil {
+		d.log.Error().Err(err).Msg("read the accounts that people have connected; trying again")
+	}
+	if err := d.syncer.SetAccounts(append(slices.Clone(p.clients.accounts), d.connectClients(list, connector)...)); err != nil {
+		return err
+	}
+	if err := d.syncer.SetSchedule(p.schedule); err != nil {
+		return err
+	}
+	if err := d.receiver.SetAccounts(webhookSecrets(p.cfg), p.clients.redirectHandlers()); err != nil {
+		return err
+	}
+	d.pageURL, d.opts.Configuration, d.needsRestart = d.urlOfPage(p.cfg), p.file, p.result.NeedsRestart
+	d.operations.Ready(control.Operations(d.deps()))
+	if p.page != nil {
+		d.page.set(p.page.page)
+		d.monitor.set(p.page.monitor)
+	}
+	d.opts.LogLevel.set(p.cfg.Log.Level)
+	d.mu.Lock()
+	close(d.changed)
+	d.changed = make(chan struct{})
+	d.mu.Unlock()
+	return nil
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/control"
+)
+
+func (m *Main) reloadCmd() *cobra.Command {
+	return m.jsonFlag(&cobra.Command{
+		Use:   "reload",
+		Short: "Make the daemon load its configuration again",
+		Long: `Makes the daemon load its own configuration again, as SIGHUP does: accounts,
+schedules, secrets, hosts, sign-in, retention rules and the log level take effect at
+once, and no request fails. Settings that take effect at the next start only are
+named. A configuration with a mistake is refused as a whole: the exit code is 1, and
+the daemon goes on with what it has.`,
+		Args: checkArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			m.reloading = true
+			return perform(m, cmd, "reload", struct{}{}, nil, m.printReloaded)
+		},
+	})
+}
+
+func (m *Main) printReloaded(r control.Reloaded) error {
+	text := "configuration loaded"
+	if r.Configuration.Path != "" {
+		text += ": " + r.Configuration.Path
+	}
+	if len(r.Changed) > 0 {
+		text += "\nin effect: " + strings.Join(r.Changed, ", ")
+	} else {
+		text += "\nnothing changed"
+	}
+	if len(r.NeedsRestart) > 0 {
+		text += "\nafter a restart only: " + strings.Join(r.NeedsRestart, ", ")
+	}
+	_, err := fmt.Fprintln(m.Stdout, text)
+	return err
+}
