@@ -103,6 +103,13 @@ func browserWalksByKeys(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(shown)
 	b.Do(chromedp.KeyEvent("?"))
 	b.WaitFor(`location.pathname === "/help"`)
+	b.Do(chromedp.Navigate(s.URL + "/calendar"))
+	b.WaitFor(`document.querySelectorAll('.year td > a[tabindex="0"]').length === 1`)
+	b.Do(chromedp.Focus(chromedp.CSS(`.year td > a[tabindex="0"]`)), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight))
+	b.WaitFor(`document.activeElement === document.querySelectorAll(".year td > a")[1]`)
+	b.Do(chromedp.KeyEvent(kb.ArrowUp)) // nothing is above it in its column, or the first day is
+	b.Do(chromedp.KeyEvent(kb.End))
+	b.WaitFor(`document.activeElement === [...document.querySelectorAll(".year td > a")].at(-1)`)
 }
 
 func browserWithoutScripts(t *testing.T, c *browsertest.Chromium) {
@@ -144,12 +151,12 @@ func browserIsAtPeaceOnEveryPage(t *testing.T, c *browsertest.Chromium) {
 	b := c.Open(t, s.URL)
 	for _, width := range []int64{1280, 390} {
 		b.Do(chromedp.EmulateViewport(width, 850))
-		for _, page := range []string{"/", "/?q=budget", "/actions", "/status", "/help", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
+		for _, page := range []string{"/", "/?q=budget", "/actions", "/people", "/people/aoife.brennan@tidewell.example", "/calendar", "/now", "/status", "/help", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
 			b.Do(chromedp.Navigate(s.URL + page))
 			if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
 				t.Errorf("%s is %d wide in a window of %d", page, pageWidth, width)
 			}
-			if n := browsertest.Evaluate[int](b, `document.querySelectorAll("img:not([alt]), input:not([aria-label]):not([id]), button:empty, a:not([href])").length`); n > 0 {
+			if n := browsertest.Evaluate[int](b, `document.querySelectorAll("img:not([alt]), input:not([type=hidden], [aria-label], [id], label > input), button:empty:not([aria-label]), a:not([href])").length`); n > 0 {
 				t.Errorf("%s: %d things without a name", page, n)
 			}
 		}

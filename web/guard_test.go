@@ -74,7 +74,7 @@ func TestPagesAskNobodyElse(t *testing.T) {
 	s.attachVideo(s.ids...)
 	inline := regexp.MustCompile(`(?i)<script(?:\s+[^>]*)?>[^<]|\sstyle\s*=|\son[a-z]+\s*=\s*"|<style`)
 	foreign := regexp.MustCompile(`(?i)\s(?:src|srcset|poster|action|data)\s*=\s*"(?:https?:)?//|<link[^>]+href="(?:https?:)?//|@import|url\(\s*['"]?(?:https?:)?//`)
-	pages := []string{"/", "/?q=budget", "/?q=nope:", "/actions", "/status", "/help", "/nothing",
+	pages := []string{"/", "/?q=budget", "/?q=nope:", "/actions", "/people", "/people/aoife.brennan@tidewell.example", "/calendar", "/calendar/2026-06", "/now", "/status", "/help", "/nothing",
 		"/meetings/" + itoa(s.ids[0]) + "?t=100&q=budget", s.assetAddress("style.css")}
 	for _, page := range pages {
 		resp, body := s.get(page)

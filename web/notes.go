@@ -11,10 +11,8 @@ import (
 	"minutebook/search"
 )
 
-// addNotes makes a search know the notes and the merged persons as the visitor of a
-// request may know them.
-func (s *server) addNotes(ctx context.Context, request *search.Request) {
-	person := personOf(ctx)
+// addNotes makes a search know the merged persons, and the notes that a person reads.
+func (s *server) addNotes(ctx context.Context, person int64, request *search.Request) {
 	request.Notes = func(ctx context.Context, words string) (map[int64][]time.Duration, error) {
 		return s.Notes.Matches(ctx, person, words)
 	}

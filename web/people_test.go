@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/archive/notes"
 )
 
 // post sends a form and returns the answer, which is not followed.
@@ -94,6 +96,13 @@ func TestPeopleAreMergedAndUndone(t *testing.T) {
 	id := regexp.MustCompile(`name="merge" value="(\d+)"`).FindStringSubmatch(body)
 	s.shows(200, "/actions?person=lee@acme.example", "Send 1", "Send 2", `<span class="n">2</span>`)
 	s.shows(200, "/?person=lee@acme.example", "Call 1", "Call 2")
+	var found struct {
+		Total int
+	}
+	s.answer(200, "/api/v1/search?q=person:lee@acme.example&facets=true", &found)
+	if found.Total != 2 {
+		t.Errorf("search finds %d meetings of the merged person", found.Total)
+	}
 	for _, visitor := range [][]string{{"Test-Person", "ana@acme.example"}} { // sees all, and is no admin
 		if resp := s.post("/people/undo", url.Values{"merge": {id[1]}}, visitor...); resp.StatusCode != 404 {
 			t.Errorf("undone by who is no admin: %d", resp.StatusCode)
@@ -219,5 +228,20 @@ func TestNowTellsWhatArrivedSinceOneLooked(t *testing.T) {
 	s.changes("/now/looked", url.Values{"until": {strings.Repeat("A", 80)}}, "/now") // named by an earlier process
 	if resp := s.post("/now/looked", url.Values{"until": {"x"}}); resp.StatusCode != 400 {
 		t.Errorf("a position that is none: %d", resp.StatusCode)
+	}
+}
+
+func TestSearchFindsNotesThatTheVisitorReads(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-03-05T10:00:00Z", ""), meeting(2, "Other", "2026-03-05T11:00:00Z", ""))
+	for _, n := range []notes.Note{{RecordingID: 1, Text: "the walrus remark", Person: 7, Private: true}, {RecordingID: 2, Text: "a walrus for all", Person: 7}} {
+		if _, err := s.notes.Add(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for visitor, want := range map[string]int{"": 1, "ana@acme.example": 1, "x@example.com": 0} {
+		_, body := s.get("/api/v1/search?q=note:walrus", "Test-Person", visitor)
+		if !strings.Contains(body, fmt.Sprintf(`"total":%d,`, want)) {
+			t.Errorf("%q finds %s, want %d", visitor, body[:min(len(body), 200)], want)
+		}
 	}
 }

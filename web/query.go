@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"minutebook/archive"
 	"minutebook/search"
@@ -21,15 +20,7 @@ func (s *server) searchRequest(ctx context.Context, text string) search.Request 
 // searchRequestOf returns a search as a person asks it, whose viewer is given.
 func (s *server) searchRequestOf(ctx context.Context, viewer archive.Viewer, person int64, text string) search.Request {
 	r := search.Request{Query: text, Viewer: viewer, Location: s.Location}
-	r.Notes = func(ctx context.Context, words string) (map[int64][]time.Duration, error) {
-		return s.Notes.Matches(ctx, person, words)
-	}
-	groups, err := s.Notes.Groups(ctx)
-	if err != nil { // people are then found by the name that is asked for alone
-		s.Logger.Error().Err(err).Msg("read the names of people")
-		return r
-	}
-	r.SamePerson = groups.Same
+	s.addNotes(ctx, person, &r)
 	return r
 }
 

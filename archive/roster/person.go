@@ -26,7 +26,7 @@ type Month struct {
 }
 
 // mostCompany is how many others are named.
-const mostCompany = 30
+const mostCompany = 16
 
 // Person returns the person with an address or name by which the viewer sees somebody. It
 // fails with [archive.ErrNotFound] where the viewer sees nobody of it. Months begin in loc.
