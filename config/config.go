@@ -68,9 +68,9 @@ type Account struct {
 	// Email is the address of the account's owner. With the service enabled over
 	// the archive, the owner sees the meetings that the account sees.
 	Email          string   `toml:"email"`
-	APIKey         string   `toml:"api_key"`
+	APIKey         string   `toml:"api_key" secret:"true"`
 	APIKeyFile     string   `toml:"api_key_file"`
-	WebhookSecrets []string `toml:"webhook_secrets"`
+	WebhookSecrets []string `toml:"webhook_secrets" secret:"true"`
 	RecordedBy     []string `toml:"recorded_by"` // outside recorders, one pass each
 	Teams          []string `toml:"teams"`       // teams, one pass each
 	OAuth          *OAuth   `toml:"oauth"`
@@ -82,7 +82,7 @@ type Account struct {
 // OAuth is an account that connects through an OAuth app (section 5.5).
 type OAuth struct {
 	ClientID         string `toml:"client_id"`
-	ClientSecret     string `toml:"client_secret"`
+	ClientSecret     string `toml:"client_secret" secret:"true"`
 	ClientSecretFile string `toml:"client_secret_file"`
 	RedirectURL      string `toml:"redirect_url"`  // HTTPS
 	AuthorizeURL     string `toml:"authorize_url"` // default: base_url + /oauth2/authorize

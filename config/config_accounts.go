@@ -17,7 +17,7 @@ type OwnAccounts struct {
 	// a line, the present key first. Empty: the systemd credential [AccountsCredential],
 	// and without it nobody connects an account.
 	KeyFile string `toml:"key_file" env:"KEY_FILE"`
-	Keys    string `toml:"-" env:"KEYS"`                          // from the file, the credential or the environment
+	Keys    string `toml:"-" env:"KEYS" secret:"true"`            // from the file, the credential or the environment
 	BaseURL string `toml:"base_url" env:"BASE_URL" reload:"live"` // of the service; empty: that of the first of Accounts
 	OAuth   OwnApp `toml:"oauth" envPrefix:"OAUTH_" reload:"live"`
 }
@@ -27,9 +27,9 @@ type OwnAccounts struct {
 type OwnApp struct {
 	ClientID         string `toml:"client_id" env:"CLIENT_ID"` // empty: only API keys are taken
 	ClientSecretFile string `toml:"client_secret_file" env:"CLIENT_SECRET_FILE"`
-	ClientSecret     string `toml:"-" env:"CLIENT_SECRET"`             // from the file or the environment
-	AuthorizeURL     string `toml:"authorize_url" env:"AUTHORIZE_URL"` // default: base_url + /oauth2/authorize
-	TokenURL         string `toml:"token_url" env:"TOKEN_URL"`         // default: base_url + /oauth2/token
+	ClientSecret     string `toml:"-" env:"CLIENT_SECRET" secret:"true"` // from the file or the environment
+	AuthorizeURL     string `toml:"authorize_url" env:"AUTHORIZE_URL"`   // default: base_url + /oauth2/authorize
+	TokenURL         string `toml:"token_url" env:"TOKEN_URL"`           // default: base_url + /oauth2/token
 }
 
 // AccountsCredential is the name of the systemd credential with the keys of

@@ -47,7 +47,7 @@ type OIDC struct {
 	Issuer           string   `toml:"issuer" env:"ISSUER"` // empty: no sign-in of this kind
 	ClientID         string   `toml:"client_id" env:"CLIENT_ID"`
 	ClientSecretFile string   `toml:"client_secret_file" env:"CLIENT_SECRET_FILE"`
-	ClientSecret     string   `toml:"-" env:"CLIENT_SECRET"` // from the file or the environment
+	ClientSecret     string   `toml:"-" env:"CLIENT_SECRET" secret:"true"` // from the file or the environment
 	AllowedDomains   []string `toml:"allowed_domains" env:"ALLOWED_DOMAINS"`
 	AdminGroup       string   `toml:"admin_group" env:"ADMIN_GROUP"` // empty: admins are made here
 	Join             string   `toml:"join" env:"JOIN"`               // JoinInvited, JoinDirectory or JoinDomain

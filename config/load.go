@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +54,11 @@ func readFile(path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	return os.ReadFile(path)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no file %s", path)
+	}
+	return raw, err
 }
 
 func decode(raw []byte) (*Config, error) {
@@ -79,8 +84,12 @@ func unknownKeys(e *toml.StrictMissingError) error {
 	var places []string
 	for i := range e.Errors {
 		row, col := e.Errors[i].Position()
-		places = append(places, fmt.Sprintf("unknown key %q at line %d, column %d",
-			strings.Join(e.Errors[i].Key(), "."), row, col))
+		key := strings.Join(e.Errors[i].Key(), ".")
+		place := fmt.Sprintf("unknown key %q at line %d, column %d", key, row, col)
+		if near := nearestKey(key); near != "" {
+			place += fmt.Sprintf(" (did you mean %s?)", near)
+		}
+		places = append(places, place)
 	}
 	return errors.New(strings.Join(places, "; "))
 }
@@ -92,14 +101,13 @@ func (c *Config) applyEnvironment(environ []string) error {
 	}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]
-		prefix := envPrefix + "ACCOUNT_" + envName(a.Name) + "_"
-		if v := vars[prefix+"API_KEY"]; v != "" {
+		if v := vars[accountVariable(a.Name, "API_KEY")]; v != "" {
 			a.APIKey, a.APIKeyFile = v, ""
 		}
-		if v := vars[prefix+"WEBHOOK_SECRETS"]; v != "" {
+		if v := vars[accountVariable(a.Name, "WEBHOOK_SECRETS")]; v != "" {
 			a.WebhookSecrets = strings.Fields(strings.ReplaceAll(v, ",", " "))
 		}
-		if v := vars[prefix+"OAUTH_CLIENT_SECRET"]; v != "" && a.OAuth != nil {
+		if v := vars[accountVariable(a.Name, "OAUTH_CLIENT_SECRET")]; v != "" && a.OAuth != nil {
 			a.OAuth.ClientSecret, a.OAuth.ClientSecretFile = v, ""
 		}
 	}

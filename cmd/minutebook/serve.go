@@ -39,6 +39,9 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 	}
 	process.Tune(cfg.Process.Threads, cfg.Process.MemoryLimit)
 	log, level := m.adjustableLogger(cfg)
+	for _, v := range cfg.UnknownVariables(m.Environ) {
+		log.Warn().Str("variable", v.Name).Str("nearest", v.Nearest).Msg("this variable is no setting, and means nothing")
+	}
 	d, err := startDaemon(ctx, cfg, log, appOptions{Version: m.Version, Create: create, Daemon: true,
 		Configuration: file, Load: m.loadFile, LogLevel: level})
 	if err != nil {
@@ -57,10 +60,10 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 // loadFile loads the configuration, and identifies its file as it was before: a file
 // that changes meanwhile counts as changed.
 func (m *Main) loadFile() (*config.Config, control.Configuration, error) {
-	file, err := m.readConfiguration()
-	if err != nil {
-		return nil, file, err
-	}
+	file, identified := m.readConfiguration()
 	cfg, err := m.loadConfig()
-	return cfg, file, err
+	if err != nil {
+		return nil, file, err // it says more of a file that is not there
+	}
+	return cfg, file, identified
 }

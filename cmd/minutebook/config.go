@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/config"
+)
+
+func (m *Main) configCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Check and show the configuration",
+	}
+	cmd.AddCommand(m.configCheckCmd(), m.configShowCmd())
+	return cmd
+}
+
+func (m *Main) configCheckCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Say what is wrong with the configuration, and where",
+		Long: `Reads the configuration as serve does, with its secrets and the environment, and
+opens nothing. Every mistake is named with its place. Variables that begin with
+MINUTEBOOK_ and mean nothing are mistakes here; serve only warns of them.
+
+Exit codes: 0 all is well, 2 a mistake.`,
+		Args: checkArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := m.loadConfig()
+			if err != nil {
+				return err
+			}
+			if unknown := cfg.UnknownVariables(m.Environ); len(unknown) > 0 {
+				return &usageError{errors.New("check the environment: " + describeVariables(unknown))}
+			}
+			path, err := m.configFile()
+			if err != nil {
+				return err
+			}
+			if path == "" {
+				path = "the configuration by the environment alone"
+			}
+			_, err = fmt.Fprintf(m.Stdout, "%s is in order\n", path)
+			return err
+		},
+	}
+}
+
+// describeVariables names variables that mean nothing.
+func describeVariables(unknown []config.UnknownVariable) string {
+	var texts []string
+	for _, v := range unknown {
+		text := v.Name + " is no setting"
+		if v.Nearest != "" {
+			text += " (did you mean " + v.Nearest + "?)"
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (m *Main) configShowCmd() *cobra.Command {
+	return m.jsonFlag(&cobra.Command{
+		Use:   "show",
+		Short: "Show every setting, and where its value comes from",
+		Long: `Shows the configuration as a command would use it: each value, and behind it the
+line of the file, the variable or "default". Secrets are masked. A daemon may run with
+an older one, which ` + "`minutebook status`" + ` says.`,
+		Args: checkArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			path, err := m.configFile()
+			if err != nil {
+				return err
+			}
+			settings, err := config.Describe(path, m.dataDir, m.Environ)
+			if err != nil {
+				return &usageError{err}
+			}
+			if m.json {
+				return printJSON(m.Stdout, settings)
+			}
+			w := tabwriter.NewWriter(m.Stdout, 0, 0, 2, ' ', 0)
+			for _, s := range settings {
+				fmt.Fprintf(w, "%s = %s\t# %s\n", s.Key, s.Value, s.Source)
+			}
+			return w.Flush()
+		},
+	})
+}

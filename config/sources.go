@@ -1,0 +1,195 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// Setting is a setting in force, as a person is shown it.
+type Setting struct {
+	Key    string `json:"key"`   // such as web.listen, accounts[0].name
+	Value  string `json:"value"` // as the file would have it; Masked for a secret
+	Source string `json:"source"`
+}
+
+// Masked stands for the value of a secret.
+const Masked = `"(secret)"`
+
+// Describe loads a configuration as [Load] does and returns its settings in the order
+// of the file, with the place from which each comes: "default", "config.toml:12", the
+// name of a variable, or "--data".
+func Describe(path, dataDir string, environ []string) ([]Setting, error) {
+	c, err := Load(path, dataDir, environ)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	d := describer{path: path, lines: keyLines(raw), variables: env.ToMap(environ), dataDir: dataDir}
+	d.addTable(reflect.ValueOf(c).Elem(), "", envPrefix)
+	return d.settings, nil
+}
+
+// describer collects settings.
+type describer struct {
+	path      string
+	dataDir   string
+	lines     map[string]int // by key
+	variables map[string]string
+	account   string // of the table that is being described
+	settings  []Setting
+}
+
+// addTable adds the settings of a table. prefix begins the names of its variables; "":
+// they have none.
+func (d *describer) addTable(v reflect.Value, key, prefix string) {
+	for i := range v.NumField() {
+		f, value := v.Type().Field(i), v.Field(i)
+		name, below := key+settingName(f), ""
+		if p, ok := f.Tag.Lookup("envPrefix"); ok && prefix != "" {
+			below = prefix + p
+		}
+		if value.Kind() == reflect.Pointer && isTable(f.Type.Elem()) {
+			if value.IsNil() {
+				continue
+			}
+			value = value.Elem()
+		}
+		switch {
+		case isTable(value.Type()):
+			d.addTable(value, name+".", below)
+		case value.Kind() == reflect.Slice && isTable(value.Type().Elem()):
+			for n := range value.Len() {
+				if a, ok := value.Index(n).Interface().(Account); ok {
+					d.account = a.Name
+				}
+				d.addTable(value.Index(n), fmt.Sprintf("%s[%d].", name, n), "")
+			}
+			d.account = ""
+		default:
+			d.add(f, name, prefix, value)
+		}
+	}
+}
+
+// line returns the line of the file with a setting, or with the table in braces that has
+// it, and 0 where it stands nowhere.
+func (d *describer) line(name string) int {
+	for name != "" {
+		if line, ok := d.lines[name]; ok {
+			return line
+		}
+		cut := strings.LastIndexAny(name, ".[")
+		if cut < 0 {
+			break
+		}
+		name = name[:cut]
+	}
+	return 0
+}
+
+// add adds one setting. A secret that comes from a file of its own is not repeated.
+func (d *describer) add(f reflect.StructField, name, prefix string, value reflect.Value) {
+	s := Setting{Key: name, Value: formatValue(value.Interface()), Source: "default"}
+	secret := f.Tag.Get("secret") == "true"
+	if line := d.line(name); line > 0 {
+		s.Source = fmt.Sprintf("%s:%d", filepath.Base(d.path), line)
+	}
+	variable := prefix + f.Tag.Get("env")
+	if d.account != "" && secret {
+		variable = accountVariable(d.account, strings.ToUpper(strings.ReplaceAll(name[strings.Index(name, ".")+1:], ".", "_")))
+	}
+	_, isSet := d.variables[variable]
+	switch {
+	case name == "data_dir" && d.dataDir != "":
+		s.Source = "--data"
+	case isSet && d.variables[variable] != "":
+		s.Source = variable
+	case secret && s.Source == "default" && !value.IsZero():
+		s.Source = "its file"
+	case f.Tag.Get("toml") == "-" && value.IsZero():
+		return
+	}
+	if secret && !value.IsZero() {
+		s.Value = Masked
+	}
+	d.settings = append(d.settings, s)
+}
+
+// formatValue writes a value as the file would have it. A password in an address is
+// left out.
+func formatValue(v any) string {
+	switch v := v.(type) {
+	case Duration:
+		text := time.Duration(v).String()
+		for _, none := range []string{"m0s", "h0m"} { // 720h0m0s is 720h
+			if strings.HasSuffix(text, none) {
+				text = text[:len(text)-2]
+			}
+		}
+		return quote(text)
+	case string:
+		if u, err := url.Parse(v); err == nil && u.User != nil {
+			v = u.Redacted()
+		}
+		return quote(v)
+	case []string:
+		quoted := make([]string, len(v))
+		for i := range v {
+			quoted[i] = quote(v[i])
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
+	}
+	return fmt.Sprint(v)
+}
+
+// quote writes a text in the file's quotes.
+func quote(s string) string {
+	raw, err := toml.Marshal(map[string]string{"v": s})
+	if err != nil {
+		return fmt.Sprintf("%q", s)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(raw), "v = "))
+}
+
+// keyLines returns the line of every key of a file that has been read without an error.
+// Keys in repeated tables have their table's number.
+func keyLines(raw []byte) map[string]int {
+	lines, count := map[string]int{}, map[string]int{}
+	var p unstable.Parser
+	p.Reset(raw)
+	table := ""
+	for p.NextExpression() {
+		e := p.Expression()
+		var keys []string
+		line := 0
+		for it := e.Key(); it.Next(); {
+			keys = append(keys, string(it.Node().Data))
+			line = p.Shape(it.Node().Raw).Start.Line
+		}
+		key := strings.Join(keys, ".")
+		switch e.Kind {
+		case unstable.ArrayTable:
+			table = fmt.Sprintf("%s[%d].", key, count[key])
+			count[key]++
+		case unstable.Table:
+			table = key + "."
+			if first, rest, ok := strings.Cut(key, "."); ok && count[first] > 0 {
+				table = fmt.Sprintf("%s[%d].%s.", first, count[first]-1, rest)
+			}
+		case unstable.KeyValue:
+			lines[table+key] = line
+		}
+	}
+	return lines
+}

@@ -1,0 +1,115 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestDescribeNamesSources reads settings from each place.
+func TestDescribeNamesSources(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.toml")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(dir, "bob.key"), "key of bob")
+	write(path, `data_dir = "/d"
+log = { level = "warn" }
+[receiver]
+keep_bodies = "90m"
+[[accounts]]
+name = "ada"
+base_url = "https://api.example/external/v1"
+api_key = "key of ada"
+[[accounts]]
+name = "bob"
+base_url = "https://api.example/external/v1"
+api_key_file = "bob.key"
+[[accounts]]
+name = "cy"
+base_url = "https://api.example/external/v1"
+[accounts.oauth]
+client_id = "c"
+redirect_url = "https://x.example/"
+[[retention.rules]]
+media_after_days = 9
+[media]
+url = "s3://user:sesame@bucket/x"
+`)
+	settings, err := Describe(path, "/elsewhere", []string{"MINUTEBOOK_WEB_TIME_ZONE=UTC", "MINUTEBOOK_ACCOUNT_CY_OAUTH_CLIENT_SECRET=secret of cy"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, s := range settings {
+		got[s.Key] = s.Value + " # " + s.Source
+		if regexp.MustCompile(`key of|secret of|sesame`).MatchString(s.Value) {
+			t.Errorf("%s shows a secret: %s", s.Key, s.Value)
+		}
+	}
+	for key, want := range map[string]string{
+		"data_dir":                            `'/elsewhere' # --data`,
+		"log.level":                           `'warn' # config.toml:2`,
+		"web.listen":                          `'127.0.0.1:8377' # default`,
+		"web.time_zone":                       `'UTC' # MINUTEBOOK_WEB_TIME_ZONE`,
+		"receiver.keep_bodies":                `'1h30m' # config.toml:4`,
+		"audit.keep":                          `'8760h' # default`,
+		"accounts[0].api_key":                 Masked + ` # config.toml:8`,
+		"accounts[1].api_key":                 Masked + ` # its file`,
+		"accounts[2].oauth.client_id":         `'c' # config.toml:17`,
+		"accounts[2].oauth.client_secret":     Masked + ` # MINUTEBOOK_ACCOUNT_CY_OAUTH_CLIENT_SECRET`,
+		"retention.rules[0].media_after_days": `9 # config.toml:20`,
+	} {
+		if got[key] != strings.ReplaceAll(want, "'", `"`) && got[key] != want {
+			t.Errorf("%s is %s, want %s", key, got[key], want)
+		}
+	}
+}
+
+// TestSecretsAreMarked looks for settings whose names say that they are secret.
+func TestSecretsAreMarked(t *testing.T) {
+	var walk func(reflect.Type)
+	walk = func(typ reflect.Type) {
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			inner := f.Type
+			if inner.Kind() == reflect.Slice || inner.Kind() == reflect.Pointer {
+				inner = inner.Elem()
+			}
+			if isTable(inner) {
+				walk(inner)
+			}
+			if regexp.MustCompile(`(^|_)(secrets?|keys?|password|token)$`).MatchString(settingName(f)) && settingName(f) != "tls_key" && f.Tag.Get("secret") != "true" {
+				t.Errorf("%s.%s has no tag secret", typ.Name(), f.Name)
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config]())
+}
+
+func TestUnknownVariables(t *testing.T) {
+	c := Config{Accounts: []Account{{Name: "ada"}}}
+	got := c.UnknownVariables([]string{"MINUTEBOOK_WEB_LISTN=x", "MINUTEBOOK_WEB_LISTEN=x", "MINUTEBOOK_CONFIG=x", "MINUTEBOOK_ACCOUNT_ADA_API_KEY=x",
+		"MINUTEBOOK_PORT_8377_TCP_PROTO=tcp", "MINUTEBOOK_ACCOUNT_ADA_API_KY=x", "HOME=x", "MINUTEBOOK_WEB_OIDC_CLIENT_SECRET=x"})
+	want := []UnknownVariable{{"MINUTEBOOK_ACCOUNT_ADA_API_KY", "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}, {"MINUTEBOOK_PORT_8377_TCP_PROTO", ""}, {"MINUTEBOOK_WEB_LISTN", "MINUTEBOOK_WEB_LISTEN"}}
+	if len(got) == 3 {
+		got[1].Nearest = "" // so far away, any is as good
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestNearestKey(t *testing.T) {
+	for key, want := range map[string]string{"web.lisen": "web.listen", "level": "log.level", "accounts.apikey": "accounts.api_key", "retention.rules.media_after": "retention.rules.media_after_days", "zzz": ""} {
+		if got := nearestKey(key); got != want {
+			t.Errorf("%s: got %q, want %q", key, got, want)
+		}
+	}
+}

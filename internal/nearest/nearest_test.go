@@ -1,0 +1,26 @@
+package nearest
+
+import "testing"
+
+func TestWord(t *testing.T) {
+	known := []string{"web.listen", "web.hosts", "receiver.listen", "sync.walk"}
+	for word, want := range map[string]string{
+		"web.lisen": "web.listen", "web.lsiten": "web.listen", "WEB.HOST": "web.hosts", "recever.listen": "receiver.listen",
+		"": "", "x": "", "media.url": "", "sync.walk": "sync.walk",
+	} {
+		if got := Word(word, known); got != want {
+			t.Errorf("Word(%q) = %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"ab", "ba", 1}, {"kitten", "sitting", 3}, {"creat", "create", 1}} {
+		if got := distance(tc.a, tc.b); got != tc.want || distance(tc.b, tc.a) != tc.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}
