@@ -13,7 +13,7 @@ import (
 	"minutebook/web/access"
 )
 
-// openNotes returns what people have added, or nil where nobody has added anything yet.
+// openNotes returns the additions of people, or nil where nobody has added anything yet.
 func (h Deps) openNotes(ctx context.Context) (*notes.DB, error) {
 	if _, err := os.Stat(filepath.Join(h.Archive.Dir(), notes.Name)); err != nil || h.Notes == nil {
 		return nil, nil // a missing database that should be there is reported by whoever opens it
@@ -39,7 +39,7 @@ func (h Deps) addNotes(ctx context.Context, request *search.Request) error {
 	return nil
 }
 
-// verifyNotes returns the damages of what people have added.
+// verifyNotes returns the damages of notes.db.
 func (h Deps) verifyNotes(ctx context.Context, repair bool) ([]archive.Damage, error) {
 	db, err := h.openNotes(ctx)
 	if errors.Is(err, archive.ErrDamaged) {

@@ -204,7 +204,7 @@ func groupItems(items []openItem, l roster.ItemList) (groups []actionGroup) {
 	return groups
 }
 
-// openItem is an action item with its meeting, and what was done about it.
+// openItem is an action item with its meeting, and whether and by whom it was ticked off.
 type openItem struct {
 	action
 	RecordingID int64

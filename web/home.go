@@ -18,6 +18,7 @@ type homePage struct {
 	frame
 	Counts archive.Counts
 	Days   []day
+	News   int // how many meetings arrived or changed since the visitor looked
 	Filter listFilter
 	Older  string // the address of the next page
 	Newest string // the address of the first page; "" on that page
@@ -55,6 +56,9 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if p.Counts, err = s.Archive.CountsFor(r.Context(), viewerOf(r.Context())); err != nil {
+		return err
+	}
+	if p.News, err = s.countNews(r.Context()); err != nil {
 		return err
 	}
 	if p.Filter, err = s.listFilter(r, list); err != nil {

@@ -17,7 +17,7 @@ const mostNews = 100
 // firstNews is how far back the news begin for who never looked.
 const firstNews = 7 * 24 * time.Hour
 
-// nowPage lists what arrived or changed since the visitor last looked.
+// nowPage lists the meetings that arrived or changed since the visitor last looked.
 type nowPage struct {
 	frame
 	Since time.Time // when the visitor last looked, or when the news begin
@@ -34,24 +34,47 @@ type newsItem struct {
 	Changes []string
 }
 
-// readNews returns the news for the visitor of a request.
-func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error) {
-	after, since, err := s.Notes.Looked(ctx, personOf(ctx))
+// newsBegin returns the position and the time from which the visitor's news begin, and
+// whether the visitor has never looked.
+func (s *server) newsBegin(ctx context.Context) (after archive.Position, since time.Time, never bool, err error) {
+	after, since, err = s.Notes.Looked(ctx, personOf(ctx))
 	if err != nil {
-		return p, err
+		return after, since, false, err
 	}
 	head, err := s.Archive.Head(ctx)
 	if err != nil {
-		return p, err
+		return after, since, false, err
 	}
-	if p.Never = since.IsZero(); p.Never {
+	if never = since.IsZero(); never {
 		since = s.Now().Add(-firstNews)
 	}
-	if p.Never || after.Epoch != head.Epoch { // the archive was restored since
-		if after, err = s.Archive.PositionAt(ctx, since); err != nil {
-			return p, err
-		}
+	if never || after.Epoch != head.Epoch { // the archive was restored since
+		after, err = s.Archive.PositionAt(ctx, since)
 	}
+	return after, since, never, err
+}
+
+// countNews returns how many meetings are news for the visitor of a request.
+func (s *server) countNews(ctx context.Context) (int, error) {
+	after, _, _, err := s.newsBegin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	view, err := s.view(ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, total, _, err := s.Roster.News(ctx, view, after, 0)
+	return total, err
+}
+
+// readNews returns the news for the visitor of a request.
+func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error) {
+	after, since, never, err := s.newsBegin(ctx)
+	if err != nil {
+		return p, err
+	}
+	p.Never = never
 	view, err := s.view(ctx)
 	if err != nil {
 		return p, err
@@ -65,7 +88,7 @@ func (s *server) readNews(ctx context.Context, limit int) (p nowPage, err error)
 	return p, err
 }
 
-// newsItems reads the meetings of news, and what changed after a position.
+// newsItems reads the meetings of news, and their changes after a position.
 func (s *server) newsItems(ctx context.Context, news []roster.News, after archive.Position) (items []newsItem, err error) {
 	var ids []int64
 	for _, n := range news {
@@ -95,7 +118,7 @@ func (s *server) newsItems(ctx context.Context, news []roster.News, after archiv
 	return items, nil
 }
 
-// changeName returns what changed, in the words of the page.
+// changeName names a change in the words of the page.
 func changeName(c archive.Change, row *archive.Row) string {
 	switch c.Kind {
 	case archive.ChangeVisibility:
@@ -148,7 +171,7 @@ func (s *server) setLooked(w http.ResponseWriter, r *http.Request) error {
 	return s.seeOther(w, r, "/now")
 }
 
-// apiNow answers with what arrived or changed since the visitor last looked.
+// apiNow answers with the meetings that arrived or changed since the visitor last looked.
 func (s *server) apiNow(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.readNews(r.Context(), mostNews)
 	if err != nil {

@@ -43,7 +43,7 @@ type personRow struct {
 // Address returns the address of the person's page.
 func (p personRow) Address() string { return personAddress(p.Key) }
 
-// Percent returns the person's share of what was said, in percent.
+// Percent returns the person's share of the words, in percent.
 func (p personRow) Percent() int { return int(p.Share()*100 + .5) }
 
 // Hours returns the time of the meetings: "3 h", or minutes below two hours.

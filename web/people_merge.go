@@ -3,7 +3,7 @@ package web
 import "net/http"
 
 // mergePeople answers POST /people/merge: keep and other become one person. Merging
-// groups what everybody sees anyway, so admins do it for all.
+// groups names that everybody sees anyway, so admins do it for all.
 func (s *server) mergePeople(w http.ResponseWriter, r *http.Request) error {
 	keep, other, err := s.twoPeople(r)
 	if err != nil {

@@ -97,7 +97,7 @@ func (s *server) findPerson(r *http.Request, view roster.View, key string) (*ros
 	return d, err
 }
 
-// personMoments returns what the person said at most length in the newest meetings.
+// personMoments returns the longest passages of the person in the newest meetings.
 func (s *server) personMoments(r *http.Request, d *roster.Detail) ([]passage, error) {
 	passages, err := s.Archive.LongestPassages(r.Context(), d.Spoken[:min(len(d.Spoken), personMoments)], append(slices.Clone(d.Names), d.Name))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"minutebook/archive/notes"
 )
 
-// Added is what people have added to a meeting for all who see it.
+// Added holds the additions of people to a meeting, for all who see it.
 type Added struct {
 	Notes []Remark
 	Ticks map[notes.Item]notes.Tick // action items that were done here
@@ -24,7 +24,7 @@ type Remark struct {
 	Author string // an address; "" for the owner
 }
 
-// readAdded reads what everyone who sees a meeting may read.
+// readAdded reads the additions that everyone who sees a meeting may read.
 func (x *run) readAdded(ctx context.Context, id int64) (added Added, err error) {
 	if added.Ticks, err = x.Notes.Ticks(ctx, []int64{id}); err != nil {
 		return added, err

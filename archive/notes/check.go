@@ -2,7 +2,6 @@ package notes
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 
@@ -53,24 +52,4 @@ func (d *DB) checkRemains(ctx context.Context, repair bool) ([]archive.Damage, e
 		damages = append(damages, damage)
 	}
 	return damages, nil
-}
-
-// Counts is how much people have added.
-type Counts struct {
-	Notes    int `json:"notes"`
-	Ticks    int `json:"ticks"`
-	Merges   int `json:"merges"`
-	Searches int `json:"saved_searches"`
-}
-
-// Counts counts the rows.
-func (d *DB) Counts(ctx context.Context) (c Counts, err error) {
-	err = d.db.ReadTx(ctx, func(tx *sql.Tx) error {
-		return tx.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM ticks),
-			(SELECT count(*) FROM judgements), (SELECT count(*) FROM saved_searches)`).Scan(&c.Notes, &c.Ticks, &c.Merges, &c.Searches)
-	})
-	if err != nil {
-		return c, fmt.Errorf("count notes: %w", err)
-	}
-	return c, nil
 }

@@ -1,4 +1,4 @@
-// Package notes keeps what people add to the archive, in notes.db: notes on moments,
+// Package notes keeps the additions of people to the archive, in notes.db: notes on moments,
 // action items done here, judgements about who is the same person, saved searches, and
 // up to where somebody has looked. Nothing of it is sent anywhere.
 //
@@ -11,7 +11,7 @@
 //	saved.go    saved searches, their feeds and notifications
 //	looked.go   up to where a person has looked
 //	forget.go   the erasure of a meeting
-//	check.go    what verify checks
+//	check.go    the checks of verify
 //	lines.go, readlines.go   export and import as JSON lines
 //
 // Each exported method is one transaction, durable when it returns. Rows name a meeting

@@ -46,7 +46,7 @@ func TestForgetLeavesNoByte(t *testing.T) {
 			t.Errorf("%q is left in %v", part, files)
 		}
 	}
-	if found, err := d.Find(t.Context(), bob, "xylo*", 100); err != nil || len(found) != 40 {
+	if found, err := d.find(t.Context(), bob, "xylo*"); err != nil || len(found) != 40 {
 		t.Errorf("other notes: %d, %v", len(found), err)
 	}
 	g, err := d.Groups(t.Context())
@@ -111,7 +111,7 @@ func TestRestoreKeepsNotes(t *testing.T) {
 	restored := archivetest.Open(t, dir)
 	d = openNotes(t, restored)
 	check(t, restored.FinishForgetting(ctx))
-	left, err := d.Notes(ctx, ann, 0, 10)
+	left, err := d.all(ctx, ann)
 	expect(t, "notes after the restore", texts(t, left, err), "kept")
 	if files := residue.Find(t, word, dir); files != nil {
 		t.Errorf("the note is left in %v", files)
@@ -141,7 +141,7 @@ func TestCheckFindsRemainsAndRepairsThem(t *testing.T) {
 	if damages, err := d.Check(t.Context(), false); err != nil || len(damages) != 0 {
 		t.Errorf("after the repair: %v, %v", damages, err)
 	}
-	if found, err := d.Find(t.Context(), ann, "kept", 1); err != nil || len(found) != 1 {
+	if found, err := d.find(t.Context(), ann, "kept"); err != nil || len(found) != 1 {
 		t.Errorf("found %v, %v", found, err)
 	}
 }

@@ -80,14 +80,6 @@ func (g *Groups) All() [][]string {
 	return all
 }
 
-// Main returns the name or address that is shown for the person with this one.
-func (g *Groups) Main(name string) string {
-	if all := g.same[foldName(name)]; len(all) > 0 {
-		return all[0]
-	}
-	return name
-}
-
 // Apart tells whether somebody said that two names or addresses are not one person.
 func (g *Groups) Apart(name, other string) bool {
 	a, b := foldName(name), foldName(other)

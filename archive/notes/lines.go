@@ -67,7 +67,7 @@ type savedLine struct {
 }
 
 // WriteLines writes everything that can be read back as JSON lines, private notes too,
-// in an order that stays the same. With ids it writes only what is about these meetings.
+// in an order that stays the same. With ids it writes only the rows about these meetings.
 // Secrets, and up to where somebody has looked, are left out.
 func (d *DB) WriteLines(ctx context.Context, w io.Writer, ids []int64, authors Authors) error {
 	x := lineWriter{ctx: ctx, out: json.NewEncoder(w), authors: authors, addresses: map[int64]string{}}
@@ -82,7 +82,7 @@ func (d *DB) WriteLines(ctx context.Context, w io.Writer, ids []int64, authors A
 	return nil
 }
 
-// writeMeetings writes what is about meetings.
+// writeMeetings writes the rows about meetings.
 func (d *DB) writeMeetings(x *lineWriter, ids []int64) error {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -110,7 +110,7 @@ func (d *DB) writeMeetings(x *lineWriter, ids []int64) error {
 	return x.err
 }
 
-// writePersons writes what is about no meeting.
+// writePersons writes the rows about no meeting.
 func (d *DB) writePersons(x *lineWriter) error {
 	judgements, err := d.Judgements(x.ctx)
 	if err != nil {

@@ -3,7 +3,6 @@ package notes
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -98,21 +97,6 @@ func (d *DB) Note(ctx context.Context, person, id int64) (Note, error) {
 // whole meeting first.
 func (d *DB) ForMeeting(ctx context.Context, person, recordingID int64) ([]Note, error) {
 	return d.list(ctx, `n.recording_id = ? AND `+readableTerm+` ORDER BY n.at, n.id`, recordingID, person)
-}
-
-// ForMeetings returns the notes on some meetings that a person reads, the newest first.
-func (d *DB) ForMeetings(ctx context.Context, person int64, ids []int64) ([]Note, error) {
-	list, err := json.Marshal(ids)
-	if err != nil {
-		return nil, err
-	}
-	return d.list(ctx, `n.recording_id IN (SELECT value FROM json_each(?)) AND `+readableTerm+` ORDER BY n.id DESC`, string(list), person)
-}
-
-// Notes returns all notes that a person reads, the newest first: up to limit, with ids
-// below before (0: from the newest on).
-func (d *DB) Notes(ctx context.Context, person, before int64, limit int) ([]Note, error) {
-	return d.list(ctx, `(? = 0 OR n.id < ?) AND `+readableTerm+` ORDER BY n.id DESC LIMIT ?`, before, before, person, limit)
 }
 
 // list returns the notes of a condition.

@@ -35,7 +35,7 @@ var (
 	ErrMany    = fmt.Errorf("a person has at most %d saved searches: delete one first", maxSaved)
 )
 
-// Bounds of what a person can add, in characters.
+// Bounds of a person's additions, in characters.
 const (
 	maxText  = 20_000
 	maxName  = 300

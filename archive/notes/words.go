@@ -10,17 +10,6 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Find returns the notes with all of the words that a person reads, the newest first and
-// at most limit. The last word may be the beginning of one where it ends with a star.
-func (d *DB) Find(ctx context.Context, person int64, words string, limit int) ([]Note, error) {
-	match := matchWords(words)
-	if match == "" {
-		return nil, nil
-	}
-	return d.list(ctx, `n.id IN (SELECT rowid FROM note_words WHERE note_words MATCH ?) AND `+readableTerm+` ORDER BY n.id DESC LIMIT ?`,
-		match, person, limit)
-}
-
 // Matches returns the meetings with a note that has all of the words and that a person
 // reads, and the moments of these notes, -1 for one about the whole meeting. Whether the
 // person sees the meetings is the caller's to ask.

@@ -5,12 +5,12 @@
 //
 //	roster.go   Roster: reading the archive and following its change log
 //	meeting.go  a meeting as it is kept, and how it is read
-//	view.go     what a viewer sees: rights, merged persons, ticks
+//	view.go     the rights of a viewer, merged persons, ticks
 //	people.go   persons and their counts
 //	person.go   one person: meetings, company, months
 //	items.go    action items by person, state and age
 //	days.go     meetings by day
-//	news.go     what arrived or changed after a position
+//	news.go     meetings that arrived or changed after a position
 //
 // Every answer is as new as the archive was when it was asked for: it follows the change
 // log first. A crash loses nothing, as nothing is on disk.

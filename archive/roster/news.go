@@ -26,13 +26,15 @@ func (r *Roster) News(ctx context.Context, q View, after archive.Position, limit
 			after.Seq = 0
 		}
 		for m := range v.visible() {
-			if m.changes.Last > after.Seq {
+			if m.changes.Last <= after.Seq {
+				continue
+			}
+			if total++; limit > 0 {
 				news = append(news, News{m.id, m.changes.First > after.Seq, m.changes.Last})
 			}
 		}
 		return nil
 	})
 	slices.SortFunc(news, func(a, b News) int { return cmp.Compare(b.Last, a.Last) })
-	total = len(news)
-	return news[:min(limit, total)], total, until, err
+	return news[:min(limit, len(news))], total, until, err
 }

@@ -24,7 +24,7 @@ type Person struct {
 	Open, Done  int           // action items; Done also those done here
 }
 
-// Share returns the person's share of what was said, from 0 to 1, where the person spoke.
+// Share returns the person's share of the words, from 0 to 1, where the person spoke.
 func (p Person) Share() float64 {
 	if p.Said == 0 {
 		return 0
@@ -54,7 +54,7 @@ type count struct {
 	seen int32
 }
 
-// tally is what was counted of a person.
+// tally holds the counts of a person.
 type tally struct {
 	Person
 	aliases []int32 // by which the viewer sees the person, the newest first
@@ -125,7 +125,7 @@ func compareNames(a, b Person) int {
 	return cmp.Or(cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), cmp.Compare(a.Key, b.Key))
 }
 
-// finish names a person whose main key is given: by what the viewer sees alone.
+// finish names a person whose main key is given: only by names that the viewer sees.
 func (c *count) finish(t *tally, main int32) Person {
 	p, named := t.Person, false
 	for _, id := range t.aliases {

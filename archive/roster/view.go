@@ -26,7 +26,7 @@ type view struct {
 	ticks   map[uint64]bool
 }
 
-// open brings the roster up to date and calls fn with what a viewer sees.
+// open brings the roster up to date and calls fn with a viewer's view of it.
 func (r *Roster) open(ctx context.Context, q View, fn func(*view) error) error {
 	mine, err := r.archive.ViewerPrincipals(ctx, q.Viewer)
 	if err != nil {
