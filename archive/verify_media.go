@@ -38,12 +38,18 @@ func (c *check) checkMedia(ctx context.Context, o VerifyOptions, found func(Dama
 		}
 		after = chunk[len(chunk)-1].SHA256
 		for _, b := range chunk {
+			if !o.inSlice(b.SHA256) {
+				continue
+			}
 			if err := c.checkBlob(ctx, b, o, found); err != nil {
 				return err
 			}
 			c.sum.Recordings++
 			c.reportProgress("recordings", c.sum.Recordings, total)
 		}
+	}
+	if o.Slice > 0 {
+		return nil
 	}
 	if err := c.checkUnknownBlobs(ctx, o, found); err != nil {
 		return err

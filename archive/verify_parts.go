@@ -32,11 +32,11 @@ const verifyChunk = 64 // revisions, or meetings, read at a time
 func (c *check) checkRevisions(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
 	var total int
-	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM revisions`).Scan(&total); err != nil {
+	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM revisions WHERE id % ? = ?`, max(o.Slices, 1), o.Slice).Scan(&total); err != nil {
 		return err
 	}
 	for after := int64(0); ; {
-		chunk, err := a.readStored(ctx, after)
+		chunk, err := a.readStored(ctx, o, after)
 		if err != nil {
 			return err
 		}
@@ -72,12 +72,13 @@ func (c *check) checkRevisions(ctx context.Context, o VerifyOptions, found func(
 	}
 }
 
-func (a *Archive) readStored(ctx context.Context, after int64) ([]stored, error) {
+func (a *Archive) readStored(ctx context.Context, o VerifyOptions, after int64) ([]stored, error) {
 	return sqlite.List(ctx, a.db.R, func(rows *sql.Rows, s *stored) error {
 		return rows.Scan(&s.id, &s.recordingID, &s.part, &s.hash, &s.empty, &s.rawHash, &s.size, &s.encoding, &s.body, &s.observed)
 	}, `SELECT r.id, r.recording_id, r.part, r.hash, r.empty, coalesce(b.raw_hash, 0),
 		coalesce(b.size, -1), coalesce(b.encoding, -1), b.body, EXISTS (SELECT 1 FROM observations o WHERE o.revision_id = r.id)
-		FROM revisions r LEFT JOIN bodies b ON b.revision_id = r.id WHERE r.id > ? ORDER BY r.id LIMIT ?`, after, verifyChunk)
+		FROM revisions r LEFT JOIN bodies b ON b.revision_id = r.id WHERE r.id > ? AND r.id % ? = ?
+		ORDER BY r.id LIMIT ?`, after, max(o.Slices, 1), o.Slice, verifyChunk)
 }
 
 // checkStored returns an error that describes the damage of a revision, or nil.

@@ -15,15 +15,17 @@ import (
 // them again in a transaction, which is rolled back, or committed by a repair.
 func (c *check) checkRows(ctx context.Context, o VerifyOptions, found func(Damage)) error {
 	a := c.archive
-	if err := c.checkLooseRows(ctx, o, found); err != nil {
-		return err
+	if o.Slice == 0 {
+		if err := c.checkLooseRows(ctx, o, found); err != nil {
+			return err
+		}
 	}
 	var total int
-	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM meetings`).Scan(&total); err != nil {
+	if err := a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM meetings WHERE recording_id % ? = ?`, max(o.Slices, 1), o.Slice).Scan(&total); err != nil {
 		return err
 	}
 	for after := int64(0); ; {
-		ids, err := a.readIDs(ctx, after)
+		ids, err := a.readIDs(ctx, o, after)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -49,8 +51,9 @@ func (a *Archive) rebuildOne(ctx context.Context, id int64) error {
 	return err
 }
 
-func (a *Archive) readIDs(ctx context.Context, after int64) ([]int64, error) {
-	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM meetings WHERE recording_id > ? ORDER BY 1 LIMIT ?`, after, verifyChunk)
+func (a *Archive) readIDs(ctx context.Context, o VerifyOptions, after int64) ([]int64, error) {
+	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM meetings WHERE recording_id > ? AND recording_id % ? = ?
+		ORDER BY 1 LIMIT ?`, after, max(o.Slices, 1), o.Slice, verifyChunk)
 }
 
 var errUndo = errors.New("only looked")

@@ -18,6 +18,8 @@ type Config struct {
 	Media    Media     `toml:"media" envPrefix:"MEDIA_"`
 	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_" reload:"live"`
 	Audit    Audit     `toml:"audit" envPrefix:"AUDIT_" reload:"live"`
+	Backup   Backup    `toml:"backup" envPrefix:"BACKUP_" reload:"live"`
+	Verify   Verify    `toml:"verify" envPrefix:"VERIFY_" reload:"live"`
 	// Retention has rules that delete; without any, everything is kept for good.
 	Retention Retention `toml:"retention" reload:"live"`
 }
@@ -157,6 +159,8 @@ func Default() Config {
 		},
 		Media:   Media{URL: "file:", Download: true, MinFree: 1 << 30},
 		Archive: Archive{AgeRecipients: []string{}},
+		Backup:  Backup{Keep: 7, Prove: "monthly"},
+		Verify:  Verify{Schedule: "30 4 * * *", Days: 30},
 		Audit:   Audit{Keep: Duration(365 * 24 * time.Hour)},
 
 		Retention: Retention{Rules: []RetentionRule{}},

@@ -129,7 +129,8 @@ func envName(name string) string {
 // directory of the daemon does not matter.
 func (c *Config) resolvePaths(dir string) {
 	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey, &c.Web.TLSCert, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile,
-		&c.Web.Accounts.KeyFile, &c.Web.Accounts.OAuth.ClientSecretFile}
+		&c.Web.Accounts.KeyFile, &c.Web.Accounts.OAuth.ClientSecretFile,
+		&c.Backup.To, &c.Backup.IdentityFile}
 	for i := range c.Accounts {
 		paths = append(paths, &c.Accounts[i].APIKeyFile)
 		if o := c.Accounts[i].OAuth; o != nil {
@@ -137,7 +138,7 @@ func (c *Config) resolvePaths(dir string) {
 		}
 	}
 	for _, p := range paths {
-		if *p != "" && !filepath.IsAbs(*p) {
+		if *p != "" && !filepath.IsAbs(*p) && !strings.Contains(*p, "://") {
 			*p = filepath.Join(dir, *p)
 		}
 	}

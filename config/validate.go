@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/robfig/cron/v3"
 	"github.com/rs/zerolog"
 )
 
@@ -48,6 +47,7 @@ func (c *Config) validate() error {
 	c.validateOwnAccounts(bad)
 	c.validateSchedule(bad)
 	c.validateRetention(bad)
+	c.validateUpkeep(bad)
 	if _, err := url.Parse(c.Media.URL); err != nil {
 		bad("media.url", "%v", err)
 	}
@@ -147,27 +147,6 @@ func (c *Config) validateSchedule(bad func(string, string, ...any)) {
 			bad("sync."+name, "%v", err)
 		}
 	}
-}
-
-// checkCron refuses an expression that does not parse or that never fires, such
-// as the 31st of February. It recovers because the library panics on some input.
-func checkCron(expr string) (err error) {
-	if expr == "" {
-		return nil
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("parse %q: %v", expr, r)
-		}
-	}()
-	s, err := cron.ParseStandard(expr)
-	if err != nil {
-		return err
-	}
-	if s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return fmt.Errorf("%q never fires", expr)
-	}
-	return nil
 }
 
 // maxRetentionDays limits a rule's age, which is kept in nanoseconds.

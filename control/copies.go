@@ -19,9 +19,9 @@ import (
 
 // registerCopies registers the operations that bring meetings in and out.
 func (h Deps) registerCopies(r *Registry) {
-	Register(r, "export", h.exportFiles)
-	Register(r, "import", h.importFiles)
-	Register(r, "backup", h.backUp)
+	registerLong(r, h.Activities, "export", h.exportFiles)
+	registerLong(r, h.Activities, "import", h.importFiles)
+	registerLong(r, h.Activities, "backup", h.backUp)
 }
 
 // Copied is an event of export, import and backup: the number of meetings or files
@@ -187,7 +187,9 @@ func (h Deps) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Re
 	if err != nil {
 		return backup.Result{}, err
 	}
-	return backup.Run(ctx, h.Archive, q.Destination, backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia,
+	began := h.Archive.Now()
+	r, err := backup.Run(ctx, h.Archive, q.Destination, backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia,
 		Keep: q.Keep, AcceptFewer: q.AcceptFewer,
 		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }})
+	return r, h.recordBackup(ctx, q, began, r, err)
 }

@@ -52,6 +52,12 @@ type Deps struct {
 	Recipients []string
 	// Retention are the rules by which recordings are deleted.
 	Retention []archive.RetentionRule
+	// Proof is how backups are proven.
+	Proof Proof
+	// Upkeep are the next times of the daemon's upkeep by job; nil: no daemon.
+	Upkeep func() map[string]time.Time
+	// Activities are the long operations that run in this process.
+	Activities *Activities
 	// Configuration identifies the configuration file of this process.
 	Configuration Configuration
 	// Reload loads it again, while a daemon runs here; nil: none does. NeedsRestart
@@ -80,8 +86,9 @@ func Operations(h Deps) *Registry {
 	Register(r, "show", h.show)
 	Register(r, "status", h.status)
 	Register(r, "sync", h.sync)
-	Register(r, "verify", h.verify)
-	Register(r, "rebuild", h.rebuild)
+	registerLong(r, h.Activities, "verify", h.verify)
+	registerLong(r, h.Activities, "rebuild", h.rebuild)
+	registerLong(r, h.Activities, "prove", h.prove)
 	Register(r, "forget", h.forget)
 	Register(r, "retention", h.retention)
 	Register(r, "configuration", h.configuration)

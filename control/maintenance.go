@@ -26,6 +26,9 @@ type VerifyRequest struct {
 	From      string `json:"from,omitempty"`
 	Identity  string `json:"identity,omitempty"`
 	SkipMedia bool   `json:"skip_media"`
+	// Slice of Slices is checked; Slices of 0 checks everything.
+	Slice  int `json:"slice,omitempty"`
+	Slices int `json:"slices,omitempty"`
 }
 
 // Maintenance is an event of verify and rebuild: its progress, or a damage.
@@ -38,7 +41,17 @@ type Maintenance struct {
 
 // verify checks the archive and the index. Its events are the damages.
 func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
-	o := archive.VerifyOptions{Repair: q.Repair, SkipMedia: q.SkipMedia, AskAgain: h.askAgain,
+	began := h.Archive.Now()
+	sum, err := h.check(ctx, q, emit)
+	if err != nil {
+		return nil, h.recordVerify(ctx, q, began, archive.Verified{}, err)
+	}
+	return sum, h.recordVerify(ctx, q, began, *sum, nil)
+}
+
+// check checks the archive, and with slice 0 the index, the audit and the notes.
+func (h Deps) check(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
+	o := archive.VerifyOptions{Repair: q.Repair, SkipMedia: q.SkipMedia, AskAgain: h.askAgain, Slice: q.Slice, Slices: q.Slices,
 		Progress: func(stage string, done, total int) { _ = emit(Maintenance{Stage: stage, Done: done, Total: total}) }}
 	if q.Repair && q.From != "" {
 		keys, err := ReadIdentities(q.Identity)
@@ -53,6 +66,9 @@ func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.
 	sum, err := h.Archive.Verify(ctx, o, func(d archive.Damage) { _ = emit(Maintenance{Damage: &d}) })
 	if err != nil {
 		return nil, err
+	}
+	if q.Slice > 0 {
+		return &sum, nil
 	}
 	damages, err := h.verifyIndex(ctx, q.Repair)
 	if err != nil {

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"minutebook/archive"
 	"minutebook/receiver"
@@ -31,11 +32,38 @@ type StatusResult struct {
 	Retention *archive.RetentionHold `json:"retention,omitempty"`
 	// Configuration is that of the daemon; absent without one, or without a file.
 	Configuration *ConfigurationState `json:"configuration,omitempty"`
+	// Upkeep is the state of backups, their proofs and the checks, by job.
+	Upkeep map[string]UpkeepState `json:"upkeep"`
+	Disk   Disk                   `json:"disk"`
+	// Activities are the long operations that run now.
+	Activities []Activity `json:"activities"`
 	syncer.Status
 }
 
-// status counts the kept meetings and the open work. It never calls the service.
+// Disk is the space of the file system with the data directory, in bytes.
+type Disk struct {
+	Free int64 `json:"free"`
+	Size int64 `json:"size"`
+	// FullAt is when it is full if it goes on filling as in the last days; zero: not
+	// known, or not within a year.
+	FullAt time.Time `json:"full_at,omitzero"`
+}
+
+// status counts the kept meetings and the open work. It never calls the service. It
+// shows the retention rules, which new rules wait for.
 func (h Deps) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, error) {
+	s, err := h.Observe(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.Retention, err = h.retentionHold(ctx); err != nil {
+		return nil, fmt.Errorf("look at the retention rules: %w", err)
+	}
+	return s, nil
+}
+
+// Observe is status for programs: new retention rules are not taken for shown.
+func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 	counts, err := h.Archive.Counts(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("count meetings: %w", err)
@@ -52,26 +80,43 @@ func (h Deps) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, er
 	if err != nil {
 		return nil, fmt.Errorf("read the state of the sync: %w", err)
 	}
-	hold, err := h.retentionHold(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("look at the retention rules: %w", err)
-	}
 	p := index.Progress()
-	var received *receiver.Counts
-	if h.Received != nil {
-		c := h.Received()
-		received = &c
-	}
-	var serving *service.State
-	if h.ServiceState != nil {
-		if serving, err = h.ServiceState(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return &StatusResult{
+	r := &StatusResult{
 		Version: h.Version, Running: h.Running,
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone, NotWatched: counts.NotWatched,
-		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Receiver: received, Retention: hold, Service: serving, Configuration: h.showConfiguration(), Status: now,
-	}, nil
+		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Configuration: h.showConfiguration(), Status: now, Activities: h.Activities.List(),
+	}
+	if h.Received != nil {
+		c := h.Received()
+		r.Receiver = &c
+	}
+	if h.ServiceState != nil {
+		if r.Service, err = h.ServiceState(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if r.Disk, err = h.disk(ctx); err != nil {
+		return nil, err
+	}
+	r.Upkeep, err = h.upkeep(ctx)
+	return r, err
+}
+
+// upkeep returns the state of all jobs of upkeep.
+func (h Deps) upkeep(ctx context.Context) (map[string]UpkeepState, error) {
+	next := map[string]time.Time{}
+	if h.Upkeep != nil {
+		next = h.Upkeep()
+	}
+	jobs := map[string]UpkeepState{}
+	for _, job := range []string{UpkeepBackup, UpkeepProve, UpkeepVerify} {
+		u, err := ReadUpkeep(ctx, h.Archive, job)
+		if err != nil {
+			return nil, err
+		}
+		u.Next = next[job]
+		jobs[job] = u
+	}
+	return jobs, nil
 }

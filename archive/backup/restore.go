@@ -34,10 +34,13 @@ type RestoreOptions struct {
 	// restored. Those beside Dir are found without it.
 	OldData []string
 	// MediaURL is where the recordings go; "" and "file:" are Dir/media.
-	MediaURL   string
-	Identities []age.Identity // for an encrypted backup
-	Logger     zerolog.Logger
-	Now        func() time.Time // time.Now when nil
+	MediaURL string
+	// DatabasesOnly leaves the recordings in the backup, where they are compared with
+	// their hashes. Such a directory is no archive that a daemon could use.
+	DatabasesOnly bool
+	Identities    []age.Identity // for an encrypted backup
+	Logger        zerolog.Logger
+	Now           func() time.Time // time.Now when nil
 	// Progress, when set, is called after each file.
 	Progress func(done, total int)
 }
@@ -105,7 +108,9 @@ func (r *restore) run(ctx context.Context) (err error) {
 	var dbs []string
 	r.blobs = map[string]bool{}
 	for _, f := range r.m.Files {
-		if strings.HasPrefix(f.Path, "media/") {
+		if isMedia := strings.HasPrefix(f.Path, "media/"); isMedia && r.DatabasesOnly {
+			r.blobs[f.PlainSHA256] = true
+		} else if isMedia {
 			err = r.restoreRecording(ctx, f)
 		} else {
 			dbs, err = append(dbs, r.targetPath(f)), r.restoreDatabase(ctx, f)

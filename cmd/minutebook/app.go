@@ -57,6 +57,9 @@ type application struct {
 	// refresh makes the receiver in this process read its secrets again; nil
 	// without a receiver.
 	refresh func(context.Context) error
+	// upkeep returns the next times of the daemon's upkeep; nil without a daemon.
+	upkeep     func() map[string]time.Time
+	activities *control.Activities // that run in this process
 	// received counts the requests of the receiver in this process; nil without one.
 	received func() receiver.Counts
 }
@@ -87,7 +90,7 @@ func openApp(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts a
 	if err != nil {
 		return nil, err
 	}
-	app := &application{log: log, archive: a, opts: opts, configured: newClientSet()}
+	app := &application{log: log, archive: a, opts: opts, configured: newClientSet(), activities: &control.Activities{}}
 	app.cfg.Store(cfg)
 	return app, nil
 }
@@ -201,6 +204,7 @@ func (app *application) deps() control.Deps {
 		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: app.config().Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
 		Retention: retentionRules(app.config()), Configuration: app.opts.Configuration, Reload: app.reload, NeedsRestart: app.needsRestart, PageURL: app.pageURL, Location: zone, Logger: app.log,
+		Proof: control.Proof{From: app.config().Backup.To, Identity: app.config().Backup.IdentityFile}, Upkeep: app.upkeep, Activities: app.activities,
 	}
 }
 

@@ -44,6 +44,7 @@ type daemon struct {
 	loading sync.Mutex    // held while the configuration or the connected accounts change
 	changed chan struct{} // closed and replaced, under mu, when the configuration changes
 
+	began      time.Time
 	background sync.WaitGroup // reads of accounts that were just connected
 }
 
@@ -55,7 +56,8 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{application: app, roster: roster.New(app.archive), changed: make(chan struct{})}
+	d := &daemon{application: app, roster: roster.New(app.archive), changed: make(chan struct{}), began: app.archive.Now()}
+	app.upkeep = d.nextUpkeep
 	if opts.Load != nil {
 		d.reload = d.loadAgain
 	}
@@ -175,6 +177,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.index.Follow(ctx) })
 	g.Go(func() error { return d.syncer.Run(ctx) })
 	g.Go(func() error { return d.runRetention(ctx) })
+	g.Go(func() error { return d.runUpkeep(ctx) })
 	g.Go(func() error { return d.runAccess(ctx) })
 	g.Go(func() error {
 		if err := d.roster.Follow(ctx); err != nil && ctx.Err() == nil {

@@ -59,6 +59,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	if s.Receiver != nil {
 		printReceived(&b, *s.Receiver)
 	}
+	printUpkeep(&b, s)
 	if s.Service != nil {
 		printService(&b, *s.Service)
 	}

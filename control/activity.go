@@ -1,0 +1,78 @@
+package control
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Activity is an operation that runs now and takes its time.
+type Activity struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"since"`
+	Stage string    `json:"stage,omitempty"`
+	Done  int       `json:"done,omitempty"`
+	Total int       `json:"total,omitempty"` // 0: unknown
+}
+
+// Activities are the long operations that run in a process. The zero value is useful,
+// and so is nil, which records nothing.
+type Activities struct {
+	mu   sync.Mutex // guards list and what it points to
+	list []*Activity
+}
+
+// List returns the running operations, the oldest first.
+func (a *Activities) List() []Activity {
+	running := []Activity{}
+	if a == nil {
+		return running
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, each := range a.list {
+		running = append(running, *each)
+	}
+	return running
+}
+
+// begin adds an operation. progress records an event of it, end removes it.
+func (a *Activities) begin(name string) (progress func(event any), end func()) {
+	if a == nil {
+		return func(any) {}, func() {}
+	}
+	entry := &Activity{Name: name, Since: time.Now()}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.list = append(a.list, entry)
+	progress = func(event any) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		switch e := event.(type) {
+		case Copied:
+			entry.Done, entry.Total = e.Done, e.Total
+		case Maintenance:
+			if e.Damage == nil {
+				entry.Stage, entry.Done, entry.Total = e.Stage, e.Done, e.Total
+			}
+		}
+	}
+	return progress, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.list = slices.DeleteFunc(a.list, func(other *Activity) bool { return other == entry })
+	}
+}
+
+// registerLong registers an operation that status shows while it runs.
+func registerLong[Q, R any](r *Registry, running *Activities, name string, run func(context.Context, Q, Emit) (R, error)) {
+	Register(r, name, func(ctx context.Context, q Q, emit Emit) (R, error) {
+		progress, end := running.begin(name)
+		defer end()
+		return run(ctx, q, func(event any) error {
+			progress(event)
+			return emit(event)
+		})
+	})
+}

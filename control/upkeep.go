@@ -1,0 +1,184 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"minutebook/archive"
+	"minutebook/archive/backup"
+)
+
+// The jobs of upkeep, which the daemon runs by schedule.
+const (
+	UpkeepBackup = "backup"
+	UpkeepProve  = "prove"
+	UpkeepVerify = "verify"
+)
+
+// UpkeepState is what the last runs of a job of upkeep came to, whether a schedule or a
+// person began them.
+type UpkeepState struct {
+	Began     time.Time `json:"began,omitzero"`     // the last run
+	Succeeded time.Time `json:"succeeded,omitzero"` // when the last successful run began
+	Seconds   float64   `json:"seconds,omitempty"`  // that the last run took
+	Error     string    `json:"error,omitempty"`    // of the last run
+	Result    string    `json:"result,omitempty"`   // of the last successful run, in words
+	// Warnings are the reasons why a backup that succeeded needs a person.
+	Warnings []string `json:"warnings,omitempty"`
+	// Next is the next time by the schedule, zero without one.
+	Next time.Time `json:"next,omitzero"`
+	// Slices is the division of the checks, Slice the next of them; Whole is when every
+	// slice was last checked. Damages counts the damages left by slice.
+	Slices  int         `json:"slices,omitempty"`
+	Slice   int         `json:"slice,omitempty"`
+	Whole   time.Time   `json:"whole,omitzero"`
+	Damages map[int]int `json:"damages,omitempty"`
+}
+
+// Damaged returns the number of damages that the checks have left.
+func (u UpkeepState) Damaged() (n int) {
+	for _, each := range u.Damages {
+		n += each
+	}
+	return n
+}
+
+// Proof is how the daemon proves its backups: the directory of the newest one, and the
+// file with the age keys or "".
+type Proof struct{ From, Identity string }
+
+func upkeepKey(job string) string { return "upkeep/" + job }
+
+// ReadUpkeep returns the state of a job.
+func ReadUpkeep(ctx context.Context, a *archive.Archive, job string) (u UpkeepState, err error) {
+	raw, err := a.Mark(ctx, upkeepKey(job))
+	if err == nil && raw != nil {
+		if err = json.Unmarshal(raw, &u); err != nil {
+			err = fmt.Errorf("read the state of %s: %w", job, err)
+		}
+	}
+	return u, err
+}
+
+// recordUpkeep changes the state of a job after a run. A run that the caller gave up
+// counts for nothing.
+func (h Deps) recordUpkeep(ctx context.Context, job string, began time.Time, failure error, change func(*UpkeepState)) error {
+	if ctx.Err() != nil {
+		return failure
+	}
+	u, err := ReadUpkeep(ctx, h.Archive, job)
+	if err != nil {
+		return errors.Join(failure, err)
+	}
+	u.Began, u.Seconds, u.Error = began, h.Archive.Now().Sub(began).Seconds(), ""
+	if failure != nil {
+		u.Error = failure.Error()
+	} else {
+		u.Succeeded = began
+		change(&u)
+	}
+	raw, err := json.Marshal(u)
+	if err == nil {
+		err = h.Archive.SetMarks(ctx, archive.Mark{Key: upkeepKey(job), Value: raw})
+	}
+	return errors.Join(failure, err)
+}
+
+// recordBackup notes a backup.
+func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time, r backup.Result, failure error) error {
+	return h.recordUpkeep(ctx, UpkeepBackup, began, failure, func(u *UpkeepState) {
+		u.Result = fmt.Sprintf("%s in %s, %d meetings", r.Generation, q.Destination, r.Manifest.Meetings)
+		u.Warnings = append([]string(nil), r.Doubts...)
+		for _, lost := range r.Lost {
+			u.Warnings = append(u.Warnings, lost.String())
+		}
+	})
+}
+
+// recordVerify notes a check of the archive, or of a slice of it.
+func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time, v archive.Verified, failure error) error {
+	if q.SkipMedia {
+		return failure
+	}
+	return h.recordUpkeep(ctx, UpkeepVerify, began, failure, func(u *UpkeepState) {
+		left := v.Lost
+		for _, n := range v.Damages {
+			left += n
+		}
+		if q.Slices < 2 || q.Slices != u.Slices {
+			u.Damages, u.Slices, u.Slice = map[int]int{}, q.Slices, 0
+		}
+		delete(u.Damages, q.Slice)
+		if left > 0 {
+			u.Damages[q.Slice] = left
+		}
+		u.Result = fmt.Sprintf("%d meetings, %d versions, %d recordings checked", v.Meetings, v.Revisions, v.Recordings)
+		if u.Slice = q.Slice + 1; u.Slice >= q.Slices {
+			u.Slice, u.Whole = 0, began
+		}
+	})
+}
+
+// prove restores the newest backup of the daemon for a try.
+func (h Deps) prove(ctx context.Context, _ struct{}, _ Emit) (backup.Proof, error) {
+	began := h.Archive.Now()
+	p, err := h.proveNewest(ctx)
+	return p, h.recordUpkeep(ctx, UpkeepProve, began, err, func(u *UpkeepState) {
+		u.Result = fmt.Sprintf("%s of %s, %d meetings, restored and verified", p.Generation, p.TakenAt.UTC().Format(time.DateTime), p.Meetings)
+		if !p.Restored {
+			u.Result = fmt.Sprintf("%s of %s, %d meetings, compared with its hashes; set backup.identity_file to have it restored too",
+				p.Generation, p.TakenAt.UTC().Format(time.DateTime), p.Meetings)
+		}
+	})
+}
+
+func (h Deps) proveNewest(ctx context.Context) (backup.Proof, error) {
+	if h.Proof.From == "" {
+		return backup.Proof{}, errors.New("prove the backup: set backup.to, the directory of backups")
+	}
+	keys, err := ReadIdentities(h.Proof.Identity)
+	if err != nil {
+		return backup.Proof{}, err
+	}
+	if err := h.checkRoom(); err != nil {
+		return backup.Proof{}, err
+	}
+	return backup.Prove(ctx, backup.ProofOptions{From: h.Proof.From, Scratch: filepath.Join(h.Archive.Dir(), "proof"),
+		OldData: h.Archive.Dir(), Identities: keys, Now: h.Archive.Now})
+}
+
+// checkRoom fails when the databases do not fit a second time on their disk.
+func (h Deps) checkRoom() error {
+	paths, err := filepath.Glob(filepath.Join(h.Archive.Dir(), "*.db"))
+	if err != nil {
+		return fmt.Errorf("prove the backup: %w", err)
+	}
+	const spare = 256 << 20
+	need := int64(spare)
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			need += info.Size()
+		}
+	}
+	free, _, err := diskSpace(h.Archive.Dir())
+	if err == nil && free < need {
+		err = fmt.Errorf("prove the backup: the databases need %d bytes in %s, and %d are free", need, h.Archive.Dir(), free)
+	}
+	return err
+}
+
+// diskSpace returns the free bytes and the size of the file system of a directory.
+func diskSpace(dir string) (free, size int64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, 0, fmt.Errorf("read how much space the disk has: %w", err)
+	}
+	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
+}

@@ -1,0 +1,118 @@
+package control_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/archive/backup"
+	"minutebook/control"
+	"minutebook/internal/testrun"
+)
+
+func TestUpkeepPlan(t *testing.T) {
+	nightly, err := cron.ParseStandard("0 4 * * *")
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(d, hour int) time.Time { return time.Date(2026, 3, d, hour, 0, 0, 0, time.UTC) }
+	p := control.UpkeepPlan{Backup: nightly, Verify: nightly, Prove: 30 * 24 * time.Hour, Slices: 30, From: day(1, 12)}
+	const b, v, r = control.UpkeepBackup, control.UpkeepVerify, control.UpkeepProve
+	for name, c := range map[string]struct {
+		states map[string]control.UpkeepState
+		now    time.Time
+		want   map[string]time.Time
+	}{
+		"never ran":     {nil, day(1, 13), map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
+		"after a run":   {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}}, day(2, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 4)}},
+		"missed nights": {map[string]control.UpkeepState{b: {Began: day(2, 4)}}, day(9, 5), map[string]time.Time{b: day(3, 4), v: day(2, 4)}},
+		"dated in the future": {map[string]control.UpkeepState{b: {Began: day(20, 4)}}, day(2, 5),
+			map[string]time.Time{b: day(2, 4), v: day(2, 4)}},
+		"proven": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}, r: {Began: day(2, 5)}}, day(3, 5),
+			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(2, 5).Add(p.Prove)}},
+		"proof failed": {map[string]control.UpkeepState{b: {Began: day(2, 4), Succeeded: day(2, 4)}, r: {Began: day(2, 5), Error: "no"}}, day(2, 6),
+			map[string]time.Time{b: day(3, 4), v: day(2, 4), r: day(3, 5)}},
+	} {
+		if next := p.Next(c.states, c.now); !maps.EqualFunc(next, c.want, time.Time.Equal) {
+			t.Errorf("%s: %v, want %v", name, next, c.want)
+		}
+	}
+	for name, c := range map[string]struct {
+		state control.UpkeepState
+		now   time.Time
+		want  []int
+	}{
+		"first":           {control.UpkeepState{}, day(2, 4), []int{0}},
+		"next night":      {control.UpkeepState{Slices: 30, Slice: 29, Began: day(1, 4)}, day(2, 4), []int{29}},
+		"two nights lost": {control.UpkeepState{Slices: 30, Slice: 29, Began: day(1, 4)}, day(4, 4), []int{29, 0, 1}},
+		"divided anew":    {control.UpkeepState{Slices: 7, Slice: 5, Began: day(1, 4)}, day(2, 4), []int{0}},
+	} {
+		if got := p.NextSlices(c.state, c.now); !slices.Equal(got, c.want) {
+			t.Errorf("%s: slices %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestUpkeepIsKept backs up, proves and checks, with and without damage, and reads what
+// is kept of it.
+func TestUpkeepIsKept(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a, _, _ := indexed(t)
+	to := t.TempDir()
+	ops := control.Operations(control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(), Proof: control.Proof{From: to}, Activities: &control.Activities{}})
+	state := func(job string) control.UpkeepState {
+		t.Helper()
+		u, err := control.ReadUpkeep(t.Context(), a, job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	if _, err := control.Call[backup.Proof](t.Context(), ops, "prove", struct{}{}, nil); err == nil || state(control.UpkeepProve).Error == "" {
+		t.Errorf("a directory without backups is proven: %v", err)
+	}
+	if _, err := control.Call[backup.Result](t.Context(), ops, "backup", control.BackupRequest{Destination: to, Keep: 7}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p, err := control.Call[backup.Proof](t.Context(), ops, "prove", struct{}{}, nil)
+	if err != nil || !p.Restored || p.Meetings != 5 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for _, job := range []string{control.UpkeepBackup, control.UpkeepProve} {
+		if u := state(job); u.Error != "" || u.Succeeded.IsZero() || u.Result == "" {
+			t.Errorf("%s: %+v", job, u)
+		}
+	}
+	file, err := filepath.Glob(filepath.Join(to, "generation-*", "archive.db*"))
+	if err != nil || len(file) != 1 || os.Truncate(file[0], 10) != nil {
+		t.Fatal(file, err)
+	}
+	if _, err := control.Call[backup.Proof](t.Context(), ops, "prove", struct{}{}, nil); err == nil || state(control.UpkeepProve).Error == "" {
+		t.Errorf("a damaged backup is proven: %v", err)
+	}
+	checked := func(slice int) control.UpkeepState {
+		t.Helper()
+		if _, err := control.Call[archive.Verified](t.Context(), ops, "verify", control.VerifyRequest{Slice: slice, Slices: 3}, nil); err != nil {
+			t.Fatal(err)
+		}
+		return state(control.UpkeepVerify)
+	}
+	behindTheBack(t, a, `UPDATE bodies SET size = size + 1 WHERE revision_id IN (SELECT id FROM revisions WHERE id % 3 = 1)`)
+	if u := checked(1); u.Slice != 2 || u.Damaged() == 0 || !u.Whole.IsZero() {
+		t.Errorf("%+v", u)
+	}
+	if u := checked(2); u.Slice != 0 || u.Damaged() == 0 || u.Whole.IsZero() {
+		t.Errorf("%+v", u)
+	}
+	behindTheBack(t, a, `UPDATE bodies SET size = size - 1 WHERE revision_id IN (SELECT id FROM revisions WHERE id % 3 = 1)`)
+	if u := checked(1); u.Damaged() != 0 {
+		t.Errorf("%+v", u)
+	}
+}
