@@ -180,7 +180,7 @@ func (s *staticSite) groupByDay(list export.List) iter.Seq[siteDay] {
 func (s *staticSite) Files() map[string][]byte {
 	files := map[string][]byte{}
 	for name, address := range s.assets.address {
-		if name != "app.js" {
+		if !strings.HasSuffix(name, ".js") {
 			files[staticRoot+name] = s.assets.byPath[address].body
 		}
 	}

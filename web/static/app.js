@@ -1,19 +1,22 @@
 // Everything here adds to pages that work without it: keys, following a
 // recording in its transcript, and pages that change as the archive does.
 
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-const base = document.documentElement.dataset.base; // ends in a slash
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+export const $ = (selector, root = document) => root.querySelector(selector);
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+export const base = document.documentElement.dataset.base; // ends in a slash
 
-function clock(seconds) {
+// meeting is what the script of a meeting's page sets: key hears its keys, and attach
+// takes hold of a player that has arrived.
+export const meeting = {};
+
+export function clock(seconds) {
   const s = Math.max(0, Math.floor(seconds));
   const mm = h => String(Math.floor(s / 60) % 60).padStart(h ? 2 : 1, "0");
   const ss = String(s % 60).padStart(2, "0");
   return s < 3600 ? `${mm(false)}:${ss}` : `${Math.floor(s / 3600)}:${mm(true)}:${ss}`;
 }
 
-function button(text, label, onclick) {
+export function button(text, label, onclick) {
   const b = document.createElement("button");
   b.type = "button";
   b.textContent = text;
@@ -47,294 +50,6 @@ addEventListener("pageshow", () => {
 });
 if (matchMedia("(max-width: 980px)").matches) for (const d of $$("details[data-fold]")) d.open = false;
 
-// ---- A meeting: the recording and its transcript ---------------------------
-
-class Meeting {
-  constructor(stage) {
-    this.id = stage.dataset.meeting;
-    this.lines = $$(".lines > li", stage);
-    this.times = this.lines.map(l => Number(l.dataset.t));
-    this.list = $(".lines", stage);
-    this.timeline = $("svg.timeline", stage);
-    this.head = this.timeline && $("line.head", this.timeline);
-    this.following = true;
-    this.asked = Number(stage.dataset.at ?? NaN);
-    this.deck = $(".deck", stage);
-    this.resume = button("Follow the recording", "", () => this.follow(true));
-    this.resume.className = "resume";
-    this.resume.hidden = true;
-    document.body.append(this.resume);
-    stage.addEventListener("click", e => this.click(e));
-    this.timeline?.addEventListener("click", e => this.clickTimeline(e));
-    for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
-    new ResizeObserver(() => this.measure()).observe(this.deck);
-    this.setUpTabs();
-    this.setUpMatches();
-    this.attach();
-  }
-
-  // attach takes hold of the player; called again when a recording arrives.
-  attach() {
-    this.media = $("#media");
-    if (!this.media) return;
-    this.list?.setAttribute("data-seek", "");
-    this.timeline?.setAttribute("data-seek", "");
-    this.addControls();
-    const m = this.media;
-    m.addEventListener("timeupdate", () => this.tick());
-    m.addEventListener("seeked", () => this.tick(true));
-    for (const kind of ["play", "pause"]) m.addEventListener(kind, () => this.tick());
-    m.addEventListener("ratechange", () => { this.rate.textContent = `${m.playbackRate}×`; this.rate.ariaLabel = `${m.playbackRate}× speed`; });
-    if (this.asked >= 0) this.seek(this.asked, false);
-    else this.tick();
-  }
-
-  addControls() {
-    const bar = document.createElement("div");
-    bar.className = "controls";
-    this.now = document.createElement("span");
-    this.now.className = "now";
-    this.play = button("Play", "Play and pause (space)", () => this.playPause());
-    this.play.className = "play";
-    this.rate = button("1×", "Playing speed (< and >)", () => this.speed(1, true));
-    this.rate.ariaLabel = "1× speed";
-    this.toggle = button("Follow", "Follow the recording in the transcript (f)", () => this.follow(!this.following));
-    this.toggle.setAttribute("aria-pressed", "true");
-    this.copier = button("Copy link", "Copy a link to this moment (c)", () => this.copy());
-    this.folder = button("Fold", "Fold the recording away", () => this.fold());
-    this.folder.className = "folder";
-    bar.append(this.play, this.now, this.rate, this.folder, this.toggle, this.copier);
-    this.media.closest("#player").append(bar);
-    this.now.textContent = clock(0);
-    try {
-      const rate = Number(localStorage.getItem("rate"));
-      if (rate >= 0.5 && rate <= 3) this.media.playbackRate = rate;
-    } catch { /* storage may be refused */ }
-  }
-
-  // seek goes to a moment, once the recording is there to be moved in.
-  seek(seconds, play) {
-    const m = this.media;
-    if (!m) return;
-    const go = () => {
-      m.currentTime = Number.isFinite(m.duration) ? Math.min(seconds, m.duration) : seconds;
-      if (play) m.play().catch(() => { /* the reader has to press play */ });
-    };
-    this.target = seconds;
-    if (m.readyState >= 1) go();
-    else m.addEventListener("loadedmetadata", go, { once: true });
-    this.mark(seconds, false);
-  }
-
-  playPause() {
-    const m = this.media;
-    if (m.paused) m.play().catch(() => { /* the reader has to press play */ });
-    else m.pause();
-  }
-
-  // fold leaves only the controls of a recording that stays above the text.
-  fold() {
-    const folded = this.deck.classList.toggle("folded");
-    this.folder.textContent = folded ? "Unfold" : "Fold";
-    this.folder.setAttribute("aria-expanded", String(!folded));
-  }
-
-  // measure tells the style how much of the window the recording covers, so that
-  // no line is scrolled under it.
-  measure() {
-    const root = document.documentElement.style;
-    if (getComputedStyle(this.deck).position === "sticky") root.setProperty("--stuck", `${this.deck.offsetHeight}px`);
-    else root.removeProperty("--stuck");
-  }
-
-  // setUpTabs makes the whole transcript one stop of the Tab key.
-  setUpTabs() {
-    for (const l of this.lines) $("a.clock", l).tabIndex = -1;
-    this.tabTo($(".lines .here") ?? this.lines[0]);
-  }
-
-  tabTo(line) {
-    if (!line) return;
-    if (this.tabbed) $("a.clock", this.tabbed).tabIndex = -1;
-    $("a.clock", line).tabIndex = 0;
-    this.tabbed = line;
-  }
-
-  click(e) {
-    if (e.defaultPrevented || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
-    const timed = e.target.closest('a[data-t], .prose a[href^="?t="]');
-    const line = e.target.closest(".lines > li");
-    if (!timed && !line || !this.media || !String(getSelection()).trim() === false) return;
-    if (!timed && e.target.closest("a") && !e.target.closest("a.clock")) return;
-    e.preventDefault();
-    const { t } = (timed ?? line).dataset;
-    this.go(Number(t ?? new URLSearchParams(timed.search).get("t")));
-  }
-
-  // go plays from a moment, shows its line and makes the address say so.
-  go(seconds) {
-    this.follow(true, false);
-    this.seek(seconds, true);
-    if (this.current && !this.sees(this.current)) this.show(this.current);
-    const url = new URL(location);
-    url.searchParams.set("t", Math.floor(seconds));
-    url.hash = "";
-    history.replaceState(history.state, "", url);
-  }
-
-  clickTimeline(e) {
-    const box = this.timeline.getBoundingClientRect();
-    const length = Number(this.timeline.dataset.length);
-    if (this.media && length) this.go(Math.max(0, (e.clientX - box.left) / box.width) * length);
-  }
-
-  // at is the index of the line being said at a moment.
-  at(seconds) {
-    let low = 0, high = this.times.length;
-    while (low < high) {
-      const mid = (low + high) >> 1;
-      if (this.times[mid] <= seconds) low = mid + 1; else high = mid;
-    }
-    low--;
-    while (low > 0 && this.times[low - 1] === this.times[low]) low--;
-    return low;
-  }
-
-  tick(moved = false) {
-    const seconds = this.media.currentTime;
-    this.play.textContent = this.media.paused ? "Play" : "Pause";
-    this.now.textContent = Number.isFinite(this.media.duration) ? `${clock(seconds)} / ${clock(this.media.duration)}` : clock(seconds);
-    this.mark(seconds, this.following && (moved || !this.media.paused));
-  }
-
-  // mark shows a moment in transcript and timeline.
-  mark(seconds, scroll) {
-    if (this.head) {
-      const x = 1000 * Math.min(1, seconds / Number(this.timeline.dataset.length));
-      this.head.removeAttribute("hidden");
-      this.head.setAttribute("x1", x);
-      this.head.setAttribute("x2", x);
-    }
-    const line = this.lines[this.at(seconds + 0.05)];
-    if (line === this.current) return;
-    this.current?.classList.remove("now");
-    this.current?.removeAttribute("aria-current");
-    for (const l of $$(".lines .here")) l.classList.remove("here");
-    this.current = line;
-    line?.classList.add("now");
-    line?.setAttribute("aria-current", "true");
-    if (!this.list?.contains(document.activeElement)) this.tabTo(line);
-    if (scroll && line) this.show(line);
-  }
-
-  // sees tells whether a line is whole in the window, below what covers its top.
-  sees(line) {
-    const { top, bottom } = line.getBoundingClientRect();
-    return top >= parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) && bottom <= innerHeight;
-  }
-
-  // show brings a line to the middle: gliding when it is near, at once when far.
-  show(line) {
-    const { top, height } = line.getBoundingClientRect();
-    const near = Math.abs(top) < 2 * innerHeight && !still.matches;
-    line.scrollIntoView({ block: height > innerHeight / 2 ? "start" : "center", behavior: near ? "smooth" : "instant" });
-  }
-
-  // focus moves to a line's time without scrolling there.
-  focus(line) {
-    this.tabTo(line);
-    $("a.clock", line).focus({ preventScroll: true });
-  }
-
-  follow(on, show = true) {
-    this.following = on;
-    this.toggle?.setAttribute("aria-pressed", String(on));
-    this.resume.hidden = true;
-    if (on && show && this.current) this.show(this.current);
-  }
-
-  // wander is the reader looking elsewhere: the page stays where they are.
-  wander() {
-    if (!this.following || !this.media || this.media.paused) return;
-    this.follow(false);
-    this.resume.hidden = false;
-  }
-
-  speed(step, round) {
-    if (!this.media) return;
-    const rates = [0.75, 1, 1.25, 1.5, 1.75, 2, 2.5];
-    const at = rates.findIndex(r => r >= this.media.playbackRate - 0.01) + step;
-    this.media.playbackRate = rates[round ? at % rates.length : Math.min(rates.length - 1, Math.max(0, at))];
-    try { localStorage.setItem("rate", this.media.playbackRate); } catch { /* storage may be refused */ }
-  }
-
-  async copy() {
-    const url = new URL(location.pathname, location);
-    url.searchParams.set("t", Math.floor(this.media ? this.media.currentTime : Number(this.current?.dataset.t ?? 0)));
-    const said = this.copier ?? document.createElement("button");
-    try {
-      await navigator.clipboard.writeText(url.href);
-      said.textContent = "Copied";
-    } catch {
-      history.replaceState(history.state, "", url);
-      said.textContent = "In the address bar";
-    }
-    setTimeout(() => { said.textContent = "Copy link"; }, 1600);
-  }
-
-  // step moves line by line; enter plays from the line.
-  step(by) {
-    const focused = this.lines.indexOf(document.activeElement?.closest?.(".lines > li"));
-    const from = focused >= 0 ? focused : this.lines.indexOf(this.current);
-    const line = this.lines[Math.min(this.lines.length - 1, Math.max(0, from + by))];
-    if (!line) return;
-    this.follow(false);
-    this.focus(line);
-    line.scrollIntoView({ block: "center" });
-  }
-
-  setUpMatches() {
-    const bar = $("[data-matches]");
-    this.matches = this.lines.filter(l => l.classList.contains("match"));
-    if (!bar || !this.matches.length) return;
-    bar.append(button("↑", "Previous match (p)", () => this.match(-1)), button("↓", "Next match (n)", () => this.match(1)));
-  }
-
-  match(step) {
-    if (!this.matches.length) return;
-    const here = this.lines.indexOf(this.matched ?? $(".lines .here, .lines .now") ?? this.lines[0]);
-    const order = step > 0 ? this.matches : [...this.matches].reverse();
-    this.matched = order.find(l => step > 0 ? this.lines.indexOf(l) > here : this.lines.indexOf(l) < here) ?? order[0];
-    this.follow(false);
-    this.focus(this.matched);
-    this.show(this.matched);
-  }
-
-  key(e) {
-    const m = this.media;
-    switch (e.key) {
-      case "j": this.step(1); return true;
-      case "k": this.step(-1); return true;
-      case "n": this.match(1); return true;
-      case "p": this.match(-1); return true;
-      case "c": this.copy(); return true;
-    }
-    if (!m || e.target === m) return false;
-    switch (e.key) {
-      case " ": if (e.shiftKey) return false; if (!e.repeat) this.playPause(); return true;
-      case "ArrowLeft": m.currentTime = Math.max(0, m.currentTime - 5); return true;
-      case "ArrowRight": m.currentTime += 5; return true;
-      case "<": this.speed(-1, false); return true;
-      case ">": this.speed(1, false); return true;
-      case "f": this.follow(!this.following); return true;
-    }
-    return false;
-  }
-}
-
-const stage = $("[data-meeting]");
-const meeting = stage && new Meeting(stage);
-
 // Back to the results keeps their place, when that is where one came from.
 $("[data-back]")?.addEventListener("click", e => {
   if (!window.navigation || e.button || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
@@ -360,7 +75,7 @@ addEventListener("keydown", e => {
   let done = true;
   if (e.key === "/") { const box = $("input[name=q]"); box.focus(); box.select(); }
   else if (e.key === "?") location.assign(`${base}help`);
-  else if (meeting) done = meeting.key(e);
+  else if (meeting.key) done = meeting.key(e);
   else if (e.key === "j") done = move(1);
   else if (e.key === "k") done = move(-1);
   else done = false;
@@ -379,9 +94,9 @@ async function refresh(name) {
   const fresh = $(`[data-live="${name}"]`, page), old = $(`[data-live="${name}"]`);
   if (!fresh || !old || fresh.innerHTML === old.innerHTML) return;
   if (name === "player") {
-    if (meeting?.media || !$("#media", fresh)) return;
+    if ($("#media") || !$("#media", fresh)) return;
     old.replaceChildren(...fresh.childNodes);
-    meeting?.attach();
+    meeting.attach?.();
     return;
   }
   const known = new Set($$("[data-id]", old).map(e => e.dataset.id));
