@@ -76,6 +76,23 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 	return int(n), err
 }
 
+// RetryDownload makes a recording due to be requested now, whatever was answered before,
+// and reports whether it did. It leaves alone a recording that is here or on its way,
+// that a retention rule deleted, and those of meetings that are gone.
+func (a *Archive) RetryDownload(ctx context.Context, id int64) (bool, error) {
+	res, err := a.db.W.ExecContext(ctx, `INSERT INTO downloads (recording_id, state, due_at)
+		SELECT recording_id, 'wanted', 0 FROM meetings m
+		WHERE recording_id = ? AND gone_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM attachments t WHERE t.recording_id = m.recording_id)
+		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0, failures = 0, reason = '', refused_by = '[]'
+		WHERE downloads.state IN ('wanted', 'refused', 'none')`, id)
+	if err != nil {
+		return false, fmt.Errorf("retry download of %d: %w", id, err)
+	}
+	n, err := res.RowsAffected()
+	return n > 0, err
+}
+
 // SaveDownload writes a row of the queue. It is durable when it returns. It fails
 // with ErrForgotten for a meeting that was forgotten.
 func (a *Archive) SaveDownload(ctx context.Context, d Download) error {

@@ -47,6 +47,8 @@ var entryRows = map[string]entryRow{
 	"GET /{$}":                                       {path: "/", asks: asksPage, member: 200, admin: 200},
 	"GET /meetings/{id}":                             {path: "/meetings/%d", asks: asksPage, member: 200, admin: 404},
 	"GET /meetings/{id}/{file}":                      {path: "/meetings/%d/transcript.txt", asks: asksPage, member: 200, admin: 404},
+	"POST /meetings/{id}/fetch":                      {path: "/meetings/%d/fetch", asks: asksPage, member: 403, admin: 404},
+	"POST /api/v1/meetings/{id}/fetch":               {path: "/api/v1/meetings/%d/fetch", asks: asksData, member: 403, admin: 404},
 	"GET /actions":                                   {path: "/actions", asks: asksPage, member: 200, admin: 200},
 	"POST /actions/tick":                             {path: "/actions/tick", asks: asksPage, member: 400, admin: 400},
 	"GET /people":                                    {path: "/people", asks: asksPage, member: 200, admin: 200},

@@ -49,6 +49,8 @@ func sampleStatus(context.Context) (any, error) {
 type pageRow struct {
 	paths   []string // in place of {id} stands %d
 	meeting bool
+	post    bool // asked by POST, with body as its form or JSON
+	body    string
 	judge   func(w *world, p person, path string, answer *httptest.ResponseRecorder)
 }
 
@@ -57,7 +59,7 @@ type pageRow struct {
 var pageRows = map[string]pageRow{
 	"GET /{$}":                                       {paths: []string{"/", "/?q=tra*", "/?q=", "/?person=Rec+ANN", "/?q=is:external+OR+deal"}},
 	"GET /meetings/{id}":                             {paths: []string{"/meetings/%d", "/meetings/%d?t=5&q=tra*"}, meeting: true},
-	"GET /meetings/{id}/{file}":                      {paths: []string{"/meetings/%d/transcript.vtt", "/meetings/%d/transcript.txt", "/meetings/%d/minutes.md"}, meeting: true},
+	"GET /meetings/{id}/{file}":                      {paths: []string{"/meetings/%d/transcript.vtt", "/meetings/%d/transcript.srt", "/meetings/%d/transcript.txt", "/meetings/%d/minutes.md"}, meeting: true},
 	"GET /api/v1/meetings/{id}/media/{kind}":         {paths: []string{"/api/v1/meetings/%d/media/video"}, meeting: true, judge: (*world).judgeMedia},
 	"GET /actions":                                   {paths: []string{"/actions", "/actions?state=all"}},
 	"GET /people":                                    {paths: []string{"/people", "/people?q=doe"}},
@@ -73,6 +75,8 @@ var pageRows = map[string]pageRow{
 	"POST /people/apart":                             {},
 	"POST /people/undo":                              {},
 	"POST /actions/tick":                             {},
+	"POST /meetings/{id}/fetch":                      {paths: []string{"/meetings/%d/fetch"}, meeting: true, post: true, judge: (*world).judgeNothing},
+	"POST /api/v1/meetings/{id}/fetch":               {paths: []string{"/api/v1/meetings/%d/fetch"}, meeting: true, post: true, judge: (*world).judgeNothing},
 	"GET /status":                                    {paths: []string{"/status"}, judge: (*world).judgeAccounts},
 	"GET /help":                                      {paths: []string{"/help"}},
 	"GET /api/v1/search":                             {paths: []string{"/api/v1/search?limit=100&facets=true&histogram=true", "/api/v1/search?limit=100&q=tra*"}, judge: (*world).judgeList},
@@ -163,7 +167,15 @@ func (p person) hides(w *world, path, text string) {
 
 // ask asks the page as a person.
 func (p person) ask(w *world, path string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(w.ctx, http.MethodGet, path, nil)
+	return p.send(w, http.MethodGet, path, "")
+}
+
+// send makes a request as a person.
+func (p person) send(w *world, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(w.ctx, method, path, strings.NewReader(body))
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
 	r.Host = "localhost"
 	r.Header.Set(personHeader, strings.Join(p.emails, ","))
 	if p.admin {
@@ -212,11 +224,17 @@ func (w *world) comparePage(p person, row pageRow, meetings []*meeting) {
 // compareMeetingPage asks for meetings: hidden and forgotten ones are answered as one that
 // never was, to the byte.
 func (w *world) compareMeetingPage(p person, row pageRow, path string, meetings []*meeting) {
-	unknown := p.ask(w, fmt.Sprintf(path, absent))
+	ask := func(address string) *httptest.ResponseRecorder {
+		if row.post {
+			return p.send(w, http.MethodPost, address, row.body)
+		}
+		return p.ask(w, address)
+	}
+	unknown := ask(fmt.Sprintf(path, absent))
 	w.wantSame(unknown.Code, http.StatusNotFound, "%v asks for what is not there: %s", p, path)
 	for _, m := range meetings {
 		address := fmt.Sprintf(path, m.id)
-		rec := p.ask(w, address)
+		rec := ask(address)
 		p.hides(w, address, rec.Body.String())
 		switch {
 		case !p.sees(w, m):

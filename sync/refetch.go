@@ -33,3 +33,13 @@ func (s *Syncer) Refetch(ctx context.Context, id int64) (string, error) {
 	}
 	return "", nil
 }
+
+// FetchRecording has a meeting's recording requested again now, and reports whether
+// there is one to request: see [archive.Archive.RetryDownload].
+func (s *Syncer) FetchRecording(ctx context.Context, id int64) (bool, error) {
+	wanted, err := s.archive.RetryDownload(ctx, id)
+	if wanted {
+		s.downloads.wake()
+	}
+	return wanted, err
+}

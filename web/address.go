@@ -42,9 +42,22 @@ func recordingID(r *http.Request) (int64, error) {
 
 // parseMoment reads ?t=: 83, 83.5, 83s, 1m23s, 1:23 or 1:02:03. It returns -1 for
 // a missing or malformed time.
-func parseMoment(r *http.Request) time.Duration {
+func parseMoment(r *http.Request) time.Duration { return parseOffset(r.URL.Query().Get("t")) }
+
+// parseSpan reads ?t= and &end=, in the same forms. The end is -1 unless it is after the
+// beginning.
+func parseSpan(r *http.Request) (from, to time.Duration) {
+	from, to = parseMoment(r), parseOffset(r.URL.Query().Get("end"))
+	if from < 0 || to <= from {
+		to = -1
+	}
+	return from, to
+}
+
+// parseOffset reads an offset into a recording. It returns -1 for a missing or malformed
+// one.
+func parseOffset(text string) time.Duration {
 	const most = 1e6 * time.Second
-	text := r.URL.Query().Get("t")
 	if at, err := time.ParseDuration(text); err == nil && at >= 0 && at <= most {
 		return at
 	}

@@ -158,7 +158,7 @@ func (s *server) apiMedia(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.newPlayer(r, row, -1)
+	p, err := s.newPlayer(r, row, -1, -1)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type meetingFile struct {
 // player, the whole of it as plain text, and as Markdown.
 var meetingFiles = map[string]meetingFile{
 	"transcript.vtt": {"text/vtt; charset=utf-8", export.WriteVTT},
+	"transcript.srt": {"application/x-subrip; charset=utf-8", export.WriteSRT},
 	"transcript.txt": {"text/plain; charset=utf-8", export.WriteText},
 	"minutes.md":     {"text/markdown; charset=utf-8", export.WriteMarkdown},
 }

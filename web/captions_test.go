@@ -13,7 +13,8 @@ func TestMeetingAsFiles(t *testing.T) {
 	if resp.Header.Get("Content-Type") != "text/vtt; charset=utf-8" || body != "WEBVTT\n\n00:00:01.000 --> 00:00:11.000\n<v Bo>Good morning.\n" {
 		t.Errorf("captions: %s %q", resp.Header.Get("Content-Type"), body)
 	}
+	s.shows(200, "/meetings/7/transcript.srt", "1\r\n00:00:01,000 --> 00:00:11,000\r\nBo: Good morning.\r\n")
 	s.shows(404, "/meetings/7/nothing.doc")
 	s.shows(404, "/meetings/8/transcript.txt")
-	s.shows(200, "/meetings/7", `href="/meetings/7/minutes.md"`)
+	s.shows(200, "/meetings/7", `href="/meetings/7/minutes.md"`, `href="/meetings/7/transcript.srt"`, `href="/api/v1/meetings/7"`)
 }

@@ -15,7 +15,7 @@ import (
 // random padding hides it.
 func newCompressor() (func(http.Handler) http.HandlerFunc, error) {
 	compress, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.RandomJitter(32, 0, false),
-		gzhttp.ContentTypes([]string{"text/html", "text/css", "text/javascript", "text/plain", "text/markdown", "text/vtt",
+		gzhttp.ContentTypes([]string{"text/html", "text/css", "text/javascript", "text/plain", "text/markdown", "text/vtt", "application/x-subrip",
 			"application/json", "application/problem+json", "application/yaml", "image/svg+xml"}))
 	if err != nil {
 		return nil, err

@@ -54,15 +54,16 @@ func withContract(t testing.TB, h http.Handler) http.Handler {
 }
 
 func judge(t testing.TB, doc *openapi3.T, r *http.Request, rec *httptest.ResponseRecorder) {
-	path := strings.TrimPrefix(r.Pattern, "GET ")
+	method, path, _ := strings.Cut(r.Pattern, " ")
 	item := doc.Paths.Value(path)
-	if item == nil || item.Get == nil {
+	if item == nil || item.GetOperation(method) == nil {
 		if rec.Code < 400 {
 			t.Errorf("%s is answered %d, and is not described", r.URL, rec.Code)
 		}
 		return
 	}
-	input := &openapi3filter.RequestValidationInput{Request: r, Route: &routers.Route{Spec: doc, Path: path, PathItem: item, Method: http.MethodGet, Operation: item.Get}}
+	operation := item.GetOperation(method)
+	input := &openapi3filter.RequestValidationInput{Request: r, Route: &routers.Route{Spec: doc, Path: path, PathItem: item, Method: method, Operation: operation}}
 	body := decodedBody(t, rec)
 	options := &openapi3filter.Options{IncludeResponseStatus: true, ExcludeResponseBody: rec.Code == http.StatusNotModified || strings.Contains(rec.Header().Get("Content-Type"), "yaml")}
 	err := openapi3filter.ValidateResponse(r.Context(), &openapi3filter.ResponseValidationInput{RequestValidationInput: input, Status: rec.Code,
@@ -70,9 +71,9 @@ func judge(t testing.TB, doc *openapi3.T, r *http.Request, rec *httptest.Respons
 	if err != nil {
 		t.Errorf("%s answered %d %s: %v", r.URL, rec.Code, body[:min(len(body), 300)], err)
 	}
-	described := item.Get.Responses.Status(rec.Code)
+	described := operation.Responses.Status(rec.Code)
 	if described == nil {
-		described = item.Get.Responses.Default()
+		described = operation.Responses.Default()
 	}
 	for name := range described.Value.Headers {
 		if rec.Header().Get(name) == "" {
@@ -111,15 +112,18 @@ func TestEveryRouteOfTheInterfaceIsDescribed(t *testing.T) {
 	s := newSite(t)
 	routed := map[string]bool{}
 	for _, r := range s.server.routes() {
-		if path, found := strings.CutPrefix(r.pattern, "GET /api/"); found {
-			routed["/api/"+path] = true
+		if strings.Contains(r.pattern, " /api/") {
+			routed[r.pattern] = true
 		}
 	}
-	for path := range doc.Paths.Map() {
-		if !routed[path] {
-			t.Errorf("%s is described and not routed", path)
+	for path, item := range doc.Paths.Map() {
+		for method := range item.Operations() {
+			pattern := method + " " + path
+			if !routed[pattern] {
+				t.Errorf("%s is described and not routed", pattern)
+			}
+			delete(routed, pattern)
 		}
-		delete(routed, path)
 	}
 	for path := range routed {
 		t.Errorf("%s is routed and not described", path)

@@ -29,16 +29,16 @@ type meetingPage struct {
 	Lines      []line
 	Speakers   []speaker
 	Timeline   *timeline
-	Matches    int // lines that match Query
-	At         time.Duration
-	Revisions  []revision // of parts that changed
+	Matches    int           // lines that match Query
+	At, End    time.Duration // the moment asked for, and the end of the clip; -1 without
+	Revisions  []revision    // of parts that changed
 	Live       string
 }
 
 // link leads out of the archive.
 type link struct{ Label, Address string }
 
-// meeting answers /meetings/{id}?t=SECONDS&q=QUERY.
+// meeting answers /meetings/{id}?t=OFFSET&end=OFFSET&q=QUERY.
 func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	id, err := recordingID(r)
 	if err != nil {
@@ -58,7 +58,8 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := &meetingPage{frame: s.newFrame(r, "meeting", ""), listed: s.newListed(row), At: parseMoment(r), Live: live}
+	p := &meetingPage{frame: s.newFrame(r, "meeting", ""), listed: s.newListed(row), Live: live}
+	p.At, p.End = parseSpan(r)
 	p.Query = r.URL.Query().Get("q")
 	p.Heading = meetingTitle(row)
 	p.Title = p.Heading
@@ -70,7 +71,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	if err := p.setContent(m, entries, marks, atSecond); err != nil {
 		return err
 	}
-	if p.Player, err = s.newPlayer(r, row, p.At); err != nil {
+	if p.Player, err = s.newPlayer(r, row, p.At, p.End); err != nil {
 		return err
 	}
 	if p.Revisions, err = s.listRevisions(r, id); err != nil {

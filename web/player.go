@@ -13,13 +13,14 @@ import (
 type player struct {
 	Video, Audio string // addresses, with the moment to begin at
 	State        string // the reason when there is neither
+	Fetch        bool   // the visitor may have it fetched again
 	Captions     string // the address of the transcript as captions
 	Spoken       string // its language
 }
 
-// newPlayer finds the recording of a meeting. A media fragment in the address makes
-// it begin at the moment without scripts.
-func (s *server) newPlayer(r *http.Request, row *archive.Row, at time.Duration) (player, error) {
+// newPlayer finds the recording of a meeting. A media fragment in the address makes it
+// begin at a moment without scripts, and pause at end unless that is negative.
+func (s *server) newPlayer(r *http.Request, row *archive.Row, at, end time.Duration) (player, error) {
 	var p player
 	_, mayPlay, err := s.Archive.MayPlay(r.Context(), viewerOf(r.Context()), row.RecordingID)
 	if err != nil {
@@ -33,10 +34,7 @@ func (s *server) newPlayer(r *http.Request, row *archive.Row, at time.Duration) 
 	if err != nil {
 		return p, err
 	}
-	from := ""
-	if at > 0 {
-		from = "#t=" + strconv.FormatFloat(at.Seconds(), 'f', -1, 64)
-	}
+	from := mediaFragment(at, end)
 	for _, m := range all {
 		address := mediaAddress(row.RecordingID, m.Kind) + from
 		switch m.Kind {
@@ -53,34 +51,60 @@ func (s *server) newPlayer(r *http.Request, row *archive.Row, at time.Duration) 
 		}
 	}
 	if p.Video == "" && p.Audio == "" {
-		p.State, err = s.mediaState(r, row)
+		err = s.setMediaState(r, row, &p)
 	}
 	return p, err
 }
 
-// mediaState explains why there is no recording yet.
-func (s *server) mediaState(r *http.Request, row *archive.Row) (string, error) {
-	d, err := s.Archive.DownloadOf(r.Context(), row.RecordingID)
-	if err != nil && !errors.Is(err, archive.ErrNotFound) {
-		return "", err
-	}
+// mediaFragment returns the fragment of a recording's address for a span of it.
+func mediaFragment(at, end time.Duration) string {
+	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
 	switch {
-	case err == nil && d.State == archive.DownloadNone:
-		return "There is no recording of this meeting.", nil
-	case err == nil && d.State == archive.DownloadRefused:
-		return "No account here may have the recording of this meeting.", nil
-	case err == nil && d.State == archive.DownloadDeleted:
-		return "A retention rule has deleted the recording of this meeting.", nil
-	case row.Gone:
-		return "The meeting was removed from the service before its recording was fetched.", nil
-	case err == nil && d.State == archive.DownloadRequested:
-		return "The service is preparing the recording. It will play here as soon as it is fetched.", nil
-	case err == nil && d.State == archive.DownloadReady:
-		return "The recording is being fetched" + formatFetched(d) + ". It will play here as soon as it is complete.", nil
-	case err == nil && d.Failures > 0 && visitorOf(r.Context()).Admin:
-		return "The recording could not be fetched yet, and will be tried again: " + d.Reason, nil
+	case end > 0:
+		return "#t=" + seconds(max(at, 0)) + "," + seconds(end)
+	case at > 0:
+		return "#t=" + seconds(at)
 	}
-	return "The recording is not here yet. It will play here as soon as it is fetched.", nil
+	return ""
+}
+
+// setMediaState sets why there is no recording, and whether the visitor may have it
+// fetched again.
+func (s *server) setMediaState(r *http.Request, row *archive.Row, p *player) error {
+	d, err := s.Archive.DownloadOf(r.Context(), row.RecordingID)
+	isQueued := err == nil
+	if err != nil && !errors.Is(err, archive.ErrNotFound) {
+		return err
+	}
+	canRetry := !isQueued || d.State == archive.DownloadWanted || d.State == archive.DownloadRefused || d.State == archive.DownloadNone
+	p.Fetch = s.Fetch != nil && visitorOf(r.Context()).Admin && !row.Gone && canRetry
+	p.State = explainMedia(row, d, isQueued, visitorOf(r.Context()).Admin)
+	if s.Fetch == nil && !isQueued && !row.Gone {
+		p.State = "Recordings are not fetched here."
+	}
+	return nil
+}
+
+// explainMedia returns why there is no recording yet. The row of the queue is d, if the
+// recording isQueued.
+func explainMedia(row *archive.Row, d archive.Download, isQueued, isAdmin bool) string {
+	switch {
+	case isQueued && d.State == archive.DownloadNone:
+		return "There is no recording of this meeting."
+	case isQueued && d.State == archive.DownloadRefused:
+		return "No account here may have the recording of this meeting."
+	case isQueued && d.State == archive.DownloadDeleted:
+		return "A retention rule has deleted the recording of this meeting."
+	case row.Gone:
+		return "The meeting was removed from the service before its recording was fetched."
+	case isQueued && d.State == archive.DownloadRequested:
+		return "The service is preparing the recording. It will play here as soon as it is fetched."
+	case isQueued && d.State == archive.DownloadReady:
+		return "The recording is being fetched" + formatFetched(d) + ". It will play here as soon as it is complete."
+	case isQueued && d.Failures > 0 && isAdmin:
+		return "The recording could not be fetched yet, and will be tried again: " + d.Reason
+	}
+	return "The recording is not here yet. It will play here as soon as it is fetched."
 }
 
 // formatFetched writes the fetched share of a recording, if its size is known.

@@ -121,7 +121,7 @@ func bearer(r *http.Request) (secret string, ok bool) {
 // identifyToken returns the visitor with a personal token.
 func (s *server) identifyToken(r *http.Request, secret string) (Visitor, error) {
 	path := r.URL.Path
-	if !isForPrograms(path) {
+	if !isForPrograms(path) || path != "/mcp" && r.Method != http.MethodGet && r.Method != http.MethodHead { // a token changes nothing
 		return Visitor{}, access.ErrNoToken
 	}
 	token, person, err := s.Entry.People.Token(r.Context(), secret)

@@ -162,7 +162,7 @@ func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
 // options returns the options of the site's page.
 func (s *site) options() Options {
 	return Options{Archive: s.archive, Index: s.index, Notes: s.notes, Logger: zerolog.New(zerolog.NewTestWriter(s.t)),
-		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Hosts: []string{"notes.example"}, Identify: identifyTest,
+		Now: func() time.Time { return *s.now.Load() }, Location: time.UTC, Fetch: s.archive.RetryDownload, Hosts: []string{"notes.example"}, Identify: identifyTest,
 		Status: func(context.Context) (any, error) { return s.status, nil }, Version: "test"}
 }
 
@@ -245,6 +245,29 @@ func (s *site) get(address string, header ...string) (*http.Response, string) {
 		req.Header.Set(header[i], header[i+1])
 	}
 	resp, err := s.Client().Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+// submit sends a form as a browser does, without following where the answer leads.
+func (s *site) submit(address, form string, header ...string) (*http.Response, string) {
+	s.t.Helper()
+	req, err := http.NewRequest(http.MethodPost, s.URL+address, strings.NewReader(form))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	resp, err := s.Client().Transport.RoundTrip(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -67,7 +67,7 @@ type sitePage struct {
 func (s *staticSite) Meeting(w io.Writer, m *export.Meeting) error {
 	p := &sitePage{Root: rootFrom(m.File)}
 	p.listed = newListed(m.Row, s.zone)
-	p.At = -1
+	p.At, p.End = -1, -1
 	p.Page, p.Heading = "meeting", meetingTitle(m.Row)
 	p.Title = p.Heading
 	p.setHeader(m.Notes, s.zone)

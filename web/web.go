@@ -40,6 +40,10 @@ type Options struct {
 	// shows the counts of archive and index only.
 	Status func(ctx context.Context) (any, error)
 
+	// Fetch has a meeting's recording requested again, and reports whether there is one to
+	// request; nil where recordings are not fetched.
+	Fetch func(ctx context.Context, id int64) (bool, error)
+
 	// Identify returns the visitor of a request; without it every visitor is the
 	// archive's owner.
 	Identify func(*http.Request) (Visitor, error)

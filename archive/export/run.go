@@ -35,7 +35,7 @@ func newRun(ctx context.Context, a *archive.Archive, o Options) (*run, error) {
 	case VTT:
 		x.render = WriteVTT
 	case SRT:
-		x.render = writeSRT
+		x.render = WriteSRT
 	case Text:
 		x.render = WriteText
 	case HTML:

@@ -146,9 +146,9 @@ func voiceTag(speaker string) string {
 // override codes and the arrow between times.
 var srtText = strings.NewReplacer("<", "‹", ">", "›", "{", "(", "}", ")")
 
-// writeSRT writes SubRip with CRLF line ends, which every player reads; the speaker is
+// WriteSRT writes SubRip with CRLF line ends, which every player reads; the speaker is
 // written before the text.
-func writeSRT(w io.Writer, m *Meeting) error {
+func WriteSRT(w io.Writer, m *Meeting) error {
 	b := bufio.NewWriter(w)
 	for i, c := range makeCues(m.Entries, m.length()) {
 		text := srtText.Replace(c.text)

@@ -80,7 +80,7 @@ func checkSubtitles(t testing.TB, m *Meeting) {
 	if err := WriteVTT(&vtt, m); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeSRT(&srt, m); err != nil {
+	if err := WriteSRT(&srt, m); err != nil {
 		t.Fatal(err)
 	}
 	want := makeCues(m.Entries, m.length())

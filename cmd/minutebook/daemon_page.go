@@ -49,6 +49,9 @@ func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *acc
 	o.Status = func(ctx context.Context) (any, error) {
 		return control.Call[control.StatusResult](ctx, &d.operations, "status", struct{}{}, nil)
 	}
+	if cfg.Media.Download {
+		o.Fetch = d.syncer.FetchRecording
+	}
 	if o.Entry, err = newEntry(cfg.Web, people); err != nil {
 		return h, err
 	}

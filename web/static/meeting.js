@@ -13,6 +13,7 @@ class Meeting {
     this.head = this.timeline && $("line.head", this.timeline);
     this.following = true;
     this.asked = Number(stage.dataset.at ?? NaN);
+    this.end = Number(stage.dataset.end ?? NaN);
     this.deck = $(".deck", stage);
     this.resume = button("Follow the recording", "", () => this.follow(true));
     this.resume.className = "resume";
@@ -127,11 +128,13 @@ class Meeting {
 
   // go plays from a moment, shows its line and makes the address say so.
   go(seconds) {
+    this.end = NaN;
     this.follow(true, false);
     this.seek(seconds, true);
     if (this.current && !this.sees(this.current)) this.show(this.current);
     const url = new URL(location);
     url.searchParams.set("t", Math.floor(seconds));
+    url.searchParams.delete("end");
     url.hash = "";
     history.replaceState(history.state, "", url);
   }
@@ -156,6 +159,10 @@ class Meeting {
 
   tick(moved = false) {
     const seconds = this.media.currentTime;
+    if (seconds >= this.end) { // a clip is over, and plays on when asked to
+      this.end = NaN;
+      this.media.pause();
+    }
     this.play.textContent = this.media.paused ? "Play" : "Pause";
     this.now.textContent = Number.isFinite(this.media.duration) ? `${clock(seconds)} / ${clock(this.media.duration)}` : clock(seconds);
     this.mark(seconds, this.following && (moved || !this.media.paused));
