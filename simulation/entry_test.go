@@ -49,6 +49,7 @@ var entryRows = map[string]entryRow{
 	"GET /meetings/{id}/{file}":                      {path: "/meetings/%d/transcript.txt", asks: asksPage, member: 200, admin: 404},
 	"POST /meetings/{id}/fetch":                      {path: "/meetings/%d/fetch", asks: asksPage, member: 403, admin: 404},
 	"POST /api/v1/meetings/{id}/fetch":               {path: "/api/v1/meetings/%d/fetch", asks: asksData, member: 403, admin: 404},
+	"GET /api/v1/meetings/{id}/media/clip":           {path: "/api/v1/meetings/%d/media/clip", asks: asksData, member: 400, admin: 404},
 	"GET /actions":                                   {path: "/actions", asks: asksPage, member: 200, admin: 200},
 	"POST /actions/tick":                             {path: "/actions/tick", asks: asksPage, member: 400, admin: 400},
 	"GET /people":                                    {path: "/people", asks: asksPage, member: 200, admin: 200},
@@ -363,7 +364,7 @@ func (e *entrance) askWithTokens(pattern, path string, row entryRow) {
 	default:
 		e.status(ask(e.export), http.StatusForbidden, "%s with a token that is ann's export", pattern)
 		member, admin := row.member, row.admin
-		if strings.Contains(pattern, "/media/{kind}") { // these tokens may read, not download
+		if strings.Contains(pattern, "/media/") { // these tokens may read, not download
 			member, admin = http.StatusForbidden, http.StatusForbidden
 		}
 		e.status(ask(e.read), member, "%s with a token that is ann's", pattern)

@@ -59,7 +59,7 @@ type pageRow struct {
 var pageRows = map[string]pageRow{
 	"GET /{$}":                                       {paths: []string{"/", "/?q=tra*", "/?q=", "/?person=Rec+ANN", "/?q=is:external+OR+deal"}},
 	"GET /meetings/{id}":                             {paths: []string{"/meetings/%d", "/meetings/%d?t=5&q=tra*"}, meeting: true},
-	"GET /meetings/{id}/{file}":                      {paths: []string{"/meetings/%d/transcript.vtt", "/meetings/%d/transcript.srt", "/meetings/%d/transcript.txt", "/meetings/%d/minutes.md"}, meeting: true},
+	"GET /meetings/{id}/{file}":                      {paths: []string{"/meetings/%d/transcript.vtt", "/meetings/%d/transcript.srt", "/meetings/%d/clip.vtt?t=0&end=5", "/meetings/%d/transcript.txt", "/meetings/%d/minutes.md"}, meeting: true},
 	"GET /api/v1/meetings/{id}/media/{kind}":         {paths: []string{"/api/v1/meetings/%d/media/video"}, meeting: true, judge: (*world).judgeMedia},
 	"GET /actions":                                   {paths: []string{"/actions", "/actions?state=all"}},
 	"GET /people":                                    {paths: []string{"/people", "/people?q=doe"}},
@@ -77,6 +77,7 @@ var pageRows = map[string]pageRow{
 	"POST /actions/tick":                             {},
 	"POST /meetings/{id}/fetch":                      {paths: []string{"/meetings/%d/fetch"}, meeting: true, post: true, judge: (*world).judgeNothing},
 	"POST /api/v1/meetings/{id}/fetch":               {paths: []string{"/api/v1/meetings/%d/fetch"}, meeting: true, post: true, judge: (*world).judgeNothing},
+	"GET /api/v1/meetings/{id}/media/clip":           {paths: []string{"/api/v1/meetings/%d/media/clip?t=0&end=1"}, meeting: true, judge: (*world).judgeClip},
 	"GET /status":                                    {paths: []string{"/status"}, judge: (*world).judgeAccounts},
 	"GET /help":                                      {paths: []string{"/help"}},
 	"GET /api/v1/search":                             {paths: []string{"/api/v1/search?limit=100&facets=true&histogram=true", "/api/v1/search?limit=100&q=tra*"}, judge: (*world).judgeList},
@@ -338,6 +339,14 @@ func (w *world) judgeMedia(p person, path string, rec *httptest.ResponseRecorder
 		w.wantSame(rec.Body.String(), film, "%v plays %s", p, path)
 	}
 	w.wantSame(rec.Code, want, "%v asks for %s, seen by %v", p, path, w.ways(p.emails[0], m))
+}
+
+// judgeClip looks that only who may play a recording is told more than that. The world's
+// recordings are no films that could be cut.
+func (w *world) judgeClip(p person, path string, rec *httptest.ResponseRecorder) {
+	m := w.asked(path[:strings.Index(path, "?")])
+	w.wantSame(rec.Code == http.StatusForbidden, !w.mayPlay(p, m), "%v asks for %s", p, path)
+	w.wantSame(strings.Contains(rec.Body.String(), film), false, "%v is shown a film by %s", p, path)
 }
 
 func (w *world) judgeMayPlay(p person, path string, rec *httptest.ResponseRecorder) {

@@ -27,6 +27,9 @@ func TestBrowser(t *testing.T) {
 		"sees what arrives":       browserSeesWhatArrives,
 		"goes back to its place":  browserGoesBackToItsPlace,
 		"searches":                browserSearches,
+		"searches within":         browserSearchesWithin,
+		"plays a clip":            browserPlaysAClip,
+		"quotes":                  browserQuotes,
 	})
 }
 
@@ -89,7 +92,9 @@ func browserPlaysWhereItWasSaid(t *testing.T, c *browsertest.Chromium) {
 	before := browsertest.Evaluate[float64](b, `document.querySelector("#media").currentTime`)
 	b.Do(chromedp.KeyEvent(kb.ArrowLeft))
 	b.WaitFor(fmt.Sprintf(`Math.abs(document.querySelector("#media").currentTime - %v + 5) < 0.5`, before))
-	b.Do(chromedp.KeyEvent("/"))
+	b.Press("/")
+	b.WaitFor(`document.activeElement?.name === "find"`)
+	b.Press("/")
 	b.WaitFor(`document.activeElement?.name === "q"`)
 }
 

@@ -19,6 +19,7 @@ type meetingFile struct {
 // player, the whole of it as plain text, and as Markdown.
 var meetingFiles = map[string]meetingFile{
 	"transcript.vtt": {"text/vtt; charset=utf-8", export.WriteVTT},
+	"clip.vtt":       {"text/vtt; charset=utf-8", export.WriteVTT}, // of a span
 	"transcript.srt": {"application/x-subrip; charset=utf-8", export.WriteSRT},
 	"transcript.txt": {"text/plain; charset=utf-8", export.WriteText},
 	"minutes.md":     {"text/markdown; charset=utf-8", export.WriteMarkdown},
@@ -44,6 +45,13 @@ func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
 	m, err := export.Read(r.Context(), s.Archive, viewerOf(r.Context()), row)
 	if err != nil {
 		return err
+	}
+	if r.PathValue("file") == "clip.vtt" {
+		from, to := parseSpan(r)
+		if to < 0 {
+			return &failure{http.StatusBadRequest, "A clip is asked for as ?t=1:23&end=1:40."}
+		}
+		cutTranscript(m, from, to)
 	}
 	var body bytes.Buffer
 	if err := file.render(&body, m); err != nil {

@@ -13,7 +13,6 @@ import (
 
 	"minutebook/archive"
 	"minutebook/internal/byterange"
-	"minutebook/internal/httpserver"
 	"minutebook/web/access"
 )
 
@@ -70,13 +69,7 @@ func (s *server) media(w http.ResponseWriter, r *http.Request) error {
 	if err := s.recordRead(r.Context(), access.MeetingPlayed, id); err != nil {
 		return err
 	}
-	stream, end := httpserver.NewStream(r.Context(), w, s.bounds, func(ctx context.Context) error {
-		v, err := s.identify(r)
-		if err != nil {
-			return err
-		}
-		return s.mayPlay(ctx, v, id)
-	})
+	stream, end := s.newMediaStream(w, r, id)
 	defer end()
 	h := w.Header()
 	h.Set("Content-Type", playableType(m.ContentType))

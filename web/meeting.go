@@ -1,8 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"html/template"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"minutebook/api"
@@ -21,6 +24,7 @@ type meetingPage struct {
 	Recorder   api.Recorder
 	Links      []link
 	Player     player
+	Clip       *clipLinks // of the span that is asked for
 	Summary    template.HTML
 	Template   string // the name of the summary's template
 	Actions    []action
@@ -29,7 +33,9 @@ type meetingPage struct {
 	Lines      []line
 	Speakers   []speaker
 	Timeline   *timeline
-	Matches    int           // lines that match Query
+	Find       string        // the text in the page's own search box
+	Speaker    string        // whose lines alone are shown, if not ""
+	Matches    int           // lines that match Find or Query
 	At, End    time.Duration // the moment asked for, and the end of the clip; -1 without
 	Revisions  []revision    // of parts that changed
 	Live       string
@@ -64,16 +70,19 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	p.Heading = meetingTitle(row)
 	p.Title = p.Heading
 	p.setHeader(m, s.Location)
-	marks, err := s.findMatches(r, id, p.Query)
+	p.Find = strings.TrimSpace(r.URL.Query().Get("find"))
+	marks, err := s.findMatches(r, id, cmp.Or(p.Find, p.Query))
 	if err != nil {
 		return err
 	}
 	if err := p.setContent(m, entries, marks, atSecond); err != nil {
 		return err
 	}
+	p.showSpeaker(r.URL.Query().Get("speaker"))
 	if p.Player, err = s.newPlayer(r, row, p.At, p.End); err != nil {
 		return err
 	}
+	p.Clip = s.newClip(row, p.Player, p.At, p.End)
 	if p.Revisions, err = s.listRevisions(r, id); err != nil {
 		return err
 	}
@@ -119,13 +128,29 @@ func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, marks 
 	p.Highlights = newHighlights(m, p.RecordingID)
 	p.CRM = newCRM(m)
 	p.Lines, p.Speakers = newLines(entries, p.Length, p.At, marks.withoutFrequent(entries))
+	p.countMatches()
+	p.Timeline = newTimeline(p.Lines, p.Speakers, p.Length)
+	p.Timeline.addTicks(p, moment)
+	return nil
+}
+
+func (p *meetingPage) countMatches() {
+	p.Matches = 0
 	for _, l := range p.Lines {
 		if l.Snippet != nil {
 			p.Matches++
 		}
 	}
-	p.Timeline = newTimeline(p.Lines, p.Speakers, p.Highlights, p.Length)
-	return nil
+}
+
+// showSpeaker leaves the lines of a speaker alone, if it is one of this meeting.
+func (p *meetingPage) showSpeaker(name string) {
+	if name == "" || !slices.ContainsFunc(p.Speakers, func(s speaker) bool { return s.Name == name }) {
+		return
+	}
+	p.Speaker = name
+	p.Lines = slices.DeleteFunc(p.Lines, func(l line) bool { return l.Speaker != name })
+	p.countMatches()
 }
 
 // meetingTitle returns the title of the recording, or else of the calendar event.

@@ -75,7 +75,7 @@ func TestMeetingHoldsEverythingAndOpensAtItsMoment(t *testing.T) {
 			{"speaker":{"display_name":"Bo Lee"},"text":"By half.","timestamp":"00:01:05"}]`))
 	body := s.shows(200, "/meetings/7?t=64&q=budget", "Tuesday, 30 June 2026, 15:00 UTC", "Bo Lee",
 		"<h3>Decided</h3>", "<strong>Ship</strong>", `href="?t=20"`, "Send the sheet", "Objection", "Too dear",
-		"Renewal", "12\u202f500", `href="https://crm.example/1"`, "1 match", "The <mark>budget</mark> is too small.",
+		"Renewal", "12\u202f500", `href="https://crm.example/1"`, "1 line", "The <mark>budget</mark> is too small.",
 		`id="e1" class="v0 first here match" data-t="20"`, `autofocus>0:20</a>`)
 	if n := len(regexp.MustCompile(`<li id="e\d+" class="[^"]* here`).FindAllString(body, -1)); n != 1 {
 		t.Errorf("%d lines are marked as the moment, want 1", n)

@@ -49,6 +49,7 @@ func (s *server) routes() []route {
 		{"GET /api/v1/meetings/{id}/moments", s.data(s.apiMoments)},
 		{"GET /api/v1/meetings/{id}/transcript", s.data(s.apiTranscript)},
 		{"GET /api/v1/meetings/{id}/media", s.data(s.apiMedia)},
+		{"GET /api/v1/meetings/{id}/media/clip", s.stream(s.clip)},
 		{"GET /api/v1/meetings/{id}/media/{kind}", s.stream(s.media)},
 		{"POST /api/v1/meetings/{id}/fetch", s.data(s.apiFetch)},
 		{"GET /api/v1/meetings/{id}/revisions", s.data(s.apiRevisions)},

@@ -23,6 +23,7 @@ import (
 	"minutebook/search"
 	"minutebook/web/access"
 	"minutebook/web/accounts"
+	"minutebook/web/clip"
 )
 
 // Options are the dependencies and settings of the page. Archive, Index and Notes are
@@ -89,6 +90,7 @@ type server struct {
 	metrics *metrics
 	mcp     http.Handler
 	bounds  httpserver.StreamBounds // of recordings
+	clips   *clip.Cutter            // nil without ffmpeg
 
 	oidc        *relyingParty // nil: nobody signs in at a provider
 	passkeys    *webauthn.WebAuthn
@@ -160,6 +162,9 @@ func newServer(o Options) (*server, error) {
 	}
 	s := &server{Options: o, base: base, pages: pages, assets: assets, places: places,
 		bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
+	if s.clips, err = newCutter(o.Archive); err != nil {
+		return nil, err
+	}
 	if s.metrics, err = newMetrics(o); err != nil {
 		return nil, err
 	}

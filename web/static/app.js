@@ -6,7 +6,7 @@ export const $$ = (selector, root = document) => [...root.querySelectorAll(selec
 export const base = document.documentElement.dataset.base; // ends in a slash
 
 // meeting is what the script of a meeting's page sets: key hears its keys, and attach
-// takes hold of a player that has arrived.
+// takes hold of a player that has arrived; box is where / leads first.
 export const meeting = {};
 
 export function clock(seconds) {
@@ -73,7 +73,7 @@ addEventListener("keydown", e => {
   }
   if (e.key === " " && e.target.closest?.("button, summary")) return;
   let done = true;
-  if (e.key === "/") { const box = $("input[name=q]"); box.focus(); box.select(); }
+  if (e.key === "/") { const box = meeting.box ?? $("input[name=q]"); box.focus(); box.select(); }
   else if (e.key === "?") location.assign(`${base}help`);
   else if (meeting.key) done = meeting.key(e);
   else if (e.key === "j") done = move(1);

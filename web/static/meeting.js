@@ -1,5 +1,7 @@
 // A meeting's page: the recording and its transcript. The page works without it.
 import { $, $$, button, clock, meeting } from "./app.js";
+import { Quote } from "./quote.js";
+import { Within } from "./within.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
@@ -24,7 +26,9 @@ class Meeting {
     for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
     new ResizeObserver(() => this.measure()).observe(this.deck);
     this.setUpTabs();
-    this.setUpMatches();
+    this.within = new Within(stage, this);
+    meeting.box = this.within.box;
+    this.quote = new Quote(this);
     this.attach();
   }
 
@@ -59,6 +63,11 @@ class Meeting {
     this.folder = button("Fold", "Fold the recording away", () => this.fold());
     this.folder.className = "folder";
     bar.append(this.play, this.now, this.rate, this.folder, this.toggle, this.copier);
+    if (document.pictureInPictureEnabled && this.media.localName === "video") {
+      const pop = button("Pop out", "Picture in picture: the recording in a window of its own", () => this.popOut());
+      pop.className = "pip";
+      bar.append(pop);
+    }
     this.media.closest("#player").append(bar);
     this.now.textContent = clock(0);
     try {
@@ -85,6 +94,13 @@ class Meeting {
     const m = this.media;
     if (m.paused) m.play().catch(() => { /* the reader has to press play */ });
     else m.pause();
+  }
+
+  async popOut() {
+    try {
+      if (document.pictureInPictureElement) await document.exitPictureInPicture();
+      else await this.media.requestPictureInPicture();
+    } catch { /* the browser has no recording to show yet */ }
   }
 
   // fold leaves only the controls of a recording that stays above the text.
@@ -140,6 +156,7 @@ class Meeting {
   }
 
   clickTimeline(e) {
+    if (e.target.closest("a")) return; // leads to its own moment
     const box = this.timeline.getBoundingClientRect();
     const length = Number(this.timeline.dataset.length);
     if (this.media && length) this.go(Math.max(0, (e.clientX - box.left) / box.width) * length);
@@ -196,6 +213,7 @@ class Meeting {
 
   // show brings a line to the middle: gliding when it is near, at once when far.
   show(line) {
+    if (line.hidden) return; // of a speaker who is left out
     const { top, height } = line.getBoundingClientRect();
     const near = Math.abs(top) < 2 * innerHeight && !still.matches;
     line.scrollIntoView({ block: height > innerHeight / 2 ? "start" : "center", behavior: near ? "smooth" : "instant" });
@@ -245,30 +263,14 @@ class Meeting {
 
   // step moves line by line; enter plays from the line.
   step(by) {
-    const focused = this.lines.indexOf(document.activeElement?.closest?.(".lines > li"));
-    const from = focused >= 0 ? focused : this.lines.indexOf(this.current);
-    const line = this.lines[Math.min(this.lines.length - 1, Math.max(0, from + by))];
+    const shown = this.lines.filter(l => !l.hidden);
+    const focused = shown.indexOf(document.activeElement?.closest?.(".lines > li"));
+    const from = focused >= 0 ? focused : shown.indexOf(this.current);
+    const line = shown[Math.min(shown.length - 1, Math.max(0, from + by))];
     if (!line) return;
     this.follow(false);
     this.focus(line);
     line.scrollIntoView({ block: "center" });
-  }
-
-  setUpMatches() {
-    const bar = $("[data-matches]");
-    this.matches = this.lines.filter(l => l.classList.contains("match"));
-    if (!bar || !this.matches.length) return;
-    bar.append(button("↑", "Previous match (p)", () => this.match(-1)), button("↓", "Next match (n)", () => this.match(1)));
-  }
-
-  match(step) {
-    if (!this.matches.length) return;
-    const here = this.lines.indexOf(this.matched ?? $(".lines .here, .lines .now") ?? this.lines[0]);
-    const order = step > 0 ? this.matches : [...this.matches].reverse();
-    this.matched = order.find(l => step > 0 ? this.lines.indexOf(l) > here : this.lines.indexOf(l) < here) ?? order[0];
-    this.follow(false);
-    this.focus(this.matched);
-    this.show(this.matched);
   }
 
   key(e) {
@@ -276,8 +278,8 @@ class Meeting {
     switch (e.key) {
       case "j": this.step(1); return true;
       case "k": this.step(-1); return true;
-      case "n": this.match(1); return true;
-      case "p": this.match(-1); return true;
+      case "n": this.within.step(1); return true;
+      case "p": this.within.step(-1); return true;
       case "c": this.copy(); return true;
     }
     if (!m || e.target === m) return false;

@@ -1,0 +1,127 @@
+// Package clip cuts a span out of a recording by ffmpeg, where it is installed. The clip
+// is encoded anew, so that it begins at the asked moment and not at the recording's last
+// key frame before it.
+//
+// A clip is a temporary file in the data directory that is deleted before it is read. A
+// crash while ffmpeg writes leaves one, which the next [New] deletes.
+package clip
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"minutebook/internal/durable"
+)
+
+// Bounds of a clip and of the work for it.
+const (
+	MaxLength = 30 * time.Minute
+	maxTime   = 5 * time.Minute // that ffmpeg may take
+	maxBytes  = 1 << 30
+	maxAtOnce = 2
+)
+
+// The errors of Cut that are the asking person's to know.
+var (
+	ErrBusy = errors.New("other clips are being cut")
+	ErrSpan = fmt.Errorf("a clip has a length of at most %v", MaxLength)
+)
+
+// Cutter cuts clips. It is safe for concurrent use.
+type Cutter struct {
+	program, dir string
+	slots        chan struct{}
+}
+
+// New returns a cutter with the ffmpeg of this machine and temporary files in dir, or nil
+// where ffmpeg is not installed.
+func New(dir string) (*Cutter, error) {
+	left, err := filepath.Glob(filepath.Join(dir, tempPattern))
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("delete an unfinished clip: %w", err)
+		}
+	}
+	program, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		return nil, nil
+	}
+	return &Cutter{program: program, dir: dir, slots: make(chan struct{}, maxAtOnce)}, nil
+}
+
+const tempPattern = durable.TempPrefix + "clip-*"
+
+// Cut returns the span from from to to of the recording in a file, as MP4 with its
+// picture or without. The caller closes the clip, which then is gone. It fails with
+// ErrSpan, and with ErrBusy instead of waiting.
+func (c *Cutter) Cut(ctx context.Context, path string, from, to time.Duration, video bool) (_ *os.File, err error) {
+	if from < 0 || to <= from || to-from > MaxLength {
+		return nil, ErrSpan
+	}
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	default:
+		return nil, ErrBusy
+	}
+	clip, err := os.CreateTemp(c.dir, tempPattern)
+	if err != nil {
+		return nil, fmt.Errorf("cut a clip: %w", err)
+	}
+	defer func() {
+		if err = errors.Join(err, os.Remove(clip.Name())); err != nil {
+			err = errors.Join(err, clip.Close())
+		}
+	}()
+	if err := c.run(ctx, arguments(path, clip.Name(), from, to, video)); err != nil {
+		return nil, fmt.Errorf("cut a clip: %w", err)
+	}
+	if info, err := clip.Stat(); err != nil || info.Size() >= maxBytes {
+		return nil, errors.Join(err, ErrSpan)
+	}
+	return clip, nil
+}
+
+// arguments returns ffmpeg's. Recordings are a stranger's files: only containers of media
+// are read, from this file alone, no playlist that leads elsewhere.
+func arguments(path, clip string, from, to time.Duration, video bool) []string {
+	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
+	args := []string{"-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file",
+		"-format_whitelist", "mov,matroska,webm,mp3,ogg,wav,aac,flac,avi", "-ss", seconds(from), "-i", "file:" + path,
+		"-t", seconds(to - from), "-map_metadata", "-1", "-map_chapters", "-1", "-sn", "-dn", "-threads", "2"}
+	if video {
+		args = append(args, "-map", "0:v:0", "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p",
+			"-vf", "scale=trunc(iw/2)*2:trunc(ih/2)*2")
+	}
+	return append(args, "-map", "0:a:0?", "-c:a", "aac", "-movflags", "+faststart", "-fs", strconv.Itoa(maxBytes), "-f", "mp4", "-y", "file:"+clip)
+}
+
+// run runs ffmpeg until it ends, ctx ends or it takes too long.
+func (c *Cutter) run(ctx context.Context, args []string) error {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	var words bytes.Buffer
+	cmd := exec.CommandContext(ctx, c.program, args...)
+	cmd.Env = []string{} // no credential of this process
+	cmd.Dir = c.dir
+	cmd.Stderr = &words
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("run ffmpeg: %w: %.300s", err, words.String())
+	}
+	return nil
+}

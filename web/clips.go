@@ -1,0 +1,165 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/export"
+	"minutebook/archive/media"
+	"minutebook/internal/byterange"
+	"minutebook/internal/httpserver"
+	"minutebook/web/access"
+	"minutebook/web/clip"
+)
+
+// clipLinks are the forms in which a span of a meeting is taken away.
+type clipLinks struct {
+	From, To  time.Duration
+	File, VTT string // addresses, "" for a form that there is not
+	Reason    string // why there is no file
+}
+
+// newClip returns the links of a span, or nil without one.
+func (s *server) newClip(row *archive.Row, p player, from, to time.Duration) *clipLinks {
+	if to < 0 {
+		return nil
+	}
+	c := &clipLinks{From: from, To: to}
+	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+	span := "?" + url.Values{"t": {seconds(from)}, "end": {seconds(to)}}.Encode()
+	id := strconv.FormatInt(row.RecordingID, 10)
+	if row.HasTranscript {
+		c.VTT = "/meetings/" + id + "/clip.vtt" + span
+	}
+	switch {
+	case p.Video == "" && p.Audio == "":
+	case s.clips == nil:
+		c.Reason = "As a file it needs ffmpeg, which is not installed where this archive runs."
+	case media.Dir(s.Archive.Media()) == "":
+		c.Reason = "As a file it needs the recordings on a disk of this machine."
+	case to-from > clip.MaxLength:
+		c.Reason = "As a file it is too long: " + clip.ErrSpan.Error() + "."
+	default:
+		c.File = "/api/v1/meetings/" + id + "/media/clip" + span
+	}
+	return c
+}
+
+// newCutter returns what cuts clips out of an archive's recordings, or nil without ffmpeg.
+func newCutter(a *archive.Archive) (*clip.Cutter, error) {
+	return clip.New(filepath.Dir(media.PartialPath(a.Dir(), "clip")))
+}
+
+// clip answers with a span of a recording as a file: ?t and end. The visitor's right is
+// judged before the span is cut, after it, and while it is read.
+func (s *server) clip(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return archive.ErrNotFound
+	}
+	ctx, v := r.Context(), visitorOf(r.Context())
+	if v.Token != nil && !v.Token.Has(access.ScopeExport) {
+		return errScope
+	}
+	if err := s.mayPlay(ctx, v, id); err != nil {
+		return err
+	}
+	from, to := parseSpan(r)
+	all, err := s.Archive.MediaOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b archive.Attached) int { return cmp.Compare(b.Kind, a.Kind) }) // video before audio
+	switch {
+	case len(all) == 0:
+		return archive.ErrNotFound
+	case to < 0:
+		return &failure{http.StatusBadRequest, "A clip is asked for as ?t=1:23&end=1:40."}
+	case s.clips == nil:
+		return &failure{http.StatusNotImplemented, "Clips need ffmpeg, which is not installed where this archive runs."}
+	case media.Dir(s.Archive.Media()) == "":
+		return &failure{http.StatusNotImplemented, "Clips need the recordings on a disk of this machine."}
+	}
+	if err := s.recordRead(ctx, access.MeetingDownloaded, id); err != nil {
+		return err
+	}
+	file, err := s.clips.Cut(ctx, media.Path(s.Archive.Media(), all[0].SHA256), from, to, all[0].Kind == archive.MediaVideo)
+	if err != nil {
+		return s.toClipFailure(r, err)
+	}
+	defer file.Close()
+	if v, err = s.identify(r); err == nil {
+		err = s.mayPlay(ctx, v, id)
+	}
+	if err != nil {
+		return err
+	}
+	stream, end := s.newMediaStream(w, r, id)
+	defer end()
+	contentType := "video/mp4"
+	if all[0].Kind == archive.MediaAudio {
+		contentType = "audio/mp4"
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Disposition", `attachment; filename="clip-`+strconv.FormatInt(id, 10)+`.mp4"`)
+	h.Set("Cache-Control", "no-store")
+	http.ServeContent(stream, byterange.Canonical(r, info.Size()), "", time.Time{}, file)
+	return nil
+}
+
+func (s *server) toClipFailure(r *http.Request, err error) error {
+	switch {
+	case errors.Is(err, clip.ErrBusy):
+		return &failure{http.StatusServiceUnavailable, "Other clips are being cut. Try again in a minute."}
+	case errors.Is(err, clip.ErrSpan):
+		return &failure{http.StatusBadRequest, "This clip is too long to be cut."}
+	case r.Context().Err() != nil:
+		return r.Context().Err()
+	}
+	s.Logger.Error().Err(err).Msg("cut a clip")
+	return &failure{http.StatusInternalServerError, "ffmpeg could not cut this clip. The log says why."}
+}
+
+// newMediaStream begins an answer that ends when the visitor may not play a meeting any
+// more.
+func (s *server) newMediaStream(w http.ResponseWriter, r *http.Request, id int64) (*httpserver.Stream, func()) {
+	return httpserver.NewStream(r.Context(), w, s.bounds, func(ctx context.Context) error {
+		v, err := s.identify(r)
+		if err != nil {
+			return err
+		}
+		return s.mayPlay(ctx, v, id)
+	})
+}
+
+// cutTranscript leaves of a meeting the lines from from to to, in the time of the clip.
+func cutTranscript(m *export.Meeting, from, to time.Duration) {
+	var lines []archive.Entry
+	for i, e := range m.Entries {
+		ends := to
+		if i+1 < len(m.Entries) {
+			ends = m.Entries[i+1].Offset
+		}
+		if e.Offset >= to || e.Offset < from && ends <= from {
+			continue
+		}
+		e.Offset = max(0, e.Offset-from)
+		lines = append(lines, e)
+	}
+	row := *m.Row
+	row.End = row.Start.Add(to - from)
+	m.Row, m.Entries = &row, lines
+}

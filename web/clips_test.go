@@ -1,0 +1,74 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"minutebook/internal/browsertest"
+	"minutebook/internal/testrun"
+)
+
+func TestClipsAreTakenAway(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t)
+	s.attachVideo(s.ids[0])
+	id := itoa(s.ids[0])
+	const span = "?t=1:10&end=1:12"
+	body := s.shows(200, "/meetings/"+id+span, `href="/meetings/`+id+`/clip.vtt?end=72&amp;t=70"`)
+	s.shows(400, "/meetings/"+id+"/clip.vtt?t=5", "A clip is asked for")
+	if captions := s.shows(200, "/meetings/"+id+"/clip.vtt"+span, "WEBVTT\n\n00:00:00.000 --> "); strings.Contains(captions, "00:00:03") {
+		t.Errorf("the captions go on after the clip: %s", captions)
+	}
+	for address, want := range map[string]int{"/api/v1/meetings/" + id + "/media/clip?t=5": 400, "/api/v1/meetings/1/media/clip" + span: 404,
+		"/api/v1/meetings/" + itoa(s.ids[1]) + "/media/clip" + span: 404} {
+		s.shows(want, address)
+	}
+	if resp, _ := s.get("/api/v1/meetings/"+id+"/media/clip"+span, "Test-Person", "eve@other.example"); resp.StatusCode != 404 {
+		t.Errorf("a stranger is answered %d", resp.StatusCode)
+	}
+	if s.server.clips == nil {
+		if !strings.Contains(body, "ffmpeg, which is not installed") {
+			t.Error("the page does not say why there is no file")
+		}
+		s.shows(501, "/api/v1/meetings/"+id+"/media/clip"+span, "ffmpeg")
+		t.Skip("ffmpeg is not installed: packaging/install-debian ffmpeg")
+	}
+	if !strings.Contains(body, ">As a file</a>") {
+		t.Error("the page offers no file")
+	}
+	resp, clip := s.get("/api/v1/meetings/" + id + "/media/clip" + span)
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "video/mp4" || !strings.Contains(clip[:min(64, len(clip))], "ftyp") {
+		t.Errorf("the clip is %d %s, %d bytes", resp.StatusCode, kind, len(clip))
+	}
+	s.server.clips = nil
+	s.shows(501, "/api/v1/meetings/"+id+"/media/clip"+span, "ffmpeg")
+	s.shows(200, "/meetings/"+id+span, "ffmpeg, which is not installed")
+}
+
+// browserQuotes selects words of two lines and copies them as a quote and as a clip.
+func browserQuotes(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, meeting(1, "Plan *B*", "2026-06-30T15:00:00Z", `"transcript":[
+		{"speaker":{"display_name":"Bo Lee"},"text":"Good morning all.","timestamp":"00:00:10"},
+		{"speaker":{"display_name":"Ana_R"},"text":"We [ship] on <b>Friday</b>.","timestamp":"00:00:14"},
+		{"speaker":{"display_name":"Bo Lee"},"text":"Fine.","timestamp":"00:00:20"}]`))
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
+		Object.defineProperty(navigator, "clipboard", { value: { writeText: async text => { window.copied_ = text; } } });
+		const [a, b] = document.querySelectorAll(".lines p");
+		getSelection().setBaseAndExtent(a.firstChild, 5, b.firstChild, 9);
+	})()`))
+	b.WaitFor(`document.querySelector(".quotebar")?.hidden === false`)
+	press := func(name, want string) {
+		b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`[...document.querySelectorAll(".quotebar button")].find(b => b.title.includes(%q)).click()`, name)))
+		b.WaitFor(fmt.Sprintf(`window.copied_ === %q`, strings.ReplaceAll(want, "URL", s.URL+"/meetings/1")))
+	}
+	press("date and link", "Bo Lee: “morning all.”\nAna_R: “We [ship]”\n— Plan *B*, 30 June 2026, 0:10\nURL?t=10")
+	press("as Markdown", "> **Bo Lee:** morning all.\n>\n> **Ana\\_R:** We \\[ship\\]\n>\n> — [Plan \\*B\\*, 30 June 2026, 0:10](URL?t=10)\n")
+	press("plays just", "URL?t=10.1&end=15.2")
+	b.Do(chromedp.Evaluate[chromedp.Void](`getSelection().removeAllRanges()`))
+	b.WaitFor(`document.querySelector(".quotebar").hidden`)
+}

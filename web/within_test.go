@@ -1,0 +1,60 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"minutebook/internal/browsertest"
+)
+
+// browserSearchesWithin finds words in a meeting of 500 lines, five of which have a
+// walrus, as one types.
+func browserSearchesWithin(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, longMeeting(1, 500))
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
+	b.Press("/")
+	b.WaitFor(`document.activeElement?.name === "find"`)
+	b.Do(chromedp.KeyEvent("WALRÚS"))
+	count := func(text string) {
+		b.WaitFor(fmt.Sprintf(`document.querySelector(".within .count").textContent === %q`, text))
+	}
+	count("5 lines")
+	b.WaitFor(`CSS.highlights.get("found").size === 5 && document.querySelectorAll(".timeline .hits rect").length === 5`)
+	b.WaitFor(`[...CSS.highlights.get("found")].every(r => r.toString() === "walrus")`)
+	for _, want := range []struct{ key, count, line string }{{kb.Enter, "1 of 5", "e50"}, {kb.Enter, "2 of 5", "e150"}} {
+		b.Do(chromedp.KeyEvent(want.key))
+		count(want.count)
+		b.WaitFor(fmt.Sprintf(clear, "document.getElementById('"+want.line+"')"))
+	}
+	b.WaitFor(`document.activeElement?.name === "find" && new URLSearchParams(location.search).get("find") === "WALRÚS"`)
+	b.Do(chromedp.KeyEvent(kb.Escape))
+	b.Press("n")
+	count("3 of 5")
+	b.Do(chromedp.Evaluate[chromedp.Void](`(() => { const s = document.querySelector(".within select"); s.value = "Speaker 4"; s.dispatchEvent(new Event("change", { bubbles: true })); })()`))
+	b.WaitFor(`[...document.querySelectorAll(".lines > li:not([hidden])")].every(l => /^e\d+$/.test(l.id) && Math.floor(l.id.slice(1) / 3) % 6 === 4)`)
+	b.WaitFor(`document.querySelectorAll(".lines > li:not([hidden])").length === 83`)
+	// The address keeps both, also without scripts.
+	body := s.shows(200, "/meetings/1?find=walrus&speaker=Speaker+4", "<mark>walrus</mark>", "selected>Speaker 4", ">clear</a>")
+	if n := strings.Count(body, "<li id=\"e"); n != 83 {
+		t.Errorf("%d lines of Speaker 4, want 83", n)
+	}
+	s.shows(200, "/meetings/1?find=xylophone&speaker=Nobody", "Nothing found", "<li id=\"e499\"")
+}
+
+// browserPlaysAClip plays a span, which ends by itself and goes on when asked to.
+func browserPlaysAClip(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	s.attachVideo(s.ids[0])
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/meetings/" + itoa(s.ids[0]) + "?t=1:00&end=61.5"))
+	b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && document.querySelector("#media").currentTime >= 60`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").muted = true; document.querySelector("#media").play()`))
+	b.WaitFor(`document.querySelector("#media").paused && document.querySelector("#media").currentTime >= 61.5 && document.querySelector("#media").currentTime < 63`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").play()`))
+	b.WaitFor(`document.querySelector("#media").currentTime > 63`)
+}
