@@ -15,11 +15,12 @@ export class Quote {
     this.open = document.createElement("a");
     this.open.className = "button";
     this.open.textContent = "Open clip";
+    this.open.href = location.pathname;
     this.bar.append(
       button("Copy quote", "Copy the words with speaker, date and link", e => this.copy(e, () => this.plain())),
       button("Markdown", "Copy the quote as Markdown", e => this.copy(e, () => this.markdown())),
       button("Copy clip link", "Copy a link that plays just these words", e => this.copy(e, () => this.clip().href)),
-      this.open);
+      button("Note", "Write a note on this moment", () => this.note()), this.open);
     for (const kind of ["mousedown", "touchstart"]) this.bar.addEventListener(kind, e => { if (e.target !== this.open) e.preventDefault(); }); // keeps the selection
     document.body.append(this.bar);
     document.addEventListener("selectionchange", () => this.look());
@@ -101,6 +102,15 @@ export class Quote {
   markdown() {
     const said = this.said().map(({ who, text }) => `> **${escape(who)}:** ${escape(text)}\n>\n`).join("");
     return `${said}> — [${escape(this.source())}](${this.link(false).href})\n`;
+  }
+
+  // note opens the form for a note on the first word.
+  note() {
+    const form = $(".addnote");
+    form.open = true;
+    $("input[name=at]", form).value = clock(this.moment(this.parts[0], this.parts[0].from));
+    form.scrollIntoView({ block: "center" });
+    $("textarea", form).focus();
   }
 
   async copy(e, write) {
