@@ -31,8 +31,8 @@ type crm struct {
 
 type crmRecord struct{ Kind, Name, Detail, Address string }
 
-func newActions(m *api.Meeting, id int64) []action {
-	var out []action
+func newActions(m *api.Meeting, id int64) []openItem {
+	var out []openItem
 	for _, a := range m.ActionItems.Or(nil) {
 		who := a.Assignee.Or(api.Assignee{})
 		v := action{Text: a.Description, Who: who.Name.Or(who.Email.Or("")), Email: who.Email.Or(""),
@@ -41,7 +41,7 @@ func newActions(m *api.Meeting, id int64) []action {
 			v.At = at
 		}
 		v.Address = meetingAddress(id, v.At, -1, "")
-		out = append(out, v)
+		out = append(out, openItem{action: v, RecordingID: id, Back: meetingAddress(id, -1, -1, "")})
 	}
 	return out
 }

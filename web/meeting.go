@@ -27,7 +27,8 @@ type meetingPage struct {
 	Clip       *clipLinks // of the span that is asked for
 	Summary    template.HTML
 	Template   string // the name of the summary's template
-	Actions    []action
+	Actions    []openItem
+	Notes      []meetingNote
 	Highlights []highlight
 	CRM        *crm
 	Lines      []line
@@ -76,6 +77,12 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if err := p.setContent(m, entries, marks, atSecond); err != nil {
+		return err
+	}
+	if p.Notes, err = s.listNotes(r, id); err != nil {
+		return err
+	}
+	if err := s.markTicks(r, p); err != nil {
 		return err
 	}
 	p.showSpeaker(r.URL.Query().Get("speaker"))

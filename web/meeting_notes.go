@@ -1,0 +1,241 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"minutebook/archive/notes"
+)
+
+// meetingNote is a note as the page shows it.
+type meetingNote struct {
+	notes.Note
+	Own     bool
+	Author  string // "" for the owner of an archive without sign-in
+	Address string // of its moment; "" about the whole meeting
+}
+
+// listNotes returns the notes on a meeting that the visitor may read.
+func (s *server) listNotes(r *http.Request, id int64) ([]meetingNote, error) {
+	person := personOf(r.Context())
+	all, err := s.Notes.ForMeeting(r.Context(), person, id)
+	if err != nil {
+		return nil, err
+	}
+	var out []meetingNote
+	for _, n := range all {
+		v := meetingNote{Note: n, Own: n.Person == person}
+		if v.Author, err = s.nameOf(r, n.Person); err != nil {
+			return nil, err
+		}
+		if n.At >= 0 {
+			v.Address = meetingAddress(id, n.At, -1, "")
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+// markTicks sets which action items of a meeting were done here.
+func (s *server) markTicks(r *http.Request, p *meetingPage) error {
+	ticks, err := s.Notes.Ticks(r.Context(), []int64{p.RecordingID})
+	if err != nil {
+		return err
+	}
+	for i, a := range p.Actions {
+		_, p.Actions[i].Here = ticks[notes.Item{RecordingID: p.RecordingID, At: a.At, Text: a.Text}]
+	}
+	return nil
+}
+
+// changeNotes answers the forms of notes: do is add, change or delete; note is the
+// changed one, at the moment of a new one.
+func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.visibleRow(r.Context(), id); err != nil {
+		return err
+	}
+	form, private := r.PostForm, r.PostForm.Get("private") != ""
+	if form.Get("do") == "add" {
+		at := parseOffset(form.Get("at"))
+		if at < 0 && form.Get("at") != "" {
+			return &failure{http.StatusUnprocessableEntity, "A moment is written as 1:23, 1:02:03 or 83."}
+		}
+		note, err := s.Notes.Add(r.Context(), notes.Note{RecordingID: id, At: at, Text: form.Get("text"), Private: private, Person: personOf(r.Context())})
+		if err != nil {
+			return toNotesFailure(err)
+		}
+		return s.seeOther(w, r, meetingAddress(id, -1, -1, "")+"#note"+strconv.FormatInt(note.ID, 10))
+	}
+	note, err := s.ownNote(r, id, form.Get("note"))
+	if err != nil {
+		return err
+	}
+	switch form.Get("do") {
+	case "change":
+		err = s.Notes.Change(r.Context(), note.Person, note.ID, form.Get("text"), private)
+	case "delete":
+		err = s.Notes.Delete(r.Context(), note.Person, note.ID)
+	default:
+		return &failure{http.StatusBadRequest, "This form could not be read."}
+	}
+	if err != nil {
+		return toNotesFailure(err)
+	}
+	return s.seeOther(w, r, meetingAddress(id, -1, -1, "")+"#notes")
+}
+
+// ownNote returns a note on a meeting that is the visitor's own, by its number.
+func (s *server) ownNote(r *http.Request, id int64, number string) (notes.Note, error) {
+	person := personOf(r.Context())
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		n = 0 // which no note has
+	}
+	note, err := s.Notes.Note(r.Context(), person, n)
+	if err == nil && (note.RecordingID != id || note.Person != person) {
+		return note, &failure{http.StatusNotFound, "It is not there any more: it was deleted, or is somebody else's."}
+	}
+	return note, toNotesFailure(err)
+}
+
+// noteJSON is a note in the interface.
+type noteJSON struct {
+	ID            int64     `json:"id"`
+	OffsetSeconds *float64  `json:"offset_seconds,omitempty"` // nil: about the whole meeting
+	Text          string    `json:"text"`
+	Private       bool      `json:"private"`
+	Own           bool      `json:"own"`
+	Author        string    `json:"author,omitempty"`
+	CreatedAt     time.Time `json:"created_at"`
+	ChangedAt     time.Time `json:"changed_at"`
+}
+
+func newNoteJSON(n meetingNote) noteJSON {
+	out := noteJSON{ID: n.ID, Text: n.Text, Private: n.Private, Own: n.Own, Author: n.Author, CreatedAt: n.CreatedAt.UTC(), ChangedAt: n.ChangedAt.UTC()}
+	if n.At >= 0 {
+		seconds := n.At.Seconds()
+		out.OffsetSeconds = &seconds
+	}
+	return out
+}
+
+// apiNotes lists the notes on a meeting.
+func (s *server) apiNotes(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.visibleRow(r.Context(), id); err != nil {
+		return err
+	}
+	all, err := s.listNotes(r, id)
+	if err != nil {
+		return err
+	}
+	out := []noteJSON{}
+	for _, n := range all {
+		out = append(out, newNoteJSON(n))
+	}
+	return answerJSON(w, r, map[string]any{"notes": out})
+}
+
+// noteRequest is a new or changed note.
+type noteRequest struct {
+	OffsetSeconds *float64 `json:"offset_seconds"`
+	Text          string   `json:"text"`
+	Private       bool     `json:"private"`
+}
+
+// apiAddNote adds a note to a meeting.
+func (s *server) apiAddNote(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.visibleRow(r.Context(), id); err != nil {
+		return err
+	}
+	var q noteRequest
+	if err := readJSON(w, r, &q); err != nil {
+		return err
+	}
+	n := notes.Note{RecordingID: id, At: -1, Text: q.Text, Private: q.Private, Person: personOf(r.Context())}
+	if q.OffsetSeconds != nil {
+		if n.At = time.Duration(*q.OffsetSeconds * float64(time.Second)); *q.OffsetSeconds < 0 || *q.OffsetSeconds > mostSeconds {
+			return &failure{http.StatusBadRequest, "offset_seconds is a number from 0 to " + strconv.Itoa(mostSeconds)}
+		}
+	}
+	if n, err = s.Notes.Add(r.Context(), n); err != nil {
+		return toNotesFailure(err)
+	}
+	return s.answerNote(w, r, n)
+}
+
+// apiChangeNote changes the text of an own note and who reads it.
+func (s *server) apiChangeNote(w http.ResponseWriter, r *http.Request) error {
+	note, err := s.pathNote(r)
+	if err != nil {
+		return err
+	}
+	var q noteRequest
+	if err := readJSON(w, r, &q); err != nil {
+		return err
+	}
+	if err := s.Notes.Change(r.Context(), note.Person, note.ID, q.Text, q.Private); err != nil {
+		return toNotesFailure(err)
+	}
+	if note, err = s.Notes.Note(r.Context(), note.Person, note.ID); err != nil {
+		return toNotesFailure(err)
+	}
+	return s.answerNote(w, r, note)
+}
+
+// apiDeleteNote deletes an own note.
+func (s *server) apiDeleteNote(w http.ResponseWriter, r *http.Request) error {
+	note, err := s.pathNote(r)
+	if err != nil {
+		return err
+	}
+	if err := s.Notes.Delete(r.Context(), note.Person, note.ID); err != nil {
+		return toNotesFailure(err)
+	}
+	return s.answerNote(w, r, note)
+}
+
+// pathNote returns the own note that a path names.
+func (s *server) pathNote(r *http.Request) (notes.Note, error) {
+	id, err := recordingID(r)
+	if err != nil {
+		return notes.Note{}, err
+	}
+	if _, err := s.visibleRow(r.Context(), id); err != nil {
+		return notes.Note{}, err
+	}
+	return s.ownNote(r, id, r.PathValue("note"))
+}
+
+// answerNote answers with the visitor's own note.
+func (s *server) answerNote(w http.ResponseWriter, r *http.Request, n notes.Note) error {
+	author, err := s.nameOf(r, n.Person)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, newNoteJSON(meetingNote{Note: n, Own: true, Author: author}))
+	return nil
+}
+
+// readJSON reads the bounded body of a request.
+func readJSON(w http.ResponseWriter, r *http.Request, v any) error {
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxForm))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(v); err != nil {
+		return &failure{http.StatusBadRequest, "This body could not be read: " + err.Error()}
+	}
+	return nil
+}

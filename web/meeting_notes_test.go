@@ -1,0 +1,93 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// evil is what a note must not become.
+const evil = `<img src=x onerror=alert(1)> & "quoted"`
+
+func TestNotesOnAMeeting(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""), meeting(2, "Other", "2026-06-30T16:00:00Z", ""))
+	add := func(form url.Values, want int) string {
+		t.Helper()
+		form.Set("do", "add")
+		resp, body := s.submit("/meetings/1/notes", form.Encode())
+		if resp.StatusCode != want {
+			t.Errorf("%v is answered %d %.300s", form, resp.StatusCode, body)
+		}
+		return resp.Header.Get("Location")
+	}
+	if to := add(url.Values{"text": {evil}, "at": {"1:23"}, "private": {"yes"}}, 303); to != "/meetings/1#note1" {
+		t.Errorf("a new note leads to %q", to)
+	}
+	add(url.Values{"text": {"about it all"}}, 303)
+	add(url.Values{"text": {" "}}, 422)
+	add(url.Values{"text": {"x"}, "at": {"later"}}, 422)
+	body := s.shows(200, "/meetings/1", "&lt;img src=x", `href="/meetings/1?t=83" data-t="83">1:23</a>`, "only you", "about it all", "Notes <span class=\"n\">2</span>")
+	if strings.Contains(body, "<img") {
+		t.Error("a note is markup")
+	}
+	s.shows(200, "/api/v1/meetings/1/notes", `"offset_seconds":83,`, `"private":true,"own":true`)
+	s.shows(404, "/api/v1/meetings/3/notes")
+
+	for _, c := range []struct {
+		address, form string
+		want          int
+	}{
+		{"/meetings/2/notes", "do=change&note=1&text=y", 404}, // is of another meeting
+		{"/meetings/1/notes", "do=change&note=99&text=y", 404},
+		{"/meetings/1/notes", "do=change&note=1&text=better", 303},
+		{"/meetings/1/notes", "do=nothing&note=1", 400},
+		{"/meetings/1/notes", "do=delete&note=2", 303},
+		{"/meetings/3/notes", "do=add&text=x", 404},
+	} {
+		if resp, body := s.submit(c.address, c.form); resp.StatusCode != c.want {
+			t.Errorf("%s %s is answered %d %.300s", c.address, c.form, resp.StatusCode, body)
+		}
+	}
+	if body := s.shows(200, "/meetings/1", "better"); strings.Contains(body, "only you") || strings.Contains(body, "about it all") {
+		t.Error("a note that was shared and one that was deleted are there as before")
+	}
+}
+
+func TestNotesByTheInterface(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
+	for i, c := range []struct {
+		path, body string
+		want       int
+		answer     string
+	}{
+		{"", `{"text":"at once","offset_seconds":61.5}`, 200, `"id":1,"offset_seconds":61.5,"text":"at once","private":false,"own":true`},
+		{"", `{"text":""}`, 422, "characters"},
+		{"", `{"text":"x","offset_seconds":-1}`, 400, "offset_seconds"},
+		{"", `{"text":"x","colour":"red"}`, 400, "colour"},
+		{"/1", `{"text":"later","private":true}`, 200, `"offset_seconds":61.5,"text":"later","private":true`},
+		{"/2", `{"text":"later"}`, 404, "not there any more"},
+		{"/1/delete", "", 200, `"text":"later"`},
+		{"/1/delete", "", 404, "not there any more"},
+	} {
+		resp, body := s.submit("/api/v1/meetings/1/notes"+c.path, c.body)
+		if resp.StatusCode != c.want || !strings.Contains(body, c.answer) {
+			t.Errorf("%d: %s %s is answered %d %s", i, c.path, c.body, resp.StatusCode, body)
+		}
+	}
+	s.shows(200, "/api/v1/meetings/1/notes", `{"notes":[]}`)
+}
+
+func TestActionItemsAreTickedOffOnTheMeeting(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", `"action_items":[{"description":"Send it","recording_timestamp":"00:00:20"},{"description":"Was sent","completed":true}]`))
+	body := s.shows(200, "/meetings/1", `name="text" value="Send it"`, `aria-label="done at the service"`)
+	if n := strings.Count(body, `class="tick"`); n != 1 {
+		t.Errorf("%d items can be ticked, want 1", n)
+	}
+	form := url.Values{"meeting": {"1"}, "at": {"20000"}, "text": {"Send it"}, "done": {"yes"}, "back": {"/meetings/1"}}
+	if resp, _ := s.submit("/actions/tick", form.Encode()); resp.StatusCode != http.StatusSeeOther || resp.Header.Get("Location") != "/meetings/1" {
+		t.Errorf("the tick leads to %d %s", resp.StatusCode, resp.Header.Get("Location"))
+	}
+	s.shows(200, "/meetings/1", "done here", fmt.Sprintf("value=%q", "no"))
+}
