@@ -93,6 +93,7 @@ func Operations(h Deps) *Registry {
 	Register(r, "retention", h.retention)
 	Register(r, "configuration", h.configuration)
 	Register(r, "reload", h.reload)
+	Register(r, "doctor", h.examine)
 	Register(r, "history", h.history)
 	Register(r, "stats", h.stats)
 	Register(r, "assistant", h.answerAssistant)

@@ -89,7 +89,7 @@ func (m *Main) rootCmd() *cobra.Command {
 		m.searchCmd(), m.showCmd(), m.historyCmd(), m.statusCmd(), m.statsCmd(),
 		m.verifyCmd(), m.rebuildCmd(), m.forgetCmd(), m.authCmd(), m.webhookCmd(), m.mcpCmd(), m.healthcheckCmd(), m.versionCmd(),
 	)
-	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd(), m.reloadCmd(), m.configCmd())
+	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd(), m.reloadCmd(), m.configCmd(), m.doctorCmd())
 	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.retentionCmd())
 	root.InitDefaultCompletionCmd()
 	refuseUnknownCommands(root)

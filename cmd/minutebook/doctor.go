@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"minutebook/archive"
+	"minutebook/config"
+	"minutebook/control"
+)
+
+// The exit codes of doctor, by the worst finding.
+const (
+	exitDoctorWarning = 30
+	exitDoctorError   = 31
+)
+
+func (m *Main) doctorCmd() *cobra.Command {
+	var q control.DoctorRequest
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Find what is wrong, and what to do about it",
+		Long: `Examines the installation: the configuration and whether the daemon runs with it,
+who can read its files, the clock and the credentials by one call for each account, the
+public address by a delivery to itself, the page's address and its proxy, the disk's
+speed and space, the archive and its index, and the versions. It repairs nothing.
+
+Exit codes: 0 nothing to do, 30 the worst finding is a warning, 31 it is an error, 2 the
+configuration cannot be read.`,
+		Args: checkArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := m.loadConfig()
+			if err != nil {
+				return err
+			}
+			findings, err := m.diagnose(cmd.Context(), cfg, q)
+			if err != nil {
+				return err
+			}
+			return m.printFindings(findings)
+		},
+	}
+	cmd.Flags().BoolVar(&q.Offline, "offline", false, "call neither the service nor the public addresses")
+	return m.jsonFlag(cmd)
+}
+
+// diagnose returns the findings of this process and of the archive's owner.
+func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.DoctorRequest) ([]control.Finding, error) {
+	findings := append(m.examineConfiguration(ctx, cfg), m.examineModes(cfg)...)
+	result, err := call[control.DoctorResult](ctx, m, "doctor", q, nil)
+	var failed *control.Error
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.As(err, &failed) && failed.Kind == control.KindUnknown:
+		findings = append(findings, control.Finding{Subject: "versions", Severity: control.SeverityWarning,
+			Text: "the daemon is of an older version, which knows no doctor", Remedy: "restart the daemon"})
+	case err != nil:
+		remedy := "see what is damaged with `minutebook verify`, or restore a backup"
+		if _, gone := os.Stat(filepath.Join(cfg.DataDir, "archive.db")); gone != nil {
+			remedy = "create it with `minutebook init`, or correct data_dir"
+		} else if errors.Is(err, archive.ErrInUse) {
+			remedy = "wait until the process that has it has started, or stop it"
+		}
+		findings = append(findings, control.Finding{Subject: "archive", Severity: control.SeverityError, Text: "it cannot be opened: " + err.Error(), Remedy: remedy})
+	case result.Version != m.Version:
+		findings = append(findings, control.Finding{Subject: "versions", Severity: control.SeverityWarning,
+			Text: fmt.Sprintf("the daemon is version %s, this command %s", result.Version, m.Version), Remedy: "restart the daemon"})
+	default:
+		findings = append(findings, control.Finding{Subject: "versions", Severity: control.SeverityOK, Text: "minutebook " + m.Version})
+	}
+	findings = append(findings, result.Findings...)
+	if !q.Offline {
+		findings = append(findings, examinePage(ctx, cfg)...)
+	}
+	return append(findings, examineProxy(cfg)...), nil
+}
+
+// examineConfiguration compares the file with the environment and the daemon.
+func (m *Main) examineConfiguration(ctx context.Context, cfg *config.Config) (findings []control.Finding) {
+	if unknown := cfg.UnknownVariables(m.Environ); len(unknown) > 0 {
+		findings = append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityWarning,
+			Text: describeVariables(unknown), Remedy: "correct the names, or remove the variables"})
+	}
+	given, err := m.readConfiguration()
+	if err != nil {
+		return findings // loading it has succeeded just now
+	}
+	if client, err := control.Dial(ctx, cfg.DataDir); err == nil {
+		defer client.Close()
+		if running, ok, err := control.RunningConfiguration(ctx, client); err == nil && ok {
+			if difference := given.Differs(running); difference != "" {
+				return append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityWarning, Text: difference, Remedy: "minutebook reload, or restart the daemon"})
+			}
+		}
+	}
+	return append(findings, control.Finding{Subject: "configuration", Severity: control.SeverityOK, Text: "it is in order"})
+}
+
+// examineModes looks at who else can read the secrets and the archive.
+func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
+	paths := []string{cfg.DataDir, cfg.Web.TLSKey, cfg.Receiver.TLSKey, cfg.Web.OIDC.ClientSecretFile, cfg.Web.Accounts.KeyFile, cfg.Web.Accounts.OAuth.ClientSecretFile}
+	inline := false
+	for _, a := range cfg.Accounts {
+		paths = append(paths, a.APIKeyFile)
+		inline = inline || a.APIKeyFile == "" && a.APIKey != "" || len(a.WebhookSecrets) > 0
+		if a.OAuth != nil {
+			paths = append(paths, a.OAuth.ClientSecretFile)
+		}
+	}
+	if file, err := m.configFile(); err == nil && inline {
+		paths = append(paths, file)
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
+			continue
+		}
+		mode := "600"
+		if info.IsDir() {
+			mode = "700"
+		}
+		findings = append(findings, control.Finding{Subject: "files", Severity: control.SeverityWarning,
+			Text: fmt.Sprintf("others can reach %s (%s)", path, info.Mode()), Remedy: fmt.Sprintf("chmod %s %s", mode, path)})
+	}
+	if len(findings) == 0 {
+		findings = append(findings, control.Finding{Subject: "files", Severity: control.SeverityOK, Text: "nobody else can reach the secrets and the archive"})
+	}
+	return findings
+}
+
+// examinePage asks for the page by its public address.
+func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
+	if cfg.Web.PublicURL == "" {
+		return nil
+	}
+	remedy := "check the name, the certificate and the proxy of web.public_url"
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, cfg.Web.PublicURL+"/login", nil)
+	if err != nil {
+		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: err.Error(), Remedy: remedy}}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: "it does not answer at its public address: " + err.Error(), Remedy: remedy}}
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
+	if resp.StatusCode == http.StatusMisdirectedRequest {
+		remedy = "let the proxy pass on the Host of the request"
+	}
+	if resp.StatusCode >= 400 && cfg.Web.Access != config.AccessProxy || resp.StatusCode >= 500 {
+		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: cfg.Web.PublicURL + " answers " + resp.Status, Remedy: remedy}}
+	}
+	return []control.Finding{{Subject: "page", Severity: control.SeverityOK, Text: cfg.Web.PublicURL + " answers"}}
+}
+
+// examineProxy looks for a proxy whose headers are not believed: all its requests would
+// count as those of one address.
+func examineProxy(cfg *config.Config) (findings []control.Finding) {
+	for _, l := range []struct {
+		table, public, listen, cert string
+		trusted                     []string
+	}{
+		{"receiver", cfg.Receiver.PublicURL, cfg.Receiver.Listen, cfg.Receiver.TLSCert, cfg.Receiver.TrustedProxies},
+		{"web", cfg.Web.PublicURL, cfg.Web.Listen, cfg.Web.TLSCert, cfg.Web.TrustedProxies},
+	} {
+		if !strings.HasPrefix(l.public, "https://") || l.cert != "" || l.listen == "" || len(l.trusted) > 0 {
+			continue
+		}
+		host, _, err := net.SplitHostPort(l.listen)
+		if err != nil {
+			continue // Load has checked it
+		}
+		if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+			host = "the proxy's address"
+		}
+		findings = append(findings, control.Finding{Subject: "proxy", Severity: control.SeverityNote,
+			Text:   fmt.Sprintf("%s.public_url is https and there is no certificate here, so a proxy is in front, whose X-Forwarded-For is not believed: its clients count as one", l.table),
+			Remedy: fmt.Sprintf("add %s to %s.trusted_proxies", host, l.table)})
+	}
+	return findings
+}
+
+// printFindings prints findings, and fails with the exit code of the worst.
+func (m *Main) printFindings(findings []control.Finding) error {
+	worst := control.SeverityOK
+	rank := map[control.Severity]int{control.SeverityOK: 0, control.SeverityNote: 1, control.SeverityWarning: 2, control.SeverityError: 3}
+	var b strings.Builder
+	for _, f := range findings {
+		if rank[f.Severity] > rank[worst] {
+			worst = f.Severity
+		}
+		fmt.Fprintf(&b, "%-7s  %s: %s\n", f.Severity, f.Subject, f.Text)
+		if f.Remedy != "" {
+			fmt.Fprintf(&b, "         → %s\n", f.Remedy)
+		}
+	}
+	if m.json {
+		if err := printJSON(m.Stdout, map[string]any{"worst": worst, "findings": findings}); err != nil {
+			return err
+		}
+	} else if _, err := io.WriteString(m.Stdout, b.String()); err != nil {
+		return err
+	}
+	switch worst {
+	case control.SeverityError:
+		return &control.Error{Message: "something does not work; see above", ExitCode: exitDoctorError}
+	case control.SeverityWarning:
+		return &control.Error{Message: "something needs attention; see above", ExitCode: exitDoctorWarning}
+	}
+	return nil
+}

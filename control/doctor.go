@@ -1,0 +1,263 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"minutebook/api"
+)
+
+// Severity says how soon a person must act on a [Finding].
+type Severity string
+
+// The severities, from the mildest on.
+const (
+	SeverityOK      Severity = "ok"
+	SeverityNote    Severity = "note"    // good to know
+	SeverityWarning Severity = "warning" // it works, and will not for long, or not well
+	SeverityError   Severity = "error"   // something does not work
+)
+
+// Finding is a result of an examination.
+type Finding struct {
+	Subject  string   `json:"subject"` // such as clock, disk
+	Severity Severity `json:"severity"`
+	Text     string   `json:"text"`
+	Remedy   string   `json:"remedy,omitempty"` // what to do
+}
+
+// DoctorRequest asks for an examination. Account calls and test deliveries are left out
+// with Offline.
+type DoctorRequest struct {
+	Offline bool `json:"offline,omitempty"`
+}
+
+// DoctorResult has the findings of an examination.
+type DoctorResult struct {
+	Version  string    `json:"version"` // of the process that owns the archive
+	Findings []Finding `json:"findings"`
+}
+
+// The bounds between the severities.
+const (
+	skewWarning  = 10 * time.Second
+	skewError    = 4 * time.Minute // deliveries of another minute are refused at five
+	fsyncWarning = 50 * time.Millisecond
+	fsyncError   = 500 * time.Millisecond
+	fsyncTries   = 64
+	accountTime  = 20 * time.Second // for the call of an account
+	spaceWarning = 7                // days
+)
+
+// examination collects findings.
+type examination struct {
+	h        Deps
+	findings []Finding
+}
+
+func (e *examination) add(subject string, s Severity, remedy, format string, args ...any) {
+	e.findings = append(e.findings, Finding{Subject: subject, Severity: s, Text: fmt.Sprintf(format, args...), Remedy: remedy})
+}
+
+// examine looks at everything that only the owner of the archive can see. A failure is
+// a finding.
+func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResult, error) {
+	e := &examination{h: h}
+	e.examineState(ctx)
+	e.examineDisk()
+	if !q.Offline {
+		for _, account := range h.Webhooks.Accounts {
+			e.examineAccount(ctx, account)
+		}
+		e.examineDeliveries(ctx)
+	}
+	return &DoctorResult{Version: h.Version, Findings: e.findings}, ctx.Err()
+}
+
+// examineState looks at the archive, the index and the sync.
+func (e *examination) examineState(ctx context.Context) {
+	s, err := e.h.status(ctx, struct{}{}, nil)
+	if err != nil {
+		e.add("archive", SeverityError, "see what is damaged with `minutebook verify`", "it cannot be read: %v", err)
+		return
+	}
+	e.add("archive", SeverityOK, "", "%d meetings, %d with a transcript, %d with a recording", s.Meetings, s.WithTranscript, s.WithRecording)
+	switch {
+	case s.Rebuilding:
+		e.add("index", SeverityNote, "", "it is being built anew: %s", s.RebuildReason)
+	case s.Indexed < s.Meetings:
+		e.add("index", SeverityWarning, "wait; if the number stays, run `minutebook rebuild`", "%d of %d meetings are indexed", s.Indexed, s.Meetings)
+	default:
+		e.add("index", SeverityOK, "", "%d meetings indexed", s.Indexed)
+	}
+	if !s.Running {
+		e.add("daemon", SeverityWarning, "start it: minutebook serve", "no daemon is running: nothing is received and fetched")
+	}
+	if n := s.Inbox.Quarantined; n > 0 {
+		e.add("deliveries", SeverityWarning, "look at them: minutebook webhook deliveries", "%d deliveries are in quarantine", n)
+	}
+	for _, a := range s.Accounts {
+		if a.Suspended != "" {
+			e.add("account "+a.Name, SeverityError, "what the reason says", "the service refuses it since %s: %s", a.SuspendedSince.Format(time.DateTime), a.Suspended)
+		}
+		if a.OpenFailures > 0 {
+			e.add("account "+a.Name, SeverityWarning, "see `minutebook status`", "%d things fail and are tried again", a.OpenFailures)
+		}
+	}
+	if s.Downloads.Paused != "" {
+		e.add("recordings", SeverityWarning, "see `minutebook status`", "no recording is fetched: %s", s.Downloads.Paused)
+	}
+	for _, p := range s.Problems {
+		e.add("sync", SeverityWarning, "see the log", "%s", p)
+	}
+	if c := s.Configuration; c != nil && len(c.NeedsRestart) > 0 {
+		e.add("configuration", SeverityWarning, "restart the daemon", "the daemon runs with other values of %s", strings.Join(c.NeedsRestart, ", "))
+	}
+}
+
+// examineAccount makes one cheap call, from the account's own budget.
+func (e *examination) examineAccount(ctx context.Context, account string) {
+	subject := "account " + account
+	client, err := e.h.Webhooks.Client(ctx, account)
+	if err != nil {
+		e.add(subject, SeverityError, "correct the configuration", "it cannot be used: %v", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(api.WithPriority(ctx, api.PriorityPerson), accountTime)
+	defer cancel()
+	page, err := client.MeetingTypesPage(ctx, "")
+	switch {
+	case err == nil:
+		e.add(subject, SeverityOK, "", "the service answers")
+		e.examineClock(page.Date, page.AnsweredAt)
+	case errors.Is(err, context.DeadlineExceeded):
+		e.add(subject, SeverityWarning, "is base_url right, and the network there? The call may also wait for the account's budget", "no answer within %s (the last error: %v)", accountTime, client.Repeated())
+	case api.IsAccountRefused(err):
+		e.add(subject, SeverityError, "give it a valid key (api_key, api_key_file), or connect it: minutebook auth login "+account, "the service refuses it: %v", err)
+	default:
+		e.add(subject, SeverityError, "check base_url, which ends in /external/v1", "the call fails: %v", err)
+	}
+}
+
+// examineClock compares this machine's clock with the service's.
+func (e *examination) examineClock(service, here time.Time) {
+	if service.IsZero() {
+		return
+	}
+	skew := here.Sub(service).Abs().Round(time.Second)
+	switch {
+	case skew > skewError:
+		e.add("clock", SeverityError, "set the clock (systemd-timesyncd, chrony): deliveries are refused", "it is %s away from the service's", skew)
+	case skew > skewWarning:
+		e.add("clock", SeverityWarning, "set the clock (systemd-timesyncd, chrony)", "it is %s away from the service's", skew)
+	default:
+		e.add("clock", SeverityOK, "", "it agrees with the service's")
+	}
+}
+
+// examineDeliveries sends a delivery to itself by the public address.
+func (e *examination) examineDeliveries(ctx context.Context) {
+	w := e.h.Webhooks
+	if w.PublicURL == "" {
+		e.add("deliveries", SeverityNote, "set [receiver] listen and public_url to receive meetings at once", "no public address is configured: new meetings come with the schedule")
+		return
+	}
+	if w.Refresh == nil {
+		return // no daemon: said already
+	}
+	for _, account := range w.Accounts {
+		if _, err := w.latestSecret(ctx, account); err != nil {
+			e.add("deliveries", SeverityNote, "minutebook webhook create "+account, "account %s has no webhook", account)
+			continue
+		}
+		if _, err := w.test(ctx, WebhookRequest{Account: account}, func(any) error { return nil }); err != nil {
+			e.add("deliveries", SeverityError, "check the name, the certificate and the proxy of "+w.PublicURL, "a delivery to this archive by its public address does not arrive: %v", err)
+		} else {
+			e.add("deliveries", SeverityOK, "", "a delivery by %s arrives", w.PublicURL)
+		}
+		return // one address, one test
+	}
+}
+
+// examineDisk measures the disk of the data directory.
+func (e *examination) examineDisk() {
+	dir := e.h.Archive.Dir()
+	p99, err := measureSync(dir)
+	switch {
+	case err != nil:
+		e.add("disk", SeverityError, "is the disk full, or read-only?", "nothing can be written: %v", err)
+	case p99 > fsyncError:
+		e.add("disk", SeverityError, "use a local disk for data_dir", "99 of 100 writes reach it within %s only", p99.Round(time.Millisecond))
+	case p99 > fsyncWarning:
+		e.add("disk", SeverityWarning, "use a faster disk for data_dir, or expect slow answers to deliveries", "99 of 100 writes reach it within %s", p99.Round(time.Millisecond))
+	default:
+		e.add("disk", SeverityOK, "", "99 of 100 writes reach it within %s", p99.Round(100*time.Microsecond))
+	}
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return // measureSync has reported it
+	}
+	e.examineSpace(int64(st.Bavail)*int64(st.Bsize), recentGrowth(dir, time.Now()))
+}
+
+// examineSpace says how long the free bytes last at a number of bytes a day.
+func (e *examination) examineSpace(free, daily int64) {
+	if daily <= 0 {
+		e.add("disk", SeverityOK, "", "%d MB are free", free>>20)
+		return
+	}
+	days := free / daily
+	s, remedy := SeverityOK, ""
+	if days < spaceWarning {
+		s, remedy = SeverityWarning, "free some space, or set [[retention.rules]]"
+	}
+	e.add("disk", s, remedy, "%d MB are free: enough for %d days at the %d MB a day of the last month", free>>20, days, daily>>20)
+}
+
+// growthDays is the time over which the growth of an archive is measured.
+const growthDays = 30
+
+// recentGrowth returns the bytes a day of the recordings that came within the last
+// [growthDays], by the times of their files.
+func recentGrowth(dir string, now time.Time) (daily int64) {
+	_ = filepath.WalkDir(filepath.Join(dir, "media"), func(_ string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil //nolint:nilerr // what cannot be read does not count
+		}
+		if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) < growthDays*24*time.Hour {
+			daily += info.Size()
+		}
+		return nil
+	})
+	return daily / growthDays
+}
+
+// measureSync returns the time within which 99 of 100 small writes are on the disk.
+func measureSync(dir string) (p99 time.Duration, err error) {
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close(), os.Remove(f.Name())) }()
+	block, times := make([]byte, 4096), make([]time.Duration, fsyncTries)
+	for i := range times {
+		began := time.Now()
+		if _, err := f.Write(block); err != nil {
+			return 0, err
+		}
+		if err := f.Sync(); err != nil {
+			return 0, err
+		}
+		times[i] = time.Since(began)
+	}
+	slices.Sort(times)
+	return times[len(times)*99/100], nil
+}
