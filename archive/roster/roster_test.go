@@ -1,11 +1,13 @@
 package roster
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -194,4 +196,33 @@ func TestNewsAreOfVisibleMeetings(t *testing.T) {
 	expect(t, "later", fmt.Sprint(all, total), "[2 false 5 true] 2")
 	all, _, _ = ids(bobs, archive.Position{Epoch: "before a restore", Seq: 1 << 40})
 	expect(t, "of another epoch", all, "[1 true 2 true 5 true]")
+}
+
+// TestQuestionsWhileMeetingsArrive asks from several sides while the archive grows: each
+// answer is whole, and no meeting goes missing from one to the next.
+func TestQuestionsWhileMeetingsArrive(t *testing.T) {
+	r, a := newRoster(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var askers sync.WaitGroup
+	defer askers.Wait()
+	defer cancel()
+	askers.Go(func() { _ = r.Follow(ctx) }) // it ends with the context
+	for range 2 {
+		askers.Go(func() {
+			for before := 0; ctx.Err() == nil; {
+				_, total, _, err := r.News(ctx, View{Viewer: owner}, archive.Position{}, 1)
+				if ctx.Err() == nil && (err != nil || total < before) {
+					t.Errorf("%d meetings after %d: %v", total, before, err)
+					return
+				}
+				before = total
+			}
+		})
+	}
+	for id := range int64(20) {
+		archivetest.Apply(t, a, archivetest.Epoch, meetingOn(10+id, "2026-03-05", "bob"))
+		if _, total, _, err := r.News(t.Context(), View{Viewer: owner}, archive.Position{}, 1); err != nil || total != int(4+id) {
+			t.Fatalf("%d meetings, %v; want %d", total, err, 4+id)
+		}
+	}
 }
