@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"minutebook/api"
 	"minutebook/archive/notes"
@@ -76,7 +77,11 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 	case "end-feed":
 		err = s.Notes.EndFeed(ctx, person, id)
 	case "notify":
-		p.Secret, err = s.Notes.SetNotify(ctx, person, id, r.PostForm.Get("address"))
+		address := r.PostForm.Get("address")
+		if strings.HasPrefix(address, "mailto:") {
+			address = "e-mail is not sent yet" // refused as no address
+		}
+		p.Secret, err = s.Notes.SetNotify(ctx, person, id, address)
 	default:
 		return s.notFound(w, r)
 	}

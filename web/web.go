@@ -69,6 +69,10 @@ type Options struct {
 	// "" leaves the links out.
 	PageURL string
 
+	// NotifyClient sends the notifications of saved searches; nil for one that dials public
+	// addresses alone.
+	NotifyClient *http.Client
+
 	// Registry registers and gathers the metrics; nil for a new one.
 	Registry *prometheus.Registry
 
@@ -111,7 +115,7 @@ func New(o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Handler{Handler: s.handler()}
+	h := &Handler{Handler: s.handler(), Notify: s.newNotifier().look}
 	for _, r := range s.routes() {
 		h.patterns = append(h.patterns, r.pattern)
 	}
@@ -121,6 +125,9 @@ func New(o Options) (*Handler, error) {
 // Handler answers all paths of the page.
 type Handler struct {
 	http.Handler
+	// Notify looks once for new matches of saved searches and tells their addresses. One
+	// goroutine calls it.
+	Notify   func(context.Context) error
 	patterns []string
 }
 

@@ -185,6 +185,7 @@ func (d *daemon) Run(ctx context.Context) error {
 		}
 		return nil
 	})
+	g.Go(func() error { return d.runNotifications(ctx) })
 	g.Go(func() error {
 		defer d.background.Wait()
 		return d.followConnected(ctx)

@@ -1,0 +1,150 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"minutebook/web/access"
+)
+
+// hook is an address that notifications are sent to.
+type hook struct {
+	*httptest.Server
+	secret string
+	status int
+	ids    []string
+	bodies []string
+}
+
+func newHook(t *testing.T) *hook {
+	h := &hook{status: 204}
+	h.Server = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		wh, err := standardwebhooks.NewWebhook(h.secret)
+		if err == nil {
+			err = wh.VerifyIgnoringTimestamp(body, r.Header)
+		}
+		if err != nil {
+			t.Errorf("a notification is not signed: %v", err)
+		}
+		h.ids, h.bodies = append(h.ids, r.Header.Get("Webhook-Id")), append(h.bodies, string(body))
+		w.WriteHeader(h.status)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+// TestNotifications saves a search, lets meetings arrive, and reads what its address is
+// told.
+func TestNotifications(t *testing.T) {
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	saved, err := s.server.Notes.Save(t.Context(), 0, "Walrus", "walrus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHook(t)
+	if h.secret, err = s.server.Notes.SetNotify(t.Context(), 0, saved.ID, h.URL+"/secret-path"); err != nil {
+		t.Fatal(err)
+	}
+	s.server.NotifyClient, s.server.PageURL = h.Client(), "https://example.org/minutebook/"
+	n := s.server.newNotifier()
+	look := func(want int) {
+		t.Helper()
+		if err := n.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(h.ids) != want {
+			t.Fatalf("%d notifications, want %d: %s", len(h.ids), want, h.bodies)
+		}
+	}
+	look(0)
+	s.waitForLaterChange(saved.CreatedAt)
+	s.apply(meeting(2, "New walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"The walrus sings.","timestamp":"00:02:05"}]`),
+		meeting(3, "Nothing of it", "2026-06-11T09:00:00Z", ""))
+	h.status = 500
+	look(1)
+	look(1) // it waits
+	h.status = 204
+	later := s.now.Load().Add(2 * time.Minute)
+	s.now.Store(&later)
+	look(2)
+	if h.ids[0] != h.ids[1] {
+		t.Errorf("a second attempt has another id: %q", h.ids)
+	}
+	for _, want := range []string{`"type":"saved_search.matched"`, `"recording_id":2`, `"speaker":"Bo"`, `"url":"https://example.org/minutebook/meetings/2?t=125&q=walrus#e0"`} {
+		if !strings.Contains(h.bodies[1], want) {
+			t.Errorf("no %s in %s", want, h.bodies[1])
+		}
+	}
+	look(2)
+	s.later(meeting(3, "Nothing of it, but a walrus", "2026-06-11T09:00:00Z", ""))
+	s.catchUp()
+	look(3)
+	h.status = http.StatusGone
+	s.apply(meeting(4, "A walrus too many", "2026-06-12T09:00:00Z", ""))
+	look(4)
+	s.apply(meeting(5, "Another walrus", "2026-06-12T09:00:00Z", ""))
+	look(4)
+	if all, err := s.server.Notes.Notified(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("an address that is gone is kept: %v, %v", all, err)
+	}
+}
+
+// waitForLaterChange returns when a change would get a time after a moment.
+func (s *site) waitForLaterChange(than time.Time) {
+	for i := 0; !time.Now().After(than.Add(2*time.Millisecond)) && i < 1000; i++ {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestNotificationsKeepRights tells a person only of what the person sees, and nothing
+// once the person is out; an address in a private network is never called.
+func TestNotificationsKeepRights(t *testing.T) {
+	var o Options
+	s := newEntrySiteWith(t, access.Options{}, func(site *Options) { o = *site })
+	s.add("admin@acme.example", true)
+	ann, _ := s.add("ann@acme.example", false)
+	server, err := newServer(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved, err := server.Notes.Save(t.Context(), ann.ID, "Walrus", "walrus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHook(t)
+	if h.secret, err = server.Notes.SetNotify(t.Context(), ann.ID, saved.ID, h.URL); err != nil {
+		t.Fatal(err)
+	}
+	s.waitForLaterChange(saved.CreatedAt)
+	mine, theirs := `"shared_with":"no_teams","recorded_by":{"name":"Ann","email":"ann@acme.example"}`, `"shared_with":"no_teams","recorded_by":{"name":"Bob","email":"bob@acme.example"}`
+	s.apply(meeting(81, "Ann's walrus", "2026-06-01T09:00:00Z", mine), meeting(82, "Bob's walrus", "2026-06-02T09:00:00Z", theirs))
+	guarded := server.newNotifier()
+	if err := guarded.look(t.Context()); err != nil || len(h.ids) > 0 || guarded.fails[saved.ID].times != 1 {
+		t.Errorf("a private address: %v, %q, %v", err, h.ids, guarded.fails)
+	}
+	server.NotifyClient = h.Client()
+	if err := server.newNotifier().look(t.Context()); err != nil || len(h.ids) != 1 || !strings.Contains(h.bodies[0], `"recording_id":81`) {
+		t.Errorf("%v, %q", err, h.bodies)
+	}
+	if err := s.people.RemovePerson(t.Context(), "command", ann.ID); err != nil {
+		t.Fatal(err)
+	}
+	s.apply(meeting(83, "Ann's next walrus", "2026-06-03T09:00:00Z", mine))
+	if err := server.newNotifier().look(t.Context()); err != nil || len(h.ids) != 1 {
+		t.Errorf("a person who was removed is told: %v, %q", err, h.bodies)
+	}
+	if _, err := server.viewerOfPerson(t.Context(), 0); err == nil || slices.Contains(h.ids, "") {
+		t.Error("the owner's searches go on where people sign in")
+	}
+}
