@@ -33,6 +33,9 @@ type meetingPage struct {
 	CRM        *crm
 	Lines      []line
 	Speakers   []speaker
+	Chapters   []chapter
+	NoChapters bool // there are none, and the talk is long enough for some
+	Questions  []question
 	Timeline   *timeline
 	Find       string        // the text in the page's own search box
 	Speaker    string        // whose lines alone are shown, if not ""
@@ -135,6 +138,7 @@ func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, marks 
 	p.Highlights = newHighlights(m, p.RecordingID)
 	p.CRM = newCRM(m)
 	p.Lines, p.Speakers = newLines(entries, p.Length, p.At, marks.withoutFrequent(entries))
+	p.setOutline(entries, moment)
 	p.countMatches()
 	p.Timeline = newTimeline(p.Lines, p.Speakers, p.Length)
 	p.Timeline.addTicks(p, moment)

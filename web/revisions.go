@@ -14,9 +14,9 @@ import (
 
 // revision is a version of a part that has several.
 type revision struct {
-	Part, From, Size, Address string
-	First                     time.Time
-	Current                   bool
+	Part, From, Size, Address, Data string
+	First                           time.Time
+	Current                         bool
 }
 
 // partNames are the labels of the parts on the page.
@@ -43,7 +43,7 @@ func (s *server) listRevisions(r *http.Request, id int64) ([]revision, error) {
 		}
 		out = append(out, revision{Part: partNames[v.Part], From: formatSources(v.Seen), Size: formatBytes(int64(v.Size)),
 			First: v.First.In(s.Location), Current: v.Current,
-			Address: "/api/v1/meetings/" + strconv.FormatInt(id, 10) + "/revisions/" + strconv.FormatInt(v.ID, 10)})
+			Address: "/meetings/" + strconv.FormatInt(id, 10) + "/versions/" + strconv.FormatInt(v.ID, 10), Data: revisionAddress(id, v.ID)})
 	}
 	return out, nil
 }

@@ -1,0 +1,204 @@
+package web
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/web/diff"
+)
+
+// versionPage shows how a version of a part differs from the one before.
+type versionPage struct {
+	frame
+	Meeting  string
+	ID       int64
+	Part     string
+	First    time.Time // when the version was first seen
+	Before   time.Time // when the one before was; zero for the first version
+	Pieces   []versionPiece
+	DataPath string
+}
+
+// versionPiece is a run of words. Of a long one that is the same, only the ends next to
+// changes are shown.
+type versionPiece struct {
+	diff.Piece
+	Rest string // after what is left out
+	Cut  bool
+}
+
+// differences is a version of a part and its comparison with the one before.
+type differences struct {
+	Part     api.Part     `json:"part"`
+	Previous int64        `json:"previous,omitempty"` // the version before
+	Pieces   []diff.Piece `json:"pieces"`
+
+	version, before archive.Revision
+}
+
+// version answers /meetings/{id}/versions/{revision}.
+func (s *server) version(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return err
+	}
+	row, err := s.openMeeting(r, id)
+	if err != nil {
+		return err
+	}
+	d, err := s.compareVersion(r, id)
+	if err != nil {
+		return err
+	}
+	p := &versionPage{frame: s.newFrame(r, "version", "Changes of "+meetingTitle(row)), Meeting: meetingTitle(row), ID: id, Part: partNames[d.Part],
+		First: d.version.First.In(s.Location), DataPath: revisionAddress(id, d.version.ID)}
+	if d.Previous != 0 {
+		p.Before = d.before.First.In(s.Location)
+	}
+	for i, piece := range d.Pieces {
+		p.Pieces = append(p.Pieces, shorten(piece, i == 0, i == len(d.Pieces)-1))
+	}
+	return s.render(w, http.StatusOK, "version", p)
+}
+
+// apiDifferences answers with the differences between a version and the one before.
+func (s *server) apiDifferences(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.openMeeting(r, id); err != nil {
+		return err
+	}
+	d, err := s.compareVersion(r, id)
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, r, d)
+}
+
+// revisionAddress returns the address of a version as data.
+func revisionAddress(id, revision int64) string {
+	return fmt.Sprintf("/api/v1/meetings/%d/revisions/%d", id, revision)
+}
+
+// compareVersion compares the version that a request names with the one before, as the
+// visitor may read them. The first version is compared with itself.
+func (s *server) compareVersion(r *http.Request, id int64) (*differences, error) {
+	number, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
+	if err != nil {
+		return nil, errNoRevision
+	}
+	all, err := s.visibleRevisions(r.Context(), id)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(all, func(v archive.Revision) bool { return v.ID == number })
+	if at < 0 {
+		return nil, errNoRevision
+	}
+	d := &differences{Part: all[at].Part, Pieces: []diff.Piece{}, version: all[at]}
+	all = slices.DeleteFunc(all, func(v archive.Revision) bool { return v.Part != d.Part || v.Empty })
+	slices.SortStableFunc(all, func(a, b archive.Revision) int { return cmp.Or(a.First.Compare(b.First), cmp.Compare(a.ID, b.ID)) })
+	after, err := s.readVersion(r, id, d.version)
+	if err != nil {
+		return nil, err
+	}
+	before := after
+	if i := slices.IndexFunc(all, func(v archive.Revision) bool { return v.ID == number }); i > 0 {
+		d.before, d.Previous = all[i-1], all[i-1].ID
+		if before, err = s.readVersion(r, id, d.before); err != nil {
+			return nil, err
+		}
+	}
+	d.Pieces = append(d.Pieces, diff.Words(before, after)...)
+	return d, nil
+}
+
+// readVersion returns a version of a part as a text to read.
+func (s *server) readVersion(r *http.Request, id int64, v archive.Revision) (string, error) {
+	if v.Empty {
+		return "", nil
+	}
+	part, raw, err := s.Archive.RevisionJSON(r.Context(), id, v.ID)
+	if errors.Is(err, archive.ErrNotFound) {
+		return "", errNoRevision
+	}
+	if err != nil {
+		return "", err
+	}
+	return readablePart(part, raw), nil
+}
+
+// readablePart writes a part for reading: a transcript as lines, a summary as its
+// Markdown, others as names and values.
+func readablePart(part api.Part, raw []byte) string {
+	var b strings.Builder
+	switch part {
+	case api.PartTranscript:
+		var entries []api.TranscriptEntry
+		if json.Unmarshal(raw, &entries) == nil {
+			for _, e := range entries {
+				fmt.Fprintf(&b, "%s %s: %s\n", e.Timestamp, e.Speaker.DisplayName, e.Text)
+			}
+			return b.String()
+		}
+	case api.PartSummary:
+		var summary api.Summary
+		if text := ""; json.Unmarshal(raw, &summary) == nil {
+			if text = summary.MarkdownFormatted.Or(""); text != "" {
+				return text
+			}
+		}
+	}
+	var value any
+	if json.Unmarshal(raw, &value) != nil {
+		return string(raw)
+	}
+	writeValue(&b, "", value)
+	return strings.TrimLeft(b.String(), "\n")
+}
+
+// writeValue writes a JSON value as lines of names and values.
+func writeValue(b *strings.Builder, name string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			writeValue(b, strings.TrimSpace(name+" "+strings.ReplaceAll(key, "_", " ")), v[key])
+		}
+	case []any:
+		for _, element := range v {
+			b.WriteString("\n")
+			writeValue(b, name, element)
+		}
+	case nil:
+	default:
+		fmt.Fprintf(b, "%s: %v\n", name, v)
+	}
+}
+
+// shorten leaves the middle of a long piece out that is the same in both versions.
+func shorten(p diff.Piece, isFirst, isLast bool) versionPiece {
+	const most, shown = 700, 250
+	if p.Change != diff.Same || isFirst && isLast || len(p.Text) <= most {
+		return versionPiece{Piece: p}
+	}
+	head, tail := "", ""
+	if !isFirst {
+		head = strings.ToValidUTF8(p.Text[:shown], "")
+	}
+	if !isLast {
+		tail = strings.ToValidUTF8(p.Text[len(p.Text)-shown:], "")
+	}
+	return versionPiece{Piece: diff.Piece{Change: p.Change, Text: head}, Rest: tail, Cut: true}
+}
