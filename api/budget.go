@@ -136,6 +136,7 @@ type Usage struct {
 	Limit    int   `json:"limit"`     // as the service last reported it
 	Nominal  int   `json:"nominal"`   // by the specification
 	Waiting  int   `json:"waiting"`   // calls that wait for a slot in this class
+	Refused  int   `json:"refused"`   // answers 429 since the start of the process
 	// Reset is the time at which the next slot comes free, zero when one is free
 	// now. While calls in flight have all slots it is a window from now.
 	Reset time.Time `json:"reset,omitzero"`
@@ -153,7 +154,7 @@ func (b *Budget) Snapshot() []Usage {
 	for _, c := range Classes() {
 		w := b.windows[c]
 		w.expire(now)
-		u := Usage{Class: c, Used: w.used(), InFlight: w.inFlight, Foreign: w.foreign(), Limit: w.limit, Nominal: nominalLimit(c)}
+		u := Usage{Class: c, Used: w.used(), InFlight: w.inFlight, Foreign: w.foreign(), Limit: w.limit, Nominal: nominalLimit(c), Refused: w.refused}
 		if w.blocked.After(now) {
 			u.Blocked = w.blocked
 		}

@@ -186,6 +186,17 @@ func (a *Archive) DownloadCounts(ctx context.Context) (map[DownloadState]int, er
 	return counts, nil
 }
 
+// CountLapsed counts the recordings that are not here, and of which a link expired
+// before they were fetched.
+func (a *Archive) CountLapsed(ctx context.Context) (n int, err error) {
+	err = a.db.R.QueryRowContext(ctx, `SELECT count(*) FROM downloads
+		WHERE lapsed > 0 AND state IN ('wanted', 'requested', 'ready')`).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count lapsed downloads: %w", err)
+	}
+	return n, nil
+}
+
 func (a *Archive) readDownloads(ctx context.Context, where string, args ...any) ([]Download, error) {
 	list, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, d *Download) error {
 		var due int64

@@ -33,8 +33,10 @@ type StatusResult struct {
 	// Configuration is that of the daemon; absent without one, or without a file.
 	Configuration *ConfigurationState `json:"configuration,omitempty"`
 	// Upkeep is the state of backups, their proofs and the checks, by job.
-	Upkeep map[string]UpkeepState `json:"upkeep"`
-	Disk   Disk                   `json:"disk"`
+	Upkeep    map[string]UpkeepState `json:"upkeep"`
+	Disk      Disk                   `json:"disk"`
+	Databases map[string]int64       `json:"databases"` // sizes in bytes, by name
+	Sessions  int                    `json:"sessions"`  // of people who are signed in
 	// Activities are the long operations that run now.
 	Activities []Activity `json:"activities"`
 	syncer.Status
@@ -99,8 +101,28 @@ func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 	if r.Disk, err = h.disk(ctx); err != nil {
 		return nil, err
 	}
+	r.Databases = databaseSizes(h.Archive.Dir())
+	if r.Sessions, err = h.countSessions(ctx); err != nil {
+		return nil, err
+	}
 	r.Upkeep, err = h.upkeep(ctx)
 	return r, err
+}
+
+// countSessions counts the open sessions of people in a daemon.
+func (h Deps) countSessions(ctx context.Context) (n int, err error) {
+	if h.Access == nil || !h.Running {
+		return 0, nil
+	}
+	people, err := h.Access(ctx)
+	if err != nil {
+		return 0, err
+	}
+	states, err := people.SignedInStates(ctx)
+	for _, s := range states {
+		n += s.Sessions
+	}
+	return n, err
 }
 
 // upkeep returns the state of all jobs of upkeep.

@@ -108,6 +108,7 @@ var entryRows = map[string]entryRow{
 	"GET /favicon.ico":                                           {path: "/favicon.ico"},
 	"GET /metrics":                                               {path: "/metrics", asks: asksData, member: 404, admin: 200},
 	"GET /healthz":                                               {path: "/healthz"},
+	"GET /readyz":                                                {path: "/readyz"},
 	"/":                                                          {path: "/nothing", asks: asksPage, member: 404, admin: 404},
 
 	"GET /me":                              {path: "/me", asks: asksPage, member: 200, admin: 200},

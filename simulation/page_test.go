@@ -121,6 +121,7 @@ var pageRows = map[string]pageRow{
 	"GET /favicon.ico":                                           {paths: []string{"/favicon.ico"}},
 	"GET /metrics":                                               {paths: []string{"/metrics"}},
 	"GET /healthz":                                               {paths: []string{"/healthz"}},
+	"GET /readyz":                                                {paths: []string{"/readyz"}},
 	"/":                                                          {paths: []string{"/nothing"}},
 }
 

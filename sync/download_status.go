@@ -14,10 +14,14 @@ func (l *downloader) status(ctx context.Context) (DownloadStatus, error) {
 	if err != nil {
 		return DownloadStatus{}, err
 	}
+	lapsed, err := l.s.archive.CountLapsed(ctx)
+	if err != nil {
+		return DownloadStatus{}, err
+	}
 	left := queue[archive.DownloadWanted] + queue[archive.DownloadRequested] + queue[archive.DownloadReady]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return DownloadStatus{Queue: queue, Rate: l.pace.measuredRate(), Left: l.pace.estimate(left).Seconds(), Paused: l.paused}, nil
+	return DownloadStatus{Queue: queue, Lapsed: lapsed, Rate: l.pace.measuredRate(), Left: l.pace.estimate(left).Seconds(), Paused: l.paused}, nil
 }
 
 // fetchAllRecordings waits until no recording is open or due. If the daemon

@@ -47,6 +47,7 @@ type AccountStatus struct {
 // DownloadStatus is the state of the queue of recordings.
 type DownloadStatus struct {
 	Queue  map[archive.DownloadState]int `json:"queue"`
+	Lapsed int                           `json:"lapsed"`           // not here yet, and a link to it expired
 	Rate   float64                       `json:"bytes_per_second"` // measured; 0: not yet
 	Left   float64                       `json:"left_seconds"`     // estimated; 0: not known
 	Paused string                        `json:"paused,omitempty"` // why no download is started

@@ -1,6 +1,6 @@
 // Package web is the page: search, the list of meetings, each meeting with its
 // recording, action items across meetings and the state of the archive; the
-// JSON interface /api/v1, the media, /healthz and /metrics.
+// JSON interface /api/v1, the media, /healthz, /readyz and /metrics.
 //
 // It promises three things to the reader's browser: no request leaves for
 // another host (the policy sent with every answer forbids it), every page works

@@ -189,6 +189,9 @@ func TestStatusTellsWhatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.shows(200, "/status", "the link had lapsed", `href="/meetings/7"`)
+	if resp, body := s.get("/readyz"); resp.StatusCode != http.StatusOK || body != "archive: ok\nindex: ok\n" {
+		t.Errorf("readyz: %d %q", resp.StatusCode, body)
+	}
 	if resp, body := s.get("/healthz"); resp.StatusCode != http.StatusOK || body != "ok\n" {
 		t.Errorf("healthz: %d %q", resp.StatusCode, body)
 	}

@@ -79,6 +79,7 @@ func (s *server) routes() []route {
 		{"GET /favicon.ico", http.HandlerFunc(s.favicon)},
 		{"GET /metrics", s.stream(s.admins(s.showMetrics))},
 		{"GET /healthz", http.HandlerFunc(s.healthz)},
+		{"GET /readyz", http.HandlerFunc(s.readyz)},
 		{"/", s.page(s.notFound)},
 	}...)
 }

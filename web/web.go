@@ -73,6 +73,8 @@ type Options struct {
 	// addresses alone.
 	NotifyClient *http.Client
 
+	// Ready are further parts for /readyz: what keeps one from its work, or "".
+	Ready map[string]func() string
 	// Registry registers and gathers the metrics; nil for a new one.
 	Registry *prometheus.Registry
 

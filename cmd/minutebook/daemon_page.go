@@ -46,6 +46,12 @@ func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *acc
 		Archive: d.archive, Index: d.index, Notes: added, Roster: d.roster, Service: upstream, Hosts: cfg.Web.Hosts, Accounts: connector,
 		Registry: metrics, PageURL: d.urlOfPage(cfg), Location: zone, Version: d.opts.Version, Logger: d.log,
 	}
+	if d.receiverListener != nil {
+		o.Ready = map[string]func() string{"receiver": d.receiverReady}
+	}
+	if err := control.RegisterMetrics(metrics, d.opts.Version, d.observe, d.log); err != nil {
+		return h, err
+	}
 	o.Status = func(ctx context.Context) (any, error) {
 		return control.Call[control.StatusResult](ctx, &d.operations, "status", struct{}{}, nil)
 	}

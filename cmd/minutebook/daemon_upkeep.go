@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -109,4 +110,19 @@ func (d *daemon) runUpkeepJob(ctx context.Context, job string, plan control.Upke
 		event = d.log.Warn()
 	}
 	event.Str("job", job).Dur("took", time.Since(began)).Str("result", u.Result).Strs("warnings", u.Warnings).Int("damages", u.Damaged()).Msg("job done")
+}
+
+// observe reads the state of everything, for metrics and notifications.
+func (d *daemon) observe(ctx context.Context) (*control.StatusResult, error) {
+	return d.deps().Observe(ctx)
+}
+
+// receiverReady returns the reason why no delivery can be received, or "".
+func (d *daemon) receiverReady() string {
+	c, err := net.DialTimeout("tcp", d.receiverListener.Addr().String(), time.Second)
+	if err != nil {
+		return "does not answer"
+	}
+	c.Close()
+	return ""
 }
