@@ -102,7 +102,7 @@ func (e *examination) examineState(ctx context.Context) {
 		e.add("daemon", SeverityWarning, "start it: minutebook serve", "no daemon is running: nothing is received and fetched")
 	}
 	if n := s.Inbox.Quarantined; n > 0 {
-		e.add("deliveries", SeverityWarning, "look at them: minutebook webhook deliveries", "%d deliveries are in quarantine", n)
+		e.add("deliveries", SeverityWarning, "look at them: minutebook webhook quarantine", "%d deliveries are in quarantine", n)
 	}
 	for _, a := range s.Accounts {
 		if a.Suspended != "" {

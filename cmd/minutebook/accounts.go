@@ -39,6 +39,17 @@ func (app *application) connectAccounts(ctx context.Context) ([]syncer.Account, 
 	return append(slices.Clone(app.configured.accounts), app.connectClients(list, connector)...), nil
 }
 
+// holdsMeetings reports whether there is a meeting in the archive, or a delivery that
+// may become one. Without, another base_url is a correction.
+func (app *application) holdsMeetings(ctx context.Context) (bool, error) {
+	counts, err := app.archive.Counts(ctx)
+	if err != nil {
+		return false, err
+	}
+	waiting, err := app.archive.Inbox().Counts(ctx)
+	return counts.Meetings > 0 || waiting.Received+waiting.Applied > 0, err
+}
+
 // clientSet has the clients of a configuration's accounts. It does not change once it
 // is made.
 type clientSet struct {
@@ -94,7 +105,11 @@ func (app *application) checkService(ctx context.Context, cfg *config.Config) er
 	if err != nil {
 		return err
 	}
-	if recorded != nil && string(recorded) != url && !app.opts.Moved {
+	held, err := app.holdsMeetings(ctx)
+	if err != nil {
+		return err
+	}
+	if recorded != nil && string(recorded) != url && !app.opts.Moved && held {
 		return fmt.Errorf("use %s: this archive holds meetings of %s, and recording ids are unique only there; "+
 			"give the other service a data_dir of its own, or, if the service itself has moved, run `minutebook init --moved`", url, recorded)
 	}

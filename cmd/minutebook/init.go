@@ -4,36 +4,41 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/config"
 )
 
 func (m *Main) initCmd() *cobra.Command {
-	var moved bool
+	var moved, offline bool
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Create an empty archive",
 		Long: `Create an empty archive in the data directory. Nothing else creates one, so
 that a misspelt data_dir is an error and not a second, empty archive. An archive
-that is there stays as it is.`,
+that is there stays as it is. The address and the keys of the accounts are tried at
+the service by one call each, unless --offline is given.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := m.loadConfig()
 			if err != nil {
 				return err
 			}
-			return m.createArchive(cmd.Context(), cfg, moved)
+			return m.createArchive(cmd.Context(), cfg, moved, !offline)
 		},
 	}
 	cmd.Flags().BoolVar(&moved, "moved", false, "the service this archive holds has the configured base_url now")
+	cmd.Flags().BoolVar(&offline, "offline", false, "do not try the accounts at the service")
 	return cmd
 }
 
-func (m *Main) createArchive(ctx context.Context, cfg *config.Config, moved bool) (err error) {
+// createArchive creates the archive of a configuration. With try the accounts are tried.
+func (m *Main) createArchive(ctx context.Context, cfg *config.Config, moved, try bool) (err error) {
 	a, err := archive.Open(ctx, archive.Options{
 		Dir: cfg.DataDir, Create: true, MediaURL: cfg.Media.URL, Logger: m.logger(cfg), Now: time.Now,
 	})
@@ -47,6 +52,33 @@ func (m *Main) createArchive(ctx context.Context, cfg *config.Config, moved bool
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(m.Stdout, "archive ready in %s\n", cfg.DataDir)
-	return err
+	if _, err = fmt.Fprintf(m.Stdout, "archive ready in %s\n", cfg.DataDir); err != nil || !try {
+		return err
+	}
+	return m.tryAccounts(ctx, cfg, a)
+}
+
+// tryAccounts tries the keys of the accounts at the service. It fails when an address is
+// wrong and the right one is found; a service that does not answer, or refuses a key, is
+// told on standard error, since an archive can be prepared before its service is there.
+func (m *Main) tryAccounts(ctx context.Context, cfg *config.Config, a *archive.Archive) error {
+	for i, account := range cfg.Accounts {
+		if account.OAuth != nil {
+			continue
+		}
+		budget := api.NewBudget(api.BudgetOptions{Connection: account.Name, Store: a, Now: time.Now})
+		p := m.probeService(ctx, account.BaseURL, account.APIKey, budget)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case p.Err == nil && p.BaseURL != strings.TrimRight(account.BaseURL, "/"):
+			return &usageError{fmt.Errorf("accounts[%d].base_url: the service of account %s answers at %s; write that", i, account.Name, p.BaseURL)}
+		case p.Err != nil:
+			fmt.Fprintf(m.Stderr, "minutebook: account %s: %v\n", account.Name, explainProbe(p))
+		}
+		if !p.Reached {
+			break // all accounts have one service
+		}
+	}
+	return nil
 }

@@ -39,6 +39,7 @@ func (m *Main) Run(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
+	err = asUsage(err)
 	var usage *usageError
 	var failed *control.Error
 	switch {
@@ -89,10 +90,12 @@ func (m *Main) rootCmd() *cobra.Command {
 		m.searchCmd(), m.showCmd(), m.historyCmd(), m.statusCmd(), m.statsCmd(),
 		m.verifyCmd(), m.rebuildCmd(), m.forgetCmd(), m.authCmd(), m.webhookCmd(), m.mcpCmd(), m.healthcheckCmd(), m.versionCmd(),
 	)
-	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd(), m.reloadCmd(), m.configCmd(), m.doctorCmd())
+	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd(), m.reloadCmd(), m.configCmd(), m.doctorCmd(), m.setupCmd(), m.docsCmd())
 	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.retentionCmd())
 	root.InitDefaultCompletionCmd()
 	refuseUnknownCommands(root)
+	m.finishCommand(root)
+	m.completeFlags(root)
 	return root
 }
 
@@ -116,12 +119,6 @@ func refuseUnknownCommands(cmd *cobra.Command) {
 		}
 		return &usageError{fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], suggestion)}
 	}
-}
-
-// explainFlagError drops the part of a flag's error that Go's number parser adds.
-func explainFlagError(_ *cobra.Command, err error) error {
-	text, _, _ := strings.Cut(err.Error(), ": strconv.")
-	return &usageError{errors.New(text)}
 }
 
 // jsonFlag adds --json to a command.

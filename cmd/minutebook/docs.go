@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+)
+
+// docsCmd writes the reference of the commands, for packages and docs/cli.md.
+func (m *Main) docsCmd() *cobra.Command {
+	var man string
+	cmd := &cobra.Command{
+		Use:    "docs",
+		Short:  "Print the reference of the commands in Markdown, or write man pages",
+		Hidden: true,
+		Args:   checkArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root := cmd.Root()
+			root.DisableAutoGenTag = true
+			if man == "" {
+				_, err := m.Stdout.Write(referenceOf(root))
+				return err
+			}
+			if err := os.MkdirAll(man, 0o755); err != nil {
+				return fmt.Errorf("make the folder of the man pages: %w", err)
+			}
+			// A fixed date keeps packages the same byte for byte.
+			date := time.Unix(0, 0).UTC()
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Minutebook", Manual: "Minutebook", Date: &date}, man)
+		},
+	}
+	cmd.Flags().StringVar(&man, "man", "", "write man pages into this `directory`")
+	return cmd
+}
+
+// exitCodes begin the reference.
+const exitCodes = "# Commands\n\n" +
+	"`minutebook docs` prints this page. Every command takes `-c FILE` or `--data DIR`.\n\n" +
+	"| exit code | meaning |\n| --- | --- |\n" +
+	"| 0 | done, or ended by Ctrl-C as it is meant to be |\n" +
+	"| 1 | failed; standard error says why in one line |\n" +
+	"| 2 | misuse: the command line or the configuration makes no sense |\n" +
+	"| 3 | `import`: some lines were left out |\n" +
+	"| 10 to 22 | `verify`: the worst damage, see there; the same for a command that meets a damaged database |\n" +
+	"| 30, 31 | `doctor`: the worst finding is a warning, an error |\n\n"
+
+// referenceOf returns the reference of a command and all below it.
+func referenceOf(root *cobra.Command) []byte {
+	var b bytes.Buffer
+	b.WriteString(exitCodes)
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			if sub.Hidden || sub.Name() == "help" || sub.Name() == "completion" {
+				continue
+			}
+			fmt.Fprintf(&b, "## %s\n\n%s\n\n", sub.CommandPath(), strings.TrimSpace(orShort(sub)))
+			if sub.Runnable() && sub.HasAvailableLocalFlags() || !sub.HasSubCommands() {
+				fmt.Fprintf(&b, "```\n%s\n", sub.UseLine())
+				if flags := sub.LocalFlags().FlagUsages(); flags != "" {
+					fmt.Fprintf(&b, "\n%s", flags)
+				}
+				b.WriteString("```\n\n")
+			}
+			walk(sub)
+		}
+	}
+	walk(root)
+	return append(bytes.TrimSpace(b.Bytes()), '\n')
+}
+
+// orShort returns the long description of a command, or the short one.
+func orShort(cmd *cobra.Command) string {
+	if cmd.Long != "" {
+		return cmd.Long
+	}
+	return cmd.Short + "."
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"minutebook/archive/export"
+	"minutebook/config"
+	"minutebook/control"
+	"minutebook/internal/nearest"
+)
+
+// finishCommand makes every misuse of a command, and of those below it, a [usageError],
+// and completes accounts, formats and meetings.
+func (m *Main) finishCommand(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		m.finishCommand(sub)
+	}
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			var usage *usageError
+			if err == nil || errors.As(err, &usage) {
+				return err
+			}
+			return &usageError{fmt.Errorf("%s: %w; see %s --help", cmd.Name(), err, cmd.CommandPath())}
+		}
+	}
+	switch {
+	case cmd.ValidArgsFunction != nil || len(cmd.ValidArgs) > 0:
+	case strings.Contains(cmd.Use, "ACCOUNT"):
+		cmd.ValidArgsFunction = m.completeAccount
+	case strings.HasPrefix(cmd.Use, "show "), strings.HasPrefix(cmd.Use, "history "), strings.HasPrefix(cmd.Use, "forget "):
+		cmd.ValidArgsFunction = m.completeMeeting
+	}
+}
+
+// completeFlags completes the values of flags by the flags' names, for a command and
+// those below it.
+func (m *Main) completeFlags(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		m.completeFlags(sub)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		var complete cobra.CompletionFunc
+		switch f.Name {
+		case "account":
+			complete = m.completeAccount
+		case "format":
+			complete = cobra.FixedCompletions([]cobra.Completion{string(export.Markdown), "json", "ndjson", "vtt", "srt", "txt", "html"}, cobra.ShellCompDirectiveNoFileComp)
+		default:
+			return
+		}
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // fails only for a flag that is not there
+	})
+}
+
+// completeAccount offers the accounts of the configuration.
+func (m *Main) completeAccount(_ *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	path, err := m.configFile()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	cfg, err := config.Load(path, m.dataDir, m.Environ)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, a := range cfg.Accounts {
+		names = append(names, cobra.CompletionWithDesc(a.Name, a.Email))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completionTime is how long the daemon may take for a completion.
+const completionTime = 2 * time.Second
+
+// completeMeeting offers the meetings whose titles have a word that begins with the last
+// one typed, while a daemon runs: without one an answer would open the whole archive.
+func (m *Main) completeMeeting(cmd *cobra.Command, args []string, typed string) (ids []cobra.Completion, _ cobra.ShellCompDirective) {
+	directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+	cfg, err := m.loadConfig()
+	if err != nil || len(args) > 0 || typed == "" {
+		return nil, directive
+	}
+	ctx, stop := context.WithTimeout(cmd.Context(), completionTime)
+	defer stop()
+	daemon, err := control.Dial(ctx, cfg.DataDir)
+	if err != nil {
+		return nil, directive
+	}
+	defer daemon.Close()
+	found, err := control.Call[control.SearchResult](ctx, daemon, "search", control.SearchRequest{Query: "title:" + typed + "*", Limit: 20, Moments: 1}, nil)
+	if err != nil {
+		return nil, directive
+	}
+	for _, meeting := range found.Meetings {
+		ids = append(ids, cobra.CompletionWithDesc(fmt.Sprint(meeting.RecordingID), formatDay(meeting.Start)+" "+meeting.Title))
+	}
+	return ids, directive
+}
+
+// explainFlagError says in words what is wrong with a flag, and which may be meant.
+func explainFlagError(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		text := fmt.Sprintf("%s has no flag --%s", cmd.CommandPath(), unknown.GetSpecifiedName())
+		if near := nearest.Word(unknown.GetSpecifiedName(), names); near != "" {
+			text += fmt.Sprintf("; did you mean --%s?", near)
+		}
+		return &usageError{errors.New(text)}
+	}
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		f := invalid.GetFlag()
+		return &usageError{fmt.Errorf("--%s takes %s, not %q", f.Name, describeFlagType(f.Value.Type()), invalid.GetValue())}
+	}
+	return &usageError{err}
+}
+
+// describeFlagType names the type of a flag in words.
+func describeFlagType(name string) string {
+	switch name {
+	case "int", "int64", "uint", "uint64", "count":
+		return "a whole number"
+	case "float64":
+		return "a number"
+	case "duration":
+		return "a duration such as 30s or 36h"
+	case "bool":
+		return "true or false"
+	}
+	return "another value"
+}
+
+// groupError matches cobra's complaint about flags that exclude each other.
+var groupError = regexp.MustCompile(`^if any flags in the group \[(.*)\] are set none of the others can be; \[.*\] were all set$`)
+
+// quotedName matches a flag in cobra's complaints.
+var quotedName = regexp.MustCompile(`"([^"]*)"`)
+
+// asUsage makes cobra's own complaints about a command line a [usageError], in words.
+func asUsage(err error) error {
+	if found := groupError.FindStringSubmatch(err.Error()); found != nil {
+		return &usageError{fmt.Errorf("--%s exclude each other", strings.Join(strings.Fields(found[1]), " and --"))}
+	}
+	if names, found := strings.CutPrefix(err.Error(), "required flag(s) "); found {
+		return &usageError{errors.New("give " + quotedName.ReplaceAllString(strings.TrimSuffix(names, " not set"), "--$1"))}
+	}
+	return err
+}
