@@ -51,21 +51,23 @@ const (
 )
 
 // Chapters returns the chapters of a talk, whose lines are in the order of time, or why
-// there are none. Where the talk itself has no clear turns, highlights divide it, if
-// there are three or more.
+// there are none. Where the talk itself has no clear turns, or too few words to tell,
+// highlights divide it, if there are three or more.
 func Chapters(lines []Line, highlights []Highlight) ([]Chapter, Source) {
 	if len(lines) < 2 || lines[len(lines)-1].At-lines[0].At < minTalk {
 		return nil, Short
 	}
 	t := newTiling(lines)
-	if t.words < minWords {
-		return nil, Short
-	}
 	source := FromTalk
 	starts := t.chapterStarts()
 	if len(starts) == 0 {
 		source = FromHighlights
-		if starts = highlightStarts(lines, highlights); len(starts) < 3 {
+		starts = highlightStarts(lines, highlights)
+		switch {
+		case len(starts) >= 3:
+		case t.words < minWords:
+			return nil, Short
+		default:
 			return nil, Even
 		}
 	}
