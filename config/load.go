@@ -20,7 +20,7 @@ const envPrefix = "MINUTEBOOK_"
 // [os.Environ]), reads the secrets that are kept in files, and validates the
 // result. With an empty path it takes the defaults and the environment. A dataDir
 // that is not empty replaces data_dir. Paths in the file are relative to the
-// file's folder. On failure the error names the file and the setting, and the
+// file's folder. The accounts that were added on the page follow those of the file. On failure the error names the file and the setting, and the
 // line and column of an unknown key.
 func Load(path, dataDir string, environ []string) (*Config, error) {
 	raw, err := readFile(path)
@@ -43,6 +43,9 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 	}
 	if err := c.readSecrets(env.ToMap(environ)["CREDENTIALS_DIRECTORY"]); err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", path, err)
+	}
+	if err := c.readAddedAccounts(); err != nil {
+		return nil, err
 	}
 	if err := c.validate(); err != nil {
 		return nil, fmt.Errorf("check configuration %s: %w", path, err)

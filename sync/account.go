@@ -18,11 +18,32 @@ type account struct {
 
 	mu        sync.Mutex // guards the fields below
 	suspended *suspension
+	runs      map[string]*runStats // of the jobs that run now
+}
+
+// showProgress makes the progress of a job part of the account's status until hide is
+// called.
+func (a *account) showProgress(job string, t *runStats) (hide func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.runs[job] = t
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.runs, job)
+	}
+}
+
+// run returns the counts of a job that runs now, nil for another one.
+func (a *account) run(job string) *runStats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.runs[job]
 }
 
 // newAccount prepares an account that is not suspended.
 func newAccount(a Account, locks map[string]chan struct{}) *account {
-	acc := &account{Account: a, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks}
+	acc := &account{Account: a, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}}
 	acc.life, acc.leave = context.WithCancel(context.Background())
 	return acc
 }

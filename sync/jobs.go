@@ -58,6 +58,11 @@ func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, 
 	}
 	defer leave()
 	began := s.now()
+	if t == nil {
+		t = &runStats{}
+		t.update(func(n *runCounts) { n.Began, n.Job = began, job })
+	}
+	defer a.showProgress(job, t)()
 	err := s.guard(job+" of "+a.Name, func() error {
 		if err := s.checkUsable(ctx, a, false); err != nil {
 			return err

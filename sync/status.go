@@ -80,5 +80,9 @@ func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, 
 	as.ContentTasks, as.ContentTasksDue, as.NextContentTask, _ = s.content.status(a.Name, now)
 	var err error
 	as.Backfilled, err = s.isBackfilled(ctx, a)
+	if t := a.run(JobBackfill); t != nil {
+		e := s.progressEvent(ctx, []*account{a}, t)
+		as.Reading = &e
+	}
 	return as, err
 }

@@ -30,6 +30,8 @@ type AccountStatus struct {
 	NextRun     map[string]time.Time `json:"next_run"`
 	Running     []string             `json:"running,omitempty"` // the jobs that run now
 	Backfilled  bool                 `json:"backfilled"`        // the full history has been read
+	// Reading is the progress of the backfill while it runs.
+	Reading *Event `json:"reading,omitempty"`
 	// Coverage counts the meetings that the account sees, and their parts.
 	Coverage archive.Coverage `json:"coverage"`
 	// ContentTasks counts the meetings whose transcript or summary is still to be

@@ -3,6 +3,8 @@ package web
 import (
 	"context"
 	"net/http"
+
+	"minutebook/web/access"
 )
 
 // errFetch is said to whoever may not have a recording fetched.
@@ -16,6 +18,9 @@ func (s *server) fetchRecording(ctx context.Context, id int64) (bool, error) {
 	}
 	if s.Fetch == nil || !visitorOf(ctx).Admin {
 		return false, errFetch
+	}
+	if err := s.recordChange(ctx, access.RecordingRequested, access.IDs{Meeting: id}); err != nil {
+		return false, err
 	}
 	return s.Fetch(ctx, id)
 }

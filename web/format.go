@@ -31,6 +31,10 @@ func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncM
 		"field":    fieldTerm,
 		"term":     func(field, value, title string) term { return term{field, value, title} },
 		"language": languageName,
+		"runjob":   func(account, job, label string) jobButton { return jobButton{account, job, label} },
+		"remaining": func(seconds float64) string {
+			return formatMinutes(time.Duration(seconds * float64(time.Second)))
+		},
 	}
 }
 

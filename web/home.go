@@ -61,6 +61,9 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 	if p.News, err = s.countNews(r.Context()); err != nil {
 		return err
 	}
+	if p.Counts.Meetings == 0 && s.needsSetup(r.Context()) {
+		return s.seeOther(w, r, "/setup")
+	}
 	if p.Filter, err = s.listFilter(r, list); err != nil {
 		return err
 	}

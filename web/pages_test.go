@@ -236,7 +236,7 @@ func TestStatusTellsOfWaitingRulesAndOfRuns(t *testing.T) {
 		Retention archive.RetentionHold `json:"retention"`
 	}{status, hold}
 	s.shows(200, "/status", "At 1 Jul 2026, 12:00 they begin to delete: 1 recording of 17 meetings, 2.4 MB.",
-		"<td>not yet</td><td>running now</td>", "<td>1</td>", "<td>now</td></tr>")
+		"<td>not yet</td><td>running now</td>", "1 try since ", "; it is being tried now")
 	s.status = struct {
 		Retention archive.RetentionHold `json:"retention"`
 	}{archive.RetentionHold{Rules: 1}}

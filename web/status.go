@@ -1,12 +1,12 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"time"
 
 	"minutebook/archive"
-	"minutebook/archive/inbox"
 	"minutebook/search"
 	syncer "minutebook/sync"
 )
@@ -21,10 +21,12 @@ type statusPage struct {
 	Sync     *syncer.Status         // nil without a daemon
 	Accounts []accountView
 	Queue    []queueView
-	Rate     string // of the downloads
-	Left     string // until the last one
-	Live     string
-	Admin    bool // the visitor sees the operations
+	Rate     string          // of the downloads
+	Left     string          // until the last one
+	Admin    bool            // the visitor sees the operations
+	MayFetch bool            // recordings can be fetched again
+	MayRun   bool            // jobs can be run from here
+	Work     *operationsJSON // nil unless the visitor is an admin
 }
 
 // accountView is an account with its jobs.
@@ -34,7 +36,7 @@ type accountView struct {
 }
 
 type jobView struct {
-	Name       string
+	Key, Name  string
 	Last, Next time.Time
 	Running    bool
 }
@@ -70,7 +72,7 @@ var queueNames = []struct {
 // status answers /status.
 func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
-	p := statusPage{frame: s.newFrame(r, "status", "Status"), Progress: s.Index.Progress(), Live: s.logPosition(r), Admin: visitorOf(ctx).Admin}
+	p := statusPage{frame: s.newFrame(r, "status", "Status"), Progress: s.Index.Progress(), Admin: visitorOf(ctx).Admin}
 	state, err := s.visibleState(ctx)
 	if err != nil {
 		return err
@@ -88,6 +90,15 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 			p.Hold = h
 		}
 	}
+	if p.Admin {
+		p.MayRun, p.MayFetch = s.Run != nil, s.Fetch != nil
+		if state == nil {
+			state = &daemonState{}
+		}
+		if p.Work, err = s.readOperations(ctx, state); err != nil {
+			return err
+		}
+	}
 	return s.render(w, http.StatusOK, "status", p)
 }
 
@@ -97,7 +108,7 @@ func (p *statusPage) setSync() {
 		v := accountView{AccountStatus: a}
 		for _, j := range jobNames {
 			if last, next := a.LastSuccess[j.key], a.NextRun[j.key]; !last.IsZero() || !next.IsZero() {
-				v.Jobs = append(v.Jobs, jobView{j.name, last, next, slices.Contains(a.Running, j.key)})
+				v.Jobs = append(v.Jobs, jobView{j.key, j.name, last, next, slices.Contains(a.Running, j.key)})
 			}
 		}
 		v.Budget = slices.Clone(a.Budget)
@@ -137,37 +148,35 @@ type statusJSON struct {
 	Operations     *operationsJSON        `json:"operations,omitempty"`
 }
 
-// operationsJSON is the work of the daemon, for admins.
-type operationsJSON struct {
-	Indexed   int                    `json:"indexed"`
-	Inbox     inbox.Counts           `json:"inbox"`
-	Downloads syncer.DownloadStatus  `json:"downloads"`
-	Problems  []string               `json:"problems"`
-	Retention *archive.RetentionHold `json:"retention,omitempty"`
-}
-
 // apiStatus answers with the counts of the visible meetings and the state of the
 // visitor's accounts, or, for an admin, of all.
 func (s *server) apiStatus(w http.ResponseWriter, r *http.Request) error {
-	ctx := r.Context()
-	c, err := s.Archive.CountsFor(ctx, viewerOf(ctx))
+	out, err := s.readStatus(r.Context())
 	if err != nil {
 		return err
 	}
-	out := statusJSON{Meetings: c.Meetings, WithTranscript: c.WithTranscript, WithSummary: c.WithSummary, WithRecording: c.WithRecording,
+	return answerJSON(w, r, out)
+}
+
+// readStatus returns the status for the visitor.
+func (s *server) readStatus(ctx context.Context) (out statusJSON, err error) {
+	c, err := s.Archive.CountsFor(ctx, viewerOf(ctx))
+	if err != nil {
+		return out, err
+	}
+	out = statusJSON{Meetings: c.Meetings, WithTranscript: c.WithTranscript, WithSummary: c.WithSummary, WithRecording: c.WithRecording,
 		Gone: c.Gone, NotWatched: c.NotWatched, Rebuilding: s.Index.Progress().Rebuilding,
 		Accounts: []syncer.AccountStatus{}, Failures: []syncer.FailureStatus{}}
 	state, err := s.visibleState(ctx)
 	if err != nil {
-		return err
+		return out, err
 	}
 	if state == nil {
 		state = &daemonState{}
 	}
 	out.Accounts, out.Failures = append(out.Accounts, state.Accounts...), append(out.Failures, state.Failures...)
 	if visitorOf(ctx).Admin {
-		out.Operations = &operationsJSON{Indexed: s.Index.Progress().Indexed, Inbox: state.Inbox, Downloads: state.Downloads,
-			Problems: append([]string{}, state.Problems...), Retention: state.Retention}
+		out.Operations, err = s.readOperations(ctx, state)
 	}
-	return answerJSON(w, r, out)
+	return out, err
 }

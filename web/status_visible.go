@@ -14,7 +14,10 @@ import (
 // daemonState is the part of `status --json` that the page shows.
 type daemonState struct {
 	syncer.Status
-	Retention *archive.RetentionHold `json:"retention,omitempty"`
+	Retention  *archive.RetentionHold `json:"retention,omitempty"`
+	Upkeep     map[string]upkeepJSON  `json:"upkeep"`
+	Disk       diskJSON               `json:"disk"`
+	Activities []activityJSON         `json:"activities"`
 }
 
 // visibleState returns the daemon's state as far as the visitor may know it: all of it
@@ -43,7 +46,7 @@ func (s *server) visibleState(ctx context.Context) (*daemonState, error) {
 	state.Failures = slices.DeleteFunc(state.Failures, func(f syncer.FailureStatus) bool { return !own(f.Account) })
 	if !visitorOf(ctx).Admin {
 		state.Status = syncer.Status{Accounts: state.Accounts, Failures: state.Failures}
-		state.Retention = nil
+		state.Retention, state.Upkeep, state.Disk, state.Activities = nil, nil, diskJSON{}, nil
 	}
 	err = s.hideMeetings(ctx, &state.Status)
 	return state, err

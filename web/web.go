@@ -45,6 +45,17 @@ type Options struct {
 	// request; nil where recordings are not fetched.
 	Fetch func(ctx context.Context, id int64) (bool, error)
 
+	// CheckJob fails for a job that an account does not have; Run begins it now and does
+	// not wait for its end. Without them admins run nothing here.
+	CheckJob func(account, job string) error
+	Run      func(account, job string) error
+
+	// Record writes what admins do here into the audit; nil: nothing does.
+	Record func(context.Context, access.Event) error
+
+	// Setup adds the first account; nil: accounts are added elsewhere.
+	Setup *Setup
+
 	// Identify returns the visitor of a request; without it every visitor is the
 	// archive's owner.
 	Identify func(*http.Request) (Visitor, error)

@@ -38,6 +38,7 @@ var (
 	ErrClosed = errors.New("write the inbox: it is closed")
 	// ErrNoDelivery and ErrNoCallback: no such row; ErrCallbackExpired: too late.
 	ErrNoDelivery      = errors.New("no such delivery in the inbox")
+	ErrBodyDropped     = errors.New("its body is no longer kept")
 	ErrNoCallback      = errors.New("no such callback address")
 	ErrCallbackExpired = errors.New("this callback address has expired")
 )

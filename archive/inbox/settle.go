@@ -99,14 +99,14 @@ func (i *Inbox) Quarantine(ctx context.Context, id int64, reason string) error {
 }
 
 // Replay makes a delivery wait to be applied again, whatever its state. It
-// returns ErrNoDelivery, or an error when its body was dropped.
+// returns ErrNoDelivery, or ErrBodyDropped.
 func (i *Inbox) Replay(ctx context.Context, id int64) error {
 	d, err := i.Delivery(ctx, id)
 	if err != nil {
 		return err
 	}
 	if len(d.Body) == 0 && (d.Body == nil || d.Size > 0) {
-		return fmt.Errorf("replay delivery %d: its body is no longer kept; `sync` reads the meeting again", id)
+		return fmt.Errorf("replay delivery %d: %w; `sync` reads the meeting again", id, ErrBodyDropped)
 	}
 	return i.submit(ctx, &write{size: 64, arrives: true, do: func(ctx context.Context, conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, `UPDATE deliveries SET state = 'received', settled_at = 0, reason = ''

@@ -45,6 +45,7 @@ type daemon struct {
 	changed chan struct{} // closed and replaced, under mu, when the configuration changes
 
 	began      time.Time
+	asked      chan askedJob  // by people on the page
 	background sync.WaitGroup // reads of accounts that were just connected
 }
 
@@ -56,7 +57,7 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{application: app, roster: roster.New(app.archive), changed: make(chan struct{}), began: app.archive.Now()}
+	d := &daemon{application: app, roster: roster.New(app.archive), changed: make(chan struct{}), began: app.archive.Now(), asked: make(chan askedJob, 16)}
 	app.upkeep = d.nextUpkeep
 	if opts.Load != nil {
 		d.reload = d.loadAgain
@@ -179,6 +180,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.runRetention(ctx) })
 	g.Go(func() error { return d.runUpkeep(ctx) })
 	g.Go(func() error { return d.runAccess(ctx) })
+	g.Go(func() error { return d.runAskedJobs(ctx) })
 	g.Go(func() error {
 		if err := d.roster.Follow(ctx); err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("count who appears in meetings; each page that needs it tries again")

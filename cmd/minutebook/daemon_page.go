@@ -61,6 +61,7 @@ func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *acc
 	if o.Entry, err = newEntry(cfg.Web, people); err != nil {
 		return h, err
 	}
+	o.CheckJob, o.Run, o.Record, o.Setup = d.syncer.CheckJob, d.askJob, people.Record, d.newSetup(cfg)
 	if cfg.Audit.Reads {
 		o.Audit = people
 	}

@@ -58,9 +58,14 @@ const (
 	Forgot              EventKind = "forget"
 	Restored            EventKind = "restore"
 	ConfigurationLoaded EventKind = "configuration"
-	MeetingOpened       EventKind = "meeting.opened"     // with [audit] reads
-	MeetingPlayed       EventKind = "meeting.played"     // likewise
-	MeetingDownloaded   EventKind = "meeting.downloaded" // likewise
+	JobStarted          EventKind = "job.started"         // by a person, beside the schedule
+	DeliveryReplayed    EventKind = "delivery.replayed"   // likewise
+	RecordingRequested  EventKind = "recording.requested" // likewise
+	AccountAdded        EventKind = "account.added"       // to the configuration, on the page
+	WebhookTried        EventKind = "webhook.tried"       // made where there was none, and tried
+	MeetingOpened       EventKind = "meeting.opened"      // with [audit] reads
+	MeetingPlayed       EventKind = "meeting.played"      // likewise
+	MeetingDownloaded   EventKind = "meeting.downloaded"  // likewise
 )
 
 // IDs name the things that an event is about. There is no room for titles, queries
@@ -73,6 +78,10 @@ type IDs struct {
 	Count   int    `json:"count,omitempty"`   // of meetings, where it is several
 	Method  Method `json:"method,omitempty"`
 	Hash    string `json:"hash,omitempty"` // SHA-256 of a file, in hexadecimal
+	// Account is the name of an account in the configuration, Job one of the sync's.
+	Account  string `json:"account,omitempty"`
+	Job      string `json:"job,omitempty"`
+	Delivery int64  `json:"delivery,omitempty"`
 }
 
 // Event is one row of the audit.

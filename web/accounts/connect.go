@@ -40,7 +40,7 @@ const (
 // of the errors above or of package access.
 func (c *Connector) ConnectKey(ctx context.Context, p access.Person, key string) error {
 	key = strings.TrimSpace(key)
-	if key == "" || len(key) > maxSecret || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if !isKey(key) {
 		return ErrKey
 	}
 	if c.o.IsConfigured != nil && c.o.IsConfigured(key) {
@@ -50,6 +50,11 @@ func (c *Connector) ConnectKey(ctx context.Context, p access.Person, key string)
 		return ErrTooOften
 	}
 	return c.connect(ctx, p, access.AccountKey, api.APIKey(key), func() []byte { return []byte(key) })
+}
+
+// isKey reports whether a text can be an API key.
+func isKey(text string) bool {
+	return text != "" && len(text) <= maxSecret && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // AuthorizeURL returns the address at which a person lets the app read the account. The

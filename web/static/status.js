@@ -1,0 +1,48 @@
+// The status as it changes. The page is whole without this file.
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const base = document.documentElement.dataset.base; // ends in a slash
+
+// parts replaces the parts of the page that have changed, except the one in which the
+// reader is.
+async function refreshParts() {
+  const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
+  if (!answer.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const old = $$("[data-live] [data-part]"), fresh = $$("[data-live] [data-part]", page);
+  if (old.length !== fresh.length) { // an account came or went
+    if (!$("[data-live]").contains(document.activeElement)) $("[data-live]").replaceChildren(...$("[data-live]", page).childNodes);
+    return;
+  }
+  old.forEach((part, i) => {
+    if (part.innerHTML !== fresh[i].innerHTML && !part.contains(document.activeElement)) part.replaceChildren(...fresh[i].childNodes);
+  });
+}
+
+// showBudget moves the meters, which change most often.
+function showBudget({ accounts }) {
+  for (const { name, budget } of accounts) for (const { class: kind, used, limit, waiting } of budget ?? []) {
+    const label = $$("[data-budget]").find(e => e.dataset.budget === `${name} ${kind}`);
+    if (!label) continue;
+    Object.assign($("meter", label), { max: limit, value: used });
+    $(".n", label).textContent = `${used} of ${limit}${waiting ? `, ${waiting} waiting` : ""}`;
+  }
+}
+
+let source, known;
+function listen() {
+  source?.close();
+  if (document.hidden) return;
+  source = new EventSource(`${base}api/v1/status/events`);
+  source.addEventListener("status", async ({ data }) => {
+    const status = JSON.parse(data);
+    showBudget(status);
+    const rest = JSON.stringify(status, (key, value) => key === "budget" || key === "calls" ? undefined : value);
+    if (known !== undefined && rest !== known) await refreshParts();
+    known = rest;
+  });
+}
+document.addEventListener("visibilitychange", listen);
+addEventListener("pagehide", () => source?.close());
+listen();

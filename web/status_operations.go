@@ -1,0 +1,168 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"runtime"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/inbox"
+	syncer "minutebook/sync"
+)
+
+// mostOpen is how many downloads and quarantined deliveries the status lists.
+const mostOpen = 20
+
+// operationsJSON is the work of the daemon, for admins.
+type operationsJSON struct {
+	Indexed     int                    `json:"indexed"`
+	Inbox       inbox.Counts           `json:"inbox"`
+	Quarantined []deliveryJSON         `json:"quarantined"`
+	Downloads   syncer.DownloadStatus  `json:"downloads"`
+	InProgress  []downloadJSON         `json:"in_progress"`
+	Activities  []activityJSON         `json:"activities"`
+	Upkeep      map[string]upkeepJSON  `json:"upkeep"`
+	Disk        diskJSON               `json:"disk"`
+	Problems    []string               `json:"problems"`
+	Retention   *archive.RetentionHold `json:"retention,omitempty"`
+	Versions    versionsJSON           `json:"versions"`
+}
+
+// deliveryJSON is a quarantined delivery.
+type deliveryJSON struct {
+	ID         int64     `json:"id"`
+	Account    string    `json:"account"`
+	Kind       string    `json:"kind"`
+	ReceivedAt time.Time `json:"received_at"`
+	Reason     string    `json:"reason"`
+}
+
+// downloadJSON is a recording that is being fetched. A meeting that the admin does not
+// see has no number and no title.
+type downloadJSON struct {
+	RecordingID int64                 `json:"recording_id,omitempty"`
+	Title       string                `json:"title"`
+	State       archive.DownloadState `json:"state"`
+	Account     string                `json:"account"`
+	Fetched     int64                 `json:"fetched_bytes"`
+	Size        int64                 `json:"size_bytes"` // 0: not known
+}
+
+// diskJSON is the space on the disk of the data directory, in bytes. FullAt is when it
+// will be full at the present pace, zero while that is not known or far.
+type diskJSON struct {
+	Free   int64     `json:"free"`
+	Size   int64     `json:"size"`
+	FullAt time.Time `json:"full_at,omitzero"`
+}
+
+// Used returns the bytes that are taken.
+func (d diskJSON) Used() int64 { return d.Size - d.Free }
+
+// upkeepJSON is the state of backups, of their proofs, or of the checks.
+type upkeepJSON struct {
+	Began     time.Time   `json:"began,omitzero"`
+	Succeeded time.Time   `json:"succeeded,omitzero"`
+	Seconds   float64     `json:"seconds,omitempty"`
+	Error     string      `json:"error,omitempty"`
+	Result    string      `json:"result,omitempty"`
+	Warnings  []string    `json:"warnings,omitempty"`
+	Next      time.Time   `json:"next,omitzero"`
+	Slices    int         `json:"slices,omitempty"`
+	Slice     int         `json:"slice,omitempty"`
+	Whole     time.Time   `json:"whole,omitzero"`
+	Damages   map[int]int `json:"damages,omitempty"`
+}
+
+// activityJSON is a long operation that runs now.
+type activityJSON struct {
+	Name  string    `json:"name"`
+	Since time.Time `json:"since"`
+	Stage string    `json:"stage,omitempty"`
+	Done  int       `json:"done,omitempty"`
+	Total int       `json:"total,omitempty"` // 0: unknown
+}
+
+// versionsJSON says what runs here.
+type versionsJSON struct {
+	Minutebook string `json:"minutebook"`
+	Go         string `json:"go"`
+	Platform   string `json:"platform"`
+}
+
+// readOperations returns the work of the daemon for an admin.
+func (s *server) readOperations(ctx context.Context, state *daemonState) (*operationsJSON, error) {
+	o := &operationsJSON{Indexed: s.Index.Progress().Indexed, Inbox: state.Inbox, Downloads: state.Downloads,
+		Problems: append([]string{}, state.Problems...), Retention: state.Retention, Quarantined: []deliveryJSON{}, InProgress: []downloadJSON{},
+		Versions: versionsJSON{s.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}}
+	o.Activities, o.Disk, o.Upkeep = append([]activityJSON{}, state.Activities...), state.Disk, map[string]upkeepJSON{}
+	o.Disk.Free -= o.Disk.Free % diskStep
+	maps.Copy(o.Upkeep, state.Upkeep)
+	list, err := s.Archive.Inbox().List(ctx, inbox.Query{State: inbox.StateQuarantined, Limit: mostOpen})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range list {
+		o.Quarantined = append(o.Quarantined, deliveryJSON{d.ID, d.Account, d.Kind, d.ReceivedAt, d.Reason})
+	}
+	o.InProgress, err = s.readDownloads(ctx, o.InProgress)
+	return o, err
+}
+
+// readDownloads adds the recordings that are being fetched.
+func (s *server) readDownloads(ctx context.Context, list []downloadJSON) ([]downloadJSON, error) {
+	open, err := s.Archive.OpenDownloads(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range open[:min(len(open), mostOpen)] {
+		item := downloadJSON{Title: "a meeting", State: d.State, Account: d.Account, Fetched: d.Fetched, Size: d.Size}
+		hidden, err := s.isHidden(ctx, d.RecordingID)
+		if err != nil {
+			return nil, err
+		}
+		if !hidden {
+			rows, err := s.Archive.Rows(ctx, []int64{d.RecordingID})
+			if err != nil {
+				return nil, err
+			}
+			for _, row := range rows {
+				item.RecordingID, item.Title = row.RecordingID, row.Title
+			}
+		}
+		list = append(list, item)
+	}
+	return list, nil
+}
+
+// upkeepNames are the labels of the jobs of upkeep in the order of the page.
+var upkeepNames = []struct{ key, name string }{{"backup", "Backup"}, {"prove", "Backup read back"}, {"verify", "Check of the archive"}}
+
+// upkeepView is a job of upkeep on the page.
+type upkeepView struct {
+	Name string
+	upkeepJSON
+}
+
+// Damaged returns the number of damages that the checks have left.
+func (u upkeepJSON) Damaged() (n int) {
+	for _, each := range u.Damages {
+		n += each
+	}
+	return n
+}
+
+// Jobs returns the jobs of upkeep that have run or will.
+func (o *operationsJSON) Jobs() (views []upkeepView) {
+	for _, u := range upkeepNames {
+		if job := o.Upkeep[u.key]; !job.Began.IsZero() || !job.Next.IsZero() {
+			views = append(views, upkeepView{u.name, job})
+		}
+	}
+	return views
+}
+
+// diskStep is the precision of the free space: it changes all the time, and the status
+// would with it.
+const diskStep = 64 << 20

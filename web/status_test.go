@@ -1,0 +1,134 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/inbox"
+	syncer "minutebook/sync"
+	"minutebook/web/access"
+)
+
+// bea is an admin by the tests' headers, ana is none.
+var (
+	adminBea  = []string{"Test-Person", "bea@other.example", "Test-Admin", "yes"}
+	nobodyAna = []string{"Test-Person", "ana@acme.example"}
+)
+
+func TestJobsRunFromTheStatus(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	var ran, events []string
+	s.server.Run = func(account, job string) error { ran = append(ran, account+" "+job); return nil }
+	s.server.CheckJob = func(account, job string) error {
+		if account != "acme" || job == "nothing" {
+			return archive.ErrNotFound
+		}
+		return nil
+	}
+	s.server.Record = func(_ context.Context, e access.Event) error {
+		events = append(events, string(e.Actor)+" "+string(e.Kind)+" "+e.IDs.Account+" "+e.IDs.Job)
+		return nil
+	}
+	s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme", NextRun: map[string]time.Time{syncer.JobWalk: at}}}}
+	s.shows(200, "/status", `action="/status/run"`, `aria-label="Run now: Edits and shares of acme"`)
+	if _, body := s.get("/status", nobodyAna...); strings.Contains(body, "/status/run") {
+		t.Error("who is no admin is shown the buttons")
+	}
+	walk := url.Values{"account": {"acme"}, "job": {syncer.JobWalk}}
+	s.changes("/status/run", walk, "/status")
+	if resp := s.post("/status/run", walk, nobodyAna...); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("who is no admin is answered %d", resp.StatusCode)
+	}
+	if resp := s.post("/status/run", walk, "Origin", "https://evil.example"); resp.StatusCode != http.StatusForbidden {
+		t.Errorf("another site is answered %d", resp.StatusCode)
+	}
+	for address, want := range map[string]int{"accounts/acme/jobs/walk": 204, "accounts/acme/jobs/nothing": 404, "accounts/other/jobs/walk": 404} {
+		if resp := s.post("/api/v1/"+address, nil, adminBea...); resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", address, resp.StatusCode, want)
+		}
+	}
+	if got := strings.Join(ran, ", "); got != "acme walk, acme walk" || len(events) != 2 || events[0] != "owner job.started acme walk" {
+		t.Errorf("ran %s; recorded %q", got, events)
+	}
+}
+
+func TestQuarantinedDeliveriesAreReplayed(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	box := s.archive.Inbox()
+	_, err := box.Put(t.Context(), inbox.Delivery{Account: "acme", WebhookID: "msg_1", Body: []byte("<b>"), State: inbox.StateQuarantined, Reason: "<i>not JSON"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.shows(200, "/status", "Quarantined deliveries", "&lt;i&gt;not JSON", `aria-label="Replay delivery 1"`)
+	if _, body := s.get("/status", nobodyAna...); strings.Contains(body, "not JSON") {
+		t.Error("who is no admin is shown deliveries")
+	}
+	if resp := s.post("/status/replay", url.Values{"delivery": {"1"}}, nobodyAna...); resp.StatusCode != http.StatusNotFound {
+		t.Errorf("who is no admin is answered %d", resp.StatusCode)
+	}
+	var status struct{ Operations operationsJSON }
+	if s.answer(200, "/api/v1/status", &status); len(status.Operations.Quarantined) != 1 || status.Operations.Versions.Go == "" {
+		t.Errorf("the status as data: %+v", status.Operations)
+	}
+	s.changes("/status/replay", url.Values{"delivery": {"1"}}, "/status")
+	if d, err := box.Delivery(t.Context(), 1); err != nil || d.State != inbox.StateReceived {
+		t.Errorf("the delivery is %s, %v", d.State, err)
+	}
+	for _, id := range []string{"2", "x", "-1"} {
+		if resp := s.post("/api/v1/deliveries/"+id+"/replay", nil); resp.StatusCode != http.StatusNotFound {
+			t.Errorf("delivery %s: %d", id, resp.StatusCode)
+		}
+	}
+}
+
+func TestRecordingsOnTheirWayAreShownToWhoSeesTheMeeting(t *testing.T) {
+	s := newSite(t, meeting(1, "Secret plan", "2026-06-30T15:00:00Z", ""))
+	err := s.archive.SaveDownload(t.Context(), archive.Download{RecordingID: 1, State: archive.DownloadReady, Account: "acme", Fetched: 2_000_000, Size: 8_000_000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.shows(200, "/status", "Recordings on their way", "Secret plan", "2.0 MB of 8.0 MB")
+	_, body := s.get("/status", adminBea...)
+	if strings.Contains(body, "Secret plan") || !strings.Contains(body, "a meeting") {
+		t.Error("an admin who does not see the meeting is shown its title, or not that it is fetched")
+	}
+}
+
+func TestStatusIsSentAsEvents(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	resp, body := s.get("/api/v1/status/events?events=1")
+	_, want := s.get("/api/v1/status")
+	if kind := resp.Header.Get("Content-Type"); kind != "text/event-stream" || body != "event: status\ndata: "+want+"\n" {
+		t.Errorf("%s: %q, want the status %q", kind, body, want)
+	}
+	if resp, _ := s.get("/api/v1/status/events?events=0"); resp.StatusCode != http.StatusBadRequest {
+		t.Errorf("no event is asked for: %d", resp.StatusCode)
+	}
+	if _, body := s.get("/api/v1/status/events?events=1", nobodyAna...); strings.Contains(body, "operations") {
+		t.Error("who is no admin is sent the operations")
+	}
+}
+
+func TestStatusTellsOfBackupsAndTheDisk(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	s.status = &daemonState{Disk: diskJSON{Free: 40 << 30, Size: 100 << 30, FullAt: at.AddDate(0, 1, 0)},
+		Upkeep: map[string]upkeepJSON{"backup": {Began: at, Succeeded: at, Result: "a backup of 12 meetings", Warnings: []string{"beside the archive"}},
+			"verify": {Began: at, Error: "the disk cannot be read", Damages: map[int]int{3: 2}, Next: at}},
+		Activities: []activityJSON{{Name: "verify", Since: at, Stage: "recordings", Done: 3, Total: 9}}}
+	s.shows(200, "/status", "Backups and checks", "a backup of 12 meetings", "beside the archive", "the disk cannot be read",
+		"verify: recordings, since 1 Jul 2026", "3 of 9", "42.9 GB of 107 GB free", "it is full at 1 Aug 2026")
+	var status struct{ Operations operationsJSON }
+	if s.answer(200, "/api/v1/status", &status); status.Operations.Upkeep["verify"].Damaged() != 2 || status.Operations.Disk.Size != 100<<30 {
+		t.Errorf("the status as data: %+v", status.Operations)
+	}
+	for _, bad := range []string{"a backup of", "GB free", "verify"} {
+		if _, body := s.get("/status", nobodyAna...); strings.Contains(body, bad) {
+			t.Errorf("who is no admin is shown %q", bad)
+		}
+	}
+}
