@@ -83,6 +83,7 @@ func Operations(h Deps) *Registry {
 	r := NewRegistry()
 	h.registerCopies(r)
 	Register(r, "search", h.search)
+	Register(r, "page", h.page)
 	Register(r, "show", h.show)
 	Register(r, "status", h.status)
 	Register(r, "sync", h.sync)

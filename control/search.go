@@ -22,6 +22,15 @@ type SearchResult = search.Result
 // FoundMoment is a moment of a SearchResult.
 type FoundMoment = search.FoundMoment
 
+// PageResult is the address of the daemon's page, "" without a daemon.
+type PageResult struct {
+	URL string `json:"url"`
+}
+
+func (h Deps) page(context.Context, struct{}, Emit) (PageResult, error) {
+	return PageResult{h.PageURL}, nil
+}
+
 func (h Deps) search(ctx context.Context, q SearchRequest, _ Emit) (*SearchResult, error) {
 	index, err := h.Index(ctx)
 	if err != nil {

@@ -77,3 +77,37 @@ func lastOf(t *testing.T, s *syncer.Syncer, account, job string) time.Time {
 	t.Fatalf("there is no account %s", account)
 	return time.Time{}
 }
+
+// TestTheScheduleChangesWhileItRuns gives a running sync another time for a job that
+// had none, and then none again. A schedule with a mistake changes nothing.
+func TestTheScheduleChangesWhileItRuns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(2, rig.Today().Add(-time.Hour), time.Hour))
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Backfill: "0 1 * * *"}, Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		set := func(next syncer.Schedule) {
+			t.Helper()
+			if err := s.SetSchedule(next); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+		}
+		set(syncer.Schedule{Backfill: "0 1 * * *", CatchUp: "*/5 * * * *"})
+		first := lastOf(t, s, "ada", syncer.JobCatchUp)
+		if time.Since(first) > 6*time.Minute {
+			t.Errorf("the job ran last at %v", first)
+		}
+		if err := s.SetSchedule(syncer.Schedule{CatchUp: "every day"}); err == nil {
+			t.Error("a mistake is taken")
+		}
+		set(syncer.Schedule{})
+		last := lastOf(t, s, "ada", syncer.JobCatchUp)
+		time.Sleep(2 * time.Hour)
+		if again := lastOf(t, s, "ada", syncer.JobCatchUp); !again.Equal(last) {
+			t.Errorf("a job without a time ran at %v", again)
+		}
+	})
+}

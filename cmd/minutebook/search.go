@@ -17,6 +17,7 @@ import (
 
 func (m *Main) searchCmd() *cobra.Command {
 	var q control.SearchRequest
+	var open, links bool
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "Find who said what, and when",
@@ -27,17 +28,39 @@ func (m *Main) searchCmd() *cobra.Command {
 				return &usageError{errors.New("search: --limit and --moments are 0 or more")}
 			}
 			q.Query = strings.Join(args, " ")
-			return perform(m, cmd, "search", q, nil, func(r control.SearchResult) error { return printSearch(m.Stdout, r, m.usesColour()) })
+			page := ""
+			if open || links {
+				var err error
+				if page, err = m.pageOf(cmd.Context()); err != nil {
+					return err
+				}
+			}
+			return perform(m, cmd, "search", q, nil, func(r control.SearchResult) error {
+				linked := page
+				if !links {
+					linked = ""
+				}
+				if err := printSearch(m.Stdout, r, m.usesColour(), linked); err != nil || !open {
+					return err
+				}
+				return m.openFirst(cmd.Context(), page, r)
+			})
 		},
 	}
 	cmd.Flags().IntVar(&q.Limit, "limit", 10, "meetings to show")
 	cmd.Flags().IntVar(&q.Moments, "moments", 3, "moments to show of each")
 	cmd.Flags().StringVar(&q.After, "after", "", "go on where a page ended (its \"next\")")
-	return m.jsonFlag(cmd)
+	cmd.Flags().BoolVar(&open, "open", false, "open the first moment on the page, in the browser")
+	cmd.Flags().BoolVar(&links, "links", false, "print the link to each moment on the page")
+	cmd = m.jsonFlag(cmd)
+	cmd.MarkFlagsMutuallyExclusive("json", "open")
+	cmd.MarkFlagsMutuallyExclusive("json", "links")
+	return cmd
 }
 
-// printSearch prints an answer for a person: each meeting with its moments.
-func printSearch(w io.Writer, r control.SearchResult, colour bool) error {
+// printSearch prints an answer for a person: each meeting with its moments, and where
+// page is set their links.
+func printSearch(w io.Writer, r control.SearchResult, colour bool, page string) error {
 	var b strings.Builder
 	count := fmt.Sprint(r.Total)
 	if !r.Exact {
@@ -57,6 +80,12 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool) error {
 		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", formatDay(found.Start), found.Title, found.RecordingID)
 		for _, moment := range found.Moments {
 			fmt.Fprintf(&b, "  %s%s\n", momentPlace(moment), formatSnippet(moment, colour))
+			if page != "" {
+				fmt.Fprintf(&b, "    %s\n", momentLink(page, found.RecordingID, moment))
+			}
+		}
+		if page != "" && len(found.Moments) == 0 {
+			fmt.Fprintf(&b, "    %s\n", momentLink(page, found.RecordingID, control.FoundMoment{}))
 		}
 		if found.Why != "" {
 			fmt.Fprintf(&b, "  %s\n", found.Why)

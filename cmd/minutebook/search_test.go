@@ -17,7 +17,7 @@ func TestSearchPrintsWhereItStands(t *testing.T) {
 			{Text: "Plan", Part: "meeting"},
 		}, Why: "Found by a field."}}}
 	var b strings.Builder
-	if err := printSearch(&b, *r, false); err != nil {
+	if err := printSearch(&b, *r, false, ""); err != nil {
 		t.Fatal(err)
 	}
 	_, moments, _ := strings.Cut(b.String(), "(7)\n")

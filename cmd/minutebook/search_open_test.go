@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/internal/testrun"
+)
+
+// TestSearchOpensTheMoment finds a meeting of a running daemon and opens its page.
+func TestSearchOpensTheMoment(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	r := startReloaded(t)
+	if got, err := r.deliver(firstSecret, 5); err != nil || got/100 != 2 {
+		t.Fatal(got, err)
+	}
+	bin, opened := t.TempDir(), filepath.Join(t.TempDir(), "opened")
+	for _, name := range []string{"xdg-open", "open"} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\necho \"$1\" > "+opened+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, 30*time.Second, "the meeting is found", func() (bool, any) {
+		out := run(t, "search", "--links", "title:t", "-c", r.config)
+		return strings.Contains(out, r.url+"/meetings/5"), out
+	})
+	cmd := exec.Command("minutebook", "search", "--open", "title:t", "-c", r.config)
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got, err := os.ReadFile(opened); err != nil || strings.TrimSpace(string(got)) != r.url+"/meetings/5" {
+		t.Errorf("opened %q, %v", got, err)
+	}
+}
