@@ -37,7 +37,7 @@
 //	score, rank, rank_moments, page          their order
 //	quote, quote_notes, highlight            their best moments
 //	facets, correct, why                     counts, words put right, and reasons
-//	suggest, suggest_said                    how a text goes on that is being typed
+//	suggest, suggest_said, suggest_values    how a text goes on that is being typed
 //	trends, trends_phrase                    how often words were said
 //
 // Package query is the language, text cuts and folds words, segment writes and reads

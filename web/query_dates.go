@@ -23,12 +23,3 @@ func shiftDay(text string, days int) string {
 	}
 	return t.AddDate(0, 0, days).Format(time.DateOnly)
 }
-
-// monthAfter returns the month after one such as 2026-12.
-func monthAfter(month string) string {
-	t, ok := readDay(month)
-	if !ok {
-		return ""
-	}
-	return t.AddDate(0, 1, 0).Format("2006-01")
-}

@@ -1,0 +1,97 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"minutebook/search/query"
+)
+
+// countMany counts the visible meetings by the values of a field with several.
+func (s *snapshot) countMany(field int) []int {
+	counts := make([]int, s.x.columns.valueCount())
+	s.addMany(counts, s.visible(), field)
+	return counts
+}
+
+// countSingle counts the visible meetings by the value of a field with one.
+func (s *snapshot) countSingle(field int) []int {
+	counts := make([]int, s.x.columns.valueCount())
+	s.addSingle(counts, s.visible(), field)
+	return counts
+}
+
+// beginningWith lists the most frequent values that begin with a folded prefix, or do so
+// from one of their words on.
+func (s *snapshot) beginningWith(counts []int, prefix string, most int) []FacetValue {
+	folded := s.x.columns.foldedValues()
+	for n := range counts {
+		if counts[n] > 0 && (n >= len(folded) || !strings.HasPrefix(folded[n], prefix) && !strings.Contains(folded[n], " "+prefix)) {
+			counts[n] = -counts[n] // for the next prefix
+		}
+	}
+	out := s.frequentValues(counts, most)
+	for n := range counts {
+		counts[n] = max(counts[n], -counts[n])
+	}
+	return out
+}
+
+// suggestKinds finds meeting types and teams by how they begin.
+func (s *snapshot) suggestKinds(t typed) ([]Suggestion, error) {
+	var out []Suggestion
+	for _, tail := range t.tails() {
+		if strings.HasSuffix(tail, " ") || len([]rune(tail)) < 2 {
+			continue
+		}
+		for _, f := range []struct {
+			kind  string
+			field int
+		}{{SuggestType, singleType}, {SuggestTeam, singleTeam}} {
+			for _, v := range s.beginningWith(s.countSingle(f.field), tail, maxValues) {
+				out = append(out, Suggestion{Kind: f.kind, Text: v.Value, Count: v.Count, Query: t.filterQuery(strings.Count(tail, " ")+1, f.kind, v.Value)})
+			}
+		}
+		if len(out) > 0 {
+			break
+		}
+	}
+	return out, nil
+}
+
+// suggestValues finds values of the field that is being written.
+func (s *snapshot) suggestValues(t typed) ([]Suggestion, error) {
+	prefix := strings.Join(append(slices.Clone(t.words), t.last), " ")
+	var values []FacetValue
+	kind := SuggestField
+	const most = 8
+	switch t.field {
+	case "person", "speaker", "recorded-by", "assignee":
+		kind, values = SuggestPerson, s.beginningWith(s.countMany(multiPeople), prefix, most)
+	case "domain":
+		kind, values = SuggestCompany, s.beginningWith(s.countMany(multiDomains), prefix, most)
+	case "type":
+		kind, values = SuggestType, s.beginningWith(s.countSingle(singleType), prefix, most)
+	case "team":
+		kind, values = SuggestTeam, s.beginningWith(s.countSingle(singleTeam), prefix, most)
+	case "language":
+		values = s.beginningWith(s.countSingle(singleLanguage), prefix, most)
+	default:
+		for _, f := range query.Fields() {
+			if f.Name != t.field {
+				continue
+			}
+			for _, v := range f.Values {
+				if strings.HasPrefix(v, strings.ToLower(t.raw)) {
+					values = append(values, FacetValue{Value: v})
+				}
+			}
+		}
+	}
+	var out []Suggestion
+	for _, v := range values {
+		out = append(out, Suggestion{Kind: kind, Text: v.Value, Count: v.Count,
+			Query: t.head + (&query.Filter{Field: t.field, Value: strings.ReplaceAll(v.Value, `"`, " ")}).String() + " "})
+	}
+	return out, nil
+}
