@@ -132,3 +132,26 @@ func TestNewerArchiveIsRefusedUntouched(t *testing.T) {
 		t.Fatalf("a refused database was changed (%v)", err)
 	}
 }
+
+// TestVerifyChecksDatabasesThatAreNotOpen damages a database that a command such as
+// verify has no need to open.
+func TestVerifyChecksDatabasesThatAreNotOpen(t *testing.T) {
+	t.Parallel()
+	for _, at := range []int64{0, 4096} {
+		dir := t.TempDir()
+		o := Options{Dir: dir, Create: true, Logger: zerolog.Nop()}
+		a, err := Open(t.Context(), o)
+		must(t, err)
+		_, err = a.SideDB(t.Context(), "notes.db", fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x TEXT);")}})
+		must(t, err)
+		must(t, a.Close())
+		path := filepath.Join(dir, "notes.db")
+		overwrite(t, path, at, 4096)
+		a, err = Open(t.Context(), o)
+		must(t, err)
+		if v, damages := verify(t, a, VerifyOptions{}); v.ExitCode() != DamageDatabase.ExitCode() || damages[0].Path != path {
+			t.Errorf("damaged at %d: %+v, %v", at, v, damages)
+		}
+		must(t, a.Close())
+	}
+}

@@ -3,7 +3,10 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
 
 	"minutebook/archive/inbox"
@@ -17,7 +20,7 @@ func (a *Archive) databases() []*sqlite.DB {
 	return append([]*sqlite.DB{a.db}, a.side...)
 }
 
-// checkDatabases runs SQLite's own check on every database.
+// checkDatabases runs SQLite's own check on every database, also on those that are not open.
 func (c *check) checkDatabases(ctx context.Context, _ VerifyOptions, found func(Damage)) error {
 	lost, err := c.archive.findLost(ctx)
 	if err != nil {
@@ -26,21 +29,56 @@ func (c *check) checkDatabases(ctx context.Context, _ VerifyOptions, found func(
 	for _, path := range lost {
 		found(Damage{Class: DamageDatabase, Path: path, What: "it is missing or empty"})
 	}
-	for _, db := range c.archive.databases() {
-		err := sqlite.Each(ctx, db.R, func(rows *sql.Rows) error {
-			var line string
-			err := rows.Scan(&line)
-			if err == nil && line != "ok" {
-				found(Damage{Class: DamageDatabase, Path: db.Path, What: line})
-			}
+	open := c.archive.databases()
+	for _, db := range open {
+		if err := checkDatabase(ctx, db, found); err != nil {
 			return err
-		}, `PRAGMA integrity_check(100)`)
+		}
+	}
+	return c.checkClosed(ctx, open, lost, found)
+}
+
+// checkClosed checks the databases that were created and that this program has not opened.
+func (c *check) checkClosed(ctx context.Context, open []*sqlite.DB, lost []string, found func(Damage)) error {
+	names, err := c.archive.readCreated(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		path := filepath.Join(c.archive.dir, name)
+		if path == c.archive.inbox.Path() || slices.Contains(lost, path) || slices.ContainsFunc(open, func(db *sqlite.DB) bool { return db.Path == path }) {
+			continue
+		}
+		db, err := sqlite.Open(ctx, path)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil { // too damaged to be checked
-			found(Damage{Class: DamageDatabase, Path: db.Path, What: err.Error()})
+		if err != nil {
+			found(Damage{Class: DamageDatabase, Path: path, What: err.Error()})
+			continue
 		}
+		if err := errors.Join(checkDatabase(ctx, db, found), db.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkDatabase runs SQLite's own check on a database.
+func checkDatabase(ctx context.Context, db *sqlite.DB, found func(Damage)) error {
+	err := sqlite.Each(ctx, db.R, func(rows *sql.Rows) error {
+		var line string
+		err := rows.Scan(&line)
+		if err == nil && line != "ok" {
+			found(Damage{Class: DamageDatabase, Path: db.Path, What: line})
+		}
+		return err
+	}, `PRAGMA integrity_check(100)`)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // too damaged to be checked
+		found(Damage{Class: DamageDatabase, Path: db.Path, What: err.Error()})
 	}
 	return nil
 }

@@ -28,8 +28,12 @@ func (e evaluation) filter(f *query.Filter) (meetingSet, error) {
 	case "assignee":
 		return s.withPerson(keyAssignee, f.Value)
 	case "email":
+		names, err := s.namesOf(f.Value)
+		if err != nil {
+			return nil, err
+		}
 		var keys []string
-		for _, name := range s.namesOf(f.Value) {
+		for _, name := range names {
 			keys = append(keys, keyEmail+strings.ToLower(name))
 		}
 		return s.withKeys(keys...)
@@ -101,8 +105,12 @@ func (s *snapshot) withAccount(account string) (meetingSet, error) {
 // withPerson finds meetings by a name, a word of it, the beginning of one with a
 // star, or an address.
 func (s *snapshot) withPerson(kind, value string) (meetingSet, error) {
+	names, err := s.namesOf(value)
+	if err != nil {
+		return nil, err
+	}
 	var keys []string
-	for _, name := range s.namesOf(value) {
+	for _, name := range names {
 		more, err := s.personKeys(kind, name)
 		if err != nil {
 			return nil, err
@@ -112,18 +120,34 @@ func (s *snapshot) withPerson(kind, value string) (meetingSet, error) {
 	return s.withKeys(keys...)
 }
 
-// namesOf returns the names and addresses of the person with a value, the value first.
-func (s *snapshot) namesOf(value string) []string {
+// namesOf returns the names and addresses of the person with a value, the value first. A
+// value that is in no visible meeting stays alone: that somebody merged it says something
+// of the meetings that the viewer does not see.
+func (s *snapshot) namesOf(value string) ([]string, error) {
 	names := []string{value}
 	if s.samePerson == nil {
-		return names
+		return names, nil
 	}
 	for _, name := range s.samePerson(value) {
 		if name != value {
 			names = append(names, name)
 		}
 	}
-	return names
+	if len(names) == 1 {
+		return names, nil
+	}
+	var keys []string
+	for _, kind := range []string{keyPerson, keyEmail, keyRecorder, keyAssignee} {
+		more, err := s.personKeys(kind, value)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, more...)
+	}
+	if seen, err := s.withKeys(keys...); err != nil || seen.size() == 0 {
+		return names[:1], err
+	}
+	return names, nil
 }
 
 // withNote finds the meetings with a note that has words.

@@ -175,7 +175,11 @@ func (s *snapshot) narrow(in scope, group query.Node) (scope, error) {
 		case ok && f.Field == "in":
 			in.fields = append(in.fields, partField(f.Value))
 		case ok && f.Field == "speaker":
-			by := speaker{names: s.namesOf(f.Value)}
+			names, err := s.namesOf(f.Value)
+			if err != nil {
+				return in, err
+			}
+			by := speaker{names: names}
 			for _, name := range by.names {
 				keys, err := s.speakerKeys(name)
 				if err != nil {

@@ -67,9 +67,10 @@ func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
 	var out []Trend
 	err := x.ask(ctx, r.Viewer, func(s *snapshot) error {
 		s.notes, s.samePerson = r.Notes, r.SamePerson
+		people := persons{s, make([]uint32, s.x.columns.valueCount()), map[string]uint32{}}
 		var values [][]int // of each trend, by value, where it is not by month
 		for i, q := range queries {
-			trend, of, err := s.trend(q, r)
+			trend, of, err := s.trend(q, r, people)
 			if err != nil {
 				return err
 			}
@@ -86,7 +87,7 @@ func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
 
 // trend counts the occurrences of one query. Where they are not counted by month, it
 // returns the count of each value in place of points.
-func (s *snapshot) trend(q *query.Query, r TrendsRequest) (Trend, []int, error) {
+func (s *snapshot) trend(q *query.Query, r TrendsRequest, people persons) (Trend, []int, error) {
 	m, err := s.match(q, clock{s.x.now(), r.Location})
 	if err != nil {
 		return Trend{}, nil, err
@@ -123,7 +124,7 @@ func (s *snapshot) trend(q *query.Query, r TrendsRequest) (Trend, []int, error) 
 		out.Points = s.monthPoints(counts, m.set, r.Location)
 		return out, nil, nil
 	}
-	return out, s.valueCounts(counts, r.By), nil
+	return out, s.valueCounts(counts, r.By, people), nil
 }
 
 // countOccurrences adds the occurrences of a term in each meeting of a set: in the
@@ -228,8 +229,9 @@ func (s *snapshot) countSaid(counts [][]int, t *termMatch, found meetingSet) err
 }
 
 // valueCounts adds the counts up by team or person.
-func (s *snapshot) valueCounts(counts [][]int, kind string) []int {
+func (s *snapshot) valueCounts(counts [][]int, kind string, people persons) []int {
 	by := make([]int, s.x.columns.valueCount())
+	var there []uint32 // the persons of one meeting
 	for i, of := range counts {
 		cols := s.segments[i].columns
 		for doc, n := range of {
@@ -238,13 +240,43 @@ func (s *snapshot) valueCounts(counts [][]int, kind string) []int {
 			case kind == TrendTeam:
 				by[cols.single[singleTeam][doc]] += n
 			default:
-				for _, person := range cols.multi[multiPeople][doc] {
-					by[person] += n
+				there = there[:0]
+				for _, value := range cols.multi[multiPeople][doc] {
+					if p := people.of(value); !slices.Contains(there, p) {
+						there = append(there, p)
+						by[p] += n
+					}
 				}
 			}
 		}
 	}
 	return by
+}
+
+// persons numbers persons by the first of their names that is met in a visible meeting.
+type persons struct {
+	*snapshot
+	numbers []uint32          // of the person plus 1, by the number of a name; 0: not known yet
+	firsts  map[string]uint32 // likewise, by the name under which a person's names are merged
+}
+
+// of returns the number of the person with the name of a number.
+func (p persons) of(name uint32) uint32 {
+	if p.samePerson == nil {
+		return name
+	}
+	if known := p.numbers[name]; known > 0 {
+		return known - 1
+	}
+	number := name
+	if names := p.samePerson(p.x.columns.valueOf(name)); len(names) > 1 {
+		if first, ok := p.firsts[names[0]]; ok {
+			number = first
+		}
+		p.firsts[names[0]] = number
+	}
+	p.numbers[name] = number + 1
+	return number
 }
 
 // setPoints gives all trends the same points: the values with the highest counts of any.

@@ -154,6 +154,10 @@ func TestNotesAndSamePerson(t *testing.T) {
 	if fmt.Sprint(people.Values[0]) != "{Anna Lee 3}" {
 		t.Errorf("people: %v", people)
 	}
+	merged, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"budget"}, By: TrendPerson, Viewer: archive.Viewer{All: true}, SamePerson: same})
+	if err != nil || len(merged) != 1 || len(merged[0].Points) != 2 || merged[0].Points[0].Count != 3 {
+		t.Errorf("by person: %+v, %v", merged, err)
+	}
 	if a := h.search(Request{Query: "note:remember"}); a.Total != 0 {
 		t.Error("without notes something has one")
 	}

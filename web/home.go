@@ -87,11 +87,15 @@ func (s *server) listQuery(r *http.Request) (archive.ListQuery, error) {
 		RecordedBy: q.Get("recorded_by"), Person: q.Get("person"),
 		IncludeGone: true, Limit: listSize + 1}
 	if list.Person != "" {
-		groups, err := s.Notes.Groups(r.Context())
+		view, err := s.view(r.Context())
 		if err != nil {
 			return list, err
 		}
-		list.SamePerson = groups.Same(list.Person)
+		if seen, err := s.Roster.Sees(r.Context(), view, list.Person); err != nil {
+			return list, err
+		} else if seen { // else the names are of meetings that the visitor does not see
+			list.SamePerson = view.Groups.Same(list.Person)
+		}
 	}
 	if c := q.Get("cursor"); c != "" {
 		ms, id, ok := strings.Cut(c, "-")

@@ -124,6 +124,39 @@ func TestPeopleAreMergedAndUndone(t *testing.T) {
 	}
 }
 
+// TestMergedNamesTellNothingOfHiddenMeetings merges a name of a meeting that Ann does not
+// see with one that she sees: asked for the hidden name, everything answers as for nobody.
+func TestMergedNamesTellNothingOfHiddenMeetings(t *testing.T) {
+	call := func(id int64, who, invited string) []byte {
+		return meeting(id, "Call", "2026-06-01T10:00:00Z", fmt.Sprintf(`"shared_with":"no_teams","recorded_by":{"name":"R","email":%q},"calendar_invitees":[{"name":"Bo Lee","email":%q}],
+			"action_items":[{"description":"Send","assignee":{"name":"Bo Lee","email":%q},"recording_timestamp":"00:00:07"}]`, who, invited, invited))
+	}
+	s := newSite(t, call(1, "ann@acme.example", "bo@acme.example"), call(2, "cy@acme.example", "hidden@acme.example"))
+	s.changes("/people/merge", url.Values{"keep": {"hidden@acme.example"}, "other": {"bo@acme.example"}}, "/people/hidden@acme.example")
+	sealed := regexp.MustCompile(`data-from="[^"]*"`) // a place in the change log, which never looks the same
+	for _, path := range []string{"/api/v1/search?q=person:%s", "/api/v1/search?q=email:%s", "/api/v1/search?q=assignee:%s", "/api/v1/trends?by=person&q=person:%s", "/api/v1/meetings?person=%s",
+		"/api/v1/action-items?person=%s", "/?person=%s", "/?q=person:%s", "/actions?person=%s", "/people/%s", "/api/v1/people/%s"} {
+		var bodies []string
+		for _, name := range []string{"hidden@acme.example", "hiddex@acme.example"} {
+			_, body := s.get(fmt.Sprintf(path, url.QueryEscape(name)), "Test-Person", "ann@acme.example")
+			for _, spelling := range []string{name, url.QueryEscape(name)} {
+				body = strings.ReplaceAll(body, spelling, "X")
+			}
+			bodies = append(bodies, sealed.ReplaceAllString(body, ""))
+		}
+		if bodies[0] != bodies[1] {
+			t.Errorf("%s tells that somebody has the hidden name", path)
+		}
+		if _, body := s.get(fmt.Sprintf(path, "bo@acme.example"), "Test-Person", "ann@acme.example"); strings.Contains(body, "hidden@") {
+			t.Errorf("%s for the name that Ann sees tells the hidden one", path)
+		}
+	}
+	var found struct{ Total int }
+	if s.answer(200, "/api/v1/search?q=person:bo@acme.example", &found); found.Total != 2 {
+		t.Errorf("the owner finds %d meetings of the merged person", found.Total)
+	}
+}
+
 func TestActionItemsAreTickedOffHere(t *testing.T) {
 	s := newSite(t, spoken(1, "2026-06-21T10:00:00Z", "Bo Lee", "bo@acme.example"), spoken(2, "2025-06-02T10:00:00Z", "Bo Lee", "bo@acme.example"))
 	item := url.Values{"meeting": {"1"}, "at": {"7000"}, "text": {"Send 1"}, "done": {"yes"}, "back": {"/actions?state=all"}}

@@ -121,9 +121,12 @@ func (s *server) toFailure(r *http.Request, err error) *failure {
 	if entry, ok := toEntryFailure(err); ok {
 		return entry
 	}
+	var wrong *search.QueryError
 	switch {
 	case errors.As(err, &f):
 		return f
+	case errors.As(err, &wrong):
+		return &failure{http.StatusBadRequest, sentence(wrong)}
 	case errors.Is(err, archive.ErrForgotten):
 		return &failure{http.StatusGone, "This meeting was forgotten on purpose, and nothing of it is kept."}
 	case errors.Is(err, archive.ErrNotFound):

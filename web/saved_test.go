@@ -105,6 +105,17 @@ func TestFeedsOfTheOwnerEndWithSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	loose, err := s.server.Notes.Save(t.Context(), 0, "Loose", "budget xylophone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loosened, err := s.server.Notes.MakeFeed(t.Context(), 0, loose.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body := s.shows(200, "/feeds/"+loosened, "<title>Loose</title>"); strings.Contains(body, "<entry>") {
+		t.Error("a feed has meetings that its search does not find")
+	}
 	body := s.shows(200, "/feeds/"+secret, "<title>Budget talk</title>", "<title>Plans</title>", "Bo Lindqvist: ")
 	if strings.Index(body, "Budget talk") > strings.Index(body, "Plans") {
 		t.Error("the feed is not newest first")

@@ -116,19 +116,52 @@ func (v *view) person(alias int32) int32 {
 	return v.main[v.aliases[alias].key]
 }
 
-// mainsOf returns the main keys of the persons with a name or address, first the one with
-// this key. The viewer may see none of them.
+// mainsOf returns the main keys of the persons whom the viewer sees by a name or address,
+// first the one with this key.
 func (v *view) mainsOf(name string) (mains []int32) {
 	name = strings.TrimSpace(name)
-	for _, key := range v.folded[strings.ToLower(name)] {
-		mains = append(mains, v.main[key])
+	keys := v.folded[strings.ToLower(name)]
+	seen := map[int32]bool{} // aliases with the name; true: the viewer sees it
+	for id, a := range v.aliases {
+		if slices.Contains(keys, a.key) || strings.EqualFold(a.name, name) {
+			seen[int32(id)] = false //nolint:gosec // as Roster.alias
+		}
 	}
-	for _, a := range v.aliases {
-		if strings.EqualFold(a.name, name) && !slices.Contains(mains, v.main[a.key]) {
-			mains = append(mains, v.main[a.key])
+	if len(seen) == 0 {
+		return nil
+	}
+	for m := range v.visible() {
+		for _, p := range m.people {
+			v.markSeen(seen, p.alias)
+		}
+		for _, i := range m.items {
+			v.markSeen(seen, i.alias)
+		}
+	}
+	for _, byKey := range []bool{true, false} {
+		for id, a := range v.aliases {
+			if seen[int32(id)] && slices.Contains(keys, a.key) == byKey && !slices.Contains(mains, v.main[a.key]) { //nolint:gosec // likewise
+				mains = append(mains, v.main[a.key])
+			}
 		}
 	}
 	return mains
+}
+
+// markSeen notes that the viewer sees an alias, if it is one of those looked for.
+func (v *view) markSeen(seen map[int32]bool, alias int32) {
+	if _, wanted := seen[alias]; wanted {
+		seen[alias] = true
+	}
+}
+
+// Sees tells whether a name or address of somebody is in a meeting that the viewer sees.
+func (r *Roster) Sees(ctx context.Context, q View, name string) (seen bool, err error) {
+	err = r.open(ctx, q, func(v *view) error {
+		seen = len(v.mainsOf(name)) > 0
+		return nil
+	})
+	return seen, err
 }
 
 // isDone tells whether an action item was done, here or at the service.
