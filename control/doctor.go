@@ -51,7 +51,6 @@ const (
 	skewWarning  = 10 * time.Second
 	skewError    = 4 * time.Minute // deliveries of another minute are refused at five
 	fsyncWarning = 50 * time.Millisecond
-	fsyncError   = 500 * time.Millisecond
 	fsyncTries   = 64
 	accountTime  = 20 * time.Second // for the call of an account
 	spaceWarning = 7                // days
@@ -194,8 +193,6 @@ func (e *examination) examineDisk() {
 	switch {
 	case err != nil:
 		e.add("disk", SeverityError, "is the disk full, or read-only?", "nothing can be written: %v", err)
-	case p99 > fsyncError:
-		e.add("disk", SeverityError, "use a local disk for data_dir", "99 of 100 writes reach it within %s only", p99.Round(time.Millisecond))
 	case p99 > fsyncWarning:
 		e.add("disk", SeverityWarning, "use a faster disk for data_dir, or expect slow answers to deliveries", "99 of 100 writes reach it within %s", p99.Round(time.Millisecond))
 	default:
