@@ -19,6 +19,7 @@ type Config struct {
 	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_" reload:"live"`
 	Audit    Audit     `toml:"audit" envPrefix:"AUDIT_" reload:"live"`
 	Backup   Backup    `toml:"backup" envPrefix:"BACKUP_" reload:"live"`
+	Notify   Notify    `toml:"notify" envPrefix:"NOTIFY_" reload:"live"`
 	Verify   Verify    `toml:"verify" envPrefix:"VERIFY_" reload:"live"`
 	// Retention has rules that delete; without any, everything is kept for good.
 	Retention Retention `toml:"retention" reload:"live"`
@@ -160,6 +161,7 @@ func Default() Config {
 		Media:   Media{URL: "file:", Download: true, MinFree: 1 << 30},
 		Archive: Archive{AgeRecipients: []string{}},
 		Backup:  Backup{Keep: 7, Prove: "monthly"},
+		Notify:  Notify{Mail: Mail{Port: 587, TLS: "starttls"}},
 		Verify:  Verify{Schedule: "30 4 * * *", Days: 30},
 		Audit:   Audit{Keep: Duration(365 * 24 * time.Hour)},
 

@@ -50,7 +50,7 @@ func TestExampleLoads(t *testing.T) {
 		}
 	}
 	for _, list := range []*[]string{&explicit.Web.Hosts, &explicit.Receiver.TrustedProxies, &explicit.Web.TrustedProxies,
-		&explicit.Web.ProxyNetworks, &explicit.Web.OIDC.AllowedDomains} {
+		&explicit.Web.ProxyNetworks, &explicit.Web.OIDC.AllowedDomains, &explicit.Notify.Mail.To} {
 		if len(*list) == 0 {
 			*list = nil
 		}

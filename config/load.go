@@ -133,7 +133,11 @@ func envName(name string) string {
 func (c *Config) resolvePaths(dir string) {
 	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey, &c.Web.TLSCert, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile,
 		&c.Web.Accounts.KeyFile, &c.Web.Accounts.OAuth.ClientSecretFile,
-		&c.Backup.To, &c.Backup.IdentityFile}
+		&c.Backup.To, &c.Backup.IdentityFile, &c.Notify.Mail.PasswordFile}
+	for i := range c.Notify.Hooks {
+		h := &c.Notify.Hooks[i]
+		paths = append(paths, &h.URLFile, &h.SecretFile, &h.TokenFile)
+	}
 	for i := range c.Accounts {
 		paths = append(paths, &c.Accounts[i].APIKeyFile)
 		if o := c.Accounts[i].OAuth; o != nil {
@@ -155,6 +159,9 @@ func (c *Config) readSecrets(credentials string) error {
 		if err := readSecret(o.ClientSecretFile, &o.ClientSecret); err != nil {
 			return fmt.Errorf("web.oidc.client_secret_file: %w", err)
 		}
+	}
+	if err := c.readNotifySecrets(); err != nil {
+		return err
 	}
 	for i := range c.Accounts {
 		a := &c.Accounts[i]

@@ -47,6 +47,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"retention misspelt", "data_dir = \"d\"\n[[retention.rules]]\nmedia_after = 9\n", nil, []string{"media_after", "line 3"}},
 		{"upkeep", "data_dir = \"d\"\n[backup]\nschedule = \"nightly\"\nkeep = 0\nprove = \"often\"\n[verify]\nschedule = \"0 0 31 2 *\"\ndays = 0\n", nil,
 			[]string{"backup.schedule", "backup.to: is missing", "backup.keep", "backup.prove: \"often\" is none of never, daily", "verify.schedule", "verify.days"}},
+		{"notify", "data_dir = \"d\"\n[notify]\nheartbeat = \"x\"\n[notify.mail]\nhost = \"h\"\nport = 0\ntls = \"ssl\"\n[[notify.hooks]]\nname = \"a\"\nformat = \"webhook\"\nurl = \"x\"\n[[notify.hooks]]\nname = \"a\"\nformat = \"irc\"\nurl = \"https://x.example\"\n", nil,
+			[]string{"notify.heartbeat", "notify.mail: needs from and to", "notify.mail.port", "notify.mail.tls", "a webhook needs a secret", "url is no http", "a name of its own", "format \"irc\""}},
 		{"backup into a bucket", "data_dir = \"d\"\n[backup]\nto = \"s3://bucket/x\"\n", nil, []string{"backup.to: is an address"}},
 		{"no data_dir", "", nil, []string{"data_dir: is missing"}},
 		{"no key", account, nil, []string{"accounts[0].api_key", `"ada"`, "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}},

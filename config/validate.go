@@ -48,6 +48,7 @@ func (c *Config) validate() error {
 	c.validateSchedule(bad)
 	c.validateRetention(bad)
 	c.validateUpkeep(bad)
+	c.validateNotify(bad)
 	if _, err := url.Parse(c.Media.URL); err != nil {
 		bad("media.url", "%v", err)
 	}

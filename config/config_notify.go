@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Notify tells people what needs them. Without any channel nobody is told.
+type Notify struct {
+	// Heartbeat is an address that is called after each full success of all accounts,
+	// for a watchdog elsewhere.
+	Heartbeat    string   `toml:"heartbeat" env:"HEARTBEAT" secret:"true"`
+	AllowPrivate bool     `toml:"allow_private" env:"ALLOW_PRIVATE"` // addresses may be private
+	Mail         Mail     `toml:"mail" envPrefix:"MAIL_"`
+	Hooks        []Notice `toml:"hooks"`
+}
+
+// Mail is the SMTP server for e-mails. Without a host there are none.
+type Mail struct {
+	Host         string   `toml:"host" env:"HOST"`
+	Port         int      `toml:"port" env:"PORT"`
+	TLS          string   `toml:"tls" env:"TLS"` // starttls, tls or none
+	Username     string   `toml:"username" env:"USERNAME"`
+	Password     string   `toml:"password" env:"PASSWORD" secret:"true"`
+	PasswordFile string   `toml:"password_file" env:"PASSWORD_FILE"`
+	From         string   `toml:"from" env:"FROM"`
+	To           []string `toml:"to" env:"TO"`
+}
+
+// Notice is an HTTP address that messages are posted to.
+type Notice struct {
+	Name       string `toml:"name"` // for logs and the state; unique
+	URL        string `toml:"url" secret:"true"`
+	URLFile    string `toml:"url_file"`             // where the address is a secret
+	Format     string `toml:"format"`               // webhook, ntfy or slack
+	Secret     string `toml:"secret" secret:"true"` // whsec_…, of a webhook
+	SecretFile string `toml:"secret_file"`
+	Token      string `toml:"token" secret:"true"` // bearer token, such as ntfy's
+	TokenFile  string `toml:"token_file"`
+}
+
+// readNotifySecrets reads the secrets of [notify] that are kept in files.
+func (c *Config) readNotifySecrets() error {
+	if err := readSecret(c.Notify.Mail.PasswordFile, &c.Notify.Mail.Password); err != nil {
+		return fmt.Errorf("notify.mail.password_file: %w", err)
+	}
+	for i := range c.Notify.Hooks {
+		h := &c.Notify.Hooks[i]
+		for _, s := range []struct {
+			setting, path string
+			target        *string
+		}{{"url_file", h.URLFile, &h.URL}, {"secret_file", h.SecretFile, &h.Secret}, {"token_file", h.TokenFile, &h.Token}} {
+			if err := readSecret(s.path, s.target); err != nil {
+				return fmt.Errorf("notify.hooks[%d].%s (%s): %w", i, s.setting, h.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+func isHTTP(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
+}
+
+func (c *Config) validateNotify(bad func(string, string, ...any)) {
+	n := c.Notify
+	if n.Heartbeat != "" && !isHTTP(n.Heartbeat) {
+		bad("notify.heartbeat", "is no http or https address")
+	}
+	if m := n.Mail; m.Host != "" {
+		if m.From == "" || len(m.To) == 0 {
+			bad("notify.mail", "needs from and to")
+		}
+		if m.Port < 1 || m.Port > 65535 {
+			bad("notify.mail.port", "%d is no port", m.Port)
+		}
+		if m.TLS != "starttls" && m.TLS != "tls" && m.TLS != "none" {
+			bad("notify.mail.tls", "%q is none of starttls, tls, none", m.TLS)
+		}
+	}
+	names := map[string]bool{"mail": true}
+	for _, h := range n.Hooks {
+		if h.Name == "" || names[h.Name] {
+			bad("notify.hooks", "each needs a name of its own, and none is mail; %q is not", h.Name)
+		}
+		names[h.Name] = true
+		if !isHTTP(h.URL) {
+			bad("notify.hooks", "%s: url is no http or https address", h.Name)
+		}
+		if h.Format != "webhook" && h.Format != "ntfy" && h.Format != "slack" {
+			bad("notify.hooks", "%s: format %q is none of webhook, ntfy, slack", h.Name, h.Format)
+		}
+		if h.Format == "webhook" && !strings.HasPrefix(h.Secret, "whsec_") {
+			bad("notify.hooks", "%s: a webhook needs a secret that begins with whsec_", h.Name)
+		}
+	}
+}

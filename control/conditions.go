@@ -1,0 +1,84 @@
+package control
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"minutebook/internal/notify"
+	syncer "minutebook/sync"
+)
+
+// The limits beyond which a person is told.
+const (
+	silentAfter = 24 * time.Hour
+	fullWithin  = 7 * 24 * time.Hour
+)
+
+// Conditions returns everything that needs a person at present. since is the start of
+// the daemon, before which nothing could succeed.
+func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition) {
+	add := func(key, title, text string, values ...any) {
+		list = append(list, notify.Condition{Key: key, Title: title, Text: fmt.Sprintf(text, values...)})
+	}
+	for _, a := range s.Accounts {
+		if a.Suspended != "" {
+			add("account/"+a.Name, "account "+a.Name+" needs someone", "The service refuses account %s since %s: %s",
+				a.Name, a.SuspendedSince.UTC().Format(time.DateTime), a.Suspended)
+			continue
+		}
+		if last := lastSuccess(a, since); now.Sub(last) > silentAfter {
+			add("silent/"+a.Name, "account "+a.Name+" has read nothing for a day", "No job of account %s has succeeded since %s: see minutebook status.",
+				a.Name, last.UTC().Format(time.DateTime))
+		}
+	}
+	if at := s.Disk.FullAt; !at.IsZero() && at.Sub(now) < fullWithin {
+		add("disk", "the disk is full in less than a week", "%d MB are free. If the disk goes on filling as in the last days, it is full at %s.",
+			s.Disk.Free>>20, at.UTC().Format(time.DateTime))
+	}
+	for job, title := range map[string]string{UpkeepBackup: "the backup failed", UpkeepProve: "the backup cannot be restored", UpkeepVerify: "the check of the archive failed"} {
+		if u := s.Upkeep[job]; u.Error != "" {
+			add("upkeep/"+job, title, "At %s: %s", u.Began.UTC().Format(time.DateTime), u.Error)
+		} else if len(u.Warnings) > 0 {
+			add("upkeep-warning/"+job, "the backup needs a look", "%s", strings.Join(u.Warnings, "\n"))
+		}
+	}
+	if n := s.Upkeep[UpkeepVerify].Damaged(); n > 0 {
+		add("damage", "the archive is damaged", "%d damages were found. minutebook verify names them, and verify --repair repairs them.", n)
+	}
+	if n := s.Inbox.Quarantined; n > 0 {
+		add("quarantine", "deliveries are in quarantine", "%d deliveries could not be read: see minutebook status.", n)
+	}
+	if n := s.Downloads.Lapsed; n > 0 {
+		add("lapsed", "recordings were not fetched in time", "Links to %d recordings expired before they were fetched; they are asked for again.", n)
+	}
+	slices.SortFunc(list, func(a, b notify.Condition) int { return strings.Compare(a.Key, b.Key) })
+	return list
+}
+
+// lastSuccess returns when any job of an account last succeeded, or since.
+func lastSuccess(a syncer.AccountStatus, since time.Time) time.Time {
+	last := since
+	for _, at := range a.LastSuccess {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// FullSuccess returns the time since which the catch-up of every account has succeeded;
+// zero while an account is suspended or has never succeeded.
+func (s *StatusResult) FullSuccess() (at time.Time) {
+	for _, a := range s.Accounts {
+		last := a.LastSuccess[syncer.JobCatchUp]
+		if a.Suspended != "" || last.IsZero() {
+			return time.Time{}
+		}
+		if at.IsZero() || last.Before(at) {
+			at = last
+		}
+	}
+	return at
+}

@@ -1,0 +1,59 @@
+package control_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"minutebook/archive/inbox"
+	"minutebook/control"
+	syncer "minutebook/sync"
+)
+
+func TestConditions(t *testing.T) {
+	now := time.Date(2026, 3, 10, 0, 0, 0, 0, time.UTC)
+	hour := func(n int) time.Time { return now.Add(time.Duration(n) * time.Hour) }
+	account := func(a syncer.AccountStatus) control.StatusResult {
+		a.Name = "ada"
+		return control.StatusResult{Status: syncer.Status{Accounts: []syncer.AccountStatus{a}}}
+	}
+	upkeep := func(job string, u control.UpkeepState) control.StatusResult {
+		return control.StatusResult{Upkeep: map[string]control.UpkeepState{job: u}}
+	}
+	for name, c := range map[string]struct {
+		state control.StatusResult
+		want  []string
+	}{
+		"well":              {account(syncer.AccountStatus{LastSuccess: map[string]time.Time{"walk": hour(-2)}}), nil},
+		"suspended":         {account(syncer.AccountStatus{Suspended: "401"}), []string{"account/ada"}},
+		"silent":            {account(syncer.AccountStatus{LastSuccess: map[string]time.Time{"walk": hour(-25)}}), []string{"silent/ada"}},
+		"never":             {account(syncer.AccountStatus{}), []string{"silent/ada"}},
+		"disk in a week":    {control.StatusResult{Disk: control.Disk{FullAt: hour(100)}}, []string{"disk"}},
+		"disk later":        {control.StatusResult{Disk: control.Disk{FullAt: hour(200)}}, nil},
+		"backup failed":     {upkeep(control.UpkeepBackup, control.UpkeepState{Error: "no"}), []string{"upkeep/backup"}},
+		"backup with doubt": {upkeep(control.UpkeepBackup, control.UpkeepState{Warnings: []string{"?"}}), []string{"upkeep-warning/backup"}},
+		"damage":            {upkeep(control.UpkeepVerify, control.UpkeepState{Damages: map[int]int{3: 1}}), []string{"damage"}},
+		"quarantine":        {control.StatusResult{Status: syncer.Status{Inbox: inbox.Counts{Quarantined: 1}}}, []string{"quarantine"}},
+		"lapsed":            {control.StatusResult{Status: syncer.Status{Downloads: syncer.DownloadStatus{Lapsed: 2}}}, []string{"lapsed"}},
+	} {
+		var keys []string
+		for _, condition := range c.state.Conditions(now, hour(-48)) {
+			keys = append(keys, condition.Key)
+		}
+		if !slices.Equal(keys, c.want) {
+			t.Errorf("%s: %v, want %v", name, keys, c.want)
+		}
+		if young := c.state.Conditions(now, hour(-1)); name == "never" && len(young) > 0 {
+			t.Errorf("a daemon that began an hour ago says %+v", young)
+		}
+	}
+	two := control.StatusResult{Status: syncer.Status{Accounts: []syncer.AccountStatus{
+		{LastSuccess: map[string]time.Time{syncer.JobCatchUp: hour(-1)}}, {LastSuccess: map[string]time.Time{syncer.JobCatchUp: hour(-3)}}}}}
+	if at := two.FullSuccess(); !at.Equal(hour(-3)) {
+		t.Errorf("full success at %v", at)
+	}
+	two.Accounts[1].Suspended = "401"
+	if at := two.FullSuccess(); !at.IsZero() {
+		t.Errorf("full success at %v with a suspended account", at)
+	}
+}

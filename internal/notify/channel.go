@@ -1,0 +1,34 @@
+package notify
+
+import (
+	"context"
+	"time"
+)
+
+// Kind is the sort of a message.
+type Kind string
+
+// The kinds of messages.
+const (
+	Problem Kind = "problem" // a condition began
+	Over    Kind = "over"    // a condition ended
+	News    Kind = "news"    // something happened, or a digest
+)
+
+// Message is what a person is told.
+type Message struct {
+	ID    string    `json:"id"` // the same for every try
+	Kind  Kind      `json:"type"`
+	Key   string    `json:"key"` // of the condition, such as "account/ada"
+	Title string    `json:"title"`
+	Text  string    `json:"text"`
+	At    time.Time `json:"timestamp"`
+}
+
+// Channel is a way on which messages go to people.
+type Channel interface {
+	// Name identifies the channel in the state and in logs. It has no secret.
+	Name() string
+	// Send delivers a message or fails. Its error has no secret and no address.
+	Send(ctx context.Context, m Message) error
+}

@@ -1,0 +1,98 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/wneessen/go-mail"
+
+	"minutebook/internal/outbound"
+)
+
+// Mail sends e-mails through an SMTP server.
+type Mail struct {
+	Host     string
+	Port     int
+	Username string // empty: no authentication
+	Password string
+	From     string
+	To       []string
+	// TLS is "starttls" (which the server must offer), "tls" from the first byte, or
+	// "none".
+	TLS          string
+	AllowPrivate bool // the server may have a private address
+}
+
+// mailTime is how long the delivery to the server may take.
+const mailTime = 30 * time.Second
+
+// Name implements [Channel].
+func (m *Mail) Name() string { return "mail" }
+
+// Send implements [Channel].
+func (m *Mail) Send(ctx context.Context, each Message) error {
+	return m.SendTo(ctx, each, m.To...)
+}
+
+// SendTo sends a message to other recipients than those of the configuration.
+func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
+	msg := mail.NewMsg()
+	if err := msg.From(m.From); err != nil {
+		return fmt.Errorf("send mail: read the sender: %w", err)
+	}
+	if err := msg.To(to...); err != nil {
+		return fmt.Errorf("send mail: read the recipients: %w", err)
+	}
+	msg.Subject("Minutebook: " + strings.ReplaceAll(each.Title, "\n", " "))
+	msg.SetDateWithValue(each.At)
+	msg.SetMessageIDWithValue(each.ID + "@minutebook")
+	msg.SetBodyString(mail.TypeTextPlain, each.Text+"\n")
+	var open net.Conn // the library leaves it open when STARTTLS or authentication fails
+	defer func() {
+		if open != nil {
+			open.Close()
+		}
+	}()
+	client, err := mail.NewClient(m.Host, m.options(func(c net.Conn) { open = c })...)
+	if err != nil {
+		return fmt.Errorf("send mail: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, mailTime)
+	defer cancel()
+	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
+		return fmt.Errorf("send mail: %w", err)
+	}
+	return nil
+}
+
+// options returns the options of the connection, which is passed to dialled.
+func (m *Mail) options(dialled func(net.Conn)) []mail.Option {
+	dial := outbound.NewTransport(outbound.Options{AllowPrivate: m.AllowPrivate}).DialContext
+	options := []mail.Option{mail.WithPort(m.Port), mail.WithTimeout(mailTime)}
+	switch m.TLS {
+	case "tls":
+		options = append(options, mail.WithSSL())
+		dial = overTLS(dial, m.Host)
+	case "none":
+		options = append(options, mail.WithTLSPolicy(mail.NoTLS))
+	default:
+		options = append(options, mail.WithTLSPolicy(mail.TLSMandatory))
+	}
+	if m.Username != "" {
+		kind := mail.SMTPAuthAutoDiscover
+		if m.TLS == "none" {
+			kind = mail.SMTPAuthPlainNoEnc
+		}
+		options = append(options, mail.WithSMTPAuth(kind), mail.WithUsername(m.Username), mail.WithPassword(m.Password))
+	}
+	return append(options, mail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err == nil {
+			dialled(c)
+		}
+		return c, err
+	}))
+}
