@@ -48,6 +48,7 @@ meetings             12
 
 deliveries            3 applied, 1 waiting, 0 in quarantine
 received              3 new, 1 known since the start; refused 2 with 401, 1 with 413
+backup           never (see [backup] in the configuration)
 recordings       6 wanted, 4 done; at 2.0 MB/s 1m30s left
 
 account ann

@@ -48,11 +48,13 @@ func printUpkeep(b *strings.Builder, s control.StatusResult) {
 			fmt.Fprintf(b, "  %d %s: minutebook verify names them\n", n, plural(n, "damage", "damages"))
 		}
 	}
-	fmt.Fprintf(b, "disk             %s free of %s", formatBytes(s.Disk.Free), formatBytes(s.Disk.Size))
-	if !s.Disk.FullAt.IsZero() {
-		fmt.Fprintf(b, ", full at %s if it goes on so", s.Disk.FullAt.Local().Format(time.DateOnly))
+	if s.Disk.Size > 0 {
+		fmt.Fprintf(b, "disk             %s free of %s", formatBytes(s.Disk.Free), formatBytes(s.Disk.Size))
+		if !s.Disk.FullAt.IsZero() {
+			fmt.Fprintf(b, ", full at %s if it goes on so", s.Disk.FullAt.Local().Format(time.DateOnly))
+		}
+		b.WriteString("\n")
 	}
-	b.WriteString("\n")
 }
 
 // formatDone writes the progress of an activity after its name.
