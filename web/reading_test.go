@@ -136,7 +136,7 @@ func browserGoesBackToItsPlace(t *testing.T, c *browsertest.Chromium) {
 	s.catchUp()
 	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL+"/?q=walrus"), chromedp.Click(chromedp.CSS(".pager [rel=next]")))
-	b.WaitFor(`new URLSearchParams(location.search).has("after")`)
+	b.WaitFor(`new URLSearchParams(location.search).has("after") && document.readyState === "complete"`)
 	place := browsertest.Evaluate[string](b, `(() => { document.querySelectorAll(".hit h2 a")[12].scrollIntoView({block: "center"}); return location.href + " " + Math.round(scrollY) })()`)
 	b.Do(chromedp.Click(chromedp.CSS(".hit:nth-child(13) h2 a")))
 	b.WaitFor(`location.pathname.startsWith("/meetings/")`)
