@@ -139,7 +139,7 @@ func browserGoesBackToItsPlace(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`new URLSearchParams(location.search).has("after") && document.readyState === "complete"`)
 	place := browsertest.Evaluate[string](b, `(() => { document.querySelectorAll(".hit h2 a")[12].scrollIntoView({block: "center"}); return location.href + " " + Math.round(scrollY) })()`)
 	b.Do(chromedp.Click(chromedp.CSS(".hit:nth-child(13) h2 a")))
-	b.WaitFor(`location.pathname.startsWith("/meetings/")`)
+	b.WaitFor(`location.pathname.startsWith("/meetings/") && document.readyState === "complete"`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "transcript"`))
 	b.Do(chromedp.Click(chromedp.CSS("[data-back]")))
 	b.WaitFor(fmt.Sprintf(`location.pathname === "/" && Math.abs(scrollY - %s) < 40`, place[strings.LastIndex(place, " ")+1:]))
