@@ -2,12 +2,15 @@ package web
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"minutebook/api"
+	"minutebook/archive"
 	"minutebook/archive/roster"
 )
 
@@ -118,4 +121,120 @@ type meJSON struct {
 func (s *server) apiMe(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r.Context())
 	return answerJSON(w, r, meJSON{notNil(v.Viewer.Emails), v.Viewer.All, v.Admin})
+}
+
+// actionJSON is an action item in the JSON list.
+type actionJSON struct {
+	RecordingID   int64    `json:"recording_id"`
+	Title         string   `json:"title"`
+	Start         api.Time `json:"recording_start_time"`
+	Description   string   `json:"description"`
+	Completed     bool     `json:"completed"` // at the service
+	DoneHere      bool     `json:"done_here"`
+	UserGenerated bool     `json:"user_generated"`
+	OffsetSeconds *float64 `json:"offset_seconds"`
+	Assignee      struct {
+		Name  string `json:"name"`
+		Email string `json:"email"`
+		Team  string `json:"team"`
+	} `json:"assignee"`
+}
+
+// apiActions lists action items, those of the newest meetings first: ?person, state, q,
+// age, limit, cursor.
+func (s *server) apiActions(w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+	_, query, err := s.actionQuery(r)
+	if err != nil {
+		return err
+	}
+	query.Oldest = false
+	if query.Limit, err = parseNumber(r.URL.Query(), "limit", 100, 1, 1000); err != nil {
+		return err
+	}
+	if query.After, err = parseActionCursor(r.URL.Query().Get("cursor")); err != nil {
+		return err
+	}
+	view, err := s.view(ctx)
+	if err != nil {
+		return err
+	}
+	list, err := s.Roster.Items(ctx, view, query)
+	if err != nil {
+		return err
+	}
+	rows, err := s.Archive.ActionItemsAt(ctx, list.Keys)
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Items []actionJSON `json:"action_items"`
+		Next  string       `json:"next,omitempty"`
+	}{Items: []actionJSON{}}
+	for _, key := range list.Keys {
+		row, ok := rows[key]
+		if !ok {
+			continue // it has just gone
+		}
+		item := newActionJSON(row)
+		_, item.DoneHere = view.Ticks[itemOf(row)]
+		out.Items = append(out.Items, item)
+		if list.More {
+			out.Next = fmt.Sprintf("%d-%d-%d", row.Start.UnixMilli(), row.RecordingID, row.Position)
+		}
+	}
+	return answerJSON(w, r, out)
+}
+
+func newActionJSON(i archive.ActionRow) actionJSON {
+	a := actionJSON{RecordingID: i.RecordingID, Title: i.Title, Start: api.TimeOf(i.Start),
+		Description: i.Description, Completed: i.Completed, UserGenerated: i.UserGenerated}
+	a.Assignee.Name, a.Assignee.Email, a.Assignee.Team = i.Assignee, i.Email, i.Team
+	if i.Offset >= 0 {
+		seconds := i.Offset.Seconds()
+		a.OffsetSeconds = &seconds
+	}
+	return a
+}
+
+// parseActionCursor reads the next of the answer before; "" is the beginning.
+func parseActionCursor(text string) (*archive.ActionKey, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var ms int64
+	k := &archive.ActionKey{}
+	if n, err := fmt.Sscanf(strings.ReplaceAll(text, "-", " "), "%d %d %d", &ms, &k.RecordingID, &k.Position); n != 3 || err != nil {
+		return nil, &failure{http.StatusBadRequest, "cursor is the next of the answer before"}
+	}
+	k.Start = time.UnixMilli(ms).UTC()
+	return k, nil
+}
+
+// assigneeJSON counts the action items of a person.
+type assigneeJSON struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	Open  int    `json:"open"`
+	Done  int    `json:"done"` // at the service or here
+}
+
+// apiAssignees counts the visible action items by person; the last one is nobody.
+func (s *server) apiAssignees(w http.ResponseWriter, r *http.Request) error {
+	view, err := s.view(r.Context())
+	if err != nil {
+		return err
+	}
+	list, err := s.Roster.Items(r.Context(), view, roster.ItemQuery{State: roster.All, Limit: 1})
+	if err != nil {
+		return err
+	}
+	out := []assigneeJSON{}
+	for _, p := range list.People {
+		out = append(out, assigneeJSON{p.Name, newPersonJSON(p).Email, p.Open, p.Done})
+	}
+	if n := list.Nobody; n.Open+n.Done > 0 {
+		out = append(out, assigneeJSON{Open: n.Open, Done: n.Done})
+	}
+	return answerJSON(w, r, map[string]any{"assignees": out})
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"minutebook/archive"
@@ -110,4 +111,113 @@ func playableType(contentType string) string {
 		return contentType
 	}
 	return "application/octet-stream"
+}
+
+// errFetch is said to whoever may not have a recording fetched.
+var errFetch = &failure{http.StatusForbidden, "An admin has recordings fetched again."}
+
+// fetchRecording has a meeting's recording requested again, for admins who see the
+// meeting, and reports whether there is one to request.
+func (s *server) fetchRecording(ctx context.Context, id int64) (bool, error) {
+	if _, err := s.visibleRow(ctx, id); err != nil {
+		return false, err
+	}
+	if s.Fetch == nil || !visitorOf(ctx).Admin {
+		return false, errFetch
+	}
+	if err := s.recordChange(ctx, access.RecordingRequested, access.IDs{Meeting: id}); err != nil {
+		return false, err
+	}
+	return s.Fetch(ctx, id)
+}
+
+// fetch answers the button under the reason why there is no recording.
+func (s *server) fetch(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return err
+	}
+	if _, err := s.fetchRecording(r.Context(), id); err != nil {
+		return err
+	}
+	http.Redirect(w, r, meetingAddress(id, -1, -1, ""), http.StatusSeeOther)
+	return nil
+}
+
+// apiFetch is fetch for programs.
+func (s *server) apiFetch(w http.ResponseWriter, r *http.Request) error {
+	id, err := recordingID(r)
+	if err != nil {
+		return err
+	}
+	wanted, err := s.fetchRecording(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	writeJSON(w, http.StatusOK, struct {
+		Requested bool `json:"requested"`
+	}{wanted})
+	return nil
+}
+
+// playEvery is how long the requests of a player count as one playing: it asks for a
+// recording in many pieces, in any order.
+const playEvery = time.Hour
+
+// reads records who read which meeting, where the configuration asks for that.
+type reads struct {
+	audit *access.DB // nil: nothing is recorded
+	now   func() time.Time
+
+	mu     sync.Mutex
+	played map[played]time.Time // when it was last recorded
+}
+
+type played struct {
+	actor   access.Actor
+	meeting int64
+}
+
+// recordRead records that the visitor read a meeting. It fails when the record cannot
+// be written: a meeting is not shown without it.
+func (s *server) recordRead(ctx context.Context, kind access.EventKind, id int64) error {
+	if s.reads.audit == nil {
+		return nil
+	}
+	event := access.Event{Actor: visitorOf(ctx).Actor(), Kind: kind, IDs: access.IDs{Meeting: id}}
+	if kind == access.MeetingPlayed {
+		return s.reads.recordPlaying(ctx, event)
+	}
+	return s.reads.audit.Record(ctx, event)
+}
+
+// openMeeting is visibleRow for a request that shows content of the meeting, which is
+// recorded.
+func (s *server) openMeeting(r *http.Request, id int64) (*archive.Row, error) {
+	row, err := s.visibleRow(r.Context(), id)
+	if err == nil {
+		err = s.recordRead(r.Context(), access.MeetingOpened, id)
+	}
+	return row, err
+}
+
+// recordPlaying records the first request of a playing. A request that ends before its
+// record is written counts as none: the next one is recorded.
+func (p *reads) recordPlaying(ctx context.Context, e access.Event) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, playing := p.now(), played{e.Actor, e.IDs.Meeting}
+	if last, ok := p.played[playing]; ok && now.Sub(last).Abs() < playEvery {
+		return nil
+	}
+	if err := p.audit.Record(ctx, e); err != nil {
+		return err
+	}
+	for other, last := range p.played {
+		if now.Sub(last).Abs() >= playEvery {
+			delete(p.played, other)
+		}
+	}
+	p.played[playing] = now
+	return nil
 }

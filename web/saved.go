@@ -2,13 +2,23 @@ package web
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"minutebook/api"
+	"minutebook/archive"
 	"minutebook/archive/notes"
+	"minutebook/internal/httpserver"
+	"minutebook/search"
 	"minutebook/search/query"
+	"minutebook/web/access"
 )
 
 // savedPage lists the visitor's saved searches. The address of a feed and the secret of
@@ -128,4 +138,133 @@ func (s *server) apiSaved(w http.ResponseWriter, r *http.Request) error {
 		out = append(out, savedJSON{one.ID, one.Name, one.Query, one.HasFeed, one.Notify, api.TimeOf(one.CreatedAt)})
 	}
 	return answerJSON(w, r, map[string]any{"saved_searches": out})
+}
+
+// feedSize is how many meetings a feed has at most, the newest.
+const feedSize = 50
+
+// atomFeed is an Atom feed (RFC 4287).
+type atomFeed struct {
+	XMLName xml.Name    `xml:"http://www.w3.org/2005/Atom feed"`
+	ID      string      `xml:"id"`
+	Title   string      `xml:"title"`
+	Updated string      `xml:"updated"`
+	Author  atomAuthor  `xml:"author"`
+	Link    atomLink    `xml:"link"`
+	Entries []atomEntry `xml:"entry"`
+}
+
+type atomAuthor struct {
+	Name string `xml:"name"`
+}
+
+type atomLink struct {
+	Rel  string `xml:"rel,attr"`
+	Href string `xml:"href,attr"`
+}
+
+type atomEntry struct {
+	ID      string   `xml:"id"`
+	Title   string   `xml:"title"`
+	Updated string   `xml:"updated"`
+	Link    atomLink `xml:"link"`
+	Summary string   `xml:"summary,omitempty"`
+}
+
+// feed answers GET /feeds/{secret} with the newest meetings that a saved search finds for
+// its owner. The secret opens this feed alone. Whatever is wrong, it is answered as one
+// that never existed; the secret is in no log.
+func (s *server) feed(w http.ResponseWriter, r *http.Request) {
+	secret := r.PathValue("secret")
+	f, err := s.newFeed(r, secret)
+	switch {
+	case errors.Is(err, archive.ErrNotFound), errors.Is(err, access.ErrNotFound), errors.Is(err, access.ErrOut):
+		http.Error(w, "There is no such feed.", http.StatusNotFound)
+		return
+	case err != nil:
+		s.Logger.Error().Err(err).Msg("answer a feed")
+		http.Error(w, "Something went wrong here; the log says what.", http.StatusInternalServerError)
+		return
+	}
+	body, err := xml.MarshalIndent(f, "", " ")
+	if err != nil {
+		s.Logger.Error().Err(err).Msg("write a feed")
+		http.Error(w, "Something went wrong here; the log says what.", http.StatusInternalServerError)
+		return
+	}
+	writeTagged(w, r, "application/atom+xml; charset=utf-8", append([]byte(xml.Header), body...))
+}
+
+// newFeed reads the feed with a secret.
+func (s *server) newFeed(r *http.Request, secret string) (*atomFeed, error) {
+	if s.Entry.ProxyHeader != "" && !httpserver.Contains(s.Entry.ProxyNetworks, httpserver.PeerAddr(r.RemoteAddr)) {
+		return nil, archive.ErrNotFound
+	}
+	saved, err := s.Notes.ByFeed(r.Context(), secret)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := s.findSaved(r.Context(), saved)
+	if err != nil {
+		return nil, err
+	}
+	sum, at := sha256.Sum256([]byte(secret)), s.publicAddress(r)
+	f := &atomFeed{ID: "urn:minutebook:feed:" + hex.EncodeToString(sum[:16]), Title: saved.Name, Updated: saved.CreatedAt.UTC().Format(time.RFC3339),
+		Author: atomAuthor{"Minutebook"}, Link: atomLink{"alternate", at + resultsAddress(saved.Query)}}
+	for _, h := range hits {
+		e := atomEntry{Title: meetingTitle(h.Row), Updated: h.Row.Key().Start.UTC().Format(time.RFC3339), Summary: h.Why}
+		e.ID = at + meetingAddress(h.Row.RecordingID, -1, -1, "")
+		e.Link = atomLink{"alternate", at + meetingAddress(h.Row.RecordingID, -1, -1, saved.Query)}
+		if len(h.Moments) > 0 {
+			m := h.Moments[0]
+			e.Summary = m.Text
+			if m.Speaker != "" {
+				e.Summary = m.Speaker + ": " + m.Text
+			}
+			e.Link.Href = at + meetingAddress(h.Row.RecordingID, m.Offset, m.Entry, saved.Query)
+		}
+		f.Updated = max(f.Updated, e.Updated)
+		f.Entries = append(f.Entries, e)
+	}
+	return f, nil
+}
+
+// findSaved finds the newest meetings of a saved search that its owner sees now. It fails
+// as for an absent one when the owner may not enter any more.
+func (s *server) findSaved(ctx context.Context, saved notes.SavedSearch) ([]search.Hit, error) {
+	viewer, err := s.viewerOfPerson(ctx, saved.Person)
+	if err != nil {
+		return nil, err
+	}
+	q, err := query.Parse(saved.Query)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the query language has changed: nothing is found
+	}
+	q.Sort = query.SortDate
+	request := s.searchRequestOf(ctx, viewer, saved.Person, q.String())
+	request.Limit, request.Moments = feedSize, 1
+	answer, err := s.Index.Search(ctx, request)
+	if err != nil || answer.Relaxed != "" { // a loosened query is for people who see that it was
+		return nil, err
+	}
+	return answer.Meetings, nil
+}
+
+// viewerOfPerson returns the viewer of a person who is not here. It fails with
+// [archive.ErrNotFound] for one who may not enter.
+func (s *server) viewerOfPerson(ctx context.Context, id int64) (archive.Viewer, error) {
+	switch {
+	case id == notes.Owner && s.Entry.isOwners():
+		return owner().Viewer, nil
+	case id == notes.Owner || s.Entry.isOwners():
+		return archive.Viewer{}, archive.ErrNotFound
+	}
+	person, err := s.Entry.People.Person(ctx, id)
+	if err == nil {
+		err = s.Entry.People.CheckIn(ctx, person)
+	}
+	if err != nil {
+		return archive.Viewer{}, err
+	}
+	return archive.ViewerWith(person.Addresses...), nil
 }

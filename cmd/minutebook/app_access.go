@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"minutebook/archive/notes"
 	"minutebook/control"
 	"minutebook/web/access"
 )
@@ -70,4 +71,19 @@ func (d *daemon) runAccess(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Notes returns what people have added to the archive.
+func (app *application) Notes(ctx context.Context) (*notes.DB, error) {
+	app.mu.Lock()
+	defer app.mu.Unlock()
+	if app.notes != nil {
+		return app.notes, nil
+	}
+	db, err := notes.Open(ctx, notes.Options{Archive: app.archive})
+	if err != nil {
+		return nil, err
+	}
+	app.notes = db
+	return db, nil
 }

@@ -4,7 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -66,4 +71,27 @@ func (m *Main) loadFile() (*config.Config, control.Configuration, error) {
 		return nil, file, err // it says more of a file that is not there
 	}
 	return cfg, file, identified
+}
+
+// ignoreHangup logs SIGHUP instead of letting it end the program, until stop is
+// called.
+func ignoreHangup(log zerolog.Logger) (stop func()) {
+	signals, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(signals, syscall.SIGHUP)
+	var waiting sync.WaitGroup
+	waiting.Go(func() {
+		for {
+			select {
+			case <-signals:
+				log.Warn().Msg("SIGHUP: this command has no configuration to load again")
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() {
+		signal.Stop(signals)
+		close(done)
+		waiting.Wait()
+	}
 }
