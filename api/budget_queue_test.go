@@ -132,8 +132,8 @@ func TestCallsOfAnotherProgramCount(t *testing.T) {
 	})
 }
 
-// Slots come free while an answer is on its way: what it says of an earlier
-// moment must not pass for another program's calls.
+// Slots come free while an answer is on its way: its count, of an earlier moment, must
+// not pass for another program's calls.
 func TestAloneItSeesNoOtherProgram(t *testing.T) {
 	for _, fixed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

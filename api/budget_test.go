@@ -149,7 +149,7 @@ func TestARestartDoesNotBurst(t *testing.T) {
 				})
 			}
 			time.Sleep(8700 * time.Millisecond)
-			store = store.clone() // what is saved from here on is lost
+			store = store.clone() // later saves are lost
 			die()
 			all.Wait()
 		}

@@ -34,7 +34,7 @@ func (l *limiter) limit(c Class) int {
 	return nominalLimit(c)
 }
 
-// counted is what lies in the window at now, and how long until it is less.
+// counted returns the number of calls in the window at now, and the time until it falls.
 func (l *limiter) counted(c Class, now time.Time) (int, time.Duration) {
 	begin := now.Add(-time.Minute)
 	if l.fixed {

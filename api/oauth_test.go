@@ -74,7 +74,7 @@ func (m *memoryStore) save(key string, v []byte) error {
 	return nil
 }
 
-// clone is what a new process finds when this one is killed now.
+// clone returns the store that a new process finds when this one is killed now.
 func (m *memoryStore) clone() *memoryStore {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,7 +32,7 @@ func breakOff(t *testing.T, w http.ResponseWriter, raw string) {
 }
 
 // Over real connections: an answer that ends early, resets and passing failures
-// are met again; what the first call lost, the second brings.
+// are met again; the second call brings the answer that the first lost.
 func TestBrokenConnectionsAreMetAgain(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]func(w http.ResponseWriter, r *http.Request){

@@ -16,8 +16,8 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// batchOf is the n-th batch of the crash tests; every third one changes what an
-// earlier one brought.
+// batchOf is the n-th batch of the crash tests; every third one changes the meetings of
+// an earlier one.
 func batchOf(n int) ([]Observation, Mark) {
 	var batch []Observation
 	for i := range 3 {
@@ -38,7 +38,7 @@ func batchOf(n int) ([]Observation, Mark) {
 const batches = 12
 
 // TestAnyCutOfTheLogLosesOnlyTime cuts the write-ahead log short at many places,
-// as a loss of power can, opens what is left, and goes on from the cursor found.
+// as a loss of power can, opens the rest, and goes on from the cursor found.
 func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func TestAnyCutOfTheLogLosesOnlyTime(t *testing.T) {
 	const cuts = 15
 	for i := range cuts {
 		left := append([]byte(nil), wal[:len(wal)*i/cuts+i*7]...)
-		if i%2 == 1 { // and what the disk had there before
+		if i%2 == 1 { // and the disk's former bytes
 			left = append(left, strings.Repeat("stale", 2000)...)
 		}
 		cut := t.TempDir()
@@ -136,7 +136,7 @@ func withoutTables(content map[string][]string, tables ...string) map[string][]s
 }
 
 // TestKilledWhileApplying kills a process that applies as fast as it can, again
-// and again: what Apply had returned for is there, and nothing is half there.
+// and again: every batch for which Apply had returned is there, and none by half.
 func TestKilledWhileApplying(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	if dir := os.Getenv("MINUTEBOOK_TEST_APPLY"); dir != "" {

@@ -84,8 +84,8 @@ func TestMembersAreMergedByTheTable(t *testing.T) {
 	}
 }
 
-// TestVisibilityFollowsTheNewestReadOfTheRecorder: what is shown of a team
-// stays, who sees the meeting by it does not.
+// TestVisibilityFollowsTheNewestReadOfTheRecorder: the team that is displayed
+// stays, the rights that it gave do not.
 func TestVisibilityFollowsTheNewestReadOfTheRecorder(t *testing.T) {
 	a := newArchive(t)
 	sales := `"shared_with":"single_team","recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`
@@ -167,9 +167,8 @@ func drawPeople(t *rapid.T, addressed bool) Observation {
 }
 
 // TestMembersEndTheSameInAnyOrder: however reads arrive, the parts, the rows and
-// who sees the meeting are what a fold of all versions makes of them; content of
-// a recorder or an invitee is only ever replaced by content; and what is shown
-// again logs nothing.
+// who sees the meeting equal a fold of all versions; content of a recorder or an
+// invitee is only ever replaced by content; and a repeated read logs nothing.
 func TestMembersEndTheSameInAnyOrder(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	a := drawArchive(t)

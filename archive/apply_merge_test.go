@@ -17,7 +17,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// contentOf is what the rules speak of: the current parts and the set of
+// contentOf returns the content that the rules decide about: the current parts and the set of
 // revisions with their dates and bytes, without the numbers given to them.
 func contentOf(t interface{ Fatal(...any) }, a *Archive, ids ...int64) map[string]string {
 	content := map[string]string{}
@@ -123,7 +123,7 @@ func TestAnyOrderEndsTheSame(t *testing.T) {
 }
 
 // drawArchive is an archive for many draws of a property, without syncing:
-// what is proved with it is not about crashes. Every draw begins with empty.
+// the properties proved with it are not about crashes. Every draw begins with empty.
 func drawArchive(t *testing.T) *Archive {
 	t.Helper()
 	a := newArchive(t)
@@ -149,7 +149,7 @@ func clearArchive(rt interface{ Fatal(...any) }, a *Archive) {
 }
 
 // checkRules holds the outcome against the promise itself, without the merge's
-// own code: what had content has content, and of the keys of a meeting too.
+// own code: a part that had content has content, and so has each key of a meeting.
 func checkRules(rt *rapid.T, a *Archive, batch []Observation) {
 	for _, o := range batch {
 		parts, err := a.PartsOf(context.Background(), o.RecordingID)
@@ -214,8 +214,8 @@ func TestMergeTable(t *testing.T) {
 	}
 }
 
-// TestWhatSaysNothingReplacesNoContent: a part that is not empty and yet lacks
-// what the part is there for, as when a notice comes in its place.
+// TestWhatSaysNothingReplacesNoContent: a part that is not empty and yet lacks its
+// content, as when a notice comes in its place.
 func TestWhatSaysNothingReplacesNoContent(t *testing.T) {
 	a := newArchive(t)
 	for part, c := range map[api.Part]struct {

@@ -7,7 +7,7 @@ import (
 	"minutebook/api"
 )
 
-// TestAnArchiveOfOlderRulesIsDecidedAgain: what the rules by top-level keys had
+// TestAnArchiveOfOlderRulesIsDecidedAgain: content that the rules by top-level keys had
 // blanked comes back when the archive is opened, once, and followers are told of
 // it and of nothing else.
 func TestAnArchiveOfOlderRulesIsDecidedAgain(t *testing.T) {

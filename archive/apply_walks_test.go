@@ -120,7 +120,7 @@ func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 
 // TestTooMuchIsNotBelievedOfOneWalk follows walks that list some of 40 meetings:
 // one that lacks more than is plausible hides nothing, another that lacks the
-// same hides what both lack.
+// same hides the meetings that both lack.
 func TestTooMuchIsNotBelievedOfOneWalk(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	upTo := func(from, to int64) (ids []int64) {

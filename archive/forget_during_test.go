@@ -126,9 +126,9 @@ func TestADeliveryAfterForgettingLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestForgetDuringAnything forgets a meeting at steps of what can go on in an
-// archive meanwhile, with MINUTEBOOK_LONG at every one. Nothing of it may be left in the data directory, nor in
-// what was written.
+// TestForgetDuringAnything forgets a meeting at steps of the operations that can run in
+// an archive meanwhile, with MINUTEBOOK_LONG at every step. Nothing of the meeting may be
+// left in the data directory, nor in the files that the operation wrote.
 func TestForgetDuringAnything(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	marked := markedArchive(t)

@@ -86,7 +86,7 @@ func TestRetainDeletesWhatRulesSay(t *testing.T) {
 	verifyClean(t, a)
 }
 
-// TestRetainKeepsASharedRecording has a young meeting keep what an old one loses.
+// TestRetainKeepsASharedRecording has a young meeting keep a recording that an old one loses.
 func TestRetainKeepsASharedRecording(t *testing.T) {
 	a, now := agedArchive(t)
 	rule := RetentionRule{MediaAfter: 100 * day}

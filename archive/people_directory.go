@@ -13,8 +13,8 @@ import (
 )
 
 // ChangeDirectory is logged, with no recording, when users, teams, members,
-// meeting types or the owner of an account change. It changes what a person
-// sees ([Archive.ViewerPrincipals]), not who sees a meeting ([Archive.Principals]).
+// meeting types or the owner of an account change. It changes the rights
+// of a person ([Archive.ViewerPrincipals]), not who sees a meeting ([Archive.Principals]).
 const ChangeDirectory ChangeKind = "directory"
 
 // LocalAccount is the account under which this program's own knowledge of the

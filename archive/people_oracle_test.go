@@ -25,8 +25,8 @@ type worldSeen struct{ walk, holder int }
 var worldPeople = []string{"ann@a.example", "bob@a.example", "cy@a.example", "zoe@b.example", "boss@a.example"}
 
 // TestWhoSeesWhat makes random worlds, some of whose recorders are outside, with
-// accounts and queries that leave, return and pass on, and compares what the
-// archive says in each of its ways with what the specification says.
+// accounts and queries that leave, return and pass on, and compares the
+// archive's answers, asked in each of its ways, with the specification's.
 func TestWhoSeesWhat(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	a := newArchive(t)
@@ -87,7 +87,7 @@ func TestWhoSeesWhat(t *testing.T) {
 func (w *drawnWorld) now() time.Time { return epoch0.Add(time.Duration(w.clock) * time.Minute) }
 
 // drawnWorld is an organisation as the specification speaks of it (1.7, 4.1), kept
-// without the archive's tables: what was shown to whom, and who is who.
+// without the archive's tables: the reads of each account, and who is who.
 type drawnWorld struct {
 	archive *Archive
 	clock   int
@@ -145,7 +145,7 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 		}
 		m.team = rapid.SampledFrom([]string{"Sales", "Support"}).Draw(t, "team")
 		m.shared = rapid.SampledFrom([]string{"no_teams", "single_team", "multiple_teams", "all_teams", "", "odd"}).Draw(t, "shared")
-		if m.shared == "" { // absent: what was there stays
+		if m.shared == "" { // absent: the former value stays
 			m.shared = "no_teams"
 		}
 		raw := fmt.Appendf(nil, `{"recording_id": %d, "shared_with": %q, "recorded_by": {"email": %q, "team": %q}}`, id, m.shared, m.recorder, m.team)
@@ -160,7 +160,7 @@ func (w *drawnWorld) takeStep(t *rapid.T, must func(error)) {
 		if query == "" {
 			w.hasPlainList, w.everPlain[m.recorder] = true, true
 		}
-	case 2: // a complete walk missed what it did not list just now
+	case 2: // a complete walk missed the meetings that it did not list just now
 		s, ok := w.accounts[account]
 		if !ok {
 			return

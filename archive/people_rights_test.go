@@ -89,7 +89,7 @@ func TestOutsideSharesAddNobody(t *testing.T) {
 }
 
 // TestRightsEndWithWhatGaveThem takes each source of a right away and looks at
-// once; what had no part in it stays.
+// once; rights from other sources stay.
 func TestRightsEndWithWhatGaveThem(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	const ann, bob = "ann@acme.example", "bob@acme.example"

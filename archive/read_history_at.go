@@ -12,8 +12,8 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// PartsAt returns a meeting's parts as the rules of merge.go make them of what
-// had been shown by a time: the archive as it would have stood then with all
+// PartsAt returns a meeting's parts as the rules of merge.go make them of the versions
+// shown up to a time: the archive as it would have stood then with all
 // that is known now. A version that was shown before and after that time, with
 // another in between, counts by its first showing. It fails with ErrNotFound
 // when nothing of the meeting had been shown yet, or with ErrForgotten.

@@ -68,7 +68,7 @@ func TestReadingAtTheEndIsReadingNow(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		for p, raw := range now { // what was only ever null has no version
+		for p, raw := range now { // a part that was only ever null has no version
 			if string(raw) == "null" {
 				delete(now, p)
 			}

@@ -63,7 +63,7 @@ func TestFailuresAreALedger(t *testing.T) {
 	}
 }
 
-// The archive keeps for package api what it asks to be kept.
+// The archive stores the budgets and tokens of package api.
 var (
 	_ api.BudgetStore = (*Archive)(nil)
 	_ api.TokenStore  = (*Archive)(nil)

@@ -55,8 +55,8 @@ func TestWiderModesAreReported(t *testing.T) {
 	}
 }
 
-// TestVerifyNamesWhatOthersCanReach opens up what lies deep; nothing of it is
-// damage.
+// TestVerifyNamesWhatOthersCanReach opens files deep in the directory to others;
+// none of that is damage.
 func TestVerifyNamesWhatOthersCanReach(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	a := filledArchive(t)

@@ -8,8 +8,8 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// TestVerifySlicesAreTheWhole checks an archive in slices: together they read what one
-// whole check reads, and find what it finds.
+// TestVerifySlicesAreTheWhole checks an archive in slices: together they read the same
+// rows and files as one whole check, and find the same damage.
 func TestVerifySlicesAreTheWhole(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	a := filledArchive(t)

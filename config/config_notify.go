@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Notify tells people what needs them. Without any channel nobody is told.
+// Notify reports conditions that need a person. Without any channel nobody hears of them.
 type Notify struct {
 	// Heartbeat is an address that is called after each full success of all accounts,
 	// for a watchdog elsewhere.

@@ -19,7 +19,7 @@ type Activity struct {
 // Activities are the long operations that run in a process. The zero value is useful,
 // and so is nil, which records nothing.
 type Activities struct {
-	mu   sync.Mutex // guards list and what it points to
+	mu   sync.Mutex // guards list and its activities
 	list []*Activity
 }
 

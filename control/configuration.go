@@ -75,7 +75,7 @@ type ConfigurationState struct {
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 }
 
-// showConfiguration compares the file of a daemon with what it has loaded.
+// showConfiguration compares the file of a daemon with the configuration it has loaded.
 func (h Deps) showConfiguration() *ConfigurationState {
 	if !h.Running || h.Configuration.Path == "" {
 		return nil
@@ -90,7 +90,7 @@ func (h Deps) showConfiguration() *ConfigurationState {
 	return state
 }
 
-// Reloaded says what a daemon has loaded anew.
+// Reloaded names the settings that a daemon has loaded anew.
 type Reloaded struct {
 	Configuration Configuration `json:"configuration"`
 	Changed       []string      `json:"changed"`       // settings that took effect

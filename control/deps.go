@@ -35,7 +35,7 @@ type Deps struct {
 	OAuthAccounts func() []string
 	// Access returns the people who may enter, and the audit.
 	Access func(context.Context) (*access.DB, error)
-	// Notes returns what people have added; nil: nothing can be added here.
+	// Notes returns the database of notes, ticks, merges and saved searches; nil: nothing can be added here.
 	Notes func(context.Context) (*notes.DB, error)
 	// Connector returns the connector of people's own accounts; nil: nobody can have one.
 	Connector func(context.Context) (*accounts.Connector, error)

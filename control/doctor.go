@@ -31,7 +31,7 @@ type Finding struct {
 	Subject  string   `json:"subject"` // such as clock, disk
 	Severity Severity `json:"severity"`
 	Text     string   `json:"text"`
-	Remedy   string   `json:"remedy,omitempty"` // what to do
+	Remedy   string   `json:"remedy,omitempty"` // a sentence; "" where nothing needs doing
 }
 
 // DoctorRequest asks for an examination. Account calls and test deliveries are left out
@@ -227,7 +227,7 @@ const growthDays = 30
 func recentGrowth(dir string, now time.Time) (daily int64) {
 	_ = filepath.WalkDir(filepath.Join(dir, "media"), func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
-			return nil //nolint:nilerr // what cannot be read does not count
+			return nil //nolint:nilerr // an unreadable file does not count
 		}
 		if info, err := entry.Info(); err == nil && now.Sub(info.ModTime()) < growthDays*24*time.Hour {
 			daily += info.Size()

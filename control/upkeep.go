@@ -22,8 +22,8 @@ const (
 	UpkeepVerify = "verify"
 )
 
-// UpkeepState is what the last runs of a job of upkeep came to, whether a schedule or a
-// person began them.
+// UpkeepState is the outcome of the last runs of a job of upkeep, whether a schedule or
+// a person began them.
 type UpkeepState struct {
 	Began     time.Time `json:"began,omitzero"`     // the last run
 	Succeeded time.Time `json:"succeeded,omitzero"` // when the last successful run began

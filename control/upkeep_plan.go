@@ -6,7 +6,7 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// UpkeepPlan says when the daemon makes, proves and checks what it keeps.
+// UpkeepPlan holds the schedules of the daemon's backups, their proofs and the checks.
 type UpkeepPlan struct {
 	Backup cron.Schedule // nil: never
 	Verify cron.Schedule // nil: never

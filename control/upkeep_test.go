@@ -60,8 +60,8 @@ func TestUpkeepPlan(t *testing.T) {
 	}
 }
 
-// TestUpkeepIsKept backs up, proves and checks, with and without damage, and reads what
-// is kept of it.
+// TestUpkeepIsKept backs up, proves and checks, with and without damage, and reads the state that
+// each job leaves.
 func TestUpkeepIsKept(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	a, _, _ := indexed(t)

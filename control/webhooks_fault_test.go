@@ -17,7 +17,7 @@ import (
 	"minutebook/search"
 )
 
-// badly changes what the operations of a house work with.
+// badly changes the dependencies of a house's operations.
 func (h *webhookHouse) badly(change func(*control.Webhooks)) *webhookHouse {
 	parts := h.parts
 	change(&parts)

@@ -71,7 +71,7 @@ func TestBodyTooLarge(t *testing.T) {
 }
 
 // What is allowed is taken by an idle receiver, however its length is said, and
-// what is not is refused for good.
+// a larger one is refused for good.
 func TestEverySizeThatIsAllowedIsTaken(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	for _, limit := range []int{40_000, 3 << 20, 32 << 20, 64 << 20} {

@@ -51,7 +51,7 @@ func runChild(ctx context.Context, dir string) error {
 	return g.Wait()
 }
 
-// parts are what takes deliveries from the inbox to the index.
+// parts are the rooms that take deliveries from the inbox to the index.
 type parts struct {
 	archive *archive.Archive
 	syncer  *syncer.Syncer

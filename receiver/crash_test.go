@@ -32,7 +32,7 @@ func crashRounds(t *testing.T) int {
 	return 10
 }
 
-// sender is who delivers: what was acknowledged, and what must be sent again
+// sender delivers, and keeps which deliveries were acknowledged and which must be sent again
 // under the same id.
 type sender struct {
 	t    *testing.T
@@ -184,7 +184,7 @@ func startDaemon(t *testing.T, dir string, env []string) (daemon *exec.Cmd, url 
 }
 
 // checkDelivered looks for one acknowledged delivery: kept once, applied once,
-// found by what was said.
+// found by their words.
 func checkDelivered(t *testing.T, p *parts, id int64) {
 	t.Helper()
 	d, err := p.archive.Inbox().DeliveryOf(t.Context(), "anna", fmt.Sprint("msg_", id))

@@ -81,7 +81,7 @@ func settledTwice(t *testing.T, r *running, dir string) {
 	}
 }
 
-// The connection is lost while the body is read, and after that: what had come
+// The connection is lost while the body is read, and after that: a body that had come
 // whole is kept although nobody was told.
 func TestFaultsOfReadingTheBody(t *testing.T) {
 	for _, complete := range []bool{false, true} {
@@ -122,7 +122,7 @@ func TestFaultsOfReadingTheBody(t *testing.T) {
 	}
 }
 
-// A commit that takes too long is 503 to its sender, and so is what comes while
+// A commit that takes too long is 503 to its sender, and so is a delivery that comes while
 // as much waits as may, before its body is read. The slow commit counts all the
 // same: its repeat is known.
 func TestASlowWriterIs503(t *testing.T) {

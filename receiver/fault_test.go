@@ -13,7 +13,7 @@ import (
 
 // The way of a delivery after its acknowledgement: read from the inbox, applied,
 // settled. Each step fails once, before and after it took effect, which is to
-// say that the process ends there; what is then done again changes nothing.
+// say that the process ends there; its repetition changes nothing.
 func TestFaultsAfterTheAcknowledgement(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"minutebook/archive/inbox"
 )
 
-// FuzzHeaders: whatever headers come, what is accepted has one canonical form,
+// FuzzHeaders: whatever headers come, an accepted delivery has one canonical form,
 // and verifies only with the signature that the library itself makes.
 func FuzzHeaders(f *testing.F) {
 	now := time.Unix(1772265600, 0)

@@ -120,7 +120,7 @@ func signedRequest(t testing.TB, url, account, secret, id string, at time.Time, 
 	return req
 }
 
-// answer is what came back.
+// answer is an answer of the receiver.
 type answer struct {
 	status int
 	body   string

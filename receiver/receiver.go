@@ -110,8 +110,8 @@ func New(o Options) (*Receiver, error) {
 	return r, r.SetAccounts(o.Accounts, o.Beside)
 }
 
-// SetAccounts replaces what Options.Accounts and Options.Beside say, also while the
-// receiver serves. It changes nothing when a secret is unusable.
+// SetAccounts replaces the secrets of Options.Accounts and the handlers of
+// Options.Beside, also while the receiver serves. It changes nothing when a secret is unusable.
 func (r *Receiver) SetAccounts(secrets map[string][]string, beside map[string]http.Handler) error {
 	if err := CheckSecrets(secrets); err != nil {
 		return err

@@ -79,7 +79,7 @@ func TestHeadersAreBounded(t *testing.T) {
 }
 
 // Behind a trusted proxy the bound on one address is on the client that it
-// names; what others claim in that header counts for nothing.
+// names; the claims of others in that header count for nothing.
 func TestClientsBehindAProxy(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -29,7 +29,7 @@ func decoded(t *testing.T, base time.Time) []*api.Meeting {
 	return all
 }
 
-// The api types read leniently: what they misread they would not write again.
+// The api types read leniently: a member that they misread they would not write again.
 func TestEveryKeyIsReadAsWhatItIs(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	for i, m := range decoded(t, Base()) {

@@ -99,7 +99,7 @@ func TestPagesWhileMeetingsArrive(t *testing.T) {
 	}
 }
 
-// TestFollow checks that what is applied is found while the index follows, and
+// TestFollow checks that applied meetings are found while the index follows, and
 // that following leaves nothing behind when it ends.
 func TestFollow(t *testing.T) {
 	h := newFixture(t)
@@ -124,7 +124,7 @@ func TestFollow(t *testing.T) {
 	goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"), goleak.IgnoreAnyFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
 }
 
-// TestInterruptedBuild stops a build in the middle: what is there answers and
+// TestInterruptedBuild stops a build in the middle: the index so far answers and
 // says so, and the next start goes on.
 func TestInterruptedBuild(t *testing.T) {
 	testrun.SkipUnderRace(t)

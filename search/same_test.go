@@ -21,7 +21,7 @@ func drawText(t *rapid.T, name string) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(testWords), 1, 25).Draw(t, name), " ")
 }
 
-// drawMeeting is a random meeting; what it holds changes from one draw to the
+// drawMeeting is a random meeting; its content changes from one draw to the
 // next.
 func drawMeeting(t *rapid.T, id int64) []byte {
 	var lines []utterance
@@ -42,7 +42,7 @@ func drawMeeting(t *rapid.T, id int64) []byte {
 }
 
 // TestIncrementalIsRebuilt checks that an index that followed random arrivals
-// and edits answers as one that is built of what came of them.
+// and edits answers as one that is built of their outcome.
 func TestIncrementalIsRebuilt(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	queries := []string{"", "budget", "budget contract", "the", `"budget contract"`, `"the budget"`, "market*", "speaker:anna renew", "type:standup", "in:summary page",

@@ -15,7 +15,7 @@ import (
 // SuggestRequest asks how the text of a search box may go on.
 type SuggestRequest struct {
 	Text   string         // as typed so far
-	Viewer archive.Viewer // only what this person's meetings hold is suggested
+	Viewer archive.Viewer // suggestions come from this person's meetings alone
 }
 
 // Kinds of suggestions.
@@ -65,7 +65,7 @@ func (x *Index) Suggest(ctx context.Context, r SuggestRequest) (out []Suggestion
 	return out, err
 }
 
-// typed is a text as it is being typed: what stands before its last words, and these.
+// typed is a text as it is being typed: its last words, and the text before them.
 type typed struct {
 	head   string // before the words, with a space at its end unless it is empty
 	quoted bool   // the words stand after an open quotation mark

@@ -63,8 +63,8 @@ const minWord = 3
 // maxWeighed is how many of the most frequent terms are looked for in visible meetings.
 const maxWeighed = 24
 
-// suggestPhrases finds how the words that were typed go on in what was said: the rest of
-// the last word, and the word after it.
+// suggestPhrases finds how the typed words go on in the transcripts: the rest of the last
+// word, and the word after it.
 func (s *snapshot) suggestPhrases(t typed) ([]Suggestion, error) {
 	var found []saidTerms
 	var err error

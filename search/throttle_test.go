@@ -60,7 +60,7 @@ func TestIndexingInSmallSteps(t *testing.T) {
 		t.Errorf("%d meetings are found, want %d", got.Total, len(raws))
 	}
 	// It asks before a step and after it: for the first eight two full steps and an
-	// empty one of the walk, and two for what changed since; for the other five two.
+	// empty one of the walk, and two for the changes since; for the other five two.
 	if followed := asked.Load() - built; built != 10 || followed != 4 {
 		t.Errorf("it asked %d times while building and %d while following, want 10 and 4", built, followed)
 	}

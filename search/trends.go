@@ -25,7 +25,7 @@ type TrendsRequest struct {
 	SamePerson SamePersonFunc
 }
 
-// What occurrences are counted by.
+// Units by which occurrences are counted.
 const (
 	TrendMonth  = "month"
 	TrendTeam   = "team"

@@ -42,8 +42,8 @@ func TestAQueryThatCannotBeReadIsRefused(t *testing.T) {
 }
 
 // Whether a value occurs in meetings that the caller does not see must not be
-// told by how much work its filter is: what occurs nowhere is looked for in as
-// many meetings as what occurs hidden.
+// told by how much work its filter is: a word that occurs nowhere is looked for in as
+// many meetings as one that occurs hidden.
 func TestFiltersOfUnknownAndOfHiddenValuesDoTheSameWork(t *testing.T) {
 	s := newAcme(t, Options{})
 	if err := s.mirror.Refresh(t.Context()); err != nil {

@@ -76,7 +76,7 @@ func (c *contract) route(r *http.Request) *routers.Route {
 	return nil
 }
 
-// judge judges an answer: its status, its headers, its body, and what holds of
+// judge judges an answer: its status, its headers, its body, and the rules for
 // every answer.
 func (c *contract) judge(r *http.Request, rec *httptest.ResponseRecorder) {
 	c.t.Helper()
@@ -140,8 +140,8 @@ func (c *contract) judgeAs(schema string, body []byte) {
 	}
 }
 
-// TestOddMeetingsAreMendedForStrictClients loads what real services were seen
-// to send and lets the contract judge what comes out.
+// TestOddMeetingsAreMendedForStrictClients loads meetings as real services were seen
+// to send them and lets the contract judge the answers.
 func TestOddMeetingsAreMendedForStrictClients(t *testing.T) {
 	recorder := `"recorded_by": {"email": "ann@acme.example", "team": null}, "shared_with": "all_teams"`
 	s := newSandbox(t, Options{},

@@ -67,7 +67,7 @@ func TestCRMMatchesAreTheirTeams(t *testing.T) {
 		}
 		holds("webhook of "+name, body, want)
 	}
-	set("eve@acme.example") // whose account it now is sees nothing of what ann was shown
+	set("eve@acme.example") // the account's new owner sees no matches that ann was shown
 	for name := range hooks {
 		want := hooks[name]
 		if want == "Apple" {

@@ -8,7 +8,7 @@ import (
 )
 
 // TestEveryRuleHasARow: docs/service.md says of every numbered rule of the
-// specification what is done.
+// specification how it is met.
 func TestEveryRuleHasARow(t *testing.T) {
 	text, err := os.ReadFile("../docs/service.md")
 	if err != nil {

@@ -33,7 +33,7 @@ func faultySandbox(t *testing.T, faults string) *sandbox {
 	return s
 }
 
-// fetch makes a call and returns what came of it, whole or not.
+// fetch makes a call and returns its answer, whole or cut.
 func (s *sandbox) fetch(path string) (*http.Response, []byte, error) {
 	s.t.Helper()
 	req, err := http.NewRequest(http.MethodGet, s.base+path, nil)

@@ -139,7 +139,7 @@ func (s *sandbox) annsHook() {
 }
 
 // A new account's history does not fire, though it was recorded after the
-// webhook was created; what it records from then on does.
+// webhook was created; meetings recorded from then on do.
 func TestABackfillDoesNotFire(t *testing.T) {
 	s, a := newOverlay(t)
 	s.annsHook()

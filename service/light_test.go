@@ -17,7 +17,7 @@ func matched(id int, transcript string) string {
 			{"type": "B", "start_time": 1, "end_time": 2, "summary": "one", "text": "other"}, {"type": "C", "start_time": 1, "end_time": 2, "text": null}]`)
 }
 
-// A light answer lacks what the service sends only with transcripts, in the
+// A light answer lacks the members that the service sends only with transcripts, in the
 // sandbox and over an archive: it is absent in some meetings and null in others.
 func TestLightAnswersLackWhatComesWithTranscripts(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -82,7 +82,7 @@ func TestDownloadGoesFromProcessingToCompletedWithRanges(t *testing.T) {
 	}
 }
 
-// inbox is an endpoint that keeps what it is sent and answers as told.
+// inbox is an endpoint that keeps its deliveries and answers as told.
 type inbox struct {
 	*httptest.Server
 	got    chan delivery

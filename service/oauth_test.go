@@ -168,7 +168,7 @@ func TestCodesAreUsedOnceAndBoundToTheirApp(t *testing.T) {
 	if a, _ := exchange(id, secret, redirect); a.status != 400 {
 		t.Errorf("used again: %d", a.status)
 	}
-	s.get("/teams", tok.Access, 401) // a code seen twice was stolen: what it gave is void
+	s.get("/teams", tok.Access, 401) // a code seen twice was stolen: its tokens are void
 	code, _ = s.AuthorizeApp(t.Context(), id, "ann@acme.example", redirect)
 	s.clock.add(codeLife)
 	if a, _ := exchange(id, secret, redirect); a.status != 400 {

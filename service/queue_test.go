@@ -61,8 +61,8 @@ func TestNobodysQueueHoldsUpOthers(t *testing.T) {
 	s.get("/recordings/1/summary?destination_url=https://x.example/", s.admin, 200)
 }
 
-// What is due is found in the index: no row of the queue, and so no body, is
-// read for what is not sent now.
+// Due webhooks are found in the index: no row of the queue, and so no body, is
+// read for one that is not sent now.
 func TestTheQueueIsReadByItsIndex(t *testing.T) {
 	s := newSandbox(t, Options{}, meeting(1))
 	rows, err := s.store.db.R.QueryContext(t.Context(), `EXPLAIN QUERY PLAN SELECT id, row_number() OVER (PARTITION BY owner ORDER BY next_at, id),

@@ -133,7 +133,7 @@ func (s *sandbox) restart() {
 }
 
 // An account whose key was exchanged shows its person nothing before the next
-// walk. What the earlier holder was listed is no word on what the new one sees,
+// walk. The lists of the earlier holder do not speak of the new one's rights,
 // so a webhook waits for that walk instead of being skipped.
 func TestAWebhookWaitsForTheListsOfTheNewHolder(t *testing.T) {
 	a := openTestArchive(t, ArchiveDir(t))
@@ -196,7 +196,7 @@ func TestAStreamEndsWithTheRight(t *testing.T) {
 	}
 }
 
-// A share that becomes limited ends what was given before it: the download, its
+// A share that becomes limited ends the rights given before it: the download, its
 // link, and the callback that waits (4.5). A limited share with a team is limited
 // for who views all teams, and the recorder needs no share.
 func TestALimitedShareEndsDownloads(t *testing.T) {

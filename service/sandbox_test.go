@@ -116,7 +116,7 @@ func (s *sandbox) key(email string) string {
 	return key
 }
 
-// answer is what a call came to.
+// answer is the answer to a call.
 type answer struct {
 	status int
 	header http.Header

@@ -9,7 +9,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// What cannot be read as it was meant is refused, and what RFCs allow is taken.
+// A spelling that cannot be read as it was meant is refused, and any that RFCs allow is taken.
 func TestSpellingsOfRequests(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSandbox(t, Options{}, meeting(1))

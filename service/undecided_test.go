@@ -76,7 +76,7 @@ func TestADeliveryBeforeItsListFiresWhenItIsListed(t *testing.T) {
 }
 
 // A relay that was off for more than a day goes on from now and says so; one
-// that was off for less sends what has come. What was queued before is sent.
+// that was off for less sends the meetings that have come. Queued ones are sent.
 func TestTheRelayGoesOnFromNowAfterALongPause(t *testing.T) {
 	dir := ArchiveDir(t)
 	a := openTestArchive(t, dir)

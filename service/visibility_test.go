@@ -83,7 +83,7 @@ func TestNobodySeesWhatIsHidden(t *testing.T) {
 	}
 }
 
-// sameAsUnknown checks that what is hidden is answered exactly as what does not
+// sameAsUnknown checks that a hidden meeting is answered exactly as one that does not
 // exist.
 func (s *sandbox) sameAsUnknown(method, path, key string, id int64, visible bool) {
 	s.t.Helper()

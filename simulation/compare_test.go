@@ -172,8 +172,8 @@ func (w *world) compareSearch(t *rapid.T, email string) {
 	w.compareCRMSearch(email)
 }
 
-// compareEarly asks the index before it has followed the archive: what it lacks
-// may be missing, and what has ended must not be there.
+// compareEarly asks the index before it has followed the archive: newer meetings
+// may be missing, and those whose right has ended must not be there.
 func (w *world) compareEarly() {
 	for _, email := range allEmails() {
 		_, found := w.search(email, "")

@@ -23,7 +23,7 @@ import (
 	connect "minutebook/web/accounts"
 )
 
-// asks is what a route wants to know of who asks.
+// asks is a route's demand on the visitor.
 type asks int
 
 const (

@@ -27,7 +27,7 @@ type meeting struct {
 	forgotten        bool
 }
 
-// details are what can change of a meeting and decides who sees it.
+// details are the changing members of a meeting that decide who sees it.
 type details struct{ recorder, team, shared string }
 
 // pass is a list query of an account; showing says to which holder it showed a
@@ -140,7 +140,7 @@ func (m *meeting) raw(o owned, light bool) []byte {
 	return raw
 }
 
-// noteRead keeps what a read told: the newest team of that recorder, none
+// noteRead keeps the outcome of a read: the newest team of that recorder, none
 // included, is the one it is shared with.
 func (m *meeting) noteRead() {
 	if m.truth.team != "" && m.truth.recorder != "" {

@@ -9,7 +9,7 @@ import (
 )
 
 // The oracle: who may see which part, from 1.7, 2.2, 4.1 and 4.5 of the specification and
-// what is documented of its gaps. It asks no room.
+// the documented answers to its gaps. It asks no room.
 
 // isKnown reports whether the archive holds a meeting.
 func (m *meeting) isKnown() bool { return !m.forgotten && (len(m.seen) > 0 || m.delivered) }
@@ -24,11 +24,11 @@ func (m *meeting) isGone() bool {
 	return len(m.seen) > 0
 }
 
-// outside is 4.1: a plain list leaves out what was recorded outside, so whom none
+// outside is 4.1: a plain list leaves out meetings recorded outside, so a person whom none
 // showed is. Without a plain list, whoever nobody knows.
 func (w *world) outside(m *meeting) bool {
 	if !w.hasPlainList {
-		listed := false // by an account that is there: what another told of the organisation ended with it
+		listed := false // by an account that is there: the lists of another ended with it
 		for name := range w.accounts {
 			if l := w.listings[name]; l != nil {
 				_, named := l.users[m.read.recorder]

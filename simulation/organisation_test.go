@@ -10,8 +10,8 @@ import (
 	"minutebook/api"
 )
 
-// The organisation, kept without the archive's tables: who is who, what each
-// account listed of it, and which accounts there are.
+// The organisation, kept without the archive's tables: who is who, each account's
+// lists of it, and which accounts there are.
 
 var (
 	people    = []string{"ann@a.example", "bob@a.example", "cat@a.example", "dan@a.example", "eve@a.example", "fay@a.example", "gus@a.example"}
@@ -20,14 +20,14 @@ var (
 	accounts  = []string{"one", "two", "three"}
 )
 
-// user is what a list of users says of a person; level "" is somebody whom no
+// user is a person's row in a list of users; level "" is somebody whom no
 // list of users names.
 type user struct {
 	status, level string
 	teams         []string // that the level names
 }
 
-// listing is what an account last listed of the organisation.
+// listing is the organisation as an account last listed it.
 type listing struct {
 	rank    int // of the list of users: the greatest was read last
 	users   map[string]user

@@ -39,8 +39,8 @@ func (w *world) must(err error) {
 }
 
 // TestNobodySeesMore draws organisations, reads them into an archive as the sync
-// does, changes them, and compares for every person what all rooms answer with
-// what the specification gives that person. MINUTEBOOK_CHECKS says how many.
+// does, changes them, and compares for every person the answers of all rooms with
+// the rights that the specification gives that person. MINUTEBOOK_CHECKS says how many.
 func TestNobodySeesMore(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	checks := os.Getenv("MINUTEBOOK_CHECKS")
@@ -118,7 +118,7 @@ func (w *world) setAccounts() {
 	w.must(w.house.archive.SetAccounts(w.ctx, settings))
 }
 
-// deliver is a webhook's delivery: what is told, and shown to nobody.
+// deliver is a webhook's delivery: known to the archive, and shown to nobody.
 func (w *world) deliver(m *meeting) {
 	o := w.observe(m, pass{"one", ""}, archive.SourceWebhook, 0, false)
 	_, err := w.house.archive.Apply(w.ctx, []archive.Observation{o})

@@ -109,7 +109,7 @@ func syncAbsurd(t *testing.T, seed uint64) {
 	}
 }
 
-// wantUnharmed looks at what was there before the absurd answers.
+// wantUnharmed looks at the meetings that were archived before the absurd answers.
 func wantUnharmed(t *testing.T, ar *archive.Archive, seed uint64) {
 	t.Helper()
 	gone := 0

@@ -83,7 +83,7 @@ func TestADeactivatedUserIsSuspendedAndComesBack(t *testing.T) {
 	})
 }
 
-// A command beside no daemon applies what waits in the inbox.
+// A command beside no daemon applies the deliveries that wait in the inbox.
 func TestACommandAppliesWhatWaitsInTheInbox(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 )
 
 // The clock is set while the daemon runs, between walks and in the middle of one.
-// It decides neither what is gone nor when anything is done again.
+// It decides neither which meetings are gone nor when a job runs again.
 func TestAClockThatIsSetFreezesNothing(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 	syncer "minutebook/sync"
 )
 
-// What an old meeting has not is asked for as long as what a new one has not, and
+// Missing content of an old meeting is asked for as long as that of a new one, and
 // found when it comes.
 func TestContentOfOldMeetingsIsAwaitedForAWeek(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -1,4 +1,4 @@
-// Package syncer decides what to read next from the service, and when. It keeps an
+// Package syncer decides which meetings to read next from the service, and when. It keeps an
 // archive complete for years without anybody watching.
 //
 // # Map

@@ -167,7 +167,7 @@ func falseCallback(t *testing.T, lie func(rig.Announced) string, want int) {
 		time.AfterFunc(generation, func() { post(t, ar, d.URL, completed(d)) })
 		last.Store(&d)
 	})
-	time.Sleep(20 * time.Second) // what is false has come, what is true has not
+	time.Sleep(20 * time.Second) // the false callback has come, the true one has not
 	download := last.Load()
 	row, err := ar.DownloadOf(context.Background(), download.RecordingID)
 	if err != nil || row.State != archive.DownloadRequested || row.DownloadID != download.DownloadID || row.Failures != 0 || row.Lapsed != 0 {

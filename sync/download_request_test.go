@@ -21,7 +21,7 @@ import (
 	syncer "minutebook/sync"
 )
 
-// recordings states what the recordings of meetings are, and who sees them.
+// recordings states the recordings of meetings, and who sees them.
 func recordings(t *testing.T, u *rig.Upstream, shares, recordings string) {
 	t.Helper()
 	file := fmt.Sprintf(`{"users": [{"email": %q}, {"email": %q}], "teams": [], "meeting_types": [], "shares": [%s], "recordings": [%s]}`,
@@ -206,7 +206,7 @@ func TestALapsedLinkIsReplaced(t *testing.T) {
 		if err != nil || len(media) != 1 || media[0].Size != bytes {
 			t.Errorf("recordings %+v, %v", media, err)
 		}
-		// It is the same file by its ETag: only what was missing is fetched.
+		// It is the same file by its ETag: only the missing bytes are fetched.
 		left := time.Duration(float64(bytes-before.Fetched) / 2000 * float64(time.Second))
 		for _, c := range u.Wire.Calls() {
 			if c.At.After(start.Add(left / 2)) {

@@ -182,7 +182,7 @@ func TestResumeAfterRestartHashesWhatIsThere(t *testing.T) {
 	if err != nil || row.Fetched == 0 || row.Validator != h.tag {
 		t.Fatalf("after the interruption: %+v, %v", row, err)
 	}
-	// Bytes behind what was made durable are not trusted.
+	// Bytes behind the durable ones are not trusted.
 	f, err := os.OpenFile(s.archive.PartialPath("7"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ type forgetter struct {
 	after bool
 
 	ar   *archive.Archive
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	at   int
 	done chan struct{} // nil: not begun; closed when forgotten
 	err  error
@@ -133,7 +133,7 @@ func forgetEverywhere(t *testing.T, kind item, after, only bool) {
 	}
 }
 
-// wantForgotten looks for what must not be there.
+// wantForgotten looks for bytes of the forgotten meeting.
 func wantForgotten(t *testing.T, ar *archive.Archive, nth int, only bool) {
 	t.Helper()
 	if left := residue.Find(t, fmt.Sprintf("This is meeting %d.", forgotten), ar.Dir()); left != nil {

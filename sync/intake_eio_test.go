@@ -22,8 +22,8 @@ import (
 
 const failingDir = "MINUTEBOOK_TEST_FAILING_DIR"
 
-// runOnFailingDisk is the child process: it does what the lines of standard input
-// say and prints a line for each.
+// runOnFailingDisk is the child process: it follows the lines of standard input
+// and prints a line for each.
 func runOnFailingDisk(ctx context.Context, dir string) error {
 	a, err := archive.Open(ctx, archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	if err != nil {
@@ -58,7 +58,7 @@ func runOnFailingDisk(ctx context.Context, dir string) error {
 }
 
 // Good deliveries wait while the disk fails with EIO: while the archive is read,
-// written or synced, and while the inbox notes what was applied. None is
+// written or synced, and while the inbox notes the applied ones. None is
 // quarantined, those that an earlier version quarantined for that are replayed,
 // and all are applied once the disk is well.
 func TestGoodDeliveriesWaitForAFailingDisk(t *testing.T) {

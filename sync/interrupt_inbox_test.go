@@ -18,10 +18,10 @@ import (
 	syncer "minutebook/sync"
 )
 
-// outside is what the service sends by itself: webhooks and announcements, each
+// outside holds the webhooks and announcements that the service sends by itself, each
 // again and again until it is acknowledged.
 type outside struct {
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	open map[string]func(*archive.Archive) error
 }
 
@@ -69,7 +69,7 @@ func (o *outside) begin(created func(id int64) time.Time) {
 
 // TestInterruptedInboxTheEndIsTheSame cuts the daemon before and after commits of
 // the inbox: of webhooks and of announcements that come in, of addresses for the
-// next ones, and of what was applied.
+// next ones, and of the record of applied ones.
 func TestInterruptedInboxTheEndIsTheSame(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	kinds := []knife{{item: anInboxCommit}, {item: anInboxCommit, after: true}}

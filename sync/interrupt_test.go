@@ -69,7 +69,7 @@ func endState(t *testing.T, ar *archive.Archive) []string {
 	return append(out, fmt.Sprintf("%d tasks, downloads %v, %d partial files, %d files", len(marks), queue, len(partial), blobs))
 }
 
-// item is what a run is cut at: before or after it.
+// item is a place where a run is cut: before or after it.
 type item int
 
 const (
@@ -84,7 +84,7 @@ func (i item) String() string {
 }
 
 // knife cuts a run off at its nth item. When the service or the disk has done
-// what the item asks of it, the run is cut after it, otherwise before.
+// its part for the item, the run is cut after it, otherwise before.
 type knife struct {
 	item  item
 	nth   int // from 1; 0: never
@@ -99,7 +99,7 @@ type cutter struct {
 	stop func()
 	wire *rig.Wire
 	db   *sqlite.DB
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	at   int        // items of this run, of the knife's kind
 	cut  bool
 }
@@ -238,8 +238,8 @@ func TestInterruptedAnywhereTheEndIsTheSame(t *testing.T) {
 // isLong reports whether every single item is to be cut.
 func isLong() bool { return os.Getenv("MINUTEBOOK_LONG") != "" }
 
-// cutEverywhere compares what is there in the end with what an uninterrupted run
-// brings. prepare is called once, for whatever is outside of the runs.
+// cutEverywhere compares the archive in the end with the archive of an uninterrupted
+// run. prepare is called once, for whatever is outside of the runs.
 func cutEverywhere(t *testing.T, k knife, prepare func(*rig.Upstream) wholeRun) {
 	const meetings = 12 // two pages
 	now := rig.Today()

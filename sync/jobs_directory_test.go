@@ -128,8 +128,8 @@ func TestAListThatIsRefusedEndsItsRights(t *testing.T) {
 	})
 }
 
-// What an account lists no longer ends in the lists of one that is not read; what
-// it may not read any more, or what is not believed, does not.
+// A row that an account lists no longer ends in the lists of one that is not read; a row
+// that it may not read any more, or that is not believed, does not.
 func TestOnlyAListThatWasReadEndsWhatOthersShow(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

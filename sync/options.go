@@ -27,8 +27,8 @@ type Account struct {
 	// AllowPrivate lets recordings of this account be fetched from addresses that
 	// are not globally routable.
 	AllowPrivate bool
-	// Remedy says what a person does when the service refuses the account; "" means
-	// that its key stands in the configuration.
+	// Remedy tells a person how to renew an account that the service refuses; ""
+	// means that its key stands in the configuration.
 	Remedy string
 }
 

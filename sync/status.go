@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Status is what `minutebook status` tells of the sync.
+// Status is the part of `minutebook status` about the sync.
 // AccountStatus is the state of one account.
 // DownloadStatus is the state of the queue of recordings.
 // FailureStatus is a line of the ledger that is open.

@@ -16,7 +16,7 @@ import (
 // run it again.
 const overdueAfter = 20 * time.Hour
 
-// Request says what one run of [Syncer.Sync] does.
+// Request is the task of one run of [Syncer.Sync].
 type Request struct {
 	Account string    `json:"account,omitempty"` // only this one; "" means all
 	Full    bool      `json:"full,omitempty"`    // the full history with content again
@@ -28,7 +28,7 @@ type Request struct {
 
 // Sync makes one run: it applies the inbox, and makes the backfill where it is
 // not complete, or else a light walk and the jobs that are overdue; or it reads
-// what the request names. It calls progress about once a second, and at the end
+// the meetings that the request names. It calls progress about once a second, and at the end
 // with Done set, from its own goroutines, never two at a time. Beside Run it
 // shares the accounts' jobs and waits for those that run. If an account fails
 // the others go on, and the errors are joined.
@@ -165,7 +165,7 @@ func (s *Syncer) runWalks(ctx context.Context, a *account, req Request, t *runSt
 	return nil
 }
 
-// rereadRequested reads again what the request names, with content.
+// rereadRequested reads the meetings that the request names again, with content.
 func (s *Syncer) rereadRequested(ctx context.Context, a *account, req Request, t *runStats) error {
 	leave, err := a.acquireJob(ctx, JobBackfill)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	syncer "minutebook/sync"
 )
 
-// intercept puts something between the service and its callers: what edit returns
-// is answered instead, with a Date by the bubble's clock.
+// intercept puts something between the service and its callers: the bytes that edit
+// returns are answered instead, with a Date by the bubble's clock.
 func intercept(u *rig.Upstream, edit func(r *http.Request, body []byte) []byte) {
 	inner := u.Wire.Handler
 	u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +35,7 @@ func intercept(u *rig.Upstream, edit func(r *http.Request, body []byte) []byte) 
 	})
 }
 
-// absences are what status says of them.
+// absences are the lines of status about missing meetings.
 func absences(t *testing.T, s *syncer.Syncer) (notices []string) {
 	t.Helper()
 	st, err := s.Status(t.Context())
@@ -190,7 +190,7 @@ func TestAnInterruptedCatchUpBeginsAnew(t *testing.T) {
 	})
 }
 
-// Of what was forgotten nothing is asked for again, by no walk.
+// No walk asks for any part of a forgotten meeting again.
 func TestNothingIsReadOfWhatWasForgotten(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

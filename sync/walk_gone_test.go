@@ -29,7 +29,7 @@ func meetingOfBob(id int64, created time.Time) []byte {
 	return append(bytes.ReplaceAll(rig.Meeting(id, created), []byte(rig.Person), []byte(bob)), '\n')
 }
 
-// share states who there is and what is shared beyond what each recorded.
+// share states who there is and which meetings are shared beyond those each recorded.
 func share(t *testing.T, u *rig.Upstream, shares ...string) {
 	t.Helper()
 	file := fmt.Sprintf(`{"users": [{"email": %q}, {"email": %q}], "teams": [], "meeting_types": [], "shares": [%s]}`,
@@ -56,8 +56,8 @@ func clientOf(t *testing.T, u *rig.Upstream, email string) *api.Client {
 // walkSchedule returns a schedule of walks only.
 func walkSchedule() syncer.Schedule { return syncer.Schedule{Walk: "0 2 * * *"} }
 
-// A light walk makes no heavy call, and finds what was shared with the account
-// meanwhile, however old. What it finds is then read with its content.
+// A light walk makes no heavy call, and finds meetings shared with the account
+// meanwhile, however old. They are then read with their content.
 func TestALightWalkFindsWhatWasSharedMeanwhile(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

@@ -43,7 +43,7 @@ func withoutSpeakers(h http.Handler) http.Handler {
 	})
 }
 
-// Light walks leave what full lists have shown, and nights in which nothing
+// Light walks leave the content that full lists have shown, and nights in which nothing
 // changed upstream log nothing.
 func TestNightsOfLightAndFullListsChangeNothing(t *testing.T) {
 	testrun.SkipUnderRace(t)
@@ -121,8 +121,8 @@ func TestNightsOfTwoAccountsChangeNothing(t *testing.T) {
 	})
 }
 
-// What was read while the clock was years ahead gives way to what is read when
-// it is right again, and keeps the date that the clock gave it.
+// Content that was read while the clock was years ahead gives way to the first read
+// after it is right again, and keeps the date that the clock gave it.
 func TestAClockThatWasAheadFreezesNoContent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

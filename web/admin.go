@@ -39,7 +39,7 @@ type admittedPerson struct {
 	Out bool            // deactivated in the service's directory
 }
 
-// auditPage shows who did what, for admins.
+// auditPage shows people's recorded acts, for admins.
 type auditPage struct {
 	frame
 	Events []auditEvent

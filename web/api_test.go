@@ -15,7 +15,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// answer decodes what the JSON interface says.
+// answer decodes an answer of the JSON interface.
 func (s *site) answer(status int, address string, v any) {
 	s.t.Helper()
 	resp, body := s.get(address)
@@ -167,8 +167,8 @@ func TestListsGoOnWhereAPageEnds(t *testing.T) {
 	}
 }
 
-// TestMomentsOfAMeetingAreThoseOfItsSearch compares the moments of one meeting with what a
-// search finds in it.
+// TestMomentsOfAMeetingAreThoseOfItsSearch compares the moments of one meeting with the
+// hits of a search in it.
 func TestMomentsOfAMeetingAreThoseOfItsSearch(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t)

@@ -53,7 +53,7 @@ func (s *server) newClip(row *archive.Row, p player, from, to time.Duration) *cl
 	return c
 }
 
-// newCutter returns what cuts clips out of an archive's recordings, or nil without ffmpeg.
+// newCutter returns the cutter of clips from an archive's recordings, or nil without ffmpeg.
 func newCutter(a *archive.Archive) (*clip.Cutter, error) {
 	return clip.New(filepath.Dir(media.PartialPath(a.Dir(), "clip")))
 }

@@ -68,7 +68,7 @@ func TestAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// sameHead compares HEAD with what GET answered.
+// sameHead compares HEAD with the answer to GET.
 func (s *site) sameHead(address string, got *http.Response) {
 	s.t.Helper()
 	req, err := http.NewRequest(http.MethodHead, s.URL+address, nil)

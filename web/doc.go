@@ -10,8 +10,8 @@
 // a request for a Host that is neither loopback, the listener's own address nor
 // configured is refused.
 //
-// Every request has a [Visitor], and nothing is shown but what the archive shows its
-// viewer. A hidden meeting and one that does not exist are answered alike.
+// Every request has a [Visitor], and every page shows only meetings that the archive
+// shows to the visitor's viewer. A hidden meeting and one that does not exist are answered alike.
 //
 // The package holds no state but a random key, which hides positions in the change log;
 // after a restart, open pages take a new position by themselves.

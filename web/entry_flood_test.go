@@ -50,7 +50,7 @@ func TestNobodyKeepsOthersFromPasskeys(t *testing.T) {
 	}
 }
 
-// TestFailuresFillNoAudit sends what no browser sends, in numbers.
+// TestFailuresFillNoAudit sends many requests that no browser sends.
 func TestFailuresFillNoAudit(t *testing.T) {
 	t.Parallel()
 	s := newEntrySite(t, func(e *Entry) {

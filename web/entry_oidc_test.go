@@ -221,8 +221,8 @@ func TestTheDirectoryDecidesWhoJoins(t *testing.T) {
 	s.wantsIn("who is deactivated there and asks again", "/login/oidc", false)
 }
 
-// TestAnswersOfOthersAreRefused gives the callback what another sign-in or an attacker
-// would.
+// TestAnswersOfOthersAreRefused gives the callback the answers of another sign-in and of
+// an attacker.
 func TestAnswersOfOthersAreRefused(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

@@ -26,8 +26,8 @@ type entrySite struct {
 	*http.Client // the browser of somebody, who follows no redirects
 }
 
-// newEntrySite returns a site with the sample's meetings whose Entry is what change
-// makes of one with passwords.
+// newEntrySite returns a site with the sample's meetings and an Entry with passwords,
+// edited by change.
 func newEntrySite(t testing.TB, change func(*Entry)) *entrySite {
 	t.Helper()
 	return newEntrySiteWith(t, access.Options{}, func(o *Options) {
@@ -266,7 +266,7 @@ func TestSessionsEnd(t *testing.T) {
 		cookies := s.Jar.Cookies(home)
 		s.wants(200, "GET", "/", nil)
 		end(p)
-		s.Jar.SetCookies(home, cookies) // the browser keeps what it had
+		s.Jar.SetCookies(home, cookies) // the browser keeps its old cookie
 		if resp, _ := s.do("GET", "/", nil); resp.StatusCode != 303 {
 			t.Errorf("%s: the session opens the page still: %s", name, resp.Status)
 		}

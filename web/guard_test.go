@@ -66,7 +66,7 @@ func TestProxiesReachNoOwner(t *testing.T) {
 	}
 }
 
-// TestPagesAskNobodyElse looks for what the policy would block anyway: inline
+// TestPagesAskNobodyElse looks for the things the policy would block anyway: inline
 // code and styles, and requests to other hosts.
 func TestPagesAskNobodyElse(t *testing.T) {
 	testrun.SkipUnderRace(t)

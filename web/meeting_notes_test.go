@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// evil is what a note must not become.
+// evil is a note's text that must never become markup.
 const evil = `<img src=x onerror=alert(1)> & "quoted"`
 
 func TestNotesOnAMeeting(t *testing.T) {

@@ -44,8 +44,8 @@ func newHook(t *testing.T) *hook {
 	return h
 }
 
-// TestNotifications saves a search, lets meetings arrive, and reads what its address is
-// told.
+// TestNotifications saves a search, lets meetings arrive, and reads the deliveries to its
+// address.
 func TestNotifications(t *testing.T) {
 	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
 	saved, err := s.server.Notes.Save(t.Context(), 0, "Walrus", "walrus")
@@ -107,8 +107,8 @@ func (s *site) waitForLaterChange(than time.Time) {
 	}
 }
 
-// TestNotificationsKeepRights tells a person only of what the person sees, and nothing
-// once the person is out; an address in a private network is never called.
+// TestNotificationsKeepRights tells a person only of meetings that the person sees, and of
+// none once the person is out; an address in a private network is never called.
 func TestNotificationsKeepRights(t *testing.T) {
 	var o Options
 	s := newEntrySiteWith(t, access.Options{}, func(site *Options) { o = *site })

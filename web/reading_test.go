@@ -11,7 +11,7 @@ import (
 )
 
 // middle reports whether the page has come to rest with a line's middle less than
-// 40 px from the middle of what is seen of the transcript.
+// 40 px from the middle of the visible part of the transcript.
 const middle = `((line) => {
 	const pad = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop), r = line?.getBoundingClientRect();
 	const rest = window.y_ === scrollY; window.y_ = scrollY;

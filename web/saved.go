@@ -59,7 +59,7 @@ func (s *server) saveSearch(w http.ResponseWriter, r *http.Request) error {
 	return s.seeOther(w, r, "/saved")
 }
 
-// refuseSaved shows what is wrong with a form about saved searches.
+// refuseSaved shows the mistake in a form about saved searches.
 func (s *server) refuseSaved(w http.ResponseWriter, r *http.Request, err error) error {
 	err = toNotesFailure(err)
 	if f, ok := err.(*failure); ok && f.status == http.StatusUnprocessableEntity { //nolint:errorlint // as toNotesFailure returns it

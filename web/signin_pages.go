@@ -163,7 +163,7 @@ func (s *server) logOut(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	s.setCookie(w, "")
-	if s.base == "" { // it would clear what other programs on the host have stored
+	if s.base == "" { // below a base path it would clear the data of other programs on the host
 		w.Header().Set("Clear-Site-Data", `"cache", "storage"`)
 	}
 	http.Redirect(w, r, "/login", http.StatusSeeOther)

@@ -38,7 +38,7 @@ type site struct {
 	notes   *notes.DB
 	ids     []int64 // of the sample's meetings, in its order
 	now     atomic.Pointer[time.Time]
-	status  any // what the daemon says
+	status  any // the daemon's answer
 }
 
 // at is when the tests' readers look at the page.
@@ -205,7 +205,7 @@ func (s *site) store(meetings ...json.RawMessage) {
 	}
 }
 
-// observe is what a list shows of a meeting, the i-th second of the tests.
+// observe returns a list's read of a meeting in the i-th second of the tests.
 func observe(t testing.TB, i int, raw json.RawMessage) archive.Observation {
 	t.Helper()
 	o, err := archive.FromMeeting("acme", archive.SourceList, at.Add(time.Duration(i)*time.Second), raw)

@@ -89,8 +89,8 @@ func TestStaticSiteLinks(t *testing.T) {
 	}
 }
 
-// TestStaticSiteShows looks for what a meeting has, and that nothing in it can
-// act: titles and words stay words.
+// TestStaticSiteShows looks for the parts of a meeting, and that no markup in them
+// acts: titles and words stay words.
 func TestStaticSiteShows(t *testing.T) {
 	s := newSiteBehind(t, meeting(7, "<script>alert(1)</script>", "2026-03-04T10:00:00Z", `"url":"https://svc.example/7","meeting_type":"Review",
 		"transcript":[{"speaker":{"display_name":"Ana <b>"},"text":"One & two.","timestamp":"00:00:01"},{"speaker":{"display_name":"Bo"},"text":"Three.","timestamp":"00:01:01"}],

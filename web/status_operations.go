@@ -88,7 +88,7 @@ type activityJSON struct {
 	Total int       `json:"total,omitempty"` // 0: unknown
 }
 
-// versionsJSON says what runs here.
+// versionsJSON holds the versions of the running program and of its databases.
 type versionsJSON struct {
 	Minutebook string `json:"minutebook"`
 	Go         string `json:"go"`
@@ -222,7 +222,7 @@ func (s *server) replayDelivery(ctx context.Context, name string) error {
 
 var errNoDelivery = &failure{http.StatusNotFound, "There is no such delivery."}
 
-// recordChange writes what an admin does into the audit before it is done.
+// recordChange writes an admin's change into the audit before it is made.
 func (s *server) recordChange(ctx context.Context, kind access.EventKind, ids access.IDs) error {
 	if s.Record == nil {
 		return nil

@@ -24,7 +24,7 @@ type trendsPage struct {
 	Rows    []trendRow // the same as a table
 	Ranges  bool       // a count is a lower bound
 	Mixed   bool       // some lines count meetings
-	Problem string     // what is wrong with a query
+	Problem string     // the mistake in a query, or ""
 }
 
 // trendTab leads to the same queries by another kind.
@@ -65,7 +65,7 @@ func trendQueries(r *http.Request) []string {
 	return queries
 }
 
-// trendKind reads what a request counts by: months unless it says otherwise.
+// trendKind reads the unit by which a request counts: months unless it names another.
 func trendKind(r *http.Request) (string, error) {
 	switch by := r.URL.Query().Get("by"); by {
 	case "":

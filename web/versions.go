@@ -34,7 +34,7 @@ type versionPage struct {
 // changes are shown.
 type versionPiece struct {
 	diff.Piece
-	Rest string // after what is left out
+	Rest string // after the omission
 	Cut  bool
 }
 

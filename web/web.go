@@ -31,7 +31,7 @@ import (
 type Options struct {
 	Archive *archive.Archive
 	Index   *search.Index
-	Notes   *notes.DB // what people add
+	Notes   *notes.DB // notes, ticks, merged people, saved searches
 
 	// Roster counts who appears in which meeting. Where the caller follows the archive with
 	// it no request waits for the counts; nil: one of the page's own.
@@ -50,7 +50,7 @@ type Options struct {
 	CheckJob func(account, job string) error
 	Run      func(account, job string) error
 
-	// Record writes what admins do here into the audit; nil: nothing does.
+	// Record writes admins' changes into the audit; nil: nothing does.
 	Record func(context.Context, access.Event) error
 
 	// Setup adds the first account; nil: accounts are added elsewhere.
@@ -84,7 +84,7 @@ type Options struct {
 	// addresses alone.
 	NotifyClient *http.Client
 
-	// Ready are further parts for /readyz: what keeps one from its work, or "".
+	// Ready are further parts for /readyz. Each returns the obstacle to its work, or "".
 	Ready map[string]func() string
 	// Registry registers and gathers the metrics; nil for a new one.
 	Registry *prometheus.Registry

@@ -362,8 +362,8 @@ func TestABackupIsNotMadeTwiceAtOnce(t *testing.T) {
 }
 
 // TestABackupNamesLostRecordings loses a recording that no generation has, and
-// damages another one: everything else is backed up, nothing is removed, and what
-// is restored misses the two alone.
+// damages another one: everything else is backed up, nothing is removed, and the
+// restored archive misses the two alone.
 func TestABackupNamesLostRecordings(t *testing.T) {
 	t.Parallel()
 	a, dest := archivetest.WithMeetings(t, 4), t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestRepairDeletesNothing loses rows to which others refer, and repairs: what is
-// there is brought back, and what is not is named and its bytes put aside.
+// TestRepairDeletesNothing loses rows to which others refer, and repairs: rows whose
+// bytes exist come back, the others are named and their bytes put aside.
 func TestRepairDeletesNothing(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

@@ -6,7 +6,7 @@
 //	meeting.go           a meeting as it is rendered, and the people in it
 //	file.go              files that are written only when they would differ
 //	ledger*.go           the exports into a directory: files, names, lists
-//	notes.go             what people have added
+//	notes.go             notes, ticks, merged people and saved searches
 //	site.go              pages around the meetings: indexes, people
 //	markdown.go, text.go, subtitles.go, json.go    the formats
 //

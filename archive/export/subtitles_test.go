@@ -73,7 +73,7 @@ func readCues(t testing.TB, file, eol string, header, numbered bool) []string {
 
 var voice = regexp.MustCompile(`^(?:<v ([^<>]*)>)?([^<>]*)$`)
 
-// checkSubtitles holds both formats to what was said.
+// checkSubtitles compares both formats with the transcript.
 func checkSubtitles(t testing.TB, m *Meeting) {
 	t.Helper()
 	var vtt, srt strings.Builder

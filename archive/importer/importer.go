@@ -20,7 +20,8 @@ type Options struct {
 	// At is the time of the content. When zero, it is the time at which a file was
 	// written, or that of the archive's clock.
 	At time.Time
-	// Notes takes in what people had added; nil leaves it out. Authors knows people by
+	// Notes receives the notes, ticks, merged people and saved searches of an export; nil
+	// leaves them out. Authors knows people by
 	// their addresses.
 	Notes   *notes.DB
 	Authors notes.Authors

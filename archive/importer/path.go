@@ -56,10 +56,10 @@ func plainName(path string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".age"), ".gz")
 }
 
-// isNotes tells whether a file of an export has what people added, and no meetings.
+// isNotes reports whether a file of an export holds the rows of notes.db instead of meetings.
 func isNotes(path string) bool { return plainName(path) == notes.FileName }
 
-// readNotes imports what people had added.
+// readNotes imports the notes, ticks, merged people and saved searches of an export.
 func readNotes(ctx context.Context, o Options, r io.Reader) (Result, error) {
 	if o.Notes == nil {
 		return Result{}, nil

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// BenchmarkInboxPut is what 64 senders of 50 KB deliveries ask of the inbox.
+// BenchmarkPut puts deliveries of 50 KB from 64 senders.
 func BenchmarkPut(b *testing.B) {
 	i, err := Open(b.Context(), filepath.Join(b.TempDir(), "inbox.db"), Options{Create: true})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // groups opens an inbox whose writer waits at its first BEGIN until open is
-// called, so that what is put meanwhile becomes a group. commits counts.
+// called, so that deliveries put meanwhile become a group. commits counts.
 func groups(t *testing.T, opts Options) (i *Inbox, open func(), commits *atomic.Int32) {
 	gate := make(chan struct{})
 	open, commits = sync.OnceFunc(func() { close(gate) }), new(atomic.Int32)

@@ -40,7 +40,7 @@ type model struct {
 	path  string
 	i     *Inbox
 	n     int               // deliveries so far
-	waits map[string]string // bodies of what waits, by id
+	waits map[string]string // bodies of waiting deliveries, by id
 	gone  map[string]bool   // known, without a body
 }
 

@@ -61,7 +61,7 @@ func insertJudgement(ctx context.Context, tx *sql.Tx, j *Judgement) error {
 	return nil
 }
 
-// Undo takes a judgement back. What other judgements say stays. It fails with
+// Undo takes a judgement back. Other judgements stay. It fails with
 // [archive.ErrNotFound] when there is none with this id.
 func (d *DB) Undo(ctx context.Context, id int64) error {
 	err := d.write(ctx, "undo a merge", func(tx *sql.Tx) error {

@@ -36,7 +36,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkReapply: what a nightly walk costs that finds nothing new.
+// BenchmarkReapply measures a nightly walk that finds nothing new.
 func BenchmarkReapply(b *testing.B) {
 	n := options.meetings / 10
 	a := open(b, built(b, n))

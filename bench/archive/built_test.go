@@ -67,7 +67,7 @@ func source(tb testing.TB) *corpus.Resampler {
 	return r
 }
 
-// filled is what an archive was filled with.
+// filled counts the content of an archive.
 type filled struct {
 	json, text int64 // bytes
 	elapsed    time.Duration

@@ -20,10 +20,10 @@ import (
 	"minutebook/archive/export"
 )
 
-// measuredOperation names, in the environment, what the process is to do.
+// measuredOperation names, in the environment, the operation of the process.
 const measuredOperation = "MINUTEBOOK_BENCH_OPERATION"
 
-// operations are what must not take more memory for a larger archive. Each is
+// operations must not take more memory for a larger archive. Each is
 // run in a process of its own, with the directory of an archive and another.
 var operations = []struct {
 	name string
@@ -127,7 +127,7 @@ func measured(what string) int {
 	return 0
 }
 
-// peakResident reads what Linux counts. A resource usage would tell of the
+// peakResident reads Linux' own count. A resource usage would tell of the
 // process that started this one.
 func peakResident() (int64, error) {
 	status, err := os.ReadFile("/proc/self/status")

@@ -28,7 +28,7 @@ type Resampler struct {
 	summaries []string
 }
 
-// Figures of what a Resampler makes.
+// Figures of a Resampler's meetings.
 const (
 	entriesEach = 370
 	entriesMean = 294 // and the rest of the last run

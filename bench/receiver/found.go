@@ -21,7 +21,7 @@ import (
 
 const foundRate = 10 // deliveries a second
 
-// findable adds to a server what brings a delivery into the index, and an
+// findable adds to a server the rooms that bring a delivery into the index, and an
 // address beside the receiver's that says whether a word is found.
 func findable(ctx context.Context, a *archive.Archive, dir string, o *receiver.Options) ([]func(context.Context) error, error) {
 	x, err := search.Open(ctx, search.Options{Archive: a, Dir: filepath.Join(dir, "index"), Logger: zerolog.Nop(), Busy: a.Inbox().Busy})

@@ -76,7 +76,7 @@ func halfLoad(ctx context.Context, s settings, mode string, rate float64) (err e
 }
 
 // slowConnections holds connections that send a byte every half second, and
-// measures what others get meanwhile.
+// measures the rate of other senders meanwhile.
 func slowConnections(ctx context.Context, s settings) (err error) {
 	v, err := startServer(ctx, s, "store")
 	if err != nil {

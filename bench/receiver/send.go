@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A run is what the senders saw.
+// A run holds the senders' counts.
 type run struct {
 	mu        sync.Mutex
 	latencies []time.Duration

@@ -94,7 +94,7 @@ func (l *openLoop) call(ctx context.Context, client *http.Client, key, query str
 }
 
 // drain makes a call and reads its answer to the last byte without keeping it:
-// what the callers themselves cost is not the service's.
+// the callers' own cost is not the service's.
 func drain(ctx context.Context, client *http.Client, url, key string) error {
 	resp, err := get(ctx, client, url, key)
 	if err != nil {

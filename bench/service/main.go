@@ -1,7 +1,7 @@
 // Command service measures the service over an archive of meetings resampled
 // from the corpus: how long a page of ten takes with all includes and any
 // filter while 64 credentials call at their rate limit, whatever the answers
-// take (open loop); what a walk over all pages costs at its start and its end;
+// take (open loop); the cost of a walk over all pages at its start and its end;
 // and how much memory the process takes.
 //
 //	go run ./bench/service [-meetings N] [-data DIR] [-seconds S] [-build]
@@ -159,7 +159,7 @@ func build(ctx context.Context, a *archive.Archive, o options) (built bool, err 
 // all of it.
 const walker = "walker@company0.example"
 
-// credentials makes users, each of whom sees what is shared with all, and a key
+// credentials makes users, each of whom sees the meetings shared with all, and a key
 // of each.
 func credentials(ctx context.Context, a *archive.Archive, s *service.Service, n int) ([]string, error) {
 	var users []api.User

@@ -1,5 +1,5 @@
-// Package sync measures the sync against the real service in virtual time: what
-// would take hours passes in seconds, and every call is counted. The figures are
+// Package sync measures the sync against the real service in virtual time: hours
+// pass in seconds, and every call is counted. The figures are
 // printed by make bench, or
 //
 //	MINUTEBOOK_BENCH=1 go test -run Figure -v ./bench/sync

@@ -144,7 +144,7 @@ func TestFigureOAuthAtTheLimit(t *testing.T) {
 	}
 }
 
-// slack is what a run may take of the limit's own minimum. The first and the
+// slack is the bound on a run's time, as a multiple of the limit's own minimum. The first and the
 // last minute weigh more in a small one.
 func slack() float64 {
 	if isFull() {

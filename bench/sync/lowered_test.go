@@ -119,7 +119,7 @@ func set(t *testing.T, u *rig.Upstream, l service.Limits) {
 	}
 }
 
-// refused is what became of heavy calls under a limit that was lowered.
+// refused counts the answers to heavy calls under a limit that was lowered.
 type refused struct {
 	all    int // answers 429
 	flying int // calls in flight when the first of them came

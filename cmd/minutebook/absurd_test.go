@@ -25,7 +25,7 @@ import (
 	"minutebook/sample"
 )
 
-// absurdMeetings is how many meetings the service has: what there is to read
+// absurdMeetings is how many meetings the service has: the reads of all of them
 // must fit into a minute's calls several times.
 const absurdMeetings = 6
 
@@ -66,7 +66,7 @@ func TestServeSurvivesAbsurdAnswers(t *testing.T) {
 type distorted struct {
 	*testing.T
 	*absurd.Changer
-	items       atomic.Pointer[string] // what all lists have for items; nil: theirs
+	items       atomic.Pointer[string] // the items of all lists; nil: their own
 	dir, config string
 	receiver    string
 }

@@ -66,7 +66,7 @@ func newClientSet() *clientSet {
 }
 
 // newClients makes the clients of a configuration's accounts. An account that connects
-// as it did in present keeps its client, and what it is doing goes on.
+// as it did in present keeps its client, and the client's running calls go on.
 func (app *application) newClients(cfg *config.Config, present *clientSet) (*clientSet, error) {
 	set := newClientSet()
 	for _, a := range cfg.Accounts {

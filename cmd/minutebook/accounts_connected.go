@@ -35,7 +35,7 @@ func (app *application) Connector(ctx context.Context) (*accounts.Connector, err
 	return connector, err
 }
 
-// newConnector makes what connects people's own accounts by a configuration, or nil
+// newConnector makes the connector of people's own accounts by a configuration, or nil
 // while no setting says which service the archive reads.
 func (app *application) newConnector(ctx context.Context, cfg *config.Config, people *access.DB) (*accounts.Connector, error) {
 	service := cfg.ServiceURL()

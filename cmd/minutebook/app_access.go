@@ -73,7 +73,7 @@ func (d *daemon) runAccess(ctx context.Context) error {
 	return nil
 }
 
-// Notes returns what people have added to the archive.
+// Notes returns the database of notes, ticks, merged people and saved searches.
 func (app *application) Notes(ctx context.Context) (*notes.DB, error) {
 	app.mu.Lock()
 	defer app.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	syncer "minutebook/sync"
 )
 
-// pastes runs auth login, has the connection allowed with a key and pastes what
-// change makes of the address that the browser was sent to.
+// pastes runs auth login, has the connection allowed with a key and pastes the
+// address that the browser was sent to, edited by change.
 func pastes(t *testing.T, config, key string, change func(string) string) (stderr string, err error) {
 	t.Helper()
 	login := exec.Command("minutebook", "auth", "login", "work", "-c", config)

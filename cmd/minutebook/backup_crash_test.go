@@ -19,7 +19,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// rounds is how often a test does what has to hold every time.
+// rounds returns the number of repetitions of a test: few, or many with MINUTEBOOK_LONG.
 func rounds(few, many int) int {
 	if os.Getenv("MINUTEBOOK_LONG") != "" {
 		return many
@@ -48,7 +48,7 @@ func withRecordings(t *testing.T, dir string, n int64) {
 
 // TestBackupKilled kills backup while it copies and while it prunes, again and
 // again. There is always a whole generation, as many as before, and the next run
-// clears away what the killed ones left.
+// clears away the remains of the killed ones.
 func TestBackupKilled(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

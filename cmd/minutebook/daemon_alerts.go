@@ -41,8 +41,8 @@ func notifyChannels(n config.Notify) (channels []notify.Channel) {
 	return channels
 }
 
-// runNotify tells people what needs them, and calls the heartbeat address, until ctx
-// ends.
+// runNotify reports conditions that need a person, and calls the heartbeat address, until
+// ctx ends.
 func (d *daemon) runNotify(ctx context.Context) error {
 	n := &notify.Notifier{Channels: func() []notify.Channel { return notifyChannels(d.config().Notify) },
 		Store: notifyStore{d.archive}, Now: d.archive.Now, Logger: d.log}
@@ -71,7 +71,7 @@ func (d *daemon) reportNotify(ctx context.Context, err error) {
 	}
 }
 
-// notifyOnce tells what is new, and calls the heartbeat address after a full success.
+// notifyOnce reports new conditions, and calls the heartbeat address after a full success.
 func (d *daemon) notifyOnce(ctx context.Context, n *notify.Notifier) error {
 	c := d.config().Notify
 	if c.Heartbeat == "" && len(notifyChannels(c)) == 0 {

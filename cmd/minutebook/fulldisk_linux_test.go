@@ -75,7 +75,7 @@ func TestServeOnAFullDisk(t *testing.T) {
 		t.Errorf("on a full disk a delivery is answered %d", code)
 	}
 	eventually(t, time.Minute, "sync says why it pauses", func() (bool, any) {
-		fill(t, ballast) // what a log gave back
+		fill(t, ballast) // the space that a log gave back
 		s := status(t, dir)
 		return strings.Contains(strings.Join(s.Problems, "; "), "disk is full"), s.Problems
 	})

@@ -75,7 +75,7 @@ func start(t *testing.T, args ...string) *program {
 	return p
 }
 
-// Write collects what the program logs.
+// Write collects the program's log.
 func (p *program) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,7 +108,7 @@ func (p *program) stop() {
 	}
 }
 
-// run executes a command to its end and returns what it printed.
+// run executes a command to its end and returns its output.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("minutebook", args...)

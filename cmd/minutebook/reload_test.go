@@ -42,8 +42,8 @@ func startReloaded(t *testing.T) *reloaded {
 	return r
 }
 
-// write writes the configuration: what stands before the accounts, the secret of ada,
-// and what follows.
+// write writes the configuration: the text before the accounts, the secret of ada, and
+// the text after them.
 func (r *reloaded) write(before, secret, after string) {
 	r.Helper()
 	text := fmt.Sprintf("data_dir = %q\n%s\n[receiver]\nlisten = %q\n[[accounts]]\nname = \"ada\"\nbase_url = \"http://127.0.0.1:1/external/v1\"\napi_key = \"k\"\nwebhook_secrets = [%q]\n%s\n",

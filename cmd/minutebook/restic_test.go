@@ -9,8 +9,8 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// TestResticKeepsGenerations runs what docs/backup.md shows: restic over a
-// directory of backups, and a restore out of it of what backup itself no longer
+// TestResticKeepsGenerations runs the commands of docs/backup.md: restic over a
+// directory of backups, and a restore out of it of a generation that backup itself no longer
 // keeps. It needs restic, which make test installs.
 func TestResticKeepsGenerations(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -107,7 +107,7 @@ func (s *served) deliver(client *http.Client, id int64) bool {
 
 // TestServeKilled kills the daemon while sixteen senders deliver, again and
 // again: everything that was acknowledged is kept once and applied once, and
-// what was said in it is found.
+// its words are found.
 func TestServeKilled(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	rounds := 10

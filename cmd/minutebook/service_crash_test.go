@@ -157,7 +157,7 @@ func TestServiceKilled(t *testing.T) {
 	}
 }
 
-// register makes a webhook for what the key's owner records.
+// register makes a webhook for the meetings that the key's owner records.
 func register(t *testing.T, base, key, to string) {
 	t.Helper()
 	body := fmt.Sprintf(`{"destination_url": %q, "triggered_for": ["my_recordings"], "include_summary": true}`, to)

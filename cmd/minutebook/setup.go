@@ -108,7 +108,7 @@ func newProbeBudget() *api.Budget {
 	return api.NewBudget(api.BudgetOptions{Connection: "setup", Now: time.Now})
 }
 
-// explainProbe says what a person can do about a probe that failed.
+// explainProbe names the remedy for a probe that failed.
 func explainProbe(p probed) error {
 	switch {
 	case !p.Reached:
@@ -135,7 +135,7 @@ func (m *Main) readKey(a *setupAnswers) error {
 	return nil
 }
 
-// askAll asks for what no flag has said, until the service takes the key.
+// askAll asks for the answers that no flag gave, until the service takes the key.
 func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, a *setupAnswers) error {
 	ask := func(flag, question string, answer *string) error {
 		if cmd.Flags().Changed(flag) {

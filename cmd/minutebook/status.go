@@ -83,7 +83,7 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	return err
 }
 
-// printConfiguration prints what of the daemon's file does not count.
+// printConfiguration prints the settings of the daemon's file that the daemon has not loaded.
 func printConfiguration(b *strings.Builder, c *control.ConfigurationState) {
 	if c == nil {
 		return

@@ -127,7 +127,7 @@ func toDuration(n float64) time.Duration {
 	return time.Duration(n * float64(time.Second)).Round(time.Second)
 }
 
-// printUpkeep prints what runs now, the backups, the checks and the disk.
+// printUpkeep prints the running activities, the backups, the checks and the disk.
 func printUpkeep(b *strings.Builder, s control.StatusResult) {
 	for _, a := range s.Activities {
 		fmt.Fprintf(b, "running now      %s%s, since %s\n", a.Name, formatDone(a), formatTime(a.Since))

@@ -106,7 +106,7 @@ func (m *Main) completeMeeting(cmd *cobra.Command, args []string, typed string) 
 	return ids, directive
 }
 
-// explainFlagError says in words what is wrong with a flag, and which may be meant.
+// explainFlagError puts a mistake in a flag into words, and names the flag that may be meant.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {

@@ -40,7 +40,7 @@ func misbehave(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// What a client sees over loopback is what it sees over a real connection.
+// A client sees the same over loopback as over a real connection.
 func TestItBehavesAsAConnection(t *testing.T) {
 	real := httptest.NewServer(http.HandlerFunc(misbehave))
 	defer real.Close()

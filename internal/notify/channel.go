@@ -15,7 +15,7 @@ const (
 	News    Kind = "news"    // something happened, or a digest
 )
 
-// Message is what a person is told.
+// Message reports that a condition began or ended.
 type Message struct {
 	ID    string    `json:"id"` // the same for every try
 	Kind  Kind      `json:"type"`

@@ -1,4 +1,4 @@
-// Package notify tells people what needs them: by e-mail, by signed webhooks, and by
+// Package notify reports conditions that need a person: by e-mail, by signed webhooks, and by
 // messages in the forms of ntfy and Slack.
 //
 //	channel.go   the message, and a channel that carries it

@@ -35,7 +35,7 @@ type Notifier struct {
 	Logger   zerolog.Logger
 }
 
-// state is what a Notifier knows across restarts.
+// state is a Notifier's memory across restarts.
 type state struct {
 	Open    map[string]Message   `json:"open"`    // the conditions that were told, by key
 	Pending map[string][]Message `json:"pending"` // by channel
@@ -46,7 +46,7 @@ type state struct {
 // maxPending is the number of messages that wait for a channel; older ones go.
 const maxPending = 100
 
-// Update compares the conditions with those that were told, and sends what is new.
+// Update compares the conditions with those already reported, and sends the new ones.
 func (n *Notifier) Update(ctx context.Context, now []Condition) error {
 	return n.change(ctx, func(s *state, add func(Message)) {
 		current := map[string]bool{}
@@ -78,8 +78,8 @@ func (n *Notifier) message(kind Kind, key, title, text string) Message {
 	return Message{ID: "msg_" + rand.Text(), Kind: kind, Key: key, Title: title, Text: text, At: n.Now().UTC()}
 }
 
-// change changes the state, adds messages for every channel, saves it and sends what
-// waits.
+// change changes the state, adds messages for every channel, saves it and sends the
+// waiting ones.
 func (n *Notifier) change(ctx context.Context, fn func(s *state, add func(Message))) error {
 	s, err := n.load(ctx)
 	if err != nil {

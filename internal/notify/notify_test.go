@@ -130,7 +130,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// smtpServer accepts mails as a server without TLS does, and returns what it got.
+// smtpServer accepts mails as a server without TLS does, and returns them.
 func smtpServer(t *testing.T) (port int, received func() string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -19,7 +19,7 @@ var long = map[string]string{"00001_a.sql": first["00001_a.sql"], "00003_c.sql":
 	" CREATE TABLE filler (x BLOB); INSERT INTO filler WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) SELECT randomblob(4000) FROM n;"}
 
 // TestKilledWhileMigrating kills the process that migrates, again and again and
-// at any moment: the old version opens what is left, with all that was in it, and
+// at any moment: the old version opens the database, with all that was in it, and
 // at last a migration comes to its end.
 func TestKilledWhileMigrating(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -24,7 +24,7 @@ var (
 		"00003_c.sql": second["00003_c.sql"] + " INSERT INTO nowhere VALUES (1);"}
 )
 
-// opened opens a database with a set of migrations, and reads what is in a.
+// opened opens a database with a set of migrations, and reads table a.
 func opened(t *testing.T, path string, files map[string]string) (*DB, []string, error) {
 	t.Helper()
 	db, err := Open(t.Context(), path)

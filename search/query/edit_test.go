@@ -43,7 +43,7 @@ func TestEditing(t *testing.T) {
 	}
 }
 
-// TestEditedQueriesParse edits any query: the text of what comes out parses to the same.
+// TestEditedQueriesParse edits any query: the text of the result parses to the same query.
 func TestEditedQueriesParse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, err := Parse(rapid.StringMatching(`( |word|OR|-|"a b"|type:|\(|\)|person:x|in:title|"|sort:date)*`).Draw(t, "query"))

@@ -150,7 +150,7 @@ func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermD
 	}
 }
 
-// TestCountsAreBleves compares documents and counts of every term with what
+// TestCountsAreBleves compares documents and counts of every term with those that
 // Bleve reads, in memory, from a file, and merged with documents left out.
 func TestCountsAreBleves(t *testing.T) {
 	testrun.SkipUnderRace(t)

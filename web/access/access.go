@@ -52,7 +52,7 @@ type Options struct {
 	Now     func() time.Time // time.Now when nil
 	Rand    io.Reader        // makes secrets; crypto/rand when nil
 	// AccountKeys encrypt the secrets of the accounts that people connect: the first
-	// one new ones, the others what is there. Without any, nobody connects an account.
+	// key encrypts new secrets, the others decrypt those stored earlier. Without any, nobody connects an account.
 	AccountKeys [][]byte
 	Logger      zerolog.Logger
 }

@@ -31,7 +31,7 @@ type Chapter struct {
 	Title string // the name of a highlight, or the words that set the chapter apart
 }
 
-// Source says what chapters were made from.
+// Source is the material that chapters were made from.
 type Source string
 
 // The sources of chapters. Without one there are none.

@@ -15,7 +15,7 @@ import (
 	"minutebook/internal/pause"
 )
 
-// ErrCut is what a wire answers with when it was told to fail a call.
+// ErrCut is a wire's answer to a call that it was told to fail.
 var ErrCut = errors.New("the wire was cut")
 
 // Wire carries calls to a handler.
@@ -37,7 +37,7 @@ type Wire struct {
 	// that come at a time; 0 means at once.
 	Rate float64
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	calls  []Call
 	pieces int
 	free   time.Time // when the line is free for the next piece of media
@@ -136,7 +136,7 @@ func serve(h http.Handler, rec *httptest.ResponseRecorder, r *http.Request) (abo
 	return false
 }
 
-// Calls returns what was carried so far.
+// Calls returns the calls carried so far.
 func (w *Wire) Calls() []Call {
 	w.mu.Lock()
 	defer w.mu.Unlock()
