@@ -1,6 +1,9 @@
 package web
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,14 +14,17 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"minutebook/archive/notes"
+	"minutebook/internal/notify"
 	"minutebook/web/access"
 )
 
-// hook is an address that notifications are sent to.
+// hook is an address that notifications are sent to. Its fields are read between looks.
 type hook struct {
 	*httptest.Server
 	secret string
 	status int
+	answer func() int // instead of status
 	ids    []string
 	bodies []string
 }
@@ -38,6 +44,9 @@ func newHook(t *testing.T) *hook {
 			t.Errorf("a notification is not signed: %v", err)
 		}
 		h.ids, h.bodies = append(h.ids, r.Header.Get("Webhook-Id")), append(h.bodies, string(body))
+		if h.answer != nil {
+			h.status = h.answer()
+		}
 		w.WriteHeader(h.status)
 	}))
 	t.Cleanup(h.Close)
@@ -95,7 +104,7 @@ func TestNotifications(t *testing.T) {
 	look(4)
 	s.apply(meeting(5, "Another walrus", "2026-06-12T09:00:00Z", ""))
 	look(4)
-	if all, err := s.server.Notes.Notified(t.Context()); err != nil || len(all) > 0 {
+	if all, err := s.server.Notes.SavedWithNotify(t.Context()); err != nil || len(all) > 0 {
 		t.Errorf("an address that is gone is kept: %v, %v", all, err)
 	}
 }
@@ -146,5 +155,160 @@ func TestNotificationsKeepRights(t *testing.T) {
 	}
 	if _, err := server.viewerOfPerson(t.Context(), 0); err == nil || slices.Contains(h.ids, "") {
 		t.Error("the owner's searches go on where people sign in")
+	}
+}
+
+// saveWithHook saves a search for walruses of the owner and has it notified at an address.
+func (s *site) saveWithHook(name, address string) (saved notes.SavedSearch, secret string) {
+	s.t.Helper()
+	saved, err := s.server.Notes.Save(s.t.Context(), 0, name, "walrus")
+	if err == nil {
+		secret, err = s.server.Notes.SetNotify(s.t.Context(), 0, saved.ID, address)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return saved, secret
+}
+
+// walruses are meetings that arrive together.
+func walruses(from, to int64) (meetings []json.RawMessage) {
+	for id := from; id <= to; id++ {
+		meetings = append(meetings, meeting(id, "Walrus", "2026-06-10T09:00:00Z", ""))
+	}
+	return meetings
+}
+
+// TestNotificationsOfManyMeetings lets more meetings arrive than are matched together, with
+// an address that fails in between and a restart: each is accepted once, by the same id.
+func TestNotificationsOfManyMeetings(t *testing.T) {
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	h := newHook(t)
+	var saved notes.SavedSearch
+	saved, h.secret = s.saveWithHook("Walrus", h.URL)
+	s.server.NotifyClient = h.Client()
+	s.waitForLaterChange(saved.CreatedAt)
+	s.apply(walruses(10, 17)...)
+	s.catchUp()
+	h.answer = func() int {
+		if len(h.ids) == 5 {
+			return 500
+		}
+		return 204
+	}
+	for range 2 { // a restart in between
+		n := s.server.newNotifier()
+		n.bounds.page = 3
+		if err := n.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(h.ids) != 9 || h.ids[4] != h.ids[5] {
+		t.Fatalf("%d requests: %q", len(h.ids), h.ids)
+	}
+	slices.Sort(h.ids)
+	if each := slices.Compact(h.ids); len(each) != 8 {
+		t.Errorf("%d of 8 meetings were notified", len(each))
+	}
+}
+
+// TestSlowAddressHoldsNobodyUp lets more addresses than have a turn at once never answer.
+func TestSlowAddressHoldsNobodyUp(t *testing.T) {
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	release := make(chan struct{})
+	slow := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(slow.Close)
+	t.Cleanup(func() { close(release) })
+	for i := range 3 {
+		s.saveWithHook(fmt.Sprint("Slow ", i), fmt.Sprint(slow.URL, "/", i))
+	}
+	h := newHook(t)
+	var saved notes.SavedSearch
+	saved, h.secret = s.saveWithHook("Walrus", h.URL)
+	s.waitForLaterChange(saved.CreatedAt)
+	s.apply(walruses(10, 11)...)
+	s.catchUp()
+	s.server.NotifyClient = h.Client() // it trusts both: httptest has one certificate
+	n := s.server.newNotifier()
+	n.bounds.turns, n.bounds.retry, n.bounds.most = 2, 0, 0
+	for turn := 50 * time.Millisecond; len(h.ids) < 2 && turn < time.Minute; turn *= 2 { // a busy machine needs longer
+		n.bounds.turn, n.bounds.look = turn, turn*3/2
+		if err := n.look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(h.ids) != 2 {
+		t.Errorf("the address that answers got %d notifications", len(h.ids))
+	}
+}
+
+// mails keeps the mails that are sent.
+type mails struct {
+	err  error
+	sent []notify.Message
+	to   []string
+}
+
+func (m *mails) SendTo(_ context.Context, message notify.Message, to ...string) error {
+	m.sent, m.to = append(m.sent, message), append(m.to, to...)
+	return m.err
+}
+
+// TestMailsOfSavedSearches sends a person one mail for all searches, again with the same id
+// when it failed, until the mails are ended on the page.
+func TestMailsOfSavedSearches(t *testing.T) {
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	post := &mails{err: io.ErrUnexpectedEOF}
+	s.server.Mail, s.server.MailOwner, s.server.PageURL = post, []string{"me@own.example"}, "https://example.org/minutebook/"
+	for i, name := range []string{"Walrus", "Again"} {
+		saved, err := s.server.Notes.Save(t.Context(), 0, name, "walrus")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := fmt.Sprintf("/saved/%d/notify", saved.ID)
+		if resp, _ := s.submit(address, "address=mailto:them@own.example"); resp.StatusCode != 422 {
+			t.Errorf("another's address: %s", resp.Status)
+		}
+		if resp, body := s.submit(address, "address=mailto:me@own.example"); resp.StatusCode != 303 {
+			t.Fatalf("%d: %s\n%s", i, resp.Status, body)
+		}
+	}
+	s.shows(200, "/saved", "mailed to", "me@own.example", "Stop the mails")
+	s.waitForLaterChange(time.Now())
+	s.apply(meeting(2, "New walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"The walrus sings.","timestamp":"00:02:05"}]`))
+	s.catchUp()
+	n := s.server.newNotifier()
+	look := func(want int) {
+		t.Helper()
+		if err := n.look(t.Context()); err != nil || len(post.sent) != want {
+			t.Fatalf("%d mails, want %d: %v", len(post.sent), want, err)
+		}
+		later := s.now.Load().Add(20 * time.Minute)
+		s.now.Store(&later)
+	}
+	look(1)
+	post.err = nil
+	look(2)
+	if post.sent[0].ID != post.sent[1].ID || post.to[1] != "me@own.example" {
+		t.Errorf("%q and %q to %q", post.sent[0].ID, post.sent[1].ID, post.to)
+	}
+	for _, want := range []string{"New walrus, 10 June 2026", "Bo: The walrus sings.", "https://example.org/minutebook/meetings/2?t=125", "https://example.org/minutebook/saved"} {
+		if !strings.Contains(post.sent[1].Text, want) {
+			t.Errorf("no %q in\n%s", want, post.sent[1].Text)
+		}
+	}
+	look(2)
+	s.submit("/saved/1/notify", "address=")
+	s.server.MailOwner = nil // no address is the owner's any more
+	s.apply(meeting(3, "Third walrus", "2026-06-11T09:00:00Z", ""))
+	s.catchUp()
+	look(2)
+	if all, err := s.server.Notes.SavedWithNotify(t.Context()); err != nil || len(all) > 0 {
+		t.Errorf("an address that is nobody's is kept: %v, %v", all, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type savedPage struct {
 	Secret   string // of notifications that were just asked for
 	For      string // the name of the search that they are of
 	Notice   string
+	Mails    []string // the visitor's own addresses, to which e-mail can go
 }
 
 // saved answers GET /saved.
@@ -41,6 +43,9 @@ func (s *server) renderSaved(w http.ResponseWriter, r *http.Request, status int,
 	var err error
 	p.frame = s.newFrame(r, "saved", "Saved searches")
 	if p.Searches, err = s.Notes.Saved(r.Context(), personOf(r.Context())); err != nil {
+		return err
+	}
+	if p.Mails, err = s.mailAddresses(r.Context(), personOf(r.Context())); err != nil {
 		return err
 	}
 	return s.render(w, status, "saved", p)
@@ -87,11 +92,7 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 	case "end-feed":
 		err = s.Notes.EndFeed(ctx, person, id)
 	case "notify":
-		address := r.PostForm.Get("address")
-		if strings.HasPrefix(address, "mailto:") {
-			address = "e-mail is not sent yet" // refused as no address
-		}
-		p.Secret, err = s.Notes.SetNotify(ctx, person, id, address)
+		p.Secret, err = s.setNotify(ctx, id, r.PostForm.Get("address"))
 	default:
 		return s.notFound(w, r)
 	}
@@ -102,6 +103,34 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 		return s.renderSaved(w, r, http.StatusOK, p)
 	}
 	return s.seeOther(w, r, "/saved")
+}
+
+// setNotify has new matches of the visitor's saved search notified at an address: see
+// [notes.DB.SetNotify]. E-mail goes to the visitor's own addresses alone.
+func (s *server) setNotify(ctx context.Context, id int64, address string) (secret string, err error) {
+	person := personOf(ctx)
+	if to, ok := strings.CutPrefix(address, "mailto:"); ok {
+		own, err := s.mailAddresses(ctx, person)
+		if err != nil {
+			return "", err
+		}
+		if !slices.Contains(own, to) {
+			return "", &failure{http.StatusUnprocessableEntity, "E-mail goes to an address of your own, and only where the archive is set up to send it."}
+		}
+	}
+	return s.Notes.SetNotify(ctx, person, id, address)
+}
+
+// mailAddresses returns the addresses to which a person may have e-mail sent.
+func (s *server) mailAddresses(ctx context.Context, person int64) ([]string, error) {
+	switch {
+	case s.Mail == nil:
+		return nil, nil
+	case person == notes.Owner:
+		return s.MailOwner, nil
+	}
+	p, err := s.Entry.People.Person(ctx, person)
+	return p.Addresses, err
 }
 
 // publicAddress returns the address of the page as the browser of a request knows it,

@@ -24,6 +24,7 @@ import (
 	"minutebook/web/access"
 	"minutebook/web/accounts"
 	"minutebook/web/clip"
+	"minutebook/web/notice"
 )
 
 // Options are the dependencies and settings of the page. Archive, Index and Notes are
@@ -83,6 +84,11 @@ type Options struct {
 	// NotifyClient sends the notifications of saved searches; nil for one that dials public
 	// addresses alone.
 	NotifyClient *http.Client
+
+	// Mail sends e-mails of saved searches to a person's own addresses; nil: there are none.
+	// MailOwner are the addresses of the owner of an archive without sign-in.
+	Mail      notice.Mailer
+	MailOwner []string
 
 	// Ready are further parts for /readyz. Each returns the obstacle to its work, or "".
 	Ready map[string]func() string

@@ -40,14 +40,14 @@ func (d *DB) checkRemains(ctx context.Context, repair bool) ([]archive.Damage, e
 	if err != nil {
 		return nil, err
 	}
-	counts, err := sqlite.Map[int64, int](ctx, d.db.R, `SELECT recording_id, count(*) FROM (SELECT recording_id FROM notes UNION ALL SELECT recording_id FROM ticks)
+	counts, err := sqlite.Map[int64, int](ctx, d.db.R, `SELECT recording_id, count(*) FROM (SELECT recording_id FROM notes UNION ALL SELECT recording_id FROM ticks UNION ALL SELECT recording_id FROM notified)
 		WHERE recording_id IN (SELECT value FROM json_each(?)) GROUP BY 1`, string(list))
 	if err != nil {
 		return nil, err
 	}
 	var damages []archive.Damage
 	for id, n := range counts {
-		damage := archive.Damage{Class: archive.DamageForgetting, Path: d.db.Path, RecordingID: id, What: fmt.Sprintf("%d notes and ticks on it are there", n)}
+		damage := archive.Damage{Class: archive.DamageForgetting, Path: d.db.Path, RecordingID: id, What: fmt.Sprintf("%d rows about it are there", n)}
 		damage.Repaired = repair && d.forget(ctx, id) == nil
 		damages = append(damages, damage)
 	}

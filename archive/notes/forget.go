@@ -11,7 +11,7 @@ import (
 // lose the names that no meeting has any more.
 func (d *DB) forget(ctx context.Context, id int64) error {
 	err := d.write(ctx, "forget in "+Name, func(tx *sql.Tx) error {
-		for _, table := range []string{"notes", "ticks"} {
+		for _, table := range []string{"notes", "ticks", "notified"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE recording_id = ?`, id); err != nil {
 				return err
 			}

@@ -222,7 +222,7 @@ func TestSavedSearchesKeepTheirSecretsHashed(t *testing.T) {
 	signing, err := d.SetNotify(ctx, ann, s.ID, "https://hooks.example.com/x")
 	check(t, err)
 	check(t, d.SetSeen(ctx, s.ID, archive.Position{Epoch: "e", Seq: 7}))
-	notified, err := d.Notified(ctx)
+	notified, err := d.SavedWithNotify(ctx)
 	check(t, err)
 	if len(notified) != 1 || !strings.HasPrefix(signing, "whsec_") || notified[0].Secret != signing || notified[0].Seen.Seq != 7 {
 		t.Errorf("notified %+v", notified)
@@ -258,4 +258,29 @@ func TestBackupNamesNotesDB(t *testing.T) {
 	if err != nil || !slices.Contains(files, filepath.Join(a.Dir(), Name)) {
 		t.Errorf("databases %v, %v", files, err)
 	}
+}
+
+// TestNotifiedMeetings keeps which meetings were notified with their search, and drops
+// those that are forgotten.
+func TestNotifiedMeetings(t *testing.T) {
+	a := archivetest.WithMeetings(t, 3)
+	d := openNotes(t, a)
+	saved, err := d.Save(t.Context(), ann, "All", "meeting")
+	check(t, err)
+	check(t, d.SetNotified(t.Context(), saved.ID, 1, 2))
+	check(t, d.SetNotified(t.Context(), saved.ID, 2, 99)) // 99 was never there
+	if _, err := a.Forget(t.Context(), 1, "test"); err != nil {
+		t.Fatal(err)
+	}
+	check(t, d.SetNotified(t.Context(), saved.ID, 1)) // too late
+	notified, err := d.Notified(t.Context(), saved.ID, []int64{1, 2, 3, 99})
+	check(t, err)
+	expect(t, "notified meetings", notified, map[int64]bool{2: true})
+	check(t, d.DeleteSaved(t.Context(), ann, saved.ID))
+	if err := d.SetNotified(t.Context(), saved.ID, 2); !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("a deleted search: %v", err)
+	}
+	notified, err = d.Notified(t.Context(), saved.ID, []int64{2})
+	check(t, err)
+	expect(t, "after the search is deleted", len(notified), 0)
 }

@@ -29,6 +29,15 @@ type SavedSearch struct {
 	CreatedAt   time.Time
 }
 
+// MailTo returns the e-mail address to which new matches go, "" without one.
+func (s SavedSearch) MailTo() string {
+	to, ok := strings.CutPrefix(s.Notify, "mailto:")
+	if !ok {
+		return ""
+	}
+	return to
+}
+
 const savedColumns = `id, person, name, query, feed IS NOT NULL, notify, secret, seen_epoch, seen_seq, created_at`
 
 func scanSaved(rows *sql.Rows, s *SavedSearch) error {
@@ -91,8 +100,9 @@ func (d *DB) Saved(ctx context.Context, person int64) ([]SavedSearch, error) {
 	return d.listSaved(ctx, `person = ? ORDER BY name, id`, person)
 }
 
-// Notified returns the saved searches of all persons whose new matches are notified.
-func (d *DB) Notified(ctx context.Context) ([]SavedSearch, error) {
+// SavedWithNotify returns the saved searches of all persons whose new matches are
+// notified.
+func (d *DB) SavedWithNotify(ctx context.Context) ([]SavedSearch, error) {
 	return d.listSaved(ctx, `notify <> '' ORDER BY id`)
 }
 
@@ -132,19 +142,27 @@ func (d *DB) ByFeed(ctx context.Context, secret string) (SavedSearch, error) {
 }
 
 // SetNotify has new matches of a person's saved search notified at an address, and
-// returns the secret with which the notifications are signed; "" ends them. It fails with
-// ErrAddress.
+// returns the secret with which webhooks are signed; "" ends them. Matches from before
+// the first address are not notified. It fails with ErrAddress.
 func (d *DB) SetNotify(ctx context.Context, person, id int64, address string) (secret string, err error) {
-	if address != "" {
-		if err := checkAddress(address); err != nil {
-			return "", err
-		}
+	if address == "" {
+		return "", d.updateSaved(ctx, person, id, `notify = '', secret = ''`)
+	}
+	if err := checkAddress(address); err != nil {
+		return "", err
+	}
+	if !strings.HasPrefix(address, "mailto:") {
 		if secret, err = d.newSecret(base64.StdEncoding); err != nil {
 			return "", err
 		}
 		secret = "whsec_" + secret
 	}
-	return secret, d.updateSaved(ctx, person, id, `notify = ?, secret = ?`, address, secret)
+	head, err := d.archive.Head(ctx)
+	if err != nil {
+		return "", fmt.Errorf("change a saved search: %w", err)
+	}
+	return secret, d.updateSaved(ctx, person, id, `seen_epoch = iif(notify = '', ?, seen_epoch), seen_seq = iif(notify = '', ?, seen_seq), notify = ?, secret = ?`,
+		head.Epoch, head.Seq, address, secret)
 }
 
 func checkAddress(address string) error {
@@ -165,13 +183,6 @@ func checkAddress(address string) error {
 func (d *DB) updateSaved(ctx context.Context, person, id int64, set string, args ...any) error {
 	return d.write(ctx, "change a saved search", func(tx *sql.Tx) error {
 		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET `+set+` WHERE id = ? AND person = ?`, append(args, id, person)...))
-	})
-}
-
-// SetSeen notes up to where matches of a saved search were notified.
-func (d *DB) SetSeen(ctx context.Context, id int64, p archive.Position) error {
-	return d.write(ctx, "note what was notified", func(tx *sql.Tx) error {
-		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET seen_epoch = ?, seen_seq = ? WHERE id = ?`, p.Epoch, p.Seq, id))
 	})
 }
 

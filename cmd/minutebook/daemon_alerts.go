@@ -29,11 +29,20 @@ func (s notifyStore) Save(ctx context.Context, state []byte) error {
 	return s.archive.SetMarks(ctx, archive.Mark{Key: notifyKey, Value: state})
 }
 
+// newMail returns the configured way of e-mail, nil where there is none.
+func newMail(n config.Notify) *notify.Mail {
+	m := n.Mail
+	if m.Host == "" {
+		return nil
+	}
+	return &notify.Mail{Host: m.Host, Port: m.Port, Username: m.Username, Password: m.Password,
+		From: m.From, To: m.To, TLS: m.TLS, AllowPrivate: n.AllowPrivate}
+}
+
 // notifyChannels returns the configured channels.
 func notifyChannels(n config.Notify) (channels []notify.Channel) {
-	if m := n.Mail; m.Host != "" {
-		channels = append(channels, &notify.Mail{Host: m.Host, Port: m.Port, Username: m.Username, Password: m.Password,
-			From: m.From, To: m.To, TLS: m.TLS, AllowPrivate: n.AllowPrivate})
+	if m := newMail(n); m != nil {
+		channels = append(channels, m)
 	}
 	for _, h := range n.Hooks {
 		channels = append(channels, &notify.Hook{Label: h.Name, URL: h.URL, Format: h.Format, Secret: h.Secret, Token: h.Token, AllowPrivate: n.AllowPrivate})

@@ -46,6 +46,9 @@ func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *acc
 		Archive: d.archive, Index: d.index, Notes: added, Roster: d.roster, Service: upstream, Hosts: cfg.Web.Hosts, Accounts: connector,
 		Registry: metrics, PageURL: d.urlOfPage(cfg), Location: zone, Version: d.opts.Version, Logger: d.log,
 	}
+	if m := newMail(cfg.Notify); m != nil {
+		o.Mail, o.MailOwner = m, m.To
+	}
 	if d.receiverListener != nil {
 		o.Ready = map[string]func() string{"receiver": d.receiverReady}
 	}

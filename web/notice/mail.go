@@ -1,0 +1,89 @@
+package notice
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"minutebook/archive/notes"
+	"minutebook/internal/notify"
+)
+
+// Mailer sends a message to e-mail addresses.
+type Mailer interface {
+	SendTo(ctx context.Context, m notify.Message, to ...string) error
+}
+
+// Found are the new matches of one saved search, the earliest first.
+type Found struct {
+	Saved   notes.SavedSearch
+	Matches []Match
+}
+
+// mostListed is how many matches of one search a mail lists.
+const mostListed = 50
+
+// SendMail sends one mail of the new matches of a person's searches, of which there is at
+// least one. page is the address of the page, for links; "" leaves them out.
+func SendMail(ctx context.Context, mailer Mailer, to string, found []Found, page string, now time.Time, zone *time.Location) error {
+	count := 0
+	var id, title string
+	var text strings.Builder
+	for _, f := range found {
+		var ids []int64
+		for _, m := range f.Matches {
+			ids = append(ids, m.RecordingID)
+		}
+		count += len(ids)
+		id = messageID(f.Saved, ids...) // that of the last search tells mails apart
+		title = f.Saved.Name
+		writeFound(&text, f, zone)
+	}
+	title = "new for “" + title + "”"
+	if len(found) > 1 {
+		title = fmt.Sprintf("new for %d saved searches", len(found))
+	}
+	text.WriteString("--\nYou asked for these mails")
+	if page != "" {
+		text.WriteString(" and end them at\n" + page + "/saved")
+	} else {
+		text.WriteString(" on the page of saved searches, and end them there.")
+	}
+	title = fmt.Sprintf("%s %s", countMeetings(count), title)
+	return mailer.SendTo(ctx, notify.Message{ID: id, Kind: notify.News, Title: oneLine(title), Text: text.String(), At: now}, to)
+}
+
+// writeFound writes the part of a mail about one search.
+func writeFound(w *strings.Builder, f Found, zone *time.Location) {
+	fmt.Fprintf(w, "%s: %s\n\n", oneLine(f.Saved.Name), countMeetings(len(f.Matches)))
+	for i, m := range f.Matches {
+		if i == mostListed {
+			fmt.Fprintf(w, "and %d more\n\n", len(f.Matches)-i)
+			break
+		}
+		fmt.Fprintf(w, "%s, %s\n", oneLine(m.Title), m.Start.In(zone).Format("2 January 2006, 15:04"))
+		if m.Text != "" {
+			who := ""
+			if m.Speaker != "" {
+				who = oneLine(m.Speaker) + ": "
+			}
+			fmt.Fprintf(w, "  %s%s\n", who, oneLine(m.Text))
+		}
+		if m.URL != "" {
+			fmt.Fprintf(w, "  %s\n", m.URL)
+		}
+		w.WriteByte('\n')
+	}
+}
+
+func countMeetings(n int) string {
+	if n == 1 {
+		return "1 meeting"
+	}
+	return fmt.Sprintf("%d meetings", n)
+}
+
+// oneLine returns a text without line breaks, so that nobody's words look like another
+// part of the mail.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
