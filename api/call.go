@@ -139,11 +139,9 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	}
 	settled, sent := false, false
 	defer func() {
-		switch {
-		case settled:
-		case sent: // the credential or the transport panicked: the slot is not lost by it
+		if !settled && sent { // the transport panicked: the slot is not lost by it
 			c.budget.finish(ctx, slot, 0, nil)
-		default:
+		} else if !settled {
 			c.budget.giveBack(slot)
 		}
 	}()
@@ -176,16 +174,25 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	c.budget.finish(ctx, slot, resp.StatusCode, resp.Header)
 	c.log.Debug().Str("method", cl.method).Str("path", cl.path).Int("status", resp.StatusCode).
 		Dur("took", a.answeredAt.Sub(a.sentAt)).Int("bytes", len(body)).Msg("call")
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, req, newError(cl, resp.StatusCode, resp.Header, body, a.answeredAt)
-	}
-	if readErr == nil {
-		readErr = checkJSON(resp, body)
-	}
-	if readErr != nil {
-		return nil, req, &brokenError{method: cl.method, path: cl.path, cause: readErr, temporary: !errors.Is(readErr, errUnusable)}
+	if err := checkAnswer(cl, a, resp, readErr); err != nil {
+		return nil, req, err
 	}
 	return a, req, nil
+}
+
+// checkAnswer returns the error of an answer that is no success, ended early or is not
+// JSON.
+func checkAnswer(cl *call, a *answer, resp *http.Response, readErr error) error {
+	if a.status < 200 || a.status > 299 {
+		return newError(cl, a.status, resp.Header, a.body, a.answeredAt)
+	}
+	if readErr == nil {
+		readErr = checkJSON(resp, a.body)
+	}
+	if readErr != nil {
+		return &brokenError{method: cl.method, path: cl.path, cause: readErr, temporary: !errors.Is(readErr, errUnusable)}
+	}
+	return nil
 }
 
 func (c *Client) newRequest(ctx context.Context, cl *call) (*http.Request, error) {

@@ -103,22 +103,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a.reportModes(ctx)
-	if a.codec, err = newCodec(); err != nil {
-		return nil, err
-	}
-	if a.db, err = sqlite.Open(ctx, path); err != nil {
-		return nil, err
-	}
-	if err = a.db.Migrate(ctx, archiveMigrations()); err != nil {
-		return nil, err
-	}
-	if err = a.loadEpoch(ctx); err != nil {
-		return nil, err
-	}
-	if err = a.loadOrder(ctx); err != nil {
-		return nil, err
-	}
-	if err = a.remerge(ctx); err != nil {
+	if err = a.openDatabase(ctx, path); err != nil {
 		return nil, err
 	}
 	if a.media, err = media.Open(dir, o.MediaURL); err != nil {
@@ -133,6 +118,27 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	return a, a.sweepLeftovers(ctx)
+}
+
+// openDatabase opens and migrates the database, and decides again about meetings that
+// older rules have merged.
+func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
+	if a.codec, err = newCodec(); err != nil {
+		return err
+	}
+	if a.db, err = sqlite.Open(ctx, path); err != nil {
+		return err
+	}
+	if err := a.db.Migrate(ctx, archiveMigrations()); err != nil {
+		return err
+	}
+	if err := a.loadEpoch(ctx); err != nil {
+		return err
+	}
+	if err := a.loadOrder(ctx); err != nil {
+		return err
+	}
+	return a.remerge(ctx)
 }
 
 // loadEpoch reads the epoch, or begins the first one.

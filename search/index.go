@@ -90,24 +90,8 @@ func (x *Index) openGenerations(ctx context.Context) error {
 	newest := 0
 	for _, n := range names {
 		newest = max(newest, n.number)
-		g, err := openGeneration(x.dir, n)
-		switch {
-		case errors.Is(err, errLocked):
+		if err := x.takeGeneration(n); err != nil {
 			return errors.Join(err, x.closeGenerations())
-		case err != nil:
-			x.reason = err.Error()
-			x.log.Warn().Err(err).Stringer("generation", n).Msg("remove a search index that does not open")
-			if err := os.RemoveAll(filepath.Join(x.dir, n.String())); err != nil {
-				x.log.Warn().Err(err).Msg("remove a damaged search index")
-			}
-		case x.serving == nil && g.isBuilt():
-			x.serving = g
-		case x.serving == nil && x.next == nil && g.isCurrent():
-			x.next, x.reason = g, fmt.Sprintf("its building was interrupted after %d meetings", g.buildState().Walked)
-		default:
-			if err := g.remove(); err != nil {
-				x.log.Warn().Err(err).Msg("remove an old search index")
-			}
 		}
 	}
 	if x.next == nil && (x.serving == nil || !x.serving.isCurrent()) {
@@ -138,6 +122,31 @@ func (x *Index) openGenerations(ctx context.Context) error {
 		return nil
 	}
 	x.log.Info().Str("reason", x.reason).Stringer("generation", x.next).Msg("the search index will be built")
+	return nil
+}
+
+// takeGeneration opens a generation and keeps it where it can serve or be built further;
+// others are removed. It fails only when another process has the generation open.
+func (x *Index) takeGeneration(n generationName) error {
+	g, err := openGeneration(x.dir, n)
+	switch {
+	case errors.Is(err, errLocked):
+		return err
+	case err != nil:
+		x.reason = err.Error()
+		x.log.Warn().Err(err).Stringer("generation", n).Msg("remove a search index that does not open")
+		if err := os.RemoveAll(filepath.Join(x.dir, n.String())); err != nil {
+			x.log.Warn().Err(err).Msg("remove a damaged search index")
+		}
+	case x.serving == nil && g.isBuilt():
+		x.serving = g
+	case x.serving == nil && x.next == nil && g.isCurrent():
+		x.next, x.reason = g, fmt.Sprintf("its building was interrupted after %d meetings", g.buildState().Walked)
+	default:
+		if err := g.remove(); err != nil {
+			x.log.Warn().Err(err).Msg("remove an old search index")
+		}
+	}
 	return nil
 }
 

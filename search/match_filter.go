@@ -16,8 +16,9 @@ import (
 // filter finds the visible meetings that a filter holds for.
 func (e evaluation) filter(f *query.Filter) (meetingSet, error) {
 	s := e.s
-	folded := text.Fold(f.Value)
-	lower := strings.ToLower(f.Value)
+	if keys := filterKeys(f); keys != nil {
+		return s.withKeys(keys...)
+	}
 	switch f.Field {
 	case "speaker":
 		return s.withPerson(keySpeaker, f.Value)
@@ -39,24 +40,10 @@ func (e evaluation) filter(f *query.Filter) (meetingSet, error) {
 		return s.withKeys(keys...)
 	case "note":
 		return s.withNote(f.Value)
-	case "domain":
-		return s.withKeys(keyDomain + strings.TrimPrefix(lower, "@"))
-	case "team":
-		return s.withKeys(keyTeam + folded)
-	case "type":
-		return s.withKeys(keyType + folded)
-	case "language":
-		return s.withKeys(keyLanguage+lower, keyLanguage+text.BaseCode(lower))
 	case "account":
 		return s.withAccount(f.Value)
-	case "has":
-		return s.withPart(lower)
-	case "is":
-		return s.withKeys(keyIs + lower)
-	case "action":
-		return s.withKeys(keyAction + lower)
-	case "in":
-		return s.withPart(lower)
+	case "has", "in":
+		return s.withPart(strings.ToLower(f.Value))
 	case "title":
 		if t := e.terms[f]; t != nil {
 			return t.meetings.clone(), nil
@@ -69,6 +56,27 @@ func (e evaluation) filter(f *query.Filter) (meetingSet, error) {
 		return out, err
 	}
 	return e.filterTime(f)
+}
+
+// filterKeys returns the keys of the index for a filter whose value is a key, or nil for
+// other filters.
+func filterKeys(f *query.Filter) []string {
+	lower := strings.ToLower(f.Value)
+	switch f.Field {
+	case "domain":
+		return []string{keyDomain + strings.TrimPrefix(lower, "@")}
+	case "team":
+		return []string{keyTeam + text.Fold(f.Value)}
+	case "type":
+		return []string{keyType + text.Fold(f.Value)}
+	case "language":
+		return []string{keyLanguage + lower, keyLanguage + text.BaseCode(lower)}
+	case "is":
+		return []string{keyIs + lower}
+	case "action":
+		return []string{keyAction + lower}
+	}
+	return nil
 }
 
 // withPart finds the meetings with something in a part; every meeting has a title.

@@ -32,9 +32,9 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		err error
 	}
 	results := make(chan done, senders)
-	inflight, busy := map[int64]bool{}, map[string]int{}
+	turns := sendTurns{inflight: map[int64]bool{}, busy: map[string]int{}}
 	defer func() {
-		for range inflight {
+		for range turns.inflight {
 			<-results
 		}
 	}()
@@ -45,14 +45,9 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		}
 		s.reportSuccess("queue")
 		for i := range due {
-			o := &due[i]
-			if inflight[o.id] || len(inflight) >= senders || busy[o.endpointKey()] >= perEndpoint || busy["owner "+o.owner] >= perOwner {
-				continue
+			if o := &due[i]; turns.take(o) {
+				go func() { results <- done{o, s.attempt(ctx, o)} }()
 			}
-			inflight[o.id] = true
-			busy[o.endpointKey()]++
-			busy["owner "+o.owner]++
-			go func() { results <- done{o, s.attempt(ctx, o)} }()
 		}
 		wait := time.NewTimer(s.untilNext(next))
 		select {
@@ -60,12 +55,7 @@ func (s *Service) sendQueue(ctx context.Context) error {
 			wait.Stop()
 			return ctx.Err()
 		case r := <-results:
-			delete(inflight, r.o.id)
-			for _, key := range []string{r.o.endpointKey(), "owner " + r.o.owner} {
-				if busy[key]--; busy[key] == 0 {
-					delete(busy, key)
-				}
-			}
+			turns.giveBack(r.o)
 			if r.err != nil && ctx.Err() == nil {
 				s.log.Error().Err(r.err).Msg("record a sending; it will be made again")
 				if err := pause.For(ctx, time.Second); err != nil {
@@ -76,6 +66,33 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		case <-wait.C:
 		}
 		wait.Stop()
+	}
+}
+
+// sendTurns bounds the sendings under way: in all, for an endpoint and for an owner.
+type sendTurns struct {
+	inflight map[int64]bool
+	busy     map[string]int // by endpoint and by owner
+}
+
+// take begins a turn for o, unless o is under way or a bound is reached.
+func (t sendTurns) take(o *outgoing) bool {
+	if t.inflight[o.id] || len(t.inflight) >= senders || t.busy[o.endpointKey()] >= perEndpoint || t.busy["owner "+o.owner] >= perOwner {
+		return false
+	}
+	t.inflight[o.id] = true
+	t.busy[o.endpointKey()]++
+	t.busy["owner "+o.owner]++
+	return true
+}
+
+// giveBack ends the turn of o.
+func (t sendTurns) giveBack(o *outgoing) {
+	delete(t.inflight, o.id)
+	for _, key := range []string{o.endpointKey(), "owner " + o.owner} {
+		if t.busy[key]--; t.busy[key] == 0 {
+			delete(t.busy, key)
+		}
 	}
 }
 

@@ -96,14 +96,8 @@ func (st store) exchangeCode(ctx context.Context, clientID, code, redirectURI, v
 		case expires <= st.now().UnixMilli():
 			refused = grantError("invalid_grant", "the code has expired")
 			return nil
-		case a.redirectURI != redirectURI:
-			refused = grantError("invalid_grant", "redirect_uri is not the one of the authorization")
-			return nil
-		case !isVerified(a, verifier):
-			refused = grantError("invalid_grant", "code_verifier does not match")
-			return nil
-		case !active(a.email):
-			refused = errInactiveGrant
+		}
+		if refused = refuseExchange(a, redirectURI, verifier, active); refused != nil {
 			return nil
 		}
 		id, err := st.newID("con_")
@@ -122,6 +116,19 @@ func (st store) exchangeCode(ctx context.Context, clientID, code, redirectURI, v
 		return err
 	})
 	return t, errors.Join(err, refused)
+}
+
+// refuseExchange returns the reason why a live code is not exchanged, or nil.
+func refuseExchange(a authRequest, redirectURI, verifier string, active func(email string) bool) error {
+	switch {
+	case a.redirectURI != redirectURI:
+		return grantError("invalid_grant", "redirect_uri is not the one of the authorization")
+	case !isVerified(a, verifier):
+		return grantError("invalid_grant", "code_verifier does not match")
+	case !active(a.email):
+		return errInactiveGrant
+	}
+	return nil
 }
 
 // isVerified checks PKCE (RFC 7636): a challenge needs its verifier, and a

@@ -52,6 +52,16 @@ func (r *Roster) Items(ctx context.Context, q View, o ItemQuery) (ItemList, erro
 	return list, err
 }
 
+// reaches reports whether a meeting lies within the dates of a query, and on a page that
+// continues an earlier one.
+func (o *ItemQuery) reaches(m *meeting) bool {
+	if o.After != nil && !o.Oldest && (m.start > o.After.Start.UnixMilli() || m.start == o.After.Start.UnixMilli() && m.id > o.After.RecordingID) {
+		return false
+	}
+	start := time.UnixMilli(m.start)
+	return (o.Since.IsZero() || !start.Before(o.Since)) && (o.Before.IsZero() || start.Before(o.Before))
+}
+
 func (v *view) items(o ItemQuery) ItemList {
 	l := ItemList{Owners: map[archive.ItemKey]string{}}
 	var wanted []int32
@@ -64,11 +74,7 @@ func (v *view) items(o ItemQuery) ItemList {
 	var mains []int32 // of Keys
 	for m := range v.visibleInOrder(o.Oldest) {
 		c.addItems(m, &l.Nobody)
-		start := time.UnixMilli(m.start)
-		if o.After != nil && !o.Oldest && (m.start > o.After.Start.UnixMilli() || m.start == o.After.Start.UnixMilli() && m.id > o.After.RecordingID) {
-			continue
-		}
-		if !o.Since.IsZero() && start.Before(o.Since) || !o.Before.IsZero() && !start.Before(o.Before) {
+		if !o.reaches(m) {
 			continue
 		}
 		for _, i := range m.items {

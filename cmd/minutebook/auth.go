@@ -50,15 +50,7 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 	fmt.Fprintf(m.Stderr, "Open this address in a browser and allow the connection:\n\n")
 	fmt.Fprintln(m.Stdout, started.URL)
 	fmt.Fprintf(m.Stderr, "\nWhere the browser then shows no page of Minutebook, paste the address it was sent to:\n")
-	type pasted struct {
-		address string
-		err     error
-	}
-	line := make(chan pasted, 1)
-	go func() { // ends with standard input, at the latest with the process
-		address, err := readLine(m.Stdin)
-		line <- pasted{address, err}
-	}()
+	line := m.readPasted()
 	look := time.NewTicker(2 * time.Second)
 	defer look.Stop()
 	for {
@@ -85,6 +77,23 @@ func (m *Main) login(ctx context.Context, ops control.Caller, q control.AuthRequ
 		_, err := fmt.Fprintf(m.Stderr, "account %s is connected\n", q.Account)
 		return err
 	}
+}
+
+// pasted is a line of standard input, or the error of reading it.
+type pasted struct {
+	address string
+	err     error
+}
+
+// readPasted sends the next line of standard input. Its goroutine ends with standard
+// input, at the latest with the process.
+func (m *Main) readPasted() <-chan pasted {
+	line := make(chan pasted, 1)
+	go func() {
+		address, err := readLine(m.Stdin)
+		line <- pasted{address, err}
+	}()
+	return line
 }
 
 // readLine reads the address from standard input: an argument would be seen in

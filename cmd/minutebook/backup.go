@@ -44,17 +44,8 @@ func (m *Main) backupCmd() *cobra.Command {
 			}
 			err = m.printResult(r, "%s: %d files copied (%d bytes), %d recordings were there already, %d older generations removed\n",
 				r.Generation, r.Copied, r.Bytes, r.Kept, len(r.Pruned))
-			for _, doubt := range r.Doubts {
-				fmt.Fprintf(m.Stderr, "minutebook: %s\n", doubt)
-			}
-			for _, lost := range r.Lost {
-				fmt.Fprintf(m.Stderr, "minutebook: %s\n", lost)
-			}
-			if err == nil && len(r.Lost) > 0 {
-				return &control.Error{Message: "the backup lacks recordings, and no older one was removed; verify --repair looks for them", ExitCode: lostCode}
-			}
-			if err == nil && len(r.Doubts) > 0 {
-				err = &control.Error{Message: "the backup is whole, and no older one was removed", ExitCode: doubtsCode}
+			if err == nil {
+				err = m.reportBackup(r)
 			}
 			return err
 		},
@@ -64,6 +55,24 @@ func (m *Main) backupCmd() *cobra.Command {
 	cmd.Flags().BoolVar(&q.WithoutMedia, "without-media", false, "leave the recordings out")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt for this age public `key`")
 	return m.jsonFlag(cmd)
+}
+
+// reportBackup prints the doubts about a backup and the recordings it lacks, and returns
+// the error with their exit code.
+func (m *Main) reportBackup(r backup.Result) error {
+	for _, doubt := range r.Doubts {
+		fmt.Fprintf(m.Stderr, "minutebook: %s\n", doubt)
+	}
+	for _, lost := range r.Lost {
+		fmt.Fprintf(m.Stderr, "minutebook: %s\n", lost)
+	}
+	switch {
+	case len(r.Lost) > 0:
+		return &control.Error{Message: "the backup lacks recordings, and no older one was removed; verify --repair looks for them", ExitCode: lostCode}
+	case len(r.Doubts) > 0:
+		return &control.Error{Message: "the backup is whole, and no older one was removed", ExitCode: doubtsCode}
+	}
+	return nil
 }
 
 func (m *Main) restoreCmd() *cobra.Command {

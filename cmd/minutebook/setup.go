@@ -145,33 +145,8 @@ func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, a *setupAnswers) 
 		*answer = text
 		return err
 	}
-	for {
-		if err := errors.Join(ask("base-url", "Address of the service", &a.baseURL)); err != nil {
-			return err
-		}
-		if a.keyFile == "" {
-			key, err := m.askSecret("API key (not shown): ")
-			if err != nil {
-				return err
-			}
-			a.key = key
-		} else if err := m.readKey(a); err != nil {
-			return err
-		}
-		if a.offline {
-			break
-		}
-		p := m.probeService(ctx, a.baseURL, a.key, newProbeBudget())
-		if p.Err == nil {
-			break
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		fmt.Fprintf(m.Stderr, "%v\n", explainProbe(p))
-		if cmd.Flags().Changed("base-url") && a.keyFile != "" {
-			return errors.New("set up: nothing is left to ask for; correct --base-url or --api-key-file")
-		}
+	if err := m.askService(ctx, a, ask, cmd.Flags().Changed("base-url")); err != nil {
+		return err
 	}
 	for _, q := range []struct {
 		flag, question string
@@ -189,6 +164,39 @@ func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, a *setupAnswers) 
 		}
 	}
 	return nil
+}
+
+// askService asks for the service's address and key until the service takes them. It
+// fails where both came by flags and the service refuses them.
+func (m *Main) askService(ctx context.Context, a *setupAnswers, ask func(flag, question string, answer *string) error, addressByFlag bool) error {
+	for {
+		if err := ask("base-url", "Address of the service", &a.baseURL); err != nil {
+			return err
+		}
+		if a.keyFile == "" {
+			key, err := m.askSecret("API key (not shown): ")
+			if err != nil {
+				return err
+			}
+			a.key = key
+		} else if err := m.readKey(a); err != nil {
+			return err
+		}
+		if a.offline {
+			return nil
+		}
+		p := m.probeService(ctx, a.baseURL, a.key, newProbeBudget())
+		if p.Err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		fmt.Fprintf(m.Stderr, "%v\n", explainProbe(p))
+		if addressByFlag && a.keyFile != "" {
+			return errors.New("set up: nothing is left to ask for; correct --base-url or --api-key-file")
+		}
+	}
 }
 
 // ask asks a question on the terminal. An empty line means the proposal.
@@ -240,16 +248,9 @@ func readTerminalLine(r io.Reader) (string, error) {
 
 // writeSetup writes the configuration, and a key that was typed in beside it.
 func (m *Main) writeSetup(path string, a setupAnswers) error {
-	key := a.keyFile
-	if key == "" {
-		key = a.account + ".key"
-		at := filepath.Join(filepath.Dir(path), key)
-		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("set up: %s is there already; move it, or name it with --api-key-file", at)
-		}
-		if err := durable.WriteFile(at, []byte(a.key+"\n")); err != nil {
-			return fmt.Errorf("set up: write the key: %w", err)
-		}
+	key, err := writeKey(filepath.Dir(path), a)
+	if err != nil {
+		return err
 	}
 	var b strings.Builder
 	line := func(key, value string) {
@@ -285,4 +286,21 @@ func (m *Main) writeSetup(path string, a setupAnswers) error {
 		return fmt.Errorf("set up: write the configuration: %w", err)
 	}
 	return nil
+}
+
+// writeKey writes the key to a file beside the configuration, unless it lies in a file
+// already, and returns the file's name.
+func writeKey(dir string, a setupAnswers) (string, error) {
+	if a.keyFile != "" {
+		return a.keyFile, nil
+	}
+	name := a.account + ".key"
+	path := filepath.Join(dir, name)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("set up: %s is there already; move it, or name it with --api-key-file", path)
+	}
+	if err := durable.WriteFile(path, []byte(a.key+"\n")); err != nil {
+		return "", fmt.Errorf("set up: write the key: %w", err)
+	}
+	return name, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"minutebook/archive"
 	"minutebook/control"
 	"minutebook/service"
 	syncer "minutebook/sync"
@@ -33,28 +34,8 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	}
 	fmt.Fprintf(&b, "minutebook %s, %s\n\n", s.Version, running)
 	printConfiguration(&b, s.Configuration)
-	fmt.Fprintf(&b, "meetings         %6d\n", s.Meetings)
-	fmt.Fprintf(&b, "  with transcript%6d\n", s.WithTranscript)
-	fmt.Fprintf(&b, "  with summary   %6d\n", s.WithSummary)
-	fmt.Fprintf(&b, "  with recording %6d\n", s.WithRecording)
-	fmt.Fprintf(&b, "  indexed        %6d\n", s.Indexed)
-	if s.Gone > 0 {
-		fmt.Fprintf(&b, "  removed upstream%5d\n", s.Gone)
-	}
-	if s.NotWatched > 0 {
-		fmt.Fprintf(&b, "  not watched    %6d\n", s.NotWatched)
-	}
-	if s.Rebuilding {
-		fmt.Fprintf(&b, "the index is being built anew: %s\n", s.RebuildReason)
-	}
-	if h := s.Retention; h != nil && h.Waiting {
-		fmt.Fprintf(&b, "new retention rules begin to delete at %s: %d recordings of %d meetings, %d bytes (see retention --dry-run)\n",
-			h.From.Local().Format(time.DateTime), h.Recordings, h.Meetings, h.Bytes)
-	}
-	if h := s.Retention; h != nil && h.ClockAhead > 0 {
-		fmt.Fprintf(&b, "the clock is ahead by %s, which nothing has confirmed yet: until it has run so for a day, or the service's clock agrees, the retention rules delete as if it were not\n",
-			h.ClockAhead.Round(time.Minute))
-	}
+	printMeetings(&b, s)
+	printRetention(&b, s.Retention)
 	fmt.Fprintf(&b, "\ndeliveries       %6d applied, %d waiting, %d in quarantine\n", s.Inbox.Applied, s.Inbox.Received, s.Inbox.Quarantined)
 	if s.Receiver != nil {
 		printReceived(&b, *s.Receiver)
@@ -81,6 +62,40 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// printMeetings prints the numbers of meetings and of their parts, and the index's state.
+func printMeetings(b *strings.Builder, s control.StatusResult) {
+	fmt.Fprintf(b, "meetings         %6d\n", s.Meetings)
+	fmt.Fprintf(b, "  with transcript%6d\n", s.WithTranscript)
+	fmt.Fprintf(b, "  with summary   %6d\n", s.WithSummary)
+	fmt.Fprintf(b, "  with recording %6d\n", s.WithRecording)
+	fmt.Fprintf(b, "  indexed        %6d\n", s.Indexed)
+	if s.Gone > 0 {
+		fmt.Fprintf(b, "  removed upstream%5d\n", s.Gone)
+	}
+	if s.NotWatched > 0 {
+		fmt.Fprintf(b, "  not watched    %6d\n", s.NotWatched)
+	}
+	if s.Rebuilding {
+		fmt.Fprintf(b, "the index is being built anew: %s\n", s.RebuildReason)
+	}
+}
+
+// printRetention prints when new retention rules begin to delete, and a clock that nothing
+// confirms.
+func printRetention(b *strings.Builder, h *archive.RetentionHold) {
+	if h == nil {
+		return
+	}
+	if h.Waiting {
+		fmt.Fprintf(b, "new retention rules begin to delete at %s: %d recordings of %d meetings, %d bytes (see retention --dry-run)\n",
+			h.From.Local().Format(time.DateTime), h.Recordings, h.Meetings, h.Bytes)
+	}
+	if h.ClockAhead > 0 {
+		fmt.Fprintf(b, "the clock is ahead by %s, which nothing has confirmed yet: until it has run so for a day, or the service's clock agrees, the retention rules delete as if it were not\n",
+			h.ClockAhead.Round(time.Minute))
+	}
 }
 
 // printConfiguration prints the settings of the daemon's file that the daemon has not loaded.

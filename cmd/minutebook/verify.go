@@ -24,13 +24,8 @@ func (m *Main) verifyCmd() *cobra.Command {
 			"20 index, 21 index-extra, 22 file-extra, 24 audit; or 23 when a repair found something lost. --repair looks for\n" +
 			"content elsewhere in the archive, in --from, and then asks the service again. What others than the owner can reach is named too, as mode.",
 		Args: checkArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			for _, path := range []*string{&q.From, &q.Identity} {
-				if *path != "" && err == nil {
-					*path, err = filepath.Abs(*path)
-				}
-			}
-			if err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := makeAbsolute(&q.From, &q.Identity); err != nil {
 				return err
 			}
 			damages, modes := []archive.Damage{}, []archive.Damage{}
@@ -58,17 +53,7 @@ func (m *Main) verifyCmd() *cobra.Command {
 			if err := m.printVerified(sum, damages, modes); err != nil {
 				return err
 			}
-			reason := "there is damage"
-			if sum.Lost > 0 {
-				reason = "something is lost; a backup may have it (--from)"
-			}
-			if sum.Damages[archive.DamageDatabase] > 0 {
-				reason = archive.ErrDamaged.Error()
-			}
-			if code := sum.ExitCode(); code != 0 {
-				return &control.Error{Kind: control.KindFailed, Message: "verify: " + reason, ExitCode: code}
-			}
-			return nil
+			return toVerifyError(sum)
 		},
 	}
 	cmd.Flags().BoolVar(&q.Repair, "repair", false, "put right what can be put right")
@@ -76,6 +61,33 @@ func (m *Main) verifyCmd() *cobra.Command {
 	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().BoolVar(&q.SkipMedia, "skip-media", false, "leave the bytes of recordings unread")
 	return m.jsonFlag(cmd)
+}
+
+// makeAbsolute makes the paths that are given absolute: the daemon has another working
+// directory.
+func makeAbsolute(paths ...*string) (err error) {
+	for _, path := range paths {
+		if *path != "" && err == nil {
+			*path, err = filepath.Abs(*path)
+		}
+	}
+	return err
+}
+
+// toVerifyError returns the error whose exit code is that of the gravest damage, or nil.
+func toVerifyError(sum archive.Verified) error {
+	code := sum.ExitCode()
+	if code == 0 {
+		return nil
+	}
+	reason := "there is damage"
+	if sum.Lost > 0 {
+		reason = "something is lost; a backup may have it (--from)"
+	}
+	if sum.Damages[archive.DamageDatabase] > 0 {
+		reason = archive.ErrDamaged.Error()
+	}
+	return &control.Error{Kind: control.KindFailed, Message: "verify: " + reason, ExitCode: code}
 }
 
 func (m *Main) printVerified(v archive.Verified, damages, modes []archive.Damage) error {
