@@ -69,6 +69,9 @@ func (a *Archive) Changes(ctx context.Context, after Position, limit int) ([]Cha
 	if after != (Position{}) && (after.Epoch != head.Epoch || after.Seq > head.Seq || after.Seq < 0) {
 		return nil, fmt.Errorf("read changes after %v: %w, which ends at %v", after, ErrForeignEpoch, head)
 	}
+	if after == head { // the usual case of a follower, which needs no query
+		return nil, nil
+	}
 	changes, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, c *Change) error {
 		var at int64
 		if err := rows.Scan(&c.Seq, &c.RecordingID, &c.Kind, &c.Part, &at); err != nil {

@@ -55,6 +55,11 @@ type Archive struct {
 	head  changeLog
 	order readOrder
 
+	watch       *sqlite.Watch // of db
+	principals  *sqlite.Memo[[]string]
+	crm         *sqlite.Memo[[]string]
+	deactivated *sqlite.Memo[bool]
+
 	mu      sync.Mutex // guards side, erasers and closed
 	side    []*sqlite.DB
 	erasers []eraser
@@ -132,6 +137,10 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 	if err := a.db.Migrate(ctx, archiveMigrations()); err != nil {
 		return err
 	}
+	if a.watch, err = a.db.NewWatch(ctx); err != nil {
+		return err
+	}
+	a.principals, a.crm, a.deactivated = sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[bool](a.watch)
 	if err := a.loadEpoch(ctx); err != nil {
 		return err
 	}
@@ -180,6 +189,9 @@ func (a *Archive) Close() error {
 	}
 	for i := len(a.side) - 1; i >= 0; i-- {
 		errs = append(errs, a.side[i].Close())
+	}
+	if a.watch != nil {
+		errs = append(errs, a.watch.Close())
 	}
 	if a.db != nil {
 		errs = append(errs, a.db.Close())

@@ -41,13 +41,19 @@ func crmPrincipal(account string, holder int) string {
 // CRMPrincipals returns the principals whose CRM matches a viewer sees: the viewer's
 // own accounts first, then the accounts of the members of the viewer's teams. Matches
 // loaded into this program's own organisation belong to all of it and come last. For a
-// Viewer with All it returns none, since that viewer sees everything.
+// Viewer with All it returns none, since that viewer sees everything. The list is shared
+// and is not to be changed.
 func (a *Archive) CRMPrincipals(ctx context.Context, v Viewer) ([]string, error) {
 	if v.All {
 		return nil, nil
 	}
+	addresses := v.addresses()
+	return a.crm.Get(fmt.Sprintf("%q", addresses), func() ([]string, error) { return a.readCRMPrincipals(ctx, addresses) })
+}
+
+func (a *Archive) readCRMPrincipals(ctx context.Context, addresses []string) ([]string, error) {
 	active := []string{}
-	for _, email := range v.addresses() {
+	for _, email := range addresses {
 		user, err := a.User(ctx, email)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return nil, err

@@ -120,7 +120,11 @@ func (a *Archive) IsDeactivated(ctx context.Context, emails []string) (bool, err
 	for i, email := range emails {
 		folded[i] = api.FoldEmail(email)
 	}
-	list, err := json.Marshal(folded)
+	return a.deactivated.Get(fmt.Sprintf("%q", folded), func() (bool, error) { return a.readDeactivated(ctx, folded) })
+}
+
+func (a *Archive) readDeactivated(ctx context.Context, emails []string) (bool, error) {
+	list, err := json.Marshal(emails)
 	if err != nil {
 		return false, fmt.Errorf("read user: %w", err)
 	}

@@ -97,7 +97,7 @@ func (a *Archive) ViewerPrincipals(ctx context.Context, v Viewer) ([]string, err
 	}
 	var principals []string
 	for _, email := range v.addresses() {
-		parties, err := a.addressPrincipals(ctx, email)
+		parties, err := a.principals.Get(email, func() ([]string, error) { return a.addressPrincipals(ctx, email) })
 		if err != nil {
 			return nil, err
 		}

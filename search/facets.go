@@ -60,6 +60,26 @@ func (x *Index) Facet(ctx context.Context, r FacetsRequest) (out Facet, err erro
 	return out, err
 }
 
+// Facets returns what Search counts with Facets, without any meeting.
+func (x *Index) Facets(ctx context.Context, r Request) (out []Facet, err error) {
+	q, err := query.Parse(r.Query)
+	if err != nil {
+		return nil, err
+	}
+	if r.Location == nil {
+		r.Location = time.UTC
+	}
+	err = x.ask(ctx, r.Viewer, func(s *snapshot) error {
+		s.notes, s.samePerson = r.Notes, r.SamePerson
+		m, err := s.match(q, clock{s.x.now(), r.Location})
+		if err == nil {
+			out, err = s.countFacets(m, q, r.Location)
+		}
+		return err
+	})
+	return out, err
+}
+
 // facetList bounds the values of a facet.
 type facetList struct {
 	prefix string // folded; only values that begin so, or one of whose words does

@@ -163,12 +163,10 @@ func (s *server) notFound(http.ResponseWriter, *http.Request) error {
 // help answers /help with the query language.
 func (s *server) help(w http.ResponseWriter, r *http.Request) error {
 	f := s.newFrame(r, "help", "How to search")
-	request := s.searchRequest(r.Context(), "")
-	request.Limit, request.Facets = 1, true
-	answer, err := s.Index.Search(r.Context(), request)
+	facets, err := s.Index.Facets(r.Context(), s.searchRequest(r.Context(), ""))
 	if err != nil {
 		return err
 	}
-	f.Examples = newExamples(answer.Facets)
+	f.Examples = newExamples(facets)
 	return s.render(w, http.StatusOK, "help", struct{ frame }{f})
 }

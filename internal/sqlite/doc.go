@@ -7,6 +7,7 @@
 //	copies.go      whole copies of a database, and deleting those of migrations
 //	statements.go  statements that are prepared once in a transaction
 //	rows.go        rows into slices
+//	memo.go        values that are remembered until the next commit
 //	errors.go      a full disk, a newer version, a damaged file
 //	times.go       times as columns of milliseconds
 //
