@@ -1,14 +1,12 @@
 package backup
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -191,151 +189,6 @@ func TestBackupWhileWritingHoldsAMomentOfTheArchive(t *testing.T) {
 	back := restored(t, RestoreOptions{From: dest})
 	if c, err := back.Counts(t.Context()); err != nil || c.Meetings%2 != 0 || c.Meetings != c.WithTranscript {
 		t.Errorf("%+v, %v", c, err)
-	}
-}
-
-func TestEveryDamageOfABackupIsNamedAndRefused(t *testing.T) {
-	a, dest := archivetest.New(t), t.TempDir()
-	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
-	archivetest.Attach(t, a, 1, "moving pictures")
-	r := backUp(t, a, dest, Options{})
-	manifest := r.Generation + "/" + generation.ManifestName
-	files := []string{manifest}
-	for _, f := range r.Manifest.Files {
-		files = append(files, f.Path)
-	}
-	for _, name := range files {
-		path := filepath.Join(dest, filepath.FromSlash(name))
-		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for what, content := range map[string][]byte{
-			"flipped": append(append(bytes.Clone(whole[:len(whole)/2]), whole[len(whole)/2]^0x20), whole[len(whole)/2+1:]...),
-			"short":   whole[:len(whole)-1], "long": append(bytes.Clone(whole), 'x'), "empty": {}, "missing": nil} {
-			os.Remove(path)
-			if content != nil {
-				if err := os.WriteFile(path, content, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			dir := filepath.Join(t.TempDir(), "back")
-			_, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: dir})
-			var damaged *generation.DamagedError
-			if name == manifest && what == "missing" {
-				if !errors.Is(err, generation.ErrNone) {
-					t.Errorf("%s %s: %v", name, what, err)
-				}
-			} else if !errors.As(err, &damaged) || len(damaged.Damage) != 1 || !strings.HasPrefix(damaged.Damage[0], name+": ") {
-				t.Errorf("%s %s: %v", name, what, err)
-			}
-			if archivetest.Exists(dir) {
-				t.Errorf("%s %s: something was written", name, what)
-			}
-		}
-		if err := os.WriteFile(path, whole, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	restored(t, RestoreOptions{From: dest})
-}
-
-func TestInterruptedRestoreIsNoArchiveAndGoesOn(t *testing.T) {
-	a, dest := archivetest.New(t), t.TempDir()
-	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
-	archivetest.Attach(t, a, 1, "moving pictures")
-	r := backUp(t, a, dest, Options{})
-	dir := filepath.Join(t.TempDir(), "back")
-	for stop := 1; stop < len(r.Manifest.Files); stop++ {
-		ctx, cancel := context.WithCancel(t.Context())
-		_, err := Restore(ctx, RestoreOptions{From: dest, Dir: dir, Progress: func(done, _ int) {
-			if done == stop {
-				cancel()
-			}
-		}})
-		if !errors.Is(err, context.Canceled) {
-			t.Fatalf("stopped after %d: %v", stop, err)
-		}
-		if _, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true}); !errors.Is(err, archive.ErrNoArchive) {
-			t.Fatalf("opened after %d files: %v", stop, err)
-		}
-	}
-	if contents(t, restored(t, RestoreOptions{From: dest, Dir: dir})) != contents(t, a) {
-		t.Error("the restored archive differs")
-	}
-	if _, err := Restore(t.Context(), RestoreOptions{From: dest, Dir: a.Dir()}); err == nil || !strings.Contains(err.Error(), "not empty") {
-		t.Errorf("restored over an archive: %v", err)
-	}
-}
-
-func TestInterruptedBackupLeavesTheEarlierOne(t *testing.T) {
-	a, dest := archivetest.New(t), t.TempDir()
-	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
-	archivetest.Attach(t, a, 1, "one")
-	backUp(t, a, dest, Options{})
-	before := contents(t, a)
-	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(2, "second", "b"))
-	archivetest.Attach(t, a, 2, "two")
-	for stop := 1; stop < 4; stop++ {
-		ctx, cancel := context.WithCancel(t.Context())
-		_, err := Run(ctx, a, dest, Options{Progress: func(done, _ int) {
-			if done == stop {
-				cancel()
-			}
-		}})
-		if err == nil {
-			t.Fatalf("went on after %d files", stop)
-		}
-		if contents(t, restored(t, RestoreOptions{From: dest})) != before {
-			t.Errorf("stopped after %d files: the earlier backup is not whole", stop)
-		}
-	}
-}
-
-// TestForgetNamesTheBackupsThatHoldIt follows a backup from the one that holds a
-// meeting to the next, which does not.
-func TestForgetNamesTheBackupsThatHoldIt(t *testing.T) {
-	now := archivetest.Epoch.Add(time.Hour)
-	a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time { now = now.Add(time.Minute); return now })
-	first, second := t.TempDir(), t.TempDir()
-	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"), archivetest.Meeting(2, "second", "b"))
-	backUp(t, a, first, Options{})
-	backUp(t, a, second, Options{})
-	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(3, "after the backups", "c"))
-	generation := func(dest string, n int) string {
-		return filepath.Join(dest, fmt.Sprintf("%s%06d", generation.Prefix, n))
-	}
-	forgotten := func(id int64) []string {
-		f, err := a.Forget(t.Context(), id, "asked for")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f.Backups
-	}
-	if got := forgotten(1); !slices.Equal(got, []string{generation(first, 1), generation(second, 1)}) {
-		t.Errorf("backups with meeting 1: %v", got)
-	}
-	if got := forgotten(3); got != nil {
-		t.Errorf("backups with meeting 3: %v", got)
-	}
-	backUp(t, a, first, Options{Keep: 2})
-	if got := forgotten(1); !slices.Equal(got, []string{generation(first, 1), generation(second, 1)}) {
-		t.Errorf("after a new backup beside the first: %v", got)
-	}
-	backUp(t, a, first, Options{Keep: 2})
-	if got := forgotten(1); !slices.Equal(got, []string{generation(second, 1)}) {
-		t.Errorf("after the first was pruned: %v", got)
-	}
-	back := restored(t, RestoreOptions{From: second})
-	f, err := back.Forget(t.Context(), 2, "asked for")
-	if err != nil || !slices.Equal(f.Backups, []string{generation(first, 2), generation(first, 3), generation(second, 1)}) {
-		t.Errorf("of a restored archive: %v, %v", f.Backups, err)
-	}
-	if err := os.Rename(second, second+"-unplugged"); err != nil {
-		t.Fatal(err)
-	}
-	if got := forgotten(2); !slices.Equal(got, f.Backups) {
-		t.Errorf("with a disk that is not there: %v", got)
 	}
 }
 
