@@ -1,12 +1,11 @@
 package config
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
-	"github.com/robfig/cron/v3"
+	"minutebook/internal/crontab"
 )
 
 // Backup sets the backups that the daemon makes by itself. They are encrypted for
@@ -39,32 +38,11 @@ func ProofPeriods() map[string]time.Duration {
 	return map[string]time.Duration{"never": 0, "daily": day, "weekly": 7 * day, "monthly": 30 * day}
 }
 
-// ParseCron parses a cron expression of five fields or a descriptor such as
-// "@daily", in a time zone. It fails for one that never fires, such as a 31st of
-// February. It recovers because the library panics on some input.
-func ParseCron(expr string, zone *time.Location) (s cron.Schedule, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("parse %q: %v", expr, r)
-		}
-	}()
-	if s, err = cron.ParseStandard(expr); err != nil {
-		return nil, err
-	}
-	if spec, ok := s.(*cron.SpecSchedule); ok {
-		spec.Location = zone
-	}
-	if s.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
-		return nil, fmt.Errorf("%q never fires", expr)
-	}
-	return s, nil
-}
-
 func checkCron(expr string) error {
 	if expr == "" {
 		return nil
 	}
-	_, err := ParseCron(expr, time.UTC)
+	_, err := crontab.Parse(expr, time.UTC)
 	return err
 }
 

@@ -16,11 +16,40 @@ type Activity struct {
 	Total int       `json:"total,omitempty"` // 0: unknown
 }
 
-// Activities are the long operations that run in a process. The zero value is useful,
+// Activities are the long operations that run in a process, and what it cannot keep of
+// those that ended. The zero value is useful,
 // and so is nil, which records nothing.
 type Activities struct {
-	mu   sync.Mutex // guards list and its activities
+	mu   sync.Mutex // guards the fields below and what they point to
 	list []*Activity
+	jobs map[string]UpkeepState // the states of upkeep that the archive did not take, by job
+}
+
+// unkept returns the state of a job that the archive did not take.
+func (a *Activities) unkept(job string) (u UpkeepState, ok bool) {
+	if a == nil {
+		return u, false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u, ok = a.jobs[job]
+	return u, ok
+}
+
+// setUnkept remembers the state of a job, or forgets it.
+func (a *Activities) setUnkept(job string, u UpkeepState, remember bool) {
+	if a == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.jobs, job)
+	if remember {
+		if a.jobs == nil {
+			a.jobs = map[string]UpkeepState{}
+		}
+		a.jobs[job] = u
+	}
 }
 
 // List returns the running operations, the oldest first.

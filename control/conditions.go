@@ -28,12 +28,14 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 				a.Name, a.SuspendedSince.UTC().Format(time.DateTime), a.Suspended)
 			continue
 		}
-		if last := lastSuccess(a, since); now.Sub(last) > silentAfter {
+		if last := lastSuccess(a, since, now); now.Sub(last) > silentAfter {
 			add("silent/"+a.Name, "account "+a.Name+" has read nothing for a day", "No job of account %s has succeeded since %s: see minutebook status.",
 				a.Name, last.UTC().Format(time.DateTime))
 		}
 	}
-	if at := s.Disk.FullAt; !at.IsZero() && at.Sub(now) < fullWithin {
+	if s.Disk.isNearlyFull() {
+		add("disk", "the disk is nearly full", "%d MB are free. Without room nothing is received and fetched.", s.Disk.Free>>20)
+	} else if at := s.Disk.FullAt; !at.IsZero() && at.Sub(now) < fullWithin {
 		add("disk", "the disk is full in less than a week", "%d MB are free. If the disk goes on filling as in the last days, it is full at %s.",
 			s.Disk.Free>>20, at.UTC().Format(time.DateTime))
 	}
@@ -57,11 +59,18 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 	return list
 }
 
-// lastSuccess returns when any job of an account last succeeded, or since.
-func lastSuccess(a syncer.AccountStatus, since time.Time) time.Time {
+// nearlyFull is the number of free bytes below which a disk is nearly full, or a twentieth
+// of a small one.
+const nearlyFull = 512 << 20
+
+func (d Disk) isNearlyFull() bool { return d.Size > 0 && d.Free < min(nearlyFull, d.Size/20) }
+
+// lastSuccess returns when any job of an account last succeeded, or since. A time ahead of
+// the clock was set by a wrong one.
+func lastSuccess(a syncer.AccountStatus, since, now time.Time) time.Time {
 	last := since
 	for _, at := range a.LastSuccess {
-		if at.After(last) {
+		if at.After(last) && !at.After(now) {
 			last = at
 		}
 	}

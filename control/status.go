@@ -133,7 +133,7 @@ func (h Deps) upkeep(ctx context.Context) (map[string]UpkeepState, error) {
 	}
 	jobs := map[string]UpkeepState{}
 	for _, job := range []string{UpkeepBackup, UpkeepProve, UpkeepVerify} {
-		u, err := ReadUpkeep(ctx, h.Archive, job)
+		u, err := h.UpkeepState(ctx, job)
 		if err != nil {
 			return nil, err
 		}

@@ -32,6 +32,8 @@ type UpkeepState struct {
 	Result    string    `json:"result,omitempty"`   // of the last successful run, in words
 	// Warnings are the reasons why a backup that succeeded needs a person.
 	Warnings []string `json:"warnings,omitempty"`
+	// Planned is when the schedule of a job that has never run was first read.
+	Planned time.Time `json:"planned,omitzero"`
 	// Next is the next time by the schedule, zero without one.
 	Next time.Time `json:"next,omitzero"`
 	// Slices is the division of the checks, Slice the next of them; Whole is when every
@@ -56,8 +58,8 @@ type Proof struct{ From, Identity string }
 
 func upkeepKey(job string) string { return "upkeep/" + job }
 
-// ReadUpkeep returns the state of a job.
-func ReadUpkeep(ctx context.Context, a *archive.Archive, job string) (u UpkeepState, err error) {
+// readUpkeep returns the state of a job as it is kept.
+func readUpkeep(ctx context.Context, a *archive.Archive, job string) (u UpkeepState, err error) {
 	raw, err := a.Mark(ctx, upkeepKey(job))
 	if err == nil && raw != nil {
 		if err = json.Unmarshal(raw, &u); err != nil {
@@ -67,28 +69,54 @@ func ReadUpkeep(ctx context.Context, a *archive.Archive, job string) (u UpkeepSt
 	return u, err
 }
 
+// UpkeepState returns the state of a job.
+func (h Deps) UpkeepState(ctx context.Context, job string) (UpkeepState, error) {
+	if u, ok := h.Activities.unkept(job); ok {
+		return u, nil
+	}
+	return readUpkeep(ctx, h.Archive, job)
+}
+
+// keepUpkeep keeps the state of a job: in memory where the archive takes nothing, as on a
+// full disk, so that the job is not run again and again and people are told of its failure.
+func (h Deps) keepUpkeep(ctx context.Context, job string, u UpkeepState) error {
+	raw, err := json.Marshal(u)
+	if err == nil {
+		err = h.Archive.SetMarks(ctx, archive.Mark{Key: upkeepKey(job), Value: raw})
+	}
+	h.Activities.setUnkept(job, u, err != nil)
+	return err
+}
+
+// PlanUpkeep notes that a job which has never run has a schedule: from now on its runs
+// count as missed.
+func (h Deps) PlanUpkeep(ctx context.Context, job string) error {
+	u, err := h.UpkeepState(ctx, job)
+	if err != nil || !u.Began.IsZero() || !u.Planned.IsZero() {
+		return err
+	}
+	u.Planned = h.Archive.Now()
+	return h.keepUpkeep(ctx, job, u)
+}
+
 // recordUpkeep changes the state of a job after a run. A run that the caller gave up
 // counts for nothing.
 func (h Deps) recordUpkeep(ctx context.Context, job string, began time.Time, failure error, change func(*UpkeepState)) error {
 	if ctx.Err() != nil {
 		return failure
 	}
-	u, err := ReadUpkeep(ctx, h.Archive, job)
+	u, err := h.UpkeepState(ctx, job)
 	if err != nil {
 		return errors.Join(failure, err)
 	}
-	u.Began, u.Seconds, u.Error = began, h.Archive.Now().Sub(began).Seconds(), ""
+	u.Began, u.Seconds, u.Error, u.Planned = began, h.Archive.Now().Sub(began).Seconds(), "", time.Time{}
 	if failure != nil {
 		u.Error = failure.Error()
 	} else {
 		u.Succeeded = began
 		change(&u)
 	}
-	raw, err := json.Marshal(u)
-	if err == nil {
-		err = h.Archive.SetMarks(ctx, archive.Mark{Key: upkeepKey(job), Value: raw})
-	}
-	return errors.Join(failure, err)
+	return errors.Join(failure, h.keepUpkeep(ctx, job, u))
 }
 
 // recordBackup notes a backup.
@@ -102,6 +130,10 @@ func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time
 	})
 }
 
+// earlierDivision is the slice that stands for the damages found before the checks were
+// divided otherwise.
+const earlierDivision = -1
+
 // recordVerify notes a check of the archive, or of a slice of it.
 func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time, v archive.Verified, failure error) error {
 	if q.SkipMedia {
@@ -112,16 +144,23 @@ func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time
 		for _, n := range v.Damages {
 			left += n
 		}
-		if q.Slices < 2 || q.Slices != u.Slices {
-			u.Damages, u.Slices, u.Slice = map[int]int{}, q.Slices, 0
+		switch {
+		case q.Slices < 2:
+			u.Damages, u.Slices = map[int]int{}, q.Slices
+		case q.Slices != u.Slices: // what was found stays until all is checked by the new division
+			u.Slices, u.Damages = q.Slices, map[int]int{earlierDivision: u.Damaged()}
 		}
 		delete(u.Damages, q.Slice)
 		if left > 0 {
+			if u.Damages == nil { // none were kept
+				u.Damages = map[int]int{}
+			}
 			u.Damages[q.Slice] = left
 		}
 		u.Result = fmt.Sprintf("%d meetings, %d versions, %d recordings checked", v.Meetings, v.Revisions, v.Recordings)
 		if u.Slice = q.Slice + 1; u.Slice >= q.Slices {
 			u.Slice, u.Whole = 0, began
+			delete(u.Damages, earlierDivision)
 		}
 	})
 }

@@ -12,12 +12,16 @@ type UpkeepPlan struct {
 	Verify cron.Schedule // nil: never
 	Prove  time.Duration // between two proofs; 0: never
 	Slices int           // of the checks
-	// From is the start of the daemon, from which a job that never ran is planned.
+	// From is the start of the daemon, from which a job is planned that has never run and
+	// whose schedule was never read.
 	From time.Time
 }
 
-// proveAgain is the time after which a proof that failed is tried again.
-const proveAgain = 24 * time.Hour
+// The times after which a proof and a backup that failed are tried again.
+const (
+	proveAgain  = 24 * time.Hour
+	backupAgain = time.Hour
+)
 
 // Next returns the next time of each job, by the states of the jobs. A time that has
 // passed means now: a run that was missed while no daemon ran is made up.
@@ -27,23 +31,37 @@ func (p UpkeepPlan) Next(states map[string]UpkeepState, now time.Time) map[strin
 		if schedule == nil {
 			continue
 		}
-		last := states[job].Began
-		if last.IsZero() || last.After(now) { // it never ran, or by a wrong clock
-			last = p.From
+		next[job] = schedule.Next(p.lastPlanned(states[job], now))
+	}
+	if b := states[UpkeepBackup]; b.Error != "" && p.Backup != nil {
+		if again := b.Began.Add(backupAgain); again.Before(next[UpkeepBackup]) {
+			next[UpkeepBackup] = again
 		}
-		next[job] = schedule.Next(last)
 	}
 	proof := states[UpkeepProve]
 	switch {
 	case p.Prove == 0 || states[UpkeepBackup].Succeeded.IsZero():
 	case proof.Began.IsZero() || proof.Began.After(now):
-		next[UpkeepProve] = states[UpkeepBackup].Succeeded
+		if next[UpkeepProve] = states[UpkeepBackup].Succeeded; next[UpkeepProve].After(now) {
+			next[UpkeepProve] = now
+		}
 	case proof.Error != "":
 		next[UpkeepProve] = proof.Began.Add(min(proveAgain, p.Prove))
 	default:
 		next[UpkeepProve] = proof.Began.Add(p.Prove)
 	}
 	return next
+}
+
+// lastPlanned returns the time after which a job runs at the next time of its schedule: that
+// of the last run, or of the reading of the schedule. A time ahead of the clock is wrong.
+func (p UpkeepPlan) lastPlanned(u UpkeepState, now time.Time) time.Time {
+	for _, at := range []time.Time{u.Began, u.Planned} {
+		if !at.IsZero() && !at.After(now) {
+			return at
+		}
+	}
+	return p.From
 }
 
 // NextSlices returns the slices to check now: one, and up to two more for nights on

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+
+	"minutebook/internal/crontab"
 )
 
 // The jobs of a schedule.
@@ -52,7 +54,7 @@ func (s Schedule) parse() ([]timetable, error) {
 		if j.expr == "" {
 			continue
 		}
-		c, err := parseCron(j.expr, loc)
+		c, err := crontab.Parse(j.expr, loc)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("schedule of %s: %w", j.job, err))
 			continue
@@ -60,27 +62,6 @@ func (s Schedule) parse() ([]timetable, error) {
 		tables = append(tables, timetable{job: j.job, cron: c})
 	}
 	return tables, errors.Join(errs...)
-}
-
-// parseCron parses one expression. It recovers from panics, since the library
-// panics on some input.
-func parseCron(expr string, loc *time.Location) (s cron.Schedule, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("parse %q: %v", expr, r)
-		}
-	}()
-	s, err = cron.ParseStandard(expr)
-	if err != nil {
-		return nil, err
-	}
-	if spec, ok := s.(*cron.SpecSchedule); ok {
-		spec.Location = loc
-	}
-	if s.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, loc)).IsZero() {
-		return nil, fmt.Errorf("%q never fires", expr)
-	}
-	return s, nil
 }
 
 // jobs are the jobs that a schedule may have.

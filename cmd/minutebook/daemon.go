@@ -46,6 +46,7 @@ type daemon struct {
 
 	began      time.Time
 	asked      chan askedJob  // by people on the page
+	looking    chan struct{}  // a wish that the daemon looks for what needs a person
 	background sync.WaitGroup // reads of accounts that were just connected
 }
 
@@ -57,7 +58,7 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{application: app, roster: roster.New(app.archive), changed: make(chan struct{}), began: app.archive.Now(), asked: make(chan askedJob, 16)}
+	d := &daemon{application: app, roster: roster.New(app.archive), changed: make(chan struct{}), began: app.archive.Now(), asked: make(chan askedJob, 16), looking: make(chan struct{}, 1)}
 	app.upkeep = d.nextUpkeep
 	if opts.Load != nil {
 		d.reload = d.loadAgain

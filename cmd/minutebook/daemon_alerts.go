@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -13,8 +14,13 @@ import (
 	"minutebook/web"
 )
 
-// notifyEvery is how often the daemon looks for conditions that need a person.
-const notifyEvery = time.Minute
+const (
+	// notifyEvery is how often the daemon looks for conditions that need a person.
+	notifyEvery = time.Minute
+	// asleepAfter is the time between two looks after which the machine must have slept, or
+	// its clock was set: nothing could succeed meanwhile.
+	asleepAfter = 10 * time.Minute
+)
 
 // notifyStore keeps the state of the notifications in the archive.
 type notifyStore struct{ archive *archive.Archive }
@@ -41,35 +47,52 @@ func newMail(n config.Notify) *notify.Mail {
 
 // notifyChannels returns the configured channels.
 func notifyChannels(n config.Notify) (channels []notify.Channel) {
-	if m := newMail(n); m != nil {
-		channels = append(channels, m)
+	if mail := newMail(n); mail != nil {
+		channels = append(channels, mail)
 	}
 	for _, h := range n.Hooks {
-		channels = append(channels, &notify.Hook{Label: h.Name, URL: h.URL, Format: h.Format, Secret: h.Secret, Token: h.Token, AllowPrivate: n.AllowPrivate})
+		channels = append(channels, &notify.Hook{Label: h.Name, URL: h.URL, Format: h.Format, Secret: h.Secret, Token: h.Token, AllowPrivate: n.AllowPrivate, Now: time.Now})
 	}
 	return channels
 }
 
-// runNotify reports conditions that need a person, and calls the heartbeat address, until
-// ctx ends.
+// look makes the daemon look for conditions that need a person now.
+func (d *daemon) look() {
+	select {
+	case d.looking <- struct{}{}:
+	default: // it will
+	}
+}
+
+// runNotify tells people what needs them, and calls the heartbeat address, until ctx
+// ends.
 func (d *daemon) runNotify(ctx context.Context) error {
 	n := &notify.Notifier{Channels: func() []notify.Channel { return notifyChannels(d.config().Notify) },
-		Store: notifyStore{d.archive}, Now: d.archive.Now, Logger: d.log}
-	if earlier, err := n.ToldVersion(ctx, d.opts.Version); err != nil {
-		d.log.Warn().Err(err).Msg("tell people what needs them")
+		Store: notifyStore{d.archive}, Now: d.archive.Now, Random: rand.Reader, Logger: d.log}
+	if earlier, err := n.ChangeVersion(ctx, d.opts.Version); err != nil {
+		d.log.Warn().Err(err).Msg("keep which version runs")
 	} else if earlier != "" {
-		err := n.Announce(ctx, "version", "version "+d.opts.Version+" runs",
-			fmt.Sprintf("Version %s replaces %s. The archive was opened, and its databases were brought to the schema of this version.", d.opts.Version, earlier))
-		d.reportNotify(ctx, err)
+		d.reportNotify(ctx, n.Announce(ctx, "version", "version "+d.opts.Version+" runs",
+			fmt.Sprintf("Version %s replaces %s. The archive was opened, and its databases were brought to the schema of this version.", d.opts.Version, earlier)))
 	}
-	for last := ""; ctx.Err() == nil; {
-		if err := d.notifyOnce(ctx, n); err == nil {
-			last = ""
-		} else if err.Error() != last {
-			last = err.Error()
+	awake, configured := d.began, d.config()
+	for last, failure := d.began.Round(0), ""; ctx.Err() == nil; {
+		now := d.archive.Now().Round(0) // by the clock on the wall, which a sleep moves
+		if gap := now.Sub(last); gap > asleepAfter || gap < 0 {
+			awake = now
+		}
+		last = now
+		if c := d.config(); c != configured {
+			configured = c
+			n.Retry()
+		}
+		if err := d.notifyOnce(ctx, n, awake); err == nil {
+			failure = ""
+		} else if err.Error() != failure {
+			failure = err.Error()
 			d.reportNotify(ctx, err)
 		}
-		_ = pause.For(ctx, notifyEvery)
+		waitFor(ctx, notifyEvery, d.looking)
 	}
 	return nil
 }
@@ -80,19 +103,24 @@ func (d *daemon) reportNotify(ctx context.Context, err error) {
 	}
 }
 
-// notifyOnce reports new conditions, and calls the heartbeat address after a full success.
-func (d *daemon) notifyOnce(ctx context.Context, n *notify.Notifier) error {
+// notifyOnce tells what is new, and calls the heartbeat address after a full success. awake
+// is the time since which the daemon could work.
+func (d *daemon) notifyOnce(ctx context.Context, n *notify.Notifier, awake time.Time) error {
 	c := d.config().Notify
 	if c.Heartbeat == "" && len(notifyChannels(c)) == 0 {
 		return nil
 	}
 	s, err := d.observe(ctx)
+	if err != nil && ctx.Err() == nil {
+		return errors.Join(err, n.Begin(ctx, notify.Condition{Key: "archive", Title: "the archive cannot be read",
+			Text: fmt.Sprintf("%v\n\nSee what is damaged: minutebook verify", err)}))
+	}
 	if err != nil {
 		return err
 	}
-	err = n.Update(ctx, s.Conditions(d.archive.Now(), d.began))
+	err = n.Update(ctx, s.Conditions(d.archive.Now(), awake))
 	if c.Heartbeat != "" {
-		err = errors.Join(err, n.BeatOnce(ctx, s.FullSuccess(), c.Heartbeat, c.AllowPrivate))
+		err = errors.Join(err, n.Beat(ctx, s.FullSuccess(), c.Heartbeat, c.AllowPrivate))
 	}
 	return err
 }

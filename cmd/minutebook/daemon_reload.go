@@ -177,5 +177,6 @@ func (d *daemon) adopt(ctx context.Context, p prepared) error {
 	close(d.changed)
 	d.changed = make(chan struct{})
 	d.mu.Unlock()
+	d.look()
 	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"time"
 
@@ -11,11 +12,18 @@ import (
 	"minutebook/archive/backup"
 	"minutebook/config"
 	"minutebook/control"
-	"minutebook/internal/pause"
+	"minutebook/internal/crontab"
 )
 
-// upkeepEvery is how often the daemon looks whether a job of upkeep is due.
-const upkeepEvery = time.Minute
+// The daemon looks whether a job of upkeep is due when one is, and otherwise every minute,
+// since the clock may be set; never more often than every second.
+const (
+	upkeepEvery = time.Minute
+	upkeepPause = time.Second
+)
+
+// upkeepJobs are the jobs of upkeep in the order in which they run.
+var upkeepJobs = [...]string{control.UpkeepBackup, control.UpkeepProve, control.UpkeepVerify}
 
 // upkeepPlan reads the plan of backups, proofs and checks from the configuration.
 func upkeepPlan(cfg *config.Config, from time.Time) (p control.UpkeepPlan, err error) {
@@ -27,15 +35,19 @@ func upkeepPlan(cfg *config.Config, from time.Time) (p control.UpkeepPlan, err e
 	if cfg.Backup.To == "" {
 		p.Prove = 0
 	}
-	for expr, schedule := range map[string]*cron.Schedule{cfg.Backup.Schedule: &p.Backup, cfg.Verify.Schedule: &p.Verify} {
-		if expr == "" {
-			continue
-		}
-		if *schedule, err = config.ParseCron(expr, zone); err != nil {
-			return p, err
-		}
+	if p.Backup, err = parseCron(cfg.Backup.Schedule, zone); err != nil {
+		return p, err
 	}
-	return p, nil
+	p.Verify, err = parseCron(cfg.Verify.Schedule, zone)
+	return p, err
+}
+
+// parseCron parses a schedule; nil for none.
+func parseCron(expr string, zone *time.Location) (cron.Schedule, error) {
+	if expr == "" {
+		return nil, nil
+	}
+	return crontab.Parse(expr, zone)
 }
 
 // nextUpkeep returns the next times of the jobs of upkeep, for status.
@@ -49,8 +61,8 @@ func (d *daemon) nextUpkeep() map[string]time.Time {
 
 func (d *daemon) upkeepStates(ctx context.Context) map[string]control.UpkeepState {
 	states := map[string]control.UpkeepState{}
-	for _, job := range []string{control.UpkeepBackup, control.UpkeepProve, control.UpkeepVerify} {
-		u, err := control.ReadUpkeep(ctx, d.archive, job)
+	for _, job := range upkeepJobs {
+		u, err := d.deps().UpkeepState(ctx, job)
 		if err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Str("job", job).Msg("read the state of a job")
 		}
@@ -63,22 +75,51 @@ func (d *daemon) upkeepStates(ctx context.Context) map[string]control.UpkeepStat
 // a time, until ctx ends.
 func (d *daemon) runUpkeep(ctx context.Context) error {
 	for ctx.Err() == nil {
-		if err := d.deps().SampleDisk(ctx); err != nil && ctx.Err() == nil {
-			d.log.Warn().Err(err).Msg("keep the free space of today")
-		}
+		changed := d.configChanged()
 		plan, err := upkeepPlan(d.config(), d.began)
 		if err != nil {
 			return err
 		}
-		for _, job := range []string{control.UpkeepBackup, control.UpkeepProve, control.UpkeepVerify} {
+		d.prepareUpkeep(ctx, plan)
+		for _, job := range upkeepJobs {
 			states, now := d.upkeepStates(ctx), d.archive.Now()
 			if at, ok := plan.Next(states, now)[job]; ok && !at.IsZero() && !at.After(now) {
 				d.runUpkeepJob(ctx, job, plan, states[job])
+				d.look()
 			}
 		}
-		_ = pause.For(ctx, upkeepEvery)
+		now, wait := d.archive.Now(), upkeepEvery
+		for _, at := range plan.Next(d.upkeepStates(ctx), now) {
+			wait = max(min(wait, at.Sub(now)), upkeepPause)
+		}
+		waitFor(ctx, wait, changed)
 	}
 	return nil
+}
+
+// prepareUpkeep keeps the free space of today and that schedules of jobs which have never
+// run are in force.
+func (d *daemon) prepareUpkeep(ctx context.Context, plan control.UpkeepPlan) {
+	err := d.deps().SampleDisk(ctx)
+	for job, schedule := range map[string]cron.Schedule{control.UpkeepBackup: plan.Backup, control.UpkeepVerify: plan.Verify} {
+		if schedule != nil {
+			err = errors.Join(err, d.deps().PlanUpkeep(ctx, job))
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		d.log.Warn().Err(err).Msg("keep the state of the upkeep")
+	}
+}
+
+// waitFor waits for a time, for a change, or until ctx ends.
+func waitFor[T any](ctx context.Context, d time.Duration, change <-chan T) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	case <-change:
+	}
 }
 
 // runUpkeepJob runs a job and logs its end. The operation keeps the result.
@@ -104,7 +145,7 @@ func (d *daemon) runUpkeepJob(ctx context.Context, job string, plan control.Upke
 		d.log.Error().Err(err).Str("job", job).Msg("job failed")
 		return
 	}
-	u, _ := control.ReadUpkeep(ctx, d.archive, job) // the next look reports a failure
+	u, _ := d.deps().UpkeepState(ctx, job) // the next look reports a failure
 	event := d.log.Info()
 	if len(u.Warnings) > 0 || u.Damaged() > 0 {
 		event = d.log.Warn()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"minutebook/control"
+	"minutebook/internal/notify"
 	"minutebook/internal/testrun"
 	"minutebook/receiver"
 )
@@ -51,10 +52,11 @@ func TestServeOnAFullDisk(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	disk := smallDisk(t, 160)
 	service, key := sandbox(t, t.TempDir())
-	inbound, dir := freePort(t), filepath.Join(disk, "data")
+	inbound, dir, people := freePort(t), filepath.Join(disk, "data"), startTold(t)
 	config := filepath.Join(t.TempDir(), "config.toml")
 	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\npublic_url = \"http://%s\"\n[media]\ndownload = false\n[sync]\ncatch_up = \"@every 1s\"\n"+
-		"[[accounts]]\nname = \"ada\"\nbase_url = \"%s/external/v1\"\nallow_private = true\nwebhook_secrets = [%q]\n", dir, inbound, inbound, service.url, serveSecret)
+		"[verify]\nschedule = \"@every 1s\"\n[notify]\nallow_private = true\n[[notify.hooks]]\nname = \"pager\"\nformat = \"webhook\"\nurl = \"%s/hook-secret\"\nsecret = %q\n"+
+		"[[accounts]]\nname = \"ada\"\nbase_url = \"%s/external/v1\"\nallow_private = true\nwebhook_secrets = [%q]\n", dir, inbound, inbound, people.URL, serveSecret, service.url, serveSecret)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -80,6 +82,12 @@ func TestServeOnAFullDisk(t *testing.T) {
 		return strings.Contains(strings.Join(s.Problems, "; "), "disk is full"), s.Problems
 	})
 
+	eventually(t, time.Minute, "people are told", func() (bool, any) {
+		fill(t, ballast)
+		told := people.told("disk")
+		return len(told) == 1 && told[0].Kind == notify.Problem, told
+	})
+
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
@@ -94,6 +102,10 @@ func TestServeOnAFullDisk(t *testing.T) {
 	eventually(t, time.Minute, "what was refused is there", func() (bool, any) {
 		s := status(t, dir)
 		return s.Meetings == before.Meetings+2 && s.Indexed == s.Meetings, s
+	})
+	eventually(t, time.Minute, "people are told that it is over", func() (bool, any) {
+		told := people.told("disk")
+		return len(told) == 2 && told[1].Kind == notify.Over, told
 	})
 	serve.stop()
 	run(t, "verify", "-c", config)

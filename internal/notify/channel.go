@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -29,6 +30,10 @@ type Message struct {
 type Channel interface {
 	// Name identifies the channel in the state and in logs. It has no secret.
 	Name() string
-	// Send delivers a message or fails. Its error has no secret and no address.
+	// Send delivers a message or fails. Its error has no secret and no address, and
+	// wraps [ErrRefused] where the other side answered and did not take the message.
 	Send(ctx context.Context, m Message) error
 }
+
+// ErrRefused is wrapped in the error of a message that the other side does not take.
+var ErrRefused = errors.New("the message is refused")

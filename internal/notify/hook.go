@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -35,6 +35,7 @@ type Hook struct {
 	Secret       string // whsec_…, for FormatWebhook
 	Token        string // bearer token, or ""
 	AllowPrivate bool
+	Now          func() time.Time // of signatures
 }
 
 // Name implements [Channel].
@@ -61,7 +62,7 @@ func (h *Hook) encode(m Message) ([]byte, http.Header, error) {
 	case FormatNtfy:
 		priority := map[Kind]string{Problem: "high", Over: "low", News: "default"}[m.Kind]
 		return []byte(m.Text), http.Header{"Content-Type": {"text/plain; charset=utf-8"},
-			"Title": {"Minutebook: " + m.Title}, "Priority": {priority}}, nil
+			"Title": {"Minutebook: " + inOneLine(m.Title)}, "Priority": {priority}}, nil
 	case FormatSlack:
 		body, err := json.Marshal(map[string]string{"text": "*Minutebook: " + m.Title + "*\n" + m.Text})
 		return body, header, err
@@ -74,7 +75,7 @@ func (h *Hook) encode(m Message) ([]byte, http.Header, error) {
 	if err != nil {
 		return nil, nil, errors.New("read the secret: it is not whsec_ and base64")
 	}
-	now := time.Now()
+	now := h.Now()
 	signature, err := key.Sign(m.ID, now, body)
 	header.Set("webhook-id", m.ID)
 	header.Set("webhook-timestamp", strconv.FormatInt(now.Unix(), 10))
@@ -82,8 +83,11 @@ func (h *Hook) encode(m Message) ([]byte, http.Header, error) {
 	return body, header, err
 }
 
-// Beat calls a heartbeat address.
-func Beat(ctx context.Context, address string, allowPrivate bool) error {
+// inOneLine returns a text as a header's value.
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// callHeartbeat calls a heartbeat address.
+func callHeartbeat(ctx context.Context, address string, allowPrivate bool) error {
 	if err := post(ctx, http.MethodGet, address, nil, http.Header{}, allowPrivate); err != nil {
 		return fmt.Errorf("call the heartbeat address: %w", err)
 	}
@@ -98,17 +102,19 @@ func post(ctx context.Context, method, address string, body []byte, header http.
 	}
 	request.Header = header
 	answer, err := outbound.NewClient(outbound.Options{AllowPrivate: allowPrivate, Timeout: hookTime, FreshConns: true}).Do(request)
-	var failed *url.Error
-	if errors.As(err, &failed) {
-		return failed.Err
-	}
 	if err != nil {
-		return err
+		return explain(err)
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10)
-	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("answered %s", answer.Status)
+	switch status := fmt.Sprintf("it answers %d %s", answer.StatusCode, http.StatusText(answer.StatusCode)); {
+	case answer.StatusCode/100 == 2:
+		return nil
+	case answer.StatusCode/100 == 3:
+		return fmt.Errorf("%w: %s, and redirects are not followed: give the address that it leads to", ErrRefused, status)
+	case answer.StatusCode/100 == 4 && answer.StatusCode != http.StatusTooManyRequests && answer.StatusCode != http.StatusRequestTimeout:
+		return fmt.Errorf("%w: %s", ErrRefused, status)
+	default:
+		return errors.New(status)
 	}
-	return nil
 }

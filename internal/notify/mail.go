@@ -2,9 +2,10 @@ package notify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
-	"strings"
+	"net/textproto"
 	"time"
 
 	"github.com/wneessen/go-mail"
@@ -46,7 +47,7 @@ func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 	if err := msg.To(to...); err != nil {
 		return fmt.Errorf("send mail: read the recipients: %w", err)
 	}
-	msg.Subject("Minutebook: " + strings.ReplaceAll(each.Title, "\n", " "))
+	msg.Subject("Minutebook: " + inOneLine(each.Title))
 	msg.SetDateWithValue(each.At)
 	msg.SetMessageIDWithValue(each.ID + "@minutebook")
 	msg.SetBodyString(mail.TypeTextPlain, each.Text+"\n")
@@ -63,9 +64,26 @@ func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, mailTime)
 	defer cancel()
 	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
-		return fmt.Errorf("send mail: %w", err)
+		return fmt.Errorf("send mail: %w", m.explain(ctx, err))
 	}
 	return nil
+}
+
+// explain returns the library's error in words: an answer of the server as it is, but for
+// the password.
+func (m *Mail) explain(ctx context.Context, err error) error {
+	var answer *textproto.Error
+	var refused *mail.SendError
+	masked := errors.New(mask(err.Error(), m.Password, "\x00"+m.Username+"\x00"+m.Password))
+	switch {
+	case ctx.Err() != nil:
+		return explain(ctx.Err())
+	case errors.As(err, &refused) && refused.ErrorCode() >= 500:
+		return fmt.Errorf("%w: %w", ErrRefused, masked)
+	case errors.As(err, &answer), isWithoutAddress(err):
+		return masked
+	}
+	return explain(err)
 }
 
 // options returns the options of the connection, which is passed to dialled.

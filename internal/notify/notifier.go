@@ -2,12 +2,10 @@ package notify
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"maps"
+	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -20,149 +18,222 @@ type Condition struct {
 	Text  string
 }
 
-// Store keeps the state of a [Notifier].
-type Store interface {
-	Load(ctx context.Context) ([]byte, error) // nil: none yet
-	Save(ctx context.Context, state []byte) error
-}
-
-// Notifier tells every condition once, and once more when it is over. A channel that
-// fails is tried again at the next call, message by message and in their order.
+// Notifier tells every condition once, and once more when it is over, on each channel. A
+// channel that fails is tried again at later calls, message by message and in their
+// order. It is safe for concurrent use.
 type Notifier struct {
 	Channels func() []Channel // at present
 	Store    Store
 	Now      func() time.Time
+	Random   io.Reader // of the messages' ids
 	Logger   zerolog.Logger
+
+	mu    sync.Mutex // guards the fields below, and is held while messages are sent
+	state *state     // nil before the first call
+	saved []byte     // the state as the store has it
+	tries map[string]try
 }
 
-// state is a Notifier's memory across restarts.
-type state struct {
-	Open    map[string]Message   `json:"open"`    // the conditions that were told, by key
-	Pending map[string][]Message `json:"pending"` // by channel
-	Beat    time.Time            `json:"beat,omitzero"`
-	Version string               `json:"version,omitempty"`
+// The bounds of what waits for a channel that fails.
+const (
+	maxPending = 100                // messages; older ones go
+	maxAge     = 7 * 24 * time.Hour // of a message
+	maxPause   = 15 * time.Minute   // between two tries
+	maxRefused = 3                  // messages that a channel may refuse at one try
+)
+
+// try is how a channel or the heartbeat address failed.
+type try struct {
+	failures int
+	next     time.Time // the next try
+	text     string    // of the last error
 }
 
-// maxPending is the number of messages that wait for a channel; older ones go.
-const maxPending = 100
-
-// Update compares the conditions with those already reported, and sends the new ones.
+// Update compares the conditions with those that were told, and sends what is new. Its
+// error says that the state cannot be kept; a channel that fails is logged.
 func (n *Notifier) Update(ctx context.Context, now []Condition) error {
-	return n.change(ctx, func(s *state, add func(Message)) {
-		current := map[string]bool{}
-		for _, c := range now {
-			current[c.Key] = true
-			if _, told := s.Open[c.Key]; told {
-				continue
-			}
-			m := n.message(Problem, c.Key, c.Title, c.Text)
-			s.Open[c.Key] = m
-			add(m)
-		}
-		for _, key := range slices.Sorted(maps.Keys(s.Open)) {
-			if !current[key] {
-				began := s.Open[key]
-				delete(s.Open, key)
-				add(n.message(Over, key, "over: "+began.Title, fmt.Sprintf("It began at %s and is over.\n\n%s", began.At.UTC().Format(time.DateTime), began.Text)))
+	return n.change(ctx, func(message maker) error {
+		for _, q := range n.state.Channels {
+			if err := q.update(now, message); err != nil {
+				return err
 			}
 		}
+		return nil
 	})
+}
+
+// Begin adds a condition to those that were told, until the next Update without it.
+func (n *Notifier) Begin(ctx context.Context, c Condition) error {
+	return n.change(ctx, func(message maker) error {
+		for _, q := range n.state.Channels {
+			if err := q.begin(c, message); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Retry makes the next call try every channel, also those that failed a moment ago: they may
+// be configured otherwise.
+func (n *Notifier) Retry() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for name, t := range n.tries {
+		t.next = time.Time{}
+		n.tries[name] = t
+	}
 }
 
 // Announce tells news once.
 func (n *Notifier) Announce(ctx context.Context, key, title, text string) error {
-	return n.change(ctx, func(_ *state, add func(Message)) { add(n.message(News, key, title, text)) })
+	return n.change(ctx, func(message maker) error {
+		m, err := message(News, key, title, text)
+		for _, q := range n.state.Channels {
+			q.add(m)
+		}
+		return err
+	})
 }
 
-func (n *Notifier) message(kind Kind, key, title, text string) Message {
-	return Message{ID: "msg_" + rand.Text(), Kind: kind, Key: key, Title: title, Text: text, At: n.Now().UTC()}
+// maker makes messages: the same one for every channel.
+type maker func(kind Kind, key, title, text string) (Message, error)
+
+func (n *Notifier) newMaker() maker {
+	type event struct {
+		kind Kind
+		key  string
+	}
+	messages := map[event]Message{}
+	return func(kind Kind, key, title, text string) (m Message, err error) {
+		m, ok := messages[event{kind, key}]
+		if !ok {
+			m = Message{Kind: kind, Key: key, Title: title, Text: text, At: n.Now().UTC()}
+			m.ID, err = newID(n.Random)
+			messages[event{kind, key}] = m
+		}
+		return m, err
+	}
 }
 
-// change changes the state, adds messages for every channel, saves it and sends the
-// waiting ones.
-func (n *Notifier) change(ctx context.Context, fn func(s *state, add func(Message))) error {
-	s, err := n.load(ctx)
-	if err != nil {
+// change changes the state, saves it and sends what waits. Messages go also when the state
+// cannot be saved, as on a full disk: a person has to know of that too.
+func (n *Notifier) change(ctx context.Context, fn func(maker) error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.load(ctx); err != nil {
 		return err
 	}
-	channels, changed := n.Channels(), false
-	fn(s, func(m Message) {
-		changed = true
-		for _, c := range channels {
-			queue := append(s.Pending[c.Name()], m)
-			s.Pending[c.Name()] = queue[max(0, len(queue)-maxPending):]
-		}
-	})
-	if changed {
-		if err := n.save(ctx, s); err != nil {
-			return err
-		}
+	channels := n.Channels()
+	n.state.follow(channels)
+	if err := fn(n.newMaker()); err != nil {
+		return err
 	}
-	var failures []error
+	unsaved := n.save(ctx)
+	var sending sync.WaitGroup
+	var saving sync.Mutex // guards unsaved and the state, of which each channel changes its queue
 	for _, c := range channels {
-		for len(s.Pending[c.Name()]) > 0 {
-			if err := c.Send(ctx, s.Pending[c.Name()][0]); err != nil {
-				failures = append(failures, err)
-				break
-			}
-			n.Logger.Info().Str("channel", c.Name()).Str("key", s.Pending[c.Name()][0].Key).Msg("a person is told")
-			s.Pending[c.Name()] = s.Pending[c.Name()][1:]
-			if err := n.save(ctx, s); err != nil {
-				return err
-			}
+		sending.Go(func() {
+			n.flush(ctx, c, func(sent Message) {
+				saving.Lock()
+				defer saving.Unlock()
+				n.state.Channels[c.Name()].remove(sent.ID)
+				unsaved = n.save(context.WithoutCancel(ctx)) // it is sent, also when the program stops now
+			}, &saving)
+		})
+	}
+	sending.Wait()
+	return unsaved
+}
+
+// flush sends what waits for a channel. done removes a message.
+func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), guard sync.Locker) {
+	guard.Lock()
+	waiting := slices.Clone(n.state.Channels[c.Name()].Pending)
+	due := n.isDue(c.Name())
+	guard.Unlock()
+	if !due || len(waiting) == 0 {
+		return
+	}
+	var failure error
+	for refused := 0; len(waiting) > 0 && refused < maxRefused; waiting = waiting[1:] {
+		m := waiting[0]
+		if n.Now().Sub(m.At) > maxAge {
+			n.Logger.Warn().Str("channel", c.Name()).Str("key", m.Key).Msg("a message is given up")
+			done(m)
+			continue
 		}
+		err := c.Send(ctx, m)
+		if err == nil {
+			n.Logger.Info().Str("channel", c.Name()).Str("key", m.Key).Msg("a person is told")
+			done(m)
+			continue
+		}
+		failure = err
+		if !errors.Is(err, ErrRefused) {
+			break
+		}
+		refused++
 	}
-	return errors.Join(failures...)
+	guard.Lock()
+	defer guard.Unlock()
+	n.note(ctx, c.Name(), failure)
 }
 
-func (n *Notifier) load(ctx context.Context) (*state, error) {
-	s := &state{}
-	raw, err := n.Store.Load(ctx)
-	if err == nil && raw != nil {
-		err = json.Unmarshal(raw, s)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the state of notifications: %w", err)
-	}
-	if s.Open == nil {
-		s.Open = map[string]Message{}
-	}
-	if s.Pending == nil {
-		s.Pending = map[string][]Message{}
-	}
-	return s, nil
+// isDue reports whether a channel may be tried now.
+func (n *Notifier) isDue(name string) bool {
+	wait := n.tries[name].next.Sub(n.Now())
+	return wait <= 0 || wait > maxPause // the clock was set back
 }
 
-func (n *Notifier) save(ctx context.Context, s *state) error {
-	raw, err := json.Marshal(s)
+// note records how a try ended, and logs it when it ended otherwise than the one before.
+func (n *Notifier) note(ctx context.Context, name string, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	before := n.tries[name]
 	if err == nil {
-		err = n.Store.Save(ctx, raw)
+		if before.failures > 0 {
+			n.Logger.Info().Str("channel", name).Msg("the channel works again")
+		}
+		delete(n.tries, name)
+		return
 	}
-	if err != nil {
-		return fmt.Errorf("keep the state of notifications: %w", err)
+	if before.text != err.Error() {
+		n.Logger.Warn().Err(err).Str("channel", name).Msg("a person cannot be told; it is tried again")
 	}
-	return nil
+	pause := min(time.Minute<<min(before.failures, 10), maxPause)
+	n.tries[name] = try{before.failures + 1, n.Now().Add(pause - time.Second), err.Error()}
 }
 
-// ToldVersion notes the version that runs and reports whether an earlier one ran before.
-func (n *Notifier) ToldVersion(ctx context.Context, version string) (earlier string, err error) {
-	s, err := n.load(ctx)
-	if err != nil || s.Version == version {
+// ChangeVersion notes the version that runs, and returns the one that ran before, if it was
+// another.
+func (n *Notifier) ChangeVersion(ctx context.Context, version string) (earlier string, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.load(ctx); err != nil || n.state.Version == version {
 		return "", err
 	}
-	earlier, s.Version = s.Version, version
-	return earlier, n.save(ctx, s)
+	earlier, n.state.Version = n.state.Version, version
+	return earlier, n.save(ctx)
 }
 
-// BeatOnce calls the heartbeat address once for each full success.
-func (n *Notifier) BeatOnce(ctx context.Context, success time.Time, address string, allowPrivate bool) error {
-	s, err := n.load(ctx)
-	if err != nil || !success.After(s.Beat) {
+// heartbeat names the heartbeat address among the channels.
+const heartbeat = "heartbeat"
+
+// Beat calls the heartbeat address once for each full success. A success that is dated
+// before the last one counts too: the clock was set back.
+func (n *Notifier) Beat(ctx context.Context, success time.Time, address string, allowPrivate bool) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err := n.load(ctx); err != nil || success.IsZero() || success.Equal(n.state.Beat) || !n.isDue(heartbeat) {
 		return err
 	}
-	if err := Beat(ctx, address, allowPrivate); err != nil {
-		return err
+	err := callHeartbeat(ctx, address, allowPrivate)
+	n.note(ctx, heartbeat, err)
+	if err != nil {
+		return nil
 	}
-	s.Beat = success
-	return n.save(ctx, s)
+	n.state.Beat = success
+	return n.save(ctx)
 }

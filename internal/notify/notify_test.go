@@ -1,79 +1,245 @@
 package notify
 
 import (
-	"bufio"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/emersion/go-smtp"
 	"github.com/rs/zerolog"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"minutebook/internal/outbound"
+	"minutebook/internal/smtptest"
 )
 
-// memory is a Store.
-type memory struct{ raw []byte }
+// memory is a Store that can be full.
+type memory struct {
+	raw   []byte
+	full  bool
+	saves int
+}
 
-func (m *memory) Load(context.Context) ([]byte, error)       { return m.raw, nil }
-func (m *memory) Save(_ context.Context, state []byte) error { m.raw = state; return nil }
+func (m *memory) Load(context.Context) ([]byte, error) { return m.raw, nil }
+func (m *memory) Save(_ context.Context, state []byte) error {
+	if m.full {
+		return errors.New("disk full")
+	}
+	m.raw, m.saves = state, m.saves+1
+	return nil
+}
 
-// recording is a Channel that fails while refuse is set.
-type recording struct {
-	refuse bool
+// recorded is a Channel that answers what refuse says.
+type recorded struct {
+	name   string
+	refuse func(Message) error
+	mu     sync.Mutex // guards got
 	got    []Message
 }
 
-func (r *recording) Name() string { return "recording" }
-func (r *recording) Send(_ context.Context, m Message) error {
-	if r.refuse {
-		return errors.New("refused")
+func (r *recorded) Name() string { return r.name }
+func (r *recorded) Send(_ context.Context, m Message) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refuse != nil {
+		if err := r.refuse(m); err != nil {
+			return err
+		}
 	}
 	r.got = append(r.got, m)
 	return nil
 }
 
+// titles returns what the channel was told.
+func (r *recorded) titles() (titles []string) {
+	for _, m := range r.got {
+		titles = append(titles, m.Title)
+	}
+	return titles
+}
+
+func down(Message) error { return errors.New("it does not answer") }
+
+// bench is a Notifier whose clock, store and channels a test changes.
+type bench struct {
+	*testing.T
+	*Notifier
+	store    *memory
+	now      time.Time
+	channels []Channel
+	log      strings.Builder
+}
+
+func newBench(t *testing.T, channels ...Channel) *bench {
+	b := &bench{T: t, store: &memory{}, now: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), channels: channels}
+	b.restart()
+	return b
+}
+
+// restart begins as a new process does.
+func (b *bench) restart() {
+	b.Notifier = &Notifier{Channels: func() []Channel { return b.channels }, Store: b.store, Random: rand.Reader,
+		Now: func() time.Time { return b.now }, Logger: zerolog.New(&b.log)}
+}
+
+// update looks a minute later.
+func (b *bench) update(now ...Condition) {
+	b.Helper()
+	b.now = b.now.Add(time.Minute)
+	if err := b.Update(b.Context(), now); err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) expect(c *recorded, titles ...string) {
+	b.Helper()
+	if got := c.titles(); !slices.Equal(got, titles) {
+		b.Fatalf("%s was told %q, want %q", c.name, got, titles)
+	}
+}
+
+var (
+	ada  = Condition{Key: "account/ada", Title: "ada", Text: "connect it again"}
+	disk = Condition{Key: "disk", Title: "disk", Text: "free some space"}
+)
+
 // TestEachConditionIsToldOnce follows a condition through restarts and a channel that
 // fails: once when it begins, once when it is over.
 func TestEachConditionIsToldOnce(t *testing.T) {
-	store, channel := &memory{}, &recording{refuse: true}
-	update := func(now ...Condition) error { // a new Notifier each time, as after a restart
-		n := &Notifier{Channels: func() []Channel { return []Channel{channel} }, Store: store, Now: time.Now, Logger: zerolog.Nop()}
-		return n.Update(t.Context(), now)
-	}
-	ada := Condition{Key: "account/ada", Title: "account ada needs someone", Text: "connect it again"}
+	c := &recorded{name: "c", refuse: down}
+	b := newBench(t, c)
 	for range 2 {
-		if update(ada) == nil {
-			t.Error("a channel that refuses is no error")
-		}
+		b.update(ada)
+		b.restart()
 	}
-	channel.refuse = false
+	b.expect(c)
+	c.refuse = nil
 	for range 3 {
-		if err := update(ada); err != nil {
-			t.Fatal(err)
-		}
+		b.update(ada)
+		b.restart()
 	}
-	if len(channel.got) != 1 || channel.got[0].Kind != Problem || channel.got[0].Title != ada.Title {
-		t.Fatalf("told %+v", channel.got)
-	}
+	b.expect(c, "ada")
 	for range 2 {
-		if err := update(); err != nil {
+		b.update()
+		b.restart()
+	}
+	b.expect(c, "ada", "over: ada")
+	if began, over := c.got[0], c.got[1]; began.Kind != Problem || over.Kind != Over || over.Key != ada.Key || over.ID == began.ID {
+		t.Errorf("told %+v", c.got)
+	}
+	b.update(ada)
+	b.expect(c, "ada", "over: ada", "ada")
+	saves := b.store.saves
+	if b.update(ada); b.store.saves != saves {
+		t.Error("nothing is new, and the state is written")
+	}
+}
+
+// TestAFullDiskIsTold cannot save the state, and tells each thing once all the same.
+func TestAFullDiskIsTold(t *testing.T) {
+	c := &recorded{name: "c"}
+	b := newBench(t, c)
+	b.store.full = true
+	for range 2 {
+		if b.Update(t.Context(), []Condition{disk}) == nil {
+			t.Error("a state that is not kept is no error")
+		}
+	}
+	b.expect(c, "disk")
+	b.store.full = false
+	b.update(disk)
+	b.restart()
+	b.update()
+	b.expect(c, "disk", "over: disk")
+}
+
+// TestChannelsComeAndGo changes the channels as a reload does.
+func TestChannelsComeAndGo(t *testing.T) {
+	first, second := &recorded{name: "first", refuse: down}, &recorded{name: "second"}
+	b := newBench(t)
+	b.update(ada) // for a heartbeat alone: nobody is told
+	b.channels = []Channel{first}
+	b.update(ada)
+	b.channels = []Channel{second} // the first goes with what waits for it
+	b.update(ada)
+	b.expect(second, "ada")
+	first.refuse, b.channels = nil, []Channel{first, second}
+	b.update(disk)
+	b.expect(first, "disk")
+	b.expect(second, "ada", "disk", "over: ada")
+}
+
+// TestARefusedMessageDelaysNoOther has a channel that refuses one message for ever, and is
+// given up after a week.
+func TestARefusedMessageDelaysNoOther(t *testing.T) {
+	c, tries := &recorded{name: "c"}, 0
+	c.refuse = func(m Message) error {
+		if m.Key == "disk" {
+			tries++
+			return fmt.Errorf("send to c: %w", ErrRefused)
+		}
+		return nil
+	}
+	b := newBench(t, c)
+	b.update(disk, ada)
+	b.expect(c, "ada")
+	for range 8 * 24 * 60 {
+		b.update(disk, ada)
+	}
+	b.expect(c, "ada")
+	if tries < 7*24 || tries > 7*24*8 || strings.Count(b.log.String(), "given up") != 1 || strings.Count(b.log.String(), "cannot be told") != 1 {
+		t.Errorf("%d tries: %s", tries, &b.log)
+	}
+}
+
+// TestASlowChannelDelaysNoOther has a channel that answers only when another one was told.
+func TestASlowChannelDelaysNoOther(t *testing.T) {
+	told := make(chan struct{})
+	slow := &recorded{name: "slow", refuse: func(Message) error { <-told; return nil }}
+	fast := &recorded{name: "fast", refuse: func(Message) error { close(told); return nil }}
+	b := newBench(t, slow, fast)
+	b.update(ada)
+	b.expect(slow, "ada")
+	b.expect(fast, "ada")
+}
+
+// TestTheClockIsSetBack sends on, and calls the heartbeat address, by a clock that was
+// ahead.
+func TestTheClockIsSetBack(t *testing.T) {
+	beats := 0
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { beats++ }))
+	defer server.Close()
+	c := &recorded{name: "c", refuse: down}
+	b := newBench(t, c)
+	beat := func() {
+		t.Helper()
+		if err := b.Beat(t.Context(), b.now, server.URL, true); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(channel.got) != 2 || channel.got[1].Kind != Over || channel.got[1].Key != ada.Key || channel.got[1].ID == channel.got[0].ID {
-		t.Fatalf("told %+v", channel.got[1:])
-	}
-	if err := update(ada); err != nil || len(channel.got) != 3 {
-		t.Errorf("it comes again: %d messages, %v", len(channel.got), err)
+	b.now = b.now.AddDate(1, 0, 0)
+	b.update(ada)
+	beat()
+	beat() // the same success
+	b.now = b.now.AddDate(-1, 0, 0)
+	c.refuse = nil
+	b.update(ada)
+	beat()
+	b.expect(c, "ada")
+	if beats != 2 {
+		t.Errorf("%d beats, want 2", beats)
 	}
 }
 
@@ -85,16 +251,14 @@ func TestHooks(t *testing.T) {
 	secret := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 	var header http.Header
 	var body []byte
-	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header = r.Header
 		body, _ = io.ReadAll(r.Body)
-		w.WriteHeader(status)
 	}))
 	defer server.Close()
 	send := func(format string) {
 		t.Helper()
-		h := &Hook{Label: format, URL: server.URL + "/topic-secret", Format: format, Secret: secret, Token: "tk", AllowPrivate: true}
+		h := &Hook{Label: format, URL: server.URL + "/topic-secret", Format: format, Secret: secret, Token: "tk", AllowPrivate: true, Now: time.Now}
 		if err := h.Send(t.Context(), sampleMessage()); err != nil {
 			t.Fatal(err)
 		}
@@ -117,106 +281,109 @@ func TestHooks(t *testing.T) {
 	if err := json.Unmarshal(body, &text); err != nil || !strings.Contains(text.Text, "nearly full*\nfree some space") {
 		t.Errorf("slack: %s", body)
 	}
-	if err := Beat(t.Context(), server.URL, true); err != nil {
-		t.Error(err)
-	}
-	status = http.StatusForbidden
-	h := &Hook{Label: "ntfy", URL: server.URL + "/topic-secret", Format: FormatNtfy, AllowPrivate: true}
-	refused := h.Send(t.Context(), sampleMessage())
-	h.AllowPrivate = false
-	private := h.Send(t.Context(), sampleMessage())
-	if refused == nil || !errors.Is(private, outbound.ErrNotGlobal) || strings.Contains(refused.Error()+private.Error(), "topic-secret") {
-		t.Errorf("%v; %v", refused, private)
-	}
 }
 
-// smtpServer accepts mails as a server without TLS does, and returns them.
-func smtpServer(t *testing.T) (port int, received func() string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// TestFailuresAreInWords sends to addresses that are not well: each error says why, wraps
+// ErrRefused only where the other side refuses the message, and has nothing of the address.
+func TestFailuresAreInWords(t *testing.T) {
+	status := http.StatusForbidden
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", "/secret-elsewhere")
+		w.WriteHeader(status)
+	}))
+	defer server.Close()
+	secure := httptest.NewUnstartedServer(nil)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var mu sync.Mutex
-	var got strings.Builder
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				defer c.Close()
-				serveSMTP(c, func(line string) {
-					mu.Lock()
-					defer mu.Unlock()
-					got.WriteString(line)
-				})
-			})
+	hangsUp := silent.Addr().String()
+	go func() {
+		for c, err := silent.Accept(); err == nil; c, err = silent.Accept() {
+			c.Close()
 		}
-	})
-	t.Cleanup(func() { l.Close(); serving.Wait() })
-	return l.Addr().(*net.TCPAddr).Port, func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		return got.String()
+	}()
+	defer silent.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// serveSMTP speaks the server's side of one connection.
-func serveSMTP(c net.Conn, record func(string)) {
-	lines := bufio.NewReader(c)
-	answer := func(text string) { io.WriteString(c, text+"\r\n") }
-	answer("220 test ESMTP")
-	for data := false; ; {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			return
+	nobody := closed.Addr().String()
+	closed.Close()
+	for _, c := range []struct {
+		url, want string
+		status    int
+		private   bool
+		refused   bool
+	}{
+		{server.URL, "answers 403 Forbidden", http.StatusForbidden, true, true},
+		{server.URL, "redirects are not followed", http.StatusFound, true, true},
+		{server.URL, "answers 429", http.StatusTooManyRequests, true, false},
+		{server.URL, "answers 503", http.StatusServiceUnavailable, true, false},
+		{server.URL, "not globally routable", 200, false, false},
+		{secure.URL, "authority that this machine does not know", 200, true, false},
+		{strings.Replace(secure.URL, "127.0.0.1", "localhost", 1), "certificate", 200, true, false},
+		{"http://secret-name.invalid", "its name", 200, true, false},
+		{"http://" + nobody, "connection refused", 200, true, false},
+		{"http://" + hangsUp, "connection", 200, true, false},
+	} {
+		status = c.status
+		h := &Hook{Label: "phone", URL: c.url + "/topic-secret", Format: FormatNtfy, AllowPrivate: c.private, Token: "secret-token", Now: time.Now}
+		beat := callHeartbeat(t.Context(), h.URL, c.private)
+		err := h.Send(t.Context(), sampleMessage())
+		if err == nil || beat == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(beat.Error(), c.want) || errors.Is(err, ErrRefused) != c.refused {
+			t.Errorf("%s: %v, %v", c.want, err, beat)
+			continue
 		}
-		record(line)
-		verb := strings.ToUpper(strings.TrimSpace(line))
-		switch {
-		case data && verb == ".":
-			data = false
-			answer("250 taken")
-		case data:
-		case strings.HasPrefix(verb, "EHLO"):
-			answer("250-test\r\n250 AUTH PLAIN")
-		case strings.HasPrefix(verb, "AUTH"):
-			answer("235 welcome")
-		case verb == "DATA":
-			data = true
-			answer("354 go on")
-		case verb == "QUIT":
-			answer("221 bye")
-			return
-		default:
-			answer("250 ok")
+		for _, secret := range []string{"secret", "127.0.0.1", "localhost", ".invalid"} {
+			if strings.Contains(err.Error()+beat.Error(), secret) {
+				t.Errorf("%v, %v: has %s", err, beat, secret)
+			}
 		}
 	}
 }
 
 func TestMail(t *testing.T) {
-	port, received := smtpServer(t)
-	m := &Mail{Host: "127.0.0.1", Port: port, From: "minutebook@example.com", To: []string{"ada@example.com", "bob@example.com"},
-		Username: "u", Password: "hidden-password", TLS: "none", AllowPrivate: true}
+	server, encrypted := smtptest.Start(t, false), smtptest.Start(t, true)
+	m := &Mail{Host: "127.0.0.1", Port: server.Port, From: "minutebook@example.com", To: []string{"ada@example.com", "bob@example.com"},
+		Username: smtptest.Username, Password: smtptest.Password, TLS: "none", AllowPrivate: true}
 	if err := m.Send(t.Context(), sampleMessage()); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"MAIL FROM:<minutebook@example.com>", "RCPT TO:<ada@example.com>", "RCPT TO:<bob@example.com>",
-		"Subject: Minutebook: the disk is nearly full", "Message-ID: <msg_1@minutebook>", "free some space"} {
-		if !strings.Contains(received(), part) {
-			t.Errorf("%q is not in\n%s", part, received())
+	got := server.Mails()
+	if len(got) != 1 || got[0].From != m.From || !slices.Equal(got[0].To, m.To) {
+		t.Fatalf("%+v", got)
+	}
+	for _, part := range []string{"Subject: Minutebook: the disk is nearly full", "Message-ID: <msg_1@minutebook>", "free some space"} {
+		if !strings.Contains(got[0].Data, part) {
+			t.Errorf("%q is not in\n%s", part, got[0].Data)
 		}
 	}
-	m.TLS = "" // a server without STARTTLS gets neither the password nor the mail
-	before := strings.Count(received(), "AUTH")
-	err := m.Send(t.Context(), sampleMessage())
-	if err == nil || strings.Contains(err.Error(), "hidden-password") || strings.Count(received(), "AUTH") != before {
-		t.Errorf("without TLS: %v", err)
+	fails := func(want string, refused bool) {
+		t.Helper()
+		err := m.Send(t.Context(), sampleMessage())
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), smtptest.Password) || errors.Is(err, ErrRefused) != refused {
+			t.Errorf("%v, want %q, refused %v", err, want, refused)
+		}
 	}
-	m.TLS, m.AllowPrivate = "none", false
+	server.Refuse(&smtp.SMTPError{Code: 451, Message: "later"})
+	fails("451 \"4.0.0 later", false)
+	server.Refuse(&smtp.SMTPError{Code: 554, Message: "no, " + smtptest.Password})
+	fails("no, ***", true)
+	logins := server.Logins()
+	m.TLS = "" // a server without STARTTLS gets neither the password nor the mail
+	fails("STARTTLS", false)
+	m.Port = encrypted.Port
+	fails("authority that this machine does not know", false)
+	if server.Logins() != logins || encrypted.Logins() != 0 {
+		t.Error("the password was sent without TLS")
+	}
+	m.Port, m.TLS, m.Username = server.Port, "none", smtptest.Password // which the server repeats
+	fails("no login with ***", false)
+	m.AllowPrivate = false
 	if err := m.Send(t.Context(), sampleMessage()); !errors.Is(err, outbound.ErrNotGlobal) {
 		t.Errorf("to a private address: %v", err)
 	}
