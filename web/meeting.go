@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/web/markdown"
 )
 
 // meetingPage is a meeting with all its parts.
@@ -129,7 +130,7 @@ func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, marks 
 	}
 	if sum, ok := m.DefaultSummary.Get(); ok {
 		p.Template = sum.TemplateName.Or("")
-		html, err := renderMarkdown(sum.MarkdownFormatted.Or(""), moment, m.URL, m.ShareURL)
+		html, err := markdown.Render(sum.MarkdownFormatted.Or(""), moment, m.URL, m.ShareURL)
 		if err != nil {
 			return err
 		}

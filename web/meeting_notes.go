@@ -171,8 +171,8 @@ func (s *server) apiAddNote(w http.ResponseWriter, r *http.Request) error {
 	}
 	n := notes.Note{RecordingID: id, At: -1, Text: q.Text, Private: q.Private, Person: personOf(r.Context())}
 	if q.OffsetSeconds != nil {
-		if n.At = time.Duration(*q.OffsetSeconds * float64(time.Second)); *q.OffsetSeconds < 0 || *q.OffsetSeconds > mostSeconds {
-			return &failure{http.StatusBadRequest, "offset_seconds is a number from 0 to " + strconv.Itoa(mostSeconds)}
+		if n.At, err = checkOffset(*q.OffsetSeconds); err != nil {
+			return err
 		}
 	}
 	if n, err = s.Notes.Add(r.Context(), n); err != nil {

@@ -186,9 +186,10 @@ func (s *server) apiNow(w http.ResponseWriter, r *http.Request) error {
 	}
 	out := struct {
 		Since time.Time  `json:"since"`
+		Until string     `json:"until"`
 		Total int        `json:"total"`
 		News  []newsJSON `json:"meetings"`
-	}{p.Since.UTC().Truncate(time.Second), p.Total, []newsJSON{}}
+	}{p.Since.UTC().Truncate(time.Second), p.Until, p.Total, []newsJSON{}}
 	for _, n := range p.News {
 		out.News = append(out.News, newsJSON{n.RecordingID, n.Title, api.TimeOf(n.Row.Key().Start), n.IsNew, notNil(n.Changes)})
 	}

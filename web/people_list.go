@@ -129,7 +129,7 @@ func filterPeople(people []roster.Person, filter string) []roster.Person {
 // mergePeople answers POST /people/merge: keep and other become one person. Merging
 // groups names that everybody sees anyway, so admins do it for all.
 func (s *server) mergePeople(w http.ResponseWriter, r *http.Request) error {
-	keep, other, err := s.twoPeople(r)
+	keep, other, err := s.twoPeople(r, r.PostForm.Get("keep"), r.PostForm.Get("other"))
 	if err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *server) mergePeople(w http.ResponseWriter, r *http.Request) error {
 
 // keepPeopleApart answers POST /people/apart: keep and other are not one person.
 func (s *server) keepPeopleApart(w http.ResponseWriter, r *http.Request) error {
-	keep, other, err := s.twoPeople(r)
+	keep, other, err := s.twoPeople(r, r.PostForm.Get("keep"), r.PostForm.Get("other"))
 	if err != nil {
 		return err
 	}
@@ -163,14 +163,15 @@ func (s *server) undoMerge(w http.ResponseWriter, r *http.Request) error {
 	return s.seeOther(w, r, backAddress(r, "/people"))
 }
 
-// twoPeople reads the keys of two people of a form, whom the visitor sees.
-func (s *server) twoPeople(r *http.Request) (keep, other string, err error) {
+// twoPeople returns the keys of two people by their names, addresses or keys. The visitor
+// sees both.
+func (s *server) twoPeople(r *http.Request, first, second string) (keep, other string, err error) {
 	view, err := s.view(r.Context())
 	if err != nil {
 		return "", "", err
 	}
-	for field, key := range map[string]*string{"keep": &keep, "other": &other} {
-		d, err := s.findPerson(r, view, r.PostForm.Get(field))
+	for i, key := range []*string{&keep, &other} {
+		d, err := s.findPerson(r, view, []string{first, second}[i])
 		if err != nil {
 			return "", "", err
 		}

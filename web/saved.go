@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/internal/httpserver"
@@ -54,20 +53,32 @@ func (s *server) renderSaved(w http.ResponseWriter, r *http.Request, status int,
 // saveSearch answers POST /saved: name, query.
 func (s *server) saveSearch(w http.ResponseWriter, r *http.Request) error {
 	text := r.PostForm.Get("query")
-	if _, err := query.Parse(text); err != nil {
-		return s.renderSaved(w, r, http.StatusUnprocessableEntity, savedPage{Notice: sentence(err)})
-	}
-	_, err := s.Notes.Save(r.Context(), personOf(r.Context()), cmp.Or(r.PostForm.Get("name"), text), text)
-	if err != nil {
+	if _, err := s.save(r.Context(), cmp.Or(r.PostForm.Get("name"), text), text); err != nil {
 		return s.refuseSaved(w, r, err)
 	}
 	return s.seeOther(w, r, "/saved")
 }
 
+// save keeps a search of the visitor.
+func (s *server) save(ctx context.Context, name, text string) (notes.SavedSearch, error) {
+	if err := checkQuery(text); err != nil {
+		return notes.SavedSearch{}, err
+	}
+	saved, err := s.Notes.Save(ctx, personOf(ctx), name, text)
+	return saved, toNotesFailure(err)
+}
+
+// checkQuery fails for a query that cannot be read.
+func checkQuery(text string) error {
+	if _, err := query.Parse(text); err != nil {
+		return &failure{http.StatusUnprocessableEntity, sentence(err)}
+	}
+	return nil
+}
+
 // refuseSaved shows the mistake in a form about saved searches.
 func (s *server) refuseSaved(w http.ResponseWriter, r *http.Request, err error) error {
-	err = toNotesFailure(err)
-	if f, ok := err.(*failure); ok && f.status == http.StatusUnprocessableEntity { //nolint:errorlint // as toNotesFailure returns it
+	if f, ok := err.(*failure); ok && f.status == http.StatusUnprocessableEntity { //nolint:errorlint // as it was made
 		return s.renderSaved(w, r, f.status, savedPage{Notice: f.message})
 	}
 	return err
@@ -79,23 +90,8 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.notFound(w, r)
 	}
-	ctx, person := r.Context(), personOf(r.Context())
 	p := savedPage{For: r.PostForm.Get("name")}
-	switch r.PathValue("change") {
-	case "delete":
-		err = s.Notes.DeleteSaved(ctx, person, id)
-	case "feed":
-		var secret string
-		if secret, err = s.Notes.MakeFeed(ctx, person, id); err == nil {
-			p.Feed = s.publicAddress(r) + "/feeds/" + secret
-		}
-	case "end-feed":
-		err = s.Notes.EndFeed(ctx, person, id)
-	case "notify":
-		p.Secret, err = s.setNotify(ctx, id, r.PostForm.Get("address"))
-	default:
-		return s.notFound(w, r)
-	}
+	p.Feed, p.Secret, err = s.changeOfSaved(r, id, r.PathValue("change"), savedRequest{r.PostForm.Get("name"), r.PostForm.Get("query"), r.PostForm.Get("address")})
 	switch {
 	case err != nil:
 		return s.refuseSaved(w, r, err)
@@ -103,6 +99,31 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 		return s.renderSaved(w, r, http.StatusOK, p)
 	}
 	return s.seeOther(w, r, "/saved")
+}
+
+// changeOfSaved makes a change of the visitor's saved search. It returns the address of a
+// feed, or the secret of webhooks, that it made.
+func (s *server) changeOfSaved(r *http.Request, id int64, change string, q savedRequest) (feed, secret string, err error) {
+	ctx, person := r.Context(), personOf(r.Context())
+	switch change {
+	case "rename":
+		if err = checkQuery(q.Query); err == nil {
+			err = s.Notes.ChangeSaved(ctx, person, id, q.Name, q.Query)
+		}
+	case "delete":
+		err = s.Notes.DeleteSaved(ctx, person, id)
+	case "feed":
+		if feed, err = s.Notes.MakeFeed(ctx, person, id); err == nil {
+			feed = s.publicAddress(r) + "/feeds/" + feed
+		}
+	case "end-feed":
+		err = s.Notes.EndFeed(ctx, person, id)
+	case "notify":
+		secret, err = s.setNotify(ctx, id, q.Address)
+	default:
+		err = &failure{http.StatusNotFound, "A saved search has no such change."}
+	}
+	return feed, secret, toNotesFailure(err)
 }
 
 // setNotify has new matches of the visitor's saved search notified at an address: see
@@ -144,29 +165,6 @@ func (s *server) publicAddress(r *http.Request) string {
 		scheme = "https"
 	}
 	return scheme + "://" + r.Host
-}
-
-// savedJSON is a saved search.
-type savedJSON struct {
-	ID        int64    `json:"id"`
-	Name      string   `json:"name"`
-	Query     string   `json:"query"`
-	HasFeed   bool     `json:"has_feed"`
-	Notify    string   `json:"notify,omitempty"`
-	CreatedAt api.Time `json:"created_at"`
-}
-
-// apiSaved answers with the visitor's saved searches.
-func (s *server) apiSaved(w http.ResponseWriter, r *http.Request) error {
-	found, err := s.Notes.Saved(r.Context(), personOf(r.Context()))
-	if err != nil {
-		return err
-	}
-	out := []savedJSON{}
-	for _, one := range found {
-		out = append(out, savedJSON{one.ID, one.Name, one.Query, one.HasFeed, one.Notify, api.TimeOf(one.CreatedAt)})
-	}
-	return answerJSON(w, r, map[string]any{"saved_searches": out})
 }
 
 // feedSize is how many meetings a feed has at most, the newest.

@@ -9,6 +9,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/search"
+	"minutebook/web/markdown"
 )
 
 func TestMarkerFindsWholeWordsAnywhere(t *testing.T) {
@@ -50,7 +51,7 @@ func TestMarkerSparesWhatIsEverywhere(t *testing.T) {
 }
 
 func TestMarkdownIsCleaned(t *testing.T) {
-	html, err := renderMarkdown("# Top\n\n## Sub\n\n<script>x</script><b onclick=x>bold</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"+
+	html, err := markdown.Render("# Top\n\n## Sub\n\n<script>x</script><b onclick=x>bold</b>\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n"+
 		"![i](https://spy.example/i.png) [l](https://ok.example/) [m](https://svc.example/7?timestamp=61.5) "+
 		"[n](https://other.example/7?timestamp=61) [j](javascript:x)", atSecond, "https://svc.example/7")
 	if err != nil {

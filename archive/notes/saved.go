@@ -50,20 +50,26 @@ func scanSaved(rows *sql.Rows, s *SavedSearch) error {
 // Save keeps a query under a name. Seen is the change log's head. It fails with
 // ErrSearch, ErrExists or ErrMany.
 func (d *DB) Save(ctx context.Context, person int64, name, query string) (SavedSearch, error) {
-	s := SavedSearch{Person: person, Name: strings.TrimSpace(strings.ToValidUTF8(name, "\ufffd")),
-		Query: strings.TrimSpace(strings.ToValidUTF8(query, "\ufffd")), CreatedAt: sqlite.Time(d.now().UnixMilli())}
-	if n := utf8.RuneCountInString(s.Name); n == 0 || n > maxName {
-		return s, ErrSearch
+	s := SavedSearch{Person: person, Name: name, Query: query, CreatedAt: sqlite.Time(d.now().UnixMilli())}
+	err := s.clean()
+	if err != nil {
+		return s, err
 	}
-	if n := utf8.RuneCountInString(s.Query); n == 0 || n > maxQuery {
-		return s, ErrSearch
-	}
-	var err error
 	if s.Seen, err = d.archive.Head(ctx); err != nil {
 		return s, fmt.Errorf("save a search: %w", err)
 	}
 	err = d.write(ctx, "save a search", func(tx *sql.Tx) error { return insertSaved(ctx, tx, &s) })
 	return s, err
+}
+
+// clean trims the name and the query, or fails with ErrSearch.
+func (s *SavedSearch) clean() error {
+	s.Name, s.Query = strings.TrimSpace(strings.ToValidUTF8(s.Name, "\ufffd")), strings.TrimSpace(strings.ToValidUTF8(s.Query, "\ufffd"))
+	name, query := utf8.RuneCountInString(s.Name), utf8.RuneCountInString(s.Query)
+	if name == 0 || name > maxName || query == 0 || query > maxQuery {
+		return ErrSearch
+	}
+	return nil
 }
 
 func insertSaved(ctx context.Context, tx *sql.Tx, s *SavedSearch) error {
@@ -87,6 +93,31 @@ func insertSaved(ctx context.Context, tx *sql.Tx, s *SavedSearch) error {
 	return err
 }
 
+// ChangeSaved changes the name and the query of a person's saved search. Meetings that are
+// already there are not notified for the new query. It fails as Save does, and with
+// [archive.ErrNotFound] for a search that is not the person's.
+func (d *DB) ChangeSaved(ctx context.Context, person, id int64, name, query string) error {
+	s := SavedSearch{Name: name, Query: query}
+	if err := s.clean(); err != nil {
+		return err
+	}
+	head, err := d.archive.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("change a saved search: %w", err)
+	}
+	return d.write(ctx, "change a saved search", func(tx *sql.Tx) error {
+		same, err := sqlite.Column[int64](ctx, tx, `SELECT id FROM saved_searches WHERE person = ? AND name = ? AND id <> ?`, person, s.Name, id)
+		if err != nil {
+			return err
+		}
+		if len(same) > 0 {
+			return ErrExists
+		}
+		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET name = ?1, seen_epoch = iif(query = ?2, seen_epoch, ?3),
+			seen_seq = iif(query = ?2, seen_seq, ?4), query = ?2 WHERE id = ?5 AND person = ?6`, s.Name, s.Query, head.Epoch, head.Seq, id, person))
+	})
+}
+
 // DeleteSaved deletes a person's saved search, with its feed and notifications. It fails
 // with [archive.ErrNotFound] for one that is not the person's.
 func (d *DB) DeleteSaved(ctx context.Context, person, id int64) error {
@@ -98,6 +129,18 @@ func (d *DB) DeleteSaved(ctx context.Context, person, id int64) error {
 // Saved returns a person's saved searches, by name.
 func (d *DB) Saved(ctx context.Context, person int64) ([]SavedSearch, error) {
 	return d.listSaved(ctx, `person = ? ORDER BY name, id`, person)
+}
+
+// SavedByID returns a person's saved search, or fails with [archive.ErrNotFound].
+func (d *DB) SavedByID(ctx context.Context, person, id int64) (SavedSearch, error) {
+	found, err := d.listSaved(ctx, `person = ? AND id = ?`, person, id)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("read a saved search: %w", archive.ErrNotFound)
+	}
+	if err != nil {
+		return SavedSearch{}, err
+	}
+	return found[0], nil
 }
 
 // SavedWithNotify returns the saved searches of all persons whose new matches are

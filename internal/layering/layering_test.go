@@ -25,7 +25,7 @@ var floors = map[string][][]string{
 	"search":  {{"search"}, {"search/query", "search/segment"}, {"search/text"}},
 	"service": {{"service"}, {"service/mirror", "service/strict", "service/limit", "service/fault"}},
 	"sync":    {{"sync"}, {"sync/download"}},
-	"web":     {{"web"}, {"web/accounts", "web/clip", "web/outline", "web/diff", "web/notice"}, {"web/access"}},
+	"web":     {{"web"}, {"web/accounts", "web/clip", "web/outline", "web/diff", "web/notice", "web/markdown"}, {"web/access"}},
 }
 
 // peers do not import each other, in neither direction.

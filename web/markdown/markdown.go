@@ -1,4 +1,5 @@
-package web
+// Package markdown makes HTML of the service's summaries that is safe to show.
+package markdown
 
 import (
 	"bytes"
@@ -18,11 +19,11 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// renderMarkdown converts a summary to safe HTML: without scripts, without images
+// Render converts a summary to safe HTML: without scripts, without images
 // (they would be requests to another host), with links that send no referrer. The
 // service's summaries link to moments of the recording under one of the addresses
 // own; these links get the address that to returns for the moment.
-func renderMarkdown(source string, to func(seconds int64) string, own ...string) (template.HTML, error) {
+func Render(source string, to func(seconds int64) string, own ...string) (template.HTML, error) {
 	if strings.TrimSpace(source) == "" {
 		return "", nil
 	}
