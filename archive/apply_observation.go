@@ -58,6 +58,10 @@ type Observation struct {
 	Parts       map[api.Part]json.RawMessage // verbatim; absent parts are left out
 }
 
+// FirstForeignID is the least id of meetings that no service has recorded, but another
+// program. No service gives such ids.
+const FirstForeignID = 8_000_000_000_000_000
+
 // FromMeeting makes the observation of a whole Meeting object. It fails when raw
 // is not a JSON object with a recording_id.
 func FromMeeting(account string, src Source, at time.Time, raw []byte) (Observation, error) {

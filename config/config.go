@@ -18,6 +18,7 @@ type Config struct {
 	Media    Media     `toml:"media" envPrefix:"MEDIA_"`
 	Archive  Archive   `toml:"archive" envPrefix:"ARCHIVE_" reload:"live"`
 	Audit    Audit     `toml:"audit" envPrefix:"AUDIT_" reload:"live"`
+	Import   Import    `toml:"import" envPrefix:"IMPORT_" reload:"live"`
 	Backup   Backup    `toml:"backup" envPrefix:"BACKUP_" reload:"live"`
 	Notify   Notify    `toml:"notify" envPrefix:"NOTIFY_" reload:"live"`
 	Verify   Verify    `toml:"verify" envPrefix:"VERIFY_" reload:"live"`
@@ -62,6 +63,7 @@ type Service struct {
 	// PublicURL is the address at which programs reach it; empty means the listener's own.
 	PublicURL    string `toml:"public_url" env:"PUBLIC_URL"`
 	AllowPrivate bool   `toml:"allow_private" env:"ALLOW_PRIVATE"` // webhooks and callbacks may go to private addresses
+	Imported     bool   `toml:"imported" env:"IMPORTED"`           // serve imported meetings of other programs too
 }
 
 // Account is one person's access to the service.
@@ -160,6 +162,7 @@ func Default() Config {
 		},
 		Media:   Media{URL: "file:", Download: true, MinFree: 1 << 30},
 		Archive: Archive{AgeRecipients: []string{}},
+		Import:  Import{VisibleTo: []string{}},
 		Backup:  Backup{Keep: 7, Prove: "monthly"},
 		Notify:  Notify{Mail: Mail{Port: 587, TLS: "starttls"}},
 		Verify:  Verify{Schedule: "30 4 * * *", Days: 30},

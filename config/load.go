@@ -133,7 +133,7 @@ func envName(name string) string {
 func (c *Config) resolvePaths(dir string) {
 	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey, &c.Web.TLSCert, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile,
 		&c.Web.Accounts.KeyFile, &c.Web.Accounts.OAuth.ClientSecretFile,
-		&c.Backup.To, &c.Backup.IdentityFile, &c.Notify.Mail.PasswordFile}
+		&c.Import.Watch, &c.Backup.To, &c.Backup.IdentityFile, &c.Notify.Mail.PasswordFile}
 	for i := range c.Notify.Hooks {
 		h := &c.Notify.Hooks[i]
 		paths = append(paths, &h.URLFile, &h.SecretFile, &h.TokenFile)

@@ -50,6 +50,8 @@ func TestLoadRefuses(t *testing.T) {
 		{"notify", "data_dir = \"d\"\n[notify]\nheartbeat = \"x\"\n[notify.mail]\nhost = \"h\"\nport = 0\ntls = \"ssl\"\n[[notify.hooks]]\nname = \"a\"\nformat = \"webhook\"\nurl = \"x\"\n[[notify.hooks]]\nname = \"a\"\nformat = \"irc\"\nurl = \"https://x.example\"\n", nil,
 			[]string{"notify.heartbeat", "notify.mail: needs from and to", "notify.mail.port", "notify.mail.tls", "a webhook needs a secret", "url is no http", "a name of its own", "format \"irc\""}},
 		{"backup into a bucket", "data_dir = \"d\"\n[backup]\nto = \"s3://bucket/x\"\n", nil, []string{"backup.to: is an address"}},
+		{"import", "data_dir = \"d\"\n[import]\nwatch = \"d/in\"\nowner = \"Ada\"\nvisible_to = [\"team:\"]\n", nil, []string{"import.owner: \"Ada\" is no address", "import.visible_to: \"team:\" is neither", "import.watch: "}},
+		{"import of everything", "data_dir = \"in/d\"\n[import]\nwatch = \"in\"\n", nil, []string{"import.watch: "}},
 		{"no data_dir", "", nil, []string{"data_dir: is missing"}},
 		{"no key", account, nil, []string{"accounts[0].api_key", `"ada"`, "MINUTEBOOK_ACCOUNT_ADA_API_KEY"}},
 		{"empty key file", account + "api_key_file = \"/dev/null\"\n", nil, []string{"api_key_file", "empty"}},

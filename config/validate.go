@@ -47,6 +47,7 @@ func (c *Config) validate() error {
 	c.validateOwnAccounts(bad)
 	c.validateSchedule(bad)
 	c.validateRetention(bad)
+	c.validateImport(bad)
 	c.validateUpkeep(bad)
 	c.validateNotify(bad)
 	if _, err := url.Parse(c.Media.URL); err != nil {

@@ -1,11 +1,13 @@
 package control
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"filippo.io/age"
 
@@ -122,6 +124,10 @@ type ImportRequest struct {
 	Paths    []string `json:"paths"`
 	Account  string   `json:"account"`
 	Identity string   `json:"identity"`
+	// Owner and VisibleTo are for meetings of other programs; where empty, the
+	// configuration says them.
+	Owner     string   `json:"owner,omitempty"`
+	VisibleTo []string `json:"visible_to,omitempty"`
 }
 
 func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (importer.Result, error) {
@@ -130,7 +136,14 @@ func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (impo
 	if err != nil {
 		return all, err
 	}
-	o := importer.Options{Account: q.Account}
+	o := h.importOptions()
+	o.Account, o.Owner = q.Account, cmp.Or(q.Owner, o.Owner)
+	if len(q.VisibleTo) > 0 {
+		o.VisibleTo = q.VisibleTo
+	}
+	if _, err := importer.ParseVisibleTo(o.VisibleTo); err != nil {
+		return all, &Error{Message: "import: --visible-to: " + err.Error(), ExitCode: 2}
+	}
 	if h.Notes != nil {
 		if o.Notes, err = h.Notes(ctx); err != nil {
 			return all, err
@@ -145,11 +158,52 @@ func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (impo
 		if err != nil {
 			return all, err
 		}
-		r.Read, r.New, r.Changed, r.Forgotten, r.Notes = all.Read+r.Read, all.New+r.New, all.Changed+r.Changed, all.Forgotten+r.Forgotten, all.Notes+r.Notes
-		r.Wrong = append(all.Wrong, r.Wrong...)
-		all = r
+		all.Add(r)
 	}
 	return all, nil
+}
+
+func (h Deps) importOptions() importer.Options {
+	return importer.Options{Owner: h.Import.Owner, VisibleTo: h.Import.VisibleTo, Zone: h.Location}
+}
+
+// WatchImports imports what appears in the folder of the configuration, until ctx ends or
+// changed is closed. It logs what it takes and names what it refuses.
+func (h Deps) WatchImports(ctx context.Context, changed <-chan struct{}, every time.Duration) {
+	var again <-chan time.Time // nil: only other settings
+	w := importer.NewWatcher(h.Archive, h.importOptions(), h.Import.Watch)
+	failed := ""
+	for {
+		if h.Import.Watch != "" {
+			r, err := w.Look(ctx)
+			h.logImport(ctx, r, err, &failed)
+			again = time.After(every)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			return
+		case <-again:
+		}
+	}
+}
+
+// logImport logs what a look found. An error that stays the same is logged once.
+func (h Deps) logImport(ctx context.Context, r importer.Result, err error, failed *string) {
+	for _, w := range r.Wrong {
+		h.Logger.Warn().Str("file", w.File).Err(w).Msg("a file in the watched folder is refused")
+	}
+	if r.Read > 0 || r.Recordings > 0 {
+		h.Logger.Info().Int("meetings", r.Read).Int("new", r.New).Int("recordings", r.Recordings).Int("forgotten", r.Forgotten).Msg("imported from the watched folder")
+	}
+	text := ""
+	if err != nil && ctx.Err() == nil {
+		if text = err.Error(); text != *failed {
+			h.Logger.Error().Err(err).Msg("import from the watched folder")
+		}
+	}
+	*failed = text
 }
 
 // ReadIdentities reads the age keys of a file. An empty path has none.

@@ -50,6 +50,8 @@ type Deps struct {
 	// Recipients are the public keys for which exports and backups are encrypted,
 	// unless a request names others.
 	Recipients []string
+	// Import says who recorded and who sees meetings of other programs that do not say so.
+	Import config.Import
 	// Retention are the rules by which recordings are deleted.
 	Retention []archive.RetentionRule
 	// Proof is how backups are proven.

@@ -61,6 +61,9 @@ type Options struct {
 	// AllowPrivate lets webhooks and callbacks go to addresses that are not
 	// globally routable.
 	AllowPrivate bool
+	// Imported serves the meetings too that other programs recorded. A sandbox does so
+	// always.
+	Imported bool
 	// Hold keeps back the newest that many loaded meetings (sandbox), NewEvery
 	// finishes one of them every so often; 0 finishes none by itself.
 	Hold     int
@@ -166,7 +169,7 @@ func (s *Service) start(ctx context.Context) error {
 		return err
 	}
 	s.cursors = cursors{secret}
-	s.mirror = mirror.New(s.archive)
+	s.mirror = mirror.New(s.archive, s.opts.Imported || s.opts.Sandbox)
 	s.strict = strict.New()
 	s.archive.OnForget("service", s.forget)
 	if err := s.startLimits(ctx); err != nil {

@@ -1,9 +1,17 @@
 // Package importer reads meetings from files into an archive: NDJSON, JSON and the
-// directories of earlier exports, compressed or encrypted.
+// directories of earlier exports, compressed or encrypted, and what other programs
+// recorded: transcripts with recordings and metadata.
 //
-//	importer.go   batches of meetings into the archive, and the result
-//	path.go       files and directories
-//	stream.go     JSON objects of a stream, with their lines
+//	importer.go       batches of meetings into the archive, and the result
+//	path.go           files and directories
+//	stream.go         JSON objects of a stream, with their lines
+//	foreign.go        a meeting that another program recorded
+//	foreign_files.go  which files belong to one such meeting
+//	metadata.go       the file that says what a transcript does not
+//	watch.go          a folder whose meetings are imported as they appear
+//
+// A meeting of another program has an id from [archive.FirstForeignID] on, derived from
+// its content, so that importing it again changes nothing.
 //
 // A crash leaves the meetings of the batches before it; the next import of the same
 // files completes them.

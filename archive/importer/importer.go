@@ -25,30 +25,51 @@ type Options struct {
 	// their addresses.
 	Notes   *notes.DB
 	Authors notes.Authors
+	// Owner ("Name <address>") recorded the meetings of other programs whose metadata
+	// names nobody, and VisibleTo sees those whose metadata does not say who does.
+	Owner     string
+	VisibleTo []string
+	Zone      *time.Location // of their times without one; UTC when nil
 	// Progress, when set, is called after each batch.
 	Progress func(done int)
 }
 
 // Result says how many meetings an import changed.
 type Result struct {
-	Read      int     `json:"read"`            // meetings read
-	New       int     `json:"new"`             // never seen before
-	Changed   int     `json:"changed"`         // with an effective change, new ones included
-	Forgotten int     `json:"forgotten"`       // skipped because they were forgotten here
-	Notes     int     `json:"notes,omitempty"` // notes, ticks, merges and saved searches that were added
-	Wrong     []Wrong `json:"wrong,omitempty"` // lines that were skipped, with the reason
+	Read      int `json:"read"`            // meetings read
+	New       int `json:"new"`             // never seen before
+	Changed   int `json:"changed"`         // with an effective change, new ones included
+	Forgotten int `json:"forgotten"`       // skipped because they were forgotten here
+	Notes     int `json:"notes,omitempty"` // notes, ticks, merges and saved searches that were added
+	// Recordings are the files that were attached to meetings of other programs.
+	Recordings int     `json:"recordings,omitempty"`
+	Wrong      []Wrong `json:"wrong,omitempty"` // lines and files that were skipped, with the reason
 }
 
-// Wrong is a line that was skipped.
+// Add adds the counts and the wrong lines of another result.
+func (r *Result) Add(other Result) {
+	r.Read += other.Read
+	r.New += other.New
+	r.Changed += other.Changed
+	r.Forgotten += other.Forgotten
+	r.Notes += other.Notes
+	r.Recordings += other.Recordings
+	r.Wrong = append(r.Wrong, other.Wrong...)
+}
+
+// Wrong is a line or a file that was skipped.
 type Wrong struct {
 	File string // as named by the caller; "" for [Read]
-	Line int    // from 1
+	Line int    // from 1; 0: the whole file
 	Err  error
 }
 
 // Error names the place, then the reason.
 func (w Wrong) Error() string {
-	if w.File == "" {
+	switch {
+	case w.Line == 0:
+		return fmt.Sprintf("%s: %v", w.File, w.Err)
+	case w.File == "":
 		return fmt.Sprintf("line %d: %v", w.Line, w.Err)
 	}
 	return fmt.Sprintf("%s: line %d: %v", w.File, w.Line, w.Err)
@@ -71,7 +92,7 @@ func (w *Wrong) UnmarshalJSON(raw []byte) error {
 
 type wrongJSON struct {
 	File   string `json:"file,omitempty"`
-	Line   int    `json:"line"`
+	Line   int    `json:"line,omitzero"`
 	Reason string `json:"reason"`
 }
 
@@ -91,10 +112,7 @@ const (
 // meeting is skipped and named in the result. When Read fails, the meetings before the
 // failure are in the archive.
 func Read(ctx context.Context, a *archive.Archive, o Options, r io.Reader) (Result, error) {
-	im := &run{archive: a, Options: o}
-	if im.Account == "" {
-		im.Account = "import"
-	}
+	im := newRun(a, o)
 	if im.At.IsZero() {
 		im.At = a.Now()
 	}
@@ -118,6 +136,13 @@ type run struct {
 	batch   []archive.Observation
 	size    int
 	result  Result
+}
+
+func newRun(a *archive.Archive, o Options) *run {
+	if o.Account == "" {
+		o.Account = "import"
+	}
+	return &run{archive: a, Options: o}
 }
 
 func (im *run) reject(line int, err error) {

@@ -19,14 +19,19 @@ import (
 	"minutebook/internal/seal"
 )
 
-// ReadPath imports a file, plain, compressed (gzip) or encrypted (age), or the
-// directory of an earlier export in the format json or ndjson. Encrypted files need
-// identities. The result names wrong lines with their file.
+// ReadPath imports a file or a directory: meetings as JSON, plain, compressed (gzip) or
+// encrypted (age), such as the directory of an earlier export in the format json or
+// ndjson, and meetings that other programs recorded: transcripts as WebVTT, SubRip or
+// JSON of the Whisper family, with a recording and a [Metadata] file beside them.
+// Encrypted files need identities. The result names wrong lines and files.
 func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, identities ...age.Identity) (Result, error) {
 	var all Result
-	files, err := listFiles(path)
+	files, others, err := listFiles(path, &all)
 	if err != nil {
 		return all, fmt.Errorf("import %s: %w", path, err)
+	}
+	if err := importForeign(ctx, a, o, others, &all); err != nil {
+		return all, err
 	}
 	for _, file := range files {
 		done := all.Read
@@ -35,20 +40,45 @@ func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, i
 			perFile.Progress = func(n int) { o.Progress(done + n) }
 		}
 		r, err := readFile(ctx, a, perFile, file, identities)
-		all.Read += r.Read
-		all.New += r.New
-		all.Changed += r.Changed
-		all.Forgotten += r.Forgotten
-		all.Notes += r.Notes
-		for _, w := range r.Wrong {
-			w.File = file
-			all.Wrong = append(all.Wrong, w)
+		for i := range r.Wrong {
+			r.Wrong[i].File = file
 		}
+		all.Add(r)
 		if err != nil {
 			return all, fmt.Errorf("import %s: %w", file, err)
 		}
 	}
 	return all, nil
+}
+
+// importForeign imports meetings of other programs. It skips those with an error in a
+// file.
+func importForeign(ctx context.Context, a *archive.Archive, o Options, others []foreign, all *Result) error {
+	for _, f := range others {
+		im := newRun(a, o)
+		im.Progress = nil
+		err := im.importOne(ctx, f)
+		var wrong Wrong
+		if errors.As(err, &wrong) {
+			im.result.Wrong, err = append(im.result.Wrong, wrong), nil
+		}
+		all.Add(im.result)
+		if err != nil {
+			return fmt.Errorf("import %s: %w", f.transcript, err)
+		}
+		if o.Progress != nil {
+			o.Progress(all.Read)
+		}
+	}
+	return nil
+}
+
+func (im *run) importOne(ctx context.Context, f foreign) error {
+	m, err := im.readForeign(f)
+	if err != nil {
+		return err
+	}
+	return im.addForeign(ctx, m)
 }
 
 // plainName returns the name that a file had before it was compressed and encrypted.
@@ -72,16 +102,40 @@ func readNotes(ctx context.Context, o Options, r io.Reader) (Result, error) {
 	return result, err
 }
 
-// listFiles returns the files of a path that can be imported.
-func listFiles(path string) ([]string, error) {
+// listFiles returns the files of a path that have meetings as JSON, and the meetings of
+// other programs.
+func listFiles(path string, result *Result) (files []string, others []foreign, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !info.IsDir() {
-		return []string{path}, nil
+		if !isTranscript(path) {
+			return []string{path}, nil, nil
+		}
+		f, err := foreignOf(path)
+		return nil, []foreign{f}, err
 	}
-	var files []string
+	if others, result.Wrong, err = listForeign(path); err != nil {
+		return nil, nil, err
+	}
+	if files, err = listJSON(path); err != nil {
+		return nil, nil, err
+	}
+	if len(files) == 0 && len(others) == 0 && len(result.Wrong) == 0 {
+		err = errors.New("there is nothing to import in it: no .json or .ndjson of an export, and no transcript (.vtt, .srt, JSON of Whisper); " +
+			"exports as md, html, txt or subtitles cannot be read back")
+	}
+	return files, others, err
+}
+
+// listJSON returns the files of a directory that have meetings as JSON, notes last: their
+// meetings have to be there.
+func listJSON(path string) (files []string, err error) {
+	isExport := false
+	if _, err := os.Stat(filepath.Join(path, exportLedger)); err == nil {
+		isExport = true
+	}
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -96,13 +150,12 @@ func listFiles(path string) ([]string, error) {
 		}
 		switch filepath.Ext(name) {
 		case ".json", ".ndjson", ".jsonl":
-			if !hidden && d.Type().IsRegular() {
+			if !hidden && d.Type().IsRegular() && (isExport || !isTranscript(p)) {
 				files = append(files, p)
 			}
 		}
 		return nil
 	})
-	// Notes come last: their meetings have to be there.
 	slices.SortStableFunc(files, func(a, b string) int {
 		switch x, y := isNotes(a), isNotes(b); {
 		case x && !y:
@@ -112,9 +165,6 @@ func listFiles(path string) ([]string, error) {
 		}
 		return 0
 	})
-	if err == nil && len(files) == 0 {
-		err = errors.New("there is no .json or .ndjson file in it; exports as md, html, txt or subtitles cannot be read back")
-	}
 	return files, err
 }
 

@@ -199,7 +199,7 @@ func (app *application) deps() control.Deps {
 	if app.opts.Daemon && app.own != nil && app.config().Service.Enabled {
 		serving = app.own.State
 	}
-	return control.Deps{ServiceState: serving, Recipients: app.config().Archive.AgeRecipients, Site: func() (export.Site, error) { return web.NewSite(zone) },
+	return control.Deps{ServiceState: serving, Recipients: app.config().Archive.AgeRecipients, Import: app.config().Import, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
 		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: app.config().Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),

@@ -33,7 +33,7 @@ func (app *application) Service(ctx context.Context) (*service.Service, error) {
 		public = app.config().Web.PublicURL // a request does not tell the base path
 	}
 	s, err := service.New(ctx, service.Options{
-		Archive: app.archive, PublicURL: public, AllowPrivate: app.config().Service.AllowPrivate,
+		Archive: app.archive, PublicURL: public, AllowPrivate: app.config().Service.AllowPrivate, Imported: app.config().Service.Imported,
 		Offline: !app.opts.Daemon || !app.config().Service.Enabled, Now: time.Now, Logger: app.log,
 	})
 	if err != nil {

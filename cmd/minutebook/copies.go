@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -50,8 +52,12 @@ func (m *Main) importCmd() *cobra.Command {
 	var q control.ImportRequest
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
-		Short: "Import meetings from NDJSON or JSON files, or from an earlier export",
-		Args:  checkArgs(cobra.MinimumNArgs(1)),
+		Short: "Import an earlier export, and transcripts and recordings of other programs",
+		Long: "Imports meetings: NDJSON and JSON files, such as those of an earlier export, and\n" +
+			"what other programs recorded: transcripts as WebVTT (.vtt), SubRip (.srt) or JSON\n" +
+			"of Whisper, WhisperX and whisper.cpp, with a recording and a small metadata file\n" +
+			"(.toml) beside them. Run again, it changes nothing. See docs/import.md.",
+		Args: checkArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if q.Paths, err = absolutePaths(args); err != nil {
@@ -69,8 +75,8 @@ func (m *Main) importCmd() *cobra.Command {
 			for _, w := range r.Wrong {
 				fmt.Fprintf(m.Stderr, "minutebook: %v\n", w)
 			}
-			if err := m.printResult(r, "%d meetings read: %d new, %d changed, %d forgotten before, %d notes added, %d lines wrong\n",
-				r.Read, r.New, r.Changed, r.Forgotten, r.Notes, len(r.Wrong)); err != nil {
+			if err := m.printResult(r, "%d meetings read: %d new, %d changed, %d forgotten before, %d recordings and %d notes added, %d lines wrong\n",
+				r.Read, r.New, r.Changed, r.Forgotten, r.Recordings, r.Notes, len(r.Wrong)); err != nil {
 				return err
 			}
 			if len(r.Wrong) > 0 {
@@ -81,7 +87,22 @@ func (m *Main) importCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&q.Account, "account", "", "import the meetings for this account (default: import)")
 	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for encrypted files")
+	cmd.Flags().StringVar(&q.Owner, "owner", "", "the `person` (\"Name <address>\") who recorded transcripts that name nobody")
+	cmd.Flags().StringSliceVar(&q.VisibleTo, "visible-to", nil, "who sees transcripts that do not say it: addresses, team:Name, everyone")
 	return m.jsonFlag(cmd)
+}
+
+// watchEvery is how often a watched folder is looked at. Files are taken at the second
+// look that finds them unchanged.
+const watchEvery = 10 * time.Second
+
+// runImports imports from the watched folder until ctx ends.
+func (d *daemon) runImports(ctx context.Context) error {
+	for ctx.Err() == nil {
+		changed := d.configChanged()
+		d.deps().WatchImports(ctx, changed, watchEvery)
+	}
+	return nil
 }
 
 // absolutePaths resolves paths in the working directory of the command, which is

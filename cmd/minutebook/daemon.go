@@ -180,6 +180,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.syncer.Run(ctx) })
 	g.Go(func() error { return d.runRetention(ctx) })
 	g.Go(func() error { return d.runUpkeep(ctx) })
+	g.Go(func() error { return d.runImports(ctx) })
 	g.Go(func() error { return d.runNotify(ctx) })
 	g.Go(func() error { return d.runAccess(ctx) })
 	g.Go(func() error { return d.runAskedJobs(ctx) })

@@ -21,7 +21,7 @@ var rooms = []string{
 // those on lower floors of its room, and no other of its own floor.
 var floors = map[string][][]string{
 	"archive": {{"archive/export", "archive/importer", "archive/backup", "archive/archivetest"}, {"archive/roster"}, {"archive/notes"}, {"archive"},
-		{"archive/inbox", "archive/media", "archive/merge", "archive/generation"}},
+		{"archive/inbox", "archive/media", "archive/merge", "archive/generation", "archive/captions"}},
 	"search":  {{"search"}, {"search/query", "search/segment"}, {"search/text"}},
 	"service": {{"service"}, {"service/mirror", "service/strict", "service/limit", "service/fault"}},
 	"sync":    {{"sync"}, {"sync/download"}},

@@ -39,6 +39,9 @@ func (m *Mirror) readMeetings(ctx context.Context, ids []int64) error {
 	var fresh []meeting
 	shares := map[int64]map[string]archive.ShareLevel{}
 	err := m.archive.Visible(ctx, ids, func(v archive.Visibility) error {
+		if v.RecordingID >= archive.FirstForeignID && !m.imported {
+			return nil
+		}
 		fresh = append(fresh, m.newMeeting(&v))
 		if len(v.Shares) > 0 {
 			shares[v.RecordingID] = v.Shares

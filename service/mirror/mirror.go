@@ -34,7 +34,8 @@ import (
 
 // Mirror is safe for concurrent use.
 type Mirror struct {
-	archive *archive.Archive
+	archive  *archive.Archive
+	imported bool // meetings of other programs are in it too
 
 	mu       sync.RWMutex // guards all below
 	position archive.Position
@@ -47,9 +48,10 @@ type Mirror struct {
 	dir      *Directory
 }
 
-// New returns a Mirror of an archive, without content before the first Refresh.
-func New(a *archive.Archive) *Mirror {
-	m := &Mirror{archive: a, dir: newDirectory()}
+// New returns a Mirror of an archive, without content before the first Refresh. It has
+// the meetings that other programs recorded only with imported.
+func New(a *archive.Archive, imported bool) *Mirror {
+	m := &Mirror{archive: a, imported: imported, dir: newDirectory()}
 	m.clear()
 	return m
 }

@@ -14,7 +14,7 @@ var testStart = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 
 // hundredThousand is a mirror of as many meetings, without an archive.
 func hundredThousand() *Mirror {
-	m := New(nil)
+	m := New(nil, false)
 	for id := int64(1); id <= 100_000; id++ {
 		recorder := fmt.Sprintf("person%d@company%d.example", id%2000, id%40)
 		v := archive.Visibility{RecordingID: id, Start: testStart.Add(time.Duration(id) * time.Minute), CreatedAt: testStart.Add(time.Duration(id+30) * time.Minute),

@@ -23,7 +23,7 @@ func TestTheMirrorIsTheArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { a.Close() })
-	follower := New(a)
+	follower := New(a, false)
 	people := []string{"ann@acme.example", "bob@acme.example", "cy@other.example"}
 	at := time.Now()
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,7 +69,7 @@ func TestTheMirrorIsTheArchive(t *testing.T) {
 		if err := follower.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}
-		fresh := New(a)
+		fresh := New(a, false)
 		if err := fresh.Refresh(ctx); err != nil {
 			t.Fatal(err)
 		}

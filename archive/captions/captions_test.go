@@ -1,0 +1,193 @@
+package captions
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"pgregory.net/rapid"
+
+	"minutebook/internal/testrun"
+)
+
+// written writes captions as "0.5-2 Ada: text" on lines.
+func written(captions []Caption) string {
+	var b strings.Builder
+	for _, c := range captions {
+		fmt.Fprintf(&b, "%v-%v %s: %s\n", c.Start.Seconds(), c.End.Seconds(), c.Speaker, c.Text)
+	}
+	return b.String()
+}
+
+func TestFormatsOfOtherPrograms(t *testing.T) {
+	long := "WEBVTT - made by a program\nKind: captions\nLanguage: en\n\nNOTE\na remark --> of no use\n\nSTYLE\n::cue { color: red }\n\n"
+	for _, c := range []struct{ name, file, text, want string }{
+		{"voices", "a.vtt", long + "intro\n00:00.500 --> 00:00:02.000 align:start position:0%\n<v.loud Ada Lovelace>Good &amp; early</v>\n<v Ben>Yes,\n<i>indeed</i>.</v>\n\n" +
+			"100:00:03.000 --> 100:00:04.000\nnobody", "0.5-2 Ada Lovelace: Good & early\n0.5-2 Ben: Yes, indeed.\n360003-360004 : nobody\n"},
+		{"names", "a.vtt", "WEBVTT\r\n\r\n1\r\n00:00:16.239 --> 00:00:27.079\r\nAda Lovelace: Good morning: all.\r\n\r\n2\r\n00:00:27.100 --> 00:00:28.000\r\nand you\r\n",
+			"16.239-27.079 Ada Lovelace: Good morning: all.\n27.1-28 Ada Lovelace: and you\n"},
+		{"a colon is no name", "a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nListen: it rains\n\n00:02.000 --> 00:03.000\nso what\n\n00:03.000 --> 00:04.000\nwe go\n",
+			"1-2 : Listen: it rains\n2-3 : so what\n3-4 : we go\n"},
+		{"subrip", "a.SRT", "\ufeff1\n00:00:01,000 --> 00:00:02,500  X1:40 X2:600\n{\\an8}<font color=red>[SPEAKER_00]: Hello\nworld</font>\n\n2\n00:00:02,500 --> 00:00:03,000\n[SPEAKER_01]: Hi\n\nafter an empty line\n\n3\n",
+			"1-2.5 SPEAKER_00: Hello world\n2.5-3 SPEAKER_01: Hi after an empty line\n"},
+		{"whisperx", "a.json", `{"segments": [{"start": 0.009, "end": 1.2, "text": " Hello", "speaker": "SPEAKER_00", "words": [{"word": "Hello"}]}, {"text": "then", "speaker": "SPEAKER_01"}], "word_segments": [], "language": "en"}`,
+			"0.009-1.2 SPEAKER_00: Hello\n1.2-1.2 SPEAKER_01: then\n"},
+		{"whisper.cpp", "a.json", `{"systeminfo": "", "result": {"language": "de"}, "transcription": [{"timestamps": {"from": "00:00:00,000", "to": "00:00:01,500"}, "offsets": {"from": 0, "to": 1500}, "text": " Guten Tag"}]}`,
+			"0-1.5 : Guten Tag\n"},
+	} {
+		got, err := Parse(c.file, []byte(c.text))
+		if err != nil || written(got.Captions) != c.want {
+			t.Errorf("%s: %v\n%s", c.name, err, written(got.Captions))
+		}
+	}
+	if got, err := Parse("a.vtt", utf16Bytes("WEBVTT\n\n00:01.000 --> 00:02.000\nüber\n")); err != nil || got.Captions[0].Text != "über" {
+		t.Errorf("UTF-16: %+v, %v", got, err)
+	}
+}
+
+func utf16Bytes(text string) []byte {
+	b := []byte{0xff, 0xfe}
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b = append(b, byte(unit), byte(unit>>8))
+	}
+	return b
+}
+
+func TestErrorsNameTheLine(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"a.vtt", "1\n00:01.000 --> 00:02.000\na\n", "line 1: a WebVTT file begins with WEBVTT"},
+		{"a.vtt", "WEBVTT\n\n00:01.000 -> 00:02.000\na\n", "line 4: here should be times"},
+		{"a.vtt", "WEBVTT\n\nname\n00:01.000 --> 00:72.000\na\n", `line 4: "00:72.000" has more than 59`},
+		{"a.vtt", "WEBVTT\n\n00:03.000 --> 00:02.000\na\n", "line 3: it ends at 00:02.000, before"},
+		{"a.srt", "1\n00:00:01,000 --> 9999:00:02,000\na\n", "line 2: \"9999:00:02,000\" is later than any recording"},
+		{"a.srt", "hello\n", "line 1: here should be times"},
+		{"a.srt", "1\n00:00:01,000 --> 00:00:02,000\ncaf\xe9\n", "line 3: it is not UTF-8"},
+		{"a.srt", "", "line 1: nobody says anything"},
+		{"a.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i> - </i>\n", "line 1: nobody says anything"},
+		{"a.json", "{\"segments\": [\n{\"text\": }]}", "line 2: invalid character"},
+		{"a.json", "{\"segments\": [\n{\"start\": 1, \"end\": \"late\"}]}", "line 2: segments.end is a JSON string"},
+		{"a.json", `{"segments": [{"start": 2, "end": 1, "text": "a"}]}`, "segments[0]: it lasts from 2 to 1"},
+		{"a.json", `{"transcription": [{"offsets": {"from": -5, "to": 1}, "text": "a"}]}`, "transcription[0]: it lasts from"},
+		{"a.txt", "a", ".txt: no transcript"},
+	} {
+		_, err := Parse(c.file, []byte(c.text))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%s %q: %v, not %s", c.file, c.text, err, c.want)
+		}
+	}
+}
+
+func TestWhisperIsToldFromMeetings(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"text": "a", "segments": []}`: true, `{"result": {"segments": []}, "transcription": [`: true,
+		`{"recording_id": 1, "segments": []}`: false, `[{"segments": []}]`: false, `{"segments": {}}`: false, `{"a": 1`: false, ``: false, `{]`: false,
+	} {
+		if IsWhisper(strings.NewReader(text)) != want {
+			t.Errorf("%s: not %t", text, want)
+		}
+	}
+}
+
+// drawCaptions draws captions that every format can carry.
+func drawCaptions(t *rapid.T) []Caption {
+	word := rapid.StringMatching(`[a-zäß&<{0-9][a-zß>}.:'-]{0,8}`)
+	at := time.Duration(0)
+	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Caption {
+		at += time.Duration(rapid.IntRange(0, 5000).Draw(t, "gap")) * time.Millisecond
+		c := Caption{Start: at, End: at + time.Duration(rapid.IntRange(0, 9000).Draw(t, "lasts"))*time.Millisecond}
+		c.Speaker = rapid.SampledFrom([]string{"Ada Lovelace", "Ben & Co", "SPEAKER_07"}).Draw(t, "speaker")
+		c.Text = "x " + strings.Join(rapid.SliceOfN(word, 0, 6).Draw(t, "words"), " ")
+		c.Text = strings.TrimSpace(c.Text)
+		return c
+	}), 1, 12).Draw(t, "captions")
+}
+
+// render writes captions in a format, as programs do.
+func render(captions []Caption, format string) []byte {
+	var b bytes.Buffer
+	stamp := func(d time.Duration, point string) string {
+		ms := d.Milliseconds()
+		return fmt.Sprintf("%02d:%02d:%02d%s%03d", ms/3_600_000, ms/60_000%60, ms/1000%60, point, ms%1000)
+	}
+	type segment map[string]any
+	segments := []segment{}
+	if format == ".vtt" {
+		b.WriteString("WEBVTT\n\n")
+	}
+	for i, c := range captions {
+		switch format {
+		case ".vtt":
+			fmt.Fprintf(&b, "%s --> %s\n<v %s>%s\n\n", stamp(c.Start, "."), stamp(c.End, "."), html.EscapeString(c.Speaker), html.EscapeString(c.Text))
+		case ".srt":
+			fmt.Fprintf(&b, "%d\n%s --> %s\n%s: %s\n\n", i+1, stamp(c.Start, ","), stamp(c.End, ","), c.Speaker, html.EscapeString(c.Text))
+		case ".json":
+			segments = append(segments, segment{"start": c.Start.Seconds(), "end": c.End.Seconds(), "text": " " + c.Text, "speaker": c.Speaker})
+		}
+	}
+	if format == ".json" {
+		json.NewEncoder(&b).Encode(segment{"segments": segments})
+	}
+	return b.Bytes()
+}
+
+func TestEveryFormatReadsBack(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	rapid.Check(t, func(t *rapid.T) {
+		captions := drawCaptions(t)
+		for _, format := range Extensions() {
+			got, err := Parse("a"+format, render(captions, format))
+			if err != nil || !slices.Equal(got.Captions, captions) {
+				t.Fatalf("%s: %v\n%s\n%s", format, err, written(got.Captions), written(captions))
+			}
+		}
+		joined := Transcript{Captions: captions}.Utterances()
+		if words(joined) != words(captions) || len(joined) > len(captions) {
+			t.Fatalf("words were lost: %q", words(joined))
+		}
+	})
+}
+
+// words returns who says which words.
+func words(captions []Caption) string {
+	var all []string
+	for _, c := range captions {
+		for _, word := range strings.Fields(c.Text) {
+			all = append(all, c.Speaker+"/"+word)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{"WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>a\n", "1\n00:00:01,000 --> 00:00:02,000\nA: a\n\nb\n",
+		`{"segments":[{"start":1,"end":2,"text":"a","speaker":"b"}]}`, `{"transcription":[{"offsets":{"from":1,"to":2},"text":"a"}]}`, "\xff\xfeW\x00"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		for _, format := range Extensions() {
+			got, err := Parse("a"+format, content)
+			var bad *LineError
+			if errors.As(err, &bad) && (bad.Line < 1 || bad.Line > 1+bytes.Count(content, []byte("\n"))+bytes.Count(content, []byte("\r"))) {
+				t.Fatalf("%s: %v of %d bytes", format, err, len(content))
+			}
+			if err != nil {
+				continue
+			}
+			for i, c := range got.Captions {
+				if i > 0 && c.Start < got.Captions[i-1].Start || c.End < c.Start || c.Start < 0 || c.Text != oneLine(c.Text) || !strings.ContainsFunc(c.Text, isSpoken) {
+					t.Fatalf("%s: caption %d is %+v", format, i, c)
+				}
+			}
+			if len(got.Captions) == 0 || words(got.Utterances()) != words(got.Captions) {
+				t.Fatalf("%s: %d captions, %q", format, len(got.Captions), words(got.Utterances()))
+			}
+		}
+	})
+}

@@ -1,0 +1,12 @@
+// Package captions reads what transcription programs write: WebVTT, SubRip, and the
+// JSON of Whisper, WhisperX and whisper.cpp. It opens no files.
+//
+//	captions.go   a transcript, its format, utterances
+//	cues.go       WebVTT and SubRip
+//	whisper.go    JSON
+//	speaker.go    who speaks in a caption
+//
+// It promises that an error names the line, that the captions of a transcript are in
+// the order of their beginnings, and that no input makes it fail otherwise than by an
+// error.
+package captions

@@ -1,0 +1,283 @@
+package importer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/archive/captions"
+)
+
+// foreign is a meeting that another program recorded: its files.
+type foreign struct {
+	transcript string
+	metadata   string // "" without
+	recording  string // "" without
+}
+
+// files returns the meeting's files.
+func (f foreign) files() (all []string) {
+	for _, path := range []string{f.transcript, f.metadata, f.recording} {
+		if path != "" {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+// maxTranscript is the longest transcript that is read, in bytes.
+const maxTranscript = 64 << 20
+
+// foreignMeeting is a meeting of other programs' files, as the archive takes it.
+type foreignMeeting struct {
+	api.Meeting
+	shares    map[string]archive.ShareLevel
+	recording string // file, "" without
+
+	hasKey                                 bool // the metadata says which meeting it is
+	guessedTitle, guessedStart, guessedEnd bool
+	length                                 time.Duration // of the talk
+}
+
+// readForeign reads the files of a meeting. It fails with a [Wrong] for a file with an
+// error in it.
+func (o *Options) readForeign(f foreign) (m foreignMeeting, err error) {
+	var meta Metadata
+	if f.metadata != "" {
+		if meta, err = readMetadata(f.metadata); err != nil {
+			return m, err
+		}
+	}
+	if meta.RecordedBy == "" {
+		meta.RecordedBy = o.Owner
+	}
+	if meta.VisibleTo == nil {
+		meta.VisibleTo = o.VisibleTo
+	}
+	wrong := func(err error) error { return Wrong{File: orOther(f.metadata, f.transcript), Err: err} }
+	if err := meta.fill(&m.Meeting, o.zone()); err != nil {
+		return m, wrong(err)
+	}
+	if m.shares, err = ParseVisibleTo(meta.VisibleTo); err != nil {
+		return m, wrong(fmt.Errorf("visible_to: %w", err))
+	}
+	talk, err := readTranscript(f.transcript)
+	if err != nil {
+		return m, err
+	}
+	if m.TranscriptLanguage == "" {
+		m.TranscriptLanguage = talk.Language
+	}
+	if err := m.fillTranscript(&meta, talk); err != nil {
+		return m, wrong(err)
+	}
+	m.SharedWith, m.recording = api.SharedNoTeams, f.recording
+	m.RecordingID, m.hasKey, m.length = idOf(meta.Key, talk), meta.Key != "", talk.End()
+	return m, m.guess(f, o.zone())
+}
+
+func orOther(first, second string) string {
+	if first != "" {
+		return first
+	}
+	return second
+}
+
+func (o *Options) zone() *time.Location {
+	if o.Zone == nil {
+		return time.UTC
+	}
+	return o.Zone
+}
+
+// readTranscript reads a file of captions.
+func readTranscript(path string) (t captions.Transcript, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return t, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxTranscript+1))
+	if err != nil {
+		return t, err
+	}
+	if len(content) > maxTranscript {
+		return t, Wrong{File: path, Err: fmt.Errorf("it is longer than %d MiB", maxTranscript>>20)}
+	}
+	t, err = captions.Parse(path, content)
+	var bad *captions.LineError
+	switch {
+	case errors.As(err, &bad):
+		err = Wrong{File: path, Line: bad.Line, Err: errors.New(bad.Reason)}
+	case err != nil:
+		err = Wrong{File: path, Err: err}
+	}
+	return t, err
+}
+
+// fillTranscript puts the talk into the meeting.
+func (m *foreignMeeting) fillTranscript(meta *Metadata, talk captions.Transcript) error {
+	var entries []api.TranscriptEntry
+	for _, c := range talk.Utterances() {
+		p, err := meta.speaker(c.Speaker)
+		if err != nil {
+			return err
+		}
+		e := api.TranscriptEntry{Text: c.Text, Timestamp: api.FormatOffset(c.Start)}
+		if e.Speaker.DisplayName = p.name; p.email != "" {
+			e.Speaker.MatchedCalendarInviteeEmail = api.Some(p.email)
+		}
+		entries = append(entries, e)
+	}
+	m.Transcript = api.Some(entries)
+	return nil
+}
+
+// idOf returns the id of a meeting: by its key, or by everything that is said in it.
+func idOf(key string, talk captions.Transcript) int64 {
+	h := sha256.New()
+	if key != "" {
+		fmt.Fprintf(h, "key\x00%s", key)
+	} else {
+		for _, c := range talk.Captions {
+			fmt.Fprintf(h, "%d\x00%s\x00%s\n", c.Start.Milliseconds(), c.Speaker, c.Text)
+		}
+	}
+	const ids = 1 << 49 // half of what is left below 2^53, which JavaScript still counts exactly
+	return archive.FirstForeignID + int64(binary.BigEndian.Uint64(h.Sum(nil))%ids)
+}
+
+// guess fills in the title and the times that the metadata does not say, by the name
+// and the date of the transcript.
+func (m *foreignMeeting) guess(f foreign, zone *time.Location) error {
+	name := f.transcript
+	if isFolderMetadata(f.metadata) {
+		name = filepath.Dir(f.transcript)
+	}
+	title, start := guessByName(filepath.Base(name), zone)
+	if start.IsZero() {
+		info, err := os.Stat(f.transcript)
+		if err != nil {
+			return err
+		}
+		start = info.ModTime()
+	}
+	if m.guessedTitle = m.Title == ""; m.guessedTitle {
+		m.Title = title
+	}
+	m.guessedEnd = m.RecordingEndTime.IsZero()
+	if m.guessedStart = m.RecordingStartTime.IsZero(); m.guessedStart {
+		m.RecordingStartTime = stampOf(start)
+	}
+	m.setEnd()
+	return nil
+}
+
+func (m *foreignMeeting) setEnd() {
+	if m.guessedEnd {
+		m.RecordingEndTime = stampOf(m.RecordingStartTime.Add(m.length))
+	}
+	m.CreatedAt = m.RecordingEndTime
+}
+
+// keepGuesses takes the guesses of the first import for a meeting that the archive has,
+// so that a copied file, with another name or date, changes nothing.
+func (m *foreignMeeting) keepGuesses(ctx context.Context, a *archive.Archive) error {
+	row, err := a.Row(ctx, m.RecordingID)
+	if errors.Is(err, archive.ErrNotFound) || errors.Is(err, archive.ErrForgotten) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if m.guessedTitle {
+		m.Title = row.Title
+	}
+	if m.guessedStart && !row.Start.IsZero() {
+		m.RecordingStartTime = stampOf(row.Start)
+		m.setEnd()
+	}
+	return nil
+}
+
+// addForeign takes a meeting into the archive: first its content, then who sees it, then
+// the recording. A crash in between is completed by the next import of the same files.
+func (im *run) addForeign(ctx context.Context, m foreignMeeting) error {
+	if err := m.keepGuesses(ctx, im.archive); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(m.Meeting)
+	if err != nil {
+		return err
+	}
+	o, err := archive.FromMeeting(im.Account, archive.SourceImport, im.archive.Now(), raw)
+	if err != nil {
+		return err
+	}
+	im.batch = append(im.batch, o)
+	forgotten := im.result.Forgotten
+	if err := im.flush(ctx); err != nil || im.result.Forgotten > forgotten {
+		return err
+	}
+	if err := im.archive.SetShares(ctx, m.RecordingID, m.shares); err != nil {
+		return err
+	}
+	if m.recording == "" {
+		return nil
+	}
+	attached, err := attachFile(ctx, im.archive, m.RecordingID, m.recording)
+	if attached {
+		im.result.Recordings++
+	}
+	return err
+}
+
+// attachFile makes a file a recording of a meeting and reports whether it was none
+// before. The file stays where it is.
+func attachFile(ctx context.Context, a *archive.Archive, id int64, path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return false, fmt.Errorf("read recording: %w", err)
+	}
+	sum := fmt.Sprintf("%x", h.Sum(nil))
+	all, err := a.MediaOf(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range all {
+		if m.SHA256 == sum {
+			return false, nil
+		}
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return false, fmt.Errorf("read recording: %w", err)
+	}
+	blob, err := a.Media().Put(ctx, f)
+	if err != nil {
+		return false, err
+	}
+	kind := archive.MediaAudio
+	if strings.HasPrefix(blob.ContentType, "video/") && !isAudioName(path) {
+		kind = archive.MediaVideo
+	}
+	return true, a.AttachMedia(ctx, id, kind, blob)
+}
+
+// isGone reports whether an error says that a file is not there any more.
+func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,134 @@
+package importer
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+)
+
+func look(t *testing.T, w *Watcher) Result {
+	t.Helper()
+	r, err := w.Look(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestAWatchedFolderTakesWhatIsWhole(t *testing.T) {
+	a, dir := ticking(t), t.TempDir()
+	w := NewWatcher(a, Options{}, dir)
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT[:70]})
+	if r := look(t, w); r.Read != 0 {
+		t.Errorf("took a file at the first look: %+v", r)
+	}
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT})
+	if r := look(t, w); r.Read != 0 {
+		t.Errorf("took a file that was growing: %+v", r)
+	}
+	if r := look(t, w); r.New != 1 {
+		t.Errorf("did not take a whole file: %+v", r)
+	}
+	head, _ := a.Head(t.Context())
+	restarted := NewWatcher(a, Options{}, dir)
+	for range 3 {
+		if r := look(t, restarted); r.Read != 0 {
+			t.Errorf("took it twice: %+v", r)
+		}
+	}
+	if now, err := a.Head(t.Context()); now != head || err != nil {
+		t.Errorf("%v → %v, %v", head, now, err)
+	}
+	// Killed after the meeting was applied and before that was remembered:
+	for key := range marksOf(t, a) {
+		if err := a.SetMarks(t.Context(), archive.Mark{Key: key}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restarted = NewWatcher(a, Options{}, dir)
+	look(t, restarted)
+	if r := look(t, restarted); r.Read != 1 || r.New != 0 || r.Changed != 0 {
+		t.Errorf("took it twice: %+v", r)
+	}
+	// A longer text of the same talk is the same meeting; another talk is another one.
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT + "\n00:10.000 --> 00:11.000\nSPEAKER_00: Right.\n"})
+	look(t, restarted)
+	if r := look(t, restarted); r.Changed != 1 || len(allRows(t, a)) != 1 {
+		t.Errorf("%+v, %d meetings", r, len(allRows(t, a)))
+	}
+	writeFiles(t, dir, map[string]string{"a.vtt": "WEBVTT\n\n00:01.000 --> 00:03.000\nNext week.\n", "a.mp3": "ID3 recording"})
+	look(t, restarted)
+	if r := look(t, restarted); r.New != 1 || r.Recordings != 1 || len(allRows(t, a)) != 2 {
+		t.Errorf("%+v, %d meetings", r, len(allRows(t, a)))
+	}
+}
+
+func TestAWatchedFolderNamesWhatItRefuses(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	w := NewWatcher(a, Options{Account: "files"}, dir)
+	writeFiles(t, dir, map[string]string{"Secret merger.vtt": "WEBVTT\n\nx\ny\n", "b.vtt": talkVTT, "b.toml": "titel = \"x\"", "c/meeting.toml": ""})
+	var named []string
+	for range 3 {
+		for _, wrong := range look(t, w).Wrong {
+			named = append(named, strings.TrimPrefix(wrong.File, dir))
+		}
+	}
+	if len(named) != 3 {
+		t.Errorf("named %q", named)
+	}
+	open, err := a.Failures(t.Context(), true)
+	if err != nil || len(open) != 3 || open[0].Account != "files" {
+		t.Fatalf("%+v, %v", open, err)
+	}
+	writeFiles(t, dir, map[string]string{"Secret merger.vtt": talkVTT, "b.toml": "key = \"b\"", "c/c.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nc\n"})
+	look(t, w)
+	if r := look(t, w); r.New != 3 {
+		t.Errorf("%+v", r)
+	}
+	if open, err := a.Failures(t.Context(), true); err != nil || len(open) != 0 {
+		t.Errorf("still fail: %+v, %v", open, err)
+	}
+	for _, row := range allRows(t, a) {
+		if _, err := a.Forget(t.Context(), row.RecordingID, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := a.Failures(t.Context(), false)
+	if err != nil || len(all) != 0 {
+		t.Errorf("the names of forgotten meetings' files are kept: %+v, %v", all, err)
+	}
+	for _, change := range []func() error{func() error { return os.Chtimes(filepath.Join(dir, "b.vtt"), time.Time{}, time.Unix(5, 0)) }, func() error { return os.RemoveAll(dir) }} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		w.Look(t.Context())
+		w.Look(t.Context())
+	}
+	if _, err := w.Look(t.Context()); err == nil || len(allRows(t, a)) != 0 {
+		t.Errorf("a folder that is gone: %v; %d meetings", err, len(allRows(t, a)))
+	}
+	if text := markText(marksOf(t, a)); strings.Contains(text, "merger") {
+		t.Error(text)
+	}
+}
+
+func marksOf(t *testing.T, a *archive.Archive) map[string][]byte {
+	t.Helper()
+	marks, err := a.Marks(t.Context(), "watched/")
+	if err != nil || len(marks) == 0 {
+		t.Fatal(marks, err)
+	}
+	return marks
+}
+
+func markText(marks map[string][]byte) (text string) {
+	for key, value := range marks {
+		text += key + "=" + string(value) + "\n"
+	}
+	return text
+}
