@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -128,7 +129,7 @@ func (d *daemon) followConnected(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-changed:
-		case <-time.After(connectedInterval):
+		case <-time.After(cmp.Or(d.opts.ConnectedInterval, connectedInterval)):
 		}
 	}
 	return nil

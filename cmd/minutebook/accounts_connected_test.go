@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,14 +12,19 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"minutebook/api"
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/testrun"
 	"minutebook/sample"
+	syncer "minutebook/sync"
 	"minutebook/web/access"
 )
 
@@ -139,6 +145,93 @@ func TestKilledWhileAnAccountIsTried(t *testing.T) {
 	again.stop()
 	run(t, "verify", "-c", config)
 	findNoSecret(t, dir, key)
+}
+
+// TestADeactivatedPersonIsOut has the service deactivate somebody whose account a running
+// daemon reads: by the next list of users the account is parked, and sessions and tokens
+// open nothing until the person is active again.
+func TestADeactivatedPersonIsOut(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	upstream := t.TempDir()
+	service := start(t, "service", "--data", upstream)
+	run(t, "service", "users", "create", "--data", upstream, "--user", "boss@acme.example", "--admin")
+	run(t, "service", "users", "create", "--data", upstream, "--user", "ann@acme.example")
+	bossKey := runJSON[control.NewKey](t, "service", "keys", "create", "--data", upstream, "--user", "boss@acme.example").APIKey
+	annKey := runJSON[control.NewKey](t, "service", "keys", "create", "--data", upstream, "--user", "ann@acme.example").APIKey
+
+	cfg := config.Default()
+	cfg.DataDir, cfg.Web.Listen, cfg.Web.Access, cfg.Web.PublicURL = t.TempDir(), "127.0.0.1:0", config.AccessPeople, "http://localhost:8377"
+	cfg.Web.Accounts = config.OwnAccounts{Keys: strings.Repeat("0f", 32), BaseURL: service.url + "/external/v1"}
+	cfg.Accounts = []config.Account{{Name: "boss", BaseURL: service.url + "/external/v1", APIKey: bossKey, Email: "boss@acme.example"}}
+	ctx, cancel := context.WithCancel(context.Background())
+	d, err := startDaemon(ctx, &cfg, zerolog.Nop(), appOptions{Create: true, ConnectedInterval: 20 * time.Millisecond})
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	runDaemon(t, ctx, cancel, d)
+	people, err := d.Access(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, err := people.AddPerson(t.Context(), access.ActorCommand, "ann@acme.example", "Ann", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account, err := people.Connect(t.Context(), ann.Actor(), access.Account{Person: ann.ID, Address: ann.Address(), Kind: access.AccountKey, BaseURL: service.url + "/external/v1"}, []byte(annKey))
+	if err != nil {
+		t.Fatal(err)
+	}
+	enter := func() (session, token string) {
+		p, err := people.Person(t.Context(), ann.ID)
+		if err == nil {
+			session, _, err = people.BeginSession(t.Context(), p, access.MethodPassword)
+		}
+		if err == nil {
+			token, _, err = people.CreateToken(t.Context(), p.Actor(), p.ID, "x", []access.Scope{access.ScopeRead}, time.Now().Add(time.Hour))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return session, token
+	}
+	session, token := enter()
+	want := func(when string, isIn bool) {
+		t.Helper()
+		eventually(t, time.Minute, "the account is read or parked "+when, func() (bool, any) {
+			s, err := d.syncer.Status(t.Context())
+			return err == nil && slices.ContainsFunc(s.Accounts, func(a syncer.AccountStatus) bool { return a.Name == account.Name }) == isIn, s.Accounts
+		})
+		for name, header := range map[string][2]string{"session": {"Cookie", "minutebook=" + session}, "token": {"Authorization", "Bearer " + token}} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+d.webListener.Addr().String()+"/api/v1/me", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Host = "localhost:8377"
+			r.Header.Set(header[0], header[1])
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			if (resp.StatusCode == http.StatusOK) != isIn || !isIn && resp.StatusCode != http.StatusUnauthorized {
+				t.Errorf("%s: the %s is answered %s", when, name, resp.Status)
+			}
+		}
+	}
+	change := func(status string) {
+		t.Helper()
+		run(t, "service", "users", "status", "--data", upstream, "--user", "ann@acme.example", "--status", status)
+		if err := d.syncer.RunJob(t.Context(), "boss", syncer.JobDirectory); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("at first", true)
+	change(api.StatusDeactivated)
+	want("deactivated", false)
+	change(api.StatusActive)
+	want("active again", true)
+	service.stop()
 }
 
 // signedIn is the browser of a person.

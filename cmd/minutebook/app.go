@@ -74,6 +74,9 @@ type appOptions struct {
 	Receiver net.Listener
 	// Times bound how long the peers of the listeners may take; zero for defaults.
 	Times httpserver.Times
+	// ConnectedInterval is the time between two looks at who was deactivated; zero for
+	// connectedInterval.
+	ConnectedInterval time.Duration
 	// Configuration is the file that cfg was read from, Load reads it again, and
 	// LogLevel is the level that it sets. Load is nil where there is nothing to read.
 	Configuration control.Configuration

@@ -49,6 +49,12 @@ func stallDaemon(t *testing.T) (page, received *stalltest.Listener) {
 	if err := d.archive.AttachMedia(ctx, 1, archive.MediaVideo, blob); err != nil {
 		t.Fatal(err)
 	}
+	runDaemon(t, ctx, cancel, d)
+	return page, received
+}
+
+// runDaemon runs a daemon until the test ends, or until cancel is called.
+func runDaemon(t *testing.T, ctx context.Context, cancel context.CancelFunc, d *daemon) {
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
 	t.Cleanup(func() {
@@ -58,7 +64,6 @@ func stallDaemon(t *testing.T) (page, received *stalltest.Listener) {
 		}
 		d.Close()
 	})
-	return page, received
 }
 
 // No peer holds a connection of a listener by falling silent, on any kind of
