@@ -13,7 +13,7 @@ LDFLAGS := -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 
-.PHONY: help build static demo test vet browser restic race plain long bench clean
+.PHONY: help build static demo test vet browser restic race plain long simulate mutate bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -61,6 +61,12 @@ restic: ## and restic, for which docs/backup.md has a recipe
 long: ## the long runs of the crash tests and a minute of every fuzz target
 	packaging/fuzz 60s
 	MINUTEBOOK_LONG=1 go test -timeout 120m ./...
+
+simulate: ## simulated years on every core: SEEDS=20 or FOR=1h
+	@packaging/simulate
+
+mutate: ## put known faults back one by one: each has to be noticed
+	MINUTEBOOK_MUTATE=1 go test -v -timeout 0 -run TestMutations ./simulation/mutations
 
 bench: ## the figures, as ratios against a peer in the same run
 	packaging/bench

@@ -109,7 +109,10 @@ func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Versio
 	if err != nil {
 		return nil, err
 	}
-	counts := merge.CountingDates(showings)
+	var counts map[int64]int64
+	if part != api.PartCRM { // each account has its own matches: see observeCRM
+		counts = merge.CountingDates(showings)
+	}
 	ranks, err := t.archive.rankSharing(t.Context(), t.Tx(), part, versions, showings)
 	if err != nil {
 		return nil, err

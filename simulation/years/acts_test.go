@@ -1,0 +1,204 @@
+package years
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"minutebook/service"
+)
+
+// putAll stores every meeting at the service.
+func (w *world) putAll() {
+	ctx := context.Background()
+	w.must(w.upstream.put(ctx, w.org.meetings...), "put the meetings")
+	w.must(w.upstream.putDirectory(ctx), "put the directory")
+}
+
+// change stores meetings that have changed, and the directory.
+func (w *world) change(list ...*meeting) {
+	ctx := context.Background()
+	w.must(w.upstream.put(ctx, list...), "put a meeting")
+	w.must(w.upstream.putDirectory(ctx), "put the directory")
+}
+
+// anyMeeting draws a meeting, the newer ones more often; nil when none is there.
+func (w *world) anyMeeting(g *rand.Rand, deleted bool) *meeting {
+	for range 20 {
+		n := len(w.org.meetings)
+		m := w.org.meetings[max(g.IntN(n), g.IntN(n))]
+		if m.deleted == deleted {
+			return m
+		}
+	}
+	return nil
+}
+
+// record has a person record a meeting.
+func (w *world) record(g *rand.Rand) { w.recordOne(g, time.Now()) }
+
+func (w *world) recordOne(g *rand.Rand, created time.Time) {
+	w.nextID++
+	m := drawMeeting(g, w.org, w.nextID, created)
+	delay := []time.Duration{0, time.Minute, 10 * time.Minute, 2 * time.Hour, 30 * time.Hour}[g.IntN(5)]
+	m.ready = time.Now().Add(delay)
+	w.org.meetings = append(w.org.meetings, m)
+	w.journal.note("%s records %d, %s, ready after %s", m.recorder.name, m.id, m.sharing, delay)
+	w.change(m)
+	w.later(delay+time.Second, fmt.Sprintf("webhooks of %d", m.id), func() { w.announce(m) })
+}
+
+// burst records many meetings at once.
+func (w *world) burst(g *rand.Rand) {
+	for i := range 10 + g.IntN(25) {
+		w.recordOne(g, time.Now().Add(-time.Duration(i)*time.Second))
+	}
+}
+
+func (w *world) edit(g *rand.Rand) {
+	m := w.anyMeeting(g, false)
+	if m == nil {
+		return
+	}
+	switch g.IntN(3) {
+	case 0:
+		m.words++
+	case 1:
+		m.notes++
+	default:
+		m.items++
+	}
+	w.journal.note("%d is edited: transcript %d, summary %d, action items %d", m.id, m.words, m.notes, m.items)
+	w.change(m)
+}
+
+func (w *world) retitle(g *rand.Rand) {
+	if m := w.anyMeeting(g, false); m != nil {
+		m.title = fmt.Sprintf("%s title %d", token(m.id), g.IntN(1000))
+		w.journal.note("%d is now called %q", m.id, m.title)
+		w.change(m)
+	}
+}
+
+func (w *world) share(g *rand.Rand) {
+	m := w.anyMeeting(g, false)
+	if m == nil {
+		return
+	}
+	switch g.IntN(3) {
+	case 0:
+		m.sharing = "all_teams"
+	case 1:
+		m.sharing = "single_team"
+	default:
+		m.users = append(m.users, w.org.people[g.IntN(len(w.org.people))].email)
+	}
+	w.journal.note("%d is shared: %s, %v", m.id, m.sharing, m.users)
+	w.oracle.dropped(m.id)
+	w.change(m)
+}
+
+// hide makes a meeting private.
+func (w *world) hide(g *rand.Rand) {
+	if m := w.anyMeeting(g, false); m != nil {
+		m.sharing, m.users = "no_teams", nil
+		w.journal.note("%d is made private", m.id)
+		w.oracle.dropped(m.id)
+		w.change(m)
+	}
+}
+
+func (w *world) remove(g *rand.Rand) {
+	if m := w.anyMeeting(g, false); m != nil {
+		m.deleted = true
+		w.journal.note("%d is deleted at the service", m.id)
+		w.oracle.dropped(m.id)
+		w.change(m)
+	}
+}
+
+func (w *world) bringBack(g *rand.Rand) {
+	if m := w.anyMeeting(g, true); m != nil {
+		m.deleted = false
+		w.journal.note("%d is back at the service", m.id)
+		w.change(m)
+	}
+}
+
+// changeUser deactivates, activates, promotes or moves somebody.
+func (w *world) changeUser(g *rand.Rand) {
+	p := w.org.people[g.IntN(len(w.org.people))]
+	switch {
+	case p.status == "invited":
+		p.status = "active"
+	case p.status == "deactivated":
+		p.status = "active"
+	case g.IntN(3) == 0 && p != w.org.people[0]:
+		p.status = "deactivated"
+	case g.IntN(2) == 0:
+		p.team = w.org.teams[g.IntN(len(w.org.teams))]
+	default:
+		p.admin = !p.admin
+	}
+	w.journal.note("%s is %s, of %s, admin %v", p.name, p.status, p.team, p.admin)
+	w.oracle.hideAll()
+	w.putAll()
+	if p.isActive() {
+		w.newKeyOnce(p)
+	}
+}
+
+// storms begins a time of faults.
+func (w *world) storms(g *rand.Rand) {
+	s := storm{rates: map[string]float64{}, end: time.Now().Add(time.Duration(g.IntN(40*60)+1) * time.Minute)}
+	force := g.Float64()
+	for _, name := range faultNames() {
+		if g.IntN(3) == 0 {
+			s.rates[name] = faults[name] * g.Float64() * force * 2
+		}
+	}
+	w.journal.note("a storm until %s: %v", stamp(s.end), s.rates)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.storm = s
+}
+
+func (w *world) usualLimits() service.Limits { return service.Limits{Window: w.window()} }
+
+func (w *world) window() service.Window {
+	if w.traits.sliding {
+		return service.WindowSliding
+	}
+	return service.WindowFixed
+}
+
+// lowerLimits lowers the limits of the service for some time.
+func (w *world) lowerLimits(g *rand.Rand) {
+	l := w.usualLimits()
+	switch g.IntN(3) {
+	case 0:
+		l.Elevated = true
+	case 1:
+		l.DownloadLimit = 3 + g.IntN(10)
+	default:
+		l.Global, l.Heavy = 20, 10
+	}
+	w.journal.note("limits are lowered: %+v", l)
+	w.mu.Lock()
+	w.lowered = true
+	w.mu.Unlock()
+	w.must(w.upstream.service.SetLimits(context.Background(), l), "lower the limits")
+	w.later(time.Duration(1+g.IntN(30))*time.Hour, "raise limits", func() {
+		w.must(w.upstream.service.SetLimits(context.Background(), w.usualLimits()), "raise the limits")
+		w.later(2*time.Hour, "limits are usual", w.limitsAreUsual)
+	})
+}
+
+// limitsAreUsual notes that the service has no reason any more to refuse a call.
+func (w *world) limitsAreUsual() {
+	l := w.upstream.service.Limits()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lowered = l.Elevated || l.DownloadLimit < 30 || l.Global < 60
+}

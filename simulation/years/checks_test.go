@@ -1,0 +1,259 @@
+package years
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/internal/residue"
+)
+
+// checkKept compares what has to be in the archive at any time: every version that was
+// shown, every acknowledged delivery, nothing blanked, nothing twice, no limit exceeded.
+func (w *world) checkKept() {
+	h := w.house
+	if h == nil || h.dead.Load() || h.sick.Load() > 0 {
+		return
+	}
+	w.oracle.settle(time.Now(), false)
+	if s := w.upstream.count.excess(); s != "" {
+		w.fail("over the limit: %s", s)
+	}
+	byMeeting := map[int64][]string{}
+	for key := range w.oracle.must {
+		id, _ := strconv.ParseInt(key[:strings.Index(key, "/")], 10, 64)
+		byMeeting[id] = append(byMeeting[id], key)
+	}
+	for _, id := range slices.Sorted(maps.Keys(byMeeting)) {
+		w.checkVersions(id, byMeeting[id])
+	}
+	w.checkDeliveries()
+	w.checkMarks()
+}
+
+// checkVersions compares the history and the current parts of a meeting.
+func (w *world) checkVersions(id int64, keys []string) {
+	ctx, ar := context.Background(), w.house.archive
+	list, err := ar.Revisions(ctx, id)
+	if err != nil {
+		w.fail("meeting %d was shown %s, and its history cannot be read: %v", id, keys[0], err)
+	}
+	have := map[string]bool{}
+	current := map[api.Part]bool{}
+	for _, r := range list {
+		if !slices.Contains(contentKeys, memberOf(r.Part)) {
+			continue
+		}
+		part, raw, err := ar.RevisionJSON(ctx, id, r.ID)
+		w.must(err, "read a revision")
+		key := fmt.Sprintf("%d/%s/%s", id, memberOf(part), canonical(raw))
+		if have[key] {
+			w.fail("meeting %d has a version twice: %s", id, key)
+		}
+		have[key] = true
+		current[part] = current[part] || r.Current && hasContent(raw)
+	}
+	for _, key := range keys {
+		if !have[key] {
+			w.fail("meeting %d: the version %s was shown and is not in the history", id, key)
+		}
+		part := api.Part(partOf(strings.Split(key, "/")[1]))
+		if !current[part] {
+			w.fail("meeting %d had its %s, and now it is blank", id, part)
+		}
+	}
+	row, err := ar.Row(ctx, id)
+	w.must(err, "read a row")
+	if m := w.org.meeting(id); row.Gone && w.isWatched(m) && !w.oracle.isHidden(id) {
+		w.fail("meeting %d is marked gone, and the service has never missed it", id)
+	}
+	if row.HasTranscript != current[api.PartTranscript] || row.HasSummary != current[api.PartSummary] {
+		w.fail("meeting %d: row says transcript %v, summary %v", id, row.HasTranscript, row.HasSummary)
+	}
+}
+
+// memberOf is the member of a Meeting object that a part is.
+func memberOf(p api.Part) string {
+	if p == api.PartSummary {
+		return "default_summary"
+	}
+	return string(p)
+}
+
+func partOf(member string) string {
+	if member == "default_summary" {
+		return string(api.PartSummary)
+	}
+	return member
+}
+
+func (o *oracle) isHidden(id int64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.hidden[id]
+}
+
+// isWatched reports whether a list of an account that works shows a meeting.
+func (w *world) isWatched(m *meeting) bool {
+	return m != nil && slices.ContainsFunc(w.config.accounts, func(a account) bool {
+		p := w.org.person(a.email)
+		return p.isActive() && p.key == a.key && w.org.sees(p, m)
+	})
+}
+
+func (w *world) checkDeliveries() {
+	ctx := context.Background()
+	for _, name := range slices.Sorted(maps.Keys(w.oracle.acked)) {
+		acc, id, _ := strings.Cut(name, " ")
+		d, err := w.house.archive.Inbox().DeliveryOf(ctx, acc, id)
+		if err != nil {
+			w.fail("delivery %s was acknowledged: %v", name, err)
+		}
+		if d.State == "quarantined" {
+			w.fail("delivery %s is in quarantine: %s", name, d.Reason)
+		}
+		if d.State == "applied" {
+			if _, err := w.house.archive.Row(ctx, w.oracle.acked[name]); err != nil {
+				w.fail("delivery %s was applied, and meeting %d is not here: %v", name, w.oracle.acked[name], err)
+			}
+		}
+	}
+}
+
+// checkMarks compares recordings: one that was here stays unless a rule deletes it.
+func (w *world) checkMarks() {
+	ctx, o := context.Background(), w.oracle
+	for _, m := range w.org.meetings {
+		list, err := w.house.archive.MediaOf(ctx, m.id)
+		if err != nil && !errors.Is(err, archive.ErrNotFound) && !errors.Is(err, archive.ErrForgotten) {
+			w.fail("read the recordings of %d: %v", m.id, err)
+		}
+		o.mu.Lock()
+		had, lapsed, forgot := o.attached[m.id], o.lapsed[m.id], o.forgot[m.id]
+		if len(list) > 0 {
+			o.attached[m.id] = true
+		}
+		o.mu.Unlock()
+		switch {
+		case len(list) > 1:
+			w.fail("meeting %d has %d recordings of one", m.id, len(list))
+		case had && len(list) == 0 && !lapsed:
+			w.fail("the recording of %d was here and is gone", m.id)
+		case forgot && len(list) > 0:
+			w.fail("meeting %d was forgotten and has a recording", m.id)
+		}
+	}
+}
+
+// checkWhole compares everything when the world was quiet for some days; with all,
+// also what takes weeks.
+func (w *world) checkWhole(all bool) {
+	w.checkKept()
+	h := w.house
+	if h == nil {
+		w.fail("the program does not run at a quiet time")
+	}
+	for _, m := range w.org.meetings {
+		if !w.oracle.forgot[m.id] {
+			w.checkMeeting(m, all)
+		}
+	}
+	damages := []string{}
+	_, err := h.archive.Verify(context.Background(), archive.VerifyOptions{}, func(d archive.Damage) { damages = append(damages, d.String()) })
+	w.must(err, "verify")
+	if len(damages) > 0 {
+		w.fail("verify finds %s", strings.Join(damages, "; "))
+	}
+	for id := range w.oracle.forgot {
+		w.checkForgotten(id)
+	}
+	w.checkFiles()
+}
+
+// checkMeeting compares a meeting with the service at a quiet time.
+func (w *world) checkMeeting(m *meeting, all bool) {
+	ctx, ar := context.Background(), w.house.archive
+	row, err := ar.Row(ctx, m.id)
+	if !w.isWatched(m) {
+		if err == nil && w.mustBeGone(m) && !row.Gone {
+			w.fail("meeting %d is shown by no list any more, and not marked gone", m.id)
+		}
+		return
+	}
+	if err != nil {
+		w.fail("meeting %d (%s) is visible and not archived: %v", m.id, stamp(m.created), err)
+	}
+	switch {
+	case row.Gone:
+		w.fail("meeting %d is visible and marked gone", m.id)
+	case row.Title != m.title:
+		w.fail("meeting %d has the title %q, the service %q", m.id, row.Title, m.title)
+	case row.SharedWith != m.sharing:
+		w.fail("meeting %d is shared with %q, at the service %q", m.id, row.SharedWith, m.sharing)
+	}
+	parts, err := ar.PartsOf(ctx, m.id)
+	w.must(err, "read the parts")
+	for member, want := range map[string]string{"transcript": m.transcript(), "default_summary": m.summary(), "action_items": m.actionItems(), "highlights": m.highlights()} {
+		got := parts[api.Part(partOf(member))]
+		switch {
+		case !w.isReady(m.id, member):
+		case !hasContent(got):
+			w.fail("meeting %d (%s): its %s is not here: %.60s", m.id, stamp(m.created), member, got)
+		case all && canonical(got) != canonical([]byte(want)):
+			w.fail("meeting %d: its %s is %.200s, at the service %.200s", m.id, member, got, want)
+		}
+	}
+	if all && w.config.downloads && m.media != "none" && w.keepMedia() == 0 && !w.oracle.lapsed[m.id] && !w.oracle.attached[m.id] {
+		d, err := ar.DownloadOf(ctx, m.id)
+		w.fail("meeting %d: its recording is not here: %+v, %v", m.id, d, err)
+	}
+}
+
+// mustBeGone reports whether every account that ever listed a meeting still walks, as
+// the same holder, and the rule therefore marks it.
+func (w *world) mustBeGone(m *meeting) bool {
+	listed := w.oracle.listed[m.id]
+	for who, key := range listed {
+		p := w.org.person(who)
+		i := slices.IndexFunc(w.config.accounts, func(a account) bool { return a.email == who && a.key == key && p.key == key })
+		if i < 0 || !p.isActive() || w.oracle.moved[who] {
+			return false
+		}
+	}
+	return len(listed) > 0
+}
+
+// checkForgotten looks for bytes of a forgotten meeting.
+func (w *world) checkForgotten(id int64) {
+	if _, err := w.house.archive.Row(context.Background(), id); !errors.Is(err, archive.ErrForgotten) {
+		w.fail("meeting %d was forgotten: %v", id, err)
+	}
+	dirs := []string{w.house.dir}
+	for _, b := range w.backups {
+		if !b.at.Before(w.forgotAt[id]) {
+			dirs = append(dirs, b.path)
+		}
+	}
+	if found := residue.Find(w.t, token(id), dirs...); len(found) > 0 {
+		w.fail("bytes of the forgotten meeting %d are in %q", id, found)
+	}
+}
+
+// checkFiles looks for secrets in the data directory.
+func (w *world) checkFiles() {
+	for _, p := range w.org.people {
+		if p.key == "" {
+			continue
+		}
+		if found := residue.Find(w.t, p.key, w.house.dir); len(found) > 0 {
+			w.fail("an API key is in %q", found)
+		}
+	}
+}

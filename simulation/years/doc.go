@@ -1,0 +1,20 @@
+// Package years simulates years of an archive's life, for tests only: a service
+// with people who use it, an unreliable network, a machine that is killed, and an
+// oracle that compares the archive with everything the service has shown.
+//
+//	seed_test.go      draws of a seed, and the journal
+//	org_test.go       the people and meetings at the service
+//	upstream_test.go  the real service as a sandbox, and who calls it
+//	weather_test.go   faults of the network and of answers
+//	sender_test.go    the service's webhooks to the receiver
+//	house_test.go     the program: archive, sync and receiver, started and killed
+//	plan_test.go      the history of a seed as a list of events
+//	acts_test.go      events: what people and the person at the keyboard do
+//	oracle_test.go    what the service has shown, to whom, and what was acknowledged
+//	checks_test.go    what must hold, and when
+//	world_test.go     one run of a seed, from its first day to its last check
+//	shrink_test.go    the shortest history that still fails, as a story
+//
+// One seed decides everything: the same seed draws the same history. Time is
+// virtual (testing/synctest).
+package years

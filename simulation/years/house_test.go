@@ -1,0 +1,260 @@
+package years
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+	"github.com/rs/zerolog"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/internal/sqlite"
+	"minutebook/receiver"
+	syncer "minutebook/sync"
+)
+
+// account is an account of the configuration.
+type account struct {
+	name, email string
+	key         string
+	teams       []string
+}
+
+// settings are the configuration of the program.
+type settings struct {
+	accounts  []account
+	secrets   map[string]string // webhook secrets by account
+	schedule  syncer.Schedule
+	downloads bool
+	keepMedia time.Duration // retention of recordings; 0: for good
+}
+
+// house is one start of the program: archive, receiver and sync, as the daemon wires
+// them.
+type house struct {
+	w        *world
+	number   int
+	dir      string
+	archive  *archive.Archive
+	receiver *receiver.Receiver
+	sync     *syncer.Syncer
+	clients  map[string]*api.Client // by key
+	budgets  map[string]*api.Budget
+	skew     time.Duration // of the clock at the start; time.Now is monotonic afterwards
+	stop     context.CancelFunc
+	ended    chan struct{}
+	err      error       // of Run; read after ended
+	dead     atomic.Bool // killed: nothing reaches the service or the disk
+	sick     atomic.Int64
+	fatal    atomic.Int64 // commits until it is killed; 0: never
+	work     sync.WaitGroup
+}
+
+// now is the wall clock of the machine.
+func (w *world) now() time.Time { return time.Now().Round(0).Add(time.Duration(w.skew.Load())) }
+
+// start opens the program on a data directory.
+func (w *world) start(dir string) *house {
+	ctx, stop := context.WithCancel(context.Background())
+	w.starts++
+	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, stop: stop,
+		ended: make(chan struct{}), skew: time.Duration(w.skew.Load())}
+	var err error
+	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, Now: w.now, Logger: w.logger})
+	w.must(err, "open the archive")
+	w.must(h.archive.SetAccounts(ctx, w.config.archiveSettings()), "set the accounts")
+	h.receiver, err = receiver.New(receiver.Options{Inbox: h.archive.Inbox(), Accounts: w.config.secretLists(), MinFree: 1, Now: w.now, Logger: w.logger})
+	w.must(err, "open the receiver")
+	h.sync, err = syncer.New(syncer.Options{Archive: h.archive, Accounts: h.accounts(), Schedule: w.config.schedule, MinFree: 1,
+		MediaHTTP: &http.Client{Transport: wire{w, h}}, DownloadMedia: w.config.downloads, Now: w.now, Logger: w.logger})
+	w.must(err, "make the sync")
+	h.watchCommits(h.archive.DB())
+	h.watchCommits(h.archive.Inbox().DB())
+	go func() {
+		defer close(h.ended)
+		h.err = h.sync.Run(ctx)
+	}()
+	h.work.Go(func() { h.runRetention(ctx) })
+	h.work.Go(func() {
+		if err := h.archive.FinishForgetting(ctx); err != nil && ctx.Err() == nil && h.sick.Load() == 0 && !h.dead.Load() {
+			w.report("finish forgetting: %v", err)
+		}
+	})
+	w.house = h
+	return h
+}
+
+// runRetention deletes old recordings, as the daemon does.
+func (h *house) runRetention(ctx context.Context) {
+	for {
+		if rules := h.w.retentionRules(); len(rules) > 0 {
+			_, err := h.archive.ShowRetention(ctx, rules)
+			if err == nil {
+				_, err = h.archive.DeleteExpired(ctx, rules, func(e archive.Expired) { h.w.oracle.expired(e.RecordingID) })
+			}
+			if err != nil && ctx.Err() == nil && h.sick.Load() == 0 && !h.dead.Load() {
+				h.w.report("retention: %v", err)
+			}
+		}
+		select {
+		case <-time.After(6 * time.Hour):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watchCommits lets commits of a database fail while the disk is sick, and kills the
+// program at a commit.
+func (h *house) watchCommits(db *sqlite.DB) {
+	conn, err := db.W.Conn(context.Background())
+	h.w.must(err, "reach the database")
+	err = conn.Raw(func(driver any) error {
+		driver.(*sqlite3.SQLiteConn).RegisterCommitHook(func() int {
+			if h.fatal.Load() > 0 && h.fatal.Add(-1) == 0 {
+				h.dead.Store(true)
+			}
+			if h.dead.Load() || h.sick.Load() > 0 {
+				return 1
+			}
+			return 0
+		})
+		return nil
+	})
+	h.w.must(errors.Join(err, conn.Close()), "watch commits")
+}
+
+// accounts are the accounts with their clients. Accounts with the same key share a
+// client and its budget.
+func (h *house) accounts() (list []syncer.Account) {
+	for _, a := range h.w.config.accounts {
+		name := a.name + " " + a.key
+		if h.clients[name] == nil {
+			if h.budgets[a.key] == nil {
+				h.budgets[a.key] = api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.archive, Now: h.steady, Rand: half, Logger: h.w.logger})
+			}
+			c, err := api.NewClient(api.ClientOptions{BaseURL: baseURL, Credential: api.APIKey(a.key), HTTP: &http.Client{Transport: wire{h.w, h}},
+				Budget: h.budgets[a.key], Now: h.steady, Rand: half, Logger: h.w.logger})
+			h.w.must(err, "make a client")
+			h.clients[name] = c
+		}
+		list = append(list, syncer.Account{Name: a.name, Client: h.clients[name], Teams: a.teams, AllowPrivate: true})
+	}
+	return list
+}
+
+// steady is the clock of the start with a monotonic reading, as time.Now has it: steps
+// of the wall clock do not move it.
+func (h *house) steady() time.Time { return time.Now().Add(h.skew) }
+
+func half() float64 { return 0.5 }
+
+func (s *settings) archiveSettings() (list []archive.AccountSetting) {
+	for _, a := range s.accounts {
+		sum := sha256.Sum256([]byte(a.key))
+		list = append(list, archive.AccountSetting{Name: a.name, Email: a.email, Credential: hex.EncodeToString(sum[:8]), Queries: syncer.Queries(nil, a.teams)})
+	}
+	return list
+}
+
+func (s *settings) secretLists() map[string][]string {
+	lists := map[string][]string{}
+	for _, a := range s.accounts {
+		if secret := s.secrets[a.name]; secret != "" {
+			lists[a.name] = []string{secret}
+		}
+	}
+	return lists
+}
+
+// reload puts a changed configuration into force, as the daemon does.
+func (h *house) reload() {
+	w := h.w
+	w.must(h.archive.SetAccounts(context.Background(), w.config.archiveSettings()), "set the accounts")
+	w.must(h.sync.SetAccounts(h.accounts()), "set the accounts of the sync")
+	w.must(h.sync.SetSchedule(w.config.schedule), "set the schedule")
+	w.must(h.receiver.SetAccounts(w.config.secretLists(), nil), "set the secrets")
+}
+
+// close stops the program in order.
+func (h *house) close() {
+	h.stop()
+	<-h.ended
+	h.work.Wait()
+	if err := h.archive.Close(); err != nil && !h.dead.Load() && h.sick.Load() == 0 {
+		h.w.report("close: %v", err)
+	}
+	if h.err != nil && !h.dead.Load() && h.sick.Load() == 0 {
+		h.w.report("the sync ended: %v", h.err)
+	}
+	h.w.house = nil
+}
+
+// logWriter looks for secrets in the log.
+type logWriter struct {
+	w    *world
+	mu   sync.Mutex // guards last
+	last [][]byte
+}
+
+// Write takes a line of the log.
+func (l *logWriter) Write(p []byte) (int, error) {
+	for _, s := range l.w.secrets() {
+		if bytes.Contains(p, []byte(s)) {
+			l.w.report("a secret is in the log: %s", p)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = append(l.last, fmt.Appendf(nil, "%s %s", time.Now().UTC().Format(time.DateTime), p))
+	if len(l.last) > 2000 {
+		l.last = l.last[1000:]
+	}
+	return len(p), nil
+}
+
+func newLogger(w *world) (zerolog.Logger, *logWriter) {
+	l := &logWriter{w: w}
+	return zerolog.New(l).Level(zerolog.InfoLevel), l
+}
+
+// copyDir copies a data directory as a kill would leave it. No goroutine of the program
+// runs meanwhile.
+func copyDir(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, rel)
+		switch {
+		case d.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, raw, info.Mode())
+	})
+}

@@ -1,0 +1,244 @@
+package years
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing/synctest"
+	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/backup"
+	"minutebook/archive/inbox"
+)
+
+// backupDone is a generation of the backups, and what it has to hold.
+type backupDone struct {
+	name, path string
+	at         time.Time
+	memory     memory
+}
+
+func (w *world) backupDir() string { return filepath.Join(w.dir, "backups") }
+
+// stopProgram stops the program in order, and starts it after a while.
+func (w *world) stopProgram(g *rand.Rand) {
+	if w.house == nil {
+		return
+	}
+	w.oracle.settle(time.Now(), true)
+	w.house.close()
+	down := time.Duration(g.Int64N(int64(3 * 24 * time.Hour)))
+	if g.IntN(2) == 0 {
+		down = time.Duration(g.IntN(90)) * time.Second
+	}
+	w.journal.note("the program is stopped for %s", down)
+	w.startLater(down)
+}
+
+// killProgram kills the program while its calls are on their way.
+func (w *world) killProgram(g *rand.Rand) {
+	h := w.house
+	if h == nil {
+		return
+	}
+	synctest.Wait()
+	w.oracle.settle(time.Now(), true)
+	dir := w.newDir()
+	w.must(copyDir(h.dir, dir), "copy the data directory")
+	h.dead.Store(true)
+	h.close()
+	_ = os.RemoveAll(h.dir)
+	w.dataDir = dir
+	down := time.Duration(g.IntN(20)) * time.Second
+	w.journal.note("the program is killed, and starts after %s", down)
+	w.startLater(down)
+}
+
+// killAtCommit kills the program before one of its next commits.
+func (w *world) killAtCommit(g *rand.Rand) {
+	if h := w.house; h != nil {
+		n := 1 + g.Int64N(30)
+		w.journal.note("the program dies before its commit %d from now", n)
+		h.fatal.Store(n)
+	}
+}
+
+// sickDisk lets all commits fail for some time.
+func (w *world) sickDisk(g *rand.Rand) {
+	h := w.house
+	if h == nil || h.dead.Load() {
+		return
+	}
+	w.oracle.settle(time.Now(), true)
+	d := time.Duration(10+g.IntN(3*3600)) * time.Second
+	w.journal.note("the disk fails for %s", d)
+	h.sick.Store(1)
+	w.later(d, "heal", func() {
+		w.journal.note("the disk is well again")
+		w.oracle.settle(time.Now().Add(-d), true)
+		h.sick.Store(0)
+	})
+}
+
+// stepClock sets the machine's clock, and right again after a while.
+func (w *world) stepClock(g *rand.Rand) {
+	steps := []time.Duration{-time.Second, 5 * time.Second, -10 * time.Minute, 10 * time.Minute, -3 * time.Hour, 26 * time.Hour, -26 * time.Hour,
+		40 * 24 * time.Hour, -40 * 24 * time.Hour}
+	step := steps[g.IntN(len(steps))]
+	w.journal.note("the clock is set by %s", step)
+	w.skew.Store(int64(step))
+	w.later(time.Duration(1+g.IntN(48))*time.Hour, "clock right", func() {
+		w.journal.note("the clock is right again")
+		w.skew.Store(0)
+	})
+}
+
+// configure changes the configuration.
+func (w *world) configure(g *rand.Rand) {
+	switch g.IntN(5) {
+	case 0: // an account more or less
+		p := w.org.people[g.IntN(len(w.org.people))]
+		i := slices.IndexFunc(w.config.accounts, func(a account) bool { return a.email == p.email })
+		switch {
+		case i >= 0 && len(w.config.accounts) > 1:
+			w.config.accounts = slices.Delete(slices.Clone(w.config.accounts), i, i+1)
+			w.journal.note("account %s leaves the configuration", p.name)
+		case i < 0 && p.key != "":
+			w.config.accounts = append(slices.Clone(w.config.accounts), account{name: p.name, email: p.email, key: p.key})
+			w.config.secrets[p.name] = w.newSecret(p.name)
+			w.journal.note("account %s enters the configuration", p.name)
+		}
+		w.oracle.move(p.email)
+	case 1: // another key
+		a := &w.config.accounts[g.IntN(len(w.config.accounts))]
+		p := w.org.person(a.email)
+		if !p.isActive() {
+			return
+		}
+		w.newKey(p)
+		a.key = p.key
+		w.oracle.move(p.email)
+		w.journal.note("account %s has another key", a.name)
+	case 2: // lists of teams
+		a := &w.config.accounts[g.IntN(len(w.config.accounts))]
+		a.teams = nil
+		if g.IntN(3) > 0 {
+			a.teams = []string{w.org.teams[g.IntN(2)]}
+		}
+		w.oracle.move(a.email)
+		w.journal.note("account %s lists the teams %v", a.name, a.teams)
+	case 3: // another secret
+		a := w.config.accounts[g.IntN(len(w.config.accounts))]
+		w.config.secrets[a.name] = w.newSecret(a.name)
+		w.journal.note("account %s has another webhook secret", a.name)
+	default:
+		w.config.keepMedia = []time.Duration{0, 60 * 24 * time.Hour, 200 * 24 * time.Hour}[g.IntN(3)]
+		w.journal.note("recordings are kept for %s", w.config.keepMedia)
+	}
+	w.oracle.hideAll()
+	if w.house != nil && !w.house.dead.Load() && w.house.sick.Load() == 0 {
+		w.oracle.settle(time.Now(), true)
+		w.house.reload()
+	}
+}
+
+// forget erases a meeting for good.
+func (w *world) forget(g *rand.Rand) {
+	m := w.anyMeeting(g, false)
+	h := w.house
+	if m == nil || h == nil || h.sick.Load() > 0 || w.oracle.forgot[m.id] {
+		return
+	}
+	_, err := h.archive.Forget(context.Background(), m.id, "simulated")
+	if errors.Is(err, archive.ErrNotFound) || h.dead.Load() {
+		return
+	}
+	w.must(err, "forget")
+	w.journal.note("%d is forgotten", m.id)
+	w.oracle.forget(m.id)
+	w.forgotAt[m.id] = time.Now()
+	w.checkForgotten(m.id)
+}
+
+func (w *world) backUp(*rand.Rand) {
+	h := w.house
+	if h == nil || h.sick.Load() > 0 {
+		return
+	}
+	memory, at := w.oracle.remember(), time.Now()
+	r, err := backup.Run(context.Background(), h.archive, w.backupDir(), backup.Options{Keep: 4})
+	if h.dead.Load() {
+		return
+	}
+	w.must(err, "back up")
+	w.journal.note("backup %s", r.Generation)
+	w.backups = append(w.backups, backupDone{r.Generation, filepath.Join(w.backupDir(), r.Generation), at, memory})
+	w.backups = slices.DeleteFunc(w.backups, func(b backupDone) bool {
+		_, err := os.Stat(b.path)
+		return err != nil
+	})
+}
+
+// restore makes a data directory from a backup, perhaps an older one.
+func (w *world) restore(g *rand.Rand) {
+	if w.house == nil || len(w.backups) == 0 || w.house.dead.Load() {
+		return
+	}
+	b := w.backups[g.IntN(len(w.backups))]
+	old := w.house.dir
+	w.house.close()
+	dir := w.newDir()
+	_, err := backup.Restore(context.Background(), backup.RestoreOptions{From: w.backupDir(), Generation: b.name, Dir: dir, OldData: []string{old}, Now: w.now, Logger: w.logger})
+	w.must(err, "restore")
+	w.journal.note("backup %s of %s is restored", b.name, stamp(b.at))
+	_ = os.RemoveAll(old)
+	w.dataDir = dir
+	w.oracle.goBack(b.memory)
+	w.start(dir)
+}
+
+func (w *world) repair(*rand.Rand) {
+	h := w.house
+	if h == nil || h.sick.Load() > 0 {
+		return
+	}
+	_, err := h.archive.Verify(context.Background(), archive.VerifyOptions{Repair: true, AskAgain: h.sync.Refetch}, func(d archive.Damage) {
+		w.report("verify --repair finds %s", d)
+	})
+	if !h.dead.Load() {
+		w.must(err, "verify --repair")
+	}
+}
+
+func (w *world) rebuild(*rand.Rand) {
+	h := w.house
+	if h == nil || h.sick.Load() > 0 {
+		return
+	}
+	if err := h.archive.Rebuild(context.Background(), nil); !h.dead.Load() {
+		w.must(err, "rebuild")
+	}
+}
+
+// replay has a delivery applied again.
+func (w *world) replay(g *rand.Rand) {
+	h := w.house
+	if h == nil || h.sick.Load() > 0 {
+		return
+	}
+	list, err := h.archive.Inbox().List(context.Background(), inbox.Query{Limit: 20})
+	w.must(err, "list deliveries")
+	if len(list) == 0 {
+		return
+	}
+	d := list[g.IntN(len(list))]
+	err = h.archive.Inbox().Replay(context.Background(), d.ID)
+	if !errors.Is(err, inbox.ErrBodyDropped) && !h.dead.Load() {
+		w.must(err, "replay")
+		w.journal.note("delivery %s is replayed", d.WebhookID)
+	}
+}

@@ -1,0 +1,216 @@
+package years
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// oracle keeps what the service has shown and what was acknowledged. It knows the
+// specification and the promises, and no code of the rooms.
+type oracle struct {
+	w  *world
+	mu sync.Mutex // guards what follows
+
+	must     map[string]bool             // versions that have to be in the archive: "17/transcript/HASH"
+	pending  []showing                   // versions that were shown a moment ago
+	acked    map[string]int64            // acknowledged deliveries "ACCOUNT ID" by the meeting they are about
+	listed   map[int64]map[string]string // which key's lists have shown a meeting, by address
+	hidden   map[int64]bool              // meetings that some walk may have missed for a reason
+	empties  map[string][]time.Time      // empty lists, by address
+	forgot   map[int64]bool
+	attached map[int64]bool // meetings whose recording was here
+	lapsed   map[int64]bool // meetings whose recording a retention rule deleted
+	raw      map[string]string
+	moved    map[string]bool // addresses whose account was configured otherwise
+}
+
+// showing is that an answer had a version.
+type showing struct {
+	key      string
+	instance int
+	at       time.Time
+}
+
+// grace is how long after its answer a version may be on its way to the disk.
+const grace = 20 * time.Minute
+
+func newOracle(w *world) *oracle {
+	return &oracle{w: w, must: map[string]bool{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
+		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}}
+}
+
+// canonical returns a digest of a JSON value that spelling does not change.
+func canonical(raw []byte) string {
+	var v any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return "not JSON"
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(out)
+	return hex.EncodeToString(sum[:12])
+}
+
+// hasContent tells content from its absence. All content of the simulated service has
+// the meeting's token in it.
+func hasContent(raw []byte) bool { return bytes.Contains(raw, []byte("zq")) }
+
+// show notes an answer to an account with a meeting, or some of its content.
+func (o *oracle) show(who string, instance int, sent time.Time, m object) {
+	id, err := strconv.ParseInt(string(m["recording_id"]), 10, 64)
+	if err != nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, ok := m["title"]; ok {
+		if o.listed[id] == nil {
+			o.listed[id] = map[string]string{}
+		}
+		o.listed[id][who] = o.w.keyOf(who)
+	}
+	if o.forgot[id] {
+		return
+	}
+	for _, part := range contentKeys {
+		if !hasContent(m[part]) {
+			continue
+		}
+		name := fmt.Sprintf("%d/%s/", id, part)
+		hash, ok := o.raw[string(m[part])]
+		if !ok {
+			hash = canonical(m[part])
+			o.raw[string(m[part])] = hash
+		}
+		if key := name + hash; !o.must[key] {
+			o.pending = append(o.pending, showing{key, instance, time.Now()})
+		}
+	}
+}
+
+// settle makes the versions that were shown long enough before a time due. With
+// broken, those shown later may never have reached the disk.
+func (o *oracle) settle(at time.Time, broken bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rest := o.pending[:0]
+	for _, s := range o.pending {
+		switch {
+		case s.at.Before(at.Add(-grace)):
+			o.must[s.key] = true
+		case !broken:
+			rest = append(rest, s)
+		}
+	}
+	o.pending = rest
+}
+
+// acknowledge notes a delivery that was answered 2xx.
+func (o *oracle) acknowledge(d *delivery, _ int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.acked[d.account+" "+d.id] = d.about
+}
+
+// dropped notes a list that left a meeting out.
+func (o *oracle) dropped(id int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.hidden[id] = true
+}
+
+// emptied notes a list that was empty. A second one within a day and a half can hide
+// everything with reason.
+func (o *oracle) emptied(who string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	list := append(o.empties[who], time.Now())
+	o.empties[who] = list
+	if n := len(list); n > 1 && list[n-1].Sub(list[n-2]) < 36*time.Hour {
+		for id := range o.listed {
+			o.hidden[id] = true
+		}
+	}
+}
+
+// hideAll notes that something happened after which any meeting may be missed.
+func (o *oracle) hideAll() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for id := range o.listed {
+		o.hidden[id] = true
+	}
+}
+
+func (o *oracle) expired(id int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lapsed[id] = true
+	m := o.w.org.meeting(id)
+	if keep := o.w.keepMedia(); m != nil && (keep == 0 || time.Now().Before(m.created.Add(-30*time.Minute).Add(keep))) {
+		o.w.report("retention deletes the recording of %d, which is of %s, with a rule of %s", id, stamp(m.created), keep)
+	}
+}
+
+// forget drops what a forgotten meeting was owed.
+func (o *oracle) forget(id int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.forgot[id] = true
+	prefix := strconv.FormatInt(id, 10) + "/"
+	maps.DeleteFunc(o.must, func(key string, _ bool) bool { return strings.HasPrefix(key, prefix) })
+	o.pending = slices.DeleteFunc(o.pending, func(s showing) bool { return strings.HasPrefix(s.key, prefix) })
+	maps.DeleteFunc(o.acked, func(_ string, about int64) bool { return about == id })
+	delete(o.attached, id)
+}
+
+// memory is what a backup has to hold.
+type memory struct {
+	must     map[string]bool
+	acked    map[string]int64
+	attached map[int64]bool
+}
+
+// remember returns what a backup that is made now has to hold.
+func (o *oracle) remember() memory {
+	o.settle(time.Now(), false)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached)}
+}
+
+// goBack notes that an archive was restored that has to hold what a backup holds.
+func (o *oracle) goBack(m memory) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
+	for id := range o.forgot {
+		prefix := strconv.FormatInt(id, 10) + "/"
+		maps.DeleteFunc(o.must, func(key string, _ bool) bool { return strings.HasPrefix(key, prefix) })
+		maps.DeleteFunc(o.acked, func(_ string, about int64) bool { return about == id })
+		delete(o.attached, id)
+	}
+	for id := range o.listed {
+		o.hidden[id] = true
+	}
+}
+
+// move notes that an account reads other lists, or with another key.
+func (o *oracle) move(who string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.moved[who] = true
+}

@@ -1,0 +1,167 @@
+package years
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// person is a user of the service.
+type person struct {
+	name, email string
+	team        string
+	status      string // active, deactivated, invited
+	admin       bool   // account admin, and views all teams
+	key         string // the API key in use
+}
+
+func (p *person) isActive() bool { return p.status == "active" }
+
+// meeting is a recording at the service.
+type meeting struct {
+	id       int64
+	created  time.Time
+	title    string
+	kind     string // the meeting type
+	recorder *person
+	sharing  string   // shared_with: no_teams, single_team (the recorder's), all_teams
+	users    []string // individual shares, by address
+	words    int      // version of the transcript
+	notes    int      // of the summary
+	items    int      // of the action items
+	media    string   // video, audio, none
+	ready    time.Time
+	isMute   bool // it never has a summary
+	deleted  bool
+}
+
+// token is in every text of a meeting, and nowhere else.
+func token(id int64) string { return fmt.Sprintf("zq%06d", id) }
+
+// org is everything at the service.
+type org struct {
+	people   []*person
+	teams    []string
+	meetings []*meeting
+}
+
+func (o *org) meeting(id int64) *meeting {
+	i := slices.IndexFunc(o.meetings, func(m *meeting) bool { return m.id == id })
+	if i < 0 {
+		return nil
+	}
+	return o.meetings[i]
+}
+
+func (o *org) person(email string) *person {
+	i := slices.IndexFunc(o.people, func(p *person) bool { return p.email == email })
+	if i < 0 {
+		return nil
+	}
+	return o.people[i]
+}
+
+// sees is section 1.7 of the specification: people see the meetings that they recorded
+// or that are shared with them or their team; admins with broader view permission see
+// all shared meetings too.
+func (o *org) sees(p *person, m *meeting) bool {
+	if m.deleted || !p.isActive() {
+		return false
+	}
+	if m.recorder == p || slices.Contains(m.users, p.email) {
+		return true
+	}
+	switch m.sharing {
+	case "all_teams":
+		return true
+	case "single_team":
+		return p.admin || p.team == m.recorder.team && p.team != ""
+	}
+	return false
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+
+// quote writes a JSON string.
+func quote(s string) string {
+	raw, _ := json.Marshal(s) // of a string: it cannot fail
+	return string(raw)
+}
+
+func (m *meeting) transcript() string {
+	var lines []string
+	for i := range 3 + m.words%3 {
+		lines = append(lines, fmt.Sprintf(`{"speaker":{"display_name":%s,"matched_calendar_invitee_email":%s},"text":"%s spoken %d of version %d","timestamp":"00:%02d:01"}`,
+			quote(m.recorder.name), quote(m.recorder.email), token(m.id), i, m.words, i))
+	}
+	return "[" + strings.Join(lines, ",") + "]"
+}
+
+func (m *meeting) summary() string {
+	return fmt.Sprintf(`{"template_name":"General","markdown_formatted":"# %s summary version %d"}`, token(m.id), m.notes)
+}
+
+func (m *meeting) actionItems() string {
+	return fmt.Sprintf(`[{"description":"%[1]s task %[2]d","user_generated":false,"completed":%[3]v,"recording_timestamp":"00:01:00","recording_playback_url":"https://service.test/calls/%[4]d?timestamp=60.5","assignee":{"name":%[5]s,"email":%[6]s,"team":%[7]s}}]`,
+		token(m.id), m.items, m.items%2 == 1, m.id, quote(m.recorder.name), quote(m.recorder.email), quote(m.recorder.team))
+}
+
+func (m *meeting) highlights() string {
+	return fmt.Sprintf(`[{"type":"Objection","summary":"%s point","start_time":12.5,"end_time":20}]`, token(m.id))
+}
+
+// object is the Meeting object with all content.
+func (m *meeting) object() []byte {
+	start := m.created.Add(-30 * time.Minute)
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `{"title":%s,"meeting_title":%s,"meeting_type":%s,"recording_id":%d,"url":"https://service.test/calls/9%d","share_url":"https://service.test/share/%s",`,
+		quote(m.title), quote(m.title), quote(m.kind), m.id, m.id, token(m.id))
+	fmt.Fprintf(&b, `"created_at":%q,"scheduled_start_time":%q,"scheduled_end_time":%q,"recording_start_time":%q,"recording_end_time":%q,`,
+		stamp(m.created), stamp(start), stamp(m.created), stamp(start), stamp(m.created))
+	fmt.Fprintf(&b, `"calendar_invitees_domains_type":"only_internal","shared_with":%q,"transcript_language":"en","meeting_url":null,`, m.sharing)
+	fmt.Fprintf(&b, `"calendar_invitees":[{"name":%s,"email":%s,"email_domain":"example.com","is_external":false,"matched_speaker_display_name":%s}],`,
+		quote(m.recorder.name), quote(m.recorder.email), quote(m.recorder.name))
+	fmt.Fprintf(&b, `"recorded_by":{"name":%s,"email":%s,"email_domain":"example.com","team":%s},`,
+		quote(m.recorder.name), quote(m.recorder.email), quote(m.recorder.team))
+	fmt.Fprintf(&b, `"transcript":%s,"default_summary":%s,"action_items":%s,"highlights":%s,"crm_matches":null}`,
+		m.transcript(), m.summary(), m.actionItems(), m.highlights())
+	return b.Bytes()
+}
+
+// directory is the organisation as the sandbox reads it.
+func (o *org) directory() []byte {
+	type object = map[string]any
+	users, teams, shares, recordings := []object{}, []object{}, []object{}, []object{}
+	for _, t := range o.teams {
+		teams = append(teams, object{"name": t, "created_at": "2024-01-01T00:00:00Z"})
+	}
+	for _, p := range o.people {
+		u := object{"name": p.name, "email": p.email, "status": p.status, "created_at": "2024-01-01T00:00:00Z", "teams": []string{}}
+		if p.team != "" {
+			u["teams"] = []string{p.team}
+		}
+		if p.admin && p.status != "invited" {
+			u["permissions"] = object{"settings_access": object{"level": "account_admin", "teams": []string{}},
+				"view_access": object{"level": "all_teams", "teams": []string{}}}
+		}
+		users = append(users, u)
+	}
+	for _, m := range o.meetings {
+		recordings = append(recordings, object{"recording_id": m.id, "media": m.media})
+		if m.deleted {
+			continue
+		}
+		for _, email := range m.users {
+			shares = append(shares, object{"recording_id": m.id, "user": email, "level": "standard"})
+		}
+	}
+	raw, err := json.Marshal(object{"users": users, "teams": teams, "shares": shares, "recordings": recordings,
+		"meeting_types": []object{{"name": "Weekly", "status": "active"}, {"name": "Review", "status": "inactive"}}})
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}

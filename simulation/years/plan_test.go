@@ -1,0 +1,207 @@
+package years
+
+import (
+	"container/heap"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	syncer "minutebook/sync"
+)
+
+// act is something that can happen, and how often in a year.
+type act struct {
+	name string
+	rate int
+	mid  bool // also in the middle of a walk
+	do   func(w *world, g *rand.Rand)
+}
+
+// acts returns everything that can happen. Its order is part of every history.
+func acts() []act {
+	return []act{
+		{"record", 60, false, (*world).record},
+		{"edit", 40, true, (*world).edit},
+		{"retitle", 20, true, (*world).retitle},
+		{"share", 20, true, (*world).share},
+		{"hide", 14, true, (*world).hide},
+		{"delete", 8, true, (*world).remove},
+		{"bring back", 6, false, (*world).bringBack},
+		{"change user", 8, true, (*world).changeUser},
+		{"storm", 25, false, (*world).storms},
+		{"stop", 8, true, (*world).stopProgram},
+		{"kill", 14, true, (*world).killProgram},
+		{"kill at commit", 10, false, (*world).killAtCommit},
+		{"sick disk", 5, true, (*world).sickDisk},
+		{"step clock", 10, true, (*world).stepClock},
+		{"configure", 10, true, (*world).configure},
+		{"forget", 5, true, (*world).forget},
+		{"back up", 9, true, (*world).backUp},
+		{"restore", 2, false, (*world).restore},
+		{"repair", 3, true, (*world).repair},
+		{"rebuild", 2, true, (*world).rebuild},
+		{"replay", 5, true, (*world).replay},
+		{"lower limits", 5, true, (*world).lowerLimits},
+		{"burst", 1, false, (*world).burst},
+	}
+}
+
+// quietDays are the days of a year on which the world is still: nothing happens before
+// each of the checks for so many days.
+var quietDays = []struct{ from, check int }{{90, 99}, {180, 189}, {260, 269}}
+
+const lastQuiet = 38 // days before the end
+
+// makePlan draws the history of a seed.
+func (w *world) makePlan(days int, whole bool) {
+	day := func(n float64) time.Time { return firstDay.Add(time.Duration(n * 24 * float64(time.Hour))) }
+	busy := float64(days - lastQuiet)
+	for _, a := range acts() {
+		r := newRand(w.seed, "plan "+a.name)
+		// some seeds have much of it, and some none
+		n := int(float64(a.rate) * busy / 365 * []float64{0, 0.5, 1, 1, 1.5, 2}[r.IntN(6)])
+		if a.name == "record" {
+			n = max(n, int(float64(a.rate)*busy/365/2))
+		}
+		for i := range n {
+			at := r.Float64() * busy
+			mid := a.mid && r.IntN(3) == 0
+			if slices.ContainsFunc(quietDays, func(q struct{ from, check int }) bool {
+				return days > 300 && at > float64(q.from) && at < float64(q.check)+0.1
+			}) {
+				continue
+			}
+			w.planEvent(day(at), fmt.Sprintf("%s %d", a.name, i), a, mid)
+		}
+	}
+	for at := 0.3; at < float64(days); at += 0.25 { // so that the driver looks
+		w.planAt(day(at), "look", func() {})
+	}
+	for n := 20; n < days; n += 23 {
+		w.planAt(day(float64(n)), "check", w.checkKept)
+	}
+	if days > 300 {
+		for _, q := range quietDays {
+			w.planAt(day(float64(q.from)), "calm", w.calm)
+			w.planAt(day(float64(q.check)), "check quiet", func() { w.checkWhole(false) })
+		}
+	}
+	w.planAt(day(busy), "calm", func() {
+		w.config.schedule = nightly()
+		w.calm()
+		w.house.reload()
+	})
+	if whole {
+		w.planAt(day(float64(days)).Add(-time.Minute), "last check", func() { w.checkWhole(true) })
+	}
+}
+
+func (w *world) planAt(at time.Time, name string, do func()) {
+	w.keys++
+	heap.Push(&w.todo, planned{at, w.keys, name, do})
+}
+
+// planEvent plans an event with random numbers of its own.
+func (w *world) planEvent(at time.Time, name string, a act, mid bool) {
+	if w.disabled["event:"+name] {
+		return
+	}
+	w.events = append(w.events, "event:"+name)
+	w.planAt(at, name, func() {
+		g := newRand(w.seed, "act "+name)
+		if mid && w.house != nil {
+			select {
+			case <-w.arm():
+				w.journal.note("in the middle of a walk:")
+			case <-time.After(25 * time.Hour):
+			}
+		}
+		w.journal.note("%s", name)
+		a.do(w, g)
+	})
+}
+
+// calm ends everything unusual.
+func (w *world) calm() {
+	w.journal.note("the world is calm")
+	w.mu.Lock()
+	w.storm = storm{}
+	w.mu.Unlock()
+	w.skew.Store(0)
+	w.must(w.upstream.service.SetLimits(context.Background(), w.usualLimits()), "set the limits")
+	w.later(2*time.Hour, "limits are usual", w.limitsAreUsual)
+	if w.house == nil {
+		w.start(w.dataDir)
+	} else {
+		w.house.sick.Store(0)
+	}
+}
+
+// drawOrg draws the organisation with which a seed begins.
+func drawOrg(seed uint64) *org {
+	r := newRand(seed, "org")
+	o := &org{teams: []string{"Sales", "Support"}}
+	names := []string{"ann", "bob", "cleo", "dan", "eva"}
+	for i, n := range names[:3+r.IntN(3)] {
+		p := &person{name: n, email: n + "@example.com", status: "active", team: o.teams[r.IntN(2)], admin: i == 0 && r.IntN(2) == 0}
+		if i > 2 && r.IntN(3) == 0 {
+			p.status = "invited"
+		}
+		o.people = append(o.people, p)
+	}
+	for i := range 3 + r.IntN(20) {
+		created := firstDay.Add(-time.Duration(r.IntN(400*24)) * time.Hour)
+		m := drawMeeting(r, o, int64(i+1), created)
+		m.ready = created
+		o.meetings = append(o.meetings, m)
+	}
+	return o
+}
+
+func drawMeeting(r *rand.Rand, o *org, id int64, created time.Time) *meeting {
+	active := slices.DeleteFunc(slices.Clone(o.people), func(p *person) bool { return !p.isActive() })
+	m := &meeting{id: id, created: created.Truncate(time.Second), kind: "Weekly", words: 1, notes: 1, items: 1,
+		sharing: []string{"no_teams", "single_team", "all_teams"}[r.IntN(3)], media: []string{"video", "video", "audio", "none"}[r.IntN(4)]}
+	m.title = fmt.Sprintf("%s first title", token(id))
+	m.recorder = active[r.IntN(len(active))]
+	if r.IntN(3) == 0 {
+		m.users = []string{active[r.IntN(len(active))].email}
+	}
+	m.isMute = r.IntN(8) == 0
+	return m
+}
+
+// drawSettings draws the configuration with which a seed begins.
+func (w *world) drawSettings() settings {
+	r := newRand(w.seed, "settings")
+	s := settings{secrets: map[string]string{}, downloads: r.IntN(4) != 0,
+		schedule: nightly()}
+	s.schedule.CatchUp = []string{"17 5,17 * * *", "17 5,17 * * *", "17 */6 * * *"}[r.IntN(3)]
+	if r.IntN(6) > 0 { // fewer walks are simulated faster
+		s.schedule.Walk, s.schedule.Refresh, s.schedule.Directory = "0 2 */3 * *", "0 3 */3 * *", "30 0 */3 * *"
+	}
+	if r.IntN(4) == 0 {
+		s.keepMedia = time.Duration(30+r.IntN(100)) * 24 * time.Hour
+	}
+	for _, p := range w.org.people[:max(1, r.IntN(len(w.org.people)))] {
+		if !p.isActive() {
+			continue
+		}
+		w.newKeyOnce(p)
+		s.accounts = append(s.accounts, account{name: p.name, email: p.email, key: p.key})
+		s.secrets[p.name] = w.newSecret(p.name)
+	}
+	return s
+}
+
+func nightly() syncer.Schedule {
+	return syncer.Schedule{CatchUp: "17 5,17 * * *", Backfill: "0 1 * * *", Walk: "0 2 * * *", Refresh: "0 3 * * *", Directory: "30 0 * * *"}
+}
+
+func (w *world) newKeyOnce(p *person) {
+	if p.key == "" {
+		w.newKey(p)
+	}
+}

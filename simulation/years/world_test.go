@@ -1,0 +1,371 @@
+package years
+
+import (
+	"container/heap"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+)
+
+// firstDay is the day on which every world begins.
+var firstDay = time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)
+
+// options of a run.
+type options struct {
+	days     int
+	disabled map[string]bool // decisions that are left out: "event:17", "fault:cut"
+	until    time.Time       // the run ends here; zero: with a whole check at the end
+}
+
+// outcome of a run.
+type outcome struct {
+	finding string
+	at      time.Time
+	journal *journal
+	logs    [][]byte
+	calls   int
+	meeting int
+	years   float64
+	events  []string // the names of the planned events, in their order
+}
+
+// world is one run of a seed. The driver, which is the test's goroutine, does
+// everything that people do; other goroutines run only while it sleeps.
+type world struct {
+	t        *testing.T
+	seed     uint64
+	disabled map[string]bool
+	dir      string
+	traits   traits
+	org      *org
+	dice     *dice
+	journal  *journal
+	oracle   *oracle
+	upstream *upstream
+	logger   zerolog.Logger
+	logs     *logWriter
+
+	config   settings
+	house    *house // nil while the program does not run
+	dataDir  string
+	starts   int
+	dirs     int
+	skew     atomic.Int64
+	todo     agenda
+	backups  []backupDone
+	forgotAt map[int64]time.Time
+	nextID   int64
+	keys     int
+	events   []string
+
+	mu      sync.Mutex // guards what follows
+	storm   storm
+	owners  map[string]string // API keys ever made, and whose they are
+	finding string
+	foundAt time.Time
+	trigger chan struct{}
+	lowered bool // a limit is, or was a moment ago
+}
+
+// abort ends a run that has found something.
+type abort struct{}
+
+// report notes a finding; the run ends at the next border.
+func (w *world) report(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.finding == "" {
+		w.finding, w.foundAt = strings.ReplaceAll(fmt.Sprintf(format, args...), w.dir, ""), time.Now()
+		w.journal.note("FOUND: %s", w.finding)
+	}
+}
+
+// fail reports a finding and ends the run. Only the driver calls it.
+func (w *world) fail(format string, args ...any) {
+	w.report(format, args...)
+	panic(abort{})
+}
+
+func (w *world) must(err error, doing string) {
+	if err != nil {
+		w.fail("%s: %v", doing, err)
+	}
+}
+
+func (w *world) journalNote(format string, args ...any) { w.journal.note(format, args...) }
+
+// run runs a seed in a bubble.
+func run(t *testing.T, seed uint64, o options) (out outcome) {
+	dir, err := os.MkdirTemp("", "years")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if keep := os.Getenv("MINUTEBOOK_KEEP"); keep != "" && out.finding != "" {
+			_ = os.CopyFS(keep, os.DirFS(dir))
+		}
+		_ = os.RemoveAll(dir)
+	}()
+	t.Run(fmt.Sprint(seed), func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, seed, dir, o)
+			defer func() {
+				p := recover()
+				w.end()
+				out = outcome{finding: w.finding, at: w.foundAt, journal: w.journal, logs: w.logs.last, calls: w.upstream.count.total,
+					meeting: len(w.org.meetings), years: time.Since(firstDay).Hours() / 24 / 365, events: w.events}
+				if _, ok := p.(abort); p != nil && !ok {
+					panic(p)
+				}
+			}()
+			w.live(o)
+		})
+	})
+	return out
+}
+
+func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
+	time.Sleep(time.Until(firstDay))
+	w := &world{t: t, seed: seed, disabled: o.disabled, dir: dir, dice: newDice(seed), journal: &journal{}, forgotAt: map[int64]time.Time{},
+		owners: map[string]string{}, nextID: 100}
+	w.oracle = newOracle(w)
+	w.logger, w.logs = newLogger(w)
+	w.org = drawOrg(seed)
+	w.traits = drawTraits(seed, w.org.people)
+	var err error
+	if w.upstream, err = newUpstream(filepath.Join(dir, "service"), w.org, w); err != nil {
+		t.Fatal(err)
+	}
+	w.config = w.drawSettings()
+	w.dataDir = w.newDir()
+	return w
+}
+
+func (w *world) newDir() string {
+	w.dirs++
+	return filepath.Join(w.dir, fmt.Sprintf("data%d", w.dirs))
+}
+
+// newKey makes an API key of a person.
+func (w *world) newKey(p *person) {
+	key, err := w.upstream.service.CreateKey(context.Background(), p.email)
+	w.must(err, "make a key")
+	p.key = key
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.owners[key] = p.email
+}
+
+// newSecret makes a webhook secret.
+func (w *world) newSecret(name string) string {
+	w.keys++
+	return "whsec_" + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "secret %s %04d of seed %020d", name, w.keys, w.seed))
+}
+
+// secrets are all words that no log may have.
+func (w *world) secrets() (list []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key := range w.owners {
+		list = append(list, key)
+	}
+	return list
+}
+
+func (w *world) keyOwner(key string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if owner := w.owners[key]; owner != "" {
+		return owner
+	}
+	return "media"
+}
+
+func (w *world) keyOf(email string) string { return w.org.person(email).key }
+
+func (w *world) keepMedia() time.Duration { return w.config.keepMedia }
+
+func (w *world) retentionRules() []archive.RetentionRule {
+	if w.config.keepMedia == 0 {
+		return nil
+	}
+	return []archive.RetentionRule{{MediaAfter: w.config.keepMedia}}
+}
+
+// present returns the rates of the faults of this moment.
+func (w *world) present() map[string]float64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if time.Now().Before(w.storm.end) {
+		return w.storm.rates
+	}
+	return nil
+}
+
+// isReady reports whether content of a meeting exists at the service.
+func (w *world) isReady(id int64, member string) bool {
+	m := w.org.meeting(id)
+	if m == nil || member == "crm_matches" || m.isMute && member != "transcript" {
+		return false
+	}
+	return !time.Now().Before(m.ready)
+}
+
+// answered judges the status of an answer of the service itself: it refuses a call with
+// 429 only while a limit is lowered.
+func (w *world) answered(who, path string, status int) {
+	w.mu.Lock()
+	lowered := w.lowered
+	w.mu.Unlock()
+	if status == 429 && !lowered {
+		w.report("the service refuses a call of %s to %s with 429, and no limit is lowered", who, callName(path))
+	}
+}
+
+// arm has the next later page of a list wake the driver, in the middle of a walk.
+func (w *world) arm() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trigger = make(chan struct{})
+	return w.trigger
+}
+
+func (w *world) passTrigger(path string, later bool) {
+	w.mu.Lock()
+	ch := w.trigger
+	if ch != nil && path == "/meetings" && later {
+		w.trigger = nil
+	} else {
+		ch = nil
+	}
+	w.mu.Unlock()
+	if ch != nil {
+		close(ch)
+		time.Sleep(time.Second) // the driver acts meanwhile
+	}
+}
+
+// agenda is a heap of things to do at a time.
+type agenda []planned
+
+type planned struct {
+	at   time.Time
+	seq  int
+	name string
+	do   func()
+}
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	if !a[i].at.Equal(a[j].at) {
+		return a[i].at.Before(a[j].at)
+	}
+	return a[i].seq < a[j].seq
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+
+// Push and Pop implement heap.Interface.
+func (a *agenda) Push(x any) { *a = append(*a, x.(planned)) }
+
+// Pop removes the last one.
+func (a *agenda) Pop() any {
+	old := *a
+	x := old[len(old)-1]
+	*a = old[:len(old)-1]
+	return x
+}
+
+// later plans something for the driver. Only the driver calls it.
+func (w *world) later(d time.Duration, name string, do func()) {
+	w.keys++
+	heap.Push(&w.todo, planned{time.Now().Add(d), w.keys, name, do})
+}
+
+// live lets the world go through its history.
+func (w *world) live(o options) {
+	for _, p := range w.org.people {
+		if p.status != "invited" {
+			w.newKeyOnce(p)
+		}
+	}
+	w.putAll()
+	end := firstDay.Add(time.Duration(o.days) * 24 * time.Hour)
+	if !o.until.IsZero() {
+		end = o.until
+	}
+	w.makePlan(o.days, o.until.IsZero())
+	w.house = w.start(w.dataDir)
+	for len(w.todo) > 0 {
+		next := heap.Pop(&w.todo).(planned)
+		if next.at.After(end) {
+			break
+		}
+		time.Sleep(time.Until(next.at))
+		synctest.Wait()
+		w.look()
+		next.do()
+		synctest.Wait()
+		w.look()
+	}
+}
+
+// look ends the run after a finding, and starts the program again where it has died.
+func (w *world) look() {
+	w.mu.Lock()
+	found := w.finding != ""
+	w.mu.Unlock()
+	if found {
+		panic(abort{})
+	}
+	h := w.house
+	if h == nil {
+		return
+	}
+	ended := false
+	select {
+	case <-h.ended:
+		ended = true
+	default:
+	}
+	if !ended && !h.dead.Load() {
+		return
+	}
+	if ended && h.err == nil && !h.dead.Load() {
+		w.report("the sync ended by itself")
+	}
+	w.journal.note("the program has ended: %v", h.err)
+	w.oracle.settle(time.Now(), true)
+	h.close()
+	w.startLater(time.Duration(1+w.seed%50) * time.Second)
+}
+
+func (w *world) startLater(d time.Duration) {
+	w.later(d, "start", func() {
+		if w.house == nil {
+			w.journal.note("the program starts")
+			w.start(w.dataDir)
+		}
+	})
+}
+
+// end stops everything.
+func (w *world) end() {
+	if w.house != nil {
+		w.house.close()
+	}
+	if err := w.upstream.archive.Close(); err != nil {
+		w.t.Error(err)
+	}
+}

@@ -1,0 +1,116 @@
+package years
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"minutebook/internal/testrun"
+)
+
+// TestYears lives through the seeds that once failed and then through others, until it
+// has used its share of the processor.
+func TestYears(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	const share = 14 * time.Second
+	began := processorTime(t)
+	for _, s := range append(failedSeeds(t), 3, 7, 11, 13, 17, 19, 23, 29) {
+		if processorTime(t)-began > share {
+			return
+		}
+		out := run(t, s, options{days: 75})
+		t.Logf("seed %d: %d meetings, %d calls, processor %s", s, out.meeting, out.calls, processorTime(t)-began)
+		if out.finding != "" {
+			t.Errorf("seed %d: %s\n%s", s, out.finding, story(out))
+		}
+	}
+}
+
+// TestSameSeedSameHistory lives through a seed twice.
+func TestSameSeedSameHistory(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	if os.Getenv("MINUTEBOOK_LONG") == "" {
+		t.Skip("long: MINUTEBOOK_LONG=1")
+	}
+	same := 0
+	for seed := range uint64(10) {
+		a, b := run(t, 1000+seed, options{days: 60}), run(t, 1000+seed, options{days: 60})
+		if a.journal.digest() == b.journal.digest() {
+			same++
+		}
+	}
+	t.Logf("%d of 10 histories are the same in a second run", same)
+	if same < 9 {
+		t.Errorf("only %d of 10 histories are the same in a second run", same)
+	}
+}
+
+// processorTime is the time that this process has used.
+func processorTime(t *testing.T) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// failedSeeds are the seeds that once failed.
+func failedSeeds(t *testing.T) (seeds []uint64) {
+	f, err := os.Open(filepath.Join("testdata", "seeds"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		word, _, _ := strings.Cut(lines.Text(), " ")
+		if seed, err := strconv.ParseUint(word, 10, 64); err == nil {
+			seeds = append(seeds, seed)
+		}
+	}
+	return seeds
+}
+
+// TestSimulate is `make simulate`: whole years of the seeds from FIRST on, for a number
+// of seeds or a time, every STEPth of them. It prints a line for each, and the shortest
+// history of each that fails.
+func TestSimulate(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	first, err := strconv.ParseUint(os.Getenv("MINUTEBOOK_SEED"), 10, 64)
+	if err != nil {
+		t.Skip("only by make simulate: MINUTEBOOK_SEED names the first seed")
+	}
+	setting := func(name string, usual int) int {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return n
+		}
+		return usual
+	}
+	step, count, days := uint64(setting("MINUTEBOOK_STEP", 1)), setting("MINUTEBOOK_SEEDS", 1), setting("MINUTEBOOK_DAYS", 365)
+	limit, _ := time.ParseDuration(os.Getenv("MINUTEBOOK_FOR"))
+	began := time.Now()
+	for i := 0; i < count || time.Since(began) < limit; i++ {
+		seed, used := first+uint64(i)*step, processorTime(t)
+		out := run(t, seed, options{days: days})
+		fmt.Printf("seed %d: %.2f years, %d meetings, %d calls, processor %.1f s, journal %s %s\n",
+			seed, out.years, out.meeting, out.calls, (processorTime(t) - used).Seconds(), out.journal.digest(), out.finding)
+		if out.finding == "" {
+			continue
+		}
+		t.Errorf("seed %d: %s", seed, out.finding)
+		if minutes := setting("MINUTEBOOK_SHRINK", 10); minutes > 0 {
+			out = shrink(t, seed, options{days: days}, out, time.Duration(minutes)*time.Minute)
+		}
+		fmt.Printf("%s\n%s", out.finding, story(out))
+		if os.Getenv("MINUTEBOOK_LOGS") != "" {
+			for _, l := range out.logs {
+				fmt.Printf("  log %s", l)
+			}
+		}
+	}
+}
