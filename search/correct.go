@@ -9,7 +9,7 @@ import (
 
 // correct returns the query with the words that no visible meeting has replaced by
 // near ones, or "" when there is none. Only words that a visible meeting has are
-// suggested.
+// suggested; a word that the people of speaker: merely did not say is no mistake.
 func (s *snapshot) correct(q *query.Query, m *matches) (string, error) {
 	corrected, err := query.Parse(q.String())
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *snapshot) correct(q *query.Query, m *matches) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if near != "" {
+		if near != "" && near != t.word.term {
 			words[i].Text, replaced = near, true
 		}
 	}

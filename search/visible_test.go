@@ -80,6 +80,7 @@ func TestDidYouMean(t *testing.T) {
 		"budget":                      "",
 		"qqqqqqqq":                    "",
 		"speaker:bob contrat":         "speaker:bob contract",
+		"speaker:dora campaign":       "", // said by others: the word is no mistake
 	} {
 		if got := h.search(Request{Query: query}).DidYouMean; got != want {
 			t.Errorf("%q: did you mean %q, want %q", query, got, want)
