@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/internal/testrun"
+)
+
+// TestDocumentsRun runs the commands of the documents, in the blocks marked {run}, and
+// looks for the output that a block of text after them shows; "…" stands for anything.
+// Blocks marked {run until} are repeated until the output is as shown. A command that
+// ends in " &" runs until the document's next heading.
+func TestDocumentsRun(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	service, key := sandbox(t, t.TempDir())
+	t.Setenv("SERVICE", service.url+"/external/v1")
+	t.Setenv("MINUTEBOOK_WEB_LISTEN", "127.0.0.1:0")
+	t.Setenv("MINUTEBOOK_CORPUS", "") // restored afterwards; `config check` refuses it
+	os.Unsetenv("MINUTEBOOK_CORPUS")
+	docs, err := filepath.Abs("../../docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("ada.key", []byte(key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"tutorial.md", "how-to/move.md", "how-to/forget.md"} {
+		text, err := os.ReadFile(filepath.Join(docs, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, section := range strings.Split(string(text), "\n## ") {
+			t.Run(name, func(t *testing.T) { runSection(t, name, section) })
+		}
+	}
+}
+
+var block = regexp.MustCompile("(?s)```(sh \\{run(?: until)?\\}|text)\n(.*?)```")
+
+func runSection(t *testing.T, name, section string) {
+	t.Helper()
+	blocks := block.FindAllStringSubmatch(section, -1)
+	for i, b := range blocks {
+		shown := ""
+		if i+1 < len(blocks) && blocks[i+1][1] == "text" {
+			shown = anyPort.ReplaceAllString(blocks[i+1][2], "127.0.0.1:0")
+		}
+		if b[1] == "text" {
+			continue
+		}
+		if b[1] == "sh {run until}" {
+			eventually(t, time.Minute, name, func() (bool, any) {
+				missing := missingLine(shown, runBlock(t, name, b[2]))
+				return missing == "", missing
+			})
+			continue
+		}
+		output := runBlock(t, name, b[2])
+		if missing := missingLine(shown, output); missing != "" {
+			t.Errorf("%s: %q is not in the output:\n%s", name, missing, output)
+		}
+	}
+}
+
+// runBlock runs the lines of a block and returns their output.
+func runBlock(t *testing.T, name, text string) (output string) {
+	t.Helper()
+	for line := range strings.Lines(anyPort.ReplaceAllString(text, "127.0.0.1:0")) {
+		line = strings.TrimSpace(line)
+		if command, ok := strings.CutSuffix(line, " &"); ok {
+			output += runBehind(t, name, command)
+			continue
+		}
+		out, err := exec.Command("bash", "-c", line).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %s: %v\n%s", name, line, err, out)
+		}
+		output += string(out)
+	}
+	return output
+}
+
+// runBehind starts a command that ends with the section, and returns the first line of
+// its output.
+func runBehind(t *testing.T, name, command string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-c", "exec "+command)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("%s: %s: %v", name, command, err)
+	}
+	drained := make(chan struct{})
+	t.Cleanup(func() {
+		cmd.Process.Signal(os.Interrupt)
+		<-drained
+		cmd.Wait()
+	})
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n')
+	go func() { defer close(drained); io.Copy(io.Discard, lines) }()
+	if err != nil {
+		t.Errorf("%s: %s printed no line: %v", name, command, err)
+	}
+	return first
+}
+
+var anyPort = regexp.MustCompile(`127\.0\.0\.1:\d+`)
+
+// missingLine returns the first line of a document's text that an output lacks, or "".
+func missingLine(text, output string) string {
+	output = anyPort.ReplaceAllString(output, "127.0.0.1:0")
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		pattern := `(?m)^\s*` + strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*") + `\s*$`
+		if !regexp.MustCompile(pattern).MatchString(output) {
+			return line
+		}
+	}
+	return ""
+}
+
+var link = regexp.MustCompile(`\]\(([^)#\s:]*)(#[^)\s]*)?\)`)
+
+// TestLinksLead follows the links between the documents, to their headings too.
+func TestLinksLead(t *testing.T) {
+	root := "../.."
+	headings := map[string]string{} // a document's headings as GitHub names them, by path
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
+	}
+	for _, path := range documents {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && strings.HasPrefix(line, "#") {
+				headings[path] += "#" + anchor(title) + "\n"
+			}
+		}
+	}
+	for _, path := range documents {
+		text, _ := os.ReadFile(path)
+		for _, l := range link.FindAllStringSubmatch(string(text), -1) {
+			target := path
+			if l[1] != "" {
+				target = filepath.Join(filepath.Dir(path), l[1])
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %s leads nowhere", path, l[0])
+			} else if l[2] != "" && !strings.Contains(headings[target], l[2]+"\n") {
+				t.Errorf("%s: %s: no such heading", path, l[0])
+			}
+		}
+	}
+}
+
+// anchor returns the name that GitHub gives a heading.
+func anchor(title string) string {
+	title = strings.ToLower(strings.TrimSpace(title))
+	title = regexp.MustCompile(`[^\p{L}\p{N}\- _]`).ReplaceAllString(title, "")
+	return strings.ReplaceAll(title, " ", "-")
+}
