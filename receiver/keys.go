@@ -16,8 +16,8 @@ import (
 // empty one, with which anybody can sign.
 const minKey = 16
 
-// overlap is how long a secret still verifies after its webhook was deleted,
-// longer than a sender waits for an answer.
+// overlap is how long a secret still verifies after its webhook was deleted, or the
+// configuration was loaded without it: longer than a sender waits for an answer.
 const overlap = 30 * time.Second
 
 // key is one secret's library object.
@@ -26,7 +26,7 @@ type key struct {
 	until time.Time // zero: for good
 }
 
-// retired is a secret whose webhook was deleted.
+// retired is a secret that was removed.
 type retired struct {
 	secret string
 	until  time.Time

@@ -86,7 +86,8 @@ type Receiver struct {
 
 	beside atomic.Pointer[map[string]http.Handler] // see Options.Beside
 
-	mu         sync.Mutex // guards the three, from which keys is made
+	refreshing *semaphore.Weighted // held by Refresh
+	mu         sync.Mutex          // guards the three, from which keys is made
 	configured map[string][]string
 	registered map[string][]string
 	retired    map[string][]retired
@@ -103,7 +104,7 @@ func New(o Options) (*Receiver, error) {
 	}
 	o = o.withDefaults()
 	r := &Receiver{o: o, log: o.Logger, inbox: o.Inbox,
-		registered: map[string][]string{}}
+		registered: map[string][]string{}, retired: map[string][]retired{}, refreshing: semaphore.NewWeighted(1)}
 	r.memory.max = o.MaxMemory
 	r.verify = semaphore.NewWeighted(max(largeTogether, o.MaxBody))
 	r.disk = disk{path: o.Inbox.Path(), min: o.MinFree}
@@ -111,14 +112,23 @@ func New(o Options) (*Receiver, error) {
 }
 
 // SetAccounts replaces the secrets of Options.Accounts and the handlers of
-// Options.Beside, also while the receiver serves. It changes nothing when a secret is unusable.
+// Options.Beside, also while the receiver serves. A secret that an account has no more
+// stays valid for half a minute, as with Refresh; an account that is not in secrets has
+// none at once. It changes nothing when a secret is unusable.
 func (r *Receiver) SetAccounts(secrets map[string][]string, beside map[string]http.Handler) error {
 	if err := CheckSecrets(secrets); err != nil {
 		return err
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	for account, list := range r.configured {
+		if next, ok := secrets[account]; ok {
+			r.retireSecrets(account, list, next)
+		} else {
+			delete(r.retired, account)
+		}
+	}
 	r.configured = maps.Clone(secrets)
-	r.mu.Unlock()
 	r.beside.Store(&beside)
 	return r.rebuildKeys()
 }
@@ -161,6 +171,11 @@ func or[T comparable](v, d T) T {
 // removed secret stays valid for half a minute, for deliveries that were under way when
 // their webhook was deleted.
 func (r *Receiver) Refresh(ctx context.Context) error {
+	// Of two at a time the one that has read the older list could come last.
+	if err := r.refreshing.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("read webhook secrets: %w", err)
+	}
+	defer r.refreshing.Release(1)
 	all, err := r.inbox.Registrations(ctx, "")
 	if err != nil {
 		return fmt.Errorf("read webhook secrets: %w", err)
@@ -177,35 +192,28 @@ func (r *Receiver) Refresh(ctx context.Context) error {
 		registered[g.Account] = append(registered[g.Account], g.Secret)
 	}
 	r.mu.Lock()
-	r.retireSecrets(registered)
+	defer r.mu.Unlock()
+	for account, list := range r.registered {
+		r.retireSecrets(account, list, registered[account])
+	}
 	r.registered = registered
-	r.mu.Unlock()
 	return r.rebuildKeys()
 }
 
-// retireSecrets records which secrets are no longer registered. It needs mu.
-func (r *Receiver) retireSecrets(registered map[string][]string) {
-	now, kept := r.o.Now(), map[string][]retired{}
-	for account, list := range r.retired {
-		for _, s := range list {
-			if now.Before(s.until) {
-				kept[account] = append(kept[account], s)
-			}
+// retireSecrets lets the secrets that an account had and has no more verify until the
+// overlap is over. It needs mu.
+func (r *Receiver) retireSecrets(account string, before, after []string) {
+	now := r.o.Now()
+	for _, s := range before {
+		if !slices.Contains(after, s) {
+			kept := slices.DeleteFunc(r.retired[account], func(old retired) bool { return old.secret == s || !now.Before(old.until) })
+			r.retired[account] = append(kept, retired{s, now.Add(overlap)})
 		}
 	}
-	for account, list := range r.registered {
-		for _, s := range list {
-			if !slices.Contains(registered[account], s) {
-				kept[account] = append(kept[account], retired{s, now.Add(overlap)})
-			}
-		}
-	}
-	r.retired = kept
 }
 
+// rebuildKeys makes the keyring anew. It needs mu.
 func (r *Receiver) rebuildKeys() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	k, err := newKeyring(r.configured, r.registered)
 	if err != nil {
 		return err
