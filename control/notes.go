@@ -33,8 +33,8 @@ func (h Deps) addNotes(ctx context.Context, request *search.Request) error {
 		return err
 	}
 	request.SamePerson = groups.Same
-	request.Notes = func(ctx context.Context, words string) (map[int64][]time.Duration, error) {
-		return db.Matches(ctx, notes.Owner, words)
+	request.Notes = func(ctx context.Context, words string, add func(int64, time.Duration, string)) error {
+		return db.Matches(ctx, notes.Owner, words, add)
 	}
 	return nil
 }

@@ -24,10 +24,10 @@ type Request struct {
 	SamePerson SamePersonFunc
 }
 
-// NotesFunc returns the meetings with a note that has words and that the viewer may read,
-// with the seconds of those notes; a note about the whole meeting has -1. The filter note:
-// asks it. A nil NotesFunc finds nothing.
-type NotesFunc func(ctx context.Context, words string) (map[int64][]time.Duration, error)
+// NotesFunc calls add for each note that has words and that the viewer may read, with its
+// meeting, its moment and its text; a note about the whole meeting is at -1. The filter
+// note: asks it. A nil NotesFunc finds nothing.
+type NotesFunc func(ctx context.Context, words string, add func(id int64, at time.Duration, text string)) error
 
 // SamePersonFunc returns all names and addresses of the person with a name or an address,
 // the value itself among them. The filters on people ask it, and facets add its names up
@@ -59,7 +59,7 @@ type Hit struct {
 
 // Moment is a place where something was said or noted. Part tells where it stands: in
 // the transcript, where Entry is the index of the entry and Speaker who says
-// it, or in another part, where Entry is -1 unless the part names a moment.
+// it, or in another part, where Entry is -1 unless the part names a moment, or PartNotes.
 type Moment struct {
 	Offset  time.Duration // into the recording; -1 where the part names no time
 	Entry   int
@@ -68,6 +68,10 @@ type Moment struct {
 	Snippet []Span // the best piece of Text, as it was said
 	Part    api.Part
 }
+
+// PartNotes is the part of a moment that a note of a reader has, which the service does
+// not know.
+const PartNotes api.Part = "notes"
 
 // Span is a piece of a snippet; Hit marks a term of the query.
 type Span struct {

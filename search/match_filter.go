@@ -161,17 +161,31 @@ func (s *snapshot) namesOf(value string) ([]string, error) {
 // withNote finds the meetings with a note that has words.
 func (s *snapshot) withNote(words string) (meetingSet, error) {
 	out := s.empty()
-	if s.notes == nil {
-		return out, nil
-	}
-	found, err := s.notes(s.ctx, words)
-	if err != nil {
-		return nil, fmt.Errorf("look for notes: %w", err)
-	}
+	found, err := s.findNotes(words)
 	for id := range found {
 		s.addMeeting(out, id)
 	}
-	return out, nil
+	return out, err
+}
+
+// findNotes returns the moments of the notes with words, by meeting.
+func (s *snapshot) findNotes(words string) (map[int64][]Moment, error) {
+	found, ok := s.remarks[words]
+	if ok || s.notes == nil {
+		return found, nil
+	}
+	found = map[int64][]Moment{}
+	err := s.notes(s.ctx, words, func(id int64, at time.Duration, text string) {
+		found[id] = append(found[id], Moment{Offset: at, Entry: -1, Text: text, Part: PartNotes})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for notes: %w", err)
+	}
+	if s.remarks == nil {
+		s.remarks = map[string]map[int64][]Moment{}
+	}
+	s.remarks[words] = found
+	return found, nil
 }
 
 func (s *snapshot) personKeys(kind, value string) ([]string, error) {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -73,9 +74,36 @@ type quoter struct {
 // quoteMeeting returns the best moments of a meeting: of the transcript in the
 // order of their rank, and among them the best of the notes.
 func (q *quoter) quoteMeeting(row *archive.Row, r rankedMeeting) ([]Moment, error) {
+	remarks := q.quoteRemarks(row)
 	if len(q.hl.terms) == 0 && len(q.in.speakers) == 0 {
-		return nil, nil
+		return remarks, nil
 	}
+	out, err := q.quoteTexts(row, r)
+	if len(remarks) > 0 && len(out) > 0 { // room for both
+		remarks = remarks[:max(1, min(len(remarks), q.most-len(out)))]
+		out = out[:min(len(out), max(1, q.most-len(remarks)))]
+	}
+	return append(remarks, out...), err
+}
+
+// quoteRemarks returns the notes of readers for which the query asks by note:, in the
+// order of the recording.
+func (q *quoter) quoteRemarks(row *archive.Row) []Moment {
+	var out []Moment
+	for _, found := range q.s.remarks {
+		out = append(out, found[row.RecordingID]...)
+	}
+	slices.SortFunc(out, func(a, b Moment) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Text, b.Text)) })
+	out = slices.CompactFunc(out, func(a, b Moment) bool { return a.Offset == b.Offset && a.Text == b.Text })
+	out = out[:min(len(out), q.most)]
+	for i := range out {
+		out[i].Snippet = q.hl.snippet(out[i].Text, q.hl.find(out[i].Text, q.s.x.langs.Get(text.BaseCode(row.Language))))
+	}
+	return out
+}
+
+// quoteTexts returns the best moments of the meeting's own texts.
+func (q *quoter) quoteTexts(row *archive.Row, r rankedMeeting) ([]Moment, error) {
 	var out []Moment
 	if slices.Contains(q.in.textFields(), segment.FieldText) {
 		quoted, err := q.quoteTranscript(row, r)

@@ -78,6 +78,8 @@ func PartName(p api.Part) string {
 		return "Highlight"
 	case api.PartCRM:
 		return "CRM"
+	case PartNotes:
+		return "Note"
 	}
 	return ""
 }

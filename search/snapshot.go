@@ -29,14 +29,15 @@ type snapshot struct {
 	segments []*meetingSegment
 	spoken   []*momentSegment
 
-	visibleCount int              // meetings that the viewer may see
-	seesAll      bool             // the viewer sees all meetings and all CRM matches
-	principals   []string         // otherwise: those of the viewer, see archive.ViewerPrincipals
-	addresses    []addressRights  // and each of the viewer's addresses by itself
-	notes        NotesFunc        // of the request
-	samePerson   SamePersonFunc   // likewise
-	meanWords    int              // mean length of all meetings
-	langs        []*text.Language // of all meetings
+	visibleCount int                           // meetings that the viewer may see
+	seesAll      bool                          // the viewer sees all meetings and all CRM matches
+	principals   []string                      // otherwise: those of the viewer, see archive.ViewerPrincipals
+	addresses    []addressRights               // and each of the viewer's addresses by itself
+	notes        NotesFunc                     // of the request
+	samePerson   SamePersonFunc                // likewise
+	remarks      map[string]map[int64][]Moment // the notes found, by words and meeting
+	meanWords    int                           // mean length of all meetings
+	langs        []*text.Language              // of all meetings
 }
 
 // meetingSegment is one segment of the meetings' index.

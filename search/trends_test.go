@@ -135,8 +135,10 @@ func TestNotesAndSamePerson(t *testing.T) {
 		}
 		return []string{value}
 	}
-	notes := func(_ context.Context, words string) (map[int64][]time.Duration, error) {
-		return map[int64][]time.Duration{3: {4 * time.Second}, 99: {-1}}, nil
+	notes := func(_ context.Context, words string, add func(int64, time.Duration, string)) error {
+		add(3, 4*time.Second, "Remember the budget")
+		add(99, -1, "Remember")
+		return nil
 	}
 	for query, want := range map[string]string{
 		`speaker:"anna lee" budget`: "2 1", `speaker:"a. leigh"`: "2 1", "note:remember": "3", "budget -note:remember": "2 1"} {
@@ -157,6 +159,12 @@ func TestNotesAndSamePerson(t *testing.T) {
 	merged, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{"budget"}, By: TrendPerson, Viewer: archive.Viewer{All: true}, SamePerson: same})
 	if err != nil || len(merged) != 1 || len(merged[0].Points) != 2 || merged[0].Points[0].Count != 3 {
 		t.Errorf("by person: %+v, %v", merged, err)
+	}
+	for _, query := range []string{"note:remember", "note:remember budget"} { // the note is quoted, and beside it the words
+		got := h.search(Request{Query: query, Notes: notes}).Meetings[0]
+		if m := got.Moments[0]; m.Part != PartNotes || m.Offset != 4*time.Second || m.Text != "Remember the budget" || len(got.Moments) != len(strings.Fields(query)) {
+			t.Errorf("%s: %+v", query, got.Moments)
+		}
 	}
 	if a := h.search(Request{Query: "note:remember"}); a.Total != 0 {
 		t.Error("without notes something has one")

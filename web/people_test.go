@@ -277,4 +277,8 @@ func TestSearchFindsNotesThatTheVisitorReads(t *testing.T) {
 			t.Errorf("%q finds %s, want %d", visitor, body[:min(len(body), 200)], want)
 		}
 	}
+	if _, err := s.notes.Add(t.Context(), notes.Note{RecordingID: 2, At: 83 * time.Second, Text: "here is a seal <b>"}); err != nil {
+		t.Fatal(err)
+	}
+	s.shows(200, "/?q=note:seal", `href="/meetings/2?t=83`, "here is a seal &lt;b&gt;", `<span class="where">Note</span>`)
 }

@@ -10,26 +10,28 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Matches returns the meetings with a note that has all of the words and that a person
-// reads, and the moments of these notes, -1 for one about the whole meeting. Whether the
+// Matches calls add for each note that has all of the words and that a person reads, with
+// its meeting, its moment, -1 for one about the whole meeting, and its text. Whether the
 // person sees the meetings is the caller's to ask.
-func (d *DB) Matches(ctx context.Context, person int64, words string) (map[int64][]time.Duration, error) {
-	found := map[int64][]time.Duration{}
+func (d *DB) Matches(ctx context.Context, person int64, words string, add func(id int64, at time.Duration, text string)) error {
 	match := matchWords(words)
 	if match == "" {
-		return found, nil
+		return nil
 	}
 	err := sqlite.Each(ctx, d.db.R, func(rows *sql.Rows) error {
 		var id, at int64
-		err := rows.Scan(&id, &at)
-		found[id] = append(found[id], fromMillis(at))
+		var text string
+		err := rows.Scan(&id, &at, &text)
+		if err == nil {
+			add(id, fromMillis(at), text)
+		}
 		return err
-	}, `SELECT DISTINCT n.recording_id, n.at FROM notes n WHERE n.id IN (SELECT rowid FROM note_words WHERE note_words MATCH ?) AND `+readableTerm+`
-		ORDER BY n.recording_id, n.at`, match, person)
+	}, `SELECT n.recording_id, n.at, n.text FROM notes n WHERE n.id IN (SELECT rowid FROM note_words WHERE note_words MATCH ?) AND `+readableTerm+`
+		ORDER BY n.recording_id, n.at, n.id`, match, person)
 	if err != nil {
-		return nil, fmt.Errorf("search notes: %w", err)
+		return fmt.Errorf("search notes: %w", err)
 	}
-	return found, nil
+	return nil
 }
 
 // matchWords returns the expression of FTS5 for notes with all of the words, or "".
