@@ -56,7 +56,8 @@ func (b *run) copyFile(ctx context.Context, path string, m *generation.Manifest)
 
 // vacuumInto writes a whole, synced copy of a database, with mode 0600.
 func vacuumInto(ctx context.Context, from, to string) error {
-	db := sqlite.Connect(from, "?mode=rw&_busy_timeout=10000", map[string]string{"busy_timeout": "10000"})
+	db := sqlite.Connect(from, "?mode=rw&_busy_timeout=10000&_secure_delete=on", // the setting of the copy too
+		map[string]string{"busy_timeout": "10000", "secure_delete": "1"})
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	// SQLite takes an empty file, and makes one that others can read.

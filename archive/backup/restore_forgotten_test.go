@@ -2,6 +2,7 @@ package backup
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -87,5 +88,26 @@ func TestTheFormerDataDirectoryKnowsWhatWasForgotten(t *testing.T) {
 				t.Errorf("the former data directory has changed from %v to %v", was, after)
 			}
 		})
+	}
+}
+
+// A copy by VACUUM once kept bytes of its first rows in the unused parts of its pages,
+// where no later erasure reached them.
+func TestNothingIsLeftOfAMeetingForgottenAfterARestore(t *testing.T) {
+	t.Parallel()
+	a := archivetest.New(t)
+	for id := range int64(40) {
+		archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(id+1, fmt.Sprintf("zebrafish %d", id), strings.Repeat("said ", 30)))
+	}
+	dest := filepath.Join(t.TempDir(), "backups")
+	backUp(t, a, dest, Options{})
+	b := restored(t, RestoreOptions{From: dest})
+	for id := range int64(40) {
+		if _, err := b.Forget(t.Context(), id+1, "asked for"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if files := residue.Find(t, "zebrafish", b.Dir()); files != nil {
+		t.Errorf("bytes are left in %q", files)
 	}
 }

@@ -27,7 +27,9 @@ func (db *DB) CopyTo(ctx context.Context, to string) error {
 	if err != nil {
 		return fmt.Errorf("copy %s: %w", db.Path, err)
 	}
-	source := Connect(db.Path, "?mode=ro&_busy_timeout=10000", nil) // connections of db.R refuse VACUUM
+	// Connections of db.R refuse VACUUM. The copy takes the setting of secure_delete: without
+	// it, its pages keep bytes of rows that are deleted later.
+	source := Connect(db.Path, "?mode=ro&_busy_timeout=10000&_secure_delete=on", map[string]string{"secure_delete": "1"})
 	_, err = source.ExecContext(ctx, `VACUUM INTO ?`, to)
 	err = errors.Join(err, source.Close())
 	if err == nil {

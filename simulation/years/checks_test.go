@@ -171,9 +171,7 @@ func (w *world) checkWhole(all bool) {
 	if len(damages) > 0 {
 		w.fail("verify finds %s", strings.Join(damages, "; "))
 	}
-	for id := range w.oracle.forgot {
-		w.checkForgotten(id)
-	}
+	w.checkAllForgotten()
 	w.checkFiles()
 }
 
@@ -228,6 +226,12 @@ func (w *world) mustBeGone(m *meeting) bool {
 		}
 	}
 	return len(listed) > 0
+}
+
+func (w *world) checkAllForgotten() {
+	for _, id := range slices.Sorted(maps.Keys(w.oracle.forgot)) {
+		w.checkForgotten(id)
+	}
 }
 
 // checkForgotten looks for bytes of a forgotten meeting.

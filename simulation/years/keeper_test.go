@@ -199,6 +199,11 @@ func (w *world) restore(g *rand.Rand) {
 	w.dataDir = dir
 	w.oracle.goBack(b.memory)
 	w.start(dir)
+	w.later(time.Hour, "look for forgotten bytes", func() {
+		if w.house != nil && w.house.number == w.starts && !w.house.dead.Load() {
+			w.checkAllForgotten()
+		}
+	})
 }
 
 func (w *world) repair(*rand.Rand) {
