@@ -34,6 +34,8 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 	if err := c.applyEnvironment(environ); err != nil {
 		return nil, fmt.Errorf("read configuration from the environment: %w", err)
 	}
+	credentials := env.ToMap(environ)["CREDENTIALS_DIRECTORY"]
+	c.useCredentials(credentials)
 	c.resolvePaths(filepath.Dir(path))
 	c.Web.PublicURL = strings.TrimRight(c.Web.PublicURL, "/")
 	if dataDir != "" {
@@ -41,7 +43,7 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 			return nil, fmt.Errorf("find the data directory: %w", err)
 		}
 	}
-	if err := c.readSecrets(env.ToMap(environ)["CREDENTIALS_DIRECTORY"]); err != nil {
+	if err := c.readSecrets(credentials); err != nil {
 		return nil, fmt.Errorf("read configuration %s: %w", path, err)
 	}
 	if err := c.readAddedAccounts(); err != nil {
@@ -131,24 +133,50 @@ func envName(name string) string {
 // resolvePaths makes the file's relative paths absolute, so that the working
 // directory of the daemon does not matter.
 func (c *Config) resolvePaths(dir string) {
-	paths := []*string{&c.DataDir, &c.Receiver.TLSCert, &c.Receiver.TLSKey, &c.Web.TLSCert, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile,
-		&c.Web.Accounts.KeyFile, &c.Web.Accounts.OAuth.ClientSecretFile,
-		&c.Import.Watch, &c.Backup.To, &c.Backup.IdentityFile, &c.Notify.Mail.PasswordFile}
-	for i := range c.Notify.Hooks {
-		h := &c.Notify.Hooks[i]
-		paths = append(paths, &h.URLFile, &h.SecretFile, &h.TokenFile)
-	}
-	for i := range c.Accounts {
-		paths = append(paths, &c.Accounts[i].APIKeyFile)
-		if o := c.Accounts[i].OAuth; o != nil {
-			paths = append(paths, &o.ClientSecretFile)
-		}
-	}
+	paths := append(c.secretFiles(), &c.DataDir, &c.Receiver.TLSCert, &c.Web.TLSCert, &c.Import.Watch, &c.Backup.To)
 	for _, p := range paths {
 		if *p != "" && !filepath.IsAbs(*p) && !strings.Contains(*p, "://") {
 			*p = filepath.Join(dir, *p)
 		}
 	}
+}
+
+// secretFiles returns the settings that name files with secrets.
+func (c *Config) secretFiles() []*string {
+	files := []*string{&c.Receiver.TLSKey, &c.Web.TLSKey, &c.Web.OIDC.ClientSecretFile, &c.Web.Accounts.KeyFile,
+		&c.Web.Accounts.OAuth.ClientSecretFile, &c.Backup.IdentityFile, &c.Notify.Mail.PasswordFile}
+	for i := range c.Notify.Hooks {
+		h := &c.Notify.Hooks[i]
+		files = append(files, &h.URLFile, &h.SecretFile, &h.TokenFile)
+	}
+	for i := range c.Accounts {
+		files = append(files, &c.Accounts[i].APIKeyFile)
+		if o := c.Accounts[i].OAuth; o != nil {
+			files = append(files, &o.ClientSecretFile)
+		}
+	}
+	return files
+}
+
+// useCredentials has files with secrets, named without a folder, read from the directory
+// of systemd's credentials (LoadCredential=) where they are there.
+func (c *Config) useCredentials(dir string) {
+	if dir == "" {
+		return
+	}
+	for _, file := range c.secretFiles() {
+		if *file == "" || filepath.Base(*file) != *file {
+			continue
+		}
+		if path := filepath.Join(dir, *file); isFile(path) {
+			*file = path
+		}
+	}
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func (c *Config) readSecrets(credentials string) error {

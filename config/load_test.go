@@ -138,3 +138,23 @@ func TestLoadWithoutFile(t *testing.T) {
 		t.Errorf("got data_dir %q, web.listen %q", c.DataDir, c.Web.Listen)
 	}
 }
+
+// TestSecretsComeFromCredentials has systemd's directory with credentials, which only
+// files named without a folder are looked for in.
+func TestSecretsComeFromCredentials(t *testing.T) {
+	dir := t.TempDir()
+	for name, content := range map[string]string{"ada.key": "of systemd", "other.key": "of systemd"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content+"\n"), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := load(t, account+"api_key_file = \"ada.key\"\n", "CREDENTIALS_DIRECTORY="+dir)
+	if err != nil || c.Accounts[0].APIKey != "of systemd" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, file := range []string{"sub/other.key", "/missing/other.key", "missing.key"} {
+		if _, err := load(t, account+"api_key_file = \""+file+"\"\n", "CREDENTIALS_DIRECTORY="+dir); err == nil {
+			t.Errorf("%s was read", file)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -116,6 +117,16 @@ func (w Web) validateOwner(host string, public *url.URL, bad complain) {
 	if len(w.TrustedProxies) > 0 {
 		bad("web.trusted_proxies", "lets a proxy through, and access = \"owner\" asks nobody who they are; remove it%s", remedy)
 	}
+}
+
+// CheckListener refuses an address at which the page was given an open listener, when
+// other machines reach it and nobody is asked who they are.
+func (w Web) CheckListener(address string) error {
+	host, _, err := net.SplitHostPort(address)
+	if err == nil && w.Access == AccessOwner && !isLoopbackName(host) {
+		err = fmt.Errorf("the page's socket %s can be reached from other machines, and access = \"owner\" asks nobody who they are; let it listen on 127.0.0.1%s", address, remedy)
+	}
+	return err
 }
 
 // validateShared checks that other people reach the page under an address of its

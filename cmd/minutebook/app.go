@@ -69,9 +69,8 @@ type appOptions struct {
 	Create  bool // create a missing archive
 	Daemon  bool // the process follows the archive, so that Index need not catch up
 	Moved   bool // the configured base URL is the new address of the same service
-	// Receiver is an open listener for the receiver; nil for the one of the
-	// configuration.
-	Receiver net.Listener
+	// Page and Receiver are open listeners; nil for those of the configuration.
+	Page, Receiver net.Listener
 	// Times bound how long the peers of the listeners may take; zero for defaults.
 	Times httpserver.Times
 	// ConnectedInterval is the time between two looks at who was deactivated; zero for

@@ -17,6 +17,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/httpserver"
+	"minutebook/internal/systemd"
 	"minutebook/receiver"
 	"minutebook/search"
 	"minutebook/service"
@@ -71,7 +72,11 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 
 func (d *daemon) open(ctx context.Context) error {
 	var err error
-	if d.webListener, err = listen("web.listen", d.config().Web.Listen); err != nil {
+	if d.webListener = d.opts.Page; d.webListener != nil {
+		if err := d.config().Web.CheckListener(d.webListener.Addr().String()); err != nil {
+			return &usageError{err}
+		}
+	} else if d.webListener, err = listen("web.listen", d.config().Web.Listen); err != nil {
 		return err
 	}
 	d.pageURL = d.urlOfPage(d.config())
@@ -212,12 +217,27 @@ func (d *daemon) Run(ctx context.Context) error {
 	if d.service != nil {
 		g.Go(func() error { return d.service.Run(ctx) })
 	}
+	g.Go(func() error { return d.tellManager(ctx) })
 	d.log.Info().Stringer("web", d.webListener.Addr()).Str("data_dir", d.config().DataDir).Msg("serving")
 	err := g.Wait()
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+// tellManager tells systemd that the daemon answers, that it lives, and that it stops.
+func (d *daemon) tellManager(ctx context.Context) error {
+	systemd.Ready()
+	systemd.RunWatchdog(ctx, func(ctx context.Context) error {
+		_, err := d.archive.Head(ctx)
+		return err
+	}, func(err error) {
+		d.log.Error().Err(err).Msg("the archive does not answer: the watchdog is not told that the program lives")
+	})
+	<-ctx.Done()
+	systemd.Stopping()
+	return nil
 }
 
 // Close closes the listeners, in case Run was never called, then the application.

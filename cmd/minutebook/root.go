@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,11 +159,15 @@ func (m *Main) configFile() (string, error) {
 	if m.dataDir != "" {
 		return "", nil
 	}
-	if path := m.getenv("MINUTEBOOK_CONFIG"); path != "" {
+	path := cmp.Or(m.getenv("MINUTEBOOK_CONFIG"), "config.toml")
+	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	if _, err := os.Stat("config.toml"); err == nil {
-		return "config.toml", nil
+	if m.getenv("MINUTEBOOK_DATA_DIR") != "" {
+		return "", nil // the environment alone suffices
+	}
+	if path != "config.toml" {
+		return path, nil // its absence is an error
 	}
 	return "", &usageError{errors.New("find the archive: name its configuration with -c FILE or its folder with --data DIR")}
 }

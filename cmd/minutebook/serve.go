@@ -16,6 +16,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/process"
+	"minutebook/internal/systemd"
 )
 
 func (m *Main) serveCmd() *cobra.Command {
@@ -47,8 +48,12 @@ func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
 	for _, v := range cfg.UnknownVariables(m.Environ) {
 		log.Warn().Str("variable", v.Name).Str("nearest", v.Nearest).Msg("this variable is no setting, and means nothing")
 	}
+	sockets, err := systemd.Listeners()
+	if err != nil {
+		return &usageError{err}
+	}
 	d, err := startDaemon(ctx, cfg, log, appOptions{Version: m.Version, Create: create, Daemon: true,
-		Configuration: file, Load: m.loadFile, LogLevel: level})
+		Page: sockets[systemd.PageSocket], Receiver: sockets[systemd.ReceiverSocket], Configuration: file, Load: m.loadFile, LogLevel: level})
 	if err != nil {
 		return err
 	}

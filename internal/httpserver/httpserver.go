@@ -16,6 +16,7 @@ import (
 	stdlog "log"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -58,7 +59,8 @@ func New(h http.Handler, t Times, log zerolog.Logger) *http.Server {
 // the remaining connections, and returns nil. It returns an error when it cannot
 // go on. It closes l.
 func Serve(ctx context.Context, srv *http.Server, l net.Listener, b Bounds, stop time.Duration) error {
-	l, srv.ConnContext = boundListener(l, b), withConn
+	first := &firstRequests{}
+	l, srv.ConnContext, srv.ConnState = boundListener(l, b), withConn, first.follow
 	done := make(chan error, 1)
 	go func() {
 		if srv.TLSConfig != nil {
@@ -74,16 +76,53 @@ func Serve(ctx context.Context, srv *http.Server, l net.Listener, b Bounds, stop
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), stop)
 	defer cancel()
+	l.Close()
+	served := <-done
+	first.wait()
 	if srv.Shutdown(grace) != nil {
 		if srv.ErrorLog != nil {
 			srv.ErrorLog.Printf("http: closed connections to %s before their answer", l.Addr())
 		}
 		srv.Close()
 	}
-	if err := <-done; !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve %s: %w", l.Addr(), err)
+	if !errors.Is(served, http.ErrServerClosed) && !errors.Is(served, net.ErrClosed) {
+		return fmt.Errorf("serve %s: %w", l.Addr(), served)
 	}
 	return nil
+}
+
+// firstRequests counts the connections of which no request has been read. A server that
+// shuts down closes them, although their requests may be on the way.
+type firstRequests struct {
+	mu  sync.Mutex
+	new map[net.Conn]bool
+}
+
+// follow is the server's ConnState.
+func (f *firstRequests) follow(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.new == nil {
+		f.new = map[net.Conn]bool{}
+	}
+	if delete(f.new, c); state == http.StateNew {
+		f.new[c] = true
+	}
+}
+
+// wait waits until each connection has had its first request. Browsers also open
+// connections for later: they are not waited for.
+func (f *firstRequests) wait() {
+	const patience, step = 200 * time.Millisecond, 2 * time.Millisecond
+	for range patience / step {
+		f.mu.Lock()
+		n := len(f.new)
+		f.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		time.Sleep(step)
+	}
 }
 
 // errorLog gives the lines of net/http a level, because most of them are about
