@@ -19,7 +19,7 @@ type budgetState struct {
 }
 
 type windowState struct {
-	Held     []int64    `json:"held,omitempty"`      // the times at which slots come free
+	Slots     []int64    `json:"held,omitempty"`      // the times at which slots come free
 	InFlight []int64    `json:"in_flight,omitempty"` // the times of sending
 	Others   [][2]int64 `json:"others,omitempty"`    // number, until
 	Blocked  int64      `json:"blocked,omitempty"`
@@ -70,7 +70,7 @@ func (b *Budget) state(now time.Time) budgetState {
 		ws := windowState{Limit: w.limit, Blocked: toMillis(w.blocked), Since: toMillis(w.lowered.since),
 			Next: toMillis(w.lowered.next), StepMS: w.lowered.step.Milliseconds()}
 		for _, t := range w.occupied {
-			ws.Held = append(ws.Held, ceilMilli(t))
+			ws.Slots = append(ws.Slots, ceilMilli(t))
 		}
 		for _, o := range w.others {
 			ws.Others = append(ws.Others, [2]int64{int64(o.n), ceilMilli(o.until)})
@@ -114,7 +114,7 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 		if !ok {
 			continue
 		}
-		for _, ms := range ws.Held {
+		for _, ms := range ws.Slots {
 			w.hold(earliest(at(ms), latest))
 		}
 		for _, ms := range ws.InFlight {

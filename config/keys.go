@@ -13,9 +13,9 @@ import (
 func eachSetting(t reflect.Type, key, variable string, visit func(key, variable string)) {
 	for i := range t.NumField() {
 		f := t.Field(i)
-		name, of := key+settingName(f), ""
+		name, bound := key+settingName(f), ""
 		if env := f.Tag.Get("env"); env != "" && variable != "" {
-			of = variable + env
+			bound = variable + env
 		}
 		inner, below := f.Type, ""
 		if prefix, ok := f.Tag.Lookup("envPrefix"); ok {
@@ -28,7 +28,7 @@ func eachSetting(t reflect.Type, key, variable string, visit func(key, variable 
 			eachSetting(inner, name+".", below, visit)
 			continue
 		}
-		visit(name, of)
+		visit(name, bound)
 	}
 }
 

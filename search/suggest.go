@@ -246,8 +246,8 @@ func (s *snapshot) countPrefix(field, prefix string, most int) (map[string]int, 
 		return s.segments[i].terms.Terms(field, prefix, most, func(term string, docs int) { found[i][term] += docs })
 	})
 	counts := map[string]int{}
-	for _, one := range found {
-		for term, n := range one {
+	for _, terms := range found {
+		for term, n := range terms {
 			counts[term] += n
 		}
 	}

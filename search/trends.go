@@ -70,12 +70,12 @@ func (x *Index) Trends(ctx context.Context, r TrendsRequest) ([]Trend, error) {
 		people := persons{s, make([]uint32, s.x.columns.valueCount()), map[string]uint32{}}
 		var values [][]int // of each trend, by value, where it is not by month
 		for i, q := range queries {
-			trend, of, err := s.trend(q, r, people)
+			trend, byValue, err := s.trend(q, r, people)
 			if err != nil {
 				return err
 			}
 			trend.Query = r.Queries[i]
-			out, values = append(out, trend), append(values, of)
+			out, values = append(out, trend), append(values, byValue)
 		}
 		if r.By != TrendMonth {
 			s.setPoints(out, values)
@@ -115,8 +115,8 @@ func (s *snapshot) trend(q *query.Query, r TrendsRequest, people persons) (Trend
 			eachDocument(docs, func(doc uint32) { counts[i][doc] = 1 })
 		}
 	}
-	for _, of := range counts {
-		for _, n := range of {
+	for _, segment := range counts {
+		for _, n := range segment {
 			out.Total += n
 		}
 	}
@@ -231,19 +231,19 @@ func (s *snapshot) countSaid(counts [][]int, t *termMatch, found meetingSet) err
 // valueCounts adds the counts up by team or person.
 func (s *snapshot) valueCounts(counts [][]int, kind string, people persons) []int {
 	by := make([]int, s.x.columns.valueCount())
-	var there []uint32 // the persons of one meeting
-	for i, of := range counts {
+	var present []uint32 // the persons of one meeting
+	for i, segment := range counts {
 		cols := s.segments[i].columns
-		for doc, n := range of {
+		for doc, n := range segment {
 			switch {
 			case n == 0:
 			case kind == TrendTeam:
 				by[cols.single[singleTeam][doc]] += n
 			default:
-				there = there[:0]
+				present = present[:0]
 				for _, value := range cols.multi[multiPeople][doc] {
-					if p := people.of(value); !slices.Contains(there, p) {
-						there = append(there, p)
+					if p := people.number(value); !slices.Contains(present, p) {
+						present = append(present, p)
 						by[p] += n
 					}
 				}
@@ -260,8 +260,8 @@ type persons struct {
 	firsts  map[string]uint32 // likewise, by the name under which a person's names are merged
 }
 
-// of returns the number of the person with the name of a number.
-func (p persons) of(name uint32) uint32 {
+// number returns the number of the person with the name of a number.
+func (p persons) number(name uint32) uint32 {
 	if p.samePerson == nil {
 		return name
 	}
@@ -282,8 +282,8 @@ func (p persons) of(name uint32) uint32 {
 // setPoints gives all trends the same points: the values with the highest counts of any.
 func (s *snapshot) setPoints(trends []Trend, values [][]int) {
 	highest := make([]int, s.x.columns.valueCount())
-	for _, of := range values {
-		for n, count := range of {
+	for _, counts := range values {
+		for n, count := range counts {
 			highest[n] = max(highest[n], count)
 		}
 	}

@@ -113,7 +113,7 @@ func (s *server) personMoments(r *http.Request, d *roster.Detail) ([]passage, er
 // listMerges returns the judgements that made a person.
 func listMerges(g *notes.Groups, p roster.Person) []merged {
 	var all []merged
-	for _, j := range g.Of(p.Key) {
+	for _, j := range g.JudgementsOf(p.Key) {
 		m := merged{ID: j.ID}
 		var names []string
 		for _, name := range j.Names {

@@ -81,7 +81,7 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, text string) er
 	if err != nil {
 		return err
 	}
-	p.Saved = slices.ContainsFunc(saved, func(one notes.SavedSearch) bool { return one.Query == text })
+	p.Saved = slices.ContainsFunc(saved, func(saved notes.SavedSearch) bool { return saved.Query == text })
 	if answer.Next != "" {
 		p.More = "/?" + url.Values{"q": {text}, "after": {answer.Next}}.Encode()
 	}

@@ -82,13 +82,13 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 	if err != nil {
 		return err
 	}
-	held := map[int64]bool{}
+	inBackup := map[int64]bool{}
 	for _, f := range forgotten {
 		if slices.Contains(r.m.IDs, f.RecordingID) {
-			held[f.RecordingID] = true
+			inBackup[f.RecordingID] = true
 		}
 	}
-	r.forgotten = len(held)
+	r.forgotten = len(inBackup)
 	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), From: r.m, Databases: r.otherDatabases(), Backups: backups, Forgotten: forgotten})
 }
 

@@ -34,11 +34,11 @@ func (r *restore) readForgotten(ctx context.Context) ([]generation.Forgotten, er
 		all = append(all, list...)
 		r.oldData++
 	}
-	beside, err := r.findBeside()
+	dirs, err := r.findBeside()
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range beside {
+	for _, dir := range dirs {
 		list, same, err := r.readTombstones(ctx, dir)
 		switch {
 		case ctx.Err() != nil:

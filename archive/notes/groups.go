@@ -92,9 +92,9 @@ func (g *Groups) Apart(name, other string) bool {
 	})
 }
 
-// Of returns the judgements that made a person of the names with this one, the oldest
+// JudgementsOf returns the judgements that made a person of the names with this one, the oldest
 // first.
-func (g *Groups) Of(name string) []Judgement {
+func (g *Groups) JudgementsOf(name string) []Judgement {
 	all := g.same[foldName(name)]
 	var list []Judgement
 	for _, j := range g.judgements {

@@ -170,7 +170,7 @@ func TestMergesJoinAndComeApart(t *testing.T) {
 	merge("Bo", "bo@example.com")
 	bridge := merge("ann@example.com", "A. Lee", "bo@example.com")
 	expect(t, "joined", groups().Same("ann lee"), []string{"Ann Lee", "ann@example.com", "A. Lee", "Bo", "bo@example.com"})
-	expect(t, "judgements", len(groups().Of("Bo")), 3)
+	expect(t, "judgements", len(groups().JudgementsOf("Bo")), 3)
 	check(t, d.Undo(ctx, bridge.ID))
 	expect(t, "apart again", groups().Same("Bo"), []string{"Bo", "bo@example.com"})
 	expect(t, "still one", groups().Same("Ann Lee"), []string{"Ann Lee", "ann@example.com"})

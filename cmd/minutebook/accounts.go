@@ -105,11 +105,11 @@ func (app *application) checkService(ctx context.Context, cfg *config.Config) er
 	if err != nil {
 		return err
 	}
-	held, err := app.holdsMeetings(ctx)
+	hasMeetings, err := app.holdsMeetings(ctx)
 	if err != nil {
 		return err
 	}
-	if recorded != nil && string(recorded) != url && !app.opts.Moved && held {
+	if recorded != nil && string(recorded) != url && !app.opts.Moved && hasMeetings {
 		return fmt.Errorf("use %s: this archive holds meetings of %s, and recording ids are unique only there; "+
 			"give the other service a data_dir of its own, or, if the service itself has moved, run `minutebook init --moved`", url, recorded)
 	}
