@@ -19,7 +19,7 @@ type budgetState struct {
 }
 
 type windowState struct {
-	Slots     []int64    `json:"held,omitempty"`      // the times at which slots come free
+	Slots    []int64    `json:"held,omitempty"`      // the times at which slots come free
 	InFlight []int64    `json:"in_flight,omitempty"` // the times of sending
 	Others   [][2]int64 `json:"others,omitempty"`    // number, until
 	Blocked  int64      `json:"blocked,omitempty"`
