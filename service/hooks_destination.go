@@ -1,65 +1,11 @@
 package service
 
-import (
-	"net/netip"
-	"net/url"
-	"strconv"
-	"strings"
-	"unicode/utf8"
+import "minutebook/internal/outbound"
 
-	"golang.org/x/net/idna"
-
-	"minutebook/internal/outbound"
-)
-
-// maxDestination is how long an address to send to may be, in bytes.
-const maxDestination = 2048
-
-// checkDestination fails when text is no http or https address, or names a host
-// that may not be dialled. Host names are checked when they are dialled.
+// checkDestination fails when text is no address to which this service may send.
 func (s *Service) checkDestination(text string) error {
-	switch u, err := url.Parse(text); {
-	case len(text) > maxDestination:
-		return badRequest("destination_url is longer than %d bytes", maxDestination)
-	case !utf8.ValidString(text) || strings.ContainsRune(text, utf8.RuneError):
-		return badRequest("destination_url is not valid UTF-8")
-	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil:
-		return badRequest("destination_url must be an absolute http or https URL")
-	case !isValidPort(u):
-		return badRequest("destination_url has a port that is not from 1 to 65535")
-	case !s.opts.AllowPrivate && !mayBeGlobal(u.Hostname()):
-		return badRequest("destination_url must be globally reachable")
+	if err := outbound.CheckURL(text, s.opts.AllowPrivate); err != nil {
+		return badRequest("destination_url %v", err)
 	}
 	return nil
-}
-
-func isValidPort(u *url.URL) bool {
-	if u.Port() == "" {
-		return true
-	}
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
-	return err == nil && port > 0
-}
-
-// mayBeGlobal reports whether a host is a globally routable address, or a name that
-// may lead to one.
-func mayBeGlobal(host string) bool {
-	if ascii, err := idna.Lookup.ToASCII(host); err == nil { // as the dialling does: 127。0。0。1 is 127.0.0.1
-		host = ascii
-	}
-	host = strings.TrimSuffix(strings.ToLower(host), ".")
-	if addr, err := netip.ParseAddr(host); err == nil {
-		return outbound.Global(addr)
-	}
-	return host != "localhost" && !strings.HasSuffix(host, ".localhost") && !endsInNumber(host)
-}
-
-// endsInNumber reports whether a host ends in a number, such as 127.1 or 0x7f000001:
-// many programs take such a host for an address, and no name is written so.
-func endsInNumber(host string) bool {
-	last := host[strings.LastIndex(host, ".")+1:]
-	if hex, found := strings.CutPrefix(last, "0x"); found {
-		return strings.Trim(hex, "0123456789abcdef") == ""
-	}
-	return last != "" && strings.Trim(last, "0123456789") == ""
 }

@@ -5,13 +5,12 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"minutebook/api"
+	"minutebook/internal/outbound"
 	"minutebook/internal/sqlite"
 )
 
@@ -69,12 +68,11 @@ func (a *App) check() error {
 	slices.Sort(a.RedirectURIs)
 	a.RedirectURIs = slices.Compact(a.RedirectURIs)
 	for _, uri := range a.RedirectURIs {
-		u, err := url.Parse(uri)
-		if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || strings.Contains(uri, "#") {
-			return fmt.Errorf("redirect URI %q is not an https:// address without a fragment", uri)
+		if !strings.HasPrefix(strings.ToLower(uri), "https://") || strings.Contains(uri, "#") {
+			return fmt.Errorf("redirect URI %.100q is not an https:// address without a fragment", uri)
 		}
-		if !isValidPort(u) || !utf8.ValidString(uri) || len(uri) > maxDestination {
-			return fmt.Errorf("redirect URI %.100q has a port that is not from 1 to 65535, is not UTF-8 or longer than %d bytes", uri, maxDestination)
+		if err := outbound.CheckURL(uri, true); err != nil { // a browser goes there, not this program
+			return fmt.Errorf("redirect URI %.100q %w", uri, err)
 		}
 	}
 	return nil

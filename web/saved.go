@@ -16,6 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/internal/httpserver"
+	"minutebook/internal/outbound"
 	"minutebook/search"
 	"minutebook/search/query"
 	"minutebook/web/access"
@@ -127,7 +128,8 @@ func (s *server) changeOfSaved(r *http.Request, id int64, change string, q saved
 }
 
 // setNotify has new matches of the visitor's saved search notified at an address: see
-// [notes.DB.SetNotify]. E-mail goes to the visitor's own addresses alone.
+// [notes.DB.SetNotify]. E-mail goes to the visitor's own addresses alone, and webhooks to
+// addresses that are not of a private network.
 func (s *server) setNotify(ctx context.Context, id int64, address string) (secret string, err error) {
 	person := personOf(ctx)
 	if to, ok := strings.CutPrefix(address, "mailto:"); ok {
@@ -138,6 +140,8 @@ func (s *server) setNotify(ctx context.Context, id int64, address string) (secre
 		if !slices.Contains(own, to) {
 			return "", &failure{http.StatusUnprocessableEntity, "E-mail goes to an address of your own, and only where the archive is set up to send it."}
 		}
+	} else if err := outbound.CheckURL(address, s.NotifyClient != nil); address != "" && err != nil {
+		return "", &failure{http.StatusUnprocessableEntity, "The address for notifications " + err.Error() + "."}
 	}
 	return s.Notes.SetNotify(ctx, person, id, address)
 }

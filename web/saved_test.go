@@ -53,6 +53,10 @@ func TestSavedSearchesAndTheirFeeds(t *testing.T) {
 	s.wants(404, "POST", "/saved/99/delete", url.Values{})
 	s.wants(404, "POST", "/saved/1/nothing", url.Values{})
 	s.wants(422, "POST", "/saved/1/notify", url.Values{"address": {"file:///etc/passwd"}})
+	for _, private := range []string{"http://127.0.0.1:8378/webhooks/acme", "http://169.254.169.254/latest", "https://[::1]/", "https://2130706433/",
+		"http://127。0。0。1/", "http://localhost./", "https://user:secret@hook.example/", "https://hook.example:99999/"} {
+		s.wants(422, "POST", "/saved/1/notify", url.Values{"address": {private}}, "The address for notifications")
+	}
 	s.wants(200, "POST", "/saved/1/notify", url.Values{"address": {"https://hook.example/x"}}, "whsec_")
 	s.wants(200, "GET", "/api/v1/saved-searches", nil, `"name":"Walrus watch"`, `"notify":"https://hook.example/x"`)
 
