@@ -157,7 +157,7 @@ func (a *OAuth) refresh(ctx context.Context) error {
 	if err := a.storePair(ctx, &lost); err != nil {
 		return err
 	}
-	a.o.Logger.Warn().Str("account", a.o.Account).Msg("the OAuth connection is lost; run: minutebook auth login " + a.o.Account)
+	a.o.Logger.Warn().Str("account", a.o.Account).Msg("the OAuth connection is lost: connect the account again with minutebook auth login")
 	return &ReconnectError{a.o.Account, lost.Reconnect, a.o.Remedy}
 }
 

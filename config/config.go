@@ -29,8 +29,15 @@ type Config struct {
 // Log sets the level and the format of the log on standard error.
 type Log struct {
 	Level  string `toml:"level" env:"LEVEL" reload:"live"` // trace, debug, info, warn, error
-	Format string `toml:"format" env:"FORMAT"`             // json, or console for a terminal
+	Format string `toml:"format" env:"FORMAT"`             // auto, text or json
 }
+
+// The formats of the log.
+const (
+	LogAuto = "auto" // text on a terminal, JSON elsewhere
+	LogText = "text"
+	LogJSON = "json"
+)
 
 // Process limits the processor and memory use of the daemon. The Go runtime's own
 // GOMAXPROCS and GOMEMLIMIT, where set, take precedence.
@@ -149,7 +156,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Default is the configuration of an empty file.
 func Default() Config {
 	return Config{
-		Log:      Log{Level: "info", Format: "json"},
+		Log:      Log{Level: "info", Format: LogAuto},
 		Web:      Web{Listen: "127.0.0.1:8377", Access: AccessOwner, Passwords: true, OIDC: OIDC{Join: JoinInvited}},
 		Receiver: Receiver{MaxBody: 32 << 20, KeepBodies: Duration(30 * 24 * time.Hour)},
 		Sync: Sync{

@@ -29,8 +29,8 @@ func (c *Config) validate() error {
 	if _, err := zerolog.ParseLevel(c.Log.Level); err != nil {
 		bad("log.level", "%q is none of trace, debug, info, warn, error", c.Log.Level)
 	}
-	if c.Log.Format != "json" && c.Log.Format != "console" {
-		bad("log.format", "%q is neither json nor console", c.Log.Format)
+	if f := c.Log.Format; f != LogAuto && f != LogText && f != LogJSON {
+		bad("log.format", "%q is none of auto, text, json", f)
 	}
 	if c.Process.Threads < 0 {
 		bad("process.threads", "%d is negative", c.Process.Threads)

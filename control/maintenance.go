@@ -201,6 +201,9 @@ func (h Deps) forget(ctx context.Context, q ForgetRequest, _ Emit) (*archive.For
 		return nil, err
 	}
 	f, err := h.Archive.Forget(ctx, q.RecordingID, q.Reason)
+	if errors.Is(err, archive.ErrNotFound) {
+		return nil, noMeeting(q.RecordingID, time.Time{})
+	}
 	if err != nil || !q.Backups || len(f.Backups) == 0 {
 		return &f, err
 	}
@@ -271,11 +274,17 @@ type HistoryResult struct {
 }
 
 func (h Deps) history(ctx context.Context, q HistoryRequest, _ Emit) (*HistoryResult, error) {
-	if q.From.IsZero() {
-		revisions, err := h.Archive.Revisions(ctx, q.RecordingID)
+	revisions, err := h.Archive.Revisions(ctx, q.RecordingID)
+	if errors.Is(err, archive.ErrNotFound) {
+		return nil, noMeeting(q.RecordingID, time.Time{})
+	}
+	if err != nil || q.From.IsZero() {
 		return &HistoryResult{Revisions: revisions}, err
 	}
 	old, err := h.Archive.PartsAt(ctx, q.RecordingID, q.From)
+	if errors.Is(err, archive.ErrNotFound) {
+		return nil, noMeeting(q.RecordingID, q.From)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,15 @@ type ShowResult struct {
 	NotWatchedSince time.Time `json:"not_watched_since,omitzero"`
 }
 
+// noMeeting is the failure for a meeting that the archive has not, or had not at a time.
+func noMeeting(id int64, at time.Time) error {
+	e := &Error{Kind: KindNotFound, Message: fmt.Sprintf("no meeting %d in this archive", id)}
+	if !at.IsZero() {
+		e.Message += " at " + at.UTC().Format(time.DateTime) + " UTC"
+	}
+	return e
+}
+
 func (h Deps) show(ctx context.Context, q ShowRequest, _ Emit) (*ShowResult, error) {
 	var raw []byte
 	var err error
@@ -38,7 +47,7 @@ func (h Deps) show(ctx context.Context, q ShowRequest, _ Emit) (*ShowResult, err
 		raw, err = h.showAt(ctx, q)
 	}
 	if errors.Is(err, archive.ErrNotFound) {
-		return nil, &Error{Kind: KindNotFound, Message: fmt.Sprintf("the archive has no meeting %d", q.RecordingID)}
+		return nil, noMeeting(q.RecordingID, q.At)
 	}
 	if err != nil {
 		return nil, err

@@ -59,7 +59,9 @@ func (s *Syncer) progressEvent(ctx context.Context, accounts []*account, t *runS
 	for _, a := range accounts {
 		_, due, _, _ := s.content.status(a.Name, now)
 		e.ToDo += due
-		if err := a.Client.Repeated(); err != nil {
+		if p := a.suspension(); p != nil {
+			e.Trouble = "account " + a.Name + " is parked: " + p.Reason
+		} else if err := a.Client.Repeated(); err != nil {
 			e.Trouble = err.Error()
 		}
 		for _, u := range a.Client.Budget().Snapshot() {

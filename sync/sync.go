@@ -86,6 +86,9 @@ func (s *Syncer) chooseAccounts(req Request) ([]*account, error) {
 	for _, a := range list {
 		names = append(names, a.Name)
 	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("sync: no account is configured; add one under [[accounts]]")
+	}
 	return nil, fmt.Errorf("sync: no account is named %q; there are %s", req.Account, strings.Join(names, ", "))
 }
 

@@ -62,6 +62,6 @@ func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState) (un
 // next complete walk.
 func (s *Syncer) recordAbsence(ctx context.Context, o walkSpec, format string, args ...any) error {
 	reason := fmt.Sprintf(format, args...)
-	s.log.Warn().Str("account", o.account.Name).Str("list", describeList(o.list)).Msg(reason)
+	s.log.Warn().Str("account", o.account.Name).Str("list", describeList(o.list)).Str("reason", reason).Msg("a walk lacks meetings")
 	return s.archive.RecordFailure(ctx, archive.Failure{Account: o.account.Name, Class: classAbsence, What: describeList(o.list), Reason: reason})
 }

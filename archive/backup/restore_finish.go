@@ -40,14 +40,13 @@ func (r *restore) finish(ctx context.Context, dbs []string) error {
 		return err
 	}
 	for _, l := range r.m.Lost {
-		r.Logger.Warn().Str("recording", l.SHA256).Msg(l.String())
+		r.Logger.Warn().Str("recording", l.SHA256).Str("reason", l.String()).Msg("the backup lacks a recording")
 	}
 	if r.forgotten > 0 {
 		r.Logger.Info().Int("meetings", r.forgotten).Msg("the backup holds meetings that were forgotten later; they are not restored")
 	}
 	if r.oldData == 0 {
-		r.Logger.Warn().Msg("no old data directory was read: a meeting that was forgotten since this backup, while this directory of backups was out of reach, is back; " +
-			"restore again with --old-data, or forget it again")
+		r.Logger.Warn().Msg("no old data directory was read: a meeting that was forgotten since this backup, while this directory of backups was out of reach, is back; restore again with --old-data, or forget it again")
 	}
 	r.Logger.Info().Str("from", r.From).Int("meetings", r.m.Meetings).Msg("restored")
 	return nil

@@ -67,7 +67,7 @@ func (m *Main) runDemo(ctx context.Context, o demoOptions) (err error) {
 // demoLog returns quiet log settings, so that a newcomer sees the address first.
 func demoLog(m *Main) *config.Config {
 	c := config.Default()
-	c.Log.Format = "console"
+	c.Log.Format = config.LogText
 	c.Log.Level = "warn"
 	if level := m.getenv("MINUTEBOOK_LOG_LEVEL"); level != "" {
 		c.Log.Level = level

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +111,12 @@ func (m *Main) examineConfiguration(ctx context.Context, cfg *config.Config) (fi
 // examineModes looks at who else can read the secrets and the archive.
 func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
 	paths := []string{cfg.DataDir, cfg.Web.TLSKey, cfg.Receiver.TLSKey, cfg.Web.OIDC.ClientSecretFile, cfg.Web.Accounts.KeyFile, cfg.Web.Accounts.OAuth.ClientSecretFile}
-	inline := false
+	paths = append(paths, cfg.Backup.IdentityFile, cfg.Notify.Mail.PasswordFile)
+	inline := cfg.Notify.Mail.PasswordFile == "" && cfg.Notify.Mail.Password != "" || cfg.Notify.Heartbeat != ""
+	for _, h := range cfg.Notify.Hooks {
+		paths = append(paths, h.URLFile, h.SecretFile, h.TokenFile)
+		inline = inline || h.URLFile == "" || h.SecretFile == "" && h.Secret != "" || h.TokenFile == "" && h.Token != ""
+	}
 	for _, a := range cfg.Accounts {
 		paths = append(paths, a.APIKeyFile)
 		inline = inline || a.APIKeyFile == "" && a.APIKey != "" || len(a.WebhookSecrets) > 0
@@ -121,7 +127,8 @@ func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
 	if file, err := m.configFile(); err == nil && inline {
 		paths = append(paths, file)
 	}
-	for _, path := range paths {
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
 		info, err := os.Stat(path)
 		if path == "" || err != nil || info.Mode().Perm()&0o077 == 0 {
 			continue

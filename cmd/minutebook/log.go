@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	stdlog "log"
 	"sync/atomic"
 	"time"
 
@@ -35,11 +37,21 @@ func (m *Main) logger(cfg *config.Config) zerolog.Logger {
 func (m *Main) adjustableLogger(cfg *config.Config) (zerolog.Logger, *logLevel) {
 	level := new(logLevel)
 	level.set(cfg.Log.Level)
-	var log zerolog.Logger
-	if cfg.Log.Format == "console" {
-		log = zerolog.New(zerolog.ConsoleWriter{Out: m.Stderr, TimeFormat: time.DateTime, NoColor: !m.isTerminal(m.Stderr)})
-	} else {
-		log = zerolog.New(m.Stderr)
+	log, terminal := zerolog.New(m.Stderr), m.isTerminal(m.Stderr)
+	if cfg.Log.Format == config.LogText || terminal && cfg.Log.Format == config.LogAuto {
+		log = zerolog.New(zerolog.ConsoleWriter{Out: m.Stderr, TimeFormat: time.DateTime, NoColor: !terminal})
 	}
-	return log.Level(zerolog.TraceLevel).With().Timestamp().Logger().Sample(level), level
+	log = log.Level(zerolog.TraceLevel).With().Timestamp().Logger().Sample(level)
+	stdlog.SetFlags(0)
+	stdlog.SetOutput(libraryLines{log})
+	return log, level
+}
+
+// libraryLines logs the lines of libraries, such as Bleve, that write to Go's own logger.
+type libraryLines struct{ log zerolog.Logger }
+
+// Write logs a line.
+func (l libraryLines) Write(line []byte) (int, error) {
+	l.log.Warn().Bytes("line", bytes.TrimSpace(line)).Msg("a library reports")
+	return len(line), nil
 }

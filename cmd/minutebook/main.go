@@ -5,9 +5,12 @@ package main
 
 import (
 	"context"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/blevesearch/bleve/v2"
 )
 
 // version is set when the program is built (see Makefile).
@@ -16,6 +19,7 @@ var version = "unknown"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal kills the process, should it hang, as when it opens a pipe without a writer
+	bleve.SetLog(log.Default())  // which becomes part of the program's log
 	m := &Main{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Version: version,

@@ -98,7 +98,7 @@ func (m *Main) usesColour() bool {
 func checkArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return &usageError{fmt.Errorf("%s: %w; see minutebook %s --help", cmd.Name(), err, cmd.Name())}
+			return explainArgs(cmd, args)
 		}
 		return nil
 	}

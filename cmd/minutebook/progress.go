@@ -112,6 +112,9 @@ func formatMeetings(e syncer.Event) string {
 	case e.Done:
 		activity = "done"
 	}
+	if e.Done && e.Error == "" && e.Found > 0 && e.Kept == 0 && e.ToDo == 0 {
+		return fmt.Sprintf("done: %d found, nothing new", e.Found)
+	}
 	line := fmt.Sprintf("%s: %d found, %d kept, %d to do", activity, e.Found, e.Kept, e.ToDo)
 	if e.Left > 0 && !e.Done {
 		line += fmt.Sprintf(", %v left", toDuration(e.Left))
@@ -125,7 +128,11 @@ func formatCalls(e syncer.Event) string {
 	for _, c := range api.Classes() {
 		// The token endpoint is rarely called, and by OAuth accounts only.
 		if calls := e.Calls[c]; calls.Limit > 0 && (c != api.ClassToken || calls.Used > 0) {
-			parts = append(parts, fmt.Sprintf("%s %d/%d", c, calls.Used, calls.Limit))
+			part := fmt.Sprintf("%s %d/%d", c, calls.Used, calls.Limit)
+			if calls.Waiting > 0 {
+				part += fmt.Sprintf(" (%d wait for the budget)", calls.Waiting)
+			}
+			parts = append(parts, part)
 		}
 	}
 	return "calls: " + strings.Join(parts, " ")

@@ -33,7 +33,7 @@ func TestProgressIsALineEveryTenSecondsWhereNobodyWatches(t *testing.T) {
 	want := "backfill: 0 found, 0 kept, 0 to do, calls: heavy 0/30\n" +
 		"backfill: 10 found, 0 kept, 0 to do, calls: heavy 10/30\n" +
 		"backfill: 20 found, 0 kept, 0 to do, calls: heavy 20/30\n" +
-		"done: 25 found, 0 kept, 0 to do, calls: heavy 25/30\n"
+		"done: 25 found, nothing new, calls: heavy 25/30\n"
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}

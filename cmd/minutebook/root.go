@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/nearest"
 )
 
 // Main is the program: its streams, its environment and the options that
@@ -114,12 +115,34 @@ func refuseUnknownCommands(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		suggestion := ""
-		if names := cmd.SuggestionsFor(args[0]); len(names) > 0 {
-			suggestion = fmt.Sprintf("; did you mean %s?", strings.Join(names, " or "))
-		}
-		return &usageError{fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), args[0], suggestion)}
+		return unknownCommand(cmd, args[0])
 	}
+}
+
+// unknownCommand says that a group has no command of a name, and which may be meant.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	suggestion := ""
+	if near := nearestCommands(cmd, word); len(near) > 0 {
+		suggestion = fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return &usageError{fmt.Errorf("%s has no command %q%s", cmd.CommandPath(), word, suggestion)}
+}
+
+// nearestCommands returns the commands below a group that a wrong word may mean.
+func nearestCommands(cmd *cobra.Command, word string) []string {
+	if names := cmd.SuggestionsFor(word); len(names) > 0 {
+		return names
+	}
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	if near := nearest.Word(word, names); near != "" {
+		return []string{near}
+	}
+	return nil
 }
 
 // jsonFlag adds --json to a command.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -27,9 +26,6 @@ func (m *Main) searchCmd() *cobra.Command {
 		Long:  "Find who said what, and when. The query language is described in docs/search.md.",
 		Args:  checkArgs(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if q.Limit < 0 || q.Moments < 0 {
-				return &usageError{errors.New("search: --limit and --moments are 0 or more")}
-			}
 			q.Query = strings.Join(args, " ")
 			page := ""
 			if open || links {

@@ -30,16 +30,51 @@ func (m *Main) finishCommand(cmd *cobra.Command) {
 			if err == nil || errors.As(err, &usage) {
 				return err
 			}
-			return &usageError{fmt.Errorf("%s: %w; see %s --help", cmd.Name(), err, cmd.CommandPath())}
+			return explainArgs(cmd, args)
+		}
+	}
+	if run := cmd.RunE; run != nil {
+		cmd.RunE = func(cmd *cobra.Command, args []string) error {
+			if err := refuseNegative(cmd); err != nil {
+				return err
+			}
+			return run(cmd, args)
 		}
 	}
 	switch {
 	case cmd.ValidArgsFunction != nil || len(cmd.ValidArgs) > 0:
+	case strings.HasSuffix(cmd.Use, " EMAIL"), strings.HasSuffix(cmd.Use, " [EMAIL]"):
+		cmd.ValidArgsFunction = m.completePerson
 	case strings.Contains(cmd.Use, "ACCOUNT"):
 		cmd.ValidArgsFunction = m.completeAccount
 	case strings.HasPrefix(cmd.Use, "show "), strings.HasPrefix(cmd.Use, "history "), strings.HasPrefix(cmd.Use, "forget "):
 		cmd.ValidArgsFunction = m.completeMeeting
 	}
+}
+
+// explainArgs says which arguments a command takes.
+func explainArgs(cmd *cobra.Command, args []string) error {
+	if cmd.HasSubCommands() && len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	_, takes, _ := strings.Cut(cmd.Use, " ")
+	if takes == "" || strings.HasPrefix(takes, "-") {
+		return &usageError{fmt.Errorf("%s takes no argument, and %q is one", cmd.CommandPath(), args[0])}
+	}
+	return &usageError{fmt.Errorf("%s takes %s, and %d arguments were given", cmd.CommandPath(), takes, len(args))}
+}
+
+// refuseNegative fails for a number or a duration below zero, which no flag takes.
+func refuseNegative(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Value.Type() {
+		case "int", "int64", "float64", "duration":
+			if strings.HasPrefix(f.Value.String(), "-") {
+				err = &usageError{fmt.Errorf("--%s takes %s from 0 on, not %s", f.Name, describeFlagType(f.Value.Type()), f.Value)}
+			}
+		}
+	})
+	return err
 }
 
 // completeFlags completes the values of flags by the flags' names, for a command and
@@ -80,6 +115,29 @@ func (m *Main) completeAccount(_ *cobra.Command, args []string, _ string) (names
 
 // completionTime is how long the daemon may take for a completion.
 const completionTime = 2 * time.Second
+
+// completePerson offers the addresses of the people who may enter, while a daemon runs.
+func (m *Main) completePerson(cmd *cobra.Command, args []string, _ string) (addresses []cobra.Completion, _ cobra.ShellCompDirective) {
+	cfg, err := m.loadConfig()
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx, stop := context.WithTimeout(cmd.Context(), completionTime)
+	defer stop()
+	daemon, err := control.Dial(ctx, cfg.DataDir)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer daemon.Close()
+	people, err := control.Call[[]control.ListedPerson](ctx, daemon, "user.list", struct{}{}, nil)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	for _, p := range people {
+		addresses = append(addresses, cobra.CompletionWithDesc(p.Address(), p.Name))
+	}
+	return addresses, cobra.ShellCompDirectiveNoFileComp
+}
 
 // completeMeeting offers the meetings whose titles have a word that begins with the last
 // one typed, while a daemon runs: without one an answer would open the whole archive.

@@ -138,6 +138,6 @@ func (e errorLog) Write(line []byte) (int, error) {
 	case bytes.HasPrefix(line, []byte("http: Accept")), bytes.HasPrefix(line, []byte("http: closed connections")):
 		level = zerolog.WarnLevel
 	}
-	e.log.WithLevel(level).Msg(string(bytes.TrimSpace(line)))
+	e.log.WithLevel(level).Bytes("line", bytes.TrimSpace(line)).Msg("the web server reports")
 	return len(line), nil
 }

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"minutebook/internal/testrun"
+)
+
+// misuse runs a command line that makes no sense: it ends with exit code 2 and one line on
+// standard error, and asks nothing. It returns the line.
+func misuse(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs strings.Builder
+	m := &Main{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Version: "test"}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	code := m.Run(ctx, args)
+	line := errs.String()
+	if code != 2 || strings.Count(line, "\n") != 1 || out.Len() > 0 || strings.Contains(line, "strconv") || strings.Contains(line, "arg(s)") {
+		t.Errorf("minutebook %s: exit code %d, %q%q", strings.Join(args, " "), code, out.String(), line)
+	}
+	return line
+}
+
+// TestEveryMisuseExits2 walks all commands and flags: a wrong word, a wrong flag, a wrong
+// value and an argument too many are one line and exit code 2, with the nearest right word.
+func TestEveryMisuseExits2(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	dir := t.TempDir() + "/none"
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		path := strings.Fields(cmd.CommandPath())[1:]
+		with := func(args ...string) []string { return append(append([]string{}, path...), args...) }
+		if cmd.HasSubCommands() {
+			for _, sub := range cmd.Commands() {
+				if sub.Name() == "help" {
+					continue
+				}
+				if name := sub.Name(); !sub.Hidden {
+					near := name[:len(name)-1] // creat
+					if line := misuse(t, with(near)...); !strings.Contains(line, "did you mean") || !strings.Contains(line, name) {
+						t.Errorf("%q is not told to be %s: %s", near, name, line)
+					}
+				}
+				walk(sub)
+			}
+		}
+		misuse(t, with("--nosuchflag")...)
+		if cmd.HasSubCommands() || cmd.Name() == "powershell" || cmd.Parent() != nil && cmd.Parent().Name() == "completion" {
+			return
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" {
+				return
+			}
+			if near := f.Name[:len(f.Name)-1]; len(near) > 2 {
+				if line := misuse(t, with("--"+near)...); !strings.Contains(line, "did you mean --") {
+					t.Errorf("--%s is not told to be --%s: %s", near, f.Name, line)
+				}
+			}
+			switch f.Value.Type() {
+			case "int", "int64", "float64", "duration":
+				misuse(t, with("--data", dir, "--"+f.Name, "abc")...)
+				misuse(t, append(with("--data", dir, "--"+f.Name+"=-5"+map[string]string{"duration": "s"}[f.Value.Type()]), arguments(cmd)...)...)
+			case "bool":
+				misuse(t, with("--data", dir, "--"+f.Name+"=maybe")...)
+			}
+		})
+		if !strings.Contains(cmd.Use, "…") && !strings.Contains(cmd.Use, "...") && cmd.Name() != "search" {
+			misuse(t, with("--data", dir, "1", "2", "3", "4")...)
+		}
+	}
+	walk((&Main{}).rootCmd())
+}
+
+// arguments returns as many arguments as a command takes.
+func arguments(cmd *cobra.Command) (args []string) {
+	for _, word := range strings.Fields(cmd.Use)[1:] {
+		if strings.ToUpper(word) == word && !strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "[") {
+			args = append(args, "1")
+		}
+	}
+	return args
+}
