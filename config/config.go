@@ -171,7 +171,7 @@ func Default() Config {
 		Archive: Archive{AgeRecipients: []string{}},
 		Import:  Import{VisibleTo: []string{}},
 		Backup:  Backup{Keep: 7, Prove: "monthly"},
-		Notify:  Notify{Mail: Mail{Port: 587, TLS: "starttls"}},
+		Notify:  Notify{DigestAt: "07:00", DigestTo: []string{}, Mail: Mail{Port: 587, TLS: "starttls"}},
 		Verify:  Verify{Schedule: "30 4 * * *", Days: 30},
 		Audit:   Audit{Keep: Duration(365 * 24 * time.Hour)},
 

@@ -4,14 +4,23 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // Notify reports conditions that need a person. Without any channel nobody hears of them.
 type Notify struct {
 	// Heartbeat is an address that is called after each full success of all accounts,
 	// for a watchdog elsewhere.
-	Heartbeat    string   `toml:"heartbeat" env:"HEARTBEAT" secret:"true"`
-	AllowPrivate bool     `toml:"allow_private" env:"ALLOW_PRIVATE"` // addresses may be private
+	Heartbeat    string `toml:"heartbeat" env:"HEARTBEAT" secret:"true"`
+	AllowPrivate bool   `toml:"allow_private" env:"ALLOW_PRIVATE"` // addresses may be private
+	// Digest is how often what arrived and which action items are open is told: daily or
+	// weekly (on Mondays), at DigestAt in the page's time zone; empty: never.
+	Digest   string `toml:"digest" env:"DIGEST"`
+	DigestAt string `toml:"digest_at" env:"DIGEST_AT"` // such as 07:30
+	// DigestTo names the channels that get digests; empty: all.
+	DigestTo []string `toml:"digest_to" env:"DIGEST_TO"`
+	// DigestPeople sends each person who may enter a digest of their own, by mail.
+	DigestPeople bool     `toml:"digest_people" env:"DIGEST_PEOPLE"`
 	Mail         Mail     `toml:"mail" envPrefix:"MAIL_"`
 	Hooks        []Notice `toml:"hooks"`
 }
@@ -59,6 +68,38 @@ func (c *Config) readNotifySecrets() error {
 	return nil
 }
 
+// DigestSchedule returns when digests are sent, as a cron expression; "" for never.
+func (n Notify) DigestSchedule() string {
+	at, err := time.Parse("15:04", n.DigestAt)
+	if err != nil || n.Digest == "" {
+		return ""
+	}
+	day := "*"
+	if n.Digest == "weekly" {
+		day = "1"
+	}
+	return fmt.Sprintf("%d %d * * %s", at.Minute(), at.Hour(), day)
+}
+
+// validateDigest checks the settings of digests; names are those of the channels.
+func (c *Config) validateDigest(names map[string]bool, bad func(string, string, ...any)) {
+	n := c.Notify
+	if n.Digest != "" && n.Digest != "daily" && n.Digest != "weekly" {
+		bad("notify.digest", "%q is none of daily, weekly", n.Digest)
+	}
+	if _, err := time.Parse("15:04", n.DigestAt); err != nil {
+		bad("notify.digest_at", "%q is no time such as 07:30", n.DigestAt)
+	}
+	for _, name := range n.DigestTo {
+		if !names[name] {
+			bad("notify.digest_to", "%q is no channel: there are mail and the names of [[notify.hooks]]", name)
+		}
+	}
+	if n.DigestPeople && (n.Mail.Host == "" || c.Web.Access == AccessOwner) {
+		bad("notify.digest_people", "needs [notify.mail], and [web] access = \"people\" or \"proxy\"")
+	}
+}
+
 func isHTTP(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
@@ -96,4 +137,5 @@ func (c *Config) validateNotify(bad func(string, string, ...any)) {
 			bad("notify.hooks", "%s: a webhook needs a secret that begins with whsec_", h.Name)
 		}
 	}
+	c.validateDigest(names, bad)
 }

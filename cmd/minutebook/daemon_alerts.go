@@ -5,13 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"minutebook/archive"
 	"minutebook/config"
+	"minutebook/control"
+	"minutebook/internal/crontab"
 	"minutebook/internal/notify"
 	"minutebook/internal/pause"
 	"minutebook/web"
+	"minutebook/web/access"
 )
 
 const (
@@ -75,7 +79,7 @@ func (d *daemon) runNotify(ctx context.Context) error {
 		d.reportNotify(ctx, n.Announce(ctx, "version", "version "+d.opts.Version+" runs",
 			fmt.Sprintf("Version %s replaces %s. The archive was opened, and its databases were brought to the schema of this version.", d.opts.Version, earlier)))
 	}
-	awake, configured := d.began, d.config()
+	awake, configured, digests := d.began, d.config(), map[string]time.Time{}
 	for last, failure := d.began.Round(0), ""; ctx.Err() == nil; {
 		now := d.archive.Now().Round(0) // by the clock on the wall, which a sleep moves
 		if gap := now.Sub(last); gap > asleepAfter || gap < 0 {
@@ -85,8 +89,9 @@ func (d *daemon) runNotify(ctx context.Context) error {
 		if c := d.config(); c != configured {
 			configured = c
 			n.Retry()
+			clear(digests)
 		}
-		if err := d.notifyOnce(ctx, n, awake); err == nil {
+		if err := errors.Join(d.notifyOnce(ctx, n, awake), d.sendDigests(ctx, digests)); err == nil {
 			failure = ""
 		} else if err.Error() != failure {
 			failure = err.Error()
@@ -123,6 +128,67 @@ func (d *daemon) notifyOnce(ctx context.Context, n *notify.Notifier, awake time.
 		err = errors.Join(err, n.Beat(ctx, s.FullSuccess(), c.Heartbeat, c.AllowPrivate))
 	}
 	return err
+}
+
+// mailbox is the channel to one person.
+type mailbox struct {
+	*notify.Mail
+	person access.Person
+}
+
+// Name implements notify.Channel.
+func (m *mailbox) Name() string { return fmt.Sprintf("person/%d", m.person.ID) }
+
+// Send implements notify.Channel.
+func (m *mailbox) Send(ctx context.Context, message notify.Message) error {
+	return m.SendTo(ctx, message, m.person.Address())
+}
+
+// sendDigests sends the digests that are due. failed has the channels that failed.
+func (d *daemon) sendDigests(ctx context.Context, failed map[string]time.Time) error {
+	c := d.config()
+	expr := c.Notify.DigestSchedule()
+	if expr == "" {
+		return nil
+	}
+	deps := d.deps()
+	schedule, err := crontab.Parse(expr, deps.Location)
+	if err != nil {
+		return err
+	}
+	readers, err := d.digestReaders(ctx, c)
+	if err != nil {
+		return err
+	}
+	return (&control.Digests{Deps: deps, Roster: d.roster, Schedule: schedule, Readers: readers, Failed: failed}).Send(ctx)
+}
+
+// digestReaders returns who gets digests. Where people sign in, a channel is read by
+// somebody of whom nobody knows what they may see: it gets numbers only.
+func (d *daemon) digestReaders(ctx context.Context, c *config.Config) (readers []control.DigestReader, err error) {
+	for _, channel := range notifyChannels(c.Notify) {
+		if len(c.Notify.DigestTo) == 0 || slices.Contains(c.Notify.DigestTo, channel.Name()) {
+			readers = append(readers, control.DigestReader{Channel: channel, Viewer: archive.Viewer{All: true}, Counts: c.Web.Access != config.AccessOwner})
+		}
+	}
+	mail := newMail(c.Notify)
+	if !c.Notify.DigestPeople || mail == nil {
+		return readers, nil
+	}
+	people, err := d.Access(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, err := people.People(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range list {
+		if people.CheckIn(ctx, p) == nil {
+			readers = append(readers, control.DigestReader{Channel: &mailbox{mail, p}, Viewer: archive.ViewerWith(p.Addresses...), Person: p.Address()})
+		}
+	}
+	return readers, nil
 }
 
 // notifyPause is between two looks for new matches of saved searches.

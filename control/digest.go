@@ -1,0 +1,240 @@
+package control
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"minutebook/archive"
+	"minutebook/archive/roster"
+	"minutebook/internal/notify"
+)
+
+// Digests sends what arrived and which action items are open, by schedule. One goroutine
+// uses it.
+type Digests struct {
+	Deps     Deps
+	Roster   *roster.Roster
+	Schedule cron.Schedule
+	Readers  []DigestReader
+	// Failed are the readers whose channel failed, with the time of the next try.
+	Failed map[string]time.Time
+}
+
+// DigestReader is one who gets digests.
+type DigestReader struct {
+	Channel notify.Channel
+	Viewer  archive.Viewer
+	Person  string // the address whose action items are meant; "" for all
+	// Counts leaves out titles and texts, for a channel that others than the owner read.
+	Counts bool
+}
+
+// digestKey is the mark of what readers got.
+const digestKey = "notify/digest"
+
+// digested is how far a reader was told.
+type digested struct {
+	At    time.Time `json:"at"`
+	Epoch string    `json:"epoch"`
+	Seq   int64     `json:"seq"`
+}
+
+// The bounds of a digest.
+const (
+	digestMeetings = 50
+	digestItems    = 30
+	digestAgain    = 15 * time.Minute // after a failure
+	everyNews      = 1 << 30
+)
+
+// Send sends the digests that are due. A digest is made when it is sent, so that it has
+// nothing that was forgotten meanwhile. A kill between sending and noting sends it again,
+// with the same id.
+func (d *Digests) Send(ctx context.Context) error {
+	states, err := d.read(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := d.Deps.Archive.Head(ctx)
+	if err != nil {
+		return err
+	}
+	now := d.Deps.Archive.Now()
+	present := map[string]digested{}
+	var failures []error
+	for _, r := range d.Readers {
+		name := r.Channel.Name()
+		last, known := states[name]
+		switch {
+		case !known: // from now on
+			last = digested{now, head.Epoch, head.Seq}
+		case last.Epoch != head.Epoch: // the archive was restored: all of its meetings would be new
+			last.Epoch, last.Seq = head.Epoch, head.Seq
+		}
+		if last.At.After(now) { // by a wrong clock
+			last.At = now
+		}
+		if due := d.Schedule.Next(last.At); !due.After(now) && !d.Failed[name].After(now) {
+			next, err := d.sendTo(ctx, r, last, due, now)
+			if err != nil {
+				d.Failed[name] = now.Add(digestAgain)
+				failures = append(failures, fmt.Errorf("digest for %s: %w", name, err))
+			} else {
+				delete(d.Failed, name)
+				last = next
+			}
+		}
+		present[name] = last
+	}
+	return errors.Join(append(failures, d.write(context.WithoutCancel(ctx), states, present))...)
+}
+
+func (d *Digests) read(ctx context.Context) (states map[string]digested, err error) {
+	raw, err := d.Deps.Archive.Mark(ctx, digestKey)
+	if err == nil && raw != nil {
+		err = json.Unmarshal(raw, &states)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the state of digests: %w", err)
+	}
+	return states, nil
+}
+
+func (d *Digests) write(ctx context.Context, before, after map[string]digested) error {
+	old, err := json.Marshal(before)
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(after)
+	if err != nil || string(old) == string(raw) {
+		return err
+	}
+	if err := d.Deps.Archive.SetMarks(ctx, archive.Mark{Key: digestKey, Value: raw}); err != nil {
+		return fmt.Errorf("keep the state of digests: %w", err)
+	}
+	return nil
+}
+
+// sendTo sends a reader's digest, unless there is nothing to tell, and returns the state
+// afterwards.
+func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due, now time.Time) (next digested, err error) {
+	view := roster.View{Viewer: r.Viewer}
+	if d.Deps.Notes != nil {
+		added, err := d.Deps.Notes(ctx)
+		if err != nil {
+			return last, err
+		}
+		if view.Groups, err = added.Groups(ctx); err == nil {
+			view.Ticks, err = added.AllTicks(ctx)
+		}
+		if err != nil {
+			return last, err
+		}
+	}
+	news, _, until, err := d.Roster.News(ctx, view, archive.Position{Epoch: last.Epoch, Seq: last.Seq}, everyNews)
+	if err != nil {
+		return last, err
+	}
+	items, err := d.Roster.Items(ctx, view, roster.ItemQuery{Person: r.Person, State: roster.Open})
+	if err != nil {
+		return last, err
+	}
+	next = digested{now, until.Epoch, until.Seq}
+	var arrived []int64
+	for _, n := range news {
+		if n.IsNew {
+			arrived = append(arrived, n.RecordingID)
+		}
+	}
+	if len(arrived) == 0 && len(items.Keys) == 0 {
+		return next, nil
+	}
+	id := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", r.Channel.Name(), due.Unix(), last.Epoch))
+	m := notify.Message{ID: "msg_" + hex.EncodeToString(id[:16]), Kind: notify.News, Key: "digest", At: now.UTC(),
+		Title: countOf(len(arrived), "meeting") + " arrived, " + countOf(len(items.Keys), "action item") + " open"}
+	if m.Text, err = d.compose(ctx, r, last.At, arrived, items.Keys); err != nil {
+		return last, err
+	}
+	return next, r.Channel.Send(ctx, m)
+}
+
+// compose writes the text of a digest.
+func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, arrived []int64, items []archive.ItemKey) (string, error) {
+	var b strings.Builder
+	zone := d.Deps.Location
+	fmt.Fprintf(&b, "Since %s: %s arrived.\n", since.In(zone).Format("Monday 2 January 2006, 15:04"), countOf(len(arrived), "meeting"))
+	if r.Counts {
+		fmt.Fprintf(&b, "%s open.\n", countOf(len(items), "action item"))
+		return b.String(), nil
+	}
+	listed := arrived[:min(len(arrived), digestMeetings)]
+	rows, err := d.Deps.Archive.Rows(ctx, listed)
+	if err != nil {
+		return "", err
+	}
+	for _, id := range listed {
+		if row := rows[id]; row != nil {
+			fmt.Fprintf(&b, "\n%s, %s\n%s", inOneLine(row.Title), row.Start.In(zone).Format("2 January 2006, 15:04"), d.link(id, -1))
+		}
+	}
+	writeMore(&b, len(arrived)-len(listed))
+	if len(items) > 0 {
+		fmt.Fprintf(&b, "\nOpen action items: %d\n", len(items))
+	}
+	shown := items[:min(len(items), digestItems)]
+	texts, err := d.Deps.Archive.ActionItemsAt(ctx, shown)
+	if err != nil {
+		return "", err
+	}
+	for _, key := range shown {
+		if item, ok := texts[key]; ok {
+			fmt.Fprintf(&b, "\n- %s%s (%s, %s)\n%s", inOneLine(item.Description), assignee(item), inOneLine(item.Title), item.Start.In(zone).Format("2 January 2006"), d.link(item.RecordingID, item.Offset))
+		}
+	}
+	writeMore(&b, len(items)-len(shown))
+	return b.String(), nil
+}
+
+// link returns a line with the address of a moment of a meeting, or "".
+func (d *Digests) link(id int64, at time.Duration) string {
+	switch {
+	case d.Deps.PageURL == "":
+		return ""
+	case at < 0:
+		return fmt.Sprintf("  %s/meetings/%d\n", strings.TrimSuffix(d.Deps.PageURL, "/"), id)
+	}
+	return fmt.Sprintf("  %s/meetings/%d?t=%d\n", strings.TrimSuffix(d.Deps.PageURL, "/"), id, int(at.Seconds()))
+}
+
+func assignee(item archive.ActionRow) string {
+	if item.Assignee == "" {
+		return ""
+	}
+	return ", " + inOneLine(item.Assignee)
+}
+
+func writeMore(b *strings.Builder, n int) {
+	if n > 0 {
+		fmt.Fprintf(b, "\nand %d more\n", n)
+	}
+}
+
+// inOneLine returns a text without line breaks, so that nobody's words look like another
+// part of the message.
+func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// countOf writes a number of things.
+func countOf(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}

@@ -1,0 +1,109 @@
+package control_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/roster"
+	"minutebook/control"
+	"minutebook/internal/crontab"
+	"minutebook/internal/notify"
+)
+
+// postbox is a channel that keeps what it gets, or refuses it.
+type postbox struct {
+	name string
+	down bool
+	got  []notify.Message
+}
+
+func (i *postbox) Name() string { return i.name }
+func (i *postbox) Send(_ context.Context, m notify.Message) error {
+	if i.down {
+		return errors.New("down")
+	}
+	i.got = append(i.got, m)
+	return nil
+}
+
+// TestDigests sends a week of digests to the owner's channel, to a channel that others
+// read, and to a person: each gets what it may, once, also when it was down on the day.
+func TestDigests(t *testing.T) {
+	now := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	arrive := func(id int64, recorder string) {
+		t.Helper()
+		o, err := archive.FromMeeting("main", archive.SourceList, now, fmt.Appendf(nil,
+			`{"recording_id":%d,"title":"Meeting\n%d","recording_start_time":"2026-03-01T10:00:00Z","recorded_by":{"name":"R","email":%q},"calendar_invitees":[],"shared_with":"no_teams",`+
+				`"action_items":[{"description":"task %d","completed":false,"user_generated":false,"recording_timestamp":"00:00:07","recording_playback_url":"","assignee":{"name":"R","email":%q}}]}`, id, id, recorder, id, recorder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Apply(t.Context(), []archive.Observation{o}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	schedule, err := crontab.Parse("0 7 * * *", time.UTC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, wall, bob := &postbox{name: "mail"}, &postbox{name: "wall"}, &postbox{name: "person/2"}
+	r, failed := roster.New(a), map[string]time.Time{}
+	send := func(day, hour, minute int) error { // a new one each time, as after a restart
+		now = time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC)
+		d := control.Digests{Deps: control.Deps{Archive: a, PageURL: "https://minutes.example/", Location: time.UTC}, Roster: r, Schedule: schedule, Failed: failed,
+			Readers: []control.DigestReader{{Channel: owner, Viewer: archive.Viewer{All: true}}, {Channel: wall, Viewer: archive.Viewer{All: true}, Counts: true},
+				{Channel: bob, Viewer: archive.ViewerWith("bob@example.com"), Person: "bob@example.com"}}}
+		return d.Send(t.Context())
+	}
+	arrive(1, "ada@example.com") // before digests were wished for
+	for _, at := range [][3]int{{1, 6, 0}, {1, 6, 59}} {
+		if err := send(at[0], at[1], at[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	arrive(2, "ada@example.com")
+	arrive(3, "bob@example.com")
+	bob.down = true
+	if err := send(1, 7, 0); err == nil || !strings.Contains(err.Error(), "person/2") {
+		t.Errorf("a channel that is down: %v", err)
+	}
+	bob.down = false
+	for _, at := range [][3]int{{1, 7, 1}, {1, 7, 16}, {1, 7, 17}, {1, 23, 0}} { // again after a quarter of an hour
+		if err := send(at[0], at[1], at[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(owner.got) != 1 || len(wall.got) != 1 || len(bob.got) != 1 {
+		t.Fatalf("%d, %d, %d digests", len(owner.got), len(wall.got), len(bob.got))
+	}
+	if m := owner.got[0]; m.Title != "2 meetings arrived, 3 action items open" || !strings.Contains(m.Text, "Meeting 2, 1 March 2026, 10:00\n  https://minutes.example/meetings/2\n") ||
+		!strings.Contains(m.Text, "- task 3, R (Meeting 3, 1 March 2026)\n  https://minutes.example/meetings/3?t=7\n") {
+		t.Errorf("%s\n%s", m.Title, m.Text)
+	}
+	if m := wall.got[0]; m.Title != "2 meetings arrived, 3 action items open" || strings.Contains(m.Text, "Meeting") || strings.Contains(m.Text, "task") {
+		t.Errorf("%s\n%s", m.Title, m.Text)
+	}
+	if m := bob.got[0]; m.Title != "1 meeting arrived, 1 action item open" || strings.Contains(m.Text, "Meeting 2") || !strings.Contains(m.Text, "task 3") {
+		t.Errorf("%s\n%s", m.Title, m.Text)
+	}
+	if err := send(2, 7, 0); err != nil || len(owner.got) != 2 || !strings.HasPrefix(owner.got[1].Title, "0 meetings arrived") || owner.got[1].ID == owner.got[0].ID {
+		t.Errorf("the next day: %v, %+v", err, owner.got[1:])
+	}
+	now = now.AddDate(-1, 0, 0) // the clock was ahead by a year
+	if err := send(1, 8, 0); err != nil || len(owner.got) != 2 {
+		t.Errorf("%v, %d digests", err, len(owner.got))
+	}
+}
