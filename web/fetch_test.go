@@ -41,7 +41,7 @@ func TestRecordingIsFetchedAgainByAdmins(t *testing.T) {
 		fetched = append(fetched, id)
 		return s.archive.RetryDownload(ctx, id)
 	}
-	s.shows(200, "/meetings/1", "The recording is not here yet", "<button>Fetch it again</button>")
+	s.shows(200, "/meetings/1", "The recording is not here yet", "<button>Fetch the recording</button>")
 	refused := archive.Download{RecordingID: 1, State: archive.DownloadRefused, Reason: "403", RefusedBy: []string{"acme"}}
 	if err := s.archive.SaveDownload(t.Context(), refused); err != nil {
 		t.Fatal(err)

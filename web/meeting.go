@@ -11,6 +11,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/search/text"
 	"minutebook/web/markdown"
 )
 
@@ -81,7 +82,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.setContent(m, entries, marks, atSecond); err != nil {
+	if err := p.setContent(m, entries, s.langs.Get(text.BaseCode(row.Language)), marks, atSecond); err != nil {
 		return err
 	}
 	if p.Notes, err = s.listNotes(r, id); err != nil {
@@ -122,9 +123,9 @@ func (p *meetingPage) setHeader(m *api.Meeting, zone *time.Location) {
 }
 
 // setContent sets summary, action items, highlights and transcript, with the
-// matches of marks. moment returns the address of a second of the recording, for
+// matches of marks. The language is that of the talk; moment returns the address of a second of the recording, for
 // the links of the summary.
-func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, marks marker, moment func(int64) string) error {
+func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, language *text.Language, marks marker, moment func(int64) string) error {
 	if p.Length == 0 && len(entries) > 0 {
 		p.Length = entries[len(entries)-1].Offset + 10*time.Second
 	}
@@ -140,7 +141,7 @@ func (p *meetingPage) setContent(m *api.Meeting, entries []archive.Entry, marks 
 	p.Highlights = newHighlights(m, p.RecordingID)
 	p.CRM = newCRM(m)
 	p.Lines, p.Speakers = newLines(entries, p.Length, p.At, marks.withoutFrequent(entries))
-	p.setOutline(entries, moment)
+	p.setOutline(entries, language, moment)
 	p.countMatches()
 	p.Timeline = newTimeline(p.Lines, p.Speakers, p.Length)
 	p.Timeline.addTicks(p, moment)

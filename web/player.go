@@ -13,7 +13,8 @@ import (
 type player struct {
 	Video, Audio string // addresses, with the moment to begin at
 	State        string // the reason when there is neither
-	Fetch        bool   // the visitor may have it fetched again
+	Fetch        bool   // the visitor may have it fetched
+	Again        bool   // it was tried before
 	Captions     string // the address of the transcript as captions
 	Spoken       string // its language
 }
@@ -69,7 +70,7 @@ func mediaFragment(at, end time.Duration) string {
 }
 
 // setMediaState sets why there is no recording, and whether the visitor may have it
-// fetched again.
+// fetched.
 func (s *server) setMediaState(r *http.Request, row *archive.Row, p *player) error {
 	d, err := s.Archive.DownloadOf(r.Context(), row.RecordingID)
 	isQueued := err == nil
@@ -78,6 +79,7 @@ func (s *server) setMediaState(r *http.Request, row *archive.Row, p *player) err
 	}
 	canRetry := !isQueued || d.State == archive.DownloadWanted || d.State == archive.DownloadRefused || d.State == archive.DownloadNone
 	p.Fetch = s.Fetch != nil && visitorOf(r.Context()).Admin && !row.Gone && canRetry
+	p.Again = isQueued && (d.Failures > 0 || d.State == archive.DownloadRefused || d.State == archive.DownloadNone)
 	p.State = explainMedia(row, d, isQueued, visitorOf(r.Context()).Admin)
 	if s.Fetch == nil && !isQueued && !row.Gone {
 		p.State = "Recordings are not fetched here."
@@ -122,6 +124,7 @@ type timeline struct {
 	Talk          []turn
 	Marks         []timeMark // highlights
 	Todos         []timeMark // action items
+	Chapters      []timeMark // where those after the first begin
 	Hits          []timeMark // lines that match
 	length        time.Duration
 }
@@ -174,8 +177,8 @@ func (t *timeline) x(at time.Duration) float64 {
 	return min(1, max(0, float64(at)/float64(t.length))) * timelineWidth
 }
 
-// addTicks marks a page's lines that match, its highlights and its action items whose
-// moment is known. moment returns the address of a second of the recording.
+// addTicks marks a page's lines that match, its chapters, its highlights and its action
+// items whose moment is known. moment returns the address of a second of the recording.
 func (t *timeline) addTicks(p *meetingPage, moment func(int64) string) {
 	if t == nil {
 		return
@@ -186,6 +189,11 @@ func (t *timeline) addTicks(p *meetingPage, moment func(int64) string) {
 	for _, a := range p.Actions {
 		if a.At >= 0 {
 			t.Todos = append(t.Todos, t.tick(a.At, a.At, "Action item: "+a.Text, moment))
+		}
+	}
+	for i, c := range p.Chapters {
+		if i > 0 {
+			t.Chapters = append(t.Chapters, t.tick(c.At, c.At, "Chapter: "+c.Title, moment))
 		}
 	}
 	for _, l := range p.Lines {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/archive/export"
+	"minutebook/search/text"
 )
 
 // staticRoot is where the site's own files are, below its directory.
@@ -18,6 +19,7 @@ const staticRoot = "static/"
 // staticSite renders an export with the templates of the page. Its links lead from
 // file to file; search and other parts that need an archive are left out.
 type staticSite struct {
+	langs  *text.Languages
 	assets *assets
 	pages  map[string]*template.Template
 	zone   *time.Location
@@ -35,7 +37,7 @@ func NewSite(zone *time.Location) (export.Site, error) {
 	}
 	funcs := templateFuncs(a, "", zone)
 	funcs["asset"] = func(name string) string { return staticRoot + name }
-	s := &staticSite{assets: a, zone: zone, pages: map[string]*template.Template{}}
+	s := &staticSite{langs: text.NewLanguages(), assets: a, zone: zone, pages: map[string]*template.Template{}}
 	for page, files := range map[string][]string{
 		"meeting": {"meeting.html", "site/links.html", "site/layout.html"},
 		"index":   {"site/links.html", "site/layout.html", "site/index.html"},
@@ -78,7 +80,7 @@ func (s *staticSite) Meeting(w io.Writer, m *export.Meeting) error {
 		}
 		return "#transcript"
 	}
-	err := p.setContent(m.Notes, m.Entries, marker{}, func(seconds int64) string { return moment(time.Duration(seconds) * time.Second) })
+	err := p.setContent(m.Notes, m.Entries, s.langs.Get(text.BaseCode(m.Row.Language)), marker{}, func(seconds int64) string { return moment(time.Duration(seconds) * time.Second) })
 	if err != nil {
 		return err
 	}

@@ -41,10 +41,27 @@ type jobView struct {
 	Running    bool
 }
 
-// failureView is a failure, and whether it is being retried.
+// failureView is a failure, and whether it is being retried. Same are the further ones of
+// the same class, account and reason.
 type failureView struct {
 	archive.Failure
 	Running bool
+	Same    []failureView
+}
+
+// groupFailures puts failures with one reason together, under the first of them.
+func groupFailures(all []failureView) (groups []failureView) {
+	for _, f := range all {
+		i := slices.IndexFunc(groups, func(g failureView) bool {
+			return g.Class == f.Class && g.Account == f.Account && g.Reason == f.Reason && f.Class != "job"
+		})
+		if i < 0 {
+			groups = append(groups, f)
+			continue
+		}
+		groups[i].Same = append(groups[i].Same, f)
+	}
+	return groups
 }
 
 // queueView counts the recordings in one state.
@@ -90,6 +107,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) error {
 			p.Hold = h
 		}
 	}
+	p.Failures = groupFailures(p.Failures)
 	if p.Admin {
 		p.MayRun, p.MayFetch = s.Run != nil, s.Fetch != nil
 		if state == nil {

@@ -132,3 +132,14 @@ func TestStatusTellsOfBackupsAndTheDisk(t *testing.T) {
 		}
 	}
 }
+
+func TestEqualFailuresAreOneGroup(t *testing.T) {
+	failed := func(class, account, what, reason string) failureView {
+		return failureView{Failure: archive.Failure{Class: class, Account: account, What: what, Reason: reason}}
+	}
+	groups := groupFailures([]failureView{failed("download", "a", "1", "404"), failed("download", "a", "2", "404"), failed("download", "b", "3", "404"),
+		failed("job", "a", "walk", "404"), failed("job", "a", "news", "404"), failed("download", "a", "4", "403"), failed("download", "a", "5", "404")})
+	if len(groups) != 5 || len(groups[0].Same) != 2 || groups[0].Same[1].What != "5" {
+		t.Errorf("%+v", groups)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/search"
+	"minutebook/search/text"
 	"minutebook/web/outline"
 )
 
@@ -136,9 +137,9 @@ func readOutline(entries []archive.Entry, highlights []highlight) ([]outline.Lin
 
 // setOutline sets the chapters and questions of a talk. moment returns the address of a
 // second of the recording.
-func (p *meetingPage) setOutline(entries []archive.Entry, moment func(int64) string) {
+func (p *meetingPage) setOutline(entries []archive.Entry, language *text.Language, moment func(int64) string) {
 	lines, marked := readOutline(entries, p.Highlights)
-	chapters, source := outline.Chapters(lines, marked)
+	chapters, source := outline.Chapters(lines, marked, language.StopWords)
 	for _, c := range chapters {
 		p.Chapters = append(p.Chapters, chapter{c.At, c.Title, moment(int64(c.At / time.Second))})
 	}
@@ -193,7 +194,7 @@ func (s *server) apiOutline(w http.ResponseWriter, r *http.Request) error {
 	}
 	lines, marked := readOutline(entries, newHighlights(m, id))
 	out := outlineJSON{Chapters: []chapterJSON{}, Speakers: []talkJSON{}, Questions: []questionJSON{}}
-	chapters, source := outline.Chapters(lines, marked)
+	chapters, source := outline.Chapters(lines, marked, s.langs.Get(text.BaseCode(row.Language)).StopWords)
 	out.Source = source
 	for _, c := range chapters {
 		out.Chapters = append(out.Chapters, chapterJSON{c.At.Seconds(), c.Title})

@@ -21,6 +21,7 @@ import (
 	"minutebook/internal/httpserver"
 	"minutebook/mcp"
 	"minutebook/search"
+	"minutebook/search/text"
 	"minutebook/web/access"
 	"minutebook/web/accounts"
 	"minutebook/web/clip"
@@ -114,6 +115,7 @@ type server struct {
 	mcp     http.Handler
 	bounds  httpserver.StreamBounds // of recordings
 	clips   *clip.Cutter            // nil without ffmpeg
+	langs   *text.Languages
 
 	oidc        *relyingParty // nil: nobody signs in at a provider
 	passkeys    *webauthn.WebAuthn
@@ -187,7 +189,7 @@ func newServer(o Options) (*server, error) {
 		return nil, fmt.Errorf("make the page's key: %w", err)
 	}
 	s := &server{Options: o, base: base, pages: pages, assets: assets, places: places,
-		bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
+		langs: text.NewLanguages(), bounds: httpserver.StreamBounds{Stall: mediaStall, Judge: mediaJudge}}
 	if s.clips, err = newCutter(o.Archive); err != nil {
 		return nil, err
 	}

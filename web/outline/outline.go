@@ -2,7 +2,7 @@
 // It is plain computation: it keeps nothing and has nothing to lose in a crash.
 //
 //	outline.go   lines, chapters, and the choice between the talk and the highlights
-//	tiling.go    where the talk changes its subject
+//	division.go  where the talk changes its subject
 //	title.go     the words that set a chapter apart
 //	question.go  questions
 package outline
@@ -45,27 +45,28 @@ const (
 // Bounds of chapters.
 const (
 	minTalk    = 8 * time.Minute
-	minWords   = 2 * window * blockWords
-	minChapter = 2 * time.Minute
+	minWords   = 1000
+	minChapter = 3 * time.Minute
 	maxTitle   = 80 // characters
 )
 
 // Chapters returns the chapters of a talk, whose lines are in the order of time, or why
 // there are none. Where the talk itself has no clear turns, or too few words to tell,
-// highlights divide it, if there are three or more.
-func Chapters(lines []Line, highlights []Highlight) ([]Chapter, Source) {
+// highlights divide it, if there are three or more. The stop words of the language, which
+// are folded, tell nothing.
+func Chapters(lines []Line, highlights []Highlight, stop map[string]bool) ([]Chapter, Source) {
 	if len(lines) < 2 || lines[len(lines)-1].At-lines[0].At < minTalk {
 		return nil, Short
 	}
-	t := newTiling(lines)
+	d := newDivision(lines, stop)
 	source := FromTalk
-	starts := t.chapterStarts()
+	starts := d.chapterStarts()
 	if len(starts) == 0 {
 		source = FromHighlights
 		starts = highlightStarts(lines, highlights)
 		switch {
 		case len(starts) >= 3:
-		case t.words < minWords:
+		case len(d.blocks)*blockWords < minWords:
 			return nil, Short
 		default:
 			return nil, Even
@@ -82,7 +83,7 @@ func Chapters(lines []Line, highlights []Highlight) ([]Chapter, Source) {
 		}
 		chapters[i] = Chapter{At: lines[first].At, Line: first, Title: nameWithin(lines, first, end, highlights)}
 		if chapters[i].Title == "" {
-			chapters[i].Title = t.title(first, end)
+			chapters[i].Title = d.title(first, end)
 		}
 	}
 	return chapters, source

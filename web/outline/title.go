@@ -1,59 +1,95 @@
 package outline
 
 import (
+	"cmp"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// title returns the three words that set some lines apart most from the rest of the talk,
-// as they are written there.
-func (t *tiling) title(first, end int) string {
-	type word struct {
-		term, written string
-		here          int
-		score         float64
-	}
-	words := map[string]*word{}
+// titleWord is a word that may stand in a title.
+type titleWord struct {
+	stem    int
+	written string // as it is written most often, within a sentence if it is there
+	forms   map[string]int
+	here    int
+	score   float64
+}
+
+// title returns up to three words that set some lines apart most from the rest of the
+// talk, as they are written there.
+func (d *division) title(first, end int) string {
+	words := map[int]*titleWord{}
 	for i := first; i < end; i++ {
-		for _, token := range t.of[i] {
-			if w := words[token.Term]; w != nil {
-				w.here++
-			} else if written := t.lines[i].Text[token.Start:token.End]; isTelling(written) {
-				words[token.Term] = &word{term: token.Term, written: written, here: 1}
+		for _, token := range d.tokens[i] {
+			stem := d.number(token.Term)
+			if stem < 0 || !d.tells(stem) {
+				continue
+			}
+			w := words[stem]
+			if w == nil {
+				w = &titleWord{stem: stem, forms: map[string]int{}}
+				words[stem] = w
+			}
+			w.here++
+			form := d.lines[i].Text[token.Start:token.End]
+			if beginsSentence(d.lines[i].Text, token.Start) {
+				form = strings.ToLower(form) // its capital says nothing
+			}
+			w.forms[form]++
+		}
+	}
+	var all []*titleWord
+	for _, w := range words {
+		if w.here < 3 {
+			continue
+		}
+		for form, n := range w.forms {
+			if most := w.forms[w.written]; n > most || n == most && form < w.written {
+				w.written = form
 			}
 		}
+		inside := float64(w.here) / float64(d.said[w.stem])
+		w.score = float64(w.here) * inside * inside * math.Log(float64(len(d.blocks))/float64(d.in[w.stem]))
+		all = append(all, w)
 	}
-	var all []*word
-	for _, w := range words {
-		if w.score = float64(w.here) * t.weight[t.terms[w.term]]; w.here > 1 && w.score > 0 {
-			all = append(all, w)
-		}
-	}
-	slices.SortFunc(all, func(a, b *word) int {
-		switch {
-		case a.score > b.score:
-			return -1
-		case a.score < b.score:
-			return 1
-		}
-		return strings.Compare(a.term, b.term)
+	slices.SortFunc(all, func(a, b *titleWord) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.written, b.written))
 	})
 	var names []string
 	for _, w := range all[:min(3, len(all))] {
 		names = append(names, w.written)
 	}
 	if len(names) == 0 {
-		return "…"
+		return d.opening(first, end)
 	}
 	runes := []rune(strings.Join(names, ", "))
 	runes[0] = unicode.ToUpper(runes[0])
 	return string(runes)
 }
 
-// isTelling reports whether a word may stand in a title: no number, and no short word of
-// an alphabet.
+// opening returns the first words of some lines.
+func (d *division) opening(first, end int) string {
+	for _, l := range d.lines[first:end] {
+		if runes := []rune(strings.TrimSpace(l.Text)); len(runes) > maxTitle/2 {
+			return string(runes[:maxTitle/2-1]) + "…"
+		} else if len(runes) > 0 {
+			return string(runes)
+		}
+	}
+	return "…"
+}
+
+// beginsSentence reports whether a word at an offset is the first of a sentence.
+func beginsSentence(line string, at int) bool {
+	before := strings.TrimRight(line[:at], " \t\"'“”‘’(")
+	return before == "" || strings.ContainsAny(before[len(before)-1:], ".!?:")
+}
+
+// isTelling reports whether a word may tell subjects apart: no number, and no short word
+// of an alphabet.
 func isTelling(word string) bool {
 	r, _ := utf8.DecodeRuneInString(word)
 	return unicode.IsLetter(r) && (r > 0x2e80 || utf8.RuneCountInString(word) > 3)
