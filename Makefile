@@ -13,7 +13,7 @@ LDFLAGS := -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 
-.PHONY: help build static demo test vet browser restic race plain long simulate mutate bench clean
+.PHONY: help build static demo test vet browser programs race plain long simulate mutate bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -28,8 +28,9 @@ static: ## bin/minutebook without shared libraries, as the container has it
 demo: build ## the whole of it on invented meetings, without an account
 	@bin/minutebook demo
 
-test: browser restic ## everything that must hold before a change lands
+test: browser programs ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 -Oline race vet plain
+	@test -d "$(MINUTEBOOK_CORPUS)" || echo "make test: no real meetings: tests that need them were skipped; set MINUTEBOOK_CORPUS to their folder"
 
 # Tests, and the programs that they start, trade memory for fewer collections,
 # do not sleep a second at their end to wait for reports of races, and keep their
@@ -51,12 +52,13 @@ vet:
 	@packaging/deadcode $(DEADCODE)
 
 browser: ## what the tests need beside Go: Chromium, and packages of npm in the user's cache
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || packaging/install-debian chromium fonts-dejavu-core
+	@command -v chromium-headless-shell >/dev/null || packaging/install-debian chromium-headless-shell fonts-dejavu-core || command -v chromium >/dev/null
 	@packaging/install-npm axe-core 4.14.1
 	@packaging/install-npm oidc-provider 8.8.1
 
-restic: ## and restic, for which docs/backup.md has a recipe
+programs: ## and restic, for which docs/backup.md has a recipe, and ffmpeg, which cuts clips
 	@command -v restic >/dev/null || packaging/install-debian restic
+	@command -v ffmpeg >/dev/null || packaging/install-debian ffmpeg
 
 long: ## the long runs of the crash tests and a minute of every fuzz target
 	packaging/fuzz 60s

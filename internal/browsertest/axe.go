@@ -34,7 +34,10 @@ func (b *Browser) Check(axe, page string) {
 		First  string `json:"first"`
 		Number int    `json:"number"`
 	}
-	b.Do(chromedp.Evaluate[chromedp.Void](`if (!window.axe) {` + axe + `} window.checked_ = null;
+	if !Evaluate[bool](b, `!!window.axe`) {
+		b.Do(chromedp.Evaluate[chromedp.Void](axe))
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.checked_ = null;
 		axe.run(document, { resultTypes: ["violations"] }).then(r => { checked_ = r.violations.map(v =>
 			({ id: v.id, help: v.help, number: v.nodes.length, first: v.nodes[0].html + " " + v.nodes[0].failureSummary })); });`))
 	b.WaitFor(`window.checked_ !== null`)
