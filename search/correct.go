@@ -3,6 +3,7 @@ package search
 import (
 	"sort"
 
+	"minutebook/internal/nearest"
 	"minutebook/search/query"
 	"minutebook/search/segment"
 )
@@ -65,7 +66,7 @@ func (s *snapshot) nearestWord(word string) (string, error) {
 	}
 	distance := make(map[string]int, len(near))
 	for _, t := range near {
-		distance[t.term] = query.EditDistance(t.term, word)
+		distance[t.term] = nearest.Distance(t.term, word)
 	}
 	sort.Slice(near, func(i, j int) bool {
 		a, b := near[i], near[j]

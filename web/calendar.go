@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/roster"
 )
 
 // monthListSize is how many meetings of a month a page lists.
@@ -53,19 +54,11 @@ func yearAddress(year int) string { return "/calendar?year=" + strconv.Itoa(year
 
 // calendar answers /calendar?year=.
 func (s *server) calendar(w http.ResponseWriter, r *http.Request) error {
-	year, err := parseNumber(r.URL.Query(), "year", s.Now().In(s.Location).Year(), 1, 9999)
+	begin, c, err := s.countYear(r)
 	if err != nil {
 		return err
 	}
-	view, err := s.view(r.Context())
-	if err != nil {
-		return err
-	}
-	begin := time.Date(year, 1, 1, 0, 0, 0, 0, s.Location)
-	c, err := s.Roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
-	if err != nil {
-		return err
-	}
+	year := begin.Year()
 	p := calendarPage{frame: s.newFrame(r, "calendar", "Calendar "+strconv.Itoa(year)), Year: year, EarlierY: year - 1, LaterY: year + 1}
 	if !c.Oldest.IsZero() && c.Oldest.Before(begin) {
 		p.Earlier = yearAddress(year - 1)
@@ -127,21 +120,29 @@ func (s *server) month(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, http.StatusOK, "month", p)
 }
 
-// apiCalendar counts the meetings of each day of ?year=.
-func (s *server) apiCalendar(w http.ResponseWriter, r *http.Request) error {
+// countYear counts the meetings of each day of ?year=, or of this year, which begins at
+// begin.
+func (s *server) countYear(r *http.Request) (begin time.Time, c roster.Calendar, err error) {
 	year, err := parseNumber(r.URL.Query(), "year", s.Now().In(s.Location).Year(), 1, 9999)
 	if err != nil {
-		return err
+		return begin, c, err
 	}
 	view, err := s.view(r.Context())
 	if err != nil {
-		return err
+		return begin, c, err
 	}
-	begin := time.Date(year, 1, 1, 0, 0, 0, 0, s.Location)
-	c, err := s.Roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
+	begin = time.Date(year, 1, 1, 0, 0, 0, 0, s.Location)
+	c, err = s.Roster.Calendar(r.Context(), view, begin, begin.AddDate(1, 0, 0))
+	return begin, c, err
+}
+
+// apiCalendar counts the meetings of each day of ?year=.
+func (s *server) apiCalendar(w http.ResponseWriter, r *http.Request) error {
+	begin, c, err := s.countYear(r)
 	if err != nil {
 		return err
 	}
+	year := begin.Year()
 	type dayJSON struct {
 		Date         string  `json:"date"`
 		Meetings     int     `json:"meetings"`

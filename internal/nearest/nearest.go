@@ -10,33 +10,34 @@ import "strings"
 func Word(word string, known []string) string {
 	best, found := max(2, len(word)/3)+1, ""
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), strings.ToLower(k)); d < best && d < len(k) {
+		if d := Distance(strings.ToLower(word), strings.ToLower(k)); d < best && d < len(k) {
 			best, found = d, k
 		}
 	}
 	return found
 }
 
-// distance returns the optimal string alignment distance of two words, in bytes.
-func distance(a, b string) int {
-	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+// Distance counts the insertions, deletions, replacements and swaps of neighbours
+// that turn a into b.
+func Distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
 	for j := range last {
 		last[j] = j
 	}
-	for i := 1; i <= len(a); i++ {
-		row := make([]int, len(b)+1)
+	for i := 1; i <= len(x); i++ {
 		row[0] = i
-		for j := 1; j <= len(b); j++ {
+		for j := 1; j <= len(y); j++ {
 			cost := 1
-			if a[i-1] == b[j-1] {
+			if x[i-1] == y[j-1] {
 				cost = 0
 			}
 			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
 		}
-		before, last = last, row
+		before, last, row = last, row, before
 	}
-	return last[len(b)]
+	return last[len(y)]
 }

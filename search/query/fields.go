@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"minutebook/internal/nearest"
 )
 
 // Field is one field of the query language.
@@ -77,7 +79,7 @@ func readFilter(t token) (Node, error) {
 }
 
 func fieldHint(t token, names []string) string {
-	suggestion := nearest(t.field, names)
+	suggestion := nearestValue(t.field, names)
 	if t.text == "" {
 		return fmt.Sprintf("did you mean %s:?", suggestion)
 	}
@@ -85,14 +87,14 @@ func fieldHint(t token, names []string) string {
 }
 
 func valueHint(value string, values []string) string {
-	return fmt.Sprintf("did you mean %s? It knows %s", nearest(value, values), strings.Join(values, ", "))
+	return fmt.Sprintf("did you mean %s? It knows %s", nearestValue(value, values), strings.Join(values, ", "))
 }
 
-// nearest is the candidate with the fewest edits to s; the first of equals.
-func nearest(s string, candidates []string) string {
+// nearestValue is the candidate with the fewest edits to s; the first of equals.
+func nearestValue(s string, candidates []string) string {
 	best, minimum := "", 1<<30
 	for _, c := range candidates {
-		d := EditDistance(s, c)
+		d := nearest.Distance(s, c)
 		if strings.HasPrefix(c, s) && s != "" {
 			d = 0
 		}
@@ -101,31 +103,6 @@ func nearest(s string, candidates []string) string {
 		}
 	}
 	return best
-}
-
-// EditDistance counts the insertions, deletions, replacements and swaps of neighbours
-// that turn a into b.
-func EditDistance(a, b string) int {
-	x, y := []rune(a), []rune(b)
-	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		row[0] = i
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(y)]
 }
 
 func checkID(value string) error {
