@@ -1,5 +1,5 @@
 // Package export writes meetings as files for people, note tools and players:
-// Markdown, JSON, subtitles, plain text, a static site. It also renders single
+// Markdown, JSON, subtitles, plain text, Parquet, a static site. It also renders single
 // meetings for the page.
 //
 //	export.go, run.go    Run: its options, and the loop over the meetings
@@ -8,7 +8,7 @@
 //	ledger*.go           the exports into a directory: files, names, lists
 //	notes.go             notes, ticks, merged people and saved searches
 //	site.go              pages around the meetings: indexes, people
-//	markdown.go, text.go, subtitles.go, json.go    the formats
+//	markdown.go, text.go, subtitles.go, json.go, parquet.go    the formats
 //
 // A file is whole at any moment. A crash leaves some files of the last export and
 // some of this one; the next run completes it.

@@ -23,11 +23,14 @@ const (
 	SRT      Format = "srt"    // meetings/*.srt, SubRip subtitles
 	Text     Format = "txt"    // meetings/*.txt, for reading
 	HTML     Format = "html"   // a static site: index.html, meetings/*.html, people/*.html
+	// Parquet has four tables for warehouses: meetings, entries, people and action_items,
+	// as TABLE/month=2026-03/TABLE.parquet.
+	Parquet Format = "parquet"
 )
 
 // Formats returns all formats.
 func Formats() []Format {
-	return []Format{Markdown, JSON, NDJSON, VTT, SRT, Text, HTML}
+	return []Format{Markdown, JSON, NDJSON, VTT, SRT, Text, HTML, Parquet}
 }
 
 // Options are the options of [Run].
@@ -68,9 +71,12 @@ func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("export to %s: %w", o.Dir, err)
 	}
-	if o.Format == NDJSON {
+	switch o.Format {
+	case NDJSON:
 		err = x.writeLines(ctx)
-	} else {
+	case Parquet:
+		err = x.writeTables(ctx)
+	default:
 		err = x.writeMeetings(ctx)
 	}
 	if err == nil && o.Notes != nil && (o.Format == JSON || o.Format == NDJSON) {

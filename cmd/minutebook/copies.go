@@ -19,7 +19,7 @@ func (m *Main) exportCmd() *cobra.Command {
 	var q control.ExportRequest
 	cmd := &cobra.Command{
 		Use:   "export --to DIR [QUERY]",
-		Short: "Write meetings as files: notes, subtitles, text, JSON or a site",
+		Short: "Write meetings as files: notes, subtitles, text, JSON, Parquet or a site",
 		Long: "Writes meetings as files into a directory. Run again, it writes what has changed\n" +
 			"since; a meeting keeps the name of its first export there.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -27,7 +27,7 @@ func (m *Main) exportCmd() *cobra.Command {
 				return &usageError{fmt.Errorf("export: say where to with --to DIR")}
 			}
 			if !slices.Contains(export.Formats(), export.Format(q.Format)) {
-				return &usageError{fmt.Errorf("export: unknown format %q; there are md, json, ndjson, vtt, srt, txt and html", q.Format)}
+				return &usageError{fmt.Errorf("export: unknown format %q; there are md, json, ndjson, vtt, srt, txt, html and parquet", q.Format)}
 			}
 			q.Query = strings.Join(args, " ")
 			var err error
@@ -43,7 +43,7 @@ func (m *Main) exportCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into")
-	cmd.Flags().StringVar(&q.Format, "format", string(export.Markdown), "md, json, ndjson, vtt, srt, txt or html")
+	cmd.Flags().StringVar(&q.Format, "format", string(export.Markdown), "md, json, ndjson, vtt, srt, txt, html or parquet")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt every file for this age public `key`")
 	return m.jsonFlag(cmd)
 }

@@ -89,7 +89,7 @@ func (m *Main) completeFlags(cmd *cobra.Command) {
 		case "account":
 			complete = m.completeAccount
 		case "format":
-			complete = cobra.FixedCompletions([]cobra.Completion{string(export.Markdown), "json", "ndjson", "vtt", "srt", "txt", "html"}, cobra.ShellCompDirectiveNoFileComp)
+			complete = cobra.FixedCompletions([]cobra.Completion{string(export.Markdown), "json", "ndjson", "vtt", "srt", "txt", "html", "parquet"}, cobra.ShellCompDirectiveNoFileComp)
 		default:
 			return
 		}
