@@ -33,6 +33,7 @@ func (w *world) compare(t *rapid.T) {
 	}
 	w.compareLinks()
 	w.comparePages(t)
+	w.compareSignedIn(t)
 }
 
 func (w *world) wantSame(got, want any, format string, args ...any) {

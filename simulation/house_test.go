@@ -45,6 +45,7 @@ type house struct {
 	notes   *notes.DB
 	service *service.Service
 	page    *web.Handler
+	door    *door // nil but in draws
 	roster  *roster.Roster
 	video   media.Blob
 	keys    map[string]string
@@ -53,7 +54,11 @@ type house struct {
 // newTemplate makes an empty archive, which each draw begins with a copy of.
 func newTemplate(t *testing.T) string {
 	h := &house{dir: t.TempDir(), site: &site{}}
-	if err := h.open(t.Context()); err != nil {
+	err := h.open(t.Context())
+	if err == nil {
+		err = h.openDoor(t.Context())
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	h.close(t)
@@ -70,6 +75,9 @@ func openHouse(t *rapid.T, ctx context.Context, s *site, template string) *house
 	h := &house{dir: dir, site: s, keys: map[string]string{}}
 	if err == nil {
 		err = h.open(ctx)
+	}
+	if err == nil {
+		err = h.openDoor(ctx)
 	}
 	if err == nil {
 		h.video, err = h.archive.Media().Put(ctx, strings.NewReader(film))

@@ -143,10 +143,17 @@ var pageRows = map[string]pageRow{
 // absent is a number that no meeting ever had.
 const absent = 424242
 
-// person asks the page, by one address or several.
+// person asks the page, by one address or several: as somebody signed in where there is a
+// session or a token.
 type person struct {
-	emails []string
-	admin  bool
+	emails        []string
+	admin         bool
+	cookie, token string
+}
+
+// String leaves the secrets out.
+func (p person) String() string {
+	return fmt.Sprintf("{%v admin %v, session %v, token %v}", p.emails, p.admin, p.cookie != "", p.token != "")
 }
 
 func (p person) sees(w *world, m *meeting) bool {
@@ -197,6 +204,9 @@ func (p person) ask(w *world, path string) *httptest.ResponseRecorder {
 
 // send makes a request as a person.
 func (p person) send(w *world, method, path, body string) *httptest.ResponseRecorder {
+	if p.cookie != "" || p.token != "" {
+		return p.sendSignedIn(w, method, path, body)
+	}
 	r := httptest.NewRequestWithContext(w.ctx, method, path, strings.NewReader(body))
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

@@ -29,6 +29,7 @@ type world struct {
 	holders  map[string]int
 	meetings map[int64]*meeting
 	links    []link
+	signedIn []person
 }
 
 func (w *world) must(err error) {
@@ -68,6 +69,7 @@ func TestNobodySeesMore(t *testing.T) {
 func newWorld(t *rapid.T, ctx context.Context, site *site, template string) *world {
 	w := &world{t: t, ctx: ctx, house: openHouse(t, ctx, site, template), listings: map[string]*listing{}, accounts: map[string]account{},
 		last: map[string]account{}, holders: map[string]int{}, meetings: map[int64]*meeting{}}
+	w.admit(t)
 	for _, name := range accounts {
 		w.holders[name] = 1
 		if rapid.IntRange(0, 4).Draw(t, "configured") > 0 {
