@@ -3,6 +3,7 @@ package years
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -17,12 +18,15 @@ import (
 
 // backupDone is a generation of the backups, and what it has to hold.
 type backupDone struct {
+	dir        string // of backups
 	name, path string
 	at         time.Time
 	memory     memory
 }
 
-func (w *world) backupDir() string { return filepath.Join(w.dir, "backups") }
+// backupDir is the directory of backups of the present copy of the archive: a restored
+// one is refused where there are newer backups of the copy before it.
+func (w *world) backupDir() string { return filepath.Join(w.dir, fmt.Sprintf("backups%d", w.restores)) }
 
 // stopProgram stops the program in order, and starts it after a while.
 func (w *world) stopProgram(g *rand.Rand) {
@@ -176,7 +180,7 @@ func (w *world) backUp(*rand.Rand) {
 	}
 	w.must(err, "back up")
 	w.journal.note("backup %s", r.Generation)
-	w.backups = append(w.backups, backupDone{r.Generation, filepath.Join(w.backupDir(), r.Generation), at, memory})
+	w.backups = append(w.backups, backupDone{w.backupDir(), r.Generation, filepath.Join(w.backupDir(), r.Generation), at, memory})
 	w.backups = slices.DeleteFunc(w.backups, func(b backupDone) bool {
 		_, err := os.Stat(b.path)
 		return err != nil
@@ -192,10 +196,11 @@ func (w *world) restore(g *rand.Rand) {
 	old := w.house.dir
 	w.house.close()
 	dir := w.newDir()
-	_, err := backup.Restore(context.Background(), backup.RestoreOptions{From: w.backupDir(), Generation: b.name, Dir: dir, OldData: []string{old}, Now: w.now, Logger: w.logger})
+	_, err := backup.Restore(context.Background(), backup.RestoreOptions{From: b.dir, Generation: b.name, Dir: dir, OldData: []string{old}, Now: w.now, Logger: w.logger})
 	w.must(err, "restore")
 	w.journal.note("backup %s of %s is restored", b.name, stamp(b.at))
 	_ = os.RemoveAll(old)
+	w.restores++
 	w.dataDir = dir
 	w.oracle.goBack(b.memory)
 	w.start(dir)

@@ -62,6 +62,7 @@ type world struct {
 	dataDir  string
 	starts   int
 	dirs     int
+	restores int
 	skew     atomic.Int64
 	todo     agenda
 	backups  []backupDone

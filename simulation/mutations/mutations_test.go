@@ -1,0 +1,133 @@
+package mutations
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/internal/testrun"
+)
+
+// mutation is a fault that can be put into the code.
+type mutation struct {
+	name, why string
+	pkg, test string // the package, and the names of the tests that notice it
+	file      string
+	old, new  string
+}
+
+var layout = regexp.MustCompile(`(?s)^why  ([^\n]+)\ntest (\S+) (\S+)\nfile (\S+)\n<<<<\n(.*)\n====\n(.*?)\n?>>>>\n$`)
+
+// top is the root of the module.
+const top = "../.."
+
+func mutations(t *testing.T) (list []mutation) {
+	files, err := filepath.Glob("testdata/*.patch")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := layout.FindStringSubmatch(string(raw))
+		if m == nil {
+			t.Fatalf("%s is no mutation", f)
+		}
+		list = append(list, mutation{strings.TrimSuffix(filepath.Base(f), ".patch"), m[1], m[2], m[3], m[4], m[5], m[6]})
+	}
+	return list
+}
+
+// apply returns the file with the fault.
+func (m mutation) apply() ([]byte, error) {
+	raw, err := os.ReadFile(filepath.Join(top, m.file))
+	if err != nil {
+		return nil, err
+	}
+	if n := strings.Count(string(raw), m.old); n != 1 {
+		return nil, fmt.Errorf("%s has the text of mutation %s %d times, not once", m.file, m.name, n)
+	}
+	changed := []byte(strings.Replace(string(raw), m.old, m.new, 1))
+	_, err = parser.ParseFile(token.NewFileSet(), m.file, changed, parser.SkipObjectResolution)
+	return changed, err
+}
+
+// Every mutation still fits the code.
+func TestMutationsApply(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	for _, m := range mutations(t) {
+		if _, err := m.apply(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestMutations is `make mutate`. MUTATIONS names those to try, as a regular expression.
+func TestMutations(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	if os.Getenv("MINUTEBOOK_MUTATE") == "" {
+		t.Skip("only by make mutate")
+	}
+	only := regexp.MustCompile(os.Getenv("MUTATIONS"))
+	survived := 0
+	for _, m := range mutations(t) {
+		if !only.MatchString(m.name) {
+			continue
+		}
+		began := time.Now()
+		result := m.try(t)
+		if result != "noticed" {
+			survived++
+			t.Errorf("mutation %s: %s", m.name, result)
+		}
+		fmt.Printf("%-34s %-18s %4.0f s  %s %s: %s\n", m.name, result, time.Since(began).Seconds(), m.pkg, m.test, m.why)
+	}
+	fmt.Printf("%d not noticed\n", survived)
+}
+
+// try runs the tests of a mutation: "noticed", "survived" or the reason why it did not
+// run.
+func (m mutation) try(t *testing.T) string {
+	changed, err := m.apply()
+	if err != nil {
+		return err.Error()
+	}
+	dir := t.TempDir()
+	root, err := filepath.Abs(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, m.file): filepath.Join(dir, "changed.go")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, raw := range map[string][]byte{"changed.go": changed, "overlay.json": overlay} {
+		if err := os.WriteFile(filepath.Join(dir, name), raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	flags := []string{"test", "-vet=off", "-timeout", "10m", "-overlay", filepath.Join(dir, "overlay.json"), "-run", m.test}
+	if m.test == "seeds" {
+		flags[len(flags)-1] = "^TestYears$"
+	}
+	cmd := exec.Command("go", append(flags, m.pkg)...)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	switch text := string(out); {
+	case strings.Contains(text, "[build failed]"), strings.Contains(text, "no tests to run"):
+		return "did not run: " + text[:min(len(text), 300)]
+	case err == nil:
+		return "survived"
+	}
+	return "noticed"
+}
