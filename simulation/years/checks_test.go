@@ -241,7 +241,7 @@ func (w *world) checkForgotten(id int64) {
 	}
 	dirs := []string{w.house.dir}
 	for _, b := range w.backups {
-		if !b.at.Before(w.forgotAt[id]) {
+		if b.at.After(w.forgotAt[id]) {
 			dirs = append(dirs, b.path)
 		}
 	}

@@ -17,8 +17,9 @@ func newRand(seed uint64, purpose string) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// dice draws for calls. A draw depends on the seed, its name and how often that
-// name was drawn before, and not on the order in which goroutines run.
+// dice draws for calls. A draw depends on the seed, its name, the hour, and how often
+// that name was drawn in this hour: not on the order in which goroutines run, and a
+// difference between two runs does not last.
 type dice struct {
 	seed uint64
 	mu   sync.Mutex // guards count
@@ -29,6 +30,7 @@ func newDice(seed uint64) *dice { return &dice{seed: seed, n: map[string]int{}} 
 
 // roll returns random numbers for the next draw of a name.
 func (d *dice) roll(name string) *rand.Rand {
+	name += time.Now().UTC().Format("@2006-01-02T15")
 	d.mu.Lock()
 	d.n[name]++
 	n := d.n[name]
