@@ -126,19 +126,11 @@ func (d *Digests) write(ctx context.Context, before, after map[string]digested) 
 // sendTo sends a reader's digest, unless there is nothing to tell, and returns the state
 // afterwards.
 func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due, now time.Time) (next digested, err error) {
-	view := roster.View{Viewer: r.Viewer}
-	if d.Deps.Notes != nil {
-		added, err := d.Deps.Notes(ctx)
-		if err != nil {
-			return last, err
-		}
-		if view.Groups, err = added.Groups(ctx); err == nil {
-			view.Ticks, err = added.AllTicks(ctx)
-		}
-		if err != nil {
-			return last, err
-		}
+	view, err := d.Deps.ownersView(ctx)
+	if err != nil {
+		return last, err
 	}
+	view.Viewer = r.Viewer
 	news, _, until, err := d.Roster.News(ctx, view, archive.Position{Epoch: last.Epoch, Seq: last.Seq}, everyNews)
 	if err != nil {
 		return last, err

@@ -12,6 +12,8 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/archive/notes"
+	"minutebook/archive/roster"
 )
 
 type listArgs struct {
@@ -47,6 +49,11 @@ func (s *Server) listMeetings(ctx context.Context, _ *sdk.CallToolRequest, a lis
 			return nil, listAnswer{}, err
 		}
 	}
+	if a.Person != "" {
+		if q.SamePerson, err = s.samePerson(ctx, a.Person); err != nil {
+			return nil, listAnswer{}, s.publicError("listing meetings", err)
+		}
+	}
 	rows, err := s.Archive.List(ctx, q)
 	if err != nil {
 		return nil, listAnswer{}, s.publicError("listing meetings", err)
@@ -61,6 +68,27 @@ func (s *Server) listMeetings(ctx context.Context, _ *sdk.CallToolRequest, a lis
 		out.Meetings = append(out.Meetings, s.head(r))
 	}
 	return nil, out, nil
+}
+
+// view returns how the roster answers the person.
+func (s *Server) view(ctx context.Context) (roster.View, error) {
+	if s.View == nil {
+		return roster.View{Viewer: s.ViewerOf(ctx)}, nil
+	}
+	return s.View(ctx)
+}
+
+// samePerson returns the other names of a person whom the viewer sees.
+func (s *Server) samePerson(ctx context.Context, name string) ([]string, error) {
+	view, err := s.view(ctx)
+	if err != nil || view.Groups == nil {
+		return nil, err
+	}
+	seen, err := s.Roster.Sees(ctx, view, name)
+	if err != nil || !seen { // the names are of meetings that the viewer does not see
+		return nil, err
+	}
+	return view.Groups.Same(name), nil
 }
 
 func readCursor(c string) (*archive.Key, error) {
@@ -101,31 +129,39 @@ type listedActionItem struct {
 	RecordingID int64  `json:"recording_id"`
 	Title       string `json:"title" jsonschema:"of the meeting"`
 	Date        string `json:"date" jsonschema:"of the meeting"`
-	URL         string `json:"url,omitempty"`
 }
 
 func (s *Server) listActionItems(ctx context.Context, _ *sdk.CallToolRequest, a actionArgs) (*sdk.CallToolResult, actionAnswer, error) {
 	limit := clampLimit(a.Limit, 50, 200)
-	q := archive.ActionQuery{Viewer: s.ViewerOf(ctx), Person: a.Person, Limit: limit + 1}
-	done := a.State == "done"
-	switch a.State {
-	case "", "open", "done":
-		q.Completed = &done
-	case "all":
+	q := roster.ItemQuery{Person: a.Person, State: roster.State(a.State), Limit: limit}
+	switch q.State {
+	case "":
+		q.State = roster.Open
+	case roster.Open, roster.Done, roster.All:
 	default:
 		return nil, actionAnswer{}, errors.New("state is open, done or all")
 	}
-	items, err := s.Archive.ActionItems(ctx, q)
+	view, err := s.view(ctx)
 	if err != nil {
 		return nil, actionAnswer{}, s.publicError("listing action items", err)
 	}
-	out := actionAnswer{ActionItems: []listedActionItem{}}
-	if len(items) > limit {
-		items, out.More = items[:limit], true
+	list, err := s.Roster.Items(ctx, view, q)
+	if err != nil {
+		return nil, actionAnswer{}, s.publicError("listing action items", err)
 	}
-	for _, i := range items {
-		v := listedActionItem{actionItem: actionItem{Description: i.Description, Done: i.Completed, Assignee: i.Assignee},
-			RecordingID: i.RecordingID, Title: i.Title, Date: s.formatDate(i.Start), URL: s.link(i.RecordingID, i.Offset)}
+	rows, err := s.Archive.ActionItemsAt(ctx, list.Keys)
+	if err != nil {
+		return nil, actionAnswer{}, s.publicError("listing action items", err)
+	}
+	out := actionAnswer{ActionItems: []listedActionItem{}, More: list.More}
+	for _, key := range list.Keys {
+		i, ok := rows[key]
+		if !ok {
+			continue // it has just gone
+		}
+		_, ticked := view.Ticks[notes.Item{RecordingID: i.RecordingID, At: i.Offset.Truncate(time.Millisecond), Text: i.Description}]
+		v := listedActionItem{actionItem: actionItem{Description: i.Description, Done: i.Completed || ticked, Assignee: i.Assignee, URL: s.link(i.RecordingID, i.Offset)},
+			RecordingID: i.RecordingID, Title: i.Title, Date: s.formatDate(i.Start)}
 		if v.Assignee == "" {
 			v.Assignee = i.Email
 		}

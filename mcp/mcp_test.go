@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -16,8 +17,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/rs/zerolog"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/archive/notes"
+	"minutebook/archive/roster"
 	"minutebook/sample"
 	"minutebook/search"
 )
@@ -103,8 +107,8 @@ func call(t *testing.T, c *sdk.ClientSession, tool string, args map[string]any, 
 func TestAssistantFindsAndReads(t *testing.T) {
 	c := connect(t, newServer(t, archive.Viewer{All: true}))
 	tools, err := c.ListTools(context.Background(), nil)
-	if err != nil || len(tools.Tools) != 5 {
-		t.Fatalf("%d tools, %v; want 5", len(tools.Tools), err)
+	if err != nil || len(tools.Tools) != 7 {
+		t.Fatalf("%d tools, %v; want 7", len(tools.Tools), err)
 	}
 	for _, tool := range tools.Tools {
 		if tool.Annotations == nil || !tool.Annotations.ReadOnlyHint {
@@ -129,6 +133,9 @@ func TestAssistantFindsAndReads(t *testing.T) {
 	}
 	if len(text.Entries) == 0 || text.Entries[0].Text != at.Text || text.Entries[0].Speaker != at.Speaker {
 		t.Errorf("at %s the transcript has %+v, search said %+v", at.At, text.Entries, at)
+	}
+	if want := fmt.Sprintf("http://127.0.0.1:8080/meetings/%d?t=", m.RecordingID); !strings.HasPrefix(text.Entries[0].URL, want) {
+		t.Errorf("an entry's address is %q", text.Entries[0].URL)
 	}
 	var whole meetingAnswer
 	if problem := call(t, c, "get_meeting", map[string]any{"recording_id": m.RecordingID}, &whole); problem != "" {
@@ -211,6 +218,9 @@ func TestWrongCallsAreToldWhy(t *testing.T) {
 		{"list_meetings", map[string]any{"cursor": "x"}, "next_cursor"},
 		{"list_action_items", map[string]any{"state": "half"}, "open, done or all"},
 		{"get_meeting", map[string]any{}, "recording_id"},
+		{"count_trends", map[string]any{"queries": []string{"budget"}, "by": "week"}, "month, team or person"},
+		{"count_trends", map[string]any{"queries": []string{"("}}, "cannot be read"},
+		{"count_trends", map[string]any{"queries": []string{}}, "1 to 6"},
 	} {
 		if problem := call(t, c, w.tool, w.args, &struct{}{}); !strings.Contains(problem, w.want) {
 			t.Errorf("%s %v: told %q, want %q in it", w.tool, w.args, problem, w.want)
@@ -225,6 +235,15 @@ func TestAssistantSeesWhatItsPersonSees(t *testing.T) {
 	call(t, c, "search_meetings", map[string]any{"query": "budget"}, &found)
 	var list listAnswer
 	call(t, c, "list_meetings", nil, &list)
+	var people peopleAnswer
+	call(t, c, "list_people", nil, &people)
+	var items actionAnswer
+	call(t, c, "list_action_items", map[string]any{"state": "all"}, &items)
+	var trends trendsAnswer
+	call(t, c, "count_trends", map[string]any{"queries": []string{"budget"}}, &trends)
+	if len(people.People) != 0 || len(items.ActionItems) != 0 || len(trends.Trends) != 1 || trends.Trends[0].Total != 0 {
+		t.Errorf("a stranger is told of %d people, %d action items, and %+v", len(people.People), len(items.ActionItems), trends)
+	}
 	if found.Total != 0 || len(list.Meetings) != 0 {
 		t.Errorf("a stranger finds %d and lists %d meetings", found.Total, len(list.Meetings))
 	}
@@ -236,6 +255,66 @@ func TestAssistantSeesWhatItsPersonSees(t *testing.T) {
 		if problem := call(t, c, tool, map[string]any{"recording_id": rows[0].RecordingID}, &struct{}{}); !strings.Contains(problem, "no such meeting") {
 			t.Errorf("%s tells a stranger %q", tool, problem)
 		}
+	}
+}
+
+// TestPeopleTrendsAndMergedNames merges two persons and ticks an action item off: lists know
+// both.
+func TestPeopleTrendsAndMergedNames(t *testing.T) {
+	s := newServer(t, archive.Viewer{All: true})
+	added, err := notes.Open(t.Context(), notes.Options{Archive: s.Archive})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.View = func(ctx context.Context) (v roster.View, err error) {
+		v.Viewer = archive.Viewer{All: true}
+		if v.Groups, err = added.Groups(ctx); err == nil {
+			v.Ticks, err = added.AllTicks(ctx)
+		}
+		return v, err
+	}
+	c := connect(t, s)
+	ask := func(tool string, args map[string]any, answer any) {
+		t.Helper()
+		if problem := call(t, c, tool, args, answer); problem != "" {
+			t.Fatal(problem)
+		}
+	}
+	var people peopleAnswer
+	ask("list_people", map[string]any{"limit": 2}, &people)
+	if len(people.People) != 2 || people.Total < 3 || people.People[0].Meetings < people.People[1].Meetings || people.People[0].Spoke == 0 {
+		t.Fatalf("%+v", people)
+	}
+	first, second := people.People[0].Names[0], people.People[1].Names[0]
+	meetings := func(person string) (n int) {
+		var list listAnswer
+		ask("list_meetings", map[string]any{"person": person, "limit": 100}, &list)
+		return len(list.Meetings)
+	}
+	one, other := meetings(first), meetings(second)
+	if _, err := added.Merge(t.Context(), notes.Owner, first, second); err != nil {
+		t.Fatal(err)
+	}
+	if both := meetings(first); both < max(one, other) || both != meetings(second) {
+		t.Errorf("%d and %d meetings, together %d and %d", one, other, both, meetings(second))
+	}
+	var open, later actionAnswer
+	ask("list_action_items", map[string]any{"limit": 200}, &open)
+	item := open.ActionItems[0]
+	at, err := api.ParseOffset(item.At)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := added.Tick(t.Context(), notes.Owner, notes.Item{RecordingID: item.RecordingID, At: at, Text: item.Description}); err != nil {
+		t.Fatal(err)
+	}
+	if ask("list_action_items", map[string]any{"limit": 200}, &later); len(later.ActionItems) != len(open.ActionItems)-1 {
+		t.Errorf("%d open items, %d after one was ticked off", len(open.ActionItems), len(later.ActionItems))
+	}
+	var trends trendsAnswer
+	ask("count_trends", map[string]any{"queries": []string{"budget", "nosuchword"}}, &trends)
+	if len(trends.Trends) != 2 || trends.Trends[0].Total == 0 || len(trends.Trends[0].Points) == 0 || trends.Trends[1].Total != 0 {
+		t.Errorf("%+v", trends)
 	}
 }
 

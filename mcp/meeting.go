@@ -37,6 +37,7 @@ type actionItem struct {
 	Done        bool   `json:"done"`
 	Assignee    string `json:"assignee,omitempty"`
 	At          string `json:"at,omitempty" jsonschema:"HH:MM:SS into the recording"`
+	URL         string `json:"url,omitempty" jsonschema:"that second on the archive's page"`
 }
 
 type highlight struct {
@@ -44,6 +45,7 @@ type highlight struct {
 	Summary string `json:"summary,omitempty"`
 	Text    string `json:"text,omitempty"`
 	At      string `json:"at" jsonschema:"HH:MM:SS into the recording"`
+	URL     string `json:"url,omitempty" jsonschema:"that second on the archive's page"`
 }
 
 func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meetingArgs) (*sdk.CallToolResult, meetingAnswer, error) {
@@ -63,12 +65,15 @@ func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meeti
 	out.Summary = m.DefaultSummary.Or(api.Summary{}).MarkdownFormatted.Or("")
 	for _, i := range m.ActionItems.Or(nil) {
 		who := i.Assignee.Or(api.Assignee{})
-		out.ActionItems = append(out.ActionItems, actionItem{i.Description, i.Completed,
-			who.Name.Or(who.Email.Or("")), i.RecordingTimestamp})
+		item := actionItem{Description: i.Description, Done: i.Completed, Assignee: who.Name.Or(who.Email.Or("")), At: i.RecordingTimestamp}
+		if at, err := api.ParseOffset(i.RecordingTimestamp); err == nil {
+			item.URL = s.link(row.RecordingID, at)
+		}
+		out.ActionItems = append(out.ActionItems, item)
 	}
 	for _, h := range m.Highlights.Or(nil) {
 		at := time.Duration(h.StartTime * float64(time.Second))
-		out.Highlights = append(out.Highlights, highlight{h.Type, h.Summary.Or(""), h.Text.Or(""), api.FormatOffset(at)})
+		out.Highlights = append(out.Highlights, highlight{h.Type, h.Summary.Or(""), h.Text.Or(""), api.FormatOffset(at), s.link(row.RecordingID, at)})
 	}
 	return nil, out, nil
 }
@@ -89,6 +94,7 @@ type utterance struct {
 	At      string `json:"at"`
 	Speaker string `json:"speaker"`
 	Text    string `json:"text"`
+	URL     string `json:"url,omitempty" jsonschema:"this second on the archive's page"`
 }
 
 // maxText is the length of the talk in one answer, in bytes: some ten minutes.
@@ -119,7 +125,7 @@ func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a t
 			break
 		}
 		size += len(e.Text)
-		out.Entries = append(out.Entries, utterance{api.FormatOffset(e.Offset), e.Speaker, e.Text})
+		out.Entries = append(out.Entries, utterance{api.FormatOffset(e.Offset), e.Speaker, e.Text, s.link(row.RecordingID, max(e.Offset, 0))})
 	}
 	return nil, out, nil
 }

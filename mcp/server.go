@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/roster"
 	"minutebook/search"
 )
 
@@ -27,6 +28,12 @@ type Options struct {
 	// AddNotes makes a search know the notes and merged persons as the person may know
 	// them; nil: it knows none.
 	AddNotes func(context.Context, *search.Request)
+
+	// Roster knows who appears where; nil: the server reads it from the archive itself.
+	Roster *roster.Roster
+	// View is how the roster answers the person, with merged persons and ticks; nil: with
+	// neither.
+	View func(context.Context) (roster.View, error)
 
 	// Opened records that the person opened a meeting, which is not shown when it
 	// fails; nil records nothing.
@@ -55,6 +62,9 @@ func New(o Options) (*Server, error) {
 	if o.Location == nil {
 		o.Location = time.UTC
 	}
+	if o.Roster == nil {
+		o.Roster = roster.New(o.Archive)
+	}
 	o.PageURL = strings.TrimSuffix(o.PageURL, "/")
 	s := &Server{Options: o}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "minutebook", Title: "Minutebook", Version: o.Version},
@@ -69,6 +79,10 @@ func New(o Options) (*Server, error) {
 		"The transcript of a meeting, from a time on. Long transcripts come in pieces: go on at next_from."), s.readTranscript)
 	sdk.AddTool(s.sdk, readingTool("list_action_items", "List action items",
 		"Action items across meetings, newest first, by person and state."), s.listActionItems)
+	sdk.AddTool(s.sdk, readingTool("list_people", "List people",
+		"Who appears in the meetings, those of most meetings first, with how often and how much they spoke, and their action items."), s.listPeople)
+	sdk.AddTool(s.sdk, readingTool("count_trends", "Count trends",
+		"How often words were said, by month, team or person, for up to six queries to compare. "+queryHelp), s.countTrends)
 	s.handler = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.sdk },
 		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxMessage,
 			DisableLocalhostProtection: true, PropagateRequestCancellation: true})

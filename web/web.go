@@ -201,7 +201,7 @@ func newServer(o Options) (*server, error) {
 	}
 	tools, err := mcp.New(mcp.Options{Archive: o.Archive, Index: o.Index, ViewerOf: viewerOf, AddNotes: func(ctx context.Context, r *search.Request) { s.addNotes(ctx, personOf(ctx), r) }, PageURL: o.PageURL,
 		Location: o.Location, Version: o.Version, Logger: o.Logger,
-		Opened: func(ctx context.Context, id int64) error { return s.recordRead(ctx, access.MeetingOpened, id) }})
+		Roster: o.Roster, View: s.view, Opened: func(ctx context.Context, id int64) error { return s.recordRead(ctx, access.MeetingOpened, id) }})
 	if err != nil {
 		return nil, err
 	}

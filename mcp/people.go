@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"minutebook/search"
+)
+
+type peopleArgs struct {
+	Name  string `json:"name,omitempty" jsonschema:"only people with this in a name or address"`
+	Limit int    `json:"limit,omitempty" jsonschema:"1 to 200; default 50"`
+}
+
+type peopleAnswer struct {
+	People []person `json:"people"`
+	Total  int      `json:"total"`
+}
+
+// person is somebody who appears in meetings. Persons that were merged are one.
+type person struct {
+	Name     string   `json:"name"`
+	Names    []string `json:"names" jsonschema:"all names and addresses; each works as person of other tools"`
+	Meetings int      `json:"meetings"`
+	Spoke    int      `json:"spoke" jsonschema:"in so many of them"`
+	Share    float64  `json:"share,omitempty" jsonschema:"of the words said in these, 0 to 1"`
+	Last     string   `json:"last" jsonschema:"the newest meeting's date"`
+	Open     int      `json:"open_action_items,omitempty"`
+	Done     int      `json:"done_action_items,omitempty"`
+}
+
+func (s *Server) listPeople(ctx context.Context, _ *sdk.CallToolRequest, a peopleArgs) (*sdk.CallToolResult, peopleAnswer, error) {
+	view, err := s.view(ctx)
+	if err != nil {
+		return nil, peopleAnswer{}, s.publicError("listing people", err)
+	}
+	people, err := s.Roster.People(ctx, view)
+	if err != nil {
+		return nil, peopleAnswer{}, s.publicError("listing people", err)
+	}
+	limit, wanted := clampLimit(a.Limit, 50, 200), strings.ToLower(a.Name)
+	out := peopleAnswer{People: []person{}}
+	for _, p := range people {
+		if !slices.ContainsFunc(p.Names, func(name string) bool { return strings.Contains(strings.ToLower(name), wanted) }) {
+			continue
+		}
+		if out.Total++; out.Total <= limit {
+			out.People = append(out.People, person{p.Name, p.Names, p.Meetings, p.Spoke, p.Share(), s.formatDate(p.Last), p.Open, p.Done})
+		}
+	}
+	return nil, out, nil
+}
+
+type trendsArgs struct {
+	Queries []string `json:"queries" jsonschema:"1 to 6 queries, such as budget or speaker:ada"`
+	By      string   `json:"by,omitempty" jsonschema:"month, team or person; default month"`
+}
+
+type trendsAnswer struct {
+	Trends []trend `json:"trends"`
+}
+
+type trend struct {
+	Query    string       `json:"query"`
+	Total    int          `json:"total"`
+	AtLeast  bool         `json:"at_least,omitempty" jsonschema:"the counts are lower bounds"`
+	Meetings bool         `json:"meetings,omitempty" jsonschema:"meetings are counted, since the query has no words"`
+	Points   []trendPoint `json:"points"`
+}
+
+type trendPoint struct {
+	Key   string `json:"key" jsonschema:"month as 2026-03, team or person"`
+	Count int    `json:"count"`
+}
+
+// The bounds of a call for trends.
+const (
+	mostTrends = 6
+	mostPoints = 120
+)
+
+func (s *Server) countTrends(ctx context.Context, _ *sdk.CallToolRequest, a trendsArgs) (*sdk.CallToolResult, trendsAnswer, error) {
+	if len(a.Queries) == 0 || len(a.Queries) > mostTrends {
+		return nil, trendsAnswer{}, fmt.Errorf("give 1 to %d queries", mostTrends)
+	}
+	request := search.TrendsRequest{Queries: a.Queries, By: a.By, Viewer: s.ViewerOf(ctx), Location: s.Location}
+	switch a.By {
+	case "":
+		request.By = search.TrendMonth
+	case search.TrendMonth, search.TrendTeam, search.TrendPerson:
+	default:
+		return nil, trendsAnswer{}, errors.New("by is month, team or person")
+	}
+	if s.AddNotes != nil {
+		var known search.Request
+		s.AddNotes(ctx, &known)
+		request.Notes, request.SamePerson = known.Notes, known.SamePerson
+	}
+	trends, err := s.Index.Trends(ctx, request)
+	var wrong *search.QueryError
+	if errors.As(err, &wrong) {
+		return nil, trendsAnswer{}, fmt.Errorf("a query cannot be read at character %d: %s. %s", wrong.Pos, wrong.Message, wrong.Hint)
+	}
+	if err != nil {
+		return nil, trendsAnswer{}, s.publicError("counting trends", err)
+	}
+	out := trendsAnswer{Trends: []trend{}}
+	for _, t := range trends {
+		v := trend{Query: t.Query, Total: t.Total, AtLeast: !t.Exact, Meetings: t.Meetings, Points: []trendPoint{}}
+		points := t.Points[:min(len(t.Points), mostPoints)] // those with most
+		if request.By == search.TrendMonth {
+			points = t.Points[max(0, len(t.Points)-mostPoints):] // the latest
+		}
+		for _, p := range points {
+			v.Points = append(v.Points, trendPoint(p))
+		}
+		out.Trends = append(out.Trends, v)
+	}
+	return nil, out, nil
+}
