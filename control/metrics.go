@@ -113,6 +113,7 @@ func (g gathering) archive(s *StatusResult) {
 		g.gauge("downloads", "Recordings in the queue, by state.", float64(s.Downloads.Queue[state]), "state", string(state))
 	}
 	g.gauge("downloads_lapsed", "Recordings that are not here yet, and a link to which expired.", float64(s.Downloads.Lapsed))
+	g.gauge("activities", "Long operations that run now, such as a backup.", float64(len(s.Activities)))
 	g.gauge("problems", "Parts of the sync that do not work at present.", float64(len(s.Problems)))
 }
 
@@ -126,6 +127,9 @@ func (g gathering) upkeep(s *StatusResult) {
 	g.gauge("disk_free_bytes", "Free space of the disk with the data directory.", float64(s.Disk.Free))
 	g.gauge("disk_size_bytes", "Size of the disk with the data directory.", float64(s.Disk.Size))
 	g.time("disk_full_timestamp_seconds", "When the disk is full if it goes on filling as in the last days; absent when it does not.", s.Disk.FullAt)
+	for job, u := range s.Upkeep {
+		g.time("upkeep_next_timestamp_seconds", "When the next run of a task of upkeep is planned, by task; absent without a schedule.", u.Next, "task", job)
+	}
 	for name, size := range s.Databases {
 		g.gauge("database_size_bytes", "Size of a database with its write-ahead log, by name.", float64(size), "name", name)
 	}
