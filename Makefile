@@ -13,7 +13,7 @@ LDFLAGS := -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 
-.PHONY: help build static demo test vet browser programs race plain long simulate mutate bench clean
+.PHONY: help build static demo screenshots test vet browser programs race plain long simulate mutate bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -27,6 +27,10 @@ static: ## bin/minutebook without shared libraries, as the container has it
 
 demo: build ## the whole of it on invented meetings, without an account
 	@bin/minutebook demo
+
+screenshots: browser ## docs/img, by the real browser on invented meetings
+	@mkdir -p docs/img
+	@MINUTEBOOK_SCREENSHOTS=$(CURDIR)/docs/img go test -count=1 -run TestScreenshots ./web
 
 test: browser programs ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 -Oline race vet plain
