@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -55,7 +56,7 @@ func Start(t *testing.T, encrypted bool) *Server {
 	}
 	s := &Server{Port: l.Addr().(*net.TCPAddr).Port}
 	server := smtp.NewServer(s)
-	server.Domain, server.AllowInsecureAuth = "mail.test", true
+	server.Domain, server.AllowInsecureAuth, server.ErrorLog = "mail.test", true, log.New(io.Discard, "", 0)
 	if encrypted {
 		server.TLSConfig, s.CertFile = certificate(t)
 	}
