@@ -186,13 +186,15 @@ func (r *reloaded) refuse(before control.StatusResult) {
 	}
 }
 
-// TestReloadFailsNoRequest loads two configurations in turn while 10,000 requests for
-// the page and deliveries are answered.
+// TestReloadFailsNoRequest loads two configurations in turn while requests for the page
+// and deliveries are answered. Eight are always under way at each of the five reloads,
+// however many there are in all: 2,000, and 10,000 in a long run.
 func TestReloadFailsNoRequest(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	r := startReloaded(t)
-	const requests, senders = 10000, 8
+	const senders = 8
+	requests := int64(rounds(2000, 10000))
 	var sent, failed atomic.Int64
 	var first atomic.Value
 	report := func(text string) { failed.Add(1); first.CompareAndSwap(nil, text) }
@@ -221,7 +223,7 @@ func TestReloadFailsNoRequest(t *testing.T) {
 	}
 	loads := 0
 	for ; loads < 5; loads++ {
-		eventually(t, 5*time.Minute, "requests between two reloads", func() (bool, any) { n := sent.Load(); return int(n) >= loads*requests/5, n })
+		eventually(t, 5*time.Minute, "requests between two reloads", func() (bool, any) { n := sent.Load(); return n >= int64(loads)*requests/5, n })
 		second := []string{"", "[[accounts]]\nname = \"bob\"\nbase_url = \"http://127.0.0.1:1/external/v1\"\napi_key = \"k2\"\n"}[loads%2]
 		r.write(fmt.Sprintf("[web]\ntime_zone = \"Etc/GMT-%d\"\n[sync]\nwalk = \"%d 2 * * *\"\n", loads%10+1, loads%60), firstSecret, second)
 		r.reload()

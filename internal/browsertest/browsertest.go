@@ -54,7 +54,8 @@ func Start(t testing.TB) *Chromium {
 		chromedp.ExecPath(path), chromedp.UserDataDir(newProfile(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
 		chromedp.Flag("disable-sync", true), chromedp.Flag("no-first-run", true), chromedp.Flag("mute-audio", true),
-		chromedp.Flag("autoplay-policy", "no-user-gesture-required"))...)
+		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
+		chromedp.Flag("js-flags", "--no-opt"))...) // pages live for a second: optimizing their scripts takes longer than it saves
 	t.Cleanup(stop)
 	ctx, leave := chromedp.NewContext(ctx)
 	t.Cleanup(leave)
