@@ -56,7 +56,7 @@ vet:
 	@packaging/deadcode $(DEADCODE)
 
 browser: ## what the tests need beside Go: Chromium, and packages of npm in the user's cache
-	@command -v chromium-headless-shell >/dev/null || packaging/install-debian chromium-headless-shell fonts-dejavu-core || command -v chromium >/dev/null
+	@command -v chromium-headless-shell >/dev/null || packaging/install-debian chromium-headless-shell fonts-dejavu-core || command -v chromium >/dev/null || command -v chromium-browser >/dev/null
 	@packaging/install-npm axe-core 4.14.1
 	@packaging/install-npm oidc-provider 8.8.1
 
