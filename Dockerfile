@@ -1,18 +1,29 @@
 # syntax=docker/dockerfile:1
-FROM golang:1.26-bookworm AS build
+# docker build --build-arg VERSION=$(packaging/version) -t minutebook .
+# For another processor add --platform linux/arm64 (or amd64): it is cross-compiled.
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+ARG TARGETARCH
+RUN if [ "${TARGETARCH:-$(go env GOHOSTARCH)}" != "$(go env GOHOSTARCH)" ]; then \
+	case $TARGETARCH in \
+	arm64) cross="gcc-aarch64-linux-gnu libc6-dev-arm64-cross" ;; \
+	amd64) cross="gcc-x86-64-linux-gnu libc6-dev-amd64-cross" ;; \
+	esac && apt-get update -qq && apt-get install -y -qq --no-install-recommends $cross; fi
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN make static && mkdir -m 0700 /data
+ARG VERSION
+RUN VERSION=$VERSION packaging/build /out/minutebook ${TARGETARCH:-$(go env GOHOSTARCH)} && mkdir -m 0700 /out/data
 
 # Nothing but the program, the certificates it trusts and the time zones.
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build /usr/local/go/lib/time/zoneinfo.zip /zoneinfo.zip
-COPY --from=build /src/bin/minutebook /usr/bin/minutebook
-COPY --from=build --chown=65532:65532 /data /data
-ENV ZONEINFO=/zoneinfo.zip MINUTEBOOK_CONFIG=/etc/minutebook/config.toml TMPDIR=/data
+COPY --from=build /src/packaging/container.toml /etc/minutebook/config.toml
+COPY --from=build /out/minutebook /usr/bin/minutebook
+COPY --from=build --chown=65532:65532 /out/data /data
+ENV PATH=/usr/bin ZONEINFO=/zoneinfo.zip TMPDIR=/data \
+	MINUTEBOOK_CONFIG=/etc/minutebook/config.toml MINUTEBOOK_DATA_DIR=/data
 USER 65532:65532
 VOLUME /data
 EXPOSE 8377 8378

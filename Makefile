@@ -13,7 +13,7 @@ LDFLAGS := -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 
-.PHONY: help build static demo screenshots test vet browser programs race plain long simulate mutate bench clean
+.PHONY: help build static dist image demo screenshots test vet browser programs race plain long simulate mutate bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -22,8 +22,13 @@ build: ## bin/minutebook
 	go build -ldflags "$(LDFLAGS)" -o bin/minutebook ./cmd/minutebook
 
 static: ## bin/minutebook without shared libraries, as the container has it
-	go build -ldflags "$(LDFLAGS) -linkmode external -extldflags -static" \
-		-tags=sqlite_fts5,netgo,osusergo -o bin/minutebook ./cmd/minutebook
+	packaging/build bin/minutebook
+
+dist: ## the packages of a release in bin/dist: archives, .deb, .rpm, licences, checksums
+	packaging/dist bin/dist
+
+image: ## the container minutebook
+	docker build --build-arg VERSION=$$(packaging/version) -t minutebook .
 
 demo: build ## the whole of it on invented meetings, without an account
 	@bin/minutebook demo

@@ -1,0 +1,223 @@
+package packaging_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPackages makes a release twice, the second time in another folder, and compares all
+// bytes. Then it installs, runs and removes the .deb in a root of its own, and runs the
+// image's command line in another. MINUTEBOOK_DIST is a release that was made before.
+func TestPackages(t *testing.T) {
+	if os.Getenv("MINUTEBOOK_LONG") == "" {
+		t.Skip("MINUTEBOOK_LONG is not set")
+	}
+	first := os.Getenv("MINUTEBOOK_DIST")
+	if first == "" {
+		first = t.TempDir()
+		dist(t, "..", first)
+	}
+	t.Run("Debian", func(t *testing.T) { installDebian(t, match(t, first, "*_"+runtime.GOARCH+".deb")) })
+	t.Run("container", func(t *testing.T) { runImage(t, match(t, first, "*_"+runtime.GOARCH+".tar.gz")) })
+	t.Run("again", func(t *testing.T) {
+		elsewhere, second := filepath.Join(t.TempDir(), "elsewhere"), t.TempDir()
+		command(t, "sh", "-c", `mkdir "$1" && git -C .. ls-files -z | (cd .. && xargs -0 cp --parents -t "$1")`, "sh", elsewhere)
+		dist(t, elsewhere, second)
+		for _, name := range []string{"SHA256SUMS"} {
+			a, errA := os.ReadFile(filepath.Join(first, name))
+			b, errB := os.ReadFile(filepath.Join(second, name))
+			if errA != nil || errB != nil || !bytes.Equal(a, b) {
+				t.Errorf("%v %v\n%s\n%s", errA, errB, a, b)
+			}
+		}
+	})
+}
+
+// dist makes a release of the source in a folder.
+func dist(t *testing.T, source, to string) {
+	t.Helper()
+	cmd := exec.Command("packaging/dist", to)
+	cmd.Dir = source
+	cmd.Env = append(os.Environ(), "VERSION=0.0.1", "SOURCE_DATE_EPOCH=1700000000")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("packaging/dist: %v: %s", err, out)
+	}
+}
+
+func match(t *testing.T, dir, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%s: %q, %v", pattern, found, err)
+	}
+	return found[0]
+}
+
+func command(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// installDebian installs a .deb into an empty root, runs it there and removes it.
+func installDebian(t *testing.T, deb string) {
+	if os.Getuid() != 0 {
+		t.Skip("dpkg --root and chroot need root")
+	}
+	if _, err := exec.LookPath("dpkg"); err != nil {
+		t.Skip("there is no dpkg")
+	}
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "sh", "-c", `mkdir -p "$1/var/lib/dpkg/info" "$1/var/lib/dpkg/updates" && touch "$1/var/lib/dpkg/status"`, "sh", root)
+	dpkg := []string{"--root=" + root, "--force-script-chrootless", "--force-not-root"}
+	command(t, "dpkg", append(dpkg, "-i", deb)...)
+	passwd, err := os.ReadFile(filepath.Join(root, "etc", "passwd"))
+	if err != nil || !strings.Contains(string(passwd), "minutebook") {
+		t.Errorf("the user was not made: %s, %v", passwd, err)
+	}
+	for _, name := range []string{"usr/lib/systemd/system/minutebook.service", "usr/share/man/man1/minutebook.1.gz", "usr/share/doc/minutebook/copyright",
+		"usr/share/bash-completion/completions/minutebook", "usr/share/doc/minutebook/licenses/github.com/mattn/go-sqlite3/LICENSE"} {
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	// As the unit runs it, without a configuration.
+	command(t, "install", "-d", "-o", "65532", "-g", "65532", "-m", "0700", filepath.Join(root, "var/lib/minutebook"))
+	port := freePort(t)
+	environ := []string{"MINUTEBOOK_CONFIG=/etc/minutebook/config.toml", "MINUTEBOOK_DATA_DIR=/var/lib/minutebook", "MINUTEBOOK_WEB_LISTEN=127.0.0.1:" + port}
+	stop := chroot(t, root, environ, "serve", "--create")
+	if page := get(t, "http://127.0.0.1:"+port+"/"); !strings.Contains(page, "<title>") {
+		t.Errorf("the page: %.300s", page)
+	}
+	stop()
+	command(t, "dpkg", append(dpkg, "-r", "minutebook")...)
+	if _, err := os.Stat(filepath.Join(root, "usr/bin/minutebook")); err == nil {
+		t.Error("the program is still there")
+	}
+	if _, err := os.Stat(filepath.Join(root, "var/lib/minutebook/archive.db")); err != nil {
+		t.Errorf("removing the package removed the archive: %v", err)
+	}
+}
+
+// runImage runs the program in a root that has what the image has.
+func runImage(t *testing.T, archive string) {
+	if os.Getuid() != 0 {
+		t.Skip("chroot needs root")
+	}
+	root := t.TempDir()
+	command(t, "sh", "-c", `cd "$1" && mkdir -p usr/bin etc/minutebook data && tar -xzOf "$2" --wildcards '*/minutebook' >usr/bin/minutebook &&
+		chmod 755 . usr usr/bin etc etc/minutebook usr/bin/minutebook && cp "$3" etc/minutebook/config.toml && chmod 644 etc/minutebook/config.toml &&
+		chown 65532:65532 data && chmod 700 data`, "sh", root, archive, abs(t, "container.toml"))
+	port := freePort(t)
+	environ := []string{"PATH=/usr/bin", "TMPDIR=/data", "MINUTEBOOK_CONFIG=/etc/minutebook/config.toml", "MINUTEBOOK_DATA_DIR=/data",
+		"MINUTEBOOK_WEB_LISTEN=0.0.0.0:" + port, "MINUTEBOOK_WEB_PUBLIC_URL=http://localhost:" + port}
+	stop := chroot(t, root, environ, "serve", "--create")
+	defer stop()
+	if page := get(t, "http://localhost:"+port+"/"); !strings.Contains(page, "minutebook user add") {
+		t.Errorf("the page does not say how to become the first person: %.2000s", page)
+	}
+	out := runIn(t, root, environ, "user", "add", "you@company.example", "--admin")
+	_, link, ok := strings.Cut(out, "http://localhost:"+port)
+	if !ok {
+		t.Fatalf("no link: %s", out)
+	}
+	if page := get(t, "http://localhost:"+port+strings.Fields(link)[0]); !strings.Contains(page, "you@company.example") {
+		t.Errorf("the link does not lead in: %.2000s", page)
+	}
+	runIn(t, root, environ, "healthcheck")
+	if out := runIn(t, root, environ, "version"); !strings.Contains(out, "minutebook ") || strings.Contains(out, "unknown") {
+		t.Errorf("version: %s", out)
+	}
+}
+
+func abs(t *testing.T, path string) string {
+	t.Helper()
+	full, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return full
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+}
+
+func chrootCommand(ctx context.Context, root string, environ []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "chroot", append([]string{"--userspec=65532:65532", root, "/usr/bin/minutebook"}, args...)...)
+	cmd.Env = environ
+	return cmd
+}
+
+func runIn(t *testing.T, root string, environ []string, args ...string) string {
+	t.Helper()
+	out, err := chrootCommand(t.Context(), root, environ, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// chroot starts the program as the user of the image; stop ends it.
+func chroot(t *testing.T, root string, environ []string, args ...string) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cmd := chrootCommand(ctx, root, environ, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		cancel()
+		cmd.Wait()
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	}
+}
+
+// get reads a page; the program may still be starting.
+func get(t *testing.T, url string) string {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		resp, err := http.Get(url)
+		if err != nil && time.Now().Before(deadline) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+}
