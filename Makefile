@@ -69,7 +69,8 @@ programs: ## and restic, for which docs/backup.md has a recipe, and ffmpeg, whic
 	@command -v restic >/dev/null || packaging/install-debian restic
 	@command -v ffmpeg >/dev/null || packaging/install-debian ffmpeg
 
-long: ## the long runs of the crash tests and a minute of every fuzz target
+long: ## the long runs of the crash tests, packages, DuckDB, and a minute of every fuzz target
+	@packaging/install-npm @duckdb/node-api 1.5.6-r.1
 	packaging/fuzz 60s
 	MINUTEBOOK_LONG=1 go test -timeout 120m ./...
 
