@@ -2,7 +2,10 @@ package web
 
 import (
 	"context"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -141,5 +144,26 @@ func TestEqualFailuresAreOneGroup(t *testing.T) {
 		failed("job", "a", "walk", "404"), failed("job", "a", "news", "404"), failed("download", "a", "4", "403"), failed("download", "a", "5", "404")})
 	if len(groups) != 5 || len(groups[0].Same) != 2 || groups[0].Same[1].What != "5" {
 		t.Errorf("%+v", groups)
+	}
+}
+
+// TestStatusEventsEndWithTheDaemon stops the server beneath a stream of events: it ends
+// whole, with an event that says so.
+func TestStatusEventsEndWithTheDaemon(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""))
+	ctx, stop := context.WithCancel(t.Context())
+	served := httptest.NewUnstartedServer(s.Config.Handler)
+	served.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	served.Start()
+	defer served.Close()
+	resp, err := served.Client().Get(served.URL + "/api/v1/status/events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	stop()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.HasPrefix(string(body), "event: status\n") || !strings.HasSuffix(string(body), "event: end\ndata: {}\n\n") {
+		t.Errorf("%v, %q", err, body)
 	}
 }

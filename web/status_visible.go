@@ -153,10 +153,11 @@ func (s *server) apiStatusEvents(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would hold the events back
-	stream, end := httpserver.NewStream(r.Context(), w, httpserver.StreamBounds{Stall: statusStall}, nil)
+	// the end of the request does not cut the stream: it ends with an event
+	stream, end := httpserver.NewStream(context.WithoutCancel(r.Context()), w, httpserver.StreamBounds{Stall: statusStall}, nil)
 	defer end()
 	sent := encodeJSON(first)
-	if writeEvent(stream, w, sent) != nil || most == 1 {
+	if writeEvent(stream, w, "status", sent) != nil || most == 1 {
 		return nil
 	}
 	s.followStatus(r, stream, w, sent, most-1)
@@ -171,6 +172,7 @@ func (s *server) followStatus(r *http.Request, stream *httpserver.Stream, w http
 	for quiet := time.Duration(0); most != 0; {
 		select {
 		case <-r.Context().Done():
+			_ = writeEvent(stream, w, "end", []byte("{}\n")) // the reader may have gone
 			return
 		case <-tick.C:
 		}
@@ -193,7 +195,7 @@ func (s *server) followStatus(r *http.Request, stream *httpserver.Stream, w http
 			quiet = 0
 			continue
 		}
-		if writeEvent(stream, w, data) != nil {
+		if writeEvent(stream, w, "status", data) != nil {
 			return
 		}
 		sent, quiet = data, 0
@@ -202,8 +204,8 @@ func (s *server) followStatus(r *http.Request, stream *httpserver.Stream, w http
 }
 
 // writeEvent writes an event with JSON that ends in a line break, and sends it off.
-func writeEvent(stream *httpserver.Stream, w http.ResponseWriter, data []byte) error {
-	if _, err := fmt.Fprintf(stream, "event: status\ndata: %s\n", data); err != nil {
+func writeEvent(stream *httpserver.Stream, w http.ResponseWriter, name string, data []byte) error {
+	if _, err := fmt.Fprintf(stream, "event: %s\ndata: %s\n", name, data); err != nil {
 		return err
 	}
 	return http.NewResponseController(w).Flush()

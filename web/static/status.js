@@ -42,6 +42,10 @@ function listen() {
     if (known !== undefined && rest !== known) await refreshParts();
     known = rest;
   });
+  source.addEventListener("end", () => { // the archive stops, and may come back
+    source.close();
+    setTimeout(listen, 10000);
+  });
 }
 document.addEventListener("visibilitychange", listen);
 addEventListener("pagehide", () => source?.close());
