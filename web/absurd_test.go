@@ -1,0 +1,76 @@
+package web
+
+import (
+	"encoding/xml"
+	"net/url"
+	"strings"
+	"testing"
+
+	"minutebook/archive/notes"
+	"minutebook/internal/testrun"
+)
+
+// absurd are values that no form sends.
+var absurd = []string{"-1", "0", "99999999999999999999", "1e400", "NaN", "-Inf", "2026-13-45", "99999-01-01", "-9999-12-31", "0000-00-00", "\x00", "\xff\xfe", "%", "'\"<b>",
+	"((((((((((", strings.Repeat("a ", 2000), strings.Repeat("(", 5000), "\u202e\u0000", "../../etc/passwd", "after:99999-99-99 before:-1", "longer:1e99h", "id:-1"}
+
+// TestAbsurdParametersAreNoFault gives every parameter of the pages and of /api/v1 absurd
+// values: the answer is a page or says what is wrong.
+func TestAbsurdParametersAreNoFault(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"The walrus sings.","timestamp":"00:02:05"}]`))
+	for address, names := range map[string]string{
+		"/": "q after type team person", "/refine": "q sort where from to add", "/facet": "field q find", "/trends": "q by", "/saved": "x",
+		"/meetings/1": "t end q find speaker", "/meetings/1/clip.vtt": "t end", "/actions": "person state q age sort", "/people": "q sort", "/calendar": "year", "/now": "x",
+		"/api/v1/search": "q limit moments after facets", "/api/v1/suggest": "q limit", "/api/v1/facet": "field q limit find", "/api/v1/trends": "q by", "/api/v1/meetings": "limit cursor after before person type",
+		"/api/v1/meetings/1/moments": "q limit", "/api/v1/meetings/1/media/clip": "t end", "/api/v1/people": "q limit cursor", "/api/v1/action-items": "state limit cursor age assignee q",
+		"/api/v1/calendar": "year from to", "/api/v1/changes": "from", "/api/v1/status/events": "events"} {
+		for name := range strings.FieldsSeq(names) {
+			for _, value := range absurd {
+				if name == "events" && value == "99999999999999999999" {
+					continue
+				}
+				at := address + "?" + url.Values{name: {value}}.Encode()
+				if resp, body := s.get(at); resp.StatusCode >= 500 && resp.StatusCode != 501 {
+					t.Errorf("%.120s: %s: %.200s", at, resp.Status, body)
+				}
+			}
+		}
+	}
+	for _, value := range absurd {
+		for _, address := range []string{"/calendar/", "/people/", "/api/v1/people/", "/meetings/", "/meetings/1/versions/", "/api/v1/meetings/", "/api/v1/meetings/1/revisions/", "/feeds/"} {
+			if resp, body := s.get(address + url.PathEscape(value)); resp.StatusCode >= 500 {
+				t.Errorf("%s%.80q: %s: %.200s", address, value, resp.Status, body)
+			}
+		}
+		for _, address := range []string{"/saved", "/saved/1/notify", "/now/looked", "/meetings/1/notes", "/actions/tick", "/people/merge", "/people/undo"} {
+			form := url.Values{}
+			for name := range strings.FieldsSeq("name query address until do text at meeting done keep other merge") {
+				form.Set(name, value)
+			}
+			if resp, body := s.submit(address, form.Encode()); resp.StatusCode >= 500 {
+				t.Errorf("POST %s %.80q: %s: %.200s", address, value, resp.Status, body)
+			}
+		}
+	}
+}
+
+// TestFeedsOfHostileNamesAreXML reads feeds whose names and meetings are hostile.
+func TestFeedsOfHostileNamesAreXML(t *testing.T) {
+	const hostile = "]]><script>alert(1)</script>&xxe;\u0001\u202e\uffff'\"<!--"
+	s := newSite(t, meeting(1, `walrus ]]><script>alert(1)</script>&xxe;\u0001\u202e\uffff'\"<!--`, "2026-06-10T09:00:00Z", ""))
+	saved, err := s.notes.Save(t.Context(), notes.Owner, hostile, "walrus")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := s.notes.MakeFeed(t.Context(), notes.Owner, saved.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, body := s.get("/feeds/" + secret)
+	var f atomFeed
+	if err := xml.Unmarshal([]byte(body), &f); resp.StatusCode != 200 || err != nil || len(f.Entries) != 1 || !strings.Contains(f.Title, "<script>") || strings.Contains(body, "<script>") {
+		t.Errorf("%s, %v, %+v in %s", resp.Status, err, f, body)
+	}
+	s.shows(200, "/saved", "&lt;script&gt;")
+}
