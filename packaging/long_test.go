@@ -14,12 +14,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/internal/testrun"
 )
 
 // TestPackages makes a release twice, the second time in another folder, and compares all
 // bytes. Then it installs, runs and removes the .deb in a root of its own, and runs the
 // image's command line in another. MINUTEBOOK_DIST is a release that was made before.
 func TestPackages(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	if os.Getenv("MINUTEBOOK_LONG") == "" {
 		t.Skip("MINUTEBOOK_LONG is not set")
 	}

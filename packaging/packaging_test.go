@@ -46,6 +46,7 @@ func TestUnitsAreValid(t *testing.T) {
 // TestContainersConfiguration loads the configuration of the image, and that of
 // compose.yaml, whose variables all mean something.
 func TestContainersConfiguration(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	image := []string{"MINUTEBOOK_DATA_DIR=/data"}
 	c, err := config.Load("container.toml", "", image)
 	if err != nil || c.DataDir != "/data" || c.Web.Access != config.AccessPeople || c.Web.Listen != "0.0.0.0:8377" {
@@ -71,6 +72,7 @@ func TestContainersConfiguration(t *testing.T) {
 // TestDockerfileCopiesWhatIsThere looks for the files that the image and the packages take
 // from the source.
 func TestDockerfileCopiesWhatIsThere(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for file, pattern := range map[string]string{"../Dockerfile": `(?m)^COPY --from=build /src/(\S+)`, "nfpm.yaml": `(?m)^  \w+: (packaging/\S+)$`} {
 		text, err := os.ReadFile(file)
 		if err != nil {

@@ -27,6 +27,7 @@ func written(captions []Caption) string {
 }
 
 func TestFormatsOfOtherPrograms(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	long := "WEBVTT - made by a program\nKind: captions\nLanguage: en\n\nNOTE\na remark --> of no use\n\nSTYLE\n::cue { color: red }\n\n"
 	for _, c := range []struct{ name, file, text, want string }{
 		{"voices", "a.vtt", long + "intro\n00:00.500 --> 00:00:02.000 align:start position:0%\n<v.loud Ada Lovelace>Good &amp; early</v>\n<v Ben>Yes,\n<i>indeed</i>.</v>\n\n" +
@@ -61,6 +62,7 @@ func utf16Bytes(text string) []byte {
 }
 
 func TestErrorsNameTheLine(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for _, c := range []struct{ file, text, want string }{
 		{"a.vtt", "1\n00:01.000 --> 00:02.000\na\n", "line 1: a WebVTT file begins with WEBVTT"},
 		{"a.vtt", "WEBVTT\n\n00:01.000 -> 00:02.000\na\n", "line 4: here should be times"},
@@ -85,6 +87,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 }
 
 func TestWhisperIsToldFromMeetings(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	for text, want := range map[string]bool{
 		`{"text": "a", "segments": []}`: true, `{"result": {"segments": []}, "transcription": [`: true,
 		`{"recording_id": 1, "segments": []}`: false, `[{"segments": []}]`: false, `{"segments": {}}`: false, `{"a": 1`: false, ``: false, `{]`: false,
@@ -166,6 +169,7 @@ func words(captions []Caption) string {
 }
 
 func FuzzParse(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	for _, text := range []string{"WEBVTT\n\n00:01.000 --> 00:02.000\n<v A>a\n", "1\n00:00:01,000 --> 00:00:02,000\nA: a\n\nb\n",
 		`{"segments":[{"start":1,"end":2,"text":"a","speaker":"b"}]}`, `{"transcription":[{"offsets":{"from":1,"to":2},"text":"a"}]}`, "\xff\xfeW\x00"} {
 		f.Add([]byte(text))
