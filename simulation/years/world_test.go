@@ -119,6 +119,9 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 		}
 		_ = os.RemoveAll(dir)
 	}()
+	// A goroutine that never waits stops virtual time. This timer is not in the bubble.
+	watch := time.AfterFunc(15*time.Minute, func() { panic(fmt.Sprintf("seed %d: time does not go on", seed)) })
+	defer watch.Stop()
 	t.Run(fmt.Sprint(seed), func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, seed, dir, o)

@@ -20,7 +20,7 @@ func TestYears(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	const share = 14 * time.Second
 	began := processorTime(t)
-	for _, s := range append(failedSeeds(t), 3, 7, 11, 13, 17, 19, 23, 29) {
+	for _, s := range append(failedSeeds(t), 3, 1) {
 		if processorTime(t)-began > share {
 			return
 		}
@@ -40,9 +40,12 @@ func TestSameSeedSameHistory(t *testing.T) {
 	}
 	same := 0
 	for seed := range uint64(10) {
-		a, b := run(t, 1000+seed, options{days: 60}), run(t, 1000+seed, options{days: 60})
+		o := options{days: 75, until: firstDay.Add(20 * 24 * time.Hour)}
+		a, b := run(t, 1000+seed, o), run(t, 1000+seed, o)
 		if a.journal.digest() == b.journal.digest() {
 			same++
+		} else {
+			t.Logf("seed %d: %d and %d calls", 1000+seed, a.calls, b.calls)
 		}
 	}
 	t.Logf("%d of 10 histories are the same in a second run", same)
