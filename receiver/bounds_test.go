@@ -141,6 +141,25 @@ func TestSlowSenders(t *testing.T) {
 	}
 }
 
+// A large body may take longer than BodyTime: a second more for each 64 KiB that have come.
+func TestASlowLargeBodyIsTaken(t *testing.T) {
+	t.Parallel()
+	r := start(t, Options{BodyTime: time.Second})
+	whole := bytes.Repeat([]byte(" "), 512<<10)
+	body, rest := io.Pipe()
+	req := signedRequest(t, r.url, "anna", secretA, "slow", time.Now(), whole)
+	req.Body, req.ContentLength = body, int64(len(whole))
+	go func() {
+		_, _ = rest.Write(whole[:500<<10])
+		time.Sleep(1200 * time.Millisecond) // a sender that is slower than BodyTime
+		_, _ = rest.Write(whole[500<<10:])
+		rest.Close()
+	}()
+	if got := send(t, req).status; got != 200 {
+		t.Errorf("a large body that comes slowly: %d, want 200", got)
+	}
+}
+
 func TestSlowHeadersAreCut(t *testing.T) {
 	t.Parallel()
 	r := start(t, Options{HeaderTime: time.Second})
