@@ -34,7 +34,7 @@ type Notifier struct {
 	tries map[string]try
 }
 
-// The bounds of what waits for a channel that fails.
+// The bounds of the messages that wait for a failing channel.
 const (
 	maxPending = 100                // messages; older ones go
 	maxAge     = 7 * 24 * time.Hour // of a message
@@ -49,7 +49,7 @@ type try struct {
 	text     string    // of the last error
 }
 
-// Update compares the conditions with those that were told, and sends what is new. Its
+// Update compares the conditions with those that were told, and sends the news. Its
 // error says that the state cannot be kept; a channel that fails is logged.
 func (n *Notifier) Update(ctx context.Context, now []Condition) error {
 	return n.change(ctx, func(message maker) error {
@@ -116,7 +116,7 @@ func (n *Notifier) newMaker() maker {
 	}
 }
 
-// change changes the state, saves it and sends what waits. Messages go also when the state
+// change changes the state, saves it and sends the waiting messages. They go also when the state
 // cannot be saved, as on a full disk: a person has to know of that too.
 func (n *Notifier) change(ctx context.Context, fn func(maker) error) error {
 	n.mu.Lock()
@@ -146,7 +146,7 @@ func (n *Notifier) change(ctx context.Context, fn func(maker) error) error {
 	return unsaved
 }
 
-// flush sends what waits for a channel. done removes a message.
+// flush sends the messages that wait for a channel. done removes a message.
 func (n *Notifier) flush(ctx context.Context, c Channel, done func(Message), guard sync.Locker) {
 	guard.Lock()
 	waiting := slices.Clone(n.state.Channels[c.Name()].Pending)

@@ -18,14 +18,14 @@ type Store interface {
 	Save(ctx context.Context, state []byte) error
 }
 
-// state is what a Notifier knows across restarts.
+// state is the memory of a Notifier across restarts.
 type state struct {
 	Channels map[string]*queue `json:"channels"` // by name
 	Beat     time.Time         `json:"beat,omitzero"`
 	Version  string            `json:"version,omitempty"`
 }
 
-// queue is what a channel was told and what waits for it.
+// queue has the conditions that a channel was told, and the messages that wait for it.
 type queue struct {
 	Told    map[string]Message `json:"told"` // the conditions that last, by key
 	Pending []Message          `json:"pending"`
@@ -92,7 +92,7 @@ func (q *queue) remove(id string) {
 	q.Pending = slices.DeleteFunc(q.Pending, func(m Message) bool { return m.ID == id })
 }
 
-// load reads the state, at the first call only: what could not be saved is remembered.
+// load reads the state, at the first call only: a change that could not be saved is remembered.
 func (n *Notifier) load(ctx context.Context) error {
 	if n.state != nil {
 		return nil
@@ -114,7 +114,7 @@ func (n *Notifier) load(ctx context.Context) error {
 	return nil
 }
 
-// save saves the state if it is not what the store has.
+// save saves the state if it differs from that in the store.
 func (n *Notifier) save(ctx context.Context) error {
 	raw, err := json.Marshal(n.state)
 	if err == nil && bytes.Equal(raw, n.saved) {
