@@ -17,6 +17,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/media"
 	"minutebook/internal/outbound"
+	"minutebook/internal/pause"
 )
 
 // downloader brings recordings to the disk. It requests as many downloads as it
@@ -253,6 +254,9 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 		if err := l.s.guard("downloads", func() error { return l.advance(ctx, task) }); err != nil && ctx.Err() == nil {
 			l.s.log.Warn().Int64("recording_id", row.RecordingID).Err(err).Msg("download interrupted")
 			l.s.reportHealth("downloads", err)
+			if !once { // its row could not be saved: without a pause it would begin again at once
+				pause.For(ctx, failedPause)
+			}
 		}
 		l.mu.Lock()
 		delete(l.tasks, row.RecordingID)
@@ -261,6 +265,9 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 		close(task.done)
 	})
 }
+
+// failedPause is how long a recording rests after an error that its row does not have.
+const failedPause = time.Minute
 
 // saveRow writes the row of a task to the archive and then makes it the task's.
 func (l *downloader) saveRow(ctx context.Context, t *downloadTask, row archive.Download) error {
