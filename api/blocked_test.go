@@ -77,7 +77,7 @@ func TestALongRetryAfterStopsCallsUntilAPersonResumes(t *testing.T) {
 	})
 }
 
-// What is kept of a budget counts from its saving: a clock that was ahead when it
+// A kept budget counts from its saving: a clock that was ahead when it
 // was saved frees no slot later than after a window, one set back none earlier.
 func TestAKeptBudgetOutlivesClocks(t *testing.T) {
 	for _, step := range []time.Duration{-10 * time.Minute, -24 * time.Hour, -10 * 365 * 24 * time.Hour} {

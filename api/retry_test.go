@@ -10,7 +10,7 @@ import (
 	"minutebook/internal/loopback"
 )
 
-// What may pass is tried again after waits that double, at random between half
+// Passing failures are tried again after waits that double, at random between half
 // and the whole of each, never earlier than told, and not for ever.
 func TestRepetitionsWaitLongerEachTime(t *testing.T) {
 	for name, c := range map[string]struct {

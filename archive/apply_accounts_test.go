@@ -15,7 +15,7 @@ import (
 
 // TestAccountsDoNotTakeTurns shows a meeting each night to accounts that see different
 // content for good, in light and in full lists. Only the first night logs anything.
-// What is edited is current at once, and stays.
+// An edit is current at once, and stays.
 func TestAccountsDoNotTakeTurns(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	a := drawArchive(t)

@@ -9,7 +9,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// What each step of a story of rules deletes from agedArchive. 1 and 2
+// Each step of a story of rules deletes recordings from agedArchive. 1 and 2
 // are old, 3 and 4 young, 5 only waits for its recording.
 func TestNewRulesWait(t *testing.T) {
 	testrun.SkipUnderRace(t)

@@ -13,7 +13,7 @@ type Notify struct {
 	// for a watchdog elsewhere.
 	Heartbeat    string `toml:"heartbeat" env:"HEARTBEAT" secret:"true"`
 	AllowPrivate bool   `toml:"allow_private" env:"ALLOW_PRIVATE"` // addresses may be private
-	// Digest is how often what arrived and which action items are open is told: daily or
+	// Digest is how often new meetings and open action items are reported: daily or
 	// weekly (on Mondays), at DigestAt in the page's time zone; empty: never.
 	Digest   string `toml:"digest" env:"DIGEST"`
 	DigestAt string `toml:"digest_at" env:"DIGEST_AT"` // such as 07:30

@@ -16,11 +16,11 @@ type Activity struct {
 	Total int       `json:"total,omitempty"` // 0: unknown
 }
 
-// Activities are the long operations that run in a process, and what it cannot keep of
-// those that ended. The zero value is useful,
-// and so is nil, which records nothing.
+// Activities are the long operations that run in a process, and the states of ended ones
+// that the archive did not take. The zero value is useful, and so is nil, which records
+// nothing.
 type Activities struct {
-	mu   sync.Mutex // guards the fields below and what they point to
+	mu   sync.Mutex // guards the fields below and the activities
 	list []*Activity
 	jobs map[string]UpkeepState // the states of upkeep that the archive did not take, by job
 }

@@ -167,8 +167,8 @@ func (h Deps) importOptions() importer.Options {
 	return importer.Options{Owner: h.Import.Owner, VisibleTo: h.Import.VisibleTo, Zone: h.Location}
 }
 
-// WatchImports imports what appears in the folder of the configuration, until ctx ends or
-// changed is closed. It logs what it takes and names what it refuses.
+// WatchImports imports the meetings that appear in the folder of the configuration, until
+// ctx ends or changed is closed. It logs each meeting it takes and each file it refuses.
 func (h Deps) WatchImports(ctx context.Context, changed <-chan struct{}, every time.Duration) {
 	var again <-chan time.Time // nil: only other settings
 	w := importer.NewWatcher(h.Archive, h.importOptions(), h.Import.Watch)
@@ -189,7 +189,7 @@ func (h Deps) WatchImports(ctx context.Context, changed <-chan struct{}, every t
 	}
 }
 
-// logImport logs what a look found. An error that stays the same is logged once.
+// logImport logs the result of a look. An error that stays the same is logged once.
 func (h Deps) logImport(ctx context.Context, r importer.Result, err error, failed *string) {
 	for _, w := range r.Wrong {
 		h.Logger.Warn().Str("file", w.File).Err(w).Msg("a file in the watched folder is refused")

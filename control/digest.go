@@ -17,7 +17,7 @@ import (
 	"minutebook/internal/notify"
 )
 
-// Digests sends what arrived and which action items are open, by schedule. One goroutine
+// Digests sends lists of new meetings and open action items, by schedule. One goroutine
 // uses it.
 type Digests struct {
 	Deps     Deps
@@ -37,7 +37,7 @@ type DigestReader struct {
 	Counts bool
 }
 
-// digestKey is the mark of what readers got.
+// digestKey is the mark that holds each reader's last digest.
 const digestKey = "notify/digest"
 
 // digested is how far a reader was told.

@@ -18,7 +18,7 @@ import (
 	"minutebook/internal/notify"
 )
 
-// postbox is a channel that keeps what it gets, or refuses it.
+// postbox is a channel that keeps its messages, or refuses them.
 type postbox struct {
 	name string
 	down bool
@@ -35,7 +35,7 @@ func (i *postbox) Send(_ context.Context, m notify.Message) error {
 }
 
 // TestDigests sends a week of digests to the owner's channel, to a channel that others
-// read, and to a person: each gets what it may, once, also when it was down on the day.
+// read, and to a person: each gets the meetings it may see, once, also when it was down on the day.
 func TestDigests(t *testing.T) {
 	now := time.Date(2026, 3, 1, 6, 0, 0, 0, time.UTC)
 	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), Now: func() time.Time { return now }})

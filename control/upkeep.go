@@ -147,7 +147,7 @@ func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time
 		switch {
 		case q.Slices < 2:
 			u.Damages, u.Slices = map[int]int{}, q.Slices
-		case q.Slices != u.Slices: // what was found stays until all is checked by the new division
+		case q.Slices != u.Slices: // earlier damage stays until all is checked by the new division
 			u.Slices, u.Damages = q.Slices, map[int]int{earlierDivision: u.Damaged()}
 		}
 		delete(u.Damages, q.Slice)

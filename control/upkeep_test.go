@@ -120,7 +120,7 @@ func TestUpkeepIsKept(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 	behindTheBack(t, a, `UPDATE bodies SET size = size - 1 WHERE revision_id IN (SELECT id FROM revisions WHERE id % 3 = 1)`)
-	slices = 4 // what was found before stays until all is checked by this division
+	slices = 4 // earlier damage stays until all is checked by this division
 	if u := checked(1); u.Damaged() == 0 {
 		t.Errorf("%+v", u)
 	}

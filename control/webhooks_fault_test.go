@@ -55,7 +55,7 @@ func listWebhooks(t *testing.T, h *webhookHouse) []control.WebhookInfo {
 	return call[[]control.WebhookInfo](t, h, "webhook.list", control.WebhookRequest{})
 }
 
-// What a creation leaves: nothing where the service certainly made nothing, the
+// A creation leaves nothing where the service certainly made nothing, the
 // intent where it may have.
 func TestWebhookCreationBreaksOff(t *testing.T) {
 	h := newWebhookHouse(t)

@@ -119,7 +119,7 @@ func installDebian(t *testing.T, deb string) {
 	}
 }
 
-// runImage runs the program in a root that has what the image has.
+// runImage runs the program in a root with the files of the image.
 func runImage(t *testing.T, archive string) {
 	if os.Getuid() != 0 {
 		t.Skip("chroot needs root")

@@ -70,7 +70,7 @@ func TestBodyTooLarge(t *testing.T) {
 	}
 }
 
-// What is allowed is taken by an idle receiver, however its length is said, and
+// A body of allowed size is taken by an idle receiver, however its length is said, and
 // a larger one is refused for good.
 func TestEverySizeThatIsAllowedIsTaken(t *testing.T) {
 	testrun.SkipUnderRace(t)

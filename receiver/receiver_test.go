@@ -110,8 +110,8 @@ func TestRegisteredSecretsCount(t *testing.T) {
 	}
 }
 
-// What the service had sent before its webhook was deleted is still taken, for
-// as long as it may be on its way.
+// Deliveries sent before their webhook was deleted are still taken, for as long as they
+// may be on their way.
 func TestADeletedWebhooksSecretEnds(t *testing.T) {
 	now := time.Now()
 	r := start(t, Options{Accounts: map[string][]string{"anna": nil}, Now: func() time.Time { return now }})

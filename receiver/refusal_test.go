@@ -62,7 +62,7 @@ func TestRefusalsDoNotTell(t *testing.T) {
 	}
 }
 
-// What is tried takes the same work for every account, known or not.
+// A try takes the same work for every account, known or not.
 func TestEveryAccountCostsTheSame(t *testing.T) {
 	r := start(t, Options{Accounts: map[string][]string{"anna": {secretA, secretB}, "bert": nil}})
 	if tries := r.keys.Load().tries; tries != 2 {

@@ -138,8 +138,8 @@ func TestRemovedConfiguredSecretsOverlap(t *testing.T) {
 }
 
 // Secrets that change again and again, by reloads and by registered webhooks, while
-// deliveries come: what is signed with a secret that is in force, or was half a minute
-// ago, is taken, and nothing else.
+// deliveries come: those signed with a secret that is in force, or was half a minute ago,
+// are taken, and no others.
 func TestSecretsChangeUnderLoad(t *testing.T) {
 	r := start(t, Options{Accounts: map[string][]string{"anna": {secretA}}})
 	const wrong = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"

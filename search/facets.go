@@ -60,7 +60,7 @@ func (x *Index) Facet(ctx context.Context, r FacetsRequest) (out Facet, err erro
 	return out, err
 }
 
-// Facets returns what Search counts with Facets, without any meeting.
+// Facets returns the counts of Search with Facets, without any meeting.
 func (x *Index) Facets(ctx context.Context, r Request) (out []Facet, err error) {
 	q, err := query.Parse(r.Query)
 	if err != nil {

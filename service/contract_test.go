@@ -185,8 +185,7 @@ func TestOddMeetingsAreMendedForStrictClients(t *testing.T) {
 	}
 }
 
-// What is right for one part is not thereby right for another with the same
-// bytes.
+// The same bytes can be right for one part and wrong for another.
 func TestAPartIsJudgedForWhatItIs(t *testing.T) {
 	const odd = `{"error":7,"markdown_formatted":"text"}` // unknown keys in a summary, but no CRM matches
 	s := newSandbox(t, Options{}, meeting(1, "default_summary", odd), meeting(2, "crm_matches", odd))

@@ -62,7 +62,7 @@ func TestCursorsAreBoundToCallerAndFilters(t *testing.T) {
 		s.clock.add(2e9)
 		s.pageOf("teams[]=Sales&teams[]=Other", cursor[:i]+other+cursor[i+1:], ann, 400)
 	}
-	// What is no filter may change, the order of values too.
+	// Other parameters than filters may change, the order of values too.
 	s.pageOf("teams%5B%5D=Other&teams%5B%5D=Sales&include_highlights=true", cursor, ann, 200)
 	for _, list := range []string{"/teams", "/users", "/meeting_types", "/team_members"} {
 		s.get(list+"?cursor="+url.QueryEscape(cursor), s.admin, 400)

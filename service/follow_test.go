@@ -233,7 +233,7 @@ func TestOverAnArchiveAPersonSeesWhatTheirAccountSees(t *testing.T) {
 	}
 }
 
-// What no account is shown any more may have been made private: it is hidden
+// A meeting that no account is shown any more may have been made private: it is hidden
 // from all but who recorded it and whom it was shared with by name.
 func TestWhatIsGoneIsHiddenFromOthers(t *testing.T) {
 	testrun.SkipUnderRace(t)

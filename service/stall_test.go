@@ -165,7 +165,7 @@ func TestAReaderThatTakesNothingIsCutOff(t *testing.T) {
 	all.Wait()
 }
 
-// What bounds the coming of a body does not bound the work on it, nor the next
+// The bound on the coming of a body bounds neither the work on it nor the next
 // request of the connection.
 func TestTheTimeOfABodyEndsWithTheBody(t *testing.T) {
 	t.Parallel()

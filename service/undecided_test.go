@@ -135,7 +135,7 @@ func TestTheRelayGoesOnFromNowAfterASleep(t *testing.T) {
 	}
 }
 
-// What a clock that was ahead has dated neither waits for that day nor keeps
+// A row that a clock ahead has dated neither waits for that day nor keeps
 // anything from firing until then.
 func TestAClockThatWasAheadHoldsUpNoWebhook(t *testing.T) {
 	s, a := newOverlay(t)
@@ -159,7 +159,7 @@ func TestAClockThatWasAheadHoldsUpNoWebhook(t *testing.T) {
 	}
 }
 
-// What cannot be read for a while stops nothing for good.
+// A row that cannot be read for a while stops nothing for good.
 func TestWorkThatFailsIsBegunAgain(t *testing.T) {
 	s, a := newOverlay(t)
 	s.annsHook()

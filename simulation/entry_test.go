@@ -307,8 +307,8 @@ func (e *entrance) status(got pageAnswer, want int, format string, args ...any) 
 }
 
 // TestEveryRouteAsksWhoItIs asks every route of a page at which people sign in, with
-// real sessions and tokens of all kinds. What opens nothing is answered alike to the
-// byte, whyever it opens nothing, and so are meetings that are hidden and absent.
+// real sessions and tokens of all kinds. Credentials that open nothing are answered alike to
+// the byte, whyever they open nothing, and so are meetings that are hidden and absent.
 func TestEveryRouteAsksWhoItIs(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	e := newEntrance(t)

@@ -86,7 +86,7 @@ func (w *world) reorganise(t *rapid.T) {
 	}
 }
 
-// list puts the organisation as an account lists it now. Who or what the account
+// list puts the organisation as an account lists it now. A row that the account
 // listed before and lists no more is on nobody else's list either, but for those
 // who were deactivated.
 func (w *world) list(name string) {

@@ -102,7 +102,7 @@ func (p person) isOut(w *world) bool {
 }
 
 // compareSignedIn asks every route as the persons who signed in before anything was read,
-// by their sessions, and what is for programs by their tokens too.
+// by their sessions, and the routes for programs by their tokens too.
 func (w *world) compareSignedIn(t *rapid.T) {
 	list := w.sorted()
 	page := list[rapid.IntRange(0, len(list)-1).Draw(t, "asked for"):]

@@ -85,8 +85,8 @@ func setClock(t *testing.T, step time.Duration) {
 	hide("once it is right again", 7, 3)
 }
 
-// What a clock that was years ahead dated of the queue of recordings, whether it
-// waits, is generated or has a link, is fetched once the clock is right again.
+// A recording that a clock years ahead has dated in the queue, whether it waits, is
+// generated or has a link, is fetched once the clock is right again.
 func TestAClockThatWasAheadHoldsBackNoRecording(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

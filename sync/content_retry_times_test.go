@@ -48,7 +48,7 @@ func TestALateTranscriptIsAskedForAtItsTimes(t *testing.T) {
 	})
 }
 
-// What comes late is there after the next look, and not asked for again.
+// Late content is there after the next look, and not asked for again.
 func TestALateTranscriptIsKeptWhenItComes(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

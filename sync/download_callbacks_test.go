@@ -121,7 +121,7 @@ func TestALostCallbackLosesNothing(t *testing.T) {
 	})
 }
 
-// What a callback says is confirmed by reading the download before it is
+// A callback's word is confirmed by reading the download before it is
 // believed: false ones change nothing.
 func TestAFalseCallbackChangesNothing(t *testing.T) {
 	t.Parallel()

@@ -15,7 +15,7 @@ var absurd = []string{"-1", "0", "99999999999999999999", "1e400", "NaN", "-Inf",
 	"((((((((((", strings.Repeat("a ", 2000), strings.Repeat("(", 5000), "\u202e\u0000", "../../etc/passwd", "after:99999-99-99 before:-1", "longer:1e99h", "id:-1"}
 
 // TestAbsurdParametersAreNoFault gives every parameter of the pages and of /api/v1 absurd
-// values: the answer is a page or says what is wrong.
+// values: the answer is a page or names the mistake.
 func TestAbsurdParametersAreNoFault(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"The walrus sings.","timestamp":"00:02:05"}]`))

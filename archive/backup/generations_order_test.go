@@ -55,7 +55,7 @@ func TestForgottenWhileABackupRunsIsNotInIt(t *testing.T) {
 }
 
 // TestBackupCopiesTheInboxBeforeTheArchive receives and applies a delivery after
-// the first copy. What was acknowledged is in the restored inbox or archive.
+// the first copy. Every acknowledged delivery is in the restored inbox or archive.
 func TestBackupCopiesTheInboxBeforeTheArchive(t *testing.T) {
 	t.Parallel()
 	a, dest, n := archivetest.New(t), t.TempDir(), 0

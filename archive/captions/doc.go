@@ -1,4 +1,4 @@
-// Package captions reads what transcription programs write: WebVTT, SubRip, and the
+// Package captions reads the files of transcription programs: WebVTT, SubRip, and the
 // JSON of Whisper, WhisperX and whisper.cpp. It opens no files.
 //
 //	captions.go   a transcript, its format, utterances

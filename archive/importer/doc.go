@@ -1,13 +1,13 @@
 // Package importer reads meetings from files into an archive: NDJSON, JSON and the
-// directories of earlier exports, compressed or encrypted, and what other programs
-// recorded: transcripts with recordings and metadata.
+// directories of earlier exports, compressed or encrypted, and meetings that other
+// programs recorded: transcripts with recordings and metadata.
 //
 //	importer.go       batches of meetings into the archive, and the result
 //	path.go           files and directories
 //	stream.go         JSON objects of a stream, with their lines
 //	foreign.go        a meeting that another program recorded
 //	foreign_files.go  which files belong to one such meeting
-//	metadata.go       the file that says what a transcript does not
+//	metadata.go       the file with title, time and people beside a transcript
 //	watch.go          a folder whose meetings are imported as they appear
 //
 // A meeting of another program has an id from [archive.FirstForeignID] on, derived from

@@ -42,7 +42,7 @@ type Metadata struct {
 	} `toml:"action_items"`
 }
 
-// readMetadata reads a metadata file. It fails with the line of what is wrong in it.
+// readMetadata reads a metadata file. It fails with the line of the mistake.
 func readMetadata(path string) (m Metadata, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -129,7 +129,7 @@ func parseStamp(value any, zone *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%v is no time such as 2026-03-01T10:00:00Z", value)
 }
 
-// fill puts what the metadata says into a meeting.
+// fill puts the metadata's values into a meeting.
 func (m *Metadata) fill(meeting *api.Meeting, zone *time.Location) error {
 	start, err := parseStamp(m.Start, zone)
 	if err != nil {

@@ -33,7 +33,7 @@ func NewWatcher(a *archive.Archive, o Options, dir string) *Watcher {
 	return &Watcher{archive: a, options: newRun(a, o).Options, dir: dir, seen: map[string]string{}, refused: map[string]string{}}
 }
 
-// taken is what the archive remembers of a transcript that was taken.
+// taken is the archive's record of an imported transcript.
 type taken struct {
 	ID        int64  `json:"id"`
 	Signature string `json:"signature"` // of its files

@@ -8,7 +8,7 @@ import (
 	"minutebook/internal/durable"
 )
 
-// What a log holds is in the inbox's own file, synced by SQLite, before anything
+// A log's commits are in the inbox's own file, synced by SQLite, before anything
 // is answered from it: after a failed sync the log's pages can be clean in memory
 // and not on disk, and no later sync of the log would write them.
 func TestOpensWithAnEmptyLog(t *testing.T) {

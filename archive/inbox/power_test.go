@@ -143,7 +143,7 @@ func wantAcknowledged(t *testing.T, d *diskfault.Disk, acknowledged map[string]b
 	}
 }
 
-// What was acknowledged is on the disk after a power cut at any moment, also after
+// Every acknowledged delivery is on the disk after a power cut at any moment, also after
 // a kill in between and after writes and syncs that failed with EIO: of the log,
 // of the file, once and for a while.
 func TestSurvivesPowerCuts(t *testing.T) {

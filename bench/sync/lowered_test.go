@@ -26,8 +26,8 @@ type moment struct {
 	// more than were in flight. At another moment no client can promise that: where
 	// none is in flight, the next one is refused all the same, and until the answer
 	// to the first refused call has come nothing tells of the lower limit, since
-	// heavy answers are all that does and the window is over it. What holds at every
-	// moment is that no more are refused than are in flight when the first refusal
+	// heavy answers are all that does and the window is over it. At every
+	// moment no more are refused than are in flight when the first refusal
 	// comes, and none that is sent after it.
 	all bool
 }

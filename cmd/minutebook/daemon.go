@@ -47,7 +47,7 @@ type daemon struct {
 
 	began      time.Time
 	asked      chan askedJob  // by people on the page
-	looking    chan struct{}  // a wish that the daemon looks for what needs a person
+	looking    chan struct{}  // a wish that the daemon looks for conditions that need a person
 	background sync.WaitGroup // reads of accounts that were just connected
 }
 

@@ -68,8 +68,8 @@ func (d *daemon) look() {
 	}
 }
 
-// runNotify tells people what needs them, and calls the heartbeat address, until ctx
-// ends.
+// runNotify reports conditions that need a person, and calls the heartbeat address, until
+// ctx ends.
 func (d *daemon) runNotify(ctx context.Context) error {
 	n := &notify.Notifier{Channels: func() []notify.Channel { return notifyChannels(d.config().Notify) },
 		Store: notifyStore{d.archive}, Now: d.archive.Now, Random: rand.Reader, Logger: d.log}
@@ -108,8 +108,8 @@ func (d *daemon) reportNotify(ctx context.Context, err error) {
 	}
 }
 
-// notifyOnce tells what is new, and calls the heartbeat address after a full success. awake
-// is the time since which the daemon could work.
+// notifyOnce reports new conditions, and calls the heartbeat address after a full success.
+// awake is the time since which the daemon could work.
 func (d *daemon) notifyOnce(ctx context.Context, n *notify.Notifier, awake time.Time) error {
 	c := d.config().Notify
 	if c.Heartbeat == "" && len(notifyChannels(c)) == 0 {
@@ -164,7 +164,7 @@ func (d *daemon) sendDigests(ctx context.Context, failed map[string]time.Time) e
 }
 
 // digestReaders returns who gets digests. Where people sign in, a channel is read by
-// somebody of whom nobody knows what they may see: it gets numbers only.
+// somebody whose rights nobody knows: it gets numbers only.
 func (d *daemon) digestReaders(ctx context.Context, c *config.Config) (readers []control.DigestReader, err error) {
 	for _, channel := range notifyChannels(c.Notify) {
 		if len(c.Notify.DigestTo) == 0 || slices.Contains(c.Notify.DigestTo, channel.Name()) {

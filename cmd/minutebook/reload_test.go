@@ -115,7 +115,7 @@ func TestReload(t *testing.T) {
 			t.Errorf("the new host %s gets %d", host, got)
 		}
 	}
-	const unknownSecret = "whsec_dW5rbm93bi11bmtub3duLXVua25vd24h" // the first one verifies for half a minute more, for what is under way
+	const unknownSecret = "whsec_dW5rbm93bi11bmtub3duLXVua25vd24h" // the first one verifies for half a minute more, for deliveries under way
 	for secret, want := range map[string]int{firstSecret: http.StatusOK, secondSecret: http.StatusOK, unknownSecret: http.StatusUnauthorized} {
 		if got, err := r.deliver(secret, 1); err != nil || got/100 != want/100 {
 			t.Errorf("a delivery gets %d, %v, want %d", got, err, want)

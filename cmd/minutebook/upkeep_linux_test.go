@@ -69,7 +69,7 @@ func (w *told) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Unlock()
 }
 
-// set changes what the address answers.
+// set changes the answers of the address.
 func (w *told) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +189,7 @@ secret_file = "secret"
 
 func (k *kept) start() { k.serve = start(k.T, "serve", "--create", "-c", k.config) }
 
-// expect waits until a condition was told so many times on every channel. What ntfy gets has
+// expect waits until a condition was told so many times on every channel. A message to ntfy has
 // no id, so that a kill may make it two.
 func (k *kept) expect(hooks, phones, mailed int, kind notify.Kind, key, title string) {
 	k.Helper()

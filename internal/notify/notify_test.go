@@ -163,7 +163,7 @@ func TestChannelsComeAndGo(t *testing.T) {
 	b.update(ada) // for a heartbeat alone: nobody is told
 	b.channels = []Channel{first}
 	b.update(ada)
-	b.channels = []Channel{second} // the first goes with what waits for it
+	b.channels = []Channel{second} // the first goes with its waiting messages
 	b.update(ada)
 	b.expect(second, "ada")
 	first.refuse, b.channels = nil, []Channel{first, second}

@@ -15,7 +15,7 @@ import (
 	"minutebook/internal/residue"
 )
 
-// checkKept compares what has to be in the archive at any time: every version that was
+// checkKept compares the content due in the archive at any time: every version that was
 // shown, every acknowledged delivery, nothing blanked, nothing twice, no limit exceeded.
 func (w *world) checkKept() {
 	h := w.house
@@ -153,7 +153,7 @@ func (w *world) checkMarks() {
 }
 
 // checkWhole compares everything when the world was quiet for some days; with all,
-// also what takes weeks.
+// also properties that take weeks.
 func (w *world) checkWhole(all bool) {
 	w.checkKept()
 	h := w.house

@@ -9,9 +9,9 @@
 //	sender_test.go    the service's webhooks to the receiver
 //	house_test.go     the program: archive, sync and receiver, started and killed
 //	plan_test.go      the history of a seed as a list of events
-//	acts_test.go      events: what people and the person at the keyboard do
-//	oracle_test.go    what the service has shown, to whom, and what was acknowledged
-//	checks_test.go    what must hold, and when
+//	acts_test.go      events: the acts of people and of the person at the keyboard
+//	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries
+//	checks_test.go    the properties that must hold, and when
 //	world_test.go     one run of a seed, from its first day to its last check
 //	shrink_test.go    the shortest history that still fails, as a story
 //

@@ -16,7 +16,7 @@ import (
 	"minutebook/archive/inbox"
 )
 
-// backupDone is a generation of the backups, and what it has to hold.
+// backupDone is a generation of the backups, and the content it must have.
 type backupDone struct {
 	dir        string // of backups
 	name, path string

@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// oracle keeps what the service has shown and what was acknowledged. It knows the
+// oracle keeps the versions shown by the service and the acknowledged deliveries. It knows the
 // specification and the promises, and no code of the rooms.
 type oracle struct {
 	w  *world
-	mu sync.Mutex // guards what follows
+	mu sync.Mutex // guards the fields below
 
 	must     map[string]bool             // versions that have to be in the archive: "17/transcript/HASH"
 	pending  []showing                   // versions that were shown a moment ago
@@ -165,7 +165,7 @@ func (o *oracle) expired(id int64) {
 	}
 }
 
-// forget drops what a forgotten meeting was owed.
+// forget drops the content that was due of a forgotten meeting.
 func (o *oracle) forget(id int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,14 +177,14 @@ func (o *oracle) forget(id int64) {
 	delete(o.attached, id)
 }
 
-// memory is what a backup has to hold.
+// memory is the content that a backup must have.
 type memory struct {
 	must     map[string]bool
 	acked    map[string]int64
 	attached map[int64]bool
 }
 
-// remember returns what a backup that is made now has to hold.
+// remember returns the content that a backup made now must have.
 func (o *oracle) remember() memory {
 	o.settle(time.Now(), false)
 	o.mu.Lock()
@@ -192,7 +192,7 @@ func (o *oracle) remember() memory {
 	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached)}
 }
 
-// goBack notes that an archive was restored that has to hold what a backup holds.
+// goBack notes that an archive was restored from a backup with this content.
 func (o *oracle) goBack(m memory) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -38,7 +38,7 @@ func (d *dice) roll(name string) *rand.Rand {
 	return newRand(d.seed, fmt.Sprintf("%s#%d", name, n))
 }
 
-// journal records what was decided and done.
+// journal records the decisions and acts of a run.
 type journal struct {
 	mu    sync.Mutex // guards lines
 	lines []string

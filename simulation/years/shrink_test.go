@@ -11,7 +11,7 @@ import (
 
 var numbers = regexp.MustCompile(`[0-9a-f]{16,}|[0-9]+`)
 
-// kindOf is a finding without what differs from run to run.
+// kindOf is a finding without the parts that differ from run to run.
 func kindOf(finding string) string {
 	kind := numbers.ReplaceAllString(finding, "#")
 	return kind[:min(len(kind), 60)]

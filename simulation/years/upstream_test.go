@@ -91,7 +91,7 @@ func (u *upstream) put(ctx context.Context, meetings ...*meeting) error {
 
 // counter is an independent count of the calls that reached the service, by key.
 type counter struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	arrived map[string][]time.Time
 	total   int
 	over    []string

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// traits are what a seed's service and network do for good.
+// traits are the lasting habits of a seed's service and network.
 type traits struct {
 	sliding      bool              // windows of the limits
 	style        map[string]string // by account: how content that is not asked for or not there looks: null, absent, empty
@@ -141,7 +141,7 @@ func answer(r *http.Request, status int, kind, body string) *http.Response {
 		Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}
 }
 
-// spoil changes an answer within what the service and the network do.
+// spoil changes an answer within the habits of the service and the network.
 func (c wire) spoil(k call, resp *http.Response) (*http.Response, error) {
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
@@ -366,7 +366,7 @@ func recordingOf(path string) int64 {
 	return id
 }
 
-// callName is a path without what differs from run to run.
+// callName is a path without the parts that differ from run to run.
 func callName(path string) string {
 	parts := strings.Split(path, "/")
 	for i := range parts {

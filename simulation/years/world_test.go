@@ -71,7 +71,7 @@ type world struct {
 	keys     int
 	events   []string
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	storm   storm
 	owners  map[string]string // API keys ever made, and whose they are
 	finding string

@@ -17,7 +17,7 @@ type Announced struct {
 }
 
 // Announce calls fn for every download that is asked for with a destination_url,
-// before the answer goes back. What the service would send there is left to fn,
+// before the answer goes back. The announcement itself is left to fn,
 // and the service is not told of the address: its own sender knows real ones only.
 func (u *Upstream) Announce(fn func(Announced)) {
 	next := u.Wire.Handler
