@@ -105,11 +105,11 @@ func (x *run) writeTables(ctx context.Context) error {
 		if x.IDs != nil && !wanted[row.RecordingID] {
 			return nil
 		}
-		if of := monthOf(row); of != month {
+		if next := monthOf(row); next != month {
 			if err := flush(); err != nil {
 				return err
 			}
-			month, rows = of, nil
+			month, rows = next, nil
 		}
 		rows = append(rows, row)
 		return nil

@@ -230,11 +230,18 @@ func (im *run) addForeign(ctx context.Context, m foreignMeeting) error {
 	if err := im.flush(ctx); err != nil || im.result.Forgotten > forgotten {
 		return err
 	}
-	if err := im.archive.SetShares(ctx, m.RecordingID, m.shares); err != nil {
-		return err
-	}
-	if m.recording == "" {
+	err = im.completeForeign(ctx, m)
+	if errors.Is(err, archive.ErrForgotten) { // meanwhile
+		im.result.Forgotten++
 		return nil
+	}
+	return err
+}
+
+// completeForeign sets who sees a meeting, and attaches its recording.
+func (im *run) completeForeign(ctx context.Context, m foreignMeeting) error {
+	if err := im.archive.SetShares(ctx, m.RecordingID, m.shares); err != nil || m.recording == "" {
+		return err
 	}
 	attached, err := attachFile(ctx, im.archive, m.RecordingID, m.recording)
 	if attached {
@@ -244,7 +251,8 @@ func (im *run) addForeign(ctx context.Context, m foreignMeeting) error {
 }
 
 // attachFile makes a file a recording of a meeting and reports whether it was none
-// before. The file stays where it is.
+// before. The file stays where it is. The store does not keep the recording of a meeting
+// that was forgotten meanwhile.
 func attachFile(ctx context.Context, a *archive.Archive, id int64, path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -276,7 +284,11 @@ func attachFile(ctx context.Context, a *archive.Archive, id int64, path string) 
 	if strings.HasPrefix(blob.ContentType, "video/") && !isAudioName(path) {
 		kind = archive.MediaVideo
 	}
-	return true, a.AttachMedia(ctx, id, kind, blob)
+	if err := a.AttachMedia(ctx, id, kind, blob); err != nil {
+		_, dropped := a.DropBlob(context.WithoutCancel(ctx), blob.SHA256)
+		return false, errors.Join(err, dropped)
+	}
+	return true, nil
 }
 
 // isGone reports whether an error says that a file is not there any more.

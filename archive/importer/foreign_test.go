@@ -2,6 +2,7 @@ package importer
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,11 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/archive/export"
 	"minutebook/internal/residue"
+	"minutebook/internal/s3test"
 )
 
 const (
@@ -197,6 +201,37 @@ func TestWrongFilesAreNamedAndTheRestIsTaken(t *testing.T) {
 	}
 	if visible, _, err := a.MayPlay(t.Context(), archive.ViewerWith("ada@north.example"), allRows(t, a)[0].RecordingID); !visible || err != nil {
 		t.Errorf("the owner does not see it: %v", err)
+	}
+}
+
+// TestForgottenWhileItsRecordingIsStored has a meeting forgotten while the store takes its
+// recording: no byte of it stays.
+func TestForgottenWhileItsRecordingIsStored(t *testing.T) {
+	var a *archive.Archive
+	server := s3test.Start(t)
+	slow := server.Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut && !strings.HasSuffix(r.URL.Path, "archive-id") {
+				if _, err := a.Forget(r.Context(), allRows(t, a)[0].RecordingID, "test"); err != nil {
+					t.Error(err)
+				}
+			}
+			server.ServeHTTP(w, r)
+		})
+	})
+	var err error
+	a, err = archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: slow.URL("recordings", "foreign")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "a.toml": talkTOML, "a.mp3": "ID3 recording"})
+	if r := importPath(t, a, dir); r.Forgotten != 1 || r.Recordings != 0 {
+		t.Errorf("%+v", r)
+	}
+	if left := server.Objects(t, "foreign"); len(left) > 0 {
+		t.Errorf("the store keeps %q", left)
 	}
 }
 
