@@ -107,13 +107,18 @@ func (w *world) compareSignedIn(t *rapid.T) {
 	list := w.sorted()
 	page := list[rapid.IntRange(0, len(list)-1).Draw(t, "asked for"):]
 	page = append(slices.Clone(page[:min(3, len(page))]), list[0])
-	for _, p := range w.signedIn {
+	for i, p := range w.signedIn {
 		bearer := p
 		bearer.cookie = ""
+		if !p.isOut(w) {
+			w.compareDoor(p, w.signedIn[1-i])
+		} else {
+			w.compareOutAtDoor(p)
+		}
 		for _, pattern := range slices.Sorted(maps.Keys(pageRows)) {
 			row := pageRows[pattern]
 			if p.isOut(w) {
-				w.compareOut(p, pattern, row, list[0])
+				w.compareOut(p, row, list[0])
 				continue
 			}
 			w.comparePage(p, row, page)
@@ -126,7 +131,7 @@ func (w *world) compareSignedIn(t *rapid.T) {
 
 // compareOut asks as a person who is out: the session and the token are answered as those
 // that nobody has.
-func (w *world) compareOut(p person, pattern string, row pageRow, m *meeting) {
+func (w *world) compareOut(p person, row pageRow, m *meeting) {
 	method := http.MethodGet
 	if row.post {
 		method = http.MethodPost
@@ -135,10 +140,26 @@ func (w *world) compareOut(p person, pattern string, row pageRow, m *meeting) {
 		if row.meeting {
 			path = fmt.Sprintf(path, m.id)
 		}
-		bearer, forgedBearer := person{token: p.token}, person{token: access.TokenPrefix + strings.Repeat("A", 43)}
-		for _, pair := range [][2]person{{p, {cookie: strings.Repeat("A", 43)}}, {bearer, forgedBearer}} {
-			rec, forged := pair[0].sendSignedIn(w, method, path, row.body), pair[1].sendSignedIn(w, method, path, row.body)
-			w.wantSame([]any{rec.Code, rec.Header(), rec.Body.String()}, []any{forged.Code, forged.Header(), forged.Body.String()}, "%v, who is out, asks %s for %s", p, pattern, path)
+		w.compareForged(p, method, path, row.body)
+	}
+}
+
+// compareOutAtDoor asks the routes of one's own account and of admins as a person who is
+// out.
+func (w *world) compareOutAtDoor(p person) {
+	for pattern, row := range doorRows {
+		if method, _, _ := strings.Cut(pattern, " "); row.path != "" {
+			w.compareForged(p, method, row.path, row.form)
 		}
+	}
+}
+
+// compareForged compares the answers to the session and to the token of a person who is
+// out with those to ones that nobody has.
+func (w *world) compareForged(p person, method, path, body string) {
+	bearer, forgedBearer := person{token: p.token}, person{token: access.TokenPrefix + strings.Repeat("A", 43)}
+	for _, pair := range [][2]person{{p, {cookie: strings.Repeat("A", 43)}}, {bearer, forgedBearer}} {
+		rec, forged := pair[0].sendSignedIn(w, method, path, body), pair[1].sendSignedIn(w, method, path, body)
+		w.wantSame([]any{rec.Code, rec.Header(), rec.Body.String()}, []any{forged.Code, forged.Header(), forged.Body.String()}, "%v, who is out, asks %s for %s", p, method, path)
 	}
 }
