@@ -1,10 +1,10 @@
 package config
 
 import (
-	"net/url"
 	"strings"
 	"time"
 
+	"minutebook/internal/bucket"
 	"minutebook/internal/crontab"
 )
 
@@ -12,7 +12,7 @@ import (
 // [Archive.AgeRecipients].
 type Backup struct {
 	Schedule string `toml:"schedule" env:"SCHEDULE"` // cron expression; empty: the daemon makes none
-	To       string `toml:"to" env:"TO"`             // directory of backups
+	To       string `toml:"to" env:"TO"`             // directory of backups, or s3://bucket/prefix
 	Keep     int    `toml:"keep" env:"KEEP"`         // generations that stay
 	// WithoutMedia leaves the recordings out, which are kept elsewhere.
 	WithoutMedia bool `toml:"without_media" env:"WITHOUT_MEDIA"`
@@ -54,8 +54,12 @@ func (c *Config) validateUpkeep(bad func(string, string, ...any)) {
 	if b.Schedule != "" && b.To == "" {
 		bad("backup.to", "is missing, but backup.schedule is set: name the directory of backups")
 	}
-	if u, err := url.Parse(b.To); err == nil && u.Scheme != "" && strings.Contains(b.To, "://") {
-		bad("backup.to", "is an address; backups are made into a directory, which rclone or restic can copy to a bucket")
+	if scheme, _, isAddress := strings.Cut(b.To, "://"); bucket.IsAddress(b.To) {
+		if err := bucket.Check(b.To); err != nil {
+			bad("backup.to", "%v", err)
+		}
+	} else if isAddress {
+		bad("backup.to", "%s: is neither a directory nor s3://; write s3://bucket/prefix", scheme)
 	}
 	if b.Keep < 1 {
 		bad("backup.keep", "%d is less than 1", b.Keep)

@@ -49,7 +49,9 @@ func TestLoadRefuses(t *testing.T) {
 			[]string{"backup.schedule", "backup.to: is missing", "backup.keep", "backup.prove: \"often\" is none of never, daily", "verify.schedule", "verify.days"}},
 		{"notify", "data_dir = \"d\"\n[notify]\nheartbeat = \"x\"\ndigest = \"hourly\"\ndigest_at = \"7 am\"\ndigest_to = [\"b\"]\ndigest_people = true\n[notify.mail]\nhost = \"h\"\nport = 0\ntls = \"ssl\"\n[[notify.hooks]]\nname = \"a\"\nformat = \"webhook\"\nurl = \"x\"\n[[notify.hooks]]\nname = \"a\"\nformat = \"irc\"\nurl = \"https://x.example\"\n", nil,
 			[]string{"notify.heartbeat", "notify.digest: \"hourly\" is none", "notify.digest_at", "notify.digest_to: \"b\" is no channel", "notify.digest_people: needs", "notify.mail: needs from and to", "notify.mail.port", "notify.mail.tls", "a webhook needs a secret", "url is no http", "a name of its own", "format \"irc\""}},
-		{"backup into a bucket", "data_dir = \"d\"\n[backup]\nto = \"s3://bucket/x\"\n", nil, []string{"backup.to: is an address"}},
+		{"backup to an address", "data_dir = \"d\"\n[backup]\nto = \"https://s3.example/x\"\n", nil, []string{"backup.to: https: is neither a directory nor s3://"}},
+		{"credentials in addresses", "data_dir = \"d\"\n[backup]\nto = \"s3://key:TOPSECRET@bucket/x\"\n[media]\nurl = \"s3://key:TOPSECRET%@bucket\"\n", nil,
+			[]string{"backup.to: it holds credentials; set AWS_ACCESS_KEY_ID", "media.url: it is not s3://bucket/prefix"}},
 		{"import", "data_dir = \"d\"\n[import]\nwatch = \"d/in\"\nowner = \"Ada\"\nvisible_to = [\"team:\"]\n", nil, []string{"import.owner: \"Ada\" is no address", "import.visible_to: \"team:\" is neither", "import.watch: "}},
 		{"import of everything", "data_dir = \"in/d\"\n[import]\nwatch = \"in\"\n", nil, []string{"import.watch: "}},
 		{"no data_dir", "", nil, []string{"data_dir: is missing"}},
@@ -75,6 +77,9 @@ func TestLoadRefuses(t *testing.T) {
 			}
 			if regexp.MustCompile(`config\.[A-Z]|strconv|struct field`).MatchString(err.Error()) {
 				t.Errorf("the error speaks of Go: %v", err)
+			}
+			if strings.Contains(err.Error(), "TOPSECRET") {
+				t.Errorf("the error shows a secret: %v", err)
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {

@@ -40,7 +40,7 @@ redirect_url = "https://x.example/"
 [[retention.rules]]
 media_after_days = 9
 [media]
-url = "s3://user:sesame@bucket/x"
+url = "file://user:sesame@host/x"
 `)
 	settings, err := Describe(path, "/elsewhere", []string{"MINUTEBOOK_WEB_TIME_ZONE=UTC", "MINUTEBOOK_ACCOUNT_CY_OAUTH_CLIENT_SECRET=secret of cy"})
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"minutebook/internal/bucket"
 )
 
 // accountName matches the names that stand in /webhooks/{account} without
@@ -50,8 +52,12 @@ func (c *Config) validate() error {
 	c.validateImport(bad)
 	c.validateUpkeep(bad)
 	c.validateNotify(bad)
-	if _, err := url.Parse(c.Media.URL); err != nil {
-		bad("media.url", "%v", err)
+	if bucket.IsAddress(c.Media.URL) {
+		if err := bucket.Check(c.Media.URL); err != nil {
+			bad("media.url", "%v", err)
+		}
+	} else if _, err := url.Parse(c.Media.URL); err != nil {
+		bad("media.url", "is not an address") // the error would show it all
 	}
 	return errors.Join(errs...)
 }

@@ -1,15 +1,13 @@
 // Package media stores the bytes of recordings by their SHA-256: as files, or as
 // objects of an S3 bucket.
 //
-//	media.go         Store, Blob, and the store that a media URL names
-//	file.go          the store of files
-//	s3.go            the store of objects
-//	unavailable.go   distinguishes a failing server from an absent or damaged blob
-//	s3_transport.go  connections that do not wait for ever
-//	s3_uploads.go    ends the uploads that a crash left in the bucket
-//	sniff.go         content types
-//	owner.go         the archive whose recordings are in a bucket or another directory
-//	quarantine.go    moves damaged recordings aside, lists foreign files
+//	media.go        Store, Blob, and the store that a media URL names
+//	file.go         the store of files
+//	s3.go           the store of objects, and unfinished uploads to it
+//	unavailable.go  distinguishes a failing server from an absent or damaged blob
+//	sniff.go        content types
+//	owner.go        the archive whose recordings are in a bucket or another directory
+//	quarantine.go   moves damaged recordings aside, lists foreign files
 //
 // A blob is in a store whole and verified, or it is not in it. A crash leaves
 // temporary files in the directory partial, which the next [Open] deletes, or

@@ -1,18 +1,14 @@
 package media
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-
-	"github.com/minio/minio-go/v7"
 
 	"minutebook/internal/durable"
 )
@@ -82,33 +78,15 @@ func foreign(err error, store, place string) error {
 
 // claim fails where another archive owns the prefix.
 func (s *s3Store) claim(ctx context.Context) error {
-	err := s.owner.claim(func() (string, error) { return s.readOwner(ctx) }, func(content []byte) error { return s.writeOwner(ctx, content) })
-	return foreign(err, fmt.Sprintf("bucket %s at %s", s.bucket, s.host), s.prefix+ownerName)
-}
-
-func (s *s3Store) readOwner(ctx context.Context) (string, error) {
-	object, err := s.client.Client.GetObject(ctx, s.bucket, s.prefix+ownerName, minio.GetObjectOptions{})
-	if err != nil {
-		return "", s.explain(err)
+	read := func() (string, error) {
+		content, err := s.bucket.ReadSmall(ctx, ownerName, 1<<10)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return strings.TrimSpace(string(content)), err
 	}
-	defer object.Close()
-	content, err := io.ReadAll(io.LimitReader(object, 1<<10))
-	if isNotFound(err) {
-		return "", nil
-	}
-	return strings.TrimSpace(string(content)), s.explain(err)
-}
-
-// writeOwner stores the owner unless there is one.
-func (s *s3Store) writeOwner(ctx context.Context, content []byte) error {
-	opts := minio.PutObjectOptions{ContentType: "text/plain", SendContentMd5: true}
-	opts.SetMatchETagExcept("*")
-	_, err := s.client.Client.PutObject(ctx, s.bucket, s.prefix+ownerName, bytes.NewReader(content), int64(len(content)), opts)
-	switch minio.ToErrorResponse(err).Code {
-	case "PreconditionFailed", "ConditionalRequestConflict":
-		return nil
-	}
-	return s.explain(err)
+	err := s.owner.claim(read, func(content []byte) error { _, err := s.bucket.Create(ctx, ownerName, content); return err })
+	return foreign(err, s.bucket.String(), s.bucket.Key(ownerName))
 }
 
 // claim fails where another archive owns the directory.

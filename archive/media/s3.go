@@ -7,77 +7,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
+	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
+	"path"
+	"time"
 
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
-
+	"minutebook/internal/bucket"
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
 )
 
-// s3Store keeps blobs as objects PREFIX/ab/abcdef… of a bucket. An object appears
-// whole, once the server has checked the checksum of every part, or not at all. A
-// blob is on this machine only while it is uploaded, in the directory partial.
+// s3Store keeps blobs as objects ab/abcdef… below a prefix of a bucket. A blob is on
+// this machine only while it is uploaded, in the directory partial.
 type s3Store struct {
-	client  *minio.Core
-	creds   *credentials.Credentials
-	host    string // of the server, for messages
-	bucket  string
-	prefix  string // "" or ending in a slash
+	bucket  *bucket.Bucket
 	partial string // directory of files that are being uploaded
-	part    int64  // size of an upload's parts in bytes
 	owner   owner
 }
 
-// partSize lets the 10,000 parts of an upload hold 160 GB.
-const partSize = 16 << 20
-
-// openS3 opens the store that s3://BUCKET/PREFIX?endpoint=URL&region=NAME names.
-// The endpoint is Amazon's by default. Credentials come from the environment
-// (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN), the shared
-// credentials file or the machine's role, never from the URL. The server is not asked
-// yet: an archive opens while its bucket is away. [Check] asks it.
+// openS3 opens the store in a bucket. The server is not asked yet: an archive opens
+// while its bucket is away. [Check] asks it.
 func openS3(mediaURL, partial string) (*s3Store, error) {
-	u, err := url.Parse(mediaURL)
-	if err != nil || u.Host == "" {
-		return nil, errors.New("open media store: media.url is not s3://bucket/prefix")
-	}
-	if u.User != nil {
-		return nil, errors.New("open media store: media.url holds credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment instead")
-	}
-	for key := range u.Query() {
-		if key != "endpoint" && key != "region" {
-			return nil, fmt.Errorf("open media store: media.url has the unknown parameter %q; there are endpoint and region", key)
-		}
-	}
-	endpoint, err := url.Parse(u.Query().Get("endpoint"))
-	if err != nil || endpoint.String() != "" && (endpoint.Host == "" || endpoint.Scheme != "https" && endpoint.Scheme != "http") {
-		return nil, errors.New("open media store: the endpoint in media.url is not an http or https URL")
-	}
-	if endpoint.Host == "" {
-		endpoint = &url.URL{Scheme: "https", Host: "s3.amazonaws.com"}
-	}
-	creds := credentials.NewChainCredentials([]credentials.Provider{
-		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{}, &credentials.IAM{Client: &http.Client{Transport: http.DefaultTransport, Timeout: roleTimeout}}})
-	client, err := minio.NewCore(endpoint.Host, &minio.Options{
-		Creds: creds, Secure: endpoint.Scheme == "https", Region: u.Query().Get("region"),
-		Transport: newStallTransport(stallTimeout), MaxRetries: maxTries})
+	b, err := bucket.Open(mediaURL)
 	if err != nil {
-		return nil, fmt.Errorf("open media store: %w", err)
+		return nil, fmt.Errorf("open media store: %w; correct media.url", err)
 	}
-	s := &s3Store{client: client, creds: creds, host: endpoint.Host, bucket: u.Host, partial: partial, part: partSize, prefix: strings.Trim(u.Path, "/")}
-	if s.prefix != "" {
-		s.prefix += "/"
-	}
-	return s, nil
+	return &s3Store{bucket: b, partial: partial}, nil
 }
 
-func (s *s3Store) key(sha string) string { return s.prefix + sha[:2] + "/" + sha }
+func (s *s3Store) key(sha string) string { return sha[:2] + "/" + sha }
 
 // Put is part of [Store].
 func (s *s3Store) Put(ctx context.Context, r io.Reader) (Blob, error) {
@@ -94,11 +52,11 @@ func (s *s3Store) Put(ctx context.Context, r io.Reader) (Blob, error) {
 }
 
 // Import is part of [Store].
-func (s *s3Store) Import(ctx context.Context, path string) (Blob, error) {
+func (s *s3Store) Import(ctx context.Context, file string) (Blob, error) {
 	if err := s.claim(ctx); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(file)
 	if err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
@@ -111,12 +69,12 @@ func (s *s3Store) Import(ctx context.Context, path string) (Blob, error) {
 	case err != nil:
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	case intact:
-		return blob, durable.Remove(path)
+		return blob, durable.Remove(file)
 	}
 	if err := s.upload(ctx, f, blob); err != nil {
 		return Blob{}, fmt.Errorf("import blob: %w", err)
 	}
-	return blob, durable.Remove(path)
+	return blob, durable.Remove(file)
 }
 
 // upload sends a file, a large one in parts, and hashes once more the bytes that
@@ -126,56 +84,46 @@ func (s *s3Store) upload(ctx context.Context, f *os.File, blob Blob) error {
 		return err
 	}
 	digest := sha256.New()
-	info, err := s.client.Client.PutObject(ctx, s.bucket, s.key(blob.SHA256), io.TeeReader(seal.ContextReader(ctx, f), digest), blob.Size, minio.PutObjectOptions{
-		ContentType: blob.ContentType, PartSize: uint64(s.part), SendContentMd5: true, DisableContentSha256: false})
+	size, err := s.bucket.Put(ctx, s.key(blob.SHA256), io.TeeReader(seal.ContextReader(ctx, f), digest), blob.Size, blob.ContentType)
 	if err != nil {
-		return fmt.Errorf("upload: %w", s.explain(err))
+		return err
 	}
-	if blob.Size > s.part { // a crash may have left parts of it
-		if err := s.abort(ctx, s.key(blob.SHA256)); err != nil {
-			return fmt.Errorf("upload: %w", s.explain(err))
-		}
-	}
-	if info.Size != blob.Size || hex.EncodeToString(digest.Sum(nil)) != blob.SHA256 {
+	if size != blob.Size || hex.EncodeToString(digest.Sum(nil)) != blob.SHA256 {
 		return errors.Join(errors.New("upload: the file changed while it was sent"), s.Delete(ctx, blob.SHA256))
 	}
 	return nil
 }
 
-// Open is part of [Store]. Each read at a new place is a call to the server;
-// nothing is cached. Reading ends when ctx does.
+// Open is part of [Store].
 func (s *s3Store) Open(ctx context.Context, sha string) (Reader, Blob, error) {
-	blob, err := s.Stat(ctx, sha)
-	if err != nil {
-		return nil, Blob{}, fmt.Errorf("open blob: %w", err)
+	if !ValidName(sha) {
+		return nil, Blob{}, fmt.Errorf("open blob: %w", ErrNotFound)
 	}
-	object, err := s.client.Client.GetObject(ctx, s.bucket, s.key(sha), minio.GetObjectOptions{})
+	r, o, err := s.bucket.Open(ctx, s.key(sha))
 	if err != nil {
-		return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, s.explain(err))
+		return nil, Blob{}, fmt.Errorf("open blob %s: %w", sha, orNotFound(err))
 	}
-	return &s3Object{Object: object, store: s, size: blob.Size}, blob, nil
+	return r, Blob{sha, o.Size, o.ContentType}, nil
 }
 
-// Stat is part of [Store]. The answer to HEAD has no body that would name the
-// error: after a failure the bucket is asked too, so that an absent bucket does not
-// look like a bucket without the blob.
+// Stat is part of [Store].
 func (s *s3Store) Stat(ctx context.Context, sha string) (Blob, error) {
 	if !ValidName(sha) {
 		return Blob{}, fmt.Errorf("look for blob: %w", ErrNotFound)
 	}
-	info, err := s.client.StatObject(ctx, s.bucket, s.key(sha), minio.StatObjectOptions{})
-	if err == nil {
-		return Blob{sha, info.Size, info.ContentType}, nil
+	o, err := s.bucket.Stat(ctx, s.key(sha))
+	if err != nil {
+		return Blob{}, fmt.Errorf("look for blob %s: %w", sha, orNotFound(err))
 	}
-	if status := minio.ToErrorResponse(err).StatusCode; status == http.StatusNotFound || status == http.StatusForbidden {
-		if err := s.check(ctx); err != nil {
-			return Blob{}, fmt.Errorf("look for blob %s: %w", sha, err)
-		}
+	return Blob{sha, o.Size, o.ContentType}, nil
+}
+
+// orNotFound makes ErrNotFound of a bucket's error for an absent object.
+func orNotFound(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNotFound
 	}
-	if isNotFound(err) {
-		return Blob{}, fmt.Errorf("look for blob %s: %w", sha, ErrNotFound)
-	}
-	return Blob{}, fmt.Errorf("look for blob %s: %w", sha, s.explain(err))
+	return err
 }
 
 // Delete is part of [Store]. It also deletes parts that a crash left.
@@ -183,15 +131,15 @@ func (s *s3Store) Delete(ctx context.Context, sha string) error {
 	if !ValidName(sha) {
 		return nil
 	}
-	if err := s.claim(ctx); err != nil {
-		return fmt.Errorf("delete blob %s: %w", sha, err)
+	err := s.claim(ctx)
+	if err == nil {
+		err = s.bucket.Remove(ctx, s.key(sha))
 	}
-	err := s.client.RemoveObject(ctx, s.bucket, s.key(sha), minio.RemoveObjectOptions{})
-	if err == nil || isNotFound(err) {
-		err = s.abort(ctx, s.key(sha))
+	if err == nil {
+		err = s.bucket.Abort(ctx, s.key(sha))
 	}
 	if err != nil {
-		return fmt.Errorf("delete blob %s: %w", sha, s.explain(err))
+		return fmt.Errorf("delete blob %s: %w", sha, err)
 	}
 	return nil
 }
@@ -201,19 +149,37 @@ func (s *s3Store) Walk(ctx context.Context, fn func(Blob) error) error {
 	if err := s.claim(ctx); err != nil {
 		return fmt.Errorf("walk media: %w", err)
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	for info := range s.client.ListObjectsIter(ctx, s.bucket, minio.ListObjectsOptions{Prefix: s.prefix, Recursive: true}) {
-		if info.Err != nil {
-			return fmt.Errorf("walk media: %w", s.explain(info.Err))
+	for o, err := range s.bucket.List(ctx, "") {
+		if err != nil {
+			return fmt.Errorf("walk media: %w", err)
 		}
-		sha := filepath.Base(info.Key)
-		if !ValidName(sha) || info.Key != s.key(sha) {
+		if !s.isKey(o.Name) {
 			continue
 		}
-		if err := fn(Blob{SHA256: sha, Size: info.Size, ContentType: info.ContentType}); err != nil {
+		if err := fn(Blob{SHA256: path.Base(o.Name), Size: o.Size}); err != nil {
 			return err
 		}
 	}
-	return ctx.Err()
+	return nil
+}
+
+// isKey reports whether an object's name is that of a blob.
+func (s *s3Store) isKey(name string) bool {
+	sha := path.Base(name)
+	return ValidName(sha) && name == s.key(sha)
+}
+
+// staleUpload is the age of an unfinished upload from which a crash must have left it.
+const staleUpload = 24 * time.Hour
+
+// SweepUploads ends unfinished uploads to a store in a bucket that are more than a day
+// old. Other stores have none.
+func SweepUploads(ctx context.Context, s Store, now time.Time) error {
+	if s, ok := s.(*s3Store); ok {
+		if err := s.claim(ctx); err != nil {
+			return err
+		}
+		return s.bucket.SweepUploads(ctx, now.Add(-staleUpload), s.isKey)
+	}
+	return nil
 }

@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/minio/minio-go/v7"
 
 	"minutebook/internal/s3test"
 )
@@ -25,7 +24,7 @@ func TestS3StoreConforms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.part = testPart
+		s.bucket.PartSize = testPart
 		t.Cleanup(func() {
 			if left, _ := os.ReadDir(partial); len(left) > 0 {
 				t.Errorf("left %d files here", len(left))
@@ -45,48 +44,32 @@ func TestS3StoreConforms(t *testing.T) {
 // TestPartsOfACrashedUploadGo leaves parts in the bucket as a crash does. Deleting
 // the blob removes them, storing it too, and a start once they are a day old.
 func TestPartsOfACrashedUploadGo(t *testing.T) {
-	store, err := openS3(s3test.Start(t).URL("recordings", "p"), t.TempDir())
+	server := s3test.Start(t)
+	store, err := openS3(server.URL("recordings", "p"), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	store.part = testPart
+	store.bucket.PartSize = testPart
 	content := bytes.Repeat([]byte("recording "), testPart/8)
 	sha := fmt.Sprintf("%x", sha256.Sum256(content))
-	parts := func() (n int) {
-		for u := range store.client.ListIncompleteUploads(t.Context(), "recordings", "", true) {
-			if u.Err != nil {
-				t.Fatal(u.Err)
-			}
-			n++
-		}
-		return n
-	}
 	for name, end := range map[string]func() error{
 		"deleted": func() error { return store.Delete(t.Context(), sha) },
 		"stored":  func() error { _, err := store.Put(t.Context(), bytes.NewReader(content)); return err },
-		"started": func() error { return store.sweepUploads(t.Context(), time.Now().Add(time.Hour)) },
+		"started": func() error { return SweepUploads(t.Context(), store, time.Now().Add(staleUpload+time.Hour)) },
 	} {
 		if err := store.Delete(t.Context(), sha); err != nil {
 			t.Fatal(err)
 		}
-		for _, key := range []string{store.key(sha), "another/" + sha} {
-			id, err := store.client.NewMultipartUpload(t.Context(), "recordings", key, minio.PutObjectOptions{})
-			if err == nil {
-				_, err = store.client.PutObjectPart(t.Context(), "recordings", key, id, 1, bytes.NewReader(content[:testPart]), testPart, minio.PutObjectPartOptions{})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, key := range []string{store.bucket.Key(store.key(sha)), "another/" + sha} {
+			server.LeavePart(t, key, content[:testPart])
 		}
-		if err := store.sweepUploads(t.Context(), time.Now().Add(-time.Hour)); err != nil || parts() != 2 {
-			t.Fatalf("%s: %d uploads are open, want 2 that are young, %v", name, parts(), err)
+		if err := SweepUploads(t.Context(), store, time.Now()); err != nil || len(server.Uploads(t)) != 2 {
+			t.Fatalf("%s: open are %q, want 2 that are young, %v", name, server.Uploads(t), err)
 		}
-		if err := end(); err != nil || parts() != 1 {
-			t.Errorf("%s: %d uploads are open, want the foreign one, %v", name, parts(), err)
+		if err := end(); err != nil || !slices.Equal(server.Uploads(t), []string{"another/" + sha}) {
+			t.Errorf("%s: open are %q, want the foreign one, %v", name, server.Uploads(t), err)
 		}
-		if err := store.abort(t.Context(), "another/"+sha); err != nil {
-			t.Fatal(err)
-		}
+		server.Abort(t, "another/"+sha)
 	}
 }
 

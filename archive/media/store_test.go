@@ -19,8 +19,6 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
-
-	"github.com/minio/minio-go/v7"
 )
 
 // testPart is the smallest part that S3 allows, in bytes.
@@ -129,7 +127,7 @@ func storeDamaged(t *testing.T, s Store) {
 			t.Fatal(err)
 		}
 	case *s3Store:
-		_, err := s.client.Client.PutObject(t.Context(), s.bucket, s.key(b.SHA256), strings.NewReader("a rec0rding"), 11, minio.PutObjectOptions{})
+		_, err := s.bucket.Put(t.Context(), s.key(b.SHA256), strings.NewReader("a rec0rding"), 11, "")
 		if err != nil {
 			t.Fatal(err)
 		}

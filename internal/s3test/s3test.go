@@ -3,6 +3,7 @@
 package s3test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -137,6 +138,40 @@ func (s *Server) Objects(t *testing.T, prefix string) []string {
 		}
 	}
 	return names
+}
+
+// LeavePart begins an upload of an object and leaves it, as a crash does. S3 takes parts
+// from 5 MiB.
+func (s *Server) LeavePart(t *testing.T, key string, part []byte) {
+	t.Helper()
+	core := minio.Core{Client: s.client(t)}
+	id, err := core.NewMultipartUpload(t.Context(), "recordings", key, minio.PutObjectOptions{})
+	if err == nil {
+		_, err = core.PutObjectPart(t.Context(), "recordings", key, id, 1, bytes.NewReader(part), int64(len(part)), minio.PutObjectPartOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Uploads lists the names of the objects whose uploads are unfinished.
+func (s *Server) Uploads(t *testing.T) (names []string) {
+	t.Helper()
+	for u := range s.client(t).ListIncompleteUploads(t.Context(), "recordings", "", true) {
+		if u.Err != nil {
+			t.Fatal(u.Err)
+		}
+		names = append(names, u.Key)
+	}
+	return names
+}
+
+// Abort ends the unfinished uploads of an object.
+func (s *Server) Abort(t *testing.T, key string) {
+	t.Helper()
+	if err := s.client(t).RemoveIncompleteUpload(t.Context(), "recordings", key); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // buildGateway returns the path of versitygw, and builds it where it is missing.

@@ -1,0 +1,124 @@
+package bucket
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"net/http"
+	"strings"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// Object describes an object. Its name is without the prefix.
+type Object struct {
+	Name        string
+	Size        int64  // in bytes
+	ContentType string // "" in a list
+}
+
+// Put stores an object and returns its size. size is the length of r, or -1 where it is not
+// known: then each part is read into memory. When reading fails there is no object.
+func (b *Bucket) Put(ctx context.Context, name string, r io.Reader, size int64, contentType string) (int64, error) {
+	// The library takes io.ErrUnexpectedEOF for the end of the content, so it never sees it bare.
+	info, err := b.client.Client.PutObject(ctx, b.name, b.Key(name), failingReader{r}, size, minio.PutObjectOptions{
+		ContentType: contentType, PartSize: uint64(b.PartSize), SendContentMd5: true, DisableContentSha256: false})
+	if err == nil && size > b.PartSize { // a crash may have left parts of it
+		err = b.Abort(ctx, name)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("upload: %w", b.explain(err))
+	}
+	return info.Size, nil
+}
+
+// failingReader makes every error of reading but the end one that cannot be taken for it.
+type failingReader struct{ io.Reader }
+
+// Read is part of io.Reader.
+func (r failingReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = contentError{err}
+	}
+	return n, err
+}
+
+// Create stores a small object unless there is one of that name. It reports whether it
+// stored it.
+func (b *Bucket) Create(ctx context.Context, name string, content []byte) (bool, error) {
+	opts := minio.PutObjectOptions{ContentType: "application/octet-stream", SendContentMd5: true}
+	opts.SetMatchETagExcept("*")
+	_, err := b.client.Client.PutObject(ctx, b.name, b.Key(name), bytes.NewReader(content), int64(len(content)), opts)
+	switch minio.ToErrorResponse(err).Code {
+	case "PreconditionFailed", "ConditionalRequestConflict":
+		return false, nil
+	}
+	return err == nil, b.explain(err)
+}
+
+// Stat describes an object. It fails with fs.ErrNotExist where there is none. The answer
+// to HEAD has no body that would name the error: after a failure the bucket is asked
+// too, so that an absent bucket does not look like a bucket without the object.
+func (b *Bucket) Stat(ctx context.Context, name string) (Object, error) {
+	info, err := b.client.StatObject(ctx, b.name, b.Key(name), minio.StatObjectOptions{})
+	if err == nil {
+		return Object{name, info.Size, info.ContentType}, nil
+	}
+	if status := minio.ToErrorResponse(err).StatusCode; status == http.StatusNotFound || status == http.StatusForbidden {
+		if err := b.Check(ctx); err != nil {
+			return Object{}, err
+		}
+	}
+	if isNotFound(err) {
+		return Object{}, fs.ErrNotExist
+	}
+	return Object{}, b.explain(err)
+}
+
+// Remove removes an object. It succeeds where there is none.
+func (b *Bucket) Remove(ctx context.Context, name string) error {
+	err := b.client.RemoveObject(ctx, b.name, b.Key(name), minio.RemoveObjectOptions{})
+	if isNotFound(err) {
+		return nil
+	}
+	return b.explain(err)
+}
+
+// List returns the objects whose names begin with below.
+func (b *Bucket) List(ctx context.Context, below string) iter.Seq2[Object, error] {
+	return b.list(ctx, minio.ListObjectsOptions{Prefix: b.Key(below), Recursive: true})
+}
+
+// Entries returns the objects and folders right below the prefix; the names of folders end
+// in a slash.
+func (b *Bucket) Entries(ctx context.Context) iter.Seq2[Object, error] {
+	return b.list(ctx, minio.ListObjectsOptions{Prefix: b.prefix})
+}
+
+func (b *Bucket) list(ctx context.Context, o minio.ListObjectsOptions) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		for info := range b.client.ListObjectsIter(ctx, b.name, o) {
+			if !yield(Object{Name: strings.TrimPrefix(info.Key, b.prefix), Size: info.Size}, b.explain(info.Err)) {
+				return
+			}
+		}
+		if err := ctx.Err(); err != nil {
+			yield(Object{}, b.explain(err))
+		}
+	}
+}
+
+// Check reads one line of the bucket's list, whose answer names the fault. It fails with
+// an [UnavailableError].
+func (b *Bucket) Check(ctx context.Context) error {
+	for _, err := range b.list(ctx, minio.ListObjectsOptions{Prefix: b.prefix, Recursive: true, MaxKeys: 1}) {
+		return err
+	}
+	return nil
+}

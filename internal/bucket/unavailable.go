@@ -1,0 +1,65 @@
+package bucket
+
+import (
+	"context"
+	"errors"
+
+	"github.com/minio/minio-go/v7"
+)
+
+// UnavailableError says that a bucket, or another place outside of the data directory,
+// did not answer, or refused to. It says nothing about an object, which may be there,
+// undamaged.
+type UnavailableError struct {
+	Store string // the place's name, such as "bucket minutes at s3.example"
+	Hint  string // how a person can remedy it; "" where only waiting helps
+	Err   error
+}
+
+// Error names the place, the failure and the remedy.
+func (e *UnavailableError) Error() string {
+	text := e.Store + ": " + e.Err.Error()
+	if e.Hint != "" {
+		text += "; " + e.Hint
+	}
+	return text
+}
+
+// Unwrap returns the failure.
+func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// IsUnavailable reports whether an error says that a place could not be used, and
+// nothing about an object.
+func IsUnavailable(err error) bool {
+	var unavailable *UnavailableError
+	return errors.As(err, &unavailable)
+}
+
+// contentError is an error of reading what is uploaded: the bucket is not at fault.
+type contentError struct{ error }
+
+// Unwrap returns the error of reading.
+func (e contentError) Unwrap() error { return e.error }
+
+// explain makes an [UnavailableError] of the server's error, or of none. Refused
+// credentials are read again at the next call, in case their file has changed.
+func (b *Bucket) explain(err error) error {
+	var content contentError
+	if err == nil || IsUnavailable(err) || errors.Is(err, context.Canceled) || errors.As(err, &content) {
+		return err
+	}
+	unavailable := &UnavailableError{Store: b.String(), Err: err}
+	switch minio.ToErrorResponse(err).Code {
+	case minio.NoSuchBucket:
+		unavailable.Hint = "make the bucket, or correct its address in the configuration"
+	case "RequestTimeTooSkewed":
+		unavailable.Hint = "set this machine's clock"
+	case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "ExpiredTokenException", "InvalidTokenId":
+		b.creds.Expire()
+		unavailable.Hint = "correct the credentials (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the shared credentials file)"
+	case minio.AccessDenied:
+		b.creds.Expire()
+		unavailable.Hint = "give the user of the credentials the right to list, read, write and delete there, or correct the credentials"
+	}
+	return unavailable
+}
