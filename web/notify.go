@@ -28,12 +28,13 @@ type notifyBounds struct {
 	turn  time.Duration // of one address within a look
 	turns int           // addresses at the same time
 	page  int           // meetings that are matched together
+	pages int           // pages of one mail
 	mails time.Duration // between two mails to an address
 	retry time.Duration // after the first failure; it doubles up to most
 	most  time.Duration
 }
 
-var usualNotifyBounds = notifyBounds{look: time.Minute, turn: 30 * time.Second, turns: 8, page: 200,
+var usualNotifyBounds = notifyBounds{look: time.Minute, turn: 30 * time.Second, turns: 8, page: 200, pages: 10,
 	mails: 15 * time.Minute, retry: time.Minute, most: time.Hour}
 
 // notifier tells the addresses of saved searches of new meetings that match. Every address
@@ -131,7 +132,7 @@ func (n *notifier) takeTurn(ctx context.Context, to recipient, queue []notes.Sav
 		for _, saved := range queue {
 			n.noteResult(ctx, saved, sent, err)
 		}
-		if sent > 0 {
+		if sent {
 			n.mu.Lock()
 			n.mailed[to] = n.s.Now()
 			n.mu.Unlock()
@@ -142,19 +143,20 @@ func (n *notifier) takeTurn(ctx context.Context, to recipient, queue []notes.Sav
 		if ctx.Err() != nil {
 			return
 		}
-		sent, err := n.notify(ctx, saved)
-		n.noteResult(ctx, saved, sent, err)
+		progress, err := n.notify(ctx, saved)
+		n.noteResult(ctx, saved, progress, err)
 	}
 }
 
-// noteResult notes how a turn of a saved search ended, after sent messages.
-func (n *notifier) noteResult(ctx context.Context, saved notes.SavedSearch, sent int, err error) {
+// noteResult notes how a turn of a saved search ended, and whether it brought the search
+// forward.
+func (n *notifier) noteResult(ctx context.Context, saved notes.SavedSearch, progress bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, access.ErrNotFound), errors.Is(err, access.ErrOut):
 		// it was deleted, or its owner may not enter
-	case errors.Is(ctx.Err(), context.Canceled), ctx.Err() != nil && sent > 0:
+	case errors.Is(ctx.Err(), context.Canceled), ctx.Err() != nil && progress:
 		// the rest comes with the next look
 	case err != nil:
 		f := n.fails[saved.ID]
@@ -167,66 +169,51 @@ func (n *notifier) noteResult(ctx context.Context, saved notes.SavedSearch, sent
 	}
 }
 
-// notify sends webhooks of the new matches of a saved search, the earliest first, and
-// returns how many the address accepted.
-func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (sent int, err error) {
+// notify sends webhooks of the new matches of a saved search, the earliest first. It
+// reports whether a match was accepted or a page of meetings is done.
+func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (progress bool, err error) {
 	for isMore := true; isMore; {
 		var matches []notice.Match
 		if matches, isMore, err = n.nextMatches(ctx, &saved); err != nil {
-			return sent, err
+			return progress, err
 		}
 		for _, m := range matches {
 			err := n.hooks.Send(ctx, saved, m, n.s.Now())
 			if errors.Is(err, notice.ErrGone) {
 				_, err := n.s.Notes.SetNotify(ctx, saved.Person, saved.ID, "")
-				return sent, cmp.Or(err, error(archive.ErrNotFound))
+				return progress, cmp.Or(err, error(archive.ErrNotFound))
 			}
 			if err != nil {
-				return sent, err
+				return progress, err
 			}
-			sent++
+			progress = true
 			// accepted is accepted, also when the turn ends now
 			if err := n.s.Notes.SetNotified(context.WithoutCancel(ctx), saved.ID, m.RecordingID); err != nil {
-				return sent, err
+				return progress, err
 			}
 		}
 		if err := n.setSeen(ctx, saved); err != nil {
-			return sent, err
+			return progress, err
 		}
+		progress = true
 	}
-	return sent, nil
+	return progress, nil
 }
 
-// mail sends one mail of the new matches of a person's searches.
-func (n *notifier) mail(ctx context.Context, address string, queue []notes.SavedSearch) (sent int, err error) {
+// mail sends one mail of the new matches of a person's searches, if there are any.
+func (n *notifier) mail(ctx context.Context, address string, queue []notes.SavedSearch) (sent bool, err error) {
 	if n.s.Mail == nil {
-		return 0, nil // it waits until mail is configured again
+		return false, nil // it waits until mail is configured again
 	}
-	var found []notice.Found
-	for i := range queue {
-		if allowed, err := n.s.mailAddresses(ctx, queue[i].Person); err != nil {
-			return 0, err
-		} else if !slices.Contains(allowed, address) {
-			_, err := n.s.Notes.SetNotify(ctx, queue[i].Person, queue[i].ID, "")
-			return 0, cmp.Or(err, error(archive.ErrNotFound))
-		}
-		each := notice.Found{}
-		for isMore := true; isMore; {
-			var matches []notice.Match
-			if matches, isMore, err = n.nextMatches(ctx, &queue[i]); err != nil {
-				return 0, err
-			}
-			each.Matches = append(each.Matches, matches...)
-		}
-		if each.Saved = queue[i]; len(each.Matches) > 0 {
-			found = append(found, each)
-		}
+	found, err := n.collect(ctx, address, queue)
+	if err != nil {
+		return false, err
 	}
 	if len(found) > 0 {
 		if err := notice.SendMail(ctx, n.s.Mail, address, found, strings.TrimSuffix(n.s.PageURL, "/"), n.s.Now(), n.s.Location); err != nil {
-			return 0, err
+			return false, err
 		}
-		sent = len(found)
+		sent = true
 	}
 	ctx = context.WithoutCancel(ctx)
 	for _, f := range found {
@@ -244,6 +231,45 @@ func (n *notifier) mail(ctx context.Context, address string, queue []notes.Saved
 		}
 	}
 	return sent, nil
+}
+
+// collect returns the new matches of a person's searches, and moves Seen of each search
+// behind them. It ends after half of the turn or a number of pages, so that very many
+// arrivals make several mails and not none.
+func (n *notifier) collect(ctx context.Context, address string, queue []notes.SavedSearch) (found []notice.Found, err error) {
+	bounded, cancel := context.WithTimeout(ctx, n.bounds.turn/2)
+	defer cancel()
+	pages := 0
+	for i := range queue {
+		saved := &queue[i]
+		if allowed, err := n.s.mailAddresses(ctx, saved.Person); err != nil {
+			return nil, err
+		} else if !slices.Contains(allowed, address) {
+			_, err := n.s.Notes.SetNotify(ctx, saved.Person, saved.ID, "")
+			return nil, cmp.Or(err, error(archive.ErrNotFound))
+		}
+		each := notice.Found{}
+		for isMore := true; isMore && pages < n.bounds.pages; {
+			before := saved.Seen
+			var matches []notice.Match
+			matches, isMore, err = n.nextMatches(bounded, saved)
+			if err != nil && bounded.Err() != nil && pages > 0 {
+				pages = n.bounds.pages // the rest comes with the next mail
+				break
+			}
+			if err != nil {
+				return nil, err
+			}
+			if saved.Seen != before {
+				pages++
+			}
+			each.Matches = append(each.Matches, matches...)
+		}
+		if each.Saved = *saved; len(each.Matches) > 0 {
+			found = append(found, each)
+		}
+	}
+	return found, nil
 }
 
 // setSeen keeps up to where a search was notified.
@@ -275,9 +301,11 @@ func (n *notifier) nextMatches(ctx context.Context, saved *notes.SavedSearch) (m
 	if err != nil {
 		return nil, false, err
 	}
-	isMore, saved.Seen = len(ids) == n.bounds.page, reached
+	isMore = len(ids) == n.bounds.page
 	ids = slices.DeleteFunc(ids, func(id int64) bool { return notified[id] })
-	matches, err = n.match(ctx, viewer, *saved, ids)
+	if matches, err = n.match(ctx, viewer, *saved, ids); err == nil {
+		saved.Seen = reached
+	}
 	return matches, isMore, err
 }
 

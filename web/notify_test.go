@@ -259,6 +259,35 @@ func (m *mails) SendTo(_ context.Context, message notify.Message, to ...string) 
 	return m.err
 }
 
+// TestMailsOfManyArrivals lets more meetings arrive than fit in a mail: each comes once, in
+// one of several mails.
+func TestMailsOfManyArrivals(t *testing.T) {
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	post := &mails{}
+	s.server.Mail, s.server.MailOwner = post, []string{"me@own.example"}
+	saved, _ := s.saveWithHook("Walrus", "mailto:me@own.example")
+	other, _ := s.saveWithHook("Again", "mailto:me@own.example")
+	s.waitForLaterChange(other.CreatedAt)
+	s.apply(walruses(10, 17)...)
+	s.catchUp()
+	n := s.server.newNotifier()
+	n.bounds.page, n.bounds.pages = 3, 2
+	for range 5 {
+		if err := n.look(t.Context()); err != nil || n.fails[saved.ID].times > 0 {
+			t.Fatal(err, n.fails)
+		}
+		later := s.now.Load().Add(20 * time.Minute)
+		s.now.Store(&later)
+	}
+	text := ""
+	for _, m := range post.sent {
+		text += m.Text
+	}
+	if got := strings.Count(text, "Walrus, 10 June 2026"); len(post.sent) < 3 || got != 16 {
+		t.Errorf("%d mails name %d matches, want 16 in at least 3", len(post.sent), got)
+	}
+}
+
 // TestMailsOfSavedSearches sends a person one mail for all searches, again with the same id
 // when it failed, until the mails are ended on the page.
 func TestMailsOfSavedSearches(t *testing.T) {
