@@ -15,6 +15,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/roster"
 	"minutebook/internal/notify"
+	"minutebook/internal/phrase"
 )
 
 // Digests sends lists of new meetings and open action items, by schedule. One goroutine
@@ -151,7 +152,7 @@ func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due
 	}
 	id := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", r.Channel.Name(), due.Unix(), last.Epoch))
 	m := notify.Message{ID: "msg_" + hex.EncodeToString(id[:16]), Kind: notify.News, Key: "digest", At: now.UTC(),
-		Title: countOf(len(arrived), "meeting") + " arrived, " + countOf(len(items.Keys), "action item") + " open"}
+		Title: phrase.Count(len(arrived), "meeting", "meetings") + " arrived, " + phrase.Count(len(items.Keys), "action item", "action items") + " open"}
 	if m.Text, err = d.compose(ctx, r, last.At, arrived, items.Keys); err != nil {
 		return last, err
 	}
@@ -162,9 +163,9 @@ func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due
 func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, arrived []int64, items []archive.ItemKey) (string, error) {
 	var b strings.Builder
 	zone := d.Deps.Location
-	fmt.Fprintf(&b, "Since %s: %s arrived.\n", since.In(zone).Format("Monday 2 January 2006, 15:04"), countOf(len(arrived), "meeting"))
+	fmt.Fprintf(&b, "Since %s: %s arrived.\n", since.In(zone).Format("Monday 2 January 2006, 15:04"), phrase.Count(len(arrived), "meeting", "meetings"))
 	if r.Counts {
-		fmt.Fprintf(&b, "%s open.\n", countOf(len(items), "action item"))
+		fmt.Fprintf(&b, "%s open.\n", phrase.Count(len(items), "action item", "action items"))
 		return b.String(), nil
 	}
 	listed := arrived[:min(len(arrived), digestMeetings)]
@@ -174,7 +175,7 @@ func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, 
 	}
 	for _, id := range listed {
 		if row := rows[id]; row != nil {
-			fmt.Fprintf(&b, "\n%s, %s\n%s", inOneLine(row.Title), row.Start.In(zone).Format("2 January 2006, 15:04"), d.link(id, -1))
+			fmt.Fprintf(&b, "\n%s, %s\n%s", phrase.OneLine(row.Title), row.Start.In(zone).Format("2 January 2006, 15:04"), d.link(id, -1))
 		}
 	}
 	writeMore(&b, len(arrived)-len(listed))
@@ -188,7 +189,7 @@ func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, 
 	}
 	for _, key := range shown {
 		if item, ok := texts[key]; ok {
-			fmt.Fprintf(&b, "\n- %s%s (%s, %s)\n%s", inOneLine(item.Description), assignee(item), inOneLine(item.Title), item.Start.In(zone).Format("2 January 2006"), d.link(item.RecordingID, item.Offset))
+			fmt.Fprintf(&b, "\n- %s%s (%s, %s)\n%s", phrase.OneLine(item.Description), assignee(item), phrase.OneLine(item.Title), item.Start.In(zone).Format("2 January 2006"), d.link(item.RecordingID, item.Offset))
 		}
 	}
 	writeMore(&b, len(items)-len(shown))
@@ -210,23 +211,11 @@ func assignee(item archive.ActionRow) string {
 	if item.Assignee == "" {
 		return ""
 	}
-	return ", " + inOneLine(item.Assignee)
+	return ", " + phrase.OneLine(item.Assignee)
 }
 
 func writeMore(b *strings.Builder, n int) {
 	if n > 0 {
 		fmt.Fprintf(b, "\nand %d more\n", n)
 	}
-}
-
-// inOneLine returns a text without line breaks, so that nobody's words look like another
-// part of the message.
-func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// countOf writes a number of things.
-func countOf(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }

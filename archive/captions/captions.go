@@ -128,9 +128,6 @@ func decodeText(content []byte) (string, error) {
 	return "", &LineError{line, "it is not UTF-8: save the file as UTF-8"}
 }
 
-// oneLine returns text with single spaces instead of line breaks and other space.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 // lineAt returns the line of a byte of some text, from 1.
 func lineAt(text []byte, offset int64) int {
 	return 1 + bytes.Count(text[:min(max(offset, 0), int64(len(text)))], []byte("\n"))

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"minutebook/internal/phrase"
 	"minutebook/internal/testrun"
 )
 
@@ -185,7 +186,7 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			for i, c := range got.Captions {
-				if i > 0 && c.Start < got.Captions[i-1].Start || c.End < c.Start || c.Start < 0 || c.Text != oneLine(c.Text) || !strings.ContainsFunc(c.Text, isSpoken) {
+				if i > 0 && c.Start < got.Captions[i-1].Start || c.End < c.Start || c.Start < 0 || c.Text != phrase.OneLine(c.Text) || !strings.ContainsFunc(c.Text, isSpoken) {
 					t.Fatalf("%s: caption %d is %+v", format, i, c)
 				}
 			}

@@ -3,6 +3,7 @@ package captions
 import (
 	"fmt"
 	"html"
+	"minutebook/internal/phrase"
 	"regexp"
 	"strconv"
 	"strings"
@@ -68,7 +69,7 @@ func appendCue(all []Caption, block []string, line int, isVTT bool) ([]Caption, 
 	if at == len(block) || !strings.Contains(block[at], "-->") {
 		if !isVTT && len(all) > 0 { // an empty line within the text
 			c := &all[len(all)-1]
-			c.Text = oneLine(c.Text + " " + plainText(strings.Join(block, " ")))
+			c.Text = phrase.OneLine(c.Text + " " + plainText(strings.Join(block, " ")))
 			return all, nil
 		}
 		return nil, &LineError{line + min(at, len(block)-1), "here should be times such as 00:01:02.500 --> 00:01:05.000"}
@@ -141,5 +142,5 @@ var tag = regexp.MustCompile(`<[^>]*>|\{\\[^}]*\}`)
 
 // plainText returns the words of a cue, without tags and with entities resolved.
 func plainText(text string) string {
-	return oneLine(html.UnescapeString(tag.ReplaceAllString(text, "")))
+	return phrase.OneLine(html.UnescapeString(tag.ReplaceAllString(text, "")))
 }

@@ -2,6 +2,7 @@ package captions
 
 import (
 	"html"
+	"minutebook/internal/phrase"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func isNamed(match []string) bool { return match != nil && len(strings.Fields(ma
 
 // cleanName returns a name on one line and without the marks of brackets.
 func cleanName(name string) string {
-	return oneLine(strings.Map(func(r rune) rune {
+	return phrase.OneLine(strings.Map(func(r rune) rune {
 		if slices.Contains([]rune{'<', '>', '\ufffd'}, r) {
 			return ' '
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"minutebook/internal/phrase"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -104,7 +105,7 @@ func (t *Transcript) add(place string, start, end float64, speaker, text string)
 		return fmt.Errorf("%s: it lasts from %v to %v seconds, which is no span of a recording", place, start, end)
 	}
 	seconds := func(s float64) time.Duration { return time.Duration(math.Round(s*1000)) * time.Millisecond }
-	t.Captions = append(t.Captions, Caption{seconds(start), seconds(end), cleanName(speaker), oneLine(text)})
+	t.Captions = append(t.Captions, Caption{seconds(start), seconds(end), cleanName(speaker), phrase.OneLine(text)})
 	return nil
 }
 

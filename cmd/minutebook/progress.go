@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"minutebook/api"
+	"minutebook/internal/phrase"
 	syncer "minutebook/sync"
 )
 
@@ -143,7 +144,7 @@ func formatRecordings(e syncer.Event) string {
 	if e.Recordings == 0 && e.Bytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d %s (%s)", e.Recordings, plural(e.Recordings, "recording", "recordings"), formatBytes(e.Bytes))
+	return fmt.Sprintf("%d %s (%s)", e.Recordings, phrase.Plural(e.Recordings, "recording", "recordings"), formatBytes(e.Bytes))
 }
 
 // formatBytes writes a number of bytes with a decimal unit.

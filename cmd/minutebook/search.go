@@ -15,6 +15,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 	"minutebook/search"
 )
 
@@ -66,7 +67,7 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool, page string) 
 	if !r.Exact {
 		count = "at least " + count
 	}
-	fmt.Fprintf(&b, "%s %s\n", count, plural(r.Total, "meeting", "meetings"))
+	fmt.Fprintf(&b, "%s %s\n", count, phrase.Plural(r.Total, "meeting", "meetings"))
 	if r.Relaxed != "" {
 		fmt.Fprintf(&b, "%s\n", r.Relaxed)
 	}
@@ -133,13 +134,6 @@ func formatDay(text string) string {
 		return text
 	}
 	return t.Local().Format("2006-01-02 15:04")
-}
-
-func plural(n int, singular, several string) string {
-	if n == 1 {
-		return singular
-	}
-	return several
 }
 
 func printJSON(w io.Writer, v any) error {

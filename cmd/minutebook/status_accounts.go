@@ -9,6 +9,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 	"minutebook/receiver"
 	syncer "minutebook/sync"
 )
@@ -59,7 +60,7 @@ func printAccount(b *strings.Builder, a syncer.AccountStatus) {
 	}
 	c := a.Coverage
 	fmt.Fprintf(b, "  sees %d %s: %d with transcript, %d with summary, %d with recording\n", c.Meetings,
-		plural(c.Meetings, "meeting", "meetings"), c.WithTranscript, c.WithSummary, c.WithRecording)
+		phrase.Plural(c.Meetings, "meeting", "meetings"), c.WithTranscript, c.WithSummary, c.WithRecording)
 	printBacklog(b, a)
 	for _, job := range slices.Sorted(maps.Keys(a.NextRun)) {
 		last := "never"
@@ -98,20 +99,20 @@ func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
 		b.WriteString("  to do: the full history has not been read yet\n")
 	}
 	if a.ContentTasks > 0 {
-		fmt.Fprintf(b, "  to do: content of %d %s, of %d now", a.ContentTasks, plural(a.ContentTasks, "meeting", "meetings"), a.ContentTasksDue)
+		fmt.Fprintf(b, "  to do: content of %d %s, of %d now", a.ContentTasks, phrase.Plural(a.ContentTasks, "meeting", "meetings"), a.ContentTasksDue)
 		if a.ContentTasksDue == 0 && !a.NextContentTask.IsZero() {
 			fmt.Fprintf(b, ", next %s", formatTime(a.NextContentTask))
 		}
 		b.WriteString("\n")
 	}
 	if n := a.Coverage.RecordingsToDo; n > 0 {
-		fmt.Fprintf(b, "  to do: %d %s\n", n, plural(n, "recording", "recordings"))
+		fmt.Fprintf(b, "  to do: %d %s\n", n, phrase.Plural(n, "recording", "recordings"))
 	}
 }
 
 // formatFailure writes a failure without its account.
 func formatFailure(f syncer.FailureStatus) string {
-	line := fmt.Sprintf("%s %s: %s (%d %s, last %s", f.Class, f.What, f.Reason, f.Tries, plural(f.Tries, "try", "tries"), formatTime(f.Last))
+	line := fmt.Sprintf("%s %s: %s (%d %s, last %s", f.Class, f.What, f.Reason, f.Tries, phrase.Plural(f.Tries, "try", "tries"), formatTime(f.Last))
 	switch {
 	case f.Running:
 		line += ", tried again now"
@@ -164,7 +165,7 @@ func printUpkeep(b *strings.Builder, s control.StatusResult) {
 			fmt.Fprintf(b, "  %s\n", w)
 		}
 		if n := u.Damaged(); n > 0 {
-			fmt.Fprintf(b, "  %d %s: minutebook verify names them\n", n, plural(n, "damage", "damages"))
+			fmt.Fprintf(b, "  %d %s: minutebook verify names them\n", n, phrase.Plural(n, "damage", "damages"))
 		}
 	}
 	if s.Disk.Size > 0 {

@@ -58,6 +58,12 @@ func TestHooks(t *testing.T) {
 	if err := json.Unmarshal(body, &text); err != nil || !strings.Contains(text.Text, "nearly full*\nfree some space") {
 		t.Errorf("slack: %s", body)
 	}
+	mention := sampleMessage()
+	mention.Title, mention.Text = "R&D <!here>", "<https://bad.example|Sales> said <!channel>"
+	if body, _, err := (&Hook{Format: FormatSlack}).encode(mention); err != nil || json.Unmarshal(body, &text) != nil ||
+		text.Text != "*Minutebook: R&amp;D &lt;!here&gt;*\n&lt;https://bad.example|Sales&gt; said &lt;!channel&gt;" {
+		t.Errorf("other people's words mention the whole channel: %s, %v", body, err)
+	}
 }
 
 // TestFailuresAreInWords sends to addresses that are not well: each error says why, wraps

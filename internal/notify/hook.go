@@ -15,6 +15,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"minutebook/internal/outbound"
+	"minutebook/internal/phrase"
 )
 
 // The formats of a [Hook].
@@ -41,6 +42,10 @@ type Hook struct {
 // Name implements [Channel].
 func (h *Hook) Name() string { return h.Label }
 
+// slackText takes their meaning from the characters that mark mentions and links: titles
+// and names in a message are other people's words.
+var slackText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
 // Send implements [Channel].
 func (h *Hook) Send(ctx context.Context, m Message) error {
 	body, header, err := h.encode(m)
@@ -62,9 +67,9 @@ func (h *Hook) encode(m Message) ([]byte, http.Header, error) {
 	case FormatNtfy:
 		priority := map[Kind]string{Problem: "high", Over: "low", News: "default"}[m.Kind]
 		return []byte(m.Text), http.Header{"Content-Type": {"text/plain; charset=utf-8"},
-			"Title": {"Minutebook: " + inOneLine(m.Title)}, "Priority": {priority}}, nil
+			"Title": {"Minutebook: " + phrase.OneLine(m.Title)}, "Priority": {priority}}, nil
 	case FormatSlack:
-		body, err := json.Marshal(map[string]string{"text": "*Minutebook: " + m.Title + "*\n" + m.Text})
+		body, err := json.Marshal(map[string]string{"text": "*Minutebook: " + slackText.Replace(m.Title) + "*\n" + slackText.Replace(m.Text)})
 		return body, header, err
 	}
 	body, err := json.Marshal(m)
@@ -82,9 +87,6 @@ func (h *Hook) encode(m Message) ([]byte, http.Header, error) {
 	header.Set("webhook-signature", signature)
 	return body, header, err
 }
-
-// inOneLine returns a text as a header's value.
-func inOneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // callHeartbeat calls a heartbeat address.
 func callHeartbeat(ctx context.Context, address string, allowPrivate bool) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/wneessen/go-mail"
 
 	"minutebook/internal/outbound"
+	"minutebook/internal/phrase"
 )
 
 // Mail sends e-mails through an SMTP server.
@@ -47,7 +48,7 @@ func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 	if err := msg.To(to...); err != nil {
 		return fmt.Errorf("send mail: read the recipients: %w", err)
 	}
-	msg.Subject("Minutebook: " + inOneLine(each.Title))
+	msg.Subject("Minutebook: " + phrase.OneLine(each.Title))
 	msg.SetDateWithValue(each.At)
 	msg.SetMessageIDWithValue(each.ID + "@minutebook")
 	msg.SetBodyString(mail.TypeTextPlain, each.Text+"\n")

@@ -8,6 +8,7 @@ import (
 
 	"minutebook/archive/notes"
 	"minutebook/internal/notify"
+	"minutebook/internal/phrase"
 )
 
 // Mailer sends a message to e-mail addresses.
@@ -50,25 +51,25 @@ func SendMail(ctx context.Context, mailer Mailer, to string, found []Found, page
 	} else {
 		text.WriteString(" on the page of saved searches, and end them there.")
 	}
-	title = fmt.Sprintf("%s %s", countMeetings(count), title)
-	return mailer.SendTo(ctx, notify.Message{ID: id, Kind: notify.News, Title: oneLine(title), Text: text.String(), At: now}, to)
+	title = fmt.Sprintf("%s %s", phrase.Count(count, "meeting", "meetings"), title)
+	return mailer.SendTo(ctx, notify.Message{ID: id, Kind: notify.News, Title: phrase.OneLine(title), Text: text.String(), At: now}, to)
 }
 
 // writeFound writes the part of a mail about one search.
 func writeFound(w *strings.Builder, f Found, zone *time.Location) {
-	fmt.Fprintf(w, "%s: %s\n\n", oneLine(f.Saved.Name), countMeetings(len(f.Matches)))
+	fmt.Fprintf(w, "%s: %s\n\n", phrase.OneLine(f.Saved.Name), phrase.Count(len(f.Matches), "meeting", "meetings"))
 	for i, m := range f.Matches {
 		if i == mostListed {
 			fmt.Fprintf(w, "and %d more\n\n", len(f.Matches)-i)
 			break
 		}
-		fmt.Fprintf(w, "%s, %s\n", oneLine(m.Title), m.Start.In(zone).Format("2 January 2006, 15:04"))
+		fmt.Fprintf(w, "%s, %s\n", phrase.OneLine(m.Title), m.Start.In(zone).Format("2 January 2006, 15:04"))
 		if m.Text != "" {
 			who := ""
 			if m.Speaker != "" {
-				who = oneLine(m.Speaker) + ": "
+				who = phrase.OneLine(m.Speaker) + ": "
 			}
-			fmt.Fprintf(w, "  %s%s\n", who, oneLine(m.Text))
+			fmt.Fprintf(w, "  %s%s\n", who, phrase.OneLine(m.Text))
 		}
 		if m.URL != "" {
 			fmt.Fprintf(w, "  %s\n", m.URL)
@@ -76,14 +77,3 @@ func writeFound(w *strings.Builder, f Found, zone *time.Location) {
 		w.WriteByte('\n')
 	}
 }
-
-func countMeetings(n int) string {
-	if n == 1 {
-		return "1 meeting"
-	}
-	return fmt.Sprintf("%d meetings", n)
-}
-
-// oneLine returns a text without line breaks, so that nobody's words look like another
-// part of the mail.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,24 @@
+// Package phrase writes small parts of sentences for people.
+package phrase
+
+import (
+	"fmt"
+	"strings"
+)
+
+// OneLine returns a text with single spaces instead of line breaks and other white space,
+// so that nobody's words look like another part of a message.
+func OneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// Count returns a number and its noun, such as "1 try" and "2 tries".
+func Count[N int | int64](n N, singular, several string) string {
+	return fmt.Sprintf("%d %s", n, Plural(n, singular, several))
+}
+
+// Plural returns singular for 1 and several for every other number.
+func Plural[N int | int64](n N, singular, several string) string {
+	if n == 1 {
+		return singular
+	}
+	return several
+}

@@ -1,0 +1,14 @@
+package phrase
+
+import "testing"
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 tries", 1: "1 try", 2: "2 tries"} {
+		if got := Count(n, "try", "tries"); got != want {
+			t.Errorf("%d: %q", n, got)
+		}
+	}
+	if got := OneLine(" a\r\n\tb  c\u2028"); got != "a b c" {
+		t.Errorf("%q", got)
+	}
+}
