@@ -65,9 +65,10 @@ browser: ## what the tests need beside Go: Chromium, and packages of npm in the 
 	@packaging/install-npm axe-core 4.14.1
 	@packaging/install-npm oidc-provider 8.8.1
 
-programs: ## and restic, for which docs/backup.md has a recipe, and ffmpeg, which cuts clips
+programs: ## and restic, for which docs/backup.md has a recipe, ffmpeg, which cuts clips, and systemd's verifier
 	@command -v restic >/dev/null || packaging/install-debian restic
 	@command -v ffmpeg >/dev/null || packaging/install-debian ffmpeg
+	@command -v systemd-analyze >/dev/null || packaging/install-debian systemd
 
 long: ## the long runs of the crash tests, packages, DuckDB, and a minute of every fuzz target
 	@packaging/install-npm @duckdb/node-api 1.5.6-r.1

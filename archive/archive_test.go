@@ -17,13 +17,14 @@ import (
 	"minutebook/api"
 	"minutebook/archive/media"
 	"minutebook/internal/rawjson"
+	"minutebook/internal/testrun"
 )
 
 // TestMain sets how many times the random tests draw where the command line does
 // not: each run draws anew, and the long run ten times as often.
 func TestMain(m *testing.M) {
 	checks := "30"
-	if os.Getenv("MINUTEBOOK_LONG") != "" {
+	if testrun.IsLong() {
 		checks = "300"
 	}
 	if err := flag.Set("rapid.checks", checks); err != nil {

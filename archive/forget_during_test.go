@@ -133,7 +133,7 @@ func TestForgetDuringAnything(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	marked := markedArchive(t)
 	most := 5 // steps of each
-	if os.Getenv("MINUTEBOOK_LONG") != "" {
+	if testrun.IsLong() {
 		most = 1000
 	}
 	type running struct {

@@ -23,9 +23,7 @@ import (
 // image's command line in another. MINUTEBOOK_DIST is a release that was made before.
 func TestPackages(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	if os.Getenv("MINUTEBOOK_LONG") == "" {
-		t.Skip("MINUTEBOOK_LONG is not set")
-	}
+	testrun.OnlyLong(t)
 	first := os.Getenv("MINUTEBOOK_DIST")
 	if first == "" {
 		first = t.TempDir()
@@ -82,7 +80,7 @@ func installDebian(t *testing.T, deb string) {
 		t.Skip("dpkg --root and chroot need root")
 	}
 	if _, err := exec.LookPath("dpkg"); err != nil {
-		t.Skip("there is no dpkg")
+		t.Skip("packages of Debian are installed only on Debian")
 	}
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {

@@ -16,7 +16,6 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"minutebook/api"
-	"minutebook/internal/corpus"
 	"minutebook/internal/testrun"
 )
 
@@ -172,10 +171,7 @@ func TestFinishedMeetingsBecomeVisibleAndFireSigned(t *testing.T) {
 
 func TestCorpusArrivesWholeForItsAdministrator(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	dir, err := corpus.Dir()
-	if err != nil {
-		t.Skip(err)
-	}
+	dir := testrun.Corpus(t)
 	file, err := os.Open(filepath.Join(dir, "akash.ndjson.gz"))
 	if err != nil {
 		t.Fatal(err)

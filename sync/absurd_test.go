@@ -53,7 +53,7 @@ func (c changing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestAbsurdAnswersDoNoHarm(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	seeds := uint64(8)
-	if isLong() {
+	if testrun.IsLong() {
 		seeds = 150
 	}
 	for seed := range seeds {

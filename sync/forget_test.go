@@ -125,7 +125,7 @@ func forgetEverywhere(t *testing.T, kind item, after, only bool) {
 	}
 	items := run(0)
 	step := items/6 + 1
-	if isLong() {
+	if testrun.IsLong() {
 		step = 1
 	}
 	for nth := 1; nth <= items; nth += step {

@@ -73,7 +73,7 @@ func (o *outside) begin(created func(id int64) time.Time) {
 func TestInterruptedInboxTheEndIsTheSame(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	kinds := []knife{{item: anInboxCommit}, {item: anInboxCommit, after: true}}
-	if isLong() {
+	if testrun.IsLong() {
 		kinds = append(kinds, knife{item: aCommit}, knife{item: aCommit, after: true})
 	}
 	for _, kind := range kinds {

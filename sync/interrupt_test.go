@@ -235,9 +235,6 @@ func TestInterruptedAnywhereTheEndIsTheSame(t *testing.T) {
 	}
 }
 
-// isLong reports whether every single item is to be cut.
-func isLong() bool { return os.Getenv("MINUTEBOOK_LONG") != "" }
-
 // cutEverywhere compares the archive in the end with the archive of an uninterrupted
 // run. prepare is called once, for whatever is outside of the runs.
 func cutEverywhere(t *testing.T, k knife, prepare func(*rig.Upstream) wholeRun) {
@@ -250,7 +247,7 @@ func cutEverywhere(t *testing.T, k knife, prepare func(*rig.Upstream) wholeRun) 
 		t.Fatalf("uninterrupted: %d recordings of %d: %q", n, meetings, want)
 	}
 	step, again := items/8+1, []int{1}
-	if isLong() {
+	if testrun.IsLong() {
 		step, again = 1, []int{1, 2, 3, 5, 8}
 	}
 	t.Logf("an uninterrupted run has %d; cut at every %d.", items, step)

@@ -34,7 +34,7 @@ func TestClipsAreTakenAway(t *testing.T) {
 			t.Error("the page does not say why there is no file")
 		}
 		s.shows(501, "/api/v1/meetings/"+id+"/media/clip"+span, "ffmpeg")
-		t.Skip("ffmpeg is not installed: packaging/install-debian ffmpeg")
+		testrun.Lack(t, "ffmpeg")
 	}
 	if !strings.Contains(body, ">As a file</a>") {
 		t.Error("the page offers no file")

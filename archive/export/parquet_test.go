@@ -14,6 +14,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 )
 
 // datedMeeting is a meeting in a month, with an invitee who speaks and an action item.
@@ -89,16 +90,14 @@ func TestTablesByMonth(t *testing.T) {
 
 // TestDuckDBReadsTheTables has another engine join the tables.
 func TestDuckDBReadsTheTables(t *testing.T) {
-	if os.Getenv("MINUTEBOOK_LONG") == "" {
-		t.Skip("MINUTEBOOK_LONG is not set")
-	}
+	testrun.OnlyLong(t)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
 	modules := filepath.Join(cache, "minutebook", "@duckdb", "node-api", "node_modules")
 	if !archivetest.Exists(modules) {
-		t.Skip("DuckDB is not installed: packaging/install-npm @duckdb/node-api 1.5.6-r.1")
+		t.Fatal("DuckDB is not here; make long should have installed it")
 	}
 	a, dir := archivetest.Sample(t), t.TempDir()
 	archivetest.Apply(t, a, archivetest.Epoch, datedMeeting(1, "01", "One"))

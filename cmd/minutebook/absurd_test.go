@@ -49,7 +49,7 @@ func TestServeSurvivesAbsurdAnswers(t *testing.T) {
 	_, key, _ := strings.Cut(<-service.lines, " ")
 	run(t, "service", "limits", "--data", upstream, "--global", "100000", "--heavy", "100000")
 	seeds := uint64(1)
-	if os.Getenv("MINUTEBOOK_LONG") != "" {
+	if testrun.IsLong() {
 		seeds = 30
 	}
 	t.Run("seeds", func(t *testing.T) {

@@ -21,7 +21,7 @@ import (
 
 // rounds returns the number of repetitions of a test: few, or many with MINUTEBOOK_LONG.
 func rounds(few, many int) int {
-	if os.Getenv("MINUTEBOOK_LONG") != "" {
+	if testrun.IsLong() {
 		return many
 	}
 	return few

@@ -14,13 +14,7 @@ import (
 // keeps. It needs restic, which make test installs.
 func TestResticKeepsGenerations(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	program, err := exec.LookPath("restic")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip("no restic here; make test installs it")
-	}
+	program := testrun.Program(t, "restic")
 	t.Parallel()
 	root := t.TempDir()
 	data, backups, repository, back := filepath.Join(root, "data"), filepath.Join(root, "backups"), filepath.Join(root, "restic"), filepath.Join(root, "back")

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"minutebook/internal/testrun"
 	"os"
 	"path/filepath"
 	"testing"
@@ -19,7 +20,7 @@ func Axe(t testing.TB) string {
 	}
 	source, err := os.ReadFile(filepath.Join(cache, "minutebook", "axe-core", "node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
-		t.Skip("no axe-core here; make test installs it")
+		testrun.Lack(t, "axe-core")
 	}
 	return string(source)
 }

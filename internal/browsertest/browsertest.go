@@ -4,9 +4,9 @@ package browsertest
 
 import (
 	"context"
+	"minutebook/internal/testrun"
 	"net/url"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -41,15 +41,7 @@ type Chromium struct{ ctx context.Context }
 // has no windows and no process for their pictures.
 func Start(t testing.TB) *Chromium {
 	t.Helper()
-	path := ""
-	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
-		if found, err := exec.LookPath(name); err == nil && path == "" {
-			path = found
-		}
-	}
-	if path == "" {
-		t.Skip("no Chromium here; make test installs it")
-	}
+	path := testrun.Program(t, "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 	ctx, stop := chromedp.NewExecAllocator(context.Background(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(newProfile(t)), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	stdlog "log"
+	"minutebook/internal/pause"
 	"net"
 	"net/http"
 	"sync"
@@ -78,7 +79,7 @@ func Serve(ctx context.Context, srv *http.Server, l net.Listener, b Bounds, stop
 	defer cancel()
 	l.Close()
 	served := <-done
-	first.wait()
+	first.wait(grace)
 	if srv.Shutdown(grace) != nil {
 		if srv.ErrorLog != nil {
 			srv.ErrorLog.Printf("http: closed connections to %s before their answer", l.Addr())
@@ -110,19 +111,19 @@ func (f *firstRequests) follow(c net.Conn, state http.ConnState) {
 	}
 }
 
-// wait waits until each connection has had its first request. Browsers also open
-// connections for later: they are not waited for.
-func (f *firstRequests) wait() {
-	const patience, step = 200 * time.Millisecond, 2 * time.Millisecond
-	for range patience / step {
-		f.mu.Lock()
-		n := len(f.new)
-		f.mu.Unlock()
-		if n == 0 {
-			return
-		}
-		time.Sleep(step)
+// wait waits until each connection has had its first request, 200 ms at most. Browsers
+// also open connections for later: they are not waited for.
+func (f *firstRequests) wait(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	for f.count() > 0 && pause.For(ctx, 2*time.Millisecond) == nil {
 	}
+}
+
+func (f *firstRequests) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.new)
 }
 
 // errorLog gives the lines of net/http a level, because most of them are about

@@ -5,6 +5,8 @@
 package testrun
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -39,16 +41,57 @@ func calledBy(test string) bool {
 	return strings.HasSuffix(frame.Function, "."+test)
 }
 
-// RealMeetings returns the meetings of one of [corpus.Files], or skips the test
-// where they are not on this machine.
-func RealMeetings(t testing.TB, name string) [][]byte {
+// Program returns the path of the first of the programs that is installed, or calls
+// [Lack].
+func Program(t testing.TB, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	Lack(t, names[0])
+	return ""
+}
+
+// Lack skips a test that needs something which make test installs and which is not here.
+// Where the environment has CI, everything is expected to be here and the test fails.
+func Lack(t testing.TB, name string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(name + " is not here; make test should have installed it")
+	}
+	t.Skip(name + " is not here; make test installs it")
+}
+
+// IsLong reports whether make long runs the tests.
+func IsLong() bool { return os.Getenv("MINUTEBOOK_LONG") != "" }
+
+// OnlyLong skips a test that only make long runs.
+func OnlyLong(t testing.TB) {
+	t.Helper()
+	if !IsLong() {
+		t.Skip("make long runs this test")
+	}
+}
+
+// Corpus returns the folder of the real meetings, or skips the test where they are not on
+// this machine: they are no part of the repository.
+func Corpus(t testing.TB) string {
 	t.Helper()
 	dir, err := corpus.Dir()
 	if err != nil {
 		t.Skip(err)
 	}
+	return dir
+}
+
+// RealMeetings returns the meetings of one of [corpus.Files], or skips the test as
+// [Corpus] does.
+func RealMeetings(t testing.TB, name string) [][]byte {
+	t.Helper()
 	var meetings [][]byte
-	err = corpus.EachLine(filepath.Join(dir, name), func(line []byte) error {
+	err := corpus.EachLine(filepath.Join(Corpus(t), name), func(line []byte) error {
 		meetings = append(meetings, append([]byte(nil), line...))
 		return nil
 	})

@@ -35,9 +35,7 @@ func TestYears(t *testing.T) {
 // TestSameSeedSameHistory lives through a seed twice.
 func TestSameSeedSameHistory(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	if os.Getenv("MINUTEBOOK_LONG") == "" {
-		t.Skip("long: MINUTEBOOK_LONG=1")
-	}
+	testrun.OnlyLong(t)
 	same := 0
 	for seed := range uint64(10) {
 		o := options{days: 75, until: firstDay.Add(20 * 24 * time.Hour)}

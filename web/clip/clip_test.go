@@ -20,13 +20,11 @@ import (
 // newCutter returns a cutter and the sample's recording.
 func newCutter(t *testing.T) (c *Cutter, path string) {
 	t.Helper()
+	testrun.Program(t, "ffmpeg")
 	dir := t.TempDir()
 	c, err := New(dir)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if c == nil {
-		t.Skip("ffmpeg is not installed: packaging/install-debian ffmpeg")
 	}
 	video, _ := sample.Video()
 	content, err := io.ReadAll(video)
@@ -58,9 +56,9 @@ func TestClipBeginsAndEndsWhereItWasAsked(t *testing.T) {
 	if err := os.WriteFile(cut, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.Command("ffprobe", "-v", "error", "-show_entries", "format=duration,start_time", "-of", "csv=p=0", cut).Output()
+	out, err := exec.Command(testrun.Program(t, "ffprobe"), "-v", "error", "-show_entries", "format=duration,start_time", "-of", "csv=p=0", cut).Output()
 	if err != nil {
-		t.Skip("no ffprobe: ", err)
+		t.Fatalf("the clip cannot be read: %v", err)
 	}
 	start, length, _ := strings.Cut(strings.TrimSpace(string(out)), ",")
 	if n, err := strconv.ParseFloat(length, 64); err != nil || n < 1.9 || n > 2.1 {

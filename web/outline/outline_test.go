@@ -136,14 +136,11 @@ func TestQuestions(t *testing.T) {
 // even lengths and of none. Smaller is better.
 func TestChaptersOfRealMeetings(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	dir, err := corpus.Dir()
-	if err != nil {
-		t.Skip(err)
-	}
+	dir := testrun.Corpus(t)
 	var ours, even, none, difference, evenDifference, noneDifference, meetings, hidden float64
 	read := 0
 	english := text.NewLanguages().Get("en").StopWords
-	err = corpus.EachLine(filepath.Join(dir, "qmsum.ndjson.gz"), func(raw []byte) error {
+	err := corpus.EachLine(filepath.Join(dir, "qmsum.ndjson.gz"), func(raw []byte) error {
 		if read++; read%4 != 0 { // a part tells as much
 			return nil
 		}
@@ -205,39 +202,37 @@ func fromMeeting(m *api.Meeting) (lines []Line, marked []int) {
 // windowDiff returns the share of pairs of lines, half a marked chapter apart, between
 // which the two divisions begin different numbers of chapters.
 func windowDiff(want, got []int, lines int) float64 {
-	k := max(1, lines/len(want)/2)
-	begun := func(starts []int, line int) int {
-		i, found := slices.BinarySearch(starts, line)
-		if found {
-			i++
-		}
-		return i
-	}
+	return shareOfPairs(want, lines, func(line, next int) bool {
+		return chapter(want, next)-chapter(want, line) != chapter(got, next)-chapter(got, line)
+	})
+}
+
+// pk returns the share of pairs of lines, half a marked chapter apart, that one division
+// separates and the other does not.
+func pk(want, got []int, lines int) float64 {
+	return shareOfPairs(want, lines, func(line, next int) bool {
+		return (chapter(want, line) == chapter(want, next)) != (chapter(got, line) == chapter(got, next))
+	})
+}
+
+// shareOfPairs returns how often isWrong says so of two lines that are half a chapter of
+// marked apart.
+func shareOfPairs(marked []int, lines int, isWrong func(line, next int) bool) float64 {
+	k := max(1, lines/len(marked)/2)
 	wrong := 0
-	for i := range lines - k {
-		if begun(want, i+k)-begun(want, i) != begun(got, i+k)-begun(got, i) {
+	for line := range lines - k {
+		if isWrong(line, line+k) {
 			wrong++
 		}
 	}
 	return float64(wrong) / float64(max(1, lines-k))
 }
 
-// pk returns the share of pairs of lines, half a marked chapter apart, that one division
-// separates and the other does not.
-func pk(want, got []int, lines int) float64 {
-	k := max(1, lines/len(want)/2)
-	chapter := func(starts []int, line int) int {
-		i, found := slices.BinarySearch(starts, line)
-		if found {
-			i++
-		}
-		return i
+// chapter returns how many chapters have begun at a line.
+func chapter(starts []int, line int) int {
+	i, found := slices.BinarySearch(starts, line)
+	if found {
+		i++
 	}
-	wrong := 0
-	for i := range lines - k {
-		if (chapter(want, i) == chapter(want, i+k)) != (chapter(got, i) == chapter(got, i+k)) {
-			wrong++
-		}
-	}
-	return float64(wrong) / float64(max(1, lines-k))
+	return i
 }
