@@ -39,6 +39,9 @@ type Options struct {
 	MediaURL string // "" and "file:" keep recordings in Dir/media
 	Logger   zerolog.Logger
 	Now      func() time.Time // time.Now when nil
+	// Running is how long this process has run, by a clock that nobody sets. When nil, it
+	// is measured with Now, whose readings are monotonic unless a test makes them.
+	Running func() time.Duration
 }
 
 // Archive is an open data directory. It is owned by this process until Close
@@ -93,8 +96,10 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a := &Archive{dir: dir, log: o.Logger, now: o.Now}
-	opened := a.now()
-	a.running = func() time.Duration { return a.now().Sub(opened) } // monotonic, but for a clock of a test
+	if a.running = o.Running; a.running == nil {
+		opened := a.now()
+		a.running = func() time.Duration { return a.now().Sub(opened) }
+	}
 	if a.lock, err = LockDir(dir); err != nil {
 		return nil, err
 	}

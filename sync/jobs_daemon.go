@@ -11,7 +11,7 @@ import (
 
 // clockCheck is how often the schedule reads the clock, which may have been
 // set.
-const clockCheck = time.Minute
+const clockCheck = 5 * time.Minute
 
 // followTimetable runs a job whenever its time comes by the schedule in force, until
 // ctx ends. A time that comes while the job runs is skipped.
@@ -26,16 +26,21 @@ func (s *Syncer) followTimetable(ctx context.Context, job string) error {
 }
 
 // awaitTime waits for the next time of a table, and reports whether it came before
-// changed was closed and ctx ended.
+// changed was closed and ctx ended. It plans again after the clock was set back.
 func (s *Syncer) awaitTime(ctx context.Context, table timetable, changed <-chan struct{}) bool {
-	var next time.Time
+	last := s.now()
+	next := table.next(last)
 	for {
 		now := s.now()
-		if !next.IsZero() && !now.Before(next) {
-			return true
+		if now.Before(last) {
+			next = table.next(now)
 		}
+		last = now
 		var timer <-chan time.Time // nil: never
-		if next = table.next(next, now); !next.IsZero() {
+		if !next.IsZero() {
+			if !now.Before(next) {
+				return true
+			}
 			timer = time.After(min(next.Sub(now), clockCheck))
 		}
 		select {

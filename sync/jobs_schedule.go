@@ -119,17 +119,12 @@ func (s *Syncer) SetSchedule(next Schedule) error {
 	return nil
 }
 
-// next returns when the job runs after now. If it was planned for an earlier
-// time than that, it keeps the plan; if the clock was set back, it plans again. It is
-// zero for an empty table.
-func (t timetable) next(planned, now time.Time) time.Time {
+// next returns when the job runs after now, zero for an empty table.
+func (t timetable) next(now time.Time) time.Time {
 	if t.cron == nil {
 		return time.Time{}
 	}
-	if at := t.cron.Next(now); planned.IsZero() || at.Before(planned) {
-		return at
-	}
-	return planned
+	return t.cron.Next(now)
 }
 
 // hasMissed reports whether the job should have run between last and now. A job

@@ -27,7 +27,7 @@ func openDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err er
 	if _, err := os.Stat(path); err != nil && !create {
 		return nil, fmt.Errorf("open inbox: %w", err)
 	}
-	db, err := sqlite.OpenWith(ctx, path, sqlite.Options{CachedStatements: 16, PageSize: pageSize})
+	db, err := sqlite.OpenPaged(ctx, path, pageSize)
 	if err != nil {
 		return nil, err
 	}

@@ -187,6 +187,9 @@ func isTime(value json.RawMessage) bool {
 
 // outranks reports whether an older version's value replaces the current one.
 func outranks(key string, older, current json.RawMessage) bool {
+	if bytes.Equal(older, current) {
+		return false // nearly always
+	}
 	o, c := rank(key, older), rank(key, current)
 	return o > c || o == rankNone && c == rankNone && bytes.Compare(older, current) < 0
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// The readers keep their last statements prepared: to prepare the query of a request
-// takes as long as to run it.
+// Connections keep their last statements prepared: to prepare one takes as long as to
+// run it. A page of meetings is applied with about eighty of them.
 const (
-	writerParams = "?mode=rw&_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=1&_txlock=immediate&_secure_delete=on&_cache_size=-32000"
+	writerParams = "?mode=rw&_journal_mode=WAL&_synchronous=FULL&_busy_timeout=10000&_foreign_keys=1&_txlock=immediate&_secure_delete=on&_cache_size=-32000&_stmt_cache_size=128"
 	readerParams = "?mode=ro&_query_only=1&_busy_timeout=5000&_cache_size=-8000&_stmt_cache_size=32"
 )
 
@@ -25,15 +25,6 @@ var (
 	writerPragmas = map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000", "foreign_keys": "1", "secure_delete": "1"}
 	readerPragmas = map[string]string{"journal_mode": "wal", "query_only": "1", "busy_timeout": "5000"}
 )
-
-// writer is the connector of the writing connection.
-func (o Options) writer(path string) connector {
-	c := connector{path, writerParams, writerPragmas}
-	if o.CachedStatements > 0 {
-		c.params += fmt.Sprintf("&_stmt_cache_size=%d", o.CachedStatements)
-	}
-	return c
-}
 
 // Connect returns a pool of connections to the existing file at path with params
 // of the driver ("?mode=ro&…"), for a file that is not kept open as a [DB]. A

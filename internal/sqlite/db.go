@@ -19,27 +19,18 @@ type DB struct {
 
 const readers = 4
 
-// Options differ from the defaults for a database with a heavy load of writes.
-type Options struct {
-	// CachedStatements is the number of statements that the writing connection
-	// keeps prepared; 0 for none.
-	CachedStatements int
-	// PageSize is the size of a new file's pages in bytes; 0 for SQLite's own. It
-	// does not change a file that has content.
-	PageSize int
-}
-
 // Open opens or creates the SQLite file at path, with mode 0600.
 func Open(ctx context.Context, path string) (*DB, error) {
-	return OpenWith(ctx, path, Options{})
+	return OpenPaged(ctx, path, 0)
 }
 
-// OpenWith is Open with options.
-func OpenWith(ctx context.Context, path string, o Options) (*DB, error) {
-	if err := createFile(path, o.PageSize); err != nil {
+// OpenPaged is Open with the size of a new file's pages in bytes, 0 for SQLite's own. It
+// does not change a file that has content.
+func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
+	if err := createFile(path, pageSize); err != nil {
 		return nil, err
 	}
-	return open(ctx, path, o.writer(path))
+	return open(ctx, path, connector{path, writerParams, writerPragmas})
 }
 
 func open(ctx context.Context, path string, writer connector) (*DB, error) {

@@ -3,22 +3,20 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"fmt"
 )
 
-// Statements is a transaction that prepares each statement once. The end of its
-// context does not interrupt a statement: for every statement under a context
+// Statements are a transaction whose statements the connection keeps prepared. The end
+// of its context does not interrupt a statement: for every statement under a context
 // that can end, SQLite's driver starts a goroutine. Callers look at their context
 // between meetings instead.
 type Statements struct {
-	ctx      context.Context
-	tx       *sql.Tx
-	prepared map[string]*sql.Stmt
+	ctx context.Context
+	tx  *sql.Tx
 }
 
 // NewStatements returns the statements of a transaction. They end with it.
 func NewStatements(ctx context.Context, tx *sql.Tx) *Statements {
-	return &Statements{context.WithoutCancel(ctx), tx, map[string]*sql.Stmt{}}
+	return &Statements{context.WithoutCancel(ctx), tx}
 }
 
 // Tx returns the transaction.
@@ -27,34 +25,14 @@ func (s *Statements) Tx() *sql.Tx { return s.tx }
 // Context returns the context of the statements, which does not end.
 func (s *Statements) Context() context.Context { return s.ctx }
 
-func (s *Statements) prepare(query string) (*sql.Stmt, error) {
-	if stmt, ok := s.prepared[query]; ok {
-		return stmt, nil
-	}
-	stmt, err := s.tx.PrepareContext(s.ctx, query)
-	if err != nil {
-		return nil, fmt.Errorf("prepare statement: %w", err)
-	}
-	s.prepared[query] = stmt
-	return stmt, nil
-}
-
 // Exec runs a statement that returns no rows.
 func (s *Statements) Exec(query string, args ...any) (sql.Result, error) {
-	stmt, err := s.prepare(query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.ExecContext(s.ctx, args...)
+	return s.tx.ExecContext(s.ctx, query, args...)
 }
 
 // Scan reads the first row into dest; found is false when there is no row.
 func (s *Statements) Scan(query string, args []any, dest ...any) (found bool, err error) {
-	stmt, err := s.prepare(query)
-	if err != nil {
-		return false, err
-	}
-	err = stmt.QueryRowContext(s.ctx, args...).Scan(dest...)
+	err = s.tx.QueryRowContext(s.ctx, query, args...).Scan(dest...)
 	if err == sql.ErrNoRows {
 		return false, nil
 	}
@@ -63,11 +41,7 @@ func (s *Statements) Scan(query string, args []any, dest ...any) (found bool, er
 
 // QueryContext makes Statements a [Querier]. It ignores the context.
 func (s *Statements) QueryContext(_ context.Context, query string, args ...any) (*sql.Rows, error) {
-	stmt, err := s.prepare(query)
-	if err != nil {
-		return nil, err
-	}
-	return stmt.QueryContext(s.ctx, args...)
+	return s.tx.QueryContext(s.ctx, query, args...)
 }
 
 // Each calls fn for every row.

@@ -64,6 +64,12 @@ type house struct {
 // now is the wall clock of the machine.
 func (w *world) now() time.Time { return time.Now().Round(0).Add(time.Duration(w.skew.Load())) }
 
+// runningTime is how long a process has run, whatever its wall clock says.
+func runningTime() func() time.Duration {
+	began := time.Now()
+	return func() time.Duration { return time.Since(began) }
+}
+
 // start opens the program on a data directory.
 func (w *world) start(dir string) *house {
 	ctx, stop := context.WithCancel(context.Background())
@@ -71,7 +77,7 @@ func (w *world) start(dir string) *house {
 	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, stop: stop,
 		ended: make(chan struct{}), skew: time.Duration(w.skew.Load())}
 	var err error
-	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, Now: w.now, Logger: w.logger})
+	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, Now: w.now, Running: runningTime(), Logger: w.logger})
 	w.must(err, "open the archive")
 	w.must(h.archive.SetAccounts(ctx, w.config.archiveSettings()), "set the accounts")
 	h.receiver, err = receiver.New(receiver.Options{Inbox: h.archive.Inbox(), Accounts: w.config.secretLists(), MinFree: 1, Now: w.now, Logger: w.logger})

@@ -160,9 +160,20 @@ func (o *oracle) expired(id int64) {
 	defer o.mu.Unlock()
 	o.lapsed[id] = true
 	m := o.w.org.meeting(id)
-	if keep := o.w.keepMedia(); m != nil && (keep == 0 || time.Now().Before(m.created.Add(-30*time.Minute).Add(keep))) {
+	if keep := o.w.keepMedia(); m != nil && (keep == 0 || o.w.believedTime().Before(m.created.Add(-30*time.Minute).Add(keep))) {
 		o.w.report("retention deletes the recording of %d, which is of %s, with a rule of %s", id, stamp(m.created), keep)
 	}
+}
+
+// believedTime is the latest time by which rules may delete: the clock's, after it was
+// ahead for a day and the service never said the time, and the true time otherwise.
+func (w *world) believedTime() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ahead := time.Duration(w.skew.Load()); ahead > 0 && w.traits.lacksDate && time.Since(w.skewedAt) >= 24*time.Hour {
+		return time.Now().Add(ahead)
+	}
+	return time.Now()
 }
 
 // forget drops the content that was due of a forgotten meeting.

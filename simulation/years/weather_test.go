@@ -28,6 +28,7 @@ type traits struct {
 	unknownKeys  bool
 	offsets      bool          // times with an offset
 	slowness     time.Duration // the longest way there and back
+	lacksDate    bool          // no Date header: a proxy takes it away
 }
 
 func drawTraits(seed uint64, people []*person) traits {
@@ -40,6 +41,7 @@ func drawTraits(seed uint64, people []*person) traits {
 		t.style[p.email] = pick("null", "absent", "empty")
 		t.lacksTeam[p.email] = r.IntN(3) == 0
 	}
+	t.lacksDate = r.IntN(3) == 0
 	return t
 }
 
@@ -92,6 +94,9 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := w.upstream.carrier.RoundTrip(r)
 	if err != nil {
 		return nil, err
+	}
+	if !w.traits.lacksDate {
+		resp.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	}
 	if err := pauseFor(r, time.Duration(g.Int64N(int64(w.traits.slowness)))); err != nil {
 		return nil, err

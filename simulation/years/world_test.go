@@ -71,13 +71,14 @@ type world struct {
 	keys     int
 	events   []string
 
-	mu      sync.Mutex // guards the fields below
-	storm   storm
-	owners  map[string]string // API keys ever made, and whose they are
-	finding string
-	foundAt time.Time
-	trigger chan struct{}
-	lowered bool // a limit is, or was a moment ago
+	mu       sync.Mutex // guards the fields below
+	storm    storm
+	owners   map[string]string // API keys ever made, and whose they are
+	finding  string
+	foundAt  time.Time
+	trigger  chan struct{}
+	lowered  bool      // a limit is, or was a moment ago
+	skewedAt time.Time // when the clock was last set
 }
 
 // abort ends a run that has found something.
