@@ -1,13 +1,9 @@
 package web
 
 import (
-	"context"
-	"io"
 	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,144 +14,6 @@ import (
 	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
-
-// entrySite is a site at which people sign in.
-type entrySite struct {
-	*site
-	people       *access.DB
-	*http.Client // the browser of somebody, who follows no redirects
-}
-
-// newEntrySite returns a site with the sample's meetings and an Entry with passwords,
-// edited by change.
-func newEntrySite(t testing.TB, change func(*Entry)) *entrySite {
-	t.Helper()
-	return newEntrySiteWith(t, access.Options{}, func(o *Options) {
-		if change != nil {
-			change(&o.Entry)
-		}
-	})
-}
-
-// newEntrySiteWith is newEntrySite with more options.
-func newEntrySiteWith(t testing.TB, people access.Options, change func(*Options)) *entrySite {
-	t.Helper()
-	s := &entrySite{site: newSampleSite(t)}
-	s.site.Close()
-	var err error
-	people.Archive, people.Now = s.archive, func() time.Time { return *s.now.Load() }
-	if s.people, err = access.Open(t.Context(), people); err != nil {
-		t.Fatal(err)
-	}
-	s.Server = httptest.NewUnstartedServer(nil)
-	public := &url.URL{Scheme: "http", Host: "localhost" + s.Listener.Addr().String()[len("127.0.0.1"):]}
-	o := s.options()
-	o.Identify, o.Entry = nil, Entry{People: s.people, PublicURL: public, Passwords: true}
-	change(&o)
-	if s.Config.Handler, err = New(o); err != nil {
-		t.Fatal(err)
-	}
-	s.Start()
-	t.Cleanup(s.Close)
-	s.URL = public.String()
-	s.Client = newBrowser(t)
-	return s
-}
-
-// newBrowser returns a client with cookies of its own.
-func newBrowser(t testing.TB) *http.Client {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// do sends a request, with a form where there is one.
-func (s *entrySite) do(method, address string, form url.Values, header ...string) (*http.Response, string) {
-	s.t.Helper()
-	if !strings.HasPrefix(address, "http") {
-		address = s.URL + address
-	}
-	req, err := http.NewRequest(method, address, strings.NewReader(form.Encode()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := s.Client.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return resp, string(body)
-}
-
-// wants fails unless the answer has a status and all of the pieces; a piece that
-// begins with / is where the answer leads.
-func (s *entrySite) wants(status int, method, address string, form url.Values, pieces ...string) string {
-	s.t.Helper()
-	resp, body := s.do(method, address, form)
-	if resp.StatusCode != status {
-		s.t.Errorf("%s %s: status %d, want %d", method, address, resp.StatusCode, status)
-	}
-	for _, piece := range pieces {
-		if strings.HasPrefix(piece, "/") && resp.Header.Get("Location") != piece {
-			s.t.Errorf("%s %s leads to %q, want %q", method, address, resp.Header.Get("Location"), piece)
-		} else if !strings.HasPrefix(piece, "/") && !strings.Contains(body, piece) {
-			s.t.Errorf("%s %s says nothing of %q", method, address, piece)
-		}
-	}
-	return body
-}
-
-// add adds a person and returns the secret of an invitation.
-func (s *entrySite) add(address string, admin bool) (access.Person, string) {
-	s.t.Helper()
-	p, err := s.people.AddPerson(s.t.Context(), access.ActorCommand, address, "", admin)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	secret, _, err := s.people.Invite(s.t.Context(), access.ActorCommand, p.ID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return p, secret
-}
-
-// again reads a person as they are now.
-func (s *entrySite) again(p access.Person) access.Person {
-	s.t.Helper()
-	now, err := s.people.Person(s.t.Context(), p.ID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return now
-}
-
-const goodPassword = "a long enough password"
-
-// signIn adds a person and signs them in by their invitation.
-func (s *entrySite) signIn(address string, admin bool) access.Person {
-	s.t.Helper()
-	p, secret := s.add(address, admin)
-	s.wants(303, "POST", "/invitation", url.Values{"secret": {secret}, "password": {goodPassword}, "again": {goodPassword}}, "/")
-	return p
-}
-
-// move moves the clock.
-func (s *entrySite) move(by time.Duration) {
-	now := s.now.Load().Add(by)
-	s.now.Store(&now)
-}
 
 func TestNothingOpensBeforeTheFirstPerson(t *testing.T) {
 	testrun.SkipUnderRace(t)
@@ -408,76 +266,6 @@ func TestAPasswordIsChangedWithThePresentOne(t *testing.T) {
 	s.Client = newBrowser(t)
 	s.wants(401, "POST", "/login", url.Values{"address": {"ann@acme.example"}, "password": {goodPassword}})
 	s.wants(303, "POST", "/login", url.Values{"address": {"ann@acme.example"}, "password": {"another good password"}}, "/")
-}
-
-// TestReadsAreRecorded reads a meeting with a site whose configuration asks for a
-// record of it.
-func TestReadsAreRecorded(t *testing.T) {
-	t.Parallel()
-	s := newEntrySite(t, nil)
-	s.attachVideo(s.ids[0])
-	o := s.options()
-	o.Audit = s.people
-	handler, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	meeting, data := server.URL+"/meetings/"+itoa(s.ids[0]), server.URL+"/api/v1/meetings/"+itoa(s.ids[0])
-	for _, address := range []string{meeting, data + "/media/video", data + "/media/video", data + "/transcript", server.URL + "/api/v1/meetings/99999", meeting + "/transcript.vtt", server.URL + "/meetings/99999"} {
-		s.do("GET", address, nil, "Range", "bytes=7-")
-	}
-	for _, tool := range []string{"get_meeting", "read_transcript"} {
-		for _, id := range []int64{s.ids[0], 99999} {
-			call := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":{"recording_id":` + itoa(id) + `}}}`
-			r := httptest.NewRequest("POST", server.URL+"/mcp", strings.NewReader(call))
-			r.Header.Set("Content-Type", "application/json")
-			r.Header.Set("Accept", "application/json, text/event-stream")
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, r)
-			if w.Code != 200 {
-				t.Errorf("%s: %d %s", tool, w.Code, w.Body)
-			}
-		}
-	}
-	events, err := s.people.Events(t.Context(), access.EventQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []access.EventKind
-	for _, e := range events {
-		if e.IDs != (access.IDs{Meeting: s.ids[0]}) || e.Actor != access.ActorOwner {
-			t.Errorf("event %+v", e)
-		}
-		got = append(got, e.Kind)
-	}
-	if want := []access.EventKind{access.MeetingOpened, access.MeetingPlayed, access.MeetingOpened, access.MeetingDownloaded, access.MeetingOpened, access.MeetingOpened}; !slices.Equal(got, want) {
-		t.Errorf("recorded %v, want %v", got, want)
-	}
-}
-
-// TestAPlayingIsRecordedOrNotBegun ends the first request before its record is written,
-// as a player that closes the connection does.
-func TestAPlayingIsRecordedOrNotBegun(t *testing.T) {
-	t.Parallel()
-	s := newEntrySite(t, nil)
-	p := &reads{audit: s.people, now: time.Now, played: map[played]time.Time{}}
-	event := access.Event{Actor: access.ActorOwner, Kind: access.MeetingPlayed, IDs: access.IDs{Meeting: 1}}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := p.recordPlaying(gone, event); err == nil {
-		t.Error("a request that has ended is recorded")
-	}
-	for range 3 {
-		if err := p.recordPlaying(t.Context(), event); err != nil {
-			t.Error(err)
-		}
-	}
-	events, err := s.people.Events(t.Context(), access.EventQuery{})
-	if err != nil || len(events) != 1 {
-		t.Errorf("recorded %v, %v; want one", events, err)
-	}
 }
 
 // TestTheMonitorAnswersItsOwnHostsAlone asks the listener for health and metrics, which

@@ -70,28 +70,8 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 	return d, nil
 }
 
-func (d *daemon) open(ctx context.Context) error {
-	var err error
-	if d.webListener = d.opts.Page; d.webListener != nil {
-		if err := d.config().Web.CheckListener(d.webListener.Addr().String()); err != nil {
-			return &usageError{err}
-		}
-	} else if d.webListener, err = listen("web.listen", d.config().Web.Listen); err != nil {
-		return err
-	}
-	d.pageURL = d.urlOfPage(d.config())
-	if at := d.config().Web.MetricsListen; at != "" {
-		if d.monitorListener, err = listen("web.metrics_listen", at); err != nil {
-			return err
-		}
-	}
-	d.receiverListener = d.opts.Receiver
-	if d.receiverListener == nil && d.config().Receiver.Listen != "" {
-		if d.receiverListener, err = listen("receiver.listen", d.config().Receiver.Listen); err != nil {
-			return err
-		}
-	}
-	if d.socket, err = control.Listen(d.config().DataDir); err != nil {
+func (d *daemon) open(ctx context.Context) (err error) {
+	if err := d.openListeners(); err != nil {
 		return err
 	}
 	if err = d.openAccess(ctx); err != nil {
@@ -126,6 +106,32 @@ func (d *daemon) open(ctx context.Context) error {
 	d.page.set(handlers.page)
 	d.monitor.set(handlers.monitor)
 	return nil
+}
+
+// openListeners opens those that the configuration names and nobody handed over.
+func (d *daemon) openListeners() (err error) {
+	cfg := d.config()
+	if d.webListener = d.opts.Page; d.webListener != nil {
+		if err := cfg.Web.CheckListener(d.webListener.Addr().String()); err != nil {
+			return &usageError{err}
+		}
+	} else if d.webListener, err = listen("web.listen", cfg.Web.Listen); err != nil {
+		return err
+	}
+	d.pageURL = d.urlOfPage(cfg)
+	if at := cfg.Web.MetricsListen; at != "" {
+		if d.monitorListener, err = listen("web.metrics_listen", at); err != nil {
+			return err
+		}
+	}
+	d.receiverListener = d.opts.Receiver
+	if d.receiverListener == nil && cfg.Receiver.Listen != "" {
+		if d.receiverListener, err = listen("receiver.listen", cfg.Receiver.Listen); err != nil {
+			return err
+		}
+	}
+	d.socket, err = control.Listen(cfg.DataDir)
+	return err
 }
 
 // urlOfPage returns the address of the page for people.

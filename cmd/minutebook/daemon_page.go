@@ -30,9 +30,9 @@ func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *acc
 	if err != nil {
 		return h, err
 	}
-	metrics := prometheus.NewRegistry()
-	if err := metrics.Register(d.receiver); err != nil {
-		return h, fmt.Errorf("register the receiver's metrics: %w", err)
+	metrics, err := d.newMetrics()
+	if err != nil {
+		return h, err
 	}
 	people, err := d.Access(ctx)
 	if err != nil {
@@ -52,9 +52,6 @@ func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *acc
 	if d.receiverListener != nil {
 		o.Ready = map[string]func() string{"receiver": d.receiverReady}
 	}
-	if err := control.RegisterMetrics(metrics, d.opts.Version, d.observe, d.log); err != nil {
-		return h, err
-	}
 	o.Status = func(ctx context.Context) (any, error) {
 		return control.Call[control.StatusResult](ctx, &d.operations, "status", struct{}{}, nil)
 	}
@@ -73,6 +70,14 @@ func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *acc
 	}
 	h.monitor = web.NewMonitor(o)
 	return h, nil
+}
+
+func (d *daemon) newMetrics() (*prometheus.Registry, error) {
+	metrics := prometheus.NewRegistry()
+	if err := metrics.Register(d.receiver); err != nil {
+		return nil, fmt.Errorf("register the receiver's metrics: %w", err)
+	}
+	return metrics, control.RegisterMetrics(metrics, d.opts.Version, d.observe, d.log)
 }
 
 // newEntry returns who enters the page, by the configuration.

@@ -1,0 +1,133 @@
+package simulation
+
+// asks is a route's demand on the visitor.
+type asks int
+
+const (
+	asksNobody asks = iota // everybody is answered alike
+	asksPage               // a person by a session; nobody is led to the page for signing in
+	asksData               // a person by a session or a token; nobody gets a problem
+	asksToken              // a person by a token alone
+)
+
+// entryRow is how a route answers people of all kinds. member is the status for a person
+// who recorded the meeting that the path names, admin for an admin who does not see it.
+type entryRow struct {
+	path, body    string // in place of {id} stands %d
+	asks          asks
+	member, admin int
+	random        bool // the answers differ by chance: their statuses alone are compared
+}
+
+// entryRows has a row for each route of a page at which people sign in.
+var entryRows = map[string]entryRow{
+	"GET /{$}":                               {path: "/", asks: asksPage, member: 200, admin: 200},
+	"GET /meetings/{id}":                     {path: "/meetings/%d", asks: asksPage, member: 200, admin: 404},
+	"GET /meetings/{id}/{file}":              {path: "/meetings/%d/transcript.txt", asks: asksPage, member: 200, admin: 404},
+	"GET /api/v1/meetings/{id}/outline":      {path: "/api/v1/meetings/%d/outline", asks: asksData, member: 200, admin: 404},
+	"GET /meetings/{id}/versions/{revision}": {path: "/meetings/%d/versions/x", asks: asksPage, member: 404, admin: 404},
+	"GET /api/v1/meetings/{id}/revisions/{revision}/differences": {path: "/api/v1/meetings/%d/revisions/1/differences", asks: asksData, member: 200, admin: 404},
+	"POST /meetings/{id}/notes":                                  {path: "/meetings/%d/notes", body: "do=add&text=x", asks: asksPage, member: 303, admin: 404},
+	"GET /api/v1/meetings/{id}/notes":                            {path: "/api/v1/meetings/%d/notes", asks: asksData, member: 200, admin: 404},
+	"POST /api/v1/meetings/{id}/notes":                           {path: "/api/v1/meetings/%d/notes", body: `{"text":"x"}`, asks: asksData, member: 200, admin: 404},
+	"POST /api/v1/meetings/{id}/notes/{note}":                    {path: "/api/v1/meetings/%d/notes/999", asks: asksData, member: 404, admin: 404},
+	"POST /api/v1/meetings/{id}/notes/{note}/delete":             {path: "/api/v1/meetings/%d/notes/999/delete", asks: asksData, member: 404, admin: 404},
+	"POST /meetings/{id}/fetch":                                  {path: "/meetings/%d/fetch", asks: asksPage, member: 403, admin: 404},
+	"POST /api/v1/meetings/{id}/fetch":                           {path: "/api/v1/meetings/%d/fetch", asks: asksData, member: 403, admin: 404},
+	"GET /api/v1/meetings/{id}/media/clip":                       {path: "/api/v1/meetings/%d/media/clip", asks: asksData, member: 400, admin: 404},
+	"GET /actions":                                               {path: "/actions", asks: asksPage, member: 200, admin: 200},
+	"POST /actions/tick":                                         {path: "/actions/tick", asks: asksPage, member: 400, admin: 400},
+	"GET /people":                                                {path: "/people", asks: asksPage, member: 200, admin: 200},
+	"GET /people/{key}":                                          {path: "/people/nobody", asks: asksPage, member: 404, admin: 404},
+	"POST /people/merge":                                         {path: "/people/merge", asks: asksPage, member: 404, admin: 404},
+	"POST /people/apart":                                         {path: "/people/apart", asks: asksPage, member: 404, admin: 404},
+	"POST /people/undo":                                          {path: "/people/undo", asks: asksPage, member: 404, admin: 400},
+	"GET /calendar":                                              {path: "/calendar", asks: asksPage, member: 200, admin: 200},
+	"GET /calendar/{month}":                                      {path: "/calendar/2026-03", asks: asksPage, member: 200, admin: 200},
+	"GET /now":                                                   {path: "/now", asks: asksPage, member: 200, admin: 200},
+	"POST /now/looked":                                           {path: "/now/looked", asks: asksPage, member: 400, admin: 400},
+	"GET /api/v1/people/{key}":                                   {path: "/api/v1/people/nobody", asks: asksData, member: 404, admin: 404},
+	"GET /api/v1/calendar":                                       {path: "/api/v1/calendar", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/now":                                            {path: "/api/v1/now", asks: asksData, member: 200, admin: 200},
+	"POST /status/run":                                           {path: "/status/run", asks: asksPage, member: 404, admin: 404},
+	"POST /status/replay":                                        {path: "/status/replay", asks: asksPage, member: 404, admin: 404},
+	"GET /setup":                                                 {path: "/setup", asks: asksPage, member: 404, admin: 404},
+	"POST /setup/account":                                        {path: "/setup/account", asks: asksPage, member: 404, admin: 404},
+	"POST /setup/webhook":                                        {path: "/setup/webhook", asks: asksPage, member: 404, admin: 404},
+	"GET /api/v1/status/events":                                  {path: "/api/v1/status/events?events=1", asks: asksData, member: 200, admin: 200},
+	"POST /api/v1/accounts/{account}/jobs/{job}":                 {path: "/api/v1/accounts/acme/jobs/walk", asks: asksData, member: 404, admin: 404},
+	"POST /api/v1/deliveries/{delivery}/replay":                  {path: "/api/v1/deliveries/999/replay", asks: asksData, member: 404, admin: 404},
+	"GET /status":                                                {path: "/status", asks: asksPage, member: 200, admin: 200},
+	"GET /help":                                                  {path: "/help", asks: asksPage, member: 200, admin: 200},
+	"GET /api/v1/search":                                         {path: "/api/v1/search?q=words", asks: asksData, member: 200, admin: 200},
+	"GET /refine":                                                {path: "/refine?q=words", asks: asksPage, member: 303, admin: 303},
+	"GET /facet":                                                 {path: "/facet?field=type", asks: asksPage, member: 200, admin: 200},
+	"GET /trends":                                                {path: "/trends?q=words", asks: asksPage, member: 200, admin: 200},
+	"GET /saved":                                                 {path: "/saved", asks: asksPage, member: 200, admin: 200},
+	"POST /saved":                                                {path: "/saved", asks: asksPage, member: 422, admin: 422},
+	"POST /saved/{id}/{change}":                                  {path: "/saved/99/delete", asks: asksPage, member: 404, admin: 404},
+	"GET /feeds/{secret}":                                        {path: "/feeds/nothing"},
+	"GET /api/v1/saved-searches":                                 {path: "/api/v1/saved-searches", asks: asksData, member: 200, admin: 200},
+	"POST /api/v1/saved-searches":                                {path: "/api/v1/saved-searches", body: "{}", asks: asksData, member: 422, admin: 422},
+	"POST /api/v1/saved-searches/{search}/{change}":              {path: "/api/v1/saved-searches/99/delete", asks: asksData, member: 404, admin: 404},
+	"POST /api/v1/merges":                                        {path: "/api/v1/merges", body: "{}", asks: asksData, member: 404, admin: 404},
+	"POST /api/v1/merges/apart":                                  {path: "/api/v1/merges/apart", body: "{}", asks: asksData, member: 404, admin: 404},
+	"POST /api/v1/merges/{merge}/undo":                           {path: "/api/v1/merges/99/undo", asks: asksData, member: 404, admin: 404},
+	"POST /api/v1/now/looked":                                    {path: "/api/v1/now/looked", body: `{"until":"x"}`, asks: asksData, member: 400, admin: 400},
+	"POST /api/v1/action-items/tick":                             {path: "/api/v1/action-items/tick", body: "{}", asks: asksData, member: 404, admin: 404},
+	"GET /api/v1/suggest":                                        {path: "/api/v1/suggest?q=wor", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/facet":                                          {path: "/api/v1/facet?field=type", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/trends":                                         {path: "/api/v1/trends?q=words", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/meetings":                                       {path: "/api/v1/meetings", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/meetings/{id}":                                  {path: "/api/v1/meetings/%d", asks: asksData, member: 200, admin: 404},
+	"GET /api/v1/meetings/{id}/moments":                          {path: "/api/v1/meetings/%d/moments?q=words", asks: asksData, member: 200, admin: 404},
+	"GET /api/v1/meetings/{id}/transcript":                       {path: "/api/v1/meetings/%d/transcript", asks: asksData, member: 200, admin: 404},
+	"GET /api/v1/meetings/{id}/media":                            {path: "/api/v1/meetings/%d/media", asks: asksData, member: 200, admin: 404},
+	"GET /api/v1/meetings/{id}/media/{kind}":                     {path: "/api/v1/meetings/%d/media/video", asks: asksData, member: 200, admin: 404},
+	"GET /api/v1/meetings/{id}/revisions":                        {path: "/api/v1/meetings/%d/revisions", asks: asksData, member: 200, admin: 404},
+	"GET /api/v1/meetings/{id}/revisions/{revision}":             {path: "/api/v1/meetings/%d/revisions/1", asks: asksData, member: 200, admin: 404},
+	"GET /api/v1/people":                                         {path: "/api/v1/people", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/filters":                                        {path: "/api/v1/filters", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/action-items":                                   {path: "/api/v1/action-items", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/assignees":                                      {path: "/api/v1/assignees", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/status":                                         {path: "/api/v1/status", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/changes":                                        {path: "/api/v1/changes?from=x", asks: asksData, member: 400, admin: 400},
+	"GET /api/v1/me":                                             {path: "/api/v1/me", asks: asksData, member: 200, admin: 200},
+	"GET /api/v1/openapi.yaml":                                   {path: "/api/v1/openapi.yaml", asks: asksData, member: 200, admin: 200},
+	"/api/v1/":                                                   {path: "/api/v1/nothing", asks: asksData, member: 404, admin: 404},
+	"/mcp":                                                       {path: "/mcp", asks: asksToken, member: 401, admin: 401},
+	"GET /static/":                                               {path: "/static/nothing"},
+	"GET /favicon.ico":                                           {path: "/favicon.ico"},
+	"GET /metrics":                                               {path: "/metrics", asks: asksData, member: 404, admin: 200},
+	"GET /healthz":                                               {path: "/healthz"},
+	"GET /readyz":                                                {path: "/readyz"},
+	"/":                                                          {path: "/nothing", asks: asksPage, member: 404, admin: 404},
+
+	"GET /me":                              {path: "/me", asks: asksPage, member: 200, admin: 200},
+	"POST /me/sessions/end":                {path: "/me/sessions/end", asks: asksPage, member: 400, admin: 400},
+	"POST /me/tokens":                      {path: "/me/tokens", asks: asksPage, member: 422, admin: 422},
+	"POST /me/tokens/revoke":               {path: "/me/tokens/revoke", asks: asksPage, member: 400, admin: 400},
+	"POST /me/password":                    {path: "/me/password", body: "password=a&again=b", asks: asksPage, member: 422, admin: 422},
+	"POST /me/passkeys/begin":              {path: "/me/passkeys/begin", asks: asksData, member: 200, admin: 200},
+	"POST /me/passkeys/finish":             {path: "/me/passkeys/finish", asks: asksData, member: 400, admin: 400},
+	"POST /me/passkeys/remove":             {path: "/me/passkeys/remove", body: "passkey=!", asks: asksPage, member: 400, admin: 400},
+	"POST /me/account/key":                 {path: "/me/account/key", asks: asksPage, member: 422, admin: 422},
+	"POST /me/account/end":                 {path: "/me/account/end", asks: asksPage, member: 303, admin: 303},
+	"GET /me/account/app":                  {path: "/me/account/app", asks: asksPage, member: 303, admin: 303},
+	"GET /me/account/callback":             {path: "/me/account/callback?state=x&code=y", asks: asksPage, member: 422, admin: 422},
+	"GET /admin/people":                    {path: "/admin/people", asks: asksPage, member: 404, admin: 200},
+	"POST /admin/people":                   {path: "/admin/people", asks: asksPage, member: 404, admin: 422},
+	"POST /admin/people/{person}/{change}": {path: "/admin/people/999/sign-out", asks: asksPage, member: 404, admin: 422},
+	"GET /admin/audit":                     {path: "/admin/audit", asks: asksPage, member: 404, admin: 200},
+	"POST /logout":                         {path: "/logout", asks: asksPage, member: 303, admin: 303},
+	"GET /login":                           {path: "/login"},
+	"POST /login":                          {path: "/login", body: "address=ann@acme.example&password=wrong"},
+	"GET /login/oidc":                      {path: "/login/oidc"},
+	"GET /login/oidc/callback":             {path: "/login/oidc/callback?state=x"},
+	"POST /login/passkey/begin":            {path: "/login/passkey/begin", random: true},
+	"POST /login/passkey/finish":           {path: "/login/passkey/finish"},
+	"GET /invitation":                      {path: "/invitation?secret=x"},
+	"POST /invitation":                     {path: "/invitation", body: "secret=x"},
+	"POST /invitation/passkey/begin":       {path: "/invitation/passkey/begin", body: "secret=x"},
+	"POST /invitation/passkey/finish":      {path: "/invitation/passkey/finish"},
+}
