@@ -177,8 +177,15 @@ func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (progres
 		if matches, isMore, err = n.nextMatches(ctx, &saved); err != nil {
 			return progress, err
 		}
-		for _, m := range matches {
-			err := n.hooks.Send(ctx, saved, m, n.s.Now())
+		for i, m := range matches {
+			still, err := n.keepVisible(ctx, saved.Person, matches[i:i+1]) // the ones before may have taken long
+			if err != nil {
+				return progress, err
+			}
+			if len(still) == 0 {
+				continue
+			}
+			err = n.hooks.Send(ctx, saved, m, n.s.Now())
 			if errors.Is(err, notice.ErrGone) {
 				_, err := n.s.Notes.SetNotify(ctx, saved.Person, saved.ID, "")
 				return progress, cmp.Or(err, error(archive.ErrNotFound))
@@ -265,11 +272,32 @@ func (n *notifier) collect(ctx context.Context, address string, queue []notes.Sa
 			}
 			each.Matches = append(each.Matches, matches...)
 		}
+		if each.Matches, err = n.keepVisible(ctx, saved.Person, each.Matches); err != nil {
+			return nil, err
+		}
 		if each.Saved = *saved; len(each.Matches) > 0 {
 			found = append(found, each)
 		}
 	}
 	return found, nil
+}
+
+// keepVisible returns those of the matches that their person sees at this moment. It
+// fails when the person may not enter any more.
+func (n *notifier) keepVisible(ctx context.Context, person int64, matches []notice.Match) (visible []notice.Match, err error) {
+	viewer, err := n.s.viewerOfPerson(ctx, person)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range matches {
+		switch _, err := n.s.Archive.VisibleRow(ctx, viewer, m.RecordingID); {
+		case err == nil:
+			visible = append(visible, m)
+		case !errors.Is(err, archive.ErrNotFound) && !errors.Is(err, archive.ErrForgotten):
+			return nil, err
+		}
+	}
+	return visible, nil
 }
 
 // setSeen keeps up to where a search was notified.
