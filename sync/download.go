@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,7 @@ type downloader struct {
 
 	mu          sync.Mutex // guards the fields below
 	tasks       map[int64]*downloadTask
+	failed      map[int64]error // by recording: an error that its row does not have
 	paused      string // why nothing is started
 	unavailable error  // why the store could not be used when it was last tried; nil: it could
 }
@@ -59,7 +61,7 @@ type downloadTask struct {
 // newDownloader returns a downloader that works for s.
 func newDownloader(s *Syncer) *downloader {
 	l := &downloader{s: s, store: s.archive.Media(), fetchSlots: newPrioritySemaphore(s.opt.Fetchers), requestSlots: newPrioritySemaphore(2), runLock: make(chan struct{}, 1),
-		wakeup: make(chan struct{}, 1), tasks: map[int64]*downloadTask{}}
+		wakeup: make(chan struct{}, 1), tasks: map[int64]*downloadTask{}, failed: map[int64]error{}}
 	l.publicClient, l.privateClient = s.opt.MediaHTTP, s.opt.MediaHTTP
 	if s.opt.MediaHTTP == nil {
 		l.publicClient, l.privateClient = mediaClient(false), mediaClient(true)
@@ -123,19 +125,15 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.noteStore(media.Check(ctx, l.store))
-	rows, err := l.s.archive.OpenDownloads(ctx)
-	if err != nil {
+	if err := l.startOpen(ctx, &tasks, once, t); err != nil {
 		return err
-	}
-	for _, row := range rows {
-		l.startTask(ctx, &tasks, row, once, t)
 	}
 	for ctx.Err() == nil {
 		next, err := l.startWanted(ctx, &tasks, once, t)
 		if ctx.Err() != nil {
 			break
 		}
-		l.s.reportHealth("downloads", err)
+		l.s.reportHealth("downloads", cmp.Or(err, l.failure()))
 		now := l.s.now()
 		if once && l.isIdle() {
 			select {
@@ -165,6 +163,32 @@ func (l *downloader) isIdle() bool {
 	return len(l.tasks) == 0
 }
 
+// failure returns an error of a recording that rests after it, nil if none does.
+func (l *downloader) failure() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(l.failed)) {
+		return l.failed[id]
+	}
+	return nil
+}
+
+// startOpen starts the recordings that were requested and that nobody works on: those
+// of an earlier process, and those that could not go on and have rested.
+func (l *downloader) startOpen(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) error {
+	_, open := l.openLinks() // before the rows are read, as in startWanted
+	rows, err := l.s.archive.OpenDownloads(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if !open[row.RecordingID] {
+			l.startTask(ctx, tasks, row, once, t)
+		}
+	}
+	return nil
+}
+
 // startWanted starts as many wanted recordings as the pacer allows. It returns
 // when the next one is due, zero when that depends on the open ones.
 func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) (time.Time, error) {
@@ -175,6 +199,11 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 			return time.Time{}, err
 		}
 		l.setPaused(nil)
+		if !once { // a person's run leaves what could not go on to the next one
+			if err := l.startOpen(ctx, tasks, once, t); err != nil {
+				return time.Time{}, err
+			}
+		}
 		links, open := l.openLinks() // before the rows are read: a task that ends meanwhile leaves its row outdated
 		if !l.pace.allowsAnother(now, links, l.s.opt.Fetchers) {
 			return time.Time{}, nil
@@ -251,9 +280,13 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 	l.mu.Unlock()
 	tasks.Go(func() {
 		defer task.cancel()
-		if err := l.s.guard("downloads", func() error { return l.advance(ctx, task) }); err != nil && ctx.Err() == nil {
+		err := l.s.guard("downloads", func() error { return l.advance(ctx, task) })
+		if ctx.Err() != nil {
+			err = nil
+		}
+		l.noteFailure(row.RecordingID, err)
+		if err != nil {
 			l.s.log.Warn().Int64("recording_id", row.RecordingID).Err(err).Msg("download interrupted")
-			l.s.reportHealth("downloads", err)
 			if !once { // its row could not be saved: without a pause it would begin again at once
 				pause.For(ctx, failedPause)
 			}
@@ -264,6 +297,17 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 		l.mu.Unlock()
 		close(task.done)
 	})
+}
+
+// noteFailure notes that a recording rests after an error; nil means that it goes on.
+func (l *downloader) noteFailure(id int64, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.failed, id)
+	if err != nil {
+		l.failed[id] = err
+		l.wake()
+	}
 }
 
 // failedPause is how long a recording rests after an error that its row does not have.

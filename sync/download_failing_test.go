@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/bench/sync/rig"
 	"minutebook/internal/testrun"
@@ -18,6 +19,13 @@ import (
 func TestRecordingsPauseWhileCommitsFail(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
+	for _, state := range []archive.DownloadState{archive.DownloadWanted, archive.DownloadRequested, archive.DownloadReady} {
+		t.Run(string(state), func(t *testing.T) { testFailingCommits(t, state) })
+	}
+}
+
+// testFailingCommits lets every commit fail from when a recording has the state.
+func testFailingCommits(t *testing.T, state archive.DownloadState) {
 	synctest.Test(t, func(t *testing.T) {
 		u := rig.NewUpstream(t, service.Options{Generation: 5 * time.Second, Video: rig.File(5000)}, rig.Meetings(4, rig.Today().Add(-time.Hour), 100*time.Hour))
 		ar := rig.NewArchive(t, archivetest.Dir(t))
@@ -25,8 +33,8 @@ func TestRecordingsPauseWhileCommitsFail(t *testing.T) {
 		var tries atomic.Int64
 		onCommit(t, ar.DB(), func() int {
 			if !fails.Load() {
-				if n, err := ar.DownloadCounts(t.Context()); err == nil && len(n) > 0 && tries.Load() == 0 {
-					fails.Store(true) // the first recordings are wanted
+				if n, err := ar.DownloadCounts(t.Context()); err == nil && n[state] > 0 && tries.Load() == 0 {
+					fails.Store(true)
 				}
 				return 0
 			}

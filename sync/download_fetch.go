@@ -96,6 +96,9 @@ func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask)
 		return err
 	}
 	defer release()
+	if err := l.s.checkDiskSpace(t.row.Size - t.row.Fetched); err != nil {
+		return err
+	}
 	if t.url == "" && !l.hasWholeFile(t) { // an earlier process had the link: read it again
 		d, err := l.poll(ctx, a, t)
 		if err != nil || d == nil {
@@ -104,9 +107,6 @@ func (l *downloader) fetchOnce(ctx context.Context, a *account, t *downloadTask)
 		if err := l.applyStatus(ctx, t, d); err != nil || t.row.State != archive.DownloadReady {
 			return err
 		}
-	}
-	if err := l.s.checkDiskSpace(t.row.Size - t.row.Fetched); err != nil {
-		return err
 	}
 	path := l.partialPath(t)
 	l.meter.begin(l.s.now())
