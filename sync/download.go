@@ -40,8 +40,8 @@ type downloader struct {
 	mu          sync.Mutex // guards the fields below
 	tasks       map[int64]*downloadTask
 	failed      map[int64]error // by recording: an error that its row does not have
-	paused      string // why nothing is started
-	unavailable error  // why the store could not be used when it was last tried; nil: it could
+	paused      string          // why nothing is started
+	unavailable error           // why the store could not be used when it was last tried; nil: it could
 }
 
 // downloadTask is a recording that is being worked on. One goroutine owns it.

@@ -83,11 +83,17 @@ func isContinuation(header string, from, size int64) bool {
 	return header == fmt.Sprintf("bytes %d-%d/%d", from, size-1, size)
 }
 
-// isOtherVersion reports whether the response's strong ETag differs from that
-// of the bytes before it.
+// isOtherVersion reports whether the response's strong ETag or its date differs from
+// that of the bytes before it: some hosts do not heed If-Range.
 func isOtherVersion(h http.Header, validator string) bool {
-	tag := h.Get("ETag")
-	return strings.HasPrefix(tag, `"`) && strings.HasPrefix(validator, `"`) && tag != validator
+	if strings.HasPrefix(validator, "id:") {
+		return false
+	}
+	now := h.Get("Last-Modified")
+	if strings.HasPrefix(validator, `"`) {
+		now = h.Get("ETag")
+	}
+	return now != "" && !strings.HasPrefix(now, "W/") && now != validator
 }
 
 // readValidator returns the value that later tells whether the host still has

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -200,18 +201,39 @@ func TestResumeAfterRestartHashesWhatIsThere(t *testing.T) {
 
 func TestChangedFileIsFetchedFromItsStart(t *testing.T) {
 	t.Parallel()
-	h := newMediaHost(t, 1<<20)
-	h.before = cut(h, 600_000)
-	s, task := testLoader(t, h, true)
-	if err := s.downloads.fetchOnce(t.Context(), s.account("a"), task); err == nil {
-		t.Fatal("a cut body was taken for whole")
+	for name, headers := range map[string][2]http.Header{
+		"by its tag":               {{"Etag": {`"v1"`}}, {"Etag": {`"v2"`}}},
+		"by its date":              {{"Last-Modified": {"Mon, 04 May 2026 10:00:00 GMT"}}, {"Last-Modified": {"Tue, 05 May 2026 10:00:00 GMT"}}},
+		"If-Range is ignored":      {{"Etag": {`"v1"`}}, {"Etag": {`"v2"`}, "X-Ignores": {"If-Range"}}},
+		"and there are only dates": {{"Last-Modified": {"Mon, 04 May 2026 10:00:00 GMT"}}, {"Last-Modified": {"Tue, 05 May 2026 10:00:00 GMT"}, "X-Ignores": {"If-Range"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newMediaHost(t, 100_000)
+			h.tag = headers[0].Get("Etag")
+			edition, cutAt60 := 0, cut(h, 60_000)
+			h.before = func(w http.ResponseWriter, r *http.Request) bool {
+				maps.Copy(w.Header(), headers[edition])
+				r.Header.Del(w.Header().Get("X-Ignores"))
+				if edition > 0 {
+					modified, _ := http.ParseTime(w.Header().Get("Last-Modified"))
+					http.ServeContent(w, r, "", modified, bytes.NewReader(h.data))
+					return true
+				}
+				return cutAt60(w, r)
+			}
+			s, task := testLoader(t, h, true)
+			if err := s.downloads.fetchOnce(t.Context(), s.account("a"), task); err == nil || task.row.Fetched == 0 {
+				t.Fatal("a cut body was taken for whole, or nothing of it kept", err, task.row.Fetched)
+			}
+			edition = 1
+			h.data = append([]byte("another edition"), h.data[15:]...)
+			if err := s.downloads.fetch(t.Context(), task); err != nil {
+				t.Fatal(err)
+			}
+			wantKept(t, s, h.data)
+		})
 	}
-	h.tag = `"v2"`
-	h.data = append([]byte("another edition"), h.data[15:]...)
-	if err := s.downloads.fetch(t.Context(), task); err != nil {
-		t.Fatal(err)
-	}
-	wantKept(t, s, h.data)
 }
 
 // TestABlobThatIsDroppedMeanwhileIsFetchedAgain deletes a recording from the

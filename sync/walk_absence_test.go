@@ -180,6 +180,10 @@ func TestAnInterruptedCatchUpBeginsAnew(t *testing.T) {
 		stop()
 		finish(1)
 		time.Sleep(10 * time.Hour)
+		_, stop = running(t, o) // interrupted once more
+		time.Sleep(6 * time.Minute)
+		stop()
+		time.Sleep(10 * time.Hour)
 		cut.Store(false)
 		_, stop = running(t, o)
 		defer stop()
