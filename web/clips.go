@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -43,8 +45,6 @@ func (s *server) newClip(row *archive.Row, p player, from, to time.Duration) *cl
 	case p.Video == "" && p.Audio == "":
 	case s.clips == nil:
 		c.Reason = "As a file it needs ffmpeg, which is not installed where this archive runs."
-	case media.Dir(s.Archive.Media()) == "":
-		c.Reason = "As a file it needs the recordings on a disk of this machine."
 	case to-from > clip.MaxLength:
 		c.Reason = "As a file it is too long: " + clip.ErrSpan.Error() + "."
 	default:
@@ -74,24 +74,21 @@ func (s *server) clip(w http.ResponseWriter, r *http.Request) error {
 	}
 	from, to := parseSpan(r)
 	all, err := s.Archive.MediaOf(ctx, id)
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(all, func(a, b archive.Attached) int { return cmp.Compare(b.Kind, a.Kind) }) // video before audio
 	switch {
+	case err != nil:
+		return err
 	case len(all) == 0:
 		return archive.ErrNotFound
 	case to < 0:
 		return &failure{http.StatusBadRequest, "A clip is asked for as ?t=1:23&end=1:40."}
 	case s.clips == nil:
 		return &failure{http.StatusNotImplemented, "Clips need ffmpeg, which is not installed where this archive runs."}
-	case media.Dir(s.Archive.Media()) == "":
-		return &failure{http.StatusNotImplemented, "Clips need the recordings on a disk of this machine."}
 	}
 	if err := s.recordRead(ctx, access.MeetingDownloaded, id); err != nil {
 		return err
 	}
-	file, err := s.clips.Cut(ctx, media.Path(s.Archive.Media(), all[0].SHA256), from, to, all[0].Kind == archive.MediaVideo)
+	kind := slices.MaxFunc(all, func(a, b archive.Attached) int { return cmp.Compare(a.Kind, b.Kind) }).Kind // video before audio
+	file, err := s.cutClip(ctx, id, kind, from, to)
 	if err != nil {
 		return s.toClipFailure(r, err)
 	}
@@ -102,15 +99,39 @@ func (s *server) clip(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	stream, end := s.newMediaStream(w, r, id)
-	defer end()
-	contentType := "video/mp4"
-	if all[0].Kind == archive.MediaAudio {
-		contentType = "audio/mp4"
+	return s.sendClip(w, r, id, kind, file)
+}
+
+// cutClip cuts a span out of a meeting's recording of a kind, wherever that lies.
+func (s *server) cutClip(ctx context.Context, id int64, kind archive.MediaKind, from, to time.Duration) (*os.File, error) {
+	recording, m, err := s.openMedia(ctx, id, kind)
+	if err != nil {
+		return nil, err
 	}
+	if err := recording.Close(); err != nil {
+		return nil, err
+	}
+	source := clip.Source{Open: func(ctx context.Context) (io.ReadSeekCloser, error) {
+		r, _, err := s.Archive.Media().Open(ctx, m.SHA256)
+		return r, err
+	}}
+	if media.Dir(s.Archive.Media()) != "" {
+		source.Path = media.Path(s.Archive.Media(), m.SHA256)
+	}
+	return s.clips.Cut(ctx, source, from, to, kind == archive.MediaVideo)
+}
+
+// sendClip answers with a clip.
+func (s *server) sendClip(w http.ResponseWriter, r *http.Request, id int64, kind archive.MediaKind, file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
+	}
+	stream, end := s.newMediaStream(w, r, id)
+	defer end()
+	contentType := "video/mp4"
+	if kind == archive.MediaAudio {
+		contentType = "audio/mp4"
 	}
 	h := w.Header()
 	h.Set("Content-Type", contentType)
@@ -121,7 +142,10 @@ func (s *server) clip(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) toClipFailure(r *http.Request, err error) error {
+	var said *failure
 	switch {
+	case errors.As(err, &said), errors.Is(err, archive.ErrNotFound):
+		return err
 	case errors.Is(err, clip.ErrBusy):
 		return &failure{http.StatusServiceUnavailable, "Other clips are being cut. Try again in a minute."}
 	case errors.Is(err, clip.ErrSpan):
@@ -130,6 +154,9 @@ func (s *server) toClipFailure(r *http.Request, err error) error {
 		return r.Context().Err()
 	}
 	s.Logger.Error().Err(err).Msg("cut a clip")
+	if errors.Is(err, clip.ErrRead) {
+		return errUnreadable
+	}
 	return &failure{http.StatusInternalServerError, "ffmpeg could not cut this clip. The log says why."}
 }
 

@@ -2,12 +2,17 @@ package web
 
 import (
 	"fmt"
+	"net/http"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"minutebook/archive"
 	"minutebook/internal/browsertest"
+	"minutebook/internal/s3test"
 	"minutebook/internal/testrun"
 )
 
@@ -46,6 +51,45 @@ func TestClipsAreTakenAway(t *testing.T) {
 	s.server.clips = nil
 	s.shows(501, "/api/v1/meetings/"+id+"/media/clip"+span, "ffmpeg")
 	s.shows(200, "/meetings/"+id+span, "ffmpeg, which is not installed")
+}
+
+// TestClipsOfABucket cuts a clip of a recording in a bucket, and asks for one when the
+// bucket cannot be reached and when it goes away in the middle.
+func TestClipsOfABucket(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	testrun.Program(t, "ffmpeg")
+	var isAway, isCut atomic.Bool
+	bucket := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodGet && isCut.Load():
+				w.Header().Set("Content-Length", "100000")
+				panic(http.ErrAbortHandler)
+			case isAway.Load():
+				s3test.Refuse(w, http.StatusForbidden, "AccessDenied")
+			default:
+				server.ServeHTTP(w, r)
+			}
+		})
+	})
+	s := openSiteWith(t, archive.Options{Dir: t.TempDir(), MediaURL: bucket.URL("recordings", "p")},
+		meeting(1, "Plan", "2026-06-30T15:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"Words.","timestamp":"00:00:10"}]`))
+	s.attachVideo(1)
+	const address = "/api/v1/meetings/1/media/clip?t=3&end=5"
+	if body := s.shows(200, "/meetings/1?t=3&end=5"); !strings.Contains(body, ">As a file</a>") {
+		t.Error("the page offers no file")
+	}
+	resp, clip := s.get(address)
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "video/mp4" || !strings.Contains(clip[:min(64, len(clip))], "ftyp") {
+		t.Errorf("the clip is %d %s, %d bytes", resp.StatusCode, kind, len(clip))
+	}
+	isCut.Store(true)
+	s.shows(503, address, "cannot be read at present")
+	isAway.Store(true)
+	s.shows(503, address, "cannot be read at present")
+	if left, err := filepath.Glob(filepath.Join(s.archive.Dir(), "media", "*", "*clip*")); err != nil || len(left) > 0 {
+		t.Errorf("%q are left, %v", left, err)
+	}
 }
 
 // browserQuotes selects words of two lines and copies them as a quote and as a clip.

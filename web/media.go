@@ -27,6 +27,9 @@ const (
 // readOnly is said to whoever may read a meeting but not play it.
 const readOnly = "This meeting is shared with you to read: its recording is not."
 
+// errUnreadable is said where the store of recordings cannot be read.
+var errUnreadable = &failure{http.StatusServiceUnavailable, "This recording cannot be read at present. The log says why."}
+
 // mayPlay fails unless the visitor of a request may play a meeting's recording now: with
 // [archive.ErrNotFound] for a meeting that the visitor does not see.
 func (s *server) mayPlay(ctx context.Context, v Visitor, id int64) error {
@@ -101,7 +104,7 @@ func (s *server) openMedia(ctx context.Context, id int64, kind archive.MediaKind
 	if ctx.Err() == nil {
 		s.Logger.Error().Err(err).Str("sha256", all[i].SHA256).Msg("open recording")
 	}
-	return nil, archive.Attached{}, &failure{http.StatusServiceUnavailable, "This recording cannot be read at present. The log says why."}
+	return nil, archive.Attached{}, errUnreadable
 }
 
 // playableType returns a content type of audio or video as it is, and another one as

@@ -130,11 +130,18 @@ var sampleArchive = sync.OnceValues(func() (fstest.MapFS, error) {
 // meetings are stored in it, and not indexed.
 func openSite(t testing.TB, dir string, meetings ...json.RawMessage) *site {
 	t.Helper()
+	return openSiteWith(t, archive.Options{Dir: dir}, meetings...)
+}
+
+// openSiteWith is openSite with more of the archive's options.
+func openSiteWith(t testing.TB, o archive.Options, meetings ...json.RawMessage) *site {
+	t.Helper()
+	o.Create, o.Logger = true, zerolog.Nop()
 	ctx := context.Background()
 	s := &site{t: t, status: &syncer.Status{}}
 	s.now.Store(&at)
 	var err error
-	s.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
+	s.archive, err = archive.Open(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}

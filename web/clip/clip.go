@@ -2,6 +2,10 @@
 // is encoded anew, so that it begins at the asked moment and not at the recording's last
 // key frame before it.
 //
+// A recording in a file is read from there. Any other one is offered to ffmpeg on
+// loopback, at an address of its own for as long as the clip takes, so that only the parts
+// that the clip needs are read and no copy is written.
+//
 // A clip is a temporary file in the data directory that is deleted before it is read. A
 // crash while ffmpeg writes leaves one, which the next [New] deletes.
 package clip
@@ -31,6 +35,7 @@ const (
 // The errors of Cut that are the asking person's to know.
 var (
 	ErrBusy = errors.New("other clips are being cut")
+	ErrRead = errors.New("the recording cannot be read")
 	ErrSpan = fmt.Errorf("a clip has a length of at most %v", MaxLength)
 )
 
@@ -61,10 +66,10 @@ func New(dir string) (*Cutter, error) {
 
 const tempPattern = durable.TempPrefix + "clip-*"
 
-// Cut returns the span from from to to of the recording in a file, as MP4 with its
-// picture or without. The caller closes the clip, which then is gone. It fails with
-// ErrSpan, and with ErrBusy instead of waiting.
-func (c *Cutter) Cut(ctx context.Context, path string, from, to time.Duration, video bool) (_ *os.File, err error) {
+// Cut returns the span from from to to of a recording, as MP4 with its picture or
+// without. The caller closes the clip, which then is gone. It fails with ErrSpan, and with
+// ErrBusy instead of waiting.
+func (c *Cutter) Cut(ctx context.Context, source Source, from, to time.Duration, video bool) (_ *os.File, err error) {
 	if from < 0 || to <= from || to-from > MaxLength {
 		return nil, ErrSpan
 	}
@@ -83,7 +88,17 @@ func (c *Cutter) Cut(ctx context.Context, path string, from, to time.Duration, v
 			err = errors.Join(err, clip.Close())
 		}
 	}()
-	if err := c.run(ctx, arguments(path, clip.Name(), from, to, video)); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	address, protocols, end, err := source.input(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = c.run(ctx, arguments(address, protocols, clip.Name(), from, to, video))
+	if unread := end(); unread != nil {
+		err = fmt.Errorf("%w: %w", ErrRead, unread)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("cut a clip: %w", err)
 	}
 	if info, err := clip.Stat(); err != nil || info.Size() >= maxBytes {
@@ -93,11 +108,11 @@ func (c *Cutter) Cut(ctx context.Context, path string, from, to time.Duration, v
 }
 
 // arguments returns ffmpeg's. Recordings are a stranger's files: only containers of media
-// are read, from this file alone, no playlist that leads elsewhere.
-func arguments(path, clip string, from, to time.Duration, video bool) []string {
+// are read, by the protocols of the recording alone, no playlist that leads elsewhere.
+func arguments(address, protocols, clip string, from, to time.Duration, video bool) []string {
 	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
-	args := []string{"-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", "file",
-		"-format_whitelist", "mov,matroska,webm,mp3,ogg,wav,aac,flac,avi", "-ss", seconds(from), "-i", "file:" + path,
+	args := []string{"-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", protocols,
+		"-format_whitelist", "mov,matroska,webm,mp3,ogg,wav,aac,flac,avi", "-ss", seconds(from), "-i", address,
 		"-t", seconds(to - from), "-map_metadata", "-1", "-map_chapters", "-1", "-sn", "-dn", "-threads", "2"}
 	if video {
 		args = append(args, "-map", "0:v:0", "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p",
@@ -106,10 +121,8 @@ func arguments(path, clip string, from, to time.Duration, video bool) []string {
 	return append(args, "-map", "0:a:0?", "-c:a", "aac", "-movflags", "+faststart", "-fs", strconv.Itoa(maxBytes), "-f", "mp4", "-y", "file:"+clip)
 }
 
-// run runs ffmpeg until it ends, ctx ends or it takes too long.
+// run runs ffmpeg until it or ctx ends.
 func (c *Cutter) run(ctx context.Context, args []string) error {
-	ctx, cancel := context.WithTimeout(ctx, maxTime)
-	defer cancel()
 	var words bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.program, args...)
 	cmd.Env = []string{} // no credential of this process

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -43,7 +44,7 @@ func newCutter(t *testing.T) (c *Cutter, path string) {
 func TestClipBeginsAndEndsWhereItWasAsked(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	c, path := newCutter(t)
-	clip, err := c.Cut(t.Context(), path, 3*time.Second, 5*time.Second, true)
+	clip, err := c.Cut(t.Context(), Source{Path: path}, 3*time.Second, 5*time.Second, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,23 +73,68 @@ func TestClipBeginsAndEndsWhereItWasAsked(t *testing.T) {
 	}
 }
 
+// countingFile counts the bytes that are read, and fails once it has read as many as it may.
+type countingFile struct {
+	*os.File
+	read *atomic.Int64
+	most int64
+}
+
+var errAway = errors.New("the store is away")
+
+func (f countingFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	if f.read.Add(int64(n)) > f.most {
+		return 0, errAway
+	}
+	return n, err
+}
+
+// TestClipOfARecordingWithoutAFile cuts a recording of which ffmpeg reads parts, and one
+// that cannot be read to its end: there is no clip that is too short.
+func TestClipOfARecordingWithoutAFile(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	c, path := newCutter(t)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int64]error{10 * info.Size(): nil, info.Size() / 2: errAway, 0: errAway} {
+		var read atomic.Int64
+		source := Source{Open: func(context.Context) (io.ReadSeekCloser, error) {
+			f, err := os.Open(path)
+			return countingFile{f, &read, most}, err
+		}}
+		clip, err := c.Cut(t.Context(), source, 3*time.Second, 5*time.Second, true)
+		if !errors.Is(err, want) || want != nil && !errors.Is(err, ErrRead) {
+			t.Errorf("with %d bytes: %v", most, err)
+		}
+		if err == nil {
+			if content, err := io.ReadAll(clip); err != nil || !bytes.Contains(content[:min(64, len(content))], []byte("ftyp")) {
+				t.Errorf("the clip is %d bytes, %v", len(content), err)
+			}
+			clip.Close()
+		}
+	}
+}
+
 func TestCutIsBounded(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	c, path := newCutter(t)
 	for _, span := range [][2]time.Duration{{-1, 1}, {5, 5}, {0, MaxLength + 1}} {
-		if _, err := c.Cut(t.Context(), path, span[0], span[1], true); !errors.Is(err, ErrSpan) {
+		if _, err := c.Cut(t.Context(), Source{Path: path}, span[0], span[1], true); !errors.Is(err, ErrSpan) {
 			t.Errorf("%v: %v", span, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Cut(ctx, path, 0, time.Second, true); !errors.Is(err, context.Canceled) {
+	if _, err := c.Cut(ctx, Source{Path: path}, 0, time.Second, true); !errors.Is(err, context.Canceled) {
 		t.Errorf("after its context: %v", err)
 	}
 	for range maxAtOnce {
 		c.slots <- struct{}{}
 	}
-	if _, err := c.Cut(t.Context(), path, 0, time.Second, true); !errors.Is(err, ErrBusy) {
+	if _, err := c.Cut(t.Context(), Source{Path: path}, 0, time.Second, true); !errors.Is(err, ErrBusy) {
 		t.Errorf("one too many: %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(c.dir, tempPattern)); len(left) > 0 {
@@ -106,7 +152,7 @@ func TestHostileRecordingLeadsNowhere(t *testing.T) {
 		if err := os.WriteFile(hostile, []byte(list), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if clip, err := c.Cut(t.Context(), hostile, 0, time.Second, true); err == nil {
+		if clip, err := c.Cut(t.Context(), Source{Path: hostile}, 0, time.Second, true); err == nil {
 			clip.Close()
 			t.Errorf("a playlist is a recording: %.20q", list)
 		}
