@@ -5,11 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"minutebook/archive/generation"
@@ -19,6 +15,12 @@ import (
 // execer is a connection, a transaction or a pool.
 type execer interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
+}
+
+// LockBuckets keeps this process from making two backups into buckets at the same time.
+// It reports false where one is being made.
+func (a *Archive) LockBuckets() (unlock func() error, ok bool) {
+	return func() error { a.buckets.Unlock(); return nil }, a.buckets.TryLock()
 }
 
 // NoteBackup records the path of a generation before it is written, so that Forget can
@@ -53,7 +55,7 @@ func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generat
 		err := sqlite.Each(ctx, tx, func(rows *sql.Rows) error {
 			var path string
 			err := rows.Scan(&path)
-			if (path == dir || filepath.Dir(path) == dir) && !slices.Contains(paths, path) {
+			if generation.DirOf(path) == dir && !slices.Contains(paths, path) {
 				gone = append(gone, path)
 			}
 			return err
@@ -69,52 +71,72 @@ func (a *Archive) NoteGenerations(ctx context.Context, dir string, all []generat
 
 // backupsWith returns the generations of backups that contain a forgotten meeting.
 func (a *Archive) backupsWith(ctx context.Context, id int64) ([]string, error) {
-	const slack = time.Hour // for the duration of a backup and for clocks that are set
-	var names []string
-	dirs := map[string]bool{}
+	const slack = time.Hour               // for the duration of a backup and for clocks that are set
+	noted := map[string]map[string]bool{} // by directory of backups, the paths of its generations, and whether their time fits
 	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var path string
 		var inTime bool
 		err := rows.Scan(&path, &inTime)
-		if backupContains(path, id, inTime) {
-			names = append(names, path)
+		dir := generation.DirOf(path)
+		if noted[dir] == nil {
+			noted[dir] = map[string]bool{}
 		}
-		dirs[filepath.Dir(path)] = true
+		noted[dir][path] = inTime
 		return err
 	}, `SELECT destination, at BETWEEN held_from - ?1 AND coalesce(done_at, ?3) + ?1 FROM backups, tombstones
 		WHERE recording_id = ?2`, slack.Milliseconds(), id, a.now().UnixMilli())
-	for dir := range dirs { // another copy of the archive may have made more there
-		all, _ := generation.List(dir)
-		for _, g := range all {
-			if slices.Contains(g.IDs, id) {
-				names = append(names, g.Path())
-			}
-		}
+	var names []string
+	for dir, paths := range noted {
+		names = append(names, generationsWith(ctx, dir, id, paths)...)
 	}
 	slices.Sort(names)
 	return slices.Compact(names), err
 }
 
-// backupContains reports whether the generation at path contains a meeting, by its
-// manifest. Where no manifest can be read, such as on a disk that is not mounted, its
-// time decides. An interrupted generation may contain any meeting.
-func backupContains(path string, id int64, inTime bool) bool {
-	dir, name := filepath.Split(path)
-	if !strings.HasPrefix(name, generation.Prefix) {
-		return inTime // a backup of the first version
+// generationsWith returns the generations of a directory of backups that contain a
+// meeting, by their manifests; another copy of the archive may have made more than those
+// that are noted. Where no manifest can be read, such as on a disk that is not mounted,
+// the time decides. An interrupted generation may contain any meeting.
+func generationsWith(ctx context.Context, dir string, id int64, noted map[string]bool) (names []string) {
+	all, listed := generation.List(ctx, dir)
+	found := map[string]bool{} // whether the manifest can be read
+	for _, g := range all {
+		found[g.Path()] = g.Damage == nil
+		if slices.Contains(g.IDs, id) {
+			names = append(names, g.Path())
+		}
 	}
-	m, err := generation.ReadManifest(filepath.Clean(dir), name)
-	if err == nil {
-		return slices.Contains(m.IDs, id)
+	for path, inTime := range noted {
+		readable, isThere := found[path]
+		switch {
+		case path == dir || isThere && !readable: // a backup of the first version, or damaged
+		case readable:
+			inTime = false // its manifest has said it
+		case isInterrupted(ctx, path, listed):
+			inTime = true
+		case listed == nil:
+			inTime = false // deleted, for other generations are there
+		}
+		if inTime {
+			names = append(names, path)
+		}
 	}
-	if !errors.Is(err, generation.ErrNone) {
-		return inTime
+	return names
+}
+
+// isInterrupted reports whether the generation at path is there without a manifest.
+// listed is the error of listing its directory.
+func isInterrupted(ctx context.Context, path string, listed error) bool {
+	if listed != nil && !errors.Is(listed, generation.ErrNone) {
+		return false
 	}
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return true
+	dir, name := generation.SplitPath(path)
+	place, err := generation.OpenPlace(dir)
+	if err != nil {
+		return false
 	}
-	_, err = generation.List(filepath.Clean(dir))
-	return inTime && err != nil // deleted, if other generations are there
+	entries, err := place.Entries(ctx)
+	return err == nil && slices.Contains(entries, name)
 }
 
 // noteForgotten writes the forgotten meetings into the known directories of backups.
@@ -126,7 +148,7 @@ func (a *Archive) noteForgotten(ctx context.Context) {
 		dirs[generation.DirOf(path)] = true
 	}
 	for dir := range dirs {
-		if _, none := generation.List(dir); none == nil { // not an empty mount point
+		if _, none := generation.List(ctx, dir); none == nil { // not an empty mount point
 			err = errors.Join(err, a.NoteForgotten(ctx, dir))
 		}
 	}
@@ -149,5 +171,9 @@ func (a *Archive) NoteForgotten(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("read tombstones: %w", err)
 	}
-	return generation.NoteForgotten(dir, list)
+	place, err := generation.OpenPlace(dir)
+	if err != nil {
+		return err
+	}
+	return generation.NoteForgotten(ctx, place, list)
 }

@@ -33,7 +33,7 @@ type BackupSource struct {
 // OpenBackupSource opens a directory of backups for a repair of the archive. It fails
 // when the directory has no backup of this archive. The caller closes it.
 func (a *Archive) OpenBackupSource(ctx context.Context, dir string, keys ...age.Identity) (*BackupSource, error) {
-	all, err := generation.List(dir)
+	all, err := generation.List(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -129,10 +129,10 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 	if i < 0 {
 		return nil, fmt.Errorf("%s has no archive.db", g.Path())
 	}
-	if err := generation.CheckFiles(ctx, g.Dir, g.Files[i:i+1]); err != nil {
+	if err := generation.CheckFiles(ctx, g.Place, g.Files[i:i+1]); err != nil {
 		return nil, err
 	}
-	r, err := g.Open(g.Files[i], s.keys)
+	r, err := g.Open(ctx, g.Files[i], s.keys)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ func (s *BackupSource) openDatabase(ctx context.Context, g generation.Generation
 func (s *BackupSource) openRecording(ctx context.Context, sha string) (io.ReadCloser, string, error) {
 	for _, g := range s.all {
 		for _, f := range g.Files {
-			if f.PlainSHA256 == sha && strings.HasPrefix(f.Path, "media/") && generation.CheckFiles(ctx, g.Dir, []generation.File{f}) == nil {
-				r, err := g.Open(f, s.keys)
+			if f.PlainSHA256 == sha && strings.HasPrefix(f.Path, "media/") && generation.CheckFiles(ctx, g.Place, []generation.File{f}) == nil {
+				r, err := g.Open(ctx, f, s.keys)
 				if !errors.Is(err, os.ErrNotExist) {
 					return r, g.Path(), err
 				}

@@ -44,7 +44,7 @@ func TestForgetReplacesBackups(t *testing.T) {
 		t.Errorf("still in %v, %v", f.Backups, err)
 	}
 	for dir, number := range map[string]string{plaintext: "generation-000003", sealed: "generation-000003"} {
-		all, err := generation.List(dir)
+		all, err := generation.List(t.Context(), dir)
 		if err != nil || len(all) != 1 || all[0].Name != number || slices.Contains(all[0].IDs, 2) || all[0].Encrypted != (dir == sealed) {
 			t.Errorf("%s: %d generations, %v", dir, len(all), err)
 		}

@@ -231,7 +231,7 @@ func (h Deps) replaceBackups(ctx context.Context, paths, recipients []string) er
 	}
 	var failed error
 	for dir := range dirs {
-		all, err := generation.List(dir)
+		all, err := generation.List(ctx, dir)
 		if err == nil {
 			newest := all[len(all)-1]
 			if newest.Encrypted && len(keys) == 0 {

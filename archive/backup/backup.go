@@ -16,7 +16,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
-	"minutebook/internal/durable"
+	"minutebook/internal/bucket"
 	"minutebook/internal/sqlite"
 )
 
@@ -54,7 +54,8 @@ type Result struct {
 	Lost []generation.Lost `json:"lost"`
 }
 
-// Run adds a generation to the directory of backups dest while the archive is used.
+// Run adds a generation to the directory of backups dest, a path or the address of a
+// bucket, while the archive is used.
 // It copies the inbox before the archive, so that a delivery that was acknowledged
 // is in one of the two, and then the recordings that no earlier generation has. It
 // reads everything back and writes the manifest last; until then there is no
@@ -63,10 +64,7 @@ type Result struct {
 // in a directory of another archive.
 func Run(ctx context.Context, a *archive.Archive, dest string, o Options) (Result, error) {
 	b := &run{archive: a, Options: o}
-	var err error
-	if b.dest, err = filepath.Abs(dest); err == nil {
-		err = b.run(ctx)
-	}
+	err := b.run(ctx, dest)
 	if sqlite.IsDamaged(err) && !errors.Is(err, archive.ErrDamaged) {
 		err = fmt.Errorf("%w: %w", archive.ErrDamaged, err)
 	}
@@ -80,7 +78,6 @@ func Run(ctx context.Context, a *archive.Archive, dest string, o Options) (Resul
 type run struct {
 	Options
 	archive *archive.Archive
-	dest    string // absolute
 	dir     *directory
 	name    string // of the generation
 	earlier map[string]generation.File
@@ -91,18 +88,15 @@ type run struct {
 	result  Result
 }
 
-func (b *run) run(ctx context.Context) (err error) {
-	if err := refuseDataDir(b.dest, b.archive.Dir()); err != nil {
-		return err
-	}
-	if b.dir, err = openDirectory(b.dest); err != nil {
+func (b *run) run(ctx context.Context, dest string) (err error) {
+	if b.dir, err = openDirectory(ctx, b.archive, dest); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil { // a meeting in the copy may be forgotten before the next backup clears the copy away
-			err = errors.Join(err, b.dir.sweep(), b.archive.NoteGenerations(context.WithoutCancel(ctx), b.dest, b.dir.all))
+			err = errors.Join(err, b.clearAway(context.WithoutCancel(ctx), err))
 		}
-		err = errors.Join(err, b.dir.lock.Release())
+		err = errors.Join(err, b.dir.unlock())
 	}()
 	lineage, err := b.archive.Lineage(ctx)
 	if err != nil {
@@ -126,6 +120,18 @@ func (b *run) run(ctx context.Context) (err error) {
 		return err
 	}
 	return b.prune(ctx, m)
+}
+
+// clearAway removes what a failed run left. In a bucket that does not answer, the next
+// run does.
+func (b *run) clearAway(ctx context.Context, failure error) error {
+	if bucket.IsUnavailable(failure) {
+		return nil
+	}
+	if err := b.dir.sweep(ctx); err != nil {
+		return err
+	}
+	return b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all)
 }
 
 // refuseDataDir fails for a directory of backups that lies in the data directory,
@@ -155,8 +161,12 @@ func refuseDataDir(dest, dir string) error {
 // makeGeneration makes a generation without any meeting that was forgotten meanwhile.
 func (b *run) makeGeneration(ctx context.Context) (generation.Manifest, error) {
 	number := 1
-	for _, e := range b.dir.names() {
-		number = max(number, generation.NumberIn(e)+1)
+	names, err := b.dir.place.Entries(ctx)
+	if err != nil {
+		return generation.Manifest{}, err
+	}
+	for _, name := range names {
+		number = max(number, generation.NumberIn(name)+1)
 	}
 	for try := range 5 {
 		b.name = fmt.Sprintf("%s%06d", generation.Prefix, number+try)
@@ -164,8 +174,11 @@ func (b *run) makeGeneration(ctx context.Context) (generation.Manifest, error) {
 		if err == nil && !again {
 			return m, nil
 		}
-		g := generation.Generation{Dir: b.dest, Name: b.name, Number: number + try}
-		if err = errors.Join(err, b.dir.remove(g)); err != nil {
+		if !bucket.IsUnavailable(err) {
+			g := generation.Generation{Place: b.dir.place, Name: b.name, Number: number + try}
+			err = errors.Join(err, b.dir.remove(context.WithoutCancel(ctx), g))
+		}
+		if err != nil {
 			return m, err
 		}
 	}
@@ -182,9 +195,9 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 	if err != nil {
 		return m, false, err
 	}
-	dir := filepath.Join(b.dest, b.name)
 	// Noted first: whatever becomes of this run, forget looks here.
-	if err := errors.Join(b.archive.NoteBackup(ctx, dir, m.TakenAt), durable.MkdirAll(dir)); err != nil {
+	g := generation.Generation{Place: b.dir.place, Name: b.name, Number: generation.NumberIn(b.name)}
+	if err := b.archive.NoteBackup(ctx, g.Path(), m.TakenAt); err != nil {
 		return m, false, err
 	}
 	dbs, err := b.archive.DatabaseFiles(ctx)
@@ -204,10 +217,10 @@ func (b *run) tryGeneration(ctx context.Context) (m generation.Manifest, again b
 	}
 	m.Files, m.Lost, m.IDs = b.files, b.result.Lost, append(m.IDs, open...) // of those the inbox may hold something
 	slices.Sort(m.IDs)
-	if err := generation.CheckFiles(ctx, b.dest, b.fresh); err != nil {
+	if err := generation.CheckFiles(ctx, b.dir.place, b.fresh); err != nil {
 		return m, false, err
 	}
-	if err := errors.Join(durable.SyncDir(dir), generation.WriteManifest(dir, m)); err != nil {
+	if err := generation.WriteManifest(ctx, b.dir.place, b.name, m); err != nil {
 		return m, false, err
 	}
 	after, remaining, err := b.archive.Tombstones(ctx)

@@ -27,9 +27,12 @@ import (
 // copyFile copies one database as it is at one moment. Writers go on meanwhile.
 func (b *run) copyFile(ctx context.Context, path string, m *generation.Manifest) error {
 	name := filepath.Base(path)
-	temp := filepath.Join(b.dest, b.name, durable.TempPrefix+name)
-	if m.Encrypted { // the plain copy stays in the data directory
-		temp = filepath.Join(b.archive.Dir(), durable.TempPrefix+"backup-"+name)
+	temp := filepath.Join(b.archive.Dir(), durable.TempPrefix+"backup-"+name)
+	if dir := generation.LocalDir(b.dir.place); dir != "" && !m.Encrypted { // else the plain copy stays in the data directory
+		temp = filepath.Join(dir, b.name, durable.TempPrefix+name)
+		if err := durable.MkdirAll(filepath.Dir(temp)); err != nil {
+			return err
+		}
 	}
 	if err := durable.Remove(temp); err != nil {
 		return fmt.Errorf("copy %s: %w", name, err)
@@ -125,9 +128,6 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 		return err
 	}
 	defer r.Close()
-	if err := durable.MkdirAll(filepath.Join(b.dest, filepath.Dir(filepath.FromSlash(path)))); err != nil {
-		return err
-	}
 	from := &sourceReader{Reader: r}
 	err = b.writeFile(ctx, path, from)
 	if errors.Is(from.err, syscall.EIO) {
@@ -140,7 +140,7 @@ func (b *run) copyRecording(ctx context.Context, blob media.Blob, path string) e
 		b.files, b.fresh = b.files[:len(b.files)-1], b.fresh[:len(b.fresh)-1]
 		b.result.Copied--
 		b.result.Bytes -= f.Size
-		if err := durable.Remove(filepath.Join(b.dest, filepath.FromSlash(f.Path))); err != nil {
+		if err := b.dir.place.Remove(ctx, f.Path); err != nil {
 			return err
 		}
 		return b.recordLost(ctx, blob, "its bytes have the hash "+f.PlainSHA256)
@@ -176,8 +176,8 @@ func (b *run) recordLost(ctx context.Context, blob media.Blob, reason string) er
 // isPresent reports whether a file of an earlier backup is still whole by its size.
 // Its content is checked when it is restored.
 func (b *run) isPresent(f generation.File) bool {
-	info, err := os.Stat(filepath.Join(b.dest, filepath.FromSlash(f.Path)))
-	return err == nil && info.Mode().IsRegular() && info.Size() == f.Size
+	size, found := b.dir.recordings[f.Path]
+	return found && size == f.Size
 }
 
 // sealedSuffix returns the end of the names of encrypted files, "" without
@@ -201,7 +201,7 @@ func (b *run) sealedSuffix() string {
 func (b *run) writeFile(ctx context.Context, path string, r io.Reader) error {
 	stored, plaintext := seal.NewDigest(), seal.NewDigest()
 	to := path + b.sealedSuffix()
-	err := durable.Write(filepath.Join(b.dest, filepath.FromSlash(to)), func(w io.Writer) error {
+	err := b.dir.place.Write(ctx, to, func(w io.Writer) error {
 		closers := []io.Closer{}
 		out := io.MultiWriter(w, stored)
 		sealed, err := seal.Writer(out, b.Recipients)

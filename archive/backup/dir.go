@@ -1,112 +1,145 @@
 package backup
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"minutebook/archive"
 	"minutebook/archive/generation"
+	"minutebook/archive/media"
 	"minutebook/internal/durable"
 )
 
 // directory is a directory of backups that this process alone changes.
 type directory struct {
-	path string
-	lock *archive.DirLock
-	all  []generation.Generation
+	place  generation.Place
+	unlock func() error
+	all    []generation.Generation
+	// recordings are the sizes of the files in the folder media at the beginning.
+	recordings map[string]int64
 }
 
-// openDirectory locks a directory of backups and lists its generations.
-func openDirectory(path string) (*directory, error) {
+// errBusy is the failure of a second backup at the same time.
+var errBusy = errors.New("another backup is being made there; try again when it is done")
+
+// openDirectory locks a directory of backups, a path or the address of a bucket, and
+// lists its generations. A bucket knows no locks: there, only this archive's process is
+// kept from making two backups at a time.
+func openDirectory(ctx context.Context, a *archive.Archive, dest string) (d *directory, err error) {
+	if dest, err = generation.Absolute(dest); err != nil {
+		return nil, err
+	}
+	d = &directory{}
+	if d.place, err = generation.OpenPlace(dest); err != nil {
+		return nil, err
+	}
+	if d.unlock, err = d.lock(a); err != nil {
+		return nil, err
+	}
+	if err := d.list(ctx); err != nil {
+		return nil, errors.Join(err, d.unlock())
+	}
+	return d, nil
+}
+
+// list reads the directory. It fails where the folder of recordings is the one of
+// [media] url of an archive: clearing away would delete recordings that no backup names.
+func (d *directory) list(ctx context.Context) (err error) {
+	if d.all, err = generation.Generations(ctx, d.place); err != nil && !errors.Is(err, generation.ErrNone) {
+		return err
+	}
+	if d.recordings, err = d.place.Files(ctx, "media"); err != nil {
+		return fmt.Errorf("list recordings of the backup: %w", err)
+	}
+	if _, live := d.recordings["media/"+media.OwnerName]; live {
+		return errors.New("the recordings of an archive are in its folder media ([media] url); back up to a directory of its own")
+	}
+	return nil
+}
+
+func (d *directory) lock(a *archive.Archive) (unlock func() error, err error) {
+	path := generation.LocalDir(d.place)
+	if path == "" {
+		unlock, ok := a.LockBuckets()
+		if !ok {
+			return nil, errBusy
+		}
+		return unlock, nil
+	}
+	if err := refuseDataDir(path, a.Dir()); err != nil {
+		return nil, err
+	}
 	if err := durable.MkdirAll(path); err != nil {
 		return nil, err
 	}
 	lock, err := archive.LockDir(path)
 	if errors.Is(err, archive.ErrInUse) {
-		return nil, errors.New("another process is making a backup there; try again when it is done")
+		return nil, errBusy
 	}
 	if err != nil {
 		return nil, err
 	}
-	d := &directory{path: path, lock: lock}
-	if d.all, err = generation.List(path); err != nil && !errors.Is(err, generation.ErrNone) {
-		return nil, errors.Join(err, lock.Release())
-	}
-	return d, nil
+	return lock.Release, nil
 }
 
 // remove deletes a generation, its manifest first: without it the rest is no
 // generation. sweep removes the recordings.
-func (d *directory) remove(g generation.Generation) error {
-	if err := durable.Remove(filepath.Join(g.Path(), generation.ManifestName)); err != nil {
+func (d *directory) remove(ctx context.Context, g generation.Generation) error {
+	if err := d.place.Remove(ctx, g.ManifestFile()); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(filepath.Join(d.path, g.Name)); err != nil {
-		return fmt.Errorf("remove generation: %w", err)
+	if err := d.place.Remove(ctx, g.Name); err != nil {
+		return err
 	}
 	d.all = slices.DeleteFunc(d.all, func(other generation.Generation) bool { return other.Name == g.Name })
-	return durable.SyncDir(d.path)
+	return nil
 }
 
 // sweep removes all files that belong to no generation: the remains of an interrupted
 // backup or removal, and recordings that no manifest names. While a manifest cannot be read, all
 // recordings stay.
-func (d *directory) sweep() error {
+func (d *directory) sweep(ctx context.Context) error {
 	keep, readable := map[string]bool{}, true
 	for _, g := range d.all {
 		keep[g.Name] = true
 		readable = readable && g.Damage == nil
 		for _, f := range g.Files {
-			keep[filepath.FromSlash(f.Path)] = true
+			keep[f.Path] = true
 		}
 	}
-	entries, err := os.ReadDir(d.path)
+	names, err := d.place.Entries(ctx)
+	if err == nil {
+		err = d.place.SweepWrites(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("list backups: %w", err)
 	}
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range names {
 		isOwn := generation.NumberIn(name) > 0 || strings.HasPrefix(name, generation.SnapshotPrefix) && readable || strings.HasPrefix(name, durable.TempPrefix)
 		if !isOwn || keep[name] {
 			continue
 		}
-		if err := os.RemoveAll(filepath.Join(d.path, name)); err != nil {
+		if err := d.place.Remove(ctx, name); err != nil {
 			return fmt.Errorf("remove what an interrupted backup left: %w", err)
 		}
 	}
-	if readable {
-		err = d.sweepMedia(keep)
+	if !readable {
+		return nil
 	}
-	return errors.Join(err, durable.SyncDir(d.path))
-}
-
-func (d *directory) sweepMedia(keep map[string]bool) error {
-	paths, err := fs.Glob(os.DirFS(d.path), "media/??/*")
+	recordings, err := d.place.Files(ctx, "media")
 	if err != nil {
 		return fmt.Errorf("list recordings of the backup: %w", err)
 	}
-	for _, path := range paths {
-		rel := filepath.FromSlash(path)
-		if keep[rel] {
+	for name := range recordings {
+		if keep[name] {
 			continue
 		}
-		if err := durable.Remove(filepath.Join(d.path, rel)); err != nil {
+		if err := d.place.Remove(ctx, name); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// names returns the names of all entries of the directory.
-func (d *directory) names() (names []string) {
-	entries, _ := os.ReadDir(d.path) // an unreadable one fails at the next step
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
 }

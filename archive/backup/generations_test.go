@@ -17,7 +17,7 @@ import (
 
 func generationNames(t *testing.T, dest string) (names []string) {
 	t.Helper()
-	all, err := generation.List(dest)
+	all, err := generation.List(t.Context(), dest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,13 +34,13 @@ func generationNames(t *testing.T, dest string) (names []string) {
 // made it, alone in its directory.
 func asFirstVersion(t *testing.T, dest string) {
 	t.Helper()
-	g, err := generation.Find(dest, "")
+	g, err := generation.Find(t.Context(), dest, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := g.Manifest
 	m.Version, m.Lineage, m.IDs, m.Files = generation.FirstVersion, nil, nil, nil
-	b := &run{dest: dest}
+	b := &run{dir: &directory{place: g.Place}}
 	if err := os.MkdirAll(filepath.Join(dest, "snapshot-1"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func asFirstVersion(t *testing.T, dest string) {
 			m.Files = append(m.Files, f)
 			continue
 		}
-		r, err := g.Open(f, nil)
+		r, err := g.Open(t.Context(), f, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func asFirstVersion(t *testing.T, dest string) {
 	for _, key := range []string{"lineage", "recording_ids"} {
 		delete(old, key)
 	}
-	if err := generation.WriteManifest(dest, m); err != nil {
+	if err := generation.WriteManifest(t.Context(), g.Place, "", m); err != nil {
 		t.Fatal(err)
 	}
 	os.RemoveAll(g.Path())

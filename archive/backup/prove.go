@@ -17,7 +17,7 @@ import (
 
 // ProofOptions say which directory of backups to prove, and where.
 type ProofOptions struct {
-	From string // the directory of backups
+	From string // the directory of backups: a path, or the address of a bucket
 	// Scratch is a directory for the restored databases. It is emptied before and
 	// removed after the proof.
 	Scratch string
@@ -48,7 +48,7 @@ func Prove(ctx context.Context, o ProofOptions) (p Proof, err error) {
 			err = fmt.Errorf("prove the backup in %s: %w", o.From, err)
 		}
 	}()
-	g, err := generation.Find(o.From, "")
+	g, err := generation.Find(ctx, o.From, "")
 	if err != nil {
 		return p, err
 	}

@@ -38,7 +38,7 @@ func TestProve(t *testing.T) {
 			t.Errorf("the scratch directory is still there: %v", err)
 		}
 	}
-	g, err := generation.Find(plain, "")
+	g, err := generation.Find(t.Context(), plain, "")
 	must(t, err)
 	for _, f := range g.Files {
 		if filepath.Dir(f.Path) != g.Name {

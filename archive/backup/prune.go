@@ -64,36 +64,36 @@ func missingMeetings(g generation.Generation, m generation.Manifest, forgotten [
 // prune removes the generations beyond those to keep, and the files of none.
 func (b *run) prune(ctx context.Context, m generation.Manifest) error {
 	older := slices.Clone(b.dir.all)
-	b.dir.all = append(b.dir.all, generation.Generation{Manifest: m, Dir: b.dest, Name: b.name, Number: generation.NumberIn(b.name)})
+	b.dir.all = append(b.dir.all, generation.Generation{Manifest: m, Place: b.dir.place, Name: b.name, Number: generation.NumberIn(b.name)})
 	b.result.Pruned = []string{}
 	if n := len(older) + 1 - b.Keep; b.Keep > 0 && n > 0 && len(b.result.Doubts) == 0 && len(b.result.Lost) == 0 {
 		for _, g := range older[:n] {
-			if err := b.dir.remove(g); err != nil {
+			if err := b.dir.remove(ctx, g); err != nil {
 				return err
 			}
 			b.result.Pruned = append(b.result.Pruned, g.Name)
 		}
 	}
-	return errors.Join(b.dir.sweep(), b.archive.NoteGenerations(ctx, b.dest, b.dir.all), b.archive.NoteForgotten(ctx, b.dest))
+	return errors.Join(b.dir.sweep(ctx), b.archive.NoteGenerations(ctx, b.dir.place.String(), b.dir.all), b.archive.NoteForgotten(ctx, b.dir.place.String()))
 }
 
 // Remove removes generations of a directory of backups, by their
 // paths, and the recordings that only they had.
 func Remove(ctx context.Context, a *archive.Archive, dir string, paths []string) error {
 	err := func() (err error) {
-		d, err := openDirectory(dir)
+		d, err := openDirectory(ctx, a, dir)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, d.lock.Release()) }()
+		defer func() { err = errors.Join(err, d.unlock()) }()
 		for _, g := range slices.Clone(d.all) {
 			if slices.Contains(paths, g.Path()) && g.Damage == nil {
-				if err := d.remove(g); err != nil {
+				if err := d.remove(ctx, g); err != nil {
 					return err
 				}
 			}
 		}
-		return errors.Join(d.sweep(), a.NoteGenerations(ctx, d.path, d.all))
+		return errors.Join(d.sweep(ctx), a.NoteGenerations(ctx, d.place.String(), d.all))
 	}()
 	if err != nil {
 		return fmt.Errorf("remove generations of %s: %w", dir, err)

@@ -24,7 +24,7 @@ import (
 
 // RestoreOptions say which generation to restore, and where to.
 type RestoreOptions struct {
-	From       string // the directory of backups
+	From       string // the directory of backups: a path, or the address of a bucket
 	Generation string // its name or number; "" for the newest
 	Dir        string // the data directory to make: missing, empty, or of an interrupted restore
 	// Restart begins anew in the directory of an interrupted restore, whatever
@@ -80,7 +80,7 @@ type restore struct {
 }
 
 func (r *restore) run(ctx context.Context) (err error) {
-	if r.from, err = generation.Find(r.From, r.Generation); err != nil {
+	if r.from, err = generation.Find(ctx, r.From, r.Generation); err != nil {
 		return err
 	}
 	r.m = r.from.Manifest
@@ -194,7 +194,7 @@ func (r *restore) targetPath(f generation.File) string {
 
 // restoreRecording puts a recording into the store.
 func (r *restore) restoreRecording(ctx context.Context, f generation.File) error {
-	plaintext, err := r.from.Open(f, r.Identities)
+	plaintext, err := r.from.Open(ctx, f, r.Identities)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (r *restore) restoreRecording(ctx context.Context, f generation.File) error
 
 // restoreDatabase writes a database, reads it back and checks it.
 func (r *restore) restoreDatabase(ctx context.Context, f generation.File) error {
-	plaintext, err := r.from.Open(f, r.Identities)
+	plaintext, err := r.from.Open(ctx, f, r.Identities)
 	if err != nil {
 		return err
 	}

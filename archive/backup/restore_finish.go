@@ -27,7 +27,7 @@ func (r *restore) finish(ctx context.Context, dbs []string) error {
 		}
 	}
 	if !found {
-		return &generation.DamagedError{Dir: r.From, Damage: []string{filepath.Base(r.from.Path()) + "/" + generation.ManifestName + ": names no archive.db"}}
+		return &generation.DamagedError{Dir: r.From, Damage: []string{r.from.ManifestFile() + ": names no archive.db"}}
 	}
 	for _, path := range append(slices.DeleteFunc(dbs, func(path string) bool { return path == main }), main) {
 		final := filepath.Join(r.Dir, strings.TrimPrefix(filepath.Base(path), archive.RestoringFile+"-"))
@@ -73,7 +73,7 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 			return err
 		}
 	}
-	backups, err := generation.List(r.From)
+	backups, err := generation.Generations(ctx, r.from.Place)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 // those that the directory of backups knows, and those of the data directories of the
 // same archive that are named or lie beside the new one.
 func (r *restore) readForgotten(ctx context.Context) ([]generation.Forgotten, error) {
-	all, err := generation.ReadForgotten(r.From)
+	all, err := generation.ReadForgotten(ctx, r.from.Place)
 	if err != nil {
 		return nil, err
 	}

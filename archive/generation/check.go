@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"minutebook/internal/bucket"
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
 )
@@ -18,15 +18,15 @@ func (g Generation) Check(ctx context.Context) error {
 	if g.Damage != nil {
 		return g.Damage
 	}
-	return CheckFiles(ctx, g.Dir, g.Files)
+	return CheckFiles(ctx, g.Place, g.Files)
 }
 
 // CheckFiles compares files of a directory of backups with their descriptions. It
 // fails with a [DamagedError].
-func CheckFiles(ctx context.Context, dir string, files []File) error {
+func CheckFiles(ctx context.Context, place Place, files []File) error {
 	var damage []string
 	for _, f := range files {
-		damaged, err := checkFile(ctx, filepath.Join(dir, filepath.FromSlash(f.Path)), f)
+		damaged, err := checkFile(ctx, place, f)
 		if err != nil {
 			return fmt.Errorf("check backup: %w", err)
 		}
@@ -35,24 +35,33 @@ func CheckFiles(ctx context.Context, dir string, files []File) error {
 		}
 	}
 	if len(damage) > 0 {
-		return &DamagedError{dir, damage}
+		return &DamagedError{place.String(), damage}
 	}
 	return nil
 }
 
-// checkFile returns the damage of a file, or "".
-func checkFile(ctx context.Context, path string, want File) (string, error) {
-	f, err := os.Open(path)
+// checkFile returns the damage of a file, or "". A bucket that does not answer is no
+// damage.
+func checkFile(ctx context.Context, place Place, want File) (string, error) {
+	f, err := place.Open(ctx, want.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "is missing", nil
+	}
+	if bucket.IsUnavailable(err) {
+		return "", err
 	}
 	if err != nil {
 		return err.Error(), nil
 	}
 	defer f.Close()
-	durable.Uncache(f) // so that the disk is read, where the system allows it
+	if file, ok := f.(*os.File); ok {
+		durable.Uncache(file) // so that the disk is read, where the system allows it
+	}
 	d := seal.NewDigest()
-	if _, err := seal.Copy(ctx, d, f); err != nil {
+	switch _, err := seal.Copy(ctx, d, f); {
+	case bucket.IsUnavailable(err):
+		return "", err
+	case err != nil:
 		return err.Error(), ctx.Err()
 	}
 	switch {

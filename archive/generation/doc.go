@@ -5,6 +5,7 @@
 //	generation.go   the generations of a directory
 //	manifest.go     the manifest of one: its files with their sizes and hashes
 //	check.go        every file compared with the manifest
+//	place.go        a directory of backups, in a file system or a bucket
 //	forgotten.go    the meetings that no restore brings back
 //	read.go         files as they were before compression and encryption
 //

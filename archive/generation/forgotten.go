@@ -2,16 +2,14 @@ package generation
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"time"
-
-	"minutebook/internal/durable"
 )
 
 // forgottenName is the file of a directory of backups with the meetings that were
@@ -26,8 +24,8 @@ type Forgotten struct {
 
 // ReadForgotten returns the meetings that a directory of backups records as forgotten,
 // in rising order.
-func ReadForgotten(dir string) ([]Forgotten, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, forgottenName))
+func ReadForgotten(ctx context.Context, place Place) ([]Forgotten, error) {
+	raw, err := readFile(ctx, place, forgottenName)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -43,8 +41,8 @@ func ReadForgotten(dir string) ([]Forgotten, error) {
 
 // NoteForgotten adds forgotten meetings to those that a directory of backups records.
 // Only one process at a time may call it.
-func NoteForgotten(dir string, forgotten []Forgotten) error {
-	list, err := ReadForgotten(dir)
+func NoteForgotten(ctx context.Context, place Place, forgotten []Forgotten) error {
+	list, err := ReadForgotten(ctx, place)
 	if err != nil {
 		return err
 	}
@@ -60,7 +58,7 @@ func NoteForgotten(dir string, forgotten []Forgotten) error {
 	slices.SortFunc(list, func(a, b Forgotten) int { return cmp.Compare(a.RecordingID, b.RecordingID) })
 	raw, err := json.Marshal(list)
 	if err == nil {
-		err = durable.WriteFile(filepath.Join(dir, forgottenName), append(raw, '\n'))
+		err = place.Write(ctx, forgottenName, func(w io.Writer) error { _, err := w.Write(append(raw, '\n')); return err })
 	}
 	if err != nil {
 		return fmt.Errorf("note which meetings were forgotten: %w", err)

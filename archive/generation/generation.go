@@ -2,16 +2,15 @@ package generation
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"minutebook/internal/bucket"
 	"minutebook/internal/sqlite"
 )
 
@@ -25,50 +24,61 @@ const (
 // Generation is one whole backup of a directory of backups.
 type Generation struct {
 	Manifest
-	Dir    string `json:"-"`    // of backups
-	Name   string `json:"name"` // below Dir
+	Place  Place  `json:"-"`    // the directory of backups
+	Name   string `json:"name"` // below Place
 	Damage error  `json:"-"`    // why its manifest cannot be read
 	Number int    `json:"-"`    // rising; 0: of the first version
 }
 
-// Path returns the directory of a generation. For the first version it is the
-// directory of backups itself.
-func (g Generation) Path() string { return filepath.Join(g.Dir, g.place()) }
-
-// DirOf returns the directory of backups of the generation at path.
-func DirOf(path string) string {
-	if NumberIn(filepath.Base(path)) > 0 {
-		return filepath.Dir(path)
+// Path returns the path or address of a generation. For the first version it is that of
+// the directory of backups itself.
+func (g Generation) Path() string {
+	if g.folder() == "" {
+		return g.Place.String()
 	}
-	return path
+	return joinPath(g.Place.String(), g.Name)
 }
 
-// place returns the directory of the manifest, below Dir.
-func (g Generation) place() string {
+// ManifestFile returns the name of the manifest's file.
+func (g Generation) ManifestFile() string { return path.Join(g.folder(), ManifestName) }
+
+// folder returns the folder of the manifest, below Place.
+func (g Generation) folder() string {
 	if g.Number == 0 {
 		return ""
 	}
 	return g.Name
 }
 
-// List returns the whole generations of a directory, the oldest first. It leaves
+// List returns the whole generations of the directory of backups at a path or an
+// address, as [Generations] does.
+func List(ctx context.Context, dir string) ([]Generation, error) {
+	place, err := OpenPlace(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list backups: %w", err)
+	}
+	return Generations(ctx, place)
+}
+
+// Generations returns the whole generations of a place, the oldest first. It leaves
 // out a generation without a manifest, which was interrupted. It fails with
-// [ErrNone] when there is none, and with [sqlite.ErrNewer].
-func List(dir string) ([]Generation, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+// [ErrNone] when there is none, with [sqlite.ErrNewer], and with an
+// [bucket.UnavailableError].
+func Generations(ctx context.Context, place Place) ([]Generation, error) {
+	names, err := place.Entries(ctx)
+	if err != nil {
 		return nil, fmt.Errorf("list backups: %w", err)
 	}
 	var all []Generation
-	for _, e := range entries {
-		g := Generation{Dir: dir, Name: e.Name(), Number: NumberIn(e.Name())}
-		if e.Name() != ManifestName && g.Number == 0 {
+	for _, name := range names {
+		g := Generation{Place: place, Name: name, Number: NumberIn(name)}
+		if name != ManifestName && g.Number == 0 {
 			continue
 		}
-		if g.Manifest, g.Damage = ReadManifest(dir, g.place()); errors.Is(g.Damage, ErrNone) {
+		if g.Manifest, g.Damage = ReadManifest(ctx, place, g.folder()); errors.Is(g.Damage, ErrNone) {
 			continue
 		}
-		if errors.Is(g.Damage, sqlite.ErrNewer) {
+		if errors.Is(g.Damage, sqlite.ErrNewer) || bucket.IsUnavailable(g.Damage) || ctx.Err() != nil {
 			return nil, g.Damage
 		}
 		at := slices.IndexFunc(g.Files, func(f File) bool { return strings.HasPrefix(f.Path, SnapshotPrefix) })
@@ -78,7 +88,7 @@ func List(dir string) ([]Generation, error) {
 		all = append(all, g)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("read backup %s: %w", dir, ErrNone)
+		return nil, fmt.Errorf("read backup %s: %w", place, ErrNone)
 	}
 	slices.SortFunc(all, func(a, b Generation) int { return cmp.Compare(a.Number, b.Number) })
 	return all, nil
@@ -96,8 +106,8 @@ func NumberIn(name string) int {
 
 // Find returns the generation of a name or number, the newest when name is "". It
 // fails with [ErrNone].
-func Find(dir, name string) (Generation, error) {
-	all, err := List(dir)
+func Find(ctx context.Context, dir, name string) (Generation, error) {
+	all, err := List(ctx, dir)
 	if err != nil {
 		return Generation{}, err
 	}

@@ -1,19 +1,18 @@
 package generation
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"minutebook/internal/durable"
 	"minutebook/internal/sqlite"
 )
 
@@ -96,8 +95,9 @@ type signedManifest struct {
 	SHA256   string          `json:"sha256"`
 }
 
-// WriteManifest writes the manifest of a generation into its directory.
-func WriteManifest(dir string, m Manifest) error {
+// WriteManifest writes the manifest of the generation of a name. From then on the
+// generation is whole.
+func WriteManifest(ctx context.Context, place Place, name string, m Manifest) error {
 	raw, err := json.Marshal(m)
 	if err == nil {
 		sum := sha256.Sum256(raw)
@@ -106,18 +106,18 @@ func WriteManifest(dir string, m Manifest) error {
 	if err != nil {
 		return fmt.Errorf("write manifest: %w", err)
 	}
-	return durable.WriteFile(filepath.Join(dir, ManifestName), raw)
+	return place.Create(ctx, path.Join(name, ManifestName), raw)
 }
 
 // ReadManifest reads the manifest of a generation, or of the only backup of a
-// directory when name is "". It fails with [ErrNone], [sqlite.ErrNewer] or a [DamagedError].
-func ReadManifest(dir, name string) (Manifest, error) {
+// place when name is "". It fails with [ErrNone], [sqlite.ErrNewer] or a [DamagedError].
+func ReadManifest(ctx context.Context, place Place, name string) (Manifest, error) {
 	var m Manifest
 	file := path.Join(name, ManifestName)
-	damaged := func(what string) error { return &DamagedError{dir, []string{file + ": " + what}} }
-	raw, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+	damaged := func(reason string) error { return &DamagedError{place.String(), []string{file + ": " + reason}} }
+	raw, err := readFile(ctx, place, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return m, fmt.Errorf("read backup %s: %w", dir, ErrNone)
+		return m, fmt.Errorf("read backup %s: %w", place, ErrNone)
 	}
 	if err != nil {
 		return m, fmt.Errorf("read manifest: %w", err)
@@ -133,7 +133,7 @@ func ReadManifest(dir, name string) (Manifest, error) {
 		return m, damaged(err.Error())
 	}
 	if m.Version > Version {
-		return m, fmt.Errorf("read backup %s: it has version %d: %w; use the Minutebook that wrote it, or newer", dir, m.Version, sqlite.ErrNewer)
+		return m, fmt.Errorf("read backup %s: it has version %d: %w; use the Minutebook that wrote it, or newer", place, m.Version, sqlite.ErrNewer)
 	}
 	if m.Version == FirstVersion {
 		m.Lineage = []string{m.Epoch}
@@ -143,7 +143,7 @@ func ReadManifest(dir, name string) (Manifest, error) {
 	}
 	for _, f := range m.Files {
 		if !filepath.IsLocal(filepath.FromSlash(f.Path)) {
-			return m, &DamagedError{dir, []string{f.Path + ": lies outside the backup"}}
+			return m, &DamagedError{place.String(), []string{f.Path + ": lies outside the backup"}}
 		}
 	}
 	return m, nil

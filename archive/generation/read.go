@@ -1,12 +1,11 @@
 package generation
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"filippo.io/age"
@@ -17,8 +16,8 @@ import (
 const PackedSuffix = ".zst"
 
 // Open reads a file of a generation as it was before compression and encryption.
-func (g Generation) Open(f File, keys []age.Identity) (io.ReadCloser, error) {
-	file, err := os.Open(filepath.Join(g.Dir, filepath.FromSlash(f.Path)))
+func (g Generation) Open(ctx context.Context, f File, keys []age.Identity) (io.ReadCloser, error) {
+	file, err := g.Place.Open(ctx, f.Path)
 	if err != nil {
 		return nil, err
 	}

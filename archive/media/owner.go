@@ -13,10 +13,10 @@ import (
 	"minutebook/internal/durable"
 )
 
-// ownerName is the object or file of a store outside of a data directory that holds
+// OwnerName is the object or file of a store outside of a data directory that holds
 // the identity of the archive whose recordings are there. To another archive they
 // belong to no meeting, and its repair and retention rules could remove them.
-const ownerName = "archive-id"
+const OwnerName = "archive-id"
 
 // errForeign is the failure of a store that another archive owns.
 var errForeign = errors.New("it keeps the recordings of another archive")
@@ -79,19 +79,19 @@ func foreign(err error, store, place string) error {
 // claim fails where another archive owns the prefix.
 func (s *s3Store) claim(ctx context.Context) error {
 	read := func() (string, error) {
-		content, err := s.bucket.ReadSmall(ctx, ownerName, 1<<10)
+		content, err := s.bucket.ReadSmall(ctx, OwnerName, 1<<10)
 		if errors.Is(err, fs.ErrNotExist) {
 			err = nil
 		}
 		return strings.TrimSpace(string(content)), err
 	}
-	err := s.owner.claim(read, func(content []byte) error { _, err := s.bucket.Create(ctx, ownerName, content); return err })
-	return foreign(err, s.bucket.String(), s.bucket.Key(ownerName))
+	err := s.owner.claim(read, func(content []byte) error { _, err := s.bucket.Create(ctx, OwnerName, content); return err })
+	return foreign(err, s.bucket.String(), s.bucket.Key(OwnerName))
 }
 
 // claim fails where another archive owns the directory.
 func (s *fileStore) claim() error {
-	path := filepath.Join(s.dir, ownerName)
+	path := filepath.Join(s.dir, OwnerName)
 	read := func() (string, error) {
 		content, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {

@@ -68,7 +68,7 @@ func WalkForeign(ctx context.Context, s Store, fn func(path string)) error {
 			}
 			return nil
 		}
-		if path == filepath.Join(files.dir, ownerName) {
+		if path == filepath.Join(files.dir, OwnerName) {
 			return nil
 		}
 		if !d.IsDir() && (!ValidName(name) || path != files.path(name)) {

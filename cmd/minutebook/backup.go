@@ -1,8 +1,8 @@
 package main
 
 import (
+	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +22,7 @@ const lostCode = 4
 func (m *Main) backupCmd() *cobra.Command {
 	var q control.BackupRequest
 	cmd := &cobra.Command{
-		Use:   "backup DIR",
+		Use:   "backup DIR|s3://BUCKET/PREFIX",
 		Short: "Copy the whole archive to a directory, while everything goes on",
 		Long: "Adds a generation to a directory of backups and removes the oldest ones beyond --keep.\n\n" +
 			"The exit code is 3 when the backup is whole, and no older one was removed because it holds\n" +
@@ -35,7 +35,7 @@ func (m *Main) backupCmd() *cobra.Command {
 			if q.Keep < 1 {
 				return &usageError{fmt.Errorf("backup: --keep is at least 1")}
 			}
-			if q.Destination, err = filepath.Abs(args[0]); err != nil {
+			if q.Destination, err = generation.Absolute(args[0]); err != nil {
 				return err
 			}
 			r, err := callWithProgress[backup.Result](cmd.Context(), m, "backup", q)
@@ -80,12 +80,12 @@ func (m *Main) restoreCmd() *cobra.Command {
 	var list bool
 	var o backup.RestoreOptions
 	cmd := &cobra.Command{
-		Use:   "restore DIR",
+		Use:   "restore DIR|s3://BUCKET/PREFIX",
 		Short: "Restore a backup into a new data directory, after checking all of it",
 		Args:  checkArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
-				return m.listGenerations(args[0])
+				return m.listGenerations(cmd.Context(), args[0])
 			}
 			cfg, err := m.loadConfig()
 			if err != nil {
@@ -112,8 +112,8 @@ func (m *Main) restoreCmd() *cobra.Command {
 }
 
 // listGenerations prints the generations in a directory of backups, oldest first.
-func (m *Main) listGenerations(dir string) error {
-	all, err := generation.List(dir)
+func (m *Main) listGenerations(ctx context.Context, dir string) error {
+	all, err := generation.List(ctx, dir)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func TestBackupKilled(t *testing.T) {
 	whole := time.Since(started)
 	killed := 0
 	for range rounds(5, 150) {
-		before, err := generation.List(dest)
+		before, err := generation.List(t.Context(), dest)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestBackupKilled(t *testing.T) {
 			killed++
 		}
 		timer.Stop()
-		after, err := generation.List(dest)
+		after, err := generation.List(t.Context(), dest)
 		if err != nil || len(after) < len(before) && len(after) < 2 {
 			t.Fatalf("%d generations after %d: %v", len(after), len(before), err)
 		}
@@ -89,7 +89,7 @@ func TestBackupKilled(t *testing.T) {
 	}
 	t.Logf("%d of the runs were killed", killed)
 	run(t, "backup", "--data", data, "--keep", "1", dest)
-	all, err := generation.List(dest)
+	all, err := generation.List(t.Context(), dest)
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%d generations, %v", len(all), err)
 	}

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"minutebook/archive"
+	"minutebook/archive/generation"
 	"minutebook/control"
 )
 
@@ -57,18 +57,18 @@ func (m *Main) verifyCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&q.Repair, "repair", false, "put right what can be put right")
-	cmd.Flags().StringVar(&q.From, "from", "", "with --repair: a `directory` of backups to take from what is nowhere else")
+	cmd.Flags().StringVar(&q.From, "from", "", "with --repair: a `directory` of backups, or s3://bucket/prefix, to take from what is nowhere else")
 	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().BoolVar(&q.SkipMedia, "skip-media", false, "leave the bytes of recordings unread")
 	return m.jsonFlag(cmd)
 }
 
 // makeAbsolute makes the paths that are given absolute: the daemon has another working
-// directory.
+// directory. The address of a bucket stays.
 func makeAbsolute(paths ...*string) (err error) {
 	for _, path := range paths {
 		if *path != "" && err == nil {
-			*path, err = filepath.Abs(*path)
+			*path, err = generation.Absolute(*path)
 		}
 	}
 	return err
