@@ -16,7 +16,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// TestDemoCorpus loads real meetings, a fifth of them unless the run is long, into
+// TestDemoCorpus loads real meetings, a twentieth of them unless the run is long, into
 // the demo's service; all of them arrive in the archive, each transcript entry byte
 // for byte, and are indexed.
 func TestDemoCorpus(t *testing.T) {
@@ -47,14 +47,14 @@ type corpusMeeting struct {
 	Transcript  []json.RawMessage `json:"transcript"`
 }
 
-// sampleCorpus writes every fifth meeting of a file of the corpus, or each in a
+// sampleCorpus writes every twentieth meeting of a file of the corpus, or each in a
 // long run, to path, and returns them.
 func sampleCorpus(t *testing.T, name, path string) (all []corpusMeeting) {
 	t.Helper()
 	lines := testrun.RealMeetings(t, name)
 	var file bytes.Buffer
 	z := gzip.NewWriter(&file)
-	for i := 0; i < len(lines); i += rounds(5, 1) {
+	for i := 0; i < len(lines); i += rounds(20, 1) {
 		var m corpusMeeting
 		if err := json.Unmarshal(lines[i], &m); err != nil {
 			t.Fatal(err)
