@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"strconv"
@@ -155,8 +156,10 @@ func RetryAfter(h http.Header, now time.Time) (wait time.Duration, ok bool) {
 	if v == "" {
 		return 0, false
 	}
-	if s, err := strconv.ParseFloat(v, 64); err == nil {
-		return asDuration(s)
+	if strings.Trim(v, "0123456789.") == "" { // "Inf" and "1e9", which ParseFloat reads too, are no waits
+		s, err := strconv.ParseFloat(v, 64)
+		wait, ok := asDuration(s)
+		return wait, ok && (err == nil || errors.Is(err, strconv.ErrRange))
 	}
 	t, err := http.ParseTime(v)
 	if err != nil {

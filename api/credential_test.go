@@ -71,7 +71,7 @@ func TestRetryAfterForms(t *testing.T) {
 			t.Errorf("%q is %v, %v; want %v", value, got, ok, want)
 		}
 	}
-	for _, value := range []string{"", "-1", "soon", "NaN"} {
+	for _, value := range []string{"", "-1", "soon", "NaN", "+Inf", "infinity", "1e9", "0x1p9", "1_000"} {
 		if got, ok := RetryAfter(http.Header{"Retry-After": {value}}, testTime); ok {
 			t.Errorf("%q was read as %v", value, got)
 		}

@@ -3,6 +3,8 @@ package syncer
 import (
 	"fmt"
 	"time"
+
+	"minutebook/api"
 )
 
 const (
@@ -22,6 +24,7 @@ type window struct {
 	After    time.Time `json:"after,omitzero"`  // zero: from the beginning
 	Before   time.Time `json:"before,omitzero"` // zero: no end
 	Cursor   string    `json:"cursor,omitempty"`
+	Anchor   string    `json:"anchor,omitempty"` // an earlier cursor, to notice a loop
 	Pages    int       `json:"pages,omitempty"`
 	Restarts int       `json:"restarts,omitempty"`
 	Done     bool      `json:"done,omitempty"`
@@ -42,14 +45,18 @@ func (w window) bounds() (after, before time.Time) {
 	return after, before
 }
 
-// advanced returns the window after a page with the cursor next. It fails if
-// that is the cursor that was sent, which would be read for ever; the caller
-// treats this as a refused cursor.
+// advanced returns the window after a page with the cursor next. It fails with
+// [api.ErrCursorLoop], which counts as a refused cursor, if the cursors repeat: the
+// list would be read for ever. By Brent's algorithm it remembers one cursor only, and
+// notices within three times as many pages as the loop and the pages before it have.
 func (w window) advanced(next string) (window, error) {
-	if next != "" && next == w.Cursor {
-		return w, fmt.Errorf("read window %d: the next cursor is the one that was sent", w.N)
+	if next != "" && (next == w.Cursor || next == w.Anchor) {
+		return w, fmt.Errorf("read window %d: %w", w.N, api.ErrCursorLoop)
 	}
 	w.Cursor, w.Pages, w.Done = next, w.Pages+1, next == ""
+	if w.Pages&(w.Pages-1) == 0 {
+		w.Anchor = next
+	}
 	return w, nil
 }
 

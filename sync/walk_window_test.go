@@ -1,10 +1,13 @@
 package syncer
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"minutebook/api"
 )
 
 func TestWindowAdvances(t *testing.T) {
@@ -14,6 +17,15 @@ func TestWindowAdvances(t *testing.T) {
 	}
 	if _, err := w.advanced("a"); err == nil {
 		t.Error("a cursor that leads to itself is followed")
+	}
+	for length := 2; length < 40; length++ { // cursors that repeat after as many pages
+		loop, pages := w, 0
+		for err = nil; err == nil && pages < 4*length; pages++ {
+			loop, err = loop.advanced(fmt.Sprint(pages % length))
+		}
+		if !api.IsCursorRefused(err) || pages <= length {
+			t.Errorf("a loop of %d cursors, after %d pages: %v", length, pages, err)
+		}
 	}
 	if w, err = w.advanced(""); err != nil || !w.Done || w.Cursor != "" {
 		t.Errorf("after the last page: %+v, %v", w, err)
