@@ -18,6 +18,14 @@ const middle = `((line) => {
 	return rest && !!r && Math.abs((r.top + r.bottom) / 2 - (pad + innerHeight) / 2) < 40;
 })(%s)`
 
+// topmost reports whether the page has come to rest with a line's top less than 40 px from
+// where a link to it puts that.
+const topmost = `((line) => {
+	const pad = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop), r = line?.getBoundingClientRect();
+	const rest = window.y_ === scrollY; window.y_ = scrollY;
+	return rest && !!r && Math.abs(r.top - parseFloat(getComputedStyle(line).scrollMarginTop) - pad) < 40;
+})(%s)`
+
 // clear reports whether a line is whole in the window, and the topmost thing there.
 const clear = `((line) => {
 	const r = line?.getBoundingClientRect(), rest = window.y_ === scrollY; window.y_ = scrollY;
@@ -43,7 +51,7 @@ func browserReadsAlong(t *testing.T, c *browsertest.Chromium) {
 			b.Do(chromedp.EmulateViewport(window[0], window[1]))
 			b.Do(chromedp.Navigate(s.URL + "/meetings/1?t=23:20&q=walrus"))
 			b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && document.querySelector("#media").currentTime === 1400`)
-			b.WaitFor(fmt.Sprintf(clear, `document.querySelector(".lines .here, .lines .now")`))
+			b.WaitFor(fmt.Sprintf(middle, `document.querySelector("#e2000.now")`))
 			spacePlays(b)
 			for _, c := range []struct{ key, at string }{{"n", "2050"}, {"n", "2150"}, {"p", "2050"}, {"p", "1950"}} {
 				b.Press(c.key)
@@ -58,6 +66,12 @@ func browserReadsAlong(t *testing.T, c *browsertest.Chromium) {
 			b.Press("j")
 			b.WaitFor(fmt.Sprintf(middle, focused))
 			clicksMoveTheTranscript(b)
+			b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "e3000"`))
+			b.WaitFor(fmt.Sprintf(topmost, `document.getElementById("e3000")`))
+			b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".within button[title*=Next]").click()`))
+			b.WaitFor(fmt.Sprintf(middle, `document.querySelector(".lines > .found")`))
+			b.Do(chromedp.Navigate(s.URL + "/meetings/1?q=walrus&t=2135#e3050")) // as results link to a hit
+			b.WaitFor(fmt.Sprintf(topmost, `document.querySelector("#e3050.now")`))
 		})
 	}
 	t.Run("one stop of Tab", func(t *testing.T) {
@@ -77,8 +91,8 @@ func spacePlays(b *browsertest.Browser) {
 	b.WaitFor(fmt.Sprintf(clear, focused))
 }
 
-// clicksMoveTheTranscript clicks from the top of the page: each time the line of
-// the moment comes to be seen.
+// clicksMoveTheTranscript clicks from the top of the page: each time the line of the
+// moment comes to the middle.
 func clicksMoveTheTranscript(b *browsertest.Browser) {
 	for _, c := range []struct {
 		click    string
@@ -88,11 +102,12 @@ func clicksMoveTheTranscript(b *browsertest.Browser) {
 			{ bubbles: true, clientX: r.left + r.width * 0.75, clientY: r.top + 5 })); })()`, 2690, 2720},
 		{`document.querySelector(".actions a.clock").click()`, 3000, 3010},
 		{`document.querySelector(".highlights a.clock").click()`, 3100, 3110},
+		{`document.querySelector(".timeline a:has(.todo)").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))`, 3000, 3010},
 	} {
 		b.Do(chromedp.Evaluate[chromedp.Void](`scrollTo({ top: 0, behavior: "instant" })`), chromedp.Evaluate[chromedp.Void](c.click))
 		b.WaitFor(fmt.Sprintf(`Number(%s?.dataset.t) >= %d && Number(%s.dataset.t) < %d`, now, c.from, now, c.to))
 		b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").pause()`))
-		b.WaitFor(fmt.Sprintf(clear, now))
+		b.WaitFor(fmt.Sprintf(middle, now))
 	}
 }
 

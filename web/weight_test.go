@@ -2,10 +2,15 @@ package web
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 // load returns how many bytes of an address and of everything that it leads the browser to
@@ -30,6 +35,30 @@ func (s *site) load(address string, loaded map[string]bool) (bytes int) {
 		bytes += s.load(next, loaded)
 	}
 	return bytes
+}
+
+// TestLongMeetingIsLight loads a meeting of 5,000 entries, of words in an order by chance:
+// repeated sentences would be compressed too well.
+func TestLongMeetingIsLight(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t)
+	_, text := s.get("/meetings/" + itoa(s.ids[0]) + "/transcript.txt")
+	vocabulary, chance := strings.Fields(text), rand.New(rand.NewPCG(1, 1))
+	var entries []string
+	for i := range 5000 {
+		words := make([]string, 5+chance.IntN(15))
+		for k := range words {
+			words[k] = vocabulary[chance.IntN(len(vocabulary))]
+		}
+		entries = append(entries, fmt.Sprintf(`{"speaker":{"display_name":"Speaker %d"},"text":%q,"timestamp":%q}`,
+			chance.IntN(4), strings.Join(words, " "), api.FormatOffset(time.Duration(i)*2*time.Second)))
+	}
+	s.apply(meeting(1, "A long meeting", "2026-06-30T08:00:00Z", `"transcript":[`+strings.Join(entries, ",")+`]`))
+	resp, body := s.get("/meetings/1?q=we", "Accept-Encoding", "gzip")
+	t.Logf("%d bytes", len(body))
+	if resp.StatusCode != 200 || len(body) > 300_000 {
+		t.Errorf("%s with %d bytes, more than 300,000", resp.Status, len(body))
+	}
 }
 
 // TestPagesAreLight adds the bytes of the first page up, with fonts, style and scripts, and

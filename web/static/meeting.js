@@ -24,6 +24,8 @@ class Meeting {
     stage.addEventListener("click", e => this.click(e));
     this.timeline?.addEventListener("click", e => this.clickTimeline(e));
     for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
+    for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) addEventListener(kind, () => { this.arrived = true; }, { passive: true, once: true });
+    this.arrived = performance.getEntriesByType("navigation")[0]?.type !== "navigate"; // then the browser knows the place
     new ResizeObserver(() => this.measure()).observe(this.deck);
     this.setUpTabs();
     this.within = new Within(stage, this);
@@ -116,6 +118,15 @@ class Meeting {
     const root = document.documentElement.style;
     if (getComputedStyle(this.deck).position === "sticky") root.setProperty("--stuck", `${this.deck.offsetHeight}px`);
     else root.removeProperty("--stuck");
+    if (!this.arrived) this.arrive();
+  }
+
+  // arrive puts the line that the address names where it belongs, again whenever the
+  // recording above it takes another height, until the reader moves.
+  arrive() {
+    const named = this.lines.find(l => l.matches(":target")), said = this.asked >= 0 && $(".lines .here, .lines .now");
+    if (named) named.scrollIntoView({ behavior: "instant" });
+    else if (said) said.scrollIntoView({ block: "center", behavior: "instant" });
   }
 
   // setUpTabs makes the whole transcript one stop of the Tab key.
@@ -144,6 +155,7 @@ class Meeting {
 
   // go plays from a moment, shows its line and makes the address say so.
   go(seconds) {
+    this.arrived = true;
     this.end = NaN;
     this.follow(true, false);
     this.seek(seconds, true);
@@ -213,6 +225,7 @@ class Meeting {
 
   // show brings a line to the middle: gliding when it is near, at once when far.
   show(line) {
+    this.arrived = true;
     if (line.hidden) return; // of a speaker who is left out
     const { top, height } = line.getBoundingClientRect();
     const near = Math.abs(top) < 2 * innerHeight && !still.matches;
