@@ -75,7 +75,7 @@ long: ## the long runs of the crash tests, packages, DuckDB, and a minute of eve
 	packaging/fuzz 60s
 	MINUTEBOOK_LONG=1 go test -timeout 120m ./...
 
-simulate: ## simulated years on every core: SEEDS=20 or FOR=1h
+simulate: ## simulated years on every core: SEEDS=20 or FOR=1h, CORES=1
 	@packaging/simulate
 
 mutate: ## put known faults back one by one: each has to be noticed

@@ -74,6 +74,7 @@ func runningTime() func() time.Duration {
 func (w *world) start(dir string) *house {
 	ctx, stop := context.WithCancel(context.Background())
 	w.starts++
+	w.accounts = max(w.accounts, len(w.config.accounts))
 	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, stop: stop,
 		ended: make(chan struct{}), skew: time.Duration(w.skew.Load())}
 	var err error

@@ -31,14 +31,15 @@ type options struct {
 
 // outcome of a run.
 type outcome struct {
-	finding string
-	at      time.Time
-	journal *journal
-	logs    [][]byte
-	calls   int
-	meeting int
-	years   float64
-	events  []string // the names of the planned events, in their order
+	finding  string
+	at       time.Time
+	journal  *journal
+	logs     [][]byte
+	calls    int
+	meeting  int
+	accounts int // most at a time
+	years    float64
+	events   []string // the names of the planned events, in their order
 }
 
 // world is one run of a seed. The driver, which is the test's goroutine, does
@@ -69,6 +70,7 @@ type world struct {
 	forgotAt map[int64]time.Time
 	nextID   int64
 	keys     int
+	accounts int // configured, at most at a time
 	events   []string
 
 	mu       sync.Mutex // guards the fields below
@@ -129,7 +131,7 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 			defer func() {
 				p := recover()
 				w.end()
-				out = outcome{finding: w.finding, at: w.foundAt, journal: w.journal, logs: w.logs.last, calls: w.upstream.count.total,
+				out = outcome{accounts: w.accounts, finding: w.finding, at: w.foundAt, journal: w.journal, logs: w.logs.last, calls: w.upstream.count.total,
 					meeting: len(w.org.meetings), years: time.Since(firstDay).Hours() / 24 / 365, events: w.events}
 				if _, ok := p.(abort); p != nil && !ok {
 					panic(p)
