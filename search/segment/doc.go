@@ -10,6 +10,7 @@
 //	reader.go           the documents and counts of a term
 //	postings.go         how often a term occurs in each document
 //	checksum.go         the checksum of a file
+//	layout.go           the numbers of a file that are too great for it
 //	damage.go           panics over damaged files as errors
 //
 // The writer buys the building of an index in a third to a quarter of the time

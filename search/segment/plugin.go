@@ -62,14 +62,17 @@ func (*plugin) NewUsing(docs []index.Document, config map[string]any) (segmentap
 	return seg, uint64(len(mem)), nil
 }
 
-// Open is zapx's, but for files that are cut short while they are read, which
-// are an error and not the end of the program.
+// Open is zapx's, but for files that are cut short while they are read, and those with
+// absurd numbers. Both are an error and not the end of the program.
 func (p *plugin) Open(path string) (segmentapi.Segment, error) { return p.OpenUsing(path, nil) }
 
 // OpenUsing is Open with Bleve's settings.
 func (p *plugin) OpenUsing(path string, config map[string]any) (_ segmentapi.Segment, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer RecoverDamage("open a segment of the", path, &err)
+	if err := checkLayout(path); err != nil {
+		return nil, err
+	}
 	return p.ZapPlugin.OpenUsing(path, config)
 }
 
