@@ -26,6 +26,16 @@ import (
 // compressed, or in a row of a database.
 func Find(t testing.TB, word string, dirs ...string) []string {
 	t.Helper()
+	return FindAny(t, []string{word}, dirs...)
+}
+
+// FindAny is Find for several words at once.
+func FindAny(t testing.TB, list []string, dirs ...string) []string {
+	t.Helper()
+	words := make([][]byte, len(list))
+	for i, word := range list {
+		words[i] = []byte(word)
+	}
 	var files []string
 	for _, dir := range dirs {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -42,9 +52,9 @@ func Find(t testing.TB, word string, dirs ...string) []string {
 			if err != nil {
 				return err
 			}
-			contains := containsWord(content, []byte(word), 0)
+			contains := containsAny(content, words, 0)
 			if !contains && isSQLite(content) {
-				contains, err = rowsContain(t, path, []byte(word))
+				contains, err = rowsContain(t, path, words)
 			}
 			if contains {
 				files = append(files, path)
@@ -58,10 +68,10 @@ func Find(t testing.TB, word string, dirs ...string) []string {
 	return files
 }
 
-// containsWord searches content and the compressed streams in it, depth levels
+// containsAny searches content and the compressed streams in it, depth levels
 // deep. S2 and Snappy need no expansion: they leave the first copy of a word plain.
-func containsWord(content, word []byte, depth int) bool {
-	if bytes.Contains(content, word) {
+func containsAny(content []byte, words [][]byte, depth int) bool {
+	if slices.ContainsFunc(words, func(word []byte) bool { return bytes.Contains(content, word) }) {
 		return true
 	}
 	if depth == 3 {
@@ -74,7 +84,7 @@ func containsWord(content, word []byte, depth int) bool {
 				break
 			}
 			at += next
-			if expanded := c.expand(content[at:]); len(expanded) > 0 && containsWord(expanded, word, depth+1) {
+			if expanded := c.expand(content[at:]); len(expanded) > 0 && containsAny(expanded, words, depth+1) {
 				return true
 			}
 			at++
@@ -115,7 +125,7 @@ func isSQLite(content []byte) bool { return bytes.HasPrefix(content, []byte("SQL
 
 // rowsContain searches every value of every table in a copy of a database and its
 // log.
-func rowsContain(t testing.TB, path string, word []byte) (bool, error) {
+func rowsContain(t testing.TB, path string, words [][]byte) (bool, error) {
 	dir := t.TempDir()
 	for _, end := range []string{"", "-wal"} {
 		b, err := os.ReadFile(path + end)
@@ -143,7 +153,7 @@ func rowsContain(t testing.TB, path string, word []byte) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("read %s of %s: %w", table, path, err)
 		}
-		if slices.ContainsFunc(found, func(v []byte) bool { return containsWord(v, word, 0) || containsWord(decodeS2(v), word, 0) }) {
+		if slices.ContainsFunc(found, func(v []byte) bool { return containsAny(v, words, 0) || containsAny(decodeS2(v), words, 0) }) {
 			return true, nil
 		}
 	}

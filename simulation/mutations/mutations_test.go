@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,8 +27,12 @@ type mutation struct {
 
 var layout = regexp.MustCompile(`(?s)^why  ([^\n]+)\ntest (\S+) (\S+)\nfile (\S+)\n<<<<\n(.*)\n====\n(.*?)\n?>>>>\n$`)
 
-// top is the root of the module.
-const top = "../.."
+// top is the root of the module, and seeds the tests of a mutation that simulated years
+// have to notice.
+const (
+	top   = "../.."
+	seeds = "seeds"
+)
 
 func mutations(t *testing.T) (list []mutation) {
 	files, err := filepath.Glob("testdata/*.patch")
@@ -62,14 +67,37 @@ func (m mutation) apply() ([]byte, error) {
 	return changed, err
 }
 
-// Every mutation still fits the code.
+// Every mutation still fits the code, and the tests that notice it are there.
 func TestMutationsApply(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	for _, m := range mutations(t) {
 		if _, err := m.apply(); err != nil {
 			t.Error(err)
 		}
+		if m.test != seeds && !slices.ContainsFunc(testNames(t, m.pkg), regexp.MustCompile(m.test).MatchString) {
+			t.Errorf("mutation %s: %s has no test %s", m.name, m.pkg, m.test)
+		}
 	}
+}
+
+var testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+
+// testNames returns the names of the tests of a package.
+func testNames(t *testing.T, pkg string) (names []string) {
+	files, err := filepath.Glob(filepath.Join(top, pkg, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		raw, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range testFunction.FindAllSubmatch(raw, -1) {
+			names = append(names, string(m[1]))
+		}
+	}
+	return names
 }
 
 // TestMutations is `make mutate`. MUTATIONS names those to try, as a regular expression.
@@ -116,11 +144,15 @@ func (m mutation) try(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	flags := []string{"test", "-vet=off", "-timeout", "10m", "-overlay", filepath.Join(dir, "overlay.json"), "-run", m.test}
-	if m.test == "seeds" {
-		flags[len(flags)-1] = "^TestYears$"
+	flags := []string{"test", "-vet=off", "-timeout", "10m", "-overlay", filepath.Join(dir, "overlay.json"), "-run", m.test, m.pkg}
+	cmd := exec.Command("go", flags...)
+	if m.test == seeds {
+		flags[len(flags)-2] = "^TestSimulate$"
+		cmd.Env = append(os.Environ(), "MINUTEBOOK_SEED=1", "MINUTEBOOK_SEEDS=20", "MINUTEBOOK_DAYS=75", "MINUTEBOOK_SHRINK=0")
 	}
-	cmd := exec.Command("go", append(flags, m.pkg)...)
+	if drawsFile(t, m.pkg) {
+		cmd.Args = append(cmd.Args, "-rapid.nofailfile")
+	}
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	switch text := string(out); {
@@ -130,4 +162,17 @@ func (m mutation) try(t *testing.T) string {
 		return "survived"
 	}
 	return "noticed"
+}
+
+// drawsFile reports whether a failing test of the package would write its draws into
+// the tree, unless it is told not to: packages without rapid refuse the flag.
+func drawsFile(t *testing.T, pkg string) bool {
+	files, err := filepath.Glob(filepath.Join(top, pkg, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(f string) bool {
+		raw, err := os.ReadFile(f)
+		return err == nil && strings.Contains(string(raw), `"pgregory.net/rapid"`)
+	})
 }

@@ -173,6 +173,40 @@ func (w *world) checkWhole(all bool) {
 	}
 	w.checkAllForgotten()
 	w.checkFiles()
+	if all {
+		w.checkViewers()
+	}
+}
+
+// checkViewers compares the meetings that each person sees with section 1.7. Of meetings
+// that no account is shown any more the archive knows no better. It does not know of a
+// share with a single person, unless that person's account is read, nor who was
+// deactivated, unless an administrator's account is read.
+func (w *world) checkViewers() {
+	for _, p := range w.org.people {
+		if !p.isActive() {
+			continue
+		}
+		rows, err := w.house.archive.List(context.Background(), archive.ListQuery{Viewer: archive.ViewerWith(p.email)})
+		w.must(err, "list meetings")
+		seen := map[int64]bool{}
+		for _, r := range rows {
+			seen[r.RecordingID] = true
+			if m := w.org.meeting(r.RecordingID); w.isWatched(m) && !w.org.sees(p, m) {
+				w.fail("%s sees meeting %d, and not at the service", p.name, m.id)
+			}
+		}
+		for _, m := range w.org.meetings {
+			if w.isRead(p) && w.org.sees(p, m) && !seen[m.id] && !w.oracle.forgot[m.id] {
+				w.fail("%s does not see meeting %d, but at the service", p.name, m.id)
+			}
+		}
+	}
+}
+
+// isRead reports whether a person's account is configured and works.
+func (w *world) isRead(p *person) bool {
+	return p.isActive() && slices.ContainsFunc(w.config.accounts, func(a account) bool { return a.email == p.email && a.key == p.key })
 }
 
 // checkMeeting compares a meeting with the service at a quiet time.
@@ -228,36 +262,39 @@ func (w *world) mustBeGone(m *meeting) bool {
 	return len(listed) > 0
 }
 
-func (w *world) checkAllForgotten() {
-	for _, id := range slices.Sorted(maps.Keys(w.oracle.forgot)) {
-		w.checkForgotten(id)
-	}
-}
+func (w *world) checkAllForgotten() { w.checkForgotten(slices.Sorted(maps.Keys(w.oracle.forgot))...) }
 
-// checkForgotten looks for bytes of a forgotten meeting.
-func (w *world) checkForgotten(id int64) {
-	if _, err := w.house.archive.Row(context.Background(), id); !errors.Is(err, archive.ErrForgotten) {
-		w.fail("meeting %d was forgotten: %v", id, err)
+// checkForgotten looks for bytes of forgotten meetings.
+func (w *world) checkForgotten(ids ...int64) {
+	if len(ids) == 0 {
+		return
 	}
-	dirs := []string{w.house.dir}
-	for _, b := range w.backups {
-		if b.at.After(w.forgotAt[id]) {
-			dirs = append(dirs, b.path)
+	var words []string
+	for _, id := range ids {
+		if _, err := w.house.archive.Row(context.Background(), id); !errors.Is(err, archive.ErrForgotten) {
+			w.fail("meeting %d was forgotten: %v", id, err)
+		}
+		words = append(words, token(id))
+	}
+	found := residue.FindAny(w.t, words, w.house.dir)
+	for _, b := range w.backups { // those made afterwards
+		later := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return !b.at.After(w.forgotAt[id]) })
+		words = words[:0]
+		for _, id := range later {
+			words = append(words, token(id))
+		}
+		if len(words) > 0 {
+			found = append(found, residue.FindAny(w.t, words, b.path)...)
 		}
 	}
-	if found := residue.Find(w.t, token(id), dirs...); len(found) > 0 {
-		w.fail("bytes of the forgotten meeting %d are in %q", id, found)
+	if len(found) > 0 {
+		w.fail("bytes of the forgotten meetings %v are in %q", ids, found)
 	}
 }
 
 // checkFiles looks for secrets in the data directory.
 func (w *world) checkFiles() {
-	for _, p := range w.org.people {
-		if p.key == "" {
-			continue
-		}
-		if found := residue.Find(w.t, p.key, w.house.dir); len(found) > 0 {
-			w.fail("an API key is in %q", found)
-		}
+	if found := residue.FindAny(w.t, w.secrets(), w.house.dir); len(found) > 0 {
+		w.fail("a secret is in %q", found)
 	}
 }

@@ -222,6 +222,9 @@ func (l *logWriter) Write(p []byte) (int, error) {
 			l.w.report("a secret is in the log: %s", p)
 		}
 	}
+	if bytes.Contains(p, []byte(host)) && bytes.Contains(p, []byte("/media/")) {
+		l.w.report("a signed link is in the log: %s", p)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = append(l.last, fmt.Appendf(nil, "%s %s", time.Now().UTC().Format(time.DateTime), p))

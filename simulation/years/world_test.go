@@ -76,6 +76,7 @@ type world struct {
 	mu       sync.Mutex // guards the fields below
 	storm    storm
 	owners   map[string]string // API keys ever made, and whose they are
+	signing  []string          // webhook secrets ever made, without their prefix
 	finding  string
 	foundAt  time.Time
 	trigger  chan struct{}
@@ -178,7 +179,11 @@ func (w *world) newKey(p *person) {
 // newSecret makes a webhook secret.
 func (w *world) newSecret(name string) string {
 	w.keys++
-	return "whsec_" + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "secret %s %04d of seed %020d", name, w.keys, w.seed))
+	secret := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "secret %s %04d of seed %020d", name, w.keys, w.seed))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.signing = append(w.signing, secret)
+	return "whsec_" + secret
 }
 
 // secrets are all words that no log may have.
@@ -188,7 +193,7 @@ func (w *world) secrets() (list []string) {
 	for key := range w.owners {
 		list = append(list, key)
 	}
-	return list
+	return append(list, w.signing...)
 }
 
 func (w *world) keyOwner(key string) string {

@@ -20,8 +20,9 @@ func TestYears(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	const share = 14 * time.Second
 	began := processorTime(t)
-	for _, s := range append(failedSeeds(t), 3, 1) {
-		if processorTime(t)-began > share {
+	failed := failedSeeds(t)
+	for i, s := range append(failed, 3, 1) {
+		if i >= len(failed) && processorTime(t)-began > share {
 			return
 		}
 		out := run(t, s, options{days: 75})
