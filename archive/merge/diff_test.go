@@ -10,9 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 func TestDiffAlignsWhatIsEqual(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	entry := func(n int) string { return fmt.Sprintf(`{"text":"t%d","timestamp":"00:00:%02d"}`, n, n) }
 	var values []string
 	for n := range 50 {
@@ -48,6 +50,7 @@ func TestDiffAlignsWhatIsEqual(t *testing.T) {
 // TestDiffSaysWhatToDo: equal lists have no difference, others have one, and
 // not more than replacing everything would.
 func TestDiffSaysWhatToDo(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		draw := func(name string) []int { return rapid.SliceOfN(rapid.IntRange(0, 5), 0, 8).Draw(rt, name) }
 		x, y := draw("x"), draw("y")

@@ -115,6 +115,7 @@ func readBroken(t *testing.T, seg segmentapi.Segment, field, term string, rnd *r
 // TestRefusesHugeCounts reads a term that is said to have 4 thousand million chunks, or each
 // document a thousand times: no room is made for them.
 func TestRefusesHugeCounts(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	path := filepath.Join(t.TempDir(), "broken.zap")
 	built := buildCounted(t, rand.New(rand.NewPCG(1, 1)), 2500)
 	if err := built.(segmentapi.UnpersistedSegment).Persist(path); err != nil {

@@ -160,6 +160,7 @@ func TestHostileRecordingLeadsNowhere(t *testing.T) {
 }
 
 func TestCrashLeavesNoClip(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	dir := t.TempDir()
 	left := filepath.Join(dir, strings.Replace(tempPattern, "*", "1", 1))
 	if err := os.WriteFile(left, nil, 0o600); err != nil {

@@ -39,6 +39,7 @@ func talk(rng *rand.Rand, subjects, linesEach int) (lines []Line) {
 }
 
 func TestChaptersBeginWhereTheSubjectChanges(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	lines := talk(rand.New(rand.NewPCG(1, 2)), 4, 150)
 	chapters, source := Chapters(lines, nil, nil)
 	if source != FromTalk || len(chapters) != 4 {
@@ -59,6 +60,7 @@ func TestChaptersBeginWhereTheSubjectChanges(t *testing.T) {
 }
 
 func TestTalkOfOneSubjectHasNoChapters(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	hidden := 0
 	for seed := range uint64(20) {
 		lines := talk(rand.New(rand.NewPCG(seed, 7)), 1, 300)
@@ -76,6 +78,7 @@ func TestTalkOfOneSubjectHasNoChapters(t *testing.T) {
 }
 
 func TestHighlightsDivideAnEvenTalk(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	lines := make([]Line, 180)
 	for i := range lines {
 		lines[i] = Line{At: time.Duration(i) * 10 * time.Second, Text: strings.Repeat("the same words again ", 3)}
@@ -122,6 +125,7 @@ func TestChaptersOfAnything(t *testing.T) {
 }
 
 func TestQuestions(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	got := Questions([]Line{{Text: "Right? So. What do we ship on Friday? I think so."}, {At: 5, Speaker: "Bo", Text: "いつ出荷しますか？はい。"}, {Text: "No question. Is it really that dear?!"}})
 	want := []Question{{Text: "What do we ship on Friday?"}, {At: 5, Line: 1, Speaker: "Bo", Text: "いつ出荷しますか？"}, {Line: 2, Text: "Is it really that dear?"}}
 	if !slices.Equal(got, want) {
