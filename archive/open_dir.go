@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -51,8 +52,14 @@ func hasContent(path string) bool {
 
 // readCreated returns the names of the databases beside archive.db that were once
 // created.
-func (a *Archive) readCreated(ctx context.Context) (names []string, err error) {
-	names, err = sqlite.Column[string](ctx, a.db.R, `SELECT substr(name, length(?1) + 1) FROM info WHERE substr(name, 1, length(?1)) = ?1 ORDER BY 1`, createdPrefix)
+func (a *Archive) readCreated(ctx context.Context) ([]string, error) {
+	return CreatedDatabases(ctx, a.db.R)
+}
+
+// CreatedDatabases returns the names of the databases that the archive in the database
+// archive.db has made beside it.
+func CreatedDatabases(ctx context.Context, db *sql.DB) (names []string, err error) {
+	names, err = sqlite.Column[string](ctx, db, `SELECT substr(name, length(?1) + 1) FROM info WHERE substr(name, 1, length(?1)) = ?1 ORDER BY 1`, createdPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("read which databases there are: %w", err)
 	}

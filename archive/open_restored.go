@@ -34,10 +34,13 @@ func refuseUnfinished(dir string) error {
 // Restored describes a copy of an archive that becomes an archive of its own.
 type Restored struct {
 	At        time.Time
-	From      generation.Manifest     // of the copy
+	Source    string                  // where it comes from, for the audit
 	Databases []string                // names of the other databases that were restored
 	Backups   []generation.Generation // that forget has to name from now on
 	Forgotten []generation.Forgotten  // that the copy may still hold
+	// EraseAgain has every forgotten meeting erased again from all databases, when the
+	// archive is opened: they may be older than archive.db.
+	EraseAgain bool
 }
 
 // BeginEpoch makes the restored archive.db in db an archive of its own: it begins
@@ -64,8 +67,13 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 		if err := r.addEpoch(ctx, tx); err != nil {
 			return err
 		}
+		if r.EraseAgain {
+			if _, err := tx.ExecContext(ctx, `UPDATE tombstones SET done_at = NULL`); err != nil {
+				return fmt.Errorf("have forgotten meetings erased again: %w", err)
+			}
+		}
 		for _, g := range r.Backups {
-			path, err := filepath.Abs(g.Path())
+			path, err := generation.Absolute(g.Path())
 			if err == nil && g.Damage == nil {
 				err = noteBackup(ctx, tx, path, g.TakenAt)
 			}
@@ -77,7 +85,7 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'restore', 0, '', ?)`,
-			r.At.UnixMilli(), fmt.Sprintf("backup of %s, epoch %s, position %d", r.From.TakenAt.Format("2006-01-02T15:04:05Z"), r.From.Epoch, r.From.Seq))
+			r.At.UnixMilli(), r.Source)
 		if err != nil {
 			return fmt.Errorf("note restore: %w", err)
 		}

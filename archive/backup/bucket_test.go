@@ -18,6 +18,7 @@ import (
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
 	"minutebook/internal/s3test"
+	"minutebook/internal/sqlite"
 	"minutebook/internal/testrun"
 )
 
@@ -54,6 +55,11 @@ func TestBackupsInABucket(t *testing.T) {
 			back := restored(t, RestoreOptions{From: dest, Generation: "2", Identities: []age.Identity{key}})
 			if contents(t, back) != contents(t, a) {
 				t.Error("what came back is different")
+			}
+			db := sqlite.Connect(mainDB(back), "?mode=ro", nil)
+			defer db.Close()
+			if noted, err := sqlite.Column[string](t.Context(), db, `SELECT destination FROM backups ORDER BY 1`); err != nil || !slices.Contains(noted, all[1].Path()) {
+				t.Errorf("after the restore forget looks into %q, %v", noted, err)
 			}
 			p, err := Prove(t.Context(), ProofOptions{From: dest, Scratch: filepath.Join(t.TempDir(), "proof"), OldData: a.Dir(), Identities: []age.Identity{key}, Now: a.Now})
 			if err != nil || !p.Restored || p.Meetings != 2 {

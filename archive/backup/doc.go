@@ -6,6 +6,7 @@
 //	dir.go                        the directory: its lock, removing and clearing away
 //	prune.go                      older generations, and the doubts that keep them
 //	restore.go, restore_finish.go Restore: files, checks, a new epoch
+//	adopt.go                      Adopt: databases that another program has restored
 //	prove.go                      Prove: the newest generation is restored for a try
 //
 // A crash leaves the earlier generations as they are; a restore that was interrupted

@@ -60,13 +60,8 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, pragma := range []string{`PRAGMA integrity_check(10)`, `SELECT 'row of ' || "table" || ' without its ' || "parent" FROM pragma_foreign_key_check`} {
-		if err := expectClean(ctx, db.W, pragma); err != nil {
-			return err
-		}
-	}
-	if !isMain {
-		return nil
+	if err := checkRows(ctx, db); err != nil || !isMain {
+		return err
 	}
 	if !r.m.WithoutMedia {
 		if err := r.checkMedia(ctx, db.R); err != nil {
@@ -88,7 +83,18 @@ func (r *restore) checkDatabase(ctx context.Context, path string, isMain bool) (
 		}
 	}
 	r.forgotten = len(inBackup)
-	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), From: r.m, Databases: r.otherDatabases(), Backups: backups, Forgotten: forgotten})
+	source := fmt.Sprintf("backup of %s, epoch %s, position %d", r.m.TakenAt.Format("2006-01-02T15:04:05Z"), r.m.Epoch, r.m.Seq)
+	return archive.BeginEpoch(ctx, db, archive.Restored{At: r.Now(), Source: source, Databases: r.otherDatabases(), Backups: backups, Forgotten: forgotten})
+}
+
+// checkRows runs SQLite's checks over a database.
+func checkRows(ctx context.Context, db *sqlite.DB) error {
+	for _, query := range []string{`PRAGMA integrity_check(10)`, `SELECT 'row of ' || "table" || ' without its ' || "parent" FROM pragma_foreign_key_check`} {
+		if err := expectClean(ctx, db.W, query); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // otherDatabases returns the names of the databases beside archive.db.

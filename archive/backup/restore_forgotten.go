@@ -22,6 +22,13 @@ func (r *restore) readForgotten(ctx context.Context) ([]generation.Forgotten, er
 	if err != nil {
 		return nil, err
 	}
+	old, err := r.readOldData(ctx)
+	return append(all, old...), err
+}
+
+// readOldData returns the meetings that data directories of the same archive have
+// forgotten: those that are named, and those that lie beside the new one.
+func (r *restore) readOldData(ctx context.Context) (all []generation.Forgotten, err error) {
 	r.oldData = 0
 	for _, dir := range r.OldData {
 		list, same, err := r.readTombstones(ctx, dir)
@@ -29,7 +36,7 @@ func (r *restore) readForgotten(ctx context.Context) ([]generation.Forgotten, er
 			return nil, fmt.Errorf("read which meetings %s has forgotten: %w", dir, err)
 		}
 		if !same {
-			return nil, fmt.Errorf("%s belongs to another archive than the backup; leave it out", dir)
+			return nil, fmt.Errorf("%s belongs to another archive; leave it out", dir)
 		}
 		all = append(all, list...)
 		r.oldData++

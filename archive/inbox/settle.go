@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"minutebook/internal/sqlite"
 )
 
 // An Outcome is the result of applying a delivery.
@@ -144,6 +146,17 @@ func (i *Inbox) ReplayPassing(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	return int(n), nil
+}
+
+// ReplayAll makes every applied delivery whose body is in the database of an inbox wait to
+// be applied again, and returns their number. Nothing else may use the database.
+func ReplayAll(ctx context.Context, db *sqlite.DB) (int, error) {
+	res, err := db.W.ExecContext(ctx, `UPDATE deliveries SET state = 'received', settled_at = 0 WHERE state = 'applied' AND body IS NOT NULL`)
+	if err != nil {
+		return 0, fmt.Errorf("replay deliveries: %w", err)
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
 }
 
 // DropBodiesBefore drops the bodies of deliveries that were applied before a time, and

@@ -111,6 +111,34 @@ func (m *Main) restoreCmd() *cobra.Command {
 	return m.jsonFlag(cmd)
 }
 
+func (m *Main) adoptCmd() *cobra.Command {
+	var o backup.AdoptOptions
+	cmd := &cobra.Command{
+		Use:   "adopt",
+		Short: "Make an archive of databases that Litestream or another program restored",
+		Long: "Makes an archive of its own of a data directory whose databases another program restored, such as from a\n" +
+			"replica of Litestream: checks them, has kept deliveries applied again and forgotten meetings erased again,\n" +
+			"and begins a new epoch of the change log. Run it before anything else uses the directory. The index is\n" +
+			"built at the next start.",
+		Args: checkArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := m.loadConfig()
+			if err != nil {
+				return err
+			}
+			o.Dir, o.Logger = cfg.DataDir, m.logger(cfg)
+			r, err := backup.Adopt(cmd.Context(), o)
+			if err != nil {
+				return err
+			}
+			return m.printResult(r, "%d meetings adopted in %s; %d deliveries will be applied again\n", r.Meetings, cfg.DataDir, r.Again)
+		},
+	}
+	cmd.Flags().BoolVar(&o.AcceptMissing, "accept-missing", false, "go on without databases that the archive once had")
+	cmd.Flags().StringArrayVar(&o.OldData, "old-data", nil, "a former data `directory` of the archive; what was forgotten there is forgotten here\n(those beside the new one are found)")
+	return m.jsonFlag(cmd)
+}
+
 // listGenerations prints the generations in a directory of backups, oldest first.
 func (m *Main) listGenerations(ctx context.Context, dir string) error {
 	all, err := generation.List(ctx, dir)

@@ -81,5 +81,8 @@ func TestTheDaemonBacksUpIntoABucket(t *testing.T) {
 	if s := status(t, back); s.Meetings != want {
 		t.Errorf("%d meetings came back of %d", s.Meetings, want)
 	}
+	if out := run(t, "adopt", "--data", back); !strings.Contains(out, "meetings adopted") {
+		t.Errorf("adopt says %q", out)
+	}
 	run(t, "verify", "--data", back, "--repair", "--from", k.backups, "--identity", key)
 }

@@ -93,7 +93,7 @@ func (m *Main) rootCmd() *cobra.Command {
 		m.verifyCmd(), m.rebuildCmd(), m.forgetCmd(), m.authCmd(), m.webhookCmd(), m.mcpCmd(), m.healthcheckCmd(), m.versionCmd(),
 	)
 	root.AddCommand(m.userCmd(), m.tokenCmd(), m.auditCmd(), m.reloadCmd(), m.configCmd(), m.doctorCmd(), m.setupCmd(), m.docsCmd())
-	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.retentionCmd())
+	root.AddCommand(m.exportCmd(), m.importCmd(), m.backupCmd(), m.restoreCmd(), m.adoptCmd(), m.retentionCmd())
 	root.InitDefaultCompletionCmd()
 	refuseUnknownCommands(root)
 	m.finishCommand(root)

@@ -1,0 +1,124 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/inbox"
+	"minutebook/internal/residue"
+	"minutebook/internal/sqlite"
+)
+
+// deliver puts a meeting into the inbox, and applies what waits there.
+func deliver(t *testing.T, a *archive.Archive, id int64, word string) {
+	t.Helper()
+	_, err := a.Inbox().Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: fmt.Sprint("msg_", id), ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch,
+		Body: archivetest.Meeting(id, word, word+" said")})
+	must(t, err)
+	applyPending(t, a)
+}
+
+func applyPending(t *testing.T, a *archive.Archive) {
+	t.Helper()
+	waiting, err := a.Inbox().Pending(t.Context(), 100)
+	must(t, err)
+	for _, d := range waiting {
+		o, err := archive.FromDelivery(d)
+		must(t, err)
+		_, err = a.Apply(t.Context(), []archive.Observation{o})
+		must(t, err)
+		must(t, a.Inbox().Settle(t.Context(), inbox.Outcome{ID: d.ID, RecordingID: o.RecordingID}))
+	}
+}
+
+// replicate copies databases as a replica has them at one moment.
+func replicate(t *testing.T, a *archive.Archive, to string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		must(t, vacuumInto(t.Context(), filepath.Join(a.Dir(), name), filepath.Join(to, name)))
+	}
+}
+
+func adopted(t *testing.T, dir string, o AdoptOptions) *archive.Archive {
+	t.Helper()
+	o.Dir, o.Logger, o.Now = dir, zerolog.Nop(), nil
+	r, err := Adopt(t.Context(), o)
+	must(t, err)
+	a := archivetest.Open(t, dir)
+	must(t, a.FinishForgetting(t.Context()))
+	lineage, err := a.Lineage(t.Context())
+	if err != nil || lineage[len(lineage)-1] != r.Epoch || len(lineage) < 2 {
+		t.Errorf("lineage %q, %v; adopted %+v", lineage, err, r)
+	}
+	return a
+}
+
+// TestAdoptTakesReplicasOfDifferentMoments adopts databases of which now the one is older
+// and now the other: no delivery of either is lost, and no meeting that either knows as
+// forgotten is anywhere.
+func TestAdoptTakesReplicasOfDifferentMoments(t *testing.T) {
+	for name, order := range map[string][2]string{"archive.db is older": {"archive.db", "inbox.db"}, "inbox.db is older": {"inbox.db", "archive.db"}} {
+		t.Run(name, func(t *testing.T) {
+			a, dir := archivetest.New(t), archivetest.Dir(t)
+			must(t, os.Chmod(dir, 0o700))
+			deliver(t, a, 1, "pelican")
+			deliver(t, a, 2, "heron")
+			replicate(t, a, dir, order[0])
+			deliver(t, a, 3, "stork")
+			_, err := a.Forget(t.Context(), 1, "test")
+			must(t, err)
+			replicate(t, a, dir, order[1])
+			b := adopted(t, dir, AdoptOptions{OldData: []string{a.Dir()}})
+			applyPending(t, b)
+			for _, id := range []int64{2, 3} {
+				if _, err := b.Row(t.Context(), id); err != nil {
+					t.Errorf("meeting %d: %v", id, err)
+				}
+			}
+			if _, err := b.Row(t.Context(), 1); !errors.Is(err, archive.ErrForgotten) {
+				t.Errorf("the forgotten meeting: %v", err)
+			}
+			if files := residue.Find(t, "pelican", dir); len(files) > 0 {
+				t.Errorf("the forgotten meeting is still in %q", files)
+			}
+			if v, err := b.Verify(t.Context(), archive.VerifyOptions{}, func(d archive.Damage) { t.Error(d) }); err != nil || v.Meetings != 2 {
+				t.Errorf("%+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// TestAdoptRefuses tries directories that are no restored replica.
+func TestAdoptRefuses(t *testing.T) {
+	a := archivetest.New(t)
+	deliver(t, a, 1, "pelican")
+	for name, c := range map[string]struct {
+		prepare func(dir string) error
+		says    string
+	}{
+		"no inbox": {func(dir string) error { return os.Remove(filepath.Join(dir, "inbox.db")) }, "inbox.db is missing or empty"},
+		"no notes": {func(dir string) error {
+			db := sqlite.Connect(filepath.Join(dir, "archive.db"), "?mode=rw", nil)
+			_, err := db.Exec(`INSERT INTO info (name, value) VALUES ('database:notes.db', '')`)
+			return errors.Join(err, db.Close())
+		}, "the archive had notes.db"},
+		"damage":     {func(dir string) error { return os.Truncate(filepath.Join(dir, "inbox.db"), 8192) }, "check inbox.db"},
+		"unfinished": {func(dir string) error { return os.WriteFile(filepath.Join(dir, archive.RestoringFile), nil, 0o600) }, "run that again"},
+		"used":       {func(dir string) error { archivetest.Open(t, dir); return nil }, "in use"},
+	} {
+		dir := archivetest.Dir(t)
+		replicate(t, a, dir, "archive.db", "inbox.db")
+		must(t, c.prepare(dir))
+		if _, err := Adopt(t.Context(), AdoptOptions{Dir: dir, Logger: zerolog.Nop()}); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
