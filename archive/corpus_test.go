@@ -10,7 +10,7 @@ import (
 	"minutebook/internal/testrun"
 )
 
-// TestCorpusComesBackByteForByte takes in every real meeting and reads it back.
+// TestCorpusComesBackByteForByte applies real meetings and reads them back.
 func TestCorpusComesBackByteForByte(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	for _, name := range corpus.Files() {

@@ -47,14 +47,14 @@ type corpusMeeting struct {
 	Transcript  []json.RawMessage `json:"transcript"`
 }
 
-// sampleCorpus writes every twentieth meeting of a file of the corpus, or each in a
+// sampleCorpus writes a twentieth of the meetings in a file of the corpus, or all in a
 // long run, to path, and returns them.
 func sampleCorpus(t *testing.T, name, path string) (all []corpusMeeting) {
 	t.Helper()
 	lines := testrun.RealMeetings(t, name)
 	var file bytes.Buffer
 	z := gzip.NewWriter(&file)
-	for i := 0; i < len(lines); i += rounds(20, 1) {
+	for i := 0; i < len(lines); i += rounds(4, 1) {
 		var m corpusMeeting
 		if err := json.Unmarshal(lines[i], &m); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,7 @@
 package testrun
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,13 +87,16 @@ func Corpus(t testing.TB) string {
 	return dir
 }
 
-// RealMeetings returns the meetings of one of [corpus.Files], or skips the test as
-// [Corpus] does.
+// RealMeetings returns every fifth meeting of one of [corpus.Files], all of them in a long
+// run, or skips the test as [Corpus] does.
 func RealMeetings(t testing.TB, name string) [][]byte {
 	t.Helper()
 	var meetings [][]byte
+	read := 0
 	err := corpus.EachLine(filepath.Join(Corpus(t), name), func(line []byte) error {
-		meetings = append(meetings, append([]byte(nil), line...))
+		if read++; read%5 == 1 || IsLong() {
+			meetings = append(meetings, bytes.Clone(line))
+		}
 		return nil
 	})
 	if err != nil || len(meetings) == 0 {
