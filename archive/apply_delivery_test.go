@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,4 +80,19 @@ func FuzzFromDelivery(f *testing.F) {
 			t.Errorf("accepted without a recording: %q", body)
 		}
 	})
+}
+
+// A panic over the content of one observation is an error of that observation.
+func TestAPanicOverContentEndsNothing(t *testing.T) {
+	a := newArchive(t)
+	ob := summaryRead(SourceSummary, epoch0, 1, strings.Repeat("long ", 50))
+	codec := a.codec
+	a.codec = nil
+	_, err := a.Apply(t.Context(), []Observation{ob})
+	var bad *ObservationError
+	if !errors.As(err, &bad) || bad.RecordingID != ob.RecordingID {
+		t.Errorf("with a broken codec: %v", err)
+	}
+	a.codec = codec
+	apply(t, a, ob)
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -191,4 +192,14 @@ func TestWorkThatFailsIsBegunAgain(t *testing.T) {
 	exec(`ALTER TABLE away RENAME TO deliveries`)
 	eventually("what came meanwhile is queued", func() bool { return s.queued() == "1" })
 	eventually("nothing fails any more", func() bool { return failing() == 0 })
+	times := 0
+	s.keepRunning(t.Context(), "odd work", func(context.Context) error {
+		if times++; times == 1 {
+			panic("a meeting that nobody thought of")
+		}
+		return nil
+	})
+	if times != 2 || failing() != 1 {
+		t.Errorf("work that panicked was begun %d times; want it begun again and said", times)
+	}
 }

@@ -25,7 +25,7 @@ func (s *Syncer) fetchContentByList(ctx context.Context, a *account, p listQuery
 		if err != nil {
 			return nil, err
 		}
-		if err := s.applyPage(ctx, o, page, t); err != nil {
+		if err := s.applyPage(ctx, o, page, t, func() archive.Mark { return archive.Mark{} }); err != nil {
 			return nil, err
 		}
 		group = slices.DeleteFunc(slices.Clone(group), func(old contentTask) bool {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/archive"
 )
 
 // rotation is the state of a rotation through older content. It is a mark.
@@ -68,7 +69,7 @@ func (s *Syncer) readRotationPage(ctx context.Context, o walkSpec, r rotation, t
 	}
 	r.Over = page.NextCursor == "" || page.NextCursor == r.Cursor
 	r.Cursor = page.NextCursor
-	return r, s.applyPage(ctx, o, page, t, newMark(rotationKey(o.account, o.list), r))
+	return r, s.applyPage(ctx, o, page, t, func() archive.Mark { return newMark(rotationKey(o.account, o.list), r) })
 }
 
 // loadRotation reads the state of a rotation. The backfill counts as the first

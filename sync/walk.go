@@ -106,6 +106,9 @@ func (s *Syncer) readPage(ctx context.Context, o walkSpec, w window, t *runStats
 	if w.Pages == 0 {
 		next.Asked = page.askedAt()
 	}
-	next.Unreadable += page.unreadable
-	return next, s.applyPage(ctx, o, page, t, newMark(windowKey(o.key(), w.N), next))
+	err = s.applyPage(ctx, o, page, t, func() archive.Mark {
+		next.Unreadable = w.Unreadable + page.unreadable
+		return newMark(windowKey(o.key(), w.N), next)
+	})
+	return next, err
 }

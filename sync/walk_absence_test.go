@@ -122,6 +122,33 @@ func TestAnUnreadableItemIsNotAnAbsence(t *testing.T) {
 	})
 }
 
+// An item that the archive can never take keeps no other from being read.
+func TestAnItemThatCannotBeKeptIsLeftOut(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(25, rig.Today().Add(-time.Hour), time.Hour))
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		exec := func(query string) {
+			if _, err := ar.DB().W.Exec(query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec(`CREATE TRIGGER bad BEFORE INSERT ON meetings WHEN new.recording_id IN (4, 21, 22) BEGIN SELECT RAISE(ABORT, 'never'); END`)
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(24 * time.Hour)
+		if c, notices := meetingCounts(t, ar), absences(t, s); c.Meetings != 22 || c.Gone != 0 || len(notices) != 1 || !strings.Contains(notices[0], "3 items of the list could not be read") {
+			t.Errorf("%+v, status says %q", c, notices)
+		}
+		exec(`DROP TRIGGER bad`)
+		time.Sleep(24 * time.Hour)
+		if st, err := s.Status(t.Context()); err != nil || len(st.Failures) != 0 || meetingCounts(t, ar).Meetings != 25 {
+			t.Errorf("once they can be kept: %+v, %v", st.Failures, err)
+		}
+	})
+}
+
 // A meeting without created_at is on no page with a bound of that time. It is
 // read though history is cut into windows, and is not gone because of them.
 func TestAMeetingWithoutADateIsRead(t *testing.T) {

@@ -3,6 +3,8 @@ package syncer
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"time"
 
 	"minutebook/api"
@@ -60,12 +62,39 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 // classList is the class of failures for unreadable items of lists.
 const classList = "list"
 
-// applyPage applies a page, the content tasks that follow from it and the marks
-// given, in one transaction.
-func (s *Syncer) applyPage(ctx context.Context, o walkSpec, page *meetingsPage, t *runStats, marks ...archive.Mark) error {
+// applyPage applies a page, the content tasks that follow from it and a mark, in one
+// transaction. An item that the archive can never take is left out and counts as
+// unreadable, so that it does not keep the list from being read; mark is then asked again.
+func (s *Syncer) applyPage(ctx context.Context, o walkSpec, page *meetingsPage, t *runStats, mark func() archive.Mark) error {
+	for {
+		err := s.tryPage(ctx, o, page, t, mark())
+		var bad *archive.ObservationError
+		if !errors.As(err, &bad) || !page.leaveOut(bad.RecordingID) {
+			return err
+		}
+		if err := s.recordUnreadable(ctx, o, err); err != nil {
+			return err
+		}
+	}
+}
+
+// leaveOut removes a meeting from the page and reports whether it was there.
+func (l *meetingsPage) leaveOut(id int64) bool {
+	before := len(l.batch)
+	l.batch = slices.DeleteFunc(l.batch, func(o archive.Observation) bool { return o.RecordingID == id })
+	l.unreadable += before - len(l.batch)
+	return len(l.batch) < before
+}
+
+// tryPage is applyPage for a page with nothing to leave out.
+func (s *Syncer) tryPage(ctx context.Context, o walkSpec, page *meetingsPage, t *runStats, mark archive.Mark) error {
 	wanted, done, err := s.planTasks(ctx, o, page.batch, page.SentAt)
 	if err != nil {
 		return err
+	}
+	var marks []archive.Mark
+	if mark.Key != "" {
+		marks = append(marks, mark)
 	}
 	applied, err := s.apply(ctx, page.batch, wanted, done, marks...)
 	if err != nil {
