@@ -8,11 +8,13 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"path"
 	"strings"
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/sqlite"
 	"minutebook/search"
 )
 
@@ -133,6 +135,9 @@ func (s *server) toFailure(r *http.Request, err error) *failure {
 		return &failure{http.StatusNotFound, "There is no such meeting in this archive."}
 	case errors.Is(err, search.ErrCursor):
 		return &failure{http.StatusBadRequest, "This place in the results belongs to another search; begin at the first page."}
+	case errors.Is(err, sqlite.ErrDiskFull):
+		s.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("answer request")
+		return &failure{http.StatusInsufficientStorage, "There is no room on the disk of this archive: nothing was kept. Send it again when there is room."}
 	case r.Context().Err() != nil:
 		return &failure{http.StatusServiceUnavailable, "The request ended before its answer was there."}
 	}
@@ -149,7 +154,11 @@ func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		frame
 		Status  int
 		Message string
-	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message}
+		Unkept  url.Values // the form of a note that was not kept
+	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message, nil}
+	if r.PostForm.Has("text") {
+		data.Unkept = r.PostForm
+	}
 	if err := s.render(w, f.status, "error", data); err != nil {
 		s.Logger.Error().Err(err).Msg("answer request")
 		http.Error(w, f.message, f.status)
