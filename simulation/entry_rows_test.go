@@ -66,6 +66,8 @@ var entryRows = map[string]entryRow{
 	"GET /saved":                                                 {path: "/saved", asks: asksPage, member: 200, admin: 200},
 	"POST /saved":                                                {path: "/saved", asks: asksPage, member: 422, admin: 422},
 	"POST /saved/{id}/{change}":                                  {path: "/saved/99/delete", asks: asksPage, member: 404, admin: 404},
+	"GET /unsubscribe/{token}":                                   {path: "/unsubscribe/1.AAAA"},
+	"POST /unsubscribe/{token}":                                  {path: "/unsubscribe/1.AAAA"},
 	"GET /feeds/{secret}":                                        {path: "/feeds/nothing"},
 	"GET /api/v1/saved-searches":                                 {path: "/api/v1/saved-searches", asks: asksData, member: 200, admin: 200},
 	"POST /api/v1/saved-searches":                                {path: "/api/v1/saved-searches", body: "{}", asks: asksData, member: 422, admin: 422},

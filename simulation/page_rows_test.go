@@ -65,6 +65,8 @@ var pageRows = map[string]pageRow{
 	"GET /saved":                                                 {paths: []string{"/saved"}},
 	"POST /saved":                                                {paths: []string{"/saved"}},
 	"POST /saved/{id}/{change}":                                  {paths: []string{"/saved/1/delete"}},
+	"GET /unsubscribe/{token}":                                   {paths: []string{"/unsubscribe/1.AAAA"}},
+	"POST /unsubscribe/{token}":                                  {paths: []string{"/unsubscribe/1.AAAA"}, post: true},
 	"GET /feeds/{secret}":                                        {paths: []string{"/feeds/nothing"}},
 	"GET /api/v1/saved-searches":                                 {paths: []string{"/api/v1/saved-searches"}},
 	"POST /api/v1/saved-searches":                                {},

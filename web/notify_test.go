@@ -17,6 +17,7 @@ import (
 	"minutebook/archive/notes"
 	"minutebook/internal/notify"
 	"minutebook/web/access"
+	"minutebook/web/notice"
 )
 
 // hook is an address that notifications are sent to. Its fields are read between looks.
@@ -288,6 +289,36 @@ func TestMailsOfManyArrivals(t *testing.T) {
 	}
 }
 
+// unsubscribes ends mails by the link in one, without a session, as mail programs and as
+// people do, and asks for those of both searches again.
+func (s *site) unsubscribes(mail notify.Message) {
+	s.t.Helper()
+	link := strings.TrimPrefix(mail.Unsubscribe, "https://example.org/minutebook")
+	if !strings.HasPrefix(link, notice.UnsubscribePath) || !strings.Contains(mail.Text, mail.Unsubscribe) {
+		s.t.Fatalf("the link is %q in\n%s", mail.Unsubscribe, mail.Text)
+	}
+	s.shows(200, link, "End the mails?", "me@own.example")
+	for _, wrong := range []string{link + "x", link[:len(link)-1], strings.Replace(link, "/1.", "/2.", 1), notice.UnsubscribePath + "1", notice.UnsubscribePath + "1."} {
+		s.shows(404, wrong, "This link ends no mails")
+		if resp, _ := s.submit(wrong, "List-Unsubscribe=One-Click"); resp.StatusCode != 404 {
+			s.t.Errorf("%s is answered %s", wrong, resp.Status)
+		}
+	}
+	if all, err := s.server.Notes.SavedWithNotify(s.t.Context()); err != nil || len(all) != 2 {
+		s.t.Errorf("before the mails end: %v, %v", all, err)
+	}
+	if resp, body := s.submit(link, "List-Unsubscribe=One-Click"); resp.StatusCode != 200 || !strings.Contains(body, "The mails have ended") {
+		s.t.Errorf("%s\n%s", resp.Status, body)
+	}
+	if all, err := s.server.Notes.SavedWithNotify(s.t.Context()); err != nil || len(all) != 0 {
+		s.t.Errorf("the mails go on: %v, %v", all, err)
+	}
+	for id := range 2 {
+		s.submit(fmt.Sprintf("/saved/%d/notify", id+1), "address=mailto:me@own.example")
+	}
+	s.shows(404, link, "This link ends no mails") // the mails were asked for again
+}
+
 // TestMailsOfSavedSearches sends a person one mail for all searches, again with the same id
 // when it failed, until the mails are ended on the page.
 func TestMailsOfSavedSearches(t *testing.T) {
@@ -332,6 +363,7 @@ func TestMailsOfSavedSearches(t *testing.T) {
 		}
 	}
 	look(2)
+	s.unsubscribes(post.sent[1])
 	s.submit("/saved/1/notify", "address=")
 	s.server.MailOwner = nil // no address is the owner's any more
 	s.apply(meeting(3, "Third walrus", "2026-06-11T09:00:00Z", ""))

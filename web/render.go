@@ -136,13 +136,21 @@ func (s *server) toFailure(r *http.Request, err error) *failure {
 	case errors.Is(err, search.ErrCursor):
 		return &failure{http.StatusBadRequest, "This place in the results belongs to another search; begin at the first page."}
 	case errors.Is(err, sqlite.ErrDiskFull):
-		s.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("answer request")
+		s.Logger.Error().Err(err).Str("path", pathOf(r)).Msg("answer request")
 		return &failure{http.StatusInsufficientStorage, "There is no room on the disk of this archive: nothing was kept. Send it again when there is room."}
 	case r.Context().Err() != nil:
 		return &failure{http.StatusServiceUnavailable, "The request ended before its answer was there."}
 	}
-	s.Logger.Error().Err(err).Str("path", r.URL.Path).Msg("answer request")
+	s.Logger.Error().Err(err).Str("path", pathOf(r)).Msg("answer request")
 	return &failure{http.StatusInternalServerError, "Something went wrong here; the log says what."}
+}
+
+// pathOf returns the path of a request for the log: without the token of a link.
+func pathOf(r *http.Request) string {
+	if r.PathValue("token") != "" {
+		return r.Pattern
+	}
+	return r.URL.Path
 }
 
 func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {

@@ -3,6 +3,8 @@ package web
 import (
 	"net/http"
 	"strings"
+
+	"minutebook/web/notice"
 )
 
 // route is a pattern of the mux and its handler.
@@ -25,6 +27,8 @@ func (s *server) routes() []route {
 		{"POST /saved", s.page(form(s.saveSearch))},
 		{"POST /saved/{id}/{change}", s.page(form(s.changeSaved))},
 		{"GET /feeds/{secret}", s.compress(http.HandlerFunc(s.feed))},
+		{"GET " + notice.UnsubscribePath + "{token}", s.compress(s.withoutVisitor(s.unsubscribe))},
+		{"POST " + notice.UnsubscribePath + "{token}", s.compress(s.withoutVisitor(form(s.unsubscribe)))},
 		{"GET /meetings/{id}/versions/{revision}", s.page(s.version)},
 		{"POST /meetings/{id}/notes", s.page(form(s.changeNotes))},
 		{"POST /meetings/{id}/fetch", s.page(form(s.fetch))},

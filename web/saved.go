@@ -20,6 +20,7 @@ import (
 	"minutebook/search"
 	"minutebook/search/query"
 	"minutebook/web/access"
+	"minutebook/web/notice"
 )
 
 // savedPage lists the visitor's saved searches. The address of a feed and the secret of
@@ -258,6 +259,51 @@ func (s *server) newFeed(r *http.Request, secret string) (*atomFeed, error) {
 		f.Entries = append(f.Entries, e)
 	}
 	return f, nil
+}
+
+// withoutVisitor makes a handler of h that asks nobody to sign in.
+func (s *server) withoutVisitor(h handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			s.failPage(w, r, err)
+		}
+	})
+}
+
+// unsubscribePage ends the mails of saved searches.
+type unsubscribePage struct {
+	frame
+	Address string
+	Ended   bool
+}
+
+// unsubscribe answers the link in a mail: GET asks, and POST, which mail programs send by
+// themselves (RFC 8058), ends the mails of all saved searches of the person to the address.
+func (s *server) unsubscribe(w http.ResponseWriter, r *http.Request) error {
+	token := r.PathValue("token")
+	saved, err := s.Notes.ByNotify(r.Context(), notice.UnsubscribeSearch(token))
+	if errors.Is(err, archive.ErrNotFound) || err == nil && !notice.EndsMails(token, saved) {
+		return &failure{http.StatusNotFound, "This link ends no mails: they have ended, or were asked for again since."}
+	}
+	if err != nil {
+		return err
+	}
+	if r.Method == http.MethodPost {
+		all, err := s.Notes.Saved(r.Context(), saved.Person)
+		if err != nil {
+			return err
+		}
+		for _, other := range all {
+			if other.Notify != saved.Notify {
+				continue
+			}
+			if _, err := s.Notes.SetNotify(r.Context(), other.Person, other.ID, ""); err != nil && !errors.Is(err, archive.ErrNotFound) {
+				return err
+			}
+		}
+	}
+	return s.render(w, http.StatusOK, "unsubscribe", unsubscribePage{s.newFrame(r, "unsubscribe", "Mails of new meetings"),
+		strings.TrimPrefix(saved.Notify, "mailto:"), r.Method == http.MethodPost})
 }
 
 // findSaved finds the newest meetings of a saved search that its owner sees now. It fails

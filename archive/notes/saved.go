@@ -184,9 +184,23 @@ func (d *DB) ByFeed(ctx context.Context, secret string) (SavedSearch, error) {
 	return found[0], nil
 }
 
+// ByNotify returns a saved search of anybody that is notified, by its number. It fails with
+// [archive.ErrNotFound] for any other number.
+func (d *DB) ByNotify(ctx context.Context, id int64) (SavedSearch, error) {
+	found, err := d.listSaved(ctx, `id = ? AND notify <> ''`, id)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("read a saved search: %w", archive.ErrNotFound)
+	}
+	if err != nil {
+		return SavedSearch{}, err
+	}
+	return found[0], nil
+}
+
 // SetNotify has new matches of a person's saved search notified at an address, and
-// returns the secret with which webhooks are signed; "" ends them. Matches from before
-// the first address are not notified. It fails with ErrAddress.
+// returns the secret with which webhooks are signed; "" ends them. Links in mails are
+// signed with a secret that is not returned. Matches from before the first address are not
+// notified. It fails with ErrAddress.
 func (d *DB) SetNotify(ctx context.Context, person, id int64, address string) (secret string, err error) {
 	if address == "" {
 		return "", d.updateSaved(ctx, person, id, `notify = '', secret = ''`)
@@ -194,18 +208,20 @@ func (d *DB) SetNotify(ctx context.Context, person, id int64, address string) (s
 	if err := checkAddress(address); err != nil {
 		return "", err
 	}
-	if !strings.HasPrefix(address, "mailto:") {
-		if secret, err = d.newSecret(base64.StdEncoding); err != nil {
-			return "", err
-		}
-		secret = "whsec_" + secret
+	if secret, err = d.newSecret(base64.StdEncoding); err != nil {
+		return "", err
 	}
+	secret = "whsec_" + secret
 	head, err := d.archive.Head(ctx)
 	if err != nil {
 		return "", fmt.Errorf("change a saved search: %w", err)
 	}
-	return secret, d.updateSaved(ctx, person, id, `seen_epoch = iif(notify = '', ?, seen_epoch), seen_seq = iif(notify = '', ?, seen_seq), notify = ?, secret = ?`,
+	err = d.updateSaved(ctx, person, id, `seen_epoch = iif(notify = '', ?, seen_epoch), seen_seq = iif(notify = '', ?, seen_seq), notify = ?, secret = ?`,
 		head.Epoch, head.Seq, address, secret)
+	if strings.HasPrefix(address, "mailto:") {
+		secret = ""
+	}
+	return secret, err
 }
 
 func checkAddress(address string) error {

@@ -24,6 +24,10 @@ type Message struct {
 	Title string    `json:"title"`
 	Text  string    `json:"text"`
 	At    time.Time `json:"timestamp"`
+
+	// Unsubscribe is the address of a page that ends such mails, by one POST; "" for
+	// mails that the configuration asks for.
+	Unsubscribe string `json:"-"`
 }
 
 // Channel is a way on which messages go to people.

@@ -133,14 +133,17 @@ func TestMail(t *testing.T) {
 	server, encrypted := smtptest.Start(t, false), smtptest.Start(t, true)
 	m := &Mail{Host: "127.0.0.1", Port: server.Port, From: "minutebook@example.com", To: []string{"ada@example.com", "bob@example.com"},
 		Username: smtptest.Username, Password: smtptest.Password, TLS: "none", AllowPrivate: true}
-	if err := m.Send(t.Context(), sampleMessage()); err != nil {
+	sent := sampleMessage()
+	sent.Unsubscribe = "https://minutes.example/unsubscribe/1.x"
+	if err := m.Send(t.Context(), sent); err != nil {
 		t.Fatal(err)
 	}
 	got := server.Mails()
 	if len(got) != 1 || got[0].From != m.From || !slices.Equal(got[0].To, m.To) {
 		t.Fatalf("%+v", got)
 	}
-	for _, part := range []string{"Subject: Minutebook: the disk is nearly full", "Message-ID: <msg_1@minutebook>", "free some space"} {
+	for _, part := range []string{"Subject: Minutebook: the disk is nearly full", "Message-ID: <msg_1@minutebook>", "free some space",
+		"List-Unsubscribe: <https://minutes.example/unsubscribe/1.x>", "List-Unsubscribe-Post: List-Unsubscribe=One-Click"} {
 		if !strings.Contains(got[0].Data, part) {
 			t.Errorf("%q is not in\n%s", part, got[0].Data)
 		}

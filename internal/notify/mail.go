@@ -51,6 +51,10 @@ func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 	msg.Subject("Minutebook: " + phrase.OneLine(each.Title))
 	msg.SetDateWithValue(each.At)
 	msg.SetMessageIDWithValue(each.ID + "@minutebook")
+	if each.Unsubscribe != "" { // RFC 8058
+		msg.SetGenHeader(mail.HeaderListUnsubscribe, "<"+each.Unsubscribe+">")
+		msg.SetGenHeader(mail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
+	}
 	msg.SetBodyString(mail.TypeTextPlain, each.Text+"\n")
 	var open net.Conn // the library leaves it open when STARTTLS or authentication fails
 	defer func() {

@@ -46,13 +46,18 @@ func SendMail(ctx context.Context, mailer Mailer, to string, found []Found, page
 		title = fmt.Sprintf("new for %d saved searches", len(found))
 	}
 	text.WriteString("--\nYou asked for these mails")
-	if page != "" {
-		text.WriteString(" and end them at\n" + page + "/saved")
-	} else {
+	var end string
+	switch token := unsubscribeToken(found[0].Saved); {
+	case page == "":
 		text.WriteString(" on the page of saved searches, and end them there.")
+	case token == "":
+		text.WriteString(" and end them at\n" + page + "/saved")
+	default:
+		end = page + UnsubscribePath + token
+		text.WriteString(" at\n" + page + "/saved\nand end them there or, without signing in, at\n" + end)
 	}
 	title = fmt.Sprintf("%s %s", phrase.Count(count, "meeting", "meetings"), title)
-	return mailer.SendTo(ctx, notify.Message{ID: id, Kind: notify.News, Title: phrase.OneLine(title), Text: text.String(), At: now}, to)
+	return mailer.SendTo(ctx, notify.Message{ID: id, Kind: notify.News, Title: phrase.OneLine(title), Text: text.String(), At: now, Unsubscribe: end}, to)
 }
 
 // writeFound writes the part of a mail about one search.
