@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -77,5 +78,26 @@ func TestPagesAreLight(t *testing.T) {
 		if bytes > 30_000 {
 			t.Errorf("%s takes %d bytes, more than 30,000", address, bytes)
 		}
+	}
+}
+
+// TestFontsOfAFamilyHaveTheSameWeights reads the style sheet: a browser takes the files
+// of one range of weights alone, so that bold letters come from another font where the
+// file of rare letters is bolder than the file of all others.
+func TestFontsOfAFamilyHaveTheSameWeights(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	sheet, err := os.ReadFile("static/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights := map[string]string{}
+	for _, face := range regexp.MustCompile(`@font-face \{ font-family: ([^;]+);.*?font-weight: ([^;]+);`).FindAllStringSubmatch(string(sheet), -1) {
+		if first, ok := weights[face[1]]; ok && first != face[2] {
+			t.Errorf("%s has files for the weights %s and for %s", face[1], first, face[2])
+		}
+		weights[face[1]] = face[2]
+	}
+	if len(weights) != 2 {
+		t.Errorf("fonts %v", weights)
 	}
 }
