@@ -23,6 +23,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"minutebook/internal/testrun"
 )
 
 const (
@@ -40,7 +42,7 @@ type Server struct{ address string }
 // the environment. The server ends with the test.
 func Start(t *testing.T) *Server {
 	t.Helper()
-	program := buildGateway(t)
+	program := testrun.Build(t, module, module+"/cmd/versitygw", version)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +127,9 @@ func Refuse(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, "<Error><Code>%s</Code><Message>%s</Message></Error>", code, code)
 }
 
+// Endpoint returns the URL of the server, for other programs.
+func (s *Server) Endpoint() string { return "http://" + s.address }
+
 // Objects lists the names of the recordings under a prefix.
 func (s *Server) Objects(t *testing.T, prefix string) []string {
 	t.Helper()
@@ -172,43 +177,4 @@ func (s *Server) Abort(t *testing.T, key string) {
 	if err := s.client(t).RemoveIncompleteUpload(t.Context(), "recordings", key); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// buildGateway returns the path of versitygw, and builds it where it is missing.
-// It skips the test with -short, and on a machine that cannot get the source,
-// unless CI is set.
-func buildGateway(t *testing.T) string {
-	t.Helper()
-	if path, err := exec.LookPath("versitygw"); err == nil {
-		return path
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatalf("no place to build an S3 server: %v", err)
-	}
-	dir := filepath.Join(cache, "minutebook-test", "versitygw-"+version)
-	path := filepath.Join(dir, "versitygw")
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	if testing.Short() {
-		t.Skip("building an S3 server takes minutes")
-	}
-	if out, err := runCommand(t, dir, "mod", "download", module+"@"+version); err != nil {
-		if os.Getenv("CI") == "" {
-			t.Skipf("no S3 server to test with: its source cannot be had: %v\n%s", err, out)
-		}
-		t.Fatalf("get the source of an S3 server: %v\n%s", err, out)
-	}
-	if out, err := runCommand(t, dir, "install", module+"/cmd/versitygw@"+version); err != nil {
-		t.Fatalf("build an S3 server: %v\n%s", err, out)
-	}
-	return path
-}
-
-func runCommand(t *testing.T, bin string, args ...string) ([]byte, error) {
-	cmd := exec.Command("go", args...)
-	cmd.Env = append(os.Environ(), "GOBIN="+bin, "GOFLAGS=")
-	cmd.Dir = t.TempDir() // outside of this module
-	return cmd.CombinedOutput()
 }
