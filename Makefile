@@ -73,7 +73,7 @@ programs: ## and restic, for which docs/backup.md has a recipe, ffmpeg, which cu
 long: ## the long runs of the crash tests, packages, DuckDB, and a minute of every fuzz target
 	@packaging/install-npm @duckdb/node-api 1.5.6-r.1
 	packaging/fuzz 60s
-	MINUTEBOOK_LONG=1 go test -timeout 120m ./...
+	MINUTEBOOK_LONG=1 go test -timeout 240m ./...
 
 simulate: ## simulated years on every core: SEEDS=20 or FOR=1h, CORES=1
 	@packaging/simulate

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
@@ -154,6 +155,21 @@ func (x *run) encrypt(to io.Writer, content []byte) error {
 		return err
 	}
 	return out.Close()
+}
+
+// sweepUnfinished removes the files that a killed export was writing: they may hold a
+// meeting that was forgotten since. The ledger is open, so no other export runs.
+func sweepUnfinished(dir string) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rest, ok := strings.CutPrefix(d.Name(), durable.TempPrefix)
+		if !ok || !d.Type().IsRegular() || strings.Trim(rest, "0123456789") != "" {
+			return nil
+		}
+		return os.Remove(path)
+	})
 }
 
 // replaceFile puts content in place of a file, with mode 0600; readers see the old

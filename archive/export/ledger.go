@@ -104,7 +104,7 @@ func readLedger(ctx context.Context, path string) (_ *ledger, err error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	db := sqlite.Connect(path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-2000", map[string]string{"secure_delete": "1"})
+	db := sqlite.Connect(path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-2000&_stmt_cache_size=32", map[string]string{"secure_delete": "1"})
 	db.SetMaxOpenConns(1)
 	l := &ledger{db: db}
 	if err = l.begin(ctx); err == nil {

@@ -158,6 +158,24 @@ func TestInterruptedExportKeepsItsNames(t *testing.T) {
 	}
 }
 
+// A killed export leaves unfinished files, which may hold a meeting that is forgotten
+// later. The next export removes them, and nothing else.
+func TestUnfinishedFilesOfAKilledExportGo(t *testing.T) {
+	a, dir := archivetest.Sample(t), t.TempDir()
+	exportTo(t, a, Options{Dir: dir, Format: Markdown})
+	for _, name := range []string{".tmp-123", "meetings/.tmp-4567", ".tmp-notes.md", "mine.tmp-1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("words"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exportTo(t, a, Options{Dir: dir, Format: Markdown})
+	for name, want := range map[string]bool{".tmp-123": false, "meetings/.tmp-4567": false, ".tmp-notes.md": true, "mine.tmp-1": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != want {
+			t.Errorf("%s: %v; want it there: %t", name, err, want)
+		}
+	}
+}
+
 // contextAfter ends when its callback is told of n.
 func contextAfter(t *testing.T, n int) (context.Context, func(int)) {
 	ctx, cancel := context.WithCancel(t.Context())

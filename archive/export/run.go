@@ -50,8 +50,13 @@ func newRun(ctx context.Context, a *archive.Archive, o Options) (*run, error) {
 		return nil, err
 	}
 	var err error
-	x.ledger, err = openLedger(ctx, o.Dir)
-	return x, err
+	if x.ledger, err = openLedger(ctx, o.Dir); err != nil {
+		return nil, err
+	}
+	if err := sweepUnfinished(o.Dir); err != nil {
+		return nil, errors.Join(err, x.ledger.close())
+	}
+	return x, nil
 }
 
 // writeMeetings writes one file for each meeting, several at a time, and the pages

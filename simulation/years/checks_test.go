@@ -23,6 +23,7 @@ func (w *world) checkKept() {
 		return
 	}
 	w.oracle.settle(time.Now(), false)
+	w.noteForgotten()
 	if s := w.upstream.count.excess(); s != "" {
 		w.fail("over the limit: %s", s)
 	}
@@ -36,6 +37,17 @@ func (w *world) checkKept() {
 	}
 	w.checkDeliveries()
 	w.checkMarks()
+}
+
+// noteForgotten notes the meetings whose forgetting was finished after a kill.
+func (w *world) noteForgotten() {
+	for id, at := range w.forgetting {
+		if _, err := w.house.archive.Row(context.Background(), id); errors.Is(err, archive.ErrForgotten) {
+			w.oracle.forget(id)
+			w.forgotAt[id] = at
+		}
+		delete(w.forgetting, id)
+	}
 }
 
 // checkVersions compares the history and the current parts of a meeting.

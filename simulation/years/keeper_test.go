@@ -161,7 +161,12 @@ func (w *world) forget(g *rand.Rand) {
 		return
 	}
 	_, err := h.archive.Forget(context.Background(), m.id, "simulated")
-	if errors.Is(err, archive.ErrNotFound) || h.dead.Load() {
+	if errors.Is(err, archive.ErrNotFound) {
+		return
+	}
+	if h.dead.Load() { // killed meanwhile: the next start finishes it, where it was begun
+		w.journal.note("%d is perhaps forgotten", m.id)
+		w.forgetting[m.id] = time.Now()
 		return
 	}
 	w.must(err, "forget")

@@ -68,10 +68,12 @@ type world struct {
 	todo     agenda
 	backups  []backupDone
 	forgotAt map[int64]time.Time
-	nextID   int64
-	keys     int
-	accounts int // configured, at most at a time
-	events   []string
+	// forgetting are the meetings of which a kill cut the forgetting off.
+	forgetting map[int64]time.Time
+	nextID     int64
+	keys       int
+	accounts   int // configured, at most at a time
+	events     []string
 
 	mu       sync.Mutex // guards the fields below
 	storm    storm
@@ -146,7 +148,7 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 
 func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	time.Sleep(time.Until(firstDay))
-	w := &world{t: t, seed: seed, disabled: o.disabled, dir: dir, dice: newDice(seed), journal: &journal{}, forgotAt: map[int64]time.Time{},
+	w := &world{t: t, seed: seed, disabled: o.disabled, dir: dir, dice: newDice(seed), journal: &journal{}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
 		owners: map[string]string{}, nextID: 100}
 	w.oracle = newOracle(w)
 	w.logger, w.logs = newLogger(w)
