@@ -24,6 +24,7 @@ func TestBrowser(t *testing.T) {
 		"plays where it was said": browserPlaysWhereItWasSaid,
 		"walks by keys":           browserWalksByKeys,
 		"without scripts":         browserWithoutScripts,
+		"forms without scripts":   browserSendsFormsWithoutScripts,
 		"sees what arrives":       browserSeesWhatArrives,
 		"goes back to its place":  browserGoesBackToItsPlace,
 		"searches":                browserSearches,

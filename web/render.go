@@ -164,8 +164,8 @@ func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		Message string
 		Unkept  url.Values // the form of a note that was not kept
 	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message, nil}
-	if r.PostForm.Has("text") {
-		data.Unkept = r.PostForm
+	if r.PostForm.Has("text") && strings.HasSuffix(r.URL.Path, "/notes") {
+		data.Unkept, data.Title = r.PostForm, "Your note was not kept"
 	}
 	if err := s.render(w, f.status, "error", data); err != nil {
 		s.Logger.Error().Err(err).Msg("answer request")
