@@ -46,7 +46,7 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		s.reportSuccess("queue")
 		for i := range due {
 			if o := &due[i]; turns.take(o) {
-				go func() { results <- done{o, s.attempt(ctx, o)} }()
+				go func() { results <- done{o, s.guard("queue", func() error { return s.attempt(ctx, o) })} }()
 			}
 		}
 		wait := time.NewTimer(s.untilNext(next))

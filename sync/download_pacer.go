@@ -30,7 +30,7 @@ type pacer struct {
 	rate         float64       // bytes a second over all fetches; 0: not measured
 	meanSize     float64       // mean bytes of a file
 	generation   time.Duration // mean time from request to completion
-	shortestLife time.Duration // the shortest lifetime of a link so far
+	shortestLife time.Duration // the shortest lifetime of the latest links
 }
 
 // newestWeight is the weight of the newest measurement in a moving mean.
@@ -61,11 +61,14 @@ func (p *pacer) recordGeneration(size int64, elapsed, life time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.meanSize = movingMean(p.meanSize, float64(size))
-	if elapsed > 0 {
+	if elapsed = min(elapsed, generationLimit); elapsed > 0 { // longer only when a clock was set
 		p.generation = time.Duration(movingMean(float64(p.generation), float64(elapsed)))
 	}
-	if life > 0 && (p.shortestLife == 0 || life < p.shortestLife) {
+	switch {
+	case life > 0 && (p.shortestLife == 0 || life < p.shortestLife):
 		p.shortestLife = life
+	case life > 0:
+		p.shortestLife += (life - p.shortestLife) / 4
 	}
 }
 
@@ -85,12 +88,22 @@ func (p *pacer) usualGeneration() time.Duration {
 	return p.generation
 }
 
+// announcedPollDelay returns when to poll first where a callback will announce the
+// file: when it is probably lost.
+func (p *pacer) announcedPollDelay() time.Duration {
+	return min(max(announcementWait, 3*p.usualGeneration()), slowestAnnouncedPoll)
+}
+
 // allowsAnother reports whether one more download may be requested beside the
-// open ones.
+// open ones. One is always allowed: without it nothing would be measured any more, and
+// one odd measurement would end all downloads. Its bytes are kept when its link lapses.
 func (p *pacer) allowsAnother(now time.Time, open []openLink, fetchers int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(open) >= maxOpen {
+	switch {
+	case len(open) == 0:
+		return true
+	case len(open) >= maxOpen:
 		return false
 	}
 	if p.rate == 0 || p.meanSize == 0 {

@@ -25,11 +25,7 @@ func TestSlowLineOpensFewLinks(t *testing.T) {
 	p.recordGeneration(3600_000, 35*time.Second, 24*time.Hour)
 	p.recordFetch(3600_000, 36*time.Second) // 100 an hour
 	now := time.Unix(0, 0)
-	n := 0
-	for open := []openLink(nil); p.allowsAnother(now, open, 1) && n < 1000; n++ {
-		open = append(open, openLink{})
-	}
-	if n < 2 || n > 4 {
+	if n := linksOpened(&p, now); n < 2 || n > 4 {
 		t.Errorf("%d links are open on a line that fetches one in 36 s; want 2 to 4", n)
 	}
 }
@@ -50,10 +46,65 @@ func TestNoLinkIsOpenedThatCannotBeFetchedInTime(t *testing.T) {
 				t.Fatalf("%d links are open", len(open))
 			}
 		}
-		if need := time.Duration(len(open)) * perFile; need > life+35*time.Second {
+		// One is always tried: its bytes are kept when its link lapses.
+		if need := time.Duration(len(open)) * perFile; len(open) > 1 && need > life+35*time.Second {
 			t.Fatalf("%d links that live %v need %v", len(open), life, need)
 		}
 	})
+}
+
+// One odd measurement, as of a clock that was set, an absurd size or a line that was
+// down, stops no downloads for good: one is always tried, and measured.
+func TestAnOddMeasurementHeals(t *testing.T) {
+	t.Parallel()
+	for name, odd := range map[string]func(*pacer){
+		"absurd size":    func(p *pacer) { p.recordGeneration(largestRecording, 35*time.Second, 24*time.Hour) },
+		"short-lived":    func(p *pacer) { p.recordGeneration(3600_000, 35*time.Second, time.Millisecond) },
+		"years to wait":  func(p *pacer) { p.recordGeneration(3600_000, 10*365*24*time.Hour, 24*time.Hour) },
+		"line was down":  func(p *pacer) { measure(p, 200, 1, 10*time.Minute) },
+		"everything odd": func(p *pacer) { p.recordGeneration(largestRecording, 1, 1); measure(p, 200, 1, time.Hour) },
+	} {
+		var p pacer
+		now := time.Unix(0, 0)
+		good := func() {
+			p.recordGeneration(3600_000, 35*time.Second, 24*time.Hour)
+			p.recordFetch(3600_000, 36*time.Second)
+		}
+		good()
+		odd(&p)
+		for range 100 {
+			if !p.allowsAnother(now, nil, 1) {
+				t.Fatalf("%s: nothing is opened any more", name)
+			}
+			good()
+		}
+		if n := linksOpened(&p, now); n < 2 || n > 4 {
+			t.Errorf("%s: afterwards %d links are open at a time; want 2 to 4", name, n)
+		}
+		if wait := p.announcedPollDelay(); wait > 2*time.Minute {
+			t.Errorf("%s: afterwards an announcement is awaited for %v", name, wait)
+		}
+	}
+	var p pacer
+	p.recordGeneration(1, 10*365*24*time.Hour, time.Hour)
+	if wait := p.announcedPollDelay(); wait > slowestAnnouncedPoll {
+		t.Errorf("an announcement that was lost is awaited for %v", wait)
+	}
+}
+
+// measure records fetches of so many bytes each.
+func measure(p *pacer, times int, bytes int64, busy time.Duration) {
+	for range times {
+		p.recordFetch(bytes, busy)
+	}
+}
+
+// linksOpened returns how many links p opens one after the other.
+func linksOpened(p *pacer, now time.Time) (n int) {
+	for open := []openLink(nil); p.allowsAnother(now, open, 1) && n < 1000; n++ {
+		open = append(open, openLink{})
+	}
+	return n
 }
 
 // A look that came late, as when the minute's calls were used up, says little of

@@ -19,7 +19,7 @@ func (l *downloader) awaitGeneration(ctx context.Context, t *downloadTask) error
 	}
 	wait, next := l.pace.firstPollDelay(), pollDelay
 	if l.isAnnounced(a) {
-		wait, next = max(announcementWait, 3*l.pace.usualGeneration()), announcedPollDelay
+		wait, next = l.pace.announcedPollDelay(), announcedPollDelay
 	}
 	for {
 		elapsed, err := l.sinceRequest(ctx, t)
