@@ -159,13 +159,17 @@ func browserIsAtPeaceOnEveryPage(t *testing.T, c *browsertest.Chromium) {
 	s.attachVideo(s.ids[0])
 	b := c.Open(t, s.URL)
 	b.Do(chromedp.EmulateViewport(width, 850))
-	for _, page := range []string{"/", "/?q=budget", "/actions", "/people", "/people/aoife.brennan@tidewell.example", "/calendar", "/now", "/status", "/help", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
+	for _, page := range []string{"/", "/?q=budget", "/actions", "/people", "/people/aoife.brennan@tidewell.example", "/calendar", "/now", "/status", "/help", "/saved", "/trends?q=budget", "/facet?field=person&q=budget", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
 		b.Do(chromedp.Navigate(s.URL + page))
 		if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
 			t.Errorf("%s is %d wide in a window of %d", page, pageWidth, width)
 		}
 		if n := browsertest.Evaluate[int](b, `document.querySelectorAll("img:not([alt]), input:not([type=hidden], [aria-label], [id], label > input), button:empty:not([aria-label]), a:not([href])").length`); n > 0 {
 			t.Errorf("%s: %d things without a name", page, n)
+		}
+		if hidden := browsertest.Evaluate[string](b, `[...document.querySelectorAll("main :is(ul, ol, dl, table, form, p, h1, h2, h3):not(:empty)")].filter(e =>
+			!e.checkVisibility() && !e.closest("[hidden], details:not([open]), dialog, noscript")).map(e => e.outerHTML.slice(0, 90)).join("\n")`); hidden != "" {
+			t.Errorf("%s: on a phone nobody sees\n%s", page, hidden)
 		}
 	}
 }
