@@ -124,6 +124,28 @@ func TestChaptersOfAnything(t *testing.T) {
 	})
 }
 
+// TestTitleNamesTheSubject gives a chapter in which words of any talk are said more often
+// than those of its subject, and one that has no others.
+func TestTitleNamesTheSubject(t *testing.T) {
+	lines := talk(rand.New(rand.NewPCG(1, 2)), 3, 40)
+	for i := range 12 {
+		lines[i].Text = "Folks, always free folks. Always thank the folks."
+		if i%3 == 0 {
+			lines[i].Text += " The walrus."
+		}
+	}
+	for i := range 12 {
+		lines[len(lines)-1-i].Text = "Well, sure, I know."
+	}
+	d := newDivision(lines, nil)
+	if got := d.title(0, 12); got != "Walrus" {
+		t.Errorf("the title is %q, want Walrus", got)
+	}
+	if got := d.title(len(lines)-12, len(lines)); got != "Well, sure, I know." {
+		t.Errorf("the title is %q, want the opening", got)
+	}
+}
+
 func TestQuestions(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	got := Questions([]Line{{Text: "Right? So. What do we ship on Friday? I think so."}, {At: 5, Speaker: "Bo", Text: "いつ出荷しますか？はい。"}, {Text: "No question. Is it really that dear?!"}})

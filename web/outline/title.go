@@ -18,6 +18,36 @@ type titleWord struct {
 	score   float64
 }
 
+// minInside is the least share of what is said of a word in all the talk that is said in
+// a chapter whose title it may stand in.
+const minInside = 0.3
+
+// isFiller reports whether an English word is common in talk about anything, though it is
+// no stop word of texts.
+func isFiller(term string) bool {
+	switch term {
+	case "able", "actual", "actually", "agree", "again", "alright", "already", "also", "always", "anybody", "anyone", "anything", "anyway", "appreciate",
+		"around", "away", "back", "basically", "been", "better", "bigger", "bring", "call", "called", "came", "care", "come", "comes", "coming", "couple",
+		"course", "definitely", "different", "does", "doing", "done", "each", "easy", "eight", "else", "enough", "especially", "essentially", "even", "ever", "every",
+		"everybody", "everyone", "everything", "exactly", "extra", "fact", "feel", "figure", "find", "fine", "first", "five", "folks", "forth", "forward",
+		"four", "free", "full", "gave", "getting", "give", "given", "goes", "going", "gone", "gonna", "good", "gotta", "great", "guess", "guys", "half",
+		"happen", "happened", "happens", "hard", "hear", "hello", "help", "here", "hope", "honestly", "hundred", "idea", "important", "interesting", "just",
+		"keep", "kind", "knew", "know", "last", "later", "least", "leave", "less", "like", "literally", "little", "long", "look", "looking", "lots", "made", "make",
+		"makes", "making", "many", "matter", "maybe", "mean", "means", "meant", "mention", "mentioned", "might", "mind", "minute", "minutes", "moment", "more", "most", "move",
+		"much", "must", "myself", "need", "needed", "needs", "never", "next", "nice", "nine", "nothing", "obviously", "often", "okay", "once", "ones", "other",
+		"others", "overall", "part", "past", "people", "perhaps", "person", "piece", "place", "please", "point", "possible", "pretty", "probably", "proper", "question",
+		"quick", "quickly", "quite", "rather", "read", "real", "really", "reason", "remember", "right", "said", "same", "saying", "says", "scared", "second",
+		"seem", "seems", "seen", "send", "sense", "seven", "several", "show", "sick", "simply", "single", "small", "some", "somebody", "someone", "something",
+		"sometimes", "somewhere", "soon", "sorry", "sort", "sounds", "speak", "start", "started", "still", "stuff", "super", "sure", "take", "taken", "takes",
+		"taking", "talk", "talked", "talking", "tell", "tend", "thank", "thanks", "thing", "things", "think", "thinking", "third", "though", "thought", "thousand",
+		"three", "throw", "time", "times", "today", "together", "told", "tomorrow", "took", "towards", "true", "trying", "turn", "twenty", "understand", "upon", "used",
+		"using", "usually", "waiting", "wanna", "want", "wanted", "wants", "welcome", "well", "went", "whatever", "whole", "will", "within", "without", "wonder",
+		"word", "words", "work", "works", "would", "yeah", "year", "years", "yesterday", "zero":
+		return true
+	}
+	return false
+}
+
 // title returns up to three words that set some lines apart most from the rest of the
 // talk, as they are written there.
 func (d *division) title(first, end int) string {
@@ -25,7 +55,7 @@ func (d *division) title(first, end int) string {
 	for i := first; i < end; i++ {
 		for _, token := range d.tokens[i] {
 			stem := d.number(token.Term)
-			if stem < 0 || !d.tells(stem) {
+			if stem < 0 || !d.tells(stem) || isFiller(token.Term) {
 				continue
 			}
 			w := words[stem]
@@ -52,6 +82,9 @@ func (d *division) title(first, end int) string {
 			}
 		}
 		inside := float64(w.here) / float64(d.said[w.stem])
+		if inside < minInside {
+			continue
+		}
 		w.score = float64(w.here) * inside * inside * math.Log(float64(len(d.blocks))/float64(d.in[w.stem]))
 		all = append(all, w)
 	}
