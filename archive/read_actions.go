@@ -16,14 +16,11 @@ import (
 // ActionQuery selects action items. Zero fields do not restrict.
 type ActionQuery struct {
 	Viewer      Viewer
-	RecordingID int64  // of the meeting; 0 for all
-	Person      string // the assignee's email or name; "-" for those of nobody
-	Completed   *bool  // nil: whether done or not
-	Cursor      *ActionKey
-	Limit       int // at most; 0 means all
+	RecordingID int64 // of the meeting; 0 for all
 }
 
-// ActionKey is a place in the order of ActionItems. Start is the meeting's, as Key has it.
+// ActionKey is a place in the order of action items: those of the newest meetings first,
+// and in each meeting in their order. Start is the meeting's, as Key has it.
 type ActionKey struct {
 	Start       time.Time
 	RecordingID int64
@@ -51,17 +48,13 @@ func (a *Archive) ActionItems(ctx context.Context, q ActionQuery) ([]ActionRow, 
 	if err != nil {
 		return nil, fmt.Errorf("list action items: %w", err)
 	}
-	limit := -1
-	if q.Limit > 0 {
-		limit = q.Limit
-	}
 	var items []ActionRow
 	err = sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		item, err := scanAction(rows)
 		items = append(items, item)
 		return err
 	}, selectActions+`WHERE `+where+`
-		ORDER BY m.sort_at DESC, m.recording_id DESC, i.position LIMIT ?`, append(args, limit)...)
+		ORDER BY m.sort_at DESC, m.recording_id DESC, i.position`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list action items: %w", err)
 	}
@@ -91,25 +84,9 @@ func scanAction(rows *sql.Rows) (ActionRow, error) {
 // arguments.
 func (a *Archive) actionTerms(ctx context.Context, q ActionQuery) (where string, args []any, err error) {
 	where = `1`
-	switch q.Person {
-	case "":
-	case "-":
-		where += ` AND i.assignee_email = '' AND i.assignee_name = ''`
-	default:
-		where += ` AND (i.assignee_email = ? OR i.assignee_name = ?)`
-		args = append(args, q.Person, q.Person)
-	}
 	if q.RecordingID != 0 {
 		where += ` AND i.recording_id = ?`
 		args = append(args, q.RecordingID)
-	}
-	if q.Completed != nil {
-		where += ` AND i.completed = ?`
-		args = append(args, *q.Completed)
-	}
-	if k := q.Cursor; k != nil {
-		where += ` AND ((m.sort_at, m.recording_id) < (?, ?) OR m.recording_id = ? AND i.position > ?)`
-		args = append(args, k.Start.UnixMilli(), k.RecordingID, k.RecordingID, k.Position)
 	}
 	term, values, err := a.visibleTerm(ctx, q.Viewer)
 	if term != "" {

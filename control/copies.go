@@ -242,8 +242,8 @@ func (h Deps) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Re
 		return backup.Result{}, err
 	}
 	began := h.Archive.Now()
-	r, err := backup.Run(ctx, h.Archive, q.Destination, backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia,
-		Keep: q.Keep, AcceptFewer: q.AcceptFewer,
-		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }})
+	o := backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia, Keep: q.Keep, AcceptFewer: q.AcceptFewer,
+		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }}
+	r, err := guard(h, UpkeepBackup, func() (backup.Result, error) { return backup.Run(ctx, h.Archive, q.Destination, o) })
 	return r, h.recordBackup(ctx, q, began, r, err)
 }

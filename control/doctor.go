@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"minutebook/api"
+	"minutebook/internal/phrase"
 )
 
 // Severity says how soon a person must act on a [Finding].
@@ -88,14 +89,14 @@ func (e *examination) examineState(ctx context.Context) {
 		e.add("archive", SeverityError, "see what is damaged with `minutebook verify`", "it cannot be read: %v", err)
 		return
 	}
-	e.add("archive", SeverityOK, "", "%d meetings, %d with a transcript, %d with a recording", s.Meetings, s.WithTranscript, s.WithRecording)
+	e.add("archive", SeverityOK, "", "%s, %d with a transcript, %d with a recording", phrase.Count(s.Meetings, "meeting", "meetings"), s.WithTranscript, s.WithRecording)
 	switch {
 	case s.Rebuilding:
 		e.add("index", SeverityNote, "", "it is being built anew: %s", s.RebuildReason)
 	case s.Indexed < s.Meetings:
 		e.add("index", SeverityWarning, "wait; if the number stays, run `minutebook rebuild`", "%d of %d meetings are indexed", s.Indexed, s.Meetings)
 	default:
-		e.add("index", SeverityOK, "", "%d meetings indexed", s.Indexed)
+		e.add("index", SeverityOK, "", "%s indexed", phrase.Count(s.Indexed, "meeting", "meetings"))
 	}
 	if !s.Running {
 		e.add("daemon", SeverityWarning, "start it: minutebook serve", "no daemon is running: nothing is received and fetched")

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -165,10 +166,22 @@ func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time
 	})
 }
 
+// guard calls fn. If fn panics, guard logs the stack and returns the panic as an error:
+// it fails this operation and does not end the daemon.
+func guard[T any](h Deps, operation string, fn func() (T, error)) (result T, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("a fault of the program ended it: %v", v)
+			h.Logger.Error().Str("work", operation).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("work panicked")
+		}
+	}()
+	return fn()
+}
+
 // prove restores the newest backup of the daemon for a try.
 func (h Deps) prove(ctx context.Context, _ struct{}, _ Emit) (backup.Proof, error) {
 	began := h.Archive.Now()
-	p, err := h.proveNewest(ctx)
+	p, err := guard(h, UpkeepProve, func() (backup.Proof, error) { return h.proveNewest(ctx) })
 	return p, h.recordUpkeep(ctx, UpkeepProve, began, err, func(u *UpkeepState) {
 		u.Result = fmt.Sprintf("%s of %s, %d meetings, restored and verified", p.Generation, p.TakenAt.UTC().Format(time.DateTime), p.Meetings)
 		if !p.Restored {

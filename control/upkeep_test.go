@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/control"
 	"minutebook/internal/testrun"
@@ -126,5 +129,29 @@ func TestUpkeepIsKept(t *testing.T) {
 	}
 	if u := checked(3); u.Damaged() != 0 {
 		t.Errorf("%+v", u)
+	}
+}
+
+// TestAPanicFailsTheJobAlone has a backup panic: the job has failed, its next turn is by
+// the schedule, and the next backup is made.
+func TestAPanicFailsTheJobAlone(t *testing.T) {
+	var looks atomic.Int64 // at which the clock panics: the second one of the backup
+	looks.Store(-1 << 40)
+	a := archivetest.OpenAt(t, archivetest.Dir(t), func() time.Time {
+		if looks.Add(1) == 2 {
+			panic("the clock fell down")
+		}
+		return archivetest.Epoch
+	})
+	h := control.Deps{Archive: a, Logger: zerolog.Nop(), Activities: &control.Activities{}}
+	request := control.BackupRequest{Destination: filepath.Join(t.TempDir(), "usb"), Keep: 1}
+	looks.Store(0)
+	_, err := control.Call[backup.Result](t.Context(), control.Operations(h), "backup", request, nil)
+	u, _ := h.UpkeepState(t.Context(), control.UpkeepBackup)
+	if err == nil || !strings.Contains(u.Error, "the clock fell down") || u.Began.IsZero() || !u.Succeeded.IsZero() {
+		t.Errorf("%v, %+v", err, u)
+	}
+	if _, err := control.Call[backup.Result](t.Context(), control.Operations(h), "backup", request, nil); err != nil {
+		t.Errorf("the next backup: %v", err)
 	}
 }

@@ -151,8 +151,11 @@ func refuseDataDir(dest, dir string) error {
 		}
 	}
 	for _, name := range []string{"archive.db", "inbox.db", archive.RestoringFile} {
-		if _, err := os.Lstat(filepath.Join(dest, name)); !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(fmt.Errorf("it is a data directory, with its own %s; back up to a directory of its own", name), err)
+		switch _, err := os.Lstat(filepath.Join(dest, name)); {
+		case err == nil:
+			return fmt.Errorf("it is a data directory, with its own %s; back up to a directory of its own", name)
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
 		}
 	}
 	return nil

@@ -243,6 +243,9 @@ func TestBackupRefusesDataDirectories(t *testing.T) {
 	before := archivetest.Tree(t, other.Dir())
 	for _, dest := range []string{a.Dir(), filepath.Join(a.Dir(), "backups"), filepath.Join(links, "whole"), filepath.Join(links, "whole", "a", "b"),
 		filepath.Join(links, "media", "x"), other.Dir()} {
+		if _, err := Run(t.Context(), a, os.DevNull, Options{Keep: 1}); err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("a backup into a device: %v", err)
+		}
 		if _, err := Run(t.Context(), a, dest, Options{Keep: 1}); err == nil || !strings.Contains(err.Error(), "data directory") {
 			t.Errorf("%s: %v", dest, err)
 		}

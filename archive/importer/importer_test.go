@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,9 @@ func TestImportNamesWrongLinesAndTakesTheRest(t *testing.T) {
 		wrong = append(wrong, w.Line)
 		if !strings.HasPrefix(w.Error(), fmt.Sprintf("line %d: ", w.Line)) {
 			t.Errorf("wrong line reads %q", w.Error())
+		}
+		if regexp.MustCompile(`json|EOF|invalid character`).MatchString(w.Error()) {
+			t.Errorf("line %d speaks of Go: %q", w.Line, w.Error())
 		}
 	}
 	if fmt.Sprint(wrong) != "[2 4 5 6 7 9]" || r.Read != 4 || r.New != 4 {

@@ -97,8 +97,8 @@ func beginsDocument(line []byte) bool {
 // or the items of a page as the service's lists answer it.
 func objectsOf(raw []byte) ([][]byte, error) {
 	if !json.Valid(raw) {
-		var v json.RawMessage
-		return nil, fmt.Errorf("it is not JSON: %w", json.Unmarshal(raw, &v))
+		_, err := jsontext.NewDecoder(bytes.NewReader(raw), rawjson.Options()...).ReadValue()
+		return nil, notJSON("it is not JSON", err)
 	}
 	list := raw
 	switch raw[0] {
@@ -128,7 +128,7 @@ func eachInDocument(array bool, r io.Reader, fn func(line int, raw []byte, err e
 		if syntax := (*jsontext.SyntacticError)(nil); errors.As(err, &syntax) {
 			at = max(at, syntax.ByteOffset)
 		}
-		return fn(lines.at(at), nil, fmt.Errorf("it is not JSON from here on: %w", err))
+		return fn(lines.at(at), nil, notJSON("it is not JSON from here on", err))
 	}
 	if array {
 		if _, err := dec.ReadToken(); err != nil {
@@ -152,6 +152,18 @@ func eachInDocument(array bool, r io.Reader, fn func(line int, raw []byte, err e
 		return broken(err)
 	}
 	return nil
+}
+
+// notJSON says in a person's words why a text is not JSON.
+func notJSON(text string, err error) error {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
+		return errors.New(text + ": it ends too early")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("%s: fault at byte %d", text, syntax.ByteOffset+1)
+	}
+	return fmt.Errorf("%s: %w", text, err)
 }
 
 // lineCounter finds the line of an offset in the bytes that were read.

@@ -13,6 +13,7 @@ import (
 	"minutebook/archive/export"
 	"minutebook/archive/importer"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 )
 
 func (m *Main) exportCmd() *cobra.Command {
@@ -38,8 +39,8 @@ func (m *Main) exportCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return m.printResult(r, "%d meetings: %d files written, %d unchanged, %d removed, %d without a transcript\n",
-				r.Meetings, r.Written, r.Unchanged, r.Removed, r.Skipped)
+			return m.printResult(r, "%s: %s written, %d unchanged, %d removed, %d without a transcript\n",
+				phrase.Count(r.Meetings, "meeting", "meetings"), phrase.Count(r.Written, "file", "files"), r.Unchanged, r.Removed, r.Skipped)
 		},
 	}
 	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into")
@@ -75,12 +76,13 @@ func (m *Main) importCmd() *cobra.Command {
 			for _, w := range r.Wrong {
 				fmt.Fprintf(m.Stderr, "minutebook: %v\n", w)
 			}
-			if err := m.printResult(r, "%d meetings read: %d new, %d changed, %d forgotten before, %d recordings and %d notes added, %d lines wrong\n",
-				r.Read, r.New, r.Changed, r.Forgotten, r.Recordings, r.Notes, len(r.Wrong)); err != nil {
+			if err := m.printResult(r, "%s read: %d new, %d changed, %d forgotten before, %s and %s added, %s wrong\n",
+				phrase.Count(r.Read, "meeting", "meetings"), r.New, r.Changed, r.Forgotten, phrase.Count(r.Recordings, "recording", "recordings"),
+				phrase.Count(r.Notes, "note", "notes"), phrase.Count(len(r.Wrong), "line", "lines")); err != nil {
 				return err
 			}
 			if len(r.Wrong) > 0 {
-				return &control.Error{Message: fmt.Sprintf("%d lines were left out", len(r.Wrong)), ExitCode: 3}
+				return &control.Error{Message: phrase.Count(len(r.Wrong), "line was", "lines were") + " left out", ExitCode: 3}
 			}
 			return nil
 		},
