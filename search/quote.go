@@ -8,6 +8,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/search/query"
 	"minutebook/search/segment"
 	"minutebook/search/text"
 )
@@ -30,7 +31,7 @@ func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int, at clock
 			weights[i] *= stopShare
 		}
 	}
-	q := &quoter{s: s, hl: newHighlighter(m.terms, weights), in: m.scope, most: moments}
+	q := &quoter{s: s, hl: newHighlighter(m.terms, weights), in: m.scope, remarks: s.remarksAskedFor(m), most: moments}
 	reasons, err := s.newExplainer(m, at)
 	if err != nil {
 		return nil, err
@@ -65,10 +66,26 @@ const stopShare = 0.05
 
 // quoter quotes the meetings of a page.
 type quoter struct {
-	s    *snapshot
-	hl   *highlighter
-	in   scope
+	s  *snapshot
+	hl *highlighter
+	in scope
+
+	remarks []map[int64][]Moment // the notes of readers that the query asks for, by meeting
+
 	most int // moments of a meeting
+}
+
+// remarksAskedFor returns the notes of readers for each note: of the query that is not
+// under a minus sign.
+func (s *snapshot) remarksAskedFor(m *matches) (all []map[int64][]Moment) {
+	for _, part := range m.parts {
+		query.Walk(part, false, func(n query.Node, negated bool) {
+			if f, ok := n.(*query.Filter); ok && f.Field == "note" && !negated {
+				all = append(all, s.remarks[f.Value])
+			}
+		})
+	}
+	return all
 }
 
 // quoteMeeting returns the best moments of a meeting: of the transcript in the
@@ -90,7 +107,7 @@ func (q *quoter) quoteMeeting(row *archive.Row, r rankedMeeting) ([]Moment, erro
 // order of the recording.
 func (q *quoter) quoteRemarks(row *archive.Row) []Moment {
 	var out []Moment
-	for _, found := range q.s.remarks {
+	for _, found := range q.remarks {
 		out = append(out, found[row.RecordingID]...)
 	}
 	slices.SortFunc(out, func(a, b Moment) int { return cmp.Or(cmp.Compare(a.Offset, b.Offset), cmp.Compare(a.Text, b.Text)) })

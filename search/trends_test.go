@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,11 @@ func TestNotesAndSamePerson(t *testing.T) {
 		got := h.search(Request{Query: query, Notes: notes}).Meetings[0]
 		if m := got.Moments[0]; m.Part != PartNotes || m.Offset != 4*time.Second || m.Text != "Remember the budget" || len(got.Moments) != len(strings.Fields(query)) {
 			t.Errorf("%s: %+v", query, got.Moments)
+		}
+	}
+	for _, m := range h.search(Request{Query: "-note:remember OR budget", Notes: notes}).Meetings { // a note that is not asked for
+		if m.Row.RecordingID == 3 && slices.ContainsFunc(m.Moments, func(m Moment) bool { return m.Part == PartNotes }) {
+			t.Errorf("-note:remember OR budget quotes the note: %+v", m.Moments)
 		}
 	}
 	if a := h.search(Request{Query: "note:remember"}); a.Total != 0 {
