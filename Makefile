@@ -13,7 +13,7 @@ LDFLAGS := -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DEADCODE := golang.org/x/tools/cmd/deadcode@v0.52.0
 
-.PHONY: help build static dist image demo screenshots test vet browser programs race plain long simulate mutate bench clean
+.PHONY: help build static dist image demo screenshots test vet browser programs race plain long soak simulate mutate bench clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:/' | column -t -s:
@@ -74,6 +74,10 @@ long: ## the long runs of the crash tests, packages, DuckDB, and a minute of eve
 	@packaging/install-npm @duckdb/node-api 1.5.6-r.1
 	packaging/fuzz 60s
 	MINUTEBOOK_LONG=1 go test -timeout 240m ./...
+
+soak: ## everything at once for an hour (FOR=5m): what grows for ever? Plot and table in bin
+	@mkdir -p bin
+	MINUTEBOOK_SOAK=$(or $(FOR),1h) MINUTEBOOK_SOAK_OUT=$(CURDIR)/bin go test -count=1 -v -timeout 0 -run 'TestSoak$$' ./cmd/minutebook
 
 simulate: ## simulated years on every core: SEEDS=20 or FOR=1h, CORES=1
 	@packaging/simulate
