@@ -7,11 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"filippo.io/age"
 
+	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/internal/testrun"
 	"minutebook/sample"
@@ -155,6 +157,29 @@ func TestInterruptedExportKeepsItsNames(t *testing.T) {
 	}
 	if meetings != len(sample.All()) {
 		t.Errorf("%d files for %d meetings", meetings, len(sample.All()))
+	}
+}
+
+// A meeting that is forgotten while an export runs is left out, and the export goes on.
+func TestAMeetingForgottenDuringAnExportIsLeftOut(t *testing.T) {
+	for _, format := range []Format{NDJSON, JSON, Markdown} {
+		a := archivetest.Sample(t)
+		rows, err := a.List(t.Context(), archive.ListQuery{Viewer: archive.Viewer{All: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := rows[len(rows)-1].RecordingID
+		forget := sync.OnceFunc(func() {
+			if _, err := a.Forget(t.Context(), last, "asked for"); err != nil {
+				t.Error(err)
+			}
+		})
+		for _, ids := range [][]int64{nil, {rows[0].RecordingID, last}} {
+			result := exportTo(t, a, Options{Dir: t.TempDir(), Format: format, IDs: ids, Progress: func(int) { forget() }})
+			if want := len(rows) - 1; result.Meetings != want && ids == nil || result.Meetings != 1 && ids != nil {
+				t.Errorf("%s of %v: %d meetings of %d", format, ids, result.Meetings, len(rows))
+			}
+		}
 	}
 }
 

@@ -56,7 +56,8 @@ func (m *Meeting) length() time.Duration {
 // pageSize is the number of rows that are read at a time.
 const pageSize = 500
 
-// eachMeeting calls fn for each of the wanted meetings, or for all, newest first.
+// eachMeeting calls fn for each of the wanted meetings, or for all, newest first. It goes
+// on after those that are forgotten meanwhile.
 func eachMeeting(ctx context.Context, a *archive.Archive, ids []int64, fn func(*archive.Row) error) error {
 	if ids != nil {
 		return eachOf(ctx, a, ids, fn)
@@ -68,7 +69,7 @@ func eachMeeting(ctx context.Context, a *archive.Archive, ids []int64, fn func(*
 			return err
 		}
 		for _, row := range rows {
-			if err := errors.Join(ctx.Err(), fn(row)); err != nil {
+			if err := errors.Join(ctx.Err(), skipForgotten(fn(row))); err != nil {
 				return err
 			}
 		}
@@ -81,12 +82,21 @@ func eachMeeting(ctx context.Context, a *archive.Archive, ids []int64, fn func(*
 func eachOf(ctx context.Context, a *archive.Archive, ids []int64, fn func(*archive.Row) error) error {
 	for _, id := range ids {
 		row, err := a.Row(ctx, id)
-		if err != nil {
-			return err
+		if err == nil {
+			err = fn(row)
 		}
-		if err := errors.Join(ctx.Err(), fn(row)); err != nil {
+		if err := errors.Join(ctx.Err(), skipForgotten(err)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// skipForgotten returns nil for the error of a meeting that was forgotten while the
+// export ran, and otherwise err.
+func skipForgotten(err error) error {
+	if errors.Is(err, archive.ErrForgotten) {
+		return nil
+	}
+	return err
 }

@@ -69,7 +69,7 @@ func (x *run) writeMeetings(ctx context.Context) error {
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	err := eachMeeting(gctx, x.archive, x.IDs, func(row *archive.Row) error {
 		g.Go(func() error {
-			if err := x.writeMeeting(gctx, row); err != nil {
+			if err := skipForgotten(x.writeMeeting(gctx, row)); err != nil {
 				return fmt.Errorf("meeting %d: %w", row.RecordingID, err)
 			}
 			return nil
