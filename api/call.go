@@ -53,6 +53,7 @@ type answer struct {
 	sentAt, answeredAt time.Time
 	order              int64
 	date               time.Time // by the service's clock; zero: unknown
+	cut                error     // why the body could not be read whole
 }
 
 const (
@@ -149,48 +150,57 @@ func (c *Client) attempt(ctx context.Context, cl *call, since time.Time) (*answe
 	if err := c.cred.Apply(ctx, req); err != nil {
 		return nil, nil, fmt.Errorf("%s %s: %w", cl.method, cl.path, err)
 	}
-	life := ctx
-	if cl.finish {
-		life = context.WithoutCancel(ctx)
-	}
-	timed, cancel := context.WithTimeout(life, c.timeout)
-	defer cancel()
-	timed, repeated := withoutRepeats(timed)
-	defer repeated(nil)
-	a := &answer{sentAt: c.now(), order: nextOrder(ctx)}
 	cl.sent, sent = true, true
-	resp, err := c.http.Do(req.WithContext(timed))
+	a, header, err := c.send(ctx, cl, req)
+	settled = true
 	if err != nil {
-		settled = true
-		if errors.Is(context.Cause(timed), errRepeated) {
-			err = errRepeated
-		}
 		return nil, req, c.recordBroken(ctx, cl, slot, err)
 	}
-	body, readErr := readBody(resp)
-	a.status, a.body, a.answeredAt = resp.StatusCode, body, c.now()
-	a.date, _ = http.ParseTime(resp.Header.Get("Date"))
-	settled = true
-	c.budget.finish(ctx, slot, resp.StatusCode, resp.Header)
-	c.log.Debug().Str("method", cl.method).Str("path", cl.path).Int("status", resp.StatusCode).
-		Dur("took", a.answeredAt.Sub(a.sentAt)).Int("bytes", len(body)).Msg("call")
-	if err := checkAnswer(cl, a, resp, readErr); err != nil {
+	c.budget.finish(ctx, slot, a.status, header)
+	c.log.Debug().Str("method", cl.method).Str("path", cl.path).Int("status", a.status).
+		Dur("took", a.answeredAt.Sub(a.sentAt)).Int("bytes", len(a.body)).Msg("call")
+	if err := checkAnswer(cl, a, header); err != nil {
 		return nil, req, err
 	}
 	return a, req, nil
 }
 
+// send sends a request and reads the answer, whatever its status. It fails when none
+// comes.
+func (c *Client) send(ctx context.Context, cl *call, req *http.Request) (*answer, http.Header, error) {
+	a := &answer{sentAt: c.now(), order: nextOrder(ctx)}
+	if cl.finish {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	ctx, repeated := withoutRepeats(ctx)
+	defer repeated(nil)
+	resp, err := c.http.Do(req.WithContext(ctx))
+	if err != nil {
+		if errors.Is(context.Cause(ctx), errRepeated) {
+			err = errRepeated
+		}
+		return nil, nil, err
+	}
+	a.body, a.cut = readBody(resp)
+	a.status, a.answeredAt = resp.StatusCode, c.now()
+	a.date, _ = http.ParseTime(resp.Header.Get("Date"))
+	return a, resp.Header, nil
+}
+
 // checkAnswer returns the error of an answer that is no success, ended early or is not
 // JSON.
-func checkAnswer(cl *call, a *answer, resp *http.Response, readErr error) error {
+func checkAnswer(cl *call, a *answer, h http.Header) error {
 	if a.status < 200 || a.status > 299 {
-		return newError(cl, a.status, resp.Header, a.body, a.answeredAt)
+		return newError(cl, a.status, h, a.body, a.answeredAt)
 	}
-	if readErr == nil {
-		readErr = checkJSON(resp, a.body)
+	cause := a.cut
+	if cause == nil {
+		cause = checkJSON(h, a.body)
 	}
-	if readErr != nil {
-		return &brokenError{method: cl.method, path: cl.path, cause: readErr, temporary: !errors.Is(readErr, errUnusable)}
+	if cause != nil {
+		return &brokenError{method: cl.method, path: cl.path, cause: cause, temporary: !errors.Is(cause, errUnusable)}
 	}
 	return nil
 }
@@ -276,11 +286,11 @@ func readBody(resp *http.Response) ([]byte, error) {
 
 // checkJSON distinguishes an answer that was cut off, which may be complete the next
 // time, from an answer of another kind.
-func checkJSON(resp *http.Response, body []byte) error {
+func checkJSON(h http.Header, body []byte) error {
 	if len(bytes.TrimSpace(body)) == 0 || json.Valid(body) {
 		return nil
 	}
-	if strings.Contains(resp.Header.Get("Content-Type"), "html") {
+	if strings.Contains(h.Get("Content-Type"), "html") {
 		return fmt.Errorf("%w: it is HTML", errUnusable)
 	}
 	var any json.RawMessage
