@@ -71,13 +71,8 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p := &meetingPage{frame: s.newFrame(r, "meeting", ""), listed: s.newListed(row), Live: live}
-	p.At, p.End = parseSpan(r)
-	p.Query = r.URL.Query().Get("q")
-	p.Heading = meetingTitle(row)
-	p.Title = p.Heading
+	p := s.newMeetingPage(r, row, live)
 	p.setHeader(m, s.Location)
-	p.Find = strings.TrimSpace(r.URL.Query().Get("find"))
 	marks, err := s.findMatches(r, id, cmp.Or(p.Find, p.Query))
 	if err != nil {
 		return err
@@ -100,6 +95,16 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.render(w, http.StatusOK, "meeting", p)
+}
+
+// newMeetingPage returns the page of a meeting with what the request says, without content.
+func (s *server) newMeetingPage(r *http.Request, row *archive.Row, live string) *meetingPage {
+	title := meetingTitle(row)
+	p := &meetingPage{frame: s.newFrame(r, "meeting", title), listed: s.newListed(row), Live: live, Heading: title,
+		Find: strings.TrimSpace(r.URL.Query().Get("find"))}
+	p.At, p.End = parseSpan(r)
+	p.Query = r.URL.Query().Get("q")
+	return p
 }
 
 // setHeader sets the fields above the content: times, people, links.

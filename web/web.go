@@ -160,21 +160,7 @@ func newServer(o Options) (*server, error) {
 	if o.Archive == nil || o.Index == nil || o.Notes == nil {
 		return nil, errors.New("make the page: it needs an archive, an index and notes")
 	}
-	if o.Roster == nil {
-		o.Roster = roster.New(o.Archive)
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
-	if o.Location == nil {
-		o.Location = time.Local
-	}
-	if o.Registry == nil {
-		o.Registry = prometheus.NewRegistry()
-	}
+	o.setDefaults()
 	assets, err := loadAssets()
 	if err != nil {
 		return nil, err
@@ -199,13 +185,40 @@ func newServer(o Options) (*server, error) {
 	if s.compress, err = newCompressor(); err != nil {
 		return nil, fmt.Errorf("make the page's compression: %w", err)
 	}
-	tools, err := mcp.New(mcp.Options{Archive: o.Archive, Index: o.Index, ViewerOf: viewerOf, AddNotes: func(ctx context.Context, r *search.Request) { s.addNotes(ctx, personOf(ctx), r) }, PageURL: o.PageURL,
-		Location: o.Location, Version: o.Version, Logger: o.Logger,
-		Roster: o.Roster, View: s.view, Opened: func(ctx context.Context, id int64) error { return s.recordRead(ctx, access.MeetingOpened, id) }})
+	if s.mcp, err = s.newAssistants(); err != nil {
+		return nil, err
+	}
+	s.reads = &reads{audit: o.Audit, now: o.Now, played: map[played]time.Time{}}
+	return s, s.prepareEntry()
+}
+
+// setDefaults fills the options that may be left out.
+func (o *Options) setDefaults() {
+	if o.Roster == nil {
+		o.Roster = roster.New(o.Archive)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Location == nil {
+		o.Location = time.Local
+	}
+	if o.Registry == nil {
+		o.Registry = prometheus.NewRegistry()
+	}
+}
+
+// newAssistants returns the handler of the archive as tools for assistants.
+func (s *server) newAssistants() (http.Handler, error) {
+	tools, err := mcp.New(mcp.Options{Archive: s.Archive, Index: s.Index, Roster: s.Roster, ViewerOf: viewerOf, View: s.view,
+		AddNotes: func(ctx context.Context, r *search.Request) { s.addNotes(ctx, personOf(ctx), r) },
+		Opened:   func(ctx context.Context, id int64) error { return s.recordRead(ctx, access.MeetingOpened, id) },
+		PageURL:  s.PageURL, Location: s.Location, Version: s.Version, Logger: s.Logger})
 	if err != nil {
 		return nil, err
 	}
-	s.mcp = http.NewCrossOriginProtection().Handler(tools.Handler())
-	s.reads = &reads{audit: o.Audit, now: o.Now, played: map[played]time.Time{}}
-	return s, s.prepareEntry()
+	return http.NewCrossOriginProtection().Handler(tools.Handler()), nil
 }

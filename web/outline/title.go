@@ -51,6 +51,37 @@ func isFiller(term string) bool {
 // title returns up to three words that set some lines apart most from the rest of the
 // talk, as they are written there.
 func (d *division) title(first, end int) string {
+	var all []*titleWord
+	for _, w := range d.titleWords(first, end) {
+		inside := float64(w.here) / float64(d.said[w.stem])
+		if w.here < 3 || inside < minInside {
+			continue
+		}
+		for form, n := range w.forms {
+			if most := w.forms[w.written]; n > most || n == most && form < w.written {
+				w.written = form
+			}
+		}
+		w.score = float64(w.here) * inside * inside * math.Log(float64(len(d.blocks))/float64(d.in[w.stem]))
+		all = append(all, w)
+	}
+	slices.SortFunc(all, func(a, b *titleWord) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.written, b.written))
+	})
+	var names []string
+	for _, w := range all[:min(3, len(all))] {
+		names = append(names, w.written)
+	}
+	if len(names) == 0 {
+		return d.opening(first, end)
+	}
+	runes := []rune(strings.Join(names, ", "))
+	runes[0] = unicode.ToUpper(runes[0])
+	return string(runes)
+}
+
+// titleWords returns the words of some lines that tell subjects apart, by their stems.
+func (d *division) titleWords(first, end int) map[int]*titleWord {
 	words := map[int]*titleWord{}
 	for i := first; i < end; i++ {
 		for _, token := range d.tokens[i] {
@@ -71,36 +102,7 @@ func (d *division) title(first, end int) string {
 			w.forms[form]++
 		}
 	}
-	var all []*titleWord
-	for _, w := range words {
-		if w.here < 3 {
-			continue
-		}
-		for form, n := range w.forms {
-			if most := w.forms[w.written]; n > most || n == most && form < w.written {
-				w.written = form
-			}
-		}
-		inside := float64(w.here) / float64(d.said[w.stem])
-		if inside < minInside {
-			continue
-		}
-		w.score = float64(w.here) * inside * inside * math.Log(float64(len(d.blocks))/float64(d.in[w.stem]))
-		all = append(all, w)
-	}
-	slices.SortFunc(all, func(a, b *titleWord) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.written, b.written))
-	})
-	var names []string
-	for _, w := range all[:min(3, len(all))] {
-		names = append(names, w.written)
-	}
-	if len(names) == 0 {
-		return d.opening(first, end)
-	}
-	runes := []rune(strings.Join(names, ", "))
-	runes[0] = unicode.ToUpper(runes[0])
-	return string(runes)
+	return words
 }
 
 // opening returns the first words of some lines.
