@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"golang.org/x/sys/unix"
 
 	"minutebook/api"
@@ -251,15 +252,18 @@ func (e *examination) examineDisk() {
 // examineSpace says how long the free bytes last at a number of bytes a day.
 func (e *examination) examineSpace(free, daily int64) {
 	if daily <= 0 {
-		e.add("disk", SeverityOK, "", "%d MB are free", free>>20)
+		e.add("disk", SeverityOK, "", "%s are free", humanize.Bytes(uint64(free)))
 		return
 	}
 	days := free / daily
-	s, remedy := SeverityOK, ""
-	if days < spaceWarning {
+	s, remedy, enough := SeverityOK, "", phrase.Count(days, "day", "days")
+	switch {
+	case days < spaceWarning:
 		s, remedy = SeverityWarning, "free some space, or set [[retention.rules]]"
+	case days > 365:
+		enough = "more than a year"
 	}
-	e.add("disk", s, remedy, "%d MB are free: enough for %d days at the %d MB a day of the last month", free>>20, days, daily>>20)
+	e.add("disk", s, remedy, "%s are free: enough for %s at the %s a day of the last month", humanize.Bytes(uint64(free)), enough, humanize.Bytes(uint64(daily)))
 }
 
 // growthDays is the time over which the growth of an archive is measured.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 )
@@ -24,7 +25,7 @@ func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncM
 		"minutes":  formatMinutes,
 		"number":   formatNumber[int],
 		"plural":   formatCount,
-		"size":     formatBytes,
+		"size":     func(n int64) string { return humanize.Bytes(uint64(n)) },
 		"seconds":  func(d time.Duration) int64 { return int64(d / time.Second) },
 		"search":   func(query string) string { return base.path(searchAddress(query)) },
 		"results":  resultsAddress,
@@ -78,20 +79,6 @@ func formatCount(n int, singular, plural string) string {
 		return "1 " + singular
 	}
 	return formatNumber(n) + " " + plural
-}
-
-// formatBytes writes a size with a decimal unit.
-func formatBytes(n int64) string {
-	const kilo = 1000
-	units := []string{"bytes", "kB", "MB", "GB", "TB"}
-	v, u := float64(n), 0
-	for v >= kilo && u < len(units)-1 {
-		v, u = v/kilo, u+1
-	}
-	if u == 0 || v >= 100 {
-		return fmt.Sprintf("%.0f %s", v, units[u])
-	}
-	return fmt.Sprintf("%.1f %s", v, units[u])
 }
 
 // dayName returns the heading of a day in the list: Today, Yesterday or the date.

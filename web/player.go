@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"minutebook/archive"
+
+	"github.com/dustin/go-humanize"
 )
 
 // player is the recording on the page, or the reason for its absence.
@@ -114,7 +116,7 @@ func formatFetched(d archive.Download) string {
 	if d.Size <= 0 {
 		return ""
 	}
-	return ", " + strconv.FormatInt(min(99, d.Fetched*100/d.Size), 10) + "% of " + formatBytes(d.Size)
+	return ", " + strconv.FormatInt(min(99, d.Fetched*100/d.Size), 10) + "% of " + humanize.Bytes(uint64(d.Size))
 }
 
 // timeline draws who speaks when: a lane for each of the most talkative, the

@@ -9,6 +9,8 @@ import (
 	"minutebook/archive"
 	"minutebook/search"
 	syncer "minutebook/sync"
+
+	"github.com/dustin/go-humanize"
 )
 
 // statusPage is the state of the archive and of the synchronisation.
@@ -146,7 +148,7 @@ func (p *statusPage) setSync() {
 		}
 	}
 	if d.Rate > 0 && d.Left >= 1 {
-		p.Rate = formatBytes(int64(d.Rate)) + "/s"
+		p.Rate = humanize.Bytes(uint64(d.Rate)) + "/s"
 		p.Left = formatMinutes(time.Duration(d.Left * float64(time.Second)))
 	}
 }

@@ -124,7 +124,7 @@ func TestStatusTellsOfBackupsAndTheDisk(t *testing.T) {
 			"verify": {Began: at, Error: "the disk cannot be read", Damages: map[int]int{3: 2}, Next: at}},
 		Activities: []activityJSON{{Name: "verify", Since: at, Stage: "recordings", Done: 3, Total: 9}}}
 	s.shows(200, "/status", "Backups and checks", "a backup of 12 meetings", "beside the archive", "the disk cannot be read",
-		"verify: recordings, since 1 Jul 2026", "3 of 9", "42.9 GB of 107 GB free", "it is full at 1 Aug 2026")
+		"verify: recordings, since 1 Jul 2026", "3 of 9", "43 GB of 107 GB free", "it is full at 1 Aug 2026")
 	var status struct{ Operations operationsJSON }
 	if s.answer(200, "/api/v1/status", &status); status.Operations.Upkeep["verify"].Damaged() != 2 || status.Operations.Disk.Size != 100<<30 {
 		t.Errorf("the status as data: %+v", status.Operations)

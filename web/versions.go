@@ -16,6 +16,8 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/web/diff"
+
+	"github.com/dustin/go-humanize"
 )
 
 // versionPage shows how a version of a part differs from the one before.
@@ -233,7 +235,7 @@ func (s *server) listRevisions(r *http.Request, id int64) ([]revision, error) {
 		if v.Empty || versions[v.Part] < 2 {
 			continue
 		}
-		out = append(out, revision{Part: partNames[v.Part], From: formatSources(v.Seen), Size: formatBytes(int64(v.Size)),
+		out = append(out, revision{Part: partNames[v.Part], From: formatSources(v.Seen), Size: humanize.Bytes(uint64(v.Size)),
 			First: v.First.In(s.Location), Current: v.Current,
 			Address: "/meetings/" + strconv.FormatInt(id, 10) + "/versions/" + strconv.FormatInt(v.ID, 10), Data: revisionAddress(id, v.ID)})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"golang.org/x/term"
 
 	"minutebook/api"
@@ -144,21 +145,5 @@ func formatRecordings(e syncer.Event) string {
 	if e.Recordings == 0 && e.Bytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d %s (%s)", e.Recordings, phrase.Plural(e.Recordings, "recording", "recordings"), formatBytes(e.Bytes))
-}
-
-// formatBytes writes a number of bytes with a decimal unit.
-func formatBytes(n int64) string {
-	const unit = 1000
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, prefix := float64(n), ""
-	for _, prefix = range []string{"kB", "MB", "GB", "TB"} {
-		v /= unit
-		if v < unit {
-			break
-		}
-	}
-	return fmt.Sprintf("%.1f %s", v, prefix)
+	return fmt.Sprintf("%d %s (%s)", e.Recordings, phrase.Plural(e.Recordings, "recording", "recordings"), humanize.Bytes(uint64(e.Bytes)))
 }

@@ -62,11 +62,3 @@ func TestProgressIsWrittenOverOnATerminal(t *testing.T) {
 		t.Errorf("got\n%q\nwant\n%q", out.String(), want)
 	}
 }
-
-func TestSizeReadsWell(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1000: "1.0 kB", 638_000_000: "638.0 MB", 5e15: "5000.0 TB"} {
-		if got := formatBytes(n); got != want {
-			t.Errorf("formatBytes(%d) = %q, want %q", n, got, want)
-		}
-	}
-}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 )
 
 func (m *Main) retentionCmd() *cobra.Command {
@@ -48,11 +50,16 @@ func (m *Main) retentionCmd() *cobra.Command {
 }
 
 func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionResult) error {
+	if r.Rules == 0 {
+		_, err := fmt.Fprintln(m.Stdout, "no rules: nothing is ever deleted (see [[retention.rules]] in the configuration)")
+		return err
+	}
 	action := "deleted"
 	if q.DryRun {
 		action = "would be deleted"
 	}
-	if _, err := fmt.Fprintf(m.Stdout, "%d rules: %d recordings of %d meetings, %d bytes, %s\n", r.Rules, r.Recordings, r.Meetings, r.Bytes, action); err != nil {
+	if _, err := fmt.Fprintf(m.Stdout, "%s: %s of %s, %s, %s\n", phrase.Count(r.Rules, "rule", "rules"),
+		phrase.Count(r.Recordings, "recording", "recordings"), phrase.Count(r.Meetings, "meeting", "meetings"), humanize.Bytes(uint64(r.Bytes)), action); err != nil {
 		return err
 	}
 	if r.Waiting {

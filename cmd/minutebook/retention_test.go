@@ -38,7 +38,7 @@ func TestCommandsTellOfAnotherConfiguration(t *testing.T) {
 	}
 	write(config, "")
 	serve := start(t, "serve", "--create", "-c", config)
-	if out, errs, code := command("retention", "--dry-run", "-c", config); !strings.HasPrefix(out, "0 rules") || errs != "" || code != 0 {
+	if out, errs, code := command("retention", "--dry-run", "-c", config); !strings.HasPrefix(out, "no rules") || errs != "" || code != 0 {
 		t.Errorf("the same file: %q, %q, %d", out, errs, code)
 	}
 	rule := "[[retention.rules]]\nmedia_after_days = 30\n"

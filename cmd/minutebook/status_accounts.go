@@ -12,6 +12,8 @@ import (
 	"minutebook/internal/phrase"
 	"minutebook/receiver"
 	syncer "minutebook/sync"
+
+	"github.com/dustin/go-humanize"
 )
 
 // printReceived prints the receiver's counts since the start of the daemon.
@@ -43,7 +45,7 @@ func printDownloads(b *strings.Builder, d syncer.DownloadStatus) {
 	}
 	fmt.Fprintf(b, "recordings       %s", strings.Join(parts, ", "))
 	if d.Rate > 0 && d.Left >= 1 {
-		fmt.Fprintf(b, "; at %s/s %v left", formatBytes(int64(d.Rate)), toDuration(d.Left))
+		fmt.Fprintf(b, "; at %s/s %v left", humanize.Bytes(uint64(d.Rate)), toDuration(d.Left))
 	}
 	b.WriteString("\n")
 	if d.Paused != "" {
@@ -169,7 +171,7 @@ func printUpkeep(b *strings.Builder, s control.StatusResult) {
 		}
 	}
 	if s.Disk.Size > 0 {
-		fmt.Fprintf(b, "disk             %s free of %s", formatBytes(s.Disk.Free), formatBytes(s.Disk.Size))
+		fmt.Fprintf(b, "disk             %s free of %s", humanize.Bytes(uint64(s.Disk.Free)), humanize.Bytes(uint64(s.Disk.Size)))
 		if !s.Disk.FullAt.IsZero() {
 			fmt.Fprintf(b, ", full at %s if it goes on so", s.Disk.FullAt.Local().Format(time.DateOnly))
 		}
