@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"minutebook/archive"
-	"minutebook/archive/generation"
 	"slices"
 	"strings"
+
+	"minutebook/archive"
+	"minutebook/archive/generation"
 )
 
 // findDoubts returns the reasons against removing older generations: one cannot be

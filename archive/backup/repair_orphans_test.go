@@ -2,14 +2,15 @@ package backup
 
 import (
 	"context"
-	"minutebook/archive"
-	"minutebook/archive/archivetest"
-	"minutebook/internal/testrun"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 )
 
 // TestRepairDeletesNothing loses rows to which others refer, and repairs: rows whose

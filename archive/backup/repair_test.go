@@ -2,11 +2,6 @@ package backup
 
 import (
 	"context"
-	"minutebook/archive"
-	"minutebook/archive/archivetest"
-	"minutebook/archive/generation"
-	"minutebook/archive/inbox"
-	"minutebook/internal/testrun"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +9,12 @@ import (
 	"time"
 
 	"filippo.io/age"
+
+	"minutebook/archive"
+	"minutebook/archive/archivetest"
+	"minutebook/archive/generation"
+	"minutebook/archive/inbox"
+	"minutebook/internal/testrun"
 )
 
 // TestRepairBringsBackWhatIsSomewhere damages a transcript that is also elsewhere,

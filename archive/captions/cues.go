@@ -3,11 +3,12 @@ package captions
 import (
 	"fmt"
 	"html"
-	"minutebook/internal/phrase"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"minutebook/internal/phrase"
 )
 
 // timing is the line of a cue that says when it is spoken. Settings may follow in

@@ -2,10 +2,11 @@ package captions
 
 import (
 	"html"
-	"minutebook/internal/phrase"
 	"regexp"
 	"slices"
 	"strings"
+
+	"minutebook/internal/phrase"
 )
 
 // voice is the tag of WebVTT that says who speaks from here on.

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"minutebook/internal/phrase"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"minutebook/internal/phrase"
 )
 
 // whisper is the JSON of the Whisper family. Whisper and WhisperX write segments with

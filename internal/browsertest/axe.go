@@ -1,13 +1,14 @@
 package browsertest
 
 import (
-	"minutebook/internal/testrun"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"minutebook/internal/testrun"
 )
 
 // Axe returns the source of axe-core from the user's cache, where make test puts

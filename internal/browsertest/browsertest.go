@@ -4,7 +4,6 @@ package browsertest
 
 import (
 	"context"
-	"minutebook/internal/testrun"
 	"net/url"
 	"os"
 	"slices"
@@ -18,6 +17,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"minutebook/internal/testrun"
 )
 
 // Browser is a window of [Chromium] that records forbidden requests and errors.

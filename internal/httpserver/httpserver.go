@@ -14,13 +14,14 @@ import (
 	"errors"
 	"fmt"
 	stdlog "log"
-	"minutebook/internal/pause"
 	"net"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"minutebook/internal/pause"
 )
 
 // Times limit the parts of an exchange. A zero field takes the default that its

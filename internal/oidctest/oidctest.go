@@ -7,13 +7,14 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"minutebook/internal/testrun"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 //go:embed provider.mjs
