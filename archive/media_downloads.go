@@ -136,12 +136,15 @@ func forgottenUnless(res sql.Result) error {
 
 // DownloadOf returns a recording's row of the queue, or ErrNotFound.
 func (a *Archive) DownloadOf(ctx context.Context, id int64) (Download, error) {
-	list, err := a.readDownloads(ctx, `WHERE d.recording_id = ?`, id)
+	return firstDownload(a.readDownloads(ctx, `WHERE d.recording_id = ?`, id))
+}
+
+func firstDownload(list []Download, err error) (Download, error) {
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("read download: %w", ErrNotFound)
+	}
 	if err != nil {
 		return Download{}, err
-	}
-	if len(list) == 0 {
-		return Download{}, fmt.Errorf("read download of %d: %w", id, ErrNotFound)
 	}
 	return list[0], nil
 }
@@ -157,13 +160,24 @@ func (a *Archive) OpenDownloads(ctx context.Context) ([]Download, error) {
 // later was dated by a clock that was wrong, and is due now.
 const longestPatience = 8 * 24 * time.Hour
 
-// WantedDownloads returns at most limit rows that may be requested at now, the
-// newest meetings first.
-func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int) ([]Download, error) {
-	return a.readDownloads(ctx, `LEFT JOIN meetings m ON m.recording_id = d.recording_id
-		WHERE d.state = 'wanted' AND d.due_at NOT BETWEEN ? + 1 AND ?
-		ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit)
+// WantedDownloads returns at most limit recordings that may be requested at now, those of
+// the newest meetings first. It looks at all that are wanted.
+func (a *Archive) WantedDownloads(ctx context.Context, now time.Time, limit int) ([]int64, error) {
+	ids, err := sqlite.Column[int64](ctx, a.db.R, `SELECT d.recording_id FROM downloads d LEFT JOIN meetings m ON m.recording_id = d.recording_id
+		WHERE `+isWanted+` ORDER BY m.sort_at DESC, d.recording_id DESC LIMIT ?`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read wanted downloads: %w", err)
+	}
+	return ids, nil
 }
+
+// WantedDownload returns a recording's row of the queue when it may be requested at now,
+// ErrNotFound otherwise.
+func (a *Archive) WantedDownload(ctx context.Context, id int64, now time.Time) (Download, error) {
+	return firstDownload(a.readDownloads(ctx, `WHERE `+isWanted+` AND d.recording_id = ?`, now.UnixMilli(), now.Add(longestPatience).UnixMilli(), id))
+}
+
+const isWanted = `d.state = 'wanted' AND d.due_at NOT BETWEEN ? + 1 AND ?`
 
 // NextWanted returns when, from now on, the next row may be requested, or the zero
 // time when none is wanted.

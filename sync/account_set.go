@@ -93,7 +93,7 @@ func (s *Syncer) SetAccounts(accounts []Account) error {
 	if err := s.accounts.replace(accounts); err != nil {
 		return fmt.Errorf("set accounts: %w", err)
 	}
-	s.downloads.wake()
+	s.downloads.wakeForChange()
 	return nil
 }
 

@@ -3,6 +3,7 @@ package syncer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -33,6 +34,7 @@ type downloader struct {
 
 	mu          sync.Mutex // guards the fields below
 	tasks       map[int64]*downloadTask
+	queue       wantedQueue
 	failed      map[int64]error // by recording: an error that its row does not have
 	paused      string          // why nothing is started
 	unavailable error           // why the store could not be used when it was last tried; nil: it could
@@ -202,18 +204,17 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 		if !l.pace.allowsAnother(now, links, l.s.opt.Fetchers) {
 			return time.Time{}, nil
 		}
-		rows, err := l.s.archive.WantedDownloads(ctx, now, len(open)+1)
-		if err != nil {
-			return time.Time{}, err
-		}
-		i := slices.IndexFunc(rows, func(row archive.Download) bool { return !open[row.RecordingID] })
-		if i < 0 {
+		row, err := l.nextWanted(ctx, now, open)
+		if errors.Is(err, archive.ErrNotFound) {
 			if next, err := l.s.archive.NextWanted(ctx, now); err != nil || next.After(now) {
 				return next, err
 			}
 			return time.Time{}, nil
 		}
-		l.startTask(ctx, tasks, rows[i], once, t)
+		if err != nil {
+			return time.Time{}, err
+		}
+		l.startTask(ctx, tasks, row, once, t)
 	}
 }
 

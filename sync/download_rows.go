@@ -74,3 +74,70 @@ func (s *Syncer) checkDiskSpace(bytes int64) error {
 	}
 	return nil
 }
+
+// wantedQueue are recordings that may be requested, those of the newest meetings first.
+// To read it takes a look at all that are wanted, so that it is read for many at a time,
+// and again when it is empty, changed or a minute old.
+type wantedQueue struct {
+	ids     []int64
+	read    time.Time
+	changed bool // others are wanted since
+}
+
+const (
+	queueLength = 256
+	queueAge    = time.Minute
+)
+
+// wakeForChange wakes the run because other recordings are wanted.
+func (l *downloader) wakeForChange() {
+	l.mu.Lock()
+	l.queue.changed = true
+	l.mu.Unlock()
+	l.wake()
+}
+
+// nextWanted returns the row of the next recording that may be requested and that is not
+// open, or [archive.ErrNotFound].
+func (l *downloader) nextWanted(ctx context.Context, now time.Time, open map[int64]bool) (archive.Download, error) {
+	for wasRead := false; ; {
+		id, ok := l.popWanted(now)
+		if !ok {
+			if wasRead {
+				return archive.Download{}, archive.ErrNotFound
+			}
+			ids, err := l.s.archive.WantedDownloads(ctx, now, queueLength+len(open))
+			if err != nil {
+				return archive.Download{}, err
+			}
+			wasRead = true
+			l.mu.Lock()
+			l.queue.ids, l.queue.read = ids, now
+			l.mu.Unlock()
+			continue
+		}
+		if open[id] {
+			continue
+		}
+		row, err := l.s.archive.WantedDownload(ctx, id, now) // it may have changed since
+		if !errors.Is(err, archive.ErrNotFound) {
+			return row, err
+		}
+	}
+}
+
+// popWanted takes a recording from the queue; ok is false when it has to be read.
+func (l *downloader) popWanted(now time.Time) (id int64, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	age := now.Sub(l.queue.read)
+	if l.queue.changed || age < 0 || age > queueAge {
+		l.queue = wantedQueue{}
+	}
+	if len(l.queue.ids) == 0 {
+		return 0, false
+	}
+	id = l.queue.ids[0]
+	l.queue.ids = l.queue.ids[1:]
+	return id, true
+}

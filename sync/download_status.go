@@ -32,7 +32,7 @@ func (s *Syncer) fetchAllRecordings(ctx context.Context, t *runStats) error {
 	if _, err := s.archive.WantDownloads(ctx); err != nil {
 		return err
 	}
-	s.downloads.wake()
+	s.downloads.wakeForChange()
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for ctx.Err() == nil {

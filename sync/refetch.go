@@ -27,7 +27,7 @@ func (s *Syncer) Refetch(ctx context.Context, id int64) (string, error) {
 			if _, err := s.archive.WantDownloads(ctx, id); err != nil {
 				return "", err
 			}
-			s.downloads.wake()
+			s.downloads.wakeForChange()
 		}
 		return w.Account, nil
 	}
@@ -39,7 +39,7 @@ func (s *Syncer) Refetch(ctx context.Context, id int64) (string, error) {
 func (s *Syncer) FetchRecording(ctx context.Context, id int64) (bool, error) {
 	wanted, err := s.archive.RetryDownload(ctx, id)
 	if wanted {
-		s.downloads.wake()
+		s.downloads.wakeForChange()
 	}
 	return wanted, err
 }

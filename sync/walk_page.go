@@ -128,7 +128,7 @@ func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted 
 			return applied, err
 		}
 		if n > 0 {
-			s.downloads.wake()
+			s.downloads.wakeForChange()
 		}
 	}
 	return applied, nil
