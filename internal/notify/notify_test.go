@@ -82,7 +82,7 @@ func newBench(t *testing.T, channels ...Channel) *bench {
 // restart begins as a new process does.
 func (b *bench) restart() {
 	b.Notifier = &Notifier{Channels: func() []Channel { return b.channels }, Store: b.store, Random: rand.Reader,
-		Now: func() time.Time { return b.now }, Logger: zerolog.New(&b.log)}
+		Now: func() time.Time { return b.now }, Logger: zerolog.New(zerolog.SyncWriter(&b.log))}
 }
 
 // update looks a minute later.
