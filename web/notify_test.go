@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,9 +14,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"minutebook/archive/notes"
-	"minutebook/internal/notify"
 	"minutebook/web/access"
-	"minutebook/web/notice"
 )
 
 // hook is an address that notifications are sent to. Its fields are read between looks.
@@ -245,131 +242,5 @@ func TestSlowAddressHoldsNobodyUp(t *testing.T) {
 	}
 	if len(h.ids) != 2 {
 		t.Errorf("the address that answers got %d notifications", len(h.ids))
-	}
-}
-
-// mails keeps the mails that are sent.
-type mails struct {
-	err  error
-	sent []notify.Message
-	to   []string
-}
-
-func (m *mails) SendTo(_ context.Context, message notify.Message, to ...string) error {
-	m.sent, m.to = append(m.sent, message), append(m.to, to...)
-	return m.err
-}
-
-// TestMailsOfManyArrivals lets more meetings arrive than fit in a mail: each comes once, in
-// one of several mails.
-func TestMailsOfManyArrivals(t *testing.T) {
-	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
-	post := &mails{}
-	s.server.Mail, s.server.MailOwner = post, []string{"me@own.example"}
-	saved, _ := s.saveWithHook("Walrus", "mailto:me@own.example")
-	other, _ := s.saveWithHook("Again", "mailto:me@own.example")
-	s.waitForLaterChange(other.CreatedAt)
-	s.apply(walruses(10, 17)...)
-	s.catchUp()
-	n := s.server.newNotifier()
-	n.bounds.page, n.bounds.pages = 3, 2
-	for range 5 {
-		if err := n.look(t.Context()); err != nil || n.fails[saved.ID].times > 0 {
-			t.Fatal(err, n.fails)
-		}
-		later := s.now.Load().Add(20 * time.Minute)
-		s.now.Store(&later)
-	}
-	text := ""
-	for _, m := range post.sent {
-		text += m.Text
-	}
-	if got := strings.Count(text, "Walrus, 10 June 2026"); len(post.sent) < 3 || got != 16 {
-		t.Errorf("%d mails name %d matches, want 16 in at least 3", len(post.sent), got)
-	}
-}
-
-// unsubscribes ends mails by the link in one, without a session, as mail programs and as
-// people do, and asks for those of both searches again.
-func (s *site) unsubscribes(mail notify.Message) {
-	s.t.Helper()
-	link := strings.TrimPrefix(mail.Unsubscribe, "https://example.org/minutebook")
-	if !strings.HasPrefix(link, notice.UnsubscribePath) || !strings.Contains(mail.Text, mail.Unsubscribe) {
-		s.t.Fatalf("the link is %q in\n%s", mail.Unsubscribe, mail.Text)
-	}
-	s.shows(200, link, "End the mails?", "me@own.example")
-	for _, wrong := range []string{link + "x", link[:len(link)-1], strings.Replace(link, "/1.", "/2.", 1), notice.UnsubscribePath + "1", notice.UnsubscribePath + "1."} {
-		s.shows(404, wrong, "This link ends no mails")
-		if resp, _ := s.submit(wrong, "List-Unsubscribe=One-Click"); resp.StatusCode != 404 {
-			s.t.Errorf("%s is answered %s", wrong, resp.Status)
-		}
-	}
-	if all, err := s.server.Notes.SavedWithNotify(s.t.Context()); err != nil || len(all) != 2 {
-		s.t.Errorf("before the mails end: %v, %v", all, err)
-	}
-	if resp, body := s.submit(link, "List-Unsubscribe=One-Click"); resp.StatusCode != 200 || !strings.Contains(body, "The mails have ended") {
-		s.t.Errorf("%s\n%s", resp.Status, body)
-	}
-	if all, err := s.server.Notes.SavedWithNotify(s.t.Context()); err != nil || len(all) != 0 {
-		s.t.Errorf("the mails go on: %v, %v", all, err)
-	}
-	for id := range 2 {
-		s.submit(fmt.Sprintf("/saved/%d/notify", id+1), "address=mailto:me@own.example")
-	}
-	s.shows(404, link, "This link ends no mails") // the mails were asked for again
-}
-
-// TestMailsOfSavedSearches sends a person one mail for all searches, again with the same id
-// when it failed, until the mails are ended on the page.
-func TestMailsOfSavedSearches(t *testing.T) {
-	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
-	post := &mails{err: io.ErrUnexpectedEOF}
-	s.server.Mail, s.server.MailOwner, s.server.PageURL = post, []string{"me@own.example"}, "https://example.org/minutebook/"
-	for i, name := range []string{"Walrus", "Again"} {
-		saved, err := s.server.Notes.Save(t.Context(), 0, name, "walrus")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := fmt.Sprintf("/saved/%d/notify", saved.ID)
-		if resp, _ := s.submit(address, "address=mailto:them@own.example"); resp.StatusCode != 422 {
-			t.Errorf("another's address: %s", resp.Status)
-		}
-		if resp, body := s.submit(address, "address=mailto:me@own.example"); resp.StatusCode != 303 {
-			t.Fatalf("%d: %s\n%s", i, resp.Status, body)
-		}
-	}
-	s.shows(200, "/saved", "mailed to", "me@own.example", "Stop the mails")
-	s.waitForLaterChange(time.Now())
-	s.apply(meeting(2, "New walrus", "2026-06-10T09:00:00Z", `"transcript":[{"speaker":{"display_name":"Bo"},"text":"The walrus sings.","timestamp":"00:02:05"}]`))
-	s.catchUp()
-	n := s.server.newNotifier()
-	look := func(want int) {
-		t.Helper()
-		if err := n.look(t.Context()); err != nil || len(post.sent) != want {
-			t.Fatalf("%d mails, want %d: %v", len(post.sent), want, err)
-		}
-		later := s.now.Load().Add(20 * time.Minute)
-		s.now.Store(&later)
-	}
-	look(1)
-	post.err = nil
-	look(2)
-	if post.sent[0].ID != post.sent[1].ID || post.to[1] != "me@own.example" {
-		t.Errorf("%q and %q to %q", post.sent[0].ID, post.sent[1].ID, post.to)
-	}
-	for _, want := range []string{"New walrus, 10 June 2026", "Bo: The walrus sings.", "https://example.org/minutebook/meetings/2?t=125", "https://example.org/minutebook/saved"} {
-		if !strings.Contains(post.sent[1].Text, want) {
-			t.Errorf("no %q in\n%s", want, post.sent[1].Text)
-		}
-	}
-	look(2)
-	s.unsubscribes(post.sent[1])
-	s.submit("/saved/1/notify", "address=")
-	s.server.MailOwner = nil // no address is the owner's any more
-	s.apply(meeting(3, "Third walrus", "2026-06-11T09:00:00Z", ""))
-	s.catchUp()
-	look(2)
-	if all, err := s.server.Notes.SavedWithNotify(t.Context()); err != nil || len(all) > 0 {
-		t.Errorf("an address that is nobody's is kept: %v, %v", all, err)
 	}
 }

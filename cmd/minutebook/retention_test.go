@@ -45,7 +45,7 @@ func TestCommandsTellOfAnotherConfiguration(t *testing.T) {
 	write(config, rule)
 	write(other, rule+"[log]\nlevel = \"warn\"\n")
 	for path, why := range map[string]string{config: "has changed since the daemon loaded it", other: "the daemon runs with " + config} {
-		if out, errs, code := command("retention", "--dry-run", "-c", path); !strings.HasPrefix(out, "1 rules") || !strings.Contains(errs, why) || code != 0 {
+		if out, errs, code := command("retention", "--dry-run", "-c", path); !strings.HasPrefix(out, "1 rule:") || !strings.Contains(errs, why) || code != 0 {
 			t.Errorf("%s: %q, %q, %d", path, out, errs, code)
 		}
 		if _, errs, _ := command("search", "nothing", "-c", path); !strings.Contains(errs, why) {
