@@ -56,10 +56,10 @@ var doorRows = map[string]doorRow{
 	"POST /login/passkey/begin":            {},
 }
 
-// personChanges are what an admin can do to a person, and nobody else.
+// personChanges are the changes of a person that admins alone can make.
 var personChanges = []string{"invite", "grant-admin", "revoke-admin", "sign-out", "disconnect", "remove", "add-address", "remove-address"}
 
-// doorState is what a person has at the door, which nobody else may change.
+// doorState is a person's sessions, tokens and ways in, which nobody else may change.
 type doorState struct {
 	Person   access.Person
 	Sessions []int64

@@ -195,7 +195,7 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 			return time.Time{}, err
 		}
 		l.setPaused(nil)
-		if !once { // a person's run leaves what could not go on to the next one
+		if !once { // a person's run leaves recordings that could not go on to the next run
 			if err := l.startOpen(ctx, tasks, once, t); err != nil {
 				return time.Time{}, err
 			}

@@ -13,7 +13,7 @@ import (
 	"minutebook/web/accounts"
 )
 
-// browserSendsFormsWithoutScripts keeps what people add, in a browser that runs no scripts.
+// browserSendsFormsWithoutScripts keeps notes, ticks, searches and merges, in a browser that runs no scripts.
 func browserSendsFormsWithoutScripts(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t, spoken(1, "2026-06-01T10:00:00Z", "Bo Lee", "bo@acme.example"), spoken(2, "2026-06-02T10:00:00Z", "Bo Lee", "lee@acme.example"))
 	b := c.Open(t, s.URL)

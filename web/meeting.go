@@ -97,7 +97,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	return s.render(w, http.StatusOK, "meeting", p)
 }
 
-// newMeetingPage returns the page of a meeting with what the request says, without content.
+// newMeetingPage returns the page of a meeting with the request's place and query, without content.
 func (s *server) newMeetingPage(r *http.Request, row *archive.Row, live string) *meetingPage {
 	title := meetingTitle(row)
 	p := &meetingPage{frame: s.newFrame(r, "meeting", title), listed: s.newListed(row), Live: live, Heading: title,

@@ -17,7 +17,7 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// deliver puts a meeting into the inbox, and applies what waits there.
+// deliver puts a meeting into the inbox, and applies all deliveries there.
 func deliver(t *testing.T, a *archive.Archive, id int64, word string) {
 	t.Helper()
 	_, err := a.Inbox().Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: fmt.Sprint("msg_", id), ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch,

@@ -122,7 +122,7 @@ func (b *run) run(ctx context.Context, dest string) (err error) {
 	return b.prune(ctx, m)
 }
 
-// clearAway removes what a failed run left. In a bucket that does not answer, the next
+// clearAway removes the files of a failed run. In a bucket that does not answer, the next
 // run does.
 func (b *run) clearAway(ctx context.Context, failure error) error {
 	if bucket.IsUnavailable(failure) {

@@ -25,8 +25,8 @@ type Place interface {
 	Files(ctx context.Context, folder string) (map[string]int64, error)
 	// Open opens a file for reading. It fails with fs.ErrNotExist where there is none.
 	Open(ctx context.Context, name string) (io.ReadCloser, error)
-	// Write replaces a file by what fill writes. The file is whole and durable, or as it
-	// was before.
+	// Write replaces a file by the bytes that fill writes. The file is whole and durable,
+	// or as it was before.
 	Write(ctx context.Context, name string, fill func(io.Writer) error) error
 	// Create writes a file that nothing else may have written: in a bucket it fails where
 	// there is one.
@@ -34,7 +34,7 @@ type Place interface {
 	// Remove removes a file, or a folder with all its files. It succeeds where there is
 	// none.
 	Remove(ctx context.Context, name string) error
-	// SweepWrites removes what interrupted writes have left, and no list shows. No write
+	// SweepWrites removes the remains of interrupted writes, which no list shows. No write
 	// may be going on.
 	SweepWrites(ctx context.Context) error
 }

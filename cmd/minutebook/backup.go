@@ -105,7 +105,7 @@ func (m *Main) restoreCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().StringVar(&o.Generation, "generation", "", "the generation to take, by name or number (default: the newest)")
-	cmd.Flags().StringArrayVar(&o.OldData, "old-data", nil, "a former data `directory` of the archive; what was forgotten there is not restored\n(those beside the new one are found)")
+	cmd.Flags().StringArrayVar(&o.OldData, "old-data", nil, "a former data `directory` of the archive; meetings that were forgotten there are not restored\n(those beside the new one are found)")
 	cmd.Flags().BoolVar(&list, "list", false, "list the generations and do nothing else")
 	cmd.Flags().BoolVar(&o.Restart, "restart", false, "start again after an interrupted restore")
 	return m.jsonFlag(cmd)
@@ -135,7 +135,7 @@ func (m *Main) adoptCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&o.AcceptMissing, "accept-missing", false, "go on without databases that the archive once had")
-	cmd.Flags().StringArrayVar(&o.OldData, "old-data", nil, "a former data `directory` of the archive; what was forgotten there is forgotten here\n(those beside the new one are found)")
+	cmd.Flags().StringArrayVar(&o.OldData, "old-data", nil, "a former data `directory` of the archive; meetings that were forgotten there are forgotten here\n(those beside the new one are found)")
 	return m.jsonFlag(cmd)
 }
 

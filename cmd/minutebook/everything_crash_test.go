@@ -19,8 +19,8 @@ import (
 
 // TestKilledWhileEverythingRuns kills the daemon, and the commands that run then, while
 // meetings arrive, are read, searched for, backed up, exported and forgotten and the
-// configuration is loaded: 1,000 times in make long. What was acknowledged is kept and
-// found, what was forgotten is nowhere, and verify finds no damage.
+// configuration is loaded: 1,000 times in make long. Acknowledged meetings are kept and
+// found, forgotten ones are nowhere, and verify finds no damage.
 func TestKilledWhileEverythingRuns(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

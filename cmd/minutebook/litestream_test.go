@@ -20,7 +20,7 @@ import (
 // S3 server by the real Litestream while deliveries come, ends Litestream, which syncs
 // once more, and kills the daemon. The replicas are restored elsewhere and adopted:
 // everything that was acknowledged before the last sync is there once, applied and
-// found, and what was forgotten stays forgotten.
+// found, and forgotten meetings stay forgotten.
 func TestLitestreamReplicaIsAdopted(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	testrun.OnlyLong(t)

@@ -57,7 +57,7 @@ func (m *Main) verifyCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&q.Repair, "repair", false, "put right what can be put right")
-	cmd.Flags().StringVar(&q.From, "from", "", "with --repair: a `directory` of backups, or s3://bucket/prefix, to take from what is nowhere else")
+	cmd.Flags().StringVar(&q.From, "from", "", "with --repair: a `directory` of backups, or s3://bucket/prefix, to take missing content from that is nowhere else")
 	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().BoolVar(&q.SkipMedia, "skip-media", false, "leave the bytes of recordings unread")
 	return m.jsonFlag(cmd)

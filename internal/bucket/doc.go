@@ -3,7 +3,7 @@
 //	address.go      s3://bucket/prefix, and the client for it
 //	bucket.go       writing, listing and removing objects
 //	object.go       reading an object
-//	unavailable.go  what a server's refusal means, and the remedy
+//	unavailable.go  the meaning of a server's refusal, and the remedy
 //	uploads.go      parts that a crash left
 //	transport.go    connections that do not stall
 //

@@ -35,7 +35,7 @@ func IsUnavailable(err error) bool {
 	return errors.As(err, &unavailable)
 }
 
-// contentError is an error of reading what is uploaded: the bucket is not at fault.
+// contentError is a failed read of the bytes to upload: the bucket is not at fault.
 type contentError struct{ error }
 
 // Unwrap returns the error of reading.

@@ -18,8 +18,8 @@ type titleWord struct {
 	score   float64
 }
 
-// minInside is the least share of what is said of a word in all the talk that is said in
-// a chapter whose title it may stand in.
+// minInside is the least share of a word's occurrences that must lie in a chapter for the
+// word to stand in the chapter's title.
 const minInside = 0.3
 
 // isFiller reports whether an English word is common in talk about anything, though it is
