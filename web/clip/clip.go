@@ -3,8 +3,8 @@
 // key frame before it.
 //
 // A recording in a file is read from there. Any other one is offered to ffmpeg on
-// loopback, at an address of its own for as long as the clip takes, so that only the parts
-// that the clip needs are read and no copy is written.
+// loopback, with a password of its own and for as long as the clip takes, so that only the
+// parts that the clip needs are read and no copy is written.
 //
 // A clip is a temporary file in the data directory that is deleted before it is read. A
 // crash while ffmpeg writes leaves one, which the next [New] deletes.
@@ -90,12 +90,12 @@ func (c *Cutter) Cut(ctx context.Context, source Source, from, to time.Duration,
 	}()
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
-	address, protocols, end, err := source.input(ctx)
+	in, err := source.input(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = c.run(ctx, arguments(address, protocols, clip.Name(), from, to, video))
-	if unread := end(); unread != nil {
+	err = c.run(ctx, in.environment, arguments(in, clip.Name(), from, to, video))
+	if unread := in.end(); unread != nil {
 		err = fmt.Errorf("%w: %w", ErrRead, unread)
 	}
 	if err != nil {
@@ -109,10 +109,10 @@ func (c *Cutter) Cut(ctx context.Context, source Source, from, to time.Duration,
 
 // arguments returns ffmpeg's. Recordings are a stranger's files: only containers of media
 // are read, by the protocols of the recording alone, no playlist that leads elsewhere.
-func arguments(address, protocols, clip string, from, to time.Duration, video bool) []string {
+func arguments(in input, clip string, from, to time.Duration, video bool) []string {
 	seconds := func(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', 3, 64) }
-	args := []string{"-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", protocols,
-		"-format_whitelist", "mov,matroska,webm,mp3,ogg,wav,aac,flac,avi", "-ss", seconds(from), "-i", address,
+	args := []string{"-nostdin", "-hide_banner", "-loglevel", "error", "-protocol_whitelist", in.protocols,
+		"-format_whitelist", "mov,matroska,webm,mp3,ogg,wav,aac,flac,avi", "-ss", seconds(from), "-i", in.address,
 		"-t", seconds(to - from), "-map_metadata", "-1", "-map_chapters", "-1", "-sn", "-dn", "-threads", "2"}
 	if video {
 		args = append(args, "-map", "0:v:0", "-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p",
@@ -121,11 +121,11 @@ func arguments(address, protocols, clip string, from, to time.Duration, video bo
 	return append(args, "-map", "0:a:0?", "-c:a", "aac", "-movflags", "+faststart", "-fs", strconv.Itoa(maxBytes), "-f", "mp4", "-y", "file:"+clip)
 }
 
-// run runs ffmpeg until it or ctx ends.
-func (c *Cutter) run(ctx context.Context, args []string) error {
+// run runs ffmpeg until it or ctx ends. Its environment has no credential of this process.
+func (c *Cutter) run(ctx context.Context, environment, args []string) error {
 	var words bytes.Buffer
 	cmd := exec.CommandContext(ctx, c.program, args...)
-	cmd.Env = []string{} // no credential of this process
+	cmd.Env = append([]string{}, environment...) // nil would be this process's
 	cmd.Dir = c.dir
 	cmd.Stderr = &words
 	cmd.WaitDelay = 5 * time.Second

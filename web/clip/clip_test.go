@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -142,21 +144,80 @@ func TestCutIsBounded(t *testing.T) {
 	}
 }
 
-// TestHostileRecordingLeadsNowhere cuts playlists that name another file.
+// TestHostileRecordingLeadsNowhere cuts playlists that name another file or address.
 func TestHostileRecordingLeadsNowhere(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	c, path := newCutter(t)
-	for _, list := range []string{"ffconcat version 1.0\nfile " + filepath.Base(path) + "\n",
-		"#EXTM3U\n#EXT-X-TARGETDURATION:60\n#EXTINF:60,\n" + path + "\n#EXT-X-ENDLIST\n"} {
-		hostile := filepath.Join(c.dir, "hostile")
-		if err := os.WriteFile(hostile, []byte(list), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if clip, err := c.Cut(t.Context(), Source{Path: hostile}, 0, time.Second, true); err == nil {
-			clip.Close()
-			t.Errorf("a playlist is a recording: %.20q", list)
+	for _, entry := range []string{path, filepath.Base(path), "http://" + offerHost + "/"} {
+		for _, list := range []string{"ffconcat version 1.0\nfile " + entry + "\n",
+			"#EXTM3U\n#EXT-X-TARGETDURATION:60\n#EXTINF:60,\n" + entry + "\n#EXT-X-ENDLIST\n"} {
+			hostile := filepath.Join(c.dir, "hostile")
+			if err := os.WriteFile(hostile, []byte(list), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			open := func(context.Context) (io.ReadSeekCloser, error) { return os.Open(hostile) }
+			for _, source := range []Source{{Path: hostile}, {Open: open}} {
+				if clip, err := c.Cut(t.Context(), source, 0, time.Second, true); err == nil {
+					clip.Close()
+					t.Errorf("a playlist is a recording: %.20q", list)
+				}
+			}
 		}
 	}
+}
+
+// TestOnlyFfmpegMayReadTheRecording looks at the arguments that every user of the machine
+// sees while a clip is cut, and asks for the recording as such a user would.
+func TestOnlyFfmpegMayReadTheRecording(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	c, path := newCutter(t)
+	c.program = filepath.Join(c.dir, "program")
+	script := "#!/bin/sh\necho \"$@\" >arguments\necho $http_proxy >made\nmv made proxy\nuntil test -e end; do sleep 0.01; done\n"
+	if err := os.WriteFile(c.program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cut := make(chan error)
+	go func() {
+		_, err := c.Cut(t.Context(), Source{Open: func(context.Context) (io.ReadSeekCloser, error) { return os.Open(path) }}, 0, time.Second, true)
+		cut <- err
+	}()
+	read := func(name string) string {
+		for {
+			content, err := os.ReadFile(filepath.Join(c.dir, name))
+			if err == nil {
+				return strings.TrimSpace(string(content))
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	proxy, err := url.Parse(read("proxy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := proxy.User.Password()
+	if arguments := read("arguments"); password == "" || strings.Contains(arguments, password) || strings.Contains(arguments, proxy.Port()) {
+		t.Errorf("the arguments are %s", arguments)
+	}
+	for user, want := range map[*url.Userinfo]int{proxy.User: 200, nil: 407, url.UserPassword("ffmpeg", "guess"): 407} {
+		through := *proxy
+		through.User = user
+		client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(&through), DisableKeepAlives: true}}
+		resp, err := client.Get("http://" + offerHost + "/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("as %v: %s, want %d", user, resp.Status, want)
+		}
+	}
+	if resp, err := http.Get("http://" + proxy.Host + "/"); err != nil || resp.StatusCode != 407 {
+		t.Errorf("without a proxy: %v, %v", resp, err)
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "end"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	<-cut
 }
 
 func TestCrashLeavesNoClip(t *testing.T) {

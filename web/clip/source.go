@@ -3,11 +3,14 @@ package clip
 import (
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 )
@@ -22,38 +25,52 @@ type Source struct {
 	Open func(context.Context) (io.ReadSeekCloser, error)
 }
 
-// input returns the recording as ffmpeg finds it, and the protocols by which it does. The
-// caller calls end when ffmpeg has ended.
-func (s Source) input(ctx context.Context) (address, protocols string, end func() error, err error) {
-	if s.Path != "" {
-		return "file:" + s.Path, "file", func() error { return nil }, nil
-	}
-	o := &offer{source: s, path: "/" + rand.Text()}
-	if address, err = o.begin(ctx); err != nil {
-		return "", "", nil, fmt.Errorf("offer the recording to ffmpeg: %w", err)
-	}
-	return address, "http,tcp", o.end, nil
+// input is a recording as ffmpeg finds it.
+type input struct {
+	address, protocols string
+	environment        []string     // of ffmpeg's process
+	end                func() error // to be called when ffmpeg has ended
 }
 
-// offer offers one recording on loopback, at a path that nobody but ffmpeg is told, until
-// it ends.
+// input makes a recording readable for ffmpeg.
+func (s Source) input(ctx context.Context) (input, error) {
+	if s.Path != "" {
+		return input{"file:" + s.Path, "file", nil, func() error { return nil }}, nil
+	}
+	o := &offer{source: s}
+	proxy, err := o.begin(ctx)
+	if err != nil {
+		return input{}, fmt.Errorf("offer the recording to ffmpeg: %w", err)
+	}
+	return input{"http://" + offerHost + "/", "http,tcp", []string{"http_proxy=" + proxy}, o.end}, nil
+}
+
+// offerHost is the name of the recording's host behind the proxy that an offer is. No other
+// host is found there.
+const offerHost = "recording"
+
+// offer offers a recording to ffmpeg until it ends. It is a proxy on loopback whose address
+// has a password, because ffmpeg takes a proxy's address from its environment, which only
+// its own user may read, and all users may read the arguments of a program.
 type offer struct {
-	source Source
-	path   string
-	server *http.Server
-	cancel context.CancelFunc // ends the requests
-	served chan struct{}
+	source        Source
+	authorization string
+	server        *http.Server
+	cancel        context.CancelFunc // ends the requests
+	served        chan struct{}
 
 	mu  sync.Mutex
 	err error // the first error of opening or reading the recording
 }
 
-// begin begins the offer and returns its address.
+// begin begins the offer and returns the proxy's address.
 func (o *offer) begin(ctx context.Context) (string, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", err
 	}
+	user := url.UserPassword("ffmpeg", rand.Text())
+	o.authorization = "Basic " + base64.StdEncoding.EncodeToString([]byte(user.String()))
 	ctx, o.cancel = context.WithCancel(ctx)
 	o.server = &http.Server{Handler: o, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
 	o.served = make(chan struct{})
@@ -63,7 +80,7 @@ func (o *offer) begin(ctx context.Context) (string, error) {
 			o.note(err)
 		}
 	}()
-	return "http://" + l.Addr().String() + o.path, nil
+	return (&url.URL{Scheme: "http", User: user, Host: l.Addr().String()}).String(), nil
 }
 
 // endTime is how long requests may take to end when ffmpeg has.
@@ -95,7 +112,12 @@ func (o *offer) note(err error) {
 
 // ServeHTTP answers ffmpeg's requests for parts of the recording.
 func (o *offer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path != o.path || r.Method != http.MethodGet {
+	if subtle.ConstantTimeCompare([]byte(r.Header.Get("Proxy-Authorization")), []byte(o.authorization)) == 0 {
+		w.Header().Set("Proxy-Authenticate", `Basic realm="minutebook"`)
+		w.WriteHeader(http.StatusProxyAuthRequired)
+		return
+	}
+	if r.URL.Hostname() != offerHost || r.URL.Path != "/" || r.Method != http.MethodGet {
 		http.NotFound(w, r)
 		return
 	}
