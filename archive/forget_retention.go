@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 )
 
@@ -144,8 +145,8 @@ func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
 			return nil // no recording was deleted; only the download ends
 		}
 		_, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'retention', ?, ?, ?)`,
-			now.UnixMilli(), e.RecordingID, fmt.Sprintf("rule %d: recordings are kept %d days", e.Rule, days),
-			fmt.Sprintf("%d recordings, %d bytes", e.Recordings, e.Bytes))
+			now.UnixMilli(), e.RecordingID, fmt.Sprintf("rule %d: recordings are kept %s", e.Rule, phrase.Count(days, "day", "days")),
+			fmt.Sprintf("%s, %d bytes", phrase.Recordings(e.Recordings), e.Bytes))
 		if err != nil {
 			return err
 		}

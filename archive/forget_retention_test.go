@@ -74,7 +74,7 @@ func TestRetainDeletesWhatRulesSay(t *testing.T) {
 		t.Errorf("still in %v", files)
 	}
 	audit, err := columnOf(a.db, `SELECT json_array(action, recording_id, reason, detail) FROM audit`)
-	if err != nil || !cmp.Equal(audit, []string{`["retention",1,"rule 1: recordings are kept 100 days","1 recordings, 12 bytes"]`}) {
+	if err != nil || !cmp.Equal(audit, []string{`["retention",1,"rule 1: recordings are kept 100 days","1 recording, 12 bytes"]`}) {
 		t.Errorf("audit %+v, %v", audit, err)
 	}
 	if n, err := a.WantDownloads(t.Context()); n != 0 || err != nil {

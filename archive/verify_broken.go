@@ -30,11 +30,11 @@ func (c *check) repairBroken(ctx context.Context, o VerifyOptions, found func(Da
 		found(d)
 	}
 	for what, fn := range map[string]func(context.Context) (int64, error){
-		"recordings that meetings have were not noted": a.restoreMediaRows, "rows of speakers were not there": a.dropSpeakerless,
+		"missing rows of recordings that meetings have": a.restoreMediaRows, "missing rows of speakers": a.dropSpeakerless,
 	} {
 		n, err := fn(ctx)
 		if n > 0 || err != nil {
-			d := Damage{Class: DamageForeignKey, Path: a.db.Path, What: fmt.Sprintf("%d %s", n, what)}
+			d := Damage{Class: DamageForeignKey, Path: a.db.Path, What: fmt.Sprintf("%s: %d", what, n)}
 			c.repair(&d, o, func() error { return err })
 			found(d)
 		}

@@ -126,7 +126,7 @@ func (c *check) checkForeignKeys(ctx context.Context, o VerifyOptions, found fun
 			return err
 		}
 		for what, n := range broken {
-			found(Damage{Class: DamageForeignKey, Path: db.Path, What: fmt.Sprintf("%d rows of %s that are not there", n, what)})
+			found(Damage{Class: DamageForeignKey, Path: db.Path, What: fmt.Sprintf("rows of %s that are not there: %d", what, n)})
 		}
 	}
 	return nil
@@ -176,7 +176,7 @@ func (c *check) checkRemains(ctx context.Context, table string, o VerifyOptions,
 		return err
 	}
 	for id, n := range remains {
-		d := Damage{Class: DamageForgetting, Path: a.db.Path, RecordingID: id, What: fmt.Sprintf("%d rows of it are in %s", n, table)}
+		d := Damage{Class: DamageForgetting, Path: a.db.Path, RecordingID: id, What: fmt.Sprintf("rows of it in %s: %d", table, n)}
 		if o.Repair {
 			_, err := a.db.W.ExecContext(ctx, `DELETE FROM `+table+` WHERE recording_id = ?`, id)
 			d.Repaired = err == nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/internal/notify"
+	"minutebook/internal/phrase"
 	syncer "minutebook/sync"
 )
 
@@ -47,13 +48,13 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 		}
 	}
 	if n := s.Upkeep[UpkeepVerify].Damaged(); n > 0 {
-		add("damage", "the archive is damaged", "%d damages were found. minutebook verify names them, and verify --repair repairs them.", n)
+		add("damage", "the archive is damaged", "%s found. minutebook verify lists the damage, and verify --repair repairs it.", phrase.Count(n, "damage was", "damages were"))
 	}
 	if n := s.Inbox.Quarantined; n > 0 {
-		add("quarantine", "deliveries are in quarantine", "%d deliveries could not be read: see minutebook status.", n)
+		add("quarantine", "deliveries are in quarantine", "%s could not be read: see minutebook status.", phrase.Count(n, "delivery", "deliveries"))
 	}
 	if n := s.Downloads.Lapsed; n > 0 {
-		add("lapsed", "recordings were not fetched in time", "Links to %d recordings expired before they were fetched; they are asked for again.", n)
+		add("lapsed", "recordings were not fetched in time", "The links to %s expired before the download; they are asked for again.", phrase.Recordings(n))
 	}
 	slices.SortFunc(list, func(a, b notify.Condition) int { return strings.Compare(a.Key, b.Key) })
 	return list

@@ -152,7 +152,7 @@ func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due
 	}
 	id := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", r.Channel.Name(), due.Unix(), last.Epoch))
 	m := notify.Message{ID: "msg_" + hex.EncodeToString(id[:16]), Kind: notify.News, Key: "digest", At: now.UTC(),
-		Title: phrase.Count(len(arrived), "meeting", "meetings") + " arrived, " + phrase.Count(len(items.Keys), "action item", "action items") + " open"}
+		Title: phrase.Meetings(len(arrived)) + " arrived, " + phrase.Count(len(items.Keys), "action item", "action items") + " open"}
 	if m.Text, err = d.compose(ctx, r, last.At, arrived, items.Keys); err != nil {
 		return last, err
 	}
@@ -163,7 +163,7 @@ func (d *Digests) sendTo(ctx context.Context, r DigestReader, last digested, due
 func (d *Digests) compose(ctx context.Context, r DigestReader, since time.Time, arrived []int64, items []archive.ItemKey) (string, error) {
 	var b strings.Builder
 	zone := d.Deps.Location
-	fmt.Fprintf(&b, "Since %s: %s arrived.\n", since.In(zone).Format("Monday 2 January 2006, 15:04"), phrase.Count(len(arrived), "meeting", "meetings"))
+	fmt.Fprintf(&b, "Since %s: %s arrived.\n", since.In(zone).Format("Monday 2 January 2006, 15:04"), phrase.Meetings(len(arrived)))
 	if r.Counts {
 		fmt.Fprintf(&b, "%s open.\n", phrase.Count(len(items), "action item", "action items"))
 		return b.String(), nil

@@ -90,27 +90,27 @@ func (e *examination) examineState(ctx context.Context) {
 		e.add("archive", SeverityError, "see what is damaged with `minutebook verify`", "it cannot be read: %v", err)
 		return
 	}
-	e.add("archive", SeverityOK, "", "%s, %d with a transcript, %d with a recording", phrase.Count(s.Meetings, "meeting", "meetings"), s.WithTranscript, s.WithRecording)
+	e.add("archive", SeverityOK, "", "%s, %d with a transcript, %d with a recording", phrase.Meetings(s.Meetings), s.WithTranscript, s.WithRecording)
 	switch {
 	case s.Rebuilding:
 		e.add("index", SeverityNote, "", "it is being built anew: %s", s.RebuildReason)
 	case s.Indexed < s.Meetings:
-		e.add("index", SeverityWarning, "wait; if the number stays, run `minutebook rebuild`", "%d of %d meetings are indexed", s.Indexed, s.Meetings)
+		e.add("index", SeverityWarning, "wait; if the number stays, run `minutebook rebuild`", "%d of %s indexed", s.Indexed, phrase.Count(s.Meetings, "meeting is", "meetings are"))
 	default:
-		e.add("index", SeverityOK, "", "%s indexed", phrase.Count(s.Indexed, "meeting", "meetings"))
+		e.add("index", SeverityOK, "", "%s indexed", phrase.Meetings(s.Indexed))
 	}
 	if !s.Running {
 		e.add("daemon", SeverityWarning, "start it: minutebook serve", "no daemon is running: nothing is received and fetched")
 	}
 	if n := s.Inbox.Quarantined; n > 0 {
-		e.add("deliveries", SeverityWarning, "look at them: minutebook webhook quarantine", "%d deliveries are in quarantine", n)
+		e.add("deliveries", SeverityWarning, "look at them: minutebook webhook quarantine", "%s in quarantine", phrase.Count(n, "delivery is", "deliveries are"))
 	}
 	for _, a := range s.Accounts {
 		if a.Suspended != "" {
 			e.add("account "+a.Name, SeverityError, "what the reason says", "the service refuses it since %s: %s", a.SuspendedSince.Format(time.DateTime), a.Suspended)
 		}
 		if a.OpenFailures > 0 {
-			e.add("account "+a.Name, SeverityWarning, "see `minutebook status`", "%d things fail and are tried again", a.OpenFailures)
+			e.add("account "+a.Name, SeverityWarning, "see `minutebook status`", "%s tried again", phrase.Count(a.OpenFailures, "call fails and is", "calls fail and are"))
 		}
 	}
 	if s.Downloads.Paused != "" {
@@ -156,7 +156,7 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 	}
 	switch n := v.Damaged(); {
 	case n > 0:
-		e.add("check", SeverityError, "`minutebook verify` names them, `minutebook verify --repair` repairs them", "%d damages were found", n)
+		e.add("check", SeverityError, "`minutebook verify` lists the damage, `minutebook verify --repair` repairs it", "%s found", phrase.Count(n, "damage was", "damages were"))
 	case v.Error != "":
 		e.add("check", SeverityError, "run `minutebook verify`", "the last one, at %s, failed: %s", v.Began.UTC().Format(time.DateTime), v.Error)
 	case v.Whole.IsZero():

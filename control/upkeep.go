@@ -14,6 +14,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/backup"
+	"minutebook/internal/phrase"
 )
 
 // The jobs of upkeep, which the daemon runs by schedule.
@@ -123,7 +124,7 @@ func (h Deps) recordUpkeep(ctx context.Context, job string, began time.Time, fai
 // recordBackup notes a backup.
 func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time, r backup.Result, failure error) error {
 	return h.recordUpkeep(ctx, UpkeepBackup, began, failure, func(u *UpkeepState) {
-		u.Result = fmt.Sprintf("%s in %s, %d meetings", r.Generation, q.Destination, r.Manifest.Meetings)
+		u.Result = fmt.Sprintf("%s in %s, %s", r.Generation, q.Destination, phrase.Meetings(r.Manifest.Meetings))
 		u.Warnings = append([]string(nil), r.Doubts...)
 		for _, lost := range r.Lost {
 			u.Warnings = append(u.Warnings, lost.String())
@@ -158,7 +159,7 @@ func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time
 			}
 			u.Damages[q.Slice] = left
 		}
-		u.Result = fmt.Sprintf("%d meetings, %d versions, %d recordings checked", v.Meetings, v.Revisions, v.Recordings)
+		u.Result = fmt.Sprintf("%s, %s, %s checked", phrase.Meetings(v.Meetings), phrase.Count(v.Revisions, "version", "versions"), phrase.Recordings(v.Recordings))
 		if u.Slice = q.Slice + 1; u.Slice >= q.Slices {
 			u.Slice, u.Whole = 0, began
 			delete(u.Damages, earlierDivision)
@@ -183,10 +184,10 @@ func (h Deps) prove(ctx context.Context, _ struct{}, _ Emit) (backup.Proof, erro
 	began := h.Archive.Now()
 	p, err := guard(h, UpkeepProve, func() (backup.Proof, error) { return h.proveNewest(ctx) })
 	return p, h.recordUpkeep(ctx, UpkeepProve, began, err, func(u *UpkeepState) {
-		u.Result = fmt.Sprintf("%s of %s, %d meetings, restored and verified", p.Generation, p.TakenAt.UTC().Format(time.DateTime), p.Meetings)
+		u.Result = fmt.Sprintf("%s of %s, %s, restored and verified", p.Generation, p.TakenAt.UTC().Format(time.DateTime), phrase.Meetings(p.Meetings))
 		if !p.Restored {
-			u.Result = fmt.Sprintf("%s of %s, %d meetings, compared with its hashes; set backup.identity_file to have it restored too",
-				p.Generation, p.TakenAt.UTC().Format(time.DateTime), p.Meetings)
+			u.Result = fmt.Sprintf("%s of %s, %s, compared with its hashes; set backup.identity_file to have it restored too",
+				p.Generation, p.TakenAt.UTC().Format(time.DateTime), phrase.Meetings(p.Meetings))
 		}
 	})
 }

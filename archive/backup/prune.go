@@ -9,6 +9,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/generation"
+	"minutebook/internal/phrase"
 )
 
 // findDoubts returns the reasons against removing older generations: one cannot be
@@ -29,7 +30,7 @@ func (b *run) findDoubts(ctx context.Context, m generation.Manifest) ([]string, 
 			continue
 		}
 		if g.Epoch == m.Epoch && g.Seq > m.Seq {
-			doubts = append(doubts, fmt.Sprintf("%s has %d changes more than the archive: archive.db was replaced by an older copy", g.Name, g.Seq-m.Seq))
+			doubts = append(doubts, fmt.Sprintf("%s has %s more than the archive: archive.db was replaced by an older copy", g.Name, phrase.Count(g.Seq-m.Seq, "change", "changes")))
 		}
 		if meetings := missingMeetings(g, m, forgotten); meetings != "" {
 			doubts = append(doubts, fmt.Sprintf("%s holds meetings that are not in the archive and were not forgotten: %s", g.Name, meetings))
@@ -112,7 +113,7 @@ func refuseForeign(g generation.Generation, lineage []string) error {
 	if len(other) <= len(lineage) && slices.Equal(other, lineage[:len(other)]) {
 		return nil
 	}
-	newest := fmt.Sprintf("%s, of %s with %d meetings", g.Name, g.TakenAt.Format("2006-01-02 15:04"), g.Meetings)
+	newest := fmt.Sprintf("%s, of %s with %s", g.Name, g.TakenAt.Format("2006-01-02 15:04"), phrase.Meetings(g.Meetings))
 	if other[0] != lineage[0] {
 		return fmt.Errorf("the directory has backups of another archive, %s (%s), and this one is %s; back up to a directory of its own; "+
 			"if this data directory should be that archive, stop it and restore the backup", other[0], newest, lineage[0])

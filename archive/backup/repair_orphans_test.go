@@ -34,8 +34,8 @@ func TestRepairDeletesNothing(t *testing.T) {
 		"a version's row and bytes":     {[]string{`DELETE FROM bodies WHERE revision_id = ` + transcript, `DELETE FROM revisions WHERE id = ` + transcript}, false, `lost transcript of "Weekly"`, 1, false, "1-rows-"},
 		"both, and a backup":            {[]string{`DELETE FROM bodies WHERE revision_id = ` + transcript, `DELETE FROM revisions WHERE id = ` + transcript}, true, "brought back from ", 0, true, ""},
 		"the row and damaged bytes":     {[]string{`UPDATE bodies SET body = zeroblob(9) WHERE revision_id = ` + transcript, `DELETE FROM revisions WHERE id = ` + transcript}, false, `lost transcript of "Weekly"`, 1, false, "1-transcript-"},
-		"the row of a recording":        {[]string{`DELETE FROM media`}, false, "1 recordings that meetings have", 0, true, ""},
-		"the rows of speakers":          {[]string{`DELETE FROM speakers`}, false, "rows of speakers", 0, true, ""},
+		"the row of a recording":        {[]string{`DELETE FROM media`}, false, "missing rows of recordings that meetings have: 1", 0, true, ""},
+		"the rows of speakers":          {[]string{`DELETE FROM speakers`}, false, "missing rows of speakers: ", 0, true, ""},
 		"all versions and their bytes":  {[]string{`DELETE FROM bodies`, `DELETE FROM observations`, `DELETE FROM parts`, `DELETE FROM sightings`, `DELETE FROM revisions`}, false, `lost all versions of "Weekly"`, 1, false, "1-rows.json"},
 		"a version's row and its parts": {[]string{`DELETE FROM parts`, `DELETE FROM sightings`, `DELETE FROM revisions WHERE part = 'meeting'`}, false, "brought back from its own bytes", 0, false, ""},
 	} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/api"
+	"minutebook/internal/phrase"
 )
 
 // WriteText writes a meeting for reading, as plain text.
@@ -17,7 +18,7 @@ func WriteText(w io.Writer, m *Meeting) error {
 	if start := m.Row.Key().Start; start.Unix() > 0 {
 		fmt.Fprintf(b, "%s", start.UTC().Format("2006-01-02 15:04 MST"))
 		if d := m.length(); d > 0 {
-			fmt.Fprintf(b, ", %d minutes", int(d.Round(time.Minute).Minutes()))
+			fmt.Fprintf(b, ", %s", phrase.Count(int(d.Round(time.Minute).Minutes()), "minute", "minutes"))
 		}
 		b.WriteByte('\n')
 	}

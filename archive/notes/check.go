@@ -47,7 +47,7 @@ func (d *DB) checkRemains(ctx context.Context, repair bool) ([]archive.Damage, e
 	}
 	var damages []archive.Damage
 	for id, n := range counts {
-		damage := archive.Damage{Class: archive.DamageForgetting, Path: d.db.Path, RecordingID: id, What: fmt.Sprintf("%d rows about it are there", n)}
+		damage := archive.Damage{Class: archive.DamageForgetting, Path: d.db.Path, RecordingID: id, What: fmt.Sprintf("rows about it: %d", n)}
 		damage.Repaired = repair && d.forget(ctx, id) == nil
 		damages = append(damages, damage)
 	}

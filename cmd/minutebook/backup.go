@@ -9,6 +9,7 @@ import (
 	"minutebook/archive/backup"
 	"minutebook/archive/generation"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 )
 
 // doubtsCode is the exit code of a complete backup that removed no older
@@ -42,8 +43,9 @@ func (m *Main) backupCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = m.printResult(r, "%s: %d files copied (%d bytes), %d recordings were there already, %d older generations removed\n",
-				r.Generation, r.Copied, r.Bytes, r.Kept, len(r.Pruned))
+			err = m.printResult(r, "%s: %s copied (%d bytes), %s there already, %s removed\n", r.Generation,
+				phrase.Count(r.Copied, "file", "files"), r.Bytes, phrase.Count(r.Kept, "recording was", "recordings were"),
+				phrase.Count(len(r.Pruned), "older generation", "older generations"))
 			if err == nil {
 				err = m.reportBackup(r)
 			}
@@ -100,7 +102,7 @@ func (m *Main) restoreCmd() *cobra.Command {
 				return err
 			}
 			return m.printResult(map[string]any{"meetings": r.Meetings, "files": len(r.Files), "taken_at": r.TakenAt},
-				"%d meetings restored into %s, as they were at %s\n", r.Meetings, cfg.DataDir, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
+				"%s restored into %s, as they were at %s\n", phrase.Meetings(r.Meetings), cfg.DataDir, r.TakenAt.Local().Format("2006-01-02 15:04:05"))
 		},
 	}
 	cmd.Flags().StringVar(&identity, "identity", "", "age identity `file`, for an encrypted backup")
@@ -131,7 +133,8 @@ func (m *Main) adoptCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return m.printResult(r, "%d meetings adopted in %s; %d deliveries will be applied again\n", r.Meetings, cfg.DataDir, r.Again)
+			return m.printResult(r, "%s adopted in %s; %s will be applied again\n", phrase.Meetings(r.Meetings), cfg.DataDir,
+				phrase.Count(r.Again, "delivery", "deliveries"))
 		},
 	}
 	cmd.Flags().BoolVar(&o.AcceptMissing, "accept-missing", false, "go on without databases that the archive once had")
@@ -165,7 +168,7 @@ func (m *Main) listGenerations(ctx context.Context, dir string) error {
 		return printJSON(m.Stdout, lines)
 	}
 	for _, l := range lines {
-		description := fmt.Sprintf("%s, %d meetings", l.TakenAt, l.Meetings)
+		description := l.TakenAt + ", " + phrase.Meetings(l.Meetings)
 		if l.Damage != "" {
 			description = l.Damage
 		}

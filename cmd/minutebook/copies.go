@@ -40,7 +40,7 @@ func (m *Main) exportCmd() *cobra.Command {
 				return err
 			}
 			return m.printResult(r, "%s: %s written, %d unchanged, %d removed, %d without a transcript\n",
-				phrase.Count(r.Meetings, "meeting", "meetings"), phrase.Count(r.Written, "file", "files"), r.Unchanged, r.Removed, r.Skipped)
+				phrase.Meetings(r.Meetings), phrase.Count(r.Written, "file", "files"), r.Unchanged, r.Removed, r.Skipped)
 		},
 	}
 	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into")
@@ -77,7 +77,7 @@ func (m *Main) importCmd() *cobra.Command {
 				fmt.Fprintf(m.Stderr, "minutebook: %v\n", w)
 			}
 			if err := m.printResult(r, "%s read: %d new, %d changed, %d forgotten before, %s and %s added, %s wrong\n",
-				phrase.Count(r.Read, "meeting", "meetings"), r.New, r.Changed, r.Forgotten, phrase.Count(r.Recordings, "recording", "recordings"),
+				phrase.Meetings(r.Read), r.New, r.Changed, r.Forgotten, phrase.Recordings(r.Recordings),
 				phrase.Count(r.Notes, "note", "notes"), phrase.Count(len(r.Wrong), "line", "lines")); err != nil {
 				return err
 			}

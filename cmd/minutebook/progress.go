@@ -145,5 +145,5 @@ func formatRecordings(e syncer.Event) string {
 	if e.Recordings == 0 && e.Bytes == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d %s (%s)", e.Recordings, phrase.Plural(e.Recordings, "recording", "recordings"), humanize.Bytes(uint64(e.Bytes)))
+	return fmt.Sprintf("%s (%s)", phrase.Recordings(e.Recordings), humanize.Bytes(uint64(e.Bytes)))
 }

@@ -59,7 +59,7 @@ func (m *Main) printRetention(q control.RetentionRequest, r control.RetentionRes
 		action = "would be deleted"
 	}
 	if _, err := fmt.Fprintf(m.Stdout, "%s: %s of %s, %s, %s\n", phrase.Count(r.Rules, "rule", "rules"),
-		phrase.Count(r.Recordings, "recording", "recordings"), phrase.Count(r.Meetings, "meeting", "meetings"), humanize.Bytes(uint64(r.Bytes)), action); err != nil {
+		phrase.Recordings(r.Recordings), phrase.Meetings(r.Meetings), humanize.Bytes(uint64(r.Bytes)), action); err != nil {
 		return err
 	}
 	if r.Waiting {

@@ -75,7 +75,7 @@ func printSearch(w io.Writer, r control.SearchResult, colour bool, page string) 
 		fmt.Fprintf(&b, "did you mean: %s\n", r.DidYouMean)
 	}
 	if r.Indexed < r.Known {
-		fmt.Fprintf(&b, "indexing: %d of %d meetings so far\n", r.Indexed, r.Known)
+		fmt.Fprintf(&b, "indexing: %d of %s so far\n", r.Indexed, phrase.Meetings(r.Known))
 	}
 	for _, found := range r.Meetings {
 		fmt.Fprintf(&b, "\n%s  %s  (%d)\n", formatDay(found.Start), found.Title, found.RecordingID)

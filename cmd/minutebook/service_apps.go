@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"minutebook/control"
+	"minutebook/internal/phrase"
 	"minutebook/service"
 )
 
@@ -67,7 +68,7 @@ func (m *Main) deliveriesListCmd() *cobra.Command {
 			if !d.NextAt.IsZero() {
 				next = "next " + d.NextAt.Format(time.RFC3339)
 			}
-			fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%d attempts\t%s\t%s\n", d.ID, d.Kind, d.RecordingID, d.State, d.Attempts, next, d.LastError)
+			fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\n", d.ID, d.Kind, d.RecordingID, d.State, phrase.Count(d.Attempts, "attempt", "attempts"), next, d.LastError)
 		}
 	})
 	cmd.Flags().StringVar(&q.State, "state", "", "only pending, done, failed, skipped, deleted or disabled ones")

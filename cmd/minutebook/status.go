@@ -11,6 +11,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 	"minutebook/service"
 	syncer "minutebook/sync"
 )
@@ -89,8 +90,8 @@ func printRetention(b *strings.Builder, h *archive.RetentionHold) {
 		return
 	}
 	if h.Waiting {
-		fmt.Fprintf(b, "new retention rules begin to delete at %s: %d recordings of %d meetings, %d bytes (see retention --dry-run)\n",
-			h.From.Local().Format(time.DateTime), h.Recordings, h.Meetings, h.Bytes)
+		fmt.Fprintf(b, "new retention rules begin to delete at %s: %s of %s, %d bytes (see retention --dry-run)\n",
+			h.From.Local().Format(time.DateTime), phrase.Recordings(h.Recordings), phrase.Meetings(h.Meetings), h.Bytes)
 	}
 	if h.ClockAhead > 0 {
 		fmt.Fprintf(b, "the clock is ahead by %s, which nothing has confirmed yet: until it has run so for a day, or the service's clock agrees, the retention rules delete as if it were not\n",

@@ -101,20 +101,20 @@ func printBacklog(b *strings.Builder, a syncer.AccountStatus) {
 		b.WriteString("  to do: the full history has not been read yet\n")
 	}
 	if a.ContentTasks > 0 {
-		fmt.Fprintf(b, "  to do: content of %d %s, of %d now", a.ContentTasks, phrase.Plural(a.ContentTasks, "meeting", "meetings"), a.ContentTasksDue)
+		fmt.Fprintf(b, "  to do: content of %s, of %d now", phrase.Meetings(a.ContentTasks), a.ContentTasksDue)
 		if a.ContentTasksDue == 0 && !a.NextContentTask.IsZero() {
 			fmt.Fprintf(b, ", next %s", formatTime(a.NextContentTask))
 		}
 		b.WriteString("\n")
 	}
 	if n := a.Coverage.RecordingsToDo; n > 0 {
-		fmt.Fprintf(b, "  to do: %d %s\n", n, phrase.Plural(n, "recording", "recordings"))
+		fmt.Fprintf(b, "  to do: %s\n", phrase.Recordings(n))
 	}
 }
 
 // formatFailure writes a failure without its account.
 func formatFailure(f syncer.FailureStatus) string {
-	line := fmt.Sprintf("%s %s: %s (%d %s, last %s", f.Class, f.What, f.Reason, f.Tries, phrase.Plural(f.Tries, "try", "tries"), formatTime(f.Last))
+	line := fmt.Sprintf("%s %s: %s (%s, last %s", f.Class, f.What, f.Reason, phrase.Count(f.Tries, "try", "tries"), formatTime(f.Last))
 	switch {
 	case f.Running:
 		line += ", tried again now"
@@ -167,7 +167,7 @@ func printUpkeep(b *strings.Builder, s control.StatusResult) {
 			fmt.Fprintf(b, "  %s\n", w)
 		}
 		if n := u.Damaged(); n > 0 {
-			fmt.Fprintf(b, "  %d %s: minutebook verify names them\n", n, phrase.Plural(n, "damage", "damages"))
+			fmt.Fprintf(b, "  %s: minutebook verify lists the damage\n", phrase.Count(n, "damage", "damages"))
 		}
 	}
 	if s.Disk.Size > 0 {

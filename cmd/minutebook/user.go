@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"minutebook/control"
+	"minutebook/internal/phrase"
 	"minutebook/web/access"
 )
 
@@ -74,7 +75,7 @@ func (m *Main) userListCmd() *cobra.Command {
 				w, flush := m.newTable()
 				defer flush()
 				for _, p := range people {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%d sessions\t%s\n", strings.Join(p.Addresses, ", "), p.Name, describePerson(p), p.Sessions, p.CreatedAt.Local().Format(time.DateOnly))
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(p.Addresses, ", "), p.Name, describePerson(p), phrase.Count(p.Sessions, "session", "sessions"), p.CreatedAt.Local().Format(time.DateOnly))
 				}
 				return nil
 			})
@@ -126,7 +127,7 @@ func (m *Main) userAliasCmd() *cobra.Command {
 
 func (m *Main) userEndCmd() *cobra.Command {
 	return userOperation(m, "end EMAIL", "End all sessions of a person", "user.end", &control.UserRequest{}, func(r control.EndedSessions) error {
-		_, err := fmt.Fprintf(m.Stdout, "%d sessions ended\n", r.Ended)
+		_, err := fmt.Fprintf(m.Stdout, "%s ended\n", phrase.Count(r.Ended, "session", "sessions"))
 		return err
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/generation"
 	"minutebook/control"
+	"minutebook/internal/phrase"
 )
 
 func (m *Main) verifyCmd() *cobra.Command {
@@ -106,8 +107,8 @@ func (m *Main) printVerified(v archive.Verified, damages, modes []archive.Damage
 	if v.Wide > 0 {
 		open = fmt.Sprintf(", %d open to others", v.Wide)
 	}
-	_, err := fmt.Fprintf(m.Stdout, "%d meetings, %d versions, %d recordings, %d deliveries: %d damaged, %d repaired, %d lost%s\n",
-		v.Meetings, v.Revisions, v.Recordings, v.Deliveries, left, v.Repaired, v.Lost, open)
+	_, err := fmt.Fprintf(m.Stdout, "%s, %s, %s, %s: %d damaged, %d repaired, %d lost%s\n", phrase.Meetings(v.Meetings),
+		phrase.Count(v.Revisions, "version", "versions"), phrase.Recordings(v.Recordings), phrase.Count(v.Deliveries, "delivery", "deliveries"), left, v.Repaired, v.Lost, open)
 	return err
 }
 
@@ -149,7 +150,7 @@ func (m *Main) rebuildCmd() *cobra.Command {
 			return m.printResult(struct {
 				Meetings int   `json:"meetings"`
 				Entries  int64 `json:"entries"`
-			}{counts.Meetings, counts.Entries}, "rebuilt %d meetings with %d entries\n", counts.Meetings, counts.Entries)
+			}{counts.Meetings, counts.Entries}, "rebuilt %s with %s\n", phrase.Meetings(counts.Meetings), phrase.Count(counts.Entries, "entry", "entries"))
 		},
 	})
 }
@@ -191,7 +192,7 @@ func (m *Main) printForgotten(f archive.Forgotten) error {
 			Unreadable  []string `json:"unreadable,omitempty"`
 		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...), f.Unreadable})
 	}
-	_, err := fmt.Fprintf(m.Stdout, "meeting %d is forgotten, with %d recordings\n", f.RecordingID, f.Recordings)
+	_, err := fmt.Fprintf(m.Stdout, "meeting %d is forgotten, with %s\n", f.RecordingID, phrase.Recordings(f.Recordings))
 	for _, b := range f.Backups {
 		if err == nil {
 			_, err = fmt.Fprintf(m.Stdout, "a backup still holds it: %s\n", b)

@@ -15,6 +15,12 @@ func Count[N int | int64](n N, singular, several string) string {
 	return fmt.Sprintf("%d %s", n, Plural(n, singular, several))
 }
 
+// Meetings returns a number of meetings, such as "1 meeting".
+func Meetings[N int | int64](n N) string { return Count(n, "meeting", "meetings") }
+
+// Recordings returns a number of recordings, such as "2 recordings".
+func Recordings[N int | int64](n N) string { return Count(n, "recording", "recordings") }
+
 // Plural returns singular for 1 and several for every other number.
 func Plural[N int | int64](n N, singular, several string) string {
 	if n == 1 {

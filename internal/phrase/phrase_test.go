@@ -8,6 +8,9 @@ func TestCount(t *testing.T) {
 			t.Errorf("%d: %q", n, got)
 		}
 	}
+	if got := Meetings(1) + ", " + Recordings(int64(2)); got != "1 meeting, 2 recordings" {
+		t.Errorf("%q", got)
+	}
 	if got := OneLine(" a\r\n\tb  c\u2028"); got != "a b c" {
 		t.Errorf("%q", got)
 	}
