@@ -2,12 +2,9 @@ package archive
 
 import (
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"minutebook/internal/sqlite"
@@ -18,18 +15,13 @@ import (
 // half there, and with room again everything goes on.
 func TestFullDisk(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=6m"); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, 0) })
-	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 3<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	a := openArchive(t, filepath.Join(dir, "data"))
+	disk := testrun.SmallDisk(t, 6)
+	a := openArchive(t, filepath.Join(disk.Dir, "data"))
 	n := 0
 	for ; n < 2000; n++ {
+		if n == 20 {
+			disk.Fill()
+		}
 		batch, mark := batchOf(n)
 		if _, err := a.Apply(t.Context(), batch, mark); err != nil {
 			if !errors.Is(err, sqlite.ErrDiskFull) {
@@ -49,9 +41,7 @@ func TestFullDisk(t *testing.T) {
 	if err != nil || len(left) != 0 {
 		t.Fatalf("the recording left %v, %v", left, err)
 	}
-	if err := os.Remove(ballast); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
+	disk.Clear()
 	batch, mark := batchOf(n)
 	if _, err := a.Apply(t.Context(), batch, mark); err != nil {
 		t.Fatalf("apply with room again: %v", err)

@@ -2,10 +2,8 @@ package web
 
 import (
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"minutebook/archive"
@@ -16,17 +14,9 @@ import (
 // words again, of which nothing is kept, and its button keeps them once there is room.
 func TestNoteOnAFullDisk(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m,mode=0700"); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-	s := openSiteWith(t, archive.Options{Dir: filepath.Join(dir, "data")}, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
-	ballast, err := os.Create(filepath.Join(dir, "ballast"))
-	for piece := make([]byte, 4096); err == nil; {
-		_, err = ballast.Write(piece)
-	}
-	ballast.Close()
+	disk := testrun.SmallDisk(t, 24)
+	s := openSiteWith(t, archive.Options{Dir: filepath.Join(disk.Dir, "data")}, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
+	disk.Fill()
 	text := strings.Repeat("Ask <Bo> & \"Ana\" again. ", 800)
 	form := url.Values{"do": {"add"}, "text": {text}, "at": {"1:23"}, "private": {"yes"}}
 	resp, body := s.submit("/meetings/1/notes", form.Encode())
@@ -39,9 +29,7 @@ func TestNoteOnAFullDisk(t *testing.T) {
 		t.Errorf("%s %s", resp.Status, body)
 	}
 	s.shows(200, "/api/v1/meetings/1/notes", `{"notes":[]}`)
-	if err := os.Remove(ballast.Name()); err != nil {
-		t.Fatal(err)
-	}
+	disk.Clear()
 	if resp, body = s.submit("/meetings/1/notes", form.Encode()); resp.StatusCode != 303 {
 		t.Errorf("with room again: %s\n%s", resp.Status, body)
 	}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,41 +17,14 @@ import (
 	"minutebook/receiver"
 )
 
-// smallDisk mounts a file system of some megabytes, or skips the test.
-func smallDisk(t *testing.T, megabytes int) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm,mode=0700", megabytes)); err != nil {
-		t.Skipf("a small file system cannot be mounted here: %v", err)
-	}
-	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
-	return dir
-}
-
-// fill writes until there is no room.
-func fill(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for size := 1 << 20; size >= 512; size /= 2 {
-		for err == nil {
-			_, err = f.Write(make([]byte, size))
-		}
-		err = nil
-	}
-}
-
 // TestServeOnAFullDisk fills the disk under the running daemon: deliveries are
 // answered 503, sync says why it pauses, and with room again everything that was
 // missed arrives and nothing half-written is found.
 func TestServeOnAFullDisk(t *testing.T) {
 	testrun.SkipUnderRace(t)
-	disk := smallDisk(t, 160)
+	disk := testrun.SmallDisk(t, 160)
 	service, key := sandbox(t, t.TempDir())
-	inbound, dir, people := freePort(t), filepath.Join(disk, "data"), startTold(t)
+	inbound, dir, people := freePort(t), filepath.Join(disk.Dir, "data"), startTold(t)
 	config := filepath.Join(t.TempDir(), "config.toml")
 	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\npublic_url = \"http://%s\"\n[media]\ndownload = false\n[sync]\ncatch_up = \"@every 1s\"\n"+
 		"[verify]\nschedule = \"@every 1s\"\n[notify]\nallow_private = true\n[[notify.hooks]]\nname = \"pager\"\nformat = \"webhook\"\nurl = \"%s/hook-secret\"\nsecret = %q\n"+
@@ -71,26 +43,23 @@ func TestServeOnAFullDisk(t *testing.T) {
 		t.Fatalf("with room a delivery is answered %d", code)
 	}
 
-	ballast := filepath.Join(disk, "ballast")
-	fill(t, ballast)
+	disk.Fill()
 	if code := delivered(t, inbound, 9002); code != http.StatusServiceUnavailable {
 		t.Errorf("on a full disk a delivery is answered %d", code)
 	}
 	eventually(t, time.Minute, "sync says why it pauses", func() (bool, any) {
-		fill(t, ballast) // the space that a log gave back
+		disk.Fill() // the space that a log gave back
 		s := status(t, dir)
 		return strings.Contains(strings.Join(s.Problems, "; "), "disk is full"), s.Problems
 	})
 
 	eventually(t, time.Minute, "people are told", func() (bool, any) {
-		fill(t, ballast)
+		disk.Fill()
 		told := people.told("disk")
 		return len(told) == 1 && told[0].Kind == notify.Problem, told
 	})
 
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	disk.Clear()
 	eventually(t, time.Minute, "sync goes on", func() (bool, any) {
 		s := status(t, dir)
 		return len(s.Problems) == 0 && s.Meetings == before.Meetings+1 && s.Indexed == s.Meetings, s
