@@ -10,12 +10,12 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/klauspost/compress/zstd"
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
+	"minutebook/internal/guard"
 	"minutebook/internal/sqlite"
 )
 
@@ -42,24 +42,21 @@ func (a *Archive) prepareAll(ctx context.Context, batch []Observation) ([][]prep
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i := range batch {
-		g.Go(func() (err error) {
-			defer a.recoverObservation(batch[i].RecordingID, &err)
-			if prepared[i], err = batch[i].prepare(); err != nil {
-				return err
+		g.Go(func() error {
+			id := batch[i].RecordingID
+			err := guard.Run(a.log, fmt.Sprint("observation of recording ", id), func() (err error) {
+				if prepared[i], err = batch[i].prepare(); err != nil {
+					return err
+				}
+				return a.prepareAhead(ctx, id, prepared[i])
+			})
+			if errors.Is(err, guard.ErrPanic) { // over the content
+				return &ObservationError{id, err}
 			}
-			return a.prepareAhead(ctx, batch[i].RecordingID, prepared[i])
+			return err
 		})
 	}
 	return prepared, g.Wait()
-}
-
-// recoverObservation makes a panic over the content of an observation, which would end
-// the process here, an error of that observation.
-func (a *Archive) recoverObservation(id int64, err *error) {
-	if v := recover(); v != nil {
-		*err = &ObservationError{id, fmt.Errorf("panic: %v", v)}
-		a.log.Error().Int64("recording_id", id).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("an observation made the archive panic")
-	}
 }
 
 // prepare checks an observation and hashes its parts, in the order of api.Parts.

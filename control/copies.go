@@ -244,6 +244,6 @@ func (h Deps) backUp(ctx context.Context, q BackupRequest, emit Emit) (backup.Re
 	began := h.Archive.Now()
 	o := backup.Options{Recipients: recipients, WithoutMedia: q.WithoutMedia, Keep: q.Keep, AcceptFewer: q.AcceptFewer,
 		Progress: func(done, total int) { _ = emit(Copied{Done: done, Total: total}) }}
-	r, err := guard(h, UpkeepBackup, func() (backup.Result, error) { return backup.Run(ctx, h.Archive, q.Destination, o) })
+	r, err := guarded(h, UpkeepBackup, func() (backup.Result, error) { return backup.Run(ctx, h.Archive, q.Destination, o) })
 	return r, h.recordBackup(ctx, q, began, r, err)
 }

@@ -42,7 +42,7 @@ type Maintenance struct {
 // verify checks the archive and the index. Its events are the damages.
 func (h Deps) verify(ctx context.Context, q VerifyRequest, emit Emit) (*archive.Verified, error) {
 	began := h.Archive.Now()
-	sum, err := guard(h, UpkeepVerify, func() (*archive.Verified, error) { return h.check(ctx, q, emit) })
+	sum, err := guarded(h, UpkeepVerify, func() (*archive.Verified, error) { return h.check(ctx, q, emit) })
 	if err != nil {
 		return nil, h.recordVerify(ctx, q, began, archive.Verified{}, err)
 	}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"minutebook/archive"
 	"minutebook/archive/backup"
+	"minutebook/internal/guard"
 	"minutebook/internal/phrase"
 )
 
@@ -167,22 +167,19 @@ func (h Deps) recordVerify(ctx context.Context, q VerifyRequest, began time.Time
 	})
 }
 
-// guard calls fn. If fn panics, guard logs the stack and returns the panic as an error:
-// it fails this operation and does not end the daemon.
-func guard[T any](h Deps, operation string, fn func() (T, error)) (result T, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("a fault of the program ended it: %v", v)
-			h.Logger.Error().Str("work", operation).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("work panicked")
-		}
-	}()
-	return fn()
+// guarded calls fn. A panic fails this operation and does not end the daemon.
+func guarded[T any](h Deps, operation string, fn func() (T, error)) (result T, err error) {
+	err = guard.Run(h.Logger, operation, func() (err error) {
+		result, err = fn()
+		return err
+	})
+	return result, err
 }
 
 // prove restores the newest backup of the daemon for a try.
 func (h Deps) prove(ctx context.Context, _ struct{}, _ Emit) (backup.Proof, error) {
 	began := h.Archive.Now()
-	p, err := guard(h, UpkeepProve, func() (backup.Proof, error) { return h.proveNewest(ctx) })
+	p, err := guarded(h, UpkeepProve, func() (backup.Proof, error) { return h.proveNewest(ctx) })
 	return p, h.recordUpkeep(ctx, UpkeepProve, began, err, func(u *UpkeepState) {
 		u.Result = fmt.Sprintf("%s of %s, %s, restored and verified", p.Generation, p.TakenAt.UTC().Format(time.DateTime), phrase.Meetings(p.Meetings))
 		if !p.Restored {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/guard"
 	"minutebook/search/query"
 	"minutebook/search/segment"
 )
@@ -56,24 +57,31 @@ func (x *Index) Search(ctx context.Context, r Request) (*Answer, error) {
 
 // ask calls fn with a snapshot for a viewer. Damage that is met, also as a panic, is
 // returned as [segment.ErrDamaged], and the index is built anew.
-func (x *Index) ask(ctx context.Context, viewer archive.Viewer, fn func(*snapshot) error) (err error) {
+func (x *Index) ask(ctx context.Context, viewer archive.Viewer, fn func(*snapshot) error) error {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			x.log.Error().Any("panic", p).Bytes("stack", debug.Stack()).Msg("search")
-			err = fmt.Errorf("%v: %w", p, segment.ErrDamaged)
+	err := x.recoverDamage(func() error {
+		s, err := x.openSnapshot(ctx, viewer)
+		if err != nil {
+			return err
 		}
-		if errors.Is(err, segment.ErrDamaged) {
-			x.requestRebuild(err.Error())
-			err = segment.ErrDamaged
-		}
-	}()
-	s, err := x.openSnapshot(ctx, viewer)
-	if err != nil {
-		return err
+		defer s.close()
+		return fn(s)
+	})
+	if errors.Is(err, segment.ErrDamaged) {
+		x.requestRebuild(err.Error())
+		return segment.ErrDamaged
 	}
-	defer s.close()
-	return fn(s)
+	return err
+}
+
+// recoverDamage calls fn, which reads mapped files, and makes its panic
+// [segment.ErrDamaged].
+func (x *Index) recoverDamage(fn func() error) error {
+	err := guard.Run(x.log, "search", fn)
+	if errors.Is(err, guard.ErrPanic) {
+		return fmt.Errorf("%w: %w", segment.ErrDamaged, err)
+	}
+	return err
 }
 
 // clamp returns n, at most most, or def where n is not positive.

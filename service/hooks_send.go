@@ -13,6 +13,7 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
+	"minutebook/internal/guard"
 	"minutebook/internal/pause"
 	"minutebook/service/fault"
 )
@@ -46,7 +47,7 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		s.reportSuccess("queue")
 		for i := range due {
 			if o := &due[i]; turns.take(o) {
-				go func() { results <- done{o, s.guard("queue", func() error { return s.attempt(ctx, o) })} }()
+				go func() { results <- done{o, guard.Run(s.log, "queue", func() error { return s.attempt(ctx, o) })} }()
 			}
 		}
 		wait := time.NewTimer(s.untilNext(next))

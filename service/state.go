@@ -3,14 +3,13 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/guard"
 	"minutebook/internal/pause"
 )
 
@@ -92,17 +91,6 @@ const (
 	lastWait  = time.Minute
 )
 
-// guard calls work and makes a panic its error.
-func (s *Service) guard(part string, work func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-			s.log.Error().Str("part", part).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).Msg("the service's work panicked")
-		}
-	}()
-	return work()
-}
-
 // keepRunning does a part of the work until ctx or the archive ends. After a failure,
 // such as a read that the disk refused once, or a panic over a meeting's content, the
 // work is logged, reported by State and begun again; the rest of the program goes on
@@ -110,7 +98,7 @@ func (s *Service) guard(part string, work func() error) (err error) {
 func (s *Service) keepRunning(ctx context.Context, part string, work func(context.Context) error) {
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		began := s.now()
-		err := s.guard(part, func() error { return work(ctx) })
+		err := guard.Run(s.log, part, func() error { return work(ctx) })
 		if ctx.Err() != nil || err == nil || errors.Is(err, archive.ErrClosed) {
 			return
 		}

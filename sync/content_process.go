@@ -2,12 +2,15 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"minutebook/internal/guard"
 )
 
 const (
@@ -40,7 +43,7 @@ func (s *Syncer) processTasks(ctx context.Context, a *account, once bool, t *run
 	g, gctx := errgroup.WithContext(ctx)
 	for _, isSpare := range []bool{false, true} {
 		g.Go(func() error {
-			return s.guard("content of "+a.Name, func() error { return s.processLane(gctx, a, isSpare, once, t) })
+			return guard.Run(s.log, "content of "+a.Name, func() error { return s.processLane(gctx, a, isSpare, once, t) })
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -67,8 +70,8 @@ func (s *Syncer) processLane(ctx context.Context, a *account, isSpare, once bool
 		}
 		for _, group := range s.groupTasks(a, batch) {
 			g.Go(func() error {
-				err := s.guard("content of "+a.Name, func() error { return s.processGroup(gctx, a, group, t) })
-				if isPanic(err) { // the other groups go on
+				err := guard.Run(s.log, "content of "+a.Name, func() error { return s.processGroup(gctx, a, group, t) })
+				if errors.Is(err, guard.ErrPanic) { // the other groups go on
 					err = s.postponeTasks(gctx, a, group, err)
 				}
 				for _, task := range group {

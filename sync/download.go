@@ -12,6 +12,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/media"
+	"minutebook/internal/guard"
 	"minutebook/internal/outbound"
 	"minutebook/internal/pause"
 )
@@ -275,7 +276,7 @@ func (l *downloader) startTask(ctx context.Context, tasks *sync.WaitGroup, row a
 	l.mu.Unlock()
 	tasks.Go(func() {
 		defer task.cancel()
-		err := l.s.guard("downloads", func() error { return l.advance(ctx, task) })
+		err := guard.Run(l.s.log, "downloads", func() error { return l.advance(ctx, task) })
 		if ctx.Err() != nil {
 			err = nil
 		}

@@ -8,6 +8,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/guard"
 )
 
 const (
@@ -28,7 +29,7 @@ func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 			return nil // it waits for its turn again
 		}
 		more := true
-		err := l.s.guard("fetch of a recording", func() (err error) {
+		err := guard.Run(l.s.log, "fetch of a recording", func() (err error) {
 			more, err = l.advanceState(ctx, t)
 			return err
 		})

@@ -7,6 +7,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/inbox"
+	"minutebook/internal/guard"
 	"minutebook/internal/pause"
 )
 
@@ -87,7 +88,7 @@ func (s *Syncer) drainBatch(ctx context.Context, box *inbox.Inbox) (int, error) 
 
 // applyDeliveries applies deliveries in one transaction.
 func (s *Syncer) applyDeliveries(ctx context.Context, pending []inbox.Delivery) (in deliveryBatch, err error) {
-	err = s.guard("intake", func() error {
+	err = guard.Run(s.log, "intake", func() error {
 		for _, d := range pending {
 			in.add(s.readDelivery(d))
 		}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/archive"
+	"minutebook/internal/guard"
 )
 
 const classJob = "job"
@@ -63,7 +64,7 @@ func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, 
 		t.update(func(n *runCounts) { n.Began, n.Job = began, job })
 	}
 	defer a.showProgress(job, t)()
-	err := s.guard(job+" of "+a.Name, func() error {
+	err := guard.Run(s.log, job+" of "+a.Name, func() error {
 		if err := s.checkUsable(ctx, a, false); err != nil {
 			return err
 		}
@@ -113,7 +114,7 @@ func (s *Syncer) runForAll(ctx context.Context, job string) {
 	list, _ := s.accounts.all()
 	for _, a := range list {
 		g.Go(func() error {
-			err := s.guard(job+" of "+a.Name, func() error { return s.runJob(ctx, a, job, false, nil) })
+			err := guard.Run(s.log, job+" of "+a.Name, func() error { return s.runJob(ctx, a, job, false, nil) })
 			if err != nil && ctx.Err() == nil && !errors.Is(err, errLeft) {
 				s.log.Warn().Str("account", a.Name).Str("job", job).Err(err).Msg("job failed")
 			}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
+	"minutebook/internal/guard"
 )
 
 // overdueAfter is how old the last run of a job must be for [Syncer.Sync] to
@@ -49,7 +50,7 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
-		_ = s.guard("progress", func() error { // guard logs a panic
+		_ = guard.Run(s.log, "progress", func() error { // guard logs a panic
 			if progress != nil {
 				s.reportProgress(reporting, accounts, t, progress)
 			}
@@ -99,7 +100,7 @@ func (s *Syncer) syncAll(ctx context.Context, accounts []*account, req Request, 
 	var g errgroup.Group
 	for i, a := range accounts {
 		g.Go(func() error {
-			errs[i] = s.guard("sync of "+a.Name, func() error { return s.syncAccount(ctx, a, req, t) })
+			errs[i] = guard.Run(s.log, "sync of "+a.Name, func() error { return s.syncAccount(ctx, a, req, t) })
 			return nil
 		})
 	}
@@ -128,7 +129,7 @@ func (s *Syncer) syncAccount(ctx context.Context, a *account, req Request, t *ru
 	stop := make(chan struct{})
 	asking := make(chan error, 1)
 	go func() {
-		asking <- s.guard("content of "+a.Name, func() error { return s.processTasksUntil(ctx, a, stop, t) })
+		asking <- guard.Run(s.log, "content of "+a.Name, func() error { return s.processTasksUntil(ctx, a, stop, t) })
 	}()
 	err := s.runWalks(ctx, a, req, t)
 	close(stop)

@@ -9,6 +9,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/guard"
 )
 
 // maxRestarts is how often one window is begun again before the walk gives up
@@ -38,7 +39,7 @@ func (s *Syncer) walk(ctx context.Context, o walkSpec, t *runStats) (walkState, 
 			if gctx.Err() != nil {
 				return gctx.Err()
 			}
-			return s.guard("walk of "+o.account.Name, func() error { return s.readWindow(gctx, o, w, numbers, t) })
+			return guard.Run(s.log, "walk of "+o.account.Name, func() error { return s.readWindow(gctx, o, w, numbers, t) })
 		})
 	}
 	if err := g.Wait(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/api"
+	"minutebook/internal/guard"
 )
 
 const (
@@ -101,7 +102,7 @@ func (s *Syncer) refineSamples(ctx context.Context, o walkSpec, samples []pageSa
 	for i := range more {
 		before := from.Add(to.Sub(from) / (refinements + 1) * time.Duration(i+1))
 		g.Go(func() error {
-			return s.guard("survey of "+o.account.Name, func() (err error) {
+			return guard.Run(s.log, "survey of "+o.account.Name, func() (err error) {
 				more[i], err = s.probePage(ctx, o, before)
 				return err
 			})
