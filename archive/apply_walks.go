@@ -17,6 +17,9 @@ type Walk struct {
 	// Bounded says that every page was asked for with a bound of created_at, so
 	// that a meeting without that time could not be listed.
 	Bounded bool
+	// ByKey says that an API key asked for the pages. The service refuses the keys of
+	// deactivated users.
+	ByKey bool
 }
 
 // Absence is the outcome of a complete walk for the meetings that it lacks.
@@ -48,6 +51,9 @@ func (a *Archive) BeginWalk(ctx context.Context, account, query string) (Walk, e
 		if err != nil {
 			return err
 		}
+		if _, err := tx.ExecContext(ctx, rankList, account, walkList(query)); err != nil {
+			return err
+		}
 		return tx.QueryRowContext(ctx, `SELECT count(*) FROM sightings WHERE account = ?1 AND query = ?2 AND gone_at IS NULL
 			AND holder = `+holderTerm("?1"), account, query).Scan(&w.Listed)
 	})
@@ -73,7 +79,7 @@ func (a *Archive) LatestWalk(ctx context.Context, account, query string) (number
 // sees any more is marked gone. Meetings that no list ever showed are not judged. A
 // walk that lacks implausibly many meetings is not believed alone: only meetings that
 // another complete walk lacks too are hidden. A walk older than the latest complete
-// one does nothing.
+// one does nothing. A walk with a person's key shows that the person is an active user.
 func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 	absence := Absence{Listed: w.Listed}
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
@@ -105,8 +111,10 @@ func (a *Archive) CompleteWalk(ctx context.Context, w Walk) (Absence, error) {
 		if _, err := t.Exec(`UPDATE walks SET doubted = ?3 WHERE account = ?1 AND query = ?2`, w.Account, w.Query, doubted); err != nil {
 			return err
 		}
-		absence.Gone, err = t.endSightings(w, absent)
-		return err
+		if absence.Gone, err = t.endSightings(w, absent); err != nil {
+			return err
+		}
+		return t.reactivate(w)
 	})
 	if err != nil {
 		return Absence{}, fmt.Errorf("complete walk of %q for %s: %w", w.Query, w.Account, err)

@@ -125,6 +125,9 @@ func (t *applying) setHolder(name, email, credential string) error {
 	_, err = t.Exec(`UPDATE accounts SET left_at = NULL, holder = holder + ?2, since = iif(?2, ?3, since),
 		email = iif(?4 = '', email, ?4), credential = iif(?5 = '', credential, ?5) WHERE name = ?1`,
 		name, hasOther, t.at.UnixMilli(), email, credential)
+	if err == nil && hasOther { // a walk that is under way says nothing of the next holder
+		_, err = t.Exec(`DELETE FROM directory_lists WHERE account = ? AND list LIKE 'walk/%'`, name)
+	}
 	return err
 }
 

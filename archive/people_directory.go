@@ -123,7 +123,8 @@ func userRows(account string, users []api.User) ([][]any, error) {
 }
 
 // EndUsers drops the users that an account showed, which it may not read any more.
-// Who was deactivated then still is, until a later list says otherwise.
+// Who was deactivated then still is, until a later list or the person's own key says
+// otherwise.
 func (a *Archive) EndUsers(ctx context.Context, account string) error {
 	return a.putDirectory(ctx, "", rowReplacement{table: "users", scope: "account = ? AND status <> '" + api.StatusDeactivated + "'", args: []any{account}})
 }
@@ -155,7 +156,11 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 			}
 		}
 		if lists[0].table == "users" && account != "" {
-			if _, err := t.Exec(rankList, account, "users"); err != nil {
+			list := someUsersList
+			if lists[0].account != "" {
+				list = usersList
+			}
+			if _, err := t.Exec(rankList, account, list); err != nil {
 				return err
 			}
 		}
@@ -173,6 +178,15 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 	}
 	return nil
 }
+
+// The readings that have a rank: of a list of users, of one that may lack users, and the
+// beginning of a walk.
+const (
+	usersList     = "users"
+	someUsersList = "some users"
+)
+
+func walkList(query string) string { return "walk/" + query }
 
 // rankList makes a list the last that was read.
 const rankList = `INSERT INTO directory_lists (account, list, rank) SELECT ?, ?, coalesce(max(rank), 0) + 1 FROM directory_lists WHERE true

@@ -18,7 +18,7 @@ const localFirst = ` ORDER BY account <> 'local', account`
 // address: as was said here, else by the list that was read last. Of an account
 // that has left only who is deactivated counts. presentUsers has each address once.
 const (
-	listedUsers = `users u LEFT JOIN (SELECT account AS by, rank FROM directory_lists WHERE list = 'users') l ON l.by = u.account
+	listedUsers = `users u LEFT JOIN (SELECT account AS by, rank FROM directory_lists WHERE list = '` + usersList + `') l ON l.by = u.account
 		WHERE (` + configuredTerm + ` OR status = '` + api.StatusDeactivated + `')`
 	lastListed   = ` ORDER BY account <> 'local', coalesce(rank, 0) DESC, account`
 	presentUsers = `(SELECT * FROM (SELECT u.*, row_number() OVER (PARTITION BY email` + lastListed + `) AS place FROM ` + listedUsers + `)

@@ -149,3 +149,80 @@ func TestWhoIsWithdrawnIsJudgedAnew(t *testing.T) {
 		t.Errorf("a deactivated user, not on a later list, has %v", principals)
 	}
 }
+
+// TestAKeyThatWorksIsNobodysDeactivated has kim deactivated by a list of boss, which is
+// read no more, while kim's own key lists meetings: the service refuses the keys of
+// deactivated users.
+func TestAKeyThatWorksIsNobodysDeactivated(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	const kim = "kim@acme.example"
+	own := AccountSetting{Name: "kim", Email: kim, Credential: "k", Queries: []string{""}}
+	for name, c := range map[string]struct {
+		status string
+		before func(*Archive) error // before the walk begins
+		during func(*Archive) error
+		oauth  bool
+		want   bool // kim sees the meeting that the account lists
+	}{
+		"deactivated":           {status: api.StatusDeactivated, want: true},
+		"invited":               {status: api.StatusInvited, want: true},
+		"by an OAuth token":     {status: api.StatusDeactivated, oauth: true},
+		"by a list of the walk": {status: api.StatusDeactivated, during: func(a *Archive) error { return a.PutUsers(t.Context(), "boss", statuses(kim, api.StatusDeactivated)) }},
+		"by a part of a list of the walk": {status: api.StatusDeactivated,
+			during: func(a *Archive) error {
+				return a.PutSomeUsers(t.Context(), "boss", statuses(kim, api.StatusDeactivated))
+			}},
+		"by what is said here": {status: api.StatusDeactivated,
+			before: func(a *Archive) error {
+				return a.PutUsers(t.Context(), LocalAccount, statuses(kim, api.StatusDeactivated))
+			}},
+		"with a key that was exchanged": {status: api.StatusDeactivated, during: func(a *Archive) error {
+			other := own
+			other.Credential = "other"
+			return a.SetAccounts(t.Context(), []AccountSetting{other})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newArchive(t)
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			do := func(step func(*Archive) error) {
+				t.Helper()
+				if step != nil {
+					must(step(a))
+				}
+			}
+			must(a.SetAccounts(t.Context(), []AccountSetting{own}))
+			must(a.PutUsers(t.Context(), "anna", statuses(kim, api.StatusActive))) // with more rights, once
+			must(a.PutUsers(t.Context(), "boss", statuses(kim, c.status)))
+			do(c.before)
+			w, err := a.BeginWalk(t.Context(), "kim", "")
+			must(err)
+			o := listedMeeting(t, "kim", "", 0, 1, "bob@acme.example", "", api.SharedNoTeams)
+			o.Walk = w.Number
+			apply(t, a, o)
+			apply(t, a, listedMeeting(t, "bob", "", 0, 2, "bob@acme.example", "", api.SharedAllTeams))
+			do(c.during)
+			w.ByKey = !c.oauth
+			_, err = a.CompleteWalk(t.Context(), w)
+			must(err)
+			if got := listedTo(t, a, kim); slices.Contains(got, 1) != c.want {
+				t.Errorf("kim sees %v", got)
+			} else if slices.Contains(got, 2) {
+				t.Errorf("kim sees %v, with the rights of an earlier list", got)
+			}
+			if out, err := a.IsDeactivated(t.Context(), []string{kim}); err != nil || out == c.want {
+				t.Errorf("kim is deactivated %v, %v", out, err)
+			}
+		})
+	}
+}
+
+// statuses is a list of one user.
+func statuses(email, status string) []api.User { return []api.User{userWithView(email, status)} }

@@ -41,7 +41,7 @@ func (s *Syncer) countAbsences(ctx context.Context, o walkSpec, c walkState) (un
 		return false, err
 	}
 	absence, err := s.archive.CompleteWalk(ctx, archive.Walk{Account: name, Query: o.list.Name,
-		Number: c.Walk, Listed: c.Listed, Bounded: c.Bounded})
+		Number: c.Walk, Listed: c.Listed, Bounded: c.Bounded, ByKey: o.account.Client.InlineContent()})
 	if err != nil {
 		return false, err
 	}

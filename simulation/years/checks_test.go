@@ -190,8 +190,9 @@ func (w *world) checkWhole(all bool) {
 	}
 }
 
-// checkViewers looks for meetings that a person sees and that section 1.7 does not show. Of
-// meetings that no account is shown any more the archive knows no better, nor of who was
+// checkViewers compares the meetings that each person sees with section 1.7. Of meetings
+// that no account is shown any more the archive knows no better. It does not know of a
+// share with a single person, unless that person's account is read, nor who was
 // deactivated, unless an administrator's account is read.
 func (w *world) checkViewers() {
 	for _, p := range w.org.people {
@@ -200,12 +201,24 @@ func (w *world) checkViewers() {
 		}
 		rows, err := w.house.archive.List(context.Background(), archive.ListQuery{Viewer: archive.ViewerWith(p.email)})
 		w.must(err, "list meetings")
+		seen := map[int64]bool{}
 		for _, r := range rows {
+			seen[r.RecordingID] = true
 			if m := w.org.meeting(r.RecordingID); w.isWatched(m) && !w.org.sees(p, m) {
 				w.fail("%s sees meeting %d, and not at the service", p.name, m.id)
 			}
 		}
+		for _, m := range w.org.meetings {
+			if w.isRead(p) && w.org.sees(p, m) && !seen[m.id] && !w.oracle.forgot[m.id] {
+				w.fail("%s does not see meeting %d, but at the service", p.name, m.id)
+			}
+		}
 	}
+}
+
+// isRead reports whether a person's account is configured and works.
+func (w *world) isRead(p *person) bool {
+	return p.isActive() && slices.ContainsFunc(w.config.accounts, func(a account) bool { return a.email == p.email && a.key == p.key })
 }
 
 // checkMeeting compares a meeting with the service at a quiet time.
