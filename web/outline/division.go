@@ -14,13 +14,13 @@ import (
 // distribution of its own (Eisenstein and Barzilay 2008), and each further chapter has to
 // be worth its price.
 type division struct {
-	lines  []Line
-	tokens [][]text.Token // of each line
-	stop   map[string]bool
-	stems  map[string]int // numbers of the stems
-	blocks []block
-	in     []int // blocks in which each stem is
-	said   []int // how often it is said
+	lines         []Line
+	tokens        [][]text.Token // of each line
+	stop, fillers map[string]bool
+	stems         map[string]int // numbers of the stems
+	blocks        []block
+	in            []int // blocks in which each stem is
+	said          []int // how often it is said
 }
 
 // block is some successive lines with about blockWords words.
@@ -39,7 +39,7 @@ const (
 )
 
 func newDivision(lines []Line, stop map[string]bool) *division {
-	d := &division{lines: lines, stop: stop, stems: map[string]int{}, tokens: make([][]text.Token, len(lines))}
+	d := &division{lines: lines, stop: stop, fillers: listFillers(), stems: map[string]int{}, tokens: make([][]text.Token, len(lines))}
 	last := map[int]int{} // the block in which a stem was counted last
 	inBlock := blockWords // the first line begins a block
 	for i, l := range lines {

@@ -2,6 +2,7 @@ package outline
 
 import (
 	"cmp"
+	_ "embed"
 	"math"
 	"slices"
 	"strings"
@@ -22,30 +23,19 @@ type titleWord struct {
 // word to stand in the chapter's title.
 const minInside = 0.3
 
-// isFiller reports whether an English word is common in talk about anything, though it is
-// no stop word of texts.
-func isFiller(term string) bool {
-	switch term {
-	case "able", "actual", "actually", "agree", "again", "alright", "already", "also", "always", "anybody", "anyone", "anything", "anyway", "appreciate",
-		"around", "away", "back", "basically", "been", "better", "bigger", "bring", "call", "called", "came", "care", "come", "comes", "coming", "couple",
-		"course", "definitely", "different", "does", "doing", "done", "each", "easy", "eight", "else", "enough", "especially", "essentially", "even", "ever", "every",
-		"everybody", "everyone", "everything", "exactly", "extra", "fact", "feel", "figure", "find", "fine", "first", "five", "folks", "forth", "forward",
-		"four", "free", "full", "gave", "getting", "give", "given", "goes", "going", "gone", "gonna", "good", "gotta", "great", "guess", "guys", "half",
-		"happen", "happened", "happens", "hard", "hear", "hello", "help", "here", "hope", "honestly", "hundred", "idea", "important", "interesting", "just",
-		"keep", "kind", "knew", "know", "last", "later", "least", "leave", "less", "like", "literally", "little", "long", "look", "looking", "lots", "made", "make",
-		"makes", "making", "many", "matter", "maybe", "mean", "means", "meant", "mention", "mentioned", "might", "mind", "minute", "minutes", "moment", "more", "most", "move",
-		"much", "must", "myself", "need", "needed", "needs", "never", "next", "nice", "nine", "nothing", "obviously", "often", "okay", "once", "ones", "other",
-		"others", "overall", "part", "past", "people", "perhaps", "person", "piece", "place", "please", "point", "possible", "pretty", "probably", "proper", "question",
-		"quick", "quickly", "quite", "rather", "read", "real", "really", "reason", "remember", "right", "said", "same", "saying", "says", "scared", "second",
-		"seem", "seems", "seen", "send", "sense", "seven", "several", "show", "sick", "simply", "single", "small", "some", "somebody", "someone", "something",
-		"sometimes", "somewhere", "soon", "sorry", "sort", "sounds", "speak", "start", "started", "still", "stuff", "super", "sure", "take", "taken", "takes",
-		"taking", "talk", "talked", "talking", "tell", "tend", "thank", "thanks", "thing", "things", "think", "thinking", "third", "though", "thought", "thousand",
-		"three", "throw", "time", "times", "today", "together", "told", "tomorrow", "took", "towards", "true", "trying", "turn", "twenty", "understand", "upon", "used",
-		"using", "usually", "waiting", "wanna", "want", "wanted", "wants", "welcome", "well", "went", "whatever", "whole", "will", "within", "without", "wonder",
-		"word", "words", "work", "works", "would", "yeah", "year", "years", "yesterday", "zero":
-		return true
+// fillerWords are English words that are common in talk about anything, though they are no
+// stop words of texts. A word that is not among them costs no more than a weaker title.
+//
+//go:embed filler_en.txt
+var fillerWords string
+
+// listFillers returns the filler words as a set.
+func listFillers() map[string]bool {
+	fillers := map[string]bool{}
+	for word := range strings.FieldsSeq(fillerWords) {
+		fillers[word] = true
 	}
-	return false
+	return fillers
 }
 
 // title returns up to three words that set some lines apart most from the rest of the
@@ -86,7 +76,7 @@ func (d *division) titleWords(first, end int) map[int]*titleWord {
 	for i := first; i < end; i++ {
 		for _, token := range d.tokens[i] {
 			stem := d.number(token.Term)
-			if stem < 0 || !d.tells(stem) || isFiller(token.Term) {
+			if stem < 0 || !d.tells(stem) || d.fillers[token.Term] {
 				continue
 			}
 			w := words[stem]
