@@ -155,7 +155,7 @@ func (n *notifier) noteResult(ctx context.Context, saved notes.SavedSearch, prog
 	defer n.mu.Unlock()
 	switch {
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, access.ErrNotFound), errors.Is(err, access.ErrOut):
-		// it was deleted, or its owner may not enter
+		// it was deleted or changed, or its owner may not enter
 	case errors.Is(ctx.Err(), context.Canceled), ctx.Err() != nil && progress:
 		// the rest comes with the next look
 	case err != nil:
@@ -178,7 +178,7 @@ func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (progres
 			return progress, err
 		}
 		for i, m := range matches {
-			still, err := n.keepVisible(ctx, saved.Person, matches[i:i+1]) // the ones before may have taken long
+			still, err := n.keepWanted(ctx, saved, matches[i:i+1]) // the ones before may have taken long
 			if err != nil {
 				return progress, err
 			}
@@ -207,22 +207,30 @@ func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (progres
 	return progress, nil
 }
 
-// keepVisible returns those of the matches that their person sees at this moment. It
-// fails when the person may not enter any more.
-func (n *notifier) keepVisible(ctx context.Context, person int64, matches []notice.Match) (visible []notice.Match, err error) {
-	viewer, err := n.s.viewerOfPerson(ctx, person)
+// keepWanted returns those of the matches that the search's person sees at this moment. It
+// fails when the person may not enter any more, and with [archive.ErrNotFound] when they
+// have deleted or changed the search meanwhile.
+func (n *notifier) keepWanted(ctx context.Context, saved notes.SavedSearch, matches []notice.Match) (wanted []notice.Match, err error) {
+	viewer, err := n.s.viewerOfPerson(ctx, saved.Person)
 	if err != nil {
 		return nil, err
+	}
+	current, err := n.s.Notes.SavedByID(ctx, saved.Person, saved.ID)
+	if err != nil {
+		return nil, err
+	}
+	if current.Notify != saved.Notify || current.Query != saved.Query {
+		return nil, fmt.Errorf("notify of a search that was changed: %w", archive.ErrNotFound)
 	}
 	for _, m := range matches {
 		switch _, err := n.s.Archive.VisibleRow(ctx, viewer, m.RecordingID); {
 		case err == nil:
-			visible = append(visible, m)
+			wanted = append(wanted, m)
 		case !errors.Is(err, archive.ErrNotFound) && !errors.Is(err, archive.ErrForgotten):
 			return nil, err
 		}
 	}
-	return visible, nil
+	return wanted, nil
 }
 
 // setSeen keeps up to where a search was notified.

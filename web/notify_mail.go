@@ -76,7 +76,7 @@ func (n *notifier) collect(ctx context.Context, address string, queue []notes.Sa
 			}
 			each.Matches = append(each.Matches, matches...)
 		}
-		if each.Matches, err = n.keepVisible(ctx, saved.Person, each.Matches); err != nil {
+		if each.Matches, err = n.keepWanted(ctx, *saved, each.Matches); err != nil {
 			return nil, err
 		}
 		if each.Saved = *saved; len(each.Matches) > 0 {

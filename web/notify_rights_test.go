@@ -48,7 +48,30 @@ func readersOfWalruses() []*reader {
 			err := s.people.AddAddress(s.t.Context(), access.ActorCommand, r.person.ID, "other@acme.example")
 			return cmp.Or(err, s.people.RemoveAddress(s.t.Context(), access.ActorCommand, r.person.ID, r.person.Address()))
 		}},
+		{why: "the searches are deleted", end: func(s *entrySite, r *reader) error {
+			return s.changeSearches(r, func(id int64) error { return s.notes.DeleteSaved(s.t.Context(), r.person.ID, id) })
+		}},
+		{why: "the searches are others", end: func(s *entrySite, r *reader) error {
+			return s.changeSearches(r, func(id int64) error {
+				return s.notes.ChangeSaved(s.t.Context(), r.person.ID, id, fmt.Sprint("Other ", id), fmt.Sprintf("walrus %d", r.first))
+			})
+		}},
+		{why: "no address", end: func(s *entrySite, r *reader) error {
+			return s.changeSearches(r, func(id int64) error {
+				_, err := s.notes.SetNotify(s.t.Context(), r.person.ID, id, "")
+				return cmp.Or(err, s.notes.EndFeed(s.t.Context(), r.person.ID, id))
+			})
+		}},
 	}
+}
+
+// changeSearches changes all saved searches of a reader.
+func (s *entrySite) changeSearches(r *reader, change func(id int64) error) error {
+	all, err := s.notes.Saved(s.t.Context(), r.person.ID)
+	for _, saved := range all {
+		err = cmp.Or(err, change(saved.ID))
+	}
+	return err
 }
 
 // walrus returns a meeting of the reader's team.
