@@ -36,6 +36,8 @@ func TestMembersAreMergedByTheTable(t *testing.T) {
 			`"recorded_by":{"name":"Robert","email":"bob@x"}`, `"recorded_by":{"name":"Robert","email":"bob@x"}`},
 		"another recorder": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
 			`"recorded_by":{"name":"Bob","email":"bob@y","team":null}`, `"recorded_by":{"name":"Bob","email":"bob@y","team":null}`},
+		"recorder of another name at the address": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
+			`"recorded_by":{"name":"Robert","email":"Bob@X","team":null}`, `"recorded_by":{"name":"Robert","email":"Bob@X","team":"Sales"}`},
 		"recorder without address": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,
 			`"recorded_by":{"name":"Bob","email":null,"team":null}`, `"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`},
 		"recorder of another name": {`"recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`,

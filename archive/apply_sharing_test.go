@@ -117,3 +117,19 @@ func TestSharesFollowAChange(t *testing.T) {
 		}
 	}
 }
+
+// TestTheTeamIsTheRecordersOwn shows a meeting to two accounts with different recorders.
+// The narrower share counts, which the second account is shown, for the team of the
+// recorder that the first account, the meeting's home, is shown.
+func TestTheTeamIsTheRecordersOwn(t *testing.T) {
+	a := newArchive(t)
+	ann := shownAt(1, `"shared_with":"all_teams","recorded_by":{"name":"Bob","email":"bob@x","team":"Sales"}`)
+	cyd := shownAt(2, `"shared_with":"single_team","recorded_by":{"name":"Cy","email":"cy@x","team":"Ops"}`)
+	cyd.Account = "b"
+	again := ann
+	again.At = cyd.At.Add(time.Hour)
+	apply(t, a, ann, cyd, again)
+	if got := (&sharingReads{a: a}).shows(t); got != "single_team Sales" {
+		t.Errorf("shared with %q, want single_team Sales", got)
+	}
+}
