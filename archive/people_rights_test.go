@@ -168,6 +168,31 @@ func TestRightsEndWithWhatGaveThem(t *testing.T) {
 	}
 }
 
+// TestTheListOfANewHolderEntersTheLog: a meeting that the former holder of an account was
+// shown is news to followers when the new holder is shown it.
+func TestTheListOfANewHolderEntersTheLog(t *testing.T) {
+	a := newArchive(t)
+	anns := AccountSetting{Name: "anns", Email: "ann@acme.example", Queries: []string{""}}
+	for _, email := range []string{"ann@acme.example", "bob@acme.example"} {
+		anns.Email = email
+		if err := a.SetAccounts(t.Context(), []AccountSetting{anns}); err != nil {
+			t.Fatal(err)
+		}
+		head, err := a.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		apply(t, a, listedMeeting(t, "anns", "", 0, 1, "carol@acme.example", "", api.SharedNoTeams))
+		changes, err := a.Changes(t.Context(), head, 10)
+		if err != nil || !slices.ContainsFunc(changes, func(c Change) bool { return c.RecordingID == 1 }) {
+			t.Errorf("when %s is shown the meeting, the log has %+v (%v)", email, changes, err)
+		}
+		if sees := listedTo(t, a, email); !slices.Equal(sees, []int64{1}) {
+			t.Errorf("%s sees %v", email, sees)
+		}
+	}
+}
+
 // TestTheLastDirectoryCounts ends rights with the directory that gave them.
 func TestTheLastDirectoryCounts(t *testing.T) {
 	a := newArchive(t)

@@ -50,8 +50,10 @@ func (m *Main) adjustableLogger(cfg *config.Config) (zerolog.Logger, *logLevel) 
 // libraryLines logs the lines of libraries, such as Bleve, that write to Go's own logger.
 type libraryLines struct{ log zerolog.Logger }
 
-// Write logs a line.
+// Write logs a line, without the bytes of an answer that net/http quotes in it when a
+// service sends more than it announced: they may be meetings.
 func (l libraryLines) Write(line []byte) (int, error) {
-	l.log.Warn().Bytes("line", bytes.TrimSpace(line)).Msg("a library reports")
+	report, _, _ := bytes.Cut(line, []byte(" starting with "))
+	l.log.Warn().Bytes("line", bytes.TrimSpace(report)).Msg("a library reports")
 	return len(line), nil
 }

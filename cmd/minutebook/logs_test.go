@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"go/ast"
@@ -15,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/internal/testrun"
 )
@@ -187,5 +190,18 @@ func TestLogsAreDocumented(t *testing.T) {
 	}
 	for name := range documented {
 		t.Errorf("%s has the field %s, which no event has", path, name)
+	}
+}
+
+// TestLibrariesLogNoAnswers: what net/http says of an answer that is longer than it
+// announced does not come into the log with the answer's bytes.
+func TestLibrariesLogNoAnswers(t *testing.T) {
+	var log bytes.Buffer
+	lines := libraryLines{zerolog.New(&log)}
+	if _, err := lines.Write([]byte(`Unsolicited response received on idle HTTP channel starting with "{\"name\":\"Ada Example\"}"; err=<nil>` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if text := log.String(); !strings.Contains(text, "Unsolicited response") || strings.Contains(text, "Ada") {
+		t.Errorf("the log has %s", text)
 	}
 }
