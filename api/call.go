@@ -57,9 +57,12 @@ type answer struct {
 }
 
 const (
-	// maxBody is the longest accepted body of an answer, in bytes.
-	maxBody      = 256 << 20
+	// maxBody is the longest accepted body of an answer, in bytes, and maxValues
+	// bounds its JSON values: a body that is a few kilobytes compressed must not take
+	// gigabytes of memory.
+	maxBody      = 64 << 20
 	maxErrorBody = 64 << 10
+	maxValues    = 4_000_000
 	// attempts and refusals limit the repetitions of one call.
 	maxAttempts = 6
 	maxRefusals = 20
@@ -287,6 +290,9 @@ func readBody(resp *http.Response) ([]byte, error) {
 // checkJSON distinguishes an answer that was cut off, which may be complete the next
 // time, from an answer of another kind.
 func checkJSON(h http.Header, body []byte) error {
+	if bytes.Count(body, []byte(",")) > maxValues {
+		return fmt.Errorf("%w: it has more than %d values", errUnusable, maxValues)
+	}
 	if len(bytes.TrimSpace(body)) == 0 || json.Valid(body) {
 		return nil
 	}

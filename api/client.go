@@ -101,6 +101,7 @@ func plainHTTP(h *http.Client) *http.Client {
 		if t, ok := http.DefaultTransport.(*http.Transport); ok {
 			t = t.Clone()
 			t.MaxIdleConnsPerHost = nominalLimit(ClassHeavy) // as many as are ever busy at once
+			t.MaxResponseHeaderBytes = 1 << 20
 			h.Transport = t
 		}
 	}

@@ -92,6 +92,7 @@ func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meetin
 	return func(yield func(*Meeting, error) bool) {
 		seen := map[int64]bool{}
 		restarts, cursor, cursors := 0, "", map[string]bool{}
+		var progress Progress
 		for {
 			p, err := c.MeetingsPage(ctx, q, cursor)
 			if err == nil && cursors[p.NextCursor] {
@@ -106,6 +107,7 @@ func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meetin
 				yield(nil, err)
 				return
 			}
+			known := len(seen)
 			for _, item := range p.Items {
 				m := new(Meeting)
 				if json.Unmarshal(item, m) != nil || m.RecordingID != 0 && seen[m.RecordingID] {
@@ -117,6 +119,10 @@ func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meetin
 				}
 			}
 			if cursor = p.NextCursor; cursor == "" {
+				return
+			}
+			if err := progress.Note(len(seen) > known); err != nil {
+				yield(nil, err)
 				return
 			}
 			cursors[cursor] = true

@@ -48,7 +48,9 @@ func readPage(cl *call, a *answer) (*Page[json.RawMessage], error) {
 				found = true
 				p.Items = p.Items[:0]
 				for item := range rawjson.Elements(m.Value) {
-					p.Items = append(p.Items, item)
+					if p.Items = append(p.Items, item); len(p.Items) > maxItems {
+						return nil, malformed(fmt.Sprintf("a page has more than %d items", maxItems))
+					}
 				}
 			}
 		}
@@ -112,11 +114,20 @@ func readTyped[T any](ctx context.Context, c *Client, cl *call, cursor string) (
 func yieldPages[T any](page func(cursor string) (*Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
+		var progress Progress
+		items := 0
 		seen := map[string]bool{}
 		for cursor := ""; ; {
 			p, err := page(cursor)
 			if err == nil && seen[p.NextCursor] {
 				err = ErrCursorLoop
+			}
+			if err == nil {
+				err = progress.Note(len(p.Items) > 0)
+				items += len(p.Items)
+			}
+			if err == nil && items > maxListed {
+				err = ErrEndless
 			}
 			if err != nil {
 				yield(none, err)

@@ -40,9 +40,12 @@ func contentPart(key string) (Part, bool) {
 // SplitMeeting splits a meeting's JSON without re-encoding it. Each present content
 // key, null and empty ones included, becomes a part with exactly its bytes. All other
 // members become PartMeeting, verbatim and in order. Of a repeated content key the
-// last one counts. SplitMeeting fails on input that is not a JSON object or has no
-// positive recording_id.
+// last one counts. SplitMeeting fails on input that is not a JSON object, has no
+// positive recording_id or has more than 4,000,000 values.
 func SplitMeeting(raw []byte) (recordingID int64, parts map[Part]json.RawMessage, err error) {
+	if bytes.Count(raw, []byte(",")) > maxValues {
+		return 0, nil, fmt.Errorf("split meeting: it has more than %d values", maxValues)
+	}
 	members, err := rawjson.Members(raw)
 	if err != nil {
 		return 0, nil, fmt.Errorf("split meeting: %w", err)

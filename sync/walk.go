@@ -59,8 +59,9 @@ func (s *Syncer) walkError(o walkSpec, err error) error {
 func (s *Syncer) readWindow(ctx context.Context, o walkSpec, w window, numbers *atomic.Int64, t *runStats) error {
 	for todo := []window{w}; len(todo) > 0; {
 		w, todo = todo[0], todo[1:]
+		listed := &progress{seen: map[int64]bool{}}
 		for !w.Done {
-			next, err := s.readPage(ctx, o, w, t)
+			next, err := s.readPage(ctx, o, w, listed, t)
 			if err == nil {
 				w = next
 				continue
@@ -94,7 +95,7 @@ func (s *Syncer) restartWindow(ctx context.Context, o walkSpec, w window, number
 
 // readPage reads and applies the next page of a window and returns the window
 // after it.
-func (s *Syncer) readPage(ctx context.Context, o walkSpec, w window, t *runStats) (window, error) {
+func (s *Syncer) readPage(ctx context.Context, o walkSpec, w window, listed *progress, t *runStats) (window, error) {
 	after, before := w.bounds()
 	page, err := s.fetchPage(ctx, o, after, before, w.Cursor)
 	if err != nil {
@@ -102,6 +103,9 @@ func (s *Syncer) readPage(ctx context.Context, o walkSpec, w window, t *runStats
 	}
 	next, err := w.advanced(page.NextCursor)
 	if err != nil {
+		return w, err
+	}
+	if err := listed.note(page); err != nil && !next.Done {
 		return w, err
 	}
 	if w.Pages == 0 {

@@ -1,9 +1,12 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"slices"
 	"time"
 
@@ -15,7 +18,8 @@ import (
 type meetingsPage struct {
 	*api.Page[json.RawMessage]
 	batch      []archive.Observation
-	unreadable int // items that are no meetings
+	unreadable int     // items that are no meetings
+	listed     []int64 // what progress knows each item by
 }
 
 // askedAt returns when the page was requested, by the service's clock if that
@@ -43,18 +47,26 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 		s.archive.NoteServiceTime(page.Date)
 	}
 	l := &meetingsPage{Page: page}
+	var bad error // of the first unreadable item: a page may have very many
 	for _, raw := range page.Items {
 		ob, err := archive.FromMeeting(o.account.Name, archive.SourceList, page.SentAt, raw)
 		if err != nil {
 			l.unreadable++
-			if err := s.recordUnreadable(ctx, o, err); err != nil {
-				return nil, err
-			}
+			l.listed = append(l.listed, -1-int64(crc32.ChecksumIEEE(raw)))
+			bad = cmp.Or(bad, err)
 			continue
 		}
 		ob.Query, ob.Walk, ob.Order = o.list.Name, walk, page.Order
 		dropUnrequestedParts(&ob, o)
-		l.batch = append(l.batch, ob)
+		l.batch, l.listed = append(l.batch, ob), append(l.listed, ob.RecordingID)
+	}
+	if bad != nil {
+		if l.unreadable > 1 {
+			bad = fmt.Errorf("%w; so are %d more of this page", bad, l.unreadable-1)
+		}
+		if err := s.recordUnreadable(ctx, o, bad); err != nil {
+			return nil, err
+		}
 	}
 	return l, nil
 }

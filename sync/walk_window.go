@@ -60,6 +60,22 @@ func (w window) advanced(next string) (window, error) {
 	return w, nil
 }
 
+// progress notices a window that never ends because its pages list the same meetings
+// again under new cursors.
+type progress struct {
+	api.Progress
+	seen map[int64]bool // the items that this run has read of the window: meetings, and checksums of others
+}
+
+// note counts a page. It fails with [api.ErrEndless].
+func (p *progress) note(page *meetingsPage) error {
+	known := len(p.seen)
+	for _, item := range page.listed {
+		p.seen[item] = true
+	}
+	return p.Note(len(p.seen) > known)
+}
+
 // restarted returns the windows that replace one whose cursor was refused:
 // itself from its start or, from the second time on, two halves, so that
 // windows that outlive the service's cursors come to an end. free is an unused
