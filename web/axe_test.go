@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"minutebook/internal/browsertest"
+	"minutebook/web/notice"
 )
 
 // browserAxeFindsNothing checks every page, of kind meetings and of one that is
@@ -23,29 +25,49 @@ func browserAxeFindsNothing(t *testing.T, c *browsertest.Chromium) {
 	if err == nil {
 		_, err = s.server.Notes.SetNotify(t.Context(), 0, saved.ID, "mailto:me@own.example")
 	}
+	if err == nil {
+		saved, err = s.server.Notes.ByNotify(t.Context(), saved.ID)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	post := &mails{}
+	if err := notice.SendMail(t.Context(), post, "me@own.example", []notice.Found{{Saved: saved}}, s.URL, at, time.UTC); err != nil {
+		t.Fatal(err)
+	}
+	unsubscribe := strings.TrimPrefix(post.sent[0].Unsubscribe, s.URL)
 	b := c.Open(t, s.URL)
 	b.Allow("404", "400") // the pages that say so
 	const firstRun = "/setup?first"
 	for _, page := range []string{firstRun, "/meetings/2?q=walrus", "/", "/?type=None", "/?q=budget", "/?q=budget+type%3AReview", "/facet?field=person&q=budget", "/trends?q=budget&q=walrus", "/trends?q=budget&by=person", "/saved", "/?q=walrus", "/?q=xylophone+zebra", "/?q=nope:", "/actions", "/actions?state=all", "/people", "/people/aoife.brennan@tidewell.example", personAddress("p0@" + strings.ToLower(strings.Repeat("Donaudampfschiff", 3)[:40]) + ".example"), "/calendar", "/calendar/2026-06", "/now",
-		"/status", "/setup", "/help", "/nothing", "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
+		"/status", "/setup", "/help", "/nothing", unsubscribe, "/meetings/" + itoa(s.ids[0]) + "?t=60&q=budget", "/meetings/" + itoa(s.ids[1])} {
 		if added = []string{"main"}; page == firstRun {
 			added = nil
 		}
 		for i, scheme := range []string{"light", "dark"} {
-			width := []int64{1280, 390}[i] // colours do not depend on the width, nor labels on the scheme
+			width := []int64{1280, 360}[i] // colours do not depend on the width, nor labels on the scheme
 			b.Prefer(scheme)
 			b.Do(chromedp.EmulateViewport(width, 850))
 			if i == 0 {
 				b.Do(chromedp.Navigate(s.URL + page))
 			}
 			b.Check(axe, fmt.Sprintf("%s, %s, %d wide", page, scheme, width))
-			if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
-				t.Errorf("%s is %d wide in a window of %d, by %s", page, pageWidth, width, browsertest.Evaluate[string](b,
-					`[...document.querySelectorAll("body *")].findLast(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)?.outerHTML.slice(0, 200) ?? ""`))
-			}
+			checkLayout(t, b, page, width)
 		}
+	}
+}
+
+// checkLayout fails when the open page is wider than the window, or when a part of the top
+// of the page reaches out of it.
+func checkLayout(t *testing.T, b *browsertest.Browser, page string, width int64) {
+	t.Helper()
+	if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
+		t.Errorf("%s is %d wide in a window of %d, by %s", page, pageWidth, width, browsertest.Evaluate[string](b,
+			`[...document.querySelectorAll("body *")].findLast(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)?.outerHTML.slice(0, 200) ?? ""`))
+	}
+	if out := browsertest.Evaluate[string](b, `(() => { const top = document.querySelector(".top").getBoundingClientRect();
+		return [...document.querySelectorAll(".top > *")].filter(e => { const r = e.getBoundingClientRect(); return r.top < top.top || r.bottom > top.bottom; })
+			.map(e => e.outerHTML.slice(0, 60)).join(" and "); })()`); out != "" {
+		t.Errorf("%s, %d wide: the top of the page has no room for %s", page, width, out)
 	}
 }

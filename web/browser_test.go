@@ -172,4 +172,11 @@ func browserIsAtPeaceOnEveryPage(t *testing.T, c *browsertest.Chromium) {
 			t.Errorf("%s: on a phone nobody sees\n%s", page, hidden)
 		}
 	}
+	b.Do(chromedp.EmulateViewport(width, 850, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	b.Do(chromedp.Navigate(s.URL + "/meetings/" + itoa(s.ids[0])))
+	b.WaitFor(`matchMedia("(pointer: coarse)").matches && document.querySelectorAll(".chapters a").length > 1`)
+	if small := browsertest.Evaluate[string](b, `document.querySelector(".chapters").open = true, [...document.querySelectorAll("main :is(.chapters a, .parts a:not(.which), .takeaway a, summary)")]
+		.filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 40).map(e => e.outerHTML.slice(0, 90)).join("\n")`); small != "" {
+		t.Errorf("too small for a finger:\n%s", small)
+	}
 }

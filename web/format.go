@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 	"golang.org/x/text/language"
@@ -32,11 +34,27 @@ func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncM
 		"field":    fieldTerm,
 		"term":     func(field, value, title string) term { return term{field, value, title} },
 		"language": languageName,
+		"sentence": toSentence,
 		"runjob":   func(account, job, label string) jobButton { return jobButton{account, job, label} },
 		"remaining": func(seconds float64) string {
 			return formatMinutes(time.Duration(seconds * float64(time.Second)))
 		},
 	}
+}
+
+// sentence returns an error as a sentence for a person.
+func sentence(err error) string { return toSentence(err.Error()) }
+
+// toSentence begins a text with a capital letter and ends it with a full stop.
+func toSentence(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size > 0 {
+		text = string(unicode.ToUpper(first)) + text[size:]
+	}
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
 }
 
 // formatClock writes an offset: 4:05, 1:04:05.

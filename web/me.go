@@ -173,9 +173,3 @@ func formNumber(r *http.Request, field string) (int64, error) {
 	}
 	return id, nil
 }
-
-// sentence makes a sentence of an error for a person.
-func sentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
-}

@@ -283,7 +283,7 @@ func (s *server) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 	token := r.PathValue("token")
 	saved, err := s.Notes.ByNotify(r.Context(), notice.UnsubscribeSearch(token))
 	if errors.Is(err, archive.ErrNotFound) || err == nil && !notice.EndsMails(token, saved) {
-		return &failure{http.StatusNotFound, "This link ends no mails: they have ended, or were asked for again since."}
+		return &failure{http.StatusNotFound, "This link ends no mails any more. If they still come, the link in the newest one ends them."}
 	}
 	if err != nil {
 		return err

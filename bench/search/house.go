@@ -122,6 +122,7 @@ func (h *house) build(ctx context.Context) (err error) {
 	}
 	used := sampleMemory()
 	var done atomic.Bool
+	done.Store(h.only != "") // nothing is asked meanwhile where that is not measured
 	asked := make(chan answered, 1)
 	go func() { asked <- h.askUntil(ctx, &done) }()
 	err = h.index.CatchUp(ctx)

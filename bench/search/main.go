@@ -71,8 +71,14 @@ func run(ctx context.Context, o options) error {
 	if err := h.build(ctx); err != nil {
 		return err
 	}
-	if o.only == "" || o.only == "typing" {
-		if err := h.measureTyping(ctx); err != nil || o.only != "" {
+	for _, kind := range []struct {
+		name    string
+		measure func(context.Context) error
+	}{{"typing", h.measureTyping}, {pages, h.measurePages}} {
+		if o.only != "" && o.only != kind.name {
+			continue
+		}
+		if err := kind.measure(ctx); err != nil || o.only != "" {
 			return err
 		}
 	}

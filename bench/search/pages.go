@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"time"
+
+	"minutebook/archive/notes"
+	"minutebook/archive/roster"
+	"minutebook/bench/corpus"
+	"minutebook/web"
+)
+
+// pages is the class of the requests of a browser to the page's own handler.
+const pages = "pages"
+
+// pageKind is a kind of page and the paths of it that are requested.
+type pageKind struct {
+	name  string
+	paths []string
+}
+
+// measurePages requests pages from the page's handler as a browser does, one after the
+// other, and prints the times until they were written, for the owner and for who sees half.
+func (h *house) measurePages(ctx context.Context) error {
+	added, err := notes.Open(ctx, notes.Options{Archive: h.archive})
+	if err != nil {
+		return err
+	}
+	kinds := h.pageKinds()
+	counts := roster.New(h.archive)
+	for _, visitor := range []struct {
+		name string
+		web.Visitor
+	}{{"", web.Visitor{Viewer: everyone, Admin: true}}, {", by who sees half", web.Visitor{Viewer: half}}} {
+		handler, err := web.New(web.Options{Archive: h.archive, Index: h.index, Notes: added, Roster: counts, Logger: logger(),
+			Identify: func(*http.Request) (web.Visitor, error) { return visitor.Visitor, nil }})
+		if err != nil {
+			return err
+		}
+		for _, kind := range kinds {
+			var a answered
+			for i, path := range kind.paths {
+				size, took, err := request(ctx, handler, path)
+				if err != nil {
+					return err
+				}
+				if i > 0 { // the first one counts people, reads templates and fills caches
+					a.note(took, path, size, true)
+				}
+			}
+			a.print(kind.name+visitor.name, nil)
+		}
+	}
+	fmt.Println("(here the column of meetings holds the mean size of an answer in bytes)")
+	return nil
+}
+
+// request requests a path and returns the size of the answer and the time it took.
+// A meeting that the visitor does not see is no error.
+func request(ctx context.Context, handler http.Handler, path string) (size int, took time.Duration, err error) {
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	r.Host = "localhost"
+	r.Header.Set("Accept-Encoding", "gzip")
+	rec := httptest.NewRecorder()
+	begin := time.Now()
+	handler.ServeHTTP(rec, r)
+	took = time.Since(begin)
+	if rec.Code != http.StatusOK && rec.Code != http.StatusNotFound {
+		return 0, 0, fmt.Errorf("%s: %d", path, rec.Code)
+	}
+	return rec.Body.Len(), took, nil
+}
+
+// pageKinds draws the paths of every kind from the words of the meetings.
+func (h *house) pageKinds() []pageKind {
+	rnd := rand.New(rand.NewPCG(13, 13))
+	list := []pageKind{{name: "search page"}, {name: "meeting page"}, {name: "suggestions as JSON"}, {name: "trends page, two phrases"},
+		{name: "home"}, {name: "people"}, {name: "person"}, {name: "action items"}, {name: "calendar"}, {name: "month"}}
+	add := func(kind int, path string, values ...string) {
+		q := url.Values{}
+		for i := 0; i < len(values); i += 2 {
+			q.Add(values[i], values[i+1])
+		}
+		if len(q) > 0 {
+			path += "?" + q.Encode()
+		}
+		list[kind].paths = append(list[kind].paths, path)
+	}
+	for range h.options.queries {
+		number := 1 + rnd.IntN(h.options.meetings)
+		m := h.meetings.Meeting(number)
+		word, phrase, other := anyWord(rnd, m), anyPhrase(rnd, m), anyPhrase(rnd, m)
+		add(0, "/", "q", []string{word, word + " " + anyWord(rnd, m), `"` + phrase + `"`, "on:2024 " + word}[rnd.IntN(4)])
+		add(1, fmt.Sprintf("/meetings/%d", number), "q", word)
+		for n := 1; n <= len(phrase); n += 2 {
+			add(2, "/api/v1/suggest", "q", phrase[:n])
+		}
+		add(3, "/trends", "q", `"`+phrase+`"`, "q", `"`+other+`"`, "by", []string{"month", "team", "person"}[rnd.IntN(3)])
+		add(4, "/")
+		name := corpus.Speaker(rnd.IntN(2000))
+		add(5, "/people", "q", strings.ToLower(name[:3]))
+		add(6, "/people/"+url.PathEscape(m.RecordedBy.Email)) // a person by an address
+		add(7, "/actions")
+		add(8, "/calendar", "year", fmt.Sprint(2020+rnd.IntN(6)))
+		add(9, fmt.Sprintf("/calendar/%d-%02d", 2021+rnd.IntN(5), 1+rnd.IntN(12)))
+	}
+	return list
+}
