@@ -12,6 +12,7 @@
 //	acts_test.go      events: the acts of people and of the person at the keyboard
 //	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries
 //	checks_test.go    the properties that must hold, and when
+//	answers_test.go   after a year: searches and counts, for each person
 //	world_test.go     one run of a seed, from its first day to its last check
 //	shrink_test.go    the shortest history that still fails, as a story
 //

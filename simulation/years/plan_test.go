@@ -54,8 +54,8 @@ var quietDays = []struct{ from, check int }{{90, 99}, {180, 189}, {260, 269}}
 
 const lastQuiet = 38 // days before the end
 
-// makePlan draws the history of a seed.
-func (w *world) makePlan(days int, whole bool) {
+// makePlan draws the history of a seed; with last, it ends with a quiet time and its checks.
+func (w *world) makePlan(days int, last bool) {
 	day := func(n float64) time.Time { return firstDay.Add(time.Duration(n * 24 * float64(time.Hour))) }
 	busy := float64(days - lastQuiet)
 	for _, a := range acts() {
@@ -89,7 +89,7 @@ func (w *world) makePlan(days int, whole bool) {
 	if days > 300 {
 		for _, q := range quietDays {
 			w.planAt(day(float64(q.from)), "calm", w.calm)
-			w.planAt(day(float64(q.check)), "check quiet", func() { w.checkWhole(false) })
+			w.planAt(day(float64(q.check)), "check quiet", func() { w.checkWhole(settled) })
 		}
 	}
 	w.planAt(day(busy), "calm", func() {
@@ -97,8 +97,10 @@ func (w *world) makePlan(days int, whole bool) {
 		w.calm()
 		w.house.reload()
 	})
-	if whole {
-		w.planAt(day(float64(days)).Add(-time.Minute), "last check", func() { w.checkWhole(true) })
+	if last {
+		w.planAt(day(busy+stageDays[soon]), "check soon", w.checkSoon)
+		w.planAt(day(busy+stageDays[settled]), "check settled", func() { w.checkWhole(settled) })
+		w.planAt(day(busy+stageDays[whole]).Add(-time.Minute), "last check", func() { w.checkWhole(whole) })
 	}
 }
 

@@ -300,7 +300,7 @@ func (t *traits) absent(who string, m object, key string) {
 	}
 }
 
-var whole = regexp.MustCompile(`:00Z"$`)
+var wholeMinute = regexp.MustCompile(`:00Z"$`)
 
 // dress gives a listed meeting the seed's traits, and takes content away that is not
 // there yet.
@@ -321,8 +321,8 @@ func (c wire) dress(k call, m object) {
 	if t.unknownKeys {
 		m["x_extra"] = json.RawMessage(`{"a":[1,2]}`)
 	}
-	if t.offsets && whole.Match(m["created_at"]) {
-		m["created_at"] = whole.ReplaceAll(m["created_at"], []byte(`:00+00:00"`))
+	if t.offsets && wholeMinute.Match(m["created_at"]) {
+		m["created_at"] = wholeMinute.ReplaceAll(m["created_at"], []byte(`:00+00:00"`))
 	}
 	if t.lacksTeam[k.who] {
 		var by object
