@@ -113,9 +113,6 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	if f.Unreadable, err = a.dropDamaged(ctx, id); err != nil {
 		return f, err
 	}
-	if err := a.dropPartial(id); err != nil {
-		return f, err
-	}
 	unreadable, err := a.inbox.ForgetRecording(ctx, id)
 	if err != nil {
 		return f, err
@@ -130,6 +127,9 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 		if err := e.fn(ctx, id); err != nil {
 			return f, fmt.Errorf("%s still holds something of it: %w", e.name, err)
 		}
+	}
+	if err := a.dropPartial(id); err != nil { // the rooms have ended their fetches
+		return f, err
 	}
 	for _, db := range a.databases() {
 		copies, err := db.DropCopies()

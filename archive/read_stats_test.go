@@ -61,6 +61,16 @@ func TestFailuresAreALedger(t *testing.T) {
 	if err != nil || len(all) != 1 || all[0].Tries != 1 || !all[0].Resolved.IsZero() || !all[0].First.Equal(f.Last) {
 		t.Fatalf("reopened %+v, %v", all, err)
 	}
+	apply(t, a, shownAt(1, `"title":"T"`))
+	if _, err := a.Forget(ctx, 1, "asked for"); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.RecordFailure(ctx, Failure{Account: "main", Class: "content", What: "1", RecordingID: 1, Reason: "503"}); err != nil {
+		t.Fatal(err)
+	}
+	if open, err = a.Failures(ctx, true); err != nil || len(open) != 1 || open[0].RecordingID != 7 {
+		t.Errorf("a failure is noted of a forgotten meeting: %+v, %v", open, err)
+	}
 }
 
 // The archive stores the budgets and tokens of package api.

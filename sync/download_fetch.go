@@ -20,11 +20,17 @@ const (
 	// maxIdleAttempts is how many attempts without a byte end a fetch that a person
 	// waits for.
 	maxIdleAttempts = 5
+	// patientAttempts is how many attempts without a byte, about a quarter of an hour,
+	// end any other fetch: a host that does not answer for some recordings must not
+	// hold up those of other hosts until the links expire.
+	patientAttempts = 10
 )
 
 var (
 	// errLater means that a recording stays as it is until the next run.
 	errLater = errors.New("left for the next run")
+	// errAddress means that nothing can be fetched from the address of the link.
+	errAddress = errors.New("the service gave no usable address of the recording")
 	// errLink means that the media host refused the link.
 	errLink = errors.New("the media host does not accept the link")
 	// errContent means that the bytes differ from the announced recording.
@@ -58,6 +64,8 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 			return err
 		case errors.Is(err, outbound.ErrNotGlobal):
 			return fmt.Errorf("%w; allow_private lets this account fetch from there", err)
+		case errors.Is(err, errAddress):
+			return err
 		case errors.Is(err, errContent):
 			if wrong++; wrong == 3 {
 				return err
@@ -71,6 +79,8 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 			idle, wait = 0, time.Second
 		} else if idle++; t.waitedFor && idle >= maxIdleAttempts {
 			return fmt.Errorf("%w: %w", errLater, err)
+		} else if idle >= patientAttempts {
+			return err
 		}
 		l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", t.row.Fetched).Err(err).Msg("fetch interrupted; it is resumed")
 		pause.For(ctx, wait)

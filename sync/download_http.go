@@ -14,8 +14,8 @@ import (
 // the address, which is a credential.
 func (l *downloader) getRest(ctx context.Context, a *account, t *downloadTask) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url, nil)
-	if err != nil {
-		return nil, errors.New("fetch recording: the service gave no usable address")
+	if err != nil || req.URL.Host == "" || req.URL.Scheme != "http" && req.URL.Scheme != "https" {
+		return nil, fmt.Errorf("fetch recording: %w", errAddress)
 	}
 	req.Header.Set("Accept-Encoding", "identity")
 	req.Header.Set("User-Agent", "minutebook")

@@ -2,8 +2,6 @@ package syncer
 
 import (
 	"context"
-	"os"
-	"strconv"
 
 	"minutebook/archive"
 )
@@ -50,7 +48,7 @@ func (s *Syncer) dropForgottenTasks(ctx context.Context, written []contentTask) 
 }
 
 // forget stops the work on a recording, waits for its end and deletes the bytes
-// that it fetched.
+// that it stored. The archive deletes the partial file afterwards.
 func (l *downloader) forget(ctx context.Context, id int64) error {
 	l.mu.Lock()
 	t := l.tasks[id]
@@ -69,9 +67,6 @@ func (l *downloader) forget(ctx context.Context, id int64) error {
 		if _, err := l.s.archive.DropBlob(ctx, sha); err != nil {
 			return err
 		}
-	}
-	if err := os.Remove(l.s.archive.PartialPath(strconv.FormatInt(id, 10))); err != nil && !os.IsNotExist(err) {
-		return err
 	}
 	return nil
 }
