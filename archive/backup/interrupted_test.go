@@ -161,3 +161,27 @@ func TestForgetNamesTheBackupsThatHoldIt(t *testing.T) {
 		t.Errorf("with a disk that is not there: %v", got)
 	}
 }
+
+// TestABackupThatIsWrittenWrongIsNone: a file that differs on the disk from the bytes that
+// were written is found before the manifest, and nothing older is removed.
+func TestABackupThatIsWrittenWrongIsNone(t *testing.T) {
+	t.Parallel()
+	a := archivetest.New(t)
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "Title", "text"))
+	dest := filepath.Join(t.TempDir(), "backups")
+	backUp(t, a, dest, Options{})
+	damaged := false
+	_, err := Run(t.Context(), a, dest, Options{Keep: 1, Progress: func(int, int) {
+		paths, _ := filepath.Glob(filepath.Join(dest, "generation-000002", "archive.db*"))
+		if len(paths) == 0 || damaged {
+			return
+		}
+		damaged = true
+		if err := os.Truncate(paths[0], 10); err != nil {
+			t.Error(err)
+		}
+	}})
+	if names := generationNames(t, dest); err == nil || !damaged || !slices.Equal(names, []string{"generation-000001"}) {
+		t.Errorf("backed up with %v; the generations are %v", err, names)
+	}
+}
