@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+	"golang.org/x/sys/unix"
 
 	"minutebook/archive"
 	"minutebook/search/segment"
@@ -155,6 +158,45 @@ func (x *Index) checkMeeting(ctx context.Context, id int64) error {
 	}
 	if a.Total != 1 || word != "" && (len(a.Meetings) != 1 || len(a.Meetings[0].Moments) == 0) {
 		return fmt.Errorf("%w: meeting %d is not found by its own words", ErrUnsound, id)
+	}
+	return nil
+}
+
+// ReleasePages takes the pages of the index's files out of the program's memory. They stay
+// in the system's cache of files, from which the next search has them again.
+func (x *Index) ReleasePages() error {
+	x.mu.RLock()
+	g, closed := x.serving, x.closed
+	x.mu.RUnlock()
+	if closed {
+		return ErrClosed
+	}
+	done, ok := g.use()
+	if !ok {
+		return nil
+	}
+	defer done()
+	for _, s := range []*store{g.meetings, g.moments} {
+		if err := s.releasePages(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *store) releasePages() error {
+	snap, err := s.snapshot()
+	if err != nil {
+		return err
+	}
+	defer snap.Close()
+	for _, seg := range snap.Segments() {
+		// Only a file is mapped, so that its pages can be read again.
+		if file, ok := seg.Segment().(*zap.Segment); ok && len(file.Data()) > 0 {
+			if err := unix.Madvise(file.Data(), unix.MADV_DONTNEED); err != nil {
+				return fmt.Errorf("release the pages of %s: %w", filepath.Base(file.Path()), err)
+			}
+		}
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/httpserver"
+	"minutebook/internal/process"
 	"minutebook/internal/systemd"
 	"minutebook/receiver"
 	"minutebook/search"
@@ -224,12 +225,27 @@ func (d *daemon) Run(ctx context.Context) error {
 		g.Go(func() error { return d.service.Run(ctx) })
 	}
 	g.Go(func() error { return d.tellManager(ctx) })
+	g.Go(func() error { return d.releaseAtRest(ctx) })
 	d.log.Info().Stringer("web", d.webListener.Addr()).Str("data_dir", d.config().DataDir).Msg("serving")
 	err := g.Wait()
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
 	return err
+}
+
+// restInterval is how long the daemon has no work before it gives memory back.
+const restInterval = time.Minute
+
+// releaseAtRest gives memory back to the system each time the daemon comes to rest, until
+// ctx ends.
+func (d *daemon) releaseAtRest(ctx context.Context) error {
+	process.ReleaseAtRest(ctx, restInterval, func() {
+		if err := d.index.ReleasePages(); err != nil && ctx.Err() == nil {
+			d.log.Warn().Err(err).Msg("release the pages of the search index")
+		}
+	})
+	return nil
 }
 
 // tellManager tells systemd that the daemon answers, that it lives, and that it stops.

@@ -132,6 +132,7 @@ type kept struct {
 	service, key               string
 	dir, data, backups, config string
 	identity                   *age.X25519Identity // backups are encrypted for it, nil: they are not
+	digest                     string              // settings of [notify] about digests
 }
 
 func newKept(t *testing.T) *kept {
@@ -167,7 +168,7 @@ days = 2
 [notify]
 heartbeat = "%s/beat-secret"
 allow_private = true
-[notify.mail]
+%s[notify.mail]
 host = "127.0.0.1"
 port = %d
 username = %q
@@ -179,7 +180,7 @@ name = "pager"
 format = "webhook"
 url = "%s/hook-secret"
 secret_file = "secret"
-`, k.data, backups, k.backups, k.URL, k.mails.Port, smtptest.Username, k.URL)
+`, k.data, backups, k.backups, k.URL, k.digest, k.mails.Port, smtptest.Username, k.URL)
 	if k.identity != nil {
 		text = strings.Replace(text, "[backup]\n", fmt.Sprintf("[archive]\nage_recipients = [%q]\n[backup]\nidentity_file = \"age.key\"\n", k.identity.Recipient()), 1)
 	}

@@ -1,12 +1,16 @@
-// Package process limits the threads and the memory of the Go runtime. It keeps
-// nothing and has nothing to lose in a crash.
+// Package process limits the threads and the memory of the Go runtime, and gives memory
+// back while the program is at rest. It keeps nothing and has nothing to lose in a crash.
 package process
 
 import (
+	"context"
 	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // threadsEach is the default number of threads for each processor. With one, a
@@ -32,4 +36,43 @@ func Tune(threads int, limit int64) {
 		}
 		debug.SetMemoryLimit(limit)
 	}
+}
+
+// restShare is the share of one processor below which the program is at rest.
+const restShare = 0.01
+
+// ReleaseAtRest gives memory that work has left behind back to the operating system, once
+// after each work, as soon as the program has used less than a hundredth of a processor
+// for the time of interval. The runtime does so too, but keeps what the largest of the
+// last works needed. ReleaseAtRest returns when ctx ends.
+func ReleaseAtRest(ctx context.Context, interval time.Duration, release func()) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for used, worked := processorTime(), true; ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := processorTime()
+		if now-used > time.Duration(restShare*float64(interval)) {
+			used, worked = now, true
+			continue
+		}
+		if worked {
+			release()
+			debug.FreeOSMemory()
+		}
+		used, worked = processorTime(), false
+	}
+}
+
+// processorTime returns how long this process has used processors; 0 where the system
+// does not tell.
+func processorTime() time.Duration {
+	var u unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &u) != nil {
+		return 0
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -1,10 +1,12 @@
 package process
 
 import (
+	"context"
 	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 func TestTune(t *testing.T) {
@@ -35,4 +37,32 @@ func TestTune(t *testing.T) {
 	if got, limit := runtime.GOMAXPROCS(0), debug.SetMemoryLimit(-1); got != 5 || limit != math.MaxInt64 {
 		t.Errorf("%d threads and limit %d: the runtime's own variables were overruled", got, limit)
 	}
+}
+
+// TestReleaseAtRest works twice and rests twice.
+func TestReleaseAtRest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	released, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		ReleaseAtRest(ctx, 10*time.Millisecond, func() { released <- struct{}{} })
+	}()
+	<-released
+	used := processorTime()
+	if used <= 0 {
+		t.Errorf("the process has used %v of a processor", used)
+	}
+	for working := true; working; { // until the next rest counts as one after work
+		select {
+		case <-released:
+			working = false
+		default:
+			for processorTime() < used+20*time.Millisecond {
+			}
+			time.Sleep(30 * time.Millisecond)
+			used = processorTime()
+		}
+	}
+	cancel()
+	<-ended
 }

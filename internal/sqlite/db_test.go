@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -30,6 +32,35 @@ func TestTransactionsReportTheEndOfTheirContext(t *testing.T) {
 		})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestIdleConnectionsOpenAgain closes every connection of a database, as a time without
+// work does: SQLite then removes the log, and readers make do without it.
+func TestIdleConnectionsOpenAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	db, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.W.Exec(`CREATE TABLE t (n INTEGER)`); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 2 {
+		if _, err := db.W.Exec(`INSERT INTO t VALUES (?)`, n); err != nil {
+			t.Fatal(err)
+		}
+		for _, pool := range []*sql.DB{db.R, db.W} {
+			pool.SetMaxIdleConns(-1)
+		}
+		if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a connection still has the log: %v", err)
+		}
+		var got int
+		if err := db.R.QueryRow(`SELECT count(*) FROM t`).Scan(&got); err != nil || got != n+1 {
+			t.Errorf("%d rows, %v, want %d", got, err, n+1)
 		}
 	}
 }
