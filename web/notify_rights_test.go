@@ -14,6 +14,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/internal/notify"
+	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
 
@@ -85,10 +86,25 @@ func (r *reader) walrus(i int64, shared string) json.RawMessage {
 // way: no webhook, mail or feed has a word of the meeting from then on.
 func TestNothingIsSentOnceARightHasEnded(t *testing.T) {
 	t.Parallel()
+	checkEndedRights(t, readersOfWalruses())
+}
+
+// TestNothingIsSentOfAForgottenMeeting is the same for a meeting that is forgotten.
+func TestNothingIsSentOfAForgottenMeeting(t *testing.T) {
+	testrun.SkipUnderRace(t) // erasing takes the race detector seconds
+	t.Parallel()
+	checkEndedRights(t, []*reader{{why: "forgotten", end: func(s *entrySite, r *reader) error {
+		_, err := s.archive.Forget(s.t.Context(), r.first+1, "asked to")
+		return err
+	}}})
+}
+
+func checkEndedRights(t *testing.T, readers []*reader) {
+	t.Helper()
 	var o Options
 	s := newEntrySiteWith(t, access.Options{}, func(site *Options) { o = *site })
 	s.add("admin@acme.example", true)
-	readers, post, status := readersOfWalruses(), &mails{err: io.ErrUnexpectedEOF}, http.StatusInternalServerError
+	post, status := &mails{err: io.ErrUnexpectedEOF}, http.StatusInternalServerError
 	hook := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		r := readers[slices.IndexFunc(readers, func(r *reader) bool { return "/"+fmt.Sprint(r.first) == req.URL.Path })]
