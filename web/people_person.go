@@ -12,7 +12,7 @@ import (
 	"minutebook/archive/roster"
 )
 
-// What a person's page shows at most.
+// The most that a person's page shows.
 const (
 	personMeetings = 12
 	personMoments  = 5

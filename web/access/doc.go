@@ -2,7 +2,7 @@
 // invitations, sessions and tokens, and the audit of their deeds. It has no
 // pages and no HTTP handlers, which are package web's.
 //
-// # What lives here
+// # Files
 //
 // Everything is in access.db, a side database of the archive's data directory,
 // which is part of backup and verify.
@@ -18,7 +18,7 @@
 //	secrets.go        random secrets, and the hash that is kept of each
 //	audit.go          the chain of events; audit_check.go verifies and prunes it
 //
-// # What it promises
+// # Promises
 //
 // A secret leaves this package once, from the method that makes it; the database
 // has only its SHA-256. Whatever a method changes, it changes in one commit with
