@@ -76,11 +76,11 @@ func (p *plugin) OpenUsing(path string, config map[string]any) (_ segmentapi.Seg
 	return p.ZapPlugin.OpenUsing(path, config)
 }
 
-// MergeUsing is zapx's, but for files that are cut short while they are read.
-// Since Bleve tries again at once, it waits then.
+// MergeUsing is zapx's, but for files that are cut short while they are read. A merge
+// that fails, for damage or want of room, waits first, since Bleve tries again at once.
 func (p *plugin) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, s segmentapi.StatsReporter, config map[string]any) (numbers [][]uint64, size uint64, err error) {
 	defer func() {
-		if errors.Is(err, ErrDamaged) {
+		if err != nil {
 			wait := time.NewTimer(mergePause)
 			defer wait.Stop()
 			select {
