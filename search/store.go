@@ -78,9 +78,10 @@ func newStore(path string, index bleve.Index) *store {
 // merged by ten: the smallest count as having floor documents.
 func bleveSettings(floor int) map[string]any {
 	return map[string]any{
-		"bolt_timeout":     openTimeout,
-		"unsafe_batch":     true,
-		"forceSegmentType": segment.TypeName, "forceSegmentVersion": int(segment.Version),
+		"bolt_timeout":           openTimeout,
+		"unsafe_batch":           true,
+		"asyncErrorCallbackName": segment.PauseName,
+		"forceSegmentType":       segment.TypeName, "forceSegmentVersion": int(segment.Version),
 		"scorchMergePlanOptions": map[string]any{
 			"MaxSegmentsPerTier": 10, "SegmentsPerMergeTask": 10, "TierGrowth": 10.0, "FloorSegmentSize": floor,
 			"MaxSegmentSize": 5_000_000, "MaxSegmentFileSize": int64(1) << 40, "ReclaimDeletesWeight": 2.0,

@@ -16,8 +16,12 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// mergePause is how long a failed merge holds up the next, which Bleve tries at once.
-const mergePause = 2 * time.Second
+// PauseName names to Bleve the wait after a failed write or merge, which it tries again at
+// once. Without the wait a full disk would keep a processor busy.
+const PauseName = "minutebook pause"
+
+// failurePause is that wait. Bleve does not tell of a close, which waits for it.
+const failurePause = time.Second
 
 // TypeName and Version name the segments of these indexes to Bleve. They are of the
 // format that zapx version 17 reads, merges and checks; only the first writing of a
@@ -27,7 +31,10 @@ const (
 	Version  = zap.Version
 )
 
-func init() { scorch.RegisterSegmentPlugin(&plugin{}, false) }
+func init() {
+	scorch.RegisterSegmentPlugin(&plugin{}, false)
+	scorch.RegistryAsyncErrorCallbacks[PauseName] = func(error, string) { time.Sleep(failurePause) }
+}
 
 // plugin is zapx's, but for how segments are made of a batch.
 type plugin struct{ zap.ZapPlugin }
@@ -76,19 +83,8 @@ func (p *plugin) OpenUsing(path string, config map[string]any) (_ segmentapi.Seg
 	return p.ZapPlugin.OpenUsing(path, config)
 }
 
-// MergeUsing is zapx's, but for files that are cut short while they are read. A merge
-// that fails, for damage or want of room, waits first, since Bleve tries again at once.
+// MergeUsing is zapx's, but for files that are cut short while they are read.
 func (p *plugin) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, closed chan struct{}, s segmentapi.StatsReporter, config map[string]any) (numbers [][]uint64, size uint64, err error) {
-	defer func() {
-		if err != nil {
-			wait := time.NewTimer(mergePause)
-			defer wait.Stop()
-			select {
-			case <-closed:
-			case <-wait.C:
-			}
-		}
-	}()
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer RecoverDamage("merge segments of the", path, &err)
 	return p.ZapPlugin.MergeUsing(segments, drops, path, closed, s, config)
