@@ -9,12 +9,15 @@ import (
 	"testing"
 
 	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
+
+	"minutebook/internal/testrun"
 )
 
 // FuzzSegmentFile opens any bytes as a segment's file, as an index that was damaged or
 // copied from elsewhere has it, and reads terms. Searches recover from panics; a file
 // must not hold them up, take memory beyond its size, or end the program.
 func FuzzSegmentFile(f *testing.F) {
+	testrun.SkipUnderRace(f)
 	built := buildCounted(f, rand.New(rand.NewPCG(1, 1)), 3)
 	path := filepath.Join(f.TempDir(), "whole.zap")
 	if err := built.(segmentapi.UnpersistedSegment).Persist(path); err != nil {

@@ -127,6 +127,7 @@ func TestChaptersOfAnything(t *testing.T) {
 // TestTitleNamesTheSubject gives a chapter in which words of any talk are said more often
 // than those of its subject, and one that has no others.
 func TestTitleNamesTheSubject(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	lines := talk(rand.New(rand.NewPCG(1, 2)), 3, 40)
 	for i := range 12 {
 		lines[i].Text = "Folks, always free folks. Always thank the folks."
