@@ -13,7 +13,8 @@ import (
 
 // BenchmarkApply: 300 meetings a second or more with full synchronisation, in
 // batches of a page of the service's list (10) and of an import (100). The last
-// tenth is timed apart: it must not be slower because of the others.
+// tenth is timed apart: it must not be slower because of the others. The peer writes the
+// same JSON as rows of a bare SQLite table.
 func BenchmarkApply(b *testing.B) {
 	for _, batch := range []int{10, 100} {
 		b.Run(fmt.Sprint("batch=", batch), func(b *testing.B) {
@@ -27,7 +28,10 @@ func BenchmarkApply(b *testing.B) {
 				if err := a.Close(); err != nil {
 					b.Fatal(err)
 				}
+				bare := insertBare(b, n, batch)
 				b.ReportMetric(float64(n)/(first.elapsed+last.elapsed).Seconds(), "meetings/s")
+				b.ReportMetric(float64(n)/bare.Seconds(), "bare-meetings/s")
+				b.ReportMetric(bare.Seconds()/(first.elapsed+last.elapsed).Seconds(), "ratio")
 				b.ReportMetric(float64(n-n*9/10)/last.elapsed.Seconds(), "last-meetings/s")
 				b.ReportMetric(sizeOf(b, dir)/float64(first.text+last.text), "size/text")
 				b.ReportMetric(float64(first.text+last.text)/float64(n), "text/meeting")

@@ -1,5 +1,6 @@
 // Command receiver measures the receiver: how many deliveries it acknowledges,
-// beside the same server and verification without storing; how long
+// beside the same server and verification without storing, with a file that is appended
+// to and synced, and with a bare SQLite table; how long
 // an acknowledgement takes at half that load, also while the archive is filled
 // and the index rebuilt; how long until it is found; whether the time of a refusal
 // tells of accounts; how it bears a thousand slow connections; and how much

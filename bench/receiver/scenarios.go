@@ -10,21 +10,23 @@ import (
 	"time"
 )
 
-// throughput measures the bound and the receiver in turn and returns the median
-// of each.
-func throughput(ctx context.Context, s settings) (bound, store float64, err error) {
-	rates := map[string][]float64{}
+// throughput measures the receiver and its peers in turn and returns the median of each.
+func throughput(ctx context.Context, s settings) (map[string]float64, error) {
+	rates, medians := map[string][]float64{}, map[string]float64{}
 	for range s.rounds {
-		for _, mode := range []string{"bound", "store"} {
+		for _, mode := range []string{"bound", "append", "sqlite", "store"} {
 			rate, err := fullLoad(ctx, s, mode)
 			if err != nil {
-				return 0, 0, fmt.Errorf("%s: %w", mode, err)
+				return nil, fmt.Errorf("%s: %w", mode, err)
 			}
 			rates[mode] = append(rates[mode], rate)
 		}
 	}
-	median := func(v []float64) float64 { slices.Sort(v); return v[len(v)/2] }
-	return median(rates["bound"]), median(rates["store"]), nil
+	for mode, v := range rates {
+		slices.Sort(v)
+		medians[mode] = v[len(v)/2]
+	}
+	return medians, nil
 }
 
 func fullLoad(ctx context.Context, s settings, mode string) (rate float64, err error) {

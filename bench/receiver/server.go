@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/archive"
-	"minutebook/archive/inbox"
 	"minutebook/internal/process"
 	"minutebook/receiver"
 	"minutebook/search"
@@ -25,12 +24,6 @@ import (
 )
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-
-// forgetful takes deliveries and keeps none.
-type forgetful struct{ *inbox.Inbox }
-
-// Put says that a delivery is new and kept.
-func (forgetful) Put(context.Context, inbox.Delivery) (bool, error) { return false, nil }
 
 // serveMode is the child process: a receiver on a port of its own, whose
 // address is the first line it prints.
@@ -41,10 +34,11 @@ func serveMode(ctx context.Context, mode, dir string, memory int64) error {
 		return err
 	}
 	defer a.Close()
-	o := receiver.Options{Inbox: a.Inbox(), Accounts: map[string][]string{"bench": {secret}}, Logger: zerolog.New(os.Stderr)}
-	if mode == "bound" {
-		o.Inbox = forgetful{a.Inbox()}
+	store, err := receivingStore(ctx, mode, dir, a.Inbox())
+	if err != nil {
+		return err
 	}
+	o := receiver.Options{Inbox: store, Accounts: map[string][]string{"bench": {secret}}, Logger: zerolog.New(os.Stderr)}
 	var background []func(context.Context) error
 	if mode == "found" {
 		if background, err = findable(ctx, a, dir, &o); err != nil {
