@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -29,8 +30,14 @@ func TestSignInFailsAlike(t *testing.T) {
 		{"ann@example.com", "another password"}, {"ann@example.com", ""}, {"nobody@example.com", password}, {"nobody@example.com", "nobody's password"},
 		{"new@example.com", "nobody's password"}, {"bob@example.com", password}, {"", ""},
 	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
 		_, err := f.CheckPassword(t.Context(), tt.address, tt.password)
+		runtime.ReadMemStats(&after)
 		wantErr(t, tt.address, err, ErrSignIn)
+		if took := after.TotalAlloc - before.TotalAlloc; took < uint64(passwordCost().Memory)<<10 {
+			t.Errorf("%s: a sign-in took %d bytes: no password was computed, which its time tells", tt.address, took)
+		}
 		if err.Error() != ErrSignIn.Error() {
 			t.Errorf("%s: %q says more than the others", tt.address, err)
 		}
