@@ -102,7 +102,6 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 	if st.Version != 1 {
 		return fmt.Errorf("read the kept budget: version %d is not known", st.Version)
 	}
-	latest := now.Add(windowLength + windowMargin + lostMargin)
 	saved := time.UnixMilli(st.Saved)
 	if st.Saved == 0 { // written by an earlier version
 		saved = now
@@ -110,32 +109,36 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 	// Adding to now also gives the times a monotonic reading, which no clock moves.
 	at := func(ms int64) time.Time { return now.Add(time.UnixMilli(ms).Sub(saved) - max(now.Sub(saved), 0)) }
 	for c, ws := range st.Windows {
-		w, ok := b.windows[c]
-		if !ok {
-			continue
+		if w, ok := b.windows[c]; ok {
+			w.restore(ws, now, at)
 		}
-		for _, ms := range ws.Slots {
-			w.hold(earliest(at(ms), latest))
-		}
-		for _, ms := range ws.InFlight {
-			if now.Sub(at(ms)) < longestCall {
-				w.hold(latest)
-			}
-		}
-		for _, o := range ws.Others {
-			w.others = append(w.others, othersCalls{int(o[0]), earliest(at(o[1]), latest)})
-		}
-		if ws.Limit > 0 && ws.Limit < nominalLimit(c) {
-			w.limit = ws.Limit
-			w.lowered = lowering{at(ws.Since), time.Duration(max(ws.StepMS, guessStep.Milliseconds())) * time.Millisecond,
-				earliest(at(ws.Next), now.Add(reportStep))}
-		}
-		if ws.Blocked > 0 {
-			w.blocked = earliest(at(ws.Blocked), now.Add(maxRetryAfter))
-		}
-		w.expire(now)
 	}
 	return nil
+}
+
+// restore fills a window from its kept state, whose times at reads.
+func (w *window) restore(ws windowState, now time.Time, at func(ms int64) time.Time) {
+	latest := now.Add(windowLength + windowMargin + lostMargin)
+	for _, ms := range ws.Slots {
+		w.hold(earliest(at(ms), latest))
+	}
+	for _, ms := range ws.InFlight {
+		if now.Sub(at(ms)) < longestCall {
+			w.hold(latest)
+		}
+	}
+	for _, o := range ws.Others {
+		w.others = append(w.others, othersCalls{int(o[0]), earliest(at(o[1]), latest)})
+	}
+	if ws.Limit > 0 && ws.Limit < nominalLimit(w.class) {
+		w.limit = ws.Limit
+		w.lowered = lowering{at(ws.Since), time.Duration(max(ws.StepMS, guessStep.Milliseconds())) * time.Millisecond,
+			earliest(at(ws.Next), now.Add(reportStep))}
+	}
+	if ws.Blocked > 0 {
+		w.blocked = earliest(at(ws.Blocked), now.Add(maxRetryAfter))
+	}
+	w.expire(now)
 }
 
 // assumeSpent fills every window, as if the limit had been used up just now.

@@ -122,7 +122,6 @@ func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
 			return err
 		}
 		now := a.now()
-		days := int64(e.maxAge / (24 * time.Hour))
 		t := sqlite.NewStatements(ctx, tx)
 		for _, step := range []string{
 			`INSERT OR REPLACE INTO marks (key, value) SELECT '` + expiredBlob + `' || sha256, x'31' FROM attachments WHERE recording_id = ?1`,
@@ -144,10 +143,7 @@ func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
 		if e.Recordings == 0 {
 			return nil // no recording was deleted; only the download ends
 		}
-		_, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'retention', ?, ?, ?)`,
-			now.UnixMilli(), e.RecordingID, fmt.Sprintf("rule %d: recordings are kept %s", e.Rule, phrase.Count(days, "day", "days")),
-			fmt.Sprintf("%s, %d bytes", phrase.Recordings(e.Recordings), e.Bytes))
-		if err != nil {
+		if err := e.note(t, now); err != nil {
 			return err
 		}
 		if err := deriveMedia(ctx, tx, e.RecordingID); err != nil {
@@ -158,6 +154,15 @@ func (a *Archive) deleteRecordings(ctx context.Context, e Expired) error {
 	if errors.Is(err, ErrForgotten) {
 		return nil
 	}
+	return err
+}
+
+// note writes into the audit which rule deleted the recordings.
+func (e Expired) note(t *sqlite.Statements, now time.Time) error {
+	days := int64(e.maxAge / (24 * time.Hour))
+	_, err := t.Exec(`INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'retention', ?, ?, ?)`,
+		now.UnixMilli(), e.RecordingID, fmt.Sprintf("rule %d: recordings are kept %s", e.Rule, phrase.Count(days, "day", "days")),
+		fmt.Sprintf("%s, %d bytes", phrase.Recordings(e.Recordings), e.Bytes))
 	return err
 }
 

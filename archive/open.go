@@ -114,21 +114,27 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a.reportModes(ctx)
-	if err = a.openDatabase(ctx, path); err != nil {
-		return nil, err
+	return a, a.openStores(ctx, path, o.MediaURL)
+}
+
+// openStores opens the database, the recordings and the inbox, and clears away the
+// leftovers of a crash.
+func (a *Archive) openStores(ctx context.Context, path, mediaURL string) (err error) {
+	if err := a.openDatabase(ctx, path); err != nil {
+		return err
 	}
-	if a.media, err = media.Open(dir, o.MediaURL); err != nil {
-		return nil, err
+	if a.media, err = media.Open(a.dir, mediaURL); err != nil {
+		return err
 	}
 	lineage, err := a.Lineage(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	media.SetOwner(a.media, dir, lineage[0])
-	if err = a.openInbox(ctx); err != nil {
-		return nil, err
+	media.SetOwner(a.media, a.dir, lineage[0])
+	if err := a.openInbox(ctx); err != nil {
+		return err
 	}
-	return a, a.sweepLeftovers(ctx)
+	return a.sweepLeftovers(ctx)
 }
 
 // openDatabase opens and migrates the database, and decides again about meetings that

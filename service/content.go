@@ -40,16 +40,10 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 		return err
 	}
 	raw := s.strict.Part(part, parts[id][part])
-	deferred := fault.InTime
 	if destination == "" {
-		deferred = s.faults.LateRead(id, part)
+		raw = s.deferContent(id, part, raw)
 	}
-	switch {
-	case deferred == fault.Null, deferred == fault.Empty && part == api.PartSummary:
-		raw = json.RawMessage("null")
-	case deferred == fault.Empty:
-		raw = json.RawMessage("[]")
-	case deferred == fault.Missing, api.Empty(raw):
+	if raw == nil || destination != "" && api.Empty(raw) {
 		return notFound(key)
 	}
 	if destination == "" {
@@ -67,6 +61,20 @@ func (s *Service) getContent(w http.ResponseWriter, r *http.Request, c caller, p
 	s.wakeSender()
 	writeJSON(w, http.StatusOK, map[string]string{"destination_url": destination})
 	return nil
+}
+
+// deferContent returns content as a read sees it, which may be early: null, an empty list
+// or nil. Content that does not exist is nil.
+func (s *Service) deferContent(id int64, part api.Part, raw json.RawMessage) json.RawMessage {
+	switch deferred := s.faults.LateRead(id, part); {
+	case deferred == fault.Null, deferred == fault.Empty && part == api.PartSummary:
+		return json.RawMessage("null")
+	case deferred == fault.Empty:
+		return json.RawMessage("[]")
+	case deferred == fault.Missing, api.Empty(raw):
+		return nil
+	}
+	return raw
 }
 
 // contentBody returns content in the form of the answer. A body for a

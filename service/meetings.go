@@ -27,19 +27,12 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 	if c.oauth && q.asksContent() {
 		return errOAuthContent
 	}
-	var after *mirror.Position
-	if q.cursor != "" {
-		fields, err := s.cursors.open(q.cursor, "meetings", c.id, q.filters, 2)
-		if err != nil {
-			return err
-		}
-		p, err := parsePosition(fields)
-		if err != nil {
-			return err
-		}
-		if after = &p; s.faults.Roll(fault.Cursor, fault.Key(r)) {
-			return errCursor
-		}
+	after, err := s.openCursor(q, c)
+	if err != nil {
+		return err
+	}
+	if after != nil && s.faults.Roll(fault.Cursor, fault.Key(r)) {
+		return errCursor
 	}
 	page := s.mirror.Page(c.email, &q.Query, after)
 	ids := page.IDs
@@ -64,6 +57,19 @@ func (s *Service) getMeetings(w http.ResponseWriter, r *http.Request, c caller) 
 	}
 	writeBody(w, http.StatusOK, *buffer)
 	return nil
+}
+
+// openCursor returns the position of a query's cursor, nil for the first page.
+func (s *Service) openCursor(q meetingsQuery, c caller) (*mirror.Position, error) {
+	if q.cursor == "" {
+		return nil, nil
+	}
+	fields, err := s.cursors.open(q.cursor, "meetings", c.id, q.filters, 2)
+	if err != nil {
+		return nil, err
+	}
+	p, err := parsePosition(fields)
+	return &p, err
 }
 
 // maxPooled bounds the buffers that are kept for the next page.

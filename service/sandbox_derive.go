@@ -105,7 +105,6 @@ func (s *Service) putDerived(ctx context.Context, d *organisationDeriver) error 
 		isUser[u.Email] = true
 	}
 	teams := map[string]time.Time{}
-	byTeam := map[string]bool{}
 	for _, email := range sortedEmails(d.people) {
 		p := d.people[email]
 		if d.votes[domainOf(email)] <= 0 {
@@ -119,7 +118,6 @@ func (s *Service) putDerived(ctx context.Context, d *organisationDeriver) error 
 				continue
 			}
 			members[email] = append(members[email], team)
-			byTeam[team] = true
 			if first, ok := teams[team]; !ok || at.Before(first) {
 				teams[team] = at
 			}
@@ -131,7 +129,7 @@ func (s *Service) putDerived(ctx context.Context, d *organisationDeriver) error 
 	if err := s.addTeams(ctx, teams, d.types); err != nil {
 		return err
 	}
-	for team := range byTeam {
+	for team := range teams {
 		if err := s.archive.PutTeamMembers(ctx, archive.LocalAccount, team, membersOf(team, members, users)); err != nil {
 			return err
 		}

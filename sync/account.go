@@ -83,5 +83,13 @@ func (a *account) tryAcquireJob(job string) (leave func(), ok bool) {
 	}
 }
 
+// enterJob is acquireJob where wait is set. Otherwise leave is nil while the job runs.
+func (a *account) enterJob(ctx context.Context, job string, wait bool) (leave func(), err error) {
+	if leave, ok := a.tryAcquireJob(job); ok || !wait {
+		return leave, nil
+	}
+	return a.acquireJob(ctx, job)
+}
+
 // isRunning reports whether the job runs for this account.
 func (a *account) isRunning(job string) bool { return len(a.jobLocks[job]) > 0 }

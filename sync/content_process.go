@@ -29,15 +29,12 @@ const (
 // returns when nothing is due, otherwise when ctx ends or the account is
 // suspended.
 func (s *Syncer) processTasks(ctx context.Context, a *account, once bool, t *runStats) error {
-	leave, ok := a.tryAcquireJob(jobContent)
-	if !ok && once {
+	leave, err := a.enterJob(ctx, jobContent, !once)
+	if leave == nil && err == nil {
 		return s.awaitOtherRun(ctx, a)
 	}
-	if !ok {
-		var err error
-		if leave, err = a.acquireJob(ctx, jobContent); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	defer leave()
 	g, gctx := errgroup.WithContext(ctx)

@@ -58,21 +58,18 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 		}
 		before := t.row.Fetched
 		err := l.fetchOnce(ctx, a, t)
-		var room *lowDiskError
 		switch {
-		case err == nil, ctx.Err() != nil, errors.As(err, &room), errors.Is(err, archive.ErrForgotten):
+		case err == nil, ctx.Err() != nil, isFinal(err):
 			return err
 		case errors.Is(err, outbound.ErrNotGlobal):
 			return fmt.Errorf("%w; allow_private lets this account fetch from there", err)
-		case errors.Is(err, errAddress):
-			return err
 		case errors.Is(err, errContent):
 			if wrong++; wrong == 3 {
 				return err
 			}
 		case errors.Is(err, errLink):
 			return l.requeueLapsed(ctx, t, err.Error())
-		case errors.Is(err, errSuspended), t.row.State != archive.DownloadReady:
+		case t.row.State != archive.DownloadReady:
 			return err
 		}
 		if t.row.Fetched > before {
@@ -85,6 +82,12 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 		l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", t.row.Fetched).Err(err).Msg("fetch interrupted; it is resumed")
 		pause.For(ctx, wait)
 	}
+}
+
+// isFinal reports whether another attempt would fail like this one.
+func isFinal(err error) bool {
+	var room *lowDiskError
+	return errors.As(err, &room) || errors.Is(err, archive.ErrForgotten) || errors.Is(err, errAddress) || errors.Is(err, errSuspended)
 }
 
 // finishIfAttached closes the row of a recording that was attached just before

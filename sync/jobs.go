@@ -47,15 +47,9 @@ func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, 
 	outer := ctx
 	ctx, stop := a.while(ctx)
 	defer stop()
-	leave, ok := a.tryAcquireJob(job)
-	if !ok {
-		if !wait {
-			return nil
-		}
-		var err error
-		if leave, err = a.acquireJob(ctx, job); err != nil {
-			return err
-		}
+	leave, err := a.enterJob(ctx, job, wait)
+	if leave == nil {
+		return err
 	}
 	defer leave()
 	began := s.now()
@@ -64,7 +58,7 @@ func (s *Syncer) tryJob(ctx context.Context, a *account, job string, wait bool, 
 		t.update(func(n *runCounts) { n.Began, n.Job = began, job })
 	}
 	defer a.showProgress(job, t)()
-	err := guard.Run(s.log, job+" of "+a.Name, func() error {
+	err = guard.Run(s.log, job+" of "+a.Name, func() error {
 		if err := s.checkUsable(ctx, a, false); err != nil {
 			return err
 		}

@@ -62,6 +62,12 @@ func (o *ItemQuery) reaches(m *meeting) bool {
 	return (o.Since.IsZero() || !start.Before(o.Since)) && (o.Before.IsZero() || start.Before(o.Before))
 }
 
+// selects reports whether an item is after After, among Among and in the State.
+func (o ItemQuery) selects(key archive.ItemKey, isDone bool) bool {
+	return (o.After == nil || key.RecordingID != o.After.RecordingID || key.Position > o.After.Position) &&
+		(o.Among == nil || o.Among[key]) && (o.State != Open || !isDone) && (o.State != Done || isDone)
+}
+
 func (v *view) items(o ItemQuery) ItemList {
 	l := ItemList{Owners: map[archive.ItemKey]string{}}
 	var wanted []int32
@@ -80,11 +86,7 @@ func (v *view) items(o ItemQuery) ItemList {
 		for _, i := range m.items {
 			key := archive.ItemKey{RecordingID: m.id, Position: int(i.position)}
 			main := v.person(i.alias)
-			if o.After != nil && m.id == o.After.RecordingID && key.Position <= o.After.Position {
-				continue
-			}
-			if o.Person != "" && !slices.Contains(wanted, main) || o.Among != nil && !o.Among[key] ||
-				o.State == Open && v.isDone(i) || o.State == Done && !v.isDone(i) {
+			if o.Person != "" && !slices.Contains(wanted, main) || !o.selects(key, v.isDone(i)) {
 				continue
 			}
 			if o.Limit > 0 && len(l.Keys) == o.Limit {
