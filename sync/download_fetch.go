@@ -76,7 +76,7 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 			idle, wait = 0, time.Second
 		} else if idle++; t.waitedFor && idle >= maxIdleAttempts {
 			return fmt.Errorf("%w: %w", errLater, err)
-		} else if idle >= patientAttempts {
+		} else if idle >= patientAttempts && !l.hasWholeFile(t) { // a whole file waits for its store
 			return err
 		}
 		l.s.log.Info().Int64("recording_id", t.row.RecordingID).Int64("bytes", t.row.Fetched).Err(err).Msg("fetch interrupted; it is resumed")
