@@ -125,9 +125,8 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 		}
 		_ = os.RemoveAll(dir)
 	}()
-	// A goroutine that never waits stops virtual time. This timer is not in the bubble.
-	watch := time.AfterFunc(15*time.Minute, func() { panic(fmt.Sprintf("seed %d: time does not go on", seed)) })
-	defer watch.Stop()
+	stop := watchTime(t, seed)
+	defer stop()
 	t.Run(fmt.Sprint(seed), func(t *testing.T) {
 		var w *world
 		var end time.Time
@@ -150,6 +149,25 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 		}
 	})
 	return out
+}
+
+// watchTime ends the program where a goroutine never waits, so that virtual time does not
+// go on and processor time does. A busy machine alone ends nothing for two hours.
+func watchTime(t *testing.T, seed uint64) (stop func()) {
+	began, used, done := time.Now(), processorTime(t), make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(5 * time.Second):
+			}
+			if processorTime(t)-used > 10*time.Minute || time.Since(began) > 2*time.Hour {
+				panic(fmt.Sprintf("seed %d: time does not go on", seed))
+			}
+		}
+	}()
+	return func() { close(done) }
 }
 
 func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
