@@ -146,7 +146,7 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 	if a.db, err = sqlite.Open(ctx, path); err != nil {
 		return err
 	}
-	if err := a.db.Migrate(ctx, archiveMigrations()); err != nil {
+	if err := a.db.Migrate(ctx, archiveMigrations(), a.logMigration); err != nil {
 		return err
 	}
 	if a.watch, err = a.db.NewWatch(ctx); err != nil {
@@ -160,6 +160,20 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 		return err
 	}
 	return a.remerge(ctx)
+}
+
+// logMigration logs how far the migration of a database is: a large one takes minutes, in
+// which nothing answers.
+func (a *Archive) logMigration(p sqlite.MigrationProgress) {
+	name := filepath.Base(p.Path)
+	switch {
+	case p.Elapsed == 0:
+		a.log.Info().Str("database", name).Int64("schema", p.To).Int64("bytes", p.Size).Msg("copying a database of an earlier version to migrate the copy; to stop it now changes nothing")
+	case p.Copied < p.Size:
+		a.log.Info().Str("database", name).Int64("copied", p.Copied).Int64("bytes", p.Size).Dur("remaining", p.Remaining()).Msg("copying")
+	default:
+		a.log.Info().Str("database", name).Dur("took", p.Elapsed).Msg("copied; the copy is migrated now")
+	}
 }
 
 // loadEpoch reads the epoch, or begins the first one.
@@ -250,7 +264,7 @@ func (a *Archive) SideDB(ctx context.Context, name string, migrations fs.FS) (*s
 	if err != nil {
 		return nil, markDamaged(err)
 	}
-	if err := db.Migrate(ctx, migrations); err != nil {
+	if err := db.Migrate(ctx, migrations, a.logMigration); err != nil {
 		return nil, markDamaged(errors.Join(err, db.Close()))
 	}
 	if err := a.noteCreated(ctx, name); err != nil {

@@ -40,7 +40,7 @@ func openDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err er
 	if err != nil {
 		return nil, err
 	}
-	if err := db.Migrate(ctx, tree); err != nil {
+	if err := db.Migrate(ctx, tree, nil); err != nil {
 		return nil, err
 	}
 	var busy, logged, done int

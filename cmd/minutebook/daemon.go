@@ -234,8 +234,9 @@ func (d *daemon) Run(ctx context.Context) error {
 	return err
 }
 
-// restInterval is how long the daemon has no work before it gives memory back.
-const restInterval = time.Minute
+// restInterval is how long the daemon has no work before it gives memory back: longer than
+// connections to databases stay open without work.
+const restInterval = 2 * time.Minute
 
 // releaseAtRest gives memory back to the system each time the daemon comes to rest, until
 // ctx ends.

@@ -172,6 +172,29 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
+// TestDependenciesAreNamed looks for each module that go.mod requires directly in the
+// tables of dependencies.md.
+func TestDependenciesAreNamed(t *testing.T) {
+	module, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := os.ReadFile("../../docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(module)) {
+		path, rest, ok := strings.Cut(strings.TrimSpace(line), " v")
+		if !ok || strings.Contains(rest, "// indirect") || strings.HasPrefix(path, "//") {
+			continue
+		}
+		name := filepath.Base(regexp.MustCompile(`/v\d+$`).ReplaceAllString(path, ""))
+		if !regexp.MustCompile("(?m)^\\|[^|]*\\b" + regexp.QuoteMeta(name) + "\\b").Match(document) {
+			t.Errorf("docs/dependencies.md has no row of %s", path)
+		}
+	}
+}
+
 // anchor returns the name that GitHub gives a heading.
 func anchor(title string) string {
 	title = strings.ToLower(strings.TrimSpace(title))

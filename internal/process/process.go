@@ -62,6 +62,7 @@ func ReleaseAtRest(ctx context.Context, interval time.Duration, release func()) 
 		if worked {
 			release()
 			debug.FreeOSMemory()
+			trimC()
 		}
 		used, worked = processorTime(), false
 	}

@@ -42,7 +42,7 @@ type connector struct {
 
 // idleTime is how long a connection stays open without work: each keeps up to 32 MB of
 // pages, which a program at rest does not need.
-const idleTime = 2 * time.Minute
+const idleTime = 30 * time.Second
 
 // pool keeps up to size connections open while they have work.
 func (c connector) pool(size int) *sql.DB {

@@ -18,8 +18,9 @@ import (
 // as a copy, which then takes its place in one step; a failure or a crash leaves
 // the database as it was, for the old version too. The old database is kept as
 // PATH.before-VERSION. Migrate fails with [ErrNewer], and changes nothing, when
-// the database has a version that files do not.
-func (db *DB) Migrate(ctx context.Context, files fs.FS) error {
+// the database has a version that files do not, and with [ErrDiskFull] when there is no
+// room for the copy. While it copies it calls report, unless that is nil.
+func (db *DB) Migrate(ctx context.Context, files fs.FS, report func(MigrationProgress)) error {
 	todo, latest, err := db.pending(ctx, files)
 	if err != nil || len(todo) == 0 {
 		return err
@@ -28,7 +29,7 @@ func (db *DB) Migrate(ctx context.Context, files fs.FS) error {
 		return db.up(ctx, files, todo)
 	}
 	copied := db.Path + MigratingSuffix
-	if err := db.CopyTo(ctx, copied); err != nil {
+	if err := db.copyReporting(ctx, copied, latest, todo[len(todo)-1].version, report); err != nil {
 		return err
 	}
 	if err := migrateFile(ctx, copied, files, todo); err != nil {

@@ -92,7 +92,7 @@ func migrateKilled(t *testing.T, path string, timeout time.Duration) (done bool,
 func migrateAndEnd(path string) {
 	db, err := Open(context.Background(), path)
 	if err == nil {
-		err = db.Migrate(context.Background(), migrationSet(long))
+		err = db.Migrate(context.Background(), migrationSet(long), nil)
 	}
 	if err == nil {
 		err = db.Close()

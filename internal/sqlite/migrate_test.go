@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 func migrationSet(files map[string]string) fs.FS {
@@ -32,7 +33,7 @@ func opened(t *testing.T, path string, files map[string]string) (*DB, []string, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	if err := db.Migrate(t.Context(), migrationSet(files)); err != nil {
+	if err := db.Migrate(t.Context(), migrationSet(files), nil); err != nil {
 		return nil, nil, errors.Join(err, db.Close())
 	}
 	content, err := Column[string](t.Context(), db.R, `SELECT x FROM a`)
@@ -111,5 +112,32 @@ func TestMigrationsOfOtherRoomsComeInAnyOrder(t *testing.T) {
 	}
 	if _, err := Column[string](t.Context(), db.R, `SELECT x FROM b`); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestMigrationReports tells of a copy at its beginning and its end, and refuses one that
+// has no room.
+func TestMigrationReports(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	db, _, err := opened(t, path, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []MigrationProgress
+	if err := db.Migrate(t.Context(), migrationSet(second), func(p MigrationProgress) { got = append(got, p) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got[0].Elapsed != 0 || got[0].Copied != 0 || got[0].Size == 0 || got[1].Copied != got[1].Size || got[1].From != 1 || got[1].To != 3 {
+		t.Errorf("reported %+v", got)
+	}
+	half := MigrationProgress{Copied: 10, Size: 40, Elapsed: time.Minute}
+	if left := half.Remaining(); left != 3*time.Minute {
+		t.Errorf("a quarter in a minute leaves %v", left)
+	}
+	if err := checkRoom(path, 1<<62); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("a copy larger than the disk: %v", err)
+	}
+	if err := checkRoom(path, 1); err != nil {
+		t.Error(err)
 	}
 }
