@@ -2,7 +2,7 @@
 // resampled from the corpus, beside FTS5 with a row for every utterance in the
 // same run:
 //
-//	go run ./bench/search [-meetings N] [-data DIR] [-queries N] [-fts=false] [-rebuild] [-fill] [-only CLASS,…]
+//	go run ./bench/search [-meetings N] [-data DIR] [-queries N] [-fts=false] [-rebuild] [-fill] [-only typing|pages|CLASS,…]
 //
 // With -data the archive, the index and FTS5's table stay for further runs, and
 // are made where they are missing; -rebuild makes the index anew beside the one
