@@ -61,7 +61,7 @@ func drawQuestion(g *rand.Rand, o *org) question {
 	if r := list[g.IntN(len(list))]; g.IntN(3) == 0 {
 		return question{"(" + q.text + ") OR (" + r.text + ")", func(x *meeting) bool { return q.matches(x) || r.matches(x) }}
 	} else if g.IntN(3) == 0 && !strings.HasPrefix(r.text, "in:") { // in: cannot be negated
-		return question{q.text + " -(" + r.text + ")", func(x *meeting) bool { return q.matches(x) && !r.matches(x) }}
+		return question{"(" + q.text + ") -(" + r.text + ")", func(x *meeting) bool { return q.matches(x) && !r.matches(x) }}
 	}
 	return q
 }
