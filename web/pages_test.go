@@ -132,7 +132,7 @@ func TestResultsLeadToTheMoment(t *testing.T) {
 	if !line.MatchString(target) {
 		t.Errorf("%s does not open at its line", m[1])
 	}
-	s.shows(400, "/?q=colour:red", "cannot be read", "there is no field", "did you mean")
+	s.shows(400, "/?q=colour:red", "cannot be read", "There is no field", "Did you mean")
 	s.shows(200, "/?q=zzyzx", "Nothing found")
 	s.shows(400, "/api/v1/search?q=after:x", `"hint"`)
 }

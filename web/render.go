@@ -163,7 +163,7 @@ func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		Status  int
 		Message string
 		Unkept  url.Values // the form of a note that was not kept
-	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, toSentence(f.message), nil}
+	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message, nil}
 	if r.PostForm.Has("text") && strings.HasSuffix(r.URL.Path, "/notes") {
 		data.Unkept, data.Title = r.PostForm, "Your note was not kept"
 	}
