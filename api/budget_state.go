@@ -116,7 +116,7 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 	return nil
 }
 
-// restore fills a window from its kept state, whose times at reads.
+// restore fills a window from its kept state. The function at reads the times in it.
 func (w *window) restore(ws windowState, now time.Time, at func(ms int64) time.Time) {
 	latest := now.Add(windowLength + windowMargin + lostMargin)
 	for _, ms := range ws.Slots {
