@@ -39,24 +39,26 @@ func (s *snapshot) beginningWith(counts []int, prefix string, most int) []FacetV
 
 // suggestKinds finds meeting types and teams by how they begin.
 func (s *snapshot) suggestKinds(t typed) ([]Suggestion, error) {
-	var out []Suggestion
-	for _, tail := range t.tails() {
-		if strings.HasSuffix(tail, " ") || len([]rune(tail)) < 2 {
-			continue
-		}
-		for _, f := range []struct {
-			kind  string
-			field int
-		}{{SuggestType, singleType}, {SuggestTeam, singleTeam}} {
-			for _, v := range s.beginningWith(s.countSingle(f.field), tail, maxValues) {
-				out = append(out, Suggestion{Kind: f.kind, Text: v.Value, Count: v.Count, Query: t.filterQuery(strings.Count(tail, " ")+1, f.kind, v.Value)})
+	tails := slices.DeleteFunc(t.tails(), func(tail string) bool { return strings.HasSuffix(tail, " ") || len([]rune(tail)) < 2 })
+	if len(tails) == 0 {
+		return nil, nil
+	}
+	kinds := []struct {
+		name   string
+		counts []int
+	}{{SuggestType, s.countSingle(singleType)}, {SuggestTeam, s.countSingle(singleTeam)}}
+	for _, tail := range tails {
+		var out []Suggestion
+		for _, kind := range kinds {
+			for _, v := range s.beginningWith(kind.counts, tail, maxValues) {
+				out = append(out, Suggestion{Kind: kind.name, Text: v.Value, Count: v.Count, Query: t.filterQuery(strings.Count(tail, " ")+1, kind.name, v.Value)})
 			}
 		}
 		if len(out) > 0 {
-			break
+			return out, nil
 		}
 	}
-	return out, nil
+	return nil, nil
 }
 
 // suggestValues finds values of the field that is being written.
