@@ -19,7 +19,7 @@ type meetingsPage struct {
 	*api.Page[json.RawMessage]
 	batch      []archive.Observation
 	unreadable int     // items that are no meetings
-	listed     []int64 // what progress knows each item by
+	listed     []int64 // an id for each item: the recording's, or one of its bytes' hash
 }
 
 // askedAt returns when the page was requested, by the service's clock if that

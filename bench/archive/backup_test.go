@@ -11,16 +11,14 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/backup"
 	"minutebook/internal/sqlite"
+	"minutebook/internal/testrun"
 )
 
 // BenchmarkBackup backs up an archive without recordings twice, and checks it, beside
 // restic on the same files: the second time nothing has changed. A backup reads back all
 // that it wrote; restic's check with --read-data does.
 func BenchmarkBackup(b *testing.B) {
-	restic, err := exec.LookPath("restic")
-	if err != nil {
-		b.Skip(err)
-	}
+	restic := testrun.Program(b, "restic")
 	dir := built(b, options.meetings)
 	a := open(b, dir)
 	defer a.Close()

@@ -12,6 +12,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/bench/corpus"
+	"minutebook/internal/testrun"
 )
 
 var options struct {
@@ -55,11 +56,7 @@ func open(tb testing.TB, dir string) *archive.Archive {
 // source makes the meetings, or skips where there is no corpus.
 func source(tb testing.TB) *corpus.Resampler {
 	tb.Helper()
-	dir, err := corpus.Dir()
-	if err != nil {
-		tb.Skip(err)
-	}
-	r, err := corpus.NewResampler(dir, 1)
+	r, err := corpus.NewResampler(testrun.Corpus(tb), 1)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -36,7 +36,7 @@ func (k *kept) digests() (texts []string) {
 	return texts
 }
 
-// lastDigest returns what the archive keeps about the last digests, "" for nothing.
+// lastDigest returns the archive's note of the last digests, "" where there is none.
 func (k *kept) lastDigest() (state string) {
 	k.Helper()
 	db, err := sql.Open("sqlite3", "file:"+filepath.Join(k.data, "archive.db")+"?mode=ro&_busy_timeout=5000")

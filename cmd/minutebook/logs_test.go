@@ -193,8 +193,8 @@ func TestLogsAreDocumented(t *testing.T) {
 	}
 }
 
-// TestLibrariesLogNoAnswers: what net/http says of an answer that is longer than it
-// announced does not come into the log with the answer's bytes.
+// TestLibrariesLogNoAnswers reports an answer that is longer than it announced, as
+// net/http does, which quotes the answer's bytes: they do not come into the log.
 func TestLibrariesLogNoAnswers(t *testing.T) {
 	var log bytes.Buffer
 	lines := libraryLines{zerolog.New(&log)}

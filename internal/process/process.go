@@ -43,8 +43,8 @@ const restShare = 0.01
 
 // ReleaseAtRest gives memory that work has left behind back to the operating system, once
 // after each work, as soon as the program has used less than a hundredth of a processor
-// for the time of interval. The runtime does so too, but keeps what the largest of the
-// last works needed. ReleaseAtRest returns when ctx ends.
+// for the time of interval. The runtime does so too, but keeps as much as the largest
+// of the last works needed. ReleaseAtRest returns when ctx ends.
 func ReleaseAtRest(ctx context.Context, interval time.Duration, release func()) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -66,8 +66,8 @@ func drawQuestion(g *rand.Rand, o *org) question {
 	return q
 }
 
-// checkAnswers indexes the archive of a whole year and compares what each person finds,
-// and how it is counted, with the meetings at the service. Bleve cannot run in virtual
+// checkAnswers indexes the archive of a whole year and compares the meetings that each
+// person finds, and their counts, with those at the service. Bleve cannot run in virtual
 // time: this is after the end of it. It returns the first difference.
 func (w *world) checkAnswers(t *testing.T, end time.Time) (finding string) {
 	defer func() {

@@ -168,8 +168,9 @@ func (w *world) checkMarks() {
 type stage int
 
 // After the last fault everything is whole within a time that the program's own pauses
-// bound: two nights for what a walk shows, nine days for what is tried again after up to a
-// week (content, recordings, refused lists), five weeks for edits of old meetings.
+// bound: two nights for the members that a list shows, nine days for content, recordings and
+// refused lists, which are tried again after up to a week, five weeks for edits of old
+// meetings.
 const (
 	soon stage = iota
 	settled
@@ -288,7 +289,7 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 
 // isReturned reports whether content at the service has become again as it once was, while
 // an account that had listed the meeting is read no more. That account stays the part's
-// home for 90 days, and what others show again counts as of its first showing.
+// home for 90 days, and content that others show again counts as of its first showing.
 func (w *world) isReturned(m *meeting, member string, got, want []byte) bool {
 	o, name := w.oracle, fmt.Sprintf("%d/%s/", m.id, member)
 	o.mu.Lock()
