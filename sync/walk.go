@@ -59,7 +59,7 @@ func (s *Syncer) walkError(o walkSpec, err error) error {
 func (s *Syncer) readWindow(ctx context.Context, o walkSpec, w window, numbers *atomic.Int64, t *runStats) error {
 	for todo := []window{w}; len(todo) > 0; {
 		w, todo = todo[0], todo[1:]
-		listed := &progress{seen: map[int64]bool{}}
+		listed := newProgress()
 		for !w.Done {
 			next, err := s.readPage(ctx, o, w, listed, t)
 			if err == nil {
@@ -73,7 +73,7 @@ func (s *Syncer) readWindow(ctx context.Context, o walkSpec, w window, numbers *
 			if err != nil {
 				return err
 			}
-			w, todo = parts[0], append(todo, parts[1:]...)
+			w, todo, listed = parts[0], append(todo, parts[1:]...), newProgress()
 		}
 		t.finishWindow()
 	}

@@ -94,3 +94,33 @@ func TestManyUnreadableItemsAreOneFailure(t *testing.T) {
 		}
 	})
 }
+
+// TestAWindowThatIsReadAgainIsNotEndless refuses the cursor near the end of a window five
+// times, so that its pages are listed again and again.
+func TestAWindowThatIsReadAgainIsNotEndless(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const meetings, pages = 300, 30
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(meetings, rig.Today().Add(-24*time.Hour), 10*time.Second))
+		var read, refused atomic.Int64
+		inner := u.Wire.Handler
+		u.Wire.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if q := r.URL.Query(); strings.HasSuffix(r.URL.Path, "/meetings") && q.Get("cursor") == "" {
+				read.Store(0)
+			} else if read.Add(1) == pages-1 && refused.Load() < 5 {
+				refused.Add(1)
+				http.Error(w, `{"error": "this cursor is no longer good"}`, http.StatusBadRequest)
+				return
+			}
+			inner.ServeHTTP(w, r)
+		})
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		if err := newSyncer(t, u, ar).Sync(t.Context(), syncer.Request{}, nil); err != nil || refused.Load() != 5 {
+			t.Errorf("after %d refusals: %v", refused.Load(), err)
+		}
+		if c := meetingCounts(t, ar); c.Meetings != meetings {
+			t.Errorf("archive: %+v", c)
+		}
+	})
+}

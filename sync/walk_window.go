@@ -64,8 +64,10 @@ func (w window) advanced(next string) (window, error) {
 // again under new cursors.
 type progress struct {
 	api.Progress
-	seen map[int64]bool // the items that this run has read of the window: meetings, and checksums of others
+	seen map[int64]bool // the items that were listed since the window's beginning or this run's
 }
+
+func newProgress() *progress { return &progress{seen: map[int64]bool{}} }
 
 // note counts a page. It fails with [api.ErrEndless].
 func (p *progress) note(page *meetingsPage) error {
