@@ -53,6 +53,39 @@ func TestListsThatNeverEndAreNoticed(t *testing.T) {
 	})
 }
 
+// TestMeetingsThatAreReadAgainAreNotEndless refuses the last cursor of a long list twice.
+func TestMeetingsThatAreReadAgainAreNotEndless(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	synctest.Test(t, func(t *testing.T) {
+		const pages = 150
+		refused := 0
+		c := testClient(t, func(w http.ResponseWriter, r *http.Request) {
+			page := 0
+			fmt.Sscanf(r.URL.Query().Get("cursor"), "c%d", &page)
+			if page == pages-1 && refused < 2 {
+				refused++
+				http.Error(w, `{"error":"this cursor is no longer good"}`, http.StatusBadRequest)
+				return
+			}
+			next := "null"
+			if page < pages-1 {
+				next = fmt.Sprintf(`"c%d"`, page+1)
+			}
+			fmt.Fprintf(w, `{"limit":10,"next_cursor":%s,"items":[{"recording_id":%d}]}`, next, page+1)
+		})
+		read := 0
+		for _, err := range c.Meetings(t.Context(), MeetingQuery{}) {
+			if err != nil {
+				t.Fatalf("after %d meetings and %d refusals: %v", read, refused, err)
+			}
+			read++
+		}
+		if read != pages || refused != 2 {
+			t.Errorf("%d of %d meetings were read, with %d refusals", read, pages, refused)
+		}
+	})
+}
+
 // errorsOf yields the errors of a list.
 func errorsOf[T any](list func(yield func(T, error) bool)) func(yield func(error) bool) {
 	return func(yield func(error) bool) {

@@ -90,7 +90,7 @@ const maxRestarts = 3
 // ends after the first error.
 func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meeting, error] {
 	return func(yield func(*Meeting, error) bool) {
-		seen := map[int64]bool{}
+		seen, listed := map[int64]bool{}, map[int64]bool{} // listed since it began again
 		restarts, cursor, cursors := 0, "", map[string]bool{}
 		var progress Progress
 		for {
@@ -99,18 +99,23 @@ func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meetin
 				err = ErrCursorLoop
 			}
 			if IsCursorRefused(err) && restarts < maxRestarts {
-				restarts, cursor = restarts+1, ""
+				restarts, cursor, progress = restarts+1, "", Progress{}
 				clear(cursors)
+				clear(listed)
 				continue
 			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			known := len(seen)
+			known := len(listed)
 			for _, item := range p.Items {
 				m := new(Meeting)
-				if json.Unmarshal(item, m) != nil || m.RecordingID != 0 && seen[m.RecordingID] {
+				if json.Unmarshal(item, m) != nil {
+					continue
+				}
+				listed[m.RecordingID] = true
+				if m.RecordingID != 0 && seen[m.RecordingID] {
 					continue
 				}
 				seen[m.RecordingID], restarts = true, 0
@@ -121,7 +126,7 @@ func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meetin
 			if cursor = p.NextCursor; cursor == "" {
 				return
 			}
-			if err := progress.Note(len(seen) > known); err != nil {
+			if err := progress.Note(len(listed) > known); err != nil {
 				yield(nil, err)
 				return
 			}
