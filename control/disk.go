@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/diskspace"
 )
 
 // diskKey is the mark with the free space of the last days.
@@ -26,7 +27,7 @@ type sample struct {
 
 // disk reads the space of the data directory's disk, with a forecast.
 func (h Deps) disk(ctx context.Context) (d Disk, err error) {
-	if d.Free, d.Size, err = diskSpace(h.Archive.Dir()); err != nil {
+	if d.Free, d.Size, err = diskspace.Read(h.Archive.Dir()); err != nil {
 		return d, err
 	}
 	samples, err := h.readSamples(ctx)
@@ -54,7 +55,7 @@ func (h Deps) SampleDisk(ctx context.Context) error {
 	if n := len(samples); n > 0 && now.Sub(samples[n-1].At).Abs() < sampleEvery {
 		return nil
 	}
-	free, _, err := diskSpace(h.Archive.Dir())
+	free, _, err := diskspace.Read(h.Archive.Dir())
 	if err != nil {
 		return err
 	}

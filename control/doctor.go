@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"golang.org/x/sys/unix"
 
 	"minutebook/api"
+	"minutebook/internal/diskspace"
 	"minutebook/internal/phrase"
 )
 
@@ -242,11 +242,9 @@ func (e *examination) examineDisk() {
 	default:
 		e.add("disk", SeverityOK, "", "99 of 100 writes reach it within %s", p99.Round(100*time.Microsecond))
 	}
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return // measureSync has reported it
+	if free, _, err := diskspace.Read(dir); err == nil { // else measureSync has reported it
+		e.examineSpace(free, recentGrowth(dir, time.Now()))
 	}
-	e.examineSpace(int64(st.Bavail)*int64(st.Bsize), recentGrowth(dir, time.Now()))
 }
 
 // examineSpace says how long the free bytes last at a number of bytes a day.

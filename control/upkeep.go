@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"minutebook/archive"
 	"minutebook/archive/backup"
+	"minutebook/internal/diskspace"
 	"minutebook/internal/guard"
 	"minutebook/internal/phrase"
 )
@@ -217,18 +216,9 @@ func (h Deps) checkRoom() error {
 			need += info.Size()
 		}
 	}
-	free, _, err := diskSpace(h.Archive.Dir())
+	free, _, err := diskspace.Read(h.Archive.Dir())
 	if err == nil && free < need {
 		err = fmt.Errorf("prove the backup: the databases need %d bytes in %s, and %d are free", need, h.Archive.Dir(), free)
 	}
 	return err
-}
-
-// diskSpace returns the free bytes and the size of the file system of a directory.
-func diskSpace(dir string) (free, size int64, err error) {
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return 0, 0, fmt.Errorf("read how much space the disk has: %w", err)
-	}
-	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"minutebook/internal/diskspace"
 )
 
 // disk knows, to the second, whether there is room to store anything.
@@ -27,7 +27,7 @@ func (d *disk) hasRoom(now time.Time) bool {
 		return !d.isFull
 	}
 	d.at = now
-	var s unix.Statfs_t
-	d.isFull = unix.Statfs(filepath.Dir(d.path), &s) == nil && int64(s.Bavail)*int64(s.Bsize) < d.min
+	free, _, err := diskspace.Read(filepath.Dir(d.path))
+	d.isFull = err == nil && free < d.min
 	return !d.isFull
 }

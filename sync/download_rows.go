@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"minutebook/archive"
+	"minutebook/internal/diskspace"
 )
 
 // noteFailure notes that a recording rests after an error; nil means that it goes on.
@@ -64,11 +62,10 @@ func (e *lowDiskError) Error() string {
 // checkDiskSpace returns a [lowDiskError] if storing that many bytes would
 // leave less than MinFree on the disk.
 func (s *Syncer) checkDiskSpace(bytes int64) error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(filepath.Clean(s.archive.Dir()), &st); err != nil {
-		return fmt.Errorf("read how much space the disk has: %w", err)
+	free, _, err := diskspace.Read(s.archive.Dir())
+	if err != nil {
+		return err
 	}
-	free := int64(st.Bavail) * int64(st.Bsize)
 	if free-bytes < s.opt.MinFree {
 		return &lowDiskError{free: free, floor: s.opt.MinFree, need: bytes}
 	}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"minutebook/internal/diskspace"
 )
 
 // MigrationProgress is how far the copy of a database that is migrated is.
@@ -76,11 +76,11 @@ func (db *DB) copyReporting(ctx context.Context, to string, from, version int64,
 
 // checkRoom fails with [ErrDiskFull] when the disk of a file has less than need bytes free.
 func checkRoom(path string, need int64) error {
-	var st unix.Statfs_t
-	if err := unix.Statfs(filepath.Dir(path), &st); err != nil {
-		return fmt.Errorf("read how much space the disk has: %w", err)
+	free, _, err := diskspace.Read(filepath.Dir(path))
+	if err != nil {
+		return err
 	}
-	if free := int64(st.Bavail) * int64(st.Bsize); free < need {
+	if free < need {
 		return fmt.Errorf("migrate %s: %w: it is copied first, which takes %d MB, and %d MB are free; free some space, or run the earlier version", path, ErrDiskFull, need>>20, free>>20)
 	}
 	return nil

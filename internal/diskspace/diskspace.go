@@ -1,0 +1,18 @@
+// Package diskspace reads how much room a disk has. It keeps no state.
+package diskspace
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// Read returns the bytes of a directory's file system that this program may still write,
+// and its size in bytes.
+func Read(dir string) (free, size int64, err error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, 0, fmt.Errorf("read how much space the disk has: %w", err)
+	}
+	return int64(st.Bavail) * int64(st.Bsize), int64(st.Blocks) * int64(st.Bsize), nil
+}
