@@ -29,7 +29,7 @@ func (db *DB) Migrate(ctx context.Context, files fs.FS, report func(MigrationPro
 		return db.up(ctx, files, todo)
 	}
 	copied := db.Path + MigratingSuffix
-	if err := db.copyReporting(ctx, copied, latest, todo[len(todo)-1].version, report); err != nil {
+	if err := db.copyReporting(ctx, copied, todo[len(todo)-1].version, report); err != nil {
 		return err
 	}
 	if err := migrateFile(ctx, copied, files, todo); err != nil {

@@ -12,11 +12,11 @@ import (
 
 // MigrationProgress is how far the copy of a database that is migrated is.
 type MigrationProgress struct {
-	Path     string
-	From, To int64 // schema versions
-	Copied   int64 // bytes; about Size when the copy is whole
-	Size     int64 // bytes of the database
-	Elapsed  time.Duration
+	Path    string
+	To      int64 // schema version
+	Copied  int64 // bytes; about Size when the copy is whole
+	Size    int64 // bytes of the database
+	Elapsed time.Duration
 }
 
 // Remaining returns how long the rest of the copy takes at the speed until now, 0 where
@@ -35,8 +35,8 @@ const (
 
 // copyReporting copies the database for a migration. It first makes sure that the copy
 // has room, without the copies from before earlier migrations where they take it.
-func (db *DB) copyReporting(ctx context.Context, to string, from, version int64, report func(MigrationProgress)) error {
-	p := MigrationProgress{Path: db.Path, From: from, To: version}
+func (db *DB) copyReporting(ctx context.Context, to string, version int64, report func(MigrationProgress)) error {
+	p := MigrationProgress{Path: db.Path, To: version}
 	if err := db.R.QueryRowContext(ctx, `SELECT page_count * page_size FROM pragma_page_count, pragma_page_size`).Scan(&p.Size); err != nil {
 		return fmt.Errorf("read the size of %s: %w", db.Path, err)
 	}
