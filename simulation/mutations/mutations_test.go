@@ -108,6 +108,11 @@ func TestMutations(t *testing.T) {
 		t.Skip("only by make mutate")
 	}
 	only := regexp.MustCompile(os.Getenv("MUTATIONS"))
+	if os.Getenv("BY") == seeds {
+		if result := runTests(t, mutation{test: seeds}, ""); result != "survived" {
+			t.Fatalf("the histories without a fault: %s; a fault can only be noticed by histories that pass without it", result)
+		}
+	}
 	survived := 0
 	for _, m := range mutations(t) {
 		if !only.MatchString(m.name) {
@@ -148,7 +153,13 @@ func (m mutation) try(t *testing.T) string {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-vet=off", "-timeout", "20m", "-overlay", filepath.Join(dir, "overlay.json"), "-run", m.test, m.pkg)
+	return runTests(t, m, filepath.Join(dir, "overlay.json"))
+}
+
+// runTests runs the tests of a mutation with an overlay, or as the code is without one:
+// "noticed" if they fail, "survived", or the reason why they did not run.
+func runTests(t *testing.T, m mutation, overlay string) string {
+	cmd := exec.Command("go", "test", "-vet=off", "-timeout", "20m", "-overlay", overlay, "-run", m.test, m.pkg)
 	if m.test == seeds {
 		cmd.Args = slices.Concat(cmd.Args[:len(cmd.Args)-2], []string{"^TestSimulate$", "./simulation/years"})
 		cmd.Env = append(os.Environ(), "MINUTEBOOK_SEED=1", "MINUTEBOOK_SEEDS=20", "MINUTEBOOK_DAYS=75", "MINUTEBOOK_SHRINK=0", "MINUTEBOOK_FIRST_ONLY=1")
@@ -156,7 +167,7 @@ func (m mutation) try(t *testing.T) string {
 	if drawsFile(t, m.pkg) {
 		cmd.Args = append(cmd.Args, "-rapid.nofailfile")
 	}
-	cmd.Dir = root
+	cmd.Dir = top
 	out, err := cmd.CombinedOutput()
 	switch text := string(out); {
 	case strings.Contains(text, "[build failed]"), strings.Contains(text, "no tests to run"):
