@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/bench/corpus"
 	"minutebook/search"
 )
 
@@ -19,6 +20,10 @@ const (
 // arrivals measures the time from a meeting's commit to its being found, with
 // whole answers asked all the while, and those answers' times.
 func (h *house) arrivals(ctx context.Context) error {
+	meetings, err := newResampler()
+	if err != nil {
+		return err
+	}
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	followed := make(chan error, 1)
@@ -33,7 +38,7 @@ func (h *house) arrivals(ctx context.Context) error {
 	var times []time.Duration
 	first := time.Now().UnixMilli() // numbers that no run before has used
 	for i := range arriving {
-		elapsed, err := h.arrive(ctx, int(first)+i)
+		elapsed, err := h.arrive(ctx, meetings, int(first)+i)
 		if err != nil {
 			return err
 		}
@@ -69,8 +74,8 @@ func (h *house) askPages(ctx context.Context, done *atomic.Bool) (a answered) {
 }
 
 // arrive applies a meeting and returns how long after its commit it is found.
-func (h *house) arrive(ctx context.Context, number int) (time.Duration, error) {
-	ob, _, err := h.meetings.Observation(number)
+func (h *house) arrive(ctx context.Context, meetings *corpus.Resampler, number int) (time.Duration, error) {
+	ob, _, err := meetings.Observation(number)
 	if err != nil {
 		return 0, err
 	}

@@ -32,14 +32,14 @@ const (
 // wholeAnswer is the class of the searches that the page makes.
 const wholeAnswer = "whole answer of the page"
 
-// classes draws queries of every kind from the words of the meetings.
-func classes(r *corpus.Resampler, o options) []class {
+// newClasses draws queries of every kind from the words of the sample.
+func (h *house) newClasses() []class {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	frequent := strings.Fields("project meeting people question time network work point community need group remote")
 	common := func() string { return frequent[rnd.IntN(len(frequent))] }
 	word := func() string {
 		for {
-			if w := anyWord(rnd, r.Meeting(1+rnd.IntN(o.meetings))); len(w) > 4 {
+			if w := anyWord(rnd, h.anyMeeting(rnd)); len(w) > 4 {
 				return w
 			}
 		}
@@ -48,7 +48,7 @@ func classes(r *corpus.Resampler, o options) []class {
 	var list []class
 	add := func(name, sql string, facets bool, make func() (string, []any)) {
 		c := class{name: name, sql: sql, facets: facets}
-		for range o.queries {
+		for range h.queries {
 			q, args := make()
 			c.queries, c.theirs = append(c.queries, q), append(c.theirs, args)
 		}
@@ -62,15 +62,16 @@ func classes(r *corpus.Resampler, o options) []class {
 		a, b, c := word(), word(), common()
 		return a + " OR " + b + " OR " + c, []any{quoted(" OR ", a, b, c)}
 	})
-	add("rare term", bestFTS, false, func() (string, []any) { return all(corpus.RareTerm(rnd.Uint64N(uint64(o.meetings)))) })
+	add("rare term", bestFTS, false, func() (string, []any) { return all(corpus.RareTerm(rnd.Uint64N(uint64(len(h.ids))))) })
 	add("prefix", bestFTS, false, func() (string, []any) { w := word()[:3] + "*"; return w, []any{w} })
 	add("phrase", bestFTS, false, func() (string, []any) {
-		p := quoted("", anyPhrase(rnd, r.Meeting(1+rnd.IntN(o.meetings))))
+		p := quoted("", anyPhrase(rnd, h.anyMeeting(rnd)))
 		return p, []any{p}
 	})
 	add("stop words", "", false, func() (string, []any) { return all("what", "is", "the") })
 	add("date and speaker", saidFTS, false, func() (string, []any) {
-		year, who, what := 2021+rnd.IntN(5), corpus.Speaker(rnd.IntN(2000)), common()
+		m := h.anyMeeting(rnd)
+		year, who, what := m.RecordingStartTime.Year(), anySpeaker(rnd, m), common()
 		from := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		return fmt.Sprintf("on:%d speaker:%q %s", year, who, what), []any{quoted("", what), who, from.Unix(), from.AddDate(1, 0, 0).Unix()}
 	})
@@ -89,24 +90,39 @@ func quoted(between string, words ...string) string {
 	return `"` + strings.Join(words, `"`+between+`"`) + `"`
 }
 
-func words(m *api.Meeting, rnd *rand.Rand) []string {
+// anyMeeting returns a meeting of the sample.
+func (h *house) anyMeeting(rnd *rand.Rand) *api.Meeting { return h.sample[rnd.IntN(len(h.sample))] }
+
+// fewestWords is how many words an entry has of which queries are made.
+const fewestWords = 6
+
+// anyWords returns the words of an entry that has enough of them.
+func anyWords(rnd *rand.Rand, m *api.Meeting) []string {
 	entries := m.Transcript.Or(nil)
 	for {
-		text := entries[rnd.IntN(len(entries))].Text
-		found := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
-		if len(found) > 5 {
+		if found := wordsOf(entries[rnd.IntN(len(entries))].Text); len(found) >= fewestWords {
 			return found
 		}
 	}
 }
 
+func wordsOf(passage string) []string {
+	return strings.FieldsFunc(strings.ToLower(passage), func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// anySpeaker returns the name of somebody who speaks in a meeting.
+func anySpeaker(rnd *rand.Rand, m *api.Meeting) string {
+	entries := m.Transcript.Or(nil)
+	return entries[rnd.IntN(len(entries))].Speaker.DisplayName
+}
+
 func anyWord(rnd *rand.Rand, m *api.Meeting) string {
-	w := words(m, rnd)
+	w := anyWords(rnd, m)
 	return w[rnd.IntN(len(w))]
 }
 
 func anyPhrase(rnd *rand.Rand, m *api.Meeting) string {
-	w := words(m, rnd)
+	w := anyWords(rnd, m)
 	at := rnd.IntN(len(w) - 3)
 	return strings.Join(w[at:at+2+rnd.IntN(2)], " ")
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // registers the driver sqlite3
@@ -28,21 +29,19 @@ func (h *house) newFTS(ctx context.Context) (*sql.DB, error) {
 		return nil, err
 	}
 	begin := time.Now()
-	for number := filled + 1; number <= h.options.meetings; {
-		next := min(number+1000, h.options.meetings+1)
-		if err := h.fillFTS(ctx, db, number, next); err != nil {
+	for ids := range slices.Chunk(h.ids[min(filled, len(h.ids)):], 1000) {
+		if err := h.fillFTS(ctx, db, ids); err != nil {
 			return nil, err
 		}
-		number = next
 	}
-	if filled < h.options.meetings {
+	if filled < len(h.ids) {
 		fmt.Printf("FTS5 filled in %v\n", time.Since(begin).Round(time.Second))
 	}
 	return db, nil
 }
 
-// fillFTS adds the utterances of meetings [from,to).
-func (h *house) fillFTS(ctx context.Context, db *sql.DB, from, to int) error {
+// fillFTS adds the utterances of some meetings.
+func (h *house) fillFTS(ctx context.Context, db *sql.DB, ids []int64) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -52,15 +51,18 @@ func (h *house) fillFTS(ctx context.Context, db *sql.DB, from, to int) error {
 	if err != nil {
 		return err
 	}
-	for number := from; number < to; number++ {
-		m := h.meetings.Meeting(number)
+	for _, id := range ids {
+		m, err := h.archive.Meeting(ctx, everyone, id)
+		if err != nil {
+			return err
+		}
 		for _, e := range m.Transcript.Or(nil) {
-			if _, err := add.ExecContext(ctx, e.Text, number, e.Speaker.DisplayName, m.RecordingStartTime.Unix()); err != nil {
+			if _, err := add.ExecContext(ctx, e.Text, id, e.Speaker.DisplayName, m.RecordingStartTime.Unix()); err != nil {
 				return err
 			}
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO filled VALUES (?)`, to-1); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO filled SELECT coalesce(max(meetings), 0) + ? FROM filled`, len(ids)); err != nil {
 		return err
 	}
 	return tx.Commit()

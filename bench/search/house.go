@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -25,29 +26,32 @@ var half = archive.ViewerWith("reader@company0.example")
 // house is the archive of a measurement and its index.
 type house struct {
 	options
-	meetings *corpus.Resampler
-	archive  *archive.Archive
-	index    *search.Index
-	classes  []class
-	text     int // bytes of all transcripts
+	archive *archive.Archive
+	index   *search.Index
+	ids     []int64        // of all meetings
+	sample  []*api.Meeting // of which queries take their words
+	classes []class
+	text    int // bytes of all transcripts, judged by the sample's
 }
 
 func newHouse(ctx context.Context, o options) (*house, error) {
-	dir, err := corpus.Dir()
-	if err != nil {
-		return nil, err
-	}
 	h := &house{options: o}
-	if h.meetings, err = corpus.NewResampler(dir, 1); err != nil {
-		return nil, err
-	}
+	var err error
 	if h.archive, err = archive.Open(ctx, archive.Options{Dir: o.data, Create: true, Logger: zerolog.Nop()}); err != nil {
 		return nil, err
 	}
-	if h.text, err = h.fill(ctx); err != nil {
+	if err = h.fill(ctx); err != nil {
 		return nil, err
 	}
-	h.classes = classes(h.meetings, o)
+	err = h.archive.Lengths(ctx, nil, func(id int64, _ time.Duration) { h.ids = append(h.ids, id) })
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(h.ids)
+	if err = h.drawSample(ctx); err != nil {
+		return nil, err
+	}
+	h.classes = h.newClasses()
 	return h, h.archive.PutUsers(ctx, "corpus", []api.User{{Name: api.Some("Reader"), Email: half.Emails[0], Status: api.StatusActive}})
 }
 
@@ -61,47 +65,75 @@ func (h *house) close() {
 	h.archive.Close()
 }
 
-// fill adds the meetings that are missing and returns the bytes of all text.
-// It keeps that figure, since counting takes as long as making the meetings.
-func (h *house) fill(ctx context.Context) (text int, err error) {
-	kept := filepath.Join(h.data, "text.json")
-	sizes := map[int]int{}
-	if raw, err := os.ReadFile(kept); err == nil {
-		if err := json.Unmarshal(raw, &sizes); err != nil {
-			return 0, err
-		}
+// newResampler returns the source of new meetings.
+func newResampler() (*corpus.Resampler, error) {
+	dir, err := corpus.Dir()
+	if err != nil {
+		return nil, err
 	}
+	return corpus.NewResampler(dir, 1)
+}
+
+// fill adds the meetings that are missing. An archive that has enough of them is left as
+// it is.
+func (h *house) fill(ctx context.Context) error {
 	size, err := h.archive.Size(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if text, ok := sizes[h.options.meetings]; ok && size >= h.options.meetings {
-		return text, nil
+	want := h.options.meetings
+	if want == 0 && size == 0 {
+		want = newArchive
+	}
+	if size >= want {
+		return nil
+	}
+	meetings, err := newResampler()
+	if err != nil {
+		return err
 	}
 	var batch []archive.Observation
-	for number := 1; number <= h.options.meetings; number++ {
-		o, bytes, err := h.meetings.Observation(number)
+	for number := size + 1; number <= want; number++ {
+		o, _, err := meetings.Observation(number)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		text += bytes
-		if number > size {
-			batch = append(batch, o)
-		}
-		if len(batch) < 50 && number < h.options.meetings {
+		if batch = append(batch, o); len(batch) < 50 && number < want {
 			continue
 		}
 		if _, err := h.archive.Apply(ctx, batch); err != nil {
-			return 0, err
+			return err
 		}
 		batch = nil
 	}
-	sizes[h.options.meetings] = text
-	raw, err := json.Marshal(sizes)
-	if err != nil {
-		return 0, err
+	return nil
+}
+
+// sampleSize is how many meetings the words of the queries are taken from.
+const sampleSize = 400
+
+// drawSample reads meetings for the words of queries, always the same ones.
+func (h *house) drawSample(ctx context.Context) error {
+	rnd := rand.New(rand.NewPCG(5, 5))
+	bytes, read := 0, 0
+	for _, at := range rnd.Perm(len(h.ids))[:min(sampleSize, len(h.ids))] {
+		m, err := h.archive.Meeting(ctx, everyone, h.ids[at])
+		if err != nil {
+			return err
+		}
+		read++
+		for _, e := range m.Transcript.Or(nil) {
+			bytes += len(e.Text)
+		}
+		if slices.ContainsFunc(m.Transcript.Or(nil), func(e api.TranscriptEntry) bool { return len(wordsOf(e.Text)) >= fewestWords }) {
+			h.sample = append(h.sample, m)
+		}
 	}
-	return text, os.WriteFile(kept, raw, 0o600)
+	if len(h.sample) == 0 {
+		return errors.New("no meeting of the archive has words to ask for")
+	}
+	h.text = bytes / read * len(h.ids)
+	return nil
 }
 
 // build opens the index and brings it up to the archive, or makes it anew, and
@@ -135,8 +167,11 @@ func (h *house) build(ctx context.Context) (err error) {
 		return err
 	}
 	mb := float64(h.text) / 1e6
-	fmt.Printf("%d meetings, %.0f MB of text; opened in %v, caught up after %v (%.1f MB/s)\n", h.options.meetings, mb,
+	fmt.Printf("%d meetings, about %.0f MB of text; opened in %v, caught up after %v (%.1f MB/s)\n", len(h.ids), mb,
 		opened.Round(time.Millisecond), elapsed.Round(time.Millisecond), mb/elapsed.Seconds())
+	if h.only != "" {
+		return nil
+	}
 	fmt.Printf("meanwhile %d searches: p50 %.1f, p99 %.1f; the process took at most %s\n", len(during.times), at(during.times, 0.5), at(during.times, 0.99), most)
 	h.sizes()
 	begin = time.Now()

@@ -5,7 +5,8 @@
 //	go run ./bench/search [-meetings N] [-data DIR] [-queries N] [-fts=false] [-rebuild] [-fill] [-only typing|pages|CLASS,…]
 //
 // With -data the archive, the index and FTS5's table stay for further runs, and
-// are made where they are missing; -rebuild makes the index anew beside the one
+// are made where they are missing. The words of the queries come from the archive, so
+// that any archive can be measured, and a filled one at once; -rebuild makes the index anew beside the one
 // that is there, as a daemon does, while it answers. Times are in milliseconds,
 // of searches asked one after the other.
 package main
@@ -14,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log"
 	"os"
 	"runtime/pprof"
@@ -28,15 +30,18 @@ type options struct {
 	idle              bool
 }
 
+// newArchive is how many meetings a new archive gets.
+const newArchive = 10_000
+
 func main() {
 	var o options
-	flag.IntVar(&o.meetings, "meetings", 10_000, "how many meetings")
+	flag.IntVar(&o.meetings, "meetings", 0, fmt.Sprintf("how many meetings at least; 0: those of the archive that is there, or %d", newArchive))
 	flag.IntVar(&o.queries, "queries", 200, "how many queries of each class")
 	flag.StringVar(&o.data, "data", "", "keep the archive, its index and FTS5's table here")
 	flag.BoolVar(&o.fts, "fts", true, "measure FTS5 too")
 	flag.BoolVar(&o.rebuild, "rebuild", false, "build the index anew and measure that")
-	flag.BoolVar(&o.fill, "fill", false, "only make the archive and FTS5's table, for a later run")
-	flag.StringVar(&o.profile, "profile", "", "write CPU profiles here: FILE.build, FILE.search and FILE.arrivals")
+	flag.BoolVar(&o.fill, "fill", false, "only make the archive and, with -fts, FTS5's table, for a later run")
+	flag.StringVar(&o.profile, "profile", "", "write CPU profiles here: FILE.build, FILE.typing, FILE.pages, FILE.search and FILE.arrivals")
 	flag.StringVar(&o.only, "only", "", "ask only the queries of these classes, with commas between")
 	flag.BoolVar(&o.idle, "idle", false, "only open the index, ask once, and tell of time and memory (a measurement starts this itself)")
 	flag.Parse()
@@ -62,6 +67,9 @@ func run(ctx context.Context, o options) error {
 	}
 	defer h.close()
 	if o.fill {
+		if !o.fts {
+			return nil
+		}
 		db, err := h.newFTS(ctx)
 		if err != nil {
 			return err
@@ -78,7 +86,13 @@ func run(ctx context.Context, o options) error {
 		if o.only != "" && o.only != kind.name {
 			continue
 		}
-		if err := kind.measure(ctx); err != nil || o.only != "" {
+		stop, err := profile(o.profile, kind.name)
+		if err != nil {
+			return err
+		}
+		err = kind.measure(ctx)
+		stop()
+		if err != nil || o.only != "" {
 			return err
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
-	"minutebook/bench/corpus"
 	"minutebook/web"
 )
 
@@ -77,7 +76,7 @@ func request(ctx context.Context, handler http.Handler, path string) (size int, 
 	return rec.Body.Len(), took, nil
 }
 
-// pageKinds draws the paths of every kind from the words of the meetings.
+// pageKinds draws the paths of every kind from the words of the sample.
 func (h *house) pageKinds() []pageKind {
 	rnd := rand.New(rand.NewPCG(13, 13))
 	list := []pageKind{{name: "search page"}, {name: "meeting page"}, {name: "suggestions as JSON"}, {name: "trends page, two phrases"},
@@ -93,18 +92,17 @@ func (h *house) pageKinds() []pageKind {
 		list[kind].paths = append(list[kind].paths, path)
 	}
 	for range h.options.queries {
-		number := 1 + rnd.IntN(h.options.meetings)
-		m := h.meetings.Meeting(number)
+		m := h.anyMeeting(rnd)
 		word, phrase, other := anyWord(rnd, m), anyPhrase(rnd, m), anyPhrase(rnd, m)
-		add(0, "/", "q", []string{word, word + " " + anyWord(rnd, m), `"` + phrase + `"`, "on:2024 " + word}[rnd.IntN(4)])
-		add(1, fmt.Sprintf("/meetings/%d", number), "q", word)
+		add(0, "/", "q", []string{word, word + " " + anyWord(rnd, m), `"` + phrase + `"`, fmt.Sprintf("on:%d %s", m.RecordingStartTime.Year(), word)}[rnd.IntN(4)])
+		add(1, fmt.Sprintf("/meetings/%d", m.RecordingID), "q", word)
 		for n := 1; n <= len(phrase); n += 2 {
 			add(2, "/api/v1/suggest", "q", phrase[:n])
 		}
 		add(3, "/trends", "q", `"`+phrase+`"`, "q", `"`+other+`"`, "by", []string{"month", "team", "person"}[rnd.IntN(3)])
 		add(4, "/")
-		name := corpus.Speaker(rnd.IntN(2000))
-		add(5, "/people", "q", strings.ToLower(name[:3]))
+		name := []rune(strings.ToLower(anySpeaker(rnd, m)))
+		add(5, "/people", "q", string(name[:min(3, len(name))]))
 		add(6, "/people/"+url.PathEscape(m.RecordedBy.Email)) // a person by an address
 		add(7, "/actions")
 		add(8, "/calendar", "year", fmt.Sprint(2020+rnd.IntN(6)))

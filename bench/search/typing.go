@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"minutebook/archive"
-	"minutebook/bench/corpus"
 	"minutebook/search"
 )
 
@@ -18,21 +17,24 @@ func (h *house) measureTyping(ctx context.Context) error {
 	rnd := rand.New(rand.NewPCG(11, 11))
 	var texts, trends []string
 	for range h.options.queries {
-		m := h.meetings.Meeting(1 + rnd.IntN(h.options.meetings))
+		m := h.anyMeeting(rnd)
 		typed := anyPhrase(rnd, m)
 		if rnd.IntN(3) == 0 {
-			typed = strings.ToLower(corpus.Speaker(rnd.IntN(2000)))
+			typed = strings.ToLower(anySpeaker(rnd, m))
 		}
 		for n := 1; n <= len(typed); n++ {
 			texts = append(texts, typed[:n])
 		}
 		trends = append(trends, anyWord(rnd, m), `"`+anyPhrase(rnd, m)+`"`, anyWord(rnd, m)+" OR "+anyWord(rnd, m))
 	}
-	for name, viewer := range map[string]archive.Viewer{"": everyone, ", by who sees half": half} {
+	for _, by := range []struct {
+		name   string
+		viewer archive.Viewer
+	}{{"", everyone}, {", by who sees half", half}} {
 		var suggested, trended answered
 		for _, text := range texts {
 			begin := time.Now()
-			found, err := h.index.Suggest(ctx, search.SuggestRequest{Text: text, Viewer: viewer})
+			found, err := h.index.Suggest(ctx, search.SuggestRequest{Text: text, Viewer: by.viewer})
 			if err != nil {
 				return err
 			}
@@ -40,15 +42,15 @@ func (h *house) measureTyping(ctx context.Context) error {
 		}
 		for i, query := range trends {
 			begin := time.Now()
-			by := []string{search.TrendMonth, search.TrendTeam, search.TrendPerson}[i/3%3]
-			found, err := h.index.Trends(ctx, search.TrendsRequest{Queries: []string{query}, By: by, Viewer: viewer})
+			unit := []string{search.TrendMonth, search.TrendTeam, search.TrendPerson}[i/3%3]
+			found, err := h.index.Trends(ctx, search.TrendsRequest{Queries: []string{query}, By: unit, Viewer: by.viewer})
 			if err != nil {
 				return err
 			}
 			trended.note(time.Since(begin), query, found[0].Total, found[0].Exact)
 		}
-		suggested.print("suggestions"+name, nil)
-		trended.print("trends"+name, nil)
+		suggested.print("suggestions"+by.name, nil)
+		trended.print("trends"+by.name, nil)
 	}
 	fmt.Println()
 	return nil
