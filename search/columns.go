@@ -2,7 +2,6 @@ package search
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -14,15 +13,16 @@ import (
 )
 
 // columns hold the values of one segment's meetings that counting and ordering need,
-// by document number. A segment never changes, so they are read once.
+// by document number. A segment never changes, so they are read once. They stay in memory
+// for all meetings, and so are as small as they can be counted quickly.
 type columns struct {
 	id      []int64
 	start   []int64 // Unix milliseconds
 	seconds []int32
 	words   []int32
-	single  [singleFields][]uint32  // language, type, team: numbers of strings
-	multi   [multiFields][][]uint32 // has, domains, people
-	byID    map[int64]uint32
+	single  [singleFields][]uint32 // language, type, team: numbers of strings
+	multi   [multiFields]lists     // has, domains, people
+	places  places
 
 	mu   sync.Mutex // guards sums
 	sums *sums
@@ -127,58 +127,53 @@ func (c *columnCache) forgetStore(s *store) {
 
 func (c *columnCache) readColumns(seg *scorch.SegmentSnapshot) (*columns, error) {
 	n := int(seg.FullSize())
-	cols := &columns{id: make([]int64, n), start: make([]int64, n), seconds: make([]int32, n), words: make([]int32, n), byID: make(map[int64]uint32, n)}
+	cols := &columns{id: make([]int64, n), start: make([]int64, n), seconds: make([]int32, n), words: make([]int32, n)}
 	for i := range cols.single {
 		cols.single[i] = make([]uint32, n)
 	}
-	for i := range cols.multi {
-		cols.multi[i] = make([][]uint32, n)
+	var multi [multiFields]*listWriter
+	for i := range multi {
+		multi[i] = newListWriter(n)
 	}
+	var r storedRecord
 	for doc := range n {
 		var raw []byte
 		err := seg.VisitDocument(uint64(doc), func(field string, _ byte, value []byte, _ []uint64) bool {
 			if field == segment.FieldRecord {
-				raw = slices.Clone(value)
+				raw = append(raw[:0], value...)
 			}
 			return true
 		})
 		if err != nil {
 			return nil, fmt.Errorf("read search index: %w", err)
 		}
-		r, err := decodeRecord(raw, c.intern)
-		if err != nil {
+		if err := r.decode(raw, c.intern); err != nil {
 			return nil, err
 		}
-		c.setRecord(cols, doc, r)
+		cols.id[doc], cols.start[doc], cols.seconds[doc], cols.words[doc] = r.id, r.start, int32(r.seconds), int32(r.words)
+		for i, value := range r.single {
+			cols.single[i][doc] = value
+		}
+		for i, list := range r.multi {
+			multi[i].add(list)
+		}
 	}
+	for i, w := range multi {
+		cols.multi[i] = w.finish()
+	}
+	cols.places = newPlaces(cols.id)
 	return cols, nil
 }
 
-func (c *columnCache) setRecord(cols *columns, doc int, r *record) {
-	cols.id[doc], cols.start[doc] = r.ID, r.Start
-	cols.seconds[doc], cols.words[doc] = int32(r.Seconds), int32(r.Words)
-	cols.byID[r.ID] = uint32(doc)
-	for i, s := range []string{r.Language, r.Type, r.Team} {
-		cols.single[i][doc] = c.numbers[s]
-	}
-	for i, list := range [][]string{r.Has, r.Domains, r.People} {
-		numbers := make([]uint32, len(list))
-		for j, s := range list {
-			numbers[j] = c.numbers[s]
-		}
-		cols.multi[i][doc] = numbers
-	}
-}
-
 // intern gives every string a number. The caller holds mu.
-func (c *columnCache) intern(b []byte) string {
-	if n, ok := c.numbers[string(b)]; ok {
-		return c.values[n]
+func (c *columnCache) intern(b []byte) uint32 {
+	n, ok := c.numbers[string(b)]
+	if !ok {
+		n = uint32(len(c.values))
+		c.numbers[string(b)] = n
+		c.values = append(c.values, string(b))
 	}
-	s := string(b)
-	c.numbers[s] = uint32(len(c.values))
-	c.values = append(c.values, s)
-	return s
+	return n
 }
 
 // valueOf returns the string of a number.

@@ -29,7 +29,7 @@
 //	follow, build, write, forget, throttle   the index follows, is built, forgets
 //	check, compare                           the index is verified
 //	source, document, momentdoc, momentrange meetings and moments as documents
-//	keys, crm, record, columns, markdown     values for filters, counts and quotations
+//	keys, crm, record, columns*, markdown    values for filters, counts and quotations
 //	search, answer, result, cursor           the question and its answer
 //	snapshot, rights, meetingset, moments    reading both indexes, as the viewer may
 //	plan, variants, speakers                 terms, their spellings, the speakers named

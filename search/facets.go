@@ -170,9 +170,9 @@ func (s *snapshot) hideCRM(counts []int, set meetingSet) error {
 // addMany counts the meetings of a set by the values of a field with several.
 func (s *snapshot) addMany(counts []int, set meetingSet, field int) {
 	for i, docs := range set {
-		values := s.segments[i].columns.multi[field]
+		values := &s.segments[i].columns.multi[field]
 		eachDocument(docs, func(doc uint32) {
-			for _, n := range values[doc] {
+			for _, n := range values.list(doc) {
 				counts[n]++
 			}
 		})

@@ -72,21 +72,33 @@ func appendString(b []byte, s string) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decodeRecord reads an encoded record. Each string is passed through intern.
-func decodeRecord(b []byte, intern func([]byte) string) (*record, error) {
+// storedRecord is a record as it is read: strings are numbers.
+type storedRecord struct {
+	id, start, seconds, words int64
+	single                    [singleFields]uint32
+	multi                     [multiFields][]uint32
+}
+
+// decode reads an encoded record, whose strings intern numbers. The lists of the record
+// that was read before are overwritten.
+func (r *storedRecord) decode(b []byte, intern func([]byte) uint32) error {
 	d := decoder{b: b, intern: intern}
-	r := &record{ID: d.number(), Start: d.number(), Seconds: d.number(), Words: d.number(),
-		Language: d.text(), Type: d.text(), Team: d.text()}
-	r.Has, r.Domains, r.People = d.list(), d.list(), d.list()
-	if d.damaged {
-		return nil, fmt.Errorf("decode an index record of %d bytes: it is damaged", len(b))
+	r.id, r.start, r.seconds, r.words = d.number(), d.number(), d.number(), d.number()
+	for i := range r.single {
+		r.single[i] = d.text()
 	}
-	return r, nil
+	for i := range r.multi {
+		r.multi[i] = d.appendList(r.multi[i][:0])
+	}
+	if d.damaged {
+		return fmt.Errorf("decode an index record of %d bytes: it is damaged", len(b))
+	}
+	return nil
 }
 
 type decoder struct {
 	b       []byte
-	intern  func([]byte) string
+	intern  func([]byte) uint32
 	damaged bool
 }
 
@@ -104,28 +116,27 @@ func (d *decoder) advance(size int) {
 	d.b = d.b[size:]
 }
 
-func (d *decoder) text() string {
+func (d *decoder) text() uint32 {
 	n, size := binary.Uvarint(d.b)
 	d.advance(size)
 	if d.damaged || n > uint64(len(d.b)) {
 		d.damaged = true
-		return ""
+		return 0
 	}
-	s := d.intern(d.b[:n])
+	number := d.intern(d.b[:n])
 	d.b = d.b[n:]
-	return s
+	return number
 }
 
-func (d *decoder) list() []string {
+func (d *decoder) appendList(to []uint32) []uint32 {
 	n, size := binary.Uvarint(d.b)
 	d.advance(size)
 	if d.damaged || n > uint64(len(d.b)) {
 		d.damaged = true
 		return nil
 	}
-	out := make([]string, n)
-	for i := range out {
-		out[i] = d.text()
+	for range n {
+		to = append(to, d.text())
 	}
-	return out
+	return to
 }

@@ -111,7 +111,7 @@ func (s *snapshot) hideEnded(ids []int64) error {
 			continue
 		}
 		for _, m := range s.segments {
-			if doc, ok := m.columns.byID[id]; ok {
+			if doc, ok := m.columns.places.find(id); ok {
 				m.visible.Remove(doc)
 			}
 		}

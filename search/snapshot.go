@@ -153,7 +153,7 @@ func (s *snapshot) isStopWord(term string) bool {
 // place returns the segment and the document of a visible meeting.
 func (s *snapshot) place(id int64) (i int, doc uint32, ok bool) {
 	for i, m := range s.segments {
-		if doc, ok := m.columns.byID[id]; ok && m.visible.Contains(doc) {
+		if doc, ok := m.columns.places.find(id); ok && m.visible.Contains(doc) {
 			return i, doc, true
 		}
 	}

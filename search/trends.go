@@ -241,7 +241,7 @@ func (s *snapshot) valueCounts(counts [][]int, kind string, people persons) []in
 				by[cols.single[singleTeam][doc]] += n
 			default:
 				present = present[:0]
-				for _, value := range cols.multi[multiPeople][doc] {
+				for _, value := range cols.multi[multiPeople].list(uint32(doc)) {
 					if p := people.number(value); !slices.Contains(present, p) {
 						present = append(present, p)
 						by[p] += n
