@@ -17,10 +17,11 @@ type execer interface {
 	ExecContext(context.Context, string, ...any) (sql.Result, error)
 }
 
-// LockBuckets keeps this process from making two backups into buckets at the same time.
-// It reports false where one is being made.
-func (a *Archive) LockBuckets() (unlock func() error, ok bool) {
-	return func() error { a.buckets.Unlock(); return nil }, a.buckets.TryLock()
+// LockBuckets keeps this process from doing the same work, such as a backup, into two
+// buckets at the same time. It reports false where it is being done.
+func (a *Archive) LockBuckets(work string) (unlock func() error, ok bool) {
+	_, busy := a.buckets.LoadOrStore(work, true)
+	return func() error { a.buckets.Delete(work); return nil }, !busy
 }
 
 // NoteBackup records the path of a generation before it is written, so that Forget can

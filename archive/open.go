@@ -68,7 +68,7 @@ type Archive struct {
 	erasers []eraser
 	closed  bool
 
-	buckets sync.Mutex // held while a backup is made into a bucket
+	buckets sync.Map   // the works that [Archive.LockBuckets] holds
 	backups sync.Mutex // held while the list of forgotten meetings is written into a directory of backups
 
 	retention       sync.Mutex           // held while the state of the retention rules changes

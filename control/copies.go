@@ -33,7 +33,7 @@ type Copied struct {
 	Total int `json:"total,omitempty"` // 0: unknown
 }
 
-// ExportRequest asks for meetings as files. Dir is absolute.
+// ExportRequest asks for meetings as files. Dir is absolute, or the address of a bucket.
 type ExportRequest struct {
 	Dir        string   `json:"dir"`
 	Format     string   `json:"format"`

@@ -63,7 +63,7 @@ func (d *directory) list(ctx context.Context) (err error) {
 func (d *directory) lock(a *archive.Archive) (unlock func() error, err error) {
 	path := generation.LocalDir(d.place)
 	if path == "" {
-		unlock, ok := a.LockBuckets()
+		unlock, ok := a.LockBuckets("backup")
 		if !ok {
 			return nil, errBusy
 		}
@@ -112,7 +112,7 @@ func (d *directory) sweep(ctx context.Context) error {
 	}
 	names, err := d.place.Entries(ctx)
 	if err == nil {
-		err = d.place.SweepWrites(ctx)
+		err = d.place.SweepWrites(ctx, generation.IsOwn)
 	}
 	if err != nil {
 		return fmt.Errorf("list backups: %w", err)

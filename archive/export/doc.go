@@ -8,7 +8,7 @@
 //	ledger*.go           the exports into a directory: files, names, lists
 //	notes.go             notes, ticks, merged people and saved searches
 //	site.go              pages around the meetings: indexes, people
-//	markdown.go, text.go, subtitles.go, json.go, parquet.go    the formats
+//	markdown.go, text.go, subtitles.go, json.go, parquet*.go    the formats
 //
 // A file is whole at any moment. A crash leaves some files of the last export and
 // some of this one; the next run completes it.

@@ -35,7 +35,9 @@ func Formats() []Format {
 
 // Options are the options of [Run].
 type Options struct {
-	Dir    string // created when absent; files of earlier exports in it are updated
+	// Dir is created when absent; files of earlier exports in it are updated. For
+	// [Parquet] it may be the address of a bucket, as [bucket.Open] takes it.
+	Dir    string
 	Format Format
 	IDs    []int64 // only these meetings; nil means all, those removed upstream included
 	// Recipients, if any, are the age recipients for whom every file is encrypted. File
@@ -65,8 +67,15 @@ type Result struct {
 // not touched: run again, it writes only the changes. Files of meetings that were
 // forgotten since are removed. It fails with [archive.ErrNotFound] or
 // [archive.ErrForgotten] when the archive does not hold one of the wanted meetings, and
-// writes nothing for that meeting.
+// writes nothing for that meeting. Tables of another archive are refused.
 func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
+	if o.Format == Parquet {
+		r, err := runTables(ctx, a, o)
+		if err != nil {
+			err = fmt.Errorf("export to %s: %w", o.Dir, err)
+		}
+		return r, err
+	}
 	x, err := newRun(ctx, a, o)
 	if err != nil {
 		return Result{}, fmt.Errorf("export to %s: %w", o.Dir, err)
@@ -74,8 +83,6 @@ func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
 	switch o.Format {
 	case NDJSON:
 		err = x.writeLines(ctx)
-	case Parquet:
-		err = x.writeTables(ctx)
 	default:
 		err = x.writeMeetings(ctx)
 	}

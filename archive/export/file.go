@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"filippo.io/age"
+
 	"minutebook/internal/durable"
 	"minutebook/internal/seal"
 )
@@ -98,7 +100,7 @@ func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) er
 		return fmt.Errorf("write file: %w", err)
 	}
 	defer os.Remove(temp.Name()) // fails, and may, once the file was renamed
-	plaintext, err := x.renderTo(temp, f.Sealed, render)
+	plaintext, err := renderTo(temp, x.Recipients, render)
 	if err == nil && f.synced {
 		err = temp.Sync()
 	}
@@ -129,13 +131,9 @@ func (x *run) streamFile(ctx context.Context, f *file, render func(io.Writer) er
 	return x.recordWritten(f, last)
 }
 
-// renderTo renders to a file, encrypted where sealed, and returns the digest of
-// the content before encryption.
-func (x *run) renderTo(to *os.File, sealed bool, render func(io.Writer) error) (*seal.Digest, error) {
-	recipients := x.Recipients
-	if !sealed {
-		recipients = nil
-	}
+// renderTo renders to a file, encrypted for recipients where there are any, and returns
+// the digest of the content before encryption.
+func renderTo(to *os.File, recipients []age.Recipient, render func(io.Writer) error) (*seal.Digest, error) {
 	buffered := bufio.NewWriterSize(to, 1<<16)
 	out, err := seal.Writer(buffered, recipients)
 	if err != nil {

@@ -79,11 +79,6 @@ func (l *ledger) pageFiles(format Format) ([]file, error) {
 		AND (what GLOB 'person:*' OR what IN ('file:index.md', 'file:index.html'))`, format)
 }
 
-// tableFiles returns the files of the tables.
-func (l *ledger) tableFiles() ([]file, error) {
-	return l.listFiles(`SELECT what, format, name FROM files WHERE format = ?1 AND what GLOB 'table:*'`, Parquet)
-}
-
 func (l *ledger) listFiles(query string, arg any) ([]file, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,17 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/parquet-go/parquet-go"
 
 	"minutebook/api"
 	"minutebook/archive"
-	"minutebook/internal/durable"
 )
 
 // The tables of [Parquet]. Every one has the month of the meeting in the names of its
@@ -81,20 +77,19 @@ type (
 // noMonth is the partition of meetings whose time is not known.
 const noMonth = "unknown"
 
-// writeTables writes the tables, a file for each month. A month in which nothing has
-// changed gives the same bytes, and its files are not touched.
-func (x *run) writeTables(ctx context.Context) error {
-	written := map[string]bool{}
+// writeMonths writes the files of all months that have wanted meetings.
+func (x *tableRun) writeMonths(ctx context.Context) error {
+	done := map[string]bool{}
 	var month string
 	var rows []*archive.Row
 	flush := func() error {
 		if len(rows) == 0 {
 			return nil
 		}
-		if written[month] {
+		if done[month] {
 			return fmt.Errorf("month %s came twice: the archive changed its order meanwhile; run it again", month)
 		}
-		written[month] = true
+		done[month] = true
 		return x.writeMonth(ctx, month, rows)
 	}
 	wanted := map[int64]bool{}
@@ -114,13 +109,10 @@ func (x *run) writeTables(ctx context.Context) error {
 		rows = append(rows, row)
 		return nil
 	})
-	if err == nil {
-		err = flush()
-	}
 	if err != nil {
 		return err
 	}
-	return x.removeTables(written)
+	return flush()
 }
 
 // monthOf returns the partition of a meeting, by the time that orders meetings.
@@ -133,7 +125,7 @@ func monthOf(row *archive.Row) string {
 }
 
 // writeMonth writes the files of a month. Transcripts are read one by one.
-func (x *run) writeMonth(ctx context.Context, month string, rows []*archive.Row) error {
+func (x *tableRun) writeMonth(ctx context.Context, month string, rows []*archive.Row) error {
 	slices.SortFunc(rows, func(a, b *archive.Row) int { return int(min(max(a.RecordingID-b.RecordingID, -1), 1)) })
 	var meetings []MeetingRow
 	var people []PersonRow
@@ -152,54 +144,24 @@ func (x *run) writeMonth(ctx context.Context, month string, rows []*archive.Row)
 			if _, err := w.Write(entryRows(m)); err != nil {
 				return err
 			}
-			x.count(func(r *Result) { r.Meetings++ })
+			if x.result.Meetings++; x.Progress != nil {
+				x.Progress(x.result.Meetings)
+			}
 		}
 		return nil
 	})
-	return errors.Join(err, writeRows(ctx, x, "meetings", month, meetings), writeRows(ctx, x, "people", month, people),
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeRows(ctx, x, "meetings", month, meetings), writeRows(ctx, x, "people", month, people),
 		writeRows(ctx, x, "action_items", month, items))
 }
 
-func writeRows[T any](ctx context.Context, x *run, table, month string, rows []T) error {
+func writeRows[T any](ctx context.Context, x *tableRun, table, month string, rows []T) error {
 	return writeTable(ctx, x, table, month, func(w *parquet.GenericWriter[T]) error {
 		_, err := w.Write(rows)
 		return err
 	})
-}
-
-// writeTable writes the file of a table's month.
-func writeTable[T any](ctx context.Context, x *run, table, month string, fill func(*parquet.GenericWriter[T]) error) error {
-	f := &file{What: "table:" + table + "/" + month, Format: Parquet, Name: path.Join(table, "month="+month, table+".parquet")}
-	if len(x.Recipients) > 0 {
-		f.Name += ".age"
-	}
-	if err := durable.MkdirAll(x.path(path.Dir(f.Name))); err != nil {
-		return err
-	}
-	return x.streamFile(ctx, f, func(to io.Writer) error {
-		w := parquet.NewGenericWriter[T](to, parquet.Compression(&parquet.Zstd), parquet.MaxRowsPerRowGroup(1<<17))
-		if err := fill(w); err != nil {
-			return err
-		}
-		return w.Close()
-	})
-}
-
-// removeTables removes the files of months without meetings.
-func (x *run) removeTables(written map[string]bool) error {
-	files, err := x.ledger.tableFiles()
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		_, month, _ := strings.Cut(f.What, "/")
-		if !written[month] {
-			if err := x.remove(f); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func meetingRow(m *Meeting) MeetingRow {

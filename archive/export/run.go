@@ -31,7 +31,7 @@ func newRun(ctx context.Context, a *archive.Archive, o Options) (*run, error) {
 	switch o.Format {
 	case Markdown:
 		x.render = WriteMarkdown
-	case JSON, NDJSON, Parquet: // need no rendering
+	case JSON, NDJSON: // need no rendering
 	case VTT:
 		x.render = WriteVTT
 	case SRT:

@@ -50,6 +50,12 @@ func (g Generation) folder() string {
 	return g.Name
 }
 
+// IsOwn reports whether a name below a directory of backups is of a backup.
+func IsOwn(name string) bool {
+	top, _, _ := strings.Cut(name, "/")
+	return NumberIn(top) > 0 || top == "media" || name == forgottenName
+}
+
 // List returns the whole generations of the directory of backups at a path or an
 // address, as [Generations] does.
 func List(ctx context.Context, dir string) ([]Generation, error) {

@@ -12,7 +12,7 @@ import (
 	"minutebook/internal/bucket"
 )
 
-// Place is a directory of backups: in a file system, or below a prefix in a bucket. The
+// Place is a directory of backups, or of exported tables: in a file system, or below a prefix in a bucket. The
 // names of its files are relative to it, with slashes. Where a bucket does not answer, the
 // methods fail with a [bucket.UnavailableError].
 type Place interface {
@@ -34,9 +34,9 @@ type Place interface {
 	// Remove removes a file, or a folder with all its files. It succeeds where there is
 	// none.
 	Remove(ctx context.Context, name string) error
-	// SweepWrites removes the remains of interrupted writes, which no list shows. No write
-	// may be going on.
-	SweepWrites(ctx context.Context) error
+	// SweepWrites removes the remains of interrupted writes of the files that isOwn accepts,
+	// which no list shows. No write of them may be going on.
+	SweepWrites(ctx context.Context, isOwn func(name string) bool) error
 }
 
 // OpenPlace opens the directory of backups at a path, or at the address of a bucket. It

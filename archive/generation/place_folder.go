@@ -74,7 +74,7 @@ func (d folder) Create(_ context.Context, name string, content []byte) error {
 }
 
 // SweepWrites is part of [Place]. Lists show all files of a folder.
-func (d folder) SweepWrites(context.Context) error { return nil }
+func (d folder) SweepWrites(context.Context, func(string) bool) error { return nil }
 
 // Remove is part of [Place].
 func (d folder) Remove(_ context.Context, name string) error {

@@ -95,10 +95,7 @@ func (p prefix) Remove(ctx context.Context, name string) error {
 }
 
 // SweepWrites is part of [Place].
-func (p prefix) SweepWrites(ctx context.Context) error {
+func (p prefix) SweepWrites(ctx context.Context, isOwn func(name string) bool) error {
 	ever := time.Unix(1<<40, 0)
-	return p.bucket.SweepUploads(ctx, ever, func(name string) bool {
-		top, _, _ := strings.Cut(name, "/")
-		return NumberIn(top) > 0 || top == "media" || name == forgottenName
-	})
+	return p.bucket.SweepUploads(ctx, ever, isOwn)
 }

@@ -71,6 +71,12 @@ func TestTheDaemonBacksUpIntoABucket(t *testing.T) {
 	k.saysNoSecret()
 	k.serve.stop()
 
+	tables := server.URL("recordings", "tables")
+	for _, want := range []string{" 0 unchanged", ": 0 files written"} {
+		if out := run(t, "export", "-c", k.config, "--to", tables, "--format", "parquet"); !strings.Contains(out, want) {
+			t.Errorf("the tables in the bucket: %q; want %q", out, want)
+		}
+	}
 	run(t, "backup", "-c", k.config, k.backups)
 	want := status(t, k.data).Meetings
 	if list := run(t, "restore", "--list", k.backups); strings.Count(list, "generation-") < 2 {

@@ -11,8 +11,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"minutebook/archive/export"
+	"minutebook/archive/generation"
 	"minutebook/archive/importer"
 	"minutebook/control"
+	"minutebook/internal/bucket"
 	"minutebook/internal/phrase"
 )
 
@@ -22,7 +24,8 @@ func (m *Main) exportCmd() *cobra.Command {
 		Use:   "export --to DIR [QUERY]",
 		Short: "Write meetings as files: notes, subtitles, text, JSON, Parquet or a site",
 		Long: "Writes meetings as files into a directory. Run again, it writes what has changed\n" +
-			"since; a meeting keeps the name of its first export there.",
+			"since; a meeting keeps the name of its first export there. Parquet may go into a\n" +
+			"bucket too: --to s3://bucket/prefix, with the credentials of the environment.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if q.Dir == "" {
 				return &usageError{fmt.Errorf("export: say where to with --to DIR")}
@@ -30,9 +33,12 @@ func (m *Main) exportCmd() *cobra.Command {
 			if !slices.Contains(export.Formats(), export.Format(q.Format)) {
 				return &usageError{fmt.Errorf("export: unknown format %q; there are md, json, ndjson, vtt, srt, txt, html and parquet", q.Format)}
 			}
+			if err := checkBucket(q); err != nil {
+				return &usageError{fmt.Errorf("export: %w", err)}
+			}
 			q.Query = strings.Join(args, " ")
 			var err error
-			if q.Dir, err = filepath.Abs(q.Dir); err != nil {
+			if q.Dir, err = generation.Absolute(q.Dir); err != nil {
 				return err
 			}
 			r, err := callWithProgress[export.Result](cmd.Context(), m, "export", q)
@@ -43,10 +49,25 @@ func (m *Main) exportCmd() *cobra.Command {
 				phrase.Meetings(r.Meetings), phrase.Count(r.Written, "file", "files"), r.Unchanged, r.Removed, r.Skipped)
 		},
 	}
-	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into")
+	cmd.Flags().StringVar(&q.Dir, "to", "", "the `directory` to write into, or s3://bucket/prefix for parquet")
 	cmd.Flags().StringVar(&q.Format, "format", string(export.Markdown), "md, json, ndjson, vtt, srt, txt, html or parquet")
 	cmd.Flags().StringSliceVar(&q.Recipients, "recipient", nil, "encrypt every file for this age public `key`")
 	return m.jsonFlag(cmd)
+}
+
+// checkBucket fails for the address of a bucket that is wrong, or that the format cannot
+// be written to.
+func checkBucket(q control.ExportRequest) error {
+	if !bucket.IsAddress(q.Dir) {
+		return nil
+	}
+	if export.Format(q.Format) != export.Parquet {
+		return fmt.Errorf("only --format parquet writes into a bucket; write %s into a directory, and copy that", q.Format)
+	}
+	if err := bucket.Check(q.Dir); err != nil {
+		return fmt.Errorf("--to: %w", err)
+	}
+	return nil
 }
 
 func (m *Main) importCmd() *cobra.Command {
