@@ -187,8 +187,7 @@ func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (progres
 			}
 			err = n.hooks.Send(ctx, saved, m, n.s.Now())
 			if errors.Is(err, notice.ErrGone) {
-				_, err := n.s.Notes.SetNotify(ctx, saved.Person, saved.ID, "")
-				return progress, cmp.Or(err, error(archive.ErrNotFound))
+				return progress, cmp.Or(n.s.Notes.EndNotify(ctx, saved), error(archive.ErrNotFound))
 			}
 			if err != nil {
 				return progress, err
@@ -199,7 +198,7 @@ func (n *notifier) notify(ctx context.Context, saved notes.SavedSearch) (progres
 				return progress, err
 			}
 		}
-		if err := n.setSeen(ctx, saved); err != nil {
+		if err := n.s.Notes.SetSeen(ctx, saved); err != nil {
 			return progress, err
 		}
 		progress = true
@@ -231,11 +230,6 @@ func (n *notifier) keepWanted(ctx context.Context, saved notes.SavedSearch, matc
 		}
 	}
 	return wanted, nil
-}
-
-// setSeen keeps up to where a search was notified.
-func (n *notifier) setSeen(ctx context.Context, saved notes.SavedSearch) error {
-	return n.s.Notes.SetSeen(ctx, saved.ID, saved.Seen)
 }
 
 // nextMatches returns the next new matches of a saved search, the earliest first, and

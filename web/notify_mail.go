@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -37,7 +38,7 @@ func (n *notifier) mail(ctx context.Context, address string, queue []notes.Saved
 		}
 	}
 	for _, saved := range queue {
-		if err := n.setSeen(ctx, saved); err != nil {
+		if err := n.s.Notes.SetSeen(ctx, saved); err != nil && !errors.Is(err, archive.ErrNotFound) {
 			return sent, err
 		}
 	}
@@ -56,8 +57,7 @@ func (n *notifier) collect(ctx context.Context, address string, queue []notes.Sa
 		if allowed, err := n.s.mailAddresses(ctx, saved.Person); err != nil {
 			return nil, err
 		} else if !slices.Contains(allowed, address) {
-			_, err := n.s.Notes.SetNotify(ctx, saved.Person, saved.ID, "")
-			return nil, cmp.Or(err, error(archive.ErrNotFound))
+			return nil, cmp.Or(n.s.Notes.EndNotify(ctx, *saved), error(archive.ErrNotFound))
 		}
 		each := notice.Found{}
 		for isMore := true; isMore && pages < n.bounds.pages; {

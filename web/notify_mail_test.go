@@ -4,23 +4,28 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"minutebook/internal/notify"
+	"minutebook/internal/testrun"
 	"minutebook/web/notice"
 )
 
 // mails keeps the mails that are sent.
 type mails struct {
-	err  error
-	sent []notify.Message
-	to   []string
+	err    error
+	during func() // is called while a mail is sent
+	sent   []notify.Message
+	to     []string
 }
 
 func (m *mails) SendTo(_ context.Context, message notify.Message, to ...string) error {
-	m.sent, m.to = append(m.sent, message), append(m.to, to...)
+	if m.sent, m.to = append(m.sent, message), append(m.to, to...); m.during != nil {
+		m.during()
+	}
 	return m.err
 }
 
@@ -135,5 +140,47 @@ func TestMailsOfSavedSearches(t *testing.T) {
 	look(2)
 	if all, err := s.server.Notes.SavedWithNotify(t.Context()); err != nil || len(all) > 0 {
 		t.Errorf("an address that is nobody's is kept: %v, %v", all, err)
+	}
+}
+
+// TestAChangeDuringATurnIsKept changes saved searches while they are told of a match: an
+// answer about the earlier address or query changes nothing of the later one.
+func TestAChangeDuringATurnIsKept(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	s := newSite(t, meeting(1, "Old walrus", "2026-01-10T09:00:00Z", ""))
+	ctx, db := t.Context(), s.server.Notes
+	h := newHook(t)
+	saved, _ := s.saveWithHook("Hook", h.URL)
+	mailed, _ := s.saveWithHook("Mail", "mailto:me@own.example")
+	post := &mails{during: func() {
+		s.apply(meeting(12, "Late walrus", "2026-06-10T09:00:00Z", ""))
+		if err := db.ChangeSaved(ctx, 0, mailed.ID, "Mail", "old"); err != nil {
+			t.Error(err)
+		}
+	}}
+	s.server.Mail, s.server.MailOwner, s.server.NotifyClient = post, []string{"me@own.example"}, h.Client()
+	hooks, err := db.SavedByID(ctx, 0, saved.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.secret = hooks.Secret
+	h.answer = func() int {
+		if _, err := db.SetNotify(ctx, 0, saved.ID, h.URL+"/other"); err != nil {
+			t.Error(err)
+		}
+		return http.StatusGone
+	}
+	s.waitForLaterChange(mailed.CreatedAt)
+	s.apply(walruses(10, 11)...)
+	s.catchUp()
+	if err := s.server.newNotifier().look(ctx); err != nil || len(post.sent) != 1 || len(h.ids) != 1 {
+		t.Fatalf("%d mails, %d webhooks: %v", len(post.sent), len(h.ids), err)
+	}
+	if now, err := db.SavedByID(ctx, 0, saved.ID); err != nil || now.Notify != h.URL+"/other" {
+		t.Errorf("the address that was given during the turn is %q now: %v", now.Notify, err)
+	}
+	head, err := s.archive.Head(ctx)
+	if now, again := db.SavedByID(ctx, 0, mailed.ID); err != nil || again != nil || now.Seen != head {
+		t.Errorf("the query that was given at %v goes on from %v: %v, %v", head, now.Seen, err, again)
 	}
 }

@@ -282,25 +282,17 @@ type unsubscribePage struct {
 func (s *server) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 	token := r.PathValue("token")
 	saved, err := s.Notes.ByNotify(r.Context(), notice.UnsubscribeSearch(token))
-	if errors.Is(err, archive.ErrNotFound) || err == nil && !notice.EndsMails(token, saved) {
+	if err == nil && !notice.EndsMails(token, saved) {
+		err = archive.ErrNotFound
+	}
+	if err == nil && r.Method == http.MethodPost {
+		err = s.Notes.EndNotifyAll(r.Context(), saved)
+	}
+	if errors.Is(err, archive.ErrNotFound) {
 		return &failure{http.StatusNotFound, "This link ends no mails any more. If they still come, the link in the newest one ends them."}
 	}
 	if err != nil {
 		return err
-	}
-	if r.Method == http.MethodPost {
-		all, err := s.Notes.Saved(r.Context(), saved.Person)
-		if err != nil {
-			return err
-		}
-		for _, other := range all {
-			if other.Notify != saved.Notify {
-				continue
-			}
-			if _, err := s.Notes.SetNotify(r.Context(), other.Person, other.ID, ""); err != nil && !errors.Is(err, archive.ErrNotFound) {
-				return err
-			}
-		}
 	}
 	return s.render(w, http.StatusOK, "unsubscribe", unsubscribePage{s.newFrame(r, "unsubscribe", "Mails of new meetings"),
 		strings.TrimPrefix(saved.Notify, "mailto:"), r.Method == http.MethodPost})

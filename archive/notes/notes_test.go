@@ -221,7 +221,10 @@ func TestSavedSearchesKeepTheirSecretsHashed(t *testing.T) {
 	}
 	signing, err := d.SetNotify(ctx, ann, s.ID, "https://hooks.example.com/x")
 	check(t, err)
-	check(t, d.SetSeen(ctx, s.ID, archive.Position{Epoch: "e", Seq: 7}))
+	s, err = d.ByNotify(ctx, s.ID)
+	check(t, err)
+	s.Seen = archive.Position{Epoch: "e", Seq: 7}
+	check(t, d.SetSeen(ctx, s))
 	notified, err := d.SavedWithNotify(ctx)
 	check(t, err)
 	if len(notified) != 1 || !strings.HasPrefix(signing, "whsec_") || notified[0].Secret != signing || notified[0].Seen.Seq != 7 {
@@ -237,6 +240,59 @@ func TestSavedSearchesKeepTheirSecretsHashed(t *testing.T) {
 	if left, err := d.Saved(ctx, ann); err != nil || len(left) != 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
+}
+
+// TestEndsOfAnEarlierAddressDoNothing ends and moves notifications by a search that was
+// read before the person changed it, which keeps the change, and by one as it is.
+func TestEndsOfAnEarlierAddressDoNothing(t *testing.T) {
+	a := archivetest.WithMeetings(t, 1)
+	ctx, d := t.Context(), openNotes(t, a)
+	const home, work = "mailto:ann@home.example", "mailto:ann@work.example"
+	var saved [4]SavedSearch
+	for i, address := range []string{home, home, work, home} {
+		var err error
+		person := ann
+		if i == 3 {
+			person = bob
+		}
+		saved[i], err = d.Save(ctx, person, fmt.Sprint(i), "price")
+		check(t, err)
+		_, err = d.SetNotify(ctx, person, saved[i].ID, address)
+		check(t, err)
+		saved[i], err = d.ByNotify(ctx, saved[i].ID)
+		check(t, err)
+	}
+	addresses := func() (all []string) {
+		list, err := d.listSaved(ctx, "1 ORDER BY id")
+		check(t, err)
+		for _, s := range list {
+			all = append(all, s.Notify)
+		}
+		return all
+	}
+	for name, change := range map[string]func() error{
+		"another address": func() error { _, err := d.SetNotify(ctx, ann, saved[0].ID, work); return err },
+		"the same again":  func() error { _, err := d.SetNotify(ctx, ann, saved[0].ID, home); return err },
+	} {
+		check(t, change())
+		before := addresses()
+		for end, fn := range map[string]func(context.Context, SavedSearch) error{"EndNotify": d.EndNotify, "EndNotifyAll": d.EndNotifyAll, "SetSeen": d.SetSeen} {
+			if err := fn(ctx, saved[0]); !errors.Is(err, archive.ErrNotFound) {
+				t.Errorf("%s after %s: %v", end, name, err)
+			}
+			expect(t, end+" after "+name, addresses(), before)
+		}
+	}
+	check(t, d.ChangeSaved(ctx, ann, saved[1].ID, "1", "cost"))
+	if err := d.SetSeen(ctx, saved[1]); !errors.Is(err, archive.ErrNotFound) {
+		t.Errorf("SetSeen of another query: %v", err)
+	}
+	_, err := d.SetNotify(ctx, ann, saved[0].ID, home)
+	check(t, err)
+	check(t, d.EndNotifyAll(ctx, saved[1]))
+	expect(t, "after the end of ann's address", addresses(), []string{"", "", work, home})
+	check(t, d.EndNotify(ctx, saved[2]))
+	expect(t, "after the end of one", addresses(), []string{"", "", "", home})
 }
 
 func TestLookedIsRememberedByPerson(t *testing.T) {

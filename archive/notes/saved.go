@@ -224,6 +224,27 @@ func (d *DB) SetNotify(ctx context.Context, person, id int64, address string) (s
 	return secret, err
 }
 
+// EndNotify ends the notifications of a saved search. It fails with [archive.ErrNotFound]
+// when their address was changed, or given again, since the search was read.
+func (d *DB) EndNotify(ctx context.Context, read SavedSearch) error {
+	return d.write(ctx, "end notifications", func(tx *sql.Tx) error {
+		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET notify = '', secret = '' WHERE `+asRead, read.ID, read.Notify, read.Secret))
+	})
+}
+
+// EndNotifyAll is EndNotify of all saved searches of the person that are notified at the
+// address.
+func (d *DB) EndNotifyAll(ctx context.Context, read SavedSearch) error {
+	return d.write(ctx, "end notifications", func(tx *sql.Tx) error {
+		return expectRow(tx.ExecContext(ctx, `UPDATE saved_searches SET notify = '', secret = '' WHERE notify = ?2 AND person = (
+			SELECT person FROM saved_searches WHERE `+asRead+`)`, read.ID, read.Notify, read.Secret))
+	})
+}
+
+// asRead is the condition that a saved search has the address and the secret with which
+// it was read.
+const asRead = `id = ?1 AND notify = ?2 AND secret = ?3`
+
 func checkAddress(address string) error {
 	if to, ok := strings.CutPrefix(address, "mailto:"); ok {
 		if parsed, err := mail.ParseAddress(to); err != nil || parsed.Address != to {
