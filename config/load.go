@@ -37,7 +37,7 @@ func Load(path, dataDir string, environ []string) (*Config, error) {
 	credentials := env.ToMap(environ)["CREDENTIALS_DIRECTORY"]
 	c.useCredentials(credentials)
 	c.resolvePaths(filepath.Dir(path))
-	c.Web.PublicURL = strings.TrimRight(c.Web.PublicURL, "/")
+	c.Web.PublicURL = canonicalURL(strings.TrimRight(c.Web.PublicURL, "/"))
 	if dataDir != "" {
 		if c.DataDir, err = filepath.Abs(dataDir); err != nil {
 			return nil, fmt.Errorf("find the data directory: %w", err)

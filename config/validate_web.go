@@ -7,6 +7,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
+
+	"golang.org/x/net/idna"
 )
 
 // complain reports one faulty setting.
@@ -61,6 +64,32 @@ func (w Web) validateMetricsListen(receiver string, bad complain) {
 	}
 }
 
+// canonicalURL returns an address as browsers write it, in Host and Origin: with a host of
+// small ASCII letters, without a dot at its end, and without the scheme's own port. An
+// address that cannot be parsed stays as it is.
+func canonicalURL(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	host, port := strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), u.Port()
+	if ip, err := netip.ParseAddr(host); err == nil {
+		host = ip.String()
+	} else if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+		host = ascii
+	}
+	if port == map[string]string{"http": "80", "https": "443"}[u.Scheme] {
+		port = ""
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if u.Host = host; port != "" {
+		u.Host += ":" + port
+	}
+	return u.String()
+}
+
 // parsePublicURL returns web.public_url, or nil when it is empty or faulty.
 func (w Web) parsePublicURL(bad complain) *url.URL {
 	if w.PublicURL == "" {
@@ -70,6 +99,9 @@ func (w Web) parsePublicURL(bad complain) *url.URL {
 	switch {
 	case err != nil || u.Host == "" || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http":
 		bad("web.public_url", "is no http or https address; write one such as https://minutes.example")
+		return nil
+	case strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }):
+		bad("web.public_url", "has the host %q, which is no name that browsers take; write another one, or its form that begins with xn--", u.Host)
 		return nil
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		bad("web.public_url", "has a user, a query or a fragment; write only scheme, host and path")

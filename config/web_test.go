@@ -206,3 +206,29 @@ func TestAccountKeysComeFromWhereTheyAreKept(t *testing.T) {
 		}
 	}
 }
+
+// The page's address is kept as browsers write it: they send it so in Host and Origin, and
+// bind passkeys to it.
+func TestPublicURLIsAsBrowsersWriteIt(t *testing.T) {
+	for given, want := range map[string]string{
+		"https://Minutes.Example":             "https://minutes.example",
+		"https://minutes.example./":           "https://minutes.example",
+		"HTTPS://minutes.example:443/Minutes": "https://minutes.example/Minutes",
+		"https://minutes.example:8443":        "https://minutes.example:8443",
+		"http://LOCALHOST:80":                 "http://localhost",
+		"https://münchen.example/m":           "https://xn--mnchen-3ya.example/m",
+		"https://MÜNCHEN.example:8443":        "https://xn--mnchen-3ya.example:8443",
+		"https://[FD00::0:1]:8443":            "https://[fd00::1]:8443",
+		"https://my_host.example":             "https://my_host.example",
+	} {
+		c, err := loadWeb(t, "access = \"people\"\npublic_url = \""+given+"\"")
+		if err != nil {
+			t.Errorf("%s: %v", given, err)
+		} else if c.Web.PublicURL != want {
+			t.Errorf("%s is kept as %s, want %s", given, c.Web.PublicURL, want)
+		}
+	}
+	if _, err := loadWeb(t, "access = \"people\"\npublic_url = \"https://a\u0301-.xn--a.example\""); err == nil || !strings.Contains(err.Error(), "web.public_url") {
+		t.Errorf("a name that is none: %v", err)
+	}
+}

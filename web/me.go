@@ -23,8 +23,9 @@ type mePage struct {
 	Secret    string // of a token that was just made; it is shown once
 	Notice    string
 	Done      string
-	Passwords bool // whether people sign in with a password
-	Least     int  // the length of the shortest password, in bytes
+	Passwords bool   // whether people sign in with a password
+	NoPasskey string // why there are no passkeys, "" where there are
+	Least     int    // the length of the shortest password, in bytes
 	Now       time.Time
 }
 
@@ -40,6 +41,9 @@ func (s *server) renderMe(w http.ResponseWriter, r *http.Request, status int, p 
 	p.frame, p.Person, p.Passwords, p.Least, p.Now = s.newFrame(r, "me", "Your account"), *v.Person, s.Entry.Passwords, access.MinPassword, s.Now()
 	if v.Session != nil {
 		p.Current = v.Session.ID
+	}
+	if s.passkeys == nil {
+		p.NoPasskey = "There are none at this page's address: " + passkeysNeed + "."
 	}
 	var err error
 	if p.Sessions, err = people.Sessions(r.Context(), v.Person.ID); err != nil {

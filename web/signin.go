@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/go-webauthn/webauthn/protocol"
+
 	"minutebook/internal/httpserver"
 	"minutebook/web/access"
 )
@@ -64,9 +66,13 @@ func (s *server) prepareEntry() error {
 	if !e.Passwords {
 		return nil
 	}
+	s.ceremonies = &ceremonies{now: s.Now, open: map[string]ceremony{}}
+	if err := protocol.ValidateRPID(e.PublicURL.Hostname()); err != nil {
+		s.Logger.Warn().Err(err).Stringer("url", e.PublicURL).Msg("passkeys are off: browsers take them for a domain, and web.public_url has none")
+		return nil
+	}
 	var err error
 	s.passkeys, err = newPasskeys(e.PublicURL)
-	s.ceremonies = &ceremonies{now: s.Now, open: map[string]ceremony{}}
 	return err
 }
 

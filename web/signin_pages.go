@@ -17,7 +17,7 @@ const maxForm = 64 << 10
 type loginPage struct {
 	frame
 	Next, Address, Notice string
-	Passwords             bool
+	Passwords, Passkeys   bool
 	Provider              string // the address of signing in at the OpenID provider
 }
 
@@ -26,6 +26,7 @@ type invitationPage struct {
 	frame
 	Secret, Notice string
 	Person         access.Person
+	Passkeys       bool
 	Least          int // the length of the shortest password, in bytes
 }
 
@@ -100,7 +101,7 @@ func (s *server) login(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *server) renderLogin(w http.ResponseWriter, r *http.Request, status int, p *loginPage) error {
-	p.frame, p.Passwords = s.newFrame(r, "login", "Sign in"), s.Entry.Passwords
+	p.frame, p.Passwords, p.Passkeys = s.newFrame(r, "login", "Sign in"), s.Entry.Passwords, s.passkeys != nil
 	if s.oidc != nil {
 		p.Provider = "/login/oidc?" + url.Values{"next": {p.Next}}.Encode()
 	}
@@ -183,7 +184,7 @@ func (s *server) invitation(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) renderInvitation(w http.ResponseWriter, r *http.Request, status int, p *invitationPage) error {
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address has the secret
-	p.frame, p.Least = s.newFrame(r, "invitation", "Welcome"), access.MinPassword
+	p.frame, p.Passkeys, p.Least = s.newFrame(r, "invitation", "Welcome"), s.passkeys != nil, access.MinPassword
 	return s.render(w, status, "invitation", p)
 }
 

@@ -80,6 +80,9 @@ func (c *ceremonies) take(challenge string) (webauthn.SessionData, error) {
 	return found.SessionData, nil
 }
 
+// passkeysNeed says why a page has no passkeys.
+const passkeysNeed = "browsers take passkeys for a domain such as minutes.example alone"
+
 // newPasskeys returns the relying party for passkeys of the page's public address.
 func newPasskeys(publicURL *url.URL) (*webauthn.WebAuthn, error) {
 	p, err := webauthn.New(&webauthn.Config{
@@ -95,9 +98,13 @@ func newPasskeys(publicURL *url.URL) (*webauthn.WebAuthn, error) {
 	return p, nil
 }
 
-// passkeyRoutes returns the routes of the script for passkeys. It sends and reads
-// JSON, as browsers write it.
+// passkeyRoutes returns the routes of passkeys. The script for them sends and reads JSON,
+// as browsers write it.
 func (s *server) passkeyRoutes() []route {
+	remove := route{"POST /me/passkeys/remove", s.page(form(s.removePasskey))} // of another domain
+	if s.passkeys == nil {
+		return []route{remove}
+	}
 	return []route{
 		{"POST /login/passkey/begin", s.publicData(s.beginPasskeySignIn)},
 		{"POST /login/passkey/finish", s.publicData(s.finishPasskeySignIn)},
@@ -105,7 +112,7 @@ func (s *server) passkeyRoutes() []route {
 		{"POST /invitation/passkey/finish", s.publicData(s.finishInvitedPasskey)},
 		{"POST /me/passkeys/begin", s.data(s.beginPasskey)},
 		{"POST /me/passkeys/finish", s.data(s.finishPasskey)},
-		{"POST /me/passkeys/remove", s.page(form(s.removePasskey))},
+		remove,
 	}
 }
 

@@ -117,8 +117,8 @@ type server struct {
 	clips   *clip.Cutter            // nil without ffmpeg
 	langs   *text.Languages
 
-	oidc        *relyingParty // nil: nobody signs in at a provider
-	passkeys    *webauthn.WebAuthn
+	oidc        *relyingParty      // nil: nobody signs in at a provider
+	passkeys    *webauthn.WebAuthn // nil: there are none at the page's address
 	ceremonies  *ceremonies
 	attempts    *access.Limiter
 	reads       *reads

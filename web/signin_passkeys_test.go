@@ -1,0 +1,86 @@
+package web
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/internal/testrun"
+	"minutebook/web/access"
+)
+
+// TestPasskeysNeedADomain asks pages with public addresses of all kinds. Where browsers
+// take no passkeys, people sign in by their passwords, and are told why there are no others.
+func TestPasskeysNeedADomain(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	s := newEntrySite(t, nil)
+	person := s.signIn("ann@acme.example", true)
+	for address, domain := range map[string]string{
+		"https://minutes.example":             "minutes.example",
+		"https://minutes.example:8443":        "minutes.example",
+		"https://minutes.example/minutebook":  "minutes.example",
+		"https://xn--mnchen-3ya.example":      "xn--mnchen-3ya.example",
+		"http://localhost:8377":               "localhost",
+		"http://minutes.localhost:8377":       "minutes.localhost",
+		"http://127.0.0.1:8377":               "",
+		"https://192.168.1.5:8443/minutebook": "",
+		"https://[fd00::1]:8443":              "",
+		"https://minutes":                     "", // the library takes no name of one part
+	} {
+		var log bytes.Buffer
+		o := s.options()
+		o.Logger = zerolog.New(&log)
+		public, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Identify, o.Entry = nil, Entry{People: s.people, PublicURL: public, Passwords: true}
+		page, err := New(o)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		session := ""
+		ask := func(method, path, form string) (int, string) {
+			r := httptest.NewRequestWithContext(t.Context(), method, public.Scheme+"://"+public.Host+path, strings.NewReader(form))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			r.Header.Set("Cookie", session)
+			rec := httptest.NewRecorder()
+			page.ServeHTTP(rec, r)
+			for _, c := range rec.Result().Cookies() {
+				session = c.Name + "=" + c.Value
+			}
+			return rec.Code, rec.Body.String()
+		}
+		begin, options := ask("POST", "/login/passkey/begin", "")
+		_, login := ask("GET", "/login", "")
+		signedIn, _ := ask("POST", "/login", url.Values{"address": {person.Address()}, "password": {goodPassword}}.Encode())
+		_, me := ask("GET", "/me", "")
+		removed, _ := ask("POST", "/me/passkeys/remove", "passkey=AAAA")
+		secret, _, err := s.people.Invite(t.Context(), access.ActorCommand, person.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, invitation := ask("GET", "/invitation?secret="+secret, "")
+		offers := 0
+		for _, page := range []string{login, me, invitation} {
+			offers += strings.Count(page, "<button type=\"button\" data-passkey=") + strings.Count(page, "passkeys.js")
+		}
+		const why = "browsers take passkeys for a domain such as minutes.example alone"
+		told := strings.Contains(me, why) && strings.Count(log.String(), "web.public_url") == 1
+		switch {
+		case signedIn != http.StatusSeeOther || removed != http.StatusSeeOther:
+			t.Errorf("%s: signing in %d, removing a passkey %d", address, signedIn, removed)
+		case domain != "" && (begin != http.StatusOK || !strings.Contains(options, `"rpId":"`+domain+`"`) || offers != 6 || told):
+			t.Errorf("%s: %d %s, %d offers, told %v", address, begin, options, offers, told)
+		case domain == "" && (begin == http.StatusOK || offers != 0 || !told):
+			t.Errorf("%s: %d, %d offers, told %v: %s", address, begin, offers, told, log.String())
+		}
+	}
+}
