@@ -92,7 +92,8 @@ func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User
 	return a.putDirectory(ctx, account, rowReplacement{"users", "account = ?", []any{account}, rows, account})
 }
 
-// PutSomeUsers is PutUsers of a list that may lack users: the others stay.
+// PutSomeUsers is PutUsers of a list that may lack users: the others stay. The other
+// accounts' earlier rows of the users in it take over what it says of them.
 func (a *Archive) PutSomeUsers(ctx context.Context, account string, users []api.User) error {
 	rows, err := userRows(account, users)
 	if err != nil {
@@ -156,9 +157,12 @@ func (a *Archive) putDirectory(ctx context.Context, account string, lists ...row
 			}
 		}
 		if lists[0].table == "users" && account != "" {
-			list := someUsersList
-			if lists[0].account != "" {
-				list = usersList
+			list := usersList
+			if lists[0].account == "" {
+				list = someUsersList
+				if _, err := t.Exec(takeOver, lists[0].args...); err != nil {
+					return err
+				}
 			}
 			if _, err := t.Exec(rankList, account, list); err != nil {
 				return err
@@ -191,6 +195,13 @@ func walkList(query string) string { return "walk/" + query }
 // rankList makes a list the last that was read.
 const rankList = `INSERT INTO directory_lists (account, list, rank) SELECT ?, ?, coalesce(max(rank), 0) + 1 FROM directory_lists WHERE true
 	ON CONFLICT DO UPDATE SET rank = excluded.rank`
+
+// takeOver gives the other accounts' rows of some users what an account's rows say. The
+// rows stay, so that a later list of theirs can withdraw the user.
+const takeOver = `UPDATE users SET (name, status, created_at, settings_level, settings_teams, view_level, view_teams) =
+	(SELECT n.name, n.status, n.created_at, n.settings_level, n.settings_teams, n.view_level, n.view_teams FROM users n
+		WHERE n.account = ?1 AND n.email = users.email)
+	WHERE account NOT IN (?1, '` + LocalAccount + `') AND email IN (SELECT value FROM json_each(?2))`
 
 // replaceRows puts the rows in the place of those that are there, and withdraws
 // those that a whole list lacks. It adds the people of all to people.

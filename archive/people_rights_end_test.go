@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -226,3 +227,62 @@ func TestAKeyThatWorksIsNobodysDeactivated(t *testing.T) {
 
 // statuses is a list of one user.
 func statuses(email, status string) []api.User { return []api.User{userWithView(email, status)} }
+
+// TestAPartOfAListIsTheNewestReading reads kim in a list that may lack users, after two
+// whole lists: what it says of kim counts, whichever account read it, and what older
+// lists say of others stays.
+func TestAPartOfAListIsTheNewestReading(t *testing.T) {
+	t.Parallel()
+	const kim, lee = "kim@acme.example", "lee@acme.example"
+	user := func(email, status, settings, view string, teams ...string) api.User {
+		return api.User{Email: email, Status: status, Permissions: api.Some(api.Permissions{
+			SettingsAccess: api.Access{Level: settings}, ViewAccess: api.Access{Level: view, Teams: teams}})}
+	}
+	before, other := user(kim, api.StatusActive, api.SettingsAccountAdmin, api.ViewAllTeams), user(lee, api.StatusActive, api.SettingsNone, api.ViewOwnMeetings)
+	rights := func(u api.User) string {
+		p, _ := u.Permissions.Get()
+		return p.SettingsAccess.Level + " " + p.ViewAccess.Level
+	}
+	for name, now := range map[string]api.User{
+		"deactivated":      user(kim, api.StatusDeactivated, api.SettingsNone, api.ViewOwnMeetings),
+		"no admin, a team": user(kim, api.StatusActive, api.SettingsNone, api.ViewTeam, "Sales"),
+	} {
+		for _, reads := range []string{"anna", "boss"} {
+			a := newArchive(t)
+			for _, account := range []string{"anna", "boss"} {
+				if err := a.PutUsers(t.Context(), account, []api.User{before, other}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := a.PutSomeUsers(t.Context(), reads, []api.User{now}); err != nil {
+				t.Fatal(err)
+			}
+			check := func(want api.User) {
+				t.Helper()
+				got, err := a.User(t.Context(), want.Email)
+				if err != nil || got.Status != want.Status || rights(*got) != rights(want) {
+					t.Errorf("%s by %s: %+v, %v, want %+v", name, reads, got, err, want)
+				}
+			}
+			check(now)
+			check(other)
+			if out, err := a.IsDeactivated(t.Context(), []string{kim}); err != nil || out != (now.Status == api.StatusDeactivated) {
+				t.Errorf("%s by %s: kim is deactivated %v, %v", name, reads, out, err)
+			}
+			// the other account's next list is newer again
+			if err := a.PutUsers(t.Context(), map[string]string{"anna": "boss", "boss": "anna"}[reads], []api.User{before, other}); err != nil {
+				t.Fatal(err)
+			}
+			check(before)
+			if err := a.PutSomeUsers(t.Context(), reads, []api.User{now}); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.PutUsers(t.Context(), map[string]string{"anna": "boss", "boss": "anna"}[reads], []api.User{other}); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := a.User(t.Context(), kim); now.Status == api.StatusActive && !errors.Is(err, ErrNotFound) || now.Status != api.StatusActive && err != nil {
+				t.Errorf("%s by %s: withdrawn by the other, kim is %+v, %v", name, reads, got, err)
+			}
+		}
+	}
+}
