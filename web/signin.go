@@ -68,7 +68,7 @@ func (s *server) prepareEntry() error {
 	}
 	s.ceremonies = &ceremonies{now: s.Now, open: map[string]ceremony{}}
 	if err := protocol.ValidateRPID(e.PublicURL.Hostname()); err != nil {
-		s.Logger.Warn().Err(err).Stringer("url", e.PublicURL).Msg("passkeys are off: browsers take them for a domain, and web.public_url has none")
+		s.Logger.Warn().Err(err).Msg("passkeys are off: browsers take them for a domain, and web.public_url has none")
 		return nil
 	}
 	var err error
