@@ -131,7 +131,7 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 	if err := a.dropPartial(id); err != nil { // the rooms have ended their fetches
 		return f, err
 	}
-	for _, db := range a.databases() {
+	for _, db := range a.Databases() {
 		copies, err := db.DropCopies()
 		if err != nil {
 			return f, err

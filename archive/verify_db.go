@@ -13,8 +13,9 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// databases returns the archive's own database and those of other rooms.
-func (a *Archive) databases() []*sqlite.DB {
+// Databases returns the archive's own database and those of other rooms. They close with
+// the archive.
+func (a *Archive) Databases() []*sqlite.DB {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return append([]*sqlite.DB{a.db}, a.side...)
@@ -29,7 +30,7 @@ func (c *check) checkDatabases(ctx context.Context, _ VerifyOptions, found func(
 	for _, path := range lost {
 		found(Damage{Class: DamageDatabase, Path: path, What: "it is missing or empty"})
 	}
-	open := c.archive.databases()
+	open := c.archive.Databases()
 	for _, db := range open {
 		if err := checkDatabase(ctx, db, found); err != nil {
 			return err
@@ -113,7 +114,7 @@ func (c *check) checkForeignKeys(ctx context.Context, o VerifyOptions, found fun
 			return err
 		}
 	}
-	for _, db := range c.archive.databases() {
+	for _, db := range c.archive.Databases() {
 		broken := map[string]int{} // counts by table and parent, since a damaged file can have millions
 		err := sqlite.Each(ctx, db.R, func(rows *sql.Rows) error {
 			var table, parent string

@@ -8,6 +8,7 @@
 //	weather_test.go   faults of the network and of answers
 //	sender_test.go    the service's webhooks to the receiver
 //	house_test.go     the program: archive, sync and receiver, started and killed
+//	disk_test.go      that a sick disk and kills reach every commit
 //	plan_test.go      the history of a seed as a list of events
 //	acts_test.go      events: the acts of people and of the person at the keyboard
 //	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -86,6 +87,7 @@ func (w *world) start(dir string) *house {
 	h.sync, err = syncer.New(syncer.Options{Archive: h.archive, Accounts: h.accounts(), Schedule: w.config.schedule, MinFree: 1,
 		MediaHTTP: &http.Client{Transport: wire{w, h}}, DownloadMedia: w.config.downloads, Now: w.now, Logger: w.logger})
 	w.must(err, "make the sync")
+	keepOpen(h.archive) // a connection that is opened again has no hook
 	h.watchCommits(h.archive.DB())
 	h.watchCommits(h.archive.Inbox().DB())
 	go func() {
@@ -118,6 +120,16 @@ func (h *house) runRetention(ctx context.Context) {
 		case <-time.After(6 * time.Hour):
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// keepOpen has the connections of an archive's databases stay open while it does: in
+// virtual time they would be idle long enough to be closed between any two calls.
+func keepOpen(ar *archive.Archive) {
+	for _, db := range ar.Databases() {
+		for _, pool := range []*sql.DB{db.W, db.R} {
+			pool.SetConnMaxIdleTime(0)
 		}
 	}
 }

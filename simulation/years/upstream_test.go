@@ -51,6 +51,7 @@ func newUpstream(dir string, o *org, w *world) (*upstream, error) {
 	if err != nil {
 		return nil, err
 	}
+	keepOpen(ar) // and service.db, which is open by now
 	if err := u.putDirectory(ctx); err != nil {
 		return nil, err
 	}
