@@ -153,6 +153,11 @@ func (t *applying) observePart(o *Observation, p preparedPart) error {
 
 // observeMeeting observes the part "meeting".
 func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte) error {
+	var ignored int
+	current, err := t.Scan(`SELECT 1 FROM parts WHERE recording_id = ? AND part = 'meeting' AND revision_id = ?`, []any{id, v.ID}, &ignored)
+	if current || err != nil {
+		return err // the greatest stays so, and so does all below it
+	}
 	previous, now, err := t.decideMeeting(id, v, before, raw)
 	if err != nil {
 		return err

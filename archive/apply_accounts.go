@@ -56,7 +56,7 @@ func (t *applying) observeShared(o *Observation, p preparedPart) error {
 
 func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	id := o.RecordingID
-	before, err := t.readInputs(id)
+	before, err := t.readVersions(id, p.part)
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,13 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	if err != nil {
 		return err
 	}
+	if merge.HaveSameOrder(before, versions) {
+		return nil // nearly every read of a night
+	}
+	previous, err := t.mergePrevious(id, before)
+	if err != nil {
+		return err
+	}
 	now, err := t.archive.mergeAt(t.Context(), t.Tx(), id, p.part, versions, math.MaxInt64)
 	if err != nil {
 		return err
@@ -74,19 +81,27 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	if err := t.setCurrent(id, p.part, now.Base, mergedColumn(now)); err != nil {
 		return err
 	}
-	var previous *merge.Result
-	if len(before) > 0 {
-		f := merge.Meeting(before)
-		previous = &f
-	}
 	return t.deriveChanges(id, previous, now)
 }
 
-// readCountedVersions reads all versions of a part, and stores the counting date and the
-// sharing rank of each version where they have changed.
-func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Version, error) {
-	var versions []*merge.Version
-	err := t.Each(`SELECT id, hash, empty, read_at, counts_at, sharing_rank, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
+// mergePrevious returns the part "meeting" as it was merged when its versions were those of
+// before, nil when there was none.
+func (t *applying) mergePrevious(id int64, before []*merge.Version) (*merge.Result, error) {
+	inputs, err := t.readInputs(id)
+	if err != nil || len(inputs) == 0 {
+		return nil, err
+	}
+	for i := range inputs {
+		at := slices.IndexFunc(before, func(v *merge.Version) bool { return v.ID == inputs[i].ID })
+		inputs[i].Version = before[at]
+	}
+	f := merge.Meeting(inputs)
+	return &f, nil
+}
+
+// readVersions reads all versions of a part.
+func (t *applying) readVersions(id int64, part api.Part) (versions []*merge.Version, err error) {
+	err = t.Each(`SELECT id, hash, empty, read_at, counts_at, sharing_rank, told_at FROM revisions WHERE recording_id = ? AND part = ?`,
 		[]any{id, part}, func(rows *sql.Rows) error {
 			v := &merge.Version{}
 			var hash []byte
@@ -95,6 +110,13 @@ func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Versio
 			versions = append(versions, v)
 			return err
 		})
+	return versions, err
+}
+
+// readCountedVersions reads all versions of a part, and stores the counting date and the
+// sharing rank of each version where they have changed.
+func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Version, error) {
+	versions, err := t.readVersions(id, part)
 	if err != nil {
 		return nil, err
 	}

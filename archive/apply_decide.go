@@ -135,9 +135,6 @@ func (t *applying) decideMeeting(id int64, v, before *merge.Version, raw []byte)
 	if len(inputs) > 0 {
 		f := merge.Meeting(inputs)
 		previous = &f
-		if f.Base == v.ID {
-			return previous, f, nil // the greatest stays so, and so does all below it
-		}
 	}
 	now = merge.Meeting(all)
 	return previous, now, t.setCurrent(id, api.PartMeeting, now.Base, mergedColumn(now))

@@ -79,6 +79,33 @@ func Meeting(inputs []Input) Result {
 	return m.result()
 }
 
+// HaveSameOrder reports whether two states of versions have the same versions in the same
+// orders, of which [Meeting] then makes the same.
+func HaveSameOrder(a, b []*Version) bool {
+	for _, beats := range []func(v, w *Version) bool{(*Version).Beats, (*Version).beatsBySharing} {
+		a, b = sortBy(beats, a), sortBy(beats, b)
+		if !slices.EqualFunc(a, b, func(v, w *Version) bool { return v.ID == w.ID }) {
+			return false
+		}
+	}
+	return true
+}
+
+// sortBy returns versions in an order, and those that are equal in it as they were.
+func sortBy(beats func(v, w *Version) bool, versions []*Version) []*Version {
+	versions = slices.Clone(versions)
+	slices.SortStableFunc(versions, func(v, w *Version) int {
+		switch {
+		case beats(v, w):
+			return -1
+		case beats(w, v):
+			return 1
+		}
+		return 0
+	})
+	return versions
+}
+
 func (m *merging) result() Result {
 	r := Result{Raw: m.inputs[0].Raw, Base: m.inputs[0].ID, Team: m.sharingTeam()}
 	for i, input := range m.inputs {
