@@ -14,6 +14,7 @@ type account struct {
 	jobLocks map[string]chan struct{} // by job: full while it runs
 	life     context.Context          // ends when the account is not read any more
 	leave    context.CancelFunc       // ends life
+	accepted chan struct{}            // gets a value when the account is no longer suspended
 	mustPoll atomic.Bool              // the service refused the callback address, so downloads are polled
 
 	mu        sync.Mutex // guards the fields below
@@ -43,7 +44,7 @@ func (a *account) run(job string) *runStats {
 
 // newAccount prepares an account that is not suspended.
 func newAccount(a Account, locks map[string]chan struct{}) *account {
-	acc := &account{Account: a, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}}
+	acc := &account{Account: a, lists: listQueries(a.RecordedBy, a.Teams), jobLocks: locks, runs: map[string]*runStats{}, accepted: make(chan struct{}, 1)}
 	acc.life, acc.leave = context.WithCancel(context.Background())
 	return acc
 }

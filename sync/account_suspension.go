@@ -8,7 +8,6 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
-	"minutebook/internal/pause"
 )
 
 // suspensionRetry is how often a suspended account is tried again, with one
@@ -100,6 +99,10 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 	a.mu.Lock()
 	a.suspended = nil
 	a.mu.Unlock()
+	select {
+	case a.accepted <- struct{}{}:
+	default: // there is one that nobody has waited for
+	}
 	s.log.Info().Str("account", a.Name).Msg("account is accepted again")
 	return nil
 }
@@ -108,7 +111,17 @@ func (s *Syncer) checkUsable(ctx context.Context, a *account, force bool) error 
 // hour, or until a person has connected it or a command has found it accepted.
 func (s *Syncer) waitSuspended(ctx context.Context, a *account) {
 	for until := s.now().Add(suspensionRetry); s.now().Before(until); {
-		pause.For(ctx, 5*time.Second)
+		wait := min(clockCheck, until.Sub(s.now()))
+		if p := a.suspension(); p != nil && p.Unconnected {
+			wait = 5 * time.Second
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-a.accepted:
+		case <-timer.C:
+		}
+		timer.Stop()
 		p := a.suspension()
 		if ctx.Err() != nil || p == nil || p.Unconnected && s.checkUsable(ctx, a, false) == nil {
 			return
