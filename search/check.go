@@ -42,9 +42,13 @@ func (x *Index) Check(ctx context.Context) error {
 // checkFiles compares the segments' files with their checksums. Bleve does so
 // neither when it opens nor when it reads them.
 func (x *Index) checkFiles(ctx context.Context) error {
+	return x.eachStore(func(s *store) error { return s.checkSegments(ctx) })
+}
+
+// eachStore calls do for the stores of the generation that answers, until it fails.
+func (x *Index) eachStore(do func(*store) error) error {
 	x.mu.RLock()
-	g := x.serving
-	closed := x.closed
+	g, closed := x.serving, x.closed
 	x.mu.RUnlock()
 	if closed {
 		return ErrClosed
@@ -55,7 +59,7 @@ func (x *Index) checkFiles(ctx context.Context) error {
 	}
 	defer done()
 	for _, s := range []*store{g.meetings, g.moments} {
-		if err := s.checkSegments(ctx); err != nil {
+		if err := do(s); err != nil {
 			return err
 		}
 	}
@@ -164,25 +168,7 @@ func (x *Index) checkMeeting(ctx context.Context, id int64) error {
 
 // ReleasePages takes the pages of the index's files out of the program's memory. They stay
 // in the system's cache of files, from which the next search has them again.
-func (x *Index) ReleasePages() error {
-	x.mu.RLock()
-	g, closed := x.serving, x.closed
-	x.mu.RUnlock()
-	if closed {
-		return ErrClosed
-	}
-	done, ok := g.use()
-	if !ok {
-		return nil
-	}
-	defer done()
-	for _, s := range []*store{g.meetings, g.moments} {
-		if err := s.releasePages(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (x *Index) ReleasePages() error { return x.eachStore((*store).releasePages) }
 
 func (s *store) releasePages() error {
 	snap, err := s.snapshot()

@@ -35,16 +35,25 @@ func organise(t *testing.T, u *rig.Upstream, settings string) {
 	}
 }
 
+// newOrganisation returns a service with three meetings and the organisation, and options
+// that read its directory every night by an account with those rights to settings.
+func newOrganisation(t *testing.T, settings string) (*rig.Upstream, syncer.Options) {
+	t.Helper()
+	u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
+	organise(t, u, settings)
+	ar := rig.NewArchive(t, archivetest.Dir(t))
+	return u, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
+		Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+}
+
 func path(p string) func(rig.Call) bool { return func(c rig.Call) bool { return c.Path == p } }
 
 func TestTheDirectoryIsReadNightly(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
-		organise(t, u, "account_admin")
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		_, o := newOrganisation(t, "account_admin")
+		ar := o.Archive
+		_, stop := running(t, o)
 		defer stop()
 		time.Sleep(24 * time.Hour)
 		types, err := ar.Types(t.Context())
@@ -72,11 +81,8 @@ func TestARefusedListIsLeftAloneForAWeek(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
-		organise(t, u, "none")
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		o := syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}}
+		u, o := newOrganisation(t, "none")
+		ar := o.Archive
 		_, stop := running(t, o)
 		time.Sleep(3 * 24 * time.Hour)
 		stop()
@@ -109,11 +115,9 @@ func TestAListThatIsRefusedEndsItsRights(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(3, rig.Today().Add(-time.Hour), time.Hour))
-		organise(t, u, "account_admin")
-		ar := rig.NewArchive(t, archivetest.Dir(t))
-		_, stop := running(t, syncer.Options{Archive: ar, Schedule: syncer.Schedule{Directory: "30 0 * * *"},
-			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		u, o := newOrganisation(t, "account_admin")
+		ar := o.Archive
+		_, stop := running(t, o)
 		defer stop()
 		for _, night := range []struct {
 			settings string

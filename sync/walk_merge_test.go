@@ -43,6 +43,16 @@ func withoutSpeakers(h http.Handler) http.Handler {
 	})
 }
 
+// upstreamWithInvitee returns a service with five meetings of the last hour, to which Ann
+// was invited, and whose lists name no speakers.
+func upstreamWithInvitee(t *testing.T) *rig.Upstream {
+	invited := bytes.ReplaceAll(rig.Meetings(5, rig.Today().Add(-time.Hour), time.Hour), []byte(`"calendar_invitees":[]`),
+		[]byte(`"calendar_invitees":[{"name":"Ann","email":"ann@example.com","email_domain":"example.com","is_external":false,"matched_speaker_display_name":"Ann L"}]`))
+	u := rig.NewUpstream(t, service.Options{}, invited)
+	u.Wire.Handler = withoutSpeakers(u.Wire.Handler)
+	return u
+}
+
 // Light walks leave the content that full lists have shown, also where a service answers
 // content that was not asked for with an empty list, which is no version of it. Nights in
 // which nothing changed upstream log nothing.
@@ -50,10 +60,7 @@ func TestNightsOfLightAndFullListsChangeNothing(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		invited := bytes.ReplaceAll(rig.Meetings(5, rig.Today().Add(-time.Hour), time.Hour), []byte(`"calendar_invitees":[]`),
-			[]byte(`"calendar_invitees":[{"name":"Ann","email":"ann@example.com","email_domain":"example.com","is_external":false,"matched_speaker_display_name":"Ann L"}]`))
-		u := rig.NewUpstream(t, service.Options{}, invited)
-		u.Wire.Handler = withoutSpeakers(u.Wire.Handler)
+		u := upstreamWithInvitee(t)
 		intercept(u, func(r *http.Request, body []byte) []byte {
 			if r.URL.Query().Get("include_transcript") != "true" {
 				body = bytes.ReplaceAll(body, []byte(`"transcript":null`), []byte(`"transcript":[]`))
@@ -99,10 +106,7 @@ func TestNightsOfTwoAccountsChangeNothing(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		invited := bytes.ReplaceAll(rig.Meetings(5, rig.Today().Add(-time.Hour), time.Hour), []byte(`"calendar_invitees":[]`),
-			[]byte(`"calendar_invitees":[{"name":"Ann","email":"ann@example.com","email_domain":"example.com","is_external":false,"matched_speaker_display_name":"Ann L"}]`))
-		u := rig.NewUpstream(t, service.Options{}, invited)
-		u.Wire.Handler = withoutSpeakers(u.Wire.Handler)
+		u := upstreamWithInvitee(t)
 		intercept(u, func(r *http.Request, body []byte) []byte {
 			if r.Header.Get("X-Api-Key") != u.Key {
 				body = bytes.ReplaceAll(body, []byte(`"is_external":false`), []byte(`"is_external":true`))

@@ -23,7 +23,7 @@ func (s *site) post(address string, form url.Values, header ...string) *http.Res
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{CheckRedirect: stay}
 	resp, err := client.Do(req)
 	if err != nil {
 		s.t.Fatal(err)

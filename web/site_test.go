@@ -245,20 +245,29 @@ func (s *site) get(address string, header ...string) (*http.Response, string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
+	return exchange(s.t, s.Client(), req, header...)
+}
+
+// stay keeps a client at the answer that leads elsewhere.
+func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// exchange sends a request with headers and returns the answer with its body.
+func exchange(t testing.TB, c *http.Client, req *http.Request, header ...string) (*http.Response, string) {
+	t.Helper()
 	for i := 0; i+1 < len(header); i += 2 {
 		if header[i] == "Host" {
 			req.Host = header[i+1]
 		}
 		req.Header.Set(header[i], header[i+1])
 	}
-	resp, err := s.Client().Do(req)
+	resp, err := c.Do(req)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		s.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return resp, string(body)
 }
@@ -271,19 +280,8 @@ func (s *site) submit(address, form string, header ...string) (*http.Response, s
 		s.t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := s.Client().Transport.RoundTrip(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return resp, string(body)
+	stays := &http.Client{Transport: s.Client().Transport, CheckRedirect: stay}
+	return exchange(s.t, stays, req, header...)
 }
 
 // position returns the position from which a page waits for changes.

@@ -85,26 +85,7 @@ func foreignOf(transcript string) (foreign, error) {
 // folders of which it cannot tell one. Hidden files, and everything in an export of this
 // program, are left out.
 func listForeign(root string) (all []foreign, wrong []Wrong, err error) {
-	folders := map[string][]string{}
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case isGone(err) && path != root:
-			return nil // it was there a moment ago
-		case err != nil:
-			return err
-		case strings.HasPrefix(d.Name(), ".") && path != root:
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-		case d.IsDir():
-			if _, err := os.Stat(filepath.Join(path, exportLedger)); err == nil {
-				return fs.SkipDir
-			}
-		case d.Type().IsRegular():
-			folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], path)
-		}
-		return nil
-	})
+	folders, err := filesByFolder(root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -132,6 +113,32 @@ func listForeign(root string) (all []foreign, wrong []Wrong, err error) {
 	slices.SortFunc(all, func(a, b foreign) int { return cmp.Compare(a.transcript, b.transcript) })
 	slices.SortFunc(wrong, func(a, b Wrong) int { return cmp.Compare(a.File, b.File) })
 	return all, wrong, nil
+}
+
+// filesByFolder returns the files below a folder by the folder that they lie in, without
+// hidden ones and without the exports of an archive.
+func filesByFolder(root string) (map[string][]string, error) {
+	folders := map[string][]string{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case isGone(err) && path != root:
+			return nil // it was there a moment ago
+		case err != nil:
+			return err
+		case strings.HasPrefix(d.Name(), ".") && path != root:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case d.IsDir():
+			if _, err := os.Stat(filepath.Join(path, exportLedger)); err == nil {
+				return fs.SkipDir
+			}
+		case d.Type().IsRegular():
+			folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], path)
+		}
+		return nil
+	})
+	return folders, err
 }
 
 // wrongIn returns an error as that of a file, which it may name already.

@@ -170,13 +170,18 @@ func printUpkeep(b *strings.Builder, s control.StatusResult) {
 			fmt.Fprintf(b, "  %s: minutebook verify lists the damage\n", phrase.Count(n, "damage", "damages"))
 		}
 	}
-	if s.Disk.Size > 0 {
-		fmt.Fprintf(b, "disk             %s free of %s", humanize.Bytes(uint64(s.Disk.Free)), humanize.Bytes(uint64(s.Disk.Size)))
-		if !s.Disk.FullAt.IsZero() {
-			fmt.Fprintf(b, ", full at %s if it goes on so", s.Disk.FullAt.Local().Format(time.DateOnly))
-		}
-		b.WriteString("\n")
+	printDisk(b, s.Disk)
+}
+
+func printDisk(b *strings.Builder, d control.Disk) {
+	if d.Size == 0 {
+		return
 	}
+	fmt.Fprintf(b, "disk             %s free of %s", humanize.Bytes(uint64(d.Free)), humanize.Bytes(uint64(d.Size)))
+	if !d.FullAt.IsZero() {
+		fmt.Fprintf(b, ", full at %s if it goes on so", d.FullAt.Local().Format(time.DateOnly))
+	}
+	b.WriteString("\n")
 }
 
 // formatDone writes the progress of an activity after its name.
