@@ -18,6 +18,7 @@ type Request struct {
 	Moments   int            // moments per meeting; 0 means 3, at most 20
 	Facets    bool           // count the values of fields
 	Histogram bool           // count the meetings over time
+	Trend     bool           // count by month how often the words were said, as if the query had no dates
 	Location  *time.Location // of the dates in the query and the histogram; nil means UTC
 
 	Notes      NotesFunc
@@ -44,6 +45,7 @@ type Answer struct {
 	Meetings   []Hit
 	Facets     []Facet
 	Histogram  []Bar
+	Trend      *Trend   // nil unless it was asked for
 	DidYouMean string   // a query that would find more, or empty
 	Relaxed    string   // how the query was loosened to find something, for people; empty when it was not
 	Progress   Progress // how much of the archive was searched

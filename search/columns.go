@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -78,7 +79,9 @@ type columnCache struct {
 	bySegment map[segmentKey]*columns
 	numbers   map[string]uint32
 	values    []string
-	folded    []string // the values' words as they are searched, of the first so many
+
+	beginnings []beginning // of the words of the first so many values, in order
+	sorted     int         // how many
 }
 
 func newColumnCache() *columnCache {
@@ -200,13 +203,47 @@ func (c *columnCache) valueCount() int {
 	return len(c.values)
 }
 
-// foldedValues returns the folded words of the strings, by their numbers. The caller does
-// not change it.
-func (c *columnCache) foldedValues() []string {
+// allValues returns the strings by their numbers. The caller does not change them.
+func (c *columnCache) allValues() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, value := range c.values[len(c.folded):] {
-		c.folded = append(c.folded, strings.Join(text.PhraseTerms(value), " "))
+	return c.values
+}
+
+// beginning is where a word of a string begins, down to the string's end, in the folded
+// form.
+type beginning struct {
+	text   string
+	number uint32 // of the string
+}
+
+// valuesWith returns the numbers of the strings whose folded words begin with a prefix, or
+// do so from one of their words on, in order.
+func (c *columnCache) valuesWith(prefix string) (numbers []uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sortBeginnings()
+	at, _ := slices.BinarySearchFunc(c.beginnings, prefix, func(b beginning, prefix string) int { return strings.Compare(b.text, prefix) })
+	for ; at < len(c.beginnings) && strings.HasPrefix(c.beginnings[at].text, prefix); at++ {
+		numbers = append(numbers, c.beginnings[at].number)
 	}
-	return c.folded
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// sortBeginnings adds the beginnings of the strings that are new. The caller holds mu.
+func (c *columnCache) sortBeginnings() {
+	if c.sorted == len(c.values) {
+		return
+	}
+	for n, value := range c.values[c.sorted:] {
+		words := text.PhraseTerms(value)
+		folded := strings.Join(words, " ")
+		for _, w := range words {
+			c.beginnings = append(c.beginnings, beginning{folded, uint32(c.sorted + n)}) //nolint:gosec // an index
+			folded = strings.TrimPrefix(folded[len(w):], " ")
+		}
+	}
+	c.sorted = len(c.values)
+	slices.SortFunc(c.beginnings, func(a, b beginning) int { return strings.Compare(a.text, b.text) })
 }

@@ -2,11 +2,13 @@ package search
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"minutebook/internal/testrun"
+	"minutebook/search/text"
 )
 
 // TestLists gives documents any lists and reads them back; equal ones are kept once.
@@ -48,6 +50,30 @@ func TestPlaces(t *testing.T) {
 		other := rapid.Int64().Draw(t, "other")
 		if doc, ok := p.find(other); ok != slices.Contains(ids, other) {
 			t.Fatalf("%d is document %d of %v", other, doc, ids)
+		}
+	})
+}
+
+// TestValuesWith finds the same values by the beginnings of their words as a look at each
+// value does, also after others were added.
+func TestValuesWith(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	rapid.Check(t, func(t *rapid.T) {
+		c := newColumnCache()
+		for range 3 {
+			for _, value := range rapid.SliceOf(rapid.StringMatching(`[abAÉ]{0,2}( [ab]{1,2}){0,2}`)).Draw(t, "values") {
+				c.intern([]byte(value))
+			}
+			prefix := rapid.StringMatching(`[abe]{1,2}( [ab]{0,1})?`).Draw(t, "prefix")
+			var want []uint32
+			for n, value := range c.allValues() {
+				if folded := strings.Join(text.PhraseTerms(value), " "); strings.HasPrefix(folded, prefix) || strings.Contains(folded, " "+prefix) {
+					want = append(want, uint32(n))
+				}
+			}
+			if got := c.valuesWith(prefix); !slices.Equal(got, want) {
+				t.Fatalf("%q begins values %v of %q, want %v", prefix, got, c.allValues(), want)
+			}
 		}
 	})
 }

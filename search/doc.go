@@ -28,7 +28,7 @@
 //	index, generation, store, boltcheck      open, close, and the files on disk
 //	follow, build, write, forget, throttle   the index follows, is built, forgets
 //	check, compare                           the index is verified
-//	source, document, momentdoc, momentrange meetings and moments as documents
+//	source, document, momentdoc             meetings and moments as documents
 //	keys, crm, record, columns*, markdown    values for filters, counts and quotations
 //	search, answer, result, cursor           the question and its answer
 //	snapshot, rights, meetingset, moments    reading both indexes, as the viewer may
@@ -38,7 +38,7 @@
 //	quote, quote_notes, highlight            their best moments
 //	facets, correct, why                     counts, words put right, and reasons
 //	suggest, suggest_said, suggest_values    how a text goes on that is being typed
-//	trends, trends_phrase                    how often words were said
+//	trends                                   how often words were said
 //
 // Package query is the language, text cuts and folds words, segment writes and reads
 // the files of Bleve's segments.

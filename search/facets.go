@@ -1,8 +1,10 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -219,21 +221,25 @@ func (s *snapshot) topValues(counts []int) []FacetValue {
 
 // frequentValues lists the values with the highest counts, most first.
 func (s *snapshot) frequentValues(counts []int, most int) []FacetValue {
-	var out []FacetValue
+	var numbers []uint32
 	for n, count := range counts {
-		if count <= 0 {
-			continue
-		}
-		if name := s.x.columns.valueOf(uint32(n)); name != "" {
-			out = append(out, FacetValue{name, count})
+		if count > 0 {
+			numbers = append(numbers, uint32(n)) //nolint:gosec // an index
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		if out[i].Count != out[j].Count {
-			return out[i].Count > out[j].Count
+	return s.rankValues(numbers, counts, most)
+}
+
+// rankValues lists those of some values that have the highest counts, most first.
+func (s *snapshot) rankValues(numbers []uint32, counts []int, most int) []FacetValue {
+	values := s.x.columns.allValues()
+	var out []FacetValue
+	for _, n := range numbers {
+		if int(n) < len(counts) && counts[n] > 0 && values[n] != "" {
+			out = append(out, FacetValue{values[n], counts[n]})
 		}
-		return out[i].Value < out[j].Value
-	})
+	}
+	slices.SortFunc(out, func(a, b FacetValue) int { return cmp.Or(b.Count-a.Count, strings.Compare(a.Value, b.Value)) })
 	return out[:min(len(out), most)]
 }
 

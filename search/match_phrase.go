@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -40,26 +41,21 @@ type phraseCheck struct {
 // have all its pairs there. It reads the newest first.
 func (c *phraseCheck) keepMeetings(found meetingSet, field string) (meetingSet, error) {
 	s := c.s
-	var err error
-	if c.rarest, err = s.rarestWord(c.phrase); err != nil {
-		return nil, err
-	}
 	read := s.empty()
-	for _, r := range s.topMeetings(found, nil, maxVerified, nil) {
-		if c.budget.isSpent() {
-			break
-		}
-		s.addMeeting(read, r.id)
-		has, err := c.meetingHas(r.id, field)
-		if err != nil {
-			return nil, err
-		}
+	keep := func(id int64, has bool) {
+		s.addMeeting(read, id)
 		if !has {
-			s.removeMeeting(found, r.id)
+			s.removeMeeting(found, id)
 		}
-		if err := s.ctx.Err(); err != nil {
-			return nil, err
-		}
+	}
+	var err error
+	if field == segment.FieldText {
+		err = s.readNewest(found, c.phrase, true, c.budget, func(id int64, times int) { keep(id, times > 0) })
+	} else {
+		err = c.keepNoted(found, field, keep)
+	}
+	if err != nil {
+		return nil, err
 	}
 	if found.clone().andNot(read).size() == 0 {
 		return found, nil
@@ -71,38 +67,146 @@ func (c *phraseCheck) keepMeetings(found meetingSet, field string) (meetingSet, 
 	return found.and(read), nil
 }
 
-// meetingHas looks for the phrase in a field of a meeting.
-func (c *phraseCheck) meetingHas(id int64, field string) (bool, error) {
-	if field != segment.FieldText {
-		return c.notesHave(id, field)
+// keepNoted reads a part other than the transcript of the newest of some meetings.
+func (c *phraseCheck) keepNoted(found meetingSet, field string, keep func(id int64, has bool)) error {
+	for _, r := range c.s.topMeetings(found, nil, maxVerified, nil) {
+		if c.budget.isSpent() {
+			return nil
+		}
+		has, err := c.notesHave(r.id, field)
+		if err != nil {
+			return err
+		}
+		keep(r.id, has)
+		if err := c.s.ctx.Err(); err != nil {
+			return err
+		}
 	}
-	if c.rarest == "" {
-		return c.entriesHave(id, 0, -1)
+	return nil
+}
+
+// readAtOnce is how many meetings are read, on several processors, before the budget is
+// looked at again. It does not depend on the machine, as answers do not either.
+const readAtOnce = 4
+
+// readNewest looks for a phrase in the transcripts of meetings, the newest first, as far as
+// the budget lasts, and calls done with how often each has it; once makes it stop at a
+// meeting's first.
+func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budget *readBudget, done func(id int64, times int)) error {
+	rarest, err := s.rarestWord(phrase)
+	if err != nil {
+		return err
 	}
-	for _, m := range c.s.spoken {
+	newest := s.topMeetings(found, nil, maxVerified, nil)
+	for len(newest) > 0 && !budget.isSpent() {
+		batch := newest[:min(readAtOnce, len(newest))]
+		newest = newest[len(batch):]
+		ranges := make([][]entryRange, len(batch))
+		for i, r := range batch { // one after the other, as the index is read by one goroutine
+			if ranges[i], err = s.rangesWith(r.id, rarest); err != nil {
+				return err
+			}
+			if !once {
+				ranges[i] = joinRanges(ranges[i])
+			}
+		}
+		times, costs := make([]int, len(batch)), make([]int, len(batch))
+		err = s.parallel(len(batch), func(i int) (err error) {
+			times[i], costs[i], err = s.countInRanges(batch[i].id, ranges[i], phrase, once)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i, r := range batch {
+			budget.entries -= costs[i]
+			done(r.id, times[i])
+		}
+	}
+	return nil
+}
+
+// rangesWith returns the moments of a meeting that have a word, each with the entry before
+// and the one after it, from and into which a phrase may run. Without a word that is the
+// whole transcript.
+func (s *snapshot) rangesWith(id int64, word string) (ranges []entryRange, err error) {
+	if word == "" {
+		return []entryRange{{0, -1}}, nil
+	}
+	for _, m := range s.spoken {
 		docs, err := m.ofMeeting(id)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		if docs.IsEmpty() {
 			continue
 		}
-		matching, err := m.terms.Documents(segment.FieldText, c.rarest)
+		with, err := m.terms.Documents(segment.FieldText, word)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		docs.And(matching)
+		docs.And(with)
 		for it := docs.Iterator(); it.HasNext(); {
 			name, err := m.seg.DocID(uint64(it.Next()))
 			if err != nil {
-				return false, fmt.Errorf("read search index: %w", err)
+				return nil, fmt.Errorf("read search index: %w", err)
 			}
-			if has, err := c.momentHas(name); has || err != nil {
-				return has, err
+			if _, r, ok := readMomentID(name); ok {
+				ranges = append(ranges, entryRange{max(0, r.From-1), r.To + 1})
 			}
 		}
 	}
-	return false, nil
+	return ranges, nil
+}
+
+// joinRanges joins ranges that meet or overlap, so that no entry is read twice.
+func joinRanges(ranges []entryRange) []entryRange {
+	slices.SortFunc(ranges, func(a, b entryRange) int { return a.From - b.From })
+	var out []entryRange
+	for _, r := range ranges {
+		if n := len(out); n > 0 && r.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, r.To)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// countInRanges reads entries and counts the phrase in them; once makes it stop at the
+// first. The cost is of the entries that were read.
+func (s *snapshot) countInRanges(id int64, ranges []entryRange, phrase []string, once bool) (times, cost int, err error) {
+	for _, r := range ranges {
+		tokens, n, err := s.readEntries(id, r.From, r.To)
+		if err != nil {
+			return 0, 0, err
+		}
+		cost += n + readCost
+		words := text.NewSequence(tokens)
+		for first, after := words.FindPhrase(phrase, 0); first >= 0; first, after = words.FindPhrase(phrase, after) {
+			if times++; once {
+				return times, cost, nil
+			}
+		}
+	}
+	return times, cost, nil
+}
+
+// readEntries returns the words of n entries [from,to) of a meeting, none where the meeting
+// is not there any more.
+func (s *snapshot) readEntries(id int64, from, to int) (words []text.Token, n int, err error) {
+	entries, err := s.x.archive.Entries(s.ctx, id, from, to)
+	if isMissing(err) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	tokens := make([][]text.Token, len(entries))
+	for i, e := range entries {
+		tokens[i] = text.Tokenize(e.Text)
+	}
+	return joinEntries(entries, tokens), len(entries), nil
 }
 
 // momentHas reads a moment, the entry before and the one after it, from and into
@@ -112,24 +216,10 @@ func (c *phraseCheck) momentHas(name []byte) (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	return c.entriesHave(id, max(0, entries.From-1), entries.To+1)
-}
-
-// entriesHave reads entries [from,to).
-func (c *phraseCheck) entriesHave(id int64, from, to int) (bool, error) {
-	entries, err := c.s.x.archive.Entries(c.s.ctx, id, from, to)
-	if isMissing(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	c.budget.entries -= len(entries) + readCost
-	tokens := make([][]text.Token, len(entries))
-	for i, e := range entries {
-		tokens[i] = text.Tokenize(e.Text)
-	}
-	return containsPhrase(joinEntries(entries, tokens), c.phrase), nil
+	around := entryRange{max(0, entries.From-1), entries.To + 1}
+	times, cost, err := c.s.countInRanges(id, []entryRange{around}, c.phrase, true)
+	c.budget.entries -= cost
+	return times > 0, err
 }
 
 // notesHave reads a part other than the transcript.

@@ -122,6 +122,12 @@ func (s *snapshot) hideEnded(ids []int64) error {
 // stillShown asks the archive which of the meetings the viewer sees now.
 func (s *snapshot) stillShown(ids []int64) (map[int64]bool, error) {
 	visible := make(map[int64]bool, len(ids))
+	if s.seesAll {
+		for _, id := range ids {
+			visible[id] = true
+		}
+		return visible, nil
+	}
 	if len(ids) == 0 {
 		return visible, nil
 	}
@@ -130,7 +136,7 @@ func (s *snapshot) stillShown(ids []int64) (map[int64]bool, error) {
 		return nil, err
 	}
 	for _, id := range ids {
-		visible[id] = s.seesAll || slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(s.principals, p) })
+		visible[id] = slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(s.principals, p) })
 	}
 	return visible, nil
 }

@@ -117,6 +117,11 @@ func (s *snapshot) answer(r Request, q *query.Query, after *cursor) (*Answer, er
 			return nil, err
 		}
 	}
+	if r.Trend {
+		if a.Trend, err = s.trendWithoutDates(m, q, r); err != nil {
+			return nil, err
+		}
+	}
 	if r.Histogram {
 		a.Histogram = s.histogram(m.set, r.Location)
 	}

@@ -1,9 +1,9 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -197,10 +197,17 @@ func (t typed) filterQuery(n int, field, value string) string {
 
 // suggestPeople finds people by how their name, or a word of it, begins.
 func (s *snapshot) suggestPeople(t typed) ([]Suggestion, error) {
-	counts := s.countMany(multiPeople)
+	var counts []int
 	for _, tail := range t.tails() {
+		named := s.x.columns.valuesWith(tail)
+		if len(named) == 0 {
+			continue
+		}
+		if counts == nil {
+			counts = s.countMany(multiPeople)
+		}
 		var out []Suggestion
-		for _, v := range s.beginningWith(counts, tail, maxPeople) {
+		for _, v := range s.rankValues(named, counts, maxPeople) {
 			out = append(out, Suggestion{Kind: SuggestPerson, Text: v.Value, Count: v.Count,
 				Query: t.filterQuery(strings.Count(strings.TrimSpace(tail), " ")+1, "person", v.Value)})
 		}
@@ -237,34 +244,61 @@ func (s *snapshot) termsWithPrefix(field, prefix string) ([]string, error) {
 	return mostFrequent(counts, maxVariants), nil
 }
 
-// countPrefix counts the documents of the terms that begin with a prefix, of each next
-// letter about so many.
-func (s *snapshot) countPrefix(field, prefix string, most int) (map[string]int, error) {
-	found := make([]map[string]int, len(s.segments))
-	err := s.parallel(len(s.segments), func(i int) error {
-		found[i] = map[string]int{}
-		return s.segments[i].terms.Terms(field, prefix, most, func(term string, docs int) { found[i][term] += docs })
-	})
-	counts := map[string]int{}
-	for _, terms := range found {
-		for term, n := range terms {
-			counts[term] += n
-		}
-	}
-	return counts, err
+// termDocuments is a term and how many documents have it.
+type termDocuments struct {
+	term string
+	docs int
 }
 
-// mostFrequent lists the terms with the highest counts.
-func mostFrequent(counts map[string]int, most int) []string {
-	terms := make([]string, 0, len(counts))
-	for term := range counts {
-		terms = append(terms, term)
-	}
-	sort.Slice(terms, func(i, j int) bool {
-		if a, b := counts[terms[i]], counts[terms[j]]; a != b {
-			return a > b
-		}
-		return terms[i] < terms[j]
+// countPrefix counts the documents of the terms that begin with a prefix, of each next
+// letter about so many, and returns them in the order of the terms.
+func (s *snapshot) countPrefix(field, prefix string, most int) ([]termDocuments, error) {
+	found := make([][]termDocuments, len(s.segments))
+	err := s.parallel(len(s.segments), func(i int) error {
+		return s.segments[i].terms.Terms(field, prefix, most, func(term string, docs int) {
+			found[i] = append(found[i], termDocuments{term, docs})
+		})
 	})
-	return terms[:min(len(terms), most)]
+	if err != nil {
+		return nil, err
+	}
+	for len(found) > 1 {
+		found = append(found[2:], addTerms(found[0], found[1]))
+	}
+	return slices.Concat(found...), nil
+}
+
+// addTerms puts two lists of terms together and adds the documents of equal terms up.
+func addTerms(a, b []termDocuments) []termDocuments {
+	out := make([]termDocuments, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch order := strings.Compare(a[0].term, b[0].term); {
+		case order < 0:
+			out, a = append(out, a[0]), a[1:]
+		case order > 0:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out, a, b = append(out, termDocuments{a[0].term, a[0].docs + b[0].docs}), a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
+}
+
+// mostFrequent lists the terms that the most documents have, those first.
+func mostFrequent(counts []termDocuments, most int) []string {
+	before := func(a, b termDocuments) int { return cmp.Or(b.docs-a.docs, strings.Compare(a.term, b.term)) }
+	var top []termDocuments
+	for _, c := range counts {
+		if len(top) == most && before(top[most-1], c) < 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(top, c, before)
+		top = slices.Insert(top, at, c)
+		top = top[:min(len(top), most)]
+	}
+	terms := make([]string, len(top))
+	for i, c := range top {
+		terms[i] = c.term
+	}
+	return terms
 }

@@ -123,7 +123,7 @@ func (s *snapshot) wordsAndPhrases(prefix string) ([]saidTerms, error) {
 	for _, term := range mostFrequent(counts, maxWeighed) {
 		words = append(words, saidTerms{words: []string{term}})
 	}
-	words, err = s.weigh(words, func(f saidTerms) (meetingSet, error) { return s.withTerms(segment.FieldText, f.words...) })
+	words, err = s.weigh(words, segment.FieldText, "", s.visible())
 	if err != nil || len(words) == 0 {
 		return nil, err
 	}
@@ -150,11 +150,10 @@ func (s *snapshot) continuations(words []string, prefix string) ([]saidTerms, er
 	if err != nil {
 		return nil, err
 	}
-	for term := range counts {
-		if next := term[len(pair):]; next != prefix && s.isStopWord(next) || next == "" {
-			delete(counts, term)
-		}
-	}
+	counts = slices.DeleteFunc(counts, func(c termDocuments) bool {
+		next := c.term[len(pair):]
+		return next != prefix && s.isStopWord(next) || next == ""
+	})
 	among, err := s.withPairs(segment.FieldText, words)
 	if err != nil {
 		return nil, err
@@ -163,25 +162,31 @@ func (s *snapshot) continuations(words []string, prefix string) ([]saidTerms, er
 	for _, term := range mostFrequent(counts, maxWeighed) {
 		found = append(found, saidTerms{words: append(append([]string{}, words...), term[len(pair):])})
 	}
-	return s.weigh(found, func(f saidTerms) (meetingSet, error) {
-		docs, err := s.withTerms(segment.FieldPairs, pair+f.words[len(f.words)-1])
-		if err == nil {
-			docs.and(among)
-		}
-		return docs, err
-	})
+	return s.weigh(found, segment.FieldPairs, pair, among)
 }
 
-// weigh counts the visible meetings of each, and orders them by it; those that no visible
-// meeting has are left out.
-func (s *snapshot) weigh(all []saidTerms, find func(saidTerms) (meetingSet, error)) ([]saidTerms, error) {
-	kept := all[:0]
-	for _, f := range all {
-		docs, err := find(f)
-		if err != nil {
-			return nil, err
+// weigh counts the meetings of a set that have the last word of each, behind a prefix, as
+// a term of a field, and orders all by it; those that no meeting has are left out.
+func (s *snapshot) weigh(all []saidTerms, field, prefix string, set meetingSet) ([]saidTerms, error) {
+	counts := make([][]int, len(s.segments))
+	err := s.parallel(len(s.segments), func(i int) (err error) {
+		counts[i] = make([]int, len(all))
+		for j, f := range all {
+			if counts[i][j], err = s.segments[i].terms.CountIn(field, prefix+f.words[len(f.words)-1], set[i]); err != nil {
+				return err
+			}
 		}
-		if f.count = docs.size(); f.count > 0 {
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	kept := all[:0]
+	for j, f := range all {
+		for i := range counts {
+			f.count += counts[i][j]
+		}
+		if f.count > 0 {
 			kept = append(kept, f)
 		}
 	}

@@ -24,17 +24,10 @@ func (s *snapshot) countSingle(field int) []int {
 // beginningWith lists the most frequent values that begin with a folded prefix, or do so
 // from one of their words on.
 func (s *snapshot) beginningWith(counts []int, prefix string, most int) []FacetValue {
-	folded := s.x.columns.foldedValues()
-	for n := range counts {
-		if counts[n] > 0 && (n >= len(folded) || !strings.HasPrefix(folded[n], prefix) && !strings.Contains(folded[n], " "+prefix)) {
-			counts[n] = -counts[n] // for the next prefix
-		}
+	if prefix == "" {
+		return s.frequentValues(counts, most)
 	}
-	out := s.frequentValues(counts, most)
-	for n := range counts {
-		counts[n] = max(counts[n], -counts[n])
-	}
-	return out
+	return s.rankValues(s.x.columns.valuesWith(prefix), counts, most)
 }
 
 // suggestKinds finds meeting types and teams by how they begin.
@@ -45,12 +38,21 @@ func (s *snapshot) suggestKinds(t typed) ([]Suggestion, error) {
 	}
 	kinds := []struct {
 		name   string
+		field  int
 		counts []int
-	}{{SuggestType, s.countSingle(singleType)}, {SuggestTeam, s.countSingle(singleTeam)}}
+	}{{SuggestType, singleType, nil}, {SuggestTeam, singleTeam, nil}}
 	for _, tail := range tails {
+		named := s.x.columns.valuesWith(tail)
 		var out []Suggestion
-		for _, kind := range kinds {
-			for _, v := range s.beginningWith(kind.counts, tail, maxValues) {
+		for i := range kinds {
+			if len(named) == 0 {
+				break
+			}
+			kind := &kinds[i]
+			if kind.counts == nil {
+				kind.counts = s.countSingle(kind.field)
+			}
+			for _, v := range s.rankValues(named, kind.counts, maxValues) {
 				out = append(out, Suggestion{Kind: kind.name, Text: v.Value, Count: v.Count, Query: t.filterQuery(strings.Count(tail, " ")+1, kind.name, v.Value)})
 			}
 		}

@@ -92,6 +92,25 @@ func (s *snapshot) trend(q *query.Query, r TrendsRequest, people persons) (Trend
 	if err != nil {
 		return Trend{}, nil, err
 	}
+	return s.countTrend(m, r, people)
+}
+
+// trendWithoutDates counts by month how often the words of a query were said that was
+// matched already, as if it had no dates.
+func (s *snapshot) trendWithoutDates(m *matches, q *query.Query, r Request) (*Trend, error) {
+	set, err := s.withoutField(m, q, "month", r.Location)
+	if err != nil {
+		return nil, err
+	}
+	whole := *m
+	whole.set = set.clone()
+	trend, _, err := s.countTrend(&whole, TrendsRequest{By: TrendMonth, Location: r.Location}, persons{})
+	trend.Query = q.Without(narrowingFields("month")...).String()
+	return &trend, err
+}
+
+// countTrend is trend for a query that was matched.
+func (s *snapshot) countTrend(m *matches, r TrendsRequest, people persons) (Trend, []int, error) {
 	out := Trend{Exact: m.exact}
 	counts := make([][]int, len(s.segments))
 	for i, seg := range s.segments {
@@ -160,6 +179,28 @@ func (s *snapshot) countOccurrences(counts [][]int, t *termMatch, set meetingSet
 		}
 		return nil
 	})
+}
+
+// countPhrase adds how often meetings have a phrase in their transcripts: the newest are
+// read, and those for which the budget does not last count once. It returns false when
+// there are such.
+func (s *snapshot) countPhrase(counts [][]int, t *termMatch, found meetingSet, budget *readBudget) (bool, error) {
+	said, err := s.withPairs(segment.FieldText, t.phrase)
+	if err != nil {
+		return false, err
+	}
+	found.and(said)
+	for i, docs := range found {
+		eachDocument(docs, func(doc uint32) { counts[i][doc]++ })
+	}
+	read := 0
+	err = s.readNewest(found, t.phrase, false, budget, func(id int64, times int) {
+		if i, doc, ok := s.place(id); ok {
+			counts[i][doc] += times - 1
+		}
+		read++
+	})
+	return read == found.size(), err
 }
 
 // countedVariants lists the terms of a word whose occurrences add up to its own: where a

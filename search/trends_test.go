@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"minutebook/archive"
 )
 
@@ -174,5 +176,33 @@ func TestNotesAndSamePerson(t *testing.T) {
 	}
 	if a := h.search(Request{Query: "note:remember"}); a.Total != 0 {
 		t.Error("without notes something has one")
+	}
+}
+
+// TestTrendOfAnAnswer compares the trend in a search's answer with that of the query
+// without its dates.
+func TestTrendOfAnAnswer(t *testing.T) {
+	h := newFixture(t)
+	h.add(trendMeetings()...)
+	h.catchUp()
+	for _, viewer := range []archive.Viewer{everyone, archive.ViewerWith("anna@own.example")} {
+		for query, base := range map[string]string{
+			"budget": "budget", "budget on:2026-03": "budget", `"quarterly budget" after:2026-02 before:2026-04`: `"quarterly budget"`,
+			"budget -forecast on:2025-12": "budget -forecast", "on:2026-01": "", "last:1m speaker:bob budget": "speaker:bob budget",
+			"(budget OR forecast) on:2026-03": "(budget OR forecast)", "walrus on:2026-03": "walrus",
+		} {
+			answer, err := h.index.Search(t.Context(), Request{Query: query, Viewer: viewer, Trend: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := h.index.Trends(t.Context(), TrendsRequest{Queries: []string{base}, By: TrendMonth, Viewer: viewer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[0].Query = answer.Trend.Query // as the query writes itself
+			if diff := cmp.Diff(&want[0], answer.Trend); diff != "" {
+				t.Errorf("%q: the trend of %q (-) and of the answer (+) differ:\n%s", query, base, diff)
+			}
+		}
 	}
 }

@@ -54,7 +54,8 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, text string) er
 	p := resultsPage{frame: s.newFrame(r, "results", text)}
 	p.Query = text
 	request := s.searchRequest(r.Context(), text)
-	request.Limit, request.After, request.Moments, request.Facets = 20, r.URL.Query().Get("after"), 3, true
+	request.Limit, request.After, request.Moments = 20, r.URL.Query().Get("after"), 3
+	request.Facets, request.Trend = true, true
 	answer, err := s.Index.Search(r.Context(), request)
 	var wrong *search.QueryError
 	if errors.As(err, &wrong) {
@@ -78,7 +79,7 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, text string) er
 		p.Chips = nil // it stands in the box
 	}
 	p.Facets, p.Examples = newFacetViews(answer.Facets, q, text), newExamples(answer.Facets)
-	if p.Chart, err = s.newBarChart(r, q); err != nil {
+	if p.Chart, err = s.newBarChart(r, q, answer.Trend); err != nil {
 		return err
 	}
 	saved, err := s.Notes.Saved(r.Context(), personOf(r.Context()))

@@ -43,14 +43,10 @@ type chartBar struct {
 	Address             string
 }
 
-// newBarChart returns nil for fewer than two months.
-func (s *server) newBarChart(r *http.Request, q *query.Query) (*barChart, error) {
+// newBarChart draws the trend of a query without its dates. It returns nil for fewer than
+// two months.
+func (s *server) newBarChart(r *http.Request, q *query.Query, t *search.Trend) (*barChart, error) {
 	base := q.Without(dateFields...)
-	found, err := s.countTrends(r, search.TrendMonth, base.String())
-	if err != nil {
-		return nil, err
-	}
-	t := found[0]
 	if len(t.Points) < 2 || t.Total == 0 {
 		return nil, nil
 	}

@@ -65,10 +65,24 @@ func readDamaged(t *testing.T, raw []byte, end int, seed uint64) {
 		}
 	}
 	for _, field := range []string{FieldText, FieldTitle, FieldKeys} {
+		if err := listBroken(t, seg, field); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Error(err)
+		}
 		for _, term := range append(slices.Sorted(maps.Keys(countedWords)), "once7", "m:3", "all") {
 			readBroken(t, seg, field, term, rnd, len(raw))
 		}
 	}
+}
+
+// listBroken lists terms of a broken file.
+func listBroken(t *testing.T, seg segmentapi.Segment, field string) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer RecoverDamage("list the terms of", "broken.zap", &err)
+	return newTermReader(seg, nil).Terms(field, "o", 50, func(term string, docs int) {
+		if docs < 1 || docs > int(seg.Count()) {
+			t.Errorf("%q is in %d of %d documents", term, docs, seg.Count())
+		}
+	})
 }
 
 // readBroken reads a term of a broken file in every way there is.

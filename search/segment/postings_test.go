@@ -87,13 +87,17 @@ func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand
 			}
 			terms = append(terms, e.Term)
 		}
+		listed := map[string]int{}
+		if err := words.Terms(field, "", 1<<20, func(term string, docs int) { listed[term] = docs }); err != nil {
+			t.Fatal(err)
+		}
 		for _, term := range terms {
-			checkTerm(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, subset)
+			checkTerm(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, subset, listed[term])
 		}
 	}
 }
 
-func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermDictionary, field, term string, subset *roaring.Bitmap) {
+func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermDictionary, field, term string, subset *roaring.Bitmap, listed int) {
 	list, err := dict.PostingsList([]byte(term), nil, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -125,6 +129,12 @@ func checkTerm(t *rapid.T, what string, words *TermReader, dict segmentapi.TermD
 	}
 	if n, err := words.Count(field, term); err != nil || n != int(living.GetCardinality()) {
 		t.Fatalf("%s: in %d documents %v, want %d", what, n, err, living.GetCardinality())
+	}
+	if listed != int(docs.GetCardinality()) {
+		t.Fatalf("%s: is listed with %d documents, want %d", what, listed, docs.GetCardinality())
+	}
+	if n, err := words.CountIn(field, term, subset); err != nil || n != int(docs.AndCardinality(subset)) {
+		t.Fatalf("%s: in %d of some documents %v, want %d", what, n, err, docs.AndCardinality(subset))
 	}
 	if field == FieldKeys {
 		return

@@ -63,6 +63,15 @@ func (r *TermReader) Count(field, term string) (int, error) {
 	return int(n), nil
 }
 
+// CountIn returns how many of the given documents have a term.
+func (r *TermReader) CountIn(field, term string, given *roaring.Bitmap) (int, error) {
+	c, err := r.Postings(field, term)
+	if err != nil || c.Docs == nil {
+		return 0, err
+	}
+	return int(c.Docs.AndCardinality(given)), nil
+}
+
 // Postings returns the documents that have a term in a field, deleted ones too.
 func (r *TermReader) Postings(field, term string) (Postings, error) {
 	if r.file == nil {

@@ -81,6 +81,13 @@ func (t *tokenizer) readRun() {
 // skipWord steps over letters, digits and their marks.
 func (t *tokenizer) skipWord() {
 	for t.pos < len(t.in) {
+		if c := t.in[t.pos]; c < utf8.RuneSelf { // as most letters are
+			if !isWordRune(rune(c)) {
+				return
+			}
+			t.pos++
+			continue
+		}
 		r, size := t.runeAt(t.pos)
 		if !isWordRune(r) && !unicode.Is(unicode.M, r) || IsUnspaced(r) {
 			return
