@@ -63,9 +63,10 @@ type Archive struct {
 	crm         *sqlite.Memo[[]string]
 	deactivated *sqlite.Memo[bool]
 
-	mu      sync.Mutex // guards side, erasers and closed
+	mu      sync.Mutex // guards side, erasers, erased and closed
 	side    []*sqlite.DB
 	erasers []eraser
+	erased  map[int64]Forgotten // meetings of which only logs that are read still hold something
 	closed  bool
 
 	buckets sync.Map   // the works that [Archive.LockBuckets] holds
@@ -96,7 +97,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err := prepareDir(dir, path, o.Create); err != nil {
 		return nil, err
 	}
-	a := &Archive{dir: dir, log: o.Logger, now: o.Now}
+	a := &Archive{dir: dir, log: o.Logger, now: o.Now, erased: map[int64]Forgotten{}}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()
 		a.running = func() time.Duration { return a.now().Sub(opened) }
@@ -168,11 +169,11 @@ func (a *Archive) logMigration(p sqlite.MigrationProgress) {
 	name := filepath.Base(p.Path)
 	switch {
 	case p.Elapsed == 0:
-		a.log.Info().Str("database", name).Int64("schema", p.To).Int64("bytes", p.Size).Msg("copying a database of an earlier version to migrate the copy; to stop it now changes nothing")
+		a.log.Info().Str("database", name).Int64("schema", p.To).Int64("bytes", p.Size).Msg("copying a database of an earlier version before it is migrated; to stop now changes nothing")
 	case p.Copied < p.Size:
 		a.log.Info().Str("database", name).Int64("copied", p.Copied).Int64("bytes", p.Size).Dur("remaining", p.Remaining()).Msg("copying")
 	default:
-		a.log.Info().Str("database", name).Dur("took", p.Elapsed).Msg("copied; the copy is migrated now")
+		a.log.Info().Str("database", name).Dur("took", p.Elapsed).Msg("copied; the database is migrated now; to stop now changes nothing")
 	}
 }
 

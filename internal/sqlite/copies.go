@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,7 +11,7 @@ import (
 	"minutebook/internal/durable"
 )
 
-// MigratingSuffix ends the name of a copy that is being migrated.
+// MigratingSuffix ends the name of a copy that is being made for a migration.
 const MigratingSuffix = ".migrating"
 
 // CopyTo writes a whole, synced copy of the database, with mode 0600, over the
@@ -39,25 +38,6 @@ func (db *DB) CopyTo(ctx context.Context, to string) error {
 		return errors.Join(fmt.Errorf("copy %s: %w", db.Path, err), os.Remove(to))
 	}
 	return durable.SyncDir(filepath.Dir(to))
-}
-
-// replace puts the file next in the place of path and keeps the old one as
-// before. At any moment there is a whole database at path.
-func replace(path, next, before string) error {
-	if err := durable.Remove(before); err != nil {
-		return err
-	}
-	if err := os.Link(path, before); err != nil { // a file system without links: copy
-		f, err := os.Open(path)
-		if err != nil {
-			return fmt.Errorf("keep %s from before its migration: %w", path, err)
-		}
-		defer f.Close()
-		if err := durable.Write(before, func(w io.Writer) error { _, err := io.Copy(w, f); return err }); err != nil {
-			return fmt.Errorf("keep %s from before its migration: %w", path, err)
-		}
-	}
-	return durable.Rename(next, path)
 }
 
 // DropCopies deletes the copies that migrations made and kept, or left behind in

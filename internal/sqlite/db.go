@@ -14,7 +14,9 @@ type DB struct {
 	R    *sql.DB // has four connections that only read
 	Path string
 
-	writer connector // opens W's connection
+	// LogPatience is how long TruncateWAL waits for readers, to be changed before the
+	// first call.
+	LogPatience time.Duration
 }
 
 const readers = 4
@@ -30,14 +32,10 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 	if err := createFile(path, pageSize); err != nil {
 		return nil, err
 	}
-	return open(ctx, path, connector{path, writerParams, writerPragmas})
-}
-
-func open(ctx context.Context, path string, writer connector) (*DB, error) {
 	db := &DB{
-		W:    writer.pool(1),
+		W:    connector{path, writerParams, writerPragmas}.pool(1),
 		R:    connector{path, readerParams, readerPragmas}.pool(readers),
-		Path: path, writer: writer,
+		Path: path, LogPatience: 10 * time.Second,
 	}
 	for _, pool := range []*sql.DB{db.W, db.R} {
 		if err := pool.PingContext(ctx); err != nil {
@@ -88,11 +86,15 @@ func withCause(ctx context.Context, err error) error {
 	return err
 }
 
-// TruncateWAL moves the whole write-ahead log into the database and empties it.
-// It waits up to ten seconds for readers of an older state. Writers get their turn
-// meanwhile.
+// ErrLogRead: another program reads an older state of a database, so that its log cannot
+// be emptied.
+var ErrLogRead = errors.New("another program is reading it")
+
+// TruncateWAL moves the whole write-ahead log into the database and empties it. It waits
+// up to LogPatience for readers of an older state, and then fails with [ErrLogRead].
+// Writers get their turn meanwhile.
 func (db *DB) TruncateWAL(ctx context.Context) error {
-	deadline := time.NewTimer(10 * time.Second)
+	deadline := time.NewTimer(db.LogPatience)
 	defer deadline.Stop()
 	for {
 		done, err := db.TryTruncateWAL(ctx)
@@ -103,7 +105,7 @@ func (db *DB) TruncateWAL(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-deadline.C:
-			return fmt.Errorf("empty the log of %s: it is being read; try again", db.Path)
+			return fmt.Errorf("empty the log of %s: %w; end that program, or try again later", db.Path, ErrLogRead)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -3,7 +3,7 @@
 //
 //	db.go          DB: one connection that writes, four that read; transactions
 //	connect.go     how a connection is opened, and its pragmas read back
-//	migrate.go     the newest schema, on a copy that then takes the file's place
+//	migrate.go     the newest schema, in one transaction, after a copy was kept
 //	copies.go      whole copies of a database, and deleting those of migrations
 //	statements.go  statements that are prepared once in a transaction
 //	rows.go        rows into slices

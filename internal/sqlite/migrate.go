@@ -14,10 +14,11 @@ import (
 )
 
 // Migrate brings a database to the newest schema of files, *.sql with a version
-// before the first underscore. A database that already has a schema is migrated
-// as a copy, which then takes its place in one step; a failure or a crash leaves
-// the database as it was, for the old version too. The old database is kept as
-// PATH.before-VERSION. Migrate fails with [ErrNewer], and changes nothing, when
+// before the first underscore, in one transaction: a failure or a crash leaves the
+// database as it was, for the old version too. A database that already has a schema is
+// copied first, to PATH.before-VERSION. The file itself is never replaced: another
+// program that has it open, such as Litestream, would go on with the log of the new file
+// and write it into the old one. Migrate fails with [ErrNewer], and changes nothing, when
 // the database has a version that files do not, and with [ErrDiskFull] when there is no
 // room for the copy. While it copies it calls report, unless that is nil.
 func (db *DB) Migrate(ctx context.Context, files fs.FS, report func(MigrationProgress)) error {
@@ -28,28 +29,19 @@ func (db *DB) Migrate(ctx context.Context, files fs.FS, report func(MigrationPro
 	if latest == 0 {
 		return db.up(ctx, files, todo)
 	}
-	copied := db.Path + MigratingSuffix
+	copied, before := db.Path+MigratingSuffix, fmt.Sprintf("%s.before-%d", db.Path, latest)
 	if err := db.copyReporting(ctx, copied, todo[len(todo)-1].version, report); err != nil {
+		return WrapDiskFull(err)
+	}
+	if err := durable.Rename(copied, before); err != nil {
 		return err
 	}
-	if err := migrateFile(ctx, copied, files, todo); err != nil {
-		return errors.Join(err, durable.Remove(copied))
+	if err := db.up(ctx, files, todo); err != nil {
+		_, cleared := db.TryTruncateWAL(context.WithoutCancel(ctx)) // gives the room back
+		return errors.Join(err, cleared, durable.Remove(before))
 	}
-	if err := db.TruncateWAL(ctx); err != nil {
-		return err
-	}
-	if err := db.Close(); err != nil {
-		return fmt.Errorf("close %s to migrate it: %w", db.Path, err)
-	}
-	if err := replace(db.Path, copied, fmt.Sprintf("%s.before-%d", db.Path, latest)); err != nil {
-		return err
-	}
-	reopened, err := open(ctx, db.Path, db.writer)
-	if err != nil {
-		return err
-	}
-	db.W, db.R = reopened.W, reopened.R
-	return nil
+	_, err = db.TryTruncateWAL(ctx) // a reader of the old state keeps it for now
+	return err
 }
 
 // CheckVersion fails with [ErrNewer] when the database has a version that files
@@ -130,20 +122,6 @@ func (db *DB) up(ctx context.Context, files fs.FS, todo []migration) error {
 		return fmt.Errorf("migrate %s: %w", db.Path, err)
 	}
 	return nil
-}
-
-// migrateFile migrates a database that nothing else has open, and leaves all of
-// it in the file.
-func migrateFile(ctx context.Context, path string, files fs.FS, todo []migration) error {
-	db, err := Open(ctx, path)
-	if err != nil {
-		return err
-	}
-	err = db.up(ctx, files, todo)
-	if err == nil {
-		err = db.TruncateWAL(ctx)
-	}
-	return errors.Join(err, db.Close())
 }
 
 // appliedVersions reads goose's table; a database without one has no version.

@@ -42,6 +42,9 @@ func TestKilledWhileMigrating(t *testing.T) {
 	killed := 0
 	for range 12 {
 		if done { // back to the old version
+			for _, log := range []string{"-wal", "-shm"} { // as docs/install.md says
+				os.Remove(path + log)
+			}
 			if err := os.Rename(path+".before-1", path); err != nil {
 				t.Fatal(err)
 			}
