@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
+	"minutebook/internal/phrase"
 	"minutebook/internal/sqlite"
 )
 
@@ -17,6 +20,9 @@ type Forgotten struct {
 	Copies      []string // deleted copies from before a migration
 	Backups     []string // backups that still contain the meeting
 	Unreadable  []string // damaged files and deliveries that may be about it, and are kept
+	// Logs are the databases whose logs still hold it, because other programs read them.
+	// [Archive.FinishForgetting] empties them once those have ended.
+	Logs []string
 }
 
 // eraser is a room's function that erases a meeting.
@@ -41,7 +47,9 @@ func (a *Archive) OnForget(name string, fn func(ctx context.Context, id int64) e
 // deliveries, the recordings that no other meeting has, copies of the database from
 // before a migration, and the data of every room registered with OnForget. Its id
 // stays as a tombstone, so that the meeting cannot come back, and the audit keeps a
-// line with the reason. Forget returns nil only when all of that is done. After an
+// line with the reason. Forget returns nil only when all of that is done, but for the
+// logs that another program reads: it waits for each of them for some seconds, and then
+// names them. After an
 // interruption or a failure the meeting is no longer readable, and Forget or
 // FinishForgetting goes on. A meeting that was only received and not applied yet is
 // forgotten too. It fails with ErrNotFound for a meeting that neither the archive nor
@@ -71,18 +79,46 @@ func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotte
 }
 
 // FinishForgetting finishes interrupted erasures. It is called once all rooms have
-// registered with OnForget.
+// registered with OnForget, and again while it fails: with [sqlite.ErrLogRead] while
+// another program reads a log that still holds a forgotten meeting.
 func (a *Archive) FinishForgetting(ctx context.Context) error {
 	ids, err := a.readUnfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("finish forgetting: %w", err)
 	}
+	var logs []string
 	for _, id := range ids {
-		if _, err := a.finishForgetting(ctx, id); err != nil {
+		f, err := a.finishForgetting(ctx, id)
+		if err != nil {
 			return fmt.Errorf("finish forgetting meeting %d: %w", id, err)
 		}
+		logs = append(logs, f.Logs...)
+	}
+	if len(logs) > 0 {
+		slices.Sort(logs)
+		return fmt.Errorf("finish forgetting %s: empty the log of %s: %w", phrase.Meetings(len(ids)), strings.Join(slices.Compact(logs), ", "), sqlite.ErrLogRead)
 	}
 	return nil
+}
+
+// AwaitsLogs reports whether erasures of this process wait for logs that are read.
+func (a *Archive) AwaitsLogs() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.erased) > 0
+}
+
+// Forgetting returns how many erasures are unfinished, and the databases whose logs they
+// wait for.
+func (a *Archive) Forgetting(ctx context.Context) (unfinished int, logs []string, err error) {
+	ids, err := a.readUnfinished(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, id := range ids {
+		logs = append(logs, a.erased[id].Logs...)
+	}
+	slices.Sort(logs)
+	return len(ids), slices.Compact(logs), err
 }
 
 // Tombstones returns the forgotten meetings in rising order, and those whose erasure
@@ -103,8 +139,56 @@ func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones WHERE done_at IS NULL ORDER BY 1`)
 }
 
-// finishForgetting does everything after the tombstone. All of it can be repeated.
+// finishForgetting does everything after the tombstone. All of it can be repeated; while
+// only logs are left, it tries no more than these, and does not wait for them again.
 func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, error) {
+	a.mu.Lock()
+	f, erased := a.erased[id]
+	a.mu.Unlock()
+	if !erased {
+		var err error
+		if f, err = a.eraseEverywhere(ctx, id); err != nil {
+			return f, err
+		}
+	}
+	f.Logs = nil
+	for _, db := range a.Databases() {
+		copies, err := db.DropCopies()
+		if err != nil {
+			return f, err
+		}
+		f.Copies = append(f.Copies, copies...)
+		emptied, err := db.TryTruncateWAL(ctx)
+		if err == nil && !emptied && !erased {
+			err = db.TruncateWAL(ctx)
+			emptied = err == nil
+		}
+		if err != nil && !errors.Is(err, sqlite.ErrLogRead) {
+			return f, err
+		}
+		if !emptied {
+			f.Logs = append(f.Logs, filepath.Base(db.Path))
+		}
+	}
+	var err error
+	if f.Backups, err = a.backupsWith(ctx, id); err != nil {
+		return f, err
+	}
+	a.noteForgotten(ctx)
+	if len(f.Logs) == 0 {
+		_, err = a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ?, blobs = '[]' WHERE recording_id = ?`, a.now().UnixMilli(), id)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if delete(a.erased, id); len(f.Logs) > 0 {
+		a.erased[id] = f
+	}
+	return f, err
+}
+
+// eraseEverywhere erases a meeting outside of archive.db: recordings, deliveries, the
+// data of other rooms, and files.
+func (a *Archive) eraseEverywhere(ctx context.Context, id int64) (Forgotten, error) {
 	f := Forgotten{RecordingID: id}
 	var err error
 	if f.Recordings, err = a.dropBlobs(ctx, id); err != nil {
@@ -128,25 +212,7 @@ func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, er
 			return f, fmt.Errorf("%s still holds something of it: %w", e.name, err)
 		}
 	}
-	if err := a.dropPartial(id); err != nil { // the rooms have ended their fetches
-		return f, err
-	}
-	for _, db := range a.Databases() {
-		copies, err := db.DropCopies()
-		if err != nil {
-			return f, err
-		}
-		f.Copies = append(f.Copies, copies...)
-		if err := db.TruncateWAL(ctx); err != nil {
-			return f, err
-		}
-	}
-	if f.Backups, err = a.backupsWith(ctx, id); err != nil {
-		return f, err
-	}
-	a.noteForgotten(ctx)
-	_, err = a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ?, blobs = '[]' WHERE recording_id = ?`, a.now().UnixMilli(), id)
-	return f, err
+	return f, a.dropPartial(id) // the rooms have ended their fetches
 }
 
 // meetingTables are the tables with rows of one meeting by recording_id, in the order

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"minutebook/archive/inbox"
 	"minutebook/internal/sqlite"
@@ -143,10 +144,12 @@ func (c *check) checkForgotten(ctx context.Context, o VerifyOptions, found func(
 	for _, id := range ids {
 		d := Damage{Class: DamageForgetting, RecordingID: id, What: "forgetting it was interrupted"}
 		if o.Repair {
-			if _, err := a.finishForgetting(ctx, id); err != nil {
+			f, err := a.finishForgetting(ctx, id)
+			if err == nil && len(f.Logs) > 0 {
+				err = fmt.Errorf("empty the log of %s: %w", strings.Join(f.Logs, ", "), sqlite.ErrLogRead)
+			}
+			if d.Repaired = err == nil; err != nil {
 				d.What += " and does not finish: " + err.Error()
-			} else {
-				d.Repaired = true
 			}
 		}
 		found(d)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,5 +95,32 @@ func TestVerifyNamesWhatOthersCanReach(t *testing.T) {
 	v, err = a.Verify(t.Context(), VerifyOptions{}, func(d Damage) { last = d })
 	if err != nil || v.Wide != modesNamed+1 || !strings.Contains(last.What, "52 files and directories more") {
 		t.Errorf("%d named, the last %v, %v", v.Wide, last, err)
+	}
+}
+
+// TestEveryDamageHasAHowTo looks for each class, with its exit code, in the table of
+// docs/how-to/failures.md.
+func TestEveryDamageHasAHowTo(t *testing.T) {
+	text, err := os.ReadFile("../docs/how-to/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		columns := strings.Split(line, "|")
+		if len(columns) != 6 || !strings.Contains(columns[1], "`") {
+			continue
+		}
+		given := strings.Split(strings.TrimSpace(columns[2]), ", ")
+		for i, name := range strings.Split(strings.Trim(strings.TrimSpace(columns[1]), "`"), "`, `") {
+			if i < len(given) && strings.TrimSpace(columns[3]) != "" && strings.TrimSpace(columns[4]) != "" {
+				codes[name] = given[i]
+			}
+		}
+	}
+	for _, class := range append(slices.Clone(damageClasses[:]), DamageMode) {
+		if codes[string(class)] != strconv.Itoa(class.ExitCode()) {
+			t.Errorf("%s has the exit code %d, and in failures.md %q", class, class.ExitCode(), codes[string(class)])
+		}
 	}
 }

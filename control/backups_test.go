@@ -10,6 +10,7 @@ import (
 	"minutebook/archive/backup"
 	"minutebook/archive/generation"
 	"minutebook/control"
+	"minutebook/internal/sqlite"
 	"minutebook/internal/testrun"
 )
 
@@ -48,5 +49,44 @@ func TestForgetReplacesBackups(t *testing.T) {
 		if err != nil || len(all) != 1 || all[0].Name != number || slices.Contains(all[0].IDs, 2) || all[0].Encrypted != (dir == sealed) {
 			t.Errorf("%s: %d generations, %v", dir, len(all), err)
 		}
+	}
+}
+
+// TestForgettingIsUnfinishedWhileALogIsRead forgets a meeting while another program reads archive.db.
+func TestForgettingIsUnfinishedWhileALogIsRead(t *testing.T) {
+	a, _, ops := indexed(t)
+	a.DB().LogPatience = 1
+	reader := sqlite.Connect(a.DB().Path, "?mode=ro", nil)
+	defer reader.Close()
+	tx, err := reader.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := tx.QueryRow(`SELECT count(*) FROM meetings`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	f, err := control.Call[archive.Forgotten](t.Context(), ops, "forget", control.ForgetRequest{RecordingID: 2, Reason: "asked for"}, nil)
+	if err != nil || !slices.Equal(f.Logs, []string{"archive.db"}) {
+		t.Errorf("forgot %+v, %v", f, err)
+	}
+	unfinished := func() (int, []string) {
+		n, logs, err := a.Forgetting(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		return n, logs
+	}
+	if n, logs := unfinished(); n != 1 || len(logs) != 1 || !a.AwaitsLogs() {
+		t.Errorf("unfinished %d, %v", n, logs)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
+	}
+	if err := a.FinishForgetting(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n, logs := unfinished(); n != 0 || len(logs) != 0 || a.AwaitsLogs() {
+		t.Errorf("unfinished %d, %v", n, logs)
 	}
 }

@@ -90,6 +90,11 @@ func (e *examination) examineState(ctx context.Context) {
 		e.add("archive", SeverityError, "see what is damaged with `minutebook verify`", "it cannot be read: %v", err)
 		return
 	}
+	e.judgeState(s, e.h.Archive.Now())
+}
+
+// judgeState finds what a status shows.
+func (e *examination) judgeState(s *StatusResult, now time.Time) {
 	e.add("archive", SeverityOK, "", "%s, %d with a transcript, %d with a recording", phrase.Meetings(s.Meetings), s.WithTranscript, s.WithRecording)
 	switch {
 	case s.Rebuilding:
@@ -98,6 +103,13 @@ func (e *examination) examineState(ctx context.Context) {
 		e.add("index", SeverityWarning, "wait; if the number stays, run `minutebook rebuild`", "%d of %s indexed", s.Indexed, phrase.Count(s.Meetings, "meeting is", "meetings are"))
 	default:
 		e.add("index", SeverityOK, "", "%s indexed", phrase.Meetings(s.Indexed))
+	}
+	if s.Forgetting > 0 {
+		remedy := "see the log, or run `minutebook forget` again"
+		if len(s.ForgettingLogs) > 0 {
+			remedy = "end the program that reads " + strings.Join(s.ForgettingLogs, ", ") + ", such as Litestream or sqlite3"
+		}
+		e.add("forgetting", SeverityWarning, remedy, "%s not wholly erased yet", phrase.Count(s.Forgetting, "forgotten meeting is", "forgotten meetings are"))
 	}
 	if !s.Running {
 		e.add("daemon", SeverityWarning, "start it: minutebook serve", "no daemon is running: nothing is received and fetched")
@@ -119,7 +131,7 @@ func (e *examination) examineState(ctx context.Context) {
 	for _, p := range s.Problems {
 		e.add("sync", SeverityWarning, "see the log", "%s", p)
 	}
-	e.examineUpkeep(s, e.h.Archive.Now())
+	e.examineUpkeep(s, now)
 	if c := s.Configuration; c != nil && len(c.NeedsRestart) > 0 {
 		e.add("configuration", SeverityWarning, "restart the daemon", "the daemon runs with other values of %s", strings.Join(c.NeedsRestart, ", "))
 	}

@@ -1,8 +1,13 @@
 package control
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
+
+	"minutebook/archive/inbox"
+	syncer "minutebook/sync"
 )
 
 func TestDoctorJudgesClockAndSpace(t *testing.T) {
@@ -22,6 +27,79 @@ func TestDoctorJudgesClockAndSpace(t *testing.T) {
 		e.examineSpace(tc.free, tc.daily)
 		if len(e.findings) != 1 || e.findings[0].Severity != tc.want {
 			t.Errorf("%+v: %+v", tc, e.findings)
+		}
+	}
+}
+
+// TestDoctorSaysWhatToDo judges states that are well but for one thing: each is found with
+// its severity and with what to do, and docs/how-to/failures.md has a row of it.
+func TestDoctorSaysWhatToDo(t *testing.T) {
+	howTo, err := os.ReadFile("../docs/how-to/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	well := func() *StatusResult {
+		return &StatusResult{Running: true, Meetings: 3, Indexed: 3, Upkeep: map[string]UpkeepState{
+			UpkeepBackup: {Succeeded: now.Add(-time.Hour), Result: "to /mnt/usb"}, UpkeepProve: {Succeeded: now, Result: "restored and verified"},
+			UpkeepVerify: {Whole: now}}}
+	}
+	upkeep := func(job string, u UpkeepState) func(*StatusResult) {
+		return func(s *StatusResult) { s.Upkeep[job] = u }
+	}
+	account := func(a syncer.AccountStatus) func(*StatusResult) {
+		return func(s *StatusResult) { a.Name = "ada"; s.Accounts = []syncer.AccountStatus{a} }
+	}
+	for name, c := range map[string]struct {
+		change   func(*StatusResult)
+		subject  string
+		severity Severity
+		text     string // in the finding
+		row      string // of failures.md
+	}{
+		"well":               {func(*StatusResult) {}, "archive", SeverityOK, "3 meetings", ""},
+		"rebuilding":         {func(s *StatusResult) { s.Rebuilding, s.RebuildReason = true, "new rules" }, "index", SeverityNote, "new rules", ""},
+		"index behind":       {func(s *StatusResult) { s.Indexed = 1 }, "index", SeverityWarning, "1 of 3", "the index is behind"},
+		"log is read":        {func(s *StatusResult) { s.Forgetting, s.ForgettingLogs = 2, []string{"inbox.db"} }, "forgetting", SeverityWarning, "2 forgotten meetings are not", "a forgotten meeting is not wholly erased yet"},
+		"no daemon":          {func(s *StatusResult) { s.Running = false }, "daemon", SeverityWarning, "no daemon", "no daemon is running"},
+		"quarantine":         {func(s *StatusResult) { s.Inbox = inbox.Counts{Quarantined: 1} }, "deliveries", SeverityWarning, "1 delivery is", "a delivery is in quarantine"},
+		"refused account":    {account(syncer.AccountStatus{Suspended: "401"}), "account ada", SeverityError, "401", "the service refuses the account"},
+		"failing calls":      {account(syncer.AccountStatus{OpenFailures: 2}), "account ada", SeverityWarning, "2 calls", "a call fails and is tried again"},
+		"downloads pause":    {func(s *StatusResult) { s.Downloads.Paused = "the disk is nearly full" }, "recordings", SeverityWarning, "nearly full", "no recording is fetched"},
+		"part of sync":       {func(s *StatusResult) { s.Problems = []string{"the disk is full"} }, "sync", SeverityWarning, "the disk is full", "a part of the sync pauses"},
+		"needs a restart":    {func(s *StatusResult) { s.Configuration = &ConfigurationState{NeedsRestart: []string{"web.listen"}} }, "configuration", SeverityWarning, "web.listen", "the daemon runs with other values"},
+		"backup failed":      {upkeep(UpkeepBackup, UpkeepState{Error: "no room"}), "backup", SeverityError, "no room", "the last backup failed"},
+		"no backup":          {upkeep(UpkeepBackup, UpkeepState{}), "backup", SeverityWarning, "none was ever made", "a backup was never made, or is old"},
+		"first backup":       {upkeep(UpkeepBackup, UpkeepState{Next: now.Add(time.Hour)}), "backup", SeverityNote, "13:00", ""},
+		"old backup":         {upkeep(UpkeepBackup, UpkeepState{Succeeded: now.Add(-9 * 24 * time.Hour)}), "backup", SeverityWarning, "9 days", "a backup was never made, or is old"},
+		"backup with doubts": {upkeep(UpkeepBackup, UpkeepState{Succeeded: now, Warnings: []string{"2 meetings are missing"}}), "backup", SeverityWarning, "2 meetings", "a backup names meetings or recordings"},
+		"proof failed":       {upkeep(UpkeepProve, UpkeepState{Error: "hash"}), "proof of the backup", SeverityError, "hash", "the backup cannot be restored"},
+		"never proven":       {upkeep(UpkeepProve, UpkeepState{}), "proof of the backup", SeverityNote, "never restored", "a backup was never restored"},
+		"damage":             {upkeep(UpkeepVerify, UpkeepState{Whole: now, Damages: map[int]int{1: 2}}), "check", SeverityError, "2 damages", "damage was found"},
+		"check failed":       {upkeep(UpkeepVerify, UpkeepState{Error: "malformed"}), "check", SeverityError, "malformed", "the check failed"},
+		"never checked":      {upkeep(UpkeepVerify, UpkeepState{}), "check", SeverityNote, "never checked", ""},
+	} {
+		s := well()
+		c.change(s)
+		var e examination
+		e.judgeState(s, now)
+		found := false
+		for _, f := range e.findings {
+			needsAct := f.Severity == SeverityWarning || f.Severity == SeverityError
+			if needsAct && f.Remedy == "" {
+				t.Errorf("%s: no remedy: %+v", name, f)
+			}
+			if f.Subject == c.subject && f.Severity == c.severity && strings.Contains(f.Text, c.text) {
+				found = true
+			} else if needsAct {
+				t.Errorf("%s: also finds %+v", name, f)
+			}
+		}
+		if !found {
+			t.Errorf("%s: found %+v", name, e.findings)
+		}
+		if !strings.Contains(string(howTo), "\n| "+c.row) {
+			t.Errorf("failures.md has no row of %q", c.row)
 		}
 	}
 }

@@ -24,6 +24,10 @@ type StatusResult struct {
 	Indexed        int    `json:"indexed"`
 	Rebuilding     bool   `json:"rebuilding"` // the index is being built anew
 	RebuildReason  string `json:"rebuild_reason,omitempty"`
+	// Forgetting are the meetings whose erasure is unfinished, and ForgettingLogs the
+	// databases whose logs it waits for.
+	Forgetting     int      `json:"forgetting"`
+	ForgettingLogs []string `json:"forgetting_logs,omitempty"`
 	// Receiver counts since the daemon's start; absent where none listens.
 	Receiver *receiver.Counts `json:"receiver,omitempty"`
 	// Service is the state of the service; absent where none runs.
@@ -88,6 +92,9 @@ func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 		Meetings: counts.Meetings, WithTranscript: counts.WithTranscript, WithSummary: counts.WithSummary,
 		WithRecording: counts.WithRecording, Gone: counts.Gone, NotWatched: counts.NotWatched,
 		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Configuration: h.showConfiguration(), Status: now, Activities: h.Activities.List(),
+	}
+	if r.Forgetting, r.ForgettingLogs, err = h.Archive.Forgetting(ctx); err != nil {
+		return nil, fmt.Errorf("look for unfinished erasures: %w", err)
 	}
 	if h.Received != nil {
 		c := h.Received()

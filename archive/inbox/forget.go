@@ -42,7 +42,8 @@ func (i *Inbox) ForgetRecording(ctx context.Context, recordingID int64) (unreada
 	if err != nil {
 		return nil, err
 	}
-	return unreadable, i.db.TruncateWAL(ctx) // the log holds the bodies as they came
+	i.emptyLog(ctx)
+	return unreadable, nil
 }
 
 // Mentions reports whether a delivery waits that is about a recording, or is

@@ -139,6 +139,14 @@ func Open(ctx context.Context, path string, opts Options) (*Inbox, error) {
 	if err := i.importOverflow(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open inbox: %w", err), db.Close())
 	}
+	emptied, err := makeLogDurable(ctx, db)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open inbox: make its log durable: %w", err), db.Close())
+	}
+	if !emptied {
+		i.log.Warn().Msg("another program reads inbox.db; its log is emptied when that program ends")
+		i.truncations <- struct{}{}
+	}
 	go i.writeLoop()
 	return i, nil
 }

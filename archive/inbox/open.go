@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -19,10 +20,7 @@ var migrationFiles embed.FS
 // of the log instead of four.
 const pageSize = 16384
 
-// openDB opens the file, brings it to the newest schema and makes the
-// content of its log durable: a process killed between writing a commit and syncing it
-// leaves one that can be read but is not yet safe, and a repeat of it must not
-// be acknowledged before it is.
+// openDB opens the file and brings it to the newest schema.
 func openDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err error) {
 	if _, err := os.Stat(path); err != nil && !create {
 		return nil, fmt.Errorf("open inbox: %w", err)
@@ -43,12 +41,40 @@ func openDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err er
 	if err := db.Migrate(ctx, tree, nil); err != nil {
 		return nil, err
 	}
-	var busy, logged, done int
-	if err := db.W.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &logged, &done); err != nil {
-		return nil, fmt.Errorf("open inbox: make its log durable: %w", err)
-	}
-	if busy != 0 {
-		return nil, errors.New("open inbox: make its log durable: another process has it open")
-	}
 	return db, nil
+}
+
+// makeLogDurable makes the content of the log durable, which an earlier process may have
+// written without syncing it. It empties the log unless another program reads it, and
+// reports whether it did.
+func makeLogDurable(ctx context.Context, db *sqlite.DB) (emptied bool, err error) {
+	if emptied, err = db.TryTruncateWAL(ctx); emptied || err != nil {
+		return emptied, err
+	}
+	f, err := os.OpenFile(db.Path+"-wal", os.O_RDWR, 0)
+	if err != nil {
+		return false, err
+	}
+	return false, errors.Join(rewrite(f), f.Sync(), f.Close())
+}
+
+// rewrite writes the bytes of a file over themselves. After a sync that failed, pages of
+// it can count as written that are not on the disk, and no later sync would write them.
+func rewrite(f *os.File) error {
+	block := make([]byte, 1<<20)
+	for at := int64(0); ; {
+		n, err := f.ReadAt(block, at)
+		if n > 0 {
+			if _, err := f.WriteAt(block[:n], at); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		at += int64(n)
+	}
 }

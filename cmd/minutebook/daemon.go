@@ -207,12 +207,7 @@ func (d *daemon) Run(ctx context.Context) error {
 		defer d.background.Wait()
 		return d.followConnected(ctx)
 	})
-	g.Go(func() error {
-		if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {
-			d.log.Error().Err(err).Msg("finish forgetting a meeting: forget it again, or restart")
-		}
-		return nil
-	})
+	g.Go(func() error { return d.runForgetting(ctx) })
 	g.Go(func() error { return d.servePage(ctx) })
 	if d.monitorListener != nil {
 		g.Go(func() error { return serveHTTP(ctx, d.monitorListener, &d.monitor, d.opts.Times, d.log) })
@@ -232,6 +227,32 @@ func (d *daemon) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// forgetInterval is the time between two tries to finish erasures.
+const forgetInterval = time.Minute
+
+// runForgetting finishes erasures that were interrupted, or that wait for another program
+// to end, until ctx ends. A failure that stays the same is logged once.
+func (d *daemon) runForgetting(ctx context.Context) error {
+	tick := time.NewTicker(forgetInterval)
+	defer tick.Stop()
+	for failed := "never tried"; ; {
+		if failed != "" || d.archive.AwaitsLogs() {
+			text := ""
+			if err := d.finishForgetting(ctx); err != nil && ctx.Err() == nil {
+				if text = err.Error(); text != failed {
+					d.log.Error().Err(err).Msg("a meeting is not wholly erased yet; this is tried again every minute")
+				}
+			}
+			failed = text
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
 }
 
 // restInterval is how long the daemon has no work before it gives memory back: longer than

@@ -78,6 +78,13 @@ func printMeetings(b *strings.Builder, s control.StatusResult) {
 	if s.NotWatched > 0 {
 		fmt.Fprintf(b, "  not watched    %6d\n", s.NotWatched)
 	}
+	if s.Forgetting > 0 {
+		fmt.Fprintf(b, "not wholly erased yet: %s", phrase.Count(s.Forgetting, "forgotten meeting", "forgotten meetings"))
+		if len(s.ForgettingLogs) > 0 {
+			fmt.Fprintf(b, "; another program reads %s, whose log holds it", strings.Join(s.ForgettingLogs, ", "))
+		}
+		b.WriteByte('\n')
+	}
 	if s.Rebuilding {
 		fmt.Fprintf(b, "the index is being built anew: %s\n", s.RebuildReason)
 	}

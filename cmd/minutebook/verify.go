@@ -174,7 +174,10 @@ func (m *Main) forgetCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return m.printForgotten(f)
+			if err := m.printForgotten(f); err != nil || len(f.Logs) == 0 {
+				return err
+			}
+			return &control.Error{Message: fmt.Sprintf("forget: meeting %d is not wholly erased yet", id), ExitCode: 5}
 		},
 	}
 	cmd.Flags().StringVar(&q.Reason, "reason", "", "why, for the audit")
@@ -190,9 +193,16 @@ func (m *Main) printForgotten(f archive.Forgotten) error {
 			Recordings  int      `json:"recordings"`
 			Backups     []string `json:"backups"`
 			Unreadable  []string `json:"unreadable,omitempty"`
-		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...), f.Unreadable})
+			Logs        []string `json:"logs,omitempty"`
+		}{f.RecordingID, f.Recordings, append([]string{}, f.Backups...), f.Unreadable, f.Logs})
 	}
 	_, err := fmt.Fprintf(m.Stdout, "meeting %d is forgotten, with %s\n", f.RecordingID, phrase.Recordings(f.Recordings))
+	for _, name := range f.Logs {
+		if err == nil {
+			_, err = fmt.Fprintf(m.Stdout, "the log of %s still holds it, for another program is reading that file: end that program; the daemon then empties the log within a minute, "+
+				"and without a daemon `minutebook forget` again does\n", name)
+		}
+	}
 	for _, b := range f.Backups {
 		if err == nil {
 			_, err = fmt.Fprintf(m.Stdout, "a backup still holds it: %s\n", b)
