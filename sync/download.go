@@ -122,11 +122,16 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l.noteStore(media.Check(ctx, l.store))
-	if err := l.startOpen(ctx, &tasks, once, t); err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		next, err := l.startWanted(ctx, &tasks, once, t)
+	for begun := false; ctx.Err() == nil; {
+		var next time.Time
+		var err error
+		if !begun {
+			err = l.begin(ctx, &tasks, once, t)
+			begun = err == nil
+		}
+		if begun {
+			next, err = l.startWanted(ctx, &tasks, once, t)
+		}
 		if ctx.Err() != nil {
 			break
 		}
@@ -139,11 +144,8 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 			default:
 			}
 		}
-		if once && l.isIdle() && err == nil && (next.IsZero() || next.After(now)) {
-			return nil
-		}
-		if once && err != nil && l.isIdle() {
-			return err
+		if once && l.isIdle() && (err != nil || next.IsZero() || next.After(now)) {
+			return cmp.Or(err, l.failure())
 		}
 		if err != nil {
 			next = now.Add(time.Minute)
@@ -153,6 +155,17 @@ func (l *downloader) run(ctx context.Context, once bool, t *runStats) error {
 	return ctx.Err()
 }
 
+// begin wants the recordings that a crash kept from the queue, and starts the open ones.
+func (l *downloader) begin(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) error {
+	l.mu.Lock()
+	clear(l.failed) // of an earlier run
+	l.mu.Unlock()
+	if _, err := l.s.archive.WantDownloads(ctx); err != nil {
+		return err
+	}
+	return l.startOpen(ctx, tasks, once, t)
+}
+
 // isIdle reports whether no recording is being worked on.
 func (l *downloader) isIdle() bool {
 	l.mu.Lock()
@@ -160,12 +173,15 @@ func (l *downloader) isIdle() bool {
 	return len(l.tasks) == 0
 }
 
-// failure returns an error of a recording that rests after it, nil if none does.
+// failure returns an error of this machine after which a recording rests, nil if none
+// does.
 func (l *downloader) failure() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(l.failed)) {
-		return l.failed[id]
+		if err := l.failed[id]; !errors.Is(err, errLater) {
+			return err
+		}
 	}
 	return nil
 }
@@ -173,7 +189,7 @@ func (l *downloader) failure() error {
 // startOpen starts the recordings that were requested and that nobody works on: those
 // of an earlier process, and those that could not go on and have rested.
 func (l *downloader) startOpen(ctx context.Context, tasks *sync.WaitGroup, once bool, t *runStats) error {
-	_, open := l.openLinks() // before the rows are read, as in startWanted
+	_, open := l.openLinks(false) // before the rows are read, as in startWanted
 	rows, err := l.s.archive.OpenDownloads(ctx)
 	if err != nil {
 		return err
@@ -201,7 +217,7 @@ func (l *downloader) startWanted(ctx context.Context, tasks *sync.WaitGroup, onc
 				return time.Time{}, err
 			}
 		}
-		links, open := l.openLinks() // before the rows are read: a task that ends meanwhile leaves its row outdated
+		links, open := l.openLinks(once) // before the rows are read: a task that ends meanwhile leaves its row outdated
 		if !l.pace.allowsAnother(now, links, l.s.opt.Fetchers) {
 			return time.Time{}, nil
 		}
@@ -244,14 +260,19 @@ func (l *downloader) checkStore(ctx context.Context) error {
 }
 
 // openLinks returns the open downloads as the pacer sees them, and their
-// recordings.
-func (l *downloader) openLinks() (links []openLink, ids map[int64]bool) {
+// recordings, with those too that failed in a person's run: they wait for the next one.
+func (l *downloader) openLinks(once bool) (links []openLink, ids map[int64]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ids = make(map[int64]bool, len(l.tasks))
 	for id, t := range l.tasks {
 		ids[id] = true
 		links = append(links, openLink{Expires: t.row.ExpiresAt, Left: max(0, t.row.Size-t.row.Fetched)})
+	}
+	if once {
+		for id := range l.failed {
+			ids[id] = true
+		}
 	}
 	return links, ids
 }

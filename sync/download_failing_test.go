@@ -1,6 +1,7 @@
 package syncer_test
 
 import (
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -54,6 +55,39 @@ func testFailingCommits(t *testing.T, state archive.DownloadState) {
 		time.Sleep(30 * time.Minute)
 		if c := meetingCounts(t, ar); c.WithRecording != 4 {
 			t.Errorf("afterwards: %+v", c)
+		}
+	})
+}
+
+// A failure of this machine is no failure of a recording: however long it lasts, the
+// recordings are tried again within minutes of its end, and status names it once.
+func TestAFailingDiskIsNoFailureOfRecordings(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{Generation: 5 * time.Second, Video: rig.File(5000)}, rig.Meetings(4, rig.Today().Add(-time.Hour), 100*time.Hour))
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		failing := func(pragma string) {
+			if _, err := ar.Inbox().DB().W.Exec(pragma); err != nil {
+				t.Fatal(err)
+			}
+		}
+		failing(`PRAGMA query_only = 1`) // no callback can be announced
+		s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, PublicURL: public,
+			Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(3 * time.Hour)
+		st, err := s.Status(t.Context())
+		if problems := strings.Join(st.Problems, "\n"); err != nil || len(st.Failures) > 0 || strings.Count(problems, "downloads: ") != 1 || !strings.Contains(problems, "disk is full or failing") {
+			t.Errorf("status: %+v, %q, %v", st.Failures, problems, err)
+		}
+		failing(`PRAGMA query_only = 0`)
+		time.Sleep(20 * time.Minute)
+		if c := meetingCounts(t, ar); c.WithRecording != 4 {
+			t.Errorf("afterwards: %+v", c)
+		}
+		if st, err := s.Status(t.Context()); err != nil || len(st.Failures)+len(st.Problems) > 0 {
+			t.Errorf("status afterwards: %+v, %q, %v", st.Failures, st.Problems, err)
 		}
 	})
 }

@@ -3,11 +3,13 @@ package syncer
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strconv"
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/sqlite"
 )
 
 // retryDelay returns how long a recording waits after so many failures in a
@@ -16,6 +18,15 @@ import (
 func retryDelay(failures int) time.Duration {
 	steps := [...]time.Duration{15 * time.Minute, time.Hour, 6 * time.Hour, 24 * time.Hour, 72 * time.Hour, 168 * time.Hour}
 	return steps[min(max(failures, 1), len(steps))-1]
+}
+
+// isLocal reports whether an error is of this machine: no room, or a disk or database
+// that fails. It tells nothing about a recording, which stays as it is and is tried
+// again once the machine is well.
+func isLocal(err error) bool {
+	var room *lowDiskError
+	var file *fs.PathError
+	return errors.As(err, &room) || errors.As(err, &file) || sqlite.IsPassing(err)
 }
 
 // requeueFailed puts a recording back into the queue after an error and records

@@ -21,8 +21,8 @@ const (
 )
 
 // advance takes a recording as far as it goes now: onto the disk, or back into
-// the queue. It returns an error only if the queue cannot be written, the disk
-// is full or ctx ended. A forgotten meeting ends it without an error.
+// the queue. It returns an error only if this machine fails, see isLocal, or ctx
+// ended. A forgotten meeting ends it without an error.
 func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 	for first := true; ctx.Err() == nil; first = false {
 		if t.row.State == archive.DownloadWanted && !first {
@@ -39,8 +39,7 @@ func (l *downloader) advance(ctx context.Context, t *downloadTask) error {
 		if !more || errors.Is(err, archive.ErrForgotten) {
 			return nil
 		}
-		var room *lowDiskError
-		if errors.As(err, &room) || errors.Is(err, errLater) {
+		if errors.Is(err, errLater) || isLocal(err) {
 			return err // the recording stays as it is
 		}
 		if err != nil {

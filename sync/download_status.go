@@ -54,8 +54,12 @@ func (s *Syncer) fetchAllRecordings(ctx context.Context, t *runStats) error {
 }
 
 // isSettled reports whether the present run has nothing open and nothing due.
-// It fails while downloads are paused.
+// It fails while downloads are paused, and while a recording rests after a failure of
+// this machine.
 func (l *downloader) isSettled(ctx context.Context) (bool, error) {
+	if err := l.failure(); err != nil {
+		return false, err
+	}
 	if !l.isIdle() {
 		return false, nil
 	}

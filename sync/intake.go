@@ -27,9 +27,12 @@ const (
 // is quarantined, with the reason.
 func (s *Syncer) runIntake(ctx context.Context) error {
 	box := s.archive.Inbox()
-	for ctx.Err() == nil {
-		err := box.WaitPending(ctx)
-		if err == nil {
+	for replayed := false; ctx.Err() == nil; {
+		var err error
+		if !replayed {
+			err = s.replayTransient(ctx)
+			replayed = err == nil
+		} else if err = box.WaitPending(ctx); err == nil {
 			started := time.Now()
 			_, err = s.drainBatch(ctx, box)
 			if err == nil && box.Busy() {

@@ -36,22 +36,11 @@ func (s *Syncer) Run(ctx context.Context) error {
 	return nil
 }
 
-// prepare reads the state that earlier processes left.
+// prepare reads the state that earlier processes left. It writes nothing: a full disk
+// must not keep the daemon from starting.
 func (s *Syncer) prepare(ctx context.Context) error {
 	if err := s.loadSuspensions(ctx); err != nil {
 		return err
 	}
-	if err := s.replayTransient(ctx); err != nil {
-		return err
-	}
-	if err := s.content.load(ctx, s.archive); err != nil {
-		return err
-	}
-	if s.opt.DownloadMedia {
-		// Meetings applied just before a crash may have no row in the queue.
-		if _, err := s.archive.WantDownloads(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.content.load(ctx, s.archive)
 }

@@ -41,6 +41,9 @@ func (s *Syncer) Sync(ctx context.Context, req Request, progress func(Event)) er
 	if err := s.prepare(ctx); err != nil {
 		return err
 	}
+	if err := s.replayTransient(ctx); err != nil {
+		return err
+	}
 	if err := s.drainAll(ctx); err != nil {
 		return err
 	}

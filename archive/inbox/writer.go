@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mattn/go-sqlite3"
+
+	"minutebook/internal/sqlite"
 )
 
 // maxGroup and maxGroupBytes limit one commit, so that its first delivery does not wait
@@ -238,15 +240,12 @@ func rollbackOpen(ctx context.Context, conn *sql.Conn) error {
 
 // markRetryable marks the errors after which a sender may try again.
 func markRetryable(err error) error {
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
+	var lite sqlite3.Error
+	switch {
+	case !sqlite.IsPassing(err):
 		return err
-	}
-	switch e.Code {
-	case sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrNomem:
-		return fmt.Errorf("%w: %w", ErrDisk, err)
-	case sqlite3.ErrBusy, sqlite3.ErrLocked:
+	case errors.As(err, &lite) && (lite.Code == sqlite3.ErrBusy || lite.Code == sqlite3.ErrLocked):
 		return fmt.Errorf("%w: %w", ErrBehind, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w", ErrDisk, err)
 }

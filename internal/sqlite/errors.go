@@ -36,6 +36,20 @@ func IsDamaged(err error) bool {
 	return errors.As(err, &lite) && (lite.Code == sqlite3.ErrCorrupt || lite.Code == sqlite3.ErrNotADB)
 }
 
+// IsPassing reports whether SQLite failed because of the machine: its disk, its memory or
+// a lock. The same may succeed later.
+func IsPassing(err error) bool {
+	var lite sqlite3.Error
+	if !errors.As(err, &lite) {
+		return false
+	}
+	switch lite.Code {
+	case sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrNomem, sqlite3.ErrBusy, sqlite3.ErrLocked:
+		return true
+	}
+	return false
+}
+
 // IsRefusedValue reports whether SQLite refuses a value for good: trying again
 // fails again.
 func IsRefusedValue(err error) bool {
