@@ -61,7 +61,7 @@ type inUseError struct {
 // Error names the owner of the directory, and a remedy.
 func (e *inUseError) Error() string {
 	if e.pid == 0 {
-		return fmt.Sprintf("open %s: data directory is in use by another process", e.dir)
+		return fmt.Sprintf("open %s: data directory is in use by another process; stop it first, or wait where it has just begun", e.dir)
 	}
 	return fmt.Sprintf("open %s: data directory is in use by process %d; stop it first, or wait where it has just begun", e.dir, e.pid)
 }

@@ -36,6 +36,8 @@ func TestNewRulesWait(t *testing.T) {
 		"narrowing does not": {{rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true}, {after: 23 * time.Hour, rules: []RetentionRule{all(140)}, want: "[]", waiting: true},
 			{after: time.Hour, rules: []RetentionRule{all(140)}, want: "[1 2 5]"}},
 		"wider than what is in force": {{rules: []RetentionRule{all(1000)}, accept: true, want: "[]"}, {rules: []RetentionRule{all(100)}, want: "[]", waiting: true}},
+		"of other types": {{rules: []RetentionRule{{MediaAfter: 100 * day, Types: []string{"Nothing"}}}, accept: true, want: "[]"},
+			{rules: []RetentionRule{{MediaAfter: 100 * day, Types: []string{""}}}, show: true, want: "[]", waiting: true}},
 		"the old ones go on": {{rules: []RetentionRule{sales(1000)}, accept: true, want: "[]"}, {after: 900 * day, rules: []RetentionRule{all(100)}, want: "[1 5]", waiting: true},
 			{rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true}, {after: day, rules: []RetentionRule{all(100)}, want: "[2 3 4]"}},
 		"taken away and back": {{rules: []RetentionRule{all(100)}, show: true, want: "[]", waiting: true}, {want: "[]"}, {after: 2 * day, rules: []RetentionRule{all(100)}, want: "[]", waiting: true}},

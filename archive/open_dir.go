@@ -160,12 +160,25 @@ func LockDir(dir string) (*DirLock, error) {
 	if !ok {
 		return nil, &inUseError{dir: dir, pid: lockOwner(path)}
 	}
-	pid := strconv.Itoa(os.Getpid()) + "\n"
-	if err := os.WriteFile(path, []byte(pid), 0o600); err != nil {
+	if err := writeOwner(path); err != nil {
 		f.Unlock()
 		return nil, fmt.Errorf("write process id to %s: %w", path, err)
 	}
 	return &DirLock{f}, nil
+}
+
+// writeOwner writes this process's id over the one before. The file is never empty
+// meanwhile, so that whoever is refused finds one.
+func writeOwner(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	n, err := fmt.Fprintln(f, os.Getpid())
+	if err == nil {
+		err = f.Truncate(int64(n))
+	}
+	return errors.Join(err, f.Close())
 }
 
 // lockOwner reads the id that the owner wrote, or 0.
@@ -174,7 +187,8 @@ func lockOwner(path string) int {
 	if err != nil {
 		return 0
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	line, _, _ := strings.Cut(string(b), "\n")
+	pid, err := strconv.Atoi(line)
 	if err != nil {
 		return 0
 	}

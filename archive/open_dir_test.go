@@ -155,3 +155,57 @@ func TestVerifyChecksDatabasesThatAreNotOpen(t *testing.T) {
 		must(t, a.Close())
 	}
 }
+
+// A process that is refused finds the owner's number in the file of the lock, also while
+// the owner changes: the file is never empty once it was written.
+func TestTheLockAlwaysNamesAProcess(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	dir := t.TempDir()
+	cycle := func() {
+		lock, err := LockDir(dir)
+		if err == nil {
+			err = lock.Release()
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	cycle()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for range 500 {
+			cycle()
+		}
+	}()
+	unnamed := 0
+	for going := true; going; {
+		if lockOwner(filepath.Join(dir, "lock")) != os.Getpid() {
+			unnamed++
+		}
+		select {
+		case <-ended:
+			going = false
+		default:
+		}
+	}
+	if unnamed > 0 {
+		t.Errorf("%d times the file named no process", unnamed)
+	}
+}
+
+// A shorter number replaces a longer one whole.
+func TestTheLockNamesItsOwner(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "lock"), []byte("123456789012\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := LockDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	if got := lockOwner(filepath.Join(dir, "lock")); got != os.Getpid() {
+		t.Errorf("the file names %d, not %d", got, os.Getpid())
+	}
+}

@@ -13,10 +13,12 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"minutebook/archive"
 	"minutebook/archive/roster"
 	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/httpserver"
+	"minutebook/internal/pause"
 	"minutebook/internal/process"
 	"minutebook/internal/systemd"
 	"minutebook/receiver"
@@ -56,7 +58,7 @@ type daemon struct {
 // error of the command; nothing is answered before Run.
 func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts appOptions) (*daemon, error) {
 	opts.Daemon = true
-	app, err := openApp(ctx, cfg, log, opts)
+	app, err := openWhenFree(ctx, cfg, log, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -69,6 +71,39 @@ func startDaemon(ctx context.Context, cfg *config.Config, log zerolog.Logger, op
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
+}
+
+// ownerWait is how long a daemon waits at its start for another process that has the data
+// directory open: a command that is about to end, or a killed daemon that is being
+// cleared away.
+const ownerWait = 4 * time.Second
+
+// openWhenFree is openApp, once the data directory is free. It does not wait for another
+// daemon, which answers commands.
+func openWhenFree(ctx context.Context, cfg *config.Config, log zerolog.Logger, opts appOptions) (*application, error) {
+	deadline, told := time.Now().Add(ownerWait), false
+	for {
+		app, err := openApp(ctx, cfg, log, opts)
+		if !errors.Is(err, archive.ErrInUse) || time.Now().After(deadline) || isServed(ctx, cfg.DataDir) {
+			return app, err
+		}
+		if !told {
+			log.Info().Err(err).Msg("waiting for the process that has the data directory open")
+			told = true
+		}
+		if err := pause.For(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// isServed reports whether a daemon answers for a data directory.
+func isServed(ctx context.Context, dir string) bool {
+	client, err := control.Dial(ctx, dir)
+	if err == nil {
+		_ = client.Close()
+	}
+	return err == nil
 }
 
 func (d *daemon) open(ctx context.Context) (err error) {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -17,6 +18,7 @@ import (
 // daemon does, and gives commands for it.
 func TestASecondProcessNamesTheFirst(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	dir := t.TempDir()
 	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	if err != nil {
@@ -32,4 +34,26 @@ func TestASecondProcessNamesTheFirst(t *testing.T) {
 			t.Errorf("%v: %v, %s", args, err, out)
 		}
 	}
+}
+
+// TestServeWaitsForACommand starts a daemon while a command has the data directory open:
+// the daemon begins when the command has ended.
+func TestServeWaitsForACommand(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() {
+		time.Sleep(time.Second) // the daemon has met the lock
+		ended <- a.Close()
+	}()
+	p := start(t, "serve", "--data", dir)
+	if err := <-ended; err != nil || !strings.Contains(p.log(), "waiting for the process that has the data directory open") {
+		t.Errorf("%v, log: %s", err, p.log())
+	}
+	p.stop()
 }
