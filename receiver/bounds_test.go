@@ -211,15 +211,23 @@ func TestUnwritableInboxIs503(t *testing.T) {
 		if got.status != 503 || got.header.Get("Retry-After") == "" {
 			t.Errorf("%v: %d, Retry-After %q", err, got.status, got.header.Get("Retry-After"))
 		}
+		if got := r.Obstacle(); got != "deliveries cannot be stored" {
+			t.Errorf("%v: the obstacle is %q", err, got)
+		}
 	}
+	r.o.Now = func() time.Time { return time.Now().Add(2 * failureNoted) }
+	if got := r.Obstacle(); got != "" { // nobody may deliver to a receiver that is not ready
+		t.Errorf("long after the failure the obstacle is %q", got)
+	}
+	r.o.Now = time.Now
 	mu.Lock()
 	fail = nil
 	mu.Unlock()
 	if got := r.deliver(t, "msg_1", meeting); got != 200 {
 		t.Errorf("afterwards: %d", got)
 	}
-	if n := len(r.pending(t)); n != 1 {
-		t.Errorf("%d are kept", n)
+	if n, obstacle := len(r.pending(t)), r.Obstacle(); n != 1 || obstacle != "" {
+		t.Errorf("%d are kept, the obstacle is %q", n, obstacle)
 	}
 }
 
@@ -227,6 +235,9 @@ func TestFullDiskIs503BeforeTheBody(t *testing.T) {
 	r := start(t, Options{MinFree: 1 << 62})
 	if got := statusOf(t, raw(t, r.addr, head("Expect: 100-continue\r\nContent-Length: 10"))); got != 503 {
 		t.Errorf("status %d", got)
+	}
+	if got := r.Obstacle(); got != "the disk is full" {
+		t.Errorf("the obstacle is %q", got)
 	}
 }
 

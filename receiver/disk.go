@@ -18,6 +18,23 @@ type disk struct {
 	isFull bool
 }
 
+// failureNoted is how long a failed commit counts as an obstacle. No further one may come:
+// a balancer sends nothing to a receiver that is not ready.
+const failureNoted = time.Minute
+
+// Obstacle returns the reason why deliveries are refused at present, or "".
+func (r *Receiver) Obstacle() string {
+	now := r.o.Now()
+	failed := r.failed.Load()
+	switch {
+	case !r.disk.hasRoom(now):
+		return "the disk is full"
+	case failed != 0 && now.Sub(time.Unix(failed, 0)).Abs() < failureNoted:
+		return "deliveries cannot be stored"
+	}
+	return ""
+}
+
 // hasRoom reports whether at least min bytes are free on the inbox's file system. It
 // reports true when that is unknown.
 func (d *disk) hasRoom(now time.Time) bool {

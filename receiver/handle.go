@@ -112,9 +112,11 @@ func (r *Receiver) put(req *http.Request, d inbox.Delivery) refusal {
 	defer cancel()
 	duplicate, err := r.inbox.Put(ctx, d)
 	if err != nil {
+		r.failed.Store(r.o.Now().Unix())
 		r.log.Error().Err(err).Str("account", d.Account).Str("kind", d.Kind).Msg("delivery not stored")
 		return fromInbox(err)
 	}
+	r.failed.Store(0)
 	r.counts.countAccepted(duplicate)
 	return none
 }

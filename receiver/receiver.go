@@ -82,6 +82,7 @@ type Receiver struct {
 	verify  *semaphore.Weighted // bytes of large bodies being verified
 	clients clients
 	disk    disk
+	failed  atomic.Int64 // when a commit failed, in seconds since 1970; 0: the last one did not
 	counts  counts
 
 	beside atomic.Pointer[map[string]http.Handler] // see Options.Beside

@@ -165,5 +165,5 @@ func (d *daemon) receiverReady() string {
 		return "does not answer"
 	}
 	c.Close()
-	return ""
+	return d.receiver.Obstacle()
 }

@@ -53,6 +53,14 @@ func TestServeOnAFullDisk(t *testing.T) {
 		return strings.Contains(strings.Join(s.Problems, "; "), "disk is full"), s.Problems
 	})
 
+	resp, err := http.Get(serve.url + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ready, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(ready), "receiver: the disk is full") {
+		t.Errorf("on a full disk the receiver is ready: %d %s", resp.StatusCode, ready)
+	}
+	resp.Body.Close()
 	eventually(t, time.Minute, "people are told", func() (bool, any) {
 		disk.Fill()
 		told := people.told("disk")
