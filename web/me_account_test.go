@@ -13,6 +13,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
+	"minutebook/internal/testrun"
 	"minutebook/sample"
 	"minutebook/service"
 	"minutebook/web/access"
@@ -25,6 +26,7 @@ type connectable struct {
 	upstream *service.Service
 	app      service.App
 	owner    string // of the meetings at the service
+	during   func() // is called before the service answers, when it is set
 }
 
 const accountRedirect = "https://minutes.example" + accounts.RedirectPath
@@ -40,7 +42,12 @@ func newConnectable(t *testing.T) *connectable {
 	must(t, err)
 	_, err = c.upstream.Load(ctx, sample.NDJSON(sample.Base()), "sample")
 	must(t, err)
-	srv := httptest.NewServer(c.upstream.Handler())
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c.during != nil {
+			c.during()
+		}
+		c.upstream.Handler().ServeHTTP(w, r)
+	}))
 	t.Cleanup(srv.Close)
 	app, secret, err := c.upstream.CreateApp(ctx, "minutebook", []string{accountRedirect}, false)
 	must(t, err)
@@ -125,6 +132,26 @@ func TestAKeyIsNeverShown(t *testing.T) {
 		if strings.Contains(page, key) {
 			t.Errorf("page %d shows the key", i)
 		}
+	}
+}
+
+// TestWhoIsSignedOutConnectsNothing ends the session of a person while the account is tried
+// at the service, as after a theft.
+func TestWhoIsSignedOutConnectsNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	c := newConnectable(t)
+	person := c.signIn(c.owner, true)
+	key, err := c.upstream.CreateKey(t.Context(), c.owner)
+	must(t, err)
+	c.during = func() {
+		if _, err := c.people.EndSessions(t.Context(), access.ActorCommand, person.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	c.wants(http.StatusUnauthorized, http.MethodPost, "/me/account/key", url.Values{"key": {key}})
+	if a, err := c.people.AccountOf(t.Context(), "", person.ID); err != access.ErrNoAccount {
+		t.Errorf("connected: %+v, %v", a, err)
 	}
 }
 

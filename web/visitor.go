@@ -63,7 +63,11 @@ func (s *server) visited(h handler, fail func(http.ResponseWriter, *http.Request
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, err := s.identify(r)
 		if err == nil {
-			r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, v))
+			ctx := context.WithValue(r.Context(), visitorKey{}, v)
+			if v.Person != nil {
+				ctx = access.ActingAs(ctx, *v.Person)
+			}
+			r = r.WithContext(ctx)
 			err = h(w, r)
 		}
 		if err != nil {

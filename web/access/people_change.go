@@ -32,6 +32,9 @@ func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admi
 		return Person{}, err
 	}
 	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		if err := checkActing(ctx, tx); err != nil {
+			return err
+		}
 		done, err := tx.ExecContext(ctx, `INSERT INTO people (name, admin, created_at) VALUES (?, ?, ?)`,
 			strings.TrimSpace(name), admin, d.now().UnixMilli())
 		if err != nil {
@@ -79,6 +82,9 @@ func addAddress(ctx context.Context, tx *sql.Tx, person int64, address string) e
 func (d *DB) changePerson(ctx context.Context, by Actor, kind EventKind, person int64, fn func(*sql.Tx, Person) error) error {
 	defer d.bell.ring()
 	return d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		if err := checkActing(ctx, tx); err != nil {
+			return err
+		}
 		p, err := findPerson(ctx, tx, `p.id = ? AND p.removed_at IS NULL`, person)
 		if err != nil {
 			return err

@@ -66,6 +66,9 @@ func (d *DB) CreateToken(ctx context.Context, by Actor, person int64, label stri
 	}
 	t = Token{Person: person, Label: strings.TrimSpace(label), Scopes: sortedScopes(scopes), CreatedAt: now, ExpiresAt: sqlite.Time(expires.UnixMilli())}
 	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
+		if err := checkActing(ctx, tx); err != nil {
+			return err
+		}
 		p, err := findPerson(ctx, tx, `p.id = ? AND p.removed_at IS NULL`, person)
 		if err != nil {
 			return err
