@@ -125,11 +125,7 @@ func (h Deps) countSessions(ctx context.Context) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	states, err := people.SignedInStates(ctx)
-	for _, s := range states {
-		n += s.Sessions
-	}
-	return n, err
+	return people.CountSessions(ctx)
 }
 
 // upkeep returns the state of all jobs of upkeep.

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -70,38 +69,36 @@ func (s *server) people(w http.ResponseWriter, r *http.Request) error {
 func (s *server) renderPeople(w http.ResponseWriter, r *http.Request, status int, p *peoplePage) error {
 	ctx := r.Context()
 	p.frame, p.Mails = s.newFrame(r, "admin-people", "People"), s.Entry.Passwords
-	people, err := s.Entry.People.People(ctx)
+	db := s.Entry.People
+	p.Filter = strings.TrimSpace(r.URL.Query().Get("who"))
+	people, found, err := db.FindPeople(ctx, p.Filter, peopleSize)
 	if err != nil {
 		return err
 	}
-	p.Filter, p.All = strings.TrimSpace(r.URL.Query().Get("who")), len(people)
-	people = slices.DeleteFunc(people, func(person access.Person) bool { return !matches(person, p.Filter) })
-	if p.More = len(people) - peopleSize; p.More > 0 {
-		people = people[:peopleSize]
-	}
-	states, err := s.Entry.People.SignedInStates(ctx)
-	if err != nil {
+	if p.All, err = db.CountPeople(ctx); err != nil {
 		return err
 	}
-	own, err := s.ownAccountsByPerson(ctx)
+	p.More = found - len(people)
+	ids := make([]int64, len(people))
+	for i, person := range people {
+		ids[i] = person.ID
+	}
+	states, err := db.SignedInStates(ctx, ids...)
 	if err != nil {
 		return err
 	}
 	for _, person := range people {
-		a := admittedPerson{Person: person, SignedInState: states[person.ID], Own: own[person.ID]}
-		err := s.Entry.People.CheckIn(ctx, person)
+		a := admittedPerson{Person: person, SignedInState: states[person.ID]}
+		if a.Own, err = s.ownAccountOf(ctx, person.ID); err != nil {
+			return err
+		}
+		err := db.CheckIn(ctx, person)
 		if a.Out = errors.Is(err, access.ErrOut); err != nil && !a.Out {
 			return err
 		}
 		p.People = append(p.People, a)
 	}
 	return s.render(w, status, "admin-people", p)
-}
-
-// matches reports whether a part of a person's name or of an address is the filter.
-func matches(person access.Person, filter string) bool {
-	filter = strings.ToLower(filter)
-	return slices.ContainsFunc(append([]string{strings.ToLower(person.Name)}, person.Addresses...), func(text string) bool { return strings.Contains(text, filter) })
 }
 
 // addPerson adds a person and, where people have passwords, invites them.

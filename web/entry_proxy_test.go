@@ -40,6 +40,8 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 		{"from elsewhere", "10.2.2.3:4", "/", []string{"bob@acme.example"}, nil, 403},
 		{"from elsewhere without a name", "10.2.2.3:4", "/", nil, nil, 403},
 		{"from elsewhere, as if forwarded", "10.2.2.3:4", "/", []string{"bob@acme.example"}, http.Header{"X-Forwarded-For": {"10.1.2.3"}}, 403},
+		{"ending mails from elsewhere", "10.2.2.3:4", "/unsubscribe/1.AAAA", nil, nil, 403},
+		{"ending mails", "10.1.2.3:4", "/unsubscribe/1.AAAA", nil, nil, 404},
 		{"no name", "10.1.2.3:4", "/", nil, nil, 401},
 		{"an empty name", "10.1.2.3:4", "/", []string{" "}, nil, 401},
 		{"two names", "10.1.2.3:4", "/", []string{"bob@acme.example", "ann@acme.example"}, nil, 401},

@@ -37,40 +37,31 @@ func (s *server) newOwnAccount(ctx context.Context) (o ownAccount, err error) {
 	if !v.Person.Admin {
 		o.Missing = ""
 	}
-	if s.Accounts == nil {
-		return o, nil
-	}
-	a, err := s.Accounts.Account(ctx, v.Person.ID)
-	if errors.Is(err, access.ErrNoAccount) {
-		return o, nil
-	}
-	if err != nil {
+	if o.Account, err = s.ownAccountOf(ctx, v.Person.ID); err != nil || o.Account == nil {
 		return o, err
 	}
-	o.Account = &a
 	state, err := s.visibleState(ctx)
 	if err != nil || state == nil {
 		return o, err
 	}
 	for _, known := range state.Accounts {
-		if known.Name == a.Name {
+		if known.Name == o.Account.Name {
 			o.Suspended = known.Suspended
 		}
 	}
 	return o, nil
 }
 
-// ownAccountsByPerson returns the accounts that people have connected.
-func (s *server) ownAccountsByPerson(ctx context.Context) (map[int64]*access.Account, error) {
+// ownAccountOf returns the account that a person has connected, nil without one.
+func (s *server) ownAccountOf(ctx context.Context, person int64) (*access.Account, error) {
 	if s.Accounts == nil {
 		return nil, nil
 	}
-	list, err := s.Accounts.List(ctx)
-	own := map[int64]*access.Account{}
-	for _, a := range list {
-		own[a.Person] = &a
+	a, err := s.Accounts.Account(ctx, person)
+	if errors.Is(err, access.ErrNoAccount) {
+		return nil, nil
 	}
-	return own, err
+	return &a, err
 }
 
 // accountRoutes returns the routes for connecting one's own account. The one that leads

@@ -15,7 +15,6 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
-	"minutebook/internal/httpserver"
 	"minutebook/internal/outbound"
 	"minutebook/search"
 	"minutebook/search/query"
@@ -229,7 +228,7 @@ func (s *server) feed(w http.ResponseWriter, r *http.Request) {
 
 // newFeed reads the feed with a secret.
 func (s *server) newFeed(r *http.Request, secret string) (*atomFeed, error) {
-	if s.Entry.ProxyHeader != "" && !httpserver.Contains(s.Entry.ProxyNetworks, httpserver.PeerAddr(r.RemoteAddr)) {
+	if s.isPastProxy(r) {
 		return nil, archive.ErrNotFound
 	}
 	saved, err := s.Notes.ByFeed(r.Context(), secret)
@@ -264,7 +263,11 @@ func (s *server) newFeed(r *http.Request, secret string) (*atomFeed, error) {
 // withoutVisitor makes a handler of h that asks nobody to sign in.
 func (s *server) withoutVisitor(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := h(w, r); err != nil {
+		err := error(errForbidden)
+		if !s.isPastProxy(r) {
+			err = h(w, r)
+		}
+		if err != nil {
 			s.failPage(w, r, err)
 		}
 	})

@@ -83,9 +83,15 @@ var (
 	errForbidden = errors.New("this request did not come through the proxy that signs people in")
 )
 
+// isPastProxy reports whether a request did not come through the proxy that signs people
+// in, where one does.
+func (s *server) isPastProxy(r *http.Request) bool {
+	return s.Entry.ProxyHeader != "" && !httpserver.Contains(s.Entry.ProxyNetworks, httpserver.PeerAddr(r.RemoteAddr))
+}
+
 // identifyPerson returns the visitor of a request where people sign in.
 func (s *server) identifyPerson(r *http.Request) (Visitor, error) {
-	if s.Entry.ProxyHeader != "" && !httpserver.Contains(s.Entry.ProxyNetworks, httpserver.PeerAddr(r.RemoteAddr)) {
+	if s.isPastProxy(r) {
 		return Visitor{}, errForbidden
 	}
 	if secret, ok := bearer(r); ok {

@@ -87,6 +87,22 @@ func (f *fixture) wantSession(t *testing.T, action, secret string, open bool) {
 	if open && err != nil || !open && !errors.Is(err, ErrNoSession) {
 		t.Fatalf("%s: the session: %v; want it open: %v", action, err, open)
 	}
+	people, err := f.People(t.Context())
+	wantErr(t, "people", err, nil)
+	states, err := f.SignedInStates(t.Context())
+	wantErr(t, "states", err, nil)
+	all := 0
+	for _, p := range people {
+		list, err := f.Sessions(t.Context(), p.ID)
+		wantErr(t, "sessions", err, nil)
+		all += len(list)
+		if states[p.ID].Sessions != len(list) || len(list) > 0 && !states[p.ID].LastSeen.Equal(list[0].SeenAt) {
+			t.Errorf("%s: %+v, and the sessions %+v", action, states[p.ID], list)
+		}
+	}
+	if n, err := f.CountSessions(t.Context()); n != all || err != nil {
+		t.Errorf("%s: %d sessions are counted, %v; %d are open", action, n, err, all)
+	}
 }
 
 // putUsers puts the users that the directory lists, by address and status.

@@ -126,6 +126,7 @@ func TestBrokenChainIsFound(t *testing.T) {
 	}{
 		{"a changed actor", `UPDATE audit SET actor = '9' WHERE seq = 3`, []string{"row 3 was changed"}},
 		{"a changed time", `UPDATE audit SET at = at + 1 WHERE seq = 3`, []string{"row 3 was changed"}},
+		{"a changed kind", `UPDATE audit SET kind = 'export' WHERE seq = 3`, []string{"row 3 was changed"}},
 		{"changed ids", `UPDATE audit SET ids = '{}' WHERE seq = 3`, []string{"row 3 was changed"}},
 		{"another hash", `UPDATE audit SET hash = zeroblob(32) WHERE seq = 3`, []string{"row 3 was changed", "row 4 does not name"}},
 		{"a removed row", `DELETE FROM audit WHERE seq = 3`, []string{"row 4 follows row 2"}},

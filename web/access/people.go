@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"minutebook/api"
@@ -73,6 +74,51 @@ func (d *DB) People(ctx context.Context) ([]Person, error) {
 		return nil, fmt.Errorf("read people: %w", err)
 	}
 	return people, nil
+}
+
+// FindPeople returns the people a part of whose name or of an address is the given one,
+// whatever its case, the oldest first and no more than limit, and how many there are. ""
+// is a part of all.
+func (d *DB) FindPeople(ctx context.Context, part string, limit int) (people []Person, found int, err error) {
+	where, args := `p.removed_at IS NULL`, []any{}
+	if part = strings.ToLower(part); part != "" {
+		var ids []int64
+		err = sqlite.Each(ctx, d.db.R, func(rows *sql.Rows) error {
+			var id int64
+			var name, address sql.RawBytes
+			if err := rows.Scan(&id, &name, &address); err != nil || len(ids) > 0 && ids[len(ids)-1] == id {
+				return err
+			}
+			if strings.Contains(strings.ToLower(string(name)), part) || strings.Contains(string(address), part) {
+				ids = append(ids, id)
+			}
+			return nil
+		}, `SELECT p.id, p.name, a.address FROM people p JOIN addresses a ON a.person = p.id WHERE p.removed_at IS NULL ORDER BY p.id`)
+		if err != nil {
+			return nil, 0, fmt.Errorf("find people: %w", err)
+		}
+		found = len(ids)
+		list, err := json.Marshal(ids[:min(len(ids), limit)])
+		if err != nil {
+			return nil, 0, fmt.Errorf("find people: %w", err)
+		}
+		where, args = `p.id IN (SELECT value FROM json_each(?))`, append(args, string(list))
+	} else if found, err = d.CountPeople(ctx); err != nil {
+		return nil, 0, err
+	}
+	people, err = sqlite.List(ctx, d.db.R, scanPerson, `SELECT `+personColumns+` FROM people p WHERE `+where+` ORDER BY p.id LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("find people: %w", err)
+	}
+	return people, found, nil
+}
+
+// CountPeople returns how many people there are that were not removed.
+func (d *DB) CountPeople(ctx context.Context) (n int, err error) {
+	if err := d.db.R.QueryRowContext(ctx, `SELECT count(*) FROM people WHERE removed_at IS NULL`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count people: %w", err)
+	}
+	return n, nil
 }
 
 // AnyPerson reports whether there is a person at all. Before, nobody can sign in.

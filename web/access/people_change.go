@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/mail"
 	"strings"
+	"unicode"
 
 	"minutebook/api"
 )
@@ -14,11 +15,12 @@ import (
 // maxAddress is the length of the longest e-mail address in bytes (RFC 5321).
 const maxAddress = 254
 
-// foldAddress returns the form in which an address is kept and compared.
+// foldAddress returns the form in which an address is kept and compared. It refuses
+// characters that nobody sees, by which two addresses would look the same.
 func foldAddress(address string) (string, error) {
 	email := api.FoldEmail(address)
 	parsed, err := mail.ParseAddress(email)
-	if err != nil || parsed.Address != email || len(email) > maxAddress || strings.ContainsAny(email, " \"\t\r\n") {
+	if err != nil || parsed.Address != email || len(email) > maxAddress || strings.ContainsFunc(email, func(r rune) bool { return r == '"' || !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
 		return "", ErrAddress
 	}
 	return email, nil

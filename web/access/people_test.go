@@ -2,6 +2,7 @@ package access
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +24,8 @@ func TestPeopleHaveFoldedUniqueAddresses(t *testing.T) {
 	_, err := f.AddPerson(t.Context(), ActorCommand, "ANN@example.com", "", false)
 	wantErr(t, "an address that is taken", err, ErrExists)
 	wantErr(t, "an alias that is taken", f.AddAddress(t.Context(), ActorCommand, bob.ID, "ann@example.com"), ErrExists)
-	for _, bad := range []string{"", "ann", "Ann <ann@example.org>", "a b@example.com", "a@b@c", "a@example.com\nb", strings.Repeat("a", 250) + "@example.com"} {
+	for _, bad := range []string{"", "ann", "Ann <ann@example.org>", "a b@example.com", "a@b@c", "a@example.com\nb", strings.Repeat("a", 250) + "@example.com",
+		"a\u200b@example.com", "a\u00adb@example.com", "a\u202eb@example.com", "a\u00a0b@example.com", "a\ufeff@example.com"} {
 		_, err := f.AddPerson(t.Context(), ActorCommand, bad, "", false)
 		wantErr(t, bad, err, ErrAddress)
 	}
@@ -121,4 +123,44 @@ func TestDeactivatedPersonIsOut(t *testing.T) {
 	f.wantSession(t, "active under another address", session, true)
 	f.putUsers(t, map[string]string{"ann@example.com": api.StatusActive})
 	f.wantSession(t, "active again", session, true)
+}
+
+// TestPeopleAreFound finds people by parts of their names and addresses, and reads no
+// session of those that are not shown.
+func TestPeopleAreFound(t *testing.T) {
+	t.Parallel()
+	f, ctx := newFixture(t), t.Context()
+	for i, name := range []string{"Ann", "Änne Müller", "bob", "", "Gone"} {
+		p, err := f.AddPerson(ctx, ActorCommand, fmt.Sprintf("p%d@example.com", i), name, true)
+		wantErr(t, "add", err, nil)
+		if name == "bob" {
+			wantErr(t, "add an address", f.AddAddress(ctx, ActorCommand, p.ID, "robert@OLD.example"), nil)
+		}
+		if name == "Gone" {
+			wantErr(t, "remove", f.RemovePerson(ctx, ActorCommand, p.ID), nil)
+		}
+	}
+	for _, c := range []struct {
+		part  string
+		limit int
+		ids   []int64
+		found int
+	}{
+		{"", 10, []int64{1, 2, 3, 4}, 4}, {"", 2, []int64{1, 2}, 4}, {"ann", 10, []int64{1}, 1}, {"ÄNNE m", 10, []int64{2}, 1}, {"Old.", 10, []int64{3}, 1},
+		{"example", 10, []int64{1, 2, 3, 4}, 4}, {"example", 3, []int64{1, 2, 3}, 4}, {"gone", 10, nil, 0}, {"%", 10, nil, 0}, {"p3@", 10, []int64{4}, 1},
+	} {
+		people, found, err := f.FindPeople(ctx, c.part, c.limit)
+		var ids []int64
+		for _, p := range people {
+			ids = append(ids, p.ID)
+		}
+		if err != nil || found != c.found || !slices.Equal(ids, c.ids) {
+			t.Errorf("%q: %v of %d, %v; want %v of %d", c.part, ids, found, err, c.ids, c.found)
+		}
+	}
+	if n, err := f.CountPeople(ctx); n != 4 || err != nil {
+		t.Errorf("%d people, %v", n, err)
+	}
+	wantNoScan(t, f, `SELECT person, count(*), max(seen_at) FROM sessions WHERE `+
+		strings.NewReplacer("?1", "''", "?2", "1", "?3", "1", "?4", "1").Replace(openTerm)+` AND person IN (1, 2) GROUP BY person`)
 }

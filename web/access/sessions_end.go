@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -41,32 +42,54 @@ type SignedInState struct {
 	LastSeen time.Time
 }
 
-// SignedInStates returns the state of everybody with an open session, by person.
-func (d *DB) SignedInStates(ctx context.Context) (map[int64]SignedInState, error) {
+// openTerm is the condition on sessions that isOpen is; its values are those of openArgs.
+const openTerm = `epoch = ?1 AND ?2 < expires_at AND ?2 >= created_at - ?3 AND ?2 < seen_at + ?4 AND ?2 >= seen_at - ?3`
+
+func (d *DB) openArgs(ctx context.Context) ([]any, error) {
 	epoch, err := d.epoch(ctx)
+	return []any{epoch, d.now().UnixMilli(), clockSlack.Milliseconds(), SessionIdle.Milliseconds()}, err
+}
+
+// SignedInStates returns the state of those of some people who have an open session, or
+// without any of everybody, by person.
+func (d *DB) SignedInStates(ctx context.Context, people ...int64) (map[int64]SignedInState, error) {
+	args, err := d.openArgs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	now, states := d.now(), map[int64]SignedInState{}
+	where := openTerm
+	if len(people) > 0 {
+		list, err := json.Marshal(people)
+		if err != nil {
+			return nil, fmt.Errorf("read sessions: %w", err)
+		}
+		where, args = where+` AND person IN (SELECT value FROM json_each(?5))`, append(args, string(list))
+	}
+	states := map[int64]SignedInState{}
 	err = sqlite.Each(ctx, d.db.R, func(rows *sql.Rows) error {
-		var s Session
-		var times sessionFields
-		err := rows.Scan(times.targets(&s)...)
-		if times.finish(&s); err != nil || !s.isOpen(now) {
-			return err
-		}
-		state := states[s.Person]
-		state.Sessions++
-		if s.SeenAt.After(state.LastSeen) {
-			state.LastSeen = s.SeenAt
-		}
-		states[s.Person] = state
-		return nil
-	}, `SELECT `+sessionColumns+` FROM sessions s WHERE s.epoch = ?`, epoch)
+		var person, seen int64
+		var state SignedInState
+		err := rows.Scan(&person, &state.Sessions, &seen)
+		state.LastSeen = sqlite.Time(seen)
+		states[person] = state
+		return err
+	}, `SELECT person, count(*), max(seen_at) FROM sessions WHERE `+where+` GROUP BY person`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read sessions: %w", err)
 	}
 	return states, nil
+}
+
+// CountSessions returns how many sessions are open.
+func (d *DB) CountSessions(ctx context.Context) (n int, err error) {
+	args, err := d.openArgs(ctx)
+	if err == nil {
+		err = d.db.R.QueryRowContext(ctx, `SELECT count(*) FROM sessions WHERE `+openTerm, args...).Scan(&n)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("count sessions: %w", err)
+	}
+	return n, nil
 }
 
 // EndSession ends one session of a person. It fails with [ErrNoSession] when the
