@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -14,9 +15,10 @@ import (
 	"minutebook/web/access"
 )
 
-// TestPasskeysNeedADomain asks pages with public addresses of all kinds. Where browsers
-// take no passkeys, people sign in by their passwords, and are told why there are no others.
-func TestPasskeysNeedADomain(t *testing.T) {
+// TestPublicAddresses signs people in at pages with public addresses of all kinds. The
+// cookie is bound to the address as tightly as browsers allow. Where they take no passkeys,
+// people are told why there are none.
+func TestPublicAddresses(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	s := newEntrySite(t, nil)
@@ -46,7 +48,7 @@ func TestPasskeysNeedADomain(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 			continue
 		}
-		session := ""
+		session, attributes := "", ""
 		ask := func(method, path, form string) (int, string) {
 			r := httptest.NewRequestWithContext(t.Context(), method, public.Scheme+"://"+public.Host+path, strings.NewReader(form))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -55,6 +57,7 @@ func TestPasskeysNeedADomain(t *testing.T) {
 			page.ServeHTTP(rec, r)
 			for _, c := range rec.Result().Cookies() {
 				session = c.Name + "=" + c.Value
+				attributes = fmt.Sprint(c.Name, " ", c.Path, c.Domain, " Secure ", c.Secure, " HttpOnly ", c.HttpOnly, " Lax ", c.SameSite == http.SameSiteLaxMode)
 			}
 			return rec.Code, rec.Body.String()
 		}
@@ -62,6 +65,16 @@ func TestPasskeysNeedADomain(t *testing.T) {
 		_, login := ask("GET", "/login", "")
 		signedIn, _ := ask("POST", "/login", url.Values{"address": {person.Address()}, "password": {goodPassword}}.Encode())
 		_, me := ask("GET", "/me", "")
+		want := "minutebook / Secure false"
+		switch isSecure := public.Scheme == "https"; {
+		case isSecure && public.Path == "":
+			want = "__Host-minutebook / Secure true"
+		case isSecure:
+			want = "__Secure-minutebook " + public.Path + " Secure true"
+		}
+		if want += " HttpOnly true Lax true"; attributes != want {
+			t.Errorf("%s: the session's cookie is %q, want %q", address, attributes, want)
+		}
 		removed, _ := ask("POST", "/me/passkeys/remove", "passkey=AAAA")
 		secret, _, err := s.people.Invite(t.Context(), access.ActorCommand, person.ID)
 		if err != nil {
