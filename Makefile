@@ -85,7 +85,7 @@ simulate: ## simulated years on every core: SEEDS=20 or FOR=1h, CORES=1
 mutate: ## put known faults back one by one: each has to be noticed
 	MINUTEBOOK_MUTATE=1 go test -v -timeout 0 -run TestMutations ./simulation/mutations
 
-bench: ## the figures, as ratios against a peer in the same run
+bench: ## the figures of docs/benchmarks.md, as ratios against peers in the same run: MEETINGS=1000
 	packaging/bench
 
 clean:

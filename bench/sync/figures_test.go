@@ -21,7 +21,7 @@ import (
 )
 
 // isFull reports whether the figures are to be measured in full size.
-func isFull() bool { return os.Getenv("MINUTEBOOK_BENCH") != "" }
+func isFull() bool { return os.Getenv("MINUTEBOOK_BENCH") == "full" }
 
 // heavyPages makes heavy pages take half a second to three seconds at random,
 // seen by the service at any moment of them, and light ones a fifth of it.

@@ -1,0 +1,118 @@
+// Figures runs the measurements and writes docs/benchmarks.md with them:
+//
+//	go run ./bench/figures [-meetings N] [-out FILE] [-only NAME,…]
+//
+// page.md.tmpl is the page: its sentences, and where each table stands. A measurement
+// that fails leaves the page as it was.
+package main
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"text/template"
+	"time"
+)
+
+//go:embed page.md.tmpl
+var page string
+
+// measurement is a command and the table that its output becomes.
+type measurement struct {
+	name    string
+	command []string
+	env     []string
+	table   func(output string) (string, error)
+}
+
+// measurements returns all of them, over so many meetings.
+func measurements(meetings int) []measurement {
+	n, size := fmt.Sprint(meetings), "MINUTEBOOK_BENCH=small"
+	if meetings >= 10_000 {
+		size = "MINUTEBOOK_BENCH=full"
+	}
+	return []measurement{
+		{"receiver", []string{"go", "run", "./bench/receiver", "-rounds", "3", "-time", "3s", "-only", "full,half,refused,slow"}, nil, receiverTable},
+		{"peers", []string{"go", "run", "./bench/peers", "-meetings", n}, nil, peersTable},
+		{"archive", []string{"go", "test", "./bench/archive", "-run", "^$", "-bench", "Apply$|Backup|CorpusSize|ReadMeeting|Export", "-benchtime", "1x", "-args", "-meetings", n}, nil, archiveTable},
+		{"sync", []string{"go", "test", "./bench/sync", "-count=1", "-run", "Figure", "-v"}, []string{size}, syncTable},
+	}
+}
+
+// figures fill the page.
+type figures struct {
+	Meetings int
+	Machine  machine
+	Command  map[string]string
+	Table    map[string]string
+}
+
+func main() {
+	meetings := flag.Int("meetings", 1000, "how many meetings")
+	out := flag.String("out", "docs/benchmarks.md", "the file")
+	only := flag.String("only", "", "print the tables of these alone, with commas between")
+	flag.Parse()
+	if err := write(*meetings, *out, *only); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func write(meetings int, out, only string) error {
+	f := figures{Meetings: meetings, Machine: describeMachine(), Command: map[string]string{}, Table: map[string]string{}}
+	for _, m := range measurements(meetings) {
+		if only != "" && !slices.Contains(strings.Split(only, ","), m.name) {
+			continue
+		}
+		began := time.Now()
+		table, err := m.run()
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		fmt.Fprintf(os.Stderr, "%s: %s\n", m.name, time.Since(began).Round(time.Second))
+		f.Table[m.name], f.Command[m.name] = table, m.line()
+		if only != "" {
+			fmt.Println(table)
+		}
+	}
+	if only != "" {
+		return nil
+	}
+	f.Machine.LoadAfter = load()
+	var b strings.Builder
+	if err := template.Must(template.New("page").Parse(page)).Execute(&b, f); err != nil {
+		return err
+	}
+	return os.WriteFile(out, []byte(b.String()), 0o644)
+}
+
+// run runs the command and returns its table.
+func (m measurement) run() (string, error) {
+	c := exec.Command(m.command[0], m.command[1:]...)
+	c.Env, c.Stderr = append(os.Environ(), m.env...), os.Stderr
+	output, err := c.Output()
+	if err != nil {
+		return "", fmt.Errorf("%w\n%s", err, output)
+	}
+	table, err := m.table(string(output))
+	if err != nil {
+		return "", fmt.Errorf("%w in:\n%s", err, output)
+	}
+	return strings.TrimSpace(table), nil
+}
+
+// line returns the command as a person types it.
+func (m measurement) line() string {
+	words := slices.Clone(m.env)
+	for _, w := range m.command {
+		if strings.ContainsAny(w, "$|^") {
+			w = "'" + w + "'"
+		}
+		words = append(words, w)
+	}
+	return strings.Join(words, " ")
+}

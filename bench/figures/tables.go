@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// errNoFigures is the error of an output without the figures that a table needs.
+var errNoFigures = errors.New("no figures")
+
+// find returns the groups of a pattern, and an error where it is not there.
+func find(pattern, output string) ([]string, error) {
+	found := regexp.MustCompile(pattern).FindStringSubmatch(output)
+	if found == nil {
+		return nil, fmt.Errorf("%w: %s", errNoFigures, pattern)
+	}
+	return found, nil
+}
+
+// receiverTable is of bench/receiver: the stores beside each other.
+func receiverTable(output string) (string, error) {
+	full, err := find(`acknowledged/s +(\d+) +of +(\d+) without storing`, output)
+	if err != nil {
+		return "", err
+	}
+	bare, err := find(`(\d+)/s with append and fsync: ratio ([\d.]+); +(\d+)/s with a bare SQLite row: ratio ([\d.]+)`, output)
+	if err != nil {
+		return "", err
+	}
+	ours, _ := strconv.ParseFloat(full[1], 64)
+	bound, _ := strconv.ParseFloat(full[2], 64)
+	var b strings.Builder
+	fmt.Fprintf(&b, "| ours to it | | a second |\n| --- | --- | --- |\n| 1 | **the inbox** | %s |\n| %.2f | nothing is stored (the bound) | %s |\n", full[1], ours/bound, full[2])
+	fmt.Fprintf(&b, "| %s | appended to a file and synced, for each | %s |\n| %s | a bare SQLite row for each, synced | %s |\n\n```\n", bare[2], bare[1], bare[4], bare[3])
+	for line := range strings.Lines(output) {
+		if strings.HasPrefix(line, "half load") || strings.HasPrefix(line, "beside ") || strings.Contains(line, "refus") {
+			b.WriteString(strings.Join(strings.Fields(line), " ") + "\n")
+		}
+	}
+	return b.String() + "```", nil
+}
+
+// peersTable is of bench/peers, which prints it.
+func peersTable(output string) (string, error) {
+	_, err := find(`(?m)^\| queries`, output)
+	return output, err
+}
+
+// archiveTable is of bench/archive.
+func archiveTable(output string) (string, error) {
+	values := map[string]string{}
+	for line := range strings.Lines(output) {
+		words := strings.Fields(line)
+		if len(words) < 4 || !strings.HasPrefix(words[0], "Benchmark") {
+			continue
+		}
+		name := strings.TrimPrefix(words[0], "Benchmark")
+		if at := strings.LastIndex(name, "-"); at > 0 { // the number of processors
+			name = name[:at]
+		}
+		for i := 2; i+1 < len(words); i += 2 {
+			values[name+" "+words[i+1]] = words[i]
+		}
+	}
+	var b strings.Builder
+	b.WriteString("| ours to it | | ours | peer |\n| --- | --- | --- | --- |\n")
+	for _, row := range [][]string{
+		{"Apply/batch=10 ratio", "apply in batches of 10, meetings a second", "Apply/batch=10 meetings/s", "Apply/batch=10 bare-meetings/s", "the same JSON as rows of a bare SQLite table"},
+		{"Apply/batch=100 ratio", "apply in batches of 100", "Apply/batch=100 meetings/s", "Apply/batch=100 bare-meetings/s", "likewise"},
+		{"Backup first-ratio", "first backup, which reads back all that it wrote, seconds", "Backup first-s", "Backup restic-first-s", "`restic backup` of the same file"},
+		{"Backup second-ratio", "second backup, nothing has changed, seconds", "Backup second-s", "Backup restic-second-s", "`restic backup`"},
+		{"Backup verify-ratio", "`verify`, which derives every row again and compares, seconds", "Backup verify-s", "Backup restic-check-s", "`restic check --read-data`"},
+	} {
+		ratio, ours, peer := values[row[0]], values[row[2]], values[row[3]]
+		if ratio == "" || ours == "" || peer == "" {
+			return "", fmt.Errorf("%w: %s", errNoFigures, row[0])
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s: %s |\n", short(ratio), row[1], short(ours), short(peer), row[4])
+	}
+	fmt.Fprintf(&b, "\nWithout a peer: the database of the real meetings takes %s times the bytes of their text, and %s of their JSON.\n",
+		short(values["CorpusSize size/text"]), short(values["CorpusSize size/json"]))
+	return b.String(), nil
+}
+
+// short writes a number with three figures.
+func short(number string) string {
+	n, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return number
+	}
+	if n >= 100 {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return strconv.FormatFloat(n, 'g', 3, 64)
+}
+
+var (
+	atLeast = regexp.MustCompile(`(?m)^ +\w+\.go:\d+: (.*?)(?:: \d+ heavy calls,|:) (\S+) of at least (\S+) \(([\d.]+)\)(.*)$`)
+	byCurl  = regexp.MustCompile(`(?m)^ +\w+\.go:\d+: (\d+ recordings of \d+ MB): ([\d.]+) s, by curl ([\d.]+) s \(([\d.]+)\)$`)
+)
+
+// syncTable is of bench/sync, whose figures are log lines of tests.
+func syncTable(output string) (string, error) {
+	var b strings.Builder
+	b.WriteString("| ours to it | | ours | peer |\n| --- | --- | --- | --- |\n")
+	bounds, curl := atLeast.FindAllStringSubmatch(output, -1), byCurl.FindStringSubmatch(output)
+	if bounds == nil {
+		return "", errNoFigures
+	}
+	for _, m := range bounds {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s: the least that the limits or the line allow |\n", m[4], m[1], m[2], m[3])
+	}
+	if curl != nil {
+		fmt.Fprintf(&b, "| %s | %s | %s s | %s s: `curl`, and the sync of its file |\n", curl[4], curl[1], curl[2], curl[3])
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"text/template"
+)
+
+// The outputs are as the measurements print them.
+func TestTables(t *testing.T) {
+	for name, c := range map[string]struct {
+		table  func(string) (string, error)
+		output string
+		want   []string
+	}{
+		"receiver": {receiverTable, "acknowledged/s            1123  of     1530 without storing: ratio 0.73 (at least 0.60)\n" +
+			"       430/s with append and fsync: ratio 2.61;      435/s with a bare SQLite row: ratio 2.58\n" +
+			"half load                  560/s  p50    2.9 ms  p99   39.0 ms (under 100)  memory   81 MB (under 256)\n",
+			[]string{"| 1 | **the inbox** | 1123 |", "| 0.73 | nothing is stored (the bound) | 1530 |", "| 2.61 | appended to a file and synced, for each | 430 |", "half load 560/s p50 2.9 ms"}},
+		"archive": {archiveTable, "goos: linux\nBenchmarkApply/batch=10-2 \t 1\t 14400000000 ns/op\t 561.2 bare-meetings/s\t 69.41 meetings/s\t 0.1237 ratio\n" +
+			"BenchmarkApply/batch=100-2 \t 1\t 1 ns/op\t 1343 bare-meetings/s\t 52.0 meetings/s\t 0.0387 ratio\n" +
+			"BenchmarkBackup-2 \t 1\t 1 ns/op\t 0.55 first-ratio\t 8.6 first-s\t 4.4 restic-check-s\t 15.4 restic-first-s\t 1.6 restic-second-s\t 8.5 second-ratio\t 14.0 second-s\t 9.3 verify-ratio\t 40.6 verify-s\n" +
+			"BenchmarkCorpusSize-2 \t 1\t 1 ns/op\t 0.8212 size/json\t 1.884 size/text\n",
+			[]string{"| 0.124 | apply in batches of 10, meetings a second | 69.4 | 561: the same", "| 0.55 | first backup", "takes 1.88 times the bytes of their text, and 0.821 of their JSON"}},
+		"sync": {syncTable, "    figures_test.go:127: API key, 10000 meetings, fixed window: 1000 heavy calls, 34m24s of at least 33m20s (1.032), 0 answers 429\n" +
+			"    downloads_test.go:57: 40 recordings, 100 an hour, fixed window: 24m30s of at least 24m0s (1.021), 40 download requests (1.000 each), 0 links lapsed\n" +
+			"    curl_test.go:40: 3 recordings of 256 MB: 17.11 s, by curl 10.29 s (1.66)\n",
+			[]string{"| 1.032 | API key, 10000 meetings, fixed window | 34m24s | 33m20s", "| 1.021 | 40 recordings, 100 an hour, fixed window | 24m30s |", "| 1.66 | 3 recordings of 256 MB | 17.11 s | 10.29 s: `curl`"}},
+	} {
+		got, err := c.table(c.output)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, line := range c.want {
+			if !strings.Contains(got, line) {
+				t.Errorf("%s lacks %q:\n%s", name, line, got)
+			}
+		}
+		if _, err := c.table("FAIL"); err == nil {
+			t.Errorf("%s: an output without figures makes a table", name)
+		}
+	}
+}
+
+func TestPageHasEveryTable(t *testing.T) {
+	f := figures{Meetings: 7, Command: map[string]string{}, Table: map[string]string{}}
+	for _, m := range measurements(7) {
+		f.Command[m.name], f.Table[m.name] = m.line(), "the table of "+m.name
+	}
+	var b strings.Builder
+	if err := template.Must(template.New("page").Parse(page)).Execute(&b, f); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range measurements(7) {
+		if !strings.Contains(b.String(), f.Table[m.name]) || !strings.Contains(b.String(), m.line()) {
+			t.Errorf("the page lacks the table or the command of %s", m.name)
+		}
+	}
+}
