@@ -6,6 +6,7 @@
 //	org_test.go       the people and meetings at the service
 //	upstream_test.go  the real service as a sandbox, and who calls it
 //	weather_test.go   faults of the network and of answers
+//	rewrite_test.go   answers within the habits of the service and the storm
 //	sender_test.go    the service's webhooks to the receiver
 //	house_test.go     the program: archive, sync and receiver, started and killed
 //	disk_test.go      that a sick disk and kills reach every commit
@@ -14,7 +15,9 @@
 //	oracle_test.go    the versions shown, to whom, and the acknowledged deliveries
 //	checks_test.go    the properties that must hold, and when
 //	answers_test.go   after a year: searches and counts, for each person
-//	world_test.go     one run of a seed, from its first day to its last check
+//	world_test.go     one run of a seed
+//	live_test.go      its history, from the first day to the last check
+//	keys_test.go      API keys and webhook secrets, which no log may have
 //	shrink_test.go    the shortest history that still fails, as a story
 //
 // One seed decides everything: the same seed draws the same history. Time is
