@@ -1,0 +1,70 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"minutebook/internal/testrun"
+)
+
+// TestMigrationOnAFullDisk migrates where there is no room for the copy, and where the
+// room ends in the middle of the migration: the database stays as it was, for the old
+// version too, the words say what to do, the disk gets its room back, and with room the
+// next start goes on.
+func TestMigrationOnAFullDisk(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	disk := testrun.SmallDisk(t, 90)
+	path := filepath.Join(disk.Dir, "x.db")
+	db, _, err := opened(t, path, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.W.Exec(`INSERT INTO a VALUES ('old')`); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	large := map[string]string{"00001_a.sql": first["00001_a.sql"], "00003_c.sql": second["00003_c.sql"] +
+		" CREATE TABLE filler (x BLOB); INSERT INTO filler WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150) SELECT randomblob(1000000) FROM n;"}
+	remains := func() []string {
+		left, err := filepath.Glob(path + ".*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return left
+	}
+	fails := func(name string, files map[string]string) {
+		t.Helper()
+		if _, _, err := opened(t, path, files); !errors.Is(err, ErrDiskFull) || !strings.Contains(err.Error(), "x.db") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left := remains(); len(left) > 0 {
+			t.Errorf("%s: it leaves %v", name, left)
+		}
+		db, got, err := opened(t, path, first)
+		if err != nil || len(got) != 1 || got[0] != "old" {
+			t.Fatalf("%s: the old version reads %v, %v", name, got, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		if log, err := os.Stat(path + "-wal"); err == nil && log.Size() > 0 {
+			t.Errorf("%s: the log keeps %d bytes", name, log.Size())
+		}
+	}
+	fails("in the middle", large)
+	if err := os.WriteFile(filepath.Join(disk.Dir, "others"), make([]byte, 40<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails("no room for the copy", second)
+	if err := os.Remove(filepath.Join(disk.Dir, "others")); err != nil {
+		t.Fatal(err)
+	}
+	if _, got, err := opened(t, path, second); err != nil || len(got) != 1 || len(remains()) != 1 {
+		t.Errorf("with room: %v, %v, %v", got, remains(), err)
+	}
+}
