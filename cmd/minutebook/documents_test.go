@@ -11,13 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/internal/s3test"
 	"minutebook/internal/testrun"
 )
 
 // TestDocumentsRun runs the commands of the documents, in the blocks marked {run}, and
 // looks for the output that a block of text after them shows; "…" stands for anything.
 // Blocks marked {run until} are repeated until the output is as shown. A command that
-// ends in " &" runs until the document's next heading.
+// ends in " &" runs until the document's next heading. The buckets of the documents are
+// folders of one on a real S3 server.
 func TestDocumentsRun(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	service, key := sandbox(t, t.TempDir())
@@ -33,14 +35,25 @@ func TestDocumentsRun(t *testing.T) {
 	if err := os.WriteFile("ada.key", []byte(key+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"tutorial.md", "how-to/move.md", "how-to/forget.md"} {
+	buckets := anyBucket(s3test.Start(t))
+	for _, name := range []string{"tutorial.md", "how-to/move.md", "how-to/forget.md", "how-to/failures.md", "how-to/s3.md"} {
 		text, err := os.ReadFile(filepath.Join(docs, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, section := range strings.Split(string(text), "\n## ") {
+		for _, section := range strings.Split(buckets(string(text)), "\n## ") {
 			t.Run(name, func(t *testing.T) { runSection(t, name, section) })
 		}
+	}
+}
+
+// anyBucket returns what replaces the buckets of a document by folders on a server.
+func anyBucket(server *s3test.Server) func(text string) string {
+	address := regexp.MustCompile(`'s3://([a-z/-]+)\?[^']*'`)
+	return func(text string) string {
+		return address.ReplaceAllStringFunc(text, func(found string) string {
+			return "'" + server.URL("recordings", address.FindStringSubmatch(found)[1]) + "'"
+		})
 	}
 }
 
