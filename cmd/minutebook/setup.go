@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/mail"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +76,9 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 	if a.baseURL == "" || a.key == "" {
 		return &usageError{errors.New("set up: --base-url and --api-key-file are needed where nobody can be asked")}
 	}
+	if _, err := mail.ParseAddress(a.email); err != nil && a.email != "" {
+		return &usageError{fmt.Errorf("set up: --email: %q is no address such as ada@example.org", a.email)}
+	}
 	if !a.offline {
 		p := m.probeService(ctx, a.baseURL, a.key, newProbeBudget())
 		if p.Err != nil {
@@ -83,14 +87,7 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 		a.baseURL = p.BaseURL
 		fmt.Fprintf(m.Stderr, "The service answers at %s.\n", a.baseURL)
 	}
-	if err := m.writeSetup(path, a); err != nil {
-		return err
-	}
-	cfg, err := config.Load(path, "", m.Environ)
-	if err != nil {
-		return errors.Join(&usageError{err}, os.Remove(path))
-	}
-	if err := m.createArchive(ctx, cfg, false, false); err != nil {
+	if err := m.create(ctx, path, a); err != nil {
 		return err
 	}
 	fmt.Fprintf(m.Stdout, "configuration written: %s\nnext: minutebook serve -c %s\n", path, path)
@@ -101,6 +98,26 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 		fmt.Fprintf(m.Stdout, "and for deliveries: minutebook webhook create %s -c %s\n", a.account, path)
 	}
 	return nil
+}
+
+// create writes the configuration and creates the archive. A failure removes what was
+// written, so that other answers can be given.
+func (m *Main) create(ctx context.Context, path string, a setupAnswers) error {
+	written, err := m.writeSetup(path, a)
+	if err == nil {
+		var cfg *config.Config
+		if cfg, err = config.Load(path, "", m.Environ); err != nil {
+			err = &usageError{err}
+		} else {
+			err = m.createArchive(ctx, cfg, false, false)
+		}
+	}
+	if err != nil {
+		for _, path := range written {
+			err = errors.Join(err, durable.Remove(path))
+		}
+	}
+	return err
 }
 
 // newProbeBudget returns a budget for the few calls of a probe.
@@ -128,7 +145,12 @@ func (m *Main) readKey(a *setupAnswers) error {
 	if err != nil {
 		return &usageError{fmt.Errorf("read --api-key-file: %w", err)}
 	}
-	a.key = strings.TrimSpace(string(raw))
+	if a.key = strings.TrimSpace(string(raw)); a.key == "" {
+		return &usageError{fmt.Errorf("read --api-key-file: %s is empty", a.keyFile)}
+	}
+	if strings.ContainsFunc(a.key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return &usageError{fmt.Errorf("read --api-key-file: %s is not a key in one line", a.keyFile)}
+	}
 	if a.keyFile, err = filepath.Abs(a.keyFile); err != nil {
 		return fmt.Errorf("find --api-key-file: %w", err)
 	}
@@ -246,11 +268,15 @@ func readTerminalLine(r io.Reader) (string, error) {
 	}
 }
 
-// writeSetup writes the configuration, and a key that was typed in beside it.
-func (m *Main) writeSetup(path string, a setupAnswers) error {
-	key, err := writeKey(filepath.Dir(path), a)
-	if err != nil {
-		return err
+// writeSetup writes the configuration, and a key that was typed in beside it. It returns
+// the paths of the files that it wrote, after a failure too.
+func (m *Main) writeSetup(path string, a setupAnswers) (written []string, err error) {
+	key := a.keyFile
+	if key == "" {
+		if key, err = writeKey(filepath.Dir(path), a); err != nil {
+			return nil, err
+		}
+		written = append(written, filepath.Join(filepath.Dir(path), key))
 	}
 	var b strings.Builder
 	line := func(key, value string) {
@@ -283,16 +309,15 @@ func (m *Main) writeSetup(path string, a setupAnswers) error {
 	line("email", a.email)
 	line("api_key_file", key)
 	if err := durable.WriteFile(path, []byte(b.String())); err != nil {
-		return fmt.Errorf("set up: write the configuration: %w", err)
+		return written, fmt.Errorf("set up: write the configuration: %w", err)
 	}
-	return nil
+	return append(written, path), nil
 }
 
-// writeKey writes the key to a file beside the configuration, unless it lies in a file
-// already, and returns the file's name.
+// writeKey writes the key to a file beside the configuration and returns the file's name.
 func writeKey(dir string, a setupAnswers) (string, error) {
-	if a.keyFile != "" {
-		return a.keyFile, nil
+	if a.account != filepath.Base(a.account) {
+		return "", &usageError{fmt.Errorf("set up: --account: %q: use small letters, digits, - and _", a.account)}
 	}
 	name := a.account + ".key"
 	path := filepath.Join(dir, name)

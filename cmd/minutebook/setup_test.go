@@ -57,6 +57,49 @@ func TestSetupTriesTheService(t *testing.T) {
 	run(t, "sync", "-c", file)
 }
 
+// TestSetupRefusesNonsense gives wrong answers: each is named, exits with 2, and
+// leaves nothing that would stand in the way of the right ones.
+func TestSetupRefusesNonsense(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	for name, content := range map[string]string{"good": "mbk_key\n", "empty": " \n", "two lines": "mbk_key\nmore", "bytes": "\x00\x01\xff"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "config.toml")
+	set := func(args ...string) ([]byte, int) {
+		cmd := exec.Command("minutebook", append([]string{"setup", "--offline", "-c", file, "--base-url", "https://s.example"}, args...)...)
+		out, _ := cmd.CombinedOutput()
+		return out, cmd.ProcessState.ExitCode()
+	}
+	good := []string{"--api-key-file", filepath.Join(dir, "good")}
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"empty key":     {[]string{"--api-key-file", filepath.Join(dir, "empty")}, "empty"},
+		"two keys":      {[]string{"--api-key-file", filepath.Join(dir, "two lines")}, "one line"},
+		"no key":        {[]string{"--api-key-file", filepath.Join(dir, "bytes")}, "one line"},
+		"no address":    {append(good, "--email", "nobody"), "--email"},
+		"path as name":  {append(good, "--account", "../x"), "small letters"},
+		"no directory":  {append(good, "--data-dir", filepath.Join(dir, "good", "x")), "not a directory"},
+		"no port":       {append(good, "--listen", "8377"), "web.listen"},
+		"strange names": {append(good, "--public-url", "javascript:alert(1)"), "web.public_url"},
+	} {
+		if out, code := set(c.args...); code != 2 || !strings.Contains(string(out), c.want) {
+			t.Errorf("%s: exit code %d: %s", name, code, out)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) != 4 {
+			t.Errorf("%s: it leaves %v, %v", name, left, err)
+		}
+	}
+	if out, code := set(good...); code != 0 {
+		t.Errorf("the right answers: exit code %d: %s", code, out)
+	}
+}
+
 func accountConfig(data, base, key string) string {
 	return fmt.Sprintf("data_dir = %q\n[[accounts]]\nname = \"ada\"\nbase_url = %q\napi_key = %q\n", data, base, key)
 }
