@@ -31,6 +31,7 @@ func TestBrowser(t *testing.T) {
 		"searches within":         browserSearchesWithin,
 		"plays a clip":            browserPlaysAClip,
 		"quotes":                  browserQuotes,
+		"remembers the speed":     browserRemembersTheSpeed,
 	})
 }
 

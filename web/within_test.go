@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -57,4 +58,37 @@ func browserPlaysAClip(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`document.querySelector("#media").paused && document.querySelector("#media").currentTime >= 61.5 && document.querySelector("#media").currentTime < 63`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").play()`))
 	b.WaitFor(`document.querySelector("#media").currentTime > 63`)
+}
+
+// browserRemembersTheSpeed changes the playing speed, puts the recording into a window of
+// its own where the browser can, and looks at the meeting's tabs on a phone.
+func browserRemembersTheSpeed(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t, longMeeting(1, 50))
+	s.attachVideo(1)
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.EmulateViewport(390, 844))
+	for _, can := range []bool{true, false} {
+		script := page.AddScriptToEvaluateOnNewDocumentParams{Source: fmt.Sprintf(`
+			Object.defineProperty(Document.prototype, "pictureInPictureEnabled", { configurable: true, get: () => %t });
+			HTMLVideoElement.prototype.requestPictureInPicture = async function() { window.popped = this.id; };`, can)}
+		_, err := chromedp.Call(b.Context, page.AddScriptToEvaluateOnNewDocument, script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Do(chromedp.Navigate(s.URL + "/meetings/1"))
+		b.WaitFor(fmt.Sprintf(`document.querySelectorAll(".controls button").length >= 4 && !!document.querySelector(".pip") === %t`, can))
+		if can {
+			b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".pip").click()`))
+			b.WaitFor(`window.popped === "media"`)
+			b.Do(chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll(".controls button")].find(b => b.textContent === "1×").click()`))
+		}
+		b.WaitFor(`document.querySelector("#media").playbackRate === 1.25 && [...document.querySelectorAll(".controls button")].some(b => b.textContent === "1.25×")`)
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](`for (const part of ["Notes 12", "CRM", "Everything else"]) { // as many tabs as there can be, and one
+		const tab = document.querySelector(".parts a:last-of-type").cloneNode();
+		tab.textContent = part;
+		document.querySelector(".parts").append(tab);
+	}`))
+	b.WaitFor(`new Set([...document.querySelectorAll(".parts a:not(.which)")].map(a => a.offsetTop)).size === 1`)
+	b.WaitFor(`document.documentElement.scrollWidth <= 390`)
 }
