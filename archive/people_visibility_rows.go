@@ -22,6 +22,7 @@ type Visibility struct {
 	RecorderTeam  string // as shown: for filters
 	DomainsType   string
 	SharedWith    string
+	HasTranscript bool
 	HasSummary    bool
 	HasVideo      bool
 	HasAudio      bool
@@ -78,7 +79,7 @@ func (r visibilityReader) readAll(fn func(Visibility) error) error {
 		var start int64
 		var created sql.NullInt64
 		err := rows.Scan(&v.RecordingID, &start, &created, &v.MeetingType, &v.RecorderEmail,
-			&v.RecorderTeam, &v.DomainsType, &v.SharedWith, &v.HasSummary, &v.HasVideo, &v.HasAudio, &v.Gone, &v.Outside)
+			&v.RecorderTeam, &v.DomainsType, &v.SharedWith, &v.HasTranscript, &v.HasSummary, &v.HasVideo, &v.HasAudio, &v.Gone, &v.Outside)
 		if err != nil {
 			return err
 		}
@@ -88,7 +89,7 @@ func (r visibilityReader) readAll(fn func(Visibility) error) error {
 		slices.Sort(v.Principals)
 		return fn(v)
 	}, `SELECT recording_id, sort_at, created_at, meeting_type, recorder,
-		recorded_by_team, calendar_invitees_domains_type, shared_with, has_summary, has_video, has_audio,
+		recorded_by_team, calendar_invitees_domains_type, shared_with, has_transcript, has_summary, has_video, has_audio,
 		gone_at IS NOT NULL, outside FROM meetings`+r.where, r.args...)
 }
 

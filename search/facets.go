@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/search/query"
 	"minutebook/search/text"
 )
@@ -78,6 +79,23 @@ func (x *Index) Facets(ctx context.Context, r Request) (out []Facet, err error) 
 			out, err = s.countFacets(m, q, r.Location)
 		}
 		return err
+	})
+	return out, err
+}
+
+// Values returns, for each of some facets, the values that most of the meetings have that a
+// viewer sees, at most so many of each.
+func (x *Index) Values(ctx context.Context, viewer archive.Viewer, most int, fields ...string) (out []Facet, err error) {
+	err = x.ask(ctx, viewer, func(s *snapshot) error {
+		set := s.visible()
+		for _, field := range fields {
+			f, err := s.countFacet(field, set, time.UTC, facetList{most: most})
+			if err != nil {
+				return err
+			}
+			out = append(out, f)
+		}
+		return nil
 	})
 	return out, err
 }

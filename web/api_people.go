@@ -97,15 +97,11 @@ func (s *server) apiPerson(w http.ResponseWriter, r *http.Request) error {
 
 // apiFilters answers with the values to which the list of meetings can be narrowed.
 func (s *server) apiFilters(w http.ResponseWriter, r *http.Request) error {
-	c, err := s.Archive.Choices(r.Context(), viewerOf(r.Context()))
+	c, err := s.choices(r.Context())
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, r, struct {
-		Types  []string `json:"types"`
-		Teams  []string `json:"teams"`
-		People []string `json:"people"`
-	}{notNil(c.Types), notNil(c.Teams), notNil(c.People)})
+	return answerJSON(w, r, c)
 }
 
 func notNil(names []string) []string { return append([]string{}, names...) }

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"cmp"
+	"context"
 	"net/http"
 	"net/url"
 	"slices"
@@ -168,10 +170,39 @@ func (f listFilter) Any() bool {
 	return f.Type.Value != "" || f.Team.Value != "" || f.Person.Value != ""
 }
 
+// mostChoices is how many values of a filter a person still reads through.
+const mostChoices = 300
+
+// choices are the values that the list of meetings can be narrowed to, each kind by name.
+type choices struct {
+	Types  []string `json:"types"`
+	Teams  []string `json:"teams"`
+	People []string `json:"people"`
+}
+
+// choices returns those of the most meetings that the visitor sees. They come from the
+// index, which has them in memory.
+func (s *server) choices(ctx context.Context) (choices, error) {
+	c := choices{[]string{}, []string{}, []string{}}
+	found, err := s.Index.Values(ctx, viewerOf(ctx), mostChoices, "type", "team", "person")
+	if err != nil {
+		return c, err
+	}
+	for i, names := range []*[]string{&c.Types, &c.Teams, &c.People} {
+		for _, v := range found[i].Values {
+			*names = append(*names, v.Value)
+		}
+		slices.SortFunc(*names, func(a, b string) int {
+			return cmp.Or(strings.Compare(strings.ToLower(a), strings.ToLower(b)), strings.Compare(a, b))
+		})
+	}
+	return c, nil
+}
+
 // listFilter returns the filters with the options of the archive. The chosen value
 // is always among them, so that sending the form again keeps it.
 func (s *server) listFilter(r *http.Request, q archive.ListQuery) (listFilter, error) {
-	c, err := s.Archive.Choices(r.Context(), viewerOf(r.Context()))
+	c, err := s.choices(r.Context())
 	pick := func(name, label, value string, options []string) picker {
 		if value != "" && !slices.Contains(options, value) {
 			options = append([]string{value}, options...)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/roster"
 )
 
 // listSize is how many meetings a page of the list shows.
@@ -16,7 +17,7 @@ const listSize = 50
 // homePage is the list of meetings, newest first.
 type homePage struct {
 	frame
-	Counts archive.Counts
+	Counts roster.Counts
 	Days   []day
 	News   int // how many meetings arrived or changed since the visitor looked
 	Filter listFilter
@@ -55,10 +56,14 @@ func (s *server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if p.Counts, err = s.Archive.CountsFor(r.Context(), viewerOf(r.Context())); err != nil {
+	view, err := s.view(r.Context())
+	if err != nil {
 		return err
 	}
-	if p.News, err = s.countNews(r.Context()); err != nil {
+	if p.Counts, err = s.Roster.Count(r.Context(), view); err != nil {
+		return err
+	}
+	if p.News, err = s.countNews(r.Context(), view); err != nil {
 		return err
 	}
 	if p.Counts.Meetings == 0 && s.needsSetup(r.Context()) {

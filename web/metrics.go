@@ -136,7 +136,7 @@ func (c *archiveCollector) Collect(out chan<- prometheus.Metric) {
 func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	if _, err := s.Archive.Counts(r.Context()); err != nil {
+	if _, err := s.Archive.Written(r.Context()); err != nil {
 		s.Logger.Error().Err(err).Msg("check health")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("the archive cannot be read\n"))
@@ -161,7 +161,7 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(&text, "%s: %s\n", part, problem)
 	}
 	problem := ""
-	if _, err := s.Archive.Counts(r.Context()); err != nil {
+	if _, err := s.Archive.Written(r.Context()); err != nil {
 		s.Logger.Error().Err(err).Msg("check readiness")
 		problem = "cannot be read"
 	}

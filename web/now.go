@@ -55,12 +55,8 @@ func (s *server) newsBegin(ctx context.Context) (after archive.Position, since t
 }
 
 // countNews returns how many meetings are news for the visitor of a request.
-func (s *server) countNews(ctx context.Context) (int, error) {
+func (s *server) countNews(ctx context.Context, view roster.View) (int, error) {
 	after, _, _, err := s.newsBegin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	view, err := s.view(ctx)
 	if err != nil {
 		return 0, err
 	}

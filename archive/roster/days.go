@@ -39,8 +39,28 @@ func (r *Roster) Calendar(ctx context.Context, q View, from, to time.Time) (Cale
 			at := time.Date(y, month, d, 0, 0, 0, 0, loc)
 			day := c.Days[at]
 			day.Meetings++
-			day.Time += m.length
+			day.Time += m.duration()
 			c.Days[at] = day
+		}
+		return nil
+	})
+	return c, err
+}
+
+// Counts is how much a viewer sees.
+type Counts struct{ Meetings, Transcripts, Recordings int }
+
+// Count counts the meetings that a viewer sees, gone ones included.
+func (r *Roster) Count(ctx context.Context, q View) (c Counts, err error) {
+	err = r.open(ctx, q, func(v *view) error {
+		for m := range v.visible() {
+			c.Meetings++
+			if m.transcript {
+				c.Transcripts++
+			}
+			if m.recording {
+				c.Recordings++
+			}
 		}
 		return nil
 	})

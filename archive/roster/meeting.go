@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"hash/fnv"
+	"math"
 	"strconv"
 	"time"
 
@@ -14,8 +15,10 @@ import (
 // meeting is a meeting as it is kept.
 type meeting struct {
 	id         int64
-	start      int64 // milliseconds, as lists order it
-	length     time.Duration
+	start      int64  // milliseconds, as lists order it
+	length     uint32 // milliseconds
+	transcript bool   // it has one
+	recording  bool   // likewise
 	changes    archive.ChangeSpan
 	principals []int32
 	people     []part
@@ -37,6 +40,9 @@ type item struct {
 	hash     uint64
 }
 
+// duration returns the length of a meeting.
+func (m *meeting) duration() time.Duration { return time.Duration(m.length) * time.Millisecond }
+
 // compareMeetings orders meetings as lists do.
 func compareMeetings(a, b *meeting) int {
 	return cmp.Or(cmp.Compare(b.start, a.start), cmp.Compare(b.id, a.id))
@@ -45,7 +51,8 @@ func compareMeetings(a, b *meeting) int {
 // read reads some meetings, or all where ids is nil, into the roster.
 func (r *Roster) read(ctx context.Context, ids []int64) error {
 	err := r.archive.Visible(ctx, ids, func(v archive.Visibility) error {
-		m := &meeting{id: v.RecordingID, start: v.Start.UnixMilli(), principals: make([]int32, len(v.Principals))}
+		m := &meeting{id: v.RecordingID, start: v.Start.UnixMilli(), transcript: v.HasTranscript, recording: v.HasVideo || v.HasAudio,
+			principals: make([]int32, len(v.Principals))}
 		for i, p := range v.Principals {
 			m.principals[i], _ = r.principals.add(p)
 		}
@@ -57,7 +64,7 @@ func (r *Roster) read(ctx context.Context, ids []int64) error {
 	}
 	err = r.archive.Lengths(ctx, ids, func(id int64, length time.Duration) {
 		if m := r.meetings[id]; m != nil {
-			m.length = length
+			m.length = uint32(min(length.Milliseconds(), math.MaxUint32)) //nolint:gosec // not below 0
 		}
 	})
 	if err != nil {

@@ -76,7 +76,7 @@ func (c *count) add(m *meeting) {
 		if t.seen != c.seen {
 			t.seen = c.seen
 			t.Meetings++
-			t.Time += m.length
+			t.Time += m.duration()
 			if t.Last.IsZero() {
 				t.Last = time.UnixMilli(m.start).UTC()
 			}

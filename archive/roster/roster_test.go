@@ -173,6 +173,37 @@ func TestCalendarCountsDaysOfAZone(t *testing.T) {
 	expect(t, "the newest", c.Newest.Format(time.DateOnly), "2026-01-07")
 }
 
+// TestCountsAreTheArchives compares the counts of what viewers see with the database's,
+// also after a recording arrived.
+func TestCountsAreTheArchives(t *testing.T) {
+	r, a := newRoster(t)
+	for _, step := range []func() error{
+		func() error { return nil },
+		func() error {
+			b, err := a.Media().Put(t.Context(), strings.NewReader("a recording"))
+			if err != nil {
+				return err
+			}
+			return a.AttachMedia(t.Context(), 1, archive.MediaVideo, b)
+		},
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+		for _, viewer := range []archive.Viewer{{All: true}, archive.ViewerWith("bob@example.com"), archive.ViewerWith("nobody@example.com")} {
+			c, err := r.Count(t.Context(), View{Viewer: viewer})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := a.CountsFor(t.Context(), viewer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, fmt.Sprint("the counts of ", viewer), c, fmt.Sprintf("{%d %d %d}", want.Meetings, want.WithTranscript, want.WithRecording))
+		}
+	}
+}
+
 func TestNewsAreOfVisibleMeetings(t *testing.T) {
 	r, a := newRoster(t)
 	ctx, bobs := t.Context(), View{Viewer: archive.ViewerWith("bob@example.com")}
