@@ -232,6 +232,7 @@ func statuses(email, status string) []api.User { return []api.User{userWithView(
 // whole lists: what it says of kim counts, whichever account read it, and what older
 // lists say of others stays.
 func TestAPartOfAListIsTheNewestReading(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	const kim, lee = "kim@acme.example", "lee@acme.example"
 	user := func(email, status, settings, view string, teams ...string) api.User {

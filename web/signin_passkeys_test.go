@@ -25,11 +25,9 @@ func TestPublicAddresses(t *testing.T) {
 	person := s.signIn("ann@acme.example", true)
 	for address, domain := range map[string]string{
 		"https://minutes.example":             "minutes.example",
-		"https://minutes.example:8443":        "minutes.example",
 		"https://minutes.example/minutebook":  "minutes.example",
-		"https://xn--mnchen-3ya.example":      "xn--mnchen-3ya.example",
+		"https://xn--mnchen-3ya.example:8443": "xn--mnchen-3ya.example",
 		"http://localhost:8377":               "localhost",
-		"http://minutes.localhost:8377":       "minutes.localhost",
 		"http://127.0.0.1:8377":               "",
 		"https://192.168.1.5:8443/minutebook": "",
 		"https://[fd00::1]:8443":              "",

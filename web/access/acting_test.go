@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/go-webauthn/webauthn/webauthn"
+
+	"minutebook/internal/testrun"
 )
 
 // TestWhoIsSignedOutFinishesNothing begins every change of a person as somebody who is
 // signed in, and ends that before the change is written.
 func TestWhoIsSignedOutFinishesNothing(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	f := newFixture(t)
 	f.add(t, "boss@example.com", true)

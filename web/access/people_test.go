@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"minutebook/api"
+	"minutebook/internal/testrun"
 )
 
 func TestPeopleHaveFoldedUniqueAddresses(t *testing.T) {
@@ -128,6 +129,7 @@ func TestDeactivatedPersonIsOut(t *testing.T) {
 // TestPeopleAreFound finds people by parts of their names and addresses, and reads no
 // session of those that are not shown.
 func TestPeopleAreFound(t *testing.T) {
+	testrun.SkipUnderRace(t)
 	t.Parallel()
 	f, ctx := newFixture(t), t.Context()
 	for i, name := range []string{"Ann", "Änne Müller", "bob", "", "Gone"} {
