@@ -223,7 +223,7 @@ func (a *Archive) Close() error {
 	if a.db != nil {
 		errs = append(errs, a.db.Close())
 	}
-	errs = append(errs, a.lock.Release())
+	errs = append(errs, giveToOwner(a.dir), a.lock.Release())
 	return errors.Join(errs...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -199,6 +200,36 @@ func lockOwner(path string) int {
 func (l *DirLock) Release() error {
 	if err := l.f.Unlock(); err != nil {
 		return fmt.Errorf("unlock data directory: %w", err)
+	}
+	return nil
+}
+
+// giveToOwner gives what root has created in a data directory of another user to that
+// user, whose daemon could not open it. Other users create only files of their own.
+func giveToOwner(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid == 0 {
+		return nil
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		if is, ok := info.Sys().(*syscall.Stat_t); ok && is.Uid == 0 {
+			return os.Lchown(path, int(owner.Uid), int(owner.Gid))
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("give what root has created to the owner of the data directory: %w", err)
 	}
 	return nil
 }

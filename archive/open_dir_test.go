@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -208,4 +209,25 @@ func TestTheLockNamesItsOwner(t *testing.T) {
 	if got := lockOwner(filepath.Join(dir, "lock")); got != os.Getpid() {
 		t.Errorf("the file names %d, not %d", got, os.Getpid())
 	}
+}
+
+// What a command of root creates in a data directory of another user belongs to that
+// user afterwards.
+func TestRootLeavesFilesToTheOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	dir := t.TempDir()
+	must(t, os.Chown(dir, 65534, 65534))
+	a, err := Open(t.Context(), Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
+	must(t, err)
+	must(t, os.Mkdir(filepath.Join(dir, "index"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "index", "segment"), nil, 0o600))
+	must(t, a.Close())
+	must(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if info, _ := e.Info(); err == nil && info.Sys().(*syscall.Stat_t).Uid != 65534 {
+			t.Errorf("%s is root's", path)
+		}
+		return err
+	}))
 }

@@ -49,7 +49,7 @@ func (b *body) release() {
 
 // readBody reads a body as it arrives. It reserves memory for the bytes that have
 // arrived and not for the announced length, so that a sender cannot occupy memory by a
-// number alone.
+// number alone. The server bounds the time of a small body together with its headers.
 func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*body, refusal) {
 	b := &body{r: r}
 	if !r.memory.reserve(firstBuffer) {
@@ -58,8 +58,6 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 	b.taken = firstBuffer
 	b.bytes = make([]byte, 0, firstBuffer)
 	started := time.Now()
-	due := started.Add(r.o.BodyTime)
-	rc.SetReadDeadline(due)
 	var end [1]byte // where the buffer has all that is allowed, read the end into this
 	for {
 		if len(b.bytes) == cap(b.bytes) && int64(len(b.bytes)) < r.o.MaxBody {
@@ -67,8 +65,7 @@ func (r *Receiver) readBody(req *http.Request, rc *http.ResponseController) (*bo
 				b.release()
 				return nil, f
 			}
-			due = started.Add(r.o.BodyTime + time.Duration(len(b.bytes))*time.Second/slowest)
-			rc.SetReadDeadline(due)
+			rc.SetReadDeadline(started.Add(r.o.BodyTime + time.Duration(len(b.bytes))*time.Second/slowest))
 		}
 		free := b.bytes[len(b.bytes):cap(b.bytes)]
 		if len(free) == 0 {

@@ -169,6 +169,15 @@ func TestSlowHeadersAreCut(t *testing.T) {
 	}
 }
 
+// A refused sender is answered without its body: what may wait for that is a delivery.
+func TestARefusedBodyIsNotWaitedFor(t *testing.T) {
+	r := start(t, Options{BodyTime: time.Minute}) // longer than this test reads
+	c := raw(t, r.addr, strings.Replace(head("Content-Length: 1000"), "msg_1", "msg.1", 1)+"{")
+	if got := statusOf(t, c); got != 400 {
+		t.Errorf("status %d", got)
+	}
+}
+
 func TestMemoryIsCapped(t *testing.T) {
 	r := start(t, Options{MaxBody: 1 << 20, MaxMemory: 1 << 20})
 	half := strings.Repeat(" ", 500<<10)

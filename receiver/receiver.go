@@ -46,8 +46,8 @@ type Options struct {
 	// MaxMemory is the bytes of all bodies not yet verified and committed: 64 MiB,
 	// or room for two of MaxBody.
 	MaxMemory int64
-	// BodyTime is how long a sender may take for its body, beside a second for
-	// every 64 KiB that it has sent; 10 s.
+	// BodyTime is how long a sender may take for a small body and its headers. A larger
+	// body has this time for itself, and a second for every 64 KiB that has come; 10 s.
 	BodyTime   time.Duration
 	HeaderTime time.Duration // for the headers of a request, 10 s
 	CommitTime time.Duration // for the commit before 503, 10 s

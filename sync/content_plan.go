@@ -21,10 +21,7 @@ func (s *Syncer) planTasks(ctx context.Context, o walkSpec, batch []archive.Obse
 	if err != nil {
 		return nil, nil, err
 	}
-	seen, err := s.archive.Forgotten(ctx, ids) // nothing is read of forgotten meetings
-	if err != nil {
-		return nil, nil, err
-	}
+	seen := map[int64]bool{}
 	var d taskPlan
 	for _, ob := range batch {
 		if seen[ob.RecordingID] {

@@ -157,7 +157,9 @@ func (s *Syncer) processGroup(ctx context.Context, a *account, group []contentTa
 	return nil
 }
 
-// skipForgotten removes the tasks of meetings that were forgotten meanwhile.
+// skipForgotten removes the tasks of forgotten meetings: those that were written for a
+// list or a delivery that still shows the meeting, and those of meetings that were
+// forgotten while no syncer ran.
 func (s *Syncer) skipForgotten(ctx context.Context, group []contentTask) ([]contentTask, error) {
 	var ids []int64
 	for _, task := range group {

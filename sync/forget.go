@@ -7,7 +7,8 @@ import (
 )
 
 // forget ends the work for a meeting that was forgotten. The archive calls it,
-// see [archive.Archive.OnForget]. Work that begins later finds the tombstone.
+// see [archive.Archive.OnForget]. Work that begins later finds the tombstone: content
+// tasks in skipForgotten.
 func (s *Syncer) forget(ctx context.Context, id int64) error {
 	if err := s.downloads.forget(ctx, id); err != nil {
 		return err
@@ -26,25 +27,6 @@ func (s *Syncer) dropTasks(ctx context.Context, ids ...int64) error {
 	}
 	s.content.update(nil, ids)
 	return nil
-}
-
-// dropForgottenTasks deletes tasks that were written while their meetings were
-// being forgotten. Called after they were written, it misses none: a meeting
-// that is forgotten later takes its tasks along.
-func (s *Syncer) dropForgottenTasks(ctx context.Context, written []contentTask) error {
-	var ids []int64
-	for _, a := range written {
-		ids = append(ids, a.RecordingID)
-	}
-	forgotten, err := s.archive.Forgotten(ctx, ids)
-	if err != nil || len(forgotten) == 0 {
-		return err
-	}
-	ids = ids[:0]
-	for id := range forgotten {
-		ids = append(ids, id)
-	}
-	return s.dropTasks(ctx, ids...)
 }
 
 // forget stops the work on a recording, waits for its end and deletes the bytes

@@ -66,14 +66,10 @@ func (s *Syncer) planFollowUps(ctx context.Context, batch []archive.Observation)
 	if err != nil {
 		return nil, nil, err
 	}
-	forgotten, err := s.archive.Forgotten(ctx, ids)
-	if err != nil {
-		return nil, nil, err
-	}
 	now := s.now()
 	for _, ob := range batch {
 		a := s.account(ob.Account)
-		if a == nil || ob.Source != archive.SourceWebhook || forgotten[ob.RecordingID] {
+		if a == nil || ob.Source != archive.SourceWebhook {
 			continue
 		}
 		task := newTask(walkSpec{account: a}, ob, rows[ob.RecordingID], now)

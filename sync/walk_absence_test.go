@@ -50,6 +50,39 @@ func absences(t *testing.T, s *syncer.Syncer) (notices []string) {
 	return notices
 }
 
+// While the second walk that has to confirm an implausible one cannot be made, status
+// says what the first one lacked, and nothing is gone.
+func TestStatusTellsOfADoubtedWalk(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{}, rig.Meetings(45, rig.Today().Add(-time.Hour), time.Hour))
+		var answers atomic.Int32
+		intercept(u, func(r *http.Request, body []byte) []byte {
+			switch n := answers.Add(1); {
+			case n < 1:
+				return body
+			case n == 1:
+				return []byte(emptyList)
+			}
+			return []byte("<html>")
+		})
+		answers.Store(-1 << 20)
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		s, stop := running(t, syncer.Options{Archive: ar, Schedule: walkSchedule(), Accounts: []syncer.Account{{Name: "ada", Client: u.Client(t, ar)}}})
+		defer stop()
+		time.Sleep(time.Hour)
+		answers.Store(0)
+		time.Sleep(13*time.Hour + 30*time.Minute) // the walk was at two
+		if c := meetingCounts(t, ar); c.Gone != 0 || c.Meetings != 45 {
+			t.Errorf("after a night: %+v", c)
+		}
+		if notices := absences(t, s); len(notices) != 1 || !strings.Contains(notices[0], "a complete walk lacked 45 of the 45") {
+			t.Errorf("status says %q", notices)
+		}
+	})
+}
+
 const emptyList = `{"limit":10,"next_cursor":null,"items":[]}`
 
 // A walk that lacks too much is followed by another one at once, which decides.

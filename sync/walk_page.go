@@ -131,9 +131,6 @@ func (s *Syncer) apply(ctx context.Context, batch []archive.Observation, wanted 
 		return applied, err
 	}
 	s.content.update(wanted, done)
-	if err := s.dropForgottenTasks(ctx, wanted); err != nil {
-		return applied, err
-	}
 	if s.opt.DownloadMedia && len(applied.Changed) > 0 {
 		n, err := s.archive.WantDownloads(ctx, applied.Changed...)
 		if err != nil {

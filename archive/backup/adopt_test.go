@@ -26,6 +26,16 @@ func deliver(t *testing.T, a *archive.Archive, id int64, word string) {
 	applyPending(t, a)
 }
 
+// quarantine puts a delivery aside that could not be applied.
+func quarantine(t *testing.T, a *archive.Archive, body []byte) {
+	t.Helper()
+	_, err := a.Inbox().Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "msg_aside", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: body})
+	must(t, err)
+	waiting, err := a.Inbox().Pending(t.Context(), 1)
+	must(t, err)
+	must(t, a.Inbox().Quarantine(t.Context(), waiting[0].ID, "a test"))
+}
+
 func applyPending(t *testing.T, a *archive.Archive) {
 	t.Helper()
 	waiting, err := a.Inbox().Pending(t.Context(), 100)
@@ -44,6 +54,7 @@ func replicate(t *testing.T, a *archive.Archive, to string, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		must(t, vacuumInto(t.Context(), filepath.Join(a.Dir(), name), filepath.Join(to, name)))
+		must(t, os.Chmod(filepath.Join(to, name), 0o644)) // as another program leaves it
 	}
 }
 
@@ -71,6 +82,7 @@ func TestAdoptTakesReplicasOfDifferentMoments(t *testing.T) {
 			must(t, os.Chmod(dir, 0o700))
 			deliver(t, a, 1, "pelican")
 			deliver(t, a, 2, "heron")
+			quarantine(t, a, archivetest.Meeting(1, "pelican", "pelican said again"))
 			replicate(t, a, dir, order[0])
 			deliver(t, a, 3, "stork")
 			_, err := a.Forget(t.Context(), 1, "test")
@@ -88,6 +100,11 @@ func TestAdoptTakesReplicasOfDifferentMoments(t *testing.T) {
 			}
 			if files := residue.Find(t, "pelican", dir); len(files) > 0 {
 				t.Errorf("the forgotten meeting is still in %q", files)
+			}
+			for _, name := range order {
+				if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+					t.Errorf("%s: %v, %v", name, info, err)
+				}
 			}
 			if v, err := b.Verify(t.Context(), archive.VerifyOptions{}, func(d archive.Damage) { t.Error(d) }); err != nil || v.Meetings != 2 {
 				t.Errorf("%+v, %v", v, err)
@@ -110,6 +127,11 @@ func TestAdoptRefuses(t *testing.T) {
 			_, err := db.Exec(`INSERT INTO info (name, value) VALUES ('database:notes.db', '')`)
 			return errors.Join(err, db.Close())
 		}, "the archive had notes.db"},
+		"lost rows": {func(dir string) error {
+			db := sqlite.Connect(filepath.Join(dir, "archive.db"), "?mode=rw", nil)
+			_, err := db.Exec(`PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'meetings') WHERE name = 'revisions'`)
+			return errors.Join(err, db.Close())
+		}, "check archive.db"},
 		"damage":     {func(dir string) error { return os.Truncate(filepath.Join(dir, "inbox.db"), 8192) }, "check inbox.db"},
 		"unfinished": {func(dir string) error { return os.WriteFile(filepath.Join(dir, archive.RestoringFile), nil, 0o600) }, "run that again"},
 		"used":       {func(dir string) error { archivetest.Open(t, dir); return nil }, "in use"},
@@ -120,5 +142,27 @@ func TestAdoptRefuses(t *testing.T) {
 		if _, err := Adopt(t.Context(), AdoptOptions{Dir: dir, Logger: zerolog.Nop()}); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestAdoptForgetsWhatBackupsRecord adopts databases of a time before a meeting was
+// forgotten, which only the directory of backups still tells.
+func TestAdoptForgetsWhatBackupsRecord(t *testing.T) {
+	a, dir, backups := archivetest.New(t), archivetest.Dir(t), t.TempDir()
+	deliver(t, a, 1, "pelican")
+	deliver(t, a, 2, "heron")
+	backUp(t, a, backups, Options{})
+	replicate(t, a, dir, "archive.db", "inbox.db")
+	_, err := a.Forget(t.Context(), 1, "test")
+	must(t, err)
+	must(t, a.Close())
+	must(t, os.RemoveAll(a.Dir()))
+	b := adopted(t, dir, AdoptOptions{})
+	applyPending(t, b)
+	if _, err := b.Row(t.Context(), 1); !errors.Is(err, archive.ErrForgotten) {
+		t.Errorf("the forgotten meeting: %v", err)
+	}
+	if files := residue.Find(t, "pelican", dir); len(files) > 0 {
+		t.Errorf("the forgotten meeting is still in %q", files)
 	}
 }

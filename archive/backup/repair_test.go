@@ -97,10 +97,15 @@ func TestRepairBringsBackWhatIsSomewhere(t *testing.T) {
 // backup has one of them.
 func TestRepairBringsBackRecordings(t *testing.T) {
 	t.Parallel()
-	a, dest := archivetest.WithMeetings(t, 2), t.TempDir()
+	a, dest := archivetest.WithMeetings(t, 3), t.TempDir()
 	intact := archivetest.Attach(t, a, 1, "moving pictures")
+	spoilt := archivetest.Attach(t, a, 3, "damaged in the backup too")
 	backUp(t, a, dest, Options{})
 	gone := archivetest.Attach(t, a, 2, "in no backup")
+	for _, path := range []string{blobPath(a, spoilt.SHA256), filepath.Join(dest, "media", spoilt.SHA256[:2], spoilt.SHA256)} {
+		must(t, os.Chmod(path, 0o600))
+		must(t, os.WriteFile(path, []byte("damaged in the backup toO"), 0o400))
+	}
 	path := blobPath(a, intact.SHA256)
 	must(t, os.Chmod(path, 0o600))
 	must(t, os.WriteFile(path, []byte("moving pictureS"), 0o400))
@@ -109,7 +114,7 @@ func TestRepairBringsBackRecordings(t *testing.T) {
 	must(t, err)
 	defer from.Close()
 	v, damages := verify(t, a, archive.VerifyOptions{Repair: true, From: from})
-	if v.ExitCode() != archive.LostCode || v.Lost != 1 || v.Repaired != 1 {
+	if v.ExitCode() != archive.LostCode || v.Lost != 2 || v.Repaired != 1 {
 		t.Errorf("%+v: %v", v, damages)
 	}
 	if content, err := os.ReadFile(path); err != nil || string(content) != "moving pictures" {

@@ -67,11 +67,13 @@ func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.Docto
 		findings = append(findings, control.Finding{Subject: "versions", Severity: control.SeverityWarning,
 			Text: "the daemon is of an older version, which knows no doctor", Remedy: "restart the daemon"})
 	case err != nil:
-		remedy := "see what is damaged with `minutebook verify`, or restore a backup"
-		if _, gone := os.Stat(filepath.Join(cfg.DataDir, "archive.db")); gone != nil {
-			remedy = "create it with `minutebook init`, or correct data_dir"
+		remedy := "correct what the error names, such as the room, the owner or the mount of data_dir; nothing is known to be damaged"
+		if errors.Is(err, archive.ErrDamaged) {
+			remedy = "see what is damaged with `minutebook verify`, or restore a backup"
 		} else if errors.Is(err, archive.ErrInUse) {
 			remedy = "wait until the process that has it has started, or stop it"
+		} else if _, gone := os.Stat(filepath.Join(cfg.DataDir, "archive.db")); gone != nil {
+			remedy = "create it with `minutebook init`, or correct data_dir"
 		}
 		findings = append(findings, control.Finding{Subject: "archive", Severity: control.SeverityError, Text: "it cannot be opened: " + err.Error(), Remedy: remedy})
 	case result.Version != m.Version:

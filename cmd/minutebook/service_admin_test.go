@@ -43,7 +43,7 @@ func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
 	}
 	p.stop()
 	administer(t, dir, 2)
-	if l := runJSON[service.Limits](t, "service", "limits", "--data", dir); !l.Elevated || l.DownloadLimit != 30 || l.Window != service.WindowSliding {
+	if l := runJSON[service.Limits](t, "service", "limits", "--global", "100", "--heavy", "80", "--data", dir); l.Global != 100 || l.Heavy != 80 || !l.Elevated || l.DownloadLimit != 30 || l.Window != service.WindowSliding {
 		t.Errorf("limits are %+v", l)
 	}
 }

@@ -39,7 +39,7 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 	}
 	for _, pool := range []*sql.DB{db.W, db.R} {
 		if err := pool.PingContext(ctx); err != nil {
-			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())
+			return nil, errors.Join(fmt.Errorf("open database %s: %w", path, WrapDiskFull(err)), db.Close())
 		}
 	}
 	return db, nil
