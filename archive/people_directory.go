@@ -93,7 +93,7 @@ func (a *Archive) PutUsers(ctx context.Context, account string, users []api.User
 }
 
 // PutSomeUsers is PutUsers of a list that may lack users: the others stay. The other
-// accounts' earlier rows of the users in it take over what it says of them.
+// accounts' earlier rows of the users in it are replaced by the list's.
 func (a *Archive) PutSomeUsers(ctx context.Context, account string, users []api.User) error {
 	rows, err := userRows(account, users)
 	if err != nil {
@@ -196,8 +196,8 @@ func walkList(query string) string { return "walk/" + query }
 const rankList = `INSERT INTO directory_lists (account, list, rank) SELECT ?, ?, coalesce(max(rank), 0) + 1 FROM directory_lists WHERE true
 	ON CONFLICT DO UPDATE SET rank = excluded.rank`
 
-// takeOver gives the other accounts' rows of some users what an account's rows say. The
-// rows stay, so that a later list of theirs can withdraw the user.
+// takeOver copies an account's rows of some users into the rows of the other accounts.
+// These stay theirs, so that a later list of theirs can withdraw the user.
 const takeOver = `UPDATE users SET (name, status, created_at, settings_level, settings_teams, view_level, view_teams) =
 	(SELECT n.name, n.status, n.created_at, n.settings_level, n.settings_teams, n.view_level, n.view_teams FROM users n
 		WHERE n.account = ?1 AND n.email = users.email)

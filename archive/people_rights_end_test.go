@@ -229,8 +229,8 @@ func TestAKeyThatWorksIsNobodysDeactivated(t *testing.T) {
 func statuses(email, status string) []api.User { return []api.User{userWithView(email, status)} }
 
 // TestAPartOfAListIsTheNewestReading reads kim in a list that may lack users, after two
-// whole lists: what it says of kim counts, whichever account read it, and what older
-// lists say of others stays.
+// whole lists: its row of kim counts, whichever account read it, and the older rows of
+// others stay.
 func TestAPartOfAListIsTheNewestReading(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

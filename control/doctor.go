@@ -93,7 +93,7 @@ func (e *examination) examineState(ctx context.Context) {
 	e.judgeState(s, e.h.Archive.Now())
 }
 
-// judgeState finds what a status shows.
+// judgeState adds the findings of a status.
 func (e *examination) judgeState(s *StatusResult, now time.Time) {
 	e.add("archive", SeverityOK, "", "%s, %d with a transcript, %d with a recording", phrase.Meetings(s.Meetings), s.WithTranscript, s.WithRecording)
 	switch {

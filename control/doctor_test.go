@@ -32,7 +32,7 @@ func TestDoctorJudgesClockAndSpace(t *testing.T) {
 }
 
 // TestDoctorSaysWhatToDo judges states that are well but for one thing: each is found with
-// its severity and with what to do, and docs/how-to/failures.md has a row of it.
+// its severity and an advice, and docs/how-to/failures.md has a row of it.
 func TestDoctorSaysWhatToDo(t *testing.T) {
 	howTo, err := os.ReadFile("../docs/how-to/failures.md")
 	if err != nil {

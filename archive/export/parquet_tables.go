@@ -74,7 +74,7 @@ func runTables(ctx context.Context, a *archive.Archive, o Options) (_ Result, er
 	if err = x.writeMonths(ctx); err == nil {
 		err = x.removeOthers(ctx)
 	}
-	if !bucket.IsUnavailable(err) { // what was written is recorded even when the run was interrupted
+	if !bucket.IsUnavailable(err) { // the files written are recorded even when the run was interrupted
 		err = errors.Join(err, x.writeList(context.WithoutCancel(ctx)))
 	}
 	return x.result, err

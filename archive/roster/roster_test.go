@@ -173,7 +173,7 @@ func TestCalendarCountsDaysOfAZone(t *testing.T) {
 	expect(t, "the newest", c.Newest.Format(time.DateOnly), "2026-01-07")
 }
 
-// TestCountsAreTheArchives compares the counts of what viewers see with the database's,
+// TestCountsAreTheArchives compares the counts of the meetings that viewers see with the database's,
 // also after a recording arrived.
 func TestCountsAreTheArchives(t *testing.T) {
 	r, a := newRoster(t)

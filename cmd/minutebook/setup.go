@@ -100,8 +100,8 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 	return nil
 }
 
-// create writes the configuration and creates the archive. A failure removes what was
-// written, so that other answers can be given.
+// create writes the configuration and creates the archive. After a failure the file
+// is removed, so that other answers can be given.
 func (m *Main) create(ctx context.Context, path string, a setupAnswers) error {
 	written, err := m.writeSetup(path, a)
 	if err == nil {

@@ -93,7 +93,7 @@ func runElsewhere(path string) {
 
 // TestMigratesWhileAnotherProcessHasTheFileOpen has another process keep the database
 // open, idle or in the middle of reading, while it is migrated and written to. That
-// process empties the log and closes the file: what was written stays.
+// process empties the log and closes the file: all rows stay.
 func TestMigratesWhileAnotherProcessHasTheFileOpen(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	if path := os.Getenv("MINUTEBOOK_TEST_ELSEWHERE"); path != "" {
