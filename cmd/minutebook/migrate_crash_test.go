@@ -22,7 +22,7 @@ func TestMigrationOfALargeArchiveIsInterrupted(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	doublings, tries := 10, 6
 	if testrun.IsLong() {
-		doublings, tries = 15, 24
+		doublings, tries = 15, 8
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	meetings := earlyArchive(t, data, doublings)
