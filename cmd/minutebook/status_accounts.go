@@ -135,7 +135,7 @@ func printUpkeep(b *strings.Builder, s control.StatusResult) {
 	for _, a := range s.Activities {
 		fmt.Fprintf(b, "running now      %s%s, since %s\n", a.Name, formatDone(a), formatTime(a.Since))
 	}
-	names := map[string]string{control.UpkeepBackup: "backup", control.UpkeepProve: "restored for a try", control.UpkeepVerify: "verified"}
+	names := map[string]string{control.UpkeepBackup: "backup", control.UpkeepProve: "trial restore", control.UpkeepVerify: "verified"}
 	for _, job := range []string{control.UpkeepBackup, control.UpkeepProve, control.UpkeepVerify} {
 		u := s.Upkeep[job]
 		if u.Began.IsZero() && u.Next.IsZero() {
