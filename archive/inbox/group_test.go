@@ -10,58 +10,72 @@ import (
 	"time"
 )
 
+// counts has the steps that the writer took.
+type counts struct{ begun, committed atomic.Int32 }
+
 // groups opens an inbox whose writer waits at its first BEGIN until open is
-// called, so that deliveries put meanwhile become a group. commits counts.
-func groups(t *testing.T, opts Options) (i *Inbox, open func(), commits *atomic.Int32) {
+// called, so that deliveries put meanwhile become a group.
+func groups(t *testing.T, opts Options) (i *Inbox, open func(), steps *counts) {
 	gate := make(chan struct{})
-	open, commits = sync.OnceFunc(func() { close(gate) }), new(atomic.Int32)
+	open, steps = sync.OnceFunc(func() { close(gate) }), new(counts)
 	opts.Fault = func(s Step, done bool) error {
 		if s == StepBegin && !done {
+			steps.begun.Add(1)
 			<-gate
 		}
 		if s == StepCommit && done {
-			commits.Add(1)
+			steps.committed.Add(1)
 		}
 		return nil
 	}
 	i = openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), opts)
 	t.Cleanup(open) // before Close, which waits for the writer
-	return i, open, commits
+	return i, open, steps
+}
+
+// await waits until a condition holds.
+func await(t *testing.T, holds func() bool) {
+	t.Helper()
+	for range 10000 {
+		if holds() {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("waited for ten seconds")
 }
 
 // queued waits until n small writes are with the writer or before it.
 func queued(t *testing.T, i *Inbox, n int) {
 	t.Helper()
-	for range 10000 {
+	await(t, func() bool {
 		i.mu.Lock()
-		waiting := i.waiting
-		i.mu.Unlock()
-		if waiting >= int64(n)*1024 {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatalf("fewer than %d writes were queued", n)
+		defer i.mu.Unlock()
+		return i.waiting >= int64(n)*1024
+	})
 }
 
 func TestGroupsShareACommit(t *testing.T) {
-	i, open, commits := groups(t, Options{})
+	i, open, steps := groups(t, Options{})
 	var wg sync.WaitGroup
 	var duplicates atomic.Int32
 	const n = 40
-	for k := range n {
-		wg.Go(func() {
-			// Every id comes twice, with two bodies.
-			dup, err := i.Put(t.Context(), delivery("a", fmt.Sprint("msg_", k/2), fmt.Sprint(k)))
-			if err != nil {
-				t.Error(err)
-			}
-			if dup {
-				duplicates.Add(1)
-			}
-		})
+	put := func(k int) {
+		// Every id comes twice, with two bodies.
+		dup, err := i.Put(t.Context(), delivery("a", fmt.Sprint("msg_", k/2), fmt.Sprint(k)))
+		if err != nil {
+			t.Error(err)
+		}
+		if dup {
+			duplicates.Add(1)
+		}
 	}
-	queued(t, i, n)
+	wg.Go(func() { put(0) })
+	await(t, func() bool { return steps.begun.Load() == 1 })
+	for k := 1; k < n; k++ {
+		wg.Go(func() { put(k) })
+	}
+	await(t, func() bool { return len(i.writes) == n-1 })
 	if got, err := i.Pending(t.Context(), 100); err != nil || len(got) != 0 {
 		t.Fatalf("pending before the commit: %d, %v", len(got), err)
 	}
@@ -73,8 +87,8 @@ func TestGroupsShareACommit(t *testing.T) {
 	if got := len(pendingIDs(t, i)); got != n/2 {
 		t.Errorf("%d deliveries are kept, want %d", got, n/2)
 	}
-	if c := commits.Load(); c > 2 {
-		t.Errorf("%d deliveries took %d commits, want 2 at most", n, c)
+	if c := steps.committed.Load(); c != 2 {
+		t.Errorf("%d deliveries took %d commits, want 2", n, c)
 	}
 }
 

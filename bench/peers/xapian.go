@@ -42,7 +42,7 @@ func openXapian(ctx context.Context, d *documents, dir string) (e engine, built 
 	questions, lines := json.NewEncoder(in), bufio.NewScanner(out)
 	read := func() (a answer, err error) {
 		if !lines.Scan() {
-			return a, errors.Join(errors.New("Xapian's process has ended"), lines.Err())
+			return a, errors.Join(errors.New("the process of Xapian has ended"), lines.Err())
 		}
 		var seconds float64
 		_, err = fmt.Sscan(lines.Text(), &seconds, &a.found)
