@@ -72,6 +72,7 @@ func browserReadsAlong(t *testing.T, c *browsertest.Chromium) {
 			b.WaitFor(fmt.Sprintf(middle, `document.querySelector(".lines > .found")`))
 			b.Do(chromedp.Navigate(s.URL + "/meetings/1?q=walrus&t=2135#e3050")) // as results link to a hit
 			b.WaitFor(fmt.Sprintf(topmost, `document.querySelector("#e3050.now")`))
+			b.WaitFor(fmt.Sprintf(clear, `document.querySelector("#e3050")`)) // the player hides none of it
 		})
 	}
 	t.Run("one stop of Tab", func(t *testing.T) {
