@@ -53,14 +53,16 @@ func TestServeOnAFullDisk(t *testing.T) {
 		return strings.Contains(strings.Join(s.Problems, "; "), "disk is full"), s.Problems
 	})
 
-	resp, err := http.Get(serve.url + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ready, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(ready), "receiver: the disk is full") {
-		t.Errorf("on a full disk the receiver is ready: %d %s", resp.StatusCode, ready)
-	}
-	resp.Body.Close()
+	eventually(t, time.Minute, "the receiver says that it is not ready", func() (bool, any) {
+		disk.Fill()
+		resp, err := http.Get(serve.url + "/readyz")
+		if err != nil {
+			return false, err
+		}
+		defer resp.Body.Close()
+		ready, _ := io.ReadAll(resp.Body)
+		return resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(string(ready), "receiver: the disk is full"), string(ready)
+	})
 	eventually(t, time.Minute, "people are told", func() (bool, any) {
 		disk.Fill()
 		told := people.told("disk")
