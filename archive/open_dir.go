@@ -204,8 +204,10 @@ func (l *DirLock) Release() error {
 	return nil
 }
 
-// giveToOwner gives what root has created in a data directory of another user to that
-// user, whose daemon could not open it. Other users create only files of their own.
+// giveToOwner gives the files that root has created in a data directory of another user
+// to that user, whose daemon could not open them. Other users create only files of their
+// own. The owner may change names there at any moment, so each file is opened below the
+// directory, and given away by its descriptor: never one that another place has a name of.
 func giveToOwner(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil || os.Geteuid() != 0 {
@@ -215,21 +217,35 @@ func giveToOwner(dir string) error {
 	if !ok || owner.Uid == 0 {
 		return nil
 	}
-	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		if is, ok := info.Sys().(*syscall.Stat_t); ok && is.Uid == 0 {
-			return os.Lchown(path, int(owner.Uid), int(owner.Gid))
-		}
-		return nil
-	})
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return fmt.Errorf("give what root has created to the owner of the data directory: %w", err)
+		return err
 	}
-	return nil
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		if err == nil && (e.IsDir() || e.Type().IsRegular()) {
+			err = giveFile(root, path, owner)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // it was there a moment ago
+		}
+		return err
+	})
+}
+
+func giveFile(root *os.Root, path string, owner *syscall.Stat_t) error {
+	f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	is, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || is.Uid != 0 || is.Nlink > 1 && !info.IsDir() {
+		return nil
+	}
+	return f.Chown(int(owner.Uid), int(owner.Gid))
 }

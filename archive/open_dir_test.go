@@ -211,23 +211,38 @@ func TestTheLockNamesItsOwner(t *testing.T) {
 	}
 }
 
-// What a command of root creates in a data directory of another user belongs to that
-// user afterwards.
+// TestRootLeavesFilesToTheOwner opens an archive as root in a data directory of another
+// user: all files that root creates belong to that user afterwards, and none that has a
+// name elsewhere.
 func TestRootLeavesFilesToTheOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
 	}
-	dir := t.TempDir()
+	dir, elsewhere := t.TempDir(), t.TempDir()
 	must(t, os.Chown(dir, 65534, 65534))
 	a, err := Open(t.Context(), Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	must(t, err)
 	must(t, os.Mkdir(filepath.Join(dir, "index"), 0o700))
 	must(t, os.WriteFile(filepath.Join(dir, "index", "segment"), nil, 0o600))
+	must(t, os.WriteFile(filepath.Join(elsewhere, "shadow"), nil, 0o600))
+	must(t, os.Link(filepath.Join(elsewhere, "shadow"), filepath.Join(dir, "hard")))
+	must(t, os.Symlink(filepath.Join(elsewhere, "shadow"), filepath.Join(dir, "soft")))
+	must(t, os.Symlink(elsewhere, filepath.Join(dir, "folder")))
 	must(t, a.Close())
+	uid := func(path string) uint32 {
+		info, err := os.Lstat(path)
+		must(t, err)
+		return info.Sys().(*syscall.Stat_t).Uid
+	}
 	must(t, filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
-		if info, _ := e.Info(); err == nil && info.Sys().(*syscall.Stat_t).Uid != 65534 {
+		if err == nil && (e.IsDir() || e.Type().IsRegular()) && e.Name() != "hard" && uid(path) != 65534 {
 			t.Errorf("%s is root's", path)
 		}
 		return err
 	}))
+	for _, path := range []string{elsewhere, filepath.Join(elsewhere, "shadow")} {
+		if uid(path) != 0 {
+			t.Errorf("%s is given away", path)
+		}
+	}
 }
