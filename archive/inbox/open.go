@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -46,16 +47,19 @@ func openDB(ctx context.Context, path string, create bool) (_ *sqlite.DB, err er
 
 // makeLogDurable makes the content of the log durable, which an earlier process may have
 // written without syncing it. It empties the log unless another program reads it, and
-// reports whether it did.
+// reports whether it did. A log that stays is rewritten in a transaction, while no other
+// program can append to it, or begin it anew.
 func makeLogDurable(ctx context.Context, db *sqlite.DB) (emptied bool, err error) {
 	if emptied, err = db.TryTruncateWAL(ctx); emptied || err != nil {
 		return emptied, err
 	}
-	f, err := os.OpenFile(db.Path+"-wal", os.O_RDWR, 0)
-	if err != nil {
-		return false, err
-	}
-	return false, errors.Join(rewrite(f), f.Sync(), f.Close())
+	return false, db.WriteTx(ctx, func(*sql.Tx) error {
+		f, err := os.OpenFile(db.Path+"-wal", os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(rewrite(f), f.Sync(), f.Close())
+	})
 }
 
 // rewrite writes the bytes of a file over themselves. After a sync that failed, pages of

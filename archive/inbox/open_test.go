@@ -1,11 +1,15 @@
 package inbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"minutebook/internal/durable"
+	"minutebook/internal/sqlite"
 )
 
 // A log's commits are in the inbox's own file, synced by SQLite, before anything
@@ -28,6 +32,41 @@ func TestOpensWithAnEmptyLog(t *testing.T) {
 	copyFile(t, killed, alone)
 	if got := pendingIDs(t, openInbox(t, alone, Options{})); len(got) != 1 {
 		t.Errorf("the inbox's file alone has %v", got)
+	}
+}
+
+// A log that another program writes is rewritten after that program's transaction: bytes
+// that were read before it began the log anew would replace its own.
+func TestALogIsRewrittenBetweenTransactions(t *testing.T) {
+	i := openInbox(t, filepath.Join(t.TempDir(), "inbox.db"), Options{})
+	put(t, i, delivery("a", "msg_1", "{}"))
+	other, err := sqlite.OpenPaged(t.Context(), i.Path(), pageSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	writing, err := other.W.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writing.Rollback()
+	var ended atomic.Bool
+	rewritten := make(chan error)
+	go func() {
+		_, err := makeLogDurable(t.Context(), i.DB())
+		if err == nil && !ended.Load() {
+			err = errors.New("the log was rewritten in another program's transaction")
+		}
+		rewritten <- err
+	}()
+	select {
+	case err = <-rewritten:
+	case <-time.After(time.Second):
+		ended.Store(true)
+		err = errors.Join(writing.Rollback(), <-rewritten)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
