@@ -1,30 +1,27 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
 	"minutebook/archive"
+	"minutebook/config"
 	"minutebook/internal/testrun"
 )
 
-// TestASecondProcessNamesTheFirst holds a data directory, as a command without a
-// daemon does, and gives commands for it.
+// TestASecondProcessNamesTheFirst gives commands for a data directory that is in use.
 func TestASecondProcessNamesTheFirst(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
 	dir := t.TempDir()
-	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
+	inUse(t, dir)
 	want := fmt.Sprintf("data directory is in use by process %d; stop it first", os.Getpid())
 	for _, args := range [][]string{{"serve"}, {"status"}, {"search", "x"}, {"backup", t.TempDir()}, {"verify"}, {"import", os.Args[0]}} {
 		cmd := exec.Command("minutebook", append(args, "--data", dir)...)
@@ -36,24 +33,47 @@ func TestASecondProcessNamesTheFirst(t *testing.T) {
 	}
 }
 
-// TestServeWaitsForACommand starts a daemon while a command has the data directory open:
-// the daemon begins when the command has ended.
+// TestServeWaitsForACommand opens a data directory that a command has open, and ends the
+// command when the log says that the daemon waits: it begins then.
 func TestServeWaitsForACommand(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()
-	dir := t.TempDir()
+	cfg := config.Default()
+	cfg.DataDir = t.TempDir()
+	a := inUse(t, cfg.DataDir)
+	var log endsCommand
+	log.end = sync.OnceFunc(func() { log.err = a.Close() })
+	app, err := openWhenFree(t.Context(), &cfg, zerolog.New(&log), appOptions{})
+	if err != nil || log.err != nil || log.lines != 1 {
+		t.Fatalf("%v, %v, %d lines in the log", err, log.err, log.lines)
+	}
+	if err := app.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// endsCommand is a log that ends a command at the line that says that a daemon waits.
+type endsCommand struct {
+	end   func()
+	err   error
+	lines int
+}
+
+func (e *endsCommand) Write(line []byte) (int, error) {
+	if bytes.Contains(line, []byte("waiting for the process that has the data directory open")) {
+		e.lines++
+		e.end()
+	}
+	return len(line), nil
+}
+
+// inUse opens an archive as a command without a daemon does.
+func inUse(t *testing.T, dir string) *archive.Archive {
+	t.Helper()
 	a, err := archive.Open(t.Context(), archive.Options{Dir: dir, Create: true, Logger: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error)
-	go func() {
-		time.Sleep(time.Second) // the daemon has met the lock
-		ended <- a.Close()
-	}()
-	p := start(t, "serve", "--data", dir)
-	if err := <-ended; err != nil || !strings.Contains(p.log(), "waiting for the process that has the data directory open") {
-		t.Errorf("%v, log: %s", err, p.log())
-	}
-	p.stop()
+	t.Cleanup(func() { a.Close() })
+	return a
 }
