@@ -169,7 +169,7 @@ func TestSlowHeadersAreCut(t *testing.T) {
 	}
 }
 
-// A refused sender is answered without its body: what may wait for that is a delivery.
+// A refused sender is answered without its body: only a delivery may wait for a body.
 func TestARefusedBodyIsNotWaitedFor(t *testing.T) {
 	r := start(t, Options{BodyTime: time.Minute}) // longer than this test reads
 	c := raw(t, r.addr, strings.Replace(head("Content-Length: 1000"), "msg_1", "msg.1", 1)+"{")

@@ -51,7 +51,7 @@ func absences(t *testing.T, s *syncer.Syncer) (notices []string) {
 }
 
 // While the second walk that has to confirm an implausible one cannot be made, status
-// says what the first one lacked, and nothing is gone.
+// names the meetings that the first one lacked, and nothing is gone.
 func TestStatusTellsOfADoubtedWalk(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

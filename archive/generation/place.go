@@ -12,9 +12,9 @@ import (
 	"minutebook/internal/bucket"
 )
 
-// Place is a directory of backups, or of exported tables: in a file system, or below a prefix in a bucket. The
-// names of its files are relative to it, with slashes. Where a bucket does not answer, the
-// methods fail with a [bucket.UnavailableError].
+// Place is a directory of backups, or of exported tables: in a file system, or below a
+// prefix in a bucket. The names of its files are relative to it, with slashes. Where a
+// bucket does not answer, the methods fail with a [bucket.UnavailableError].
 type Place interface {
 	// String returns the path or the address that [OpenPlace] took.
 	String() string

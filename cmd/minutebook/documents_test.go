@@ -47,7 +47,8 @@ func TestDocumentsRun(t *testing.T) {
 	}
 }
 
-// anyBucket returns what replaces the buckets of a document by folders on a server.
+// anyBucket returns a function that replaces the buckets of a document by folders on a
+// server.
 func anyBucket(server *s3test.Server) func(text string) string {
 	address := regexp.MustCompile(`'s3://([a-z/-]+)\?[^']*'`)
 	return func(text string) string {

@@ -40,7 +40,7 @@ func (db *DB) Migrate(ctx context.Context, files fs.FS, report func(MigrationPro
 		_, cleared := db.TryTruncateWAL(context.WithoutCancel(ctx)) // gives the room back
 		return errors.Join(err, cleared, durable.Remove(before))
 	}
-	_, err = db.TryTruncateWAL(ctx) // a reader of the old state keeps it for now
+	_, err = db.TryTruncateWAL(ctx) // a reader of the old state can keep the log from being emptied
 	return err
 }
 

@@ -12,7 +12,7 @@ import (
 
 // TestMigrationOnAFullDisk migrates where there is no room for the copy, and where the
 // room ends in the middle of the migration: the database stays as it was, for the old
-// version too, the words say what to do, the disk gets its room back, and with room the
+// version too, the error names the file, the disk gets its room back, and with room the
 // next start goes on.
 func TestMigrationOnAFullDisk(t *testing.T) {
 	testrun.SkipUnderRace(t)
