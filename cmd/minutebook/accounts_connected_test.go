@@ -33,6 +33,7 @@ import (
 // is in no file, no log and no backup.
 func TestPeopleConnectTheirOwnAccounts(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	upstream, dir := t.TempDir(), t.TempDir()
 	meetings, config := filepath.Join(dir, "meetings.ndjson"), filepath.Join(dir, "config.toml")
 	raw, err := io.ReadAll(sample.NDJSON(sample.Base()))
@@ -104,6 +105,7 @@ func TestPeopleConnectTheirOwnAccounts(t *testing.T) {
 // is connected, and the key is in no file.
 func TestKilledWhileAnAccountIsTried(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	const key = "a-key-that-is-being-tried-0123456789"
 	dir, asked := t.TempDir(), make(chan string, 10)
 	service := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -152,6 +154,7 @@ func TestKilledWhileAnAccountIsTried(t *testing.T) {
 // open nothing until the person is active again.
 func TestADeactivatedPersonIsOut(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	upstream := t.TempDir()
 	service := start(t, "service", "--data", upstream)
 	run(t, "service", "users", "create", "--data", upstream, "--user", "boss@acme.example", "--admin")

@@ -49,6 +49,7 @@ func pastes(t *testing.T, config, key string, change func(string) string) (stder
 // to; then a sync reads its meetings, and says how far it is.
 func TestAnAccountIsConnectedByPasting(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	service, config, key := startOAuthService(t, "")
 	run(t, "init", "-c", config)
 	if out, err := exec.Command("minutebook", "sync", "-c", config).CombinedOutput(); err == nil || !strings.Contains(string(out), "minutebook auth login work") {

@@ -67,6 +67,7 @@ func startOAuthService(t *testing.T, settings string) (service *program, config,
 // on.
 func TestAnAccountIsConnectedInTheBrowser(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	receiver := freeAddress(t)
 	service, config, key := startOAuthService(t, fmt.Sprintf("[receiver]\nlisten = %q\n[sync]\ncatch_up = \"@every 1s\"\n", receiver))
 	daemon := start(t, "serve", "-c", config, "--create")

@@ -21,6 +21,7 @@ import (
 // for byte, and are indexed.
 func TestDemoCorpus(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	for _, name := range corpus.Files() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -22,17 +22,17 @@ import (
 // missed arrives and nothing half-written is found.
 func TestServeOnAFullDisk(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	disk := testrun.SmallDisk(t, 160)
 	service, key := sandbox(t, t.TempDir())
 	inbound, dir, people := freePort(t), filepath.Join(disk.Dir, "data"), startTold(t)
 	config := filepath.Join(t.TempDir(), "config.toml")
 	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\npublic_url = \"http://%s\"\n[media]\ndownload = false\n[sync]\ncatch_up = \"@every 1s\"\n"+
 		"[verify]\nschedule = \"@every 1s\"\n[notify]\nallow_private = true\n[[notify.hooks]]\nname = \"pager\"\nformat = \"webhook\"\nurl = \"%s/hook-secret\"\nsecret = %q\n"+
-		"[[accounts]]\nname = \"ada\"\nbase_url = \"%s/external/v1\"\nallow_private = true\nwebhook_secrets = [%q]\n", dir, inbound, inbound, people.URL, serveSecret, service.url, serveSecret)
+		"[[accounts]]\nname = \"ada\"\nbase_url = \"%s/external/v1\"\napi_key = %q\nallow_private = true\nwebhook_secrets = [%q]\n", dir, inbound, inbound, people.URL, serveSecret, service.url, key, serveSecret)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("MINUTEBOOK_ACCOUNT_ADA_API_KEY", key)
 	serve := start(t, "serve", "--create", "-c", config)
 	var before control.StatusResult
 	eventually(t, time.Minute, "the history is read", func() (bool, any) {

@@ -14,6 +14,7 @@ import (
 // log has a line about it, and the command goes on.
 func TestHangupDoesNotKill(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	for _, args := range [][]string{
 		{"serve", "--create", "--data", t.TempDir()},
 		{"service", "--data", t.TempDir()},

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -21,6 +22,10 @@ import (
 // TestMain puts the program on the PATH of this package's tests, as a process
 // of its own that can be killed.
 func TestMain(m *testing.M) {
+	// Most tests wait for programs: more of them than there are processors run at a time.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){"minutebook": main})
 }
 

@@ -14,6 +14,7 @@ import (
 // that it loaded is in the audit. No secret is in its log.
 func TestPeopleBesideTheDaemon(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	dir := t.TempDir()
 	box, file := filepath.Join(dir, "box"), filepath.Join(dir, "people.toml")
 	if err := os.WriteFile(file, []byte("data_dir = \"box\"\n[web]\naccess = \"people\"\npublic_url = \"https://minutes.example\"\n"), 0o600); err != nil {

@@ -36,8 +36,7 @@ func TestServeWithABucket(t *testing.T) {
 	service, key := sandbox(t, t.TempDir())
 	dir := t.TempDir()
 	config := bucketConfig(t, dir, bucket.URL("recordings", "minutes"),
-		fmt.Sprintf("[[accounts]]\nname = \"ada\"\nbase_url = \"%s/external/v1\"\nallow_private = true\n", service.url))
-	t.Setenv("MINUTEBOOK_ACCOUNT_ADA_API_KEY", key)
+		fmt.Sprintf("[[accounts]]\nname = \"ada\"\nbase_url = \"%s/external/v1\"\napi_key = %q\nallow_private = true\n", service.url, key))
 	serve := start(t, "serve", "--create", "-c", config)
 	eventually(t, 2*time.Minute, "the recordings are in the bucket", func() (bool, any) {
 		s := status(t, dir)

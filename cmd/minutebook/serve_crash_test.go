@@ -112,6 +112,7 @@ func (s *served) deliver(client *http.Client, id int64) bool {
 // its words are found.
 func TestServeKilled(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	rounds := 10
 	if n, err := strconv.Atoi(os.Getenv("MINUTEBOOK_CRASH_ROUNDS")); err == nil {
 		rounds = n

@@ -18,6 +18,7 @@ import (
 // the archive is sent on, once, and read with the key. An earlier one is not
 // sent.
 func TestServeRelays(t *testing.T) {
+	t.Parallel()
 	dir, addr, in := t.TempDir(), freePort(t), newHooked(t)
 	config := filepath.Join(dir, "config.toml")
 	text := fmt.Sprintf("data_dir = %q\n[receiver]\nlisten = %q\n[service]\nenabled = true\nallow_private = true\n"+

@@ -46,6 +46,7 @@ func sandbox(t *testing.T, dir string) (p *program, key string) {
 // service in a process of its own: backfill, a webhook made by command, a
 // delivery, its recording, and the search that finds it.
 func TestServeAgainstService(t *testing.T) {
+	t.Parallel()
 	upstream := t.TempDir()
 	service, key := sandbox(t, upstream)
 	inbound, dir := freePort(t), t.TempDir()
@@ -57,12 +58,12 @@ public_url = "http://%s"
 [[accounts]]
 name = "ada"
 base_url = "%s/external/v1"
+api_key = %q
 allow_private = true
-`, dir, inbound, inbound, service.url)
+`, dir, inbound, inbound, service.url, key)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("MINUTEBOOK_ACCOUNT_ADA_API_KEY", key)
 	serve := start(t, "serve", "--create", "-c", config)
 	var before control.StatusResult
 	eventually(t, time.Minute, "the history is read", func() (bool, any) {

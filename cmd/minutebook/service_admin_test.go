@@ -21,6 +21,7 @@ import (
 // running one and again with nothing running; both print the same JSON.
 func TestServiceIsAdministeredRunningOrNot(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	dir := t.TempDir()
 	p := start(t, "service", "--data", dir, "--load", annsMeetings(t, 4), "--hold", "2")
 	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))

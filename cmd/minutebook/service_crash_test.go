@@ -95,6 +95,7 @@ func newHooked(t *testing.T) *hooked {
 // every meeting is delivered, under one webhook-id.
 func TestServiceKilled(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	rounds := 5
 	if n, err := strconv.Atoi(os.Getenv("MINUTEBOOK_CRASH_ROUNDS")); err == nil {
 		rounds = n

@@ -24,6 +24,7 @@ import (
 // public address and shows the meetings. It is the same after a restart.
 func TestFirstRunInTheBrowser(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	chromium := browsertest.Start(t)
 	axe := browsertest.Axe(t)
 	dir := t.TempDir()

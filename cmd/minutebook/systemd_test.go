@@ -90,6 +90,7 @@ func (m *manager) waitFor(state string) {
 // as an upgrade does, while clients connect anew for every request: all are answered.
 func TestSocketsOutliveTheProgram(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	m := newManager(t)
 	program := m.run()
 	m.waitFor("READY=1")

@@ -13,6 +13,7 @@ import (
 // programs of their own.
 func TestWebhookCommands(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	service := start(t, "service", "--data", t.TempDir())
 	key := strings.TrimPrefix(<-service.lines, "api_key ")
 	s := newServed(t, service.url+"/external/v1", key)
