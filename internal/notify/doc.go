@@ -4,6 +4,7 @@
 //	channel.go   the message, and a channel that carries it
 //	mail.go      e-mail by SMTP
 //	hook.go      webhooks, ntfy, Slack, and the heartbeat
+//	dial.go      connections to mail servers, which end with the program
 //	notifier.go  conditions: each is told once, and once when it is over
 //
 // The state of a [Notifier] is saved before and after each message. A crash between

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/textproto"
 	"time"
 
@@ -56,19 +55,14 @@ func (m *Mail) SendTo(ctx context.Context, each Message, to ...string) error {
 		msg.SetGenHeader(mail.HeaderListUnsubscribePost, "List-Unsubscribe=One-Click")
 	}
 	msg.SetBodyString(mail.TypeTextPlain, each.Text+"\n")
-	var open net.Conn // the library leaves it open when STARTTLS or authentication fails
-	defer func() {
-		if open != nil {
-			open.Close()
-		}
-	}()
-	client, err := mail.NewClient(m.Host, m.options(func(c net.Conn) { open = c })...)
+	ctx, cancel := context.WithTimeout(ctx, mailTime)
+	defer cancel()
+	client, err := mail.NewClient(m.Host, m.options(ctx)...)
 	if err != nil {
 		return fmt.Errorf("send mail: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, mailTime)
-	defer cancel()
-	if err := client.DialAndSendWithContext(ctx, msg); err != nil {
+	// A server that has taken the message and fails afterwards must not get it again.
+	if err := client.DialAndSendWithContext(ctx, msg); err != nil && !msg.IsDelivered() {
 		return fmt.Errorf("send mail: %w", m.explain(ctx, err))
 	}
 	return nil
@@ -91,9 +85,9 @@ func (m *Mail) explain(ctx context.Context, err error) error {
 	return explain(err)
 }
 
-// options returns the options of the connection, which is passed to dialled.
-func (m *Mail) options(dialled func(net.Conn)) []mail.Option {
-	dial := outbound.NewTransport(outbound.Options{AllowPrivate: m.AllowPrivate}).DialContext
+// options returns the options of the connection, which is closed when ctx ends.
+func (m *Mail) options(ctx context.Context) []mail.Option {
+	dial := closedWith(ctx, outbound.NewTransport(outbound.Options{AllowPrivate: m.AllowPrivate}).DialContext)
 	options := []mail.Option{mail.WithPort(m.Port), mail.WithTimeout(mailTime)}
 	switch m.TLS {
 	case "tls":
@@ -111,11 +105,5 @@ func (m *Mail) options(dialled func(net.Conn)) []mail.Option {
 		}
 		options = append(options, mail.WithSMTPAuth(kind), mail.WithUsername(m.Username), mail.WithPassword(m.Password))
 	}
-	return append(options, mail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dial(ctx, network, address)
-		if err == nil {
-			dialled(c)
-		}
-		return c, err
-	}))
+	return append(options, mail.WithDialContextFunc(mail.DialContextFunc(dial)))
 }

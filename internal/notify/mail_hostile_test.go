@@ -1,0 +1,141 @@
+package notify
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// hostileMail is a mail server that answers by a function, and counts the messages that
+// it has accepted.
+type hostileMail struct {
+	port     int
+	mu       sync.Mutex // guards accepted
+	accepted int
+}
+
+// startHostile starts a server. answer gets each command and writes the answer to it; ""
+// is the greeting, and "." the end of a message. The server hangs up when answer returns
+// false.
+func startHostile(t *testing.T, answer func(s *hostileMail, w io.Writer, command string) bool) *hostileMail {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &hostileMail{port: l.Addr().(*net.TCPAddr).Port}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			serving.Go(func() {
+				defer c.Close()
+				isData := false
+				for lines, command := bufio.NewScanner(c), ""; isData && command != "." || answer(s, c, command); command = lines.Text() {
+					isData = command == "DATA" || isData && command != "."
+					if !lines.Scan() {
+						return
+					}
+				}
+			})
+		}
+	})
+	t.Cleanup(func() { l.Close(); serving.Wait() })
+	return s
+}
+
+// accept answers as a server that takes every message.
+func (s *hostileMail) accept(w io.Writer, command string) bool {
+	text := "250 OK"
+	switch command {
+	case "":
+		text = "220 mail.test"
+	case "DATA":
+		text = "354 go on"
+	case ".":
+		s.mu.Lock()
+		s.accepted++
+		s.mu.Unlock()
+	}
+	_, err := fmt.Fprintf(w, "%s\r\n", text)
+	return err == nil
+}
+
+func (s *hostileMail) mail() *Mail {
+	return &Mail{Host: "127.0.0.1", Port: s.port, From: "minutebook@example.com", To: []string{"ada@example.com"}, TLS: "none", AllowPrivate: true}
+}
+
+// TestAnAcceptedMailIsSent has servers that take a message and are gone before the farewell:
+// the message would be sent again if that were a failure.
+func TestAnAcceptedMailIsSent(t *testing.T) {
+	for _, last := range []string{".", "RSET", "QUIT"} {
+		s := startHostile(t, func(s *hostileMail, w io.Writer, command string) bool {
+			return (command != last || last == ".") && s.accept(w, command) && command != last
+		})
+		if err := s.mail().Send(t.Context(), sampleMessage()); err != nil || s.accepted != 1 {
+			t.Errorf("gone at %q: %v, accepted %d times", last, err, s.accepted)
+		}
+	}
+}
+
+// TestAHangingMailServerEndsWithTheProgram has servers that stop answering at each step: a
+// mail ends when the program does, as a success where the server has taken the message.
+func TestAHangingMailServerEndsWithTheProgram(t *testing.T) {
+	for _, last := range []string{"", "EHLO", "MAIL", "DATA", ".", "NOOP", "QUIT"} {
+		t.Run(last, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			s := startHostile(t, func(s *hostileMail, w io.Writer, command string) bool {
+				if command == last || last != "" && strings.HasPrefix(command, last) {
+					cancel()
+					return true // without an answer
+				}
+				return s.accept(w, command)
+			})
+			sent := make(chan error, 1)
+			go func() { sent <- s.mail().Send(ctx, sampleMessage()) }()
+			select {
+			case err := <-sent:
+				if isTaken := s.accepted > 0; isTaken != (err == nil) || !isTaken && !strings.Contains(err.Error(), "interrupted") {
+					t.Errorf("accepted %d times: %v", s.accepted, err)
+				}
+			case <-time.After(mailTime * 2 / 3):
+				t.Error("it goes on after its end")
+			}
+		})
+	}
+}
+
+// TestAnEndlessAnswerIsCutOff has a server whose greeting does not end.
+func TestAnEndlessAnswerIsCutOff(t *testing.T) {
+	wrote := make(chan int64, 1)
+	s := startHostile(t, func(_ *hostileMail, w io.Writer, _ string) bool {
+		n, _ := io.Copy(w, io.LimitReader(endless{}, 100<<20))
+		wrote <- n
+		return false
+	})
+	err := s.mail().Send(t.Context(), sampleMessage())
+	if err == nil || errors.Is(err, ErrRefused) || len(err.Error()) > 1000 {
+		t.Errorf("%.1000v", err)
+	}
+	if n := <-wrote; n == 100<<20 {
+		t.Error("the whole answer was read")
+	}
+}
+
+type endless struct{}
+
+// Read implements [io.Reader].
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}
