@@ -66,16 +66,25 @@ func (app *application) isConfigured(key string) bool {
 // parked. A command without the key leaves the ones that the daemon reads in force.
 func (app *application) connectedAccounts(ctx context.Context) ([]access.Account, *accounts.Connector, error) {
 	connector, err := app.Connector(ctx)
-	if err != nil || connector == nil {
-		return nil, nil, err
-	}
-	all, err := connector.List(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
+	list, err := app.listConnected(ctx, connector)
+	return list, connector, err
+}
+
+// listConnected returns what connectedAccounts does, of a connector that may be nil.
+func (app *application) listConnected(ctx context.Context, connector *accounts.Connector) ([]access.Account, error) {
+	if connector == nil {
+		return nil, nil
+	}
+	all, err := connector.List(ctx)
+	if err != nil {
+		return nil, err
+	}
 	return slices.DeleteFunc(all, func(a access.Account) bool {
 		return a.Parked != "" && (app.opts.Daemon || !a.Keyless)
-	}), connector, nil
+	}), nil
 }
 
 // connectedSettings returns the settings of connected accounts for the archive. Another

@@ -34,14 +34,16 @@ type application struct {
 	log     zerolog.Logger
 	archive *archive.Archive
 	opts    appOptions
-	pageURL string // of the daemon's page, set before anything runs
 
 	mu         sync.Mutex // guards the fields below
+	pageURL    string     // of the daemon's page
 	index      *search.Index
 	syncer     *syncer.Syncer
 	configured *clientSet // of the configuration's accounts, filled with syncer
 	own        *service.Service
 	notes      *notes.DB
+	// needsRestart are the settings of the file that wait for a restart.
+	needsRestart []string
 
 	opening sync.Mutex // guards access
 	access  *access.DB
@@ -51,9 +53,6 @@ type application struct {
 
 	// reload loads the configuration again; nil where it is loaded only at the start.
 	reload func(context.Context) (control.Reloaded, error)
-	// needsRestart are the settings of the file that wait for a restart.
-	needsRestart []string
-
 	// refresh makes the receiver in this process read its secrets again; nil
 	// without a receiver.
 	refresh func(context.Context) error
@@ -191,22 +190,26 @@ func (app *application) OAuthAccounts() []string {
 	return names
 }
 
-// deps returns the dependencies of the operations.
+// deps returns the dependencies of the operations, by the present configuration.
 func (app *application) deps() control.Deps {
-	zone, err := pageZone(app.config())
+	cfg := app.config()
+	zone, err := pageZone(cfg)
 	if err != nil { // opening the page has reported it
 		zone = time.UTC
 	}
+	app.mu.Lock()
+	own, file, needsRestart, pageURL := app.own, app.opts.Configuration, app.needsRestart, app.pageURL
+	app.mu.Unlock()
 	var serving func(context.Context) (*service.State, error)
-	if app.opts.Daemon && app.own != nil && app.config().Service.Enabled {
-		serving = app.own.State
+	if app.opts.Daemon && own != nil && cfg.Service.Enabled {
+		serving = own.State
 	}
-	return control.Deps{ServiceState: serving, Recipients: app.config().Archive.AgeRecipients, Import: app.config().Import, Site: func() (export.Site, error) { return web.NewSite(zone) },
+	return control.Deps{ServiceState: serving, Recipients: cfg.Archive.AgeRecipients, Import: cfg.Import, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
-		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: app.config().Web,
+		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: cfg.Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),
-		Retention: retentionRules(app.config()), Configuration: app.opts.Configuration, Reload: app.reload, NeedsRestart: app.needsRestart, PageURL: app.pageURL, Location: zone, Logger: app.log,
-		Proof: control.Proof{From: app.config().Backup.To, Identity: app.config().Backup.IdentityFile}, Upkeep: app.upkeep, Activities: app.activities,
+		Retention: retentionRules(cfg), Configuration: file, Reload: app.reload, NeedsRestart: needsRestart, PageURL: pageURL, Location: zone, Logger: app.log,
+		Proof: control.Proof{From: cfg.Backup.To, Identity: cfg.Backup.IdentityFile}, Upkeep: app.upkeep, Activities: app.activities,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"minutebook/archive"
 	"minutebook/config"
 	syncer "minutebook/sync"
+	"minutebook/web/access"
 )
 
 // setAccounts stores the accounts of a configuration and of people, and the person of
@@ -18,6 +19,15 @@ func (app *application) setAccounts(ctx context.Context, cfg *config.Config) err
 	if len(cfg.Accounts) == 0 && cfg.ServiceURL() == "" && !app.opts.Daemon {
 		return nil
 	}
+	connected, _, err := app.connectedAccounts(ctx)
+	if err != nil {
+		return err
+	}
+	return app.storeAccounts(ctx, cfg, connected)
+}
+
+// storeAccounts stores the accounts of a configuration and the connected ones.
+func (app *application) storeAccounts(ctx context.Context, cfg *config.Config, connected []access.Account) error {
 	var settings []archive.AccountSetting
 	for _, a := range cfg.Accounts {
 		credential, err := app.credentialDigest(ctx, a)
@@ -26,10 +36,6 @@ func (app *application) setAccounts(ctx context.Context, cfg *config.Config) err
 		}
 		settings = append(settings, archive.AccountSetting{Name: a.Name, Email: a.Email, Credential: credential,
 			Queries: syncer.Queries(a.RecordedBy, a.Teams)})
-	}
-	connected, _, err := app.connectedAccounts(ctx)
-	if err != nil {
-		return err
 	}
 	return app.archive.SetAccounts(ctx, append(settings, connectedSettings(connected)...))
 }

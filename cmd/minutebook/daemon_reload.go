@@ -46,7 +46,7 @@ func (d *daemon) reloadOnHangup(ctx context.Context, signals <-chan os.Signal) e
 			return nil
 		case <-signals:
 			d.log.Info().Msg("SIGHUP: loading the configuration again")
-			if _, err := d.loadAgain(ctx); err != nil {
+			if _, err := d.loadAgain(ctx); err != nil && ctx.Err() == nil {
 				d.log.Error().Err(err).Msg("SIGHUP: the configuration is refused, and the present one stays in force")
 			}
 		}
@@ -69,6 +69,7 @@ type prepared struct {
 	schedule  syncer.Schedule
 	people    *access.DB
 	connector *accounts.Connector
+	connected []access.Account
 	page      *pageHandlers // nil: the present ones stay
 	result    control.Reloaded
 }
@@ -82,13 +83,14 @@ func (d *daemon) loadAgain(ctx context.Context) (control.Reloaded, error) {
 	if err != nil {
 		return control.Reloaded{}, err
 	}
+	ctx = context.WithoutCancel(ctx) // whoever asked may be gone: nothing ends halfway
 	if err := d.checkService(ctx, p.cfg); err != nil {
 		return control.Reloaded{}, err
 	}
-	if err := d.setAccounts(ctx, p.cfg); err != nil {
+	if err := d.storeAccounts(ctx, p.cfg, p.connected); err != nil {
 		return control.Reloaded{}, err
 	}
-	if err := d.adopt(ctx, p); err != nil {
+	if err := d.adopt(p); err != nil {
 		return control.Reloaded{}, err
 	}
 	if err := recordLoaded(ctx, p.people, p.file); err != nil {
@@ -128,11 +130,16 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	if p.connector, err = d.Connector(ctx); err != nil {
 		return p, err
 	}
-	if p.cfg.ServiceURL() != present.ServiceURL() || p.cfg.Web.PublicURL != present.Web.PublicURL || p.cfg.Web.Accounts != present.Web.Accounts {
+	isNew := p.cfg.ServiceURL() != present.ServiceURL() || p.cfg.Web.PublicURL != present.Web.PublicURL || p.cfg.Web.Accounts != present.Web.Accounts
+	if isNew {
 		if p.connector, err = d.newConnector(ctx, p.cfg, p.people); err != nil {
 			return p, err
 		}
-	} else if reflect.DeepEqual(p.cfg.Web, present.Web) && p.cfg.Audit.Reads == present.Audit.Reads {
+	}
+	if p.connected, err = d.listConnected(ctx, p.connector); err != nil {
+		return p, err
+	}
+	if !isNew && showsSame(p.cfg, present) {
 		return p, nil
 	}
 	handlers, err := d.newPage(ctx, p.cfg, p.connector)
@@ -143,21 +150,23 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	return p, nil
 }
 
+// showsSame reports whether the page is the same by two configurations.
+func showsSame(a, b *config.Config) bool {
+	return reflect.DeepEqual(a.Web, b.Web) && reflect.DeepEqual(a.Notify, b.Notify) && a.Audit.Reads == b.Audit.Reads
+}
+
 // adopt puts a prepared configuration in force. It fails only on a mistake in the
 // program, since everything has been checked.
-func (d *daemon) adopt(ctx context.Context, p prepared) error {
+func (d *daemon) adopt(p prepared) error {
 	d.connecting.Lock()
 	d.connector = p.connector
 	d.connecting.Unlock()
 	d.cfg.Store(p.cfg)
 	d.mu.Lock()
 	d.configured = p.clients
+	d.pageURL, d.opts.Configuration, d.needsRestart = d.urlOfPage(p.cfg), p.file, p.result.NeedsRestart
 	d.mu.Unlock()
-	list, connector, err := d.connectedAccounts(ctx)
-	if err != nil {
-		d.log.Error().Err(err).Msg("read the accounts that people have connected; trying again")
-	}
-	if err := d.syncer.SetAccounts(append(slices.Clone(p.clients.accounts), d.connectClients(list, connector)...)); err != nil {
+	if err := d.syncer.SetAccounts(append(slices.Clone(p.clients.accounts), d.connectClients(p.connected, p.connector)...)); err != nil {
 		return err
 	}
 	if err := d.syncer.SetSchedule(p.schedule); err != nil {
@@ -166,7 +175,6 @@ func (d *daemon) adopt(ctx context.Context, p prepared) error {
 	if err := d.receiver.SetAccounts(webhookSecrets(p.cfg), p.clients.redirectHandlers()); err != nil {
 		return err
 	}
-	d.pageURL, d.opts.Configuration, d.needsRestart = d.urlOfPage(p.cfg), p.file, p.result.NeedsRestart
 	d.operations.Ready(control.Operations(d.deps()))
 	if p.page != nil {
 		d.page.set(p.page.page)

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"minutebook/config"
+	"minutebook/control"
+	"minutebook/web/access"
+)
+
+// impatient is the context of somebody who leaves when the context has been looked at
+// a number of times.
+type impatient struct {
+	context.Context
+	cancel context.CancelFunc
+
+	mu   sync.Mutex // guards left
+	left int
+}
+
+func (c *impatient) look() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left--; c.left == 0 {
+		c.cancel()
+	}
+}
+
+// Done implements [context.Context].
+func (c *impatient) Done() <-chan struct{} { c.look(); return c.Context.Done() }
+
+// Err implements [context.Context].
+func (c *impatient) Err() error { c.look(); return c.Context.Err() }
+
+// loadedDaemon is a daemon in this process, and what it loads when it is asked to.
+type loadedDaemon struct {
+	*testing.T
+	*daemon
+	mu   sync.Mutex // guards next
+	next config.Config
+}
+
+// startLoaded starts a daemon whose people connect accounts, of which Ann has one. Nobody
+// answers for the service.
+func startLoaded(t *testing.T) *loadedDaemon {
+	const service = "http://127.0.0.1:1/external/v1"
+	cfg := config.Default()
+	cfg.DataDir, cfg.Web.Listen, cfg.Web.Access, cfg.Web.PublicURL = t.TempDir(), "127.0.0.1:0", config.AccessPeople, "http://localhost:8377"
+	cfg.Web.Accounts = config.OwnAccounts{Keys: strings.Repeat("0f", 32), BaseURL: service}
+	l := &loadedDaemon{T: t, next: cfg}
+	ctx, cancel := context.WithCancel(context.Background())
+	d, err := startDaemon(ctx, &cfg, zerolog.Nop(), appOptions{Create: true, Load: l.load, LogLevel: &logLevel{}, ConnectedInterval: 20 * time.Millisecond})
+	if err != nil {
+		cancel()
+		t.Fatal(err)
+	}
+	l.daemon = d
+	runDaemon(t, ctx, cancel, d)
+	people, err := d.Access(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann, err := people.AddPerson(t.Context(), access.ActorCommand, "ann@acme.example", "Ann", false)
+	if err == nil {
+		_, err = people.Connect(t.Context(), ann.Actor(), access.Account{Person: ann.ID, Address: ann.Address(), Kind: access.AccountKey, BaseURL: service}, []byte("key"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, time.Minute, "the account is read", func() (bool, any) { names := l.accounts(); return len(names) == 1, names })
+	return l
+}
+
+func (l *loadedDaemon) load() (*config.Config, control.Configuration, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := l.next
+	return &next, control.Configuration{Path: "/config.toml", SHA256: next.Web.TimeZone}, nil
+}
+
+// change has the next load return another time zone.
+func (l *loadedDaemon) change(n int) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next.Web.TimeZone = fmt.Sprintf("Etc/GMT-%d", n%14+1)
+	return l.next.Web.TimeZone
+}
+
+// accounts returns the names of the accounts that are read.
+func (l *loadedDaemon) accounts() (names []string) {
+	l.Helper()
+	s, err := l.syncer.Status(l.Context())
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, a := range s.Accounts {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// TestWhoAsksForAReloadLeaves has whoever asked leave at each step of the reload: either
+// nothing has changed or everything has, and the accounts of people stay.
+func TestWhoAsksForAReloadLeaves(t *testing.T) {
+	t.Parallel()
+	l := startLoaded(t)
+	before := l.accounts()
+	for n, inARow := 1, 0; inARow < 5; n++ {
+		present, next := l.config().Web.TimeZone, l.change(n)
+		ctx, cancel := context.WithCancel(l.Context())
+		_, err := l.loadAgain(&impatient{Context: ctx, cancel: cancel, left: n})
+		isGone := ctx.Err() != nil
+		cancel()
+		want := next
+		if err != nil {
+			want = present
+		}
+		if got := l.config().Web.TimeZone; got != want {
+			t.Errorf("at step %d (%v): the time zone is %s, want %s", n, err, got, want)
+		}
+		if now := l.accounts(); !slices.Equal(now, before) {
+			t.Fatalf("at step %d (%v): the accounts are %q, want %q", n, err, now, before)
+		}
+		if inARow++; isGone {
+			inARow = 0
+		}
+	}
+}
+
+// TestReloadBesideReaders loads configurations while the state of the daemon is read, for
+// the race detector.
+func TestReloadBesideReaders(t *testing.T) {
+	t.Parallel()
+	l := startLoaded(t)
+	done := make(chan struct{})
+	var readers sync.WaitGroup
+	for range 2 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if _, err := l.observe(l.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for n := range 10 {
+		want := l.change(n)
+		if _, err := l.loadAgain(l.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := l.deps().Configuration.SHA256; got != want {
+			t.Errorf("the state is that of %s, want %s", got, want)
+		}
+	}
+	close(done)
+	readers.Wait()
+}
+
+// TestReloadOfMailReachesThePage has another mail server loaded: the page, which mails
+// what saved searches find, has it too.
+func TestReloadOfMailReachesThePage(t *testing.T) {
+	t.Parallel()
+	l := startLoaded(t)
+	before := l.page.current.Load()
+	for _, isNew := range []bool{true, false} {
+		l.mu.Lock()
+		l.next.Notify.Mail.Host = "mail.example"
+		l.mu.Unlock()
+		if _, err := l.loadAgain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if now := l.page.current.Load(); (now != before) != isNew {
+			t.Errorf("the page is another one: %v, want %v", now != before, isNew)
+		}
+		before = l.page.current.Load()
+	}
+}
