@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"filippo.io/age"
+
 	"minutebook/internal/bucket"
 	"minutebook/internal/crontab"
 )
@@ -60,6 +62,13 @@ func (c *Config) validateUpkeep(bad func(string, string, ...any)) {
 		}
 	} else if isAddress {
 		bad("backup.to", "%s: is neither a directory nor s3://; write s3://bucket/prefix", scheme)
+	} else {
+		c.validateFolder("backup.to", b.To, bad)
+	}
+	if keys := c.Archive.AgeRecipients; len(keys) > 0 {
+		if _, err := age.ParseRecipients(strings.NewReader(strings.Join(keys, "\n"))); err != nil {
+			bad("archive.age_recipients", "%v; write public keys as age-keygen prints them (age1…)", err)
+		}
 	}
 	if b.Keep < 1 {
 		bad("backup.keep", "%d is less than 1", b.Keep)

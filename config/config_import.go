@@ -31,12 +31,18 @@ func (c *Config) validateImport(bad func(string, string, ...any)) {
 			bad("import.visible_to", "%q is neither an address, nor \"team:Name\", nor \"everyone\"", party)
 		}
 	}
-	if w := c.Import.Watch; w != "" && c.DataDir != "" {
-		rel, err := filepath.Rel(c.DataDir, w)
-		back, errBack := filepath.Rel(w, c.DataDir)
-		if err == nil && isBelow(rel) || errBack == nil && isBelow(back) {
-			bad("import.watch", "%s and the data directory are one within the other: name a folder of its own", w)
-		}
+	c.validateFolder("import.watch", c.Import.Watch, bad)
+}
+
+// validateFolder refuses a folder that has the archive in it, or lies in it.
+func (c *Config) validateFolder(setting, path string, bad func(string, string, ...any)) {
+	if path == "" || c.DataDir == "" {
+		return
+	}
+	rel, err := filepath.Rel(c.DataDir, path)
+	back, errBack := filepath.Rel(path, c.DataDir)
+	if err == nil && isBelow(rel) || errBack == nil && isBelow(back) {
+		bad(setting, "%s and the data directory are one within the other: name a folder of its own", path)
 	}
 }
 

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"encoding/base64"
 	"fmt"
+	"net/mail"
 	"net/url"
 	"strings"
 	"time"
@@ -100,6 +102,12 @@ func (c *Config) validateDigest(names map[string]bool, bad func(string, string, 
 	}
 }
 
+// isWebhookSecret reports whether a secret is as Standard Webhooks writes them.
+func isWebhookSecret(secret string) bool {
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	return err == nil && len(raw) >= 16 && strings.HasPrefix(secret, "whsec_")
+}
+
 func isHTTP(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
@@ -113,6 +121,11 @@ func (c *Config) validateNotify(bad func(string, string, ...any)) {
 	if m := n.Mail; m.Host != "" {
 		if m.From == "" || len(m.To) == 0 {
 			bad("notify.mail", "needs from and to")
+		}
+		for _, address := range append([]string{m.From}, m.To...) {
+			if _, err := mail.ParseAddress(address); err != nil && address != "" {
+				bad("notify.mail", "%q is no address such as ada@example.org", address)
+			}
 		}
 		if m.Port < 1 || m.Port > 65535 {
 			bad("notify.mail.port", "%d is no port", m.Port)
@@ -133,8 +146,8 @@ func (c *Config) validateNotify(bad func(string, string, ...any)) {
 		if h.Format != "webhook" && h.Format != "ntfy" && h.Format != "slack" {
 			bad("notify.hooks", "%s: format %q is none of webhook, ntfy, slack", h.Name, h.Format)
 		}
-		if h.Format == "webhook" && !strings.HasPrefix(h.Secret, "whsec_") {
-			bad("notify.hooks", "%s: a webhook needs a secret that begins with whsec_", h.Name)
+		if h.Format == "webhook" && !isWebhookSecret(h.Secret) {
+			bad("notify.hooks", "%s: a webhook needs a secret of whsec_ and at least 16 bytes in base64", h.Name)
 		}
 	}
 	c.validateDigest(names, bad)

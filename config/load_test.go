@@ -49,6 +49,9 @@ func TestLoadRefuses(t *testing.T) {
 			[]string{"backup.schedule", "backup.to: is missing", "backup.keep", "backup.prove: \"often\" is none of never, daily", "verify.schedule", "verify.days"}},
 		{"notify", "data_dir = \"d\"\n[notify]\nheartbeat = \"x\"\ndigest = \"hourly\"\ndigest_at = \"7 am\"\ndigest_to = [\"b\"]\ndigest_people = true\n[notify.mail]\nhost = \"h\"\nport = 0\ntls = \"ssl\"\n[[notify.hooks]]\nname = \"a\"\nformat = \"webhook\"\nurl = \"x\"\n[[notify.hooks]]\nname = \"a\"\nformat = \"irc\"\nurl = \"https://x.example\"\n", nil,
 			[]string{"notify.heartbeat", "notify.digest: \"hourly\" is none", "notify.digest_at", "notify.digest_to: \"b\" is no channel", "notify.digest_people: needs", "notify.mail: needs from and to", "notify.mail.port", "notify.mail.tls", "a webhook needs a secret", "url is no http", "a name of its own", "format \"irc\""}},
+		{"keys", account + "api_key=\"k\\nk\"\n[archive]\nage_recipients=[\"age1x\"]\n[backup]\nto=\"data/b\"\n[notify.mail]\nhost=\"h\"\nfrom=\"a\"\nto=[\"b@c\"]\n[[notify.hooks]]\nname=\"a\"\nformat=\"webhook\"\nurl=\"https://x.example\"\nsecret=\"whsec_!!\"\n", nil,
+			[]string{"accounts[0].api_key: holds characters that no key has", "archive.age_recipients", "backup.to: ", "notify.mail: \"a\" is no address", "at least 16 bytes"}},
+		{"one address twice", "data_dir = \"d\"\n[receiver]\nlisten = \"127.0.0.1:8377\"\n", nil, []string{"receiver.listen: 127.0.0.1:8377 is the address of the page"}},
 		{"backup to an address", "data_dir = \"d\"\n[backup]\nto = \"https://s3.example/x\"\n", nil, []string{"backup.to: https: is neither a directory nor s3://"}},
 		{"credentials in addresses", "data_dir = \"d\"\n[backup]\nto = \"s3://key:TOPSECRET@bucket/x\"\n[media]\nurl = \"s3://key:TOPSECRET%@bucket\"\n", nil,
 			[]string{"backup.to: it holds credentials; set AWS_ACCESS_KEY_ID", "media.url: it is not s3://bucket/prefix"}},
@@ -148,13 +151,13 @@ func TestLoadWithoutFile(t *testing.T) {
 // files named without a folder are looked for in.
 func TestSecretsComeFromCredentials(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"ada.key": "of systemd", "other.key": "of systemd"} {
+	for name, content := range map[string]string{"ada.key": "of-systemd", "other.key": "of-systemd"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content+"\n"), 0o400); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c, err := load(t, account+"api_key_file = \"ada.key\"\n", "CREDENTIALS_DIRECTORY="+dir)
-	if err != nil || c.Accounts[0].APIKey != "of systemd" {
+	if err != nil || c.Accounts[0].APIKey != "of-systemd" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for _, file := range []string{"sub/other.key", "/missing/other.key", "missing.key"} {

@@ -18,7 +18,7 @@ func TestDescribeNamesSources(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write(filepath.Join(dir, "bob.key"), "key of bob")
+	write(filepath.Join(dir, "bob.key"), "key-of-bob")
 	write(path, `data_dir = "/d"
 log = { level = "warn" }
 [receiver]
@@ -26,7 +26,7 @@ keep_bodies = "90m"
 [[accounts]]
 name = "ada"
 base_url = "https://api.example/external/v1"
-api_key = "key of ada"
+api_key = "key-of-ada"
 [[accounts]]
 name = "bob"
 base_url = "https://api.example/external/v1"

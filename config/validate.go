@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -65,8 +66,10 @@ func (c *Config) validate() error {
 func (c *Config) validateListeners(bad func(string, string, ...any)) {
 	r := c.Receiver
 	if r.Listen != "" {
-		if _, _, err := net.SplitHostPort(r.Listen); err != nil {
+		if _, port, err := net.SplitHostPort(r.Listen); err != nil {
 			bad("receiver.listen", "%v; write host:port, such as 127.0.0.1:8378", err)
+		} else if port != "0" && r.Listen == c.Web.Listen {
+			bad("receiver.listen", "%s is the address of the page; choose another port", r.Listen)
 		}
 	}
 	if r.PublicURL != "" {
@@ -125,6 +128,8 @@ func (c *Config) validateCredential(at string, a Account, bad func(string, strin
 		if a.APIKey == "" {
 			bad(at+".api_key", "is missing (account %q): set api_key, api_key_file or %sACCOUNT_%s_API_KEY",
 				a.Name, envPrefix, envName(a.Name))
+		} else if strings.ContainsFunc(a.APIKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			bad(at+".api_key", "holds characters that no key has, such as a line break (account %q)", a.Name)
 		}
 		return
 	}

@@ -41,6 +41,12 @@ func ReadConfiguration(path string) (Configuration, error) {
 	return Configuration{Path: abs, Time: info.ModTime().UTC(), SHA256: hex.EncodeToString(sum[:])}, nil
 }
 
+// emptySHA256 is the hash of no bytes.
+const emptySHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// IsEmpty reports whether there is no file, or one without a byte.
+func (c Configuration) IsEmpty() bool { return c.Path == "" || c.SHA256 == emptySHA256 }
+
 // Differs describes how a command's file differs from the daemon's. It returns ""
 // where they agree or where the command has no file.
 func (c Configuration) Differs(running Configuration) string {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -64,6 +65,9 @@ func (d *Digests) Send(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if states == nil {
+		states = map[string]digested{}
+	}
 	head, err := d.Deps.Archive.Head(ctx)
 	if err != nil {
 		return err
@@ -85,12 +89,18 @@ func (d *Digests) Send(ctx context.Context) error {
 		}
 		if due := d.Schedule.Next(last.At); !due.After(now) && !d.Failed[name].After(now) {
 			next, err := d.sendTo(ctx, r, last, due, now)
-			if err != nil {
-				d.Failed[name] = now.Add(digestAgain)
-				failures = append(failures, fmt.Errorf("digest for %s: %w", name, err))
-			} else {
+			if err == nil { // a crash before the last reader repeats no more than one digest
 				delete(d.Failed, name)
 				last = next
+				kept := maps.Clone(states)
+				kept[name] = last
+				err = d.write(context.WithoutCancel(ctx), states, kept)
+				states = kept
+			} else {
+				d.Failed[name] = now.Add(digestAgain)
+			}
+			if err != nil {
+				failures = append(failures, fmt.Errorf("digest for %s: %w", name, err))
 			}
 		}
 		present[name] = last

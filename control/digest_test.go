@@ -23,12 +23,16 @@ type postbox struct {
 	name string
 	down bool
 	got  []notify.Message
+	seen func() // called by Send; nil: nothing
 }
 
 func (i *postbox) Name() string { return i.name }
 func (i *postbox) Send(_ context.Context, m notify.Message) error {
 	if i.down {
 		return errors.New("down")
+	}
+	if i.seen != nil {
+		i.seen()
 	}
 	i.got = append(i.got, m)
 	return nil
@@ -98,6 +102,11 @@ func TestDigests(t *testing.T) {
 	}
 	if m := bob.got[0]; m.Title != "1 meeting arrived, 1 action item open" || strings.Contains(m.Text, "Meeting 2") || !strings.Contains(m.Text, "task 3") {
 		t.Errorf("%s\n%s", m.Title, m.Text)
+	}
+	bob.seen = func() { // a crash here must not send the digests of the others again
+		if state, err := a.Mark(t.Context(), "notify/digest"); err != nil || strings.Count(string(state), "2026-03-02T07:00") != 2 {
+			t.Errorf("while the last digest is sent, %s is kept, %v", state, err)
+		}
 	}
 	if err := send(2, 7, 0); err != nil || len(owner.got) != 2 || !strings.HasPrefix(owner.got[1].Title, "0 meetings arrived") || owner.got[1].ID == owner.got[0].ID {
 		t.Errorf("the next day: %v, %+v", err, owner.got[1:])

@@ -107,6 +107,9 @@ func isServed(ctx context.Context, dir string) bool {
 }
 
 func (d *daemon) open(ctx context.Context) (err error) {
+	if err := checkCertificates(d.config()); err != nil {
+		return &usageError{err}
+	}
 	if err := d.openListeners(); err != nil {
 		return err
 	}
@@ -229,6 +232,7 @@ func (d *daemon) Run(ctx context.Context) error {
 	g.Go(func() error { return d.runUpkeep(ctx) })
 	g.Go(func() error { return d.runImports(ctx) })
 	g.Go(func() error { return d.runNotify(ctx) })
+	g.Go(func() error { return d.runDigests(ctx) })
 	g.Go(func() error { return d.runAccess(ctx) })
 	g.Go(func() error { return d.runAskedJobs(ctx) })
 	g.Go(func() error {

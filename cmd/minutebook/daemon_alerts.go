@@ -79,7 +79,7 @@ func (d *daemon) runNotify(ctx context.Context) error {
 		d.reportNotify(ctx, n.Announce(ctx, "version", "version "+d.opts.Version+" runs",
 			fmt.Sprintf("Version %s replaces %s. The archive was opened, and its databases were brought to the schema of this version.", d.opts.Version, earlier)))
 	}
-	awake, configured, digests := d.began, d.config(), map[string]time.Time{}
+	awake, configured := d.began, d.config()
 	for last, failure := d.began.Round(0), ""; ctx.Err() == nil; {
 		now := d.archive.Now().Round(0) // by the clock on the wall, which a sleep moves
 		if gap := now.Sub(last); gap > asleepAfter || gap < 0 {
@@ -89,17 +89,38 @@ func (d *daemon) runNotify(ctx context.Context) error {
 		if c := d.config(); c != configured {
 			configured = c
 			n.Retry()
-			clear(digests)
 		}
-		if err := errors.Join(d.notifyOnce(ctx, n, awake), d.sendDigests(ctx, digests)); err == nil {
-			failure = ""
-		} else if err.Error() != failure {
-			failure = err.Error()
-			d.reportNotify(ctx, err)
-		}
+		failure = d.reportChange(ctx, d.notifyOnce(ctx, n, awake), failure)
 		waitFor(ctx, notifyEvery, d.looking)
 	}
 	return nil
+}
+
+// runDigests sends the digests that are due until ctx ends. A mail server that hangs holds
+// up the digest of each person in turn, but nothing else.
+func (d *daemon) runDigests(ctx context.Context) error {
+	configured, failed := d.config(), map[string]time.Time{}
+	for failure := ""; ctx.Err() == nil; {
+		changed := d.configChanged()
+		if c := d.config(); c != configured {
+			configured = c
+			clear(failed)
+		}
+		failure = d.reportChange(ctx, d.sendDigests(ctx, failed), failure)
+		waitFor(ctx, notifyEvery, changed)
+	}
+	return nil
+}
+
+// reportChange logs a failure that is not the one before, and returns its text.
+func (d *daemon) reportChange(ctx context.Context, err error, before string) string {
+	if err == nil {
+		return ""
+	}
+	if err.Error() != before {
+		d.reportNotify(ctx, err)
+	}
+	return err.Error()
 }
 
 func (d *daemon) reportNotify(ctx context.Context, err error) {

@@ -11,8 +11,11 @@ import (
 	"sync/atomic"
 	"syscall"
 
+	"github.com/rs/zerolog"
+
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/httpserver"
 	"minutebook/receiver"
 	syncer "minutebook/sync"
 	"minutebook/web/access"
@@ -103,6 +106,20 @@ func (d *daemon) loadAgain(ctx context.Context) (control.Reloaded, error) {
 	return p.result, nil
 }
 
+// checkCertificates fails when the certificates that a configuration names cannot be
+// used: the next start would fail, perhaps in months.
+func checkCertificates(cfg *config.Config) error {
+	for setting, files := range map[string][2]string{"web.tls_cert": {cfg.Web.TLSCert, cfg.Web.TLSKey}, "receiver.tls_cert": {cfg.Receiver.TLSCert, cfg.Receiver.TLSKey}} {
+		if files[0] == "" {
+			continue
+		}
+		if _, err := httpserver.TLSConfig(files[0], files[1], zerolog.Nop()); err != nil {
+			return fmt.Errorf("%s: %w", setting, err)
+		}
+	}
+	return nil
+}
+
 // prepare reads the configuration and makes everything that belongs to it. It changes
 // nothing.
 func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
@@ -111,6 +128,12 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 		return p, err
 	}
 	p.file, p.result.Configuration = file, file
+	if file.IsEmpty() && !d.deps().Configuration.IsEmpty() {
+		return p, fmt.Errorf("read configuration %s: the file has become empty; write it again, or restart", file.Path)
+	}
+	if err := checkCertificates(next); err != nil {
+		return p, err
+	}
 	present := d.config()
 	if p.cfg, p.result.Changed, p.result.NeedsRestart, err = present.Reload(next); err != nil {
 		return p, err

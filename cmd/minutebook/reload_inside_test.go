@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -44,8 +47,9 @@ func (c *impatient) Err() error { c.look(); return c.Context.Err() }
 type loadedDaemon struct {
 	*testing.T
 	*daemon
-	mu   sync.Mutex // guards next
-	next config.Config
+	mu    sync.Mutex // guards the fields below
+	next  config.Config
+	empty bool // the file has no byte
 }
 
 // startLoaded starts a daemon whose people connect accounts, of which Ann has one. Nobody
@@ -83,7 +87,11 @@ func (l *loadedDaemon) load() (*config.Config, control.Configuration, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	next := l.next
-	return &next, control.Configuration{Path: "/config.toml", SHA256: next.Web.TimeZone}, nil
+	file := control.Configuration{Path: "/config.toml", SHA256: "of " + next.Web.TimeZone}
+	if l.empty {
+		file.SHA256 = fmt.Sprintf("%x", sha256.Sum256(nil))
+	}
+	return &next, file, nil
 }
 
 // change has the next load return another time zone.
@@ -162,7 +170,7 @@ func TestReloadBesideReaders(t *testing.T) {
 		if _, err := l.loadAgain(l.Context()); err != nil {
 			t.Error(err)
 		}
-		if got := l.deps().Configuration.SHA256; got != want {
+		if got := l.deps().Configuration.SHA256; got != "of "+want {
 			t.Errorf("the state is that of %s, want %s", got, want)
 		}
 	}
@@ -187,5 +195,39 @@ func TestReloadOfMailReachesThePage(t *testing.T) {
 			t.Errorf("the page is another one: %v, want %v", now != before, isNew)
 		}
 		before = l.page.current.Load()
+	}
+}
+
+// TestReloadRefusesHalfWrittenFiles loads a file that has become empty, as an editor leaves
+// it for a moment, and certificates that cannot be used: nothing changes.
+func TestReloadRefusesHalfWrittenFiles(t *testing.T) {
+	t.Parallel()
+	l := startLoaded(t)
+	if _, err := l.loadAgain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before, broken := l.config(), filepath.Join(t.TempDir(), "broken.pem")
+	if err := os.WriteFile(broken, []byte("half a certif"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, change := range map[string]func(*config.Config){
+		"has become empty":    func(c *config.Config) { c.Web.TimeZone, l.empty = "UTC", true },
+		"web.tls_cert: ":      func(c *config.Config) { c.Web.TLSCert, c.Web.TLSKey = broken, broken },
+		"receiver.tls_cert: ": func(c *config.Config) { c.Receiver.TLSCert, c.Receiver.TLSKey = broken, broken },
+		"no such file":        func(c *config.Config) { c.Receiver.TLSCert, c.Receiver.TLSKey = broken+"x", broken },
+	} {
+		l.mu.Lock()
+		next := l.next
+		change(&l.next)
+		l.mu.Unlock()
+		if _, err := l.loadAgain(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		l.mu.Lock()
+		l.next, l.empty = next, false
+		l.mu.Unlock()
+	}
+	if l.config() != before {
+		t.Error("a refused configuration is in force")
 	}
 }
