@@ -17,7 +17,7 @@ import (
 func (a *Archive) reportModes(ctx context.Context) {
 	err := eachWide(ctx, a.dir, 2, func(path string, mode, private os.FileMode) {
 		a.log.Warn().Str("path", path).Str("mode", mode.String()).
-			Str("private", fmt.Sprintf("%o", private)).Msg("others can reach this: chmod it to what private says")
+			Str("private", fmt.Sprintf("%o", private)).Msg("others can reach this; chmod it to the mode in private")
 	})
 	if err != nil {
 		a.log.Warn().Err(err).Msg("look for files that others can reach")
