@@ -156,10 +156,10 @@ func (b *Budget) Snapshot() []Usage {
 		w.expire(now)
 		u := Usage{Class: c, Used: w.used(), InFlight: w.inFlight, Foreign: w.foreign(), Limit: w.limit, Nominal: nominalLimit(c), Refused: w.refused}
 		if w.blocked.After(now) {
-			u.Blocked = w.blocked
+			u.Blocked = byClock(w.blocked, now)
 		}
 		if !w.isOpen(now) {
-			if u.Reset = w.nextChange(now); u.Reset.IsZero() {
+			if u.Reset = byClock(w.nextChange(now), now); u.Reset.IsZero() {
 				u.Reset = now.Add(windowLength)
 			}
 		}

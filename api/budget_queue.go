@@ -146,7 +146,7 @@ func (b *Budget) serve() {
 	b.waiting = slices.DeleteFunc(b.waiting, func(w *waiter) bool {
 		for _, c := range w.classes {
 			if until := b.windows[c].blocked; until.Sub(now) > longestWait {
-				w.refused = &BlockedError{Until: until}
+				w.refused = &BlockedError{Until: byClock(until, now)}
 				close(w.granted)
 				return true
 			}

@@ -64,23 +64,24 @@ func (b *Budget) save(ctx context.Context) error {
 
 // state returns the state for restore. The caller has the lock.
 func (b *Budget) state(now time.Time) budgetState {
+	millis := func(t time.Time) int64 { return toMillis(byClock(t, now)) }
 	st := budgetState{Version: 1, Saved: toMillis(now), Windows: map[Class]windowState{}}
 	for c, w := range b.windows {
 		w.expire(now)
-		ws := windowState{Limit: w.limit, Blocked: toMillis(w.blocked), Since: toMillis(w.lowered.since),
-			Next: toMillis(w.lowered.next), StepMS: w.lowered.step.Milliseconds()}
+		ws := windowState{Limit: w.limit, Blocked: millis(w.blocked), Since: millis(w.lowered.since),
+			Next: millis(w.lowered.next), StepMS: w.lowered.step.Milliseconds()}
 		for _, t := range w.occupied {
-			ws.Slots = append(ws.Slots, ceilMilli(t))
+			ws.Slots = append(ws.Slots, ceilMilli(byClock(t, now)))
 		}
 		for _, o := range w.others {
-			ws.Others = append(ws.Others, [2]int64{int64(o.n), ceilMilli(o.until)})
+			ws.Others = append(ws.Others, [2]int64{int64(o.n), ceilMilli(byClock(o.until, now))})
 		}
 		st.Windows[c] = ws
 	}
 	for s := range b.inFlight {
 		for _, c := range s.classes {
 			ws := st.Windows[c]
-			ws.InFlight = append(ws.InFlight, toMillis(s.start))
+			ws.InFlight = append(ws.InFlight, millis(s.start))
 			st.Windows[c] = ws
 		}
 	}
@@ -149,6 +150,15 @@ func (b *Budget) assumeSpent(now time.Time) {
 			w.hold(now.Add(windowLength + windowMargin))
 		}
 	}
+}
+
+// byClock returns t as the clock has it that shows now. A clock that was set since t was
+// computed moved by as much, while the monotonic readings of both times did not.
+func byClock(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return now.Add(t.Sub(now))
 }
 
 func toMillis(t time.Time) int64 {

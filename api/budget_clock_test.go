@@ -1,0 +1,59 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+	"unsafe"
+
+	"minutebook/internal/loopback"
+)
+
+// setClock returns what time.Now returns instead of t on a machine whose clock was set
+// by d: the monotonic reading is the same. Only the machine can do that otherwise.
+func setClock(t time.Time, d time.Duration) time.Time {
+	*(*uint64)(unsafe.Pointer(&t)) += uint64(d/time.Second) << 30
+	return t
+}
+
+// What the budget keeps is for a restart under the clock as it is then: times from before
+// the clock was set moved along with it.
+func TestTheClockIsSetBetweenAnAnswerAndTheKeeping(t *testing.T) {
+	for _, before := range []time.Duration{10 * 365 * 24 * time.Hour, time.Hour, -time.Hour, -10 * 365 * 24 * time.Hour} {
+		t.Run(fmt.Sprint(before), func(t *testing.T) {
+			t.Parallel() // not in a bubble, whose times have no monotonic reading
+			store, sent, offset := &memoryStore{}, 0, before
+			open := func() *Client {
+				b := NewBudget(BudgetOptions{Connection: "k", Store: store, Now: func() time.Time { return setClock(time.Now(), offset) }})
+				return clientOver(t, &loopback.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					if sent++; sent == 1 {
+						w.Header().Set("Retry-After", "0.1")
+						w.WriteHeader(http.StatusTooManyRequests)
+						return
+					}
+					fmt.Fprint(w, `{"items":[],"next_cursor":null}`)
+				})}, b)
+			}
+			check := func(c *Client) {
+				if err := c.Check(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := open()
+			for range 3 {
+				check(c)
+			}
+			offset = 0
+			check(c)
+			c = open()
+			if err := c.Budget().Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if u := c.Budget().Snapshot()[0]; u.Used != 5 || !u.Blocked.IsZero() {
+				t.Fatalf("of 5 calls %d count after the restart, and none may leave before %v", u.Used, u.Blocked)
+			}
+			check(c)
+		})
+	}
+}
