@@ -26,7 +26,7 @@ func ClientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 	}
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for n := len(hops) - 1; n >= 0; n-- {
-		hop, err := netip.ParseAddr(strings.TrimSpace(hops[n]))
+		hop, err := parseHop(strings.TrimSpace(hops[n]))
 		if err != nil {
 			return addr // only an entry that a proxy wrote is trusted
 		}
@@ -36,6 +36,14 @@ func ClientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 		}
 	}
 	return addr
+}
+
+// parseHop reads an address as proxies write it: some with the port.
+func parseHop(text string) (netip.Addr, error) {
+	if ap, err := netip.ParseAddrPort(text); err == nil {
+		return ap.Addr(), nil
+	}
+	return netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
 }
 
 // Contains reports whether an address is in one of the networks.
