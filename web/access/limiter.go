@@ -25,6 +25,10 @@ const (
 // more of them some share their attempts; the memory stays the same, about 3 MB.
 const limiterSlots = 1 << 14
 
+// maxRegulars is the number of names, each at a client, that are remembered to have signed
+// in: about 8 MB. One more replaces any of them, which is limited as at first then.
+const maxRegulars = 1 << 16
+
 // Limiter limits how often a sign-in is tried, by the client's network address and
 // by the name that is tried, whether anybody has it or not. A name has attempts of
 // its own at each client from which it has signed in: nobody is locked out by somebody
@@ -39,12 +43,12 @@ type Limiter struct {
 	mu       sync.Mutex // guards the slots
 	clients  [limiterSlots]*rate.Limiter
 	names    [limiterSlots]*rate.Limiter
-	regulars [limiterSlots]*rate.Limiter // by client and name: of those who have signed in
+	regulars map[uint64]*rate.Limiter // by client and name: of those who have signed in
 }
 
 // NewLimiter returns a limiter that counts nothing yet.
 func NewLimiter(now func() time.Time) *Limiter {
-	return &Limiter{now: now, seed: maphash.MakeSeed()}
+	return &Limiter{now: now, seed: maphash.MakeSeed(), regulars: map[uint64]*rate.Limiter{}}
 }
 
 // Attempt counts an attempt and returns 0 when it may be made, or how long to wait
@@ -53,8 +57,8 @@ func NewLimiter(now func() time.Time) *Limiter {
 func (l *Limiter) Attempt(client netip.Addr, name string) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known := l.ofKnown(client, name); *known != nil {
-		return take(known, l.now(), attemptEveryByName, attemptsByName)
+	if known := l.regulars[l.regular(client, name)]; known != nil {
+		return take(&known, l.now(), attemptEveryByName, attemptsByName)
 	}
 	if wait = take(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient); wait > 0 {
 		return wait // and the name is not blocked by who may not try any more
@@ -68,10 +72,17 @@ func (l *Limiter) Succeed(client netip.Addr, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	*l.ofName(name) = nil
-	if *l.ofKnown(client, name) == nil {
+	key := l.regular(client, name)
+	if l.regulars[key] == nil {
 		giveBack(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient)
+		for other := range l.regulars {
+			if len(l.regulars) < maxRegulars {
+				break
+			}
+			delete(l.regulars, other)
+		}
 	}
-	*l.ofKnown(client, name) = rate.NewLimiter(rate.Every(attemptEveryByName), attemptsByName)
+	l.regulars[key] = rate.NewLimiter(rate.Every(attemptEveryByName), attemptsByName)
 }
 
 // Wait returns 0 when a client may try to sign in without a name, by a passkey or at
@@ -99,8 +110,10 @@ func (l *Limiter) ofClient(client netip.Addr) **rate.Limiter {
 
 func (l *Limiter) ofName(name string) **rate.Limiter { return &l.names[l.slot(api.FoldEmail(name))] }
 
-func (l *Limiter) ofKnown(client netip.Addr, name string) **rate.Limiter {
-	return &l.regulars[l.slot(httpserver.Network(client.Unmap()).String()+" "+api.FoldEmail(name))]
+// regular returns the key of a name at a client. It has no slot, which others would share
+// who have never signed in.
+func (l *Limiter) regular(client netip.Addr, name string) uint64 {
+	return maphash.String(l.seed, httpserver.Network(client.Unmap()).String()+" "+api.FoldEmail(name))
 }
 
 func (l *Limiter) slot(key string) uint64 { return maphash.String(l.seed, key) % limiterSlots }

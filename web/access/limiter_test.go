@@ -93,6 +93,28 @@ func TestAnOfficeDoesNotLockItselfOut(t *testing.T) {
 	}
 }
 
+// However many people have signed in, a client that never has is limited by its address:
+// it cannot try one password on all names.
+func TestManyRegularsLetNoStrangerThrough(t *testing.T) {
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	l := NewLimiter(func() time.Time { return now })
+	for i := range maxRegulars + 1000 {
+		l.Succeed(netip.AddrFrom4([4]byte{10, 0, byte(i), 1}), personAddress(i))
+	}
+	stranger, tried := netip.MustParseAddr("192.0.2.1"), 0
+	for i := range 200 {
+		if l.Attempt(stranger, personAddress(i)) == 0 {
+			tried++
+		}
+	}
+	if len(l.regulars) != maxRegulars {
+		t.Errorf("%d regulars are remembered, want %d", len(l.regulars), maxRegulars)
+	}
+	if tried > attemptsByClient {
+		t.Errorf("a stranger has tried %d names, want %d", tried, attemptsByClient)
+	}
+}
+
 // Who gives no name, by a passkey or at a provider, is counted by failures alone.
 func TestFailuresWithoutANameAreLimited(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
