@@ -189,13 +189,13 @@ func (h Deps) listUsers(ctx context.Context, _ struct{}, _ Emit) ([]ListedPerson
 	if err != nil {
 		return nil, err
 	}
+	out, err := db.Out(ctx, people)
+	if err != nil {
+		return nil, err
+	}
 	listed := []ListedPerson{}
 	for _, p := range people {
-		out := db.CheckIn(ctx, p)
-		if out != nil && !errors.Is(out, access.ErrOut) {
-			return nil, out
-		}
-		listed = append(listed, ListedPerson{p, out != nil, states[p.ID].Sessions, own[p.ID]})
+		listed = append(listed, ListedPerson{p, out[p.ID], states[p.ID].Sessions, own[p.ID]})
 	}
 	return listed, nil
 }

@@ -87,13 +87,13 @@ func (s *server) renderPeople(w http.ResponseWriter, r *http.Request, status int
 	if err != nil {
 		return err
 	}
+	out, err := db.Out(ctx, people)
+	if err != nil {
+		return err
+	}
 	for _, person := range people {
-		a := admittedPerson{Person: person, SignedInState: states[person.ID]}
+		a := admittedPerson{Person: person, SignedInState: states[person.ID], Out: out[person.ID]}
 		if a.Own, err = s.ownAccountOf(ctx, person.ID); err != nil {
-			return err
-		}
-		err := db.CheckIn(ctx, person)
-		if a.Out = errors.Is(err, access.ErrOut); err != nil && !a.Out {
 			return err
 		}
 		p.People = append(p.People, a)

@@ -204,8 +204,12 @@ func (d *daemon) digestReaders(ctx context.Context, c *config.Config) (readers [
 	if err != nil {
 		return nil, err
 	}
+	out, err := people.Out(ctx, list)
+	if err != nil {
+		return nil, err
+	}
 	for _, p := range list {
-		if people.CheckIn(ctx, p) == nil {
+		if !out[p.ID] {
 			readers = append(readers, control.DigestReader{Channel: &mailbox{mail, p}, Viewer: archive.ViewerWith(p.Addresses...), Person: p.Address()})
 		}
 	}

@@ -107,7 +107,11 @@ func (d *DB) linkIdentity(ctx context.Context, c Claims, rules Entrance) (Person
 	if err != nil {
 		return Person{}, err
 	}
-	err = d.changePerson(ctx, p.Actor(), IdentityLinked, p.ID, func(tx *sql.Tx, _ Person) error {
+	err = d.changePerson(ctx, p.Actor(), IdentityLinked, p.ID, func(tx *sql.Tx, now Person) error {
+		if !slices.Contains(now.Addresses, api.FoldEmail(c.Address)) { // another person has it meanwhile
+			return ErrNotInvited
+		}
+		p = now
 		var other bool
 		err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM identities WHERE person = ? AND issuer = ? AND subject <> ?)`,
 			p.ID, c.Issuer, c.Subject).Scan(&other)

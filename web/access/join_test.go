@@ -1,6 +1,9 @@
 package access
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -58,6 +61,47 @@ func TestAddressesThatLookAlike(t *testing.T) {
 		p, err := f.PersonByClaims(t.Context(), Claims{Issuer: "https://id.example", Subject: address, Address: address, Verified: true}, Entrance{Join: JoinInvited})
 		if err == nil {
 			t.Errorf("address %d signs in as %v, who is %v", i, p.ID, kate.ID)
+		}
+	}
+}
+
+// TestAnIdentityFollowsTheAddress moves an address from one person to another while its
+// owner signs in for the first time: whom the identity becomes had the address then.
+func TestAnIdentityFollowsTheAddress(t *testing.T) {
+	f, ctx := newFixture(t), t.Context()
+	people := []Person{f.add(t, "ann@example.com", true), f.add(t, "bob@example.com", false)}
+	for round := range 60 {
+		from, to := people[round%2], people[(round+1)%2]
+		address := fmt.Sprintf("shared%d@example.com", round)
+		wantErr(t, "add the address", f.AddAddress(ctx, ActorCommand, from.ID, address), nil)
+		var all sync.WaitGroup
+		all.Go(func() {
+			err := errors.Join(f.RemoveAddress(ctx, ActorCommand, from.ID, address), f.AddAddress(ctx, ActorCommand, to.ID, address))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		// It fails between the two changes. Each round has an issuer of its own, at which a person has one subject.
+		got, err := f.PersonByClaims(ctx, Claims{Issuer: fmt.Sprintf("https://%d.example", round), Subject: "1", Address: address, Verified: true}, Entrance{Join: JoinInvited})
+		all.Wait()
+		if err == nil && !slices.Contains(got.Addresses, address) {
+			t.Fatalf("round %d: %s has become %v", round, address, got.Addresses)
+		}
+		if err != nil && !errors.Is(err, ErrNotInvited) {
+			t.Fatal(err)
+		}
+		events, err := f.Events(ctx, EventQuery{Limit: 3})
+		wantErr(t, "events", err, nil)
+		holder := from.ID
+		for _, e := range events {
+			switch {
+			case e.Kind == AddressRemoved:
+				holder = 0
+			case e.Kind == AddressAdded:
+				holder = e.IDs.Person
+			case e.Kind == IdentityLinked && e.IDs.Person != holder:
+				t.Fatalf("round %d: the identity became person %d while person %d had the address", round, e.IDs.Person, holder)
+			}
 		}
 	}
 }

@@ -167,6 +167,26 @@ func (d *DB) CheckIn(ctx context.Context, p Person) error {
 	return err
 }
 
+// Out returns which of some people [DB.CheckIn] refuses, by their ids. It reads the
+// directory once.
+func (d *DB) Out(ctx context.Context, people []Person) (map[int64]bool, error) {
+	addresses := make([][]string, len(people))
+	for i, p := range people {
+		addresses[i] = p.Addresses
+	}
+	deactivated, err := d.archive.AreDeactivated(ctx, addresses)
+	if err != nil {
+		return nil, err
+	}
+	out := map[int64]bool{}
+	for i, p := range people {
+		if !p.RemovedAt.IsZero() || deactivated[i] {
+			out[p.ID] = true
+		}
+	}
+	return out, nil
+}
+
 // orElse returns fallback for the errors that say that a person cannot enter, and
 // err for any other.
 func orElse(err, fallback error) error {

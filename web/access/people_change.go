@@ -16,14 +16,36 @@ import (
 const maxAddress = 254
 
 // foldAddress returns the form in which an address is kept and compared. It refuses
-// characters that nobody sees, by which two addresses would look the same.
+// characters that nobody sees, by which two addresses would look the same, and bytes that
+// are no text, which all look the same.
 func foldAddress(address string) (string, error) {
 	email := api.FoldEmail(address)
 	parsed, err := mail.ParseAddress(email)
-	if err != nil || parsed.Address != email || len(email) > maxAddress || strings.ContainsFunc(email, func(r rune) bool { return r == '"' || !unicode.IsGraphic(r) || unicode.IsSpace(r) }) {
+	if err != nil || parsed.Address != email || len(email) > maxAddress || strings.ContainsFunc(email, func(r rune) bool {
+		return r == '"' || r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r)
+	}) {
 		return "", ErrAddress
 	}
 	return email, nil
+}
+
+// maxName is the length of the longest name of a person in characters; longer ones are cut.
+const maxName = 200
+
+// cleanName returns the form in which a name is kept: a line that a terminal and a page
+// show whole.
+func cleanName(name string) string {
+	words := strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsGraphic(r) || r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, name))
+	runes := []rune(strings.Join(words, " "))
+	return strings.TrimSpace(string(runes[:min(len(runes), maxName)]))
 }
 
 // AddPerson adds a person with one address. It fails with [ErrExists] when a
@@ -38,7 +60,7 @@ func (d *DB) AddPerson(ctx context.Context, by Actor, address, name string, admi
 			return err
 		}
 		done, err := tx.ExecContext(ctx, `INSERT INTO people (name, admin, created_at) VALUES (?, ?, ?)`,
-			strings.TrimSpace(name), admin, d.now().UnixMilli())
+			cleanName(name), admin, d.now().UnixMilli())
 		if err != nil {
 			return fmt.Errorf("add person: %w", err)
 		}

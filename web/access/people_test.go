@@ -3,6 +3,7 @@ package access
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +27,7 @@ func TestPeopleHaveFoldedUniqueAddresses(t *testing.T) {
 	wantErr(t, "an address that is taken", err, ErrExists)
 	wantErr(t, "an alias that is taken", f.AddAddress(t.Context(), ActorCommand, bob.ID, "ann@example.com"), ErrExists)
 	for _, bad := range []string{"", "ann", "Ann <ann@example.org>", "a b@example.com", "a@b@c", "a@example.com\nb", strings.Repeat("a", 250) + "@example.com",
-		"a\u200b@example.com", "a\u00adb@example.com", "a\u202eb@example.com", "a\u00a0b@example.com", "a\ufeff@example.com"} {
+		"b\xf6b@example.com", "b\ufffdb@example.com", "a\u200b@example.com", "a\u00adb@example.com", "a\u202eb@example.com", "a\u00a0b@example.com", "a\ufeff@example.com"} {
 		_, err := f.AddPerson(t.Context(), ActorCommand, bad, "", false)
 		wantErr(t, bad, err, ErrAddress)
 	}
@@ -40,6 +41,54 @@ func TestPeopleHaveFoldedUniqueAddresses(t *testing.T) {
 	wantErr(t, "remove an address of another", f.RemoveAddress(t.Context(), ActorCommand, ann.ID, "bob@example.com"), ErrNotFound)
 	if people, err := f.People(t.Context()); err != nil || len(people) != 2 || people[0].Address() != "ann@old.example" {
 		t.Errorf("people: %+v, %v", people, err)
+	}
+}
+
+// A name comes from a provider too: it cannot disturb a terminal or a table.
+func TestNamesAreALine(t *testing.T) {
+	f := newFixture(t)
+	for i, c := range []struct{ name, want string }{
+		{"  Ann\tLee\nof  Acme ", "Ann Lee of Acme"}, {"Bo\x1b[2J\x00b\u202e", "Bo[2Jb"}, {"\xff\u200b", ""},
+		{strings.Repeat("\u00e9", maxName+1), strings.Repeat("\u00e9", maxName)}, {"\u6797\u00a0\u5c0f\u660e", "\u6797 \u5c0f\u660e"},
+	} {
+		p, err := f.AddPerson(t.Context(), ActorCommand, fmt.Sprintf("p%d@example.com", i), c.name, false)
+		if err != nil || p.Name != c.want {
+			t.Errorf("%q is kept as %q, want %q; %v", c.name, p.Name, c.want, err)
+		}
+	}
+}
+
+// Out says of many people what CheckIn says of each.
+func TestOutIsCheckInForMany(t *testing.T) {
+	f := newFixture(t)
+	f.putUsers(t, map[string]string{"active@example.com": api.StatusActive, "active2@example.com": api.StatusActive, "gone@example.com": api.StatusDeactivated,
+		"gone2@example.com": api.StatusDeactivated, "gone3@example.com": api.StatusDeactivated, "invited@example.com": "invited"})
+	var people []Person
+	var want []int64
+	for _, c := range []struct {
+		addresses string
+		out       bool
+	}{{"active", false}, {"gone", true}, {"invited", false}, {"unknown", false}, {"gone2 active2", false}, {"unknown2 gone3", true}, {"removed", true}} {
+		addresses := strings.Fields(strings.ReplaceAll(c.addresses+" ", " ", "@example.com "))
+		p := f.add(t, addresses[0], false)
+		for _, alias := range addresses[1:] {
+			wantErr(t, "add an alias", f.AddAddress(t.Context(), ActorCommand, p.ID, alias), nil)
+		}
+		if c.addresses == "removed" {
+			wantErr(t, "remove", f.RemovePerson(t.Context(), ActorCommand, p.ID), nil)
+		}
+		if people = append(people, f.again(t, p)); c.out {
+			want = append(want, p.ID)
+		}
+	}
+	out, err := f.Out(t.Context(), people)
+	if got := slices.Sorted(maps.Keys(out)); err != nil || !slices.Equal(got, want) {
+		t.Errorf("out are %v, want %v; %v", got, want, err)
+	}
+	for _, p := range people {
+		if refused := f.CheckIn(t.Context(), p) != nil; refused != out[p.ID] {
+			t.Errorf("%v: out %v, and CheckIn says %v", p.Addresses, out[p.ID], refused)
+		}
 	}
 }
 
