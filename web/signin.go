@@ -40,6 +40,14 @@ type Entry struct {
 	ProxyNetworks []netip.Prefix
 }
 
+// offers reports whether people sign in by a method.
+func (e *Entry) offers(m access.Method) bool {
+	if m == access.MethodOIDC {
+		return e.OIDC != nil
+	}
+	return e.Passwords // and by passkeys
+}
+
 // isOwners reports whether the page belongs to the owner alone.
 func (e *Entry) isOwners() bool { return e.People == nil }
 
@@ -108,6 +116,9 @@ func (s *server) identifyPerson(r *http.Request) (Visitor, error) {
 		return Visitor{}, errNobody
 	}
 	session, person, err := s.Entry.People.Session(r.Context(), cookie.Value)
+	if err == nil && !s.Entry.offers(session.Method) { // the configuration has changed since
+		err = access.ErrNoSession
+	}
 	if err != nil {
 		return Visitor{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"minutebook/internal/rawjson"
 	"minutebook/web/access"
 )
 
@@ -60,13 +62,11 @@ func (p *relyingParty) exchange(ctx context.Context, code string, a attempt) (ac
 	if err != nil {
 		return access.Claims{}, fmt.Errorf("check the ID token: %w", err)
 	}
-	var given struct {
-		To string `json:"azp"` // where the token is for several clients
+	claims, err := readToken(id)
+	if err != nil {
+		return access.Claims{}, err
 	}
-	if err := id.Claims(&given); err != nil {
-		return access.Claims{}, fmt.Errorf("read the claims of the ID token: %w", err)
-	}
-	if given.To != "" && given.To != p.ClientID {
+	if (claims["azp"] != nil || len(id.Audience) > 1) && claims.text("azp") != p.ClientID { // who gets a token for several clients
 		return access.Claims{}, errors.New("check the ID token: it was given to another client")
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(a.Nonce)) != 1 {
@@ -75,7 +75,7 @@ func (p *relyingParty) exchange(ctx context.Context, code string, a attempt) (ac
 	if skew := id.IssuedAt.Sub(p.now()); skew.Abs() > oidcSlack {
 		return access.Claims{}, fmt.Errorf("check the ID token: it was issued %v from now; set the clocks of this machine and of the provider", skew.Round(time.Second))
 	}
-	return p.readClaims(ctx, provider, id, token)
+	return p.readClaims(ctx, provider, id, claims, token)
 }
 
 // withoutSecrets returns an error of the token endpoint without its body, which can
@@ -88,47 +88,90 @@ func withoutSecrets(action string, err error) error {
 	return fmt.Errorf("%s: %w", action, err)
 }
 
-// personClaims are the claims about a person in an ID token, and in the answer of the
-// userinfo endpoint.
-type personClaims struct {
-	Email    string          `json:"email"`
-	Verified json.RawMessage `json:"email_verified"`
-	Name     string          `json:"name"`
-	Groups   json.RawMessage `json:"groups"`
+// claimSet are the claims of an ID token, or of an answer of the userinfo endpoint, by
+// their names. encoding/json, with which go-oidc reads them, takes "Email" for "email" too;
+// providers let people name claims of their own.
+type claimSet map[string]json.RawMessage
+
+// readToken returns the claims of an ID token. It fails for one whose claims go-oidc can
+// have taken from others, which are called nearly alike.
+func readToken(id *oidc.IDToken) (claimSet, error) {
+	var raw json.RawMessage
+	if err := id.Claims(&raw); err != nil {
+		return nil, fmt.Errorf("read the claims of the ID token: %w", err)
+	}
+	return readClaimSet(raw, "iss", "sub", "aud", "azp", "exp", "iat", "nbf", "nonce")
 }
 
-// readClaims reads the person's claims from the ID token. Providers may leave them out
-// there (OpenID Connect Core 5.4): then the userinfo endpoint is asked.
-func (p *relyingParty) readClaims(ctx context.Context, provider *oidc.Provider, id *oidc.IDToken, token *oauth2.Token) (access.Claims, error) {
-	var c personClaims
-	if err := id.Claims(&c); err != nil {
-		return access.Claims{}, fmt.Errorf("read the claims of the ID token: %w", err)
+// readClaimSet reads claims. It fails where one is there twice, and where one is called
+// like one of the names in other letters.
+func readClaimSet(raw []byte, names ...string) (claimSet, error) {
+	members, err := rawjson.Members(raw)
+	if err != nil {
+		return nil, fmt.Errorf("read the provider's claims: %w", err)
 	}
-	if provider.UserInfoEndpoint() != "" && (c.Email == "" || p.AdminGroup != "" && c.Groups == nil) {
-		info, err := provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	claims := claimSet{}
+	for _, m := range members {
+		isLike := func(name string) bool { return m.Key != name && strings.EqualFold(m.Key, name) }
+		if claims[m.Key] != nil || slices.ContainsFunc(names, isLike) {
+			return nil, fmt.Errorf("read the provider's claims: %q is there twice, or is written in other letters", cut(m.Key))
+		}
+		claims[m.Key] = m.Value
+	}
+	return claims, nil
+}
+
+// text returns a claim that is a text, "" for any other.
+func (c claimSet) text(name string) (text string) {
+	if json.Unmarshal(c[name], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// readClaims reads the person's claims from those of the ID token. Providers may leave them
+// out there (OpenID Connect Core 5.4): then the userinfo endpoint is asked.
+func (p *relyingParty) readClaims(ctx context.Context, provider *oidc.Provider, id *oidc.IDToken, c claimSet, token *oauth2.Token) (access.Claims, error) {
+	if provider.UserInfoEndpoint() != "" && (c.text("email") == "" || p.AdminGroup != "" && c["groups"] == nil) {
+		info, err := p.askUserInfo(ctx, provider, id.Subject, token)
 		if err != nil {
-			return access.Claims{}, withoutSecrets("ask for the person's claims", err)
+			return access.Claims{}, err
 		}
-		if info.Subject != id.Subject {
-			return access.Claims{}, errors.New("ask for the person's claims: the provider answered about another subject")
-		}
-		if err := info.Claims(&c); err != nil {
-			return access.Claims{}, fmt.Errorf("read the person's claims: %w", err)
-		}
+		maps.Copy(c, info)
 	}
-	if c.Email == "" {
+	claims := access.Claims{Issuer: id.Issuer, Subject: id.Subject, Address: c.text("email"), Name: c.text("name"), Verified: p.TrustEmail}
+	if claims.Address == "" {
 		return access.Claims{}, errors.New(`read the person's claims: there is no "email"`)
 	}
-	claims := access.Claims{Issuer: id.Issuer, Subject: id.Subject, Address: c.Email, Name: c.Name, Verified: p.TrustEmail}
-	if c.Verified != nil { // some providers write the text "true"
-		claims.Verified = slices.Contains([]string{`true`, `"true"`}, string(c.Verified))
+	if verified, ok := c["email_verified"]; ok { // some providers write the text "true"
+		claims.Verified = slices.Contains([]string{`true`, `"true"`}, string(verified))
 	}
 	if p.AdminGroup != "" {
-		groups, err := readGroups(c.Groups)
+		groups, err := readGroups(c["groups"])
 		if err != nil {
 			return access.Claims{}, err
 		}
 		claims.Admin = slices.Contains(groups, p.AdminGroup)
+	}
+	return claims, nil
+}
+
+// askUserInfo asks the userinfo endpoint for the claims about a subject.
+func (p *relyingParty) askUserInfo(ctx context.Context, provider *oidc.Provider, subject string, token *oauth2.Token) (claimSet, error) {
+	info, err := provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		return nil, withoutSecrets("ask for the person's claims", err)
+	}
+	var raw json.RawMessage
+	if err := info.Claims(&raw); err != nil {
+		return nil, fmt.Errorf("read the person's claims: %w", err)
+	}
+	claims, err := readClaimSet(raw, "sub")
+	if err != nil {
+		return nil, err
+	}
+	if claims.text("sub") != subject {
+		return nil, errors.New("ask for the person's claims: the provider answered about another subject")
 	}
 	return claims, nil
 }

@@ -6,8 +6,11 @@ import (
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
+	"fmt"
 	"maps"
 	"math/big"
 	"net/http"
@@ -15,13 +18,16 @@ import (
 	"net/url"
 	"testing"
 	"time"
+
+	"minutebook/web/access"
 )
 
 // issuer is a provider whose token endpoint answers with the ID token that it is given.
 type issuer struct {
 	*httptest.Server
-	key     *rsa.PrivateKey
-	idToken string
+	key       *rsa.PrivateKey
+	idToken   string
+	discovery map[string]any // beside, or in place of, the usual
 }
 
 func newIssuer(t *testing.T) *issuer {
@@ -35,11 +41,13 @@ func newIssuer(t *testing.T) *issuer {
 		case "/keys":
 			_ = json.NewEncoder(w).Encode(map[string]any{"keys": []any{map[string]string{"kty": "RSA", "alg": "RS256", "use": "sig", "kid": "1",
 				"n": encode(key.N.Bytes()), "e": encode(big.NewInt(int64(key.E)).Bytes())}}})
-		case "/token":
+		case "/token", "/moved/token":
 			_ = json.NewEncoder(w).Encode(map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": p.idToken})
 		default:
-			_ = json.NewEncoder(w).Encode(map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/a", "token_endpoint": p.URL + "/token",
-				"jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}})
+			discovery := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/a", "token_endpoint": p.URL + "/token",
+				"jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}}
+			maps.Copy(discovery, p.discovery)
+			_ = json.NewEncoder(w).Encode(discovery)
 		}
 	}))
 	t.Cleanup(p.Close)
@@ -49,7 +57,7 @@ func newIssuer(t *testing.T) *issuer {
 func encode(raw []byte) string { return base64.RawURLEncoding.EncodeToString(raw) }
 
 // sign returns a token with the claims, signed by a function of the text.
-func sign(t *testing.T, alg string, claims map[string]any, signature func(text string) []byte) string {
+func sign(t *testing.T, alg string, claims any, signature func(text string) []byte) string {
 	t.Helper()
 	header, err := json.Marshal(map[string]string{"alg": alg, "kid": "1", "typ": "JWT"})
 	must(t, err)
@@ -59,6 +67,16 @@ func sign(t *testing.T, alg string, claims map[string]any, signature func(text s
 	return text + "." + encode(signature(text))
 }
 
+// signer returns a function that signs a text as RS256.
+func signer(t *testing.T, key *rsa.PrivateKey) func(text string) []byte {
+	return func(text string) []byte {
+		sum := sha256.Sum256([]byte(text))
+		signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
+		must(t, err)
+		return signature
+	}
+}
+
 // TestIDTokensOfOthersAreRefused signs in with ID tokens that were made for another
 // client, by somebody else, or for another sign-in.
 func TestIDTokensOfOthersAreRefused(t *testing.T) {
@@ -66,16 +84,16 @@ func TestIDTokensOfOthersAreRefused(t *testing.T) {
 	p := newIssuer(t)
 	stranger, err := rsa.GenerateKey(rand.Reader, 2048)
 	must(t, err)
-	by := func(key *rsa.PrivateKey) func(string) []byte {
-		return func(text string) []byte {
-			sum := sha256.Sum256([]byte(text))
-			signature, err := rsa.SignPKCS1v15(rand.Reader, key, crypto.SHA256, sum[:])
-			must(t, err)
-			return signature
-		}
-	}
+	by := func(key *rsa.PrivateKey) func(string) []byte { return signer(t, key) }
 	bySecret := func(text string) []byte {
 		mac := hmac.New(sha256.New, []byte("secret"))
+		mac.Write([]byte(text))
+		return mac.Sum(nil)
+	}
+	byPublicKey := func(text string) []byte {
+		der, err := x509.MarshalPKIXPublicKey(p.key.Public())
+		must(t, err)
+		mac := hmac.New(sha256.New, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 		mac.Write([]byte(text))
 		return mac.Sum(nil)
 	}
@@ -90,6 +108,10 @@ func TestIDTokensOfOthersAreRefused(t *testing.T) {
 	}{
 		{"as it has to be", nil, "RS256", by(p.key), true},
 		{"for this client among others", map[string]any{"aud": []string{"minutebook", "other"}, "azp": "minutebook"}, "RS256", by(p.key), true},
+		{"for this client and others, given to nobody", map[string]any{"aud": []string{"minutebook", "other"}}, "RS256", by(p.key), false},
+		{"given to a list", map[string]any{"azp": []string{"minutebook"}}, "RS256", by(p.key), false},
+		{"with another subject in large letters", map[string]any{"SUB": "2"}, "RS256", by(p.key), false},
+		{"with the nonce in other letters", map[string]any{"nonce": "other", "\u017fub": "1", "noncE": "n"}, "RS256", by(p.key), false},
 		{"for another client", map[string]any{"aud": "other"}, "RS256", by(p.key), false},
 		{"given to another client", map[string]any{"aud": []string{"minutebook", "other"}, "azp": "other"}, "RS256", by(p.key), false},
 		{"for nobody", map[string]any{"aud": nil}, "RS256", by(p.key), false},
@@ -99,6 +121,7 @@ func TestIDTokensOfOthersAreRefused(t *testing.T) {
 		{"expired", map[string]any{"exp": now.Add(-time.Hour).Unix()}, "RS256", by(p.key), false},
 		{"signed by somebody else", nil, "RS256", by(stranger), false},
 		{"signed with the client's secret", nil, "HS256", bySecret, false},
+		{"signed with the provider's public key", nil, "HS256", byPublicKey, false},
 		{"not signed", nil, "none", func(string) []byte { return nil }, false},
 	} {
 		claims := map[string]any{"iss": p.URL, "sub": "1", "aud": "minutebook", "nonce": "n", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix(), "email": address}
@@ -109,5 +132,22 @@ func TestIDTokensOfOthersAreRefused(t *testing.T) {
 		if (err == nil) != c.ok || c.ok && got.Address != address {
 			t.Errorf("a token %s: %+v, %v", c.name, got, err)
 		}
+	}
+}
+
+// TestClaimsCountByTheirNamesAlone signs in with claims that are called nearly as those
+// that count: a provider lets people name some of their own.
+func TestClaimsCountByTheirNamesAlone(t *testing.T) {
+	t.Parallel()
+	p := newIssuer(t)
+	now := time.Now()
+	party := newRelyingParty(OIDC{Issuer: p.URL, ClientID: "minutebook", ClientSecret: "secret", AdminGroup: "admins"}, &url.URL{Scheme: "http", Host: "localhost"}, time.Now)
+	claims := json.RawMessage(fmt.Sprintf(`{"iss":%q,"sub":"1","aud":"minutebook","nonce":"n","iat":%d,"exp":%d,
+		"email":"eve@acme.example","email_verified":false,"groups":["all"],"name":"Eve",
+		"Email":"ann@acme.example","Email_Verified":true,"Groups":["admins"],"Name":"Ann"}`, p.URL, now.Unix(), now.Add(time.Hour).Unix()))
+	p.idToken = sign(t, "RS256", claims, signer(t, p.key))
+	got, err := party.exchange(t.Context(), "code", attempt{Nonce: "n"})
+	if want := (access.Claims{Issuer: p.URL, Subject: "1", Address: "eve@acme.example", Name: "Eve"}); err != nil || got != want {
+		t.Errorf("claims %+v, %v; want %+v", got, err, want)
 	}
 }

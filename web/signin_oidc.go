@@ -55,8 +55,18 @@ type relyingParty struct {
 	now      func() time.Time
 
 	finding  singleflight.Group            // asks for the configuration once for all who wait
-	provider atomic.Pointer[oidc.Provider] // nil until the first sign-in has found it
+	provider atomic.Pointer[foundProvider] // nil until the first sign-in has found it
 }
+
+// foundProvider is a provider by the configuration that it published.
+type foundProvider struct {
+	*oidc.Provider
+	at time.Time
+}
+
+// discoveryLife is how long a provider's configuration is taken for its present one. A
+// provider that is away is noticed as late, too: its people are led to another way in.
+const discoveryLife = time.Minute
 
 // newRelyingParty returns the relying party of the settings.
 func newRelyingParty(o OIDC, publicURL *url.URL, now func() time.Time) *relyingParty {
@@ -66,11 +76,11 @@ func newRelyingParty(o OIDC, publicURL *url.URL, now func() time.Time) *relyingP
 	return &relyingParty{OIDC: o, callback: publicURL.JoinPath("login/oidc/callback").String(), now: now}
 }
 
-// find returns the provider. It is discovered once; a failure is tried again with
-// the next sign-in. Nobody waits longer than their own request.
+// find returns the provider by a configuration that is younger than [discoveryLife]. A
+// failure is tried again with the next sign-in. Nobody waits longer than their own request.
 func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
-	if found := p.provider.Load(); found != nil {
-		return found, nil
+	if found := p.provider.Load(); found != nil && p.now().Sub(found.at).Abs() < discoveryLife {
+		return found.Provider, nil
 	}
 	// The provider keeps the context to fetch new keys later.
 	longLived := oidc.ClientContext(context.WithoutCancel(ctx), p.Client)
@@ -79,14 +89,17 @@ func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
 		if err != nil {
 			return nil, fmt.Errorf("ask the OpenID provider for its configuration: %w", err)
 		}
-		p.provider.Store(found)
+		p.provider.Store(&foundProvider{found, p.now()})
 		return nil, nil
 	})
 	select {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case a := <-answer:
-		return p.provider.Load(), a.Err
+		if a.Err != nil {
+			return nil, a.Err
+		}
+		return p.provider.Load().Provider, nil
 	}
 }
 
@@ -103,6 +116,25 @@ func (p *relyingParty) config(provider *oidc.Provider) *oauth2.Config {
 	return &oauth2.Config{ClientID: p.ClientID, ClientSecret: p.ClientSecret, Endpoint: provider.Endpoint(), RedirectURL: p.callback, Scopes: scopes}
 }
 
+// checkIssuer fails unless the provider says with its redirect that it is the issuer, where
+// it says that it does (RFC 9207), or says nothing.
+func (p *relyingParty) checkIssuer(ctx context.Context, names []string) error {
+	provider, err := p.find(ctx)
+	if err != nil {
+		return err
+	}
+	var discovery struct {
+		Names bool `json:"authorization_response_iss_parameter_supported"`
+	}
+	if err := provider.Claims(&discovery); err != nil {
+		return fmt.Errorf("read the provider's configuration: %w", err)
+	}
+	if len(names) == 0 && !discovery.Names || len(names) == 1 && names[0] == p.Issuer {
+		return nil
+	}
+	return fmt.Errorf("another issuer answered: %q", cut(strings.Join(names, " ")))
+}
+
 // attempt is a sign-in that is under way. The browser keeps it in a cookie whose name
 // ends in the state.
 type attempt struct {
@@ -111,6 +143,7 @@ type attempt struct {
 	Verifier string `json:"verifier"` // PKCE's
 	Next     string `json:"next"`
 	Silent   bool   `json:"silent"` // the provider was told to ask the person nothing
+	Until    int64  `json:"until"`  // when it ends, in Unix seconds
 }
 
 // randomText returns 256 random bits as text.
@@ -163,6 +196,10 @@ func (s *server) takeAttempt(w http.ResponseWriter, r *http.Request) (a attempt,
 	if err != nil || a.State == "" {
 		return attempt{}, errors.New("the browser's sign-in cannot be read")
 	}
+	until := time.Unix(a.Until, 0)
+	if !s.Now().Before(until) || s.Now().Before(until.Add(-oidcWait-oidcSlack)) {
+		return attempt{}, errors.New("the browser has begun this sign-in too long ago")
+	}
 	return a, nil
 }
 
@@ -190,7 +227,7 @@ func (s *server) beginOIDC(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &failure{http.StatusBadGateway, "The sign-in service does not answer. Try again in a while."}
 	}
-	a := &attempt{Next: localPath(q.Get("next")), Silent: q.Get("silent") != "", Verifier: oauth2.GenerateVerifier()}
+	a := &attempt{Next: localPath(q.Get("next")), Silent: q.Get("silent") != "", Verifier: oauth2.GenerateVerifier(), Until: s.Now().Add(oidcWait).Unix()}
 	if a.State, err = s.randomText(); err != nil {
 		return err
 	}
@@ -293,8 +330,9 @@ func (s *server) findByCode(r *http.Request, a attempt) (access.Person, error) {
 		return access.Person{}, errors.New("the state is of another sign-in")
 	case q.Get("error") != "":
 		return access.Person{}, toProviderError(q.Get("error"))
-	case q.Has("iss") && q.Get("iss") != s.oidc.Issuer: // RFC 9207
-		return access.Person{}, fmt.Errorf("another issuer answered: %q", cut(q.Get("iss")))
+	}
+	if err := s.oidc.checkIssuer(r.Context(), q["iss"]); err != nil {
+		return access.Person{}, err
 	}
 	claims, err := s.oidc.exchange(r.Context(), q.Get("code"), a)
 	if err != nil {
