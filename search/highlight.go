@@ -1,6 +1,7 @@
 package search
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -33,7 +34,11 @@ func newHighlighter(terms []*termMatch, weights []float64) *highlighter {
 
 // find lists the hits in a text, in order, none inside another.
 func (hl *highlighter) find(passage string, lang *text.Language) []hit {
-	tokens := text.Tokenize(passage)
+	return hl.findIn(text.Tokenize(passage), lang)
+}
+
+// findIn is find, in the tokens of a text.
+func (hl *highlighter) findIn(tokens []text.Token, lang *text.Language) []hit {
 	var hits []hit
 	for _, t := range tokens {
 		for _, i := range hl.words[t.Term] {
@@ -60,11 +65,29 @@ func (hl *highlighter) find(passage string, lang *text.Language) []hit {
 	return hits
 }
 
+// findAcross finds phrases that begin in a text of so many bytes and end in the one after
+// it, as far as they stand in the first.
+func (hl *highlighter) findAcross(size int, tokens, next []text.Token) []hit {
+	if !slices.ContainsFunc(hl.terms, func(t *termMatch) bool {
+		return len(t.phrase) > 0 && text.HasTerm(tokens, t.phrase[0]) && text.HasTerm(next, t.phrase[len(t.phrase)-1])
+	}) {
+		return nil
+	}
+	var hits []hit
+	for _, h := range hl.findPhrases(text.Join(tokens, size, next)) {
+		if h.start < size {
+			h.end = min(h.end, size)
+			hits = append(hits, h)
+		}
+	}
+	return hits
+}
+
 func (hl *highlighter) findPhrases(tokens []text.Token) []hit {
 	var hits []hit
 	var s text.Sequence
 	for i, t := range hl.terms {
-		if len(t.phrase) == 0 {
+		if len(t.phrase) == 0 || !text.HasTerm(tokens, t.phrase[0]) || !text.HasTerm(tokens, t.phrase[len(t.phrase)-1]) {
 			continue
 		}
 		if s.Words == nil {

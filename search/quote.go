@@ -36,16 +36,23 @@ func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int, at clock
 	if err != nil {
 		return nil, err
 	}
+	quoted := make([][]Moment, len(page))
+	err = s.parallel(len(page), func(i int) (err error) {
+		if row := rows[page[i].id]; row != nil {
+			quoted[i], err = q.quoteMeeting(row, page[i])
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
 	hits := make([]Hit, 0, len(page))
-	for _, p := range page {
+	for i, p := range page {
 		row := rows[p.id]
 		if row == nil {
 			continue
 		}
-		hit := Hit{Row: row}
-		if hit.Moments, err = q.quoteMeeting(row, p); err != nil {
-			return nil, err
-		}
+		hit := Hit{Row: row, Moments: quoted[i]}
 		if hit.Why, err = reasons.explain(hit); err != nil {
 			return nil, err
 		}
@@ -231,14 +238,21 @@ func (q *quoter) bestEntry(entries []archive.Entry, st entryRange, lang *text.La
 // bestWhere quotes the best of the entries that accept accepts.
 func (q *quoter) bestWhere(accept func(archive.Entry) bool, entries []archive.Entry, st entryRange, lang *text.Language) (best Moment, ok bool) {
 	most := 0.0
+	var next []text.Token // of the entry that is next, once they were needed
 	for i, e := range entries {
+		tokens := next
+		next = nil
 		if e.Index >= st.To || !accept(e) {
 			continue
 		}
-		hits := q.hl.find(e.Text, lang)
+		if tokens == nil {
+			tokens = text.Tokenize(e.Text)
+		}
+		hits := q.hl.findIn(tokens, lang)
 		score := q.hl.score(hits)
 		if len(hits) == 0 && i+1 < len(entries) {
-			hits = q.findAcross(e, entries[i+1])
+			next = text.Tokenize(entries[i+1].Text)
+			hits = q.hl.findAcross(len(e.Text), tokens, next)
 			score = q.hl.score(hits) * 0.9
 		}
 		if len(q.hl.terms) == 0 && !ok || len(hits) > 0 && score > most {
@@ -247,19 +261,6 @@ func (q *quoter) bestWhere(accept func(archive.Entry) bool, entries []archive.En
 		}
 	}
 	return best, ok
-}
-
-// findAcross finds phrases that begin in one entry and end in the next, as far as
-// they stand in the first.
-func (q *quoter) findAcross(e, next archive.Entry) []hit {
-	var hits []hit
-	for _, h := range q.hl.findPhrases(text.Tokenize(e.Text + " " + next.Text)) {
-		if h.start < len(e.Text) {
-			h.end = min(h.end, len(e.Text))
-			hits = append(hits, h)
-		}
-	}
-	return hits
 }
 
 // isBySpeaker reports whether an entry is by a speaker that the query names, where it

@@ -1,5 +1,7 @@
 package text
 
+import "slices"
+
 // Sequence is the words of a text in their order, and the joined forms over some of
 // them.
 type Sequence struct {
@@ -32,6 +34,22 @@ func NewSequence(tokens []Token) Sequence {
 		}
 	}
 	return s
+}
+
+// HasTerm reports whether a term is among tokens.
+func HasTerm(tokens []Token, term string) bool {
+	return slices.ContainsFunc(tokens, func(t Token) bool { return t.Term == term })
+}
+
+// Join returns the tokens of two texts with a space between them. The first text has a
+// size in bytes.
+func Join(first []Token, size int, second []Token) []Token {
+	all := slices.Grow(slices.Clip(first), len(second))
+	for _, t := range second {
+		t.Start, t.End = t.Start+size+1, t.End+size+1
+		all = append(all, t)
+	}
+	return all
 }
 
 func (s *Sequence) addJoined(w JoinedWord) {

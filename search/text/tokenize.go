@@ -29,6 +29,10 @@ const (
 func Tokenize(text string) []Token {
 	t := tokenizer{in: text, out: make([]Token, 0, len(text)/5+1)}
 	for t.pos < len(t.in) {
+		if c := t.in[t.pos]; c < utf8.RuneSelf && !isWordByte(c) { // as after most words
+			t.pos++
+			continue
+		}
 		t.readRun()
 	}
 	return t.out
@@ -82,7 +86,7 @@ func (t *tokenizer) readRun() {
 func (t *tokenizer) skipWord() {
 	for t.pos < len(t.in) {
 		if c := t.in[t.pos]; c < utf8.RuneSelf { // as most letters are
-			if !isWordRune(rune(c)) {
+			if !isWordByte(c) {
 				return
 			}
 			t.pos++
@@ -243,9 +247,13 @@ func clipTerm(term string) string {
 	return term[:cut]
 }
 
+func isWordByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || isDigit(c)
+}
+
 func isWordRune(r rune) bool {
 	if r < utf8.RuneSelf {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return isWordByte(byte(r))
 	}
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
 }
