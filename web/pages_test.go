@@ -283,6 +283,7 @@ func TestLinksLeadToPages(t *testing.T) {
 	}
 	s.shows(200, "/actions?state=all", `<bdi>Bo</bdi> <span class="n">1</span>`)
 	s.shows(200, "/?q=guten", "<h1", "<bdi>German</bdi>", `class="tally"`)
+	s.shows(200, "/?q=team:Ops", `class="why" dir="auto">Of the team Ops.</p>`)
 	body = s.shows(200, "/?q=xylophone+zebra", "Nothing found", "<h1>")
 	if strings.Contains(body, "No meeting has all of these words") {
 		t.Error("what finds nothing says that it found the most")
