@@ -60,9 +60,15 @@ func browserReadsAlong(t *testing.T, c *browsertest.Chromium) {
 			}
 			spacePlays(b)
 			b.Do(chromedp.Navigate(s.URL + "/meetings/1?q=walrus"))
+			b.WaitFor(`document.fonts.status === "loaded"`)
+			const height = `document.querySelector("ol.lines").offsetHeight`
+			atTop := browsertest.Evaluate[float64](b, height)
 			b.Press("p") // wraps to the last one
 			b.WaitFor(focused + `?.id === "e4950"`)
 			b.WaitFor(fmt.Sprintf(middle, focused))
+			if atEnd := browsertest.Evaluate[float64](b, height); atEnd != atTop {
+				t.Errorf("the transcript is %.0f px high at its beginning and %.0f at its end: lines move under who scrolls", atTop, atEnd)
+			}
 			b.Press("j")
 			b.WaitFor(fmt.Sprintf(middle, focused))
 			clicksMoveTheTranscript(b)
