@@ -51,7 +51,7 @@ func SplitMeeting(raw []byte) (recordingID int64, parts map[Part]json.RawMessage
 		return 0, nil, fmt.Errorf("split meeting: %w", err)
 	}
 	parts = make(map[Part]json.RawMessage, 6)
-	meeting := rawjson.NewObject(2048)
+	meeting := rawjson.NewObject(min(len(raw), 2048))
 	err = errors.New("recording_id is missing")
 	for _, m := range members {
 		if p, ok := contentPart(m.Key); ok {
