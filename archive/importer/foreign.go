@@ -17,6 +17,7 @@ import (
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/captions"
+	"minutebook/internal/seal"
 )
 
 // foreign is a meeting that another program recorded: its files.
@@ -36,8 +37,11 @@ func (f foreign) files() (all []string) {
 	return all
 }
 
-// maxTranscript is the longest transcript that is read, in bytes.
-const maxTranscript = 64 << 20
+// The longest files that are read as a whole, in bytes.
+const (
+	maxTranscript = 64 << 20
+	maxMetadata   = 1 << 20
+)
 
 // foreignMeeting is a meeting of other programs' files, as the archive takes it.
 type foreignMeeting struct {
@@ -56,6 +60,9 @@ func (o *Options) readForeign(f foreign) (m foreignMeeting, err error) {
 	var meta Metadata
 	if f.metadata != "" {
 		if meta, err = readMetadata(f.metadata); err != nil {
+			return m, err
+		}
+		if err = meta.checkFiles(f); err != nil {
 			return m, err
 		}
 	}
@@ -101,19 +108,38 @@ func (o *Options) zone() *time.Location {
 	return o.Zone
 }
 
-// readTranscript reads a file of captions.
-func readTranscript(path string) (t captions.Transcript, err error) {
+// readWhole reads a file of at most so many bytes. It fails with a [Wrong].
+func readWhole(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return t, err
+		return nil, unreadable(path, err)
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxTranscript+1))
+	content, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	if int64(len(content)) > most {
+		return nil, Wrong{File: path, Err: fmt.Errorf("it is longer than %d MiB", most>>20)}
+	}
+	return content, nil
+}
+
+// unreadable returns why a file cannot be read as an error of this file alone: the others
+// are imported.
+func unreadable(path string, err error) Wrong {
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		err = failed.Err // without the path, which stands before it
+	}
+	return Wrong{File: path, Err: fmt.Errorf("it cannot be read: %w", err)}
+}
+
+// readTranscript reads a file of captions.
+func readTranscript(path string) (t captions.Transcript, err error) {
+	content, err := readWhole(path, maxTranscript)
 	if err != nil {
 		return t, err
-	}
-	if len(content) > maxTranscript {
-		return t, Wrong{File: path, Err: fmt.Errorf("it is longer than %d MiB", maxTranscript>>20)}
 	}
 	t, err = captions.Parse(path, content)
 	var bad *captions.LineError
@@ -169,7 +195,7 @@ func (m *foreignMeeting) guess(f foreign, zone *time.Location) error {
 	if start.IsZero() {
 		info, err := os.Stat(f.transcript)
 		if err != nil {
-			return err
+			return unreadable(f.transcript, err)
 		}
 		start = info.ModTime()
 	}
@@ -256,12 +282,14 @@ func (im *run) completeForeign(ctx context.Context, m foreignMeeting) error {
 func attachFile(ctx context.Context, a *archive.Archive, id int64, path string) (bool, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return false, err
+		return false, unreadable(path, err)
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return false, fmt.Errorf("read recording: %w", err)
+	if _, err := seal.Copy(ctx, h, f); ctx.Err() != nil {
+		return false, ctx.Err()
+	} else if err != nil {
+		return false, unreadable(path, err)
 	}
 	sum := fmt.Sprintf("%x", h.Sum(nil))
 	all, err := a.MediaOf(ctx, id)

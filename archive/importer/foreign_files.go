@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -50,7 +51,7 @@ func isTranscript(path string) bool {
 			return false
 		}
 		defer f.Close()
-		return captions.IsWhisper(f)
+		return captions.IsWhisper(io.LimitReader(f, maxTranscript))
 	}
 	return false
 }
@@ -85,7 +86,7 @@ func foreignOf(transcript string) (foreign, error) {
 // folders of which it cannot tell one. Hidden files, and everything in an export of this
 // program, are left out.
 func listForeign(root string) (all []foreign, wrong []Wrong, err error) {
-	folders, err := filesByFolder(root)
+	folders, wrong, err := filesByFolder(root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,13 +117,18 @@ func listForeign(root string) (all []foreign, wrong []Wrong, err error) {
 }
 
 // filesByFolder returns the files below a folder by the folder that they lie in, without
-// hidden ones and without the exports of an archive.
-func filesByFolder(root string) (map[string][]string, error) {
-	folders := map[string][]string{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+// hidden ones and without the exports of an archive, and the folders that cannot be read.
+// The folder itself may be a symbolic link; in it, none is followed.
+func filesByFolder(root string) (folders map[string][]string, wrong []Wrong, err error) {
+	folders = map[string][]string{}
+	root += string(filepath.Separator) // follows the link
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case isGone(err) && path != root:
 			return nil // it was there a moment ago
+		case err != nil && path != root:
+			wrong = append(wrong, unreadable(path, err))
+			return fs.SkipDir
 		case err != nil:
 			return err
 		case strings.HasPrefix(d.Name(), ".") && path != root:
@@ -138,7 +144,7 @@ func filesByFolder(root string) (map[string][]string, error) {
 		}
 		return nil
 	})
-	return folders, err
+	return folders, wrong, err
 }
 
 // wrongIn returns an error as that of a file, which it may name already.

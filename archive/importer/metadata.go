@@ -1,10 +1,11 @@
 package importer
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net/mail"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -44,12 +45,11 @@ type Metadata struct {
 
 // readMetadata reads a metadata file. It fails with the line of the mistake.
 func readMetadata(path string) (m Metadata, err error) {
-	f, err := os.Open(path)
+	raw, err := readWhole(path, maxMetadata)
 	if err != nil {
 		return m, err
 	}
-	defer f.Close()
-	err = toml.NewDecoder(f).DisallowUnknownFields().Decode(&m)
+	err = toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(&m)
 	var unknown *toml.StrictMissingError
 	var syntax *toml.DecodeError
 	switch {
@@ -61,6 +61,20 @@ func readMetadata(path string) (m Metadata, err error) {
 		return m, Wrong{File: path, Line: line, Err: errors.New(strings.TrimPrefix(syntax.Error(), "toml: "))}
 	}
 	return m, err
+}
+
+// checkFiles fails for metadata that name other files than those of the same name, unless
+// they are a folder's.
+func (m *Metadata) checkFiles(f foreign) error {
+	if isFolderMetadata(f.metadata) {
+		return nil
+	}
+	for setting, files := range map[string][2]string{"transcript": {m.Transcript, f.transcript}, "recording": {m.Recording, f.recording}} {
+		if name := files[0]; name != "" && (files[1] == "" || name != filepath.Base(files[1])) {
+			return Wrong{File: f.metadata, Err: fmt.Errorf("%s = %q counts only in a meeting.toml; give the file the name of this one, or put the meeting into a folder of its own", setting, name)}
+		}
+	}
+	return nil
 }
 
 // person is somebody by name, address or both.

@@ -136,7 +136,11 @@ func listJSON(path string) (files []string, err error) {
 	if _, err := os.Stat(filepath.Join(path, exportLedger)); err == nil {
 		isExport = true
 	}
+	path += string(filepath.Separator) // follows a link
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err != nil && p != path && d.IsDir() {
+			return fs.SkipDir // listForeign has named it
+		}
 		if err != nil {
 			return err
 		}

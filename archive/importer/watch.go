@@ -80,8 +80,21 @@ func signatureOf(paths []string) string {
 			return ""
 		}
 		fmt.Fprintf(&b, "%s %d %d\n", filepath.Base(path), info.Size(), info.ModTime().UnixNano())
+		if !isReadable(path) {
+			b.WriteString("unreadable\n")
+		}
 	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(b.String())))
+}
+
+// isReadable reports whether a file can be opened: the right to read it is given without a
+// change of the file.
+func isReadable(path string) bool {
+	f, err := os.Open(path)
+	if err == nil {
+		f.Close()
+	}
+	return err == nil
 }
 
 // take imports a meeting unless its files were taken or refused as they are.
