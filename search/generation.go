@@ -147,7 +147,8 @@ func (g *generation) flush(ctx context.Context) error {
 // them.
 func (g *generation) close() error { return g.closeStores((*store).close) }
 
-// closeStores waits for the searches that use the indexes and closes each, once.
+// closeStores waits for the searches that use the indexes and closes each, once: both at
+// the same time, since each may wait for a disk that takes nothing.
 func (g *generation) closeStores(closeStore func(*store) error) error {
 	g.inUse.Lock()
 	defer g.inUse.Unlock()
@@ -155,7 +156,12 @@ func (g *generation) closeStores(closeStore func(*store) error) error {
 		return nil
 	}
 	g.closed = true
-	return errors.Join(closeStore(g.meetings), closeStore(g.moments))
+	var closing sync.WaitGroup
+	var meetings, moments error
+	closing.Go(func() { meetings = closeStore(g.meetings) })
+	closing.Go(func() { moments = closeStore(g.moments) })
+	closing.Wait()
+	return errors.Join(meetings, moments)
 }
 
 // remove closes the indexes and deletes their files.
