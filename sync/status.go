@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -94,7 +95,19 @@ func (s *Syncer) accountStatus(ctx context.Context, a *account) (AccountStatus, 
 // as a full disk.
 type problems struct {
 	mu      sync.Mutex // guards the fields below
-	current map[string]string
+	current map[string]problem
+}
+
+// problem is why a part does not work: in words, and without the numbers that change
+// while the reason is the same.
+type problem struct{ text, reason string }
+
+func newProblem(err error) problem {
+	var low *lowDiskError
+	if errors.As(err, &low) {
+		return problem{err.Error(), "low disk"}
+	}
+	return problem{err.Error(), err.Error()}
 }
 
 // reportHealth records a part's error, and logs it once; nil says that the part
@@ -111,12 +124,13 @@ func (s *Syncer) reportHealth(part string, err error) {
 		return
 	}
 	if t.current == nil {
-		t.current = map[string]string{}
+		t.current = map[string]problem{}
 	}
-	if t.current[part] != err.Error() {
+	next := newProblem(err)
+	if t.current[part].reason != next.reason {
 		s.log.Error().Str("part", part).Err(err).Msg("does not work at present")
-		t.current[part] = err.Error()
 	}
+	t.current[part] = next
 }
 
 // list returns one line for each part that does not work.
@@ -125,7 +139,7 @@ func (t *problems) list() []string {
 	defer t.mu.Unlock()
 	var out []string
 	for _, part := range slices.Sorted(maps.Keys(t.current)) {
-		out = append(out, part+": "+t.current[part])
+		out = append(out, part+": "+t.current[part].text)
 	}
 	return out
 }
