@@ -69,6 +69,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"cron that never fires", account + "api_key=\"k\"\n[sync]\nwalk=\"0 0 31 2 *\"\n", nil, []string{"sync.walk", "never fires"}},
 		{"cron that panics", account + "api_key=\"k\"\n[sync]\nwalk=\"TZ=0\"\n", nil, []string{"sync.walk"}},
 		{"public address without a listener", account + "api_key=\"k\"\n[receiver]\npublic_url=\"https://x.example\"\n", nil, []string{"receiver.listen"}},
+		{"deliveries without TLS", account + "api_key=\"k\"\n[receiver]\nlisten=\"127.0.0.1:1\"\npublic_url=\"http://hooks.example\"\n", nil, []string{"receiver.public_url: is no https address"}},
 		{"half of TLS", account + "api_key=\"k\"\n[receiver]\ntls_cert=\"c.pem\"\n", nil, []string{"tls_key"}},
 		{"level from the environment", account + "api_key=\"k\"\n", []string{"MINUTEBOOK_LOG_LEVEL=loud"}, []string{"log.level"}},
 	}

@@ -19,6 +19,10 @@ import (
 // escaping.
 var accountName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
+// Check reports all faults of a configuration that was not loaded from a file. It reads
+// no files.
+func (c *Config) Check() error { return c.validate() }
+
 // validate reports all faults at once, so that a person can correct the file in
 // one go.
 func (c *Config) validate() error {
@@ -74,8 +78,8 @@ func (c *Config) validateListeners(bad func(string, string, ...any)) {
 	}
 	if r.PublicURL != "" {
 		u, err := url.Parse(r.PublicURL)
-		if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-			bad("receiver.public_url", "is no http or https address")
+		if err != nil || u.Host == "" || u.Scheme != "https" && !(u.Scheme == "http" && isLoopbackName(u.Hostname())) {
+			bad("receiver.public_url", "is no https address, which deliveries need; write one such as https://hooks.example.org")
 		}
 		if r.Listen == "" {
 			bad("receiver.listen", "is missing, but receiver.public_url is set")

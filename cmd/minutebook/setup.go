@@ -66,7 +66,10 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 		return &usageError{fmt.Errorf("set up: %s is there already; edit it, or name another file with -c", path)}
 	}
 	if m.isTerminal(m.Stdin) {
-		if err := m.askAll(ctx, cmd, &a); err != nil {
+		if err := a.check(path); err != nil {
+			return &usageError{fmt.Errorf("set up: %w", err)}
+		}
+		if err := m.askAll(ctx, cmd, path, &a); err != nil {
 			return err
 		}
 	}
@@ -76,8 +79,8 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 	if a.baseURL == "" || a.key == "" {
 		return &usageError{errors.New("set up: --base-url and --api-key-file are needed where nobody can be asked")}
 	}
-	if _, err := mail.ParseAddress(a.email); err != nil && a.email != "" {
-		return &usageError{fmt.Errorf("set up: --email: %q is no address such as ada@example.org", a.email)}
+	if err := a.check(path); err != nil {
+		return &usageError{fmt.Errorf("set up: %w", err)}
 	}
 	if !a.offline {
 		p := m.probeService(ctx, a.baseURL, a.key, newProbeBudget())
@@ -98,6 +101,31 @@ func (m *Main) setUp(ctx context.Context, cmd *cobra.Command, a setupAnswers) er
 		fmt.Fprintf(m.Stdout, "and for deliveries: minutebook webhook create %s -c %s\n", a.account, path)
 	}
 	return nil
+}
+
+// check fails when the configuration would refuse one of the answers that were given so
+// far. The address of the service and the key are tried later.
+func (a *setupAnswers) check(path string) error {
+	if _, err := mail.ParseAddress(a.email); err != nil && a.email != "" {
+		return fmt.Errorf("--email: %q is no address such as ada@example.org", a.email)
+	}
+	dir := a.data
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(path), dir)
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return fmt.Errorf("--data-dir: %s is not a directory", dir)
+	}
+	c := config.Default()
+	c.DataDir, c.Web.Listen = a.data, a.listen
+	if a.publicURL != "" {
+		c.Web.Access, c.Web.PublicURL = config.AccessPeople, a.publicURL
+	}
+	if a.receiverURL != "" {
+		c.Receiver.Listen, c.Receiver.PublicURL = a.receiverListen, a.receiverURL
+	}
+	c.Accounts = []config.Account{{Name: a.account, BaseURL: "https://service.example", APIKey: "key"}}
+	return c.Check()
 }
 
 // create writes the configuration and creates the archive. After a failure the file
@@ -157,15 +185,22 @@ func (m *Main) readKey(a *setupAnswers) error {
 	return nil
 }
 
-// askAll asks for the answers that no flag gave, until the service takes the key.
-func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, a *setupAnswers) error {
+// askAll asks for the answers that no flag gave, until the service takes the key. An
+// answer that the configuration would refuse is asked for again.
+func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, path string, a *setupAnswers) error {
 	ask := func(flag, question string, answer *string) error {
-		if cmd.Flags().Changed(flag) {
-			return nil
+		for proposal := *answer; !cmd.Flags().Changed(flag); {
+			text, err := m.ask(question, proposal)
+			if err != nil {
+				return err
+			}
+			*answer = text
+			if err = a.check(path); err == nil {
+				return nil
+			}
+			fmt.Fprintf(m.Stderr, "%v\n", err)
 		}
-		text, err := m.ask(question, *answer)
-		*answer = text
-		return err
+		return nil
 	}
 	if err := m.askService(ctx, a, ask, cmd.Flags().Changed("base-url")); err != nil {
 		return err
@@ -177,8 +212,8 @@ func (m *Main) askAll(ctx context.Context, cmd *cobra.Command, a *setupAnswers) 
 		{"account", "A short name for the account", &a.account},
 		{"email", "E-mail address of the person whose account it is", &a.email},
 		{"data-dir", "Directory of the archive", &a.data},
-		{"listen", "The page listens on", &a.listen},
 		{"public-url", "Address under which other people reach the page (empty: only this machine)", &a.publicURL},
+		{"listen", "The page listens on", &a.listen},
 		{"receiver-url", "HTTPS address under which the service reaches this machine (empty: none)", &a.receiverURL},
 	} {
 		if err := ask(q.flag, q.question, q.answer); err != nil {

@@ -86,6 +86,7 @@ func TestSetupRefusesNonsense(t *testing.T) {
 		"path as name":  {append(good, "--account", "../x"), "small letters"},
 		"no directory":  {append(good, "--data-dir", filepath.Join(dir, "good", "x")), "not a directory"},
 		"no port":       {append(good, "--listen", "8377"), "web.listen"},
+		"no TLS":        {append(good, "--receiver-url", "http://hooks.example"), "receiver.public_url: is no https address"},
 		"strange names": {append(good, "--public-url", "javascript:alert(1)"), "web.public_url"},
 	} {
 		if out, code := set(c.args...); code != 2 || !strings.Contains(string(out), c.want) {
