@@ -33,6 +33,9 @@ type UpkeepState struct {
 	Result    string    `json:"result,omitempty"`   // of the last successful run, in words
 	// Warnings are the reasons why a backup that succeeded needs a person.
 	Warnings []string `json:"warnings,omitempty"`
+	// Destination has the last backup, in Generation.
+	Destination string `json:"destination,omitempty"`
+	Generation  string `json:"generation,omitempty"`
 	// Planned is when the schedule of a job that has never run was first read.
 	Planned time.Time `json:"planned,omitzero"`
 	// Next is the next time by the schedule, zero without one.
@@ -125,6 +128,10 @@ func (h Deps) recordBackup(ctx context.Context, q BackupRequest, began time.Time
 	return h.recordUpkeep(ctx, UpkeepBackup, began, failure, func(u *UpkeepState) {
 		u.Result = fmt.Sprintf("%s in %s, %s", r.Generation, q.Destination, phrase.Meetings(r.Manifest.Meetings))
 		u.Warnings = append([]string(nil), r.Doubts...)
+		if u.Destination == q.Destination && r.Generation <= u.Generation { // their numbers grow
+			u.Warnings = append(u.Warnings, fmt.Sprintf("%s had backups up to %s, which are gone: is its disk mounted, or did somebody delete them?", q.Destination, u.Generation))
+		}
+		u.Destination, u.Generation = q.Destination, r.Generation
 		for _, lost := range r.Lost {
 			u.Warnings = append(u.Warnings, lost.String())
 		}

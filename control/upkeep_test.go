@@ -132,6 +132,34 @@ func TestUpkeepIsKept(t *testing.T) {
 	}
 }
 
+// TestBackupsThatVanishAreReported makes backups in a directory that is emptied between two
+// of them, as when its disk is not mounted any more.
+func TestBackupsThatVanishAreReported(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a, _, _ := indexed(t)
+	to := filepath.Join(t.TempDir(), "usb")
+	deps := control.Deps{Archive: a, Running: true, Logger: zerolog.Nop(), Activities: &control.Activities{}}
+	ops := control.Operations(deps)
+	for _, c := range []struct {
+		to       string
+		isGone   bool
+		warnings int
+	}{{to, false, 0}, {to, false, 0}, {to, true, 1}, {to, false, 0}, {to + "-other", false, 0}, {to + "-other", true, 1}} {
+		if c.isGone {
+			if err := os.RemoveAll(c.to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := control.Call[backup.Result](t.Context(), ops, "backup", control.BackupRequest{Destination: c.to, Keep: 7}, nil); err != nil {
+			t.Fatal(err)
+		}
+		u, err := deps.UpkeepState(t.Context(), control.UpkeepBackup)
+		if err != nil || len(u.Warnings) != c.warnings || c.warnings > 0 && !strings.Contains(u.Warnings[0], "which are gone: is its disk mounted") {
+			t.Errorf("%+v: %q, %v", c, u.Warnings, err)
+		}
+	}
+}
+
 // TestAPanicFailsTheJobAlone has a backup panic: the job has failed, its next turn is by
 // the schedule, and the next backup is made.
 func TestAPanicFailsTheJobAlone(t *testing.T) {
