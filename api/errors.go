@@ -54,6 +54,10 @@ func IsBlocked(err error) bool {
 	return errors.As(err, &e)
 }
 
+// IsUnusable reports whether something else than the service has answered, such as a web
+// page.
+func IsUnusable(err error) bool { return errors.Is(err, errUnusable) }
+
 // IsAccountRefused reports whether the account gets no answers until a person acts:
 // its credential was refused, its OAuth connection is lost, or its user is
 // deactivated, which is some 4xx where no permission is needed (specification 5.3).

@@ -194,12 +194,20 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 		e.add(subject, SeverityOK, "", "the service answers")
 		e.examineClock(page.Date, page.AnsweredAt)
 	case errors.Is(err, context.DeadlineExceeded):
-		e.add(subject, SeverityWarning, "is base_url right, and the network there? The call may also wait for the account's budget", "no answer within %s (the last error: %v)", accountTime, client.Repeated())
+		e.add(subject, SeverityWarning, "is base_url right, and the network there? The call may also wait for the account's budget", "%s", noAnswer(client.Repeated()))
 	case api.IsAccountRefused(err):
 		e.add(subject, SeverityError, "give it a valid key (api_key, api_key_file), or connect it: minutebook auth login "+account, "the service refuses it: %v", err)
 	default:
 		e.add(subject, SeverityError, "check base_url, which ends in /external/v1", "the call fails: %v", err)
 	}
+}
+
+// noAnswer says that a call was given up, and why its last try failed, if one did.
+func noAnswer(last error) string {
+	if last == nil {
+		return fmt.Sprintf("no answer within %s", accountTime)
+	}
+	return fmt.Sprintf("no answer within %s (the last error: %v)", accountTime, last)
 }
 
 // examineClock compares this machine's clock with the service's.

@@ -26,8 +26,11 @@ type probed struct {
 	Reached bool   // it has answered
 }
 
-// firstError ends a call at its first failure to connect, so that a person does not
-// wait for the repetitions.
+// errFailing is the answer of a service that works at present for nobody (5xx).
+var errFailing = errors.New("it answers")
+
+// firstError ends a call at its first failure to connect, or of the service, so that a
+// person does not wait for the repetitions.
 type firstError struct {
 	inner  http.RoundTripper
 	cancel context.CancelCauseFunc
@@ -38,6 +41,8 @@ func (f firstError) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := f.inner.RoundTrip(r)
 	if err != nil {
 		f.cancel(err)
+	} else if resp.StatusCode >= http.StatusInternalServerError {
+		f.cancel(fmt.Errorf("%w %s", errFailing, resp.Status))
 	}
 	return resp, err
 }
@@ -53,11 +58,11 @@ func (m *Main) probeService(ctx context.Context, address, key string, budget *ap
 	for i, candidate := range candidates {
 		err := m.tryKey(ctx, candidate, key, budget)
 		var answer *api.Error
-		reached := err == nil || errors.As(err, &answer)
+		reached := err == nil || errors.As(err, &answer) || api.IsUnusable(err)
 		if i == 0 || err == nil {
 			p = probed{BaseURL: candidate, Err: err, Reached: reached}
 		}
-		if err == nil || !reached || answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden {
+		if err == nil || !reached || answer != nil && (answer.Status == http.StatusUnauthorized || answer.Status == http.StatusForbidden) {
 			return p
 		}
 	}
@@ -77,6 +82,9 @@ func (m *Main) tryKey(ctx context.Context, baseURL, key string, budget *api.Budg
 	}
 	err = client.Check(api.WithPriority(ctx, api.PriorityPerson))
 	if cause := context.Cause(ctx); err != nil && cause != nil {
+		if errors.Is(cause, context.DeadlineExceeded) {
+			cause = fmt.Errorf("no answer within %s", probeTime)
+		}
 		return fmt.Errorf("reach %s: %w", baseURL, cause)
 	}
 	return err

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,6 +39,17 @@ func TestSetupTriesTheService(t *testing.T) {
 	fails(1, "refuses the key", "setup", "-c", file, "--base-url", upstream.url, "--api-key-file", keyFile)
 	fails(1, "does not answer", "setup", "-c", file, "--base-url", "http://127.0.0.1:1", "--api-key-file", keyFile)
 	fails(2, "--base-url and --api-key-file are needed", "setup", "-c", file)
+	for want, h := range map[string]http.HandlerFunc{
+		"is no such service: GET /meeting_types: the answer is not of this interface": func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprint(w, "<html>hello</html>")
+		},
+		"does not work at present: reach http": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) },
+		"redirects are not followed":           func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/login", http.StatusFound) },
+	} {
+		other := httptest.NewServer(h)
+		fails(1, want, "setup", "-c", file, "--base-url", other.URL, "--api-key-file", keyFile)
+		other.Close()
+	}
 	write(keyFile, key)
 	run(t, "setup", "-c", file, "--base-url", upstream.url, "--api-key-file", keyFile, "--account", "ada", "--public-url", "https://minutes.example")
 	text, err := os.ReadFile(file)
