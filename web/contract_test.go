@@ -138,6 +138,7 @@ func TestAnswersAreHeldByTheirTags(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	s := newSite(t)
 	id := itoa(s.ids[0])
+	tags := map[string]string{}
 	for _, address := range []string{"search?q=budget&facets=true&histogram=true", "meetings?limit=3", "meetings/" + id, "meetings/" + id + "/moments?q=the",
 		"meetings/" + id + "/transcript?from=60&to=120", "meetings/" + id + "/media", "meetings/" + id + "/revisions", "people", "filters",
 		"action-items?state=all&limit=2", "assignees", "status", "me", "openapi.yaml"} {
@@ -147,6 +148,10 @@ func TestAnswersAreHeldByTheirTags(t *testing.T) {
 			t.Errorf("%s: %d %q %s", address, resp.StatusCode, tag, body)
 			continue
 		}
+		if other := tags[tag]; other != "" {
+			t.Errorf("%s has the tag of %s", address, other)
+		}
+		tags[tag] = address
 		if resp, body := s.get("/api/v1/"+address, "If-None-Match", `"other", `+tag); resp.StatusCode != 304 || body != "" {
 			t.Errorf("%s with its tag: %d, %d bytes", address, resp.StatusCode, len(body))
 		}

@@ -50,6 +50,27 @@ func TestNobodyKeepsOthersFromPasskeys(t *testing.T) {
 	}
 }
 
+// TestACeremonyEnds takes uses of passkeys at their end, with the clock set back, and twice.
+func TestACeremonyEnds(t *testing.T) {
+	t.Parallel()
+	started := time.Now()
+	for after, open := range map[time.Duration]bool{0: true, ceremonyLife - time.Second: true, ceremonyLife: false, ceremonyLife + time.Second: false,
+		-oidcSlack: true, -oidcSlack - time.Second: false} {
+		now := started
+		c := &ceremonies{now: func() time.Time { return now }, open: map[string]ceremony{}}
+		if err := c.keep(netip.MustParseAddr("192.0.2.1"), &webauthn.SessionData{Challenge: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		now = started.Add(after)
+		if _, err := c.take("x"); (err == nil) != open {
+			t.Errorf("after %v: %v", after, err)
+		}
+		if _, err := c.take("x"); err == nil {
+			t.Errorf("after %v: taken twice", after)
+		}
+	}
+}
+
 // TestFailuresFillNoAudit sends many requests that no browser sends.
 func TestFailuresFillNoAudit(t *testing.T) {
 	t.Parallel()

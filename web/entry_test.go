@@ -37,6 +37,9 @@ func TestAnInvitationLetsInOnce(t *testing.T) {
 	_, secret := s.add("ann@acme.example", true)
 	s.wants(303, "GET", "/meetings/5?t=3", nil, "/login?next=%2Fmeetings%2F5%3Ft%3D3")
 	s.wants(200, "GET", "/invitation?secret="+secret, nil, "ann@acme.example")
+	if resp, _ := s.do("GET", "/invitation?secret="+secret, nil); resp.Header.Get("Referrer-Policy") != "no-referrer" {
+		t.Error("the page's links tell the invitation's secret")
+	}
 	form := url.Values{"secret": {secret}, "password": {"short"}, "again": {"short"}}
 	s.wants(422, "POST", "/invitation", form, "A password has")
 	form.Set("password", goodPassword)
@@ -176,6 +179,11 @@ func TestTokensOpenTheDataAlone(t *testing.T) {
 	bearer("/me", secret, 303)
 	bearer("/admin/people", secret, 303)
 	bearer("/metrics", secret, 404) // needs the scope admin
+	for _, address := range []string{"/api/v1/now/looked", "/api/v1/saved-searches", "/me/tokens", "/logout"} {
+		if resp, _ := s.do("POST", address, url.Values{}, "Authorization", "Bearer "+secret); resp.StatusCode != 401 {
+			t.Errorf("a token changes something by %s: %s", address, resp.Status)
+		}
+	}
 	export, _, err := s.people.CreateToken(t.Context(), ann.Actor(), ann.ID, "", []access.Scope{access.ScopeExport}, s.now.Load().Add(time.Hour))
 	if err != nil {
 		t.Fatal(err)

@@ -93,6 +93,11 @@ func TestAConnectionBelongsToItsSession(t *testing.T) {
 	c.Client = mine
 	back(url.Values{"state": {"x"}, "code": {"y"}}, http.StatusUnprocessableEntity, "not begun here")
 	back(url.Values{"state": {""}, "code": {"y"}}, http.StatusUnprocessableEntity, "not begun here")
+	answer = begin()
+	c.Client = newBrowser(t) // the same person's, where another session begins
+	c.wants(http.StatusSeeOther, http.MethodPost, "/login", url.Values{"address": {c.owner}, "password": {goodPassword}})
+	back(answer, http.StatusUnprocessableEntity, "not begun here")
+	c.Client = mine
 	late := begin()
 
 	later := c.now.Load().Add(connectionWait)

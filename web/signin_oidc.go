@@ -39,7 +39,8 @@ type OIDC struct {
 	Client *http.Client
 }
 
-// oidcSlack is how far the provider's clock may differ.
+// oidcSlack is how far the provider's clock may differ, and how far the clock here may be
+// set back during a sign-in.
 const oidcSlack = 5 * time.Minute
 
 // oidcWait is how long a person may take at the provider.

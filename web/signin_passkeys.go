@@ -48,7 +48,7 @@ func (c *ceremonies) keep(client netip.Addr, data *webauthn.SessionData) error {
 	now, own, oldest := c.now(), 0, ""
 	client = httpserver.Network(client)
 	for challenge, other := range c.open {
-		if now.After(other.Expires) {
+		if !now.Before(other.Expires) {
 			delete(c.open, challenge)
 		} else if other.client == client {
 			if own++; oldest == "" || other.Expires.Before(c.open[oldest].Expires) {
@@ -73,7 +73,8 @@ func (c *ceremonies) take(challenge string) (webauthn.SessionData, error) {
 	defer c.mu.Unlock()
 	found, ok := c.open[challenge]
 	delete(c.open, challenge)
-	if !ok || c.now().After(found.Expires) {
+	now := c.now() // a clock that was set back makes none last longer
+	if !ok || !now.Before(found.Expires) || now.Before(found.Expires.Add(-ceremonyLife-oidcSlack)) {
 		return webauthn.SessionData{}, &failure{http.StatusUnprocessableEntity, "This took too long. Try again."}
 	}
 	found.Expires = time.Time{} // judged here, by the page's clock

@@ -2,9 +2,11 @@ package access
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alexedwards/argon2id"
 
@@ -76,14 +78,38 @@ func TestNewPasswordEndsTheOtherSessions(t *testing.T) {
 	f.wantSession(t, "the other one", other, false)
 }
 
-// A third password waits for its turn, and no longer than its request.
+// A third password waits for its turn, and no longer than its request. A test that only
+// ended the request would see the database refuse it before its turn.
 func TestTwoPasswordsAreComputedAtATime(t *testing.T) {
 	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
 	for range 2 { // as is said in docs/access.md
 		f.hashing <- struct{}{}
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	tried := make(chan string)
+	try := func(name string, want error, fn func() error) {
+		err := fn()
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+		tried <- name
+	}
+	go try("a sign-in", ErrSignIn, func() error {
+		_, err := f.CheckPassword(t.Context(), "nobody@example.com", password)
+		return err
+	})
+	go try("a new password", nil, func() error { return f.SetPassword(t.Context(), ActorCommand, ann.ID, password, 0) })
+	select {
+	case name := <-tried:
+		t.Fatalf("%s does not wait for the two before it", name)
+	case <-time.After(time.Second / 2): // many times as long as a password takes
+	}
+	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := f.CheckPassword(ctx, "ann@example.com", password)
-	wantErr(t, "a sign-in whose request has ended", err, context.Canceled)
+	wantErr(t, "a request that has ended", f.compute(gone, func() error { return nil }), context.Canceled)
+	for range 2 {
+		<-f.hashing
+	}
+	<-tried
+	<-tried
 }

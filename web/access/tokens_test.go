@@ -68,3 +68,21 @@ func TestTokenIsRevokedAndListed(t *testing.T) {
 		t.Errorf("another person's tokens: %+v, %v", list, err)
 	}
 }
+
+func TestTokenIsSeenEveryFiveMinutes(t *testing.T) {
+	f := newFixture(t)
+	ann := f.add(t, "ann@example.com", true)
+	secret, _, err := f.CreateToken(t.Context(), ann.Actor(), ann.ID, "", []Scope{ScopeRead}, f.now.Add(time.Hour))
+	wantErr(t, "make a token", err, nil)
+	started := f.now
+	for _, tt := range []struct{ after, used time.Duration }{
+		{0, 0}, {seenEvery - time.Second, 0}, {seenEvery, seenEvery}, {2*seenEvery - time.Second, seenEvery}, {3 * seenEvery, 3 * seenEvery},
+	} {
+		f.now = started.Add(tt.after)
+		used, _, err := f.Token(t.Context(), secret)
+		stored, listErr := f.Tokens(t.Context(), ann.ID)
+		if err != nil || listErr != nil || used.UsedAt.Sub(started) != tt.used || !stored[0].UsedAt.Equal(used.UsedAt) {
+			t.Errorf("after %v: used after %v, stored %v, want %v; %v, %v", tt.after, used.UsedAt.Sub(started), stored[0].UsedAt, tt.used, err, listErr)
+		}
+	}
+}
