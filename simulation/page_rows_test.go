@@ -56,7 +56,7 @@ var pageRows = map[string]pageRow{
 	"GET /api/v1/status/events":                                  {paths: []string{"/api/v1/status/events?events=1"}, judge: (*world).judgeAccounts},
 	"POST /api/v1/accounts/{account}/jobs/{job}":                 {},
 	"POST /api/v1/deliveries/{delivery}/replay":                  {},
-	"GET /status":                                                {paths: []string{"/status"}, judge: (*world).judgeAccounts},
+	"GET /status":                                                {paths: []string{"/status"}, judge: (*world).judgeStatusPage},
 	"GET /help":                                                  {paths: []string{"/help"}},
 	"GET /api/v1/search":                                         {paths: []string{"/api/v1/search?limit=100&facets=true&histogram=true", "/api/v1/search?limit=100&q=tra*"}, judge: (*world).judgeList},
 	"GET /api/v1/suggest":                                        {paths: []string{"/api/v1/suggest?q=tra", "/api/v1/suggest?q=tit", "/api/v1/suggest?q=voi", "/api/v1/suggest?q=person:", "/api/v1/suggest?q=rec", "/api/v1/suggest?q=type:"}},

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 
 	"pgregory.net/rapid"
@@ -248,6 +249,15 @@ func (w *world) judgeStatus(p person, path string, rec *httptest.ResponseRecorde
 	w.must(json.Unmarshal(rec.Body.Bytes(), &status))
 	w.wantSame(status.Meetings, len(p.visible(w)), "%v is told how many meetings there are", p)
 	w.wantSame(status.Operations != nil, p.admin, "%v is told of the operations", p)
+	w.judgeAccounts(p, path, rec)
+}
+
+// judgeStatusPage looks how many meetings the page says that there are.
+func (w *world) judgeStatusPage(p person, path string, rec *httptest.ResponseRecorder) {
+	_, number, _ := strings.Cut(rec.Body.String(), `<ul class="tiles">`)
+	number, _, _ = strings.Cut(number, `</b><span>meetings`)
+	number = strings.TrimPrefix(strings.TrimSpace(number), "<li><b>")
+	w.wantSame(number, strconv.Itoa(len(p.visible(w))), "%v is told by the page how many meetings there are", p)
 	w.judgeAccounts(p, path, rec)
 }
 
