@@ -72,12 +72,13 @@ func (w *world) makePlan(days int, last bool) {
 		for i := range n {
 			at := r.Float64() * busy
 			mid := a.mid && r.IntN(3) == 0
-			if slices.ContainsFunc(quietDays, func(q struct{ from, check int }) bool {
-				return days > 300 && at > float64(q.from) && at < float64(q.check)+0.1
-			}) {
-				continue
+			calm := busy
+			if i := slices.IndexFunc(quietDays, func(q struct{ from, check int }) bool { return at < float64(q.check)+0.1 }); i >= 0 && days > 300 {
+				calm = float64(quietDays[i].from)
 			}
-			w.planEvent(day(at), fmt.Sprintf("%s %d", a.name, i), a, mid)
+			if at < calm {
+				w.planEvent(day(at), day(calm), fmt.Sprintf("%s %d", a.name, i), a, mid)
+			}
 		}
 	}
 	for at := 0.3; at < float64(days); at += 0.25 { // so that the driver looks
@@ -109,8 +110,9 @@ func (w *world) planAt(at time.Time, name string, do func()) {
 	heap.Push(&w.todo, planned{at, w.keys, name, do})
 }
 
-// planEvent plans an event with random numbers of its own.
-func (w *world) planEvent(at time.Time, name string, a act, mid bool) {
+// planEvent plans an event with random numbers of its own, which waits for the middle of a
+// walk at most until the world is calm.
+func (w *world) planEvent(at, calm time.Time, name string, a act, mid bool) {
 	if w.disabled["event:"+name] {
 		return
 	}
@@ -121,7 +123,7 @@ func (w *world) planEvent(at time.Time, name string, a act, mid bool) {
 			select {
 			case <-w.arm():
 				w.journal.note("in the middle of a walk:")
-			case <-time.After(25 * time.Hour):
+			case <-time.After(min(25*time.Hour, time.Until(calm))):
 			}
 		}
 		w.journal.note("%s", name)
