@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -187,8 +188,8 @@ func (a *Archive) deleteExpiredFiles(ctx context.Context) error {
 // clockSlack is how far the clock may be ahead of the confirmed time without a doubt.
 const clockSlack = time.Hour
 
-// confirmedClock is the time by which the rules in force delete, so that a clock that is
-// set ahead ages no meeting. A clock that is ahead is believed when the service's answers
+// confirmedClock is a time by which records are old enough to be deleted, so that a clock
+// that is set ahead ages none. A clock that is ahead is believed when the service's answers
 // agree with it, when a person applies the rules, or when it has run so for
 // retentionNotice; the same holds after a time in which no process ran.
 type confirmedClock struct {
@@ -221,6 +222,39 @@ func (c *confirmedClock) update(now time.Time, ran time.Duration, service time.T
 	if c.Waited >= retentionNotice {
 		*c = confirmedClock{At: now}
 	}
+}
+
+// confirmedKey is the mark with the confirmed clock of [Archive.ConfirmedTime].
+const confirmedKey = "confirmed-clock"
+
+// ConfirmedTime returns the time by which records age that are deleted for their age: that
+// of the clock, unless the clock is ahead of the time that has passed since the last call
+// and the service's answers do not agree with it. Such a clock is believed once a process
+// has run with it for a day between calls.
+func (a *Archive) ConfirmedTime(ctx context.Context) (time.Time, error) {
+	a.retention.Lock()
+	defer a.retention.Unlock()
+	var c confirmedClock
+	previous, err := a.Mark(ctx, confirmedKey)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if previous != nil {
+		if err := json.Unmarshal(previous, &c); err != nil {
+			return time.Time{}, fmt.Errorf("read the confirmed time: %w", err)
+		}
+	}
+	running := a.running()
+	c.update(a.now().UTC(), running-a.confirmed, a.serviceTime())
+	value, err := json.Marshal(c)
+	if err != nil {
+		return time.Time{}, err
+	}
+	if err := a.SetMarks(ctx, Mark{Key: confirmedKey, Value: value}); err != nil {
+		return time.Time{}, err
+	}
+	a.confirmed = running
+	return c.At, nil
 }
 
 // NoteServiceTime notes the time by the service's clock, at this moment. A clock here

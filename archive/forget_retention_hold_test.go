@@ -133,6 +133,42 @@ func TestRulesInForceStayInForce(t *testing.T) {
 	}
 }
 
+// TestAClockSetAheadIsNotConfirmed asks for the confirmed time as processes that run for an
+// hour each do.
+func TestAClockSetAheadIsNotConfirmed(t *testing.T) {
+	a, now := agedArchive(t)
+	started := *now
+	for i, c := range []struct {
+		clock     time.Duration // beyond the hours
+		restarted bool
+		service   bool // has answered, with the right time
+		want      time.Duration
+	}{
+		{want: 0},
+		{want: time.Hour},
+		{clock: 3650 * day, restarted: true, want: 2 * time.Hour},
+		{clock: 3650 * day, want: 3 * time.Hour},
+		{clock: 3650 * day, service: true, want: 4 * time.Hour},
+		{restarted: true, want: 5 * time.Hour},
+		{clock: 40 * day, restarted: true, want: 6 * time.Hour}, // the machine was off
+		{clock: 40 * day, service: true, want: 40*day + 7*time.Hour},
+	} {
+		hours := time.Duration(i) * time.Hour
+		*now = started.Add(c.clock + hours)
+		if c.restarted {
+			a.confirmed, a.serviceStart = hours-time.Hour, time.Time{}
+		}
+		a.running = func() time.Duration { return hours }
+		if c.service {
+			a.NoteServiceTime(started.Add(c.want))
+		}
+		got, err := a.ConfirmedTime(t.Context())
+		if err != nil || !got.Equal(started.Add(c.want)) {
+			t.Errorf("step %d: %v, %v; want %v", i, got.Sub(started), err, c.want)
+		}
+	}
+}
+
 // TestAClockSetAheadAgesNoMeeting has a rule in force that reaches no meeting yet, and
 // moves the clock to a day on which it reaches 1, 2 and 5.
 func TestAClockSetAheadAgesNoMeeting(t *testing.T) {

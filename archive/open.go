@@ -72,9 +72,10 @@ type Archive struct {
 	buckets sync.Map   // the works that [Archive.LockBuckets] holds
 	backups sync.Mutex // held while the list of forgotten meetings is written into a directory of backups
 
-	retention       sync.Mutex           // held while the state of the retention rules changes
+	retention       sync.Mutex           // held while the state of the retention rules or the confirmed time changes
 	retentionLook   time.Duration        // running at the last look at the rules
 	retentionLooked bool                 // there was one
+	confirmed       time.Duration        // running when ConfirmedTime was last asked
 	running         func() time.Duration // of this process, by a clock that nobody sets
 	serviceStart    time.Time            // by the service's clock, when running was 0; zero: unknown
 

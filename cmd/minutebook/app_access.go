@@ -57,9 +57,12 @@ func (d *daemon) runAccess(ctx context.Context) error {
 	}
 	for ctx.Err() == nil {
 		changed := d.configChanged()
-		err := db.Sweep(ctx)
+		now, err := d.archive.ConfirmedTime(ctx)
 		if err == nil {
-			_, err = db.Prune(ctx, time.Duration(d.config().Audit.Keep))
+			err = db.Sweep(ctx, now)
+		}
+		if err == nil {
+			_, err = db.Prune(ctx, now, time.Duration(d.config().Audit.Keep))
 		}
 		if err != nil && ctx.Err() == nil {
 			d.log.Error().Err(err).Msg("prune the audit and the sessions; trying again tomorrow")

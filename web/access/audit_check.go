@@ -12,15 +12,14 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Prune deletes the events that are older than keep, and keeps the place and the
+// Prune deletes the events that are older than keep at a time, and keeps the place and the
 // hash of the last one as the anchor of the rest. It deletes nothing when keep is 0
 // or less. Rows go from the oldest on, up to the first that is young enough, so
 // that the chain stays whole where a clock was set back.
-func (d *DB) Prune(ctx context.Context, keep time.Duration) (pruned int64, err error) {
+func (d *DB) Prune(ctx context.Context, now time.Time, keep time.Duration) (pruned int64, err error) {
 	if keep <= 0 {
 		return 0, nil
 	}
-	now := d.now()
 	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		var last int64
 		var hash []byte

@@ -44,7 +44,7 @@ func TestAuditIsPrunedWhileItIsWritten(t *testing.T) {
 		})
 	}
 	until(func() {
-		n, err := db.Prune(t.Context(), 20*time.Millisecond)
+		n, err := db.Prune(t.Context(), time.Now(), 20*time.Millisecond)
 		if pruned.Add(n); err != nil {
 			t.Error(err)
 		}

@@ -101,14 +101,14 @@ func TestPrunedAuditIsAnchored(t *testing.T) {
 		keep time.Duration
 		want int64
 	}{{0, 0}, {6 * time.Hour, 0}, {2 * time.Hour, 3}, {2 * time.Hour, 0}, {time.Nanosecond, 2}} {
-		pruned, err := f.Prune(t.Context(), tt.keep)
+		pruned, err := f.Prune(t.Context(), f.now, tt.keep)
 		if pruned != tt.want || err != nil {
 			t.Errorf("keep %v: pruned %d, want %d; %v", tt.keep, pruned, tt.want, err)
 		}
 		f.checkChain(t, "pruned")
 	}
 	f.now = started.Add(100 * time.Hour)
-	if pruned, err := f.Prune(t.Context(), time.Hour); pruned != 2 || err != nil {
+	if pruned, err := f.Prune(t.Context(), f.now, time.Hour); pruned != 2 || err != nil {
 		t.Errorf("all: pruned %d, %v", pruned, err)
 	}
 	f.checkChain(t, "nothing but the anchor")

@@ -130,14 +130,13 @@ func changeStamp(ctx context.Context, tx *sql.Tx, person int64) error {
 	return nil
 }
 
-// Sweep deletes the rows that open nothing any more: sessions that have ended, and
+// Sweep deletes the rows that open nothing any more at a time: sessions that have ended, and
 // invitations that ended a session's life ago. The daemon calls it daily.
-func (d *DB) Sweep(ctx context.Context) error {
+func (d *DB) Sweep(ctx context.Context, now time.Time) error {
 	epoch, err := d.epoch(ctx)
 	if err != nil {
 		return err
 	}
-	now := d.now()
 	return d.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `DELETE FROM sessions WHERE expires_at <= ? OR seen_at <= ? OR epoch <> ?`,
 			now.UnixMilli(), now.Add(-SessionIdle).UnixMilli(), epoch)

@@ -133,7 +133,7 @@ func TestManySessions(t *testing.T) {
 		`SELECT * FROM sessions WHERE person = 1`, `SELECT * FROM tokens WHERE hash = x'00'`, `SELECT * FROM invitations WHERE hash = x'00'`} {
 		wantNoScan(t, f, query)
 	}
-	wantErr(t, "sweep", f.Sweep(t.Context()), nil)
+	wantErr(t, "sweep", f.Sweep(t.Context(), f.now), nil)
 	var left int
 	err = f.db.R.QueryRowContext(t.Context(), `SELECT count(*) FROM sessions`).Scan(&left)
 	if left != 50001 || err != nil {
