@@ -84,6 +84,7 @@ func (w *world) sickDisk(g *rand.Rand) {
 	w.later(d, "heal", func() {
 		w.journal.note("the disk is well again")
 		w.oracle.settle(time.Now().Add(-d), true)
+		w.oracle.mayExpire()
 		h.sick.Store(0)
 	})
 }

@@ -96,6 +96,7 @@ func (w *world) look() {
 	}
 	w.journal.note("the program has ended: %v", h.err)
 	w.oracle.settle(time.Now(), true)
+	w.oracle.mayExpire()
 	h.close()
 	w.startLater(time.Duration(1+w.seed%50) * time.Second)
 }

@@ -163,9 +163,26 @@ func (o *oracle) expired(id int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.lapsed[id] = true
-	m := o.w.org.meeting(id)
-	if keep := o.w.keepMedia(); m != nil && (keep == 0 || o.w.believedTime().Before(m.created.Add(-30*time.Minute).Add(keep))) {
-		o.w.report("retention deletes the recording of %d, which is of %s, with a rule of %s", id, stamp(m.created), keep)
+	if m := o.w.org.meeting(id); m != nil && !o.w.isExpired(m) {
+		o.w.report("retention deletes the recording of %d, which is of %s, with a rule of %s", id, stamp(m.created), o.w.keepMedia())
+	}
+}
+
+// isExpired reports whether the rule may delete a meeting's recording.
+func (w *world) isExpired(m *meeting) bool {
+	keep := w.keepMedia()
+	return keep > 0 && !w.believedTime().Before(m.created.Add(-30*time.Minute).Add(keep))
+}
+
+// mayExpire notes that a rule may have deleted recordings without a word: the commits after
+// the deletion failed.
+func (o *oracle) mayExpire() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, m := range o.w.org.meetings {
+		if o.w.isExpired(m) {
+			o.lapsed[m.id] = true
+		}
 	}
 }
 
