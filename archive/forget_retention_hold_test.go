@@ -1,11 +1,16 @@
 package archive
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"minutebook/archive/inbox"
 	"minutebook/internal/testrun"
 )
 
@@ -167,6 +172,40 @@ func TestAClockSetAheadIsNotConfirmed(t *testing.T) {
 			t.Errorf("step %d: %v, %v; want %v", i, got.Sub(started), err, c.want)
 		}
 	}
+}
+
+// TestAClockSetAheadDropsNoBody starts the retention of bodies twice with a delivery that was
+// just applied: ten years ahead, and when the service's answers agree.
+func TestAClockSetAheadDropsNoBody(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		a, err := Open(t.Context(), Options{Dir: t.TempDir(), Create: true, Now: func() time.Time { return now },
+			Running: func() time.Duration { return time.Minute }, Logger: zerolog.Nop()})
+		must(t, err)
+		defer a.Close()
+		_, err = a.ConfirmedTime(t.Context())
+		must(t, err)
+		_, err = a.Inbox().Put(t.Context(), inbox.Delivery{Account: "ann", WebhookID: "msg_1", Body: []byte("{}")})
+		must(t, err)
+		must(t, a.Inbox().Settle(t.Context(), inbox.Outcome{ID: 1}))
+		now = now.Add(3650 * day)
+		for _, agrees := range []bool{false, true} {
+			if agrees {
+				a.NoteServiceTime(now)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			go a.Inbox().RunBodyRetention(ctx, day)
+			time.Sleep(time.Second)
+			cancel()
+			synctest.Wait()
+			var kept int
+			must(t, a.Inbox().DB().R.QueryRowContext(t.Context(), `SELECT count(*) FROM deliveries WHERE body IS NOT NULL`).Scan(&kept))
+			if (kept == 0) != agrees {
+				t.Errorf("the service agrees: %t; %d bodies are kept", agrees, kept)
+			}
+		}
+	})
 }
 
 // TestAClockSetAheadAgesNoMeeting has a rule in force that reaches no meeting yet, and

@@ -68,6 +68,9 @@ type Options struct {
 	Create bool // make the file when it is missing
 	Logger zerolog.Logger
 	Now    func() time.Time
+	// ConfirmedTime returns the time by which bodies age, which a clock that is set ahead
+	// does not move. nil: Now.
+	ConfirmedTime func(ctx context.Context) (time.Time, error)
 	// IsForgotten reports whether a recording was forgotten: nothing is kept of a
 	// delivery about it but its key. nil: none was.
 	IsForgotten func(ctx context.Context, recordingID int64) (bool, error)
@@ -101,6 +104,8 @@ type Inbox struct {
 	fault     func(Step, bool) error
 	forgotten func(context.Context, int64) (bool, error) // nil: nothing was
 
+	confirmedTime func(context.Context) (time.Time, error)
+
 	writes      chan *write   // to the writer goroutine
 	truncations chan struct{} // full while the log is to be emptied
 	stop        chan struct{} // closed by Close: no further writes
@@ -123,12 +128,15 @@ func Open(ctx context.Context, path string, opts Options) (*Inbox, error) {
 		return nil, err
 	}
 	i := &Inbox{
-		db: db, log: opts.Logger, now: opts.Now, fault: opts.Fault, forgotten: opts.IsForgotten,
+		db: db, log: opts.Logger, now: opts.Now, fault: opts.Fault, forgotten: opts.IsForgotten, confirmedTime: opts.ConfirmedTime,
 		writes: make(chan *write, 1024), truncations: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 		arrived: make(chan struct{}), maxWaiting: opts.MaxWaiting,
 	}
 	if i.now == nil {
 		i.now = time.Now
+	}
+	if i.confirmedTime == nil {
+		i.confirmedTime = func(context.Context) (time.Time, error) { return i.now(), nil }
 	}
 	if i.fault == nil {
 		i.fault = func(Step, bool) error { return nil }

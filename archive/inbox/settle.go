@@ -185,14 +185,18 @@ func (i *Inbox) DropBodiesBefore(ctx context.Context, before time.Time) (int, er
 	return int(dropped), nil
 }
 
-// RunBodyRetention drops bodies once they are older than keep, now and every hour
-// until ctx ends, and returns ctx's error.
+// RunBodyRetention drops bodies once they are older than keep by the confirmed time, now and
+// every hour until ctx ends, and returns ctx's error.
 func (i *Inbox) RunBodyRetention(ctx context.Context, keep time.Duration) error {
 	tick := time.NewTicker(time.Hour)
 	defer tick.Stop()
 	for {
 		for {
-			n, err := i.DropBodiesBefore(ctx, i.now().Add(-keep))
+			n := 0
+			now, err := i.confirmedTime(ctx)
+			if err == nil {
+				n, err = i.DropBodiesBefore(ctx, now.Add(-keep))
+			}
 			if ctx.Err() != nil || errors.Is(err, ErrClosed) {
 				return errors.Join(ctx.Err(), err)
 			}
