@@ -165,6 +165,11 @@ func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 	return gone, nil
 }
 
+// endRefusal lets an account to which a meeting has come back ask for the recording again
+// that it was refused.
+const endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value <> ?2)
+	WHERE recording_id = ?1 AND EXISTS (SELECT 1 FROM json_each(refused_by) WHERE value = ?2)`
+
 // recordListing records that a list query showed the meeting. A meeting that was
 // gone is back when a page lists it that was asked for after the walk that lacked it
 // had begun. It logs when a query of an account shows a known meeting for the first
@@ -191,6 +196,9 @@ func (t *applying) recordListing(o *Observation, isNew bool) error {
 		if listed, err := t.isListed(o.RecordingID, o.Account, o.Query); err != nil {
 			return err
 		} else if listed {
+			if _, err := t.Exec(endRefusal, o.RecordingID, o.Account); err != nil {
+				return err
+			}
 			if err := t.logChange(o.RecordingID, ChangeVisibility, ""); err != nil {
 				return err
 			}

@@ -55,6 +55,33 @@ func walkTwice(t *testing.T, a *Archive, account, query string, ids ...int64) Ab
 	return absence
 }
 
+// TestARefusalEndsWithTheSighting has a recording refused to an account, as when its meeting
+// was deleted, and shows the meeting to the account again: it is asked for once more.
+func TestARefusalEndsWithTheSighting(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	a := newArchive(t)
+	want := func(when string, want int) {
+		t.Helper()
+		if n, err := a.WantDownloads(t.Context()); n != want || err != nil {
+			t.Errorf("%s: %d are wanted, %v; want %d", when, n, err, want)
+		}
+	}
+	apply(t, a, observe(t, SourceWebhook, epoch0, meetingJSON(1, "T", "x")))
+	walkTwice(t, a, "ann", "", 1)
+	want("new", 1)
+	refused := Download{RecordingID: 1, State: DownloadRefused, Due: epoch0, RefusedBy: []string{"ann"}}
+	must(t, a.SaveDownload(t.Context(), refused))
+	walkTwice(t, a, "ann", "", 1)
+	want("still shown", 0)
+	walkTwice(t, a, "ann", "")
+	must(t, a.SaveDownload(t.Context(), refused)) // an answer to an earlier request
+	want("gone", 0)
+	walkTwice(t, a, "ann", "", 1)
+	want("back", 1)
+	must(t, a.SaveDownload(t.Context(), refused))
+	want("refused again", 0)
+}
+
 // TestGoneIsWhatNoQueryOfAnyAccountSees follows meetings through walks.
 func TestGoneIsWhatNoQueryOfAnyAccountSees(t *testing.T) {
 	a := newArchive(t)
