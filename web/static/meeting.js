@@ -194,7 +194,9 @@ class Meeting {
     }
     this.play.textContent = this.media.paused ? "Play" : "Pause";
     this.now.textContent = Number.isFinite(this.media.duration) ? `${clock(seconds)} / ${clock(this.media.duration)}` : clock(seconds);
-    this.mark(seconds, this.following && (moved || !this.media.paused));
+    const playing = !this.media.paused;
+    this.mark(seconds, this.following && (moved || playing || this.played)); // a line can begin with the pause
+    this.played = playing;
   }
 
   // mark shows a moment in transcript and timeline.
