@@ -124,11 +124,11 @@ func (a *Archive) CRMViews(ctx context.Context, ids []int64) (map[int64][]CRMVie
 // with several addresses it is the address that sees the meeting whose accounts and
 // teams count: rights of several addresses add up and do not combine.
 func (a *Archive) CRMFor(ctx context.Context, v Viewer, ids []int64) (map[int64]json.RawMessage, error) {
-	order, err := a.CRMPrincipals(ctx, v)
-	if err != nil {
+	views, err := a.CRMViews(ctx, ids)
+	if err != nil || len(views) == 0 {
 		return nil, err
 	}
-	views, err := a.CRMViews(ctx, ids)
+	order, err := a.CRMPrincipals(ctx, v)
 	if err != nil {
 		return nil, err
 	}

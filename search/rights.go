@@ -27,7 +27,7 @@ func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) e
 		principals = append(principals, s.principals...)
 	}
 	s.setVisible(seen)
-	s.principals = principals
+	s.viewer, s.principals = viewer, principals
 	return nil
 }
 
@@ -35,6 +35,7 @@ func (s *snapshot) restrictTo(viewer archive.Viewer, reached archive.Position) e
 // its rights.
 func (s *snapshot) restrictToAddress(email string, reached archive.Position) (a addressRights, err error) {
 	viewer := archive.ViewerWith(email)
+	s.viewer = viewer
 	if a.crm, err = s.x.archive.CRMPrincipals(s.ctx, viewer); err != nil {
 		return a, err
 	}
@@ -131,14 +132,7 @@ func (s *snapshot) stillShown(ids []int64) (map[int64]bool, error) {
 	if len(ids) == 0 {
 		return visible, nil
 	}
-	principals, err := s.x.archive.Principals(s.ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range ids {
-		visible[id] = slices.ContainsFunc(principals[id], func(p string) bool { return slices.Contains(s.principals, p) })
-	}
-	return visible, nil
+	return s.x.archive.SeenOf(s.ctx, s.viewer, ids)
 }
 
 // isShown reports whether the viewer sees a meeting.

@@ -31,7 +31,8 @@ type snapshot struct {
 
 	visibleCount int                           // meetings that the viewer may see
 	seesAll      bool                          // the viewer sees all meetings and all CRM matches
-	principals   []string                      // otherwise: those of the viewer, see archive.ViewerPrincipals
+	viewer       archive.Viewer                // otherwise: the viewer
+	principals   []string                      // and those of the viewer, see archive.ViewerPrincipals
 	addresses    []addressRights               // and each of the viewer's addresses by itself
 	notes        NotesFunc                     // of the request
 	samePerson   SamePersonFunc                // likewise
