@@ -6,6 +6,8 @@ import (
 	"path"
 	"path/filepath"
 	"testing"
+
+	"github.com/gofrs/flock"
 )
 
 // Build returns the path of a program of another Go module, such as
@@ -24,11 +26,23 @@ func Build(t testing.TB, module, command, version string) string {
 	}
 	dir := filepath.Join(cache, "minutebook-test", name+"-"+version)
 	built := filepath.Join(dir, name)
-	if _, err := os.Stat(built); err == nil {
+	isBuilt := func() bool { _, err := os.Stat(built); return err == nil }
+	if isBuilt() {
 		return built
 	}
 	if testing.Short() {
 		t.Skipf("building %s takes minutes", name)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock := flock.New(filepath.Join(dir, "lock")) // tests of other packages wait for this build
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if isBuilt() {
+		return built
 	}
 	if out, err := runGo(t, dir, "mod", "download", module+"@"+version); err != nil {
 		if os.Getenv("CI") == "" {
@@ -36,8 +50,12 @@ func Build(t testing.TB, module, command, version string) string {
 		}
 		t.Fatalf("get the source of %s: %v\n%s", name, err, out)
 	}
-	if out, err := runGo(t, dir, "install", command+"@"+version); err != nil {
+	unfinished := filepath.Join(dir, "unfinished") // go install copies, and a test could start a part
+	if out, err := runGo(t, unfinished, "install", command+"@"+version); err != nil {
 		t.Fatalf("build %s: %v\n%s", name, err, out)
+	}
+	if err := os.Rename(filepath.Join(unfinished, name), built); err != nil {
+		t.Fatal(err)
 	}
 	return built
 }
