@@ -69,9 +69,9 @@ func (m *Metadata) checkFiles(f foreign) error {
 	if isFolderMetadata(f.metadata) {
 		return nil
 	}
-	for setting, files := range map[string][2]string{"transcript": {m.Transcript, f.transcript}, "recording": {m.Recording, f.recording}} {
-		if name := files[0]; name != "" && (files[1] == "" || name != filepath.Base(files[1])) {
-			return Wrong{File: f.metadata, Err: fmt.Errorf("%s = %q counts only in a meeting.toml; give the file the name of this one, or put the meeting into a folder of its own", setting, name)}
+	for _, s := range []struct{ setting, name, file string }{{"transcript", m.Transcript, f.transcript}, {"recording", m.Recording, f.recording}} {
+		if s.name != "" && (s.file == "" || s.name != filepath.Base(s.file)) {
+			return Wrong{File: f.metadata, Err: fmt.Errorf("%s = %q counts only in a meeting.toml; give the file the name of this one, or put the meeting into a folder of its own", s.setting, s.name)}
 		}
 	}
 	return nil

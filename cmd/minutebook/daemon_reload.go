@@ -109,12 +109,12 @@ func (d *daemon) loadAgain(ctx context.Context) (control.Reloaded, error) {
 // checkCertificates fails when the certificates that a configuration names cannot be
 // used: the next start would fail, perhaps in months.
 func checkCertificates(cfg *config.Config) error {
-	for setting, files := range map[string][2]string{"web.tls_cert": {cfg.Web.TLSCert, cfg.Web.TLSKey}, "receiver.tls_cert": {cfg.Receiver.TLSCert, cfg.Receiver.TLSKey}} {
-		if files[0] == "" {
+	for _, s := range []struct{ setting, cert, key string }{{"web.tls_cert", cfg.Web.TLSCert, cfg.Web.TLSKey}, {"receiver.tls_cert", cfg.Receiver.TLSCert, cfg.Receiver.TLSKey}} {
+		if s.cert == "" {
 			continue
 		}
-		if _, err := httpserver.TLSConfig(files[0], files[1], zerolog.Nop()); err != nil {
-			return fmt.Errorf("%s: %w", setting, err)
+		if _, err := httpserver.TLSConfig(s.cert, s.key, zerolog.Nop()); err != nil {
+			return fmt.Errorf("%s: %w", s.setting, err)
 		}
 	}
 	return nil
