@@ -226,10 +226,10 @@ func giveToOwner(dir string) error {
 		if err == nil && (e.IsDir() || e.Type().IsRegular()) {
 			err = giveFile(root, path, owner)
 		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was there a moment ago
+		if err == nil || errors.Is(err, fs.ErrNotExist) { // it was there a moment ago
+			return nil
 		}
-		return err
+		return fmt.Errorf("give the file to the owner of %s, with chown: %w", dir, err)
 	})
 }
 
