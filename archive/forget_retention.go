@@ -224,37 +224,59 @@ func (c *confirmedClock) update(now time.Time, ran time.Duration, service time.T
 	}
 }
 
-// confirmedKey is the mark with the confirmed clock of [Archive.ConfirmedTime].
-const confirmedKey = "confirmed-clock"
+// clockKey is the mark with the confirmed clock.
+const clockKey = "confirmed-clock"
 
-// ConfirmedTime returns the time by which records age that are deleted for their age: that
-// of the clock, unless the clock is ahead of the time that has passed since the last call
-// and the service's answers do not agree with it. Such a clock is believed once a process
-// has run with it for a day between calls.
+// ConfirmedTime returns the time by which records are old enough to be deleted, at most a
+// minute old: that of the clock, unless there is a doubt, see confirmedClock.
 func (a *Archive) ConfirmedTime(ctx context.Context) (time.Time, error) {
 	a.retention.Lock()
 	defer a.retention.Unlock()
-	var c confirmedClock
-	previous, err := a.Mark(ctx, confirmedKey)
+	c, _, err := a.readClock(ctx)
+	return c.At, err
+}
+
+// readClock returns the confirmed clock, and how long this process has run since it was
+// last updated. Within a minute it is not updated again, so that it is seldom written. The
+// caller holds the mutex retention.
+func (a *Archive) readClock(ctx context.Context) (c confirmedClock, ran time.Duration, err error) {
+	stored, err := a.Mark(ctx, clockKey)
 	if err != nil {
-		return time.Time{}, err
+		return c, 0, err
 	}
-	if previous != nil {
-		if err := json.Unmarshal(previous, &c); err != nil {
-			return time.Time{}, fmt.Errorf("read the confirmed time: %w", err)
+	if stored != nil {
+		if err := json.Unmarshal(stored, &c); err != nil {
+			return c, 0, fmt.Errorf("read the confirmed clock: %w", err)
 		}
 	}
 	running := a.running()
-	c.update(a.now().UTC(), running-a.confirmed, a.serviceTime())
+	if a.clockRead >= 0 {
+		ran = max(running-a.clockRead, 0)
+		if running >= a.clockRead && ran < time.Minute && stored != nil {
+			return c, 0, nil
+		}
+	}
+	c.update(a.now().UTC(), ran, a.serviceTime())
+	if err := a.storeClock(ctx, c); err != nil {
+		return c, 0, err
+	}
+	a.clockRead = running
+	return c, ran, nil
+}
+
+func (a *Archive) storeClock(ctx context.Context, c confirmedClock) error {
 	value, err := json.Marshal(c)
 	if err != nil {
-		return time.Time{}, err
+		return err
 	}
-	if err := a.SetMarks(ctx, Mark{Key: confirmedKey, Value: value}); err != nil {
-		return time.Time{}, err
-	}
-	a.confirmed = running
-	return c.At, nil
+	return a.SetMarks(ctx, Mark{Key: clockKey, Value: value})
+}
+
+// confirmClock confirms the clock as it is.
+func (a *Archive) confirmClock(ctx context.Context) error {
+	a.retention.Lock()
+	defer a.retention.Unlock()
+	return a.storeClock(ctx, confirmedClock{At: a.now().UTC()})
 }
 
 // NoteServiceTime notes the time by the service's clock, at this moment. A clock here

@@ -26,7 +26,6 @@ type knownRules struct {
 	Waited   time.Duration   `json:"waited"` // since they were shown, see retentionNotice
 	Accepted bool            `json:"accepted,omitempty"`
 	Before   []RetentionRule `json:"before,omitempty"`
-	Clock    confirmedClock  `json:"clock,omitzero"`
 }
 
 // RetentionHold is the state of the rules.
@@ -57,7 +56,7 @@ func (k *knownRules) adopt(rules []RetentionRule) {
 	if k.isInForce() {
 		before = k.Rules
 	}
-	*k = knownRules{Rules: rules, Before: before, Clock: k.Clock}
+	*k = knownRules{Rules: rules, Before: before}
 }
 
 // isNarrower reports whether rules delete nothing that the old rules would keep: they are
@@ -79,70 +78,57 @@ func isNarrower(old, rules []RetentionRule) bool {
 	return true
 }
 
-// updateRules reads the known rules, applies change to them and stores the result.
-func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change func(*knownRules, time.Time)) (knownRules, error) {
+// updateRules reads the known rules, applies change to them and stores the result. The
+// clock is the confirmed one.
+func (a *Archive) updateRules(ctx context.Context, rules []RetentionRule, change func(*knownRules, time.Time)) (k knownRules, c confirmedClock, err error) {
 	a.retention.Lock()
 	defer a.retention.Unlock()
-	var k knownRules
 	previous, err := a.Mark(ctx, retentionKey)
-	if err != nil {
-		return k, err
+	if err != nil || previous == nil && len(rules) == 0 {
+		return k, c, err
 	}
 	if previous != nil {
 		if err := json.Unmarshal(previous, &k); err != nil {
-			return k, fmt.Errorf("read the state of the retention rules: %w", err)
+			return k, c, fmt.Errorf("read the state of the retention rules: %w", err)
 		}
 		if !bytes.Contains(previous, []byte(`"waited":`)) && !k.ShownAt.IsZero() { // of a version that trusted the clock
 			k.Waited = max(a.now().Sub(k.ShownAt), 0)
 		}
 	}
-	if ran, due := a.sinceRetentionLook(); due || k.Clock.At.IsZero() {
-		if !k.ShownAt.IsZero() && !k.isInForce() {
-			k.Waited += ran
-		}
-		k.Clock.update(a.now().UTC(), ran, a.serviceTime())
+	c, ran, err := a.readClock(ctx)
+	if err != nil {
+		return k, c, err
+	}
+	if !k.ShownAt.IsZero() && !k.isInForce() {
+		k.Waited += ran
 	}
 	k.adopt(rules)
 	change(&k, a.now().UTC())
 	value, err := json.Marshal(k)
-	if err != nil || string(value) == string(previous) || previous == nil && len(rules) == 0 {
-		return k, err
+	if err != nil || string(value) == string(previous) {
+		return k, c, err
 	}
-	return k, a.SetMarks(ctx, Mark{Key: retentionKey, Value: value})
-}
-
-// sinceRetentionLook returns how long this process has run since it last asked, 0 at
-// first. It is not due again within a minute, so that the state is seldom written. The
-// caller holds the mutex retention.
-func (a *Archive) sinceRetentionLook() (ran time.Duration, due bool) {
-	running := a.running()
-	if a.retentionLooked {
-		ran = running - a.retentionLook
-		if ran >= 0 && ran < time.Minute {
-			return 0, false
-		}
-	}
-	a.retentionLook, a.retentionLooked = running, true
-	return max(ran, 0), true
+	return k, c, a.SetMarks(ctx, Mark{Key: retentionKey, Value: value})
 }
 
 // AcceptRetention puts rules in force at once, by the clock as it is.
 func (a *Archive) AcceptRetention(ctx context.Context, rules []RetentionRule) error {
-	_, err := a.updateRules(ctx, rules, func(k *knownRules, now time.Time) {
-		k.Accepted, k.Clock = true, confirmedClock{At: now}
-	})
+	if err := a.confirmClock(ctx); err != nil {
+		return err
+	}
+	_, _, err := a.updateRules(ctx, rules, func(k *knownRules, _ time.Time) { k.Accepted = true })
 	return err
 }
 
 // ShowRetention returns the state of the rules, for status. New rules begin to delete
 // retentionNotice after ShowRetention first returned them.
 func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (RetentionHold, error) {
-	k, err := a.updateRules(ctx, rules, func(k *knownRules, now time.Time) {
+	k, clock, err := a.updateRules(ctx, rules, func(k *knownRules, now time.Time) {
 		if k.ShownAt.IsZero() {
 			k.ShownAt = now
 		}
 	})
-	h := RetentionHold{Rules: len(rules), ClockAhead: k.Clock.Ahead}
+	h := RetentionHold{Rules: len(rules), ClockAhead: clock.Ahead}
 	if err != nil || k.isInForce() {
 		return h, err
 	}
@@ -161,14 +147,14 @@ func (a *Archive) ShowRetention(ctx context.Context, rules []RetentionRule) (Ret
 // that the rules before them delete too, and waiting is true. A clock that is set ahead
 // ages no meeting, see confirmedClock.
 func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done func(Expired)) (waiting bool, err error) {
-	k, err := a.updateRules(ctx, rules, func(*knownRules, time.Time) {})
+	k, clock, err := a.updateRules(ctx, rules, func(*knownRules, time.Time) {})
 	if err != nil {
 		return false, err
 	}
 	if k.isInForce() {
-		return false, a.deleteExpired(ctx, rules, k.Clock.At, func(Expired) bool { return true }, done)
+		return false, a.deleteExpired(ctx, rules, clock.At, func(Expired) bool { return true }, done)
 	}
-	old, err := a.expiredAt(ctx, k.Before, k.Clock.At)
+	old, err := a.expiredAt(ctx, k.Before, clock.At)
 	if err != nil {
 		return true, err
 	}
@@ -176,5 +162,5 @@ func (a *Archive) DeleteExpired(ctx context.Context, rules []RetentionRule, done
 	for _, e := range old {
 		due[e.RecordingID] = true
 	}
-	return true, a.deleteExpired(ctx, rules, k.Clock.At, func(e Expired) bool { return due[e.RecordingID] }, done)
+	return true, a.deleteExpired(ctx, rules, clock.At, func(e Expired) bool { return due[e.RecordingID] }, done)
 }

@@ -99,7 +99,7 @@ func TestAClockSetAheadEndsNoWait(t *testing.T) {
 		*now = now.Add(step.clock)
 		running += step.ran
 		if step.restarted {
-			a.retentionLooked, running = false, 0
+			a.clockRead, running = -1, 0
 		}
 		waiting, err := a.DeleteExpired(t.Context(), rules, func(Expired) {})
 		h, err2 := a.ShowRetention(t.Context(), rules)
@@ -127,7 +127,7 @@ func TestRulesInForceStayInForce(t *testing.T) {
 			t.Fatal(err)
 		}
 		*now = now.Add(shown)
-		a.retentionLooked = false // another process
+		a.clockRead = -1 // another process
 		ids := []int64{}
 		if _, err := a.DeleteExpired(t.Context(), rules, func(e Expired) { ids = append(ids, e.RecordingID) }); err != nil {
 			t.Fatal(err)
@@ -161,7 +161,7 @@ func TestAClockSetAheadIsNotConfirmed(t *testing.T) {
 		hours := time.Duration(i) * time.Hour
 		*now = started.Add(c.clock + hours)
 		if c.restarted {
-			a.confirmed, a.serviceStart = hours-time.Hour, time.Time{}
+			a.clockRead, a.serviceStart = hours-time.Hour, time.Time{}
 		}
 		a.running = func() time.Duration { return hours }
 		if c.service {
@@ -179,9 +179,9 @@ func TestAClockSetAheadIsNotConfirmed(t *testing.T) {
 func TestAClockSetAheadDropsNoBody(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	synctest.Test(t, func(t *testing.T) {
-		now := time.Now()
+		now, running := time.Now(), time.Duration(0)
 		a, err := Open(t.Context(), Options{Dir: t.TempDir(), Create: true, Now: func() time.Time { return now },
-			Running: func() time.Duration { return time.Minute }, Logger: zerolog.Nop()})
+			Running: func() time.Duration { return running }, Logger: zerolog.Nop()})
 		must(t, err)
 		defer a.Close()
 		_, err = a.ConfirmedTime(t.Context())
@@ -191,6 +191,7 @@ func TestAClockSetAheadDropsNoBody(t *testing.T) {
 		must(t, a.Inbox().Settle(t.Context(), inbox.Outcome{ID: 1}))
 		now = now.Add(3650 * day)
 		for _, agrees := range []bool{false, true} {
+			running += time.Minute
 			if agrees {
 				a.NoteServiceTime(now)
 			}
@@ -244,7 +245,7 @@ func TestAClockSetAheadAgesNoMeeting(t *testing.T) {
 				*now = now.Add(s.clock + s.ran)
 				running += s.ran
 				if s.restarted {
-					a.retentionLooked, a.serviceStart, running = false, time.Time{}, 0
+					a.clockRead, a.serviceStart, running = -1, time.Time{}, 0
 				}
 				if s.service {
 					a.NoteServiceTime(now.Add(-s.behind))

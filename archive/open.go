@@ -72,12 +72,10 @@ type Archive struct {
 	buckets sync.Map   // the works that [Archive.LockBuckets] holds
 	backups sync.Mutex // held while the list of forgotten meetings is written into a directory of backups
 
-	retention       sync.Mutex           // held while the state of the retention rules or the confirmed time changes
-	retentionLook   time.Duration        // running at the last look at the rules
-	retentionLooked bool                 // there was one
-	confirmed       time.Duration        // running when ConfirmedTime was last asked
-	running         func() time.Duration // of this process, by a clock that nobody sets
-	serviceStart    time.Time            // by the service's clock, when running was 0; zero: unknown
+	retention    sync.Mutex           // held while the state of the retention rules or the confirmed clock changes
+	clockRead    time.Duration        // running when the confirmed clock was last updated; below 0: never
+	running      func() time.Duration // of this process, by a clock that nobody sets
+	serviceStart time.Time            // by the service's clock, when running was 0; zero: unknown
 
 	blobs sync.Mutex // held while a blob's references are counted and acted upon
 }
@@ -98,7 +96,7 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 	if err := prepareDir(dir, path, o.Create); err != nil {
 		return nil, err
 	}
-	a := &Archive{dir: dir, log: o.Logger, now: o.Now, erased: map[int64]Forgotten{}}
+	a := &Archive{dir: dir, log: o.Logger, now: o.Now, clockRead: -1, erased: map[int64]Forgotten{}}
 	if a.running = o.Running; a.running == nil {
 		opened := a.now()
 		a.running = func() time.Duration { return a.now().Sub(opened) }
