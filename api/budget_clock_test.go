@@ -10,8 +10,8 @@ import (
 	"minutebook/internal/loopback"
 )
 
-// setClock returns what time.Now returns instead of t on a machine whose clock was set
-// by d: the monotonic reading is the same. Only the machine can do that otherwise.
+// setClock returns t as a machine reads it whose clock was set by d: with the same
+// monotonic reading. Only a machine can do that otherwise.
 func setClock(t time.Time, d time.Duration) time.Time {
 	*(*uint64)(unsafe.Pointer(&t)) += uint64(d/time.Second) << 30
 	return t

@@ -73,7 +73,8 @@ func (app *application) connectedAccounts(ctx context.Context) ([]access.Account
 	return list, connector, err
 }
 
-// listConnected returns what connectedAccounts does, of a connector that may be nil.
+// listConnected lists the connector's accounts that people have connected, none when it is
+// nil.
 func (app *application) listConnected(ctx context.Context, connector *accounts.Connector) ([]access.Account, error) {
 	if connector == nil {
 		return nil, nil

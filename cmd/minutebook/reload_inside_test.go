@@ -43,7 +43,7 @@ func (c *impatient) Done() <-chan struct{} { c.look(); return c.Context.Done() }
 // Err implements [context.Context].
 func (c *impatient) Err() error { c.look(); return c.Context.Err() }
 
-// loadedDaemon is a daemon in this process, and what it loads when it is asked to.
+// loadedDaemon is a daemon in this process, with the configuration that it loads next.
 type loadedDaemon struct {
 	*testing.T
 	*daemon
@@ -179,7 +179,7 @@ func TestReloadBesideReaders(t *testing.T) {
 }
 
 // TestReloadOfMailReachesThePage has another mail server loaded: the page, which mails
-// what saved searches find, has it too.
+// the meetings that saved searches find, has it too.
 func TestReloadOfMailReachesThePage(t *testing.T) {
 	t.Parallel()
 	l := startLoaded(t)

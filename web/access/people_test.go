@@ -58,7 +58,7 @@ func TestNamesAreALine(t *testing.T) {
 	}
 }
 
-// Out says of many people what CheckIn says of each.
+// Out returns the people of many whom CheckIn refuses.
 func TestOutIsCheckInForMany(t *testing.T) {
 	f := newFixture(t)
 	f.putUsers(t, map[string]string{"active@example.com": api.StatusActive, "active2@example.com": api.StatusActive, "gone@example.com": api.StatusDeactivated,
