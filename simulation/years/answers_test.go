@@ -145,10 +145,14 @@ func (a *answers) comparePerson(p *person) {
 	rows, err := a.archive.List(a.ctx, archive.ListQuery{Viewer: viewer, IncludeGone: true})
 	w.must(err, "list meetings")
 	var listed []int64
+	imported := 0
 	byRecorder, byMonth := map[string]int{}, map[string]int{}
 	for _, r := range rows {
-		m := w.org.meeting(r.RecordingID)
-		listed = append(listed, m.id)
+		m := w.meetingOf(r)
+		listed = append(listed, r.RecordingID)
+		if r.RecordingID != m.id {
+			imported++
+		}
 		byRecorder[m.recorder.name]++
 		byMonth[m.start().UTC().Format("2006-01")]++
 	}
@@ -177,7 +181,7 @@ func (a *answers) comparePerson(p *person) {
 			told[v.Value] = v.Count
 		}
 		switch {
-		case f.Field == "type" && told["Weekly"] != len(listed):
+		case f.Field == "type" && told["Weekly"] != len(listed)-imported:
 			w.fail("%s is told of %v meetings by type, and is listed %d", p.name, told, len(listed))
 		case f.Field == "month" && len(byMonth) <= 12 && !maps.Equal(told, byMonth):
 			w.fail("%s is told of meetings by month %v, at the service %v", p.name, told, byMonth)

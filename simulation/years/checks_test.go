@@ -37,6 +37,7 @@ func (w *world) checkKept() {
 	}
 	w.checkDeliveries()
 	w.checkMarks()
+	w.checkImported()
 }
 
 // noteForgotten notes the meetings whose forgetting was finished after a kill.
@@ -230,14 +231,23 @@ func (w *world) checkViewers() {
 		w.must(err, "list meetings")
 		seen := map[int64]bool{}
 		for _, r := range rows {
-			seen[r.RecordingID] = true
-			if m := w.org.meeting(r.RecordingID); w.isWatched(m) && !w.org.sees(p, m) {
+			m := w.meetingOf(r)
+			seen[m.id] = true
+			switch isImported := r.RecordingID >= firstForeignID; {
+			case isImported && m.recorder != p:
+				w.fail("%s sees the imported meeting %d of %s", p.name, m.id, m.recorder.name)
+			case !isImported && w.isWatched(m) && !w.org.sees(p, m):
 				w.fail("%s sees meeting %d, and not at the service", p.name, m.id)
 			}
 		}
 		for _, m := range w.org.meetings {
 			if w.isRead(p) && w.org.sees(p, m) && !seen[m.id] && !w.oracle.forgot[m.id] {
 				w.fail("%s does not see meeting %d, but at the service", p.name, m.id)
+			}
+		}
+		for n := range w.oracle.imported {
+			if m := w.foreignMeeting(n); m.recorder == p && !seen[m.id] {
+				w.fail("%s does not see the own imported meeting %d", p.name, m.id)
 			}
 		}
 	}

@@ -28,6 +28,7 @@ type oracle struct {
 	hidden   map[int64]bool              // meetings that some walk may have missed for a reason
 	empties  map[string][]time.Time      // empty lists, by address
 	forgot   map[int64]bool
+	imported map[int]bool   // numbers of the meetings that were imported
 	attached map[int64]bool // meetings whose recording was here
 	lapsed   map[int64]bool // meetings whose recording a retention rule deleted
 	raw      map[string]string
@@ -46,7 +47,7 @@ const grace = 20 * time.Minute
 
 func newOracle(w *world) *oracle {
 	return &oracle{w: w, must: map[string]bool{}, first: map[string]time.Time{}, acked: map[string]int64{}, listed: map[int64]map[string]string{}, hidden: map[int64]bool{},
-		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}}
+		empties: map[string][]time.Time{}, forgot: map[int64]bool{}, imported: map[int]bool{}, attached: map[int64]bool{}, lapsed: map[int64]bool{}, raw: map[string]string{}, moved: map[string]bool{}}
 }
 
 // canonical returns a digest of a JSON value that spelling does not change.
@@ -214,6 +215,7 @@ type memory struct {
 	must     map[string]bool
 	acked    map[string]int64
 	attached map[int64]bool
+	imported map[int]bool
 }
 
 // remember returns the content that a backup made now must have.
@@ -221,7 +223,7 @@ func (o *oracle) remember() memory {
 	o.settle(time.Now(), false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached)}
+	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported)}
 }
 
 // goBack notes that an archive was restored from a backup with this content.
@@ -229,6 +231,7 @@ func (o *oracle) goBack(m memory) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
+	o.imported = maps.Clone(m.imported)
 	for id := range o.forgot {
 		prefix := strconv.FormatInt(id, 10) + "/"
 		maps.DeleteFunc(o.must, func(key string, _ bool) bool { return strings.HasPrefix(key, prefix) })

@@ -45,6 +45,8 @@ func acts() []act {
 		{"replay", 5, true, (*world).replay},
 		{"lower limits", 5, true, (*world).lowerLimits},
 		{"burst", 1, false, (*world).burst},
+		{"import", 6, true, (*world).importForeign},
+		{"export", 4, true, (*world).export},
 	}
 }
 

@@ -1,0 +1,165 @@
+package years
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/api"
+	"minutebook/archive"
+	"minutebook/archive/export"
+	"minutebook/archive/importer"
+	"minutebook/internal/residue"
+)
+
+// firstForeignID is the lowest recording_id of an imported meeting, see docs/import.md.
+const firstForeignID = 8_000_000_000_000_000
+
+// firstForeign is the token of the first meeting that another program recorded.
+const firstForeign = 800000
+
+// foreignMeeting returns the meeting n that another program recorded. It is the same
+// whenever it is imported.
+func (w *world) foreignMeeting(n int) *meeting {
+	r := newRand(w.seed, fmt.Sprintf("foreign %d", n))
+	return &meeting{id: int64(firstForeign + n), title: token(int64(firstForeign+n)) + " elsewhere", recorder: w.org.people[r.IntN(len(w.org.people))],
+		created: firstDay.Add(-time.Duration(r.IntN(300*24)) * time.Hour), words: 1}
+}
+
+// meetingOf returns the meeting of a row, at the service or imported.
+func (w *world) meetingOf(row *archive.Row) *meeting {
+	if m := w.org.meeting(row.RecordingID); m != nil {
+		return m
+	}
+	id, err := strconv.Atoi(strings.TrimPrefix(strings.Fields(row.Title + " ?")[0], "zq"))
+	if err != nil || row.RecordingID < firstForeignID {
+		w.fail("meeting %d, %q, is neither the service's nor imported", row.RecordingID, row.Title)
+	}
+	return w.foreignMeeting(id - firstForeign)
+}
+
+// importForeign imports a meeting that another program recorded, now and then once more.
+func (w *world) importForeign(g *rand.Rand) {
+	h := w.house
+	if h == nil || h.sick.Load() > 0 {
+		return
+	}
+	n := g.IntN(8)
+	m := w.foreignMeeting(n)
+	dir := filepath.Join(w.dir, "elsewhere", strconv.Itoa(n))
+	w.must(os.MkdirAll(dir, 0o700), "make a folder")
+	for name, text := range map[string]string{
+		"meeting.toml": fmt.Sprintf("title = %q\nstart = %s\nrecorded_by = \"%s <%s>\"\n", m.title, m.start().Format(time.RFC3339), m.recorder.name, m.recorder.email),
+		"talk.vtt":     fmt.Sprintf("WEBVTT\n\n00:01.000 --> 00:05.000\n<v %s>%s elsewhere\n", m.recorder.name, token(m.id)),
+	} {
+		w.must(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600), "write a meeting")
+	}
+	r, err := importer.ReadPath(context.Background(), h.archive, importer.Options{}, dir)
+	if h.dead.Load() {
+		return
+	}
+	w.must(err, "import")
+	w.journal.note("the meeting %d of %s is imported: %+v", m.id, m.recorder.name, r)
+	switch w.oracle.imported[n] {
+	case false:
+		w.oracle.imported[n] = true
+	case true:
+		if r.Changed > 0 {
+			w.fail("the meeting %d was imported before, and is changed", m.id)
+		}
+	}
+}
+
+// checkImported looks for the imported meetings.
+func (w *world) checkImported() {
+	ctx := context.Background()
+	found := map[int64]bool{}
+	rows, err := w.house.archive.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}})
+	w.must(err, "list meetings")
+	for _, row := range rows {
+		if row.RecordingID < firstForeignID {
+			continue
+		}
+		m := w.meetingOf(row)
+		parts, err := w.house.archive.PartsOf(ctx, row.RecordingID)
+		w.must(err, "read the parts")
+		if found[m.id] || row.Gone || row.Title != m.title || !strings.Contains(string(parts[api.PartTranscript]), token(m.id)+" elsewhere") {
+			w.fail("the imported meeting %d is there twice, gone or changed: %+v, %s", m.id, row, parts[api.PartTranscript])
+		}
+		found[m.id] = true
+	}
+	for n := range w.oracle.imported {
+		if m := w.foreignMeeting(n); !found[m.id] {
+			w.fail("the meeting %d was imported and is not there", m.id)
+		}
+	}
+}
+
+// export exports the archive into the same directory each time, and imports the files into
+// an empty archive.
+func (w *world) export(*rand.Rand) {
+	h := w.house
+	if h == nil || h.sick.Load() > 0 {
+		return
+	}
+	ctx, dir := context.Background(), filepath.Join(w.dir, "export")
+	before := w.content(h.archive)
+	r, err := export.Run(ctx, h.archive, export.Options{Dir: dir, Format: export.JSON})
+	if h.dead.Load() {
+		return
+	}
+	w.must(err, "export")
+	w.journal.note("an export: %+v", r)
+	after := w.content(h.archive)
+	var words []string
+	for id := range w.oracle.forgot {
+		words = append(words, token(id))
+	}
+	if found := residue.FindAny(w.t, words, dir); len(found) > 0 {
+		w.fail("a word of a forgotten meeting is in the export: %q", found)
+	}
+	empty := filepath.Join(w.dir, "read back")
+	other, err := archive.Open(ctx, archive.Options{Dir: empty, Create: true, Now: w.now, Running: runningTime(), Logger: w.logger})
+	w.must(err, "open an empty archive")
+	back, err := importer.ReadPath(ctx, other, importer.Options{}, dir)
+	if err == nil && len(back.Wrong) > 0 {
+		err = back.Wrong[0]
+	}
+	w.must(err, "import the export")
+	got := w.content(other)
+	w.must(errors.Join(other.Close(), os.RemoveAll(empty)), "close the archive")
+	for id, want := range before {
+		if maps.Equal(want, after[id]) && !maps.Equal(want, got[id]) {
+			w.fail("meeting %d has %v, and its export %v", id, want, got[id])
+		}
+	}
+}
+
+// content returns the title and the current content of every meeting.
+func (w *world) content(ar *archive.Archive) map[int64]map[string]string {
+	ctx, all := context.Background(), map[int64]map[string]string{}
+	rows, err := ar.List(ctx, archive.ListQuery{Viewer: archive.Viewer{All: true}, IncludeGone: true})
+	w.must(err, "list meetings")
+	for _, row := range rows {
+		parts, err := ar.PartsOf(ctx, row.RecordingID)
+		if errors.Is(err, archive.ErrForgotten) {
+			continue
+		}
+		w.must(err, "read the parts")
+		all[row.RecordingID] = map[string]string{"title": row.Title}
+		for part, raw := range parts {
+			if slices.Contains(contentKeys, memberOf(part)) && hasContent(raw) {
+				all[row.RecordingID][memberOf(part)] = canonical(raw)
+			}
+		}
+	}
+	return all
+}
