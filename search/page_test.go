@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,5 +190,41 @@ func TestStopWordsShowMoments(t *testing.T) {
 	a := h.search(Request{Query: "with the"})
 	if len(a.Meetings) == 0 || len(a.Meetings[0].Moments) == 0 || !strings.Contains(markHits(a.Meetings[0].Moments[0].Snippet), "[") {
 		t.Errorf("no moment is shown: %+v", a.Meetings)
+	}
+}
+
+// TestFrequentWordsAreFoundAnywhere quotes a phrase of stop words from a long transcript,
+// which is read piece by piece: within pieces, at their ends, and from one into the next.
+func TestFrequentWordsAreFoundAnywhere(t *testing.T) {
+	const entries = 400
+	h := newFixture(t)
+	places := [][]int{{0}, {firstRead - 1}, {firstRead}, {firstRead - 2, firstRead + 2}, {5, 3*firstRead - 1, entries - 1},
+		{10, 100, 200, 300}, {}}
+	for i, at := range places {
+		lines := make([]utterance, entries)
+		for n := range lines {
+			lines[n] = utterance{20 * n, "Anna", "walrus herd"}
+		}
+		for _, n := range at {
+			lines[n].text = "the herd has"
+			if n+1 < entries {
+				lines[n+1].text = "been fed"
+			} else {
+				lines[n].text = "the herd has been fed"
+			}
+		}
+		h.add(meeting(int64(i+1), "Herd", "en", testNow, lines, nil))
+	}
+	h.catchUp()
+	for i, at := range places {
+		var got []int
+		for _, m := range h.search(Request{Query: fmt.Sprintf(`"has been" id:%d`, i+1)}).Meetings {
+			for _, moment := range m.Moments {
+				got = append(got, moment.Entry)
+			}
+		}
+		if want := at[:min(3, len(at))]; !slices.Equal(got, want) {
+			t.Errorf("said at %v, and quoted at %v", want, got)
+		}
 	}
 }

@@ -203,24 +203,62 @@ func (q *quoter) hasUnindexed() bool {
 	return false
 }
 
-// quoteFirst reads a whole transcript and quotes the first moments that have
+// firstRead is how many entries of a transcript are read first, to find a frequent word
+// near the beginning. Each further read is of twice as many.
+const firstRead = 48
+
+// quoteFirst reads a transcript from its beginning and quotes the first moments that have
 // something of the query.
-func (q *quoter) quoteFirst(row *archive.Row, lang *text.Language) ([]Moment, error) {
-	entries, err := q.s.x.archive.Entries(q.s.ctx, row.RecordingID, 0, -1)
-	if err != nil {
-		return nil, err
-	}
-	var out []Moment
-	for _, st := range cutMoments(entries) {
-		best, ok := q.bestEntry(entries[st.From:min(st.To+1, len(entries))], st, lang)
-		if ok {
-			out = append(out, best)
+func (q *quoter) quoteFirst(row *archive.Row, lang *text.Language) (out []Moment, err error) {
+	var entries []archive.Entry // of moments that were not looked at yet
+	for from, size, isLast := 0, firstRead, false; !isLast; size *= 2 {
+		more, err := q.s.x.archive.Entries(q.s.ctx, row.RecordingID, from, from+size)
+		if err != nil {
+			return nil, err
 		}
-		if len(out) == q.most {
-			break
+		from, isLast = from+size, len(more) < size
+		entries = append(entries, more...)
+		moments := cutMoments(entries)
+		if !isLast {
+			moments = moments[:len(moments)-1] // the last one may have more entries
 		}
+		at, found := 0, q.findInAll(entries, lang)
+		for _, m := range moments {
+			if at = m.To; !slices.Contains(found[m.From:m.To], true) {
+				continue
+			}
+			best, ok := q.bestEntry(entries[m.From:min(m.To+1, len(entries))], entryRange{entries[m.From].Index, entries[m.To-1].Index + 1}, lang)
+			if !ok {
+				continue
+			}
+			if out = append(out, best); len(out) == q.most {
+				return out, nil
+			}
+		}
+		entries = entries[at:]
 	}
 	return out, nil
+}
+
+// findInAll tells of each entry whether something of the query begins there, in this entry
+// or on into the next. That is faster than bestEntry for each.
+func (q *quoter) findInAll(entries []archive.Entry, lang *text.Language) []bool {
+	var all strings.Builder
+	ends := make([]int, len(entries))
+	for i, e := range entries {
+		all.WriteString(e.Text)
+		ends[i] = all.Len()
+		all.WriteByte(' ')
+	}
+	found := make([]bool, len(entries))
+	i := 0
+	for _, h := range q.hl.find(all.String(), lang) {
+		for h.start >= ends[i] {
+			i++
+		}
+		found[i] = true
+	}
+	return found
 }
 
 // bestEntry quotes the entry of a moment that answers best: one by the speakers that

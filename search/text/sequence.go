@@ -7,7 +7,7 @@ import "slices"
 type Sequence struct {
 	Words    []Token
 	Joined   []JoinedWord
-	joinedAt map[int][]JoinedWord // wholes by where they begin
+	joinedAt map[int][]JoinedWord // by First
 }
 
 // JoinedWord is a joined form that stands for the words [First,After).
@@ -20,6 +20,19 @@ type JoinedWord struct {
 // NewSequence puts the tokens of a text in their order.
 func NewSequence(tokens []Token) Sequence {
 	s := Sequence{Words: make([]Token, 0, len(tokens))}
+	s.add(tokens)
+	return s
+}
+
+// Read makes s the words of a text, in the memory of the words that it had.
+func (s *Sequence) Read(text string) {
+	tokens := appendTokens(slices.Grow(s.Words[:0], len(text)/5+1), text)
+	s.Words, s.Joined = tokens[:0], s.Joined[:0]
+	clear(s.joinedAt)
+	s.add(tokens) // no word comes after its token
+}
+
+func (s *Sequence) add(tokens []Token) {
 	for _, t := range tokens {
 		if !t.Joined {
 			s.Words = append(s.Words, t)
@@ -33,7 +46,6 @@ func NewSequence(tokens []Token) Sequence {
 			s.addJoined(JoinedWord{t.Term, t.Number, first, len(s.Words)})
 		}
 	}
-	return s
 }
 
 // HasTerm reports whether a term is among tokens.
@@ -58,6 +70,7 @@ func (s *Sequence) addJoined(w JoinedWord) {
 	}
 	s.Joined = append(s.Joined, w)
 	s.joinedAt[w.First] = append(s.joinedAt[w.First], w)
+	s.Words[w.First].begins = true
 }
 
 // FindPhrase returns the index of the first word, at from or later, from which on the
@@ -115,4 +128,9 @@ func PhraseTerms(phrase string) []string {
 }
 
 // JoinedAt returns the joined words that begin at a word.
-func (s Sequence) JoinedAt(word int) []JoinedWord { return s.joinedAt[word] }
+func (s Sequence) JoinedAt(word int) []JoinedWord {
+	if word >= len(s.Words) || !s.Words[word].begins {
+		return nil
+	}
+	return s.joinedAt[word]
+}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,8 +19,34 @@ func TestJoinedTokensAreThoseOfTheWhole(t *testing.T) {
 			a = a[:cut]
 		}
 		got, want := Join(Tokenize(a), len(a), Tokenize(b)), Tokenize(a+" "+b)
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(Token{})); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// TestSmallLettersAreReadAsCapitals compares the reading of plain words, which takes a
+// shorter way, with that of the same words in capitals.
+func TestSmallLettersAreReadAsCapitals(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		small := rapid.StringMatching(`([a-z]{1,3}|[a-z]{60,70}|[1.]|[-'’,@_ !]|é|京){0,12}`).Draw(t, "text")
+		diff := cmp.Diff(Tokenize(strings.ToUpper(small)), Tokenize(small), cmpopts.EquateEmpty(), cmpopts.EquateComparable(Token{}))
+		if diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestSequenceIsReadAnew reads texts one after the other into one sequence.
+func TestSequenceIsReadAnew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var s Sequence
+		for _, passage := range rapid.SliceOfN(rapid.StringMatching(`([ab]|[-'@_. ]|京){0,15}`), 1, 4).Draw(t, "texts") {
+			s.Read(passage)
+			want := NewSequence(Tokenize(passage))
+			if diff := cmp.Diff(want, s, cmp.AllowUnexported(Sequence{}), cmpopts.EquateEmpty(), cmpopts.EquateComparable(Token{})); diff != "" {
+				t.Errorf("%q: %s", passage, diff)
+			}
 		}
 	})
 }

@@ -14,6 +14,7 @@ type Token struct {
 	Term       string
 	Start, End int
 	Joined     bool
+	begins     bool   // in a sequence: a joined form begins with this word
 	Number     uint32 // in a vocabulary, where there is one
 }
 
@@ -26,16 +27,40 @@ const (
 // Tokenize cuts text into words, the same way for documents and queries.
 // Letters and digits make words; scripts written without spaces make
 // overlapping pairs of characters.
-func Tokenize(text string) []Token {
-	t := tokenizer{in: text, out: make([]Token, 0, len(text)/5+1)}
+func Tokenize(text string) []Token { return appendTokens(make([]Token, 0, len(text)/5+1), text) }
+
+// appendTokens appends the words of a text.
+func appendTokens(to []Token, text string) []Token {
+	t := tokenizer{in: text, out: to}
 	for t.pos < len(t.in) {
 		if c := t.in[t.pos]; c < utf8.RuneSelf && !isWordByte(c) { // as after most words
 			t.pos++
 			continue
 		}
-		t.readRun()
+		if !t.readPlainWord() {
+			t.readRun()
+		}
 	}
 	return t.out
+}
+
+// readPlainWord reads a word of small letters from a to z that nothing is tied to, as most
+// words are. Of another word it reads nothing and returns false.
+func (t *tokenizer) readPlainWord() bool {
+	end := t.pos
+	for end < len(t.in) && t.in[end] >= 'a' && t.in[end] <= 'z' {
+		end++
+	}
+	after := end
+	if after < len(t.in) && isJoint(rune(t.in[after])) { // such as the full stop of a sentence
+		after++
+	}
+	if after < len(t.in) && (t.in[after] >= utf8.RuneSelf || isWordByte(t.in[after])) || end-t.pos > maxTermBytes {
+		return false
+	}
+	t.out = append(t.out, Token{Term: t.in[t.pos:end], Start: t.pos, End: end})
+	t.pos = after
+	return true
 }
 
 type runPart struct {
