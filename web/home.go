@@ -14,6 +14,10 @@ import (
 // listSize is how many meetings a page of the list shows.
 const listSize = 50
 
+// fewMeetings: to a visitor who sees no more, they are listed by their numbers. To look for
+// the visible ones among 100,000 takes most of a second.
+const fewMeetings = 1000
+
 // homePage is the list of meetings, newest first.
 type homePage struct {
 	frame
@@ -91,11 +95,16 @@ func (s *server) listQuery(r *http.Request) (archive.ListQuery, error) {
 	list := archive.ListQuery{Viewer: viewerOf(r.Context()), Type: q.Get("type"), Team: q.Get("team"),
 		RecordedBy: q.Get("recorded_by"), Person: q.Get("person"),
 		IncludeGone: true, Limit: listSize + 1}
-	if list.Person != "" {
-		view, err := s.view(r.Context())
-		if err != nil {
+	view, err := s.view(r.Context())
+	if err != nil {
+		return list, err
+	}
+	if !list.Viewer.All {
+		if list.Among, err = s.Roster.Few(r.Context(), view, fewMeetings); err != nil {
 			return list, err
 		}
+	}
+	if list.Person != "" {
 		if seen, err := s.Roster.Sees(r.Context(), view, list.Person); err != nil {
 			return list, err
 		} else if seen { // else the names are of meetings that the visitor does not see

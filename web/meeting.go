@@ -63,7 +63,7 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.Archive.Meeting(ctx, viewerOf(ctx), id)
+	m, err := s.Archive.NotesFor(ctx, viewerOf(ctx), id)
 	if err != nil {
 		return err
 	}

@@ -184,7 +184,7 @@ func (s *server) apiOutline(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := s.Archive.Meeting(r.Context(), viewerOf(r.Context()), id)
+	m, err := s.Archive.NotesFor(r.Context(), viewerOf(r.Context()), id)
 	if err != nil {
 		return err
 	}

@@ -257,3 +257,40 @@ func TestQuestionsWhileMeetingsArrive(t *testing.T) {
 		}
 	}
 }
+
+func TestFewAreListedAsAll(t *testing.T) {
+	r, a := newRoster(t)
+	for _, viewer := range []archive.Viewer{owner, archive.ViewerWith("bob@example.com"), archive.ViewerWith("x@example.com"), archive.ViewerWith()} {
+		want, err := a.List(t.Context(), archive.ListQuery{Viewer: viewer, IncludeGone: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for most := range 5 {
+			few, err := r.Few(t.Context(), View{Viewer: viewer}, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (few == nil) != (len(want) > most) {
+				t.Errorf("%v sees %d, and no more than %d are %v", viewer, len(want), most, few)
+			}
+			got, err := a.List(t.Context(), archive.ListQuery{Viewer: viewer, IncludeGone: true, Among: few})
+			if err != nil {
+				t.Fatal(err)
+			}
+			expect(t, "the list", ids(got), ids(want))
+		}
+		// Among gives no rights.
+		got, err := a.List(t.Context(), archive.ListQuery{Viewer: viewer, IncludeGone: true, Among: []int64{1, 2, 3, 99}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "the list among all", ids(got), ids(want))
+	}
+}
+
+func ids(rows []*archive.Row) (all []int64) {
+	for _, row := range rows {
+		all = append(all, row.RecordingID)
+	}
+	return all
+}

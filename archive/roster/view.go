@@ -108,6 +108,23 @@ func (v *view) visibleInOrder(oldest bool) iter.Seq[*meeting] {
 	}
 }
 
+// Few returns the meetings that the viewer sees, newest first, or nil if they are more than
+// so many.
+func (r *Roster) Few(ctx context.Context, q View, most int) (ids []int64, err error) {
+	err = r.open(ctx, q, func(v *view) error {
+		ids = []int64{}
+		for m := range v.visible() {
+			if len(ids) == most {
+				ids = nil
+				break
+			}
+			ids = append(ids, m.id)
+		}
+		return nil
+	})
+	return ids, err
+}
+
 // person returns the person of an alias: the main key.
 func (v *view) person(alias int32) int32 {
 	if alias < 0 {

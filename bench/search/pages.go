@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
 	"minutebook/web"
@@ -25,7 +26,8 @@ type pageKind struct {
 }
 
 // measurePages requests pages from the page's handler as a browser does, one after the
-// other, and prints the times until they were written, for the owner and for who sees half.
+// other, and prints the times until they were written, for the owner, for who sees half and
+// for somebody who sees their own meetings alone.
 func (h *house) measurePages(ctx context.Context) error {
 	added, err := notes.Open(ctx, notes.Options{Archive: h.archive})
 	if err != nil {
@@ -36,7 +38,8 @@ func (h *house) measurePages(ctx context.Context) error {
 	for _, visitor := range []struct {
 		name string
 		web.Visitor
-	}{{"", web.Visitor{Viewer: everyone, Admin: true}}, {", by who sees half", web.Visitor{Viewer: half}}} {
+	}{{"", web.Visitor{Viewer: everyone, Admin: true}}, {", by who sees half", web.Visitor{Viewer: half}},
+		{", by who sees few", web.Visitor{Viewer: archive.ViewerWith(h.sample[0].RecordedBy.Email)}}} {
 		handler, err := web.New(web.Options{Archive: h.archive, Index: h.index, Notes: added, Roster: counts, Logger: logger(),
 			Identify: func(*http.Request) (web.Visitor, error) { return visitor.Visitor, nil }})
 		if err != nil {
