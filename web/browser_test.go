@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -11,6 +12,7 @@ import (
 
 	"minutebook/internal/browsertest"
 	"minutebook/internal/testrun"
+	syncer "minutebook/sync"
 )
 
 // shown reports whether the line of the moment is within the window.
@@ -32,6 +34,7 @@ func TestBrowser(t *testing.T) {
 		"plays a clip":            browserPlaysAClip,
 		"quotes":                  browserQuotes,
 		"remembers the speed":     browserRemembersTheSpeed,
+		"status without session":  browserStatusWithoutSession,
 	})
 }
 
@@ -150,6 +153,23 @@ func browserSeesWhatArrives(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Navigate(s.URL+"/meetings/424242"), chromedp.WaitReady(chromedp.CSS(".nomedia")))
 	s.attachVideo(424242)
 	b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && !!document.querySelector(".controls")`)
+}
+
+// browserStatusWithoutSession has the session end while the status page is open, after the
+// last event: the page that asks to sign in takes the place of none of its parts.
+func browserStatusWithoutSession(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme"}}}
+	b := c.Open(t, s.URL)
+	b.Do(chromedp.Navigate(s.URL + "/status"))
+	b.WaitFor(`document.querySelector("main").textContent.includes("acme")`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.fetch = async () => { window.asked = true; return new Response("<!doctype html><main>Sign in</main>"); }`))
+	for i := 0; i < 60 && !browsertest.Evaluate[bool](b, `!!window.asked`); i++ { // the first event is compared with nothing
+		s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme"}, {Name: "other" + itoa(int64(i))}}}
+		time.Sleep(time.Second)
+	}
+	b.WaitFor(`window.asked`)
+	b.WaitFor(`document.querySelector("main").textContent.includes("acme")`)
 }
 
 // browserIsAtPeaceOnEveryPage opens the pages on a phone. [browserAxeFindsNothing] opens

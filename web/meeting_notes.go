@@ -19,6 +19,7 @@ type meetingNote struct {
 	Own     bool
 	Author  string // "" for the owner of an archive without sign-in
 	Address string // of its moment; "" about the whole meeting
+	State   string // see noteState
 }
 
 // listNotes returns the notes on a meeting that the visitor may read.
@@ -30,7 +31,7 @@ func (s *server) listNotes(r *http.Request, id int64) ([]meetingNote, error) {
 	}
 	var out []meetingNote
 	for _, n := range all {
-		v := meetingNote{Note: n, Own: n.Person == person}
+		v := meetingNote{Note: n, Own: n.Person == person, State: noteState(n)}
 		if v.Author, err = s.nameOf(r, n.Person); err != nil {
 			return nil, err
 		}
@@ -82,6 +83,9 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch form.Get("do") {
 	case "change":
+		if seen := form.Get("seen"); seen != "" && seen != noteState(note) {
+			return &failure{http.StatusConflict, "The note was changed in another window meanwhile. There it says: “" + note.Text + "”"}
+		}
 		err = s.Notes.Change(r.Context(), note.Person, note.ID, form.Get("text"), private)
 	case "delete":
 		err = s.Notes.Delete(r.Context(), note.Person, note.ID)
@@ -93,6 +97,9 @@ func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.seeOther(w, r, meetingAddress(id, -1, -1, "")+"#notes")
 }
+
+// noteState names the state of a note that a form shows.
+func noteState(n notes.Note) string { return strconv.FormatInt(n.ChangedAt.UnixMilli(), 10) }
 
 // ownNote returns a note on a meeting that is the visitor's own, by its number.
 func (s *server) ownNote(r *http.Request, id int64, number string) (notes.Note, error) {

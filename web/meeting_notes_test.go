@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // evil is a note's text that must never become markup.
@@ -53,6 +55,60 @@ func TestNotesOnAMeeting(t *testing.T) {
 	if body := s.shows(200, "/meetings/1", "better"); strings.Contains(body, "only you") || strings.Contains(body, "about it all") {
 		t.Error("a note that was shared and one that was deleted are there as before")
 	}
+}
+
+// TestNoteInTwoWindows changes a note that another window has changed, and one that it has
+// deleted: no words are lost, and those that are sent again are kept.
+func TestNoteInTwoWindows(t *testing.T) {
+	s := newSite(t, meeting(1, "Plan", "2026-06-30T15:00:00Z", ""))
+	send := func(want int, form url.Values, parts ...string) url.Values {
+		t.Helper()
+		resp, body := s.submit("/meetings/1/notes", form.Encode())
+		for _, part := range parts {
+			if !strings.Contains(body, part) {
+				t.Errorf("the answer does not say %s", part)
+			}
+		}
+		if resp.StatusCode != want {
+			t.Fatalf("%v is answered %d %.300s", form, resp.StatusCode, body)
+		}
+		return readForm(body)
+	}
+	send(303, url.Values{"do": {"add"}, "text": {"first"}, "at": {"1:23"}})
+	opened := readForm(s.shows(200, "/meetings/1", "first"))
+	opened.Set("do", "change")
+	for i, text := range []string{"here", "there"} {
+		later := at.Add(time.Duration(i+1) * time.Minute)
+		s.now.Store(&later)
+		opened.Set("text", text)
+		if i == 0 {
+			send(303, opened)
+			continue
+		}
+		again := send(409, opened, "changed in another window", "“here”", "there</textarea>")
+		s.shows(200, "/meetings/1", "here")
+		send(303, again)
+	}
+	s.shows(200, "/meetings/1", "there")
+	send(303, url.Values{"do": {"delete"}, "note": {"1"}})
+	opened.Set("text", "everywhere")
+	send(303, send(404, opened, "everywhere</textarea>"))
+	s.shows(200, "/meetings/1", "everywhere")
+}
+
+// readForm returns the fields of the first form of a note on a page.
+func readForm(body string) url.Values {
+	form := url.Values{}
+	_, body, _ = strings.Cut(body, `<form class="note"`)
+	body, _, _ = strings.Cut(body, "</form>")
+	for _, field := range regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)"|<(textarea) name="text"[^>]*>([^<]*)`).FindAllStringSubmatch(body, -1) {
+		if field[3] != "" {
+			form.Set("text", field[4])
+			continue
+		}
+		form.Set(field[1], field[2])
+	}
+	return form
 }
 
 func TestNotesByTheInterface(t *testing.T) {

@@ -109,6 +109,8 @@ func clicksMoveTheTranscript(b *browsertest.Browser) {
 			{ bubbles: true, clientX: r.left + r.width * 0.75, clientY: r.top + 5 })); })()`, 2690, 2720},
 		{`document.querySelector(".actions a.clock").click()`, 3000, 3010},
 		{`document.querySelector(".highlights a.clock").click()`, 3100, 3110},
+		{`document.querySelector(".chapters a[data-t='3290']").click()`, 3290, 3300},
+		{`document.querySelector(".prose a[href^='?t=']").click()`, 2101, 2111},
 		{`document.querySelector(".timeline a:has(.todo)").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))`, 3000, 3010},
 	} {
 		b.Do(chromedp.Evaluate[chromedp.Void](`scrollTo({ top: 0, behavior: "instant" })`), chromedp.Evaluate[chromedp.Void](c.click))

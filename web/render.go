@@ -166,6 +166,9 @@ func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message, nil}
 	if r.PostForm.Has("text") && strings.HasSuffix(r.URL.Path, "/notes") {
 		data.Unkept, data.Title = r.PostForm, "Your note was not kept"
+		if f.status == http.StatusNotFound { // another window deleted the note
+			data.Unkept.Set("do", "add")
+		}
 	}
 	if err := s.render(w, f.status, "error", data); err != nil {
 		s.Logger.Error().Err(err).Msg("answer request")

@@ -29,8 +29,10 @@ func longMeeting(id int64, entries int) json.RawMessage {
 	return meeting(id, "A long meeting", "2026-06-30T08:00:00Z", fmt.Sprintf(
 		`"recording_end_time":"2026-06-30T09:00:00Z",
 		"action_items":[{"description":"Count the walruses","recording_timestamp":"00:50:00","assignee":{"name":"Ana Ruiz"}}],
-		"highlights":[{"type":"Moment","summary":"The count","start_time":3100,"end_time":3110}],
-		"transcript":[%s]`, b.String()[1:]))
+		"default_summary":{"template_name":"General","markdown_formatted":"They [counted](https://svc.example/%d?timestamp=2101.5)."},
+		"highlights":[{"type":"Moment","summary":"The count","start_time":3100,"end_time":3110},
+			{"type":"Moment","summary":"The report","start_time":3290,"end_time":3300},{"type":"Moment","summary":"The end","start_time":3485,"end_time":3490}],
+		"url":"https://svc.example/%d","transcript":[%s]`, id, id, b.String()[1:]))
 }
 
 // frameLoop measures 200 frames, in each of which step runs.

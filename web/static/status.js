@@ -10,9 +10,11 @@ async function refreshParts() {
   const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
   if (!answer.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const old = $$("[data-live] [data-part]"), fresh = $$("[data-live] [data-part]", page);
+  const whole = $("[data-live]", page);
+  if (!whole) return; // the page asks to sign in
+  const old = $$("[data-live] [data-part]"), fresh = $$("[data-part]", whole);
   if (old.length !== fresh.length) { // an account came or went
-    if (!$("[data-live]").contains(document.activeElement)) $("[data-live]").replaceChildren(...$("[data-live]", page).childNodes);
+    if (!$("[data-live]").contains(document.activeElement)) $("[data-live]").replaceChildren(...whole.childNodes);
     return;
   }
   old.forEach((part, i) => {
