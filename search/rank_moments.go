@@ -50,11 +50,15 @@ func (s *snapshot) rankMoments(list []rankedMeeting, terms []*termMatch, in scop
 
 // momentTerms finds how rare the terms are among moments, stop words left out. A
 // moment with several variants of a word is counted for each; a phrase counts once
-// for each meeting that has it.
+// for each meeting that has it. For who does not see all meetings, terms are as rare as
+// among the visible ones: the order of moments would tell how many hidden ones have a word.
 func (s *snapshot) momentTerms(terms []*termMatch, t tuning) ([]momentTerm, error) {
 	all, err := s.moments.DocCount()
 	if err != nil {
 		return nil, fmt.Errorf("read search index: %w", err)
+	}
+	if !s.seesAll {
+		all = uint64(s.visibleCount)
 	}
 	var out []momentTerm
 	for _, m := range terms {
@@ -62,7 +66,7 @@ func (s *snapshot) momentTerms(terms []*termMatch, t tuning) ([]momentTerm, erro
 			continue
 		}
 		n := m.meetings.size()
-		if len(m.phrase) == 0 {
+		if len(m.phrase) == 0 && s.seesAll {
 			if n, err = s.countMoments(m.variants); err != nil {
 				return nil, err
 			}

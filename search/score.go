@@ -77,7 +77,7 @@ type scores [][]float32
 // scoreMeetings scores the meetings of a set by the terms, in the fields given.
 func (s *snapshot) scoreMeetings(set meetingSet, terms []*termMatch, fields []string, t tuning) (scores, error) {
 	out := make(scores, len(s.segments))
-	idf := make([]float64, len(terms))
+	idf, mean := make([]float64, len(terms)), s.meanWords()
 	for n, m := range terms {
 		idf[n] = rarity(m.meetings.size(), s.visibleCount) * t.shareOf(m)
 	}
@@ -91,7 +91,7 @@ func (s *snapshot) scoreMeetings(set meetingSet, terms []*termMatch, fields []st
 			if m.stop {
 				continue
 			}
-			if err := s.countTerm(found, i, set[i], m, fields, t); err != nil {
+			if err := s.countTerm(found, i, set[i], m, fields, t, mean); err != nil {
 				return err
 			}
 			eachDocument(set[i], func(doc uint32) {
@@ -106,8 +106,8 @@ func (s *snapshot) scoreMeetings(set meetingSet, terms []*termMatch, fields []st
 }
 
 // countTerm adds a term's weighed occurrences in the documents of segment i to
-// found, in those of the set at least.
-func (s *snapshot) countTerm(found []float64, i int, set *roaring.Bitmap, m *termMatch, fields []string, t tuning) error {
+// found, in those of the set at least. mean is the mean length of meetings.
+func (s *snapshot) countTerm(found []float64, i int, set *roaring.Bitmap, m *termMatch, fields []string, t tuning, mean float64) error {
 	if len(m.phrase) > 0 {
 		eachDocument(roaring.And(set, m.meetings[i]), func(doc uint32) { found[doc] += t.phrase })
 		return nil
@@ -117,7 +117,7 @@ func (s *snapshot) countTerm(found []float64, i int, set *roaring.Bitmap, m *ter
 			continue
 		}
 		if fw.mean == 0 {
-			fw.mean = float64(s.meanWords)
+			fw.mean = mean
 		}
 		if err := addVariants(s.segments[i].terms, fw, m.variants, set, func(doc uint32, tf float64) { found[doc] += tf }); err != nil {
 			return err

@@ -37,7 +37,6 @@ type snapshot struct {
 	notes        NotesFunc                     // of the request
 	samePerson   SamePersonFunc                // likewise
 	remarks      map[string]map[int64][]Moment // the notes found, by words and meeting
-	meanWords    int                           // mean length of all meetings
 	langs        []*text.Language              // of all meetings
 }
 
@@ -124,25 +123,36 @@ func (s *snapshot) close() error {
 	return errors.Join(errs...)
 }
 
-// addUp counts the visible meetings, and finds the mean length and the languages
-// of all.
+// addUp counts the visible meetings, and finds the languages of all.
 func (s *snapshot) addUp() {
 	s.visibleCount = s.visible().size()
-	var words int64
-	meetings := 0
 	codes := map[string]bool{}
 	for _, m := range s.segments {
-		sums := m.columns.sumsOf(m.seg)
-		words += sums.words
-		meetings += sums.meetings
-		for code := range sums.languages {
+		for code := range m.columns.sumsOf(m.seg).languages {
 			codes[s.x.columns.valueOf(code)] = true
 		}
 	}
-	s.meanWords = int(words/int64(max(meetings, 1))) + 1
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
 		s.langs = append(s.langs, s.x.langs.Get(code))
 	}
+}
+
+// meanWords returns the mean length of the visible meetings: scores, which stand in places
+// of the results, tell nothing of hidden ones.
+func (s *snapshot) meanWords() float64 {
+	var words int64
+	meetings := 0
+	for _, m := range s.segments {
+		if s.seesAll {
+			sums := m.columns.sumsOf(m.seg)
+			words += sums.words
+			meetings += sums.meetings
+			continue
+		}
+		eachDocument(m.visible, func(doc uint32) { words += int64(m.columns.words[doc]) })
+		meetings += int(m.visible.GetCardinality())
+	}
+	return float64(words/int64(max(meetings, 1)) + 1)
 }
 
 // isStopWord reports whether a word is a stop word in one of the languages of the
