@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -45,15 +46,24 @@ func (s *server) guard(next http.Handler) http.Handler {
 }
 
 // isForwarded reports whether a request comes through a proxy: one on this machine that
-// writes the Host itself would let everybody in.
+// writes the Host itself would let everybody in. nginx says nothing of itself unless it is
+// told to, and speaks HTTP/1.0 or ends the connection of each request, as no browser does.
 func isForwarded(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip"} {
-		if len(r.Header[name]) > 0 {
+	if !r.ProtoAtLeast(1, 1) || r.Close && r.Header.Get("Accept-Language") != "" {
+		return true
+	}
+	for name := range r.Header {
+		name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+		if strings.HasPrefix(name, "x-forwarded") || slices.Contains(forwardHeaders[:], name) {
 			return true
 		}
 	}
 	return false
 }
+
+// forwardHeaders are headers that proxies add beside those that begin with X-Forwarded.
+var forwardHeaders = [...]string{"forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "true-client-ip",
+	"x-original-host", "x-original-forwarded-for", "cf-connecting-ip", "cdn-loop", "remote-user"}
 
 // hostAllowed reports whether the request's Host is loopback, the address that
 // the connection came in at, or one of the configured names.

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"bufio"
+	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
@@ -51,7 +53,9 @@ func TestProxiesReachNoOwner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, header := range []string{"", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"} {
+	for _, header := range []string{"", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via",
+		"X-Forwarded", "X-Forwarded-Server", "X-Forwarded-Port", "X-Forwarded-User", "X_Forwarded_For", "X-Original-Host", "X-Client-IP", "True-Client-IP",
+		"CF-Connecting-IP", "CDN-Loop", "Remote-User", "Remote_User"} {
 		for _, address := range []string{"/", "/api/v1/meetings", "/mcp", "/metrics"} {
 			r := httptest.NewRequest("GET", "http://127.0.0.1:8377"+address, nil)
 			if header != "" {
@@ -62,6 +66,34 @@ func TestProxiesReachNoOwner(t *testing.T) {
 			if refused := w.Code == 403; refused != (header != "") {
 				t.Errorf("%s with %q: %d", address, header, w.Code)
 			}
+		}
+	}
+}
+
+// nginx says nothing of itself where its configuration has proxy_pass alone: it writes the
+// Host, and speaks HTTP/1.0, or with proxy_http_version 1.1 ends each connection.
+func TestSilentProxiesReachNoOwner(t *testing.T) {
+	s := newSite(t)
+	o := s.options()
+	o.Identify = nil
+	page, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{
+		"GET / HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nAccept-Language: en\r\n\r\n":                      200, // a browser
+		"GET / HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nConnection: close\r\n\r\n":                        200, // a script
+		"GET / HTTP/1.0\r\nHost: 127.0.0.1:8377\r\nConnection: close\r\n\r\n":                        403,
+		"GET / HTTP/1.0\r\nHost: 127.0.0.1:8377\r\nConnection: keep-alive\r\n\r\n":                   403,
+		"GET / HTTP/1.1\r\nHost: 127.0.0.1:8377\r\nConnection: close\r\nAccept-Language: en\r\n\r\n": 403,
+	} {
+		r, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		if page.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%q: %d, want %d", text, w.Code, want)
 		}
 	}
 }
