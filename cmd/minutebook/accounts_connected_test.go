@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -296,4 +297,39 @@ func findNoSecret(t *testing.T, folder, secret string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestTheServiceOfOwnAccountsMoves gives the service another address where people's own
+// accounts alone name it.
+func TestTheServiceOfOwnAccountsMoves(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	config, lines := filepath.Join(dir, "config.toml"), filepath.Join(dir, "m.ndjson")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	setURL := func(url string) {
+		t.Helper()
+		write(config, fmt.Sprintf("data_dir = \"data\"\n[web]\naccess = \"people\"\npublic_url = \"http://localhost:8377\"\n[web.accounts]\nbase_url = %q\n", url))
+	}
+	refuses := func(want string) {
+		t.Helper()
+		out, err := exec.Command("minutebook", "sync", "-c", config).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s, %v; want %q", out, err, want)
+		}
+	}
+	write(lines, `{"recording_id": 1, "title": "t", "created_at": "2026-05-01T10:00:00Z", "recorded_by": {"name": "Ann", "email": "ann@acme.example"}}`+"\n")
+	setURL("https://old.example/external/v1")
+	run(t, "init", "-c", config)
+	run(t, "import", lines, "-c", config)
+	refuses("no account is configured") // yet the archive knows its service now
+	setURL("https://new.example/external/v1")
+	refuses("init --moved")
+	run(t, "init", "--moved", "-c", config)
+	refuses("no account is configured")
 }

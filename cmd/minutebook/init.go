@@ -46,9 +46,8 @@ func (m *Main) createArchive(ctx context.Context, cfg *config.Config, moved, try
 		return err
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
-	if moved && len(cfg.Accounts) > 0 {
-		err := a.SetMarks(ctx, archive.Mark{Key: serviceMark, Value: []byte(cfg.Accounts[0].BaseURL)})
-		if err != nil {
+	if url := cfg.ServiceURL(); moved && url != "" {
+		if err := a.SetMarks(ctx, archive.Mark{Key: serviceMark, Value: []byte(url)}); err != nil {
 			return err
 		}
 	}
