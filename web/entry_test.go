@@ -51,6 +51,11 @@ func TestAnInvitationLetsInOnce(t *testing.T) {
 		t.Errorf("status %d, cookie %+v", resp.StatusCode, cookie)
 	}
 	s.wants(200, "GET", "/", nil, `title="ann@acme.example"`)
+	for _, page := range []string{"/", "/me", "/admin/people", "/admin/audit", "/login", "/nothing"} {
+		if resp, _ := s.do("GET", page, nil); resp.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s may be kept by the browser: %q", page, resp.Header.Get("Cache-Control"))
+		}
+	}
 	s.wants(410, "POST", "/invitation", form, "This invitation was used")
 	s.wants(410, "GET", "/invitation?secret="+secret, nil, "This invitation was used")
 	s.wants(410, "GET", "/invitation?secret=other", nil, "This invitation is not known here")
@@ -66,6 +71,7 @@ func TestSignInSaysNothingOfNames(t *testing.T) {
 	s.signIn("ann@acme.example", true)
 	s.add("bob@acme.example", false) // has no password yet
 	s.Client = newBrowser(t)
+	s.wants(400, "POST", "/login", url.Values{"address": {strings.Repeat("a", maxForm)}, "password": {"wrong password"}})
 	bodies := map[string]bool{}
 	for _, address := range []string{"ann@acme.example", "bob@acme.example", "eve@acme.example", "no address"} {
 		body := s.wants(401, "POST", "/login", url.Values{"address": {address}, "password": {"wrong password"}})
@@ -83,6 +89,33 @@ func TestSignInSaysNothingOfNames(t *testing.T) {
 	if resp.StatusCode != 429 || resp.Header.Get("Retry-After") == "" || !strings.Contains(body, "Too many tries") {
 		t.Errorf("after many tries: %s", resp.Status)
 	}
+}
+
+// TestAttemptsSayNothingOfNames uses up the attempts of an address at which somebody has
+// signed in, as a stranger in the same office can. The one who has signed in there goes on.
+func TestAttemptsSayNothingOfNames(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	s := newEntrySite(t, nil)
+	s.signIn("ann@acme.example", true)
+	try := func(address, password string, want int) {
+		t.Helper()
+		s.wants(want, "POST", "/login", url.Values{"address": {address}, "password": {password}})
+	}
+	try("ann@acme.example", goodPassword, 303)
+	own := s.Client
+	s.Client = newBrowser(t)
+	resp, _ := s.do("POST", "/login", nil)
+	for i := 0; resp.StatusCode != 429; i++ {
+		resp, _ = s.do("POST", "/login", url.Values{"address": {itoa(int64(i))}, "password": {"wrong password"}})
+	}
+	try("ann@acme.example", "wrong password", 429)
+	try("nobody@acme.example", "wrong password", 429)
+	s.Client = own
+	s.wants(303, "POST", "/logout", url.Values{}, "/login")
+	try("ann@acme.example", "wrong password", 401)
+	try("ann@acme.example", goodPassword, 303)
+	try("nobody@acme.example", "wrong password", 429)
 }
 
 func TestSignInLeadsOnlyHere(t *testing.T) {

@@ -160,8 +160,8 @@ func (s *server) randomText() (string, error) {
 // of its own, since a browser can begin to sign in in several tabs at once.
 func (s *server) attemptPrefix() string { return s.cookieName() + "-oidc-" }
 
-// attemptCookie returns a cookie of an attempt. A negative age removes it.
-func (s *server) attemptCookie(name, value string, age int) *http.Cookie {
+// signInCookie returns a cookie beside the session's. A negative age removes it.
+func (s *server) signInCookie(name, value string, age int) *http.Cookie {
 	return &http.Cookie{Name: name, Value: value, Path: s.cookiePath(), HttpOnly: true, Secure: s.Entry.isSecure(), SameSite: http.SameSiteLaxMode, MaxAge: age}
 }
 
@@ -175,10 +175,10 @@ func (s *server) keepAttempt(w http.ResponseWriter, r *http.Request, a *attempt)
 	old := slices.DeleteFunc(r.Cookies(), func(c *http.Cookie) bool { return !strings.HasPrefix(c.Name, s.attemptPrefix()) })
 	if len(old) >= maxAttempts {
 		for _, c := range old {
-			http.SetCookie(w, s.attemptCookie(c.Name, "", -1))
+			http.SetCookie(w, s.signInCookie(c.Name, "", -1))
 		}
 	}
-	http.SetCookie(w, s.attemptCookie(s.attemptPrefix()+a.State, base64.RawURLEncoding.EncodeToString(raw), int(oidcWait.Seconds())))
+	http.SetCookie(w, s.signInCookie(s.attemptPrefix()+a.State, base64.RawURLEncoding.EncodeToString(raw), int(oidcWait.Seconds())))
 	return nil
 }
 
@@ -189,7 +189,7 @@ func (s *server) takeAttempt(w http.ResponseWriter, r *http.Request) (a attempt,
 	if err != nil {
 		return a, errors.New("the browser has not begun this sign-in")
 	}
-	http.SetCookie(w, s.attemptCookie(c.Name, "", -1))
+	http.SetCookie(w, s.signInCookie(c.Name, "", -1))
 	raw, err := base64.RawURLEncoding.DecodeString(c.Value)
 	if err == nil {
 		err = json.Unmarshal(raw, &a)

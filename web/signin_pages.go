@@ -131,8 +131,11 @@ func (s *server) logIn(w http.ResponseWriter, r *http.Request) error {
 // tries is bounded by the machine and by the address; it fails with a failure whose
 // words are for the person, and which does not tell which addresses exist.
 func (s *server) checkPassword(w http.ResponseWriter, r *http.Request, address, password string) (access.Person, error) {
-	client := s.client(r)
-	if err := refuseUntil(w, s.attempts.Attempt(client, address)); err != nil {
+	client, browser := s.client(r), ""
+	if c, err := r.Cookie(s.browserCookie()); err == nil {
+		browser = c.Value
+	}
+	if err := refuseUntil(w, s.attempts.Attempt(client, address, browser)); err != nil {
 		return access.Person{}, err
 	}
 	person, err := s.Entry.People.CheckPassword(r.Context(), address, password)
@@ -140,11 +143,21 @@ func (s *server) checkPassword(w http.ResponseWriter, r *http.Request, address, 
 		s.Logger.Warn().Stringer("client", client).Msg("sign-in failed")
 		return person, &failure{http.StatusUnauthorized, "The address or the password is wrong."}
 	}
-	if err == nil {
-		s.attempts.Succeed(client, address)
+	if err != nil {
+		return person, err
 	}
-	return person, err
+	known, err := s.randomText()
+	if err != nil {
+		return access.Person{}, err
+	}
+	s.attempts.Succeed(client, address, browser, known)
+	http.SetCookie(w, s.signInCookie(s.browserCookie(), known, int(access.SessionLife.Seconds())))
+	return person, nil
 }
+
+// browserCookie returns the name of the cookie by which a browser is known in which somebody
+// has signed in with a password. It opens nothing, and outlives the session.
+func (s *server) browserCookie() string { return s.cookieName() + "-browser" }
 
 // refuseUntil fails when a client has to wait before it may try to sign in.
 func refuseUntil(w http.ResponseWriter, wait time.Duration) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"minutebook/internal/oidctest"
 	"minutebook/internal/testrun"
 	"minutebook/web/access"
 )
@@ -23,6 +24,7 @@ func TestPublicAddresses(t *testing.T) {
 	t.Parallel()
 	s := newEntrySite(t, nil)
 	person := s.signIn("ann@acme.example", true)
+	provider := oidctest.Start(t, "https://minutes.example/login/oidc/callback", false)
 	for address, domain := range map[string]string{
 		"https://minutes.example":             "minutes.example",
 		"https://minutes.example/minutebook":  "minutes.example",
@@ -40,13 +42,13 @@ func TestPublicAddresses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Identify, o.Entry = nil, Entry{People: s.people, PublicURL: public, Passwords: true}
+		o.Identify, o.Entry = nil, Entry{People: s.people, PublicURL: public, Passwords: true, OIDC: &OIDC{Issuer: provider.Issuer, ClientID: "x"}}
 		page, err := New(o)
 		if err != nil {
 			t.Errorf("%s: %v", address, err)
 			continue
 		}
-		session, attributes := "", ""
+		session, attributes, others := "", "", map[string]string{}
 		ask := func(method, path, form string) (int, string) {
 			r := httptest.NewRequestWithContext(t.Context(), method, public.Scheme+"://"+public.Host+path, strings.NewReader(form))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -54,8 +56,12 @@ func TestPublicAddresses(t *testing.T) {
 			rec := httptest.NewRecorder()
 			page.ServeHTTP(rec, r)
 			for _, c := range rec.Result().Cookies() {
-				session = c.Name + "=" + c.Value
-				attributes = fmt.Sprint(c.Name, " ", c.Path, c.Domain, " Secure ", c.Secure, " HttpOnly ", c.HttpOnly, " Lax ", c.SameSite == http.SameSiteLaxMode)
+				text := fmt.Sprint(" ", c.Path, c.Domain, " Secure ", c.Secure, " HttpOnly ", c.HttpOnly, " Lax ", c.SameSite == http.SameSiteLaxMode)
+				if name, kind, ok := strings.Cut(c.Name, "minutebook-"); ok {
+					others[kind[:4]] = fmt.Sprint(name, "minutebook", text, " for ", c.MaxAge)
+					continue
+				}
+				session, attributes = c.Name+"="+c.Value, fmt.Sprint(c.Name, text, " for ", c.MaxAge)
 			}
 			return rec.Code, rec.Body.String()
 		}
@@ -70,8 +76,12 @@ func TestPublicAddresses(t *testing.T) {
 		case isSecure:
 			want = "__Secure-minutebook " + public.Path + " Secure true"
 		}
-		if want += " HttpOnly true Lax true"; attributes != want {
-			t.Errorf("%s: the session's cookie is %q, want %q", address, attributes, want)
+		want += " HttpOnly true Lax true for "
+		ask("GET", "/login/oidc", "")
+		for name, got := range map[string][2]string{"session": {attributes, "7776000"}, "browser": {others["brow"], "7776000"}, "attempt": {others["oidc"], "900"}} {
+			if got[0] != want+got[1] {
+				t.Errorf("%s: the cookie of the %s is %q, want %q", address, name, got[0], want+got[1])
+			}
 		}
 		removed, _ := ask("POST", "/me/passkeys/remove", "passkey=AAAA")
 		secret, _, err := s.people.Invite(t.Context(), access.ActorCommand, person.ID)
@@ -85,6 +95,14 @@ func TestPublicAddresses(t *testing.T) {
 		}
 		const why = "browsers take passkeys for a domain such as minutes.example alone"
 		told := strings.Contains(me, why) && strings.Count(log.String(), "web.public_url") == 1
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, public.Scheme+"://"+public.Host+"/logout", nil)
+		r.Header.Set("Cookie", session)
+		out := httptest.NewRecorder()
+		page.ServeHTTP(out, r)
+		if c := out.Result().Cookies(); len(c) != 1 || !strings.HasPrefix(session, c[0].Name+"=") || c[0].Value != "" || c[0].MaxAge >= 0 ||
+			(out.Header().Get("Clear-Site-Data") == "") != (public.Path != "") {
+			t.Errorf("%s: signing out sets %v and clears %q", address, c, out.Header().Get("Clear-Site-Data"))
+		}
 		switch {
 		case signedIn != http.StatusSeeOther || removed != http.StatusSeeOther:
 			t.Errorf("%s: signing in %d, removing a passkey %d", address, signedIn, removed)

@@ -25,17 +25,19 @@ const (
 // more of them some share their attempts; the memory stays the same, about 3 MB.
 const limiterSlots = 1 << 14
 
-// maxRegulars is the number of names, each at a client, that are remembered to have signed
+// maxRegulars is the number of names, each in a browser, that are remembered to have signed
 // in: about 8 MB. One more replaces any of them, which is limited as at first then.
 const maxRegulars = 1 << 16
 
 // Limiter limits how often a sign-in is tried, by the client's network address and
 // by the name that is tried, whether anybody has it or not. A name has attempts of
-// its own at each client from which it has signed in: nobody is locked out by somebody
+// its own in each browser in which it has signed in: nobody is locked out by somebody
 // elsewhere who keeps trying the name, nor by others of the same office, whose
-// computers have one address. A sign-in that succeeds gives the client's attempt back,
-// so that an office in the morning is limited by its mistakes alone. Nothing is kept
-// between two runs of the program. It is safe for concurrent use.
+// computers have one address. Such a browser is known by a secret of its own, since a
+// stranger at the same address would learn by the attempts left which names have signed in
+// there. A sign-in that succeeds gives its attempts back, so that an office in the morning
+// is limited by its mistakes alone. Nothing is kept between two runs of the program. It is
+// safe for concurrent use.
 type Limiter struct {
 	now  func() time.Time
 	seed maphash.Seed // unknown to others, so that nobody chooses whose slot to share
@@ -43,7 +45,7 @@ type Limiter struct {
 	mu       sync.Mutex // guards the slots
 	clients  [limiterSlots]*rate.Limiter
 	names    [limiterSlots]*rate.Limiter
-	regulars map[uint64]*rate.Limiter // by client and name: of those who have signed in
+	regulars map[uint64]*rate.Limiter // by browser and name: of those who have signed in
 }
 
 // NewLimiter returns a limiter that counts nothing yet.
@@ -53,11 +55,12 @@ func NewLimiter(now func() time.Time) *Limiter {
 
 // Attempt counts an attempt and returns 0 when it may be made, or how long to wait
 // for the next one. A client is an IPv4 address, or the network of an IPv6 address
-// (/64), since one machine has all addresses of that.
-func (l *Limiter) Attempt(client netip.Addr, name string) (wait time.Duration) {
+// (/64), since one machine has all addresses of that. browser is the secret that
+// [Limiter.Succeed] was given with this browser's last sign-in, "" without one.
+func (l *Limiter) Attempt(client netip.Addr, name, browser string) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if known := l.regulars[l.regular(client, name)]; known != nil {
+	if known := l.regulars[l.regular(name, browser)]; known != nil {
 		return take(&known, l.now(), attemptEveryByName, attemptsByName)
 	}
 	if wait = take(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient); wait > 0 {
@@ -66,23 +69,25 @@ func (l *Limiter) Attempt(client netip.Addr, name string) (wait time.Duration) {
 	return take(l.ofName(name), l.now(), attemptEveryByName, attemptsByName)
 }
 
-// Succeed forgets the attempts on a name, after a sign-in under it, remembers the client
-// as one of the name's own and gives the client the attempt back.
-func (l *Limiter) Succeed(client netip.Addr, name string) {
+// Succeed gives the attempt of a sign-in back, and remembers the browser, by the secret
+// that it gets now in the place of its former one, as one of the name's own. Others learn
+// nothing of it: what is left of the attempts on the name stays as it was.
+func (l *Limiter) Succeed(client netip.Addr, name, former, browser string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	*l.ofName(name) = nil
-	key := l.regular(client, name)
-	if l.regulars[key] == nil {
+	if key := l.regular(name, former); l.regulars[key] != nil {
+		delete(l.regulars, key)
+	} else {
 		giveBack(l.ofClient(client), l.now(), attemptEveryByClient, attemptsByClient)
-		for other := range l.regulars {
-			if len(l.regulars) < maxRegulars {
-				break
-			}
-			delete(l.regulars, other)
-		}
+		giveBack(l.ofName(name), l.now(), attemptEveryByName, attemptsByName)
 	}
-	l.regulars[key] = rate.NewLimiter(rate.Every(attemptEveryByName), attemptsByName)
+	for other := range l.regulars {
+		if len(l.regulars) < maxRegulars {
+			break
+		}
+		delete(l.regulars, other)
+	}
+	l.regulars[l.regular(name, browser)] = rate.NewLimiter(rate.Every(attemptEveryByName), attemptsByName)
 }
 
 // Wait returns 0 when a client may try to sign in without a name, by a passkey or at
@@ -110,10 +115,10 @@ func (l *Limiter) ofClient(client netip.Addr) **rate.Limiter {
 
 func (l *Limiter) ofName(name string) **rate.Limiter { return &l.names[l.slot(api.FoldEmail(name))] }
 
-// regular returns the key of a name at a client. It has no slot, which others would share
+// regular returns the key of a name in a browser. It has no slot, which others would share
 // who have never signed in.
-func (l *Limiter) regular(client netip.Addr, name string) uint64 {
-	return maphash.String(l.seed, httpserver.Network(client.Unmap()).String()+" "+api.FoldEmail(name))
+func (l *Limiter) regular(name, browser string) uint64 {
+	return maphash.String(l.seed, browser+" "+api.FoldEmail(name))
 }
 
 func (l *Limiter) slot(key string) uint64 { return maphash.String(l.seed, key) % limiterSlots }
