@@ -41,7 +41,10 @@ type entrance struct {
 	lastToken int64
 }
 
-const kept = 1 // the meeting that ann recorded
+const (
+	kept      = 1 // the meeting that ann recorded
+	forgotten = 2 // another one of hers, which was erased
+)
 
 func newEntrance(t *testing.T) *entrance {
 	ctx := t.Context()
@@ -53,9 +56,13 @@ func newEntrance(t *testing.T) *entrance {
 	must(t, err)
 	raw := `{"recording_id": 1, "title": "words", "shared_with": "no_teams", "created_at": "2026-05-01T10:00:00Z",
 		"recorded_by": {"name": "Ann", "email": "ann@acme.example"}, "transcript": [{"speaker": {"display_name": "Ann"}, "text": "words", "timestamp": "00:00:01"}]}`
-	o, err := archive.FromMeeting("acme", archive.SourceList, e.now, []byte(raw))
-	must(t, err)
-	_, err = h.archive.Apply(ctx, []archive.Observation{o})
+	for _, raw := range []string{raw, strings.Replace(raw, `"recording_id": 1`, `"recording_id": 2`, 1)} {
+		o, err := archive.FromMeeting("acme", archive.SourceList, e.now, []byte(raw))
+		must(t, err)
+		_, err = h.archive.Apply(ctx, []archive.Observation{o})
+		must(t, err)
+	}
+	_, err = h.archive.Forget(ctx, forgotten, "test")
 	must(t, err)
 	must(t, h.archive.AttachMedia(ctx, kept, archive.MediaVideo, film))
 	must(t, h.index.CatchUp(ctx))
@@ -276,6 +283,8 @@ func (e *entrance) askAsPeople(pattern, path string, row entryRow) {
 	if strings.Contains(row.path, "%d") {
 		never := strings.Replace(row.path, "%d", fmt.Sprint(absent), 1)
 		e.same(row, admin, e.send(pattern, never, row.body, cookie(e.begin(e.boss))...), "%s of a hidden meeting", pattern)
+		was := strings.Replace(row.path, "%d", fmt.Sprint(forgotten), 1)
+		e.same(row, e.send(pattern, was, row.body, cookie(e.begin(e.ann))...), e.send(pattern, never, row.body, cookie(e.begin(e.ann))...), "%s of a forgotten meeting", pattern)
 		if row.asks == asksData {
 			e.same(row, e.send(pattern, path, row.body, bearer(e.bossReads)...), e.send(pattern, never, row.body, bearer(e.bossReads)...), "%s of a hidden meeting, by a token", pattern)
 		}

@@ -1,11 +1,14 @@
 package web
 
 import (
+	"bytes"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rs/zerolog"
 
 	"minutebook/api"
 	"minutebook/internal/oidctest"
@@ -17,12 +20,15 @@ import (
 type oidcSite struct {
 	*entrySite
 	provider *oidctest.Provider
+	log      bytes.Buffer
 }
 
 func newOIDCSite(t *testing.T, inUserInfo bool, change func(*OIDC)) *oidcSite {
 	t.Helper()
 	s := &oidcSite{}
-	s.entrySite = newEntrySite(t, func(e *Entry) {
+	s.entrySite = newEntrySiteWith(t, access.Options{}, func(o *Options) {
+		o.Logger = zerolog.New(zerolog.SyncWriter(&s.log))
+		e := &o.Entry
 		s.provider = oidctest.Start(t, e.PublicURL.JoinPath("login/oidc/callback").String(), inUserInfo)
 		e.OIDC = &OIDC{Issuer: s.provider.Issuer, ClientID: s.provider.ClientID, ClientSecret: s.provider.ClientSecret,
 			Entrance: access.Entrance{Join: access.JoinInvited}}
@@ -107,7 +113,9 @@ func TestWhoMayNotComeIn(t *testing.T) {
 		o.AdminGroup = "minutebook-admins"
 	})
 	s.add("admin@acme.example", true)
-	groups := []string{"all"}
+	reasons := map[string]string{"an unverified address": "has not verified", "an address of which nothing is known": "has not verified", "another domain": "allowed_domains",
+		"a domain that ends alike": "allowed_domains", "no address": `there is no \"email\"`, "no groups": `sends no \"groups\"`}
+	groups, bodies := []string{"all"}, map[string]bool{}
 	for what, change := range map[string][]any{
 		"an unverified address":                {"email_verified", false},
 		"an address of which nothing is known": {"email_verified", nil},
@@ -122,6 +130,14 @@ func TestWhoMayNotComeIn(t *testing.T) {
 		if resp.StatusCode != 403 || !strings.Contains(body, "You could not be signed in. An admin of this archive finds the reason in its log.") {
 			t.Errorf("%s: %s", what, resp.Status)
 		}
+		bodies[body] = true
+		if !strings.Contains(s.log.String(), reasons[what]) {
+			t.Errorf("%s: the log does not say why: %s", what, s.log.String())
+		}
+		s.log.Reset()
+	}
+	if len(bodies) != 1 {
+		t.Errorf("%d different pages tell people apart who may not come in", len(bodies))
 	}
 	s.Client = newBrowser(t)
 	s.signInAs(ann, "groups", []string{"all", "minutebook-admins"})
@@ -131,6 +147,19 @@ func TestWhoMayNotComeIn(t *testing.T) {
 	s.signInAs(ann, "groups", groups)
 	s.wantsIn("the same without the group", "/login/oidc", true)
 	s.wants(404, "GET", "/admin/people", nil)
+}
+
+// TestTrustCoversSilenceAlone signs in at a provider of one's own organisation: its word
+// that an address is not verified counts all the same.
+func TestTrustCoversSilenceAlone(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	s := newOIDCSite(t, false, func(o *OIDC) { o.TrustEmail = true })
+	s.add("ann@acme.example", true)
+	s.signInAs(ann, "email_verified", false)
+	s.wantsIn("an unverified address", "/login/oidc", false)
+	s.signInAs(ann, "email_verified", nil)
+	s.wantsIn("an address of which nothing is said", "/login/oidc", true)
 }
 
 // TestWhoLeftTheProviderIsOut moves the clock by a day: the provider is asked again
@@ -146,6 +175,10 @@ func TestWhoLeftTheProviderIsOut(t *testing.T) {
 	s.move(day)
 	s.wants(401, "GET", "/api/v1/meetings", nil)
 	s.wants(303, "GET", "/status", nil, "/login/oidc?next=%2Fstatus&silent=1")
+	resp, _ := s.do("GET", "/login/oidc?silent=1", nil)
+	if to, err := resp.Location(); err != nil || to.Query().Get("prompt") != "none" {
+		t.Errorf("the provider is not told to ask the person nothing: %v, %v", to, err)
+	}
 	s.move(-day) // the provider's clock did not move, and its tokens are of now
 	before, err := s.people.Sessions(t.Context(), 1)
 	if err != nil {
@@ -159,6 +192,15 @@ func TestWhoLeftTheProviderIsOut(t *testing.T) {
 	s.move(day)
 	s.wantsIn("who left", "/login/oidc?silent=1&next=/status", false)
 	s.wants(303, "GET", "/status", nil, "/login?next=%2Fstatus") // and asks the provider no more by itself
+	events, err := s.people.Events(t.Context(), access.EventQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Kind == access.SignInFailed {
+			t.Error("that the provider wants to ask the person counts as a failed sign-in")
+		}
+	}
 }
 
 // TestSeveralTabsSignInAtOnce lets the tabs of a browser, which opens all of them again
@@ -178,6 +220,13 @@ func TestSeveralTabsSignInAtOnce(t *testing.T) {
 	for _, tab := range tabs {
 		s.wantsIn("a tab", tab, true)
 	}
+	home, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := len(s.Jar.Cookies(home)); left != 1 {
+		t.Errorf("%d cookies beside the session's are left of sign-ins that came back", left-1)
+	}
 	events, err := s.people.Events(t.Context(), access.EventQuery{})
 	if err != nil {
 		t.Fatal(err)
@@ -186,10 +235,6 @@ func TestSeveralTabsSignInAtOnce(t *testing.T) {
 		if e.Kind == access.SignInFailed {
 			t.Error("a tab counts as a failed sign-in")
 		}
-	}
-	home, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
 	}
 	for range 3 * maxAttempts {
 		s.do("GET", "/login/oidc", nil)

@@ -27,6 +27,14 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	saved, err := s.notes.Save(t.Context(), admin.ID, "all", "the")
+	if err != nil {
+		t.Fatal(err)
+	}
+	feed, err := s.notes.MakeFeed(t.Context(), admin.ID, saved.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, peer, path string
 		users            []string
@@ -42,6 +50,8 @@ func TestAProxySaysWhoAsks(t *testing.T) {
 		{"from elsewhere, as if forwarded", "10.2.2.3:4", "/", []string{"bob@acme.example"}, http.Header{"X-Forwarded-For": {"10.1.2.3"}}, 403},
 		{"ending mails from elsewhere", "10.2.2.3:4", "/unsubscribe/1.AAAA", nil, nil, 403},
 		{"ending mails", "10.1.2.3:4", "/unsubscribe/1.AAAA", nil, nil, 404},
+		{"a feed", "10.1.2.3:4", "/feeds/" + feed, nil, nil, 200},
+		{"a feed from elsewhere", "10.2.2.3:4", "/feeds/" + feed, nil, nil, 404},
 		{"no name", "10.1.2.3:4", "/", nil, nil, 401},
 		{"an empty name", "10.1.2.3:4", "/", []string{" "}, nil, 401},
 		{"two names", "10.1.2.3:4", "/", []string{"bob@acme.example", "ann@acme.example"}, nil, 401},

@@ -119,6 +119,21 @@ func TestAConnectionBelongsToItsSession(t *testing.T) {
 	}
 }
 
+// TestAConnectionBelongsToItsPerson finishes connections where a proxy signs people in, and
+// nobody has a session.
+func TestAConnectionBelongsToItsPerson(t *testing.T) {
+	var c connections
+	c.begin(at, connection{state: "s", person: 1})
+	for _, answer := range []connection{{state: "s", person: 2}, {state: "t", person: 1}, {state: "s", person: 1, session: 3}} {
+		if c.take(at, answer) {
+			t.Errorf("%+v finishes another's connection", answer)
+		}
+	}
+	if !c.take(at, connection{state: "s", person: 1}) {
+		t.Error("who has begun it does not finish it")
+	}
+}
+
 // TestAKeyIsNeverShown connects an account by its key and looks for the key in all pages
 // that tell of it.
 func TestAKeyIsNeverShown(t *testing.T) {

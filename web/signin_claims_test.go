@@ -27,6 +27,7 @@ type issuer struct {
 	*httptest.Server
 	key       *rsa.PrivateKey
 	idToken   string
+	userInfo  map[string]any
 	discovery map[string]any // beside, or in place of, the usual
 }
 
@@ -43,6 +44,8 @@ func newIssuer(t *testing.T) *issuer {
 				"n": encode(key.N.Bytes()), "e": encode(big.NewInt(int64(key.E)).Bytes())}}})
 		case "/token", "/moved/token":
 			_ = json.NewEncoder(w).Encode(map[string]string{"access_token": "a", "token_type": "Bearer", "id_token": p.idToken})
+		case "/userinfo":
+			_ = json.NewEncoder(w).Encode(p.userInfo)
 		default:
 			discovery := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/a", "token_endpoint": p.URL + "/token",
 				"jwks_uri": p.URL + "/keys", "id_token_signing_alg_values_supported": []string{"RS256"}}
@@ -149,5 +152,23 @@ func TestClaimsCountByTheirNamesAlone(t *testing.T) {
 	got, err := party.exchange(t.Context(), "code", attempt{Nonce: "n"})
 	if want := (access.Claims{Issuer: p.URL, Subject: "1", Address: "eve@acme.example", Name: "Eve"}); err != nil || got != want {
 		t.Errorf("claims %+v, %v; want %+v", got, err, want)
+	}
+}
+
+// TestClaimsAboutOthersAreRefused has the userinfo endpoint answer about somebody else, and
+// about a subject in other letters.
+func TestClaimsAboutOthersAreRefused(t *testing.T) {
+	t.Parallel()
+	p := newIssuer(t)
+	p.discovery = map[string]any{"userinfo_endpoint": p.URL + "/userinfo"}
+	now := time.Now()
+	party := newRelyingParty(OIDC{Issuer: p.URL, ClientID: "minutebook", ClientSecret: "secret"}, &url.URL{Scheme: "http", Host: "localhost"}, time.Now)
+	claims := map[string]any{"iss": p.URL, "sub": "1", "aud": "minutebook", "nonce": "n", "iat": now.Unix(), "exp": now.Add(time.Hour).Unix()}
+	p.idToken = sign(t, "RS256", claims, signer(t, p.key))
+	for subject, ok := range map[string]bool{"1": true, "2": false, "": false} {
+		p.userInfo = map[string]any{"sub": subject, "email": "ann@acme.example", "email_verified": true}
+		if got, err := party.exchange(t.Context(), "code", attempt{Nonce: "n"}); (err == nil) != ok || ok && got.Address != "ann@acme.example" {
+			t.Errorf("claims about %q: %+v, %v", subject, got, err)
+		}
 	}
 }

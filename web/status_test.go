@@ -13,6 +13,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/inbox"
+	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
 	"minutebook/web/access"
 )
@@ -114,6 +115,29 @@ func TestStatusIsSentAsEvents(t *testing.T) {
 	}
 	if _, body := s.get("/api/v1/status/events?events=1", nobodyAna...); strings.Contains(body, "operations") {
 		t.Error("who is no admin is sent the operations")
+	}
+}
+
+// TestStatusEventsEndWithTheSession signs a person out beneath a stream of events.
+func TestStatusEventsEndWithTheSession(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	s := newEntrySite(t, nil)
+	p := s.signIn("ann@acme.example", true)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/api/v1/status/events", nil)
+	must(t, err)
+	resp, err := s.Client.Do(r)
+	must(t, err)
+	defer resp.Body.Close()
+	if _, err := io.ReadFull(resp.Body, make([]byte, len("event: status"))); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.people.EndSessions(t.Context(), access.ActorCommand, p.ID)
+	must(t, err)
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		t.Errorf("the events go on: %v", err)
 	}
 }
 

@@ -220,5 +220,5 @@ func (s *server) newAssistants() (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return http.NewCrossOriginProtection().Handler(tools.Handler()), nil
+	return tools.Handler(), nil
 }

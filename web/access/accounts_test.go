@@ -107,6 +107,23 @@ func TestAccountIsParkedAndGoesOn(t *testing.T) {
 	f.checkChain(t, "at the end")
 }
 
+// TestASecretIsBoundToItsPerson exchanges the encrypted secrets of two people in the
+// database: neither reads as the other.
+func TestASecretIsBoundToItsPerson(t *testing.T) {
+	t.Parallel()
+	f, ctx := newAccountFixture(t, t.TempDir(), 1), t.Context()
+	ann, bob := f.add(t, "ann@example.com", true), f.add(t, "bob@example.com", false)
+	a := f.connect(t, ann, secretText)
+	wantErr(t, "an address that both had", f.AddAddress(ctx, ActorCommand, ann.ID, "ann@old.example"), nil)
+	wantErr(t, "which passes on", f.RemoveAddress(ctx, ActorCommand, ann.ID, ann.Address()), nil)
+	wantErr(t, "to the other", f.AddAddress(ctx, ActorCommand, bob.ID, ann.Address()), nil)
+	b, err := f.Connect(ctx, bob.Actor(), Account{Person: bob.ID, Address: ann.Address(), BaseURL: serviceURL, Kind: a.Kind}, []byte("bobs"))
+	wantErr(t, "connect", err, nil)
+	_, err = f.db.W.ExecContext(ctx, `UPDATE accounts SET secret = (SELECT secret FROM accounts WHERE id = ?) WHERE id = ?`, a.ID, b.ID)
+	wantErr(t, "exchange", err, nil)
+	f.wantSecret(t, "with another's secret", b.ID, "", ErrParked)
+}
+
 // TestAccountKeysChange opens access.db with other keys: without the right one accounts
 // are parked, and a new first key takes the secrets over.
 func TestAccountKeysChange(t *testing.T) {

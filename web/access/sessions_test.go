@@ -33,6 +33,26 @@ func TestSessionEndsByItself(t *testing.T) {
 	f.wantSession(t, "at its end", secret, false)
 }
 
+// The other tests move the clock by the terms, whatever they are.
+func TestTermsAreThoseOfTheDocuments(t *testing.T) {
+	const day = 24 * time.Hour
+	for name, term := range map[string][2]time.Duration{
+		"idle": {SessionIdle, 14 * day}, "a session": {SessionLife, 90 * day}, "a session by OpenID Connect": {OIDCLife, day},
+		"an invitation": {InvitationLife, 72 * time.Hour}, "seen": {seenEvery, 5 * time.Minute}, "clocks": {clockSlack, 5 * time.Minute},
+		"attempts of a client": {attemptEveryByClient, 15 * time.Second}, "attempts on a name": {attemptEveryByName, time.Minute},
+	} {
+		if term[0] != term[1] {
+			t.Errorf("%s: %v, want %v", name, term[0], term[1])
+		}
+	}
+	if attemptsByClient != 20 || attemptsByName != 10 || maxHashing != 2 || MinPassword != 10 {
+		t.Errorf("%d attempts by client, %d by name, %d passwords at a time, of %d bytes", attemptsByClient, attemptsByName, maxHashing, MinPassword)
+	}
+	if cost := passwordCost(); cost.Memory < 46<<10 || cost.Iterations < 1 || cost.Parallelism != 1 || cost.SaltLength < 16 || cost.KeyLength < 32 {
+		t.Errorf("passwords cost %+v", *cost)
+	}
+}
+
 // A clock that is set back never makes a session last longer than it would have.
 func TestSessionFromTheFutureIsNone(t *testing.T) {
 	f := newFixture(t)
