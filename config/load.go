@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/caarlos0/env/v11"
-	"github.com/pelletier/go-toml/v2"
+
+	"minutebook/internal/plaintoml"
 )
 
 // envPrefix begins every variable: MINUTEBOOK_WEB_LISTEN sets web.listen.
@@ -68,35 +68,12 @@ func readFile(path string) ([]byte, error) {
 
 func decode(raw []byte) (*Config, error) {
 	c := Default()
-	err := toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(&c)
-	if err == nil {
-		return &c, nil
+	err := plaintoml.Decode(raw, &c)
+	var mistakes plaintoml.Mistakes
+	if errors.As(err, &mistakes) {
+		return nil, describeMistakes(mistakes)
 	}
-	var unknown *toml.StrictMissingError
-	if errors.As(err, &unknown) {
-		return nil, unknownKeys(unknown)
-	}
-	var bad *toml.DecodeError
-	if errors.As(err, &bad) {
-		return nil, describeDecodeError(bad)
-	}
-	return nil, err
-}
-
-// unknownKeys names each unknown key with its place. The library's own report
-// would show the lines around it, and one of them may be an API key.
-func unknownKeys(e *toml.StrictMissingError) error {
-	var places []string
-	for i := range e.Errors {
-		row, col := e.Errors[i].Position()
-		key := strings.Join(e.Errors[i].Key(), ".")
-		place := fmt.Sprintf("unknown key %q at line %d, column %d", key, row, col)
-		if near := nearestKey(key); near != "" {
-			place += fmt.Sprintf(" (did you mean %s?)", near)
-		}
-		places = append(places, place)
-	}
-	return errors.New(strings.Join(places, "; "))
+	return &c, err
 }
 
 func (c *Config) applyEnvironment(environ []string) error {

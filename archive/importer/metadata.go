@@ -1,7 +1,6 @@
 package importer
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"net/mail"
@@ -14,6 +13,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/archive"
+	"minutebook/internal/plaintoml"
 )
 
 // Metadata is a TOML file beside a transcript. Everything in it may be missing.
@@ -35,12 +35,15 @@ type Metadata struct {
 	Transcript string            `toml:"transcript"`  // file, where the folder has several
 	Recording  string            `toml:"recording"`
 	// ActionItems are tasks that were agreed on.
-	ActionItems []struct {
-		Text     string `toml:"text"`
-		Assignee string `toml:"assignee"` // "Name <address>"
-		At       string `toml:"at"`       // HH:MM:SS
-		Done     bool   `toml:"done"`
-	} `toml:"action_items"`
+	ActionItems []actionItem `toml:"action_items"`
+}
+
+// actionItem is a task of a metadata file.
+type actionItem struct {
+	Text     string `toml:"text"`
+	Assignee string `toml:"assignee"` // "Name <address>"
+	At       string `toml:"at"`       // HH:MM:SS
+	Done     bool   `toml:"done"`
 }
 
 // readMetadata reads a metadata file. It fails with the line of the mistake.
@@ -49,16 +52,10 @@ func readMetadata(path string) (m Metadata, err error) {
 	if err != nil {
 		return m, err
 	}
-	err = toml.NewDecoder(bytes.NewReader(raw)).DisallowUnknownFields().Decode(&m)
-	var unknown *toml.StrictMissingError
-	var syntax *toml.DecodeError
-	switch {
-	case errors.As(err, &unknown) && len(unknown.Errors) > 0:
-		line, _ := unknown.Errors[0].Position()
-		return m, Wrong{File: path, Line: line, Err: fmt.Errorf("unknown setting %q", strings.Join(unknown.Errors[0].Key(), "."))}
-	case errors.As(err, &syntax):
-		line, _ := syntax.Position()
-		return m, Wrong{File: path, Line: line, Err: errors.New(strings.TrimPrefix(syntax.Error(), "toml: "))}
+	err = plaintoml.Decode(raw, &m)
+	var mistakes plaintoml.Mistakes
+	if errors.As(err, &mistakes) {
+		return m, Wrong{File: path, Line: mistakes[0].Line, Err: mistakes[0]}
 	}
 	return m, err
 }
