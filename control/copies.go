@@ -164,7 +164,7 @@ func (h Deps) importFiles(ctx context.Context, q ImportRequest, emit Emit) (impo
 }
 
 func (h Deps) importOptions() importer.Options {
-	return importer.Options{Owner: h.Import.Owner, VisibleTo: h.Import.VisibleTo, Zone: h.Location}
+	return importer.Options{Owner: h.Import.Owner, VisibleTo: h.Import.VisibleTo, Zone: h.Location, MinFree: h.ImportMinFree}
 }
 
 // WatchImports imports the meetings that appear in the folder of the configuration, until

@@ -52,6 +52,8 @@ type Deps struct {
 	Recipients []string
 	// Import says who recorded and who sees meetings of other programs that do not say so.
 	Import config.Import
+	// ImportMinFree are the bytes that stay free on this disk when recordings are imported.
+	ImportMinFree int64
 	// Retention are the rules by which recordings are deleted.
 	Retention []archive.RetentionRule
 	// Proof is how backups are proven.

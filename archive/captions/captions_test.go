@@ -74,7 +74,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"a.srt", "1\n00:00:01,000 --> 00:00:02,000\ncaf\xe9\n", "line 3: it is not UTF-8"},
 		{"a.srt", "", "line 1: nobody says anything"},
 		{"a.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i> - </i>\n", "line 1: nobody says anything"},
-		{"a.json", "{\"segments\": [\n{\"text\": }]}", "line 2: invalid character"},
+		{"a.json", "{\"segments\": [\n{\"text\": }]}", "line 2: here it is no JSON any more"},
 		{"a.json", "{\"segments\": [\n{\"start\": 1, \"end\": \"late\"}]}", "line 2: segments.end is a JSON string"},
 		{"a.json", `{"segments": [{"start": 2, "end": 1, "text": "a"}]}`, "segments[0]: it lasts from 2 to 1"},
 		{"a.json", `{"transcription": [{"offsets": {"from": -5, "to": 1}, "text": "a"}]}`, "transcription[0]: it lasts from"},

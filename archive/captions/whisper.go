@@ -116,7 +116,7 @@ func jsonError(content []byte, err error) error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax):
-		return &LineError{lineAt(content, syntax.Offset), syntax.Error()}
+		return &LineError{lineAt(content, syntax.Offset), "here it is no JSON any more"}
 	case errors.As(err, &kind):
 		return &LineError{lineAt(content, kind.Offset), fmt.Sprintf("%s is a JSON %s, which does not belong there", kind.Field, kind.Value)}
 	}

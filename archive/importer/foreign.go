@@ -7,17 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/captions"
-	"minutebook/internal/seal"
 )
 
 // foreign is a meeting that another program recorded: its files.
@@ -36,12 +32,6 @@ func (f foreign) files() (all []string) {
 	}
 	return all
 }
-
-// The longest files that are read as a whole, in bytes.
-const (
-	maxTranscript = 64 << 20
-	maxMetadata   = 1 << 20
-)
 
 // foreignMeeting is a meeting of other programs' files, as the archive takes it.
 type foreignMeeting struct {
@@ -106,33 +96,6 @@ func (o *Options) zone() *time.Location {
 		return time.UTC
 	}
 	return o.Zone
-}
-
-// readWhole reads a file of at most so many bytes. It fails with a [Wrong].
-func readWhole(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	if int64(len(content)) > most {
-		return nil, Wrong{File: path, Err: fmt.Errorf("it is longer than %d MiB", most>>20)}
-	}
-	return content, nil
-}
-
-// unreadable returns why a file cannot be read as an error of this file alone: the others
-// are imported.
-func unreadable(path string, err error) Wrong {
-	var failed *fs.PathError
-	if errors.As(err, &failed) {
-		err = failed.Err // without the path, which stands before it
-	}
-	return Wrong{File: path, Err: fmt.Errorf("it cannot be read: %w", err)}
 }
 
 // readTranscript reads a file of captions.
@@ -269,55 +232,9 @@ func (im *run) completeForeign(ctx context.Context, m foreignMeeting) error {
 	if err := im.archive.SetShares(ctx, m.RecordingID, m.shares); err != nil || m.recording == "" {
 		return err
 	}
-	attached, err := attachFile(ctx, im.archive, m.RecordingID, m.recording)
+	attached, err := im.attachFile(ctx, m.RecordingID, m.recording)
 	if attached {
 		im.result.Recordings++
 	}
 	return err
 }
-
-// attachFile makes a file a recording of a meeting and reports whether it was none
-// before. The file stays where it is. The store does not keep the recording of a meeting
-// that was forgotten meanwhile.
-func attachFile(ctx context.Context, a *archive.Archive, id int64, path string) (bool, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return false, unreadable(path, err)
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := seal.Copy(ctx, h, f); ctx.Err() != nil {
-		return false, ctx.Err()
-	} else if err != nil {
-		return false, unreadable(path, err)
-	}
-	sum := fmt.Sprintf("%x", h.Sum(nil))
-	all, err := a.MediaOf(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	for _, m := range all {
-		if m.SHA256 == sum {
-			return false, nil
-		}
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return false, fmt.Errorf("read recording: %w", err)
-	}
-	blob, err := a.Media().Put(ctx, f)
-	if err != nil {
-		return false, err
-	}
-	kind := archive.MediaAudio
-	if strings.HasPrefix(blob.ContentType, "video/") && !isAudioName(path) {
-		kind = archive.MediaVideo
-	}
-	if err := a.AttachMedia(ctx, id, kind, blob); err != nil {
-		_, dropped := a.DropBlob(context.WithoutCancel(ctx), blob.SHA256)
-		return false, errors.Join(err, dropped)
-	}
-	return true, nil
-}
-
-// isGone reports whether an error says that a file is not there any more.
-func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

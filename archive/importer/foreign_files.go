@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"minutebook/archive/captions"
 )
@@ -242,7 +243,7 @@ func guessByName(name string, zone *time.Location) (title string, at time.Time) 
 			at, title = parsed, title[:found[0]]+" "+title[found[1]:]
 		}
 	}
-	title = strings.Join(strings.FieldsFunc(title, func(r rune) bool { return r == '_' || r == ' ' }), " ")
+	title = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(title, "\ufffd"), func(r rune) bool { return r == '_' || unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 	if title = strings.Trim(title, " -.,"); title == "" {
 		title = "Meeting"
 	}

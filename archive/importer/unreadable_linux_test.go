@@ -68,7 +68,7 @@ func TestUnreadableFilesAreNamedAndTheRestIsListed(t *testing.T) {
 			if _, err := (&Options{}).readForeign(f); err != nil {
 				add(err)
 			} else if f.recording != "" {
-				_, err := attachFile(t.Context(), a, 1, f.recording)
+				_, err := newRun(a, Options{}).attachFile(t.Context(), 1, f.recording)
 				add(err)
 			}
 		}

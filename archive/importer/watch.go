@@ -117,9 +117,13 @@ func (w *Watcher) take(ctx context.Context, f foreign, signature string, all *Re
 	im := newRun(w.archive, w.options)
 	id, err := im.takeChanged(ctx, f, before.ID)
 	var wrong Wrong
+	var later unstored
 	switch {
 	case isGone(err):
 		return nil
+	case errors.As(err, &later): // it is tried again at the next look, and named once
+		all.Add(im.result)
+		return w.refuse(ctx, later.Wrong, "later", all, f.transcript)
 	case errors.As(err, &wrong):
 		return w.refuse(ctx, wrong, signature, all, f.transcript)
 	case err != nil:

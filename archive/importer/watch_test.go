@@ -132,3 +132,40 @@ func markText(marks map[string][]byte) (text string) {
 	}
 	return text
 }
+
+// TestARecordingThatWaitsDelaysNoOther has an empty recording, and one for which the disk
+// has no room: the talks are taken, those of later names too, and each file is named once.
+// The recording is taken when there is room.
+func TestARecordingThatWaitsDelaysNoOther(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	for i, name := range []string{"a.vtt", "b.vtt", "c.vtt"} {
+		writeFiles(t, dir, map[string]string{name: "WEBVTT\n\n00:01.000 --> 00:02.000\n" + strings.Repeat("word ", i+1) + "\n"})
+	}
+	writeFiles(t, dir, map[string]string{"a.mp3": "", "b.mp3": "ID3 recording"})
+	if r, err := ReadPath(t.Context(), a, Options{}, dir); err != nil || len(r.Wrong) != 1 || r.New != 3 || r.Recordings != 1 {
+		t.Errorf("imported at once: %+v, %v", r, err)
+	}
+	a = archivetest.New(t)
+	w := NewWatcher(a, Options{MinFree: 1 << 60}, dir)
+	var named []string
+	for range 3 {
+		for _, wrong := range look(t, w).Wrong {
+			named = append(named, strings.TrimPrefix(wrong.Error(), dir))
+		}
+	}
+	if len(named) != 2 || !strings.Contains(named[0], "a.mp3: the recording is empty") || !strings.Contains(named[1], "b.mp3: it waits for room") {
+		t.Errorf("named %q", named)
+	}
+	if rows := allRows(t, a); len(rows) != 3 {
+		t.Errorf("%d meetings", len(rows))
+	}
+	w.options.MinFree = 0
+	writeFiles(t, dir, map[string]string{"a.mp3": "ID3 recording"})
+	r := look(t, w)
+	if then := look(t, w); r.Recordings+then.Recordings != 2 {
+		t.Errorf("%+v, %+v", r, then)
+	}
+	if open, err := a.Failures(t.Context(), true); err != nil || len(open) != 0 {
+		t.Errorf("still fail: %+v, %v", open, err)
+	}
+}

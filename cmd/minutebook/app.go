@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -204,7 +205,11 @@ func (app *application) deps() control.Deps {
 	if app.opts.Daemon && own != nil && cfg.Service.Enabled {
 		serving = own.State
 	}
-	return control.Deps{ServiceState: serving, Recipients: cfg.Archive.AgeRecipients, Import: cfg.Import, Site: func() (export.Site, error) { return web.NewSite(zone) },
+	minFree := cfg.Media.MinFree
+	if !strings.HasPrefix(cfg.Media.URL, "file:") {
+		minFree = 0 // recordings are on no disk of this machine
+	}
+	return control.Deps{ServiceState: serving, Recipients: cfg.Archive.AgeRecipients, Import: cfg.Import, ImportMinFree: minFree, Site: func() (export.Site, error) { return web.NewSite(zone) },
 		Archive: app.archive, Index: app.Index, Syncer: app.Syncer, Connection: app.Connection, OAuthAccounts: app.OAuthAccounts, Service: app.Service,
 		Access: app.Access, Connector: app.Connector, Notes: app.Notes, Web: cfg.Web,
 		Received: app.received, Running: app.opts.Daemon, Version: app.opts.Version, Webhooks: app.webhookDeps(),

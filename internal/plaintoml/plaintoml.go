@@ -80,6 +80,7 @@ var inWords = []struct{ part, words string }{
 	{`need a character after \`, `a backslash in a text is written \\, or the text stands in 'single quotes'`},
 	{"after array value", "a comma or the closing ] of the list is missing"},
 	{"array is incomplete", "the closing ] of the list is missing"},
+	{"are nested", "brackets stand too deep in one another"},
 	{"inline table", "a comma or the closing } is missing, or too much"},
 	{"table name", "the closing bracket of the table's name is missing"},
 	{"expected '=' after key", "a setting is written NAME = VALUE; the = is missing"},

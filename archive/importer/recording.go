@@ -1,0 +1,84 @@
+package importer
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"minutebook/archive"
+	"minutebook/internal/diskspace"
+	"minutebook/internal/seal"
+)
+
+// attachFile makes a file a recording of a meeting and reports whether it was none
+// before. The file stays where it is. The store does not keep the recording of a meeting
+// that was forgotten meanwhile.
+func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, error) {
+	f, size, err := openFile(path)
+	if err != nil {
+		return false, unreadable(path, err)
+	}
+	defer f.Close()
+	if size == 0 {
+		return false, Wrong{File: path, Err: errors.New("the recording is empty")}
+	}
+	h := sha256.New()
+	if _, err := seal.Copy(ctx, h, f); ctx.Err() != nil {
+		return false, ctx.Err()
+	} else if err != nil {
+		return false, unreadable(path, err)
+	}
+	sum := fmt.Sprintf("%x", h.Sum(nil))
+	all, err := im.archive.MediaOf(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	for _, m := range all {
+		if m.SHA256 == sum {
+			return false, nil
+		}
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return false, fmt.Errorf("read recording: %w", err)
+	}
+	if err := im.checkRoom(size); err != nil {
+		return false, unstored{Wrong{File: path, Err: err}}
+	}
+	blob, err := im.archive.Media().Put(ctx, f)
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	} else if err != nil {
+		return false, unstored{Wrong{File: path, Err: fmt.Errorf("it cannot be stored: %w", err)}}
+	}
+	kind := archive.MediaAudio
+	if strings.HasPrefix(blob.ContentType, "video/") && !isAudioName(path) {
+		kind = archive.MediaVideo
+	}
+	if err := im.archive.AttachMedia(ctx, id, kind, blob); err != nil {
+		_, dropped := im.archive.DropBlob(context.WithoutCancel(ctx), blob.SHA256)
+		return false, errors.Join(err, dropped)
+	}
+	return true, nil
+}
+
+// unstored is a recording that cannot be stored at present, though its file is well. Other
+// meetings do not wait for it.
+type unstored struct{ Wrong }
+
+// Unwrap returns the file and the reason.
+func (u unstored) Unwrap() error { return u.Wrong }
+
+// checkRoom fails where so many bytes would leave less than MinFree on the disk.
+func (im *run) checkRoom(size int64) error {
+	if im.MinFree == 0 {
+		return nil
+	}
+	free, _, err := diskspace.Read(im.archive.Dir())
+	if err == nil && free-size < im.MinFree {
+		err = fmt.Errorf("it waits for room: %d MB are free, %d MB must stay free (media.min_free_bytes), and %d MB are needed", free>>20, im.MinFree>>20, size>>20)
+	}
+	return err
+}
