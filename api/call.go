@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"minutebook/internal/outbound"
 	"minutebook/internal/pause"
 )
 
@@ -103,7 +104,7 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 			return nil, err
 		default:
 			cl.uncertain = cl.uncertain || !isUnsent(err)
-			if failures++; failures >= maxAttempts {
+			if failures++; failures >= maxAttempts || isOnce(ctx) {
 				return nil, err
 			}
 			c.repeated.Store(&err)
@@ -235,7 +236,7 @@ func (c *Client) newRequest(ctx context.Context, cl *call) (*http.Request, error
 // cannot have counted the call. A certificate that is refused now will be refused
 // the next time too.
 func (c *Client) recordBroken(ctx context.Context, cl *call, s *slot, err error) error {
-	b := &brokenError{method: cl.method, path: cl.path, cause: withoutAddress(err), temporary: true}
+	b := &brokenError{method: cl.method, path: cl.path, cause: outbound.ExplainTLS(withoutAddress(err)), temporary: true}
 	var op *net.OpError
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError

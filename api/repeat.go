@@ -34,3 +34,14 @@ func withoutRepeats(ctx context.Context) (context.Context, context.CancelCauseFu
 		},
 	}), cancel
 }
+
+// onceKey is the key of a context whose calls are not repeated.
+type onceKey struct{}
+
+// WithoutRepetition returns a context whose calls fail at their first failure, for a
+// person who waits for the result. Calls still wait for the budget.
+func WithoutRepetition(ctx context.Context) context.Context {
+	return context.WithValue(ctx, onceKey{}, true)
+}
+
+func isOnce(ctx context.Context) bool { return ctx.Value(onceKey{}) != nil }

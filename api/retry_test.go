@@ -51,3 +51,19 @@ func TestRepetitionsWaitLongerEachTime(t *testing.T) {
 		})
 	}
 }
+
+// TestWithoutRepetition calls a service that fails, and nobody, for a person who waits.
+func TestWithoutRepetition(t *testing.T) {
+	calls := 0
+	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	client, err := NewClient(ClientOptions{BaseURL: testBase, Credential: APIKey("k"), HTTP: &http.Client{Transport: &loopback.Transport{Handler: h}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Check(WithoutRepetition(t.Context())); !IsTemporary(err) || calls != 1 {
+		t.Errorf("%d calls, %v", calls, err)
+	}
+}

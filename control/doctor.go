@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -54,7 +55,7 @@ const (
 	skewError    = 4 * time.Minute // deliveries of another minute are refused at five
 	fsyncWarning = 50 * time.Millisecond
 	fsyncTries   = 64
-	accountTime  = 20 * time.Second // for the call of an account
+	accountTime  = 10 * time.Second // for the call of an account
 	spaceWarning = 7                // days
 )
 
@@ -75,9 +76,7 @@ func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResu
 	e.examineState(ctx)
 	e.examineDisk()
 	if !q.Offline {
-		for _, account := range h.Webhooks.Accounts {
-			e.examineAccount(ctx, account)
-		}
+		e.examineAccounts(ctx)
 		e.examineDeliveries(ctx)
 	}
 	return &DoctorResult{Version: h.Version, Findings: e.findings}, ctx.Err()
@@ -178,7 +177,22 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 	}
 }
 
-// examineAccount makes one cheap call, from the account's own budget.
+// examineAccounts makes a call for each account, all at once: each may take its time.
+func (e *examination) examineAccounts(ctx context.Context) {
+	each := make([]examination, len(e.h.Webhooks.Accounts))
+	var all sync.WaitGroup
+	for i, account := range e.h.Webhooks.Accounts {
+		each[i].h = e.h
+		all.Go(func() { each[i].examineAccount(ctx, account) })
+	}
+	all.Wait()
+	for _, a := range each {
+		e.findings = append(e.findings, a.findings...)
+	}
+}
+
+// examineAccount makes one cheap call, from the account's own budget. A failure is not
+// tried again, since a person waits.
 func (e *examination) examineAccount(ctx context.Context, account string) {
 	subject := "account " + account
 	client, err := e.h.Webhooks.Client(ctx, account)
@@ -186,7 +200,7 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 		e.add(subject, SeverityError, "correct the configuration", "it cannot be used: %v", err)
 		return
 	}
-	ctx, cancel := context.WithTimeout(api.WithPriority(ctx, api.PriorityPerson), accountTime)
+	ctx, cancel := context.WithTimeout(api.WithoutRepetition(api.WithPriority(ctx, api.PriorityPerson)), accountTime)
 	defer cancel()
 	page, err := client.MeetingTypesPage(ctx, "")
 	switch {
@@ -197,6 +211,8 @@ func (e *examination) examineAccount(ctx context.Context, account string) {
 		e.add(subject, SeverityWarning, "is base_url right, and the network there? The call may also wait for the account's budget", "%s", noAnswer(client.Repeated()))
 	case api.IsAccountRefused(err):
 		e.add(subject, SeverityError, "give it a valid key (api_key, api_key_file), or connect it: minutebook auth login "+account, "the service refuses it: %v", err)
+	case api.IsTemporary(err):
+		e.add(subject, SeverityWarning, "is base_url right, and the network there? Where the service fails itself (5xx), only waiting helps", "the call fails: %v", err)
 	default:
 		e.add(subject, SeverityError, "check base_url, which ends in /external/v1", "the call fails: %v", err)
 	}

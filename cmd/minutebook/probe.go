@@ -26,27 +26,6 @@ type probed struct {
 	Reached bool   // it has answered
 }
 
-// errFailing is the answer of a service that works at present for nobody (5xx).
-var errFailing = errors.New("it answers")
-
-// firstError ends a call at its first failure to connect, or of the service, so that a
-// person does not wait for the repetitions.
-type firstError struct {
-	inner  http.RoundTripper
-	cancel context.CancelCauseFunc
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (f firstError) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := f.inner.RoundTrip(r)
-	if err != nil {
-		f.cancel(err)
-	} else if resp.StatusCode >= http.StatusInternalServerError {
-		f.cancel(fmt.Errorf("%w %s", errFailing, resp.Status))
-	}
-	return resp, err
-}
-
 // probeService tries an API key at an address, and, where the address does not end as
 // that of a service, below it first.
 func (m *Main) probeService(ctx context.Context, address, key string, budget *api.Budget) (p probed) {
@@ -58,7 +37,7 @@ func (m *Main) probeService(ctx context.Context, address, key string, budget *ap
 	for i, candidate := range candidates {
 		err := m.tryKey(ctx, candidate, key, budget)
 		var answer *api.Error
-		reached := err == nil || errors.As(err, &answer) || api.IsUnusable(err)
+		reached := err == nil || errors.As(err, &answer) && !isFailing(err) || api.IsUnusable(err)
 		if i == 0 || err == nil {
 			p = probed{BaseURL: candidate, Err: err, Reached: reached}
 		}
@@ -69,23 +48,26 @@ func (m *Main) probeService(ctx context.Context, address, key string, budget *ap
 	return p
 }
 
+// isFailing reports whether the service works at present for nobody (5xx).
+func isFailing(err error) bool {
+	var answer *api.Error
+	return errors.As(err, &answer) && answer.Status >= http.StatusInternalServerError
+}
+
 // tryKey makes one cheap call.
 func (m *Main) tryKey(ctx context.Context, baseURL, key string, budget *api.Budget) error {
-	ctx, stop := context.WithTimeout(ctx, probeTime)
+	ctx, stop := context.WithTimeout(api.WithoutRepetition(api.WithPriority(ctx, api.PriorityPerson)), probeTime)
 	defer stop()
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	client, err := api.NewClient(api.ClientOptions{BaseURL: baseURL, Credential: api.APIKey(key), Budget: budget,
-		HTTP: &http.Client{Transport: firstError{http.DefaultTransport, cancel}}, Now: time.Now, Logger: zerolog.Nop(), UserAgent: "minutebook/" + m.Version})
+		HTTP: &http.Client{Transport: http.DefaultTransport}, Now: time.Now, Logger: zerolog.Nop(), UserAgent: "minutebook/" + m.Version})
 	if err != nil {
 		return err
 	}
-	err = client.Check(api.WithPriority(ctx, api.PriorityPerson))
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		if errors.Is(cause, context.DeadlineExceeded) {
-			cause = fmt.Errorf("no answer within %s", probeTime)
-		}
-		return fmt.Errorf("reach %s: %w", baseURL, cause)
+	switch err = client.Check(ctx); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("reach %s: no answer within %s", baseURL, probeTime)
+	case isFailing(err):
+		return fmt.Errorf("reach %s: %w", baseURL, err)
 	}
 	return err
 }

@@ -156,7 +156,7 @@ func newProbeBudget() *api.Budget {
 // explainProbe names the remedy for a probe that failed.
 func explainProbe(p probed) error {
 	switch {
-	case errors.Is(p.Err, errFailing):
+	case isFailing(p.Err):
 		return fmt.Errorf("the service does not work at present: %w; try again later, or leave the try out with --offline", p.Err)
 	case !p.Reached:
 		return fmt.Errorf("the service does not answer: %w; check the address, or leave the try out with --offline", p.Err)

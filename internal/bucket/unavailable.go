@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/minio/minio-go/v7"
+
+	"minutebook/internal/outbound"
 )
 
 // UnavailableError says that a bucket, or another place outside of the data directory,
@@ -48,7 +50,7 @@ func (b *Bucket) explain(err error) error {
 	if err == nil || IsUnavailable(err) || errors.Is(err, context.Canceled) || errors.As(err, &content) {
 		return err
 	}
-	unavailable := &UnavailableError{Store: b.String(), Err: err}
+	unavailable := &UnavailableError{Store: b.String(), Err: outbound.ExplainTLS(err)}
 	switch minio.ToErrorResponse(err).Code {
 	case minio.NoSuchBucket:
 		unavailable.Hint = "make the bucket, or correct its address in the configuration"

@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -31,13 +30,10 @@ func (f *failure) Unwrap() error { return f.cause }
 // explain returns a network's error without the address in it.
 func explain(err error) error {
 	var (
-		request   *url.Error
-		name      *net.DNSError
-		hostname  x509.HostnameError
-		authority x509.UnknownAuthorityError
-		invalid   x509.CertificateInvalidError
-		timeout   net.Error
-		number    syscall.Errno
+		request *url.Error
+		name    *net.DNSError
+		timeout net.Error
+		number  syscall.Errno
 	)
 	if errors.As(err, &request) {
 		err = request.Err
@@ -52,14 +48,8 @@ func explain(err error) error {
 		text = "its name is not known"
 	case errors.As(err, &name):
 		text = "its name cannot be looked up"
-	case errors.As(err, &hostname):
-		text = "its certificate is for another name"
-	case errors.As(err, &authority):
-		text = "its certificate is from an authority that this machine does not know"
-	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		text = "its certificate has expired, or is not valid yet"
-	case errors.As(err, &invalid):
-		text = "its certificate is not valid"
+	case outbound.ExplainTLS(err) != err: //nolint:errorlint // whether it was explained
+		return outbound.ExplainTLS(err)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		text = "it does not answer in time"
 	case errors.As(err, &number):
