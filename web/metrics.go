@@ -137,7 +137,9 @@ func (s *server) healthz(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	if _, err := s.Archive.Written(r.Context()); err != nil {
-		s.Logger.Error().Err(err).Msg("check health")
+		if r.Context().Err() == nil { // else the program stops, or who asked has left
+			s.Logger.Error().Err(err).Msg("check health")
+		}
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write([]byte("the archive cannot be read\n"))
 		return
@@ -162,7 +164,9 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	problem := ""
 	if _, err := s.Archive.Written(r.Context()); err != nil {
-		s.Logger.Error().Err(err).Msg("check readiness")
+		if r.Context().Err() == nil { // else the program stops, or who asked has left
+			s.Logger.Error().Err(err).Msg("check readiness")
+		}
 		problem = "cannot be read"
 	}
 	report("archive", problem)

@@ -37,9 +37,10 @@ func (m *Main) logger(cfg *config.Config) zerolog.Logger {
 func (m *Main) adjustableLogger(cfg *config.Config) (zerolog.Logger, *logLevel) {
 	level := new(logLevel)
 	level.set(cfg.Log.Level)
-	log, terminal := zerolog.New(m.Stderr), m.isTerminal(m.Stderr)
+	out, terminal := rawStream(m.Stderr), m.isTerminal(m.Stderr) // the log quotes the words of others itself
+	log := zerolog.New(out)
 	if cfg.Log.Format == config.LogText || terminal && cfg.Log.Format == config.LogAuto {
-		log = zerolog.New(zerolog.ConsoleWriter{Out: m.Stderr, TimeFormat: time.DateTime, NoColor: !terminal})
+		log = zerolog.New(zerolog.ConsoleWriter{Out: out, TimeFormat: time.DateTime, NoColor: !terminal})
 	}
 	log = log.Level(zerolog.TraceLevel).With().Timestamp().Logger().Sample(level)
 	stdlog.SetFlags(0)

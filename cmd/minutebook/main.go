@@ -5,10 +5,14 @@ package main
 
 import (
 	"context"
+	"io"
 	"log"
 	"os"
 	"os/signal"
+	"regexp"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/blevesearch/bleve/v2"
 )
@@ -24,7 +28,62 @@ func main() {
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Version: version,
 	}
+	if m.isTerminal(os.Stdout) {
+		m.Stdout = plainWriter{os.Stdout}
+	}
+	if m.isTerminal(os.Stderr) {
+		m.Stderr = plainWriter{os.Stderr}
+	}
 	code := m.Run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
+}
+
+// plainWriter is a terminal that shows control characters instead of obeying them. Titles
+// and talks are other people's words, and could otherwise clear the screen, write over
+// other lines or set the clipboard.
+type plainWriter struct{ file *os.File }
+
+// Write implements [io.Writer].
+func (w plainWriter) Write(p []byte) (int, error) {
+	if _, err := w.file.WriteString(withoutControls(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Fd returns the number of the terminal.
+func (w plainWriter) Fd() uintptr { return w.file.Fd() }
+
+// rawStream returns the stream below a plainWriter, for output that has no words of
+// others and moves the cursor.
+func rawStream(w io.Writer) io.Writer {
+	if plain, ok := w.(plainWriter); ok {
+		return plain.file
+	}
+	return w
+}
+
+// bold are the sequences by which a hit is shown in bold.
+var bold = regexp.MustCompile("\x1b\\[[01]m")
+
+// withoutControls replaces control characters but for line ends, tabs and the bold of hits.
+func withoutControls(text string) string {
+	var b strings.Builder
+	for {
+		at := bold.FindStringIndex(text)
+		if at == nil {
+			break
+		}
+		b.WriteString(strings.Map(showControl, text[:at[0]]) + text[at[0]:at[1]])
+		text = text[at[1]:]
+	}
+	return b.String() + strings.Map(showControl, text)
+}
+
+func showControl(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return unicode.ReplacementChar
+	}
+	return r
 }

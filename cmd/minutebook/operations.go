@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +40,7 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 			if err := m.warnOfOtherConfiguration(ctx, client, given); err != nil {
 				return err
 			}
-			return work(client)
+			return explainSight(work(client))
 		}
 		if !errors.Is(err, control.ErrNoDaemon) {
 			return err
@@ -55,6 +55,23 @@ func (m *Main) withOperations(ctx context.Context, work func(control.Caller) err
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// explainSight says why a file that is there for the command may not be there for the
+// daemon.
+func explainSight(err error) error {
+	var failed *control.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	for _, end := range []string{"no such file or directory", "permission denied", "read-only file system"} {
+		if strings.HasSuffix(failed.Message, end) {
+			seen := *failed
+			seen.Message += " (for the daemon, which does this and sees what its user and its unit may see)"
+			return &seen
+		}
+	}
+	return err
 }
 
 // warnOfOtherConfiguration writes to standard error when the daemon runs with
@@ -85,7 +102,7 @@ func (m *Main) withOwnApp(ctx context.Context, cfg *config.Config, given control
 
 // isTerminal reports whether the stream is a terminal.
 func (m *Main) isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
+	f, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
@@ -136,7 +153,7 @@ func callWithProgress[R any](ctx context.Context, m *Main, name string, request 
 			return nil
 		}
 		printed = true
-		_, err := fmt.Fprintf(m.Stderr, "\r%s %d", name, c.Done)
+		_, err := fmt.Fprintf(rawStream(m.Stderr), "\r%s %d", name, c.Done)
 		return err
 	})
 	if printed {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -32,12 +31,12 @@ type syncProgress struct {
 }
 
 func (m *Main) newProgress() *syncProgress {
-	return &syncProgress{w: m.Stdout, json: m.json, terminal: m.isTerminal(m.Stdout), now: time.Now, columns: m.columns}
+	return &syncProgress{w: rawStream(m.Stdout), json: m.json, terminal: m.isTerminal(m.Stdout), now: time.Now, columns: m.columns}
 }
 
 // columns returns the width of the terminal, 80 if it is unknown.
 func (m *Main) columns() int {
-	if f, ok := m.Stdout.(*os.File); ok {
+	if f, ok := m.Stdout.(interface{ Fd() uintptr }); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
 			return width
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"minutebook/archive"
 	"minutebook/config"
@@ -192,7 +193,32 @@ func (m *Main) configFile() (string, error) {
 	if path != "config.toml" {
 		return path, nil // its absence is an error
 	}
+	if path, ok, err := m.findInstalled(); ok || err != nil {
+		return path, err
+	}
 	return "", &usageError{errors.New("find the archive: name its configuration with -c FILE or its folder with --data DIR")}
+}
+
+// Where minutebook.service of the packages has its configuration and its archive.
+const (
+	installedConfig = "/etc/minutebook/config.toml"
+	installedData   = "/var/lib/minutebook"
+)
+
+// findInstalled takes the configuration and the archive of the installed service, as its
+// unit does. ok is false where there is none.
+func (m *Main) findInstalled() (path string, ok bool, err error) {
+	if info, err := os.Stat(installedData); err != nil || !info.IsDir() {
+		return "", false, nil
+	}
+	if unix.Access(installedData, unix.R_OK|unix.X_OK) != nil {
+		return "", false, &usageError{fmt.Errorf("find the archive: %s belongs to the service's user; give the command as that user or by sudo, or name another archive with -c FILE or --data DIR", installedData)}
+	}
+	m.dataDir = installedData
+	if _, err := os.Stat(installedConfig); err == nil {
+		m.configPath = installedConfig
+	}
+	return m.configPath, true, nil
 }
 
 func (m *Main) getenv(name string) string {

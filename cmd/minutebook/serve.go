@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"sync"
 	"syscall"
 
@@ -37,6 +38,9 @@ the configuration again.`,
 }
 
 func (m *Main) runDaemon(ctx context.Context, create bool) (err error) {
+	// A crash, and the end by a watchdog, end the process by a signal: Go's own exit code
+	// for them is 2, with which a manager takes the configuration for wrong and waits.
+	debug.SetTraceback("crash")
 	signals, stop := notifyHangup()
 	defer stop()
 	cfg, file, err := m.loadFile()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -93,5 +94,42 @@ func TestSetupAsksAgain(t *testing.T) {
 	}
 	if out := run(t, "config", "show", "-c", file); !strings.Contains(out, "receiver.public_url = 'https://hooks.example'") {
 		t.Error(out)
+	}
+}
+
+// TestATerminalObeysNobodysWords imports a talk with a title and words that are commands
+// to a terminal, and one as its file: what the commands print on a terminal has none.
+func TestATerminalObeysNobodysWords(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	data, talk := filepath.Join(dir, "data"), filepath.Join(dir, "Plan\x1b]0;owned\a\x1b[2J.vtt")
+	for path, text := range map[string]string{talk: "WEBVTT\n\n00:01.000 --> 00:02.000\nrocket \x1b]52;c;b3duZWQ=\a\x1b[1A\u009b2J\rlaunch\n", filepath.Join(dir, "no\x1b[2J.vtt"): ""} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := exec.Command("minutebook", "init", "--data", data).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, args := range [][]string{{"import", dir}, {"search", "rocket"}, {"status"}, {"show", "8000000000000000"}, {"import", talk + "\x1b[2J"}} {
+		master, slave := openTerminal(t)
+		cmd := exec.Command("minutebook", append(args, "--data", data)...)
+		cmd.Stdout, cmd.Stderr, cmd.Env = slave, slave, append(os.Environ(), "MINUTEBOOK_LOG_FORMAT=json")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() { defer close(ended); _ = cmd.Wait(); slave.Close() }()
+		var shown strings.Builder
+		_, _ = io.Copy(&shown, master) // ends with EIO when the other end is closed
+		<-ended
+		text := strings.NewReplacer("\r\n", "\n", "\rimport ", "", "\x1b[1m", "", "\x1b[0m", "").Replace(shown.String())
+		if args[0] == "search" && !strings.Contains(text, "rocket") {
+			t.Errorf("search: %q", text)
+		}
+		if i := strings.IndexAny(text, "\x1b\a\r\u009b"); i >= 0 {
+			t.Errorf("%q: %q", args, text)
+		}
 	}
 }

@@ -167,3 +167,18 @@ func TestSocketsOfEverybodyAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestACrashIsNoMisuse ends a daemon as a watchdog does: not with 2, which is the exit code
+// of a wrong configuration and with which the unit restarts nothing.
+func TestACrashIsNoMisuse(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	p := start(t, "serve", "--create", "--data", t.TempDir())
+	if err := p.cmd.Process.Signal(syscall.SIGABRT); err != nil {
+		t.Fatal(err)
+	}
+	<-p.ended
+	if status := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || !strings.Contains(p.log(), "goroutine 1 ") {
+		t.Errorf("%v", p.cmd.ProcessState)
+	}
+}
