@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"minutebook/api"
 	"minutebook/internal/browsertest"
 	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
@@ -35,6 +36,7 @@ func TestBrowser(t *testing.T) {
 		"quotes":                  browserQuotes,
 		"remembers the speed":     browserRemembersTheSpeed,
 		"status without session":  browserStatusWithoutSession,
+		"stays harmless":          browserStaysHarmless,
 	})
 }
 
@@ -155,14 +157,16 @@ func browserSeesWhatArrives(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && !!document.querySelector(".controls")`)
 }
 
-// browserStatusWithoutSession has the session end while the status page is open, after the
-// last event: the page that asks to sign in takes the place of none of its parts.
+// browserStatusWithoutSession sees the budget move on the status page. Then the session
+// ends after the last event: the page that asks to sign in replaces no part of it.
 func browserStatusWithoutSession(t *testing.T, c *browsertest.Chromium) {
 	s := newSite(t)
-	s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme"}}}
+	s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme", Budget: []api.Usage{{Class: api.ClassHeavy, Limit: 30}}}}}
 	b := c.Open(t, s.URL)
 	b.Do(chromedp.Navigate(s.URL + "/status"))
-	b.WaitFor(`document.querySelector("main").textContent.includes("acme")`)
+	b.WaitFor(`document.querySelector(".budget meter")?.value === 0`)
+	s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme", Budget: []api.Usage{{Class: api.ClassHeavy, Limit: 30, Used: 17, Waiting: 2}}}}}
+	b.WaitFor(`document.querySelector(".budget meter").value === 17 && document.querySelector(".budget .n").textContent === "17 of 30, 2 waiting"`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`window.fetch = async () => { window.asked = true; return new Response("<!doctype html><main>Sign in</main>"); }`))
 	for i := 0; i < 60 && !browsertest.Evaluate[bool](b, `!!window.asked`); i++ { // the first event is compared with nothing
 		s.status = &syncer.Status{Accounts: []syncer.AccountStatus{{Name: "acme"}, {Name: "other" + itoa(int64(i))}}}

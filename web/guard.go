@@ -9,9 +9,10 @@ import (
 )
 
 // policy is the Content-Security-Policy of every answer: scripts, styles and media
-// of this host only, no inline code, no frames.
+// of this host only, no inline code, no frames. Scripts make elements of no text, but for
+// the policy of app.js, which reads pages of this archive.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; " +
-	"media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types minutebook"
 
 // guard refuses unknown Hosts and sets the security headers of every answer.
 func (s *server) guard(next http.Handler) http.Handler {

@@ -117,7 +117,7 @@ func TestPagesAskNobodyElse(t *testing.T) {
 			t.Errorf("%s asks another host: %q", page, m)
 		}
 		h := resp.Header
-		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none';") || strings.Contains(csp, "unsafe") {
+		if csp := h.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none';") || !strings.Contains(csp, "; require-trusted-types-for 'script'; trusted-types minutebook") || strings.Contains(csp, "unsafe") {
 			t.Errorf("%s: policy %q", page, csp)
 		}
 		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff",

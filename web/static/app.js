@@ -86,11 +86,20 @@ addEventListener("keydown", e => {
 
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 
+// ownPages is the one policy by which markup is parsed here.
+const ownPages = window.trustedTypes?.createPolicy("minutebook", { createHTML: html => html }) ?? { createHTML: html => html };
+
+// readPage brings a page of this archive as a document in which nothing runs or loads, null
+// where it is not answered.
+export async function readPage(address) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" } });
+  return answer.ok ? new DOMParser().parseFromString(ownPages.createHTML(await answer.text()), "text/html") : null;
+}
+
 // refresh brings one part of the page up to date from the page itself.
 async function refresh(name) {
-  const answer = await fetch(location.href, { headers: { Accept: "text/html" } });
-  if (!answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const page = await readPage(location.href);
+  if (!page) return;
   const fresh = $(`[data-live="${name}"]`, page), old = $(`[data-live="${name}"]`);
   if (!fresh || !old || fresh.innerHTML === old.innerHTML) return;
   if (name === "player") {
@@ -135,9 +144,8 @@ if (part) live(part);
 async function watchIndexing() {
   while ($("[data-live=indexing]")) {
     await pause(2000);
-    const answer = await fetch(`${base}status`).catch(() => null);
-    if (!answer?.ok) continue;
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const page = await readPage(`${base}status`).catch(() => null);
+    if (!page) continue;
     const fresh = $("[data-live=indexing]", page), old = $("[data-live=indexing]");
     if (fresh) old.replaceChildren(...fresh.childNodes);
     else old.remove();

@@ -1,17 +1,12 @@
 // The status as it changes. The page is whole without this file.
-
-const $ = (selector, root = document) => root.querySelector(selector);
-const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
-const base = document.documentElement.dataset.base; // ends in a slash
+import { $, $$, base, readPage } from "./app.js";
 
 // parts replaces the parts of the page that have changed, except the one in which the
 // reader is.
 async function refreshParts() {
-  const answer = await fetch(location.pathname, { headers: { Accept: "text/html" } });
-  if (!answer.ok) return;
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const whole = $("[data-live]", page);
-  if (!whole) return; // the page asks to sign in
+  const page = await readPage(location.pathname);
+  const whole = page && $("[data-live]", page);
+  if (!whole) return; // it may ask to sign in
   const old = $$("[data-live] [data-part]"), fresh = $$("[data-part]", whole);
   if (old.length !== fresh.length) { // an account came or went
     if (!$("[data-live]").contains(document.activeElement)) $("[data-live]").replaceChildren(...whole.childNodes);
