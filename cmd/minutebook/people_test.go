@@ -1,10 +1,20 @@
 package main
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"minutebook/control"
 	"minutebook/internal/testrun"
@@ -44,4 +54,67 @@ func TestPeopleBesideTheDaemon(t *testing.T) {
 			t.Error("a secret is in the log or in the audit")
 		}
 	}
+}
+
+// TestPageHasItsOwnCertificate serves the page over TLS, and health and metrics beside it,
+// which nobody signs in for.
+func TestPageHasItsOwnCertificate(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	dir := t.TempDir()
+	own := httptest.NewTLSServer(nil) // whose certificate is for example.com
+	own.Close()
+	certificate := own.TLS.Certificates[0]
+	key, err := x509.MarshalPKCS8PrivateKey(certificate.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := free.Addr().String()
+	free.Close()
+	for name, content := range map[string][]byte{
+		"c.pem": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Certificate[0]}),
+		"k.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+		"config.toml": fmt.Appendf(nil, "data_dir = \"box\"\n[web]\naccess = \"people\"\npublic_url = \"https://example.com\"\ntls_cert = %q\ntls_key = %q\nmetrics_listen = %q\n",
+			filepath.Join(dir, "c.pem"), filepath.Join(dir, "k.pem"), beside),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	file := filepath.Join(dir, "config.toml")
+	run(t, "init", "-c", file)
+	daemon := start(t, "serve", "-c", file)
+	var listens []string
+	eventually(t, time.Minute, "the log names the address", func() (bool, any) {
+		listens = regexp.MustCompile(`"web":"([^"]+)"`).FindStringSubmatch(daemon.log())
+		return listens != nil, daemon.log()
+	})
+	roots := x509.NewCertPool()
+	roots.AddCert(own.Certificate())
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots},
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if address == "example.com:443" {
+				address = listens[1]
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}}}
+	for address, want := range map[string]int{
+		"https://example.com/": 200, "https://example.com/metrics": 401, "http://" + listens[1] + "/": 400,
+		"http://" + beside + "/metrics": 200, "http://" + beside + "/readyz": 200, "http://" + beside + "/": 404, "http://" + beside + "/api/v1/meetings": 404,
+	} {
+		resp, err := client.Get(address)
+		if err != nil {
+			t.Errorf("%s: %v", address, err)
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("%s: %d, want %d", address, resp.StatusCode, want)
+		}
+	}
+	daemon.stop()
 }
