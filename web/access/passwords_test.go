@@ -112,4 +112,11 @@ func TestTwoPasswordsAreComputedAtATime(t *testing.T) {
 	}
 	<-tried
 	<-tried
+	err := f.compute(t.Context(), func() error {
+		if len(f.hashing) != 1 {
+			t.Error("a password that is computed leaves its place to others")
+		}
+		return nil
+	})
+	wantErr(t, "a password alone", err, nil)
 }
