@@ -76,7 +76,14 @@ func TestMeetingHoldsEverythingAndOpensAtItsMoment(t *testing.T) {
 	body := s.shows(200, "/meetings/7?t=64&q=budget", "Tuesday, 30 June 2026, 15:00 UTC", "Bo Lee",
 		"<h3>Decided</h3>", "<strong>Ship</strong>", `href="?t=20"`, "Send the sheet", "Objection", "Too dear",
 		"Renewal", "12\u202f500", `href="https://crm.example/1"`, "1 line", "The <mark>budget</mark> is too small.",
-		`id="e1" class="v0 first here match" data-t="20"`, `autofocus>0:20</a>`)
+		`id="e1" class="v0 first here match" data-t="20"`, `autofocus>0:20</a>`,
+		`aria-label="Highlight: Too dear, 0:19"`, `aria-label="Action item: Send the sheet, 0:20"`)
+	for _, file := range []string{"/meetings/7/transcript.vtt", "/meetings/7/transcript.srt", "/meetings/7/minutes.md", "/meetings/7/transcript.txt", "/api/v1/meetings/7"} {
+		if head, _, _ := strings.Cut(body, "</header>\n\n<div"); !strings.Contains(head, `href="`+file+`" download="`) {
+			t.Errorf("%s is not at the top of the page", file)
+		}
+		s.shows(200, file, "budget is too small")
+	}
 	if n := len(regexp.MustCompile(`<li id="e\d+" class="[^"]* here`).FindAllString(body, -1)); n != 1 {
 		t.Errorf("%d lines are marked as the moment, want 1", n)
 	}
