@@ -9,6 +9,17 @@
 // values stay distinguishable ([Opt]), and the bytes of a meeting's content are
 // never re-encoded ([SplitMeeting]).
 //
+//	client.go, call.go             a call: tried, repeated, or failed for good
+//	repeat.go, errors.go, errorbody.go  repetitions of net/http; the errors of calls
+//	budget.go, budget_window.go    the rate budget, and the window of each limit
+//	budget_queue.go                which of the waiting calls goes next
+//	budget_learn.go, budget_state.go  limits learned from answers; the stored budget
+//	credential.go, oauth*.go       API keys; OAuth: the login, tokens, their renewal
+//	page.go, endless.go, order.go  a page of a list, lists without an end, the order of calls
+//	meetings.go, lists.go, recordings.go, webhooks.go  the endpoints
+//	meeting.go, content.go, directory.go, download.go, webhook.go  their resources
+//	parts.go, opt.go, time.go, email.go, empty.go      a meeting's parts, and values
+//
 // The package writes nothing to disk itself. The budget's state and the rotating
 // tokens outlive the process through [BudgetStore] and [TokenStore]. After a crash
 // the budget counts every call that the service may have counted, so a restart

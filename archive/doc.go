@@ -21,12 +21,14 @@
 // The first word of a file's name is its subject:
 //
 //	open_*    open a data directory: its lock, its first start, other databases
-//	apply_*   take in observations: prepare, decide, derive rows; walks; rebuild
+//	apply_*   apply observations: prepare, decide, derive rows; rebuild. apply_gone
+//	          decides which meetings the service does not list any more
 //	read_*    rows, lists, entries, parts, history, action items, statistics
 //	people_*  accounts, the directory, shares, and who sees which meeting
 //	log_*     the change log; followers' marks and the ledger of failures
 //	media_*   recordings of meetings, and the queue of their downloads
-//	forget_*  erase a meeting, retention rules, leftovers of a crash
+//	forget_*  erase a meeting, retention rules, leftovers of a crash. forget_clock
+//	          keeps a clock that runs ahead from deleting anything early
 //	verify_*  name every damage, and repair it
 //
 // Deliveries wait in package inbox until they are applied.

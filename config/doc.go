@@ -6,6 +6,13 @@
 // setting that is silently ignored leaves an archive incomplete. Validation
 // happens once, in [Load], so that the rooms above may trust a [Config].
 //
+//	config*.go            the settings and their defaults
+//	load.go, sources.go   the file and the environment; where a value comes from
+//	validate*.go          values that make no sense
+//	describe.go, keys.go  mistakes as sentences, with the nearest key
+//	reload.go             settings that take effect without a restart
+//	added.go              the account that was added on the page
+//
 // Nothing is written here and nothing is kept between calls: a crash has
 // nothing to lose.
 package config

@@ -9,6 +9,13 @@
 // connections; TLS with certificates that are read again when they change; and
 // the listener, which shares no route with the page.
 //
+//	serve.go, clients.go   the listener; requests counted by address
+//	handle.go, refusal.go  a request from its admission to the answer
+//	headers.go, body.go    headers as far as no body is needed; bodies and their memory
+//	signature.go           whether a known secret signed a delivery
+//	receiver.go            options, and secrets that change
+//	disk.go, metrics.go    room on the disk; counts
+//
 // # What it promises
 //
 // A 200 is sent only after the commit with the delivery is on disk. A repeat gets its

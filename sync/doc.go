@@ -8,16 +8,18 @@
 //   - jobs*.go: the jobs of the schedule: backfill, catch-up, light walk, refresh
 //     with its rotation, directory; which of them run, and when.
 //   - walk*.go: a walk reads a whole list: the spec, the state and windows that
-//     are saved, pages, the survey that divides history, absences.
+//     are saved, pages, the survey that divides history. walk_absence.go gives the
+//     archive the meetings that a walk lacked; the archive decides which are gone.
 //   - content*.go: transcripts and summaries that are still to be read: a queue of
 //     tasks, each with the time of its next attempt.
 //   - download*.go: recordings: request, poll, fetch, retry (download_retry.go),
-//     how many at a time (download_pacer.go, download_slots.go).
+//     how many at a time (download_pacer.go, download_slots.go), rows of the queue
+//     and room on the disk (download_rows.go).
 //   - account*.go: accounts, which can change while Run goes on, and their suspension
 //     when the service refuses them.
 //   - status*.go, progress*.go: the reports of `minutebook status` and of a run.
 //   - forget.go, refetch.go, recover.go, clock.go: forgotten meetings, damaged
-//     ones, panics, waiting.
+//     ones, panics; waiting, and times that a wrong clock wrote.
 //
 // # What it promises
 //

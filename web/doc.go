@@ -2,6 +2,25 @@
 // recording, action items across meetings and the state of the archive; the
 // JSON interface /api/v1, the media, /healthz, /readyz and /metrics.
 //
+// # Files
+//
+//	web.go, routes.go, guard.go, visitor.go  the handler, its routes, foreign hosts, who asks
+//	address.go, render.go, format.go, static.go, content.go  addresses, templates, assets
+//	home, results, facets, query, trends*    the list, the search, its facets, trends
+//	meeting*, transcript, player, media, clips, versions  a meeting and its recording
+//	people_*, actions*, calendar, now        pages across all meetings
+//	saved.go, notify*.go                     saved searches and their feeds; notify.go matches
+//	                                         new meetings and sends, again after a failure
+//	signin*, me*, admin, setup               signing in, one's own page, people, the first run
+//	status*, changes, metrics                the archive's state
+//	api_*                                    /api/v1
+//	static_site.go                           the site that export writes
+//
+// Packages access and accounts know who may enter; outline, diff, clip, markdown and
+// notice compute, and know no request.
+//
+// # Promises
+//
 // It promises three things to the reader's browser: no request leaves for
 // another host (the policy sent with every answer forbids it), every page works
 // without scripts except that the transcript does not follow a recording, and a link to a

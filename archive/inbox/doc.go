@@ -5,10 +5,11 @@
 //
 //	inbox.go          Inbox, Delivery, Options, errors
 //	open.go           opens the file and makes its log durable
-//	put.go            takes in a delivery; how a body is stored
+//	put.go            stores a delivery
 //	writer.go         the goroutine that commits: groups, limits, faults
 //	read.go           waiting deliveries, lists, counts
-//	settle.go         outcomes, quarantine, replay; how long bodies are kept
+//	settle.go         outcomes, quarantine, replay
+//	retention.go      how long bodies are kept
 //	forget.go         drops everything about a forgotten recording
 //	callbacks.go      tokens of callback addresses
 //	registrations.go  webhooks of the accounts at the service
