@@ -121,8 +121,7 @@ func (c *Client) do(ctx context.Context, cl *call) (*answer, error) {
 func (c *Client) pause(ctx context.Context, n int, err error) error {
 	delay := min(firstDelay<<(n-1), maxDelay)
 	delay = delay/2 + time.Duration(c.random()*float64(delay/2))
-	var refusal *Error
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*Error](err); ok {
 		if refusal.RetryAfter > longestWait {
 			return err
 		}
@@ -263,8 +262,7 @@ func isUnsent(err error) bool {
 // withoutAddress removes the URL from an error of net/http, since the URL may
 // contain callback tokens.
 func withoutAddress(err error) error {
-	var u *url.Error
-	if errors.As(err, &u) {
+	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
 	return err

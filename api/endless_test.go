@@ -21,8 +21,6 @@ func TestListsThatNeverEndAreNoticed(t *testing.T) {
 			page++
 			items, next := `[]`, fmt.Sprintf(`"c%d"`, page)
 			switch {
-			case strings.HasSuffix(r.URL.Path, "/meetings"):
-				items = `[{"recording_id":7}]`
 			case strings.HasSuffix(r.URL.Path, "/users"):
 				items = `[` + strings.Repeat(`{},`, 50_000) + `{}]`
 			case strings.HasSuffix(r.URL.Path, "/meeting_types") && page <= 300:
@@ -41,47 +39,13 @@ func TestListsThatNeverEndAreNoticed(t *testing.T) {
 			list func(yield func(error) bool)
 			want error
 		}{
-			"meetings": {errorsOf(c.Meetings(t.Context(), MeetingQuery{})), ErrEndless},
-			"teams":    {errorsOf(c.Teams(t.Context())), ErrEndless},
-			"users":    {errorsOf(c.Users(t.Context(), UserQuery{})), ErrEndless},
-			"types":    {errorsOf(c.MeetingTypes(t.Context())), nil},
+			"teams": {errorsOf(c.Teams(t.Context())), ErrEndless},
+			"users": {errorsOf(c.Users(t.Context(), UserQuery{})), ErrEndless},
+			"types": {errorsOf(c.MeetingTypes(t.Context())), nil},
 		} {
 			if err := read(test.list); !errors.Is(err, test.want) {
 				t.Errorf("%s, after %d pages: %v, want %v", name, page, err, test.want)
 			}
-		}
-	})
-}
-
-// TestMeetingsThatAreReadAgainAreNotEndless refuses the last cursor of a long list twice.
-func TestMeetingsThatAreReadAgainAreNotEndless(t *testing.T) {
-	testrun.SkipUnderRace(t)
-	synctest.Test(t, func(t *testing.T) {
-		const pages = 150
-		refused := 0
-		c := testClient(t, func(w http.ResponseWriter, r *http.Request) {
-			page := 0
-			fmt.Sscanf(r.URL.Query().Get("cursor"), "c%d", &page)
-			if page == pages-1 && refused < 2 {
-				refused++
-				http.Error(w, `{"error":"this cursor is no longer good"}`, http.StatusBadRequest)
-				return
-			}
-			next := "null"
-			if page < pages-1 {
-				next = fmt.Sprintf(`"c%d"`, page+1)
-			}
-			fmt.Fprintf(w, `{"limit":10,"next_cursor":%s,"items":[{"recording_id":%d}]}`, next, page+1)
-		})
-		read := 0
-		for _, err := range c.Meetings(t.Context(), MeetingQuery{}) {
-			if err != nil {
-				t.Fatalf("after %d meetings and %d refusals: %v", read, refused, err)
-			}
-			read++
-		}
-		if read != pages || refused != 2 {
-			t.Errorf("%d of %d meetings were read, with %d refusals", read, pages, refused)
 		}
 	})
 }

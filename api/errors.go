@@ -32,8 +32,7 @@ func (e *Error) Error() string {
 
 // statusOf returns the status of the *Error in err, or 0.
 func statusOf(err error) int {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status
 	}
 	return 0

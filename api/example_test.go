@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -37,10 +38,16 @@ func client() *api.Client {
 	return c
 }
 
-func ExampleClient_Meetings() {
+func ExampleClient_MeetingsPage() {
 	query := api.MeetingQuery{CreatedAfter: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), IncludeSummary: true}
-	for m, err := range client().Meetings(context.Background(), query) {
-		if err != nil {
+	page, err := client().MeetingsPage(context.Background(), query, "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, item := range page.Items {
+		var m api.Meeting
+		if err := json.Unmarshal(item, &m); err != nil {
 			fmt.Println(err)
 			return
 		}
@@ -59,8 +66,7 @@ func ExampleClient_Transcript() {
 
 func ExampleError() {
 	_, err := client().RequestDownload(context.Background(), 8, "")
-	var refused *api.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*api.Error](err); ok {
 		fmt.Println(refused.Status, refused.Message)
 	}
 	fmt.Println(api.IsNotFound(err), api.IsTemporary(err))

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"net/url"
 	"time"
 )
@@ -78,59 +77,4 @@ func (c *Client) MeetingsPage(ctx context.Context, q MeetingQuery, cursor string
 		cl.asHeavy()
 	}
 	return c.readList(ctx, cl, cursor)
-}
-
-// maxRestarts bounds how often a walk begins again without having met anything
-// new in between.
-const maxRestarts = 3
-
-// Meetings yields all meetings of a query, each once even where the service
-// repeats it, and leaves out items that are no objects. When a cursor is refused
-// on the way it begins again and goes on with the meetings not yielded yet. It
-// ends after the first error.
-func (c *Client) Meetings(ctx context.Context, q MeetingQuery) iter.Seq2[*Meeting, error] {
-	return func(yield func(*Meeting, error) bool) {
-		seen, listed := map[int64]bool{}, map[int64]bool{} // listed since it began again
-		restarts, cursor, cursors := 0, "", map[string]bool{}
-		var progress Progress
-		for {
-			p, err := c.MeetingsPage(ctx, q, cursor)
-			if err == nil && cursors[p.NextCursor] {
-				err = ErrCursorLoop
-			}
-			if IsCursorRefused(err) && restarts < maxRestarts {
-				restarts, cursor, progress = restarts+1, "", Progress{}
-				clear(cursors)
-				clear(listed)
-				continue
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			known := len(listed)
-			for _, item := range p.Items {
-				m := new(Meeting)
-				if json.Unmarshal(item, m) != nil {
-					continue
-				}
-				listed[m.RecordingID] = true
-				if m.RecordingID != 0 && seen[m.RecordingID] {
-					continue
-				}
-				seen[m.RecordingID], restarts = true, 0
-				if !yield(m, nil) {
-					return
-				}
-			}
-			if cursor = p.NextCursor; cursor == "" {
-				return
-			}
-			if err := progress.Note(len(listed) > known); err != nil {
-				yield(nil, err)
-				return
-			}
-			cursors[cursor] = true
-		}
-	}
 }

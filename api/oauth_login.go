@@ -106,8 +106,7 @@ func RedirectHandler(connections ...*OAuth) http.Handler {
 
 // publicText returns the part of an error that a person at a browser may read.
 func publicText(err error) string {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return fmt.Sprintf("the service answered %d %s", e.Status, e.Message)
 	}
 	return err.Error()

@@ -177,8 +177,7 @@ func refreshIsVoid(err error) bool {
 }
 
 func describeRefusal(err error) string {
-	var e *Error
-	if errors.As(err, &e) && e.Message != "" {
+	if e, ok := errors.AsType[*Error](err); ok && e.Message != "" {
 		return strconv.Itoa(e.Status) + " " + e.Message
 	}
 	return strconv.Itoa(statusOf(err))
