@@ -66,8 +66,7 @@ func (c Configuration) Differs(running Configuration) string {
 // older daemon that does not know the question.
 func RunningConfiguration(ctx context.Context, c Caller) (running Configuration, ok bool, err error) {
 	running, err = Call[Configuration](ctx, c, "configuration", struct{}{}, nil)
-	var e *Error
-	if errors.As(err, &e) && e.Kind == KindUnknown {
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == KindUnknown {
 		return running, false, nil
 	}
 	return running, err == nil, err

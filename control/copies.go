@@ -83,8 +83,7 @@ func (h Deps) findAll(ctx context.Context, query string) ([]int64, error) {
 	}
 	for {
 		answer, err := index.Search(ctx, request)
-		var bad *search.QueryError
-		if errors.As(err, &bad) {
+		if _, ok := errors.AsType[*search.QueryError](err); ok {
 			return nil, &Error{Kind: KindQuery, Message: err.Error(), ExitCode: 2}
 		}
 		if err != nil {

@@ -89,13 +89,9 @@ func (d *Digests) Send(ctx context.Context) error {
 		}
 		if due := d.Schedule.Next(last.At); !due.After(now) && !d.Failed[name].After(now) {
 			next, err := d.sendTo(ctx, r, last, due, now)
-			if err == nil { // a crash before the last reader repeats no more than one digest
-				delete(d.Failed, name)
+			if err == nil {
 				last = next
-				kept := maps.Clone(states)
-				kept[name] = last
-				err = d.write(context.WithoutCancel(ctx), states, kept)
-				states = kept
+				states, err = d.noteSent(ctx, states, name, last)
 			} else {
 				d.Failed[name] = now.Add(digestAgain)
 			}
@@ -106,6 +102,15 @@ func (d *Digests) Send(ctx context.Context) error {
 		present[name] = last
 	}
 	return errors.Join(append(failures, d.write(context.WithoutCancel(ctx), states, present))...)
+}
+
+// noteSent stores at once that a reader got a digest, so that a crash before the last
+// reader repeats no more than one. It returns the stored states.
+func (d *Digests) noteSent(ctx context.Context, states map[string]digested, name string, last digested) (map[string]digested, error) {
+	delete(d.Failed, name)
+	kept := maps.Clone(states)
+	kept[name] = last
+	return kept, d.write(context.WithoutCancel(ctx), states, kept)
 }
 
 func (d *Digests) read(ctx context.Context) (states map[string]digested, err error) {

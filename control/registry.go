@@ -129,8 +129,7 @@ func (e *Error) Error() string { return e.Message }
 // asError returns err in the form in which it crosses the socket. It is the same
 // with and without a daemon.
 func asError(err error) *Error {
-	var already *Error
-	if errors.As(err, &already) {
+	if already, ok := errors.AsType[*Error](err); ok {
 		return already
 	}
 	e := &Error{Kind: KindFailed, Message: err.Error()}

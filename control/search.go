@@ -41,8 +41,7 @@ func (h Deps) search(ctx context.Context, q SearchRequest, _ Emit) (*SearchResul
 		return nil, err
 	}
 	answer, err := index.Search(ctx, request)
-	var bad *search.QueryError
-	if errors.As(err, &bad) {
+	if _, ok := errors.AsType[*search.QueryError](err); ok {
 		return nil, &Error{Kind: KindQuery, Message: err.Error(), ExitCode: 2}
 	}
 	if err != nil {

@@ -93,8 +93,13 @@ func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 		WithRecording: counts.WithRecording, Gone: counts.Gone, NotWatched: counts.NotWatched,
 		Indexed: p.Indexed, Rebuilding: p.Rebuilding, RebuildReason: p.Reason, Configuration: h.showConfiguration(), Status: now, Activities: h.Activities.List(),
 	}
+	return r, h.observeParts(ctx, r)
+}
+
+// observeParts adds the state of the parts beside the archive, the index and the sync.
+func (h Deps) observeParts(ctx context.Context, r *StatusResult) (err error) {
 	if r.Forgetting, r.ForgettingLogs, err = h.Archive.Forgetting(ctx); err != nil {
-		return nil, fmt.Errorf("look for unfinished erasures: %w", err)
+		return fmt.Errorf("look for unfinished erasures: %w", err)
 	}
 	if h.Received != nil {
 		c := h.Received()
@@ -102,18 +107,18 @@ func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 	}
 	if h.ServiceState != nil {
 		if r.Service, err = h.ServiceState(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if r.Disk, err = h.disk(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	r.Databases = databaseSizes(h.Archive.Dir())
 	if r.Sessions, err = h.countSessions(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	r.Upkeep, err = h.upkeep(ctx)
-	return r, err
+	return err
 }
 
 // countSessions counts the open sessions of people in a daemon.

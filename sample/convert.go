@@ -27,29 +27,12 @@ func (s *script) meeting(base time.Time) (*meeting, error) {
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte("tidewell/" + s.slug))
 	scheduled, err := s.scheduledTime(base)
 	if err != nil {
 		return nil, err
 	}
-	started := scheduled.Add(time.Duration(sum[8]%150) * time.Second)
-	ended := started.Add(starts[len(starts)-1])
-	share := "https://meet." + Domain + "/share/" + hex.EncodeToString(sum[:16])
-	m := &meeting{
-		Title:       s.headerValue("title", s.slug),
-		MeetingType: s.headerValue("type", ""),
-		RecordingID: 100_000_000 + int64(binary.BigEndian.Uint32(sum[:4])%900_000_000),
-		URL:         fmt.Sprintf("https://meet.%s/calls/%d", Domain, 100_000_000+binary.BigEndian.Uint32(sum[4:8])%900_000_000),
-		ShareURL:    share,
-		CreatedAt:   ended.Add(8 * time.Second).Format(stamp), ScheduledStart: scheduled.Format(stamp),
-		ScheduledEnd:   scheduled.Add((time.Duration(minutes) * time.Minute).Truncate(15*time.Minute) + 15*time.Minute).Format(stamp),
-		RecordingStart: started.Format(stamp), RecordingEnd: ended.Format(stamp),
-		DomainsType: "only_internal",
-		SharedWith:  s.headerValue("shared", "no_teams"),
-		Language:    s.headerValue("language", "en"),
-		Summary:     summary{s.style, s.summary},
-		Invitees:    []invitee{}, ActionItems: []actionItem{}, Highlights: []mark{},
-	}
+	m := s.newMeeting(scheduled, starts[len(starts)-1])
+	m.ScheduledEnd = scheduled.Add((time.Duration(minutes) * time.Minute).Truncate(15*time.Minute) + 15*time.Minute).Format(stamp)
 	title := s.headerValue("calendar", m.Title)
 	m.MeetingTitle = &title
 	if link := s.headerValue("link", ""); link != "" {
@@ -62,6 +45,28 @@ func (s *script) meeting(base time.Time) (*meeting, error) {
 		return nil, err
 	}
 	return m, s.addCRM(m)
+}
+
+// newMeeting returns a meeting with its ids, addresses and times. They depend on the
+// script's name alone, and on when the meeting was scheduled and how long it took.
+func (s *script) newMeeting(scheduled time.Time, length time.Duration) *meeting {
+	sum := sha256.Sum256([]byte("tidewell/" + s.slug))
+	started := scheduled.Add(time.Duration(sum[8]%150) * time.Second)
+	ended := started.Add(length)
+	return &meeting{
+		Title:       s.headerValue("title", s.slug),
+		MeetingType: s.headerValue("type", ""),
+		RecordingID: 100_000_000 + int64(binary.BigEndian.Uint32(sum[:4])%900_000_000),
+		URL:         fmt.Sprintf("https://meet.%s/calls/%d", Domain, 100_000_000+binary.BigEndian.Uint32(sum[4:8])%900_000_000),
+		ShareURL:    "https://meet." + Domain + "/share/" + hex.EncodeToString(sum[:16]),
+		CreatedAt:   ended.Add(8 * time.Second).Format(stamp), ScheduledStart: scheduled.Format(stamp),
+		RecordingStart: started.Format(stamp), RecordingEnd: ended.Format(stamp),
+		DomainsType: "only_internal",
+		SharedWith:  s.headerValue("shared", "no_teams"),
+		Language:    s.headerValue("language", "en"),
+		Summary:     summary{s.style, s.summary},
+		Invitees:    []invitee{}, ActionItems: []actionItem{}, Highlights: []mark{},
+	}
 }
 
 // scheduledTime reads "when". A day on a weekend moves to the Friday before.

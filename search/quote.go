@@ -24,14 +24,7 @@ func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int, at clock
 	if err != nil {
 		return nil, fmt.Errorf("read the meetings found: %w", err)
 	}
-	weights := make([]float64, len(m.terms))
-	for i, t := range m.terms {
-		weights[i] = rarity(t.meetings.size(), s.visibleCount)
-		if t.stop {
-			weights[i] *= stopShare
-		}
-	}
-	q := &quoter{s: s, hl: newHighlighter(m.terms, weights), in: m.scope, remarks: s.remarksAskedFor(m), most: moments}
+	q := &quoter{s: s, hl: newHighlighter(m.terms, s.quoteWeights(m.terms)), in: m.scope, remarks: s.remarksAskedFor(m), most: moments}
 	reasons, err := s.newExplainer(m, at)
 	if err != nil {
 		return nil, err
@@ -70,6 +63,18 @@ func (s *snapshot) quote(page []rankedMeeting, m *matches, moments int, at clock
 
 // stopShare is the share of its rarity with which a stop word counts in a quotation.
 const stopShare = 0.05
+
+// quoteWeights returns how much each term counts in the choice of a quotation.
+func (s *snapshot) quoteWeights(terms []*termMatch) []float64 {
+	weights := make([]float64, len(terms))
+	for i, t := range terms {
+		weights[i] = rarity(t.meetings.size(), s.visibleCount)
+		if t.stop {
+			weights[i] *= stopShare
+		}
+	}
+	return weights
+}
 
 // quoter quotes the meetings of a page.
 type quoter struct {

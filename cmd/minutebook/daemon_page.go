@@ -22,29 +22,41 @@ type pageHandlers struct{ page, monitor http.Handler }
 
 // newPage makes the handlers by a configuration.
 func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *accounts.Connector) (h pageHandlers, err error) {
-	var upstream http.Handler
-	if d.service != nil {
-		upstream = d.service.Handler()
-	}
-	zone, err := pageZone(cfg)
+	o, err := d.pageOptions(ctx, cfg, connector)
 	if err != nil {
 		return h, err
+	}
+	if h.page, err = web.New(o); err != nil {
+		return h, err
+	}
+	h.monitor = web.NewMonitor(o)
+	return h, nil
+}
+
+// pageOptions returns the options of the page by a configuration.
+func (d *daemon) pageOptions(ctx context.Context, cfg *config.Config, connector *accounts.Connector) (o web.Options, err error) {
+	zone, err := pageZone(cfg)
+	if err != nil {
+		return o, err
 	}
 	metrics, err := d.newMetrics()
 	if err != nil {
-		return h, err
+		return o, err
 	}
 	people, err := d.Access(ctx)
 	if err != nil {
-		return h, err
+		return o, err
 	}
 	added, err := d.Notes(ctx)
 	if err != nil {
-		return h, err
+		return o, err
 	}
-	o := web.Options{
-		Archive: d.archive, Index: d.index, Notes: added, Roster: d.roster, Service: upstream, Hosts: cfg.Web.Hosts, Accounts: connector,
+	o = web.Options{
+		Archive: d.archive, Index: d.index, Notes: added, Roster: d.roster, Hosts: cfg.Web.Hosts, Accounts: connector,
 		Registry: metrics, PageURL: d.urlOfPage(cfg), Location: zone, Version: d.opts.Version, Logger: d.log,
+	}
+	if d.service != nil {
+		o.Service = d.service.Handler()
 	}
 	if m := newMail(cfg.Notify); m != nil {
 		o.Mail, o.MailOwner = m, m.To
@@ -59,17 +71,13 @@ func (d *daemon) newPage(ctx context.Context, cfg *config.Config, connector *acc
 		o.Fetch = d.syncer.FetchRecording
 	}
 	if o.Entry, err = newEntry(cfg.Web, people); err != nil {
-		return h, err
+		return o, err
 	}
 	o.CheckJob, o.Run, o.Record, o.Setup = d.syncer.CheckJob, d.askJob, people.Record, d.newSetup(cfg)
 	if cfg.Audit.Reads {
 		o.Audit = people
 	}
-	if h.page, err = web.New(o); err != nil {
-		return h, err
-	}
-	h.monitor = web.NewMonitor(o)
-	return h, nil
+	return o, nil
 }
 
 func (d *daemon) newMetrics() (*prometheus.Registry, error) {

@@ -150,16 +150,8 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	if p.people, err = d.Access(ctx); err != nil {
 		return p, err
 	}
-	if p.connector, err = d.Connector(ctx); err != nil {
-		return p, err
-	}
-	isNew := p.cfg.ServiceURL() != present.ServiceURL() || p.cfg.Web.PublicURL != present.Web.PublicURL || p.cfg.Web.Accounts != present.Web.Accounts
-	if isNew {
-		if p.connector, err = d.newConnector(ctx, p.cfg, p.people); err != nil {
-			return p, err
-		}
-	}
-	if p.connected, err = d.listConnected(ctx, p.connector); err != nil {
+	isNew, err := d.prepareConnector(ctx, &p, present)
+	if err != nil {
 		return p, err
 	}
 	if !isNew && showsSame(p.cfg, present) {
@@ -171,6 +163,22 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	}
 	p.page = &handlers
 	return p, nil
+}
+
+// prepareConnector makes the connector of people's own accounts, where the settings ask for
+// another one, and lists the accounts.
+func (d *daemon) prepareConnector(ctx context.Context, p *prepared, present *config.Config) (isNew bool, err error) {
+	isNew = p.cfg.ServiceURL() != present.ServiceURL() || p.cfg.Web.PublicURL != present.Web.PublicURL || p.cfg.Web.Accounts != present.Web.Accounts
+	if isNew {
+		p.connector, err = d.newConnector(ctx, p.cfg, p.people)
+	} else {
+		p.connector, err = d.Connector(ctx)
+	}
+	if err != nil {
+		return isNew, err
+	}
+	p.connected, err = d.listConnected(ctx, p.connector)
+	return isNew, err
 }
 
 // showsSame reports whether the page is the same by two configurations.

@@ -166,8 +166,7 @@ func (m *Main) completeMeeting(cmd *cobra.Command, args []string, typed string) 
 
 // explainFlagError puts a mistake in a flag into words, and names the flag that may be meant.
 func explainFlagError(cmd *cobra.Command, err error) error {
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		text := fmt.Sprintf("%s has no flag --%s", cmd.CommandPath(), unknown.GetSpecifiedName())
@@ -176,8 +175,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 		}
 		return &usageError{errors.New(text)}
 	}
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		f := invalid.GetFlag()
 		return &usageError{fmt.Errorf("--%s takes %s, not %q", f.Name, describeFlagType(f.Value.Type()), invalid.GetValue())}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,43 +26,46 @@ func (m *Main) verifyCmd() *cobra.Command {
 			"20 index, 21 index-extra, 22 file-extra, 24 audit; or 23 when a repair found something lost. --repair looks for\n" +
 			"content elsewhere in the archive, in --from, and then asks the service again. What others than the owner can reach is named too, as mode.",
 		Args: checkArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := makeAbsolute(&q.From, &q.Identity); err != nil {
-				return err
-			}
-			damages, modes := []archive.Damage{}, []archive.Damage{}
-			p := &upkeepProgress{m: m, damage: func(d archive.Damage) error {
-				switch {
-				case m.json && d.Class == archive.DamageMode:
-					modes = append(modes, d)
-					return nil
-				case m.json:
-					damages = append(damages, d)
-					return nil
-				}
-				_, err := fmt.Fprintln(m.Stdout, d)
-				return err
-			}}
-			sum, err := call[archive.Verified](cmd.Context(), m, "verify", q, p.show)
-			if errors.Is(err, archive.ErrDamaged) { // it cannot even be opened
-				d := archive.Damage{Class: archive.DamageDatabase, What: err.Error()}
-				sum = archive.Verified{Damages: map[archive.DamageClass]int{d.Class: 1}}
-				err = p.damage(d)
-			}
-			if err != nil {
-				return err
-			}
-			if err := m.printVerified(sum, damages, modes); err != nil {
-				return err
-			}
-			return toVerifyError(sum)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return m.verify(cmd.Context(), q) },
 	}
 	cmd.Flags().BoolVar(&q.Repair, "repair", false, "put right what can be put right")
 	cmd.Flags().StringVar(&q.From, "from", "", "with --repair: a `directory` of backups, or s3://bucket/prefix, to take missing content from that is nowhere else")
 	cmd.Flags().StringVar(&q.Identity, "identity", "", "age identity `file`, for an encrypted backup")
 	cmd.Flags().BoolVar(&q.SkipMedia, "skip-media", false, "leave the bytes of recordings unread")
 	return m.jsonFlag(cmd)
+}
+
+// verify prints every damage, and fails with the exit code of the gravest one.
+func (m *Main) verify(ctx context.Context, q control.VerifyRequest) error {
+	if err := makeAbsolute(&q.From, &q.Identity); err != nil {
+		return err
+	}
+	damages, modes := []archive.Damage{}, []archive.Damage{}
+	p := &upkeepProgress{m: m, damage: func(d archive.Damage) error {
+		switch {
+		case m.json && d.Class == archive.DamageMode:
+			modes = append(modes, d)
+			return nil
+		case m.json:
+			damages = append(damages, d)
+			return nil
+		}
+		_, err := fmt.Fprintln(m.Stdout, d)
+		return err
+	}}
+	sum, err := call[archive.Verified](ctx, m, "verify", q, p.show)
+	if errors.Is(err, archive.ErrDamaged) { // it cannot even be opened
+		d := archive.Damage{Class: archive.DamageDatabase, What: err.Error()}
+		sum = archive.Verified{Damages: map[archive.DamageClass]int{d.Class: 1}}
+		err = p.damage(d)
+	}
+	if err != nil {
+		return err
+	}
+	if err := m.printVerified(sum, damages, modes); err != nil {
+		return err
+	}
+	return toVerifyError(sum)
 }
 
 // makeAbsolute makes the paths that are given absolute: the daemon has another working
