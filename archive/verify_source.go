@@ -71,8 +71,7 @@ func (s *BackupSource) Close() (err error) {
 func (s *BackupSource) findRevision(ctx context.Context, a *Archive, want stored) (raw []byte, where string, err error) {
 	for _, g := range s.all {
 		db, err := s.openDatabase(ctx, g)
-		var bad *generation.DamagedError
-		if errors.As(err, &bad) {
+		if _, ok := errors.AsType[*generation.DamagedError](err); ok {
 			continue // an older one may have it
 		}
 		if err != nil {
@@ -92,8 +91,7 @@ func (s *BackupSource) findRevision(ctx context.Context, a *Archive, want stored
 func (s *BackupSource) findRevisionByID(ctx context.Context, a *Archive, want *stored, own []byte) ([]byte, string, error) {
 	for _, g := range s.all {
 		db, err := s.openDatabase(ctx, g)
-		var bad *generation.DamagedError
-		if errors.As(err, &bad) {
+		if _, ok := errors.AsType[*generation.DamagedError](err); ok {
 			continue // an older one may have it
 		}
 		if err != nil {

@@ -102,8 +102,7 @@ func (s *Server) countTrends(ctx context.Context, _ *sdk.CallToolRequest, a tren
 		request.Notes, request.SamePerson = known.Notes, known.SamePerson
 	}
 	trends, err := s.Index.Trends(ctx, request)
-	var wrong *search.QueryError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*search.QueryError](err); ok {
 		return nil, trendsAnswer{}, fmt.Errorf("a query cannot be read at character %d: %s. %s", wrong.Pos, wrong.Message, wrong.Hint)
 	}
 	if err != nil {

@@ -61,8 +61,7 @@ func (s *Server) search(ctx context.Context, _ *sdk.CallToolRequest, a searchArg
 		s.AddNotes(ctx, &request)
 	}
 	answer, err := s.Index.Search(ctx, request)
-	var wrong *search.QueryError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*search.QueryError](err); ok {
 		return nil, searchAnswer{}, fmt.Errorf("the query cannot be read at character %d: %s. %s", wrong.Pos, wrong.Message, wrong.Hint)
 	}
 	if err != nil {

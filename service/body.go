@@ -19,8 +19,7 @@ func readJSON(r *http.Request, v any, optional bool) error {
 		return nil
 	}
 	if err := json.Unmarshal(body, v); err != nil {
-		var mistyped *json.UnmarshalTypeError
-		if errors.As(err, &mistyped) && mistyped.Field != "" {
+		if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && mistyped.Field != "" {
 			return badRequest("%s has the wrong type", mistyped.Field)
 		}
 		return badRequest("the body must be a JSON object")

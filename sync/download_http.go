@@ -31,8 +31,7 @@ func (l *downloader) getRest(ctx context.Context, a *account, t *downloadTask) (
 		client = l.privateClient
 	}
 	resp, err := client.Do(req)
-	var named *url.Error
-	if errors.As(err, &named) {
+	if named, ok := errors.AsType[*url.Error](err); ok {
 		err = named.Err
 	}
 	if err != nil {

@@ -103,8 +103,7 @@ type problems struct {
 type problem struct{ text, reason string }
 
 func newProblem(err error) problem {
-	var low *lowDiskError
-	if errors.As(err, &low) {
+	if _, ok := errors.AsType[*lowDiskError](err); ok {
 		return problem{err.Error(), "low disk"}
 	}
 	return problem{err.Error(), err.Error()}

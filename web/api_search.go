@@ -94,8 +94,7 @@ func (s *server) searchWithin(ctx context.Context, id int64, query string, momen
 	request := s.searchRequest(ctx, "("+query+")"+term)
 	request.Limit, request.Moments = 1, moments
 	answer, err := s.Index.Search(ctx, request)
-	var wrong *search.QueryError
-	if errors.As(err, &wrong) { // such as sort: within parentheses
+	if _, ok := errors.AsType[*search.QueryError](err); ok { // such as sort: within parentheses
 		request.Query = query + term
 		answer, err = s.Index.Search(ctx, request)
 	}

@@ -76,8 +76,7 @@ func (s *server) changePassword(w http.ResponseWriter, r *http.Request) error {
 	}
 	if v.Person.HasPassword {
 		_, err := s.checkPassword(w, r, v.Person.Address(), form.Get("current"))
-		var wrong *failure
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[*failure](err); ok {
 			return s.renderMe(w, r, wrong.status, &mePage{Notice: wrong.message})
 		}
 		if err != nil {

@@ -57,8 +57,7 @@ func (s *server) results(w http.ResponseWriter, r *http.Request, text string) er
 	request.Limit, request.After, request.Moments = 20, r.URL.Query().Get("after"), 3
 	request.Facets, request.Trend = true, true
 	answer, err := s.Index.Search(r.Context(), request)
-	var wrong *search.QueryError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*search.QueryError](err); ok {
 		p.Error = wrong
 		at := max(0, min(wrong.Pos, len(text)))
 		p.Before, p.At = text[:at], text[at:]

@@ -81,8 +81,7 @@ func (p *relyingParty) exchange(ctx context.Context, code string, a attempt) (ac
 // withoutSecrets returns an error of the token endpoint without its body, which can
 // have tokens.
 func withoutSecrets(action string, err error) error {
-	var answer *oauth2.RetrieveError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Errorf("%s: the provider answered %s %s", action, answer.Response.Status, answer.ErrorCode)
 	}
 	return fmt.Errorf("%s: %w", action, err)

@@ -169,8 +169,7 @@ func (s *server) finishPasskeySignIn(w http.ResponseWriter, r *http.Request) err
 
 // refusePasskey writes the reason into the log and the audit, and counts the failure.
 func (s *server) refusePasskey(r *http.Request, reason error) error {
-	var detailed *protocol.Error
-	if errors.As(reason, &detailed) && detailed.DevInfo != "" {
+	if detailed, ok := errors.AsType[*protocol.Error](reason); ok && detailed.DevInfo != "" {
 		reason = fmt.Errorf("%w: %s", reason, detailed.DevInfo)
 	}
 	s.attempts.Fail(s.client(r))

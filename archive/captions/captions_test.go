@@ -178,8 +178,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		for _, format := range Extensions() {
 			got, err := Parse("a"+format, content)
-			var bad *LineError
-			if errors.As(err, &bad) && (bad.Line < 1 || bad.Line > 1+bytes.Count(content, []byte("\n"))+bytes.Count(content, []byte("\r"))) {
+			if bad, ok := errors.AsType[*LineError](err); ok && (bad.Line < 1 || bad.Line > 1+bytes.Count(content, []byte("\n"))+bytes.Count(content, []byte("\r"))) {
 				t.Fatalf("%s: %v of %d bytes", format, err, len(content))
 			}
 			if err != nil {

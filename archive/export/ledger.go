@@ -122,8 +122,7 @@ func readLedger(ctx context.Context, path string) (_ *ledger, err error) {
 // explainOpenError returns [errNoLedger] where SQLite finds another file or a damaged one,
 // and names the cause where another process holds the ledger.
 func explainOpenError(err error) error {
-	var lite sqlite3.Error
-	if errors.As(err, &lite) {
+	if lite, ok := errors.AsType[sqlite3.Error](err); ok {
 		switch lite.Code {
 		case sqlite3.ErrNotADB, sqlite3.ErrCorrupt:
 			return fmt.Errorf("%w: %w", errNoLedger, err)

@@ -150,8 +150,7 @@ func filesByFolder(root string) (folders map[string][]string, wrong []Wrong, err
 
 // wrongIn returns an error as that of a file, which it may name already.
 func wrongIn(file string, err error) Wrong {
-	var wrong Wrong
-	if errors.As(err, &wrong) && wrong.File != "" {
+	if wrong, ok := errors.AsType[Wrong](err); ok && wrong.File != "" {
 		return wrong
 	}
 	return Wrong{File: file, Err: err}

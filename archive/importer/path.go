@@ -58,8 +58,7 @@ func importForeign(ctx context.Context, a *archive.Archive, o Options, others []
 		im := newRun(a, o)
 		im.Progress = nil
 		err := im.importOne(ctx, f)
-		var wrong Wrong
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[Wrong](err); ok {
 			im.result.Wrong, err = append(im.result.Wrong, wrong), nil
 		}
 		all.Add(im.result)

@@ -120,8 +120,7 @@ func (h *Hooks) post(ctx context.Context, address string, body io.Reader, header
 	req.Header = header
 	resp, err := h.client.Do(req)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
 		return 0, fmt.Errorf("notify: %w", err)
