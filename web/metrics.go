@@ -87,9 +87,9 @@ func newArchiveCollector(o Options) *archiveCollector {
 		return prometheus.NewDesc("minutebook_"+name, help, labels, nil)
 	}
 	return &archiveCollector{archive: o.Archive, index: o.Index, log: o.Logger,
-		counts:   desc("meetings", "Meetings in the archive, by what is kept of them.", "with"),
+		counts:   desc("meetings", "Meetings in the archive, by the parts that are kept.", "with"),
 		indexed:  desc("indexed_meetings", "Meetings that a search finds."),
-		failures: desc("open_failures", "What does not work at present, by account and class.", "account", "class"),
+		failures: desc("open_failures", "Open failures, by account and class.", "account", "class"),
 	}
 }
 
