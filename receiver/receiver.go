@@ -53,19 +53,17 @@ type Options struct {
 	CommitTime time.Duration // for the commit before 503, 10 s
 	AnswerTime time.Duration // for a sender to take its answer, 10 s
 	IdleTime   time.Duration // of a connection between requests, 2 min
-	StopTime   time.Duration // for requests under way when Serve ends, 15 s
-	// MaxConns and MaxConnsPerAddr bound open connections, as httpserver.Bounds
-	// says; beyond, the one that has been useless for the longest is closed.
-	// Proxies are only bound by the first.
-	MaxConns        int
+	// MaxConnsPerAddr bounds the open connections of one address, except of proxies, as
+	// httpserver.Bounds says; beyond, the one that has been useless for the longest is
+	// closed.
 	MaxConnsPerAddr int
 	MaxPerAddr      int   // requests of one address at a time, 2048; beyond: 503
 	MinFree         int64 // bytes free on the inbox's disk below which nothing is taken, 64 MiB
 	// KeepBodies is how long the bodies of applied deliveries are kept; 0: always.
 	KeepBodies time.Duration
-	// Beside are further addresses served on the same listener, by their whole
+	// Handlers serve further addresses on the same listener, by their whole
 	// path: where an OAuth app sends people back to.
-	Beside map[string]http.Handler
+	Handlers map[string]http.Handler
 
 	Now    func() time.Time
 	Logger zerolog.Logger
@@ -85,7 +83,7 @@ type Receiver struct {
 	failed  atomic.Int64 // when a commit failed, in seconds since 1970; 0: the last one did not
 	counts  counts
 
-	beside atomic.Pointer[map[string]http.Handler] // see Options.Beside
+	handlers atomic.Pointer[map[string]http.Handler] // see Options.Handlers
 
 	refreshing *semaphore.Weighted // held by Refresh
 	mu         sync.Mutex          // guards the three, from which keys is made
@@ -109,14 +107,14 @@ func New(o Options) (*Receiver, error) {
 	r.memory.max = o.MaxMemory
 	r.verify = semaphore.NewWeighted(max(largeTogether, o.MaxBody))
 	r.disk = disk{path: o.Inbox.Path(), min: o.MinFree}
-	return r, r.SetAccounts(o.Accounts, o.Beside)
+	return r, r.SetAccounts(o.Accounts, o.Handlers)
 }
 
 // SetAccounts replaces the secrets of Options.Accounts and the handlers of
-// Options.Beside, also while the receiver serves. A secret that an account has no more
+// Options.Handlers, also while the receiver serves. A secret that an account has no more
 // stays valid for half a minute, as with Refresh; an account that is not in secrets has
 // none at once. It changes nothing when a secret is unusable.
-func (r *Receiver) SetAccounts(secrets map[string][]string, beside map[string]http.Handler) error {
+func (r *Receiver) SetAccounts(secrets map[string][]string, handlers map[string]http.Handler) error {
 	if err := CheckSecrets(secrets); err != nil {
 		return err
 	}
@@ -130,7 +128,7 @@ func (r *Receiver) SetAccounts(secrets map[string][]string, beside map[string]ht
 		}
 	}
 	r.configured = maps.Clone(secrets)
-	r.beside.Store(&beside)
+	r.handlers.Store(&handlers)
 	return r.rebuildKeys()
 }
 
@@ -151,7 +149,6 @@ func (o Options) withDefaults() Options {
 	o.CommitTime = or(o.CommitTime, 10*time.Second)
 	o.AnswerTime = or(o.AnswerTime, 10*time.Second)
 	o.IdleTime = or(o.IdleTime, 2*time.Minute)
-	o.StopTime = or(o.StopTime, 15*time.Second)
 	o.MaxPerAddr = or(o.MaxPerAddr, 2048)
 	if o.Now == nil {
 		o.Now = time.Now
@@ -227,14 +224,14 @@ func (r *Receiver) rebuildKeys() error {
 }
 
 // Handler serves POST /webhooks/{account} and POST /callbacks/{kind}/{token},
-// the paths of Options.Beside, and answers 404 to everything else.
+// the paths of Options.Handlers, and answers 404 to everything else.
 func (r *Receiver) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/webhooks/{account}", r.serve(r.webhook))
 	mux.HandleFunc("/callbacks/{kind}/{token}", r.serve(r.callback))
 	mux.HandleFunc("/", r.serve(func(*http.Request, *http.ResponseController) refusal { return notFound }))
 	return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		if h, ok := (*r.beside.Load())[q.URL.Path]; ok {
+		if h, ok := (*r.handlers.Load())[q.URL.Path]; ok {
 			h.ServeHTTP(w, q)
 			return
 		}

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"minutebook/internal/httpserver"
 )
+
+// stopTime is the longest time for which Serve waits at its end for requests under way.
+const stopTime = 15 * time.Second
 
 // Serve accepts deliveries from ln until ctx ends. Then it closes ln, answers the accepted
 // deliveries, and returns nil. It returns an error when it cannot go on.
@@ -28,10 +32,10 @@ func (r *Receiver) Serve(ctx context.Context, ln net.Listener) error {
 	} else if err != nil {
 		return errors.Join(err, ln.Close())
 	}
-	bounds := httpserver.Bounds{Conns: r.o.MaxConns, PerAddr: r.o.MaxConnsPerAddr, Trusted: r.o.TrustedProxies, Judged: true}
+	bounds := httpserver.Bounds{PerAddr: r.o.MaxConnsPerAddr, Trusted: r.o.TrustedProxies, Judged: true}
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		if err := httpserver.Serve(gctx, srv, ln, bounds, r.o.StopTime); err != nil {
+		if err := httpserver.Serve(gctx, srv, ln, bounds, stopTime); err != nil {
 			return fmt.Errorf("serve webhooks: %w", err)
 		}
 		return nil

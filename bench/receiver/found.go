@@ -32,7 +32,7 @@ func findable(ctx context.Context, a *archive.Archive, dir string, o *receiver.O
 	if err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
-	o.Beside = map[string]http.Handler{"/found": http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	o.Handlers = map[string]http.Handler{"/found": http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		answer, err := x.Search(q.Context(), search.Request{Query: q.FormValue("q"), Viewer: archive.Viewer{All: true}})
 		switch {
 		case err != nil:
