@@ -2,7 +2,7 @@ package api
 
 import "errors"
 
-// ErrEndless is a list that shows the same items again and again under new cursors.
+// ErrEndless reports a list that shows the same items again and again under new cursors.
 var ErrEndless = errors.New("the list never ends: its pages repeat what earlier ones showed")
 
 const (

@@ -25,12 +25,10 @@ type OAuthOptions struct {
 	RedirectURL  string // https
 	AuthorizeURL string // "": BaseURL/oauth2/authorize
 	TokenURL     string // "": BaseURL/oauth2/token
-	Scope        string // "": public_api
 	Store        TokenStore
 	HTTP         *http.Client
 	Budget       *Budget // the connection's; nil: one that is not stored
 	Now          func() time.Time
-	Rand         func() float64
 	Logger       zerolog.Logger
 	Remedy       string // how the account is connected again; "": by the command
 }
@@ -62,7 +60,7 @@ type OAuth struct {
 }
 
 const (
-	defaultScope   = "public_api"
+	scope          = "public_api"
 	tokenTimeout   = 30 * time.Second
 	authorizePath  = "/oauth2/authorize"
 	tokenPath      = "/oauth2/token"
@@ -85,16 +83,13 @@ func NewOAuth(o OAuthOptions) (*OAuth, error) {
 	if o.TokenURL == "" {
 		o.TokenURL = base.String() + tokenPath
 	}
-	if o.Scope == "" {
-		o.Scope = defaultScope
-	}
 	token, err := ParseBaseURL(o.TokenURL)
 	if err != nil {
 		return nil, fmt.Errorf("set up oauth: token_url: %w", err)
 	}
 	host := url.URL{Scheme: token.Scheme, Host: token.Host}
 	client, err := NewClient(ClientOptions{BaseURL: host.String(), Credential: noCredential{}, HTTP: o.HTTP, Budget: o.Budget,
-		Now: o.Now, Rand: o.Rand, Logger: o.Logger, Timeout: tokenTimeout})
+		Now: o.Now, Logger: o.Logger, Timeout: tokenTimeout})
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +132,7 @@ func (a *OAuth) AuthorizeURL(state string) (string, error) {
 		return "", errors.New("connect: redirect_url has to be an https address (specification 5.5)")
 	}
 	query := url.Values{"client_id": {a.o.ClientID}, "redirect_uri": {a.o.RedirectURL},
-		"response_type": {"code"}, "scope": {a.o.Scope}, "state": {state}}
+		"response_type": {"code"}, "scope": {scope}, "state": {state}}
 	return a.o.AuthorizeURL + "?" + query.Encode(), nil
 }
 

@@ -27,7 +27,7 @@ func (l *downloader) getRest(ctx context.Context, a *account, t *downloadTask) (
 		}
 	}
 	client := l.publicClient
-	if a.AllowPrivate || l.s.opt.AllowPrivate {
+	if a.AllowPrivate {
 		client = l.privateClient
 	}
 	resp, err := client.Do(req)

@@ -77,8 +77,8 @@ func testLoader(t *testing.T, h *mediaHost, private bool) (*Syncer, *downloadTas
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{Archive: ar, AllowPrivate: private, DownloadMedia: true,
-		Accounts: []Account{{Name: "a", Client: client}}})
+	s, err := New(Options{Archive: ar, DownloadMedia: true,
+		Accounts: []Account{{Name: "a", Client: client, AllowPrivate: private}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,6 @@ type Options struct {
 	// MediaHTTP fetches recordings. nil means clients of this package, which connect
 	// to globally routable addresses, and to others only if they are allowed.
 	MediaHTTP     *http.Client
-	AllowPrivate  bool // for all accounts
 	DownloadMedia bool // fetch the recordings of all meetings
 	// MinFree is how many bytes stay free on the disk; with less, downloads wait.
 	MinFree int64

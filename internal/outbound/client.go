@@ -19,7 +19,6 @@ var ErrNotGlobal = errors.New("the address is not globally routable")
 type Options struct {
 	AllowPrivate   bool          // loopback, private and reserved addresses may be dialled too
 	Timeout        time.Duration // of a whole request with its body; 0 means none but the context's
-	ConnectTimeout time.Duration // of connecting; default 10 s
 	MaxIdlePerHost int           // connections kept for reuse per host; default 2
 	FreshConns     bool          // no connection is reused: each request resolves the name and checks the certificate
 }
@@ -39,10 +38,7 @@ func NewClient(opts Options) *http.Client {
 // NewTransport returns the transport of NewClient, for callers that follow
 // redirects by rules of their own: the check is made on every dialling.
 func NewTransport(opts Options) *http.Transport {
-	if opts.ConnectTimeout == 0 {
-		opts.ConnectTimeout = 10 * time.Second
-	}
-	dialer := &net.Dialer{Timeout: opts.ConnectTimeout, KeepAlive: 30 * time.Second}
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	if !opts.AllowPrivate {
 		dialer.ControlContext = refuseNonGlobal
 	}
