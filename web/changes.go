@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -24,11 +24,9 @@ const changeWait = 25 * time.Second
 // see. The key lives as long as the process.
 type places struct{ sealer cipher.AEAD }
 
-func newPlaces(random io.Reader) (*places, error) {
+func newPlaces() (*places, error) {
 	key := make([]byte, 32)
-	if _, err := io.ReadFull(random, key); err != nil {
-		return nil, err
-	}
+	rand.Read(key) // never fails
 	block, err := aes.NewCipher(key)
 	if err != nil {
 		return nil, err

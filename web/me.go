@@ -67,7 +67,7 @@ func (s *server) renderMe(w http.ResponseWriter, r *http.Request, status int, p 
 	return s.render(w, status, "me", p)
 }
 
-// changePassword sets a new password and ends all other sessions. Who has a
+// changePassword sets a new password and ends all other sessions. A person with a
 // password types it once more, so that an unlocked screen is not enough.
 func (s *server) changePassword(w http.ResponseWriter, r *http.Request) error {
 	v, form := visitorOf(r.Context()), r.PostForm

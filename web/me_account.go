@@ -120,10 +120,7 @@ func (s *server) beginConnection(w http.ResponseWriter, r *http.Request) error {
 	if s.Accounts == nil || !s.Accounts.HasApp() || !s.Entry.People.CanConnect() {
 		return s.notFound(w, r)
 	}
-	state, err := s.randomText()
-	if err != nil {
-		return err
-	}
+	state := randomText()
 	address, err := s.Accounts.AuthorizeURL(state)
 	if err != nil {
 		return err

@@ -264,7 +264,7 @@ func (s *server) addNotes(ctx context.Context, person int64, request *search.Req
 	request.SamePerson = groups.Same
 }
 
-// toNotesFailure makes a failure of an error of package notes that a person can mend.
+// toNotesFailure makes a failure of an error of package notes that a person can correct.
 func toNotesFailure(err error) error {
 	for _, reason := range []error{notes.ErrText, notes.ErrNames, notes.ErrSearch, notes.ErrExists, notes.ErrMany, notes.ErrAddress} {
 		if errors.Is(err, reason) {

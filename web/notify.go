@@ -288,7 +288,7 @@ func (n *notifier) match(ctx context.Context, viewer archive.Viewer, saved notes
 	return matches, nil
 }
 
-// newMatch returns a hit as it is told.
+// newMatch returns a hit as the notification shows it.
 func (n *notifier) newMatch(saved notes.SavedSearch, h search.Hit) notice.Match {
 	m := notice.Match{RecordingID: h.Row.RecordingID, Title: meetingTitle(h.Row), Start: api.TimeOf(h.Row.Key().Start)}
 	at, entry := time.Duration(-1), -1

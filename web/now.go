@@ -14,7 +14,7 @@ import (
 // mostNews is how many meetings the page of news shows.
 const mostNews = 100
 
-// firstNews is how far back the news begin for who never looked.
+// firstNews is how far back the news begin for a person who never looked.
 const firstNews = 7 * 24 * time.Hour
 
 // nowPage lists the meetings that arrived or changed since the visitor last looked.

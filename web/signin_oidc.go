@@ -2,12 +2,12 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -148,12 +148,10 @@ type attempt struct {
 }
 
 // randomText returns 256 random bits as text.
-func (s *server) randomText() (string, error) {
+func randomText() string {
 	raw := make([]byte, 32)
-	if _, err := io.ReadFull(s.Rand, raw); err != nil {
-		return "", fmt.Errorf("make a random text: %w", err)
-	}
-	return base64.RawURLEncoding.EncodeToString(raw), nil
+	rand.Read(raw) // never fails
+	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
 // attemptPrefix begins the names of the cookies of attempts. Each attempt has a cookie
@@ -228,13 +226,8 @@ func (s *server) beginOIDC(w http.ResponseWriter, r *http.Request) error {
 		}
 		return &failure{http.StatusBadGateway, "The sign-in service does not answer. Try again in a while."}
 	}
-	a := &attempt{Next: localPath(q.Get("next")), Silent: q.Get("silent") != "", Verifier: oauth2.GenerateVerifier(), Until: s.Now().Add(oidcWait).Unix()}
-	if a.State, err = s.randomText(); err != nil {
-		return err
-	}
-	if a.Nonce, err = s.randomText(); err != nil {
-		return err
-	}
+	a := &attempt{Next: localPath(q.Get("next")), Silent: q.Get("silent") != "", Verifier: oauth2.GenerateVerifier(),
+		State: randomText(), Nonce: randomText(), Until: s.Now().Add(oidcWait).Unix()}
 	if err := s.keepAttempt(w, r, a); err != nil {
 		return err
 	}

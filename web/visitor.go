@@ -106,7 +106,7 @@ func (s *server) view(ctx context.Context) (v roster.View, err error) {
 
 // visibleRow returns a meeting's row. It fails with [archive.ErrNotFound] alike for a
 // meeting that the visitor does not see, that was forgotten and that does not exist;
-// only the owner is told of a forgotten one.
+// only the owner learns that a meeting was forgotten.
 func (s *server) visibleRow(ctx context.Context, id int64) (*archive.Row, error) {
 	return s.Archive.VisibleRow(ctx, viewerOf(ctx), id)
 }

@@ -2,10 +2,8 @@ package web
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"sync/atomic"
@@ -35,16 +33,16 @@ type Options struct {
 	Index   *search.Index
 	Notes   *notes.DB // notes, ticks, merged people, saved searches
 
-	// Roster counts who appears in which meeting. Where the caller follows the archive with
-	// it no request waits for the counts; nil: one of the page's own.
+	// Roster counts who appears in which meeting. The caller may keep it up to date, so that
+	// no request waits for the counts; nil: the page makes its own.
 	Roster *roster.Roster
 
 	// Status returns the value that `status --json` prints; without it the page
 	// shows the counts of archive and index only.
 	Status func(ctx context.Context) (any, error)
 
-	// Fetch has a meeting's recording requested again, and reports whether there is one to
-	// request; nil where recordings are not fetched.
+	// Fetch requests a meeting's recording again, and reports whether there is one; nil
+	// where recordings are not fetched.
 	Fetch func(ctx context.Context, id int64) (bool, error)
 
 	// CheckJob fails for a job that an account does not have; Run begins it now and does
@@ -98,7 +96,6 @@ type Options struct {
 
 	Logger   zerolog.Logger
 	Now      func() time.Time // default time.Now
-	Rand     io.Reader        // default crypto/rand; 32 bytes are read in New
 	Location *time.Location   // the zone of displayed times, default time.Local
 	Version  string
 }
@@ -129,8 +126,8 @@ type server struct {
 	compress func(http.Handler) http.HandlerFunc
 }
 
-// New returns the handler for the page's listener. It fails when Archive,
-// Index or Notes is missing, or when no randomness can be read.
+// New returns the handler for the page's listener. It fails when Archive, Index or
+// Notes is missing.
 func New(o Options) (*Handler, error) {
 	s, err := newServer(o)
 	if err != nil {
@@ -152,8 +149,8 @@ type Handler struct {
 	patterns []string
 }
 
-// Patterns returns the patterns of all routes, so that a proof of who is shown which meeting
-// can see that it leaves none out.
+// Patterns returns the patterns of all routes, so that a test of who sees which meeting can
+// check that it misses none.
 func (h *Handler) Patterns() []string { return slices.Clone(h.patterns) }
 
 func newServer(o Options) (*server, error) {
@@ -170,7 +167,7 @@ func newServer(o Options) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := newPlaces(o.Rand)
+	places, err := newPlaces()
 	if err != nil {
 		return nil, fmt.Errorf("make the page's key: %w", err)
 	}
@@ -199,9 +196,6 @@ func (o *Options) setDefaults() {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
 	}
 	if o.Location == nil {
 		o.Location = time.Local

@@ -52,8 +52,8 @@ type Delivery struct {
 	ReceivedAt time.Time
 	SentAt     time.Time // by the sender's clock; zero: not said
 	Header     http.Header
-	Body       []byte // nil once it was let go
-	Size       int64  // of the body as sent, also when it was let go
+	Body       []byte // nil once it was dropped
+	Size       int64  // of the body as sent, also when it was dropped
 	State      string // one of the State constants; empty means StateReceived
 	SettledAt  time.Time
 	Reason     string // why it is in quarantine

@@ -116,7 +116,7 @@ func TestKeyOutlivesBody(t *testing.T) {
 	i = openInbox(t, path, Options{})
 	for n := range 3 {
 		if !put(t, i, delivery("a", fmt.Sprint("msg_", n), "another body")) {
-			t.Errorf("delivery %d was taken for new after its body was let go", n)
+			t.Errorf("delivery %d was taken for new after its body was dropped", n)
 		}
 	}
 	if put(t, i, delivery("b", "msg_0", "body")) {

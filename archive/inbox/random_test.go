@@ -109,7 +109,7 @@ func (s *model) check() {
 			d, err = s.i.Delivery(s.t.Context(), d.ID)
 		}
 		if err != nil || d.Body != nil {
-			s.r.Fatalf("%s has a body of %d bytes, %v; it was let go", id, len(d.Body), err)
+			s.r.Fatalf("%s has a body of %d bytes, %v; it was dropped", id, len(d.Body), err)
 		}
 	}
 }

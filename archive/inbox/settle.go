@@ -116,14 +116,13 @@ func (i *Inbox) Replay(ctx context.Context, id int64) error {
 	}})
 }
 
-// passing are the texts by which reasons of a quarantine are known that had
-// nothing to do with the delivery: the disk, locks, and contexts that ended.
+// passing are texts of reasons that had nothing to do with the delivery: the disk,
+// locks, and contexts that ended.
 var passing = []string{"disk is full", "no space left", "database is locked", "database table is locked", "disk I/O error",
 	"unable to open database", "attempt to write a readonly database", "out of memory", "interrupted", "context "}
 
-// ReplayPassing makes deliveries wait again that were once quarantined for a
-// reason that passes, and returns how many there were. Nothing quarantines them
-// for such reasons any more.
+// ReplayPassing makes deliveries wait again that an earlier version quarantined for a
+// passing reason, and returns their number.
 func (i *Inbox) ReplayPassing(ctx context.Context) (int, error) {
 	var n int64
 	err := i.submit(ctx, &write{size: 64, arrives: true, do: func(ctx context.Context, conn *sql.Conn) error {

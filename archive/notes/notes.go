@@ -2,12 +2,10 @@ package notes
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"sync"
 	"time"
@@ -48,7 +46,6 @@ const (
 type Options struct {
 	Archive *archive.Archive
 	Now     func() time.Time // that of the archive when nil
-	Rand    io.Reader        // makes secrets; crypto/rand when nil
 }
 
 // DB is the open notes.db. It is safe for concurrent use. It belongs to its archive and
@@ -57,7 +54,6 @@ type DB struct {
 	archive *archive.Archive
 	db      *sqlite.DB
 	now     func() time.Time
-	rand    io.Reader
 
 	mu     sync.Mutex    // guards groups and ticks
 	groups *Groups       // nil: to be read again
@@ -70,9 +66,6 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Now == nil {
 		o.Now = o.Archive.Now
 	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
@@ -81,7 +74,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}
-	d := &DB{archive: o.Archive, db: db, now: o.Now, rand: o.Rand}
+	d := &DB{archive: o.Archive, db: db, now: o.Now}
 	o.Archive.OnForget(Name, d.forget)
 	return d, nil
 }

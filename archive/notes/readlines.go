@@ -25,7 +25,7 @@ type Imported struct {
 
 const maxLine = 16 << 20 // bytes
 
-// ReadLines takes in the lines of [DB.WriteLines]. It adds no row twice.
+// ReadLines imports the lines of [DB.WriteLines]. It adds no row twice.
 // The author of a line whose address is not known here becomes the owner. Each line is
 // durable once it is counted.
 func (d *DB) ReadLines(ctx context.Context, r io.Reader, authors Authors) (Imported, error) {

@@ -207,7 +207,7 @@ func (d *daemon) newReceiver() (*receiver.Receiver, error) {
 	}
 	return receiver.New(receiver.Options{
 		Inbox: d.archive.Inbox(), Accounts: webhookSecrets(d.config()), MaxBody: r.MaxBody, TrustedProxies: proxies,
-		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Beside: d.configured.redirectHandlers(),
+		TLSCert: r.TLSCert, TLSKey: r.TLSKey, KeepBodies: time.Duration(r.KeepBodies), Handlers: d.configured.redirectHandlers(),
 		HeaderTime: d.opts.Times.Header, BodyTime: d.opts.Times.Body, AnswerTime: d.opts.Times.Answer, IdleTime: d.opts.Times.Idle,
 		Now: time.Now, Logger: d.log,
 	})

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,7 +71,7 @@ func (d *daemon) look() {
 // ctx ends.
 func (d *daemon) runNotify(ctx context.Context) error {
 	n := &notify.Notifier{Channels: func() []notify.Channel { return notifyChannels(d.config().Notify) },
-		Store: notifyStore{d.archive}, Now: d.archive.Now, Random: rand.Reader, Logger: d.log}
+		Store: notifyStore{d.archive}, Now: d.archive.Now, Logger: d.log}
 	if earlier, err := n.ChangeVersion(ctx, d.opts.Version); err != nil {
 		d.log.Warn().Err(err).Msg("keep which version runs")
 	} else if earlier != "" {

@@ -59,7 +59,7 @@ func (m *Main) createArchive(ctx context.Context, cfg *config.Config, moved, try
 
 // tryAccounts tries the keys of the accounts at the service. It fails when an address is
 // wrong and the right one is found; a service that does not answer, or refuses a key, is
-// told on standard error, since an archive can be prepared before its service is there.
+// reported on standard error, since an archive can be prepared before its service is there.
 func (m *Main) tryAccounts(ctx context.Context, cfg *config.Config, a *archive.Archive) error {
 	for i, account := range cfg.Accounts {
 		if account.OAuth != nil {

@@ -77,7 +77,7 @@ func (m *Main) loadFile() (*config.Config, control.Configuration, error) {
 	file, identified := m.readConfiguration()
 	cfg, err := m.loadConfig()
 	if err != nil {
-		return nil, file, err // it says more of a file that is not there
+		return nil, file, err // its error says more about a missing file
 	}
 	return cfg, file, identified
 }

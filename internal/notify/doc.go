@@ -5,7 +5,7 @@
 //	mail.go      e-mail by SMTP
 //	hook.go      webhooks, ntfy, Slack, and the heartbeat
 //	dial.go      connections to mail servers, which end with the program
-//	notifier.go  conditions: each is told once, and once when it is over
+//	notifier.go  conditions: each is reported once, and once when it is over
 //
 // The state of a [Notifier] is saved before and after each message. A crash between
 // sending and saving sends a message again with the same id, by which a receiver of

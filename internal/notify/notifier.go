@@ -3,7 +3,6 @@ package notify
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"sync"
 	"time"
@@ -18,14 +17,13 @@ type Condition struct {
 	Text  string
 }
 
-// Notifier tells every condition once, and once more when it is over, on each channel. A
+// Notifier reports every condition once, and once more when it is over, on each channel. A
 // channel that fails is tried again at later calls, message by message and in their
 // order. It is safe for concurrent use.
 type Notifier struct {
 	Channels func() []Channel // at present
 	Store    Store
 	Now      func() time.Time
-	Random   io.Reader // of the messages' ids
 	Logger   zerolog.Logger
 
 	mu    sync.Mutex // guards the fields below, and is held while messages are sent
@@ -49,28 +47,22 @@ type try struct {
 	text     string    // of the last error
 }
 
-// Update compares the conditions with those that were told, and sends the news. Its
+// Update compares the conditions with the reported ones, and sends the differences. Its
 // error says that the state cannot be kept; a channel that fails is logged.
 func (n *Notifier) Update(ctx context.Context, now []Condition) error {
-	return n.change(ctx, func(message maker) error {
+	return n.change(ctx, func(message maker) {
 		for _, q := range n.state.Channels {
-			if err := q.update(now, message); err != nil {
-				return err
-			}
+			q.update(now, message)
 		}
-		return nil
 	})
 }
 
-// Begin adds a condition to those that were told, until the next Update without it.
+// Begin adds a condition to the reported ones, until the next Update without it.
 func (n *Notifier) Begin(ctx context.Context, c Condition) error {
-	return n.change(ctx, func(message maker) error {
+	return n.change(ctx, func(message maker) {
 		for _, q := range n.state.Channels {
-			if err := q.begin(c, message); err != nil {
-				return err
-			}
+			q.begin(c, message)
 		}
-		return nil
 	})
 }
 
@@ -85,19 +77,17 @@ func (n *Notifier) Retry() {
 	}
 }
 
-// Announce tells news once.
+// Announce sends news once.
 func (n *Notifier) Announce(ctx context.Context, key, title, text string) error {
-	return n.change(ctx, func(message maker) error {
-		m, err := message(News, key, title, text)
+	return n.change(ctx, func(message maker) {
 		for _, q := range n.state.Channels {
-			q.add(m)
+			q.add(message(News, key, title, text))
 		}
-		return err
 	})
 }
 
 // maker makes messages: the same one for every channel.
-type maker func(kind Kind, key, title, text string) (Message, error)
+type maker func(kind Kind, key, title, text string) Message
 
 func (n *Notifier) newMaker() maker {
 	type event struct {
@@ -105,20 +95,19 @@ func (n *Notifier) newMaker() maker {
 		key  string
 	}
 	messages := map[event]Message{}
-	return func(kind Kind, key, title, text string) (m Message, err error) {
+	return func(kind Kind, key, title, text string) Message {
 		m, ok := messages[event{kind, key}]
 		if !ok {
-			m = Message{Kind: kind, Key: key, Title: title, Text: text, At: n.Now().UTC()}
-			m.ID, err = newID(n.Random)
+			m = Message{ID: newID(), Kind: kind, Key: key, Title: title, Text: text, At: n.Now().UTC()}
 			messages[event{kind, key}] = m
 		}
-		return m, err
+		return m
 	}
 }
 
 // change changes the state, saves it and sends the waiting messages. They go also when the state
 // cannot be saved, as on a full disk: a person has to know of that too.
-func (n *Notifier) change(ctx context.Context, fn func(maker) error) error {
+func (n *Notifier) change(ctx context.Context, fn func(maker)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if err := n.load(ctx); err != nil {
@@ -126,9 +115,7 @@ func (n *Notifier) change(ctx context.Context, fn func(maker) error) error {
 	}
 	channels := n.Channels()
 	n.state.follow(channels)
-	if err := fn(n.newMaker()); err != nil {
-		return err
-	}
+	fn(n.newMaker())
 	unsaved := n.save(ctx)
 	var sending sync.WaitGroup
 	var saving sync.Mutex // guards unsaved and the state, of which each channel changes its queue

@@ -2,7 +2,6 @@ package notify
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
@@ -81,7 +80,7 @@ func newBench(t *testing.T, channels ...Channel) *bench {
 
 // restart begins as a new process does.
 func (b *bench) restart() {
-	b.Notifier = &Notifier{Channels: func() []Channel { return b.channels }, Store: b.store, Random: rand.Reader,
+	b.Notifier = &Notifier{Channels: func() []Channel { return b.channels }, Store: b.store,
 		Now: func() time.Time { return b.now }, Logger: zerolog.New(zerolog.SyncWriter(&b.log))}
 }
 

@@ -3,10 +3,10 @@ package notify
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/base32"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"time"
@@ -25,10 +25,10 @@ type state struct {
 	Version  string            `json:"version,omitempty"`
 }
 
-// queue has the conditions that a channel was told, and the messages that wait for it.
+// queue has the conditions that were reported on a channel, and the messages that wait for it.
 type queue struct {
-	Told    map[string]Message `json:"told"` // the conditions that last, by key
-	Pending []Message          `json:"pending"`
+	Reported map[string]Message `json:"told"` // the conditions that last, by key
+	Pending  []Message          `json:"pending"`
 }
 
 // follow makes queues for new channels and drops those of channels that are no more.
@@ -37,7 +37,7 @@ func (s *state) follow(channels []Channel) {
 	for _, c := range channels {
 		q := s.Channels[c.Name()]
 		if q == nil {
-			q = &queue{Told: map[string]Message{}}
+			q = &queue{Reported: map[string]Message{}}
 		}
 		present[c.Name()] = q
 	}
@@ -45,41 +45,30 @@ func (s *state) follow(channels []Channel) {
 }
 
 // update adds the messages of conditions that began and that are over.
-func (q *queue) update(now []Condition, message maker) error {
+func (q *queue) update(now []Condition, message maker) {
 	lasts := map[string]bool{}
 	for _, c := range now {
 		lasts[c.Key] = true
-		if err := q.begin(c, message); err != nil {
-			return err
-		}
+		q.begin(c, message)
 	}
-	for _, key := range slices.Sorted(maps.Keys(q.Told)) {
+	for _, key := range slices.Sorted(maps.Keys(q.Reported)) {
 		if lasts[key] {
 			continue
 		}
-		began := q.Told[key]
-		m, err := message(Over, key, "over: "+began.Title, fmt.Sprintf("It began at %s and is over.\n\n%s", began.At.UTC().Format(time.DateTime), began.Text))
-		if err != nil {
-			return err
-		}
-		delete(q.Told, key)
-		q.add(m)
+		began := q.Reported[key]
+		delete(q.Reported, key)
+		q.add(message(Over, key, "over: "+began.Title, fmt.Sprintf("It began at %s and is over.\n\n%s", began.At.UTC().Format(time.DateTime), began.Text)))
 	}
-	return nil
 }
 
-// begin adds the message of a condition that was not told.
-func (q *queue) begin(c Condition, message maker) error {
-	if _, told := q.Told[c.Key]; told {
-		return nil
+// begin adds the message of a condition that is not reported yet.
+func (q *queue) begin(c Condition, message maker) {
+	if _, reported := q.Reported[c.Key]; reported {
+		return
 	}
-	m, err := message(Problem, c.Key, c.Title, c.Text)
-	if err != nil {
-		return err
-	}
-	q.Told[c.Key] = m
+	m := message(Problem, c.Key, c.Title, c.Text)
+	q.Reported[c.Key] = m
 	q.add(m)
-	return nil
 }
 
 // add appends a message. The oldest goes where there are too many.
@@ -106,8 +95,8 @@ func (n *Notifier) load(ctx context.Context) error {
 		return fmt.Errorf("read the state of notifications: %w", err)
 	}
 	for _, q := range s.Channels {
-		if q.Told == nil {
-			q.Told = map[string]Message{}
+		if q.Reported == nil {
+			q.Reported = map[string]Message{}
 		}
 	}
 	n.state, n.saved, n.tries = s, raw, map[string]try{}
@@ -131,10 +120,8 @@ func (n *Notifier) save(ctx context.Context) error {
 }
 
 // newID returns the id of a message.
-func newID(random io.Reader) (string, error) {
+func newID() string {
 	raw := make([]byte, 15)
-	if _, err := io.ReadFull(random, raw); err != nil {
-		return "", fmt.Errorf("make the id of a message: %w", err)
-	}
-	return "msg_" + base32.StdEncoding.EncodeToString(raw), nil
+	rand.Read(raw) // never fails
+	return "msg_" + base32.StdEncoding.EncodeToString(raw)
 }

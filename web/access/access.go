@@ -2,12 +2,10 @@ package access
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"time"
 
@@ -50,7 +48,6 @@ var (
 type Options struct {
 	Archive *archive.Archive
 	Now     func() time.Time // time.Now when nil
-	Rand    io.Reader        // makes secrets; crypto/rand when nil
 	// AccountKeys encrypt the secrets of the accounts that people connect: the first
 	// key encrypts new secrets, the others decrypt those stored earlier. Without any, nobody connects an account.
 	AccountKeys [][]byte
@@ -63,7 +60,6 @@ type DB struct {
 	archive *archive.Archive
 	db      *sqlite.DB
 	now     func() time.Time
-	rand    io.Reader
 	log     zerolog.Logger
 	hashing chan struct{} // one element for each password that is computed
 	keys    []accountKey
@@ -75,9 +71,6 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
-	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
@@ -86,7 +79,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", Name, err)
 	}
-	d := &DB{archive: o.Archive, db: db, now: o.Now, rand: o.Rand,
+	d := &DB{archive: o.Archive, db: db, now: o.Now,
 		log: o.Logger.With().Str("room", "access").Logger(), hashing: make(chan struct{}, maxHashing), bell: newBell()}
 	for _, raw := range o.AccountKeys {
 		key, err := newAccountKey(raw)

@@ -20,11 +20,7 @@ func (d *DB) Connect(ctx context.Context, by Actor, a Account, secret []byte) (A
 	}
 	a.Address, a.Name, a.ConnectedAt = api.FoldEmail(a.Address), AccountName(a.Person), sqlite.Time(d.now().UnixMilli())
 	a.fingerprint = d.keys[0].fingerprint(secret)
-	sealed, err := d.keys[0].seal(d.rand, a, secret)
-	if err != nil {
-		return Account{}, err
-	}
-	err = d.changePerson(ctx, by, AccountConnected, a.Person, func(tx *sql.Tx, p Person) error {
+	err := d.changePerson(ctx, by, AccountConnected, a.Person, func(tx *sql.Tx, p Person) error {
 		if !slices.Contains(p.Addresses, a.Address) {
 			return ErrNotYours
 		}
@@ -39,7 +35,7 @@ func (d *DB) Connect(ctx context.Context, by Actor, a Account, secret []byte) (A
 			return fmt.Errorf("replace account: %w", err)
 		}
 		done, err := tx.ExecContext(ctx, `INSERT INTO accounts (person, address, base_url, kind, fingerprint, secret, connected_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?)`, a.Person, a.Address, a.BaseURL, a.Kind, a.fingerprint, sealed, a.ConnectedAt.UnixMilli())
+			VALUES (?, ?, ?, ?, ?, ?, ?)`, a.Person, a.Address, a.BaseURL, a.Kind, a.fingerprint, d.keys[0].seal(a, secret), a.ConnectedAt.UnixMilli())
 		if err == nil {
 			a.ID, err = done.LastInsertId()
 		}
@@ -70,11 +66,7 @@ func (d *DB) SaveAccountSecret(ctx context.Context, id int64, secret []byte) err
 }
 
 func (d *DB) storeSecret(ctx context.Context, tx *sql.Tx, a Account, secret []byte) error {
-	sealed, err := d.keys[0].seal(d.rand, a, secret)
-	if err != nil {
-		return err
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE accounts SET secret = ?, fingerprint = ? WHERE id = ?`, sealed, d.keys[0].fingerprint(secret), a.ID)
+	_, err := tx.ExecContext(ctx, `UPDATE accounts SET secret = ?, fingerprint = ? WHERE id = ?`, d.keys[0].seal(a, secret), d.keys[0].fingerprint(secret), a.ID)
 	if err != nil {
 		return fmt.Errorf("keep the secret of an account: %w", err)
 	}

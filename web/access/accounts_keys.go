@@ -3,12 +3,12 @@ package access
 import (
 	"crypto/cipher"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"golang.org/x/crypto/chacha20poly1305"
@@ -67,13 +67,11 @@ func (k accountKey) fingerprint(secret []byte) []byte {
 
 // seal encrypts a secret for one account: as it stands in the row of another one it
 // cannot be decrypted.
-func (k accountKey) seal(random io.Reader, a Account, secret []byte) ([]byte, error) {
+func (k accountKey) seal(a Account, secret []byte) []byte {
 	sealed := append([]byte{}, k.id...)
 	nonce := make([]byte, chacha20poly1305.NonceSizeX)
-	if _, err := io.ReadFull(random, nonce); err != nil {
-		return nil, fmt.Errorf("encrypt the secret of an account: %w", err)
-	}
-	return k.aead.Seal(append(sealed, nonce...), nonce, secret, a.bound()), nil
+	rand.Read(nonce) // never fails
+	return k.aead.Seal(append(sealed, nonce...), nonce, secret, a.bound())
 }
 
 // errOtherKey means that a secret was encrypted with a key that is not given.

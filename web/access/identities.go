@@ -22,7 +22,7 @@ const (
 	JoinDomain    Join = "domain"    // and everyone of the allowed domains
 )
 
-// The errors of an identity. They are for the log: the person is told none of them.
+// The errors of an identity. They are for the log: the person sees none of them.
 var (
 	ErrUnverified = errors.New("the provider has not verified the address")
 	ErrDomain     = errors.New("the address is of a domain that web.oidc.allowed_domains does not name")

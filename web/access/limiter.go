@@ -21,7 +21,7 @@ const (
 	attemptEveryByName   = time.Minute
 )
 
-// limiterSlots is the number of clients, and of names, that are told apart. With
+// limiterSlots is the number of clients, and of names, that are distinguished. With
 // more of them some share their attempts; the memory stays the same, about 3 MB.
 const limiterSlots = 1 << 14
 

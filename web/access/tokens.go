@@ -60,10 +60,7 @@ func (d *DB) CreateToken(ctx context.Context, by Actor, person int64, label stri
 	if !expires.After(now) || expires.Sub(now) > maxTokenLife {
 		return "", Token{}, ErrLifetime
 	}
-	secret, hash, err := d.newSecret(TokenPrefix)
-	if err != nil {
-		return "", Token{}, err
-	}
+	secret, hash := newSecret(TokenPrefix)
 	t = Token{Person: person, Label: strings.TrimSpace(label), Scopes: sortedScopes(scopes), CreatedAt: now, ExpiresAt: sqlite.Time(expires.UnixMilli())}
 	err = d.db.WriteTx(ctx, func(tx *sql.Tx) error {
 		if err := checkActing(ctx, tx); err != nil {

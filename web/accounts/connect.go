@@ -150,10 +150,10 @@ func (c *Connector) refuse(ctx context.Context, p access.Person, reason error) e
 }
 
 // findOwner returns the person's address under which the service knows the owner of an
-// account. The service does not say whose an account is, so its lists have to: they
-// show a meeting that the person recorded, and of the newest private meetings to which
-// the person was not invited nobody recorded more than the person. Others' private
-// meetings are shown to an account only where they were shared with it alone.
+// account. The service does not name the owner, so the account's lists decide: they have
+// to show a meeting that the person recorded, and nobody may have recorded more of the
+// newest private meetings without the person among the invitees. An account sees private
+// meetings of others only where they were shared with it alone.
 func findOwner(ctx context.Context, client *api.Client, addresses []string) (string, error) {
 	own, err := client.MeetingsPage(ctx, api.MeetingQuery{RecordedBy: addresses}, "")
 	if err != nil {

@@ -126,5 +126,5 @@ func (c *Connector) newOAuth(a access.Account, store api.TokenStore, budget *api
 		Store: store, HTTP: c.o.HTTP, Budget: budget, Now: c.o.Now, Logger: c.o.Logger, Remedy: Remedy})
 }
 
-// Remedy tells a person how to mend an account that the service refuses.
+// Remedy tells a person how to repair an account that the service refuses.
 const Remedy = "connect it again on the page, under Account"
