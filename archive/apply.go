@@ -21,10 +21,10 @@ type Applied struct {
 	Revisions int      // versions never seen before
 }
 
-// Apply takes in a batch of observations and sets marks, such as the cursor of
-// the page they came from, in one transaction with full synchronisation. The
-// rules of package merge decide which version is current; applying the same again
-// changes nothing. It fails, with nothing applied, on an observation that is not
+// Apply stores a batch of observations and sets marks, such as the cursor of the
+// page they came from, in one transaction with full synchronisation. The rules of
+// package merge decide which version is current; applying the same again changes
+// nothing. It fails, with nothing applied, on an observation that is not
 // of a meeting or whose part is not JSON, and when the disk does.
 func (a *Archive) Apply(ctx context.Context, batch []Observation, marks ...Mark) (Applied, error) {
 	prepared, err := a.prepareAll(ctx, batch)
@@ -65,9 +65,9 @@ type applying struct {
 	at               time.Time
 	loggedVisibility map[int64]bool // meetings that were logged with ChangeVisibility
 
-	decoded       map[int64]transcript // by revision: decoded before the writer was held
-	compareOnly   bool                 // entries that are right already are not written again
-	entriesDiffer bool                 // some were not
+	decoded       map[int64]transcript // by revision: decoded before the transaction
+	compareOnly   bool                 // entries are written only where they differ
+	entriesDiffer bool                 // some did
 }
 
 func newApplying(a *Archive, s *sqlite.Statements) *applying {
@@ -156,7 +156,7 @@ func (t *applying) observeMeeting(id int64, v, before *merge.Version, raw []byte
 	var ignored int
 	current, err := t.Scan(`SELECT 1 FROM parts WHERE recording_id = ? AND part = 'meeting' AND revision_id = ?`, []any{id, v.ID}, &ignored)
 	if current || err != nil {
-		return err // the greatest stays so, and so does all below it
+		return err // the current version is shown again: nothing changes
 	}
 	previous, now, err := t.decideMeeting(id, v, before, raw)
 	if err != nil {

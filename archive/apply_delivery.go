@@ -20,7 +20,7 @@ import (
 func FromDelivery(d inbox.Delivery) (Observation, error) {
 	switch {
 	case d.Body == nil:
-		return Observation{}, errors.New("its body is damaged or was let go")
+		return Observation{}, errors.New("its body is damaged or was dropped")
 	case !json.Valid(d.Body):
 		return Observation{}, errors.New("it is not JSON")
 	}

@@ -8,12 +8,12 @@ import (
 	"minutebook/internal/sqlite"
 )
 
-// Walk is a reading of everything that a list query of an account shows. Walks
-// of a query are counted; no clock is asked which came first.
+// Walk is one reading of everything that a list query of an account shows. The walks
+// of a query are numbered, so that no clock decides which came first.
 type Walk struct {
 	Account, Query string
 	Number         int64 // among the query's walks, from 1
-	Listed         int   // how many meetings the query listed before
+	Listed         int   // meetings that the query listed before
 	// Bounded says that every page was asked for with a bound of created_at, so
 	// that a meeting without that time could not be listed.
 	Bounded bool
@@ -25,8 +25,8 @@ type Walk struct {
 // Absence is the outcome of a complete walk for the meetings that it lacks.
 type Absence struct {
 	Gone   []int64 // marked now: no query of any account shows them any more
-	Hidden int     // that this query shows no more, from now on
-	Lacked int     // that the walk lacked, of those that were listed before
+	Hidden int     // meetings that this query does not show any more
+	Lacked int     // meetings that were listed before, and not by this walk
 	Listed int
 	// Doubted is true when the walk lacked too many meetings to be believed alone.
 	// They are hidden when another complete walk lacks them too.
@@ -165,14 +165,13 @@ func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 	return gone, nil
 }
 
-// endRefusal lets an account to which a meeting has come back ask for the recording again
-// that it was refused.
+// endRefusal ends the refusal of a recording to an account that sees the meeting again.
 const endRefusal = `UPDATE downloads SET refused_by = (SELECT json_group_array(value) FROM json_each(refused_by) WHERE value <> ?2)
 	WHERE recording_id = ?1 AND EXISTS (SELECT 1 FROM json_each(refused_by) WHERE value = ?2)`
 
-// recordListing records that a list query showed the meeting. A meeting that was
-// gone is back when a page lists it that was asked for after the walk that lacked it
-// had begun. It logs when a query of an account shows a known meeting for the first
+// recordListing records that a list query showed the meeting. A gone meeting is back
+// when a page lists it, if that page was requested after the walk that lacked it had
+// begun. It logs when a query of an account shows a known meeting for the first
 // time.
 func (t *applying) recordListing(o *Observation, isNew bool) error {
 	at := o.At.UnixMilli()

@@ -58,8 +58,8 @@ type Observation struct {
 	Parts       map[api.Part]json.RawMessage // verbatim; absent parts are left out
 }
 
-// FirstForeignID is the least id of meetings that no service has recorded, but another
-// program. No service gives such ids.
+// FirstForeignID is the lowest id of meetings that another program recorded. No service
+// gives such ids.
 const FirstForeignID = 8_000_000_000_000_000
 
 // FromMeeting makes the observation of a whole Meeting object. It fails when raw
@@ -72,14 +72,13 @@ func FromMeeting(account string, src Source, at time.Time, raw []byte) (Observat
 	return Observation{Account: account, Source: src, At: at, RecordingID: id, Parts: parts}, nil
 }
 
-// readOrder numbers reads in the order of their sending. A number is the present
-// in milliseconds, or one more than the last one where the clock does not say
-// more than that: a clock that was once in the future, or that goes back, leaves
-// the order of reads as it is. Numbers order content and nothing else; dates are
-// kept beside them as the clock said.
+// readOrder numbers reads in the order of their sending. A number is the present time
+// in milliseconds, or the last number plus one where that is greater, so that a clock
+// that was ahead once, or goes back, changes no order. Numbers only order content; dates
+// are kept beside them as the clock said.
 type readOrder struct {
 	mu   sync.Mutex
-	last int64 // the greatest that was given or met
+	last int64 // the greatest that was given or read
 }
 
 // NextOrder returns the number of a read that is sent now: greater than that of

@@ -117,7 +117,7 @@ func (a *Archive) prepareAhead(ctx context.Context, id int64, parts []preparedPa
 	return nil
 }
 
-// rawHash tells spellings of the same content apart.
+// rawHash distinguishes spellings of the same content.
 func rawHash(raw []byte) int64 {
 	sum := sha256.Sum256(raw)
 	return int64(binary.BigEndian.Uint64(sum[:8]))
@@ -138,8 +138,8 @@ type codec struct {
 // maxBody bounds the size that a damaged frame may claim, in bytes.
 const maxBody = 1 << 30
 
-// newCodec bounds the encoder's memory, which it has for each thread for ever: with a
-// window of 8 MB it was 48 MB, and few texts are larger than one of 1 MB.
+// newCodec makes a codec that needs little memory. The encoder keeps a window for each
+// thread: with windows of 8 MB it took 48 MB, and few texts are longer than 1 MB.
 func newCodec() (*codec, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(true), zstd.WithEncoderLevel(zstd.SpeedDefault),
 		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true))

@@ -210,8 +210,8 @@ type transcript struct {
 }
 
 // decodeAhead decodes the transcripts of meetings on all processors, which is most of
-// the work of deriving their rows. It skips unreadable ones. Their error is reported
-// where they are needed.
+// the work of deriving their rows. It skips unreadable ones, whose error is reported
+// when their rows are derived.
 func (a *Archive) decodeAhead(ctx context.Context, ids []int64) (map[int64]transcript, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {

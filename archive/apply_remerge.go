@@ -16,8 +16,8 @@ const mergeRules = "4"
 
 // remerge decides every part with several versions again, in an archive of
 // older rules. It restores the values that those rules had blanked, and logs a change
-// for the meetings whose rows differ. It can be interrupted at any time and begins
-// again at the next opening.
+// for each meeting whose rows differ. After an interruption it begins again at the next
+// opening.
 func (a *Archive) remerge(ctx context.Context) error {
 	var rules string
 	err := a.db.R.QueryRowContext(ctx, `SELECT value FROM info WHERE name = 'merge_rules'`).Scan(&rules)

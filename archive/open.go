@@ -200,7 +200,7 @@ func newEpoch() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Close lets go of everything, the directory last. A second Close does nothing.
+// Close closes everything, and the directory's lock last. A second Close does nothing.
 func (a *Archive) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // AccountSetting is an account as the configuration has it.
 type AccountSetting struct {
 	Name  string
-	Email string // whose it is; "": not told
+	Email string // of its owner; "": unknown
 	// Credential is a digest that differs when the credential does; "": not known.
 	Credential string
 	Queries    []string // the list queries that are read, by Observation.Query

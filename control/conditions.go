@@ -11,7 +11,7 @@ import (
 	syncer "minutebook/sync"
 )
 
-// The limits beyond which a person is told.
+// The limits beyond which a person is notified.
 const (
 	silentAfter = 24 * time.Hour
 	fullWithin  = 7 * 24 * time.Hour

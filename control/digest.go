@@ -42,7 +42,7 @@ type DigestReader struct {
 // digestKey is the mark that holds each reader's last digest.
 const digestKey = "notify/digest"
 
-// digested is how far a reader was told.
+// digested is the place up to which a reader has had digests.
 type digested struct {
 	At    time.Time `json:"at"`
 	Epoch string    `json:"epoch"`

@@ -108,8 +108,8 @@ type Progress struct {
 	Position   archive.Position
 }
 
-// hideCounts returns the progress as it is told to a person, who is not to learn
-// how many meetings there are that the person does not see.
+// hideCounts returns the progress without the number of meetings that the person does
+// not see.
 func (p Progress) hideCounts(visible int) Progress {
 	return Progress{Indexed: visible, Total: visible, Rebuilding: p.Rebuilding || p.Indexed < p.Total, Position: p.Position}
 }

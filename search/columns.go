@@ -15,7 +15,7 @@ import (
 
 // columns hold the values of one segment's meetings that counting and ordering need,
 // by document number. A segment never changes, so they are read once. They stay in memory
-// for all meetings, and so are as small as they can be counted quickly.
+// for all meetings, so they are as small as fast counting allows.
 type columns struct {
 	id      []int64
 	start   []int64 // Unix milliseconds

@@ -151,7 +151,7 @@ func (e evaluation) evaluateAnd(n *query.And, optional bool) (meetingSet, error)
 	return out, nil
 }
 
-// leastShare is the share of the best meeting's words, weighed by rarity, that
+// leastShare is the share of the best meeting's words, weighted by rarity, that
 // a meeting must have where a query is loosened.
 const leastShare = 0.5
 

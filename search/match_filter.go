@@ -91,7 +91,7 @@ func (s *snapshot) withPart(part string) (meetingSet, error) {
 }
 
 // withAccount finds the meetings that an account is shown, whoever holds it and by
-// whichever list query. A person is told this of the person's own accounts only.
+// whichever list query. A person may ask it about their own accounts only.
 func (s *snapshot) withAccount(account string) (meetingSet, error) {
 	key := keySees + archive.AccountPrincipal(account)
 	keys := []string{key}

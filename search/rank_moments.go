@@ -101,7 +101,7 @@ type candidates struct {
 	docs    []uint32
 	meeting []int
 	scores  []float64
-	tf      []float64 // weighed occurrences of the term that is being scored
+	tf      []float64 // weighted occurrences of the term that is being scored
 }
 
 // findCandidates finds the moments of meetings, by segment. Those of one meeting
@@ -176,7 +176,7 @@ func (c *candidates) score(m *momentSegment, s *snapshot, term momentTerm, t tun
 	return nil
 }
 
-// count adds a term's weighed occurrences: in the moment's texts and in its
+// count adds a term's weighted occurrences: in the moment's texts and in its
 // speakers' names.
 func (c *candidates) count(m *momentSegment, s *snapshot, term momentTerm, t tuning) error {
 	if len(term.phrase) > 0 {

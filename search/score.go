@@ -10,7 +10,7 @@ import (
 )
 
 // Scoring is BM25 over several fields: how often a word occurs in each field,
-// weighed by the field and the length of its text, is added up, saturated, and
+// weighted by the field and the length of its text, is added up, saturated, and
 // multiplied by how rare the word is. It is done here because Bleve 2.6.1's
 // own takes the number of different words for the length of texts, the root of
 // how often a word occurs, and the square of how rare it is.
@@ -105,7 +105,7 @@ func (s *snapshot) scoreMeetings(set meetingSet, terms []*termMatch, fields []st
 	})
 }
 
-// countTerm adds a term's weighed occurrences in the documents of segment i to
+// countTerm adds a term's weighted occurrences in the documents of segment i to
 // found, in those of the set at least. mean is the mean length of meetings.
 func (s *snapshot) countTerm(found []float64, i int, set *roaring.Bitmap, m *termMatch, fields []string, t tuning, mean float64) error {
 	if len(m.phrase) > 0 {
@@ -130,7 +130,7 @@ func (s *snapshot) countTerm(found []float64, i int, set *roaring.Bitmap, m *ter
 // scanning.
 const seekRatio = 16
 
-// addVariants calls add with the weighed occurrences of each variant of a word in a
+// addVariants calls add with the weighted occurrences of each variant of a word in a
 // field, for the set's documents at least.
 func addVariants(terms *segment.TermReader, fw fieldWeight, variants []variant, set *roaring.Bitmap, add func(doc uint32, tf float64)) error {
 	wanted := set.GetCardinality()
@@ -161,7 +161,7 @@ func addVariants(terms *segment.TermReader, fw fieldWeight, variants []variant, 
 // has reports whether a variant may be in the field.
 func (fw fieldWeight) has(v variant) bool { return v.fields.has(fw.field) || v.fields.has(fw.also) }
 
-// weigher returns a function that weighs the occurrences of a variant in the field
+// weigher returns a function that weights the occurrences of a variant in the field
 // for add.
 func (fw fieldWeight) weigher(v variant, add func(doc uint32, tf float64)) func(doc, times, length uint32) {
 	weight, base, slope := v.weight*fw.weight, 1-fw.b, fw.b/fw.mean

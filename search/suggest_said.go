@@ -60,8 +60,8 @@ func (s *snapshot) suggestTitles(t typed) ([]Suggestion, error) {
 // that begin so.
 const minWord = 3
 
-// maxWeighed is how many of the most frequent terms are looked for in visible meetings.
-const maxWeighed = 24
+// maxSaidTerms is how many of the most frequent terms are looked for in visible meetings.
+const maxSaidTerms = 24
 
 // suggestPhrases finds how the typed words go on in the transcripts: the rest of the last
 // word, and the word after it.
@@ -115,15 +115,15 @@ func (t typed) suggestSaid(f saidTerms) Suggestion {
 
 // wordsAndPhrases finds words that begin so and, for the first of them, how it goes on.
 func (s *snapshot) wordsAndPhrases(prefix string) ([]saidTerms, error) {
-	counts, err := s.countPrefix(segment.FieldText, prefix, maxCounted)
+	counts, err := s.countPrefix(segment.FieldText, prefix, maxSaidTerms)
 	if err != nil {
 		return nil, err
 	}
 	var words []saidTerms
-	for _, term := range mostFrequent(counts, maxWeighed) {
+	for _, term := range mostFrequent(counts, maxSaidTerms) {
 		words = append(words, saidTerms{words: []string{term}})
 	}
-	words, err = s.weigh(words, segment.FieldText, "", s.visible())
+	words, err = s.orderByCount(words, segment.FieldText, "", s.visible())
 	if err != nil || len(words) == 0 {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (s *snapshot) continuations(words []string, prefix string) ([]saidTerms, er
 	if s.format < 2 {
 		return nil, nil
 	}
-	last, most := words[len(words)-1], maxCounted
+	last, most := words[len(words)-1], maxSaidTerms
 	if prefix == "" {
 		if most = maxGuessed; s.isStopWord(last) {
 			return nil, nil // too much follows it
@@ -159,15 +159,15 @@ func (s *snapshot) continuations(words []string, prefix string) ([]saidTerms, er
 		return nil, err
 	}
 	var found []saidTerms
-	for _, term := range mostFrequent(counts, maxWeighed) {
+	for _, term := range mostFrequent(counts, maxSaidTerms) {
 		found = append(found, saidTerms{words: append(append([]string{}, words...), term[len(pair):])})
 	}
-	return s.weigh(found, segment.FieldPairs, pair, among)
+	return s.orderByCount(found, segment.FieldPairs, pair, among)
 }
 
-// weigh counts the meetings of a set that have the last word of each, behind a prefix, as
+// orderByCount counts the meetings of a set that have the last word of each, behind a prefix, as
 // a term of a field, and orders all by it; those that no meeting has are left out.
-func (s *snapshot) weigh(all []saidTerms, field, prefix string, set meetingSet) ([]saidTerms, error) {
+func (s *snapshot) orderByCount(all []saidTerms, field, prefix string, set meetingSet) ([]saidTerms, error) {
 	counts := make([][]int, len(s.segments))
 	err := s.parallel(len(s.segments), func(i int) (err error) {
 		counts[i] = make([]int, len(all))

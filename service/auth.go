@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// caller is who made a request.
+// caller is the person who made a request.
 type caller struct {
 	id    string // of the key, or of the OAuth connection, which outlives its tokens
 	email string
@@ -22,7 +22,7 @@ var (
 	errDeactivated   = unauthorized("the user of this credential is not active")
 )
 
-// authenticate says who made a request, or why it is refused.
+// authenticate returns the caller of a request, or the reason to refuse it.
 func (s *Service) authenticate(r *http.Request) (caller, error) {
 	keys, bearers := r.Header.Values("X-Api-Key"), r.Header.Values("Authorization")
 	switch {

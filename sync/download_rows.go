@@ -73,8 +73,8 @@ func (s *Syncer) checkDiskSpace(bytes int64) error {
 }
 
 // wantedQueue are recordings that may be requested, those of the newest meetings first.
-// To read it takes a look at all that are wanted, so that it is read for many at a time,
-// and again when it is empty, changed or a minute old.
+// A read looks at all wanted recordings, so it returns many at a time. The queue is read
+// again when it is empty, changed or a minute old.
 type wantedQueue struct {
 	ids     []int64
 	read    time.Time

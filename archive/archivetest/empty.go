@@ -13,8 +13,8 @@ import (
 )
 
 // Dir returns a new data directory with an archive that has the newest schema, and
-// gets its epoch when it is opened first. To copy it takes a third of the time of
-// the migrations.
+// gets its epoch when it is opened first. Copying it takes a third of the time of the
+// migrations.
 func Dir(t testing.TB) string {
 	t.Helper()
 	emptyOnce.Do(func() {

@@ -36,18 +36,17 @@ type AdoptOptions struct {
 type Adopted struct {
 	Meetings  int      `json:"meetings"`
 	Databases []string `json:"databases"`
-	Epoch     string   `json:"epoch"`      // that begins here
-	Again     int      `json:"deliveries"` // that are applied again
+	Epoch     string   `json:"epoch"`      // the new epoch
+	Again     int      `json:"deliveries"` // to be applied again
 	Forgotten int      `json:"forgotten"`  // meetings that were forgotten elsewhere since
 }
 
-// Adopt makes an archive of its own of databases that were restored by another program,
-// such as from a replica of Litestream. Each of them may be of another moment. It checks
-// every database, has every delivery whose body is here applied again, since archive.db
-// may be older than inbox.db, has the erasure of every forgotten meeting repeated, since
-// another database may be older than archive.db, and begins a new epoch of the change
-// log, last and in one commit: an interrupted Adopt is run again. The index is built
-// anew when the archive is used.
+// Adopt makes an archive from databases that another program has restored, such as from
+// a replica of Litestream. The databases may be of different moments: archive.db may be
+// older than inbox.db, so every delivery with a body is applied again; another database
+// may be older than archive.db, so every erasure is repeated. Adopt checks every
+// database, and begins the new epoch last, in one commit: after an interruption, run it
+// again. The index is built when the archive is used.
 func Adopt(ctx context.Context, o AdoptOptions) (Adopted, error) {
 	r := &restore{RestoreOptions: RestoreOptions{From: "replica", Dir: o.Dir, OldData: o.OldData, Logger: o.Logger, Now: o.Now}}
 	if r.Now == nil {

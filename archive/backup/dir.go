@@ -26,7 +26,7 @@ type directory struct {
 var errBusy = errors.New("another backup is being made there; try again when it is done")
 
 // openDirectory locks a directory of backups, a path or the address of a bucket, and
-// lists its generations. A bucket knows no locks: there, only this archive's process is
+// lists its generations. A bucket has no locks: there, only this archive's process is
 // kept from making two backups at a time.
 func openDirectory(ctx context.Context, a *archive.Archive, dest string) (d *directory, err error) {
 	if dest, err = generation.Absolute(dest); err != nil {

@@ -7,6 +7,5 @@
 //	speaker.go    who speaks in a caption
 //
 // It promises that an error names the line, that the captions of a transcript are in
-// the order of their beginnings, and that no input makes it fail otherwise than by an
-// error.
+// the order of their beginnings, and that every input ends in a transcript or an error.
 package captions

@@ -80,7 +80,7 @@ func runTables(ctx context.Context, a *archive.Archive, o Options) (_ Result, er
 	return x.result, err
 }
 
-// lock keeps other exports away. A bucket knows no locks: there, only this archive's
+// lock keeps other exports away. A bucket has no locks: there, only this archive's
 // process makes one export at a time.
 func (x *tableRun) lock(ctx context.Context) (unlock func() error, err error) {
 	dir := generation.LocalDir(x.place)
@@ -197,7 +197,7 @@ func writeTable[T any](ctx context.Context, x *tableRun, table, month string, fi
 		return fmt.Errorf("write file: %w", err)
 	}
 	defer temp.Close()
-	if err := os.Remove(temp.Name()); err != nil { // it is nobody's but this process's, and ends with it
+	if err := os.Remove(temp.Name()); err != nil { // the open file has no name any more, and ends with the process
 		return fmt.Errorf("write file: %w", err)
 	}
 	plaintext, err := renderTo(temp, x.Recipients, func(to io.Writer) error {

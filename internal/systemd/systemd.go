@@ -42,7 +42,7 @@ func Listeners() (map[string]net.Listener, error) {
 	return sockets, nil
 }
 
-// Ready says that the program answers, and reports whether somebody was told.
+// Ready says that the program answers, and reports whether a manager listens.
 func Ready() bool { return notify(daemon.SdNotifyReady) }
 
 // Stopping says that the program ends.

@@ -11,7 +11,7 @@ type Node interface {
 	write(b *strings.Builder, outer binding)
 }
 
-// binding says how tightly the place binds that a node is printed into.
+// binding says how tightly the text around a node binds, by which it needs parentheses.
 type binding int
 
 const (
