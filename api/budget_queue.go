@@ -26,8 +26,8 @@ func WithPriority(ctx context.Context, p Priority) context.Context {
 	return context.WithValue(ctx, priorityKey{}, p)
 }
 
-// PriorityOf returns the priority that WithPriority gave to ctx.
-func PriorityOf(ctx context.Context) Priority {
+// priorityOf returns the priority that WithPriority gave to ctx.
+func priorityOf(ctx context.Context) Priority {
 	p, _ := ctx.Value(priorityKey{}).(Priority)
 	return min(max(p, PriorityLater), PriorityDownload)
 }
@@ -81,7 +81,7 @@ func (b *Budget) acquire(ctx context.Context, since time.Time, classes ...Class)
 	if err := b.Load(ctx); err != nil {
 		return nil, err
 	}
-	priority := PriorityOf(ctx)
+	priority := priorityOf(ctx)
 	w := &waiter{classes: classes, priority: priority, due: since.Add(priority.maxWait()), granted: make(chan struct{})}
 	b.mu.Lock()
 	at := sort.Search(len(b.waiting), func(i int) bool { return b.waiting[i].due.After(w.due) })

@@ -25,7 +25,7 @@ type Client struct {
 // none listens. Where another user's process listens, it returns an error that
 // names the user: requests may have secrets, and the answers could be false.
 func Dial(ctx context.Context, dataDir string) (*Client, error) {
-	path, err := SocketPath(dataDir)
+	path, err := socketPath(dataDir)
 	if err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func TestDaemonThatStopsIsAnError(t *testing.T) {
 
 func TestSocketOfDeadProcessIsReplaced(t *testing.T) {
 	dir := t.TempDir()
-	path, err := SocketPath(dir)
+	path, err := socketPath(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestLongPathGoesToRuntimeDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
-	path, err := SocketPath(dir)
+	path, err := socketPath(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

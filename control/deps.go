@@ -107,7 +107,7 @@ func Operations(h Deps) *Registry {
 	Register(r, "auth.status", h.authStatus)
 	Register(r, "auth.list", h.authList)
 	if h.Service != nil {
-		RegisterService(r, h.Service)
+		registerService(r, h.Service)
 	}
 	RegisterWebhooks(r, h.Webhooks)
 	h.registerPeople(r)

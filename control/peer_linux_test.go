@@ -130,7 +130,7 @@ func TestAFolderOfOthersIsRefused(t *testing.T) {
 	if err := os.Chown(dir, stranger, stranger); err != nil {
 		t.Fatal(err)
 	}
-	path, err := SocketPath(data)
+	path, err := socketPath(data)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,13 @@ import (
 // ServiceOperations returns the operations that administer a running service.
 func ServiceOperations(s *service.Service) *Registry {
 	r := NewRegistry()
-	RegisterService(r, func(context.Context) (*service.Service, error) { return s, nil })
+	registerService(r, func(context.Context) (*service.Service, error) { return s, nil })
 	return r
 }
 
-// RegisterService adds the operations that administer a service. open returns the
+// registerService adds the operations that administer a service. open returns the
 // service when an operation needs it.
-func RegisterService(r *Registry, open func(context.Context) (*service.Service, error)) {
+func registerService(r *Registry, open func(context.Context) (*service.Service, error)) {
 	registerOn(r, open, "service.keys.create", createKey)
 	registerOn(r, open, "service.keys.list", listKeys)
 	registerOn(r, open, "service.keys.revoke", revokeKey)

@@ -19,10 +19,10 @@ const maxSocketPath = 103
 // socketName is the name of the socket in the data directory.
 const socketName = "control.sock"
 
-// SocketPath returns the path of a data directory's socket: in the directory, or,
+// socketPath returns the path of a data directory's socket: in the directory, or,
 // where that path is too long for a socket, in the user's runtime directory under
 // a name derived from it.
-func SocketPath(dataDir string) (string, error) {
+func socketPath(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)
 	if err != nil {
 		return "", fmt.Errorf("find the data directory: %w", err)
@@ -49,7 +49,7 @@ func runtimeDir() string {
 // directory's lock, so an existing socket was left by a process that died, and is
 // removed.
 func Listen(dataDir string) (net.Listener, error) {
-	path, err := SocketPath(dataDir)
+	path, err := socketPath(dataDir)
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,13 @@ import (
 // sampleSize is how many meetings a check looks up by their words.
 const sampleSize = 24
 
-// ErrUnsound is returned by [Index.Check] for an index that does not hold the
+// errUnsound is returned by [Index.Check] for an index that does not hold the
 // archive's words, or whose files are damaged.
-var ErrUnsound = errors.New("the search index is not sound")
+var errUnsound = errors.New("the search index is not sound")
 
 // Check reads every file of the index and compares it with its checksum, and
 // looks up words of a sample of meetings that must be found. When something is
-// wrong it fails with ErrUnsound, and the next CatchUp builds the index anew.
+// wrong it fails with errUnsound, and the next CatchUp builds the index anew.
 // It is meant for a caught-up index; meetings that arrive meanwhile are not
 // held against it.
 func (x *Index) Check(ctx context.Context) error {
@@ -33,7 +33,7 @@ func (x *Index) Check(ctx context.Context) error {
 	if err == nil {
 		err = x.checkSample(ctx)
 	}
-	if errors.Is(err, ErrUnsound) {
+	if errors.Is(err, errUnsound) {
 		x.requestRebuild(err.Error())
 	}
 	return err
@@ -85,7 +85,7 @@ func (s *store) checkSegments(ctx context.Context) error {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			return fmt.Errorf("%w: %w", ErrUnsound, err)
+			return fmt.Errorf("%w: %w", errUnsound, err)
 		}
 		if err != nil {
 			return err
@@ -161,7 +161,7 @@ func (x *Index) checkMeeting(ctx context.Context, id int64) error {
 		return err
 	}
 	if a.Total != 1 || word != "" && (len(a.Meetings) != 1 || len(a.Meetings[0].Moments) == 0) {
-		return fmt.Errorf("%w: meeting %d is not found by its own words", ErrUnsound, id)
+		return fmt.Errorf("%w: meeting %d is not found by its own words", errUnsound, id)
 	}
 	return nil
 }

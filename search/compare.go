@@ -147,7 +147,7 @@ func eachMeeting(ctx context.Context, snap *scorch.IndexSnapshot, reader index.D
 		}
 		id, err := strconv.ParseInt(name, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%w: it has a document %.40q", ErrUnsound, name)
+			return fmt.Errorf("%w: it has a document %.40q", errUnsound, name)
 		}
 		if err := fn(id); err != nil {
 			return err

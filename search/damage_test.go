@@ -113,7 +113,7 @@ func TestFlippedByte(t *testing.T) {
 	rewriteFiles(t, filesOf(t, h.dir, ".zap"), func(b []byte) []byte { b[len(b)/3] ^= 0x20; return b })
 	h.open()
 	h.catchUp()
-	if err := h.index.Check(context.Background()); !errors.Is(err, ErrUnsound) {
+	if err := h.index.Check(context.Background()); !errors.Is(err, errUnsound) {
 		t.Fatalf("check of a damaged index: %v", err)
 	}
 	h.catchUp()

@@ -59,7 +59,7 @@ func (x *Index) Follow(ctx context.Context) error {
 func (x *Index) checkOnce(ctx context.Context) {
 	err := x.Check(ctx)
 	switch {
-	case errors.Is(err, ErrUnsound):
+	case errors.Is(err, errUnsound):
 		if err := x.CatchUp(ctx); err != nil && ctx.Err() == nil {
 			x.log.Error().Err(err).Msg("build the search index anew")
 		}

@@ -174,7 +174,7 @@ func TestCutWhileOpen(t *testing.T) {
 	if _, err := h.index.Search(context.Background(), Request{Query: "budget", Viewer: everyone}); err != nil && !errors.Is(err, segment.ErrDamaged) {
 		t.Fatal(err)
 	}
-	if err := h.index.Check(context.Background()); err != nil && !errors.Is(err, ErrUnsound) {
+	if err := h.index.Check(context.Background()); err != nil && !errors.Is(err, errUnsound) {
 		t.Fatal(err)
 	}
 	h.catchUp()

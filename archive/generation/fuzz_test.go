@@ -24,7 +24,7 @@ func FuzzManifest(f *testing.F) {
 		if err := os.WriteFile(filepath.Join(dir, ManifestName), whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		m, err := ReadManifest(t.Context(), folder(dir), "")
+		m, err := readManifest(t.Context(), folder(dir), "")
 		if err != nil {
 			return
 		}

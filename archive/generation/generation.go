@@ -81,7 +81,7 @@ func Generations(ctx context.Context, place Place) ([]Generation, error) {
 		if name != ManifestName && g.Number == 0 {
 			continue
 		}
-		if g.Manifest, g.Damage = ReadManifest(ctx, place, g.folder()); errors.Is(g.Damage, ErrNone) {
+		if g.Manifest, g.Damage = readManifest(ctx, place, g.folder()); errors.Is(g.Damage, ErrNone) {
 			continue
 		}
 		if errors.Is(g.Damage, sqlite.ErrNewer) || bucket.IsUnavailable(g.Damage) || ctx.Err() != nil {

@@ -109,9 +109,9 @@ func WriteManifest(ctx context.Context, place Place, name string, m Manifest) er
 	return place.Create(ctx, path.Join(name, ManifestName), raw)
 }
 
-// ReadManifest reads the manifest of a generation, or of the only backup of a
+// readManifest reads the manifest of a generation, or of the only backup of a
 // place when name is "". It fails with [ErrNone], [sqlite.ErrNewer] or a [DamagedError].
-func ReadManifest(ctx context.Context, place Place, name string) (Manifest, error) {
+func readManifest(ctx context.Context, place Place, name string) (Manifest, error) {
 	var m Manifest
 	file := path.Join(name, ManifestName)
 	damaged := func(reason string) error { return &DamagedError{place.String(), []string{file + ": " + reason}} }

@@ -58,7 +58,7 @@ func newGroups(judgements []Judgement) *Groups {
 }
 
 // foldName returns a name as it is compared.
-func foldName(name string) string { return strings.ToLower(CleanName(name)) }
+func foldName(name string) string { return strings.ToLower(cleanName(name)) }
 
 // Same returns all names and addresses of the person with this one: at least itself. The
 // first is the one that is shown.

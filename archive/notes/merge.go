@@ -95,9 +95,9 @@ func (d *DB) Judgements(ctx context.Context) ([]Judgement, error) {
 	return all, nil
 }
 
-// CleanName returns a name or address as judgements keep it: trimmed, an address in
+// cleanName returns a name or address as judgements keep it: trimmed, an address in
 // lower case.
-func CleanName(name string) string {
+func cleanName(name string) string {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, "\ufffd"))
 	if strings.Contains(name, "@") {
 		return api.FoldEmail(name)
@@ -108,7 +108,7 @@ func CleanName(name string) string {
 func cleanNames(names []string) ([]string, error) {
 	var clean []string
 	for _, name := range names {
-		name = CleanName(name)
+		name = cleanName(name)
 		if utf8.RuneCountInString(name) > maxName {
 			return nil, ErrNames
 		}

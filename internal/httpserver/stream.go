@@ -26,8 +26,8 @@ type Stream struct {
 	written int64
 }
 
-// ErrSlow: the reader of a Stream takes less than the bounds ask for.
-var ErrSlow = errors.New("the answer is read too slowly")
+// errSlow: the reader of a Stream takes less than the bounds ask for.
+var errSlow = errors.New("the answer is read too slowly")
 
 // NewStream returns an answer that fails as soon as ctx ends, or may fails when it is
 // asked again. It fails within a write that waits for its reader, too. The caller calls
@@ -79,7 +79,7 @@ func judge(ctx context.Context, interval time.Duration, may func(context.Context
 func (s *Stream) Write(b []byte) (int, error) {
 	now := time.Now()
 	if slowest := s.bounds.Slowest; slowest > 0 && now.Sub(s.began) > s.bounds.Grace+time.Duration(s.written/slowest)*time.Second {
-		return 0, ErrSlow
+		return 0, errSlow
 	}
 	_ = s.until(now.Add(s.bounds.Stall)) // not in tests without a connection
 	if err := s.ctx.Err(); err != nil {  // after the deadline, which the end of ctx sets to now

@@ -31,10 +31,10 @@ var special = [...]netip.Prefix{
 // through a translator; the address inside decides.
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// Global reports whether addr is globally routable: a unicast address that is
+// isGlobal reports whether addr is globally routable: a unicast address that is
 // neither private, loopback, link-local, reserved, for documentation, nor the
 // mouth of a tunnel. An IPv4 address written as IPv6 is judged as IPv4.
-func Global(addr netip.Addr) bool {
+func isGlobal(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	if nat64.Contains(addr) {
 		b := addr.As16()

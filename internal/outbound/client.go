@@ -62,7 +62,7 @@ func refuseNonGlobal(_ context.Context, network, address string, _ syscall.RawCo
 	if err != nil {
 		return fmt.Errorf("dial %s: %w", network, ErrNotGlobal)
 	}
-	if !Global(ap.Addr()) {
+	if !isGlobal(ap.Addr()) {
 		return fmt.Errorf("dial %s: %w", ap.Addr(), ErrNotGlobal)
 	}
 	return nil

@@ -19,8 +19,8 @@ func TestGlobal(t *testing.T) {
 		"fe80::1%eth0": false, "fc00::1": false, "ff02::1": false, "2001:db8::1": false, "2002:7f00:1::": false,
 		"2001:0:1::": false, "fec0::1": false, "::": false,
 	} {
-		if got := Global(netip.MustParseAddr(addr)); got != want {
-			t.Errorf("Global(%s) = %v, want %v", addr, got, want)
+		if got := isGlobal(netip.MustParseAddr(addr)); got != want {
+			t.Errorf("isGlobal(%s) = %v, want %v", addr, got, want)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func mayBeGlobal(host string) bool {
 	}
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if addr, err := netip.ParseAddr(host); err == nil {
-		return Global(addr)
+		return isGlobal(addr)
 	}
 	return host != "localhost" && !strings.HasSuffix(host, ".localhost") && !endsInNumber(host)
 }

@@ -14,7 +14,7 @@ import (
 // Errors of [Members].
 var (
 	ErrNotJSON   = errors.New("not valid JSON")
-	ErrNotObject = errors.New("not a JSON object")
+	errNotObject = errors.New("not a JSON object")
 )
 
 // Member is one key of an object with its value.
@@ -25,14 +25,14 @@ type Member struct {
 }
 
 // Members returns the members of an object in their order, repeated keys
-// included. It fails with [ErrNotJSON] or [ErrNotObject].
+// included. It fails with [ErrNotJSON] or [errNotObject].
 func Members(raw []byte) ([]Member, error) {
 	d := newDecoder(raw)
 	if d.PeekKind() != '{' {
 		if !json.Valid(raw) {
 			return nil, ErrNotJSON
 		}
-		return nil, ErrNotObject
+		return nil, errNotObject
 	}
 	members := make([]Member, 0, 8)
 	d.enter()

@@ -32,7 +32,7 @@ func New() *Limiter {
 func (l *Limiter) Apply(s Settings) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s = s.WithDefaults()
+	s = s.withDefaults()
 	l.settings = s
 	l.limits = [classes]int{Global: s.Global, Heavy: s.Heavy, Download: s.DownloadLimit, Token: tokenLimit}
 	if s.Elevated {

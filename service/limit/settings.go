@@ -61,8 +61,8 @@ const (
 	tokenLimit    = 60
 )
 
-// WithDefaults returns s with the limits of section 8 in place of zeros.
-func (s Settings) WithDefaults() Settings {
+// withDefaults returns s with the limits of section 8 in place of zeros.
+func (s Settings) withDefaults() Settings {
 	s.Global, s.Heavy = cmp.Or(s.Global, globalLimit), cmp.Or(s.Heavy, heavyLimit)
 	s.DownloadLimit, s.Window = cmp.Or(s.DownloadLimit, downloadLimit), cmp.Or(s.Window, Fixed)
 	return s
@@ -70,7 +70,7 @@ func (s Settings) WithDefaults() Settings {
 
 // Check fails when a limit of s is out of range or its window is unknown.
 func (s Settings) Check() error {
-	s = s.WithDefaults()
+	s = s.withDefaults()
 	for _, limit := range []int{s.Global, s.Heavy, s.DownloadLimit} {
 		if limit < 1 || limit > Most {
 			return fmt.Errorf("limit %d is not from 1 to 100,000", limit)

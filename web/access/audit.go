@@ -25,8 +25,8 @@ const (
 	ActorSystem  Actor = "system"  // the program by itself, or nobody who is known
 )
 
-// PersonActor returns a person as an actor.
-func PersonActor(person int64) Actor { return Actor(strconv.FormatInt(person, 10)) }
+// personActor returns a person as an actor.
+func personActor(person int64) Actor { return Actor(strconv.FormatInt(person, 10)) }
 
 // EventKind is the kind of an event.
 type EventKind string
@@ -168,7 +168,7 @@ func (d *DB) Events(ctx context.Context, q EventQuery) ([]Event, error) {
 		add("at >= ?", q.Since.UnixMilli())
 	}
 	if q.Person != 0 {
-		add("(actor = ? OR ids ->> '$.person' = ?)", string(PersonActor(q.Person)), q.Person)
+		add("(actor = ? OR ids ->> '$.person' = ?)", string(personActor(q.Person)), q.Person)
 	}
 	order, limit := "DESC", -1
 	if q.Oldest {

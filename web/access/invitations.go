@@ -153,7 +153,7 @@ func (d *DB) acceptInvitation(ctx context.Context, secret string, store func(tx 
 		if err := store(tx, person); err != nil {
 			return err
 		}
-		if err := d.record(ctx, tx, Event{Actor: PersonActor(person), Kind: InvitationAccepted, IDs: IDs{Person: person}}); err != nil {
+		if err := d.record(ctx, tx, Event{Actor: personActor(person), Kind: InvitationAccepted, IDs: IDs{Person: person}}); err != nil {
 			return err
 		}
 		accepted, err = findPerson(ctx, tx, `p.id = ?`, person)
@@ -173,7 +173,7 @@ func (d *DB) endSecrets(ctx context.Context, tx *sql.Tx, person int64) error {
 		return fmt.Errorf("end tokens: %w", err)
 	}
 	for _, token := range tokens {
-		if err := d.record(ctx, tx, Event{Actor: PersonActor(person), Kind: TokenRevoked, IDs: IDs{Person: person, Token: token}}); err != nil {
+		if err := d.record(ctx, tx, Event{Actor: personActor(person), Kind: TokenRevoked, IDs: IDs{Person: person, Token: token}}); err != nil {
 			return err
 		}
 	}

@@ -128,7 +128,7 @@ func (d *DB) Passkeys(ctx context.Context, person int64) ([]Passkey, error) {
 // AddPasskey stores a new passkey of a person. It fails with [ErrManyKeys] when the
 // person has too many.
 func (d *DB) AddPasskey(ctx context.Context, person int64, label string, c *webauthn.Credential) error {
-	return d.changePerson(ctx, PersonActor(person), PasskeyAdded, person, func(tx *sql.Tx, _ Person) error {
+	return d.changePerson(ctx, personActor(person), PasskeyAdded, person, func(tx *sql.Tx, _ Person) error {
 		return d.storePasskey(ctx, tx, person, label, c)
 	})
 }
@@ -168,7 +168,7 @@ func (d *DB) NotePasskey(ctx context.Context, c *webauthn.Credential) error {
 // RemovePasskey removes a passkey of a person. It fails with [ErrOnlyPasskey] when
 // the person has neither a password nor an identity at a provider nor another passkey.
 func (d *DB) RemovePasskey(ctx context.Context, person int64, id []byte) error {
-	return d.changePerson(ctx, PersonActor(person), PasskeyRemoved, person, func(tx *sql.Tx, p Person) error {
+	return d.changePerson(ctx, personActor(person), PasskeyRemoved, person, func(tx *sql.Tx, p Person) error {
 		done, err := tx.ExecContext(ctx, `DELETE FROM passkeys WHERE id = ? AND person = ?`, id, person)
 		if err != nil {
 			return fmt.Errorf("remove passkey: %w", err)

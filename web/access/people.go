@@ -29,7 +29,7 @@ type Person struct {
 }
 
 // Actor returns the person as an actor of audit rows.
-func (p Person) Actor() Actor { return PersonActor(p.ID) }
+func (p Person) Actor() Actor { return personActor(p.ID) }
 
 // Address returns the main address.
 func (p Person) Address() string {

@@ -28,8 +28,8 @@ const (
 	ScopeAdmin  Scope = "admin"  // manage
 )
 
-// Scopes returns all scopes.
-func Scopes() []Scope { return []Scope{ScopeRead, ScopeExport, ScopeAdmin} }
+// allScopes returns all scopes.
+func allScopes() []Scope { return []Scope{ScopeRead, ScopeExport, ScopeAdmin} }
 
 // Token is a personal token for a program, without its secret.
 type Token struct {
@@ -91,7 +91,7 @@ func (d *DB) CreateToken(ctx context.Context, by Actor, person int64, label stri
 
 func checkScopes(scopes []Scope) error {
 	for _, s := range scopes {
-		if !slices.Contains(Scopes(), s) {
+		if !slices.Contains(allScopes(), s) {
 			return ErrScope
 		}
 	}
@@ -103,7 +103,7 @@ func checkScopes(scopes []Scope) error {
 
 // sortedScopes returns each scope once, in the order of [Scopes].
 func sortedScopes(scopes []Scope) []Scope {
-	return slices.DeleteFunc(Scopes(), func(s Scope) bool { return !slices.Contains(scopes, s) })
+	return slices.DeleteFunc(allScopes(), func(s Scope) bool { return !slices.Contains(scopes, s) })
 }
 
 func joinScopes(scopes []Scope) string {
