@@ -152,11 +152,7 @@ type mediaJSON struct {
 
 // apiMedia answers with the addresses of a meeting's recordings.
 func (s *server) apiMedia(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
-	if err != nil {
-		return err
-	}
-	row, err := s.visibleRow(r.Context(), id)
+	_, row, err := s.findMeetingInPath(r)
 	if err != nil {
 		return err
 	}
@@ -188,11 +184,8 @@ type seenJSON struct {
 
 // apiRevisions lists the versions of a meeting's parts.
 func (s *server) apiRevisions(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
+	id, _, err := s.openMeetingInPath(r)
 	if err != nil {
-		return err
-	}
-	if _, err := s.openMeeting(r, id); err != nil {
 		return err
 	}
 	all, err := s.visibleRevisions(r.Context(), id)
@@ -212,11 +205,8 @@ func (s *server) apiRevisions(w http.ResponseWriter, r *http.Request) error {
 
 // apiRevision answers with a version of a part, verbatim.
 func (s *server) apiRevision(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
+	id, _, err := s.openMeetingInPath(r)
 	if err != nil {
-		return err
-	}
-	if _, err := s.openMeeting(r, id); err != nil {
 		return err
 	}
 	number, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)

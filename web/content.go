@@ -136,11 +136,7 @@ var meetingFiles = map[string]meetingFile{
 
 // meetingFile serves a file of a meeting.
 func (s *server) meetingFile(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
-	if err != nil {
-		return err
-	}
-	row, err := s.visibleRow(r.Context(), id)
+	id, row, err := s.findMeetingInPath(r)
 	if err != nil {
 		return err
 	}

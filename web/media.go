@@ -204,6 +204,14 @@ func (s *server) openMeeting(r *http.Request, id int64) (*archive.Row, error) {
 	return row, err
 }
 
+// openMeetingInPath opens the meeting that a request's path names.
+func (s *server) openMeetingInPath(r *http.Request) (id int64, row *archive.Row, err error) {
+	if id, err = recordingID(r); err == nil {
+		row, err = s.openMeeting(r, id)
+	}
+	return id, row, err
+}
+
 // recordPlaying records the first request of a playing. A request that ends before its
 // record is written counts as none: the next one is recorded.
 func (p *reads) recordPlaying(ctx context.Context, e access.Event) error {

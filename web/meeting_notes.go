@@ -58,11 +58,8 @@ func (s *server) markTicks(r *http.Request, p *meetingPage) error {
 // changeNotes answers the forms of notes: do is add, change or delete; note is the
 // changed one, at the moment of a new one.
 func (s *server) changeNotes(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
+	id, _, err := s.findMeetingInPath(r)
 	if err != nil {
-		return err
-	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
 		return err
 	}
 	form, private := r.PostForm, r.PostForm.Get("private") != ""
@@ -138,11 +135,8 @@ func newNoteJSON(n meetingNote) noteJSON {
 
 // apiNotes lists the notes on a meeting.
 func (s *server) apiNotes(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
+	id, _, err := s.findMeetingInPath(r)
 	if err != nil {
-		return err
-	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
 		return err
 	}
 	all, err := s.listNotes(r, id)
@@ -165,11 +159,8 @@ type noteRequest struct {
 
 // apiAddNote adds a note to a meeting.
 func (s *server) apiAddNote(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
+	id, _, err := s.findMeetingInPath(r)
 	if err != nil {
-		return err
-	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
 		return err
 	}
 	var q noteRequest
@@ -221,11 +212,8 @@ func (s *server) apiDeleteNote(w http.ResponseWriter, r *http.Request) error {
 
 // pathNote returns the own note that a path names.
 func (s *server) pathNote(r *http.Request) (notes.Note, error) {
-	id, err := recordingID(r)
+	id, _, err := s.findMeetingInPath(r)
 	if err != nil {
-		return notes.Note{}, err
-	}
-	if _, err := s.visibleRow(r.Context(), id); err != nil {
 		return notes.Note{}, err
 	}
 	return s.ownNote(r, id, r.PathValue("note"))

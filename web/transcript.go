@@ -176,11 +176,7 @@ type questionJSON struct {
 
 // apiOutline answers with chapters, talk time and questions.
 func (s *server) apiOutline(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
-	if err != nil {
-		return err
-	}
-	row, err := s.openMeeting(r, id)
+	id, row, err := s.openMeetingInPath(r)
 	if err != nil {
 		return err
 	}

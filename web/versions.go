@@ -51,11 +51,7 @@ type differences struct {
 
 // version answers /meetings/{id}/versions/{revision}.
 func (s *server) version(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
-	if err != nil {
-		return err
-	}
-	row, err := s.openMeeting(r, id)
+	id, row, err := s.openMeetingInPath(r)
 	if err != nil {
 		return err
 	}
@@ -76,11 +72,8 @@ func (s *server) version(w http.ResponseWriter, r *http.Request) error {
 
 // apiDifferences answers with the differences between a version and the one before.
 func (s *server) apiDifferences(w http.ResponseWriter, r *http.Request) error {
-	id, err := recordingID(r)
+	id, _, err := s.openMeetingInPath(r)
 	if err != nil {
-		return err
-	}
-	if _, err := s.openMeeting(r, id); err != nil {
 		return err
 	}
 	d, err := s.compareVersion(r, id)

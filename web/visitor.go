@@ -111,6 +111,14 @@ func (s *server) visibleRow(ctx context.Context, id int64) (*archive.Row, error)
 	return s.Archive.VisibleRow(ctx, viewerOf(ctx), id)
 }
 
+// findMeetingInPath returns the meeting that a request's path names, by visibleRow.
+func (s *server) findMeetingInPath(r *http.Request) (id int64, row *archive.Row, err error) {
+	if id, err = recordingID(r); err == nil {
+		row, err = s.visibleRow(r.Context(), id)
+	}
+	return id, row, err
+}
+
 // isSecure reports whether browsers reach the page by https.
 func (e *Entry) isSecure() bool { return e.PublicURL != nil && e.PublicURL.Scheme == "https" }
 
