@@ -17,8 +17,8 @@ func setClock(t time.Time, d time.Duration) time.Time {
 	return t
 }
 
-// What the budget keeps is for a restart under the clock as it is then: times from before
-// the clock was set moved along with it.
+// The stored budget is for a restart under the clock as it is then: times from before the
+// clock was set move along with it.
 func TestTheClockIsSetBetweenAnAnswerAndTheKeeping(t *testing.T) {
 	for _, before := range []time.Duration{10 * 365 * 24 * time.Hour, time.Hour, -time.Hour, -10 * 365 * 24 * time.Hour} {
 		t.Run(fmt.Sprint(before), func(t *testing.T) {

@@ -39,7 +39,7 @@ func TestExampleLoads(t *testing.T) {
 	text, _, _ := strings.Cut(string(raw), "# Instead of an API key")
 	_, rest, _ := strings.Cut(string(raw), "# When to read what")
 	setting := regexp.MustCompile(`(?m)^# ([a-z_]+ = )`)
-	// What has no default, and would need access = "people".
+	// These settings have no default, and would need access = "people".
 	oidc := regexp.MustCompile(`(?m)^# (issuer|client_id|client_secret_file) = .*\n`)
 	text = regexp.MustCompile(`(?m)^# (\[web\.[a-z.]+\])`).ReplaceAllString(oidc.ReplaceAllString(text, ""), "$1")
 	explicit := loaded(setting.ReplaceAllString(text+"# When to read what"+rest, "$1"))

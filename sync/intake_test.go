@@ -46,7 +46,7 @@ func TestIntakeAppliesAndSettles(t *testing.T) {
 	if err != nil || !row.HasTranscript || !row.HasSummary {
 		t.Errorf("meeting 1: %+v, %v", row, err)
 	}
-	// What the second webhook left out is asked for at once, before anything else.
+	// The content that the second webhook left out is requested at once, before anything else.
 	a, ok := s.content.get(2)
 	if !ok || !a.Urgent || !a.Transcript || !a.Summary || a.Due.After(time.Now()) {
 		t.Errorf("task of meeting 2: %+v, %v", a, ok)
@@ -160,7 +160,7 @@ func TestCallbacksCarryContent(t *testing.T) {
 }
 
 // Good deliveries wait while the archive cannot be written, and are applied when
-// it can; only one that is bad itself is quarantined. What an earlier version
+// it can; only one that is bad itself is quarantined. A delivery that an earlier version
 // quarantined for such a reason is applied too.
 func TestGoodDeliveriesWaitForTheArchive(t *testing.T) {
 	t.Parallel()

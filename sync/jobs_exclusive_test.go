@@ -107,8 +107,8 @@ func TestARefusedCursorRestartsOnlyItsWindow(t *testing.T) {
 	})
 }
 
-// What others recorded is not in the plain list; passes for the recorders and
-// teams of the configuration bring it, with content.
+// Meetings that others recorded are not in the plain list; the lists of the configured
+// recorders and teams show them, with content.
 func TestPassesBringWhatOutsidersRecorded(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

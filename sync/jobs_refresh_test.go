@@ -52,8 +52,8 @@ func TestTheLastSevenDaysAreReadAgainEveryNight(t *testing.T) {
 	})
 }
 
-// What is older is read again in a rotation a month, a few pages a night. The
-// backfill counts as the first one.
+// Older meetings are read again in a rotation a month, a few pages a night. The backfill
+// counts as the first one.
 func TestTheRotationReadsAllThatIsOld(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

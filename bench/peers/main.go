@@ -5,7 +5,7 @@
 //
 // The peers are SQLite's FTS5, plain Bleve and Xapian, each with one document for each
 // meeting, and ripgrep over the exported meetings. Meetings are resampled from the corpus.
-// It prints a table for Markdown. What is not on this machine is left out by name.
+// It prints a table for Markdown. Peers that are not on this machine are left out by name.
 package main
 
 import (
