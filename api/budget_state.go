@@ -11,11 +11,16 @@ import (
 // in flight when the state was saved.
 const longestCall = 10 * time.Minute
 
+// SpentBudget is the stored state of a connection whose newest calls are not known, as in a
+// copy of the store: its limits count as used up when the budget begins.
+const SpentBudget = `{"v":1,"spent":true}`
+
 // budgetState is the stored state of a budget. Times are Unix milliseconds.
 type budgetState struct {
 	Version int                   `json:"v"`
 	Saved   int64                 `json:"saved,omitempty"` // the time of saving
 	Windows map[Class]windowState `json:"windows"`
+	Spent   bool                  `json:"spent,omitempty"` // see SpentBudget
 }
 
 type windowState struct {
@@ -102,6 +107,10 @@ func (b *Budget) restore(raw []byte, now time.Time) error {
 	}
 	if st.Version != 1 {
 		return fmt.Errorf("read the kept budget: version %d is not known", st.Version)
+	}
+	if st.Spent {
+		b.assumeSpent(now)
+		return nil
 	}
 	saved := time.UnixMilli(st.Saved)
 	if st.Saved == 0 { // written by an earlier version

@@ -156,10 +156,12 @@ func TestARestartDoesNotBurst(t *testing.T) {
 		if l.refused > 0 || l.served < 50 {
 			t.Errorf("%d refused, %d served", l.refused, l.served)
 		}
-		store.data["bk"] = []byte("{")
-		b := NewBudget(BudgetOptions{Connection: "k", Store: store})
-		if err := b.Load(t.Context()); err != nil || b.Snapshot()[0].Used != 60 {
-			t.Errorf("an unreadable state counts as %+v, %v; want it all used", b.Snapshot()[0], err)
+		for _, state := range []string{"{", SpentBudget} {
+			store.data["bk"] = []byte(state)
+			b := NewBudget(BudgetOptions{Connection: "k", Store: store})
+			if err := b.Load(t.Context()); err != nil || b.Snapshot()[0].Used != 60 {
+				t.Errorf("the state %s counts as %+v, %v; want it all used", state, b.Snapshot()[0], err)
+			}
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive/generation"
 	"minutebook/internal/sqlite"
 )
@@ -44,10 +45,11 @@ type Restored struct {
 }
 
 // BeginEpoch makes the restored archive.db in db an archive of its own: it begins
-// an epoch, so that followers of the old one start over, and notes where it comes
-// from. It forgets the meetings that were forgotten after the copy was made: their rows
-// go at once, their deliveries and recordings when the archive is opened. It fails with [sqlite.ErrNewer] for a schema of a
-// later version.
+// an epoch, so that followers of the old one start over, notes where it comes
+// from, and takes the rate budgets for used up. It forgets the meetings that were
+// forgotten after the copy was made: their rows go at once, their deliveries and
+// recordings when the archive is opened. It fails with [sqlite.ErrNewer] for a schema of
+// a later version.
 func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 	if err := db.CheckVersion(ctx, archiveMigrations()); err != nil {
 		return err
@@ -83,6 +85,10 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 		}
 		if err := r.noteDatabases(ctx, tx); err != nil {
 			return err
+		}
+		// The archive that was copied may have made calls a moment ago.
+		if _, err := tx.ExecContext(ctx, `UPDATE marks SET value = ? WHERE key GLOB 'budget/*'`, []byte(api.SpentBudget)); err != nil {
+			return fmt.Errorf("spend the rate budgets: %w", err)
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'restore', 0, '', ?)`,
 			r.At.UnixMilli(), r.Source)

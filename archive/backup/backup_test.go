@@ -15,6 +15,7 @@ import (
 	"filippo.io/age"
 	"github.com/rs/zerolog"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/generation"
@@ -93,6 +94,9 @@ func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
 	if _, err := a.Inbox().Put(t.Context(), inbox.Delivery{Account: "main", WebhookID: "msg_1", ReceivedAt: archivetest.Epoch, SentAt: archivetest.Epoch, Body: []byte("{}")}); err != nil {
 		t.Fatal(err)
 	}
+	if err := a.SaveBudget(t.Context(), "main", []byte(`{"v":1}`)); err != nil {
+		t.Fatal(err)
+	}
 	for name, o := range map[string]Options{"plain": {}, "sealed": {Recipients: []age.Recipient{id.Recipient()}}} {
 		dest := filepath.Join(t.TempDir(), "usb")
 		r := backUp(t, a, dest, o)
@@ -122,6 +126,9 @@ func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
 		}
 		if p, err := back.Inbox().Pending(t.Context(), 10); err != nil || len(p) != 1 {
 			t.Errorf("%s: %d deliveries pending, %v", name, len(p), err)
+		}
+		if budget, err := back.LoadBudget(t.Context(), "main"); err != nil || string(budget) != api.SpentBudget {
+			t.Errorf("%s: the rate budget begins as %s, %v; the calls of the last minute are not known", name, budget, err)
 		}
 		left, _ := filepath.Glob(filepath.Join(a.Dir(), ".tmp-*"))
 		if len(left) > 0 {
