@@ -67,16 +67,16 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 
 // printMeetings prints the numbers of meetings and of their parts, and the index's state.
 func printMeetings(b *strings.Builder, s control.StatusResult) {
-	fmt.Fprintf(b, "meetings         %6d\n", s.Meetings)
-	fmt.Fprintf(b, "  with transcript%6d\n", s.WithTranscript)
-	fmt.Fprintf(b, "  with summary   %6d\n", s.WithSummary)
-	fmt.Fprintf(b, "  with recording %6d\n", s.WithRecording)
-	fmt.Fprintf(b, "  indexed        %6d\n", s.Indexed)
+	fmt.Fprintf(b, "meetings         %8d\n", s.Meetings)
+	fmt.Fprintf(b, "  with transcript%8d\n", s.WithTranscript)
+	fmt.Fprintf(b, "  with summary   %8d\n", s.WithSummary)
+	fmt.Fprintf(b, "  with recording %8d\n", s.WithRecording)
+	fmt.Fprintf(b, "  indexed        %8d\n", s.Indexed)
 	if s.Gone > 0 {
-		fmt.Fprintf(b, "  removed upstream%5d\n", s.Gone)
+		fmt.Fprintf(b, "  removed upstream%7d\n", s.Gone)
 	}
 	if s.NotWatched > 0 {
-		fmt.Fprintf(b, "  not watched    %6d\n", s.NotWatched)
+		fmt.Fprintf(b, "  not watched    %8d\n", s.NotWatched)
 	}
 	if s.Forgetting > 0 {
 		fmt.Fprintf(b, "not wholly erased yet: %s", phrase.Count(s.Forgetting, "forgotten meeting", "forgotten meetings"))

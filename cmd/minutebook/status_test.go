@@ -40,11 +40,11 @@ func TestStatusTellsOfEachAccount(t *testing.T) {
 	}
 	want := `minutebook 1, the daemon is running
 
-meetings             12
-  with transcript    11
-  with summary       10
-  with recording      4
-  indexed            12
+meetings               12
+  with transcript      11
+  with summary         10
+  with recording        4
+  indexed              12
 
 deliveries            3 applied, 1 waiting, 0 in quarantine
 received              3 new, 1 known since the start; refused 2 with 401, 1 with 413
