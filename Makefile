@@ -72,6 +72,7 @@ programs: ## and restic, for which docs/backup.md has a recipe, ffmpeg, which cu
 
 long: ## the long runs of the crash tests, packages, DuckDB, and a minute of every fuzz target
 	@packaging/install-npm @duckdb/node-api 1.5.6-r.1
+	@command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null || packaging/install-debian debootstrap systemd-container
 	packaging/fuzz 60s
 	MINUTEBOOK_LONG=1 go test -timeout 240m ./...
 

@@ -62,6 +62,7 @@ type Archive struct {
 	principals  *sqlite.Memo[[]string]
 	crm         *sqlite.Memo[[]string]
 	deactivated *sqlite.Memo[bool]
+	counts      *sqlite.Memo[Counts] // of all meetings
 
 	mu      sync.Mutex // guards side, erasers, erased and closed
 	side    []*sqlite.DB
@@ -152,6 +153,7 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 	if a.watch, err = a.db.NewWatch(ctx); err != nil {
 		return err
 	}
+	a.counts = sqlite.NewMemo[Counts](a.watch)
 	a.principals, a.crm, a.deactivated = sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[bool](a.watch)
 	if err := a.loadEpoch(ctx); err != nil {
 		return err

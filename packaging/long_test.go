@@ -46,11 +46,13 @@ func TestPackages(t *testing.T) {
 }
 
 // dist makes a release of the source in a folder.
-func dist(t *testing.T, source, to string) {
+func dist(t *testing.T, source, to string) { distVersion(t, source, to, "0.0.1") }
+
+func distVersion(t *testing.T, source, to, version string) {
 	t.Helper()
 	cmd := exec.Command("packaging/dist", to)
 	cmd.Dir = source
-	cmd.Env = append(os.Environ(), "VERSION=0.0.1", "SOURCE_DATE_EPOCH=1700000000")
+	cmd.Env = append(os.Environ(), "VERSION="+version, "SOURCE_DATE_EPOCH=1700000000")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("packaging/dist: %v: %s", err, out)
 	}

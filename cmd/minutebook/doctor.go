@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +20,7 @@ import (
 	"minutebook/archive"
 	"minutebook/config"
 	"minutebook/control"
+	"minutebook/internal/outbound"
 )
 
 // The exit codes of doctor, by the worst finding.
@@ -86,6 +89,7 @@ func (m *Main) diagnose(ctx context.Context, cfg *config.Config, q control.Docto
 	if !q.Offline {
 		findings = append(findings, examinePage(ctx, cfg)...)
 	}
+	findings = append(findings, examineCertificates(cfg, time.Now())...)
 	return append(findings, examineProxy(cfg)...), nil
 }
 
@@ -162,7 +166,7 @@ func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: "it does not answer at its public address: " + err.Error(), Remedy: remedy}}
+		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: "it does not answer at its public address: " + outbound.ExplainTLS(err).Error(), Remedy: remedy}}
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
@@ -173,6 +177,41 @@ func examinePage(ctx context.Context, cfg *config.Config) []control.Finding {
 		return []control.Finding{{Subject: "page", Severity: control.SeverityError, Text: cfg.Web.PublicURL + " answers " + resp.Status, Remedy: remedy}}
 	}
 	return []control.Finding{{Subject: "page", Severity: control.SeverityOK, Text: cfg.Web.PublicURL + " answers"}}
+}
+
+// renewBefore is how long before its end a certificate should have been renewed.
+const renewBefore = 14 * 24 * time.Hour
+
+// examineCertificates reads the certificates of the page and the receiver as a start would.
+func examineCertificates(cfg *config.Config, now time.Time) (findings []control.Finding) {
+	for _, l := range []struct{ table, public, cert, key string }{
+		{"web", cfg.Web.PublicURL, cfg.Web.TLSCert, cfg.Web.TLSKey}, {"receiver", cfg.Receiver.PublicURL, cfg.Receiver.TLSCert, cfg.Receiver.TLSKey},
+	} {
+		if l.cert == "" {
+			continue
+		}
+		add := func(s control.Severity, remedy, format string, args ...any) {
+			findings = append(findings, control.Finding{Subject: "certificate of " + l.table, Severity: s, Text: fmt.Sprintf(format, args...), Remedy: remedy})
+		}
+		pair, err := tls.LoadX509KeyPair(l.cert, l.key)
+		if err != nil {
+			add(control.SeverityError, "put a certificate and its own key there; a running daemon keeps the old ones until then", "%s cannot be used with %s: %s", l.cert, l.key, strings.TrimPrefix(err.Error(), "tls: "))
+			continue
+		}
+		until := pair.Leaf.NotAfter
+		public, err := url.Parse(l.public)
+		switch {
+		case now.After(until):
+			add(control.SeverityError, "renew it; the new file is read within a second", "%s has expired at %s", l.cert, until.UTC().Format(time.DateTime))
+		case err == nil && public.Hostname() != "" && pair.Leaf.VerifyHostname(public.Hostname()) != nil:
+			add(control.SeverityError, "correct "+l.table+".public_url, or use a certificate for this name", "%s is not for %s", l.cert, public.Hostname())
+		case until.Sub(now) < renewBefore:
+			add(control.SeverityWarning, "renew it; the new file is read within a second", "%s expires at %s", l.cert, until.UTC().Format(time.DateTime))
+		default:
+			add(control.SeverityOK, "", "%s is good until %s", l.cert, until.UTC().Format(time.DateTime))
+		}
+	}
+	return findings
 }
 
 // examineProxy looks for a proxy whose headers are not believed: all its requests would

@@ -1,15 +1,23 @@
 package main
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"minutebook/config"
 	"minutebook/control"
 	"minutebook/internal/testrun"
 )
@@ -51,6 +59,56 @@ func TestDoctorTriesEverything(t *testing.T) {
 	for _, f := range got.Findings {
 		if f.Remedy == "" && (f.Severity == control.SeverityWarning || f.Severity == control.SeverityError) {
 			t.Errorf("a finding without a remedy: %+v", f)
+		}
+	}
+}
+
+// TestDoctorReadsCertificates has one that is good, one that ends soon, one that has ended,
+// one for another name, and one with another's key.
+func TestDoctorReadsCertificates(t *testing.T) {
+	dir, now := t.TempDir(), time.Now()
+	write := func(name string, until time.Time) (cert, key string) {
+		private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Unix(0, 0), NotAfter: until, DNSNames: []string{"minutes.example"}}
+		der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := x509.MarshalPKCS8PrivateKey(private)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cert, key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
+		for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
+			if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return cert, key
+	}
+	good, goodKey := write("good", now.Add(90*24*time.Hour))
+	soon, soonKey := write("soon", now.Add(24*time.Hour))
+	ended, endedKey := write("ended", now.Add(-time.Hour))
+	for _, c := range []struct {
+		cert, key, host string
+		severity        control.Severity
+		text            string
+	}{
+		{good, goodKey, "minutes.example", control.SeverityOK, "is good until"},
+		{soon, soonKey, "minutes.example", control.SeverityWarning, "expires at"},
+		{ended, endedKey, "minutes.example", control.SeverityError, "has expired"},
+		{good, goodKey, "other.example", control.SeverityError, "is not for other.example"},
+		{good, soonKey, "minutes.example", control.SeverityError, "cannot be used with"},
+		{good, filepath.Join(dir, "none"), "minutes.example", control.SeverityError, "no such file"},
+	} {
+		cfg := config.Default()
+		cfg.Receiver.PublicURL, cfg.Receiver.TLSCert, cfg.Receiver.TLSKey = "https://"+c.host, c.cert, c.key
+		findings := examineCertificates(&cfg, now)
+		if len(findings) != 1 || findings[0].Severity != c.severity || !strings.Contains(findings[0].Text, c.text) || findings[0].Remedy == "" && c.severity != control.SeverityOK {
+			t.Errorf("%+v: %+v", c, findings)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -30,6 +31,7 @@ type certificate struct {
 	looked  time.Time
 	stamp   [2]fileStamp
 	current *tls.Certificate
+	failed  string // why the files could not be read at the last look
 }
 
 type fileStamp struct {
@@ -53,7 +55,7 @@ func (c *certificate) load() error {
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return fmt.Errorf("read certificate %s: %w", c.certFile, err)
+		return fmt.Errorf("read certificate %s with key %s: %s", c.certFile, c.keyFile, strings.TrimPrefix(err.Error(), "tls: "))
 	}
 	if c.current != nil {
 		c.log.Info().Str("certificate", c.certFile).Msg("certificate read again")
@@ -69,9 +71,13 @@ func (c *certificate) getCertificate(*tls.ClientHelloInfo) (*tls.Certificate, er
 	defer c.mu.Unlock()
 	if time.Since(c.looked) > time.Second {
 		c.looked = time.Now()
+		failed := ""
 		if err := c.load(); err != nil {
-			c.log.Error().Err(err).Msg("the old certificate stays in use")
+			if failed = err.Error(); failed != c.failed { // else it is logged already
+				c.log.Error().Err(err).Msg("the old certificate stays in use")
+			}
 		}
+		c.failed = failed
 	}
 	return c.current, nil
 }

@@ -23,6 +23,7 @@ const threadsEach = 3
 // aims to use, in bytes. threads 0 means three for each processor, limit 0 no
 // limit. The variables GOMAXPROCS and GOMEMLIMIT, where set, stay in force.
 func Tune(threads int, limit int64) {
+	limitArenas()
 	if os.Getenv("GOMAXPROCS") == "" {
 		if threads <= 0 {
 			runtime.SetDefaultGOMAXPROCS()
@@ -63,6 +64,7 @@ func ReleaseAtRest(ctx context.Context, interval time.Duration, release func()) 
 			release()
 			debug.FreeOSMemory()
 			trimC()
+			releaseProgram()
 		}
 		used, worked = processorTime(), false
 	}

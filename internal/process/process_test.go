@@ -66,3 +66,12 @@ func TestReleaseAtRest(t *testing.T) {
 	cancel()
 	<-ended
 }
+
+// TestReleaseProgram gives the program's own pages back and goes on.
+func TestReleaseProgram(t *testing.T) {
+	for range 3 {
+		releaseProgram()
+		trimC()
+	}
+	runtime.GC()
+}

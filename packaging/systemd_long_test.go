@@ -1,0 +1,101 @@
+package packaging_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"minutebook/internal/testrun"
+)
+
+// TestServiceUnderSystemd installs two versions of the .deb in a Debian of its own that a
+// real systemd has started, and goes through the life of the service: installed twice, an upgrade
+// under requests, a configuration that is wrong, which a person mends (systemd refuses a
+// sixth start within ten seconds), a crash, removed, purged, installed again.
+func TestServiceUnderSystemd(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	testrun.OnlyLong(t)
+	for _, name := range []string{"debootstrap", "systemd-nspawn", "nsenter"} {
+		if _, err := exec.LookPath(name); err != nil || os.Getuid() != 0 {
+			t.Skipf("this test needs root and %s (Debian's debootstrap and systemd-container)", name)
+		}
+	}
+	root := filepath.Join(t.TempDir(), "debian")
+	if out, err := exec.Command("debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv,curl,procps", "bookworm", root).CombinedOutput(); err != nil {
+		t.Skipf("no Debian can be made here: %v: %.500s", err, out)
+	}
+	t.Setenv("ARCHES", runtime.GOARCH)
+	for _, version := range []string{"0.0.1", "0.0.2"} {
+		out := t.TempDir()
+		distVersion(t, "..", out, version)
+		command(t, "cp", match(t, out, "*_"+runtime.GOARCH+".deb"), filepath.Join(root, version+".deb"))
+	}
+	inside := boot(t, root)
+	steps := []struct {
+		name, script string
+		want         []string
+	}{
+		{"install", `dpkg -i /0.0.1.deb && systemctl enable --now minutebook.socket minutebook 2>&1 && systemctl is-active minutebook minutebook.socket
+			mkdir /srv/in && printf 'WEBVTT\n\n00:01.000 --> 00:02.000\nThe first sentence.\n' >/srv/in/a.vtt && chmod -R a+rX /srv/in
+			minutebook import /srv/in/a.vtt; minutebook search sentence; id minutebook; stat -c '%U %a' /var/lib/minutebook`,
+			[]string{"active\nactive", "1 new", "1 meeting", "uid=", "minutebook 700"}},
+		{"a file that the daemon does not see", `cp -r /srv/in /tmp/in; minutebook import /tmp/in/a.vtt 2>&1; true`, []string{"sees what its user and its unit may see"}},
+		{"again", `dpkg -i /0.0.1.deb && systemctl is-active minutebook && minutebook search sentence`, []string{"active", "1 meeting"}},
+		{"upgrade", `n=0; bad=0; (sleep 2; dpkg -i /0.0.2.deb) & while kill -0 $! 2>/dev/null; do curl -sS -o /dev/null http://127.0.0.1:8377/healthz && n=$((n+1)) || bad=$((bad+1)); done
+			wait; [ $n -gt 10 ] && echo "$bad refused"; minutebook version; minutebook search sentence`, []string{"\n0 refused", "minutebook 0.0.2", "1 meeting"}},
+		{"a wrong configuration", `echo 'data_dir = 5' >/etc/minutebook/config.toml; dpkg -i /0.0.1.deb 2>&1 && for n in $(seq 30); do curl -m 1 -s http://127.0.0.1:8377/; done; systemctl is-failed minutebook
+			journalctl -u minutebook -o cat | grep 'takes a text in quotes' | head -1; rm /etc/minutebook/config.toml; sleep 11; systemctl start minutebook; systemctl is-active minutebook minutebook.socket`,
+			[]string{"the new version does not start", "failed", "data_dir: takes a text in quotes, not an integer", "active\nactive"}},
+		{"crash", `systemctl kill -s ABRT --kill-who=main minutebook; for n in $(seq 60); do sleep 1; systemctl is-active -q minutebook && break; done
+			systemctl is-active minutebook; systemctl show -p NRestarts minutebook`, []string{"active", "NRestarts=1"}},
+		{"remove", `dpkg -r minutebook 2>&1; systemctl is-active minutebook; ls -d /usr/bin/minutebook /usr/lib/systemd/system/minutebook.service /var/lib/minutebook/archive.db 2>&1; true`,
+			[]string{"the archive in /var/lib/minutebook and the configuration in /etc/minutebook stay", "inactive", "access '/usr/bin/minutebook'", "access '/usr/lib/systemd/system", "\n/var/lib/minutebook/archive.db"}},
+		{"purge", `dpkg -P minutebook && ls -d /var/lib/minutebook/archive.db /etc/minutebook && id minutebook`, []string{"archive.db", "/etc/minutebook", "uid="}},
+		{"after the purge", `dpkg -i /0.0.2.deb && systemctl enable --now minutebook.socket minutebook 2>&1 && minutebook search sentence`, []string{"1 meeting"}},
+	}
+	for _, s := range steps {
+		out := inside(s.script)
+		for _, want := range s.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: %q is not in\n%s\n%s", s.name, want, out, inside("journalctl -u minutebook -u minutebook.socket -o cat | tail -20"))
+			}
+		}
+	}
+}
+
+// boot starts systemd in a root, until the test ends. inside runs a script there.
+func boot(t *testing.T, root string) (inside func(script string) string) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, "systemd-nspawn", "--register=no", "--keep-unit", "--quiet", "--boot", "--private-network", "--directory="+root)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = time.Minute
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stop()
+		_ = cmd.Wait()
+	})
+	inside = func(script string) string {
+		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
+		first, _, _ := strings.Cut(string(children), " ")
+		out, _ := exec.Command("nsenter", "--target", first, "--all", "sh", "-c", script).CombinedOutput() // what is printed counts
+		return "\n" + string(out)
+	}
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second) {
+		state := inside("systemctl is-system-running")
+		if strings.Contains(state, "running") || strings.Contains(state, "degraded") {
+			return inside
+		}
+		if time.Now().After(deadline) {
+			t.Skipf("systemd does not come up here: %s", state)
+		}
+	}
+}
