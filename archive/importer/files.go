@@ -37,7 +37,7 @@ func readWhole(path string, most int64) ([]byte, error) {
 	return buffer.Bytes(), nil
 }
 
-// errNoFile is what has a file's name and is none.
+// errNoFile refuses a folder, a pipe or a device in the place of a file.
 var errNoFile = errors.New("it is no file")
 
 // openFile opens a file and returns its size. A pipe in its place, whose opening would

@@ -141,6 +141,28 @@ func roomOf(path string) string {
 	return first
 }
 
+// maxFiles bounds the files of a folder, tests left out: its listing is its plan.
+const maxFiles = 52
+
+func TestFoldersAreListedAtAGlance(t *testing.T) {
+	const root = "../.."
+	files := map[string]int{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			files[filepath.Dir(path)]++
+		}
+		return err
+	})
+	if err != nil || len(files) < 40 {
+		t.Fatalf("%d folders, %v", len(files), err)
+	}
+	for folder, n := range files {
+		if n > maxFiles {
+			t.Errorf("%s has %d files; join some, or make a package of those that belong together", folder, n)
+		}
+	}
+}
+
 func TestForbiddenKnowsTheRules(t *testing.T) {
 	tests := []struct {
 		from, to string
