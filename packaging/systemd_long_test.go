@@ -86,7 +86,7 @@ func boot(t *testing.T, root string) (inside func(script string) string) {
 	inside = func(script string) string {
 		children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
 		first, _, _ := strings.Cut(string(children), " ")
-		out, _ := exec.Command("nsenter", "--target", first, "--all", "sh", "-c", script).CombinedOutput() // what is printed counts
+		out, _ := exec.Command("nsenter", "--target", first, "--all", "sh", "-c", script).CombinedOutput() // the output counts
 		return "\n" + string(out)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second) {

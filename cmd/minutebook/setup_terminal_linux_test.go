@@ -98,7 +98,7 @@ func TestSetupAsksAgain(t *testing.T) {
 }
 
 // TestATerminalObeysNobodysWords imports a talk with a title and words that are commands
-// to a terminal, and one as its file: what the commands print on a terminal has none.
+// to a terminal, and one as its file: no output of a command on a terminal has any.
 func TestATerminalObeysNobodysWords(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	t.Parallel()

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestExplainTLS calls servers whose certificates are not well: each error says in words
-// why, and what to do, and has nothing of the address.
+// TestExplainTLS calls servers whose certificates are not well: each error says the
+// reason and the remedy in words, and has nothing of the address.
 func TestExplainTLS(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -62,7 +62,7 @@ func Decode(raw []byte, into any) error {
 	return Mistakes{m}
 }
 
-// wrongType is what the library says of a value of another type.
+// wrongType matches the library's message about a value of another type.
 var wrongType = regexp.MustCompile(`^cannot decode TOML (.+) into (?:struct field \S+ of type )?(\S+)$`)
 
 // inWords are the library's messages, by a part of each, and the words for them.

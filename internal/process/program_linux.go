@@ -11,8 +11,8 @@ import (
 
 // releaseProgram gives back the pages of the program's own code and constants, most of
 // which a program at rest does not use. Those that it uses are mapped again from the
-// page cache. Only mappings that can never have been written to are touched: what was
-// changed in memory would be lost.
+// page cache. Only mappings that can never have been written to are touched: changes
+// in memory would be lost.
 func releaseProgram() {
 	own, err := os.Readlink("/proc/self/exe")
 	if err != nil {

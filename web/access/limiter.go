@@ -71,7 +71,7 @@ func (l *Limiter) Attempt(client netip.Addr, name, browser string) (wait time.Du
 
 // Succeed gives the attempt of a sign-in back, and remembers the browser, by the secret
 // that it gets now in the place of its former one, as one of the name's own. Others learn
-// nothing of it: what is left of the attempts on the name stays as it was.
+// nothing of it: the name has as many attempts left as before.
 func (l *Limiter) Succeed(client netip.Addr, name, former, browser string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
