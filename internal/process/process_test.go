@@ -66,12 +66,3 @@ func TestReleaseAtRest(t *testing.T) {
 	cancel()
 	<-ended
 }
-
-// TestReleaseProgram gives the program's own pages back and goes on.
-func TestReleaseProgram(t *testing.T) {
-	for range 3 {
-		releaseProgram()
-		trimC()
-	}
-	runtime.GC()
-}
