@@ -69,13 +69,14 @@ func (a *Archive) Forget(ctx context.Context, id int64, reason string) (Forgotte
 		}
 		return a.deleteRows(ctx, tx, id, reason)
 	})
-	if err == nil {
-		var f Forgotten
-		if f, err = a.finishForgetting(ctx, id); err == nil {
-			return f, nil
-		}
+	if err != nil {
+		return Forgotten{}, fmt.Errorf("forget meeting %d: %w", id, err)
 	}
-	return Forgotten{}, fmt.Errorf("forget meeting %d: %w", id, err)
+	done, err := a.finishForgetting(ctx, id)
+	if err != nil {
+		return Forgotten{}, fmt.Errorf("forget: %w", err)
+	}
+	return done[0], nil
 }
 
 // FinishForgetting finishes interrupted erasures. It is called once all rooms have
@@ -86,17 +87,12 @@ func (a *Archive) FinishForgetting(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("finish forgetting: %w", err)
 	}
-	var logs []string
-	for _, id := range ids {
-		f, err := a.finishForgetting(ctx, id)
-		if err != nil {
-			return fmt.Errorf("finish forgetting meeting %d: %w", id, err)
-		}
-		logs = append(logs, f.Logs...)
+	done, err := a.finishForgetting(ctx, ids...)
+	if err != nil {
+		return fmt.Errorf("finish forgetting: %w", err)
 	}
-	if len(logs) > 0 {
-		slices.Sort(logs)
-		return fmt.Errorf("finish forgetting %s: empty the log of %s: %w", phrase.Meetings(len(ids)), strings.Join(slices.Compact(logs), ", "), sqlite.ErrLogRead)
+	if len(done) > 0 && len(done[0].Logs) > 0 {
+		return fmt.Errorf("finish forgetting %s: empty the log of %s: %w", phrase.Meetings(len(ids)), strings.Join(done[0].Logs, ", "), sqlite.ErrLogRead)
 	}
 	return nil
 }
@@ -139,51 +135,79 @@ func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 	return sqlite.Column[int64](ctx, a.db.R, `SELECT recording_id FROM tombstones WHERE done_at IS NULL ORDER BY 1`)
 }
 
-// finishForgetting does everything after the tombstone. All of it can be repeated; while
-// only logs are left, it tries no more than these, and does not wait for them again.
-func (a *Archive) finishForgetting(ctx context.Context, id int64) (Forgotten, error) {
-	a.mu.Lock()
-	f, erased := a.erased[id]
-	a.mu.Unlock()
-	if !erased {
-		var err error
-		if f, err = a.eraseEverywhere(ctx, id); err != nil {
-			return f, err
+// finishForgetting does everything after the tombstones, for all meetings together. All of
+// it can be repeated; while only logs are left, it tries no more than these, and does not
+// wait for them again. A meeting that fails does not keep the others from being finished.
+func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Forgotten, err error) {
+	wait := false
+	for _, id := range ids {
+		a.mu.Lock()
+		f, erased := a.erased[id]
+		a.mu.Unlock()
+		if !erased {
+			var failed error
+			if f, failed = a.eraseEverywhere(ctx, id); failed != nil {
+				err = errors.Join(err, fmt.Errorf("meeting %d: %w", id, failed))
+				continue
+			}
+			wait = true
 		}
+		done = append(done, f)
 	}
-	f.Logs = nil
-	for _, db := range a.Databases() {
-		copies, err := db.DropCopies()
-		if err != nil {
-			return f, err
-		}
-		f.Copies = append(f.Copies, copies...)
-		emptied, err := db.TryTruncateWAL(ctx)
-		if err == nil && !emptied && !erased {
-			err = db.TruncateWAL(ctx)
-			emptied = err == nil
-		}
-		if err != nil && !errors.Is(err, sqlite.ErrLogRead) {
-			return f, err
-		}
-		if !emptied {
-			f.Logs = append(f.Logs, filepath.Base(db.Path))
-		}
+	if len(done) == 0 {
+		return nil, err
 	}
-	var err error
-	if f.Backups, err = a.backupsWith(ctx, id); err != nil {
-		return f, err
+	copies, logs, failed := a.eraseInDatabases(ctx, wait)
+	if failed != nil {
+		return nil, errors.Join(err, failed)
+	}
+	for i := range done {
+		f := &done[i]
+		f.Copies, f.Logs = append(f.Copies, copies...), logs
+		if f.Backups, failed = a.backupsWith(ctx, f.RecordingID); failed != nil {
+			return nil, errors.Join(err, failed)
+		}
 	}
 	a.noteForgotten(ctx)
-	if len(f.Logs) == 0 {
-		_, err = a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ?, blobs = '[]' WHERE recording_id = ?`, a.now().UnixMilli(), id)
+	for _, f := range done {
+		if len(logs) == 0 {
+			_, failed := a.db.W.ExecContext(ctx, `UPDATE tombstones SET done_at = ?, blobs = '[]' WHERE recording_id = ?`, a.now().UnixMilli(), f.RecordingID)
+			err = errors.Join(err, failed)
+		}
+		a.mu.Lock()
+		if delete(a.erased, f.RecordingID); len(logs) > 0 {
+			a.erased[f.RecordingID] = f
+		}
+		a.mu.Unlock()
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if delete(a.erased, id); len(f.Logs) > 0 {
-		a.erased[id] = f
+	return done, err
+}
+
+// eraseInDatabases overwrites deleted rows wherever a database has them, and returns the
+// copies of databases that it deleted and the databases whose logs somebody reads. It waits
+// for these readers only on demand.
+func (a *Archive) eraseInDatabases(ctx context.Context, wait bool) (copies, logs []string, err error) {
+	for _, db := range a.Databases() {
+		dropped, err := db.DropCopies()
+		if err != nil {
+			return nil, nil, err
+		}
+		copies = append(copies, dropped...)
+		erased, err := db.EraseGaps(ctx)
+		if err == nil && !erased && wait {
+			if err = db.TruncateWAL(ctx); err == nil {
+				erased, err = db.EraseGaps(ctx)
+			}
+		}
+		if err != nil && !errors.Is(err, sqlite.ErrLogRead) {
+			return nil, nil, err
+		}
+		if !erased {
+			logs = append(logs, filepath.Base(db.Path))
+		}
 	}
-	return f, err
+	slices.Sort(logs)
+	return copies, logs, nil
 }
 
 // eraseEverywhere erases a meeting outside of archive.db: recordings, deliveries, the
@@ -223,7 +247,8 @@ var meetingTables = [...]string{
 }
 
 // deleteRows deletes all rows of a meeting from archive.db and adds its tombstone,
-// within one transaction. Freed pages are overwritten (secure_delete).
+// within one transaction. They are overwritten where they lie (secure_delete);
+// eraseInDatabases overwrites earlier copies.
 func (a *Archive) deleteRows(ctx context.Context, tx *sql.Tx, id int64, reason string) error {
 	now := a.now().UnixMilli()
 	t := newApplying(a, sqlite.NewStatements(ctx, tx))

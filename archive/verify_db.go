@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
 	"minutebook/archive/inbox"
 	"minutebook/internal/sqlite"
@@ -141,18 +140,17 @@ func (c *check) checkForgotten(ctx context.Context, o VerifyOptions, found func(
 	if err != nil {
 		return err
 	}
-	for _, id := range ids {
-		d := Damage{Class: DamageForgetting, RecordingID: id, What: "forgetting it was interrupted"}
-		if o.Repair {
-			f, err := a.finishForgetting(ctx, id)
-			if err == nil && len(f.Logs) > 0 {
-				err = fmt.Errorf("empty the log of %s: %w", strings.Join(f.Logs, ", "), sqlite.ErrLogRead)
-			}
-			if d.Repaired = err == nil; err != nil {
-				d.What += " and does not finish: " + err.Error()
-			}
+	open, what := ids, "forgetting it was interrupted"
+	if o.Repair {
+		if err := a.FinishForgetting(ctx); err != nil {
+			what += ": " + err.Error()
 		}
-		found(d)
+		if open, err = a.readUnfinished(ctx); err != nil {
+			return err
+		}
+	}
+	for _, id := range ids {
+		found(Damage{Class: DamageForgetting, RecordingID: id, What: what, Repaired: !slices.Contains(open, id)})
 	}
 	if ids, err = a.forgottenPartials(ctx); err != nil {
 		return err

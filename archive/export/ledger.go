@@ -62,7 +62,8 @@ const ledgerSchema = `
 // ledger is the open ledger of an export's directory. Its methods may be
 // called by several goroutines.
 type ledger struct {
-	db *sql.DB
+	path string
+	db   *sql.DB
 
 	mu                 sync.Mutex // guards the fields below; one method runs at a time
 	tx                 *sql.Tx
@@ -106,7 +107,7 @@ func readLedger(ctx context.Context, path string) (_ *ledger, err error) {
 	}
 	db := sqlite.Connect(path, "?mode=rw&_busy_timeout=1000&_synchronous=NORMAL&_secure_delete=on&_txlock=immediate&_cache_size=-2000&_stmt_cache_size=32", map[string]string{"secure_delete": "1"})
 	db.SetMaxOpenConns(1)
-	l := &ledger{db: db}
+	l := &ledger{path: path, db: db}
 	if err = l.begin(ctx); err == nil {
 		err = l.prepareSchema()
 	}
@@ -181,15 +182,27 @@ func (l *ledger) afterWrite(err error) error {
 	return l.begin(l.Context())
 }
 
-// close commits the last writes and unlocks the directory.
+// close commits the last writes, overwrites the rows that were deleted, and unlocks the
+// directory.
 func (l *ledger) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	err := l.tx.Commit()
+	f, err := os.OpenFile(l.path, os.O_RDWR, 0)
+	err = errors.Join(err, l.tx.Commit())
+	if err == nil {
+		err = l.begin(l.Context())
+	}
+	if err == nil {
+		err = errors.Join(sqlite.EraseFileGaps(f), l.tx.Rollback())
+	}
 	if err != nil {
 		err = fmt.Errorf("write to %s: %w", ledgerName, sqlite.WrapDiskFull(err))
 	}
-	return errors.Join(err, l.db.Close())
+	err = errors.Join(err, l.db.Close())
+	if f != nil {
+		err = errors.Join(err, f.Close())
+	}
+	return err
 }
 
 // file is a file that an export wrote.

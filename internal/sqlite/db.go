@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 )
 
@@ -17,6 +18,9 @@ type DB struct {
 	// LogPatience is how long TruncateWAL waits for readers, to be changed before the
 	// first call.
 	LogPatience time.Duration
+
+	// file stays open as long as the connections: closing it ends SQLite's locks.
+	file *os.File
 }
 
 const readers = 4
@@ -32,10 +36,14 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 	if err := createFile(path, pageSize); err != nil {
 		return nil, err
 	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
 	db := &DB{
 		W:    connector{path, writerParams, writerPragmas}.pool(1),
 		R:    connector{path, readerParams, readerPragmas}.pool(readers),
-		Path: path, LogPatience: 10 * time.Second,
+		Path: path, LogPatience: 10 * time.Second, file: file,
 	}
 	for _, pool := range []*sql.DB{db.W, db.R} {
 		if err := pool.PingContext(ctx); err != nil {
@@ -45,9 +53,14 @@ func OpenPaged(ctx context.Context, path string, pageSize int) (*DB, error) {
 	return db, nil
 }
 
-// Close closes the readers, then the writer, which checkpoints the log.
+// Close closes the readers, then the writer, which checkpoints the log. A second call does
+// nothing.
 func (db *DB) Close() error {
-	return errors.Join(db.R.Close(), db.W.Close())
+	err := errors.Join(db.R.Close(), db.W.Close())
+	if closed := db.file.Close(); !errors.Is(closed, os.ErrClosed) {
+		err = errors.Join(err, closed)
+	}
+	return err
 }
 
 // WriteTx runs fn in one write transaction and commits it. An error of fn rolls
@@ -119,6 +132,14 @@ func (db *DB) TryTruncateWAL(ctx context.Context) (done bool, err error) {
 		return false, fmt.Errorf("empty the log of %s: %w", db.Path, err)
 	}
 	defer conn.Close()
+	if done, err = truncateLog(ctx, conn); err != nil {
+		return false, fmt.Errorf("empty the log of %s: %w", db.Path, err)
+	}
+	return done, nil
+}
+
+// truncateLog is TryTruncateWAL on the connection that writes.
+func truncateLog(ctx context.Context, conn *sql.Conn) (done bool, err error) {
 	var patience, busy, logged, moved int
 	err = conn.QueryRowContext(ctx, `PRAGMA busy_timeout`).Scan(&patience)
 	if err == nil {
@@ -129,8 +150,5 @@ func (db *DB) TryTruncateWAL(ctx context.Context) (done bool, err error) {
 		_, back := conn.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf(`PRAGMA busy_timeout = %d`, patience))
 		err = errors.Join(err, back)
 	}
-	if err != nil {
-		return false, fmt.Errorf("empty the log of %s: %w", db.Path, err)
-	}
-	return busy == 0, nil
+	return err == nil && busy == 0, err
 }

@@ -4,6 +4,7 @@
 //	db.go          DB: one connection that writes, four that read; transactions
 //	connect.go     how a connection is opened, and its pragmas read back
 //	migrate.go     the newest schema, in one transaction, after a copy was kept
+//	gaps.go        deleted rows in the unused bytes of pages, overwritten
 //	copies.go      whole copies of a database, and deleting those of migrations
 //	statements.go  statements that are prepared once in a transaction
 //	rows.go        rows into slices
