@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -109,11 +110,17 @@ func (s *server) findItem(r *http.Request, id, at int64, text string) (archive.A
 		return archive.ActionRow{}, err
 	}
 	for _, row := range rows {
-		if i := (openItem{action: action{At: row.Offset}}); row.Description == text && i.Millis() == at {
+		if i := (openItem{action: action{At: row.Offset}}); asSent(row.Description) == asSent(text) && i.Millis() == at {
 			return row, nil
 		}
 	}
 	return archive.ActionRow{}, &failure{http.StatusNotFound, "There is no such action item in the meetings that you see."}
+}
+
+// asSent returns a text as a browser sends it from a form: CR and LF stand at the end of
+// each line, whatever stood there, and U+FFFD for NUL.
+func asSent(text string) string {
+	return strings.NewReplacer("\r\n", "\r\n", "\r", "\r\n", "\n", "\r\n", "\x00", "\ufffd").Replace(text)
 }
 
 // nameOf returns the name of the person who added something, "" for the owner.

@@ -48,6 +48,7 @@ func TestBrowserLayout(t *testing.T) {
 		"is at peace on every page": browserIsAtPeaceOnEveryPage,
 		"reads along":               browserReadsAlong,
 		"leaves room for the text":  browserLeavesRoomForTheText,
+		"pages are light":           browserPagesAreLight,
 	})
 }
 

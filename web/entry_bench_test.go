@@ -93,11 +93,11 @@ func recorderOf(b *testing.B, s *site) string {
 }
 
 // member adds a person and returns the secret of a session.
-func (s *entrySite) member(b *testing.B, address string) string {
+func (s *entrySite) member(t testing.TB, address string) string {
 	p, _ := s.add(address, true)
-	secret, _, err := s.people.BeginSession(b.Context(), p, access.MethodPassword)
+	secret, _, err := s.people.BeginSession(t.Context(), p, access.MethodPassword)
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 	return secret
 }

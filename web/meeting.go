@@ -164,9 +164,11 @@ func (p *meetingPage) countMatches() {
 
 // showSpeaker leaves the lines of a speaker alone, if it is one of this meeting.
 func (p *meetingPage) showSpeaker(name string) {
-	if name == "" || !slices.ContainsFunc(p.Speakers, func(s speaker) bool { return s.Name == name }) {
+	named := slices.IndexFunc(p.Speakers, func(s speaker) bool { return s.Name != "" && asSent(s.Name) == asSent(name) })
+	if named < 0 {
 		return
 	}
+	name = p.Speakers[named].Name
 	p.Speaker = name
 	p.Lines = slices.DeleteFunc(p.Lines, func(l line) bool { return l.Speaker != name })
 	p.countMatches()

@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -74,19 +73,4 @@ func BenchmarkFrames(b *testing.B) {
 			}
 		}
 	}
-}
-
-// BenchmarkFirstPaint reports when the first page of results shows its first text, on
-// loopback with a warm cache.
-func BenchmarkFirstPaint(b *testing.B) {
-	s := newSite(b)
-	browser := browsertest.Start(b).Open(b, s.URL)
-	var paints []float64
-	for b.Loop() {
-		browser.Do(chromedp.Navigate(s.URL + "/?q=battery"))
-		browser.WaitFor(`performance.getEntriesByName("first-contentful-paint").length > 0`)
-		paints = append(paints, browsertest.Evaluate[float64](browser, `performance.getEntriesByName("first-contentful-paint")[0].startTime`))
-	}
-	slices.Sort(paints)
-	b.ReportMetric(paints[len(paints)/2], "p50-ms")
 }

@@ -49,9 +49,10 @@ func peersTable(output string) (string, error) {
 	return output, err
 }
 
-// archiveTable is of bench/archive.
-func archiveTable(output string) (string, error) {
-	values := map[string]string{}
+// benchmarks returns the figures of benchmarks by name and unit, such as "Frames plain-p95-ms",
+// and the names in their order.
+func benchmarks(output string) (values map[string]string, names []string) {
+	values = map[string]string{}
 	for line := range strings.Lines(output) {
 		words := strings.Fields(line)
 		if len(words) < 4 || !strings.HasPrefix(words[0], "Benchmark") {
@@ -61,10 +62,48 @@ func archiveTable(output string) (string, error) {
 		if at := strings.LastIndex(name, "-"); at > 0 { // the number of processors
 			name = name[:at]
 		}
+		names = append(names, name)
 		for i := 2; i+1 < len(words); i += 2 {
 			values[name+" "+words[i+1]] = words[i]
 		}
 	}
+	return values, names
+}
+
+// pageTable is of the benchmarks of the page.
+func pageTable(output string) (string, error) {
+	values, names := benchmarks(output)
+	var b strings.Builder
+	b.WriteString("| page | first load, kB | first text, ms | next page, kB | first text, ms |\n| --- | --- | --- | --- | --- |\n")
+	for _, name := range names {
+		page, ok := strings.CutPrefix(name, "FirstPaint/")
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", page, kilobytes(values[name+" first-bytes"]), short(values[name+" first-ms"]), kilobytes(values[name+" next-bytes"]), short(values[name+" next-ms"]))
+	}
+	if values["Frames plain-p95-ms"] == "" || values["FirstPaint/home next-ms"] == "" {
+		return "", errNoFigures
+	}
+	b.WriteString("\n| ours to it | 5,000 entries, the 95th of 100 frames | ours, ms | plain, ms |\n| --- | --- | --- | --- |\n")
+	for _, mode := range []string{"scroll", "follow"} {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", short(values["Frames "+mode+"/plain"]), mode, short(values["Frames "+mode+"-p95-ms"]), short(values["Frames plain-p95-ms"]))
+	}
+	return b.String(), nil
+}
+
+// kilobytes writes a number of bytes in thousands.
+func kilobytes(bytes string) string {
+	n, err := strconv.ParseFloat(bytes, 64)
+	if err != nil {
+		return bytes
+	}
+	return fmt.Sprintf("%.1f", n/1000)
+}
+
+// archiveTable is of bench/archive.
+func archiveTable(output string) (string, error) {
+	values, _ := benchmarks(output)
 	var b strings.Builder
 	b.WriteString("| ours to it | | ours | peer |\n| --- | --- | --- | --- |\n")
 	for _, row := range [][]string{
