@@ -60,7 +60,7 @@ type Result struct {
 // is in one of the two, and then the recordings that no earlier generation has. It
 // reads everything back and writes the manifest last; until then there is no
 // generation. Then it removes older generations, unless they hold anything that may
-// be missing here. The next run clears away the rest of an interrupted one. Run fails
+// be missing here. Each run begins by removing the rest of an interrupted one. Run fails
 // in a directory of another archive.
 func Run(ctx context.Context, a *archive.Archive, dest string, o Options) (Result, error) {
 	b := &run{archive: a, Options: o}
@@ -170,6 +170,9 @@ func (b *run) makeGeneration(ctx context.Context) (generation.Manifest, error) {
 	}
 	for _, name := range names {
 		number = max(number, generation.NumberIn(name)+1)
+	}
+	if err := b.dir.sweep(ctx); err != nil { // runs that are killed each time would fill the disk
+		return generation.Manifest{}, err
 	}
 	for try := range 5 {
 		b.name = fmt.Sprintf("%s%06d", generation.Prefix, number+try)

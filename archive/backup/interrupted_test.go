@@ -185,3 +185,20 @@ func TestABackupThatIsWrittenWrongIsNone(t *testing.T) {
 		t.Errorf("backed up with %v; the generations are %v", err, names)
 	}
 }
+
+// A backup that is killed each time before its end keeps the disk no fuller than once. It
+// removes the files of the one before it as it begins, not when it has succeeded.
+func TestABackupBeginsByRemovingTheFilesOfAKilledOne(t *testing.T) {
+	a, dest := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, archivetest.Meeting(1, "first", "a"))
+	backUp(t, a, dest, Options{})
+	killed := filepath.Join(dest, generation.Prefix+"000077")
+	if err := errors.Join(os.Mkdir(killed, 0o700), os.WriteFile(filepath.Join(killed, ".tmp-inbox.db"), []byte("half"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	backUp(t, a, dest, Options{Progress: func(int, int) {
+		if archivetest.Exists(killed) {
+			t.Error("its files are still there")
+		}
+	}})
+}
