@@ -114,7 +114,7 @@ func (s *server) findItem(r *http.Request, id, at int64, text string) (archive.A
 			return row, nil
 		}
 	}
-	return archive.ActionRow{}, &failure{http.StatusNotFound, "There is no such action item in the meetings that you see."}
+	return archive.ActionRow{}, &failure{http.StatusNotFound, "There is no such action item in the meetings that you see. It may have changed meanwhile."}
 }
 
 // asSent returns a text as a browser sends it from a form: CR and LF stand at the end of

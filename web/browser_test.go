@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"minutebook/api"
+	"minutebook/archive"
 	"minutebook/internal/browsertest"
 	"minutebook/internal/testrun"
 	syncer "minutebook/sync"
@@ -49,6 +50,7 @@ func TestBrowserLayout(t *testing.T) {
 		"reads along":               browserReadsAlong,
 		"leaves room for the text":  browserLeavesRoomForTheText,
 		"pages are light":           browserPagesAreLight,
+		"an empty archive":          browserShowsAnEmptyArchive,
 	})
 }
 
@@ -156,6 +158,19 @@ func browserSeesWhatArrives(t *testing.T, c *browsertest.Chromium) {
 	b.Do(chromedp.Navigate(s.URL+"/meetings/424242"), chromedp.WaitReady(chromedp.CSS(".nomedia")))
 	s.attachVideo(424242)
 	b.WaitFor(`document.querySelector("#media")?.readyState >= 1 && !!document.querySelector(".controls")`)
+
+	// The transcript arrives, and is changed while one reads it.
+	s.later(meeting(424242, "Just delivered", "2026-07-01T11:00:00Z", `"transcript":[{"speaker":{"display_name":"Ana"},"text":"Good morning.","timestamp":"00:00:01"}]`))
+	b.WaitFor(`document.querySelectorAll(".lines > li").length === 1`)
+	s.later(meeting(1, "Another", "2026-07-01T11:00:00Z", ""))
+	if _, err := s.archive.Apply(t.Context(), []archive.Observation{observe(t, 48*60*60, meeting(424242, "Just delivered", "2026-07-01T11:00:00Z",
+		`"transcript":[{"speaker":{"display_name":"Ana"},"text":"Good evening.","timestamp":"00:00:01"}]`))}); err != nil {
+		t.Fatal(err)
+	}
+	b.WaitFor(`!!document.querySelector("button.renew")`)
+	b.WaitFor(`document.querySelector("ol.lines").textContent.includes("morning")`) // nothing moves under who reads
+	b.Do(chromedp.Click(chromedp.CSS("button.renew")))
+	b.WaitFor(`document.querySelector("ol.lines").textContent.includes("evening") && !document.querySelector("button.renew")`)
 }
 
 // browserStatusWithoutSession sees the budget move on the status page. Then the session
@@ -204,5 +219,31 @@ func browserIsAtPeaceOnEveryPage(t *testing.T, c *browsertest.Chromium) {
 	if small := browsertest.Evaluate[string](b, `document.querySelector(".chapters").open = true, [...document.querySelectorAll("main :is(.chapters a, .parts a:not(.which), .takeaway a, summary)")]
 		.filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 40).map(e => e.outerHTML.slice(0, 90)).join("\n")`); small != "" {
 		t.Errorf("too small for a finger:\n%s", small)
+	}
+}
+
+// browserShowsAnEmptyArchive opens every page of an archive without meetings.
+func browserShowsAnEmptyArchive(t *testing.T, c *browsertest.Chromium) {
+	axe := browsertest.Axe(t)
+	s := newSiteBehind(t)
+	s.server.Setup = &Setup{Accounts: func() []string { return nil }}
+	b := c.Open(t, s.URL)
+	b.Allow("404")
+	for _, page := range []string{"/", "/?type=Review", "/?q=budget", "/?q=budget+type%3AReview", "/facet?field=person&q=budget", "/trends", "/trends?q=budget&q=plan", "/trends?q=budget&by=person",
+		"/actions", "/actions?state=all", "/people", "/people?q=ann", "/people/ann@own.example", "/calendar", "/calendar/2026-06", "/now", "/saved", "/status", "/setup", "/help", "/meetings/1"} {
+		for i, scheme := range []string{"light", "dark", "light", "dark"} {
+			width := []int64{1280, 1280, 390, 390}[i]
+			b.Prefer(scheme)
+			b.Do(chromedp.EmulateViewport(width, 850))
+			if i == 0 {
+				b.Do(chromedp.Navigate(s.URL + page))
+			}
+			b.Check(axe, fmt.Sprintf("%s, %s, %d wide", page, scheme, width))
+			checkLayout(t, b, page, width)
+			takePicture(t, b, page+scheme+itoa(width))
+		}
+		if said := browsertest.Evaluate[string](b, `document.querySelector("main").innerText.trim()`); len(said) < 40 {
+			t.Errorf("%s says no more than %q", page, said)
+		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"minutebook/archive"
@@ -74,18 +75,24 @@ type changesJSON struct {
 }
 
 // apiChanges answers as soon as something that the visitor sees has changed after
-// ?from=, or after [changeWait] without such a change. A position that an earlier
-// process named counts as changed.
+// ?from=, or after [changeWait] without such a change. With ?recording_id= the changes of
+// this meeting alone count. A position that an earlier process named counts as changed.
 func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	at, ok, err := s.places.position(r.URL.Query().Get("from"))
 	if err != nil {
 		return err
 	}
+	var only int64
+	if id := r.URL.Query().Get("recording_id"); id != "" {
+		if only, err = strconv.ParseInt(id, 10, 64); err != nil || only <= 0 {
+			return &failure{http.StatusBadRequest, "recording_id is the number of a meeting"}
+		}
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), changeWait)
 	defer cancel()
 	changed := true
 	if ok {
-		at, changed, err = s.waitVisible(ctx, at)
+		at, changed, err = s.waitVisible(ctx, at, only)
 	} else {
 		at, err = s.Archive.Head(ctx)
 	}
@@ -97,8 +104,9 @@ func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 }
 
 // waitVisible waits for a change that the visitor sees and returns the position up to
-// which it looked. It ends with ctx, without an error.
-func (s *server) waitVisible(ctx context.Context, at archive.Position) (archive.Position, bool, error) {
+// which it looked; only names the one meeting whose changes count, 0 all. It ends with ctx,
+// without an error.
+func (s *server) waitVisible(ctx context.Context, at archive.Position, only int64) (archive.Position, bool, error) {
 	rights, err := s.Archive.ViewerPrincipals(ctx, viewerOf(ctx))
 	if err != nil {
 		return at, false, err
@@ -109,7 +117,7 @@ func (s *server) waitVisible(ctx context.Context, at archive.Position) (archive.
 		} else if err != nil {
 			return at, false, err
 		}
-		next, seen, err := s.seesChange(ctx, at, rights)
+		next, seen, err := s.seesChange(ctx, at, rights, only)
 		if err != nil || seen {
 			return next, seen, err
 		}
@@ -121,12 +129,12 @@ func (s *server) waitVisible(ctx context.Context, at archive.Position) (archive.
 const changesRead = 500
 
 // seesChange looks at the changes after a position: whether one of them is of a meeting
-// that the visitor sees, or has changed the visitor's rights. It returns the position up
-// to which it looked.
-func (s *server) seesChange(ctx context.Context, at archive.Position, rights []string) (archive.Position, bool, error) {
+// that the visitor sees, and the only one that counts unless that is 0, or has changed the
+// visitor's rights. It returns the position up to which it looked.
+func (s *server) seesChange(ctx context.Context, at archive.Position, rights []string, only int64) (archive.Position, bool, error) {
 	viewer := viewerOf(ctx)
 	head, err := s.Archive.Head(ctx)
-	if err != nil || viewer.All {
+	if err != nil || viewer.All && only == 0 {
 		return head, err == nil, err
 	}
 	changes, err := s.Archive.Changes(ctx, at, changesRead)
@@ -141,7 +149,9 @@ func (s *server) seesChange(ctx context.Context, at archive.Position, rights []s
 	}
 	var ids []int64
 	for _, c := range changes {
-		ids = append(ids, c.RecordingID)
+		if only == 0 || c.RecordingID == only {
+			ids = append(ids, c.RecordingID)
+		}
 	}
 	visible, err := s.Archive.SeenOf(ctx, viewer, ids)
 	if err != nil || len(visible) > 0 {

@@ -53,11 +53,28 @@ func TestPersonIsNotToldOfHiddenChanges(t *testing.T) {
 		if err != nil || head == from {
 			t.Fatalf("%s: nothing was logged; %v", c.name, err)
 		}
-		at, seen, err := s.server.seesChange(ctx, from, rights)
+		at, seen, err := s.server.seesChange(ctx, from, rights, 0)
 		if err != nil || seen != c.want || at != head {
 			t.Errorf("%s: told %t up to %v, %v; want %t up to %v", c.name, seen, at, err, c.want, head)
 		}
 	}
+}
+
+// TestAMeetingsPageHearsOfItsMeetingAlone waits for changes as the page of a meeting does.
+func TestAMeetingsPageHearsOfItsMeetingAlone(t *testing.T) {
+	s := newSite(t, meeting(1, "One", "2026-06-30T15:00:00Z", ""), meeting(2, "Two", "2026-06-30T16:00:00Z", ""))
+	ctx := context.WithValue(t.Context(), visitorKey{}, owner())
+	before, err := s.archive.Head(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.later(meeting(2, "Two again", "2026-06-30T16:00:00Z", ""))
+	for only, want := range map[int64]bool{0: true, 1: false, 2: true} {
+		if at, seen, err := s.server.seesChange(ctx, before, nil, only); err != nil || seen != want || at == before {
+			t.Errorf("the page of %d hears of the change: %t up to %v, %v", only, seen, at, err)
+		}
+	}
+	s.shows(400, "/api/v1/changes?recording_id=x&from="+s.position("/meetings/2"))
 }
 
 // later takes meetings into the archive as a read of the next day shows them.

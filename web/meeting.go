@@ -2,10 +2,16 @@ package web
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,6 +52,7 @@ type meetingPage struct {
 	At, End    time.Duration // the moment asked for, and the end of the clip; -1 without
 	Revisions  []revision    // of parts that changed
 	Live       string
+	Edition    string // differs when what the service said of the meeting does
 }
 
 // link leads out of the archive.
@@ -80,6 +87,9 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 	if err := p.setContent(m, entries, s.langs.Get(text.BaseCode(row.Language)), marks, atSecond); err != nil {
 		return err
 	}
+	if p.Edition, err = editionOf(m, entries); err != nil {
+		return err
+	}
 	if p.Notes, err = s.listNotes(r, id); err != nil {
 		return err
 	}
@@ -95,6 +105,18 @@ func (s *server) meeting(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return s.render(w, http.StatusOK, "meeting", p)
+}
+
+// editionOf returns a digest of a meeting's content.
+func editionOf(m *api.Meeting, entries []archive.Entry) (string, error) {
+	sum := sha256.New()
+	if err := json.NewEncoder(sum).Encode(m); err != nil {
+		return "", fmt.Errorf("digest meeting %d: %w", m.RecordingID, err)
+	}
+	for _, e := range entries { // a hash never fails to write
+		io.WriteString(sum, strconv.FormatInt(int64(e.Offset), 10)+"\x00"+e.Speaker+"\x00"+e.Text+"\x00")
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:8]), nil
 }
 
 // newMeetingPage returns the page of a meeting with the request's place and query, without content.

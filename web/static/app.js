@@ -6,7 +6,8 @@ export const $$ = (selector, root = document) => [...root.querySelectorAll(selec
 export const base = document.documentElement.dataset.base; // ends in a slash
 
 // meeting is what the script of a meeting's page sets: key hears its keys, and attach
-// takes hold of a player that has arrived; box is where / leads first.
+// takes hold of a player that has arrived; changed hears that the meeting is another edition
+// now; box is where / leads first.
 export const meeting = {};
 
 export function clock(seconds) {
@@ -101,13 +102,15 @@ async function refresh(name) {
   const page = await readPage(location.href);
   if (!page) return;
   const fresh = $(`[data-live="${name}"]`, page), old = $(`[data-live="${name}"]`);
-  if (!fresh || !old || fresh.innerHTML === old.innerHTML) return;
+  if (!fresh || !old) return;
   if (name === "player") {
-    if ($("#media") || !$("#media", fresh)) return;
-    old.replaceChildren(...fresh.childNodes);
-    meeting.attach?.();
+    const arrived = !!$("#media", fresh), had = !!$("#media");
+    if (!had && (arrived || !old.contains(document.activeElement))) old.replaceChildren(...fresh.childNodes);
+    if (arrived && !had) meeting.attach?.();
+    meeting.changed?.($("[data-edition]", page)?.dataset.edition);
     return;
   }
+  if (fresh.innerHTML === old.innerHTML) return;
   const known = new Set($$("[data-id]", old).map(e => e.dataset.id));
   const focused = document.activeElement?.getAttribute?.("href");
   const had = old.contains(document.activeElement);
@@ -120,12 +123,13 @@ async function refresh(name) {
 
 async function live(part) {
   let from = part.dataset.from;
+  const of = part.dataset.of ? `&recording_id=${part.dataset.of}` : "";
   while (from) {
     try {
       if (document.hidden) {
         await new Promise(resolve => document.addEventListener("visibilitychange", resolve, { once: true }));
       }
-      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}`);
+      const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`);
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
       if (changed) await refresh(part.dataset.live);

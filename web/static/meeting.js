@@ -20,7 +20,10 @@ class Meeting {
     this.resume = button("Follow the recording", "", () => this.follow(true));
     this.resume.className = "resume";
     this.resume.hidden = true;
-    document.body.append(this.resume);
+    this.edition = stage.dataset.edition;
+    this.renewed = document.createElement("div");
+    this.renewed.role = "status"; // heard when the button comes
+    document.body.append(this.resume, this.renewed);
     stage.addEventListener("click", e => this.click(e));
     this.timeline?.addEventListener("click", e => this.clickTimeline(e));
     for (const kind of ["wheel", "touchmove"]) addEventListener(kind, () => this.wander(), { passive: true });
@@ -247,6 +250,17 @@ class Meeting {
     if (on && show && this.current) this.show(this.current);
   }
 
+  // changed offers the meeting as it is now. A page without a transcript, in which nobody
+  // writes, becomes it at once.
+  changed(edition) {
+    if (!edition || edition === this.edition) return;
+    this.edition = edition;
+    if (!this.lines.length && !(this.media && !this.media.paused) && !$("details[open] textarea")) return void location.reload();
+    const show = button("The meeting has changed: show it", "", () => location.reload());
+    show.className = "resume renew";
+    this.renewed.replaceChildren(show);
+  }
+
   // wander is the reader looking elsewhere: the page stays where they are.
   wander() {
     if (!this.following || !this.media || this.media.paused) return;
@@ -315,4 +329,5 @@ if (stage) {
   const page = new Meeting(stage);
   meeting.key = e => page.key(e);
   meeting.attach = () => page.attach();
+  meeting.changed = edition => page.changed(edition);
 }
