@@ -75,6 +75,8 @@ type Options struct {
 	Now    func() time.Time // time.Now when nil
 	Rand   io.Reader        // crypto/rand when nil
 	Logger zerolog.Logger
+	// Transport carries webhooks and callbacks; nil: the network.
+	Transport http.RoundTripper
 }
 
 // Service is the specification's server. It is safe for concurrent use. It
@@ -153,6 +155,9 @@ func (s *Service) setDefaults() {
 	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
 	s.now = o.Now
 	s.client = outbound.NewClient(outbound.Options{AllowPrivate: o.AllowPrivate, Timeout: deliveryTimeout, FreshConns: true})
+	if o.Transport != nil {
+		s.client.Transport = o.Transport
+	}
 }
 
 // start reads the settings of the data directory and applies the options.

@@ -14,6 +14,7 @@ func (w *world) putAll() {
 	ctx := context.Background()
 	w.must(w.upstream.put(ctx, w.org.meetings...), "put the meetings")
 	w.must(w.upstream.putDirectory(ctx), "put the directory")
+	w.noteViewers()
 }
 
 // change stores meetings that have changed, and the directory.
@@ -21,6 +22,7 @@ func (w *world) change(list ...*meeting) {
 	ctx := context.Background()
 	w.must(w.upstream.put(ctx, list...), "put a meeting")
 	w.must(w.upstream.putDirectory(ctx), "put the directory")
+	w.noteViewers()
 }
 
 // anyMeeting draws a meeting, the newer ones more often; nil when none is there.
@@ -111,7 +113,7 @@ func (w *world) hide(g *rand.Rand) {
 
 func (w *world) remove(g *rand.Rand) {
 	if m := w.anyMeeting(g, false); m != nil {
-		m.deleted = true
+		m.deleted, m.wasDeleted = true, true
 		w.journal.note("%d is deleted at the service", m.id)
 		w.oracle.dropped(m.id)
 		w.change(m)
@@ -135,14 +137,19 @@ func (w *world) changeUser(g *rand.Rand) {
 	case p.status == "deactivated":
 		p.status = "active"
 	case g.IntN(3) == 0 && p != w.org.people[0]:
-		p.status = "deactivated"
+		p.status, p.wasDeactivated = "deactivated", true
 	case g.IntN(2) == 0:
-		p.team = w.org.teams[g.IntN(len(w.org.teams))]
+		before := p.team
+		if p.team = w.org.teams[g.IntN(len(w.org.teams))]; p.team != before {
+			p.moves++
+		}
 	default:
 		p.admin = !p.admin
 	}
 	w.journal.note("%s is %s, of %s, admin %v", p.name, p.status, p.team, p.admin)
 	w.oracle.hideAll()
+	w.userChanged = time.Now()
+	w.disturbRelay()
 	w.putAll()
 	if p.isActive() {
 		w.newKeyOnce(p)

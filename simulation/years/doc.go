@@ -8,6 +8,7 @@
 //	weather_test.go   faults of the network and of answers
 //	rewrite_test.go   answers within the habits of the service and the storm
 //	sender_test.go    the service's webhooks to the receiver
+//	relay_test.go     the archive's own webhooks, and the people who receive them
 //	house_test.go     the program: archive, sync and receiver, started and killed
 //	disk_test.go      that a sick disk and kills reach every commit
 //	plan_test.go      the history of a seed as a list of events

@@ -22,6 +22,7 @@ import (
 	"minutebook/archive"
 	"minutebook/internal/sqlite"
 	"minutebook/receiver"
+	"minutebook/service"
 	syncer "minutebook/sync"
 )
 
@@ -39,6 +40,7 @@ type settings struct {
 	schedule  syncer.Schedule
 	downloads bool
 	keepMedia time.Duration // retention of recordings; 0: for good
+	relays    bool          // the archive serves the service's interface, and webhooks
 }
 
 // house is one start of the program: archive, receiver and sync, as the daemon wires
@@ -50,6 +52,7 @@ type house struct {
 	archive  *archive.Archive
 	receiver *receiver.Receiver
 	sync     *syncer.Syncer
+	service  *service.Service       // nil unless it relays
 	clients  map[string]*api.Client // by key
 	budgets  map[string]*api.Budget
 	skew     time.Duration // of the clock at the start; time.Now is monotonic afterwards
@@ -87,13 +90,20 @@ func (w *world) start(dir string) *house {
 	h.sync, err = syncer.New(syncer.Options{Archive: h.archive, Accounts: h.accounts(), Schedule: w.config.schedule, MinFree: 1,
 		MediaHTTP: &http.Client{Transport: wire{w, h}}, DownloadMedia: w.config.downloads, Now: w.now, Logger: w.logger})
 	w.must(err, "make the sync")
+	if w.config.relays {
+		h.openService(ctx)
+	}
 	keepOpen(h.archive) // a connection that is opened again has no hook
-	h.watchCommits(h.archive.DB())
-	h.watchCommits(h.archive.Inbox().DB())
+	for _, db := range h.archive.Databases() {
+		h.watchCommits(db)
+	}
 	go func() {
 		defer close(h.ended)
 		h.err = h.sync.Run(ctx)
 	}()
+	if h.service != nil {
+		h.work.Go(func() { _ = h.service.Run(ctx) })
+	}
 	h.work.Go(func() { h.runRetention(ctx) })
 	h.work.Go(func() {
 		if err := h.archive.FinishForgetting(ctx); err != nil && ctx.Err() == nil && h.sick.Load() == 0 && !h.dead.Load() {
@@ -229,7 +239,7 @@ type logWriter struct {
 
 // Write takes a line of the log.
 func (l *logWriter) Write(p []byte) (int, error) {
-	for _, s := range l.w.secrets() {
+	for _, s := range l.w.unloggable() {
 		if bytes.Contains(p, []byte(s)) {
 			l.w.report("a secret is in the log: %s", p)
 		}

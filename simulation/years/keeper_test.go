@@ -39,6 +39,10 @@ func (w *world) stopProgram(g *rand.Rand) {
 	if g.IntN(2) == 0 {
 		down = time.Duration(g.IntN(90)) * time.Second
 	}
+	if down > 20*time.Hour { // after a day, the relay goes on from now
+		w.disturbRelay()
+		w.later(down, "the relay goes on", w.disturbRelay)
+	}
 	w.journal.note("the program is stopped for %s", down)
 	w.startLater(down)
 }
@@ -95,6 +99,7 @@ func (w *world) stepClock(g *rand.Rand) {
 		40 * 24 * time.Hour, -40 * 24 * time.Hour}
 	step := steps[g.IntN(len(steps))]
 	w.journal.note("the clock is set by %s", step)
+	w.disturbRelay()
 	w.skew.Store(int64(step))
 	w.mu.Lock()
 	w.skewedAt = time.Now()
@@ -102,6 +107,7 @@ func (w *world) stepClock(g *rand.Rand) {
 	w.later(time.Duration(1+g.IntN(48))*time.Hour, "clock right", func() {
 		w.journal.note("the clock is right again")
 		w.skew.Store(0)
+		w.disturbRelay()
 	})
 }
 
@@ -148,6 +154,7 @@ func (w *world) configure(g *rand.Rand) {
 		w.journal.note("recordings are kept for %s", w.config.keepMedia)
 	}
 	w.oracle.hideAll()
+	w.disturbRelay()
 	if w.house != nil && !w.house.dead.Load() && w.house.sick.Load() == 0 {
 		w.oracle.settle(time.Now(), true)
 		w.house.reload()
@@ -212,6 +219,8 @@ func (w *world) restore(g *rand.Rand) {
 	w.restores++
 	w.dataDir = dir
 	w.oracle.goBack(b.memory)
+	w.disturbRelay()
+	w.restoreHooks(b.at)
 	w.start(dir)
 	w.later(time.Hour, "look for forgotten bytes", func() {
 		if w.house != nil && w.house.number == w.starts && !w.house.dead.Load() {
@@ -226,7 +235,9 @@ func (w *world) repair(*rand.Rand) {
 		return
 	}
 	_, err := h.archive.Verify(context.Background(), archive.VerifyOptions{Repair: true, AskAgain: h.sync.Refetch}, func(d archive.Damage) {
-		w.report("verify --repair finds %s", d)
+		if !h.dead.Load() { // killed meanwhile, it repairs nothing
+			w.report("verify --repair finds %s", d)
+		}
 	})
 	if !h.dead.Load() {
 		w.must(err, "verify --repair")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"strings"
 )
 
 // newKey makes an API key of a person.
@@ -26,7 +27,19 @@ func (w *world) newSecret(name string) string {
 	return "whsec_" + secret
 }
 
-// secrets are all words that no log may have.
+// unloggable are all words that no log may have: the secrets, and those of the archive's own
+// webhooks, which lie in its database to sign with.
+func (w *world) unloggable() (list []string) {
+	list = w.secrets()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range w.hooks {
+		list = append(list, strings.TrimPrefix(h.secret, "whsec_"))
+	}
+	return list
+}
+
+// secrets are all words that no file may have.
 func (w *world) secrets() (list []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,6 +16,9 @@ type person struct {
 	status      string // active, deactivated, invited
 	admin       bool   // account admin, and views all teams
 	key         string // the API key in use
+
+	wasDeactivated bool
+	moves          int // from team to team
 }
 
 func (p *person) isActive() bool { return p.status == "active" }
@@ -36,6 +39,9 @@ type meeting struct {
 	ready    time.Time
 	isMute   bool // it never has a summary
 	deleted  bool
+
+	wasDeleted bool
+	viewers    map[string]bool // who ever could see it, by address
 }
 
 // token is in every text of a meeting, and nowhere else.

@@ -47,6 +47,7 @@ func acts() []act {
 		{"burst", 1, false, (*world).burst},
 		{"import", 6, true, (*world).importForeign},
 		{"export", 4, true, (*world).export},
+		{"relay", 1, false, (*world).relay},
 	}
 }
 

@@ -35,6 +35,8 @@ type outcome struct {
 	calls    int
 	meeting  int
 	accounts int // most at a time
+	webhooks int // taken from the archive's own service
+	due      int // that had to come, counted at the checks
 	years    float64
 	events   []string // the names of the planned events, in their order
 }
@@ -64,6 +66,7 @@ type world struct {
 	skew     atomic.Int64
 	todo     agenda
 	backups  []backupDone
+	hooks    []*hook // at the archive's own service, by the last part of their addresses
 	forgotAt map[int64]time.Time
 	// forgetting are the meetings of which a kill cut the forgetting off.
 	forgetting map[int64]time.Time
@@ -71,6 +74,9 @@ type world struct {
 	keys       int
 	accounts   int // configured, at most at a time
 	events     []string
+
+	due         int       // webhooks that had to come
+	userChanged time.Time // when somebody's rights last changed
 
 	mu       sync.Mutex // guards the fields below
 	storm    storm
@@ -134,7 +140,7 @@ func run(t *testing.T, seed uint64, o options) (out outcome) {
 				w.end()
 				end = time.Now().Round(0)
 				out = outcome{accounts: w.accounts, finding: w.finding, at: w.foundAt, journal: w.journal, logs: w.logs.last, calls: w.upstream.count.total,
-					meeting: len(w.org.meetings), years: time.Since(firstDay).Hours() / 24 / 365, events: w.events}
+					meeting: len(w.org.meetings), webhooks: w.countWebhooks(), due: w.due, years: time.Since(firstDay).Hours() / 24 / 365, events: w.events}
 				if _, ok := p.(abort); p != nil && !ok {
 					panic(p)
 				}

@@ -1,0 +1,261 @@
+package years
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"minutebook/internal/loopback"
+	"minutebook/service"
+)
+
+// hook is a webhook that a person made at the archive's own service. Its endpoint fails now
+// and then.
+type hook struct {
+	id     string
+	secret string
+	owner  string // address
+	made   time.Time
+	begin  time.Time // when it was made, by the service's clock and the program's; the earlier one
+	// since is the time from which on nothing disturbed it: own meetings that begin later
+	// have to be sent.
+	since time.Time
+	ended bool // the archive relayed nothing for some time, or does not know it any more
+
+	ids      map[int64]string // webhook-ids by recording
+	sent     map[int64]bool   // recordings that the endpoint has taken
+	attempts map[int64]int
+}
+
+// relayRest is how long after a disturbance every list has been read again.
+const relayRest = 4 * 24 * time.Hour
+
+// openService opens the service's interface of the archive, with its webhooks.
+func (h *house) openService(ctx context.Context) {
+	var err error
+	h.service, err = service.New(ctx, service.Options{Archive: h.archive, PublicURL: "http://archive.test", AllowPrivate: true, Now: h.w.now,
+		Rand: newReader(h.w.seed + uint64(h.number)), Logger: h.w.logger, Transport: endpoint{h}})
+	h.w.must(err, "open the archive's service")
+}
+
+// relay has the archive relay webhooks for some months.
+func (w *world) relay(g *rand.Rand) {
+	if w.config.relays || w.house == nil || w.house.dead.Load() || w.house.sick.Load() > 0 {
+		return
+	}
+	w.journal.note("the archive relays webhooks")
+	w.setRelays(true)
+	w.later(time.Duration(50+g.IntN(100))*24*time.Hour, "no relay", func() {
+		w.journal.note("the archive relays no webhooks any more")
+		w.setRelays(false)
+		for _, h := range w.hooks {
+			h.ended = true
+		}
+	})
+	for _, a := range w.config.accounts {
+		w.makeHook(a.email)
+	}
+}
+
+// setRelays starts the program again with another configuration.
+func (w *world) setRelays(on bool) {
+	w.config.relays = on
+	if w.house != nil && !w.house.dead.Load() {
+		w.oracle.settle(time.Now(), true)
+		w.house.close()
+		w.start(w.dataDir)
+	}
+}
+
+// makeHook makes a webhook of a person whom the archive knows.
+func (w *world) makeHook(owner string) {
+	ctx, h := context.Background(), w.house
+	key, err := h.service.CreateKey(ctx, owner)
+	if err != nil {
+		w.journal.note("no webhook of %s: %v", owner, err)
+		return
+	}
+	w.mu.Lock()
+	w.owners[key] = owner
+	w.mu.Unlock()
+	body := fmt.Sprintf(`{"destination_url": "https://hooks.test/%d", "include_summary": true, "triggered_for": ["my_recordings", "shared_team_recordings"]}`, len(w.hooks))
+	req, err := http.NewRequest(http.MethodPost, "http://archive.test/external/v1/webhooks", strings.NewReader(body))
+	w.must(err, "make a request")
+	req.Header.Set("X-Api-Key", key)
+	resp, err := (&http.Client{Transport: &loopback.Transport{Handler: h.service.Handler()}}).Do(req)
+	w.must(err, "make a webhook")
+	answer, err := io.ReadAll(resp.Body)
+	w.must(errors.Join(err, resp.Body.Close()), "make a webhook")
+	var made struct{ ID, Secret string }
+	if err := json.Unmarshal(answer, &made); err != nil || resp.StatusCode != 201 || made.Secret == "" {
+		w.journal.note("no webhook of %s: %d", owner, resp.StatusCode) // not active, or not known
+		return
+	}
+	begin := time.Now()
+	if now := w.now(); now.Before(begin) {
+		begin = now
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hooks = append(w.hooks, &hook{id: made.ID, secret: made.Secret, owner: owner, made: time.Now(), begin: begin, since: time.Now().Add(relayRest),
+		ids: map[int64]string{}, sent: map[int64]bool{}, attempts: map[int64]int{}})
+}
+
+// disturbRelay notes that something happened after which a webhook may rightly not fire.
+func (w *world) disturbRelay() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, h := range w.hooks {
+		h.since = time.Now().Add(relayRest)
+	}
+}
+
+// restoreHooks notes that an archive of a time was restored. Webhooks that were made later are
+// not in it. By a clock that is behind, meetings that were recorded since are no history.
+func (w *world) restoreHooks(at time.Time) {
+	for _, h := range w.hooks {
+		h.ended = h.ended || h.made.After(at)
+		if w.skew.Load() < 0 {
+			h.ids = map[int64]string{}
+		}
+	}
+}
+
+// noteViewers notes who can see which meetings now.
+func (w *world) noteViewers() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, m := range w.org.meetings {
+		if m.viewers == nil {
+			m.viewers = map[string]bool{}
+		}
+		for _, p := range w.org.people {
+			if w.org.sees(p, m) {
+				m.viewers[p.email] = true
+			}
+		}
+	}
+}
+
+// endpoint receives the webhooks of a start of the program.
+type endpoint struct{ h *house }
+
+// RoundTrip answers a delivery.
+func (e endpoint) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil || e.h.dead.Load() {
+		return nil, errors.New("the machine is off")
+	}
+	n, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
+	if err != nil {
+		return nil, err
+	}
+	trouble := e.h.w.receiveHook(n, r.Header, body)
+	switch trouble {
+	case 1:
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	case 2:
+		return nil, errors.New("the connection broke before the answer")
+	}
+	status := []int{0: http.StatusNoContent, 3: http.StatusInternalServerError, 4: http.StatusFound}[trouble]
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: http.NoBody, Request: r, ProtoMajor: 1, ProtoMinor: 1}, nil
+}
+
+// receiveHook checks a delivery of a webhook, and returns the trouble that its endpoint has:
+// 0 for none.
+func (w *world) receiveHook(n int, header http.Header, body []byte) (trouble int) {
+	var about struct {
+		ID int64 `json:"recording_id"`
+	}
+	w.mu.Lock()
+	h := w.hooks[n]
+	now, forgot := w.now(), false
+	problem := func() string {
+		if err := json.Unmarshal(body, &about); err != nil {
+			return fmt.Sprintf("is not a meeting: %v", err)
+		}
+		m := w.org.meeting(about.ID)
+		if m == nil {
+			return "is about no meeting of the service"
+		}
+		message := header.Get("webhook-id")
+		at, err := strconv.ParseInt(header.Get("webhook-timestamp"), 10, 64)
+		if err != nil || now.Sub(time.Unix(at, 0)).Abs() > time.Minute {
+			return fmt.Sprintf("is of %s, and it is %s", stamp(time.Unix(at, 0)), stamp(now))
+		}
+		if valid := strings.Fields(sign(h.secret, message, at, body))[1]; !slices.Contains(strings.Fields(header.Get("webhook-signature")), valid) {
+			return "is not signed"
+		}
+		switch before := h.ids[m.id]; {
+		case before != "" && before != message:
+			return fmt.Sprintf("has the webhook-id %s, and had %s before", message, before)
+		case slices.ContainsFunc(w.hooks, func(other *hook) bool {
+			for id, used := range other.ids {
+				if used == message && (other != h || id != m.id) {
+					return true
+				}
+			}
+			return false
+		}):
+			return "has the webhook-id of another one"
+		case !m.created.Add(-30 * time.Minute).After(h.begin):
+			return "is history"
+		case w.org.person(h.owner).isActive() && !m.viewers[h.owner] && m.created.Sub(w.userChanged) > 5*24*time.Hour:
+			return "is about a meeting that its owner never could see"
+		case !bytes.Contains(body, []byte(token(m.id)+" summary version")):
+			return "has no summary"
+		}
+		h.ids[m.id] = message
+		h.attempts[m.id]++
+		forgot = !w.forgotAt[m.id].IsZero() && time.Since(w.forgotAt[m.id]) > time.Minute
+		// The last attempts succeed, since every delivery has to arrive in the end.
+		if g := newRand(w.seed, fmt.Sprintf("endpoint %d %d %d", n, m.id, h.attempts[m.id])); h.attempts[m.id] < 5 && g.IntN(3) == 0 {
+			trouble = 1 + g.IntN(4)
+		}
+		if trouble == 0 {
+			h.sent[m.id] = true
+		}
+		return ""
+	}()
+	w.mu.Unlock()
+	if problem == "" && forgot {
+		problem = "comes after its meeting was forgotten"
+	}
+	if problem != "" {
+		w.report("a webhook of %s about %d %s", h.owner, about.ID, problem)
+	}
+	return trouble
+}
+
+// checkRelay looks for own meetings with a summary that a webhook was not sent.
+func (w *world) checkRelay() {
+	for _, h := range w.hooks {
+		for _, m := range w.org.meetings {
+			mustFire := !h.ended && m.recorder.email == h.owner && m.created.Add(-30*time.Minute).After(h.since) && !m.isMute && !m.wasDeleted
+			if !mustFire || time.Since(m.ready) < 6*24*time.Hour || !w.isRead(w.org.person(h.owner)) || w.oracle.isHidden(m.id) || w.oracle.forgot[m.id] {
+				continue
+			}
+			if w.due++; !h.sent[m.id] {
+				w.fail("the webhook of %s was never sent meeting %d", h.owner, m.id)
+			}
+		}
+	}
+}
+
+// countWebhooks returns how many deliveries the endpoints have taken.
+func (w *world) countWebhooks() (n int) {
+	for _, h := range w.hooks {
+		n += len(h.sent)
+	}
+	return n
+}
