@@ -63,7 +63,11 @@ func setMarks(ctx context.Context, tx *sql.Tx, marks []Mark) error {
 
 // LoadBudget and SaveBudget keep a connection's rate budget (api.BudgetStore).
 func (a *Archive) LoadBudget(ctx context.Context, connection string) ([]byte, error) {
-	return a.Mark(ctx, "budget/"+connection)
+	state, err := a.Mark(ctx, "budget/"+connection)
+	if state == nil && err == nil {
+		state, err = a.Mark(ctx, "budget/") // of a restored archive, for all connections
+	}
+	return state, err
 }
 
 // SaveBudget is durable when it returns.

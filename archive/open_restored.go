@@ -87,8 +87,13 @@ func BeginEpoch(ctx context.Context, db *sqlite.DB, r Restored) error {
 			return err
 		}
 		// The archive that was copied may have made calls a moment ago.
-		if _, err := tx.ExecContext(ctx, `UPDATE marks SET value = ? WHERE key GLOB 'budget/*'`, []byte(api.SpentBudget)); err != nil {
-			return fmt.Errorf("spend the rate budgets: %w", err)
+		for step, args := range map[string][]any{
+			`DELETE FROM marks WHERE key GLOB 'budget/?*'`:                    nil,
+			`INSERT OR REPLACE INTO marks (key, value) VALUES ('budget/', ?)`: {[]byte(api.SpentBudget)},
+		} {
+			if _, err := tx.ExecContext(ctx, step, args...); err != nil {
+				return fmt.Errorf("spend the rate budgets: %w", err)
+			}
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO audit (at, action, recording_id, reason, detail) VALUES (?, 'restore', 0, '', ?)`,
 			r.At.UnixMilli(), r.Source)

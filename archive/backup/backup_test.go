@@ -127,8 +127,10 @@ func TestRestoredArchiveIsTheSameInANewEpoch(t *testing.T) {
 		if p, err := back.Inbox().Pending(t.Context(), 10); err != nil || len(p) != 1 {
 			t.Errorf("%s: %d deliveries pending, %v", name, len(p), err)
 		}
-		if budget, err := back.LoadBudget(t.Context(), "main"); err != nil || string(budget) != api.SpentBudget {
-			t.Errorf("%s: the rate budget begins as %s, %v; the calls of the last minute are not known", name, budget, err)
+		for _, connection := range []string{"main", "newer than the copy"} {
+			if budget, err := back.LoadBudget(t.Context(), connection); err != nil || string(budget) != api.SpentBudget {
+				t.Errorf("%s: the rate budget of %s begins as %s, %v; the calls of the last minute are not known", name, connection, budget, err)
+			}
 		}
 		left, _ := filepath.Glob(filepath.Join(a.Dir(), ".tmp-*"))
 		if len(left) > 0 {
