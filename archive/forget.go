@@ -140,6 +140,7 @@ func (a *Archive) readUnfinished(ctx context.Context) ([]int64, error) {
 // wait for them again. A meeting that fails does not keep the others from being finished.
 func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Forgotten, err error) {
 	wait := false
+	var logs []string // of the databases that are left
 	for _, id := range ids {
 		a.mu.Lock()
 		f, erased := a.erased[id]
@@ -152,12 +153,17 @@ func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Fo
 			}
 			wait = true
 		}
+		logs = append(logs, f.Logs...)
 		done = append(done, f)
 	}
 	if len(done) == 0 {
 		return nil, err
 	}
-	copies, logs, failed := a.eraseInDatabases(ctx, wait)
+	databases := a.Databases()
+	if !wait {
+		databases = slices.DeleteFunc(databases, func(db *sqlite.DB) bool { return !slices.Contains(logs, filepath.Base(db.Path)) })
+	}
+	copies, logs, failed := eraseInDatabases(ctx, databases, wait)
 	if failed != nil {
 		return nil, errors.Join(err, failed)
 	}
@@ -183,11 +189,11 @@ func (a *Archive) finishForgetting(ctx context.Context, ids ...int64) (done []Fo
 	return done, err
 }
 
-// eraseInDatabases overwrites deleted rows wherever a database has them, and returns the
+// eraseInDatabases overwrites deleted rows wherever the databases have them, and returns the
 // copies of databases that it deleted and the databases whose logs somebody reads. It waits
 // for these readers only on demand.
-func (a *Archive) eraseInDatabases(ctx context.Context, wait bool) (copies, logs []string, err error) {
-	for _, db := range a.Databases() {
+func eraseInDatabases(ctx context.Context, databases []*sqlite.DB, wait bool) (copies, logs []string, err error) {
+	for _, db := range databases {
 		dropped, err := db.DropCopies()
 		if err != nil {
 			return nil, nil, err

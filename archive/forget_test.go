@@ -177,6 +177,40 @@ func TestForgettingGoesOnAfterAFailure(t *testing.T) {
 	}
 }
 
+// A meeting that cannot be erased keeps no other from being forgotten, and the repair names
+// the failure at that meeting alone.
+func TestAMeetingThatCannotBeErasedDelaysNoOther(t *testing.T) {
+	a := filledArchive(t)
+	broken, fails := errors.New("index is away"), func(int64) bool { return true }
+	a.OnForget("index", func(_ context.Context, id int64) error {
+		if fails(id) {
+			return broken
+		}
+		return nil
+	})
+	for _, id := range []int64{1, 2} {
+		if _, err := a.Forget(t.Context(), id, "r"); !errors.Is(err, broken) {
+			t.Fatalf("forget: %v", err)
+		}
+	}
+	fails = func(id int64) bool { return id == 1 }
+	repaired := map[int64]bool{}
+	_, err := a.Verify(t.Context(), VerifyOptions{Repair: true}, func(d Damage) {
+		if d.Class == DamageForgetting {
+			repaired[d.RecordingID] = d.Repaired
+			if d.Repaired == strings.Contains(d.What, broken.Error()) {
+				t.Errorf("meeting %d, repaired %t: %s", d.RecordingID, d.Repaired, d.What)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[int64]bool{1: false, 2: true}; !cmp.Equal(repaired, want) {
+		t.Errorf("repaired are %v, want %v", repaired, want)
+	}
+}
+
 // TestForgetCoversEveryTable fails when a table with meetings' rows is added and
 // forgetting does not know it.
 func TestForgetCoversEveryTable(t *testing.T) {

@@ -140,17 +140,21 @@ func (c *check) checkForgotten(ctx context.Context, o VerifyOptions, found func(
 	if err != nil {
 		return err
 	}
-	open, what := ids, "forgetting it was interrupted"
+	open, why := ids, ""
 	if o.Repair {
 		if err := a.FinishForgetting(ctx); err != nil {
-			what += ": " + err.Error()
+			why = " and does not finish: " + err.Error()
 		}
 		if open, err = a.readUnfinished(ctx); err != nil {
 			return err
 		}
 	}
 	for _, id := range ids {
-		found(Damage{Class: DamageForgetting, RecordingID: id, What: what, Repaired: !slices.Contains(open, id)})
+		d := Damage{Class: DamageForgetting, RecordingID: id, What: "forgetting it was interrupted", Repaired: !slices.Contains(open, id)}
+		if !d.Repaired {
+			d.What += why
+		}
+		found(d)
 	}
 	if ids, err = a.forgottenPartials(ctx); err != nil {
 		return err

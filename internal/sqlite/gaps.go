@@ -146,7 +146,7 @@ func readPageSize(f *os.File) (size, usable int, err error) {
 	// Pages without rows begin with the number of a page. Its first byte can be taken for the
 	// type of a page with rows from page 2^25 on, or where the file shrinks by itself.
 	if size < 512 || fi.Size()/int64(size) >= 1<<25 || binary.BigEndian.Uint32(header[52:]) != 0 {
-		return 0, 0, fmt.Errorf("pages of %d bytes in a file of %d are not as this program makes them; VACUUM erases deleted rows", size, fi.Size())
+		return 0, 0, fmt.Errorf("its pages of %d bytes cannot be told apart in a file of %d bytes (2^25 pages at most, without auto_vacuum)", size, fi.Size())
 	}
 	return size, usable, nil
 }
