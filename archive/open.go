@@ -63,7 +63,6 @@ type Archive struct {
 	crm         *sqlite.Memo[[]string]
 	deactivated *sqlite.Memo[bool]
 	counts      *sqlite.Memo[Counts] // of all meetings
-	coverage    *sqlite.Memo[map[string]Coverage]
 
 	mu      sync.Mutex // guards side, erasers, erased and closed
 	side    []*sqlite.DB
@@ -154,7 +153,7 @@ func (a *Archive) openDatabase(ctx context.Context, path string) (err error) {
 	if a.watch, err = a.db.NewWatch(ctx); err != nil {
 		return err
 	}
-	a.counts, a.coverage = sqlite.NewMemo[Counts](a.watch), sqlite.NewMemo[map[string]Coverage](a.watch)
+	a.counts = sqlite.NewMemo[Counts](a.watch)
 	a.principals, a.crm, a.deactivated = sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[[]string](a.watch), sqlite.NewMemo[bool](a.watch)
 	if err := a.loadEpoch(ctx); err != nil {
 		return err

@@ -134,13 +134,8 @@ type Coverage struct {
 
 // Coverage counts, for each account, the meetings that some list shows it, and
 // those that its webhooks brought and no list has shown to anybody yet. A meeting
-// that several accounts see counts for each of them. The answer is remembered until the
-// next commit, as that of Counts, since /metrics asks for both every few seconds.
+// that several accounts see counts for each of them.
 func (a *Archive) Coverage(ctx context.Context) (map[string]Coverage, error) {
-	return a.coverage.Get("", func() (map[string]Coverage, error) { return a.readCoverage(ctx) })
-}
-
-func (a *Archive) readCoverage(ctx context.Context) (map[string]Coverage, error) {
 	all := map[string]Coverage{}
 	err := sqlite.Each(ctx, a.db.R, func(rows *sql.Rows) error {
 		var account string
