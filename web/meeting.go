@@ -52,7 +52,7 @@ type meetingPage struct {
 	At, End    time.Duration // the moment asked for, and the end of the clip; -1 without
 	Revisions  []revision    // of parts that changed
 	Live       string
-	Edition    string // differs when what the service said of the meeting does
+	Edition    string // a digest of the content, which differs after a change
 }
 
 // link leads out of the archive.

@@ -101,8 +101,9 @@ func TestNamesKeepTheirSpaces(t *testing.T) {
 	}
 }
 
-// TestAdditionsAreNeverSent ticks, notes, merges and saves while the archive reads from the
-// real service: the service hears reads alone, and no word of what people added.
+// TestAdditionsAreNeverSent ticks items off, writes a note and saves a search while the
+// archive reads from the real service: the service hears reads alone, and no word of the
+// additions.
 func TestAdditionsAreNeverSent(t *testing.T) {
 	ctx := t.Context()
 	up, err := archive.Open(ctx, archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop()})

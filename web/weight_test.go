@@ -70,13 +70,13 @@ func newKinds(t testing.TB, owner *site, word, other string) kinds {
 	return k
 }
 
-// visit is what a browser saw of one visit to a page.
+// visit has the figures of one visit to a page.
 type visit struct {
 	paint float64 // milliseconds until the first text or picture was there
 	bytes int64   // that came over the wire, with headers
 }
 
-// visitor is a window that counts what it receives.
+// visitor is a window that counts the bytes that it receives.
 type visitor struct {
 	*browsertest.Browser
 	received atomic.Int64
