@@ -100,6 +100,11 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 	if err != nil {
 		return err
 	}
+	if o.Source == SourceList {
+		if err := t.recordListing(o, isNew); err != nil {
+			return err
+		}
+	}
 	for _, p := range parts {
 		show := t.observePart
 		if p.part == api.PartCRM {
@@ -107,11 +112,6 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 		}
 		if err := show(o, p); err != nil {
 			return fmt.Errorf("part %s: %w", p.part, err)
-		}
-	}
-	if o.Source == SourceList {
-		if err := t.recordListing(o, isNew); err != nil {
-			return err
 		}
 	}
 	return t.deriveOutside(o.RecordingID, previous, isNew)

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"math"
 	"slices"
 
@@ -29,29 +30,35 @@ func (t *applying) observeShared(o *Observation, p preparedPart) error {
 	if _, _, err := t.storeRevision(o, p); err != nil {
 		return err
 	}
-	versions, err := t.readCountedVersions(id, p.part)
+	return t.decideAmongAll(id, p.part)
+}
+
+// decideAmongAll makes the greatest of all versions of a part, which is not "meeting", the
+// current version.
+func (t *applying) decideAmongAll(id int64, part api.Part) error {
+	versions, err := t.readCountedVersions(id, part)
 	if err != nil {
 		return err
 	}
 	var current sql.NullInt64
-	if _, err := t.Scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{id, p.part}, &current); err != nil {
+	if _, err := t.Scan(`SELECT revision_id FROM parts WHERE recording_id = ? AND part = ?`, []any{id, part}, &current); err != nil {
 		return err
 	}
 	best := merge.Greatest(versions)
-	if current.Int64 == best.ID {
+	if best == nil || current.Int64 == best.ID {
 		return nil
 	}
 	raw, err := t.archive.readBody(t.Context(), t.Tx(), best.ID)
 	if err != nil {
 		return err
 	}
-	if err := t.setCurrent(id, p.part, best.ID, sql.NullString{}); err != nil {
+	if err := t.setCurrent(id, part, best.ID, sql.NullString{}); err != nil {
 		return err
 	}
-	if err := t.derive(id, p.part, raw); err != nil {
+	if err := t.derive(id, part, raw); err != nil {
 		return err
 	}
-	return t.logChange(id, ChangePart, p.part)
+	return t.logChange(id, ChangePart, part)
 }
 
 func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
@@ -63,22 +70,47 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 	if _, _, err := t.storeRevision(o, p); err != nil {
 		return err
 	}
-	versions, err := t.readCountedVersions(id, p.part)
-	if err != nil {
-		return err
+	return t.decideShared(id, before)
+}
+
+// decideAfterListing decides a meeting's parts again after a list began or ceased to show
+// the meeting.
+func (t *applying) decideAfterListing(id int64) error {
+	for _, part := range api.Parts() {
+		if part == api.PartCRM { // each account has its own
+			continue
+		}
+		before, err := t.readVersions(id, part)
+		if err == nil && len(before) > 1 {
+			if part == api.PartMeeting {
+				err = t.decideShared(id, before)
+			} else {
+				err = t.decideAmongAll(id, part)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("part %s: %w", part, err)
+		}
 	}
-	if merge.HaveSameOrder(before, versions) {
-		return nil // nearly every read of a night
+	return nil
+}
+
+// decideShared decides the part "meeting" among all its versions, which were those of
+// before.
+func (t *applying) decideShared(id int64, before []*merge.Version) error {
+	versions, err := t.readCountedVersions(id, api.PartMeeting)
+	if err != nil || merge.HaveSameOrder(before, versions) {
+		return err // the same order: nearly every read of a night
 	}
 	previous, err := t.mergePrevious(id, before)
 	if err != nil {
 		return err
 	}
-	now, err := t.archive.mergeAt(t.Context(), t.Tx(), id, p.part, versions, math.MaxInt64)
+	now, err := t.archive.mergeAt(t.Context(), t.Tx(), id, api.PartMeeting, versions, math.MaxInt64)
 	if err != nil {
 		return err
 	}
-	if err := t.setCurrent(id, p.part, now.Base, mergedColumn(now)); err != nil {
+	if err := t.setCurrent(id, api.PartMeeting, now.Base, mergedColumn(now)); err != nil {
 		return err
 	}
 	return t.deriveChanges(id, previous, now)
@@ -120,22 +152,10 @@ func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Versio
 	if err != nil {
 		return nil, err
 	}
-	var showings []merge.Showing
-	err = t.Each(`SELECT s.revision_id, s.account, s.first_order, s.last_order FROM revisions r JOIN observations s ON s.revision_id = r.id
-		WHERE r.recording_id = ? AND r.part = ? AND s.source NOT IN ('webhook', 'import')`, []any{id, part}, func(rows *sql.Rows) error {
-		var s merge.Showing
-		err := rows.Scan(&s.Version, &s.Account, &s.First, &s.Last)
-		showings = append(showings, s)
-		return err
-	})
-	if err != nil {
-		return nil, err
+	var counts, ranks map[int64]int64
+	if len(versions) > 1 { // a single version competes with none
+		counts, ranks, err = t.rankVersions(id, part, versions)
 	}
-	var counts map[int64]int64
-	if part != api.PartCRM { // each account has its own matches: see observeCRM
-		counts = merge.CountingDates(showings)
-	}
-	ranks, err := t.archive.rankSharing(t.Context(), t.Tx(), part, versions, showings)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +169,37 @@ func (t *applying) readCountedVersions(id int64, part api.Part) ([]*merge.Versio
 		}
 	}
 	return versions, nil
+}
+
+// rankVersions returns the counting dates and the sharing ranks of the versions of a part.
+func (t *applying) rankVersions(id int64, part api.Part, versions []*merge.Version) (counts, ranks map[int64]int64, err error) {
+	var showings []merge.Showing
+	err = t.Each(`SELECT o.revision_id, o.account, o.first_order, o.last_order, `+endedTerm("?3")+` FROM revisions r JOIN observations o ON o.revision_id = r.id
+		WHERE r.recording_id = ?1 AND r.part = ?2 AND o.source NOT IN ('webhook', 'import')`, []any{id, part, math.MaxInt64}, func(rows *sql.Rows) error {
+		var s merge.Showing
+		err := rows.Scan(&s.Version, &s.Account, &s.First, &s.Last, &s.Ended)
+		showings = append(showings, s)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if part != api.PartCRM { // each account has its own matches: see observeCRM
+		counts = merge.CountingDates(showings)
+	}
+	ranks, err = t.archive.rankSharing(t.Context(), t.Tx(), part, versions, showings)
+	return counts, ranks, err
+}
+
+// endedTerm is the condition on an observation o of revision r that, at a time, its account
+// was not shown the meeting any more: the account had left the configuration or had another
+// holder, or every list that had shown the meeting lacked it or was not read any more.
+func endedTerm(at string) string {
+	return `(EXISTS (SELECT 1 FROM accounts a WHERE a.name = o.account AND (a.left_at <= ` + at + ` OR a.holder > o.holder AND a.since <= ` + at + `))
+		OR EXISTS (SELECT 1 FROM sightings s WHERE s.recording_id = r.recording_id AND s.account = o.account)
+			AND NOT EXISTS (SELECT 1 FROM sightings s LEFT JOIN watches w USING (account, query)
+				WHERE s.recording_id = r.recording_id AND s.account = o.account
+				AND (s.gone_at IS NULL OR s.gone_at > ` + at + `) AND (w.ended_at IS NULL OR w.ended_at > ` + at + `)))`
 }
 
 // rankSharing returns the sharing ranks of the versions of a part, nil where there are

@@ -142,6 +142,9 @@ func (t *applying) endSightings(w Walk, ids []int64) (gone []int64, err error) {
 			id, w.Account, w.Query, t.at.UnixMilli()); err != nil {
 			return nil, err
 		}
+		if err := t.decideAfterListing(id); err != nil {
+			return nil, err
+		}
 		res, err := t.Exec(deriveGone+` AND gone_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM sightings WHERE recording_id = ?1 AND gone_at IS NULL)`, id)
 		if err != nil {
@@ -196,6 +199,9 @@ func (t *applying) recordListing(o *Observation, isNew bool) error {
 			return err
 		} else if listed {
 			if _, err := t.Exec(endRefusal, o.RecordingID, o.Account); err != nil {
+				return err
+			}
+			if err := t.decideAfterListing(o.RecordingID); err != nil {
 				return err
 			}
 			if err := t.logChange(o.RecordingID, ChangeVisibility, ""); err != nil {

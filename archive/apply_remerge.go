@@ -12,12 +12,16 @@ import (
 
 // mergeRules numbers the rules of merge.go by which the current parts of an
 // archive were decided. It is kept in info.
-const mergeRules = "4"
+const mergeRules = "5"
+
+// mergeOtherAccounts stands for mergeRules in an archive whose accounts have changed since.
+const mergeOtherAccounts = mergeRules + ", other accounts"
 
 // remerge decides every part with several versions again, in an archive of
 // older rules. It restores the values that those rules had blanked, and logs a change
-// for each meeting whose rows differ. After an interruption it begins again at the next
-// opening.
+// for each meeting whose rows differ. Where only the accounts have changed, it decides
+// about the meetings that several accounts were shown. After an interruption it begins
+// again at the next opening.
 func (a *Archive) remerge(ctx context.Context) error {
 	var rules string
 	err := a.db.R.QueryRowContext(ctx, `SELECT value FROM info WHERE name = 'merge_rules'`).Scan(&rules)
@@ -27,12 +31,16 @@ func (a *Archive) remerge(ctx context.Context) error {
 	if rules == mergeRules {
 		return nil
 	}
-	ids, err := a.mergedIDs(ctx)
+	several := `count(DISTINCT o.account) > 1`
+	if rules != mergeOtherAccounts {
+		several = `(part = 'meeting' OR ` + several + `)`
+	}
+	ids, err := a.mergedIDs(ctx, several)
 	if err != nil {
 		return fmt.Errorf("decide meetings again: %w", err)
 	}
 	if len(ids) > 0 {
-		a.log.Info().Int("meetings", len(ids)).Msg("deciding again what meetings of several versions are: the rules are newer")
+		a.log.Info().Int("meetings", len(ids)).Msg("deciding again what meetings of several versions are: the rules are newer, or the accounts have changed")
 	}
 	for done := 0; done < len(ids); done += rebuildChunk {
 		_, err := a.change(ctx, func(tx *sql.Tx) error {
@@ -56,10 +64,11 @@ func (a *Archive) remerge(ctx context.Context) error {
 	return nil
 }
 
-func (a *Archive) mergedIDs(ctx context.Context) ([]int64, error) {
+// mergedIDs returns the meetings with a part of several versions, on a condition.
+func (a *Archive) mergedIDs(ctx context.Context, having string) ([]int64, error) {
 	return sqlite.Column[int64](ctx, a.db.R, `SELECT DISTINCT recording_id FROM revisions r JOIN observations o ON o.revision_id = r.id
 		WHERE part <> 'crm_matches' GROUP BY recording_id, part
-		HAVING count(DISTINCT r.id) > 1 AND (part = 'meeting' OR count(DISTINCT o.account) > 1)`)
+		HAVING count(DISTINCT r.id) > 1 AND `+having)
 }
 
 // remergeMeeting does not change a meeting with an unreadable version, which verify

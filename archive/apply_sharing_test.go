@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,4 +134,119 @@ func TestTheTeamIsTheRecordersOwn(t *testing.T) {
 	if got := (&sharingReads{a: a}).shows(t); got != "single_team Sales" {
 		t.Errorf("shared with %q, want single_team Sales", got)
 	}
+}
+
+// TestASharingEndsWithItsReader shows a meeting with one sharing, with another and with the
+// first again, to Ann at last. Bob was shown the other one after Ann, and is shown
+// nothing any more. Until then Bob's value stands, since it may be the newer one.
+func TestASharingEndsWithItsReader(t *testing.T) {
+	settings := []AccountSetting{
+		{Name: "ann", Email: "ann@x", Credential: "a", Queries: []string{""}},
+		{Name: "bob", Email: "bob@x", Credential: "b", Queries: []string{""}},
+	}
+	configure := func(all []AccountSetting) func(*testing.T, *Archive) {
+		return func(t *testing.T, a *Archive) {
+			if err := a.SetAccounts(t.Context(), all); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, values := range [][2][2]string{
+		{{"single_team", "Sales"}, {"single_team", "Ops"}},
+		{{"all_teams", "Sales"}, {"no_teams", "Sales"}},
+	} {
+		for name, end := range map[string]func(*testing.T, *Archive){
+			"a walk lacks the meeting": func(t *testing.T, a *Archive) {
+				for range 2 {
+					w, err := a.BeginWalk(t.Context(), "bob", "")
+					if err == nil {
+						_, err = a.CompleteWalk(t.Context(), w)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+			},
+			"another credential": func(t *testing.T, a *Archive) {
+				other := slices.Clone(settings)
+				other[1].Credential = "c"
+				configure(other)(t, a)
+			},
+			"no account": configure(settings[:1]),
+			"another query": func(t *testing.T, a *Archive) {
+				other := slices.Clone(settings)
+				other[1].Queries = []string{"team=x"}
+				configure(other)(t, a)
+			},
+		} {
+			t.Run(name, func(t *testing.T) {
+				r := &sharingReads{a: newArchive(t)}
+				configure(settings)(t, r.a)
+				first, second := values[0], values[1]
+				r.read(t, "bob", first[0], first[1])
+				r.read(t, "ann", first[0], first[1])
+				r.read(t, "ann", second[0], second[1])
+				r.read(t, "bob", second[0], second[1])
+				r.read(t, "ann", first[0], first[1])
+				if got, want := r.shows(t), second[0]+" "+second[1]; got != want && second[0] == "no_teams" {
+					t.Fatalf("with both accounts: shared with %q, want %q", got, want)
+				}
+				end(t, r.a)
+				want := first[0] + " " + first[1]
+				if got := r.shows(t); got != want {
+					t.Errorf("shared with %q, want %q", got, want)
+				}
+				parts, err := r.a.PartsAt(t.Context(), 1, epoch0.AddDate(100, 0, 0))
+				if err != nil || !strings.Contains(string(parts[api.PartMeeting]), `"shared_with":"`+first[0]+`"`) {
+					t.Errorf("at the end: %s, %v", parts[api.PartMeeting], err)
+				}
+				if _, damages := verify(t, r.a, VerifyOptions{SkipMedia: true}); len(damages) != 0 {
+					t.Errorf("verify finds %v", damages)
+				}
+			})
+		}
+	}
+}
+
+// TestAHomeEndsWithItsSightings shows Ann a transcript that Bob, who was shown the meeting
+// first, was shown once. It is current while Bob is shown the meeting no more.
+func TestAHomeEndsWithItsSightings(t *testing.T) {
+	a := newArchive(t)
+	hours := 0
+	read := func(account string, part api.Part, raw string, walk int64) {
+		hours++
+		apply(t, a, Observation{Account: account, Source: SourceList, At: epoch0.Add(time.Duration(hours) * time.Hour), RecordingID: 1, Walk: walk,
+			Parts: map[api.Part]json.RawMessage{part: json.RawMessage(raw)}})
+	}
+	transcript := func(text string) string {
+		return `[{"speaker":{"display_name":"Ann"},"text":"` + text + `","timestamp":"00:00:01"}]`
+	}
+	check := func(step, want string) {
+		parts, err := a.PartsOf(t.Context(), 1)
+		if err != nil || string(parts[api.PartTranscript]) != transcript(want) {
+			t.Errorf("%s: %s, %v, want %s", step, parts[api.PartTranscript], err, want)
+		}
+		if _, damages := verify(t, a, VerifyOptions{SkipMedia: true}); len(damages) != 0 {
+			t.Errorf("%s: verify finds %v", step, damages)
+		}
+	}
+	read("bob", api.PartMeeting, `{"recording_id":1,"title":"T"}`, 0)
+	read("bob", api.PartTranscript, transcript("first"), 0)
+	read("ann", api.PartMeeting, `{"recording_id":1,"title":"T"}`, 0)
+	read("ann", api.PartTranscript, transcript("second"), 0)
+	read("ann", api.PartTranscript, transcript("first"), 0)
+	check("with both", "second")
+	var walk Walk
+	for range 2 {
+		var err error
+		if walk, err = a.BeginWalk(t.Context(), "bob", ""); err == nil {
+			_, err = a.CompleteWalk(t.Context(), walk)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("with Ann", "first")
+	read("bob", api.PartMeeting, `{"recording_id":1,"title":"T"}`, walk.Number+1)
+	check("with both again", "second")
 }

@@ -33,8 +33,9 @@ func holderTerm(account string) string {
 
 // SetAccounts sets all accounts of the configuration. It is called whenever the
 // configuration was read. At once the rights end that other accounts gave their
-// persons, and the rights from queries that are no longer read. The meetings stay and
-// are not watched from now on. An account with another address or another credential
+// persons, and the rights from queries that are no longer read, and values of shared_with
+// that only such an account was shown give way to those that others were shown. The
+// meetings stay and are not watched from now on. An account with another address or another credential
 // has another holder, who sees only meetings that are shown from now on.
 func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
@@ -58,8 +59,14 @@ func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) er
 		if err := t.deriveOutsideWhere(true, true, `1`); err != nil {
 			return err
 		}
+		if _, err := t.Exec(`UPDATE info SET value = ? WHERE name = 'merge_rules'`, mergeOtherAccounts); err != nil {
+			return err
+		}
 		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
 	})
+	if err == nil {
+		err = a.remerge(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("set accounts: %w", err)
 	}

@@ -1,11 +1,18 @@
 package merge
 
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
 // Showing says when an account was shown a version by reads.
 type Showing struct {
 	Version int64 // its ID
 	Account string
 	First   int64 // the number of the first read
 	Last    int64 // of the latest
+	Ended   bool  // the account is shown the meeting no more
 }
 
 // homeStays is how long an account stays the home of a part that only others read any
@@ -19,32 +26,35 @@ const homeStays = 90 * 24 * 60 * 60 * 1000
 // that is shown again to another account changes nothing, and new content counts from
 // any account.
 //
-// Home is the account that was shown the part first, of those that were shown it within
-// homeStays before the latest read of all.
+// Home is the account that was shown the part first, of those that are still shown the
+// meeting, all where none is, and that were shown the part within homeStays before the
+// latest read of them.
 func CountingDates(shown []Showing) map[int64]int64 {
-	type span struct{ first, last int64 }
-	accounts := map[string]span{}
-	newest := int64(0)
+	accounts := map[string]Showing{} // with the account's first read, and the rest of its latest
 	for _, s := range shown {
 		a, ok := accounts[s.Account]
 		if !ok {
-			a = span{s.First, s.Last}
+			a = s
 		}
-		accounts[s.Account] = span{min(a.first, s.First), max(a.last, s.Last)}
-		newest = max(newest, s.Last)
+		first := min(a.First, s.First)
+		if s.Last > a.Last {
+			a = s
+		}
+		a.First = first
+		accounts[s.Account] = a
 	}
 	if len(accounts) < 2 {
 		return nil
 	}
-	home := ""
-	for name, a := range accounts {
-		best, chosen := accounts[home]
-		switch {
-		case a.last < newest-homeStays:
-		case !chosen, a.first < best.first, a.first == best.first && name < home:
-			home = name
-		}
+	candidates := slices.Collect(maps.Values(accounts))
+	if current := slices.DeleteFunc(slices.Clone(candidates), func(a Showing) bool { return a.Ended }); len(current) > 0 {
+		candidates = current
 	}
+	newest := slices.MaxFunc(candidates, func(a, b Showing) int { return cmp.Compare(a.Last, b.Last) }).Last
+	candidates = slices.DeleteFunc(candidates, func(a Showing) bool { return a.Last < newest-homeStays })
+	home := slices.MinFunc(candidates, func(a, b Showing) int {
+		return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Account, b.Account))
+	}).Account
 	counts := map[int64]int64{}
 	first := map[int64]int64{}
 	for _, s := range shown {

@@ -62,7 +62,7 @@ import "bytes"
 // read of a version counts once, when that account shows the version first. Visibility
 // has a rule of its own, [SharingRanks]: of the newest reads of the accounts the narrowest
 // decides, and a read that is older than a change that another account was shown counts
-// no more.
+// no more. In both, an account that is shown the meeting no more gives way to the others.
 //
 // CRM matches belong to their accounts (specification 2.2). The rows above choose each
 // account's own. Between accounts, content wins over none, reads win over reports, and

@@ -66,7 +66,9 @@ func (r *reader) began(says map[int64]sharing, same func(sharing) bool) int64 {
 // narrowest of the newest versions of the accounts, so that accounts that are shown
 // different values for good neither take turns nor widen who sees the meeting. The
 // version of an account does not count when the value of another account changed
-// after it, since it may be out of date, and when it is older by homeStays.
+// after it, since it may be out of date, and when it is older by homeStays. An account
+// that is shown the meeting no more decides only until another account's version counts:
+// nobody can tell whether its value has changed since.
 func SharingRanks(shown []Showing, versions []Input) map[int64]int64 {
 	says, hashes := map[int64]sharing{}, map[int64][]byte{}
 	for _, v := range versions {
@@ -88,6 +90,9 @@ func SharingRanks(shown []Showing, versions []Input) map[int64]int64 {
 		if !outdated && r.newest.Last >= newest-homeStays {
 			counted = append(counted, r)
 		}
+	}
+	if current := slices.DeleteFunc(slices.Clone(counted), func(r *reader) bool { return r.newest.Ended }); len(current) > 0 {
+		counted = current
 	}
 	alike := func(a, b sharing) bool { return a == b }
 	stale := map[string]int{} // 1: with an older team

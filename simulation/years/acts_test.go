@@ -139,10 +139,7 @@ func (w *world) changeUser(g *rand.Rand) {
 	case g.IntN(3) == 0 && p != w.org.people[0]:
 		p.status, p.wasDeactivated = "deactivated", true
 	case g.IntN(2) == 0:
-		before := p.team
-		if p.team = w.org.teams[g.IntN(len(w.org.teams))]; p.team != before {
-			p.moves++
-		}
+		p.team = w.org.teams[g.IntN(len(w.org.teams))]
 	default:
 		p.admin = !p.admin
 	}

@@ -255,15 +255,13 @@ func (w *world) checkViewers() {
 	}
 }
 
-// isTeamUnknown reports whether a meeting is shared with a team that the archive cannot know:
-// no list names it any more, or the recorder came back to a former team while an account that
-// had shown the other team was configured otherwise. By the rule of homes such a value is
-// current 90 days after that account's last read.
+// isTeamUnknown reports whether a meeting is shared with a team that the archive cannot know,
+// since no list names the team any more.
 func (w *world) isTeamUnknown(m *meeting) bool {
 	if m.sharing != "single_team" {
 		return false
 	}
-	return m.recorder.moves > 1 && len(w.oracle.moved) > 0 || !slices.ContainsFunc(w.org.people, func(p *person) bool {
+	return !slices.ContainsFunc(w.org.people, func(p *person) bool {
 		return w.isRead(p) && w.org.sees(p, m) && !w.traits.lacksTeam[p.email]
 	})
 }
@@ -313,22 +311,31 @@ func (w *world) checkMeeting(m *meeting, s stage) {
 }
 
 // isNarrowed reports whether a meeting is shown to fewer people than at the service, while
-// an account that had listed the meeting is read no more: of the newest reads the narrowest
-// counts, that account's for 90 days.
+// the key of an account that had listed the meeting is refused: of the newest reads the
+// narrowest counts, that account's for 90 days.
 func (w *world) isNarrowed(m *meeting, sharing string) bool {
 	narrowest := []string{"no_teams", "multiple_teams", "single_team", "all_teams"}
-	return slices.Index(narrowest, sharing) < slices.Index(narrowest, m.sharing) && !w.isReadByAll(m)
+	return slices.Index(narrowest, sharing) < slices.Index(narrowest, m.sharing) && w.isRefusedAnywhere(m)
 }
 
 // isReturned reports whether content at the service has become again as it once was, while
-// an account that had listed the meeting is read no more. That account stays the part's
+// the key of an account that had listed the meeting is refused. That account stays the part's
 // home for 90 days, and content that others show again counts as of its first showing.
 func (w *world) isReturned(m *meeting, member string, got, want []byte) bool {
 	o, name := w.oracle, fmt.Sprintf("%d/%s/", m.id, member)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	before, ok := o.first[name+canonical(want)]
-	return ok && before.Before(o.first[name+canonical(got)]) && !w.isReadByAll(m)
+	return ok && before.Before(o.first[name+canonical(got)]) && w.isRefusedAnywhere(m)
+}
+
+// isRefusedAnywhere reports whether an account that ever listed a meeting is configured with
+// a key that the service refuses.
+func (w *world) isRefusedAnywhere(m *meeting) bool {
+	return slices.ContainsFunc(w.config.accounts, func(a account) bool {
+		_, listed := w.oracle.listed[m.id][a.email]
+		return listed && !w.isRead(w.org.person(a.email))
+	})
 }
 
 // isReadByAll reports whether every account that ever listed a meeting still walks, as the

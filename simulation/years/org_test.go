@@ -18,7 +18,6 @@ type person struct {
 	key         string // the API key in use
 
 	wasDeactivated bool
-	moves          int // from team to team
 }
 
 func (p *person) isActive() bool { return p.status == "active" }
