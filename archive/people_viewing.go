@@ -141,7 +141,7 @@ func (a *Archive) Appearing(ctx context.Context, names []string) (map[string]boo
 		appears (name) AS (SELECT recorded_by_name FROM meetings UNION SELECT recorded_by_email FROM meetings
 			UNION SELECT name FROM invitees UNION SELECT email FROM invitees UNION SELECT name FROM speakers UNION SELECT email FROM speakers
 			UNION SELECT assignee_name FROM action_items UNION SELECT assignee_email FROM action_items)
-		SELECT name, true FROM wanted WHERE folded IN (SELECT lower(trim(name)) FROM appears)`, string(list))
+		SELECT name, true FROM wanted WHERE folded IN (SELECT lower(trim(name, char(9, 10, 11, 12, 13, 32, 133, 160))) FROM appears)`, string(list))
 	if err != nil {
 		return nil, fmt.Errorf("look for names: %w", err)
 	}

@@ -26,7 +26,7 @@ const (
 type Appearance struct {
 	RecordingID int64
 	Role        AppearanceRole
-	Name, Email string // Email in lower case
+	Name, Email string // as the meeting has them
 	SpokenAs    string // of an invitee: the speaker's name that the service has matched
 	Words       int64  // of a speaker
 	Item        AppearanceItem
@@ -78,10 +78,10 @@ func (a *Archive) Appearances(ctx context.Context, ids []int64, fn func(Appearan
 
 // appearanceQueries select the columns of Appearance, the recorders and invitees first.
 var appearanceQueries = [...]string{
-	`SELECT recording_id, 1, recorded_by_name, lower(trim(recorded_by_email)), '', 0, 0, NULL, '', 0 FROM meetings`,
-	`SELECT recording_id, 2, name, lower(trim(email)), matched_speaker_display_name, 0, 0, NULL, '', 0 FROM invitees`,
-	`SELECT recording_id, 4, name, lower(trim(email)), '', words, 0, NULL, '', 0 FROM meeting_speakers JOIN speakers ON id = speaker_id`,
-	`SELECT recording_id, 8, assignee_name, lower(trim(assignee_email)), '', 0, position, offset_seconds, description, completed FROM action_items`,
+	`SELECT recording_id, 1, recorded_by_name, recorded_by_email, '', 0, 0, NULL, '', 0 FROM meetings`,
+	`SELECT recording_id, 2, name, email, matched_speaker_display_name, 0, 0, NULL, '', 0 FROM invitees`,
+	`SELECT recording_id, 4, name, email, '', words, 0, NULL, '', 0 FROM meeting_speakers JOIN speakers ON id = speaker_id`,
+	`SELECT recording_id, 8, assignee_name, assignee_email, '', 0, position, offset_seconds, description, completed FROM action_items`,
 }
 
 // Lengths calls fn with the length of each of some meetings, of all where ids is nil; 0
@@ -130,6 +130,7 @@ type Passage struct {
 	Start       time.Time // of the meeting
 	Position    int       // of the entry in the transcript
 	Offset      time.Duration
+	Speaker     string // as the transcript names them
 	Text        string
 }
 
@@ -144,16 +145,16 @@ func (a *Archive) LongestPassages(ctx context.Context, ids []int64, names []stri
 	passages, err := sqlite.List(ctx, a.db.R, func(rows *sql.Rows, p *Passage) error {
 		var start, entry, longest int64
 		var offset float64
-		err := rows.Scan(&p.RecordingID, &p.Title, &start, &entry, &offset, &p.Text, &longest)
+		err := rows.Scan(&p.RecordingID, &p.Title, &start, &entry, &offset, &p.Speaker, &p.Text, &longest)
 		p.Start, p.Position, p.Offset = sqlite.Time(start), int(entry&0xfffff), time.Duration(offset*float64(time.Second))
 		return err
 	}, `WITH names AS (SELECT lower(value) AS name FROM json_each(?1, '$[1]')),
-		said AS (SELECT m.recording_id, m.number, m.sort_at, coalesce(nullif(m.title, ''), m.meeting_title) AS title, s.id AS speaker
+		said AS (SELECT m.recording_id, m.number, m.sort_at, coalesce(nullif(m.title, ''), m.meeting_title) AS title, s.id AS speaker, s.name
 			FROM meetings m JOIN meeting_speakers USING (recording_id) JOIN speakers s ON s.id = speaker_id
 			WHERE m.recording_id IN (SELECT value FROM json_each(?1, '$[0]')) AND (lower(s.email) IN (SELECT name FROM names) OR lower(s.name) IN (SELECT name FROM names)
 				OR s.email = '' AND s.name IN (SELECT i.matched_speaker_display_name FROM invitees i
 					WHERE i.recording_id = m.recording_id AND lower(trim(i.email)) IN (SELECT name FROM names))))
-		SELECT recording_id, title, sort_at, e.id, e.offset_seconds, e.text, max(length(e.text))
+		SELECT recording_id, title, sort_at, e.id, e.offset_seconds, said.name, e.text, max(length(e.text))
 			FROM said JOIN entries e ON e.id BETWEEN number << 20 AND (number << 20) + 0xfffff AND e.speaker_id = speaker
 			GROUP BY recording_id ORDER BY sort_at DESC, recording_id DESC`, string(wanted))
 	if err != nil {

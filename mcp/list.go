@@ -50,7 +50,11 @@ func (s *Server) listMeetings(ctx context.Context, _ *sdk.CallToolRequest, a lis
 		}
 	}
 	if a.Person != "" {
-		if q.SamePerson, err = s.samePerson(ctx, a.Person); err != nil {
+		view, err := s.view(ctx)
+		if err == nil {
+			q.SamePerson, err = s.Roster.NamesOf(ctx, view, a.Person)
+		}
+		if err != nil {
 			return nil, listAnswer{}, s.publicError("listing meetings", err)
 		}
 	}
@@ -76,19 +80,6 @@ func (s *Server) view(ctx context.Context) (roster.View, error) {
 		return roster.View{Viewer: s.ViewerOf(ctx)}, nil
 	}
 	return s.View(ctx)
-}
-
-// samePerson returns the other names of a person whom the viewer sees.
-func (s *Server) samePerson(ctx context.Context, name string) ([]string, error) {
-	view, err := s.view(ctx)
-	if err != nil || view.Groups == nil {
-		return nil, err
-	}
-	seen, err := s.Roster.Sees(ctx, view, name)
-	if err != nil || !seen { // the names are of meetings that the viewer does not see
-		return nil, err
-	}
-	return view.Groups.Same(name), nil
 }
 
 func readCursor(c string) (*archive.Key, error) {

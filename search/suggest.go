@@ -192,7 +192,7 @@ func (t typed) before(n int) string {
 
 // filterQuery returns the query with a filter in place of the last n words.
 func (t typed) filterQuery(n int, field, value string) string {
-	return t.before(n) + (&query.Filter{Field: field, Value: strings.ReplaceAll(value, `"`, " ")}).String() + " "
+	return t.before(n) + (&query.Filter{Field: field, Value: value}).String() + " "
 }
 
 // suggestPeople finds people by how their name, or a word of it, begins.

@@ -95,7 +95,7 @@ func (s *snapshot) suggestValues(t typed) ([]Suggestion, error) {
 	var out []Suggestion
 	for _, v := range values {
 		out = append(out, Suggestion{Kind: kind, Text: v.Value, Count: v.Count,
-			Query: t.head + (&query.Filter{Field: t.field, Value: strings.ReplaceAll(v.Value, `"`, " ")}).String() + " "})
+			Query: t.head + (&query.Filter{Field: t.field, Value: v.Value}).String() + " "})
 	}
 	return out, nil
 }

@@ -162,7 +162,7 @@ func listAssignees(l roster.ItemList, f actionFilter) (all []assignee) {
 	}
 	l.Nobody.Key, l.Nobody.Name = roster.Nobody, "Nobody yet"
 	for _, p := range append(l.People, l.Nobody) {
-		a := assignee{Label: p.Name, Key: p.Key, Count: count(p), Chosen: f.Person == p.Key || isNamed(p, f.Person)}
+		a := assignee{Label: p.Name, Key: p.Key, Count: count(p), Chosen: f.Person == p.Key || f.Person != "" && p.IsNamed(f.Person)}
 		if a.Count == 0 && !a.Chosen {
 			continue
 		}
@@ -172,16 +172,6 @@ func listAssignees(l roster.ItemList, f actionFilter) (all []assignee) {
 		all = append(all, a)
 	}
 	return all
-}
-
-// isNamed tells whether a name or address is one of the person's.
-func isNamed(p roster.Person, name string) bool {
-	for _, n := range p.Names {
-		if name != "" && strings.EqualFold(n, name) {
-			return true
-		}
-	}
-	return false
 }
 
 // groupItems groups items by person, in the order of the people.

@@ -12,6 +12,7 @@ import (
 	"minutebook/archive"
 	"minutebook/search"
 	"minutebook/search/query"
+	"minutebook/search/text"
 )
 
 // facetView is a facet whose values lead to the narrowed or widened query.
@@ -68,10 +69,11 @@ func newFacetValues(f search.Facet, q *query.Query) []facetValue {
 	chosen := q.Values(field)
 	var values []facetValue
 	for _, value := range f.Values {
-		active := slices.ContainsFunc(chosen, func(c string) bool { return strings.EqualFold(c, value.Value) })
+		isIt := func(c string) bool { return text.Fold(c) == text.Fold(value.Value) }
+		active := slices.ContainsFunc(chosen, isIt)
 		to := append(slices.Clone(chosen), value.Value)
 		if active {
-			to = slices.DeleteFunc(to, func(c string) bool { return strings.EqualFold(c, value.Value) })
+			to = slices.DeleteFunc(to, isIt)
 		}
 		values = append(values, facetValue{Label: facetLabel(f.Field, value.Value), Count: value.Count, Active: active,
 			Address: resultsAddress(rest.With(field, to...).String())})

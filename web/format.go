@@ -13,6 +13,8 @@ import (
 	"github.com/dustin/go-humanize"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+
+	"minutebook/search/query"
 )
 
 // templateFuncs are the functions of the templates. Every address in a template comes
@@ -130,10 +132,7 @@ func searchAddress(query string) string {
 
 // fieldTerm writes a field of the query language, quoted where it must be.
 func fieldTerm(field, value string) string {
-	if value != "" && !strings.ContainsAny(value, " \t\"()':*~") && !strings.HasPrefix(value, "-") {
-		return field + ":" + value
-	}
-	return field + `:"` + strings.ReplaceAll(value, `"`, " ") + `"`
+	return (&query.Filter{Field: field, Value: value}).String()
 }
 
 // languageName returns the English name of a language, or its code.

@@ -105,10 +105,8 @@ func (s *server) listQuery(r *http.Request) (archive.ListQuery, error) {
 		}
 	}
 	if list.Person != "" {
-		if seen, err := s.Roster.Sees(r.Context(), view, list.Person); err != nil {
+		if list.SamePerson, err = s.Roster.NamesOf(r.Context(), view, list.Person); err != nil {
 			return list, err
-		} else if seen { // else the names are of meetings that the visitor does not see
-			list.SamePerson = view.Groups.Same(list.Person)
 		}
 	}
 	if c := q.Get("cursor"); c != "" {

@@ -55,7 +55,12 @@ func (p personRow) Hours() string {
 }
 
 // personAddress returns the address of a person's page.
-func personAddress(key string) string { return "/people/" + url.PathEscape(key) }
+func personAddress(key string) string {
+	if key == "." || key == ".." { // browsers would go up
+		key += " "
+	}
+	return "/people/" + url.PathEscape(key)
+}
 
 func (s *server) newPersonRow(p roster.Person) personRow {
 	return personRow{p, p.Last.In(s.Location)}

@@ -10,6 +10,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
+	"minutebook/search/query"
 )
 
 // The most that a person's page shows.
@@ -17,6 +18,7 @@ const (
 	personMeetings = 12
 	personMoments  = 5
 	personItems    = 20
+	mostNames      = 12 // by which their words are searched
 )
 
 // personPage is one person.
@@ -26,6 +28,7 @@ type personPage struct {
 	Others   []string // names and addresses besides the one that is the heading
 	With     []personRow
 	Moments  []passage
+	Said     string // the address of a search in what the person said
 	Items    []openItem
 	MoreOpen bool
 	Days     []day
@@ -64,9 +67,14 @@ func (s *server) showPerson(w http.ResponseWriter, r *http.Request) error {
 	for _, other := range d.With {
 		p.With = append(p.With, s.newPersonRow(other))
 	}
-	if p.Moments, err = s.personMoments(r, d); err != nil {
+	names, err := s.Roster.NamesOf(ctx, view, d.Key)
+	if err != nil {
 		return err
 	}
+	if p.Moments, err = s.personMoments(r, d, names); err != nil {
+		return err
+	}
+	p.Said = searchInWords(d, p.Moments)
 	if p.Items, p.MoreOpen, err = s.openItems(r, view, roster.ItemQuery{Person: d.Key, State: roster.Open, Limit: personItems}); err != nil {
 		return err
 	}
@@ -98,8 +106,8 @@ func (s *server) findPerson(r *http.Request, view roster.View, key string) (*ros
 }
 
 // personMoments returns the longest passages of the person in the newest meetings.
-func (s *server) personMoments(r *http.Request, d *roster.Detail) ([]passage, error) {
-	passages, err := s.Archive.LongestPassages(r.Context(), d.Spoken[:min(len(d.Spoken), personMoments)], append(slices.Clone(d.Names), d.Name))
+func (s *server) personMoments(r *http.Request, d *roster.Detail, names []string) ([]passage, error) {
+	passages, err := s.Archive.LongestPassages(r.Context(), d.Spoken[:min(len(d.Spoken), personMoments)], append(names, d.Names...))
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +118,24 @@ func (s *server) personMoments(r *http.Request, d *roster.Detail) ([]passage, er
 	return moments, nil
 }
 
+// searchInWords returns the address of a search in what a person said: a transcript may name
+// them otherwise than invitations do.
+func searchInWords(d *roster.Detail, moments []passage) string {
+	said := []string{d.Key}
+	for _, m := range moments {
+		said = append(said, m.Speaker)
+	}
+	said = append(said, d.Names...)
+	seen := map[string]bool{}
+	said = slices.DeleteFunc(said, func(name string) bool {
+		fold := notes.Fold(name)
+		known := seen[fold]
+		seen[fold] = true
+		return known
+	})
+	return resultsAddress((&query.Query{Root: &query.And{}}).With("speaker", said[:min(len(said), mostNames)]...).String())
+}
+
 // listMerges returns the judgements that made a person.
 func listMerges(g *notes.Groups, p roster.Person) []merged {
 	var all []merged
@@ -117,7 +143,7 @@ func listMerges(g *notes.Groups, p roster.Person) []merged {
 		m := merged{ID: j.ID}
 		var names []string
 		for _, name := range j.Names {
-			if slices.ContainsFunc(p.Names, func(s string) bool { return strings.EqualFold(s, name) }) {
+			if p.IsNamed(name) {
 				names = append(names, name)
 			} else {
 				m.Hidden++

@@ -1,15 +1,19 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"minutebook/archive/notes"
+	"minutebook/archive/roster"
 )
 
 // post sends a form and returns the answer, which is not followed.
@@ -281,4 +285,56 @@ func TestSearchFindsNotesThatTheVisitorReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.shows(200, "/?q=note:seal", `href="/meetings/2?t=83`, "here is a seal &lt;b&gt;", `<span class="where">Note</span>`)
+}
+
+// TestPeopleOfAnyNameAreFound opens the page of somebody of each name, follows its links and
+// sends its forms, as browsers do: with CR and LF for any end of a line, and without NUL.
+func TestPeopleOfAnyNameAreFound(t *testing.T) {
+	for i, name := range []string{"Cy\nDe", "Cy\r\nDe", "Cy\rDe", "Cy\x00De", "Cy\tDe", " Cy De\t", "Cy  De", "\u202eCy De", "Cy\u00a0De", "Cy \"De\" Lee", "Cy «De»", "..", "Cy@Upper.example "} {
+		t.Run(fmt.Sprintf("%q", name), func(t *testing.T) {
+			quoted, err := json.Marshal(name)
+			must(t, err)
+			who := fmt.Sprintf(`"name":%s`, quoted)
+			if strings.Contains(name, "@") {
+				who = fmt.Sprintf(`"name":"Cy","email":%s,"matched_speaker_display_name":"C."`, quoted)
+			}
+			s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", fmt.Sprintf(`"calendar_invitees":[{%s}],"transcript":[{"speaker":{"display_name":%s},"text":"A long walrus.","timestamp":"00:00:01"},
+				{"speaker":{"display_name":"Zed"},"text":"No.","timestamp":"00:00:02"}],"action_items":[{"description":"Do it %d","assignee":{%s}}]`,
+				who, map[bool]string{true: `"C."`, false: string(quoted)}[strings.Contains(name, "@")], i, who)),
+				meeting(2, "Zebra", "2026-06-11T09:00:00Z", ""))
+			asked := strings.Contains(s.shows(200, "/people"), `href="/people/`)
+			people, err := s.server.Roster.People(t.Context(), roster.View{Viewer: owner().Viewer})
+			must(t, err)
+			at := slices.IndexFunc(people, func(p roster.Person) bool { return p.Key != "Zed" && p.Key != "ana@acme.example" })
+			if !asked || at < 0 {
+				t.Fatalf("people %+v", people)
+			}
+			key := people[at].Key
+			body := s.shows(200, personAddress(key), "A long walrus.", "Walrus")
+			for _, link := range regexp.MustCompile(`href="(/\?[^"]*)"`).FindAllStringSubmatch(body, -1) {
+				if found := s.shows(200, html.UnescapeString(link[1]), `href="/meetings/1`); strings.Contains(found, "Zebra") {
+					t.Errorf("%s finds others", link[1])
+				}
+			}
+			sent := asSent(html.UnescapeString(regexp.MustCompile(`name="keep" value="([^"]*)"`).FindStringSubmatch(body)[1]))
+			s.shows(200, "/?person="+url.QueryEscape(sent), "Walrus")
+			s.shows(200, "/actions?person="+url.QueryEscape(sent), "Do it", `aria-current="true"`)
+			s.changes("/people/merge", url.Values{"keep": {sent}, "other": {"Zed"}}, personAddress(key))
+			_, err = s.archive.Forget(t.Context(), 2, "test") // which forgets the names that are in no meeting any more
+			must(t, err)
+			s.shows(200, personAddress(key), "Zed", `name="merge" value="1"`)
+			s.changes("/people/undo", url.Values{"merge": {"1"}}, "/people")
+			s.changes("/people/apart", url.Values{"keep": {"Zed"}, "other": {sent}}, "/people")
+		})
+	}
+}
+
+// TestPeopleAreOneWhateverTheLetters lists somebody whose name is written in several ways as
+// one person: each page would show the first of them.
+func TestPeopleAreOneWhateverTheLetters(t *testing.T) {
+	said := `"transcript":[{"speaker":{"display_name":%q},"text":"One.","timestamp":"00:00:01"}]`
+	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", fmt.Sprintf(said, "Bo Lee")), meeting(2, "Zebra", "2026-06-11T09:00:00Z", fmt.Sprintf(said, "BO  LEE")))
+	s.shows(200, "/people", "2 people")
+	s.shows(200, "/people/bo%20lee", "Walrus", "Zebra")
+	s.shows(200, "/?person=bo+lee", "Walrus", "Zebra")
 }

@@ -44,26 +44,29 @@ func newGroups(judgements []Judgement) *Groups {
 		}
 		var all []string
 		for _, name := range j.Names {
-			for _, known := range append(slices.Clone(g.same[foldName(name)]), name) {
-				if !slices.ContainsFunc(all, func(s string) bool { return foldName(s) == foldName(known) }) {
+			for _, known := range append(slices.Clone(g.same[Fold(name)]), name) {
+				if !slices.ContainsFunc(all, func(s string) bool { return Fold(s) == Fold(known) }) {
 					all = append(all, known)
 				}
 			}
 		}
 		for _, name := range all {
-			g.same[foldName(name)] = all
+			g.same[Fold(name)] = all
 		}
 	}
 	return g
 }
 
-// foldName returns a name as it is compared.
-func foldName(name string) string { return strings.ToLower(cleanName(name)) }
+// Fold returns a name or address as it is compared: in small letters, with one space between
+// words. Browsers send names back with other ends of lines than they got, and without NUL.
+func Fold(name string) string {
+	return strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(cleanName(name), "\x00", "\ufffd")), " "))
+}
 
 // Same returns all names and addresses of the person with this one: at least itself. The
 // first is the one that is shown.
 func (g *Groups) Same(name string) []string {
-	if all := g.same[foldName(name)]; len(all) > 0 {
+	if all := g.same[Fold(name)]; len(all) > 0 {
 		return slices.Clone(all)
 	}
 	return []string{name}
@@ -73,7 +76,7 @@ func (g *Groups) Same(name string) []string {
 func (g *Groups) All() [][]string {
 	var all [][]string
 	for name, names := range g.same {
-		if foldName(names[0]) == name {
+		if Fold(names[0]) == name {
 			all = append(all, names)
 		}
 	}
@@ -82,12 +85,12 @@ func (g *Groups) All() [][]string {
 
 // Apart tells whether somebody said that two names or addresses are not one person.
 func (g *Groups) Apart(name, other string) bool {
-	a, b := foldName(name), foldName(other)
+	a, b := Fold(name), Fold(other)
 	return slices.ContainsFunc(g.judgements, func(j Judgement) bool {
 		if j.Same || len(j.Names) != 2 {
 			return false
 		}
-		x, y := foldName(j.Names[0]), foldName(j.Names[1])
+		x, y := Fold(j.Names[0]), Fold(j.Names[1])
 		return x == a && y == b || x == b && y == a
 	})
 }
@@ -95,10 +98,10 @@ func (g *Groups) Apart(name, other string) bool {
 // JudgementsOf returns the judgements that made a person of the names with this one, the oldest
 // first.
 func (g *Groups) JudgementsOf(name string) []Judgement {
-	all := g.same[foldName(name)]
+	all := g.same[Fold(name)]
 	var list []Judgement
 	for _, j := range g.judgements {
-		if j.Same && slices.ContainsFunc(all, func(s string) bool { return foldName(s) == foldName(j.Names[0]) }) {
+		if j.Same && slices.ContainsFunc(all, func(s string) bool { return Fold(s) == Fold(j.Names[0]) }) {
 			list = append(list, j)
 		}
 	}

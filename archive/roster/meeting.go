@@ -6,8 +6,10 @@ import (
 	"hash/fnv"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
+	"minutebook/api"
 	"minutebook/archive"
 	"minutebook/archive/notes"
 )
@@ -81,6 +83,7 @@ func (r *Roster) read(ctx context.Context, ids []int64) error {
 // add adds an appearance to a meeting. Recorders and invitees come first: a speaker or
 // assignee without an address is the person of that name in the meeting who has one.
 func (r *Roster) add(m *meeting, p archive.Appearance, spokenAs map[int64]map[string]int32) {
+	p.Name, p.Email = r.clean(p.Name, strings.TrimSpace), r.clean(p.Email, api.FoldEmail)
 	id := r.alias(p.Name, p.Email)
 	names := spokenAs[m.id]
 	switch {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 )
 
 // Detail is one person.
@@ -34,7 +34,7 @@ func (r *Roster) Person(ctx context.Context, q View, key string, loc *time.Locat
 	var d *Detail
 	err := r.open(ctx, q, func(v *view) error {
 		for _, main := range v.mainsOf(key) {
-			if d = v.detail(main, loc); d != nil && slices.ContainsFunc(d.Names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(key)) }) {
+			if d = v.detail(main, loc); d != nil && d.IsNamed(key) {
 				return nil
 			}
 		}
@@ -44,6 +44,12 @@ func (r *Roster) Person(ctx context.Context, q View, key string, loc *time.Locat
 		return nil, err
 	}
 	return d, nil
+}
+
+// IsNamed reports whether a name or address is the person's.
+func (p *Person) IsNamed(name string) bool {
+	fold := notes.Fold(name)
+	return slices.ContainsFunc(p.Names, func(own string) bool { return notes.Fold(own) == fold })
 }
 
 // detail returns the person of a main key, nil where the viewer sees nobody.

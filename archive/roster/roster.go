@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"minutebook/archive"
+	"minutebook/archive/notes"
 )
 
 // Roster keeps the meetings of an archive in memory. It is safe for concurrent use.
@@ -21,11 +21,13 @@ type Roster struct {
 	meetings map[int64]*meeting
 	order    []*meeting // newest first
 
-	principals index              // parties that see meetings
-	aliases    []alias            // pairs of name and address
-	aliasIDs   map[alias]int32    // places in aliases
-	keys       index              // addresses, and names without one
-	folded     map[string][]int32 // places in keys by the key in small letters
+	principals index                      // parties that see meetings
+	aliases    []alias                    // pairs of name and address
+	aliasIDs   map[alias]int32            // places in aliases
+	keys       index                      // addresses, and names without one
+	folded     map[string][]int32         // places in keys by the folded key
+	main       []int32                    // by key: the first one that folds to the same
+	spelled    map[string]map[string]bool // by what they fold to: names and addresses that meetings have otherwise than they are kept here
 }
 
 // alias is a name together with an address; one of them may be "".
@@ -106,7 +108,7 @@ func (r *Roster) catchUp(ctx context.Context) error {
 func (r *Roster) load(ctx context.Context, head archive.Position) error {
 	r.loaded, r.meetings, r.order = false, map[int64]*meeting{}, nil
 	r.principals, r.keys = newIndex(), newIndex()
-	r.aliases, r.aliasIDs, r.folded = nil, map[alias]int32{}, map[string][]int32{}
+	r.aliases, r.aliasIDs, r.folded, r.main, r.spelled = nil, map[alias]int32{}, map[string][]int32{}, nil, map[string]map[string]bool{}
 	spans, err := r.archive.ChangeSpans(ctx)
 	if err == nil {
 		err = r.read(ctx, nil)
@@ -218,9 +220,23 @@ func (x *index) add(text string) (id int32, isNew bool) {
 	return id, true
 }
 
+// clean returns a name or address without what stands around it, an address in small
+// letters. It remembers how the meeting has it.
+func (r *Roster) clean(written string, cleaned func(string) string) string {
+	text := cleaned(written)
+	if text != written {
+		same := r.spelled[notes.Fold(text)]
+		if same == nil {
+			same = map[string]bool{}
+			r.spelled[notes.Fold(text)] = same
+		}
+		same[written] = true
+	}
+	return text
+}
+
 // alias returns the number of a name with an address, -1 for neither.
 func (r *Roster) alias(name, email string) int32 {
-	name = strings.TrimSpace(name)
 	if name == "" && email == "" {
 		return -1
 	}
@@ -235,8 +251,9 @@ func (r *Roster) alias(name, email string) int32 {
 	id, known := int32(len(r.aliases)), a //nolint:gosec // far below 2^31
 	var isNew bool
 	if a.key, isNew = r.keys.add(key); isNew {
-		fold := strings.ToLower(key)
-		r.folded[fold] = append(r.folded[fold], a.key)
+		fold := notes.Fold(key)
+		same := append(r.folded[fold], a.key)
+		r.folded[fold], r.main = same, append(r.main, same[0])
 	}
 	r.aliases = append(r.aliases, a)
 	r.aliasIDs[known] = id

@@ -23,7 +23,7 @@ func Suggest(people []Person, g *notes.Groups) []Suggestion {
 		p := &people[i]
 		for _, name := range p.Names {
 			if !strings.Contains(name, "@") {
-				name = strings.ToLower(name)
+				name = notes.Fold(name)
 				if !slices.Contains(byName[name], p) {
 					byName[name] = append(byName[name], p)
 				}

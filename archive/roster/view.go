@@ -3,8 +3,8 @@ package roster
 import (
 	"context"
 	"iter"
+	"maps"
 	"slices"
-	"strings"
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
@@ -37,14 +37,11 @@ func (r *Roster) open(ctx context.Context, q View, fn func(*view) error) error {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	v := &view{Roster: r, all: q.Viewer.All, allowed: make([]bool, len(r.principals.texts)), main: make([]int32, len(r.keys.texts)), ticks: map[uint64]bool{}}
+	v := &view{Roster: r, all: q.Viewer.All, allowed: make([]bool, len(r.principals.texts)), main: slices.Clone(r.main), ticks: map[uint64]bool{}}
 	for _, p := range mine {
 		if id, ok := r.principals.ids[p]; ok {
 			v.allowed[id] = true
 		}
-	}
-	for i := range v.main {
-		v.main[i] = int32(i) //nolint:gosec // as index.add
 	}
 	if q.Groups != nil {
 		for _, names := range q.Groups.All() {
@@ -61,7 +58,7 @@ func (r *Roster) open(ctx context.Context, q View, fn func(*view) error) error {
 func (v *view) join(names []string) {
 	first := int32(-1)
 	for _, name := range names {
-		for _, key := range v.folded[strings.ToLower(name)] {
+		for _, key := range v.folded[notes.Fold(name)] {
 			if first < 0 {
 				first = key
 			}
@@ -136,11 +133,11 @@ func (v *view) person(alias int32) int32 {
 // mainsOf returns the main keys of the persons whom the viewer sees by a name or address,
 // first the one with this key.
 func (v *view) mainsOf(name string) (mains []int32) {
-	name = strings.TrimSpace(name)
-	keys := v.folded[strings.ToLower(name)]
+	name = notes.Fold(name)
+	keys := v.folded[name]
 	seen := map[int32]bool{} // aliases with the name; true: the viewer sees it
 	for id, a := range v.aliases {
-		if slices.Contains(keys, a.key) || strings.EqualFold(a.name, name) {
+		if slices.Contains(keys, a.key) || notes.Fold(a.name) == name {
 			seen[int32(id)] = false //nolint:gosec // as Roster.alias
 		}
 	}
@@ -172,13 +169,27 @@ func (v *view) markSeen(seen map[int32]bool, alias int32) {
 	}
 }
 
-// Sees tells whether a name or address of somebody is in a meeting that the viewer sees.
-func (r *Roster) Sees(ctx context.Context, q View, name string) (seen bool, err error) {
+// NamesOf returns all names and addresses of a person whom the viewer sees by one of them, as
+// meetings have them. It returns none for others: they are of meetings that the viewer does not see.
+func (r *Roster) NamesOf(ctx context.Context, q View, name string) (names []string, err error) {
 	err = r.open(ctx, q, func(v *view) error {
-		seen = len(v.mainsOf(name)) > 0
+		if len(v.mainsOf(name)) == 0 {
+			return nil
+		}
+		same := []string{name}
+		if q.Groups != nil {
+			same = q.Groups.Same(name)
+		}
+		for _, name := range same {
+			names = append(names, name)
+			for _, key := range v.folded[notes.Fold(name)] {
+				names = append(names, v.keys.texts[key])
+			}
+			names = slices.AppendSeq(names, maps.Keys(v.spelled[notes.Fold(name)]))
+		}
 		return nil
 	})
-	return seen, err
+	return names, err
 }
 
 // isDone tells whether an action item was done, here or at the service.

@@ -2,7 +2,6 @@ package query
 
 import (
 	"slices"
-	"strings"
 )
 
 // Parts returns the parts of a query that must all hold, in their order. The caller
@@ -69,7 +68,7 @@ func (q *Query) With(field string, values ...string) *Query {
 	parts := slices.Clone(q.Without(field).Parts())
 	var filters []Node
 	for _, value := range values {
-		if value = cleanPhrase(strings.Map(dropQuote, value)); value != "" {
+		if value = cleanPhrase(value); value != "" {
 			filters = append(filters, &Filter{Field: field, Value: value})
 		}
 	}
@@ -81,12 +80,4 @@ func (q *Query) With(field string, values ...string) *Query {
 		parts = append(parts, &Or{Kids: filters})
 	}
 	return q.withParts(parts)
-}
-
-// dropQuote makes a space of a quotation mark, since a value cannot hold one.
-func dropQuote(r rune) rune {
-	if isQuote(r) {
-		return ' '
-	}
-	return r
 }

@@ -22,11 +22,17 @@ func TestEditing(t *testing.T) {
 		{"", "person", "Ann", "person:Ann"},
 		{"budget (type:A OR team:B)", "type", "C", "budget type:A OR team:B type:C"},
 		{"-type:A", "type", "B", "-type:A type:B"},
-		{"x", "person", `Ann "Bo" Lee`, `x person:"Ann Bo Lee"`},
+		{"x", "person", `Ann "Bo" Lee`, `x person:"Ann ""Bo"" Lee"`},
+		{"x", "team", "«North»", "x team:\"««North»»\""},
+		{"x", "type", "Sales\r\ncall", `x type:"Sales call"`},
+		{"x", "type", "/x", `x type:"/x"`},
 	} {
 		if got := parse(c.query).With(c.field, c.with).String(); got != c.want {
 			t.Errorf("%s with %s:%s is %s, want %s", c.query, c.field, c.with, got, c.want)
 		}
+	}
+	if got := parse(`person:"Ann ""Bo"" Lee" "a""b"`); !slices.Equal(got.Values("person"), []string{`Ann "Bo" Lee`}) || len(got.Parts()) != 3 {
+		t.Errorf("quotes in a value: %v", got)
 	}
 	q := parse("budget type:A OR type:B person:Ann last:7d")
 	if got := q.Values("type"); !slices.Equal(got, []string{"A", "B"}) {

@@ -60,7 +60,7 @@ func (l *lexer) next() token {
 			l.pos += size
 			return token{kind: kindClose, pos: at}
 		case isQuote(r):
-			if text, ok := l.readQuoted(); ok {
+			if text, ok := l.readQuoted(false); ok {
 				return token{kind: kindPhrase, text: text, pos: at}
 			}
 		case r == '-' || r == '−':
@@ -86,19 +86,29 @@ func (l *lexer) minusBinds() bool {
 	return l.pos < len(l.in) && !unicode.IsSpace(r) && r != ')' && r != '-' && r != '−'
 }
 
-// readQuoted reads a phrase when the quote at the position is closed later, and
-// otherwise steps over the stray quote.
-func (l *lexer) readQuoted() (string, bool) {
+// readQuoted reads a phrase or a field's value when the quote at the position is closed
+// later, and otherwise steps over the stray quote. In a value a quote that stands twice is
+// one of the value.
+func (l *lexer) readQuoted(isValue bool) (string, bool) {
 	_, size := l.peek()
 	l.pos += size
-	rest := l.in[l.pos:]
-	end := strings.IndexFunc(rest, isQuote)
-	if end < 0 {
-		return "", false
+	var text strings.Builder
+	for rest := l.in[l.pos:]; ; {
+		end := strings.IndexFunc(rest, isQuote)
+		if end < 0 {
+			return "", false
+		}
+		quote, size := utf8.DecodeRuneInString(rest[end:])
+		text.WriteString(rest[:end])
+		rest = rest[end+size:]
+		if again, size := utf8.DecodeRuneInString(rest); isValue && again == quote {
+			text.WriteRune(quote)
+			rest = rest[size:]
+			continue
+		}
+		l.pos = len(l.in) - len(rest)
+		return cleanPhrase(text.String()), true
 	}
-	_, size = utf8.DecodeRuneInString(rest[end:])
-	l.pos += end + size
-	return cleanPhrase(rest[:end]), true
 }
 
 // readWord reads a word, a filter, or the word OR.
@@ -109,7 +119,7 @@ func (l *lexer) readWord() (token, bool) {
 		t := token{kind: kindFilter, field: field, text: value, pos: at}
 		if value == "" && l.pos < len(l.in) {
 			if r, _ := l.peek(); isQuote(r) {
-				t.text, _ = l.readQuoted()
+				t.text, _ = l.readQuoted(true)
 			}
 		}
 		return t, true

@@ -45,7 +45,7 @@ type Phrase struct {
 }
 
 // Filter is a field and its value, such as speaker:anna. The field is one of
-// Fields, in lower case; the value is as typed.
+// Fields, in lower case; the value is as typed. It prints in one line.
 type Filter struct {
 	Field, Value string
 	Pos          int
@@ -137,13 +137,19 @@ func (n *Phrase) write(b *strings.Builder, _ binding) {
 func (n *Filter) write(b *strings.Builder, _ binding) {
 	b.WriteString(n.Field)
 	b.WriteByte(':')
-	if strings.ContainsFunc(n.Value, endsWord) || n.Value == "" {
-		b.WriteByte('"')
-		b.WriteString(n.Value)
-		b.WriteByte('"')
+	value := cleanPhrase(n.Value)
+	if !strings.ContainsFunc(value, endsWord) && value != "" && value[0] != '/' {
+		b.WriteString(value)
 		return
 	}
-	b.WriteString(n.Value)
+	b.WriteByte('"')
+	for _, r := range value {
+		b.WriteRune(r)
+		if isQuote(r) {
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
 }
 
 // Walk calls visit for n and everything below it. negated tells whether the place is

@@ -96,10 +96,10 @@ func spelledOut(r rune) (string, bool) {
 }
 
 // Fold folds a whole value, such as a name or a type: its words with one space between
-// them.
+// them. A control character parts words as a space does, since no query can hold one.
 func Fold(s string) string {
 	var f folder
-	words := strings.Fields(s)
+	words := strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == utf8.RuneError })
 	for i, w := range words {
 		words[i] = f.fold(w)
 	}

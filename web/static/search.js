@@ -209,6 +209,6 @@ $("#howto")?.addEventListener("toggle", async e => {
   value.speaker = value.person;
   for (const code of document.querySelectorAll("#howto [data-example]")) {
     const field = code.dataset.example, v = value[field];
-    if (v) code.textContent = `${field === "month" ? "on" : field}:${/[\s"()]/.test(v) ? `"${v.replaceAll('"', " ")}"` : v}`;
+    if (v) code.textContent = `${field === "month" ? "on" : field}:${/[\s"“”„«»‟()]/.test(v) ? `"${v.replace(/["“”„«»‟]/g, "$&$&")}"` : v}`;
   }
 }, { once: true });
