@@ -37,6 +37,7 @@ func TestBrowser(t *testing.T) {
 		"quotes":                  browserQuotes,
 		"remembers the speed":     browserRemembersTheSpeed,
 		"status without session":  browserStatusWithoutSession,
+		"is patient":              browserIsPatient,
 		"stays harmless":          browserStaysHarmless,
 	})
 }

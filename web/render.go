@@ -162,9 +162,10 @@ func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		frame
 		Status  int
 		Message string
+		SignIn  bool       // in another window, after which the form can be sent again
 		Unkept  url.Values // the form of a note that was not kept
-	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message, nil}
-	if r.PostForm.Has("text") && strings.HasSuffix(r.URL.Path, "/notes") {
+	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message, isOfNobody(err) && s.Entry.ProxyHeader == "", nil}
+	if strings.HasSuffix(r.URL.Path, "/notes") && parseForm(w, r) == nil && r.PostForm.Has("text") && r.PostForm.Get("do") != "delete" {
 		data.Unkept, data.Title = r.PostForm, "Your note was not kept"
 		if f.status == http.StatusNotFound { // another window deleted the note
 			data.Unkept.Set("do", "add")

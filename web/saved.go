@@ -92,6 +92,15 @@ func (s *server) changeSaved(w http.ResponseWriter, r *http.Request) error {
 		return s.notFound(w, r)
 	}
 	p := savedPage{For: r.PostForm.Get("name")}
+	if was := r.PostForm.Get("was"); was != "" {
+		saved, err := s.Notes.SavedByID(r.Context(), personOf(r.Context()), id)
+		if err != nil {
+			return toNotesFailure(err)
+		}
+		if was != saved.State() {
+			return s.renderSaved(w, r, http.StatusConflict, savedPage{Notice: "The search was changed in another window meanwhile, and is shown as it is now. You wrote: “" + p.For + ": " + r.PostForm.Get("query") + "”."})
+		}
+	}
 	p.Feed, p.Secret, err = s.changeOfSaved(r, id, r.PathValue("change"), savedRequest{r.PostForm.Get("name"), r.PostForm.Get("query"), r.PostForm.Get("address")})
 	switch {
 	case err != nil:

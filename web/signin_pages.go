@@ -34,12 +34,17 @@ type invitationPage struct {
 // parsed before h sees it.
 func form(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-		if err := r.ParseForm(); err != nil {
+		if err := parseForm(w, r); err != nil {
 			return &failure{http.StatusBadRequest, "This form could not be read."}
 		}
 		return h(w, r)
 	}
+}
+
+// parseForm reads the bounded form of a request, once.
+func parseForm(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	return r.ParseForm()
 }
 
 // entryRoutes returns the routes for signing in, for one's own account and for

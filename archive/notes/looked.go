@@ -26,11 +26,13 @@ func (d *DB) Looked(ctx context.Context, person int64) (archive.Position, time.T
 	return p, sqlite.Time(at), nil
 }
 
-// SetLooked notes that a person has now looked up to a position.
+// SetLooked notes that a person has now looked up to a position, if they have not looked
+// further already.
 func (d *DB) SetLooked(ctx context.Context, person int64, p archive.Position) error {
 	return d.write(ctx, "note up to where a person has looked", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO looked (person, epoch, seq, looked_at) VALUES (?, ?, ?, ?)
-			ON CONFLICT (person) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, looked_at = excluded.looked_at`,
+			ON CONFLICT (person) DO UPDATE SET epoch = excluded.epoch, seq = excluded.seq, looked_at = excluded.looked_at
+			WHERE looked.epoch <> excluded.epoch OR looked.seq <= excluded.seq`,
 			person, p.Epoch, p.Seq, d.now().UnixMilli())
 		return err
 	})

@@ -29,6 +29,9 @@ type SavedSearch struct {
 	CreatedAt   time.Time
 }
 
+// State tells what a form shows of the search.
+func (s SavedSearch) State() string { return s.Name + ": " + s.Query }
+
 // MailTo returns the e-mail address to which new matches go, "" without one.
 func (s SavedSearch) MailTo() string {
 	to, ok := strings.CutPrefix(s.Notify, "mailto:")

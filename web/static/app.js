@@ -87,6 +87,13 @@ addEventListener("keydown", e => {
 
 const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
 
+// patience returns the time to wait for a server that does not answer, or not as asked: each
+// time twice as long, up to a minute.
+export function patience() {
+  let next = 5000;
+  return { again: () => { const ms = next; next = Math.min(2 * next, 60000); return ms; }, answered: () => { next = 5000; } };
+}
+
 // ownPages is the one policy by which markup is parsed here.
 const ownPages = window.trustedTypes?.createPolicy("minutebook", { createHTML: html => html }) ?? { createHTML: html => html };
 
@@ -124,6 +131,7 @@ async function refresh(name) {
 async function live(part) {
   let from = part.dataset.from;
   const of = part.dataset.of ? `&recording_id=${part.dataset.of}` : "";
+  const wait = patience();
   while (from) {
     try {
       if (document.hidden) {
@@ -134,9 +142,10 @@ async function live(part) {
       const { head, changed } = await answer.json();
       if (changed) await refresh(part.dataset.live);
       from = head;
+      wait.answered();
       await pause(changed ? 700 : 0);
     } catch {
-      await pause(5000);
+      await pause(wait.again());
     }
   }
 }
@@ -146,10 +155,15 @@ if (part) live(part);
 
 // The banner counts by itself.
 async function watchIndexing() {
+  const wait = patience();
   while ($("[data-live=indexing]")) {
     await pause(2000);
     const page = await readPage(`${base}status`).catch(() => null);
-    if (!page) continue;
+    if (!page) {
+      await pause(wait.again());
+      continue;
+    }
+    wait.answered();
     const fresh = $("[data-live=indexing]", page), old = $("[data-live=indexing]");
     if (fresh) old.replaceChildren(...fresh.childNodes);
     else old.remove();

@@ -1,5 +1,5 @@
 // The status as it changes. The page is whole without this file.
-import { $, $$, base, readPage } from "./app.js";
+import { $, $$, base, patience, readPage } from "./app.js";
 
 // parts replaces the parts of the page that have changed, except the one in which the
 // reader is.
@@ -27,21 +27,25 @@ function showBudget({ accounts }) {
   }
 }
 
-let source, known;
+let source, known, timer;
+const wait = patience();
 function listen() {
   source?.close();
+  clearTimeout(timer);
   if (document.hidden) return;
   source = new EventSource(`${base}api/v1/status/events`);
   source.addEventListener("status", async ({ data }) => {
     const status = JSON.parse(data);
+    wait.answered();
     showBudget(status);
     const rest = JSON.stringify(status, (key, value) => key === "budget" || key === "calls" ? undefined : value);
     if (known !== undefined && rest !== known) await refreshParts();
     known = rest;
   });
-  source.addEventListener("end", () => { // the archive stops, and may come back
+  for (const kind of ["end", "error"]) source.addEventListener(kind, () => { // the archive stops, and may come back
     source.close();
-    setTimeout(listen, 10000);
+    clearTimeout(timer);
+    timer = setTimeout(listen, wait.again());
   });
 }
 document.addEventListener("visibilitychange", listen);

@@ -1,0 +1,77 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"minutebook/internal/browsertest"
+)
+
+// TestNotesOutliveTheSession sends a note after the session has ended: the answer holds the
+// note, to be sent again after signing in.
+func TestNotesOutliveTheSession(t *testing.T) {
+	s := newEntrySite(t, nil)
+	s.signIn("ann@acme.example", true)
+	s.wants(303, "POST", "/logout", url.Values{})
+	form := url.Values{"do": {"add"}, "text": {"The walrus hid.\r\nTwice."}, "at": {"1:05"}, "private": {"yes"}}
+	s.wants(401, "POST", "/meetings/"+itoa(s.ids[0])+"/notes", form, "Your note was not kept", "The walrus hid.\r\nTwice.</textarea>", `value="1:05"`, " checked>", `href="/login" target="_blank"`)
+	if body := s.wants(401, "POST", "/actions/tick", url.Values{"text": {"x"}}, "sign in", `href="/login" target="_blank"`); strings.Contains(body, "not kept") {
+		t.Error("a tick is no note")
+	}
+}
+
+// TestStaleForms sends forms of a window that does not know what another window did.
+func TestStaleForms(t *testing.T) {
+	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", ""))
+	s.changes("/meetings/1/notes", url.Values{"do": {"add"}, "text": {"First."}}, "/meetings/1#note1")
+	deletion := url.Values{"do": {"delete"}, "note": {"1"}, "text": {"First."}}
+	s.changes("/meetings/1/notes", deletion, "/meetings/1#notes")
+	if resp, body := s.submit("/meetings/1/notes", deletion.Encode()); resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "not there any more") || strings.Contains(body, "not kept") {
+		t.Errorf("deleting a note twice: %s %s", resp.Status, body)
+	}
+
+	s.changes("/saved", url.Values{"name": {"A"}, "query": {"walrus"}}, "/saved")
+	seen := url.Values{"was": {"A: walrus"}}
+	s.shows(200, "/saved", `name="was" value="A: walrus"`)
+	seen.Set("name", "B")
+	seen.Set("query", "walrus herd")
+	s.changes("/saved/1/rename", seen, "/saved")
+	seen.Set("name", "A")
+	seen.Set("query", "walrus type:Call")
+	if resp, body := s.submit("/saved/1/rename", seen.Encode()); resp.StatusCode != http.StatusConflict || !strings.Contains(body, "another window") || !strings.Contains(body, "walrus herd") {
+		t.Errorf("changing a search that another window changed: %s %s", resp.Status, body)
+	}
+
+	old, _, _ := strings.Cut(strings.SplitAfter(s.shows(200, "/now"), `name="until" value="`)[1], `"`)
+	s.apply(meeting(2, "Zebra", "2026-06-11T09:00:00Z", ""))
+	now, _, _ := strings.Cut(strings.SplitAfter(s.shows(200, "/now", "Zebra"), `name="until" value="`)[1], `"`)
+	s.changes("/now/looked", url.Values{"until": {now}}, "/now")
+	s.changes("/now/looked", url.Values{"until": {old}}, "/now")
+	if body := s.shows(200, "/now"); strings.Contains(body, "Zebra") {
+		t.Error("what one has looked at is new again")
+	}
+}
+
+// browserIsPatient leaves pages open without an answer: they ask again, less and less often.
+func browserIsPatient(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	b := c.Open(t, s.URL)
+	for _, page := range []string{"/", "/status"} {
+		b.Do(chromedp.Navigate(s.URL + page))
+		b.Do(chromedp.Evaluate[chromedp.Void](`{
+			const later = window.setTimeout;
+			window.pauses = [];
+			window.setTimeout = (f, ms) => { if (ms >= 1000) pauses.push(ms); return later(f, ms / 1000); };
+			window.fetch = async () => new Response("{}", { status: 401 });
+			window.EventSource = class extends EventTarget { constructor() { super(); later(() => this.dispatchEvent(new Event("error")), 1); } close() {} };
+			document.dispatchEvent(new Event("visibilitychange"));
+		}`))
+		s.apply(meeting(9000, "One", "2026-06-10T09:00:00Z", ""), meeting(9001, page, "2026-06-10T09:00:00Z", ""))
+		b.WaitFor(`pauses.length > 6`)
+		b.WaitFor(`pauses.slice(0, 6).join() === "5000,10000,20000,40000,60000,60000"`)
+	}
+}
