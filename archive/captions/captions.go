@@ -45,6 +45,19 @@ type LineError struct {
 // Error names the line, then the reason.
 func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
+// The bounds of a transcript, each beyond a day of talk in the most wordy format.
+const (
+	maxCues     = 16 << 20 // bytes of a file of WebVTT or SubRip
+	maxJSON     = 64 << 20 // bytes of a file of JSON, which may give the time of each word
+	maxCaptions = 250_000
+	maxText     = 16 << 20 // bytes of the captions of a file of JSON
+)
+
+var (
+	errTooMany = fmt.Errorf("it has more than %d captions", maxCaptions)
+	errTooLong = fmt.Errorf("it has more than %d MiB of text", maxText>>20)
+)
+
 // longest is the longest recording that is believed.
 const longest = 1000 * time.Hour
 
@@ -52,8 +65,16 @@ const longest = 1000 * time.Hour
 // tells most about the speakers first.
 func Extensions() []string { return []string{".json", ".vtt", ".srt"} }
 
-// Parse reads a transcript in the format that the file's name says. It fails with a
-// [LineError] for content that is not of this format, and for a transcript in which
+// MaxSize returns the length of the longest file with this name that Parse is given.
+func MaxSize(name string) int64 {
+	if strings.EqualFold(filepath.Ext(name), ".json") {
+		return maxJSON
+	}
+	return maxCues
+}
+
+// Parse reads a transcript in the format that the file's name says. It fails for one that
+// has too many captions or too much text, and with a [LineError] for content that is not of this format, and for a transcript in which
 // nobody says anything.
 func Parse(name string, content []byte) (t Transcript, err error) {
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -105,14 +126,23 @@ func endsSentence(text string) bool {
 	return strings.ContainsRune(".?!…。？！", last)
 }
 
-// decodeText reads text in UTF-8, or in UTF-16 with a byte order mark.
+// decodeText reads text in UTF-8, or in UTF-16 with a byte order mark. Its lines end with
+// a line feed.
 func decodeText(content []byte) (string, error) {
-	text, _, err := transform.Bytes(utf.BOMOverride(transform.Nop), content)
-	if err != nil {
-		return "", fmt.Errorf("read text: %w", err)
+	text := bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {
+		var err error
+		if text, _, err = transform.Bytes(utf.BOMOverride(transform.Nop), content); err != nil {
+			return "", fmt.Errorf("read text: %w", err)
+		}
 	}
 	if utf8.Valid(text) {
-		return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\ufffd").Replace(string(text)), nil
+		for _, c := range [][2]string{{"\r\n", "\n"}, {"\r", "\n"}, {"\x00", "\ufffd"}} {
+			if bytes.Contains(text, []byte(c[0])) { // seldom: each copies the text
+				text = bytes.ReplaceAll(text, []byte(c[0]), []byte(c[1]))
+			}
+		}
+		return string(text), nil
 	}
 	line := 1
 	for rest := text; len(rest) > 0; {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"html"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"a.srt", "", "line 1: nobody says anything"},
 		{"a.srt", "1\n00:00:01,000 --> 00:00:02,000\n<i> - </i>\n", "line 1: nobody says anything"},
 		{"a.json", "{\"segments\": [\n{\"text\": }]}", "line 2: here it is no JSON any more"},
-		{"a.json", "{\"segments\": [\n{\"start\": 1, \"end\": \"late\"}]}", "line 2: segments.end is a JSON string"},
+		{"a.json", "{\"segments\": [\n{\"start\": 1, \"end\": \"late\"}]}", "line 2: segments[0].end is a JSON string"},
 		{"a.json", `{"segments": [{"start": 2, "end": 1, "text": "a"}]}`, "segments[0]: it lasts from 2 to 1"},
 		{"a.json", `{"transcription": [{"offsets": {"from": -5, "to": 1}, "text": "a"}]}`, "transcription[0]: it lasts from"},
 		{"a.txt", "a", ".txt: no transcript"},
@@ -95,6 +96,48 @@ func TestWhisperIsToldFromMeetings(t *testing.T) {
 	} {
 		if IsWhisper(strings.NewReader(text)) != want {
 			t.Errorf("%s: not %t", text, want)
+		}
+	}
+}
+
+// TestReadingTakesFewCopies has files that are mostly empty lines, one caption in many
+// blocks, one cue of many speakers, and words that are not kept. It counts the bytes that
+// reading them allocates.
+func TestReadingTakesFewCopies(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	const size = 1 << 20
+	fill := func(head, part, tail string) string { return head + strings.Repeat(part, size/len(part)) + tail }
+	for _, c := range []struct {
+		file, text string
+		copies     int
+	}{
+		{"empty.vtt", fill("WEBVTT\n\n00:01.000 --> 00:02.000\na\n", "\n", ""), 2},
+		{"blocks.srt", fill("1\n00:00:01,000 --> 00:00:02,000\na\n\n", "b c d e f g h\n\n", ""), 40},
+		{"cue.vtt", fill("WEBVTT\n\n00:01.000 --> 00:02.000\n", "a b c d e f g h i\n", ""), 40},
+		{"words.json", fill(`{"segments": [{"text": "a", "words": [{"w": 1}`, `,{"word": "a", "start": 1.25}`, `]}]}`), 2},
+		{"none.json", fill(`{"segments": [{"text": "a"}`, `,{}`, `]}`), 0},
+		{"short.vtt", fill("WEBVTT\n\n", "0:0 --> 0:0\na\n\n", ""), 60},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Parse(c.file, []byte(c.text))
+		runtime.ReadMemStats(&after)
+		copies := (after.TotalAlloc - before.TotalAlloc) / size
+		if c.copies == 0 {
+			if !errors.Is(err, errTooMany) {
+				t.Errorf("%s: %v", c.file, err)
+			}
+		} else if err != nil || copies > uint64(c.copies) {
+			t.Errorf("%s: %d copies, %v", c.file, copies, err)
+		}
+	}
+	for name, text := range map[string]string{
+		"a.srt":  strings.Repeat("0:0 --> 0:0\na\n\n", maxCaptions+1),
+		"b.vtt":  "WEBVTT\n\n0:0 --> 0:0\n" + strings.Repeat("<v a>b", maxCaptions+1),
+		"c.json": `{"segments": [{"text": "` + strings.Repeat("a ", maxText/2+1) + `"}]}`,
+	} {
+		if _, err := Parse(name, []byte(text)); !errors.Is(err, errTooMany) && !errors.Is(err, errTooLong) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

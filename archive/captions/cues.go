@@ -3,6 +3,7 @@ package captions
 import (
 	"fmt"
 	"html"
+	"iter"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,65 +22,113 @@ var clock = regexp.MustCompile(`^(?:(\d{1,4}):)?(\d{1,2}):(\d{1,2})(?:[.,](\d{1,
 // parseCues reads WebVTT or SubRip. A cue is a block of lines that ends with an empty
 // one: a name or number that is not needed, the times, and the text.
 func parseCues(text string, isVTT bool) (t Transcript, err error) {
-	lines := strings.Split(text, "\n")
-	first := 0
+	body, line := text, 1
 	if isVTT {
-		if head := lines[0]; head != "WEBVTT" && !strings.HasPrefix(head, "WEBVTT ") && !strings.HasPrefix(head, "WEBVTT\t") {
-			return t, &LineError{1, "a WebVTT file begins with WEBVTT"}
-		}
-		for first < len(lines) && lines[first] != "" && !strings.Contains(lines[first], "-->") {
-			if language, ok := strings.CutPrefix(lines[first], "Language:"); ok {
-				t.Language = strings.TrimSpace(language)
-			}
-			first++
-		}
-	}
-	for at := first; at < len(lines); {
-		if strings.TrimSpace(lines[at]) == "" {
-			at++
-			continue
-		}
-		end := at
-		for end < len(lines) && strings.TrimSpace(lines[end]) != "" {
-			end++
-		}
-		if t.Captions, err = appendCue(t.Captions, lines[at:end], at+1, isVTT); err != nil {
+		if t.Language, body, line, err = cutHeader(text); err != nil {
 			return t, err
 		}
-		at = end
 	}
+	var more []string // blocks that go on with the last caption
+	extend := func() {
+		if last := len(t.Captions) - 1; more != nil {
+			t.Captions[last].Text = phrase.OneLine(t.Captions[last].Text + " " + strings.Join(more, " "))
+		}
+		more = nil
+	}
+	for block, first := range blocks(body, line) {
+		if !isVTT && len(t.Captions) > 0 && isMoreText(block) {
+			more = append(more, plainText(block))
+			continue
+		}
+		extend()
+		if t.Captions, err = appendCue(t.Captions, block, first, isVTT); err != nil {
+			return t, err
+		}
+		if len(t.Captions) > maxCaptions {
+			return t, errTooMany
+		}
+	}
+	extend()
 	if !usesVoices(text, isVTT) {
 		splitNames(t.Captions)
 	}
 	return t, nil
 }
 
-// appendCue reads the block of lines that begins at a line of the file.
-func appendCue(all []Caption, block []string, line int, isVTT bool) ([]Caption, error) {
-	at := 0
-	if !strings.Contains(block[0], "-->") {
-		word, _, _ := strings.Cut(strings.TrimSpace(block[0]), " ")
-		if isVTT && (word == "NOTE" || word == "STYLE" || word == "REGION") {
-			return all, nil
+// cutHeader reads the first lines of WebVTT and returns the text after them with its line.
+func cutHeader(text string) (language, body string, line int, err error) {
+	head, body, _ := strings.Cut(text, "\n")
+	if head != "WEBVTT" && !strings.HasPrefix(head, "WEBVTT ") && !strings.HasPrefix(head, "WEBVTT\t") {
+		return "", "", 0, &LineError{1, "a WebVTT file begins with WEBVTT"}
+	}
+	for line = 2; ; line++ {
+		next, rest, more := strings.Cut(body, "\n")
+		if next == "" || strings.Contains(next, "-->") {
+			return language, body, line, nil
 		}
-		at = 1
-	}
-	if at == len(block) && isNumber(block[0]) {
-		return all, nil // a cue without times and text
-	}
-	if at == len(block) || !strings.Contains(block[at], "-->") {
-		if !isVTT && len(all) > 0 { // an empty line within the text
-			c := &all[len(all)-1]
-			c.Text = phrase.OneLine(c.Text + " " + plainText(strings.Join(block, " ")))
-			return all, nil
+		if value, ok := strings.CutPrefix(next, "Language:"); ok {
+			language = strings.TrimSpace(value)
 		}
-		return nil, &LineError{line + min(at, len(block)-1), "here should be times such as 00:01:02.500 --> 00:01:05.000"}
+		if body = rest; !more {
+			return language, body, line, nil
+		}
 	}
-	start, end, err := parseTiming(block[at])
+}
+
+// blocks yields the blocks of lines between blank ones, with the line on which each
+// begins. The first line of text has the number line.
+func blocks(text string, line int) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		begin, first := -1, 0
+		for at := 0; at < len(text); line++ {
+			end := len(text)
+			if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+				end = at + n
+			}
+			blank := strings.TrimSpace(text[at:end]) == ""
+			if blank && begin >= 0 {
+				if !yield(text[begin:at-1], first) {
+					return
+				}
+				begin = -1
+			} else if !blank && begin < 0 {
+				begin, first = at, line
+			}
+			at = end + 1
+		}
+		if begin >= 0 {
+			yield(strings.TrimSuffix(text[begin:], "\n"), first)
+		}
+	}
+}
+
+// isMoreText reports whether a block of SubRip is no cue: text after an empty line.
+func isMoreText(block string) bool {
+	name, rest, _ := strings.Cut(block, "\n")
+	times, _, _ := strings.Cut(rest, "\n")
+	return !strings.Contains(name, "-->") && !strings.Contains(times, "-->") && (rest != "" || !isNumber(name))
+}
+
+// appendCue reads the block that begins at a line of the file.
+func appendCue(all []Caption, block string, line int, isVTT bool) ([]Caption, error) {
+	times, text, more := strings.Cut(block, "\n")
+	if !strings.Contains(times, "-->") {
+		name := strings.TrimSpace(times)
+		word, _, _ := strings.Cut(name, " ")
+		if isVTT && (word == "NOTE" || word == "STYLE" || word == "REGION") || !more && isNumber(name) {
+			return all, nil // a remark, or a cue without times and text
+		}
+		if times, text, _ = strings.Cut(text, "\n"); more {
+			line++
+		}
+	}
+	if !strings.Contains(times, "-->") {
+		return nil, &LineError{line, "here should be times such as 00:01:02.500 --> 00:01:05.000"}
+	}
+	start, end, err := parseTiming(times)
 	if err != nil {
-		return nil, &LineError{line + at, err.Error()}
+		return nil, &LineError{line, err.Error()}
 	}
-	text := strings.Join(block[at+1:], "\n")
 	if !isVTT {
 		return append(all, Caption{Start: start, End: end, Text: plainText(text)}), nil
 	}

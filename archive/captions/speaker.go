@@ -23,7 +23,7 @@ func splitVoices(c Caption, text string) (all []Caption) {
 		}
 	}
 	at := 0
-	for _, found := range voice.FindAllStringSubmatchIndex(text, -1) {
+	for _, found := range voice.FindAllStringSubmatchIndex(text, maxCaptions+1) {
 		add(text[at:found[0]])
 		c.Speaker = cleanName(html.UnescapeString(text[found[2]:found[3]]))
 		at = found[1]

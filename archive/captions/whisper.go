@@ -2,39 +2,32 @@ package captions
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"minutebook/internal/phrase"
+	"minutebook/internal/rawjson"
 )
 
-// whisper is the JSON of the Whisper family. Whisper and WhisperX write segments with
-// seconds, whisper.cpp a transcription with milliseconds.
-type whisper struct {
-	Language string `json:"language"`
-	Segments []struct {
-		Start   *float64 `json:"start"` // WhisperX leaves out the times that it did not find
-		End     *float64 `json:"end"`
-		Text    string   `json:"text"`
-		Speaker string   `json:"speaker"`
-	} `json:"segments"`
-	Result struct {
-		Language string `json:"language"`
-	} `json:"result"`
-	Transcription []struct {
-		Offsets struct {
-			From float64 `json:"from"`
-			To   float64 `json:"to"`
-		} `json:"offsets"`
-		Text    string `json:"text"`
-		Speaker string `json:"speaker"`
-	} `json:"transcription"`
+// segment is an element of the JSON of Whisper and WhisperX, in seconds, or of the
+// transcription of whisper.cpp, which has offsets in milliseconds.
+type segment struct {
+	Start   *float64 `json:"start"` // WhisperX leaves out the times that it did not find
+	End     *float64 `json:"end"`
+	Offsets *struct {
+		From float64 `json:"from"`
+		To   float64 `json:"to"`
+	} `json:"offsets"`
+	Text    string `json:"text"`
+	Speaker string `json:"speaker"`
 }
 
 // IsWhisper reports whether JSON is a transcript of the Whisper family and not a
@@ -61,64 +54,146 @@ func IsWhisper(r io.Reader) bool {
 	}
 }
 
-func parseWhisper(content []byte) (t Transcript, err error) {
-	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
-	var w whisper
-	if err := json.Unmarshal(content, &w); err != nil {
-		return t, jsonError(content, err)
-	}
-	t.Language = w.Language
-	if t.Language == "" {
-		t.Language = w.Result.Language
-	}
-	last := 0.0
-	for i, s := range w.Segments {
-		start, end := last, 0.0
-		if s.Start != nil {
-			start = *s.Start
-		}
-		if end = start; s.End != nil {
-			end = *s.End
-		}
-		if err := t.add(fmt.Sprintf("segments[%d]", i), start, end, s.Speaker, s.Text); err != nil {
-			return t, err
-		}
-		last = end
-	}
-	for i, s := range w.Transcription {
-		if err := t.add(fmt.Sprintf("transcription[%d]", i), s.Offsets.From/1000, s.Offsets.To/1000, s.Speaker, s.Text); err != nil {
-			return t, err
-		}
-	}
-	named := false
-	for _, c := range t.Captions {
-		named = named || c.Speaker != ""
-	}
-	if !named {
-		splitNames(t.Captions)
-	}
-	return t, nil
+// whisperReader reads a transcript segment by segment, so that words with times of their
+// own take no memory.
+type whisperReader struct {
+	*jsontext.Decoder
+	content []byte
+	t       Transcript
+	text    int     // bytes of the captions
+	last    float64 // end of the segment before
 }
 
-// add adds a caption with its times in seconds.
-func (t *Transcript) add(place string, start, end float64, speaker, text string) error {
+func parseWhisper(content []byte) (Transcript, error) {
+	content = bytes.TrimPrefix(content, []byte("\xef\xbb\xbf"))
+	w := &whisperReader{Decoder: jsontext.NewDecoder(bytes.NewBuffer(content), rawjson.Options()...), content: content}
+	if err := w.readObject(); err != nil {
+		return Transcript{}, err
+	}
+	if !slices.ContainsFunc(w.t.Captions, func(c Caption) bool { return c.Speaker != "" }) {
+		splitNames(w.t.Captions)
+	}
+	return w.t, nil
+}
+
+func (w *whisperReader) readObject() error {
+	if w.PeekKind() == '[' {
+		return &LineError{1, "it is a JSON array, which does not belong there"}
+	}
+	if _, err := w.ReadToken(); err != nil {
+		return w.locate(err)
+	}
+	for w.PeekKind() != '}' {
+		token, err := w.ReadToken()
+		if err != nil {
+			return w.locate(err)
+		}
+		name := token.String()
+		if isList := w.PeekKind() == '['; isList && (name == "segments" || name == "transcription") {
+			err = w.readSegments(name)
+		} else if name == "language" || name == "result" {
+			err = w.readLanguage(name)
+		} else {
+			err = w.locate(w.SkipValue())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := w.ReadToken(); err != nil {
+		return w.locate(err)
+	}
+	if _, err := w.ReadToken(); !errors.Is(err, io.EOF) {
+		return &LineError{lineAt(w.content, w.InputOffset()), "here it is no JSON any more"}
+	}
+	return nil
+}
+
+// readLanguage reads the language, which whisper.cpp has in its result.
+func (w *whisperReader) readLanguage(name string) error {
+	var result struct {
+		Language string `json:"language"`
+	}
+	if name == "result" {
+		if err := w.decode(name, &result); err != nil {
+			return err
+		}
+	} else if err := w.decode(name, &result.Language); err != nil {
+		return err
+	}
+	w.t.Language = cmp.Or(w.t.Language, result.Language)
+	return nil
+}
+
+func (w *whisperReader) readSegments(name string) error {
+	if _, err := w.ReadToken(); err != nil {
+		return w.locate(err)
+	}
+	for i := 0; w.PeekKind() != ']'; i++ {
+		var s segment
+		place := fmt.Sprintf("%s[%d]", name, i)
+		if err := w.decode(place, &s); err != nil {
+			return err
+		}
+		if err := w.add(place, s); err != nil {
+			return err
+		}
+	}
+	_, err := w.ReadToken()
+	return w.locate(err)
+}
+
+// decode reads the next value.
+func (w *whisperReader) decode(place string, into any) error {
+	raw, err := w.ReadValue()
+	if err != nil {
+		return w.locate(err)
+	}
+	err = json.Unmarshal(raw, into)
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		if kind.Field != "" {
+			place += "." + kind.Field
+		}
+		return &LineError{lineAt(w.content, w.InputOffset()-int64(len(raw))+kind.Offset), fmt.Sprintf("%s is a JSON %s, which does not belong there", place, kind.Value)}
+	}
+	return err
+}
+
+// locate returns the error of a text that is no JSON with its line.
+func (w *whisperReader) locate(err error) error {
+	if err == nil {
+		return nil
+	}
+	at := w.InputOffset()
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		at = max(at, syntax.ByteOffset)
+	}
+	return &LineError{lineAt(w.content, at), "here it is no JSON any more"}
+}
+
+// add adds a caption.
+func (w *whisperReader) add(place string, s segment) error {
+	start, end := w.last, 0.0
+	if s.Start != nil {
+		start = *s.Start
+	}
+	if end = start; s.End != nil {
+		end = *s.End
+	}
+	if s.Offsets != nil {
+		start, end = s.Offsets.From/1000, s.Offsets.To/1000
+	}
 	if !(start >= 0 && end >= start && end <= longest.Seconds()) {
 		return fmt.Errorf("%s: it lasts from %v to %v seconds, which is no span of a recording", place, start, end)
 	}
 	seconds := func(s float64) time.Duration { return time.Duration(math.Round(s*1000)) * time.Millisecond }
-	t.Captions = append(t.Captions, Caption{seconds(start), seconds(end), cleanName(speaker), phrase.OneLine(text)})
-	return nil
-}
-
-// jsonError returns the error of JSON with its line.
-func jsonError(content []byte, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		return &LineError{lineAt(content, syntax.Offset), "here it is no JSON any more"}
-	case errors.As(err, &kind):
-		return &LineError{lineAt(content, kind.Offset), fmt.Sprintf("%s is a JSON %s, which does not belong there", kind.Field, kind.Value)}
+	c := Caption{seconds(start), seconds(end), cleanName(s.Speaker), phrase.OneLine(s.Text)}
+	w.t.Captions, w.text, w.last = append(w.t.Captions, c), w.text+len(c.Text)+len(c.Speaker), end
+	if len(w.t.Captions) > maxCaptions {
+		return errTooMany
 	}
-	return err
+	if w.text > maxText {
+		return errTooLong
+	}
+	return nil
 }

@@ -6,7 +6,7 @@
 //	path.go           files and directories
 //	stream.go         JSON objects of a stream, with their lines
 //	foreign.go        a meeting that another program recorded
-//	foreign_files.go  which files belong to one such meeting
+//	foreign_files.go  which files belong to one such meeting; listing a folder again
 //	files.go          opening and reading its files
 //	recording.go      its recording
 //	metadata.go       the file with title, time and people beside a transcript

@@ -11,11 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The longest files that are read as a whole, in bytes.
-const (
-	maxTranscript = 64 << 20
-	maxMetadata   = 1 << 20
-)
+// maxMetadata is the longest metadata file, in bytes.
+const maxMetadata = 1 << 20
 
 // readWhole reads a file of at most so many bytes. It fails with a [Wrong].
 func readWhole(path string, most int64) ([]byte, error) {
@@ -24,8 +21,7 @@ func readWhole(path string, most int64) ([]byte, error) {
 		return nil, unreadable(path, err)
 	}
 	defer f.Close()
-	content := make([]byte, 0, min(size, most)+1)
-	buffer := bytes.NewBuffer(content)
+	buffer := bytes.NewBuffer(make([]byte, 0, min(size, most)+bytes.MinRead)) // does not grow
 	if size <= most {
 		if _, err = io.Copy(buffer, io.LimitReader(f, most+1)); err != nil {
 			return nil, unreadable(path, err)
@@ -41,9 +37,12 @@ func readWhole(path string, most int64) ([]byte, error) {
 var errNoFile = errors.New("it is no file")
 
 // openFile opens a file and returns its size. A pipe in its place, whose opening would
-// wait for a writer, is refused.
+// wait for a writer, and a symbolic link, which could lead out of the folder, are refused.
 func openFile(path string) (*os.File, int64, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if errors.Is(err, unix.ELOOP) {
+		err = errNoFile
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -65,6 +64,21 @@ func unreadable(path string, err error) Wrong {
 		err = failed.Err // without the path, which stands before it
 	}
 	return Wrong{File: path, Err: fmt.Errorf("it cannot be read: %w", err)}
+}
+
+// stamp tells the states of a file apart. The right to read it, and another file with the
+// same date, change the stamp.
+type stamp struct {
+	size, modified, changed int64
+	device, inode           uint64
+}
+
+func stampFile(path string) (stamp, error) {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return stamp{}, err
+	}
+	return stamp{st.Size, st.Mtim.Nano(), st.Ctim.Nano(), uint64(st.Dev), st.Ino}, nil
 }
 
 // isGone reports whether an error says that a file is not there any more.

@@ -36,8 +36,9 @@ func (f foreign) files() (all []string) {
 // foreignMeeting is a meeting of other programs' files, as the archive takes it.
 type foreignMeeting struct {
 	api.Meeting
-	shares    map[string]archive.ShareLevel
-	recording string // file, "" without
+	shares     map[string]archive.ShareLevel
+	transcript string // file
+	recording  string // file, "" without
 
 	hasKey                                 bool // the metadata says which meeting it is
 	guessedTitle, guessedStart, guessedEnd bool
@@ -79,7 +80,7 @@ func (o *Options) readForeign(f foreign) (m foreignMeeting, err error) {
 	if err := m.fillTranscript(&meta, talk); err != nil {
 		return m, wrong(err)
 	}
-	m.SharedWith, m.recording = api.SharedNoTeams, f.recording
+	m.SharedWith, m.transcript, m.recording = api.SharedNoTeams, f.transcript, f.recording
 	m.RecordingID, m.hasKey, m.length = idOf(meta.Key, talk), meta.Key != "", talk.End()
 	return m, m.guess(f, o.zone())
 }
@@ -100,7 +101,7 @@ func (o *Options) zone() *time.Location {
 
 // readTranscript reads a file of captions.
 func readTranscript(path string) (t captions.Transcript, err error) {
-	content, err := readWhole(path, maxTranscript)
+	content, err := readWhole(path, captions.MaxSize(path))
 	if err != nil {
 		return t, err
 	}
@@ -117,11 +118,17 @@ func readTranscript(path string) (t captions.Transcript, err error) {
 
 // fillTranscript puts the talk into the meeting.
 func (m *foreignMeeting) fillTranscript(meta *Metadata, talk captions.Transcript) error {
-	var entries []api.TranscriptEntry
-	for _, c := range talk.Utterances() {
-		p, err := meta.speaker(c.Speaker)
-		if err != nil {
-			return err
+	said := talk.Utterances()
+	entries := make([]api.TranscriptEntry, 0, len(said))
+	speakers := map[string]person{}
+	for _, c := range said {
+		p, ok := speakers[c.Speaker]
+		if !ok {
+			var err error
+			if p, err = meta.speaker(c.Speaker); err != nil {
+				return err
+			}
+			speakers[c.Speaker] = p
 		}
 		e := api.TranscriptEntry{Text: c.Text, Timestamp: api.FormatOffset(c.Start)}
 		if e.Speaker.DisplayName = p.name; p.email != "" {
@@ -210,13 +217,17 @@ func (im *run) addForeign(ctx context.Context, m foreignMeeting) error {
 	if err != nil {
 		return err
 	}
+	m.Meeting = api.Meeting{RecordingID: m.RecordingID} // the talk is not kept twice
 	o, err := archive.FromMeeting(im.Account, archive.SourceImport, im.archive.Now(), raw)
 	if err != nil {
-		return err
+		return Wrong{File: m.transcript, Err: err}
 	}
 	im.batch = append(im.batch, o)
 	forgotten := im.result.Forgotten
 	if err := im.flush(ctx); err != nil || im.result.Forgotten > forgotten {
+		if _, ok := errors.AsType[*archive.ObservationError](err); ok {
+			return Wrong{File: m.transcript, Err: err}
+		}
 		return err
 	}
 	err = im.completeForeign(ctx, m)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -41,20 +42,45 @@ func extension(path string) string { return strings.ToLower(filepath.Ext(path)) 
 
 func stem(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
 
-// isTranscript reports whether a file is a transcript of another program.
-func isTranscript(path string) bool {
+// lister finds the meetings of other programs. It remembers the files of its listing, so
+// that the next one opens only those that are new or changed.
+type lister struct{ files map[string]*listedFile }
+
+// listedFile is a file and its content, as far as it was looked at.
+type listedFile struct {
+	stamp
+	isTranscript func() (bool, error)
+	metadata     func() (Metadata, error)
+}
+
+func newListedFile(path string, s stamp) *listedFile {
+	return &listedFile{s,
+		sync.OnceValues(func() (bool, error) { return isTranscript(path) }),
+		sync.OnceValues(func() (Metadata, error) { return readMetadata(path) }),
+	}
+}
+
+// isTranscript reports whether a file of the listing is a transcript of another program.
+func (l *lister) isTranscript(path string) bool {
+	is, _ := l.files[path].isTranscript()
+	return is
+}
+
+// isTranscript reports whether a file is a transcript of another program. It fails when
+// the file cannot be read.
+func isTranscript(path string) (bool, error) {
 	switch extension(path) {
 	case ".vtt", ".srt":
-		return true
+		return true, nil
 	case ".json":
-		f, err := os.Open(path)
+		f, _, err := openFile(path)
 		if err != nil {
-			return false
+			return false, err
 		}
 		defer f.Close()
-		return captions.IsWhisper(io.LimitReader(f, maxTranscript))
+		return captions.IsWhisper(io.LimitReader(f, captions.MaxSize(path))), nil
 	}
-	return false
+	return false, nil
 }
 
 // foreignOf returns the meeting of one transcript: with the metadata and the recording
@@ -65,11 +91,13 @@ func foreignOf(transcript string) (foreign, error) {
 	if err != nil {
 		return foreign{}, err
 	}
+	l := lister{files: map[string]*listedFile{}}
 	var all, same []string
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
+		l.files[path] = newListedFile(path, stamp{})
 		switch {
-		case !e.Type().IsRegular() || isTranscript(path) && path != transcript:
+		case !e.Type().IsRegular() || l.isTranscript(path) && path != transcript:
 		case stem(path) == stem(transcript):
 			same = append(same, path)
 			fallthrough
@@ -78,23 +106,28 @@ func foreignOf(transcript string) (foreign, error) {
 		}
 	}
 	if slices.Contains(all, filepath.Join(dir, folderMetadata)) {
-		return folderMeeting(dir, all)
+		return l.folderMeeting(dir, all)
 	}
-	return group(same), nil
+	return l.group(same), nil
 }
 
-// listForeign returns the meetings of other programs in a directory and below, and the
-// folders of which it cannot tell one. Hidden files, and everything in an export of this
-// program, are left out.
-func listForeign(root string) (all []foreign, wrong []Wrong, err error) {
-	folders, wrong, err := filesByFolder(root)
+// list returns the meetings of other programs in a directory and below, and the files and
+// folders that it cannot read or of which it cannot tell one. Hidden files, and everything
+// in an export of this program, are left out.
+func (l *lister) list(root string) (all []foreign, wrong []Wrong, err error) {
+	folders, wrong, err := l.filesByFolder(root)
 	if err != nil {
 		return nil, nil, err
 	}
 	for dir, paths := range folders {
 		slices.Sort(paths)
+		for _, path := range paths {
+			if _, err := l.files[path].isTranscript(); err != nil && !isGone(err) {
+				wrong = append(wrong, unreadable(path, err))
+			}
+		}
 		if slices.Contains(paths, filepath.Join(dir, folderMetadata)) {
-			f, err := folderMeeting(dir, paths)
+			f, err := l.folderMeeting(dir, paths)
 			if err == nil {
 				all = append(all, f)
 			} else {
@@ -107,7 +140,7 @@ func listForeign(root string) (all []foreign, wrong []Wrong, err error) {
 			byStem[stem(path)] = append(byStem[stem(path)], path)
 		}
 		for _, same := range byStem {
-			if f := group(same); f.transcript != "" {
+			if f := l.group(same); f.transcript != "" {
 				all = append(all, f)
 			}
 		}
@@ -118,10 +151,12 @@ func listForeign(root string) (all []foreign, wrong []Wrong, err error) {
 }
 
 // filesByFolder returns the files below a folder by the folder that they lie in, without
-// hidden ones and without the exports of an archive, and the folders that cannot be read.
-// The folder itself may be a symbolic link; in it, none is followed.
-func filesByFolder(root string) (folders map[string][]string, wrong []Wrong, err error) {
+// hidden ones and without the exports of an archive, and the files and folders that cannot
+// be read. The folder itself may be a symbolic link; in it, none is followed.
+func (l *lister) filesByFolder(root string) (folders map[string][]string, wrong []Wrong, err error) {
 	folders = map[string][]string{}
+	before := l.files
+	l.files = make(map[string]*listedFile, len(before))
 	root += string(filepath.Separator) // follows the link
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -141,6 +176,18 @@ func filesByFolder(root string) (folders map[string][]string, wrong []Wrong, err
 				return fs.SkipDir
 			}
 		case d.Type().IsRegular():
+			now, err := stampFile(path)
+			if isGone(err) {
+				return nil
+			} else if err != nil {
+				wrong = append(wrong, unreadable(path, err))
+				return nil
+			}
+			f := before[path]
+			if f == nil || f.stamp != now {
+				f = newListedFile(path, now)
+			}
+			l.files[path] = f
 			folders[filepath.Dir(path)] = append(folders[filepath.Dir(path)], path)
 		}
 		return nil
@@ -158,14 +205,14 @@ func wrongIn(file string, err error) Wrong {
 
 // group makes a meeting of files with one name. Of several formats of the transcript it
 // takes the one that tells most.
-func group(paths []string) (f foreign) {
+func (l *lister) group(paths []string) (f foreign) {
 	for _, path := range paths {
 		switch {
 		case extension(path) == ".toml":
 			f.metadata = path
 		case isRecordingName(path):
 			f.recording = cmp.Or(f.recording, path)
-		case isTranscript(path) && (f.transcript == "" || formatRank(path) < formatRank(f.transcript)):
+		case l.isTranscript(path) && (f.transcript == "" || formatRank(path) < formatRank(f.transcript)):
 			f.transcript = path
 		}
 	}
@@ -175,9 +222,9 @@ func group(paths []string) (f foreign) {
 func formatRank(path string) int { return slices.Index(captions.Extensions(), extension(path)) }
 
 // folderMeeting makes a meeting of a folder with a metadata file.
-func folderMeeting(dir string, paths []string) (foreign, error) {
+func (l *lister) folderMeeting(dir string, paths []string) (foreign, error) {
 	f := foreign{metadata: filepath.Join(dir, folderMetadata)}
-	meta, err := readMetadata(f.metadata)
+	meta, err := l.files[f.metadata].metadata()
 	if err != nil {
 		return f, err
 	}
@@ -186,7 +233,7 @@ func folderMeeting(dir string, paths []string) (foreign, error) {
 		switch {
 		case isRecordingName(path):
 			recordings = append(recordings, path)
-		case isTranscript(path):
+		case l.isTranscript(path):
 			transcripts = append(transcripts, path)
 		}
 	}

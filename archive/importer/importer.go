@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
@@ -68,13 +72,26 @@ type Wrong struct {
 
 // Error names the place, then the reason.
 func (w Wrong) Error() string {
-	switch {
-	case w.Line == 0:
-		return fmt.Sprintf("%s: %v", w.File, w.Err)
-	case w.File == "":
-		return fmt.Sprintf("line %d: %v", w.Line, w.Err)
+	if w.File == "" {
+		return w.reason()
 	}
-	return fmt.Sprintf("%s: line %d: %v", w.File, w.Line, w.Err)
+	return quoteHidden(w.File) + ": " + w.reason()
+}
+
+// reason is the error without the file.
+func (w Wrong) reason() string {
+	if w.Line == 0 {
+		return w.Err.Error()
+	}
+	return fmt.Sprintf("line %d: %v", w.Line, w.Err)
+}
+
+// quoteHidden quotes a file's name with line breaks or other characters that nobody sees.
+func quoteHidden(name string) string {
+	if strings.IndexFunc(name, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) >= 0 {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // MarshalJSON writes file, line and the reason's text.
@@ -137,6 +154,7 @@ type run struct {
 	archive *archive.Archive
 	batch   []archive.Observation
 	size    int
+	marks   []archive.Mark // are set with the next batch
 	result  Result
 }
 
@@ -178,14 +196,14 @@ func (im *run) flush(ctx context.Context) error {
 			im.result.Forgotten++
 		}
 	}
-	applied, err := im.archive.Apply(ctx, im.batch)
+	applied, err := im.archive.Apply(ctx, im.batch, im.marks...)
 	if err != nil {
 		return err
 	}
 	im.result.Read += len(im.batch)
 	im.result.New += applied.New
 	im.result.Changed += len(applied.Changed)
-	im.batch, im.size = nil, 0
+	im.batch, im.size, im.marks = nil, 0, nil
 	if im.Progress != nil {
 		im.Progress(im.result.Read)
 	}

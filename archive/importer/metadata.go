@@ -36,6 +36,8 @@ type Metadata struct {
 	Recording  string            `toml:"recording"`
 	// ActionItems are tasks that were agreed on.
 	ActionItems []actionItem `toml:"action_items"`
+
+	addresses map[string]string // by the names of the people, in lower case; nil: not made
 }
 
 // actionItem is a task of a metadata file.
@@ -244,10 +246,14 @@ func (m *Metadata) withAddress(p person) person {
 	if p.email != "" || p.name == "" {
 		return p
 	}
-	for _, text := range slices.Concat([]string{m.RecordedBy}, m.People) {
-		if known, err := parsePerson(text); err == nil && known.email != "" && strings.EqualFold(known.name, p.name) {
-			p.email = known.email
+	if m.addresses == nil {
+		m.addresses = map[string]string{}
+		for _, text := range slices.Concat([]string{m.RecordedBy}, m.People) {
+			if known, err := parsePerson(text); err == nil && known.email != "" {
+				m.addresses[strings.ToLower(known.name)] = known.email
+			}
 		}
 	}
+	p.email = m.addresses[strings.ToLower(p.name)]
 	return p
 }

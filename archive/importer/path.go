@@ -26,7 +26,11 @@ import (
 // Encrypted files need identities. The result names wrong lines and files.
 func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, identities ...age.Identity) (Result, error) {
 	var all Result
-	files, others, err := listFiles(path, &all)
+	info, err := os.Stat(path)
+	if err != nil {
+		return all, fmt.Errorf("import %s: %w", path, err)
+	}
+	files, others, err := listFiles(path, info, &all)
 	if err != nil {
 		return all, fmt.Errorf("import %s: %w", path, err)
 	}
@@ -39,16 +43,27 @@ func ReadPath(ctx context.Context, a *archive.Archive, o Options, path string, i
 		if o.Progress != nil {
 			perFile.Progress = func(n int) { o.Progress(done + n) }
 		}
-		r, err := readFile(ctx, a, perFile, file, identities)
+		r, err := readFile(ctx, a, perFile, file, !info.IsDir() && !info.Mode().IsRegular(), identities)
+		if wrong, ok := errors.AsType[Wrong](err); ok && info.IsDir() {
+			r.Wrong, err = append(r.Wrong, wrong), nil // the others are well
+		}
 		for i := range r.Wrong {
 			r.Wrong[i].File = file
 		}
 		all.Add(r)
 		if err != nil {
-			return all, fmt.Errorf("import %s: %w", file, err)
+			return all, fmt.Errorf("import %s: %w", file, withoutFile(err))
 		}
 	}
 	return all, nil
+}
+
+// withoutFile returns the reason of an error whose file is named already.
+func withoutFile(err error) error {
+	if wrong, ok := errors.AsType[Wrong](err); ok {
+		return Wrong{Line: wrong.Line, Err: wrong.Err}
+	}
+	return err
 }
 
 // importForeign imports meetings of other programs. It skips those with an error in a
@@ -103,29 +118,44 @@ func readNotes(ctx context.Context, o Options, r io.Reader) (Result, error) {
 
 // listFiles returns the files of a path that have meetings as JSON, and the meetings of
 // other programs.
-func listFiles(path string, result *Result) (files []string, others []foreign, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, nil, err
-	}
+func listFiles(path string, info fs.FileInfo, result *Result) (files []string, others []foreign, err error) {
 	if !info.IsDir() {
-		if !isTranscript(path) {
-			return []string{path}, nil, nil
-		}
-		f, err := foreignOf(path)
-		return nil, []foreign{f}, err
+		return listFile(path, info)
 	}
-	if others, result.Wrong, err = listForeign(path); err != nil {
+	if others, result.Wrong, err = new(lister).list(path); err != nil {
 		return nil, nil, err
 	}
 	if files, err = listJSON(path); err != nil {
 		return nil, nil, err
 	}
+	files = slices.DeleteFunc(files, func(file string) bool {
+		return slices.ContainsFunc(result.Wrong, func(w Wrong) bool { return w.File == file })
+	})
 	if len(files) == 0 && len(others) == 0 && len(result.Wrong) == 0 {
 		err = errors.New("there is nothing to import in it: no .json or .ndjson of an export, and no transcript (.vtt, .srt, JSON of Whisper); " +
 			"exports as md, html, txt or subtitles cannot be read back")
 	}
 	return files, others, err
+}
+
+// listFile returns a file as one that has meetings as JSON, or as the meeting of another
+// program. A pipe has JSON.
+func listFile(path string, info fs.FileInfo) ([]string, []foreign, error) {
+	if !info.Mode().IsRegular() {
+		if slices.Contains([]string{".vtt", ".srt"}, extension(path)) {
+			return nil, nil, errNoFile
+		}
+		return []string{path}, nil, nil
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if is, err := isTranscript(path); !is || err != nil {
+		return []string{path}, nil, err
+	}
+	f, err := foreignOf(path)
+	return nil, []foreign{f}, err
 }
 
 // listJSON returns the files of a directory that have meetings as JSON, notes last: their
@@ -138,7 +168,7 @@ func listJSON(path string) (files []string, err error) {
 	path += string(filepath.Separator) // follows a link
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err != nil && p != path && d.IsDir() {
-			return fs.SkipDir // listForeign has named it
+			return fs.SkipDir // the lister has named it
 		}
 		if err != nil {
 			return err
@@ -153,7 +183,10 @@ func listJSON(path string) (files []string, err error) {
 		}
 		switch filepath.Ext(name) {
 		case ".json", ".ndjson", ".jsonl":
-			if !hidden && d.Type().IsRegular() && (isExport || !isTranscript(p)) {
+			if hidden || !d.Type().IsRegular() {
+				return nil
+			}
+			if is, _ := isTranscript(p); isExport || !is {
 				files = append(files, p)
 			}
 		}
@@ -171,11 +204,16 @@ func listJSON(path string) (files []string, err error) {
 	return files, err
 }
 
-// readFile imports one file.
-func readFile(ctx context.Context, a *archive.Archive, o Options, path string, identities []age.Identity) (Result, error) {
-	f, err := os.Open(path)
+// readFile imports one file, or a pipe. It fails with a [Wrong] for one that it cannot open
+// or decode.
+func readFile(ctx context.Context, a *archive.Archive, o Options, path string, isPipe bool, identities []age.Identity) (Result, error) {
+	open := func() (f *os.File, err error) { f, _, err = openFile(path); return f, err }
+	if isPipe {
+		open = func() (*os.File, error) { return os.Open(path) }
+	}
+	f, err := open()
 	if err != nil {
-		return Result{}, err
+		return Result{}, unreadable(path, err)
 	}
 	defer f.Close()
 	if o.At.IsZero() {
@@ -190,7 +228,7 @@ func readFile(ctx context.Context, a *archive.Archive, o Options, path string, i
 	}
 	r, err := decode(f, identities)
 	if err != nil {
-		return Result{}, err
+		return Result{}, Wrong{File: path, Err: err}
 	}
 	if isNotes(path) {
 		return readNotes(ctx, o, r)

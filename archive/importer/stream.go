@@ -29,7 +29,7 @@ func eachObject(r io.Reader, fn func(line int, raw []byte, err error) error) err
 			continue
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read line %d: %w", n, err)
+			return Wrong{Line: n, Err: fmt.Errorf("it cannot be read from here on: %w", err)}
 		}
 		trimmed := bytes.TrimSpace(line)
 		if n == 1 && err == nil && beginsDocument(trimmed) {

@@ -2,13 +2,17 @@ package importer
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"minutebook/archive/archivetest"
 )
 
 // asNobody calls fn with the rights of a user who owns nothing, also where tests run as
@@ -57,7 +61,7 @@ func TestUnreadableFilesAreNamedAndTheRestIsListed(t *testing.T) {
 		names[filepath.Base(wrong.File)] = true
 	}
 	asNobody(t, func() {
-		all, wrong, err := listForeign(dir)
+		all, wrong, err := new(lister).list(dir)
 		if err != nil || len(all) != 4 || len(wrong) != 1 {
 			t.Errorf("%+v, %v, %v", all, wrong, err)
 		}
@@ -72,8 +76,8 @@ func TestUnreadableFilesAreNamedAndTheRestIsListed(t *testing.T) {
 				add(err)
 			}
 		}
-		if before := signatureOf([]string{filepath.Join(dir, "b.vtt")}); os.Geteuid() != 0 {
-			if err := os.Chmod(filepath.Join(dir, "b.vtt"), 0o600); err != nil || signatureOf([]string{filepath.Join(dir, "b.vtt")}) == before {
+		if before := stateOf(filepath.Join(dir, "b.vtt")); os.Geteuid() != 0 {
+			if err := os.Chmod(filepath.Join(dir, "b.vtt"), 0o600); err != nil || stateOf(filepath.Join(dir, "b.vtt")) == before {
 				t.Errorf("a file that may be read now is as before, %v", err)
 			}
 		}
@@ -106,4 +110,125 @@ func TestALinkToTheFolderIsFollowed(t *testing.T) {
 	if r := look(t, again); r.Read != 0 {
 		t.Errorf("the folder itself: %+v", r)
 	}
+}
+
+// TestALookAtAnUnchangedFolderOpensNothing has transcripts, another program's JSON, files
+// that are refused and a folder's metadata. The archive is closed, so it is not asked.
+func TestALookAtAnUnchangedFolderOpensNothing(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "b.json": `{"segments": [{"start": 1, "end": 2, "text": "pelican"}]}`,
+		"c.json": `{"a": 1}`, "d.vtt": "WEBVTT\n\nx\ny\n", "e/meeting.toml": "", "e/f.vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\nIn a folder.\n", "g/meeting.toml": "", "h.vtt": ""})
+	w := NewWatcher(a, Options{}, dir)
+	r := look(t, w)
+	r.Add(look(t, w))
+	if r.New != 3 || len(r.Wrong) != 3 {
+		t.Fatalf("%+v", r)
+	}
+	opens, err := unix.InotifyInit1(unix.IN_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(opens)
+	for _, folder := range []string{"", "e", "g"} {
+		if _, err := unix.InotifyAddWatch(opens, filepath.Join(dir, folder), unix.IN_OPEN); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if r := look(t, w); r.Read != 0 || len(r.Wrong) != 0 {
+		t.Errorf("%+v", r)
+	}
+	events := make([]byte, 1<<16)
+	n, err := unix.Read(opens, events)
+	for at := 0; at+unix.SizeofInotifyEvent <= n; {
+		e := (*unix.InotifyEvent)(unsafe.Pointer(&events[at]))
+		if e.Mask&unix.IN_ISDIR == 0 {
+			t.Errorf("opened %q", strings.TrimRight(string(events[at+unix.SizeofInotifyEvent:at+unix.SizeofInotifyEvent+int(e.Len)]), "\x00"))
+		}
+		at += unix.SizeofInotifyEvent + int(e.Len)
+	}
+	if n <= 0 {
+		t.Errorf("no directory was read: %v", err)
+	}
+}
+
+// TestHostileNames has names with line breaks, of other encodings and as long as possible,
+// pipes, folders with a transcript's name, and links out of the folder. Everything that is
+// a file is taken once; errors name the place on one line.
+func TestHostileNames(t *testing.T) {
+	a, dir, outside := archivetest.New(t), t.TempDir(), t.TempDir()
+	talk := func(words string) string { return "WEBVTT\n\n00:01.000 --> 00:02.000\n" + words + "\n" }
+	good := []string{"new\nline.vtt", "inv\xff\xfealid.vtt", "-dash.vtt", strings.Repeat("x", 251) + ".vtt", "\x1b[2J.vtt", "folder.vtt/in.vtt"}
+	for i, name := range good {
+		writeFiles(t, dir, map[string]string{name: talk(fmt.Sprint("talk ", i))})
+	}
+	writeFiles(t, dir, map[string]string{"bad\x1b[2J\nname.vtt": "WEBVTT\n\nx\ny\n", "up/meeting.toml": `transcript = "../-dash.vtt"`, "up/a.vtt": talk("up")})
+	writeFiles(t, outside, map[string]string{"secret.vtt": talk("secret"), "folder/secret.vtt": talk("secret")})
+	for _, name := range []string{"pipe.vtt", "pipe.json"} {
+		if err := unix.Mkfifo(filepath.Join(dir, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"secret.vtt", "folder"} {
+		if err := os.Symlink(filepath.Join(outside, name), filepath.Join(dir, "link "+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := NewWatcher(a, Options{}, dir)
+	r := look(t, w)
+	r.Add(look(t, w))
+	imported, err := ReadPath(t.Context(), a, Options{}, dir)
+	if err != nil || r.New != len(good) || imported.Read != len(good) || imported.New != 0 {
+		t.Errorf("%+v; %+v, %v", r, imported, err)
+	}
+	for _, wrong := range append(r.Wrong, imported.Wrong...) {
+		if text := wrong.Error(); strings.ContainsAny(text, "\n\x1b") || !strings.Contains(text, "name.vtt") && !strings.Contains(text, "meeting.toml") {
+			t.Errorf("%q", text)
+		}
+	}
+	// Changed between the listing and the opening:
+	for _, name := range []string{"pipe.vtt", "link secret.vtt"} {
+		_, err := (&Options{}).readForeign(foreign{transcript: filepath.Join(dir, name)})
+		if wrong, ok := errors.AsType[Wrong](err); !ok || !errors.Is(wrong, errNoFile) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// Named directly, a link is followed.
+	if r, err := ReadPath(t.Context(), a, Options{}, filepath.Join(dir, "link secret.vtt")); err != nil || r.New != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := ReadPath(t.Context(), a, Options{}, filepath.Join(dir, "pipe.vtt")); !errors.Is(err, errNoFile) {
+		t.Errorf("a pipe: %v", err)
+	}
+}
+
+// TestAFolderWithOneUnreadableFileIsImported has JSON that may not be read, JSON in a folder
+// that may not be entered, and compressed JSON that ends too early.
+func TestAFolderWithOneUnreadableFileIsImported(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	for path := dir; path != os.TempDir() && len(path) > 1; path = filepath.Dir(path) {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	writeFiles(t, dir, map[string]string{"a.json": "{}", "b.ndjson": line(archivetest.Meeting(1, "a", "b")), "c.vtt": talkVTT, "d.ndjson.gz": "\x1f\x8b\x08", "e/e.vtt": talkVTT})
+	for name, mode := range map[string]os.FileMode{"a.json": 0, "b.ndjson": 0o644, "c.vtt": 0o644, "d.ndjson.gz": 0o644, "e": 0o744} {
+		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer os.Chmod(filepath.Join(dir, "e"), 0o700)
+	asNobody(t, func() {
+		r, err := ReadPath(t.Context(), a, Options{}, dir)
+		if err != nil || r.New != 2 || len(r.Wrong) != 3 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		w := NewWatcher(a, Options{}, dir)
+		look(t, w)
+		if r := look(t, w); r.Read != 1 || len(r.Wrong) != 2 {
+			t.Errorf("watched: %+v", r)
+		}
+	})
 }

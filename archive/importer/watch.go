@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"minutebook/archive"
@@ -20,8 +18,17 @@ type Watcher struct {
 	archive *archive.Archive
 	options Options
 	dir     string
-	seen    map[string]string // by transcript, the signature of its files at the look before
-	refused map[string]string // by file, the signature that was refused
+	lister  lister
+	seen    map[string]sighting        // of the look before, by transcript or refused file
+	refused map[string]string          // by file, the state that was refused
+	open    map[string]archive.Failure // by file; nil: not read
+}
+
+// sighting is the state of a meeting's files at a look.
+type sighting struct {
+	state   string
+	settled bool // they were taken or refused in this state
+	again   bool // they were so in another one: the mark says nothing about this one
 }
 
 // failureClass is the class of refused files in the ledger of failures.
@@ -30,114 +37,155 @@ const failureClass = "import"
 // NewWatcher returns the watcher of a folder. The options are those of its metadata-less
 // meetings.
 func NewWatcher(a *archive.Archive, o Options, dir string) *Watcher {
-	return &Watcher{archive: a, options: newRun(a, o).Options, dir: dir, seen: map[string]string{}, refused: map[string]string{}}
+	return &Watcher{archive: a, options: newRun(a, o).Options, dir: dir, seen: map[string]sighting{}, refused: map[string]string{}}
 }
 
 // taken is the archive's record of an imported transcript.
 type taken struct {
 	ID        int64  `json:"id"`
-	Signature string `json:"signature"` // of its files
+	Signature string `json:"signature"` // of its files; "": not as a whole
 }
 
 // Look imports the meetings whose files are the same as at the look before, so that none
 // is read while it is written. The result names the files that are refused for the
 // first time; they are tried again when they change. A folder that is not there is an
-// error.
+// error. Looking at a folder in which nothing changed reads directories alone.
 func (w *Watcher) Look(ctx context.Context) (Result, error) {
 	var all Result
-	others, wrong, err := listForeign(w.dir)
+	others, wrong, err := w.lister.list(w.dir)
 	if err != nil {
 		return all, fmt.Errorf("look into %s: %w", w.dir, err)
 	}
-	seen := map[string]string{}
+	if err := w.closeGone(ctx, others, wrong); err != nil {
+		return all, err
+	}
+	seen := map[string]sighting{}
 	for _, x := range wrong {
-		signature := signatureOf([]string{x.File})
-		if seen[x.File] = signature; w.seen[x.File] == signature {
-			if err := w.refuse(ctx, x, signature, &all); err != nil {
+		now := w.sight(x.File, stateOf(x.File))
+		if now.state == w.seen[x.File].state {
+			if err := w.refuse(ctx, x, now.state, &all); err != nil {
 				return all, err
 			}
 		}
+		seen[x.File] = now
 	}
 	for _, f := range others {
-		signature := signatureOf(f.files())
-		if seen[f.transcript] = signature; signature == "" || w.seen[f.transcript] != signature {
-			continue // it is new, or still written
+		now := w.sight(f.transcript, w.lister.stateOf(f.files()))
+		if now.state == w.seen[f.transcript].state && !now.settled {
+			if now.settled, err = w.take(ctx, f, now, &all); err != nil {
+				return all, fmt.Errorf("import %s: %w", f.transcript, err)
+			}
+			w.seen[f.transcript] = now // also when the look fails later
 		}
-		if err := w.take(ctx, f, signature, &all); err != nil {
-			return all, fmt.Errorf("import %s: %w", f.transcript, err)
-		}
+		seen[f.transcript] = now
 	}
 	w.seen = seen
 	return all, nil
 }
 
-// signatureOf says how files are: "" when one is not there.
+// sight compares the state of a meeting's files with that at the look before.
+func (w *Watcher) sight(name, state string) sighting {
+	before, known := w.seen[name]
+	if known && before.state == state {
+		return before
+	}
+	return sighting{state: state, again: before.again || before.settled}
+}
+
+// stateOf says how files were when they were listed.
+func (l *lister) stateOf(paths []string) string {
+	var b strings.Builder
+	for _, path := range paths {
+		fmt.Fprintln(&b, filepath.Base(path), l.files[path].stamp)
+	}
+	return b.String()
+}
+
+// stateOf says how files are at present, in the words of the listing.
+func stateOf(paths ...string) string {
+	l := lister{files: map[string]*listedFile{}}
+	for _, path := range paths {
+		s, _ := stampFile(path) // zero for a file that is gone
+		l.files[path] = &listedFile{stamp: s}
+	}
+	return l.stateOf(paths)
+}
+
+// signatureOf says in few bytes how files are, as long as they are copied with their dates:
+// "" when one is not there.
 func signatureOf(paths []string) string {
 	var b strings.Builder
 	for _, path := range paths {
-		info, err := os.Stat(path)
+		s, err := stampFile(path)
 		if err != nil {
 			return ""
 		}
-		fmt.Fprintf(&b, "%s %d %d\n", filepath.Base(path), info.Size(), info.ModTime().UnixNano())
-		if !isReadable(path) {
-			b.WriteString("unreadable\n")
-		}
+		fmt.Fprintf(&b, "%s %d %d\n", filepath.Base(path), s.size, s.modified)
 	}
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(b.String())))
 }
 
-// isReadable reports whether a file can be opened: the right to read it is given without a
-// change of the file.
-func isReadable(path string) bool {
-	f, err := os.Open(path)
-	if err == nil {
-		f.Close()
+// take imports a meeting unless its files were taken as they are, and reports whether it is
+// done with this state of them.
+func (w *Watcher) take(ctx context.Context, f foreign, now sighting, all *Result) (bool, error) {
+	key, signature := w.markKey(f.transcript), signatureOf(f.files())
+	if signature == "" {
+		return false, nil // a file is gone
 	}
-	return err == nil
-}
-
-// take imports a meeting unless its files were taken or refused as they are.
-func (w *Watcher) take(ctx context.Context, f foreign, signature string, all *Result) error {
-	if w.refused[f.transcript] == signature {
-		return nil
-	}
-	key := w.markKey(f.transcript)
 	var before taken
 	if mark, err := w.archive.Mark(ctx, key); err != nil {
-		return err
+		return false, err
 	} else if mark != nil {
 		if err := json.Unmarshal(mark, &before); err != nil {
-			return fmt.Errorf("read mark %s: %w", key, err)
+			return false, fmt.Errorf("read mark %s: %w", key, err)
 		}
 	}
-	if before.Signature == signature {
-		return nil
+	if before.Signature == signature && !now.again {
+		return true, w.resolve(ctx, f, before.ID)
 	}
 	im := newRun(w.archive, w.options)
-	id, err := im.takeChanged(ctx, f, before.ID)
-	var wrong Wrong
-	var later unstored
+	mark := func(id int64, signature string) (archive.Mark, error) {
+		value, err := json.Marshal(taken{id, signature})
+		return archive.Mark{Key: key, Value: value}, err
+	}
+	id, err := im.takeChanged(ctx, f, before.ID, func(id int64) (m archive.Mark, err error) {
+		if stateOf(f.files()...) != now.state {
+			return m, errChanging
+		}
+		return mark(id, "")
+	})
 	switch {
-	case isGone(err):
-		return nil
-	case errors.As(err, &later): // it is tried again at the next look, and named once
-		all.Add(im.result)
-		return w.refuse(ctx, later.Wrong, "later", all, f.transcript)
-	case errors.As(err, &wrong):
-		return w.refuse(ctx, wrong, signature, all, f.transcript)
+	case isGone(err) || errors.Is(err, errChanging):
+		return false, nil
 	case err != nil:
-		return err
+		return w.refuseMeeting(ctx, f, err, now.state, &im.result, all)
 	}
 	all.Add(im.result)
-	if err := w.resolve(ctx, f, id); err != nil || signatureOf(f.files()) != signature {
-		return err // a file that was changed meanwhile is read again
+	if err := w.resolve(ctx, f, id); err != nil || stateOf(f.files()...) != now.state {
+		return false, err // a file that was changed meanwhile is read again
 	}
-	value, err := json.Marshal(taken{id, signature})
+	done, err := mark(id, signature)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return w.archive.SetMarks(ctx, archive.Mark{Key: key, Value: value})
+	return true, w.archive.SetMarks(ctx, done)
+}
+
+// errChanging ends the import of files that are written while they are read.
+var errChanging = errors.New("a file is changing")
+
+// refuseMeeting records why a meeting was not taken, unless that is no error of its files. A
+// recording that waits is tried again at the next look, and named once.
+func (w *Watcher) refuseMeeting(ctx context.Context, f foreign, err error, state string, result, all *Result) (bool, error) {
+	if later, ok := errors.AsType[unstored](err); ok {
+		all.Add(*result)
+		return false, w.refuse(ctx, later.Wrong, "later", all, f.transcript)
+	}
+	if wrong, ok := errors.AsType[Wrong](err); ok {
+		all.Add(*result)
+		return true, w.refuse(ctx, wrong, state, all, f.transcript)
+	}
+	return false, err
 }
 
 // markKey is the mark of a transcript. It has no file's name, which can be a meeting's
@@ -155,48 +203,90 @@ func (w *Watcher) relative(path string) string {
 
 // refuse records that a file is refused, once for each of its states. Other are names
 // under which its state is remembered.
-func (w *Watcher) refuse(ctx context.Context, wrong Wrong, signature string, all *Result, other ...string) error {
+func (w *Watcher) refuse(ctx context.Context, wrong Wrong, state string, all *Result, other ...string) error {
 	names := append(other, wrong.File)
-	if w.refused[names[0]] == signature {
+	if w.refused[names[0]] == state {
 		return nil
 	}
-	err := w.archive.RecordFailure(ctx, archive.Failure{Account: w.options.Account, Class: failureClass, What: w.relative(wrong.File),
-		Reason: strings.TrimPrefix(wrong.Error(), wrong.File+": ")})
-	if err != nil {
+	failure := archive.Failure{Account: w.options.Account, Class: failureClass, What: w.relative(wrong.File), Reason: wrong.reason()}
+	if err := w.archive.RecordFailure(ctx, failure); err != nil {
 		return err
 	}
 	for _, name := range names {
-		w.refused[name] = signature
+		w.refused[name] = state
 	}
+	w.open[failure.What] = failure
 	all.Wrong = append(all.Wrong, wrong)
+	return nil
+}
+
+// closeGone closes the failures of files that are gone, and of folders that are well and
+// have no meeting, whose taking would close them.
+func (w *Watcher) closeGone(ctx context.Context, others []foreign, wrong []Wrong) error {
+	if err := w.readOpen(ctx); err != nil || len(w.open) == 0 {
+		return err
+	}
+	stays := map[string]bool{}
+	for _, x := range wrong {
+		stays[x.File] = true
+	}
+	for _, f := range others {
+		stays[filepath.Dir(f.transcript)] = true
+	}
+	for what := range w.open {
+		path := filepath.Join(w.dir, filepath.FromSlash(what))
+		if stays[path] || w.lister.files[path] != nil {
+			continue
+		}
+		if err := w.archive.ResolveFailure(ctx, w.options.Account, failureClass, what); err != nil {
+			return err
+		}
+		delete(w.open, what)
+		delete(w.refused, path)
+	}
+	return nil
+}
+
+// readOpen reads the open failures, once.
+func (w *Watcher) readOpen(ctx context.Context) error {
+	if w.open != nil {
+		return nil
+	}
+	failures, err := w.archive.Failures(ctx, true)
+	if err != nil {
+		return err
+	}
+	w.open = map[string]archive.Failure{}
+	for _, f := range failures {
+		if f.Class == failureClass && f.Account == w.options.Account {
+			w.open[f.What] = f
+		}
+	}
 	return nil
 }
 
 // resolve closes the failures of files that were refused before. They are of the meeting
 // from now on, so that they go when it is forgotten.
 func (w *Watcher) resolve(ctx context.Context, f foreign, id int64) error {
-	open, err := w.archive.Failures(ctx, true)
-	if err != nil {
-		return err
-	}
-	files := f.files()
-	for _, failure := range open {
-		path := filepath.Join(w.dir, filepath.FromSlash(failure.What))
-		if failure.Class != failureClass || failure.Account != w.options.Account ||
-			!slices.Contains(files, path) && path != filepath.Dir(f.transcript) {
+	for _, path := range append(f.files(), filepath.Dir(f.transcript)) {
+		failure, ok := w.open[w.relative(path)]
+		if !ok {
 			continue
 		}
 		failure.RecordingID = id
 		if err := errors.Join(w.archive.RecordFailure(ctx, failure), w.archive.ResolveFailure(ctx, failure.Account, failureClass, failure.What)); err != nil {
 			return err
 		}
+		delete(w.open, failure.What)
+		delete(w.refused, path)
 	}
 	return nil
 }
 
 // takeChanged imports a meeting whose transcript may be a corrected one, or the whole of
 // one that was read before its writing had ended: then it is the same meeting as before.
-func (im *run) takeChanged(ctx context.Context, f foreign, before int64) (int64, error) {
+// The mark of its id is set with it.
+func (im *run) takeChanged(ctx context.Context, f foreign, before int64, mark func(id int64) (archive.Mark, error)) (int64, error) {
 	m, err := im.readForeign(f)
 	if err != nil {
 		return 0, err
@@ -210,6 +300,11 @@ func (im *run) takeChanged(ctx context.Context, f foreign, before int64) (int64,
 			m.RecordingID = before
 		}
 	}
+	set, err := mark(m.RecordingID)
+	if err != nil {
+		return 0, err
+	}
+	im.marks = append(im.marks, set)
 	return m.RecordingID, im.addForeign(ctx, m)
 }
 

@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,5 +168,68 @@ func TestARecordingThatWaitsDelaysNoOther(t *testing.T) {
 	}
 	if open, err := a.Failures(t.Context(), true); err != nil || len(open) != 0 {
 		t.Errorf("still fail: %+v, %v", open, err)
+	}
+}
+
+// TestAFileThatGrowsWhileItIsReadIsTakenOnce has a file that was the same at two looks and
+// goes on being written when it is read.
+func TestAFileThatGrowsWhileItIsReadIsTakenOnce(t *testing.T) {
+	a, dir := ticking(t), t.TempDir()
+	w := NewWatcher(a, Options{}, dir)
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT[:70], "b.vtt": talkVTT})
+	others, _, err := w.lister.list(dir)
+	if err != nil || len(others) != 2 {
+		t.Fatal(others, err)
+	}
+	was := sighting{state: w.lister.stateOf(others[0].files())}
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT + "\n00:10.000 --> 00:11.000\nSPEAKER_00: Right.\n"})
+	if err := os.Remove(filepath.Join(dir, "b.vtt")); err != nil {
+		t.Fatal(err)
+	}
+	var all Result
+	for _, f := range others {
+		if done, err := w.take(t.Context(), f, was, &all); done || err != nil || all.Read != 0 || len(all.Wrong) != 0 {
+			t.Errorf("%+v, %t, %v", all, done, err)
+		}
+	}
+	look(t, w)
+	if r := look(t, w); r.New != 1 || len(allRows(t, a)) != 1 {
+		t.Errorf("%+v, %d meetings", r, len(allRows(t, a)))
+	}
+}
+
+// TestFailuresOfFilesThatAreGoneAreClosed removes a refused file, and gives a refused
+// folder its files.
+func TestFailuresOfFilesThatAreGoneAreClosed(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.vtt": "", "b/meeting.toml": "", "c/c.vtt": ""})
+	w := NewWatcher(a, Options{}, dir)
+	look(t, w)
+	if r := look(t, w); len(r.Wrong) != 3 {
+		t.Fatalf("%+v", r)
+	}
+	for _, name := range []string{"a.vtt", "b/meeting.toml", "c"} {
+		if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look(t, NewWatcher(a, Options{}, dir)) // after a restart too
+	if open, err := a.Failures(t.Context(), true); err != nil || len(open) != 0 {
+		t.Errorf("still fail: %+v, %v", open, err)
+	}
+}
+
+// TestMetadataOfManyPeople has as many people as speakers.
+func TestMetadataOfManyPeople(t *testing.T) {
+	dir := t.TempDir()
+	var people, captions strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&people, "%q, ", fmt.Sprintf("P%d <p%d@north.example>", i, i))
+		fmt.Fprintf(&captions, "0:0 --> 0:0\n<v p%d>a.\n\n", i)
+	}
+	writeFiles(t, dir, map[string]string{"a.vtt": "WEBVTT\n\n" + captions.String(), "a.toml": "people = [" + people.String() + "]"})
+	m, err := (&Options{}).readForeign(foreign{transcript: filepath.Join(dir, "a.vtt"), metadata: filepath.Join(dir, "a.toml")})
+	if err != nil || len(m.Transcript.Or(nil)) != 5000 || m.Transcript.Or(nil)[4999].Speaker.MatchedCalendarInviteeEmail.Or("") != "p4999@north.example" {
+		t.Errorf("%d entries, %v", len(m.Transcript.Or(nil)), err)
 	}
 }
