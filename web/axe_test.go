@@ -57,10 +57,27 @@ func browserAxeFindsNothing(t *testing.T, c *browsertest.Chromium) {
 	}
 }
 
-// checkLayout fails when the open page is wider than the window, or when a part of the top
-// of the page reaches out of it.
+// checkLayout fails when the open page is wider than the window, when a part of the top of the
+// page reaches out of it, or when the names of the pages are cut. A narrow page is looked at as
+// a zoom of 400 % shows it too, where nothing but a recording stays above the text.
 func checkLayout(t *testing.T, b *browsertest.Browser, page string, width int64) {
 	t.Helper()
+	if width > 320 && width < 400 {
+		b.Do(chromedp.EmulateViewport(320, 256))
+		checkLayout(t, b, page, 320)
+		if stays := browsertest.Evaluate[string](b, `getComputedStyle(document.querySelector(".top")).position`); stays != "static" {
+			t.Errorf("%s: the top of the page stays in a window that is 256 high: %s", page, stays)
+		}
+		b.Do(chromedp.EmulateViewport(width, 850))
+	}
+	if cut := browsertest.Evaluate[string](b, `[...document.querySelectorAll(".top nav a")].filter(e => { const r = e.getBoundingClientRect(), nav = e.closest("nav").getBoundingClientRect();
+		return r.width && (r.left < nav.left - 1 || r.right > nav.right + 1); }).map(e => e.textContent).join(" and ")`); cut != "" {
+		t.Errorf("%s, %d wide: cut names of pages: %s", page, width, cut)
+	}
+	if under := browsertest.Evaluate[bool](b, `(() => { const button = document.querySelector(".ask .howto")?.getBoundingClientRect(), box = document.querySelector(".ask input");
+		return !!button && box.getBoundingClientRect().right - parseFloat(getComputedStyle(box).paddingRight) > button.left + 1; })()`); under {
+		t.Errorf("%s, %d wide: the words of the search box reach under its button", page, width)
+	}
 	if pageWidth := browsertest.Evaluate[int64](b, `document.documentElement.scrollWidth`); pageWidth > width {
 		t.Errorf("%s is %d wide in a window of %d, by %s", page, pageWidth, width, browsertest.Evaluate[string](b,
 			`[...document.querySelectorAll("body *")].findLast(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)?.outerHTML.slice(0, 200) ?? ""`))

@@ -52,6 +52,7 @@ func TestBrowserLayout(t *testing.T) {
 		"leaves room for the text":  browserLeavesRoomForTheText,
 		"pages are light":           browserPagesAreLight,
 		"an empty archive":          browserShowsAnEmptyArchive,
+		"prints":                    browserPrints,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -72,4 +73,25 @@ func hostileMeeting(id int64) json.RawMessage {
 		quote(long), strings.Join(invitees, ","), strings.Join(lines, ","), quote(long),
 		quote("# "+arabic+"\n\n"+hebrew+"\n\n- "+long+"\n- "+arabic+"\n\n| "+long+" | b |\n|---|---|\n| walrus | "+arabic+" |\n\n`"+long+"`\n\n"+strings.Repeat("> ", 40)+stacked+"\n\n"+evil),
 		quote(long), quote(long), quote(arabic), quote(hebrew), quote(long), quote(arabic), quote(long), quote(evil), quote(long), quote(evil+stacked)))
+}
+
+// browserPrints looks at pages as a printer gets them: whatever is folded is there, and no form.
+func browserPrints(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	s.apply(hostileMeeting(2))
+	b := c.Open(t, s.URL)
+	_, err := chromedp.Call(b.Context, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Do(chromedp.EmulateViewport(720, 1000))
+	for _, page := range []string{"/", "/meetings/2?q=walrus", "/?q=walrus", "/actions", "/people", "/trends?q=walrus&by=person", "/saved"} {
+		b.Do(chromedp.Navigate(s.URL + page))
+		if left := browsertest.Evaluate[string](b, `[...document.querySelectorAll("main form:not(.tick), .pager")].filter(e => e.getClientRects().length).map(e => e.outerHTML.slice(0, 90)).join("\n")`); left != "" {
+			t.Errorf("%s prints\n%s", page, left)
+		}
+		if lost := browsertest.Evaluate[string](b, `[...document.querySelectorAll("main details :is(li, td)")].filter(e => !e.closest(".side, .takeaway, .watch, form") && !e.getClientRects().length).map(e => e.outerHTML.slice(0, 90)).join("\n")`); lost != "" {
+			t.Errorf("%s does not print\n%.500s", page, lost)
+		}
+	}
 }
