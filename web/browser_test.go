@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -233,6 +234,9 @@ func browserShowsAnEmptyArchive(t *testing.T, c *browsertest.Chromium) {
 	b.Allow("404")
 	for _, page := range []string{"/", "/?type=Review", "/?q=budget", "/?q=budget+type%3AReview", "/facet?field=person&q=budget", "/trends", "/trends?q=budget&q=plan", "/trends?q=budget&by=person",
 		"/actions", "/actions?state=all", "/people", "/people?q=ann", "/people/ann@own.example", "/calendar", "/calendar/2026-06", "/now", "/saved", "/status", "/setup", "/help", "/meetings/1"} {
+		if body := s.shows(map[bool]int{true: 404, false: 200}[page == "/people/ann@own.example" || page == "/meetings/1"], page); strings.Contains(body, `class="banner"`) {
+			t.Errorf("%s: nothing is indexed, and will be", page)
+		}
 		for i, scheme := range []string{"light", "dark", "light", "dark"} {
 			width := []int64{1280, 1280, 390, 390}[i]
 			b.Prefer(scheme)

@@ -85,7 +85,7 @@ func (s *server) newFrame(r *http.Request, page, title string) frame {
 	case isBehind && viewerOf(r.Context()).All:
 		f.Indexing = &indexing{Indexed: p.Indexed, Total: p.Total,
 			Percent: min(99, p.Indexed*100/p.Total), Rebuilding: p.Rebuilding}
-	case p.Rebuilding:
+	case p.Rebuilding && p.Total > 0:
 		f.Indexing = &indexing{Rebuilding: true} // how many meetings there are is not for everybody
 	}
 	return f

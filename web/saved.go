@@ -253,7 +253,7 @@ func (s *server) newFeed(r *http.Request, secret string) (*atomFeed, error) {
 		Author: atomAuthor{"Minutebook"}, Link: atomLink{"alternate", at + resultsAddress(saved.Query)}}
 	for _, h := range hits {
 		e := atomEntry{Title: meetingTitle(h.Row), Updated: h.Row.Key().Start.UTC().Format(time.RFC3339), Summary: h.Why}
-		e.ID = at + meetingAddress(h.Row.RecordingID, -1, -1, "")
+		e.ID = "urn:minutebook:meeting:" + strconv.FormatInt(h.Row.RecordingID, 10) // under whatever name the page is asked
 		e.Link = atomLink{"alternate", at + meetingAddress(h.Row.RecordingID, -1, -1, saved.Query)}
 		if len(h.Moments) > 0 {
 			m := h.Moments[0]

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"net/http"
 	"net/url"
@@ -95,6 +96,27 @@ func TestSavedSearchesAndTheirFeeds(t *testing.T) {
 	}
 	if status, _, _ := s.feedOf(t, address); status != 404 {
 		t.Errorf("the feed of a person who was removed: %d", status)
+	}
+}
+
+// TestFeedsKnowTheirMeetings reads a feed under two names of the page: it has the same meetings,
+// which a reader has seen already, and is XML whatever a title has.
+func TestFeedsKnowTheirMeetings(t *testing.T) {
+	s := newSite(t, json.RawMessage(strings.Replace(string(meeting(7, "TITLE", "2026-06-10T09:00:00Z", "")), "TITLE", `Walrus \u0001\ufffe & \u0000`, 1)))
+	one, err := s.server.Notes.Save(t.Context(), 0, "Herd \x01", "walrus")
+	must(t, err)
+	secret, err := s.server.Notes.MakeFeed(t.Context(), 0, one.ID)
+	must(t, err)
+	read := func(host string) (f atomFeed) {
+		resp, body := s.get("/feeds/"+secret, "Host", host)
+		if err := xml.Unmarshal([]byte(body), &f); resp.StatusCode != 200 || err != nil || len(f.Entries) != 1 || !strings.HasPrefix(f.Entries[0].Link.Href, "http://"+host+"/meetings/7") {
+			t.Fatalf("the feed at %s: %s, %v, %s", host, resp.Status, err, body)
+		}
+		return f
+	}
+	here, there := read("localhost"), read("notes.example")
+	if here.ID != there.ID || here.Updated != there.Updated || here.Entries[0].ID != there.Entries[0].ID || here.Entries[0].Updated != there.Entries[0].Updated {
+		t.Errorf("%+v is not %+v", here, there)
 	}
 }
 

@@ -30,6 +30,7 @@ func TestResultsHaveChipsAndControls(t *testing.T) {
 	s := newTalkSite(t)
 	body := s.shows(200, "/?"+url.Values{"q": {"budget type:Review OR type:Planning sort:date"}}.Encode(),
 		`aria-label="Remove type Review"`, `href="/?q=budget&#43;type%3APlanning&#43;sort%3Adate"`, `<option value="date" selected>Newest first</option>`)
+	s.shows(200, "/?q=budget+type%3AReview", `aria-label="Remove budget"`)
 	if strings.Count(body, `class="chip"`) != 4 {
 		t.Error("the parts of the query are no four chips")
 	}

@@ -159,7 +159,7 @@ function showParts(parts) {
   const list = $("[data-parts]");
   if (!list) return;
   list.replaceChildren(...parts.map(({ field = "", value, without }) => {
-    const link = make("a", { className: "chip", href: without.trim() ? `${base}?q=${encodeURIComponent(without)}` : base, ariaLabel: `Remove ${field} ${value}` });
+    const link = make("a", { className: "chip", href: without.trim() ? `${base}?q=${encodeURIComponent(without)}` : base, ariaLabel: ["Remove", field, value].filter(Boolean).join(" ") });
     if (field) link.append(make("span", { className: "k", textContent: field }), " ");
     link.append(make("bdi", { textContent: value }), " ", make("span", { ariaHidden: "true", textContent: "×" }));
     return make("li", {}, link);
