@@ -14,6 +14,7 @@ import (
 	"minutebook/archive"
 	"minutebook/archive/notes"
 	"minutebook/archive/roster"
+	"minutebook/internal/civil"
 )
 
 type listArgs struct {
@@ -97,11 +98,11 @@ func (s *Server) parseDay(v string) (time.Time, error) {
 	if v == "" {
 		return time.Time{}, nil
 	}
-	t, err := time.ParseInLocation(time.DateOnly, v, s.Location)
+	t, err := time.Parse(time.DateOnly, v)
 	if err != nil {
 		return t, fmt.Errorf("%q is not a date such as 2026-03-05", v)
 	}
-	return t, nil
+	return civil.Day(t.Year(), t.Month(), t.Day(), s.Location), nil
 }
 
 type actionArgs struct {

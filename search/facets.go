@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"minutebook/archive"
+	"minutebook/internal/civil"
 	"minutebook/search/query"
 	"minutebook/search/text"
 )
@@ -301,7 +302,7 @@ func (s *snapshot) histogram(set meetingSet, loc *time.Location) []Bar {
 }
 
 func monthStart(m int, loc *time.Location) time.Time {
-	return time.Date(m/12, time.Month(m%12+1), 1, 0, 0, 0, 0, loc)
+	return civil.Day(m/12, time.Month(m%12+1), 1, loc)
 }
 
 // monthCache remembers the bounds of the months met, since reading a calendar

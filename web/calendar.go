@@ -8,6 +8,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/roster"
+	"minutebook/internal/civil"
 )
 
 // monthListSize is how many meetings of a month a page lists.
@@ -71,13 +72,13 @@ func (s *server) calendar(w http.ResponseWriter, r *http.Request) error {
 		most = max(most, d.Meetings)
 	}
 	for month := range 12 {
-		m := newMonth(begin.AddDate(0, month, 0), most, func(day time.Time) int { return c.Days[day].Meetings })
+		m := newMonth(time.Date(year, time.Month(month+1), 1, 0, 0, 0, 0, time.UTC), most, func(day time.Time) int { return c.Days[day].Meetings })
 		p.Months, p.Meetings = append(p.Months, m), p.Meetings+m.Meetings
 	}
 	return s.render(w, http.StatusOK, "calendar", p)
 }
 
-// newMonth makes a month of the year's calendar; most is the count of the busiest day.
+// newMonth makes a month of the year's calendar, of dates; most is the count of the busiest day.
 func newMonth(begin time.Time, most int, count func(day time.Time) int) calendarMonth {
 	m := calendarMonth{Name: begin.Format("January"), Address: monthAddress(begin)}
 	for day := begin; day.Month() == begin.Month(); day = day.AddDate(0, 0, 1) {
@@ -96,7 +97,7 @@ func newMonth(begin time.Time, most int, count func(day time.Time) int) calendar
 
 // month answers /calendar/{month}: 2026-03.
 func (s *server) month(w http.ResponseWriter, r *http.Request) error {
-	begin, err := time.ParseInLocation("2006-01", r.PathValue("month"), s.Location)
+	begin, err := time.Parse("2006-01", r.PathValue("month"))
 	if err != nil {
 		return &failure{http.StatusNotFound, "A month's address ends like 2026-03."}
 	}
@@ -105,7 +106,8 @@ func (s *server) month(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	end := begin.AddDate(0, 1, 0)
-	rows, err := s.Archive.List(r.Context(), archive.ListQuery{Viewer: list.Viewer, After: begin.Add(-time.Millisecond), Before: end,
+	rows, err := s.Archive.List(r.Context(), archive.ListQuery{Viewer: list.Viewer,
+		After: civil.Day(begin.Year(), begin.Month(), 1, s.Location).Add(-time.Millisecond), Before: civil.Day(end.Year(), end.Month(), 1, s.Location),
 		IncludeGone: true, Cursor: list.Cursor, Limit: monthListSize + 1})
 	if err != nil {
 		return err
@@ -153,7 +155,7 @@ func (s *server) apiCalendar(w http.ResponseWriter, r *http.Request) error {
 		Zone string    `json:"time_zone"`
 		Days []dayJSON `json:"days"`
 	}{year, fmt.Sprint(s.Location), []dayJSON{}}
-	for day := begin; day.Year() == year; day = day.AddDate(0, 0, 1) {
+	for day := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() == year; day = day.AddDate(0, 0, 1) {
 		if d := c.Days[day]; d.Meetings > 0 {
 			out.Days = append(out.Days, dayJSON{day.Format(time.DateOnly), d.Meetings, d.Time.Seconds()})
 		}

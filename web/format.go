@@ -104,11 +104,10 @@ func formatCount(n int, singular, plural string) string {
 // dayName returns the heading of a day in the list: Today, Yesterday or the date.
 func dayName(t, now time.Time) string {
 	y, m, d := now.Date()
-	today := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
 	switch {
-	case sameDay(t, today):
+	case sameDay(t, now):
 		return "Today"
-	case sameDay(t, today.AddDate(0, 0, -1)):
+	case sameDay(t, time.Date(y, m, d-1, 0, 0, 0, 0, time.UTC)):
 		return "Yesterday"
 	case t.Year() == now.Year():
 		return t.Format("Monday, 2 January")

@@ -208,6 +208,30 @@ func TestActionItemsAreTickedOffHere(t *testing.T) {
 	}
 }
 
+// TestCalendarWhereMidnightIsLeftOut looks at the year of a place where the clock is moved from
+// midnight to one on 6 September, and from midnight back to eleven on 4 April.
+func TestCalendarWhereMidnightIsLeftOut(t *testing.T) {
+	s := newSite(t, meeting(1, "Last hour", "2026-09-06T03:30:00Z", ""), meeting(2, "First hour", "2026-09-06T04:30:00Z", ""), meeting(3, "Days later", "2026-09-09T15:00:00Z", ""),
+		meeting(4, "Again", "2026-04-05T03:30:00Z", ""))
+	zone, err := time.LoadLocation("America/Santiago")
+	must(t, err)
+	s.server.Location = zone
+	s.shows(200, "/calendar", "5 September: 1 meeting", "6 September: 1 meeting", "9 September: 1 meeting", `September</a> <span class="n">3</span>`, "4 April: 1 meeting")
+	var c struct{ Days []struct{ Date string } }
+	s.answer(200, "/api/v1/calendar?year=2026", &c)
+	if fmt.Sprint(c.Days) != "[{2026-04-04} {2026-09-05} {2026-09-06} {2026-09-09}]" {
+		t.Errorf("days %v", c.Days)
+	}
+	s.shows(200, "/?q=on%3A2026-09-05", "1 meeting", "Last hour")
+	s.shows(200, "/?q=after%3A2026-09-06", "2 meetings", "First hour", "Days later")
+	s.shows(200, "/?q=before%3A2026-09-06+after%3A2026-09-05", "1 meeting", "Last hour")
+	now := time.Date(2026, 9, 6, 12, 0, 0, 0, zone)
+	s.now.Store(&now)
+	if body := s.shows(200, "/", "Today", "Yesterday"); strings.Index(body, "First hour") > strings.Index(body, "Yesterday") || strings.Index(body, "Last hour") < strings.Index(body, "Yesterday") {
+		t.Error("the last hour of yesterday is today")
+	}
+}
+
 func TestCalendarShowsAYearAndAMonth(t *testing.T) {
 	s := newSite(t, meeting(1, "One", "2026-03-05T10:00:00Z", ""), meeting(2, "Two", "2026-03-05T15:00:00Z", ""), meeting(3, "Old", "2024-12-31T23:30:00Z", ""))
 	s.shows(200, "/calendar", "<h1>2026</h1>", `class="l2" href="/calendar/2026-03#d2026-03-05" aria-label="5 March: 2 meetings"`, `href="/calendar/2026-03">March</a> <span class="n">2</span>`, `href="/calendar?year=2025"`)

@@ -13,7 +13,7 @@ type Day struct {
 
 // Calendar has the days with meetings.
 type Calendar struct {
-	Days           map[time.Time]Day // by their first instant
+	Days           map[time.Time]Day // by their dates, at midnight in UTC
 	Oldest, Newest time.Time         // starts of the first and last meeting that the viewer sees; zero without one
 }
 
@@ -36,7 +36,7 @@ func (r *Roster) Calendar(ctx context.Context, q View, from, to time.Time) (Cale
 				continue
 			}
 			y, month, d := c.Oldest.Date()
-			at := time.Date(y, month, d, 0, 0, 0, 0, loc)
+			at := time.Date(y, month, d, 0, 0, 0, 0, time.UTC)
 			day := c.Days[at]
 			day.Meetings++
 			day.Time += m.duration()

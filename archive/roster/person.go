@@ -8,6 +8,7 @@ import (
 
 	"minutebook/archive"
 	"minutebook/archive/notes"
+	"minutebook/internal/civil"
 )
 
 // Detail is one person.
@@ -69,7 +70,7 @@ func (v *view) detail(main int32, loc *time.Location) *Detail {
 			d.Spoken = append(d.Spoken, m.id)
 		}
 		start := time.UnixMilli(m.start).In(loc)
-		begin := time.Date(start.Year(), start.Month(), 1, 0, 0, 0, 0, loc)
+		begin := civil.Day(start.Year(), start.Month(), 1, loc)
 		if n := len(d.Months); n == 0 || !d.Months[n-1].Begin.Equal(begin) {
 			d.Months = append(d.Months, Month{Begin: begin})
 		}

@@ -10,6 +10,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
+	"minutebook/internal/civil"
 	"minutebook/web/access"
 )
 
@@ -41,8 +42,8 @@ func parseBeginning(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
-		return day, nil
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return civil.Day(day.Year(), day.Month(), day.Day(), time.Local), nil
 	}
 	t, err := api.ParseTime(text)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"minutebook/api"
 	"minutebook/control"
+	"minutebook/internal/civil"
 )
 
 func (m *Main) showCmd() *cobra.Command {
@@ -68,8 +69,8 @@ func parseMoment(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if day, err := time.ParseInLocation(time.DateOnly, text, time.Local); err == nil {
-		return day.AddDate(0, 0, 1).Add(-time.Millisecond), nil
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return civil.Day(day.Year(), day.Month(), day.Day()+1, time.Local).Add(-time.Millisecond), nil
 	}
 	t, err := api.ParseTime(text)
 	if err != nil {

@@ -5,18 +5,20 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"minutebook/internal/civil"
 )
 
 // DateSpan reads a day, month or year, "today" or "yesterday", and returns its first
 // instant and the first one after it, in the given place.
 func DateSpan(value string, now time.Time, loc *time.Location) (from, to time.Time, err error) {
 	now = now.In(loc)
-	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, loc)
+	today := func(more int) time.Time { return civil.Day(now.Year(), now.Month(), now.Day()+more, loc) }
 	switch strings.ToLower(value) {
 	case "today":
-		return today, today.AddDate(0, 0, 1), nil
+		return today(0), today(1), nil
 	case "yesterday":
-		return today.AddDate(0, 0, -1), today, nil
+		return today(-1), today(0), nil
 	}
 	dashed := strings.ReplaceAll(value, "/", "-")
 	for _, form := range []struct {
@@ -25,8 +27,9 @@ func DateSpan(value string, now time.Time, loc *time.Location) (from, to time.Ti
 	}{
 		{"2006-1-2", 0, 0, 1}, {"2006-1", 0, 1, 0}, {"2006", 1, 0, 0},
 	} {
-		if from, err := time.ParseInLocation(form.layout, dashed, loc); err == nil {
-			return from, from.AddDate(form.years, form.months, form.days), nil
+		if day, err := time.Parse(form.layout, dashed); err == nil {
+			next := day.AddDate(form.years, form.months, form.days)
+			return civil.Day(day.Year(), day.Month(), day.Day(), loc), civil.Day(next.Year(), next.Month(), next.Day(), loc), nil
 		}
 	}
 	if n, err := strconv.Atoi(strings.TrimRight(value, "hdwmy")); err == nil && n >= 0 {
