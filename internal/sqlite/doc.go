@@ -5,6 +5,7 @@
 //	connect.go     how a connection is opened, and its pragmas read back
 //	migrate.go     the newest schema, in one transaction, after a copy was kept
 //	gaps.go        deleted rows in the unused bytes of pages, overwritten
+//	gaps_trees.go  the same in files of 2^25 pages, by the trees of pages
 //	copies.go      whole copies of a database, and deleting those of migrations
 //	statements.go  statements that are prepared once in a transaction
 //	rows.go        rows into slices

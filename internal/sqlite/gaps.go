@@ -60,10 +60,28 @@ func (db *DB) eraseSection(ctx context.Context, at int64) (done bool, end int64,
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return false, 0, err
 	}
-	if end, err = eraseGaps(db.file, at, at+gapSection); err != nil {
+	if end, err = eraseGaps(db.file, at, at+gapSection, func() ([]int64, error) { return readRoots(ctx, tx) }); err != nil {
 		return false, 0, err
 	}
 	return true, end, commitFirstPage(ctx, tx)
+}
+
+// readRoots returns the first pages of all tables and indexes.
+func readRoots(ctx context.Context, tx *sql.Tx) (roots []int64, err error) {
+	roots = []int64{1}
+	rows, err := tx.QueryContext(ctx, `SELECT rootpage FROM sqlite_schema WHERE rootpage > 0`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var root int64
+		if err := rows.Scan(&root); err != nil {
+			return nil, err
+		}
+		roots = append(roots, root)
+	}
+	return roots, rows.Err()
 }
 
 // commitFirstPage commits a change of no content. After it, the connections of other
@@ -81,44 +99,39 @@ func commitFirstPage(ctx context.Context, tx *sql.Tx) error {
 
 // EraseFileGaps is [DB.EraseGaps] for a file with a rollback journal, which the caller has
 // locked with a transaction that changed nothing. The caller closes f after the last
-// connection to the file: closing f gives up SQLite's locks.
+// connection to the file: closing f gives up SQLite's locks. It fails for a file of 2^25
+// pages.
 func EraseFileGaps(f *os.File) error {
-	_, err := eraseGaps(f, 0, 1<<62)
+	_, err := eraseGaps(f, 0, 1<<62, func() ([]int64, error) {
+		return nil, errors.New("it has more than 2^25 pages; delete it")
+	})
 	return err
 }
 
+// ambiguousPages is the number of pages from which a page is not known by its first byte.
+// Pages without rows begin with the number of a page, whose first byte is then that of a
+// page with rows.
+const ambiguousPages = 1 << 25
+
 // eraseGaps erases the gaps of the pages from one offset to another, syncs the file, and
-// returns the offset after the last page.
-func eraseGaps(f *os.File, from, to int64) (end int64, err error) {
-	size, usable, err := readPageSize(f)
-	if size == 0 || err != nil {
+// returns the offset after the last page. It asks for the roots of all trees where only
+// these tell which pages have rows.
+func eraseGaps(f *os.File, from, to int64, roots func() ([]int64, error)) (end int64, err error) {
+	file, err := readPages(f)
+	if file.size == 0 || err != nil {
 		return from, err
 	}
-	buf := make([]byte, max(1<<20, size))
 	changed := false
-	for end = from; end < to; {
-		n, err := f.ReadAt(buf, end)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return from, err
+	if file.count < ambiguousPages {
+		end, changed, err = file.eraseAll(from, to)
+	} else {
+		var first []int64
+		if first, err = roots(); err == nil {
+			end, changed, err = file.eraseTrees(first, from, to)
 		}
-		if n -= n % size; n == 0 {
-			break
-		}
-		for page := 0; page < n; page += size {
-			if end == 0 && page == 0 {
-				continue // the first page has the schema, and a header of its own before it
-			}
-			at, gap := findGap(buf[page : page+usable])
-			if len(bytes.Trim(gap, "\x00")) == 0 {
-				continue
-			}
-			clear(gap)
-			if _, err := f.WriteAt(gap, end+int64(page+at)); err != nil {
-				return from, err
-			}
-			changed = true
-		}
-		end += int64(n)
+	}
+	if err != nil {
+		return from, err
 	}
 	if changed {
 		err = f.Sync()
@@ -126,39 +139,89 @@ func eraseGaps(f *os.File, from, to int64) (end int64, err error) {
 	return end, err
 }
 
-// readPageSize returns the size of a file's pages, and how many bytes of each SQLite uses;
-// 0 for an empty file.
-func readPageSize(f *os.File) (size, usable int, err error) {
+// pages is a database file: the size of its pages, how many bytes of each SQLite uses, and
+// their number. size is 0 for an empty file.
+type pages struct {
+	*os.File
+	size, usable int
+	count        int64
+}
+
+func readPages(f *os.File) (pages, error) {
 	var header [100]byte
 	if _, err := f.ReadAt(header[:], 0); errors.Is(err, io.EOF) {
-		return 0, 0, nil
+		return pages{}, nil
 	} else if err != nil {
-		return 0, 0, err
+		return pages{}, err
 	}
 	fi, err := f.Stat()
 	if err != nil {
-		return 0, 0, err
+		return pages{}, err
 	}
-	if size = int(binary.BigEndian.Uint16(header[16:])); size == 1 {
+	size := int(binary.BigEndian.Uint16(header[16:]))
+	if size == 1 {
 		size = 1 << 16
 	}
-	usable = size - int(header[20])
-	// Pages without rows begin with the number of a page. Its first byte can be taken for the
-	// type of a page with rows from page 2^25 on, or where the file shrinks by itself.
-	if size < 512 || fi.Size()/int64(size) >= 1<<25 || binary.BigEndian.Uint32(header[52:]) != 0 {
-		return 0, 0, fmt.Errorf("its pages of %d bytes cannot be told apart in a file of %d bytes (2^25 pages at most, without auto_vacuum)", size, fi.Size())
+	if size < 512 || binary.BigEndian.Uint32(header[52:]) != 0 { // a file that shrinks by itself has further kinds of pages
+		return pages{}, fmt.Errorf("its pages of %d bytes cannot be told apart (512 bytes at least, without auto_vacuum)", size)
 	}
-	return size, usable, nil
+	return pages{f, size, size - int(header[20]), fi.Size() / int64(size)}, nil
 }
+
+// eraseAll erases the gaps between two offsets where the first byte of a page tells whether
+// it has rows.
+func (p pages) eraseAll(from, to int64) (end int64, changed bool, err error) {
+	buf := make([]byte, max(1<<20, p.size))
+	for end = from; end < to; {
+		n, err := p.ReadAt(buf, end)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return from, changed, err
+		}
+		if n -= n % p.size; n == 0 {
+			break
+		}
+		for at := 0; at < n; at += p.size {
+			erased, err := p.erase(buf[at:at+p.usable], end+int64(at))
+			if err != nil {
+				return from, changed, err
+			}
+			changed = changed || erased
+		}
+		end += int64(n)
+	}
+	return end, changed, nil
+}
+
+// erase overwrites the gap of a page at an offset.
+func (p pages) erase(page []byte, at int64) (bool, error) {
+	if at == 0 {
+		return false, nil // the first page has the schema, and a header of its own before it
+	}
+	start, gap := findGap(page)
+	if len(bytes.Trim(gap, "\x00")) == 0 {
+		return false, nil
+	}
+	clear(gap)
+	_, err := p.WriteAt(gap, at+int64(start))
+	return true, err
+}
+
+// The first bytes of pages with rows.
+const (
+	innerOfIndex = 2
+	innerOfTable = 5
+	leafOfIndex  = 10
+	leafOfTable  = 13
+)
 
 // findGap returns the unused bytes between the pointers to a page's rows and the rows, and
 // where they begin; nil for a page without rows.
 func findGap(page []byte) (at int, gap []byte) {
 	header := 8
 	switch page[0] {
-	case 2, 5: // inner pages of an index, of a table
+	case innerOfIndex, innerOfTable:
 		header = 12
-	case 10, 13: // their leaves
+	case leafOfIndex, leafOfTable:
 	default:
 		return 0, nil
 	}
