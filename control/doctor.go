@@ -14,6 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"minutebook/api"
+	"minutebook/archive/media"
 	"minutebook/internal/diskspace"
 	"minutebook/internal/phrase"
 )
@@ -75,6 +76,7 @@ func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResu
 	e := &examination{h: h}
 	e.examineState(ctx)
 	e.examineDisk()
+	e.examineMedia(ctx)
 	if !q.Offline {
 		e.examineAccounts(ctx)
 		e.examineDeliveries(ctx)
@@ -175,6 +177,16 @@ func (e *examination) examineUpkeep(s *StatusResult, now time.Time) {
 	default:
 		e.add("check", SeverityOK, "", "the whole archive was checked by %s, without damage", v.Whole.UTC().Format(time.DateTime))
 	}
+}
+
+// examineMedia asks the store of recordings whether it can be used.
+func (e *examination) examineMedia(ctx context.Context) {
+	err := media.Check(ctx, e.h.Archive.Media())
+	if err == nil {
+		e.add("store of recordings", SeverityOK, "", "it can be used")
+		return
+	}
+	e.add("store of recordings", SeverityError, "correct the reason, or [media] url: recordings are neither played nor stored until then, and none is lost", "it cannot be used: %v", err)
 }
 
 // examineAccounts makes a call for each account, all at once: each may take its time.

@@ -2,10 +2,12 @@ package control
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
 	syncer "minutebook/sync"
 )
@@ -101,5 +103,27 @@ func TestDoctorSaysWhatToDo(t *testing.T) {
 		if !strings.Contains(string(howTo), "\n| "+c.row) {
 			t.Errorf("failures.md has no row of %q", c.row)
 		}
+	}
+}
+
+// TestDoctorAsksTheStoreOfRecordings takes the store away while the archive is open.
+func TestDoctorAsksTheStoreOfRecordings(t *testing.T) {
+	howTo, err := os.ReadFile("../docs/how-to/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := archivetest.New(t)
+	for _, want := range []Severity{SeverityOK, SeverityError} {
+		e := examination{h: Deps{Archive: a}}
+		e.examineMedia(t.Context())
+		if len(e.findings) != 1 || e.findings[0].Severity != want || (want == SeverityError) != strings.Contains(e.findings[0].Text, "mount its file system") {
+			t.Errorf("%+v", e.findings)
+		}
+		if err := os.RemoveAll(filepath.Join(a.Dir(), "media")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(string(howTo), "\n| the store of recordings cannot be used |") {
+		t.Error("failures.md has no row of it")
 	}
 }
