@@ -15,6 +15,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 
+	"minutebook/internal/outbound"
 	"minutebook/internal/rawjson"
 	"minutebook/web/access"
 )
@@ -84,7 +85,7 @@ func withoutSecrets(action string, err error) error {
 	if answer, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
 		return fmt.Errorf("%s: the provider answered %s %s", action, answer.Response.Status, answer.ErrorCode)
 	}
-	return fmt.Errorf("%s: %w", action, err)
+	return fmt.Errorf("%s: %w", action, outbound.ExplainTLS(err))
 }
 
 // claimSet are the claims of an ID token, or of an answer of the userinfo endpoint, by

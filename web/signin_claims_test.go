@@ -11,11 +11,14 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"maps"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,5 +173,36 @@ func TestClaimsAboutOthersAreRefused(t *testing.T) {
 		if got, err := party.exchange(t.Context(), "code", attempt{Nonce: "n"}); (err == nil) != ok || ok && got.Address != "ann@acme.example" {
 			t.Errorf("claims about %q: %+v, %v", subject, got, err)
 		}
+	}
+}
+
+// TestProvidersAreAskedByHTTPSAlone has a provider whose certificate is not known, and
+// providers that name addresses without encryption: the client's secret goes nowhere.
+func TestProvidersAreAskedByHTTPSAlone(t *testing.T) {
+	t.Parallel()
+	p := newIssuer(t)
+	secure := httptest.NewUnstartedServer(p.Config.Handler)
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	addresses := map[string]any{"issuer": secure.URL, "authorization_endpoint": secure.URL + "/a", "token_endpoint": secure.URL + "/token", "jwks_uri": secure.URL + "/keys", "userinfo_endpoint": secure.URL + "/userinfo"}
+	for plain := range addresses {
+		p.discovery = maps.Clone(addresses)
+		want := "names an address without https"
+		client := secure.Client()
+		if plain == "issuer" {
+			client, want = nil, "an authority that this machine does not know"
+		} else {
+			p.discovery[plain] = p.URL + "/token"
+		}
+		party := newRelyingParty(OIDC{Issuer: secure.URL, ClientID: "minutebook", ClientSecret: "secret", Client: client}, &url.URL{Scheme: "http", Host: "localhost"}, time.Now)
+		if _, err := party.exchange(t.Context(), "code", attempt{Nonce: "n"}); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v, want %s", plain, err, want)
+		}
+	}
+	p.discovery = addresses
+	party := newRelyingParty(OIDC{Issuer: secure.URL, Client: secure.Client()}, &url.URL{Scheme: "http", Host: "localhost"}, time.Now)
+	if _, err := party.find(t.Context()); err != nil {
+		t.Error(err)
 	}
 }

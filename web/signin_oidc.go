@@ -20,6 +20,7 @@ import (
 	"golang.org/x/oauth2"
 	"golang.org/x/sync/singleflight"
 
+	"minutebook/internal/outbound"
 	"minutebook/web/access"
 )
 
@@ -87,8 +88,11 @@ func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
 	longLived := oidc.ClientContext(context.WithoutCancel(ctx), p.Client)
 	answer := p.finding.DoChan("", func() (any, error) {
 		found, err := oidc.NewProvider(longLived, p.Issuer)
+		if err == nil {
+			err = p.checkEncryption(found)
+		}
 		if err != nil {
-			return nil, fmt.Errorf("ask the OpenID provider for its configuration: %w", err)
+			return nil, fmt.Errorf("ask the OpenID provider for its configuration: %w", outbound.ExplainTLS(err))
 		}
 		p.provider.Store(&foundProvider{found, p.now()})
 		return nil, nil
@@ -102,6 +106,29 @@ func (p *relyingParty) find(ctx context.Context) (*oidc.Provider, error) {
 		}
 		return p.provider.Load().Provider, nil
 	}
+}
+
+// checkEncryption fails for a provider with an https address that has an address without
+// encryption for the client's secret, its keys or its people.
+func (p *relyingParty) checkEncryption(provider *oidc.Provider) error {
+	if !strings.HasPrefix(p.Issuer, "https:") {
+		return nil
+	}
+	var discovery struct {
+		Authorization string `json:"authorization_endpoint"`
+		Token         string `json:"token_endpoint"`
+		Keys          string `json:"jwks_uri"`
+		UserInfo      string `json:"userinfo_endpoint"`
+	}
+	if err := provider.Claims(&discovery); err != nil {
+		return err
+	}
+	for _, address := range []string{discovery.Authorization, discovery.Token, discovery.Keys, discovery.UserInfo} {
+		if u, err := url.Parse(address); address != "" && (err != nil || u.Scheme != "https") {
+			return errors.New("it names an address without https: correct the provider's own address there (behind a proxy: X-Forwarded-Proto)")
+		}
+	}
+	return nil
 }
 
 // config returns the settings for asking the provider. Groups are asked for by a scope
