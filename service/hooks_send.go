@@ -14,6 +14,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"minutebook/internal/guard"
+	"minutebook/internal/outbound"
 	"minutebook/internal/pause"
 	"minutebook/service/fault"
 )
@@ -226,5 +227,5 @@ func withoutURL(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || u != nil && u.Timeout() {
 		return "no answer in time"
 	}
-	return err.Error()
+	return outbound.ExplainTLS(err).Error()
 }
