@@ -148,6 +148,8 @@ func (s *server) toClipFailure(r *http.Request, err error) error {
 		return err
 	case errors.Is(err, clip.ErrBusy):
 		return &failure{http.StatusServiceUnavailable, "Other clips are being cut. Try again in a minute."}
+	case errors.Is(err, clip.ErrOver):
+		return &failure{http.StatusNotFound, "The recording ends before this clip begins."}
 	case errors.Is(err, clip.ErrSpan):
 		return &failure{http.StatusBadRequest, "This clip is too long to be cut."}
 	case r.Context().Err() != nil:
@@ -175,8 +177,12 @@ func (s *server) newMediaStream(w http.ResponseWriter, r *http.Request, id int64
 // cutTranscript leaves of a meeting the lines from from to to, in the time of the clip.
 func cutTranscript(m *export.Meeting, from, to time.Duration) {
 	var lines []archive.Entry
+	length := m.Row.End.Sub(m.Row.Start)
 	for i, e := range m.Entries {
 		ends := to
+		if length > e.Offset {
+			ends = length
+		}
 		if i+1 < len(m.Entries) {
 			ends = m.Entries[i+1].Offset
 		}

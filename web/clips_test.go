@@ -48,6 +48,13 @@ func TestClipsAreTakenAway(t *testing.T) {
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "video/mp4" || !strings.Contains(clip[:min(64, len(clip))], "ftyp") {
 		t.Errorf("the clip is %d %s, %d bytes", resp.StatusCode, kind, len(clip))
 	}
+	s.shows(200, "/api/v1/meetings/"+id+"/media/clip?t=3599&end=3700")
+	for _, beyond := range []string{"?t=3600&end=3610", "?t=5000&end=5010"} {
+		s.shows(404, "/api/v1/meetings/"+id+"/media/clip"+beyond, "ends before")
+		if captions := s.shows(200, "/meetings/"+id+"/clip.vtt"+beyond, "WEBVTT"); strings.Contains(captions, "-->") {
+			t.Errorf("%s: the last line of the meeting is said again: %s", beyond, captions)
+		}
+	}
 	s.server.clips = nil
 	s.shows(501, "/api/v1/meetings/"+id+"/media/clip"+span, "ffmpeg")
 	s.shows(200, "/meetings/"+id+span, "ffmpeg, which is not installed")

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,7 @@ const (
 var (
 	ErrBusy = errors.New("other clips are being cut")
 	ErrRead = errors.New("the recording cannot be read")
+	ErrOver = errors.New("the recording ends before the clip begins")
 	ErrSpan = fmt.Errorf("a clip has a length of at most %v", MaxLength)
 )
 
@@ -67,8 +69,8 @@ func New(dir string) (*Cutter, error) {
 const tempPattern = durable.TempPrefix + "clip-*"
 
 // Cut returns the span from from to to of a recording, as MP4 with its picture or
-// without. The caller closes the clip, which then is gone. It fails with ErrSpan, and with
-// ErrBusy instead of waiting.
+// without. The caller closes the clip, which then is gone. It fails with ErrSpan, with
+// ErrOver for a span behind the recording's end, and with ErrBusy instead of waiting.
 func (c *Cutter) Cut(ctx context.Context, source Source, from, to time.Duration, video bool) (_ *os.File, err error) {
 	if from < 0 || to <= from || to-from > MaxLength {
 		return nil, ErrSpan
@@ -101,8 +103,17 @@ func (c *Cutter) Cut(ctx context.Context, source Source, from, to time.Duration,
 	if err != nil {
 		return nil, fmt.Errorf("cut a clip: %w", err)
 	}
-	if info, err := clip.Stat(); err != nil || info.Size() >= maxBytes {
-		return nil, errors.Join(err, ErrSpan)
+	switch info, err := clip.Stat(); {
+	case err != nil:
+		return nil, err
+	case info.Size() >= maxBytes:
+		return nil, ErrSpan
+	case info.Size() < 4096: // perhaps a container of nothing
+		content, err := io.ReadAll(io.NewSectionReader(clip, 0, info.Size()))
+		if err == nil && !bytes.Contains(content, []byte("trak")) {
+			err = ErrOver
+		}
+		return clip, err
 	}
 	return clip, nil
 }
