@@ -39,6 +39,7 @@ func TestBrowser(t *testing.T) {
 		"remembers the speed":     browserRemembersTheSpeed,
 		"status without session":  browserStatusWithoutSession,
 		"is patient":              browserIsPatient,
+		"ticks in place":          browserTicksInPlace,
 		"stays harmless":          browserStaysHarmless,
 	})
 }

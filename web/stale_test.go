@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -74,4 +75,29 @@ func browserIsPatient(t *testing.T, c *browsertest.Chromium) {
 		b.WaitFor(`pauses.length > 6`)
 		b.WaitFor(`pauses.slice(0, 6).join() === "5000,10000,20000,40000,60000,60000"`)
 	}
+}
+
+// browserTicksInPlace ticks items off far down a list, and while a recording plays: the place, the
+// focus and the recording go on. A tick that is refused is answered by its page.
+func browserTicksInPlace(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	s.attachVideo(s.ids...)
+	b := c.Open(t, s.URL)
+	b.Allow("404")
+	b.Do(chromedp.Navigate(s.URL + "/actions"))
+	number := browsertest.Evaluate[int](b, `window.stays = true, scrollTo(0, 1500), window.boxes = () => [...document.querySelectorAll(".tick button")], window.at = boxes().findIndex(b => b.getBoundingClientRect().top > 300),
+		window.second = boxes()[at + 1], window.label = second.ariaLabel, window.top_ = second.getBoundingClientRect().top, boxes().length`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`boxes()[at].click()`))
+	b.WaitFor(fmt.Sprintf(`boxes().length === %d && stays && document.activeElement.ariaLabel === label && Math.abs(document.activeElement.getBoundingClientRect().top - top_) < 2`, number-1))
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.form.elements.text.value = "of no meeting", document.activeElement.click()`))
+	b.WaitFor(`location.pathname === "/actions/tick" && document.querySelector("main").textContent.includes("no such action item")`)
+
+	b.Do(chromedp.Navigate(s.URL + "/actions?state=all"))
+	address := browsertest.Evaluate[string](b, `[...document.querySelectorAll(".actions li")].find(l => l.querySelector("form.tick")).querySelector("a.row").href.split("?")[0]`)
+	b.Do(chromedp.Navigate(address))
+	b.WaitFor(`document.querySelector("#media")?.readyState >= 2`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`window.player = document.querySelector("#media"), player.play(), document.querySelector(".tick button").focus(), document.activeElement.click()`))
+	b.WaitFor(`!!document.querySelector("#action_items li.done form") && document.querySelector("#media") === window.player && !player.paused && document.activeElement.ariaLabel.startsWith("Open again")`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.activeElement.click()`))
+	b.WaitFor(`!document.querySelector("#action_items li.done form") && !player.paused`)
 }

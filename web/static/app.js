@@ -99,10 +99,34 @@ const ownPages = window.trustedTypes?.createPolicy("minutebook", { createHTML: h
 
 // readPage brings a page of this archive as a document in which nothing runs or loads, null
 // where it is not answered.
-export async function readPage(address) {
-  const answer = await fetch(address, { headers: { Accept: "text/html" } });
+export async function readPage(address, more = {}) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" }, ...more });
   return answer.ok ? new DOMParser().parseFromString(ownPages.createHTML(await answer.text()), "text/html") : null;
 }
+
+// A tick keeps the place of the reader, and the recording playing: the items alone are shown
+// anew. The focus stays at the item, or goes to the next one that is left.
+const item = form => ["meeting", "at", "text"].map(name => form.elements[name].value).join("\n");
+addEventListener("submit", async e => {
+  const form = e.target.closest("form.tick");
+  if (!form) return;
+  e.preventDefault();
+  const name = form.closest("#action_items") ? "#action_items" : "main";
+  const page = await readPage(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => null);
+  const fresh = page && $(name, page), old = $(name);
+  if (!fresh) return form.submit(); // which shows what is wrong
+  const forms = $$("form.tick", old), tops = new Map(forms.slice(forms.indexOf(form)).map(f => [item(f), f.getBoundingClientRect().top]));
+  const open = $$("details", old).map(d => d.open);
+  old.replaceChildren(...fresh.childNodes);
+  $$("details", old).forEach((d, i) => { d.open = open[i] ?? d.open; });
+  const left = new Map($$("form.tick", old).map(f => [item(f), f]));
+  for (const [key, top] of tops) if (left.has(key)) {
+    const next = left.get(key);
+    $("button", next).focus({ preventScroll: true });
+    scrollBy({ top: next.getBoundingClientRect().top - top, behavior: "instant" });
+    break;
+  }
+});
 
 // refresh brings one part of the page up to date from the page itself.
 async function refresh(name) {
