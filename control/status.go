@@ -65,10 +65,18 @@ func (h Deps) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, er
 	if s.Retention, err = h.retentionHold(ctx); err != nil {
 		return nil, fmt.Errorf("look at the retention rules: %w", err)
 	}
+	coverage, err := h.Archive.Coverage(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range s.Accounts {
+		s.Accounts[i].Coverage = coverage[s.Accounts[i].Name]
+	}
 	return s, nil
 }
 
-// Observe is status for programs: new retention rules are not taken for shown.
+// Observe is status for programs: new retention rules are not taken for shown, and what
+// each account sees is not counted.
 func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 	counts, err := h.Archive.Counts(ctx)
 	if err != nil {

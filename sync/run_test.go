@@ -121,8 +121,9 @@ func TestDaemonFillsAndStaysQuiet(t *testing.T) {
 		if err != nil || len(st.Accounts) != 1 || !st.Accounts[0].Backfilled || st.Accounts[0].LastSuccess[syncer.JobCatchUp].IsZero() {
 			t.Errorf("status: %+v, %v", st, err)
 		}
-		if d := cmp.Diff(archive.Coverage{Meetings: 24, WithTranscript: 24, WithSummary: 24, WithRecording: 24}, st.Accounts[0].Coverage); d != "" {
-			t.Error(d)
+		coverage, err := ar.Coverage(t.Context())
+		if d := cmp.Diff(archive.Coverage{Meetings: 24, WithTranscript: 24, WithSummary: 24, WithRecording: 24}, coverage[st.Accounts[0].Name]); d != "" || err != nil {
+			t.Error(d, err)
 		}
 		time.Sleep(24 * time.Hour)
 		if c := meetingCounts(t, ar); c.Gone != 0 || c.Meetings != 24 {

@@ -68,7 +68,7 @@ allow_private = true
 	var before control.StatusResult
 	eventually(t, time.Minute, "the history is read", func() (bool, any) {
 		before = status(t, dir)
-		return before.Accounts[0].Backfilled && before.Meetings > 0 && before.Indexed == before.Meetings, before
+		return before.Accounts[0].Backfilled && before.Meetings > 0 && before.Indexed == before.Meetings && before.Accounts[0].Coverage.Meetings > 0, before
 	})
 	run(t, "webhook", "create", "ada", "-c", config)
 	for range 2 { // the administrator may see one of them only
