@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"minutebook/archive/roster"
@@ -162,7 +163,7 @@ func listAssignees(l roster.ItemList, f actionFilter) (all []assignee) {
 	}
 	l.Nobody.Key, l.Nobody.Name = roster.Nobody, "Nobody yet"
 	for _, p := range append(l.People, l.Nobody) {
-		a := assignee{Label: p.Name, Key: p.Key, Count: count(p), Chosen: f.Person == p.Key || f.Person != "" && p.IsNamed(f.Person)}
+		a := assignee{Label: p.Name, Key: p.Key, Count: count(p), Chosen: f.Person == p.Key || slices.Contains(l.Asked, p.Key)}
 		if a.Count == 0 && !a.Chosen {
 			continue
 		}

@@ -37,6 +37,7 @@ type ItemList struct {
 	Keys   []archive.ItemKey          // in order
 	More   bool                       // there are more than Limit
 	People []Person                   // with action items, whosever are asked for, those with most open ones first
+	Asked  []string                   // the keys of those of People who are asked for by name
 	Nobody Person                     // the items of nobody
 	Owners map[archive.ItemKey]string // the Key of the person of each of Keys; Nobody
 }
@@ -102,6 +103,9 @@ func (v *view) items(o ItemQuery) ItemList {
 			p := c.finish(t, int32(i)) //nolint:gosec // as index.add
 			keys[int32(i)] = p.Key     //nolint:gosec // likewise
 			l.People = append(l.People, p)
+			if slices.Contains(wanted, int32(i)) { //nolint:gosec // likewise
+				l.Asked = append(l.Asked, p.Key)
+			}
 		}
 	}
 	slices.SortFunc(l.People, comparePeopleByItems)

@@ -26,6 +26,7 @@ type Roster struct {
 	aliasIDs   map[alias]int32            // places in aliases
 	keys       index                      // addresses, and names without one
 	folded     map[string][]int32         // places in keys by the folded key
+	named      map[string][]int32         // places in aliases by what their name, and their address, fold to
 	main       []int32                    // by key: the first one that folds to the same
 	spelled    map[string]map[string]bool // by what they fold to: names and addresses that meetings have otherwise than they are kept here
 }
@@ -108,7 +109,8 @@ func (r *Roster) catchUp(ctx context.Context) error {
 func (r *Roster) load(ctx context.Context, head archive.Position) error {
 	r.loaded, r.meetings, r.order = false, map[int64]*meeting{}, nil
 	r.principals, r.keys = newIndex(), newIndex()
-	r.aliases, r.aliasIDs, r.folded, r.main, r.spelled = nil, map[alias]int32{}, map[string][]int32{}, nil, map[string]map[string]bool{}
+	r.aliases, r.aliasIDs, r.folded, r.named = nil, map[alias]int32{}, map[string][]int32{}, map[string][]int32{}
+	r.main, r.spelled = nil, map[string]map[string]bool{}
 	spans, err := r.archive.ChangeSpans(ctx)
 	if err == nil {
 		err = r.read(ctx, nil)
@@ -254,6 +256,12 @@ func (r *Roster) alias(name, email string) int32 {
 		fold := notes.Fold(key)
 		same := append(r.folded[fold], a.key)
 		r.folded[fold], r.main = same, append(r.main, same[0])
+	}
+	for _, text := range []string{name, email} {
+		if text != "" {
+			fold := notes.Fold(text)
+			r.named[fold] = append(r.named[fold], id)
+		}
 	}
 	r.aliases = append(r.aliases, a)
 	r.aliasIDs[known] = id

@@ -134,12 +134,10 @@ func (v *view) person(alias int32) int32 {
 // first the one with this key.
 func (v *view) mainsOf(name string) (mains []int32) {
 	name = notes.Fold(name)
-	keys := v.folded[name]
+	keys, ids := v.folded[name], v.named[name]
 	seen := map[int32]bool{} // aliases with the name; true: the viewer sees it
-	for id, a := range v.aliases {
-		if slices.Contains(keys, a.key) || notes.Fold(a.name) == name {
-			seen[int32(id)] = false //nolint:gosec // as Roster.alias
-		}
+	for _, id := range ids {
+		seen[id] = false
 	}
 	if len(seen) == 0 {
 		return nil
@@ -153,8 +151,8 @@ func (v *view) mainsOf(name string) (mains []int32) {
 		}
 	}
 	for _, byKey := range []bool{true, false} {
-		for id, a := range v.aliases {
-			if seen[int32(id)] && slices.Contains(keys, a.key) == byKey && !slices.Contains(mains, v.main[a.key]) { //nolint:gosec // likewise
+		for _, id := range ids {
+			if a := v.aliases[id]; seen[id] && slices.Contains(keys, a.key) == byKey && !slices.Contains(mains, v.main[a.key]) {
 				mains = append(mains, v.main[a.key])
 			}
 		}
