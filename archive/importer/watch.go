@@ -308,22 +308,27 @@ func (im *run) takeChanged(ctx context.Context, f foreign, before int64, mark fu
 	return m.RecordingID, im.addForeign(ctx, m)
 }
 
-// isSameTalk reports whether a meeting that was imported before has at least half of its
-// utterances in common with the new content.
+// isSameTalk reports whether the new content goes on after that of a meeting that was
+// imported before, or has at least half of its utterances in common with it.
 func (im *run) isSameTalk(ctx context.Context, id int64, m foreignMeeting) (bool, error) {
 	entries, err := im.archive.Entries(ctx, id, 0, -1)
 	if err != nil {
 		return false, err
 	}
 	said := map[string]bool{}
+	var before, now strings.Builder
 	for _, e := range m.Transcript.Or(nil) {
 		said[e.Text] = true
+		now.WriteString(e.Text + " ")
 	}
 	common := 0
 	for _, e := range entries {
 		if said[e.Text] {
 			common++
 		}
+		before.WriteString(e.Text + " ")
 	}
-	return common > 0 && 2*common >= min(len(entries), len(said)), nil
+	// The last utterance of a file that is written goes on with the next words.
+	goesOn := len(entries) > 0 && strings.HasPrefix(now.String(), before.String())
+	return goesOn || common > 0 && 2*common >= min(len(entries), len(said)), nil
 }
