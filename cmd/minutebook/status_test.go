@@ -19,7 +19,7 @@ func TestStatusTellsOfEachAccount(t *testing.T) {
 	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.Local)
 	failure := syncer.FailureStatus{Account: "ann", Class: "download", What: "7", Reason: "generate recording: no such media",
 		Tries: 2, Last: at, NextTry: at.Add(time.Hour)}
-	stranger := syncer.FailureStatus{Account: "old", Class: "content", What: "8", Reason: "403", Tries: 1, Last: at}
+	stranger := syncer.FailureStatus{Account: "old", Class: "content", What: "8\n", Reason: "403", Tries: 1, Last: at}
 	s := control.StatusResult{Version: "1", Running: true, Meetings: 12, WithTranscript: 11, WithSummary: 10, WithRecording: 4, Indexed: 12,
 		Receiver: &receiver.Counts{Accepted: 3, Duplicates: 1, Refused: map[int]int64{413: 1, 401: 2}},
 		Status: syncer.Status{
