@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -95,6 +96,9 @@ func (s *server) listQuery(r *http.Request) (archive.ListQuery, error) {
 	list := archive.ListQuery{Viewer: viewerOf(r.Context()), Type: q.Get("type"), Team: q.Get("team"),
 		RecordedBy: q.Get("recorded_by"), Person: q.Get("person"),
 		IncludeGone: true, Limit: listSize + 1}
+	if err := s.restore(r.Context(), &list.Type, &list.Team); err != nil {
+		return list, err
+	}
 	view, err := s.view(r.Context())
 	if err != nil {
 		return list, err
@@ -121,6 +125,26 @@ func (s *server) listQuery(r *http.Request) (archive.ListQuery, error) {
 		}
 	}
 	return list, nil
+}
+
+// restore makes the type and the team that a form has sent what they were in its options:
+// see asSent.
+func (s *server) restore(ctx context.Context, kind, team *string) error {
+	if !strings.ContainsAny(*kind+*team, "\n\ufffd") {
+		return nil
+	}
+	c, err := s.choices(ctx)
+	for _, value := range c.Types {
+		if asSent(value) == *kind {
+			*kind = value
+		}
+	}
+	for _, value := range c.Teams {
+		if asSent(value) == *team {
+			*team = value
+		}
+	}
+	return err
 }
 
 func formatCursor(r *archive.Row) string {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -93,6 +94,9 @@ func TestNamesKeepTheirSpaces(t *testing.T) {
 	s := newSite(t, meeting(1, "Walrus", "2026-06-10T09:00:00Z", `"meeting_type":"Sync  up","transcript":[
 		{"speaker":{"display_name":"Bo  Lee"},"text":"One.","timestamp":"00:00:01"},{"speaker":{"display_name":"Cy\nDe"},"text":"Two.","timestamp":"00:00:02"}]`))
 	s.shows(200, "/", `<option value="Sync  up">`)
+	s.apply(meeting(2, "Zebra", "2026-06-10T09:00:00Z", `"meeting_type":"Sync\rdown"`), json.RawMessage(strings.Replace(string(meeting(3, "Gnu", "2026-06-10T09:00:00Z", "")), `"Ops"`, `"O\n\u0000ps"`, 1)))
+	s.shows(200, "/?type=Sync%0D%0Adown", "Zebra", " selected>")
+	s.shows(200, "/?team=O%0D%0A%EF%BF%BDps", "Gnu", " selected>")
 	s.shows(200, "/meetings/1", `<option dir="auto" value="Bo  Lee">`)
 	for speaker, other := range map[string]string{"Bo++Lee": "Two.", "Cy%0D%0ADe": "One."} {
 		if body := s.shows(200, "/meetings/1?speaker="+speaker, " selected>"); strings.Contains(body, other) {
