@@ -74,8 +74,8 @@ func MaxSize(name string) int64 {
 }
 
 // Parse reads a transcript in the format that the file's name says. It fails for one that
-// has too many captions or too much text, and with a [LineError] for content that is not of this format, and for a transcript in which
-// nobody says anything.
+// has too many captions or too much text or in which nobody says anything, and with a
+// [LineError] for content that is not of this format.
 func Parse(name string, content []byte) (t Transcript, err error) {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".json":
