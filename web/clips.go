@@ -148,7 +148,7 @@ func (s *server) toClipFailure(r *http.Request, err error) error {
 		return err
 	case errors.Is(err, clip.ErrBusy):
 		return &failure{http.StatusServiceUnavailable, "Other clips are being cut. Try again in a minute."}
-	case errors.Is(err, clip.ErrOver):
+	case errors.Is(err, clip.ErrTooLate):
 		return &failure{http.StatusNotFound, "The recording ends before this clip begins."}
 	case errors.Is(err, clip.ErrSpan):
 		return &failure{http.StatusBadRequest, "This clip is too long to be cut."}

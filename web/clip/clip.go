@@ -35,10 +35,10 @@ const (
 
 // The errors of Cut that are the asking person's to know.
 var (
-	ErrBusy = errors.New("other clips are being cut")
-	ErrRead = errors.New("the recording cannot be read")
-	ErrOver = errors.New("the recording ends before the clip begins")
-	ErrSpan = fmt.Errorf("a clip has a length of at most %v", MaxLength)
+	ErrBusy    = errors.New("other clips are being cut")
+	ErrRead    = errors.New("the recording cannot be read")
+	ErrTooLate = errors.New("the recording ends before the clip begins")
+	ErrSpan    = fmt.Errorf("a clip has a length of at most %v", MaxLength)
 )
 
 // Cutter cuts clips. It is safe for concurrent use.
@@ -70,7 +70,7 @@ const tempPattern = durable.TempPrefix + "clip-*"
 
 // Cut returns the span from from to to of a recording, as MP4 with its picture or
 // without. The caller closes the clip, which then is gone. It fails with ErrSpan, with
-// ErrOver for a span behind the recording's end, and with ErrBusy instead of waiting.
+// ErrTooLate for a span behind the recording's end, and with ErrBusy instead of waiting.
 func (c *Cutter) Cut(ctx context.Context, source Source, from, to time.Duration, video bool) (_ *os.File, err error) {
 	if from < 0 || to <= from || to-from > MaxLength {
 		return nil, ErrSpan
@@ -111,7 +111,7 @@ func (c *Cutter) Cut(ctx context.Context, source Source, from, to time.Duration,
 	case info.Size() < 4096: // perhaps a container of nothing
 		content, err := io.ReadAll(io.NewSectionReader(clip, 0, info.Size()))
 		if err == nil && !bytes.Contains(content, []byte("trak")) {
-			err = ErrOver
+			err = ErrTooLate
 		}
 		return clip, err
 	}
