@@ -122,6 +122,16 @@ func browserWalksByKeys(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(shown)
 	b.Do(chromedp.KeyEvent("?"))
 	b.WaitFor(`location.pathname === "/help"`)
+	turn := func(keys string, found int) { // turns them off or on, and presses one
+		b.Do(chromedp.Navigate(s.URL+"/help"), chromedp.Click(chromedp.CSS("[data-keys] input")))
+		b.WaitFor(`localStorage.getItem("keys") === "` + keys + `"`)
+		b.Do(chromedp.Navigate(s.URL+"/?q=budget"), chromedp.KeyEvent("j"))
+		if got := browsertest.Evaluate[int](b, `[...document.querySelectorAll("main a.row")].indexOf(document.activeElement)`); got != found {
+			t.Errorf("keys %s: j goes to result %d, want %d", keys, got, found)
+		}
+	}
+	turn("off", -1)
+	turn("on", 0)
 	b.Do(chromedp.Navigate(s.URL + "/calendar"))
 	b.WaitFor(`document.querySelectorAll('.year td > a[tabindex="0"]').length === 1`)
 	b.Do(chromedp.Focus(chromedp.CSS(`.year td > a[tabindex="0"]`)), chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight))

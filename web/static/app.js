@@ -66,6 +66,19 @@ $("[data-back]")?.addEventListener("click", e => {
 
 // ---- Keys ------------------------------------------------------------------
 
+// Letters and signs can be turned off as keys, on the page of help and for this browser: who
+// speaks to the computer would press them with every word.
+const hasKeys = () => { try { return localStorage.getItem("keys") !== "off"; } catch { return true; } };
+const keys = $("[data-keys]");
+if (keys) {
+  keys.hidden = false;
+  const box = $("input", keys);
+  box.checked = hasKeys();
+  box.addEventListener("change", () => {
+    try { localStorage.setItem("keys", box.checked ? "on" : "off"); } catch { box.checked = true; /* storage may be refused */ }
+  });
+}
+
 addEventListener("keydown", e => {
   if (e.metaKey || e.ctrlKey || e.altKey || e.isComposing) return;
   if (e.target.closest?.("input, select, textarea")) {
@@ -73,6 +86,7 @@ addEventListener("keydown", e => {
     return;
   }
   if (e.key === " " && e.target.closest?.("button, summary")) return;
+  if (e.key.length === 1 && e.key !== " " && !hasKeys()) return;
   let done = true;
   if (e.key === "/") { const box = meeting.box ?? $("input[name=q]"); box.focus(); box.select(); }
   else if (e.key === "?") location.assign(`${base}help`);
