@@ -37,7 +37,7 @@ screenshots: browser ## docs/img, by the real browser on invented meetings
 	@mkdir -p docs/img
 	@MINUTEBOOK_SCREENSHOTS=$(CURDIR)/docs/img go test -count=1 -run TestScreenshots ./web
 
-test: browser programs ## everything that must hold before a change lands
+test: ## everything that must hold before a change lands
 	@$(MAKE) --no-print-directory -j2 -Oline race vet plain
 	@test -d "$(MINUTEBOOK_CORPUS)" || echo "make test: no real meetings: tests that need them were skipped; set MINUTEBOOK_CORPUS to their folder"
 
@@ -48,10 +48,10 @@ race plain: export GOGC := 400
 race plain: export TMPDIR = $(shell packaging/memory-disk)
 race: export GORACE := atexit_sleep_ms=0
 
-race: ## all tests under the race detector, but for those that call testrun.SkipUnderRace
+race: programs ## all tests under the race detector, but for those that call testrun.SkipUnderRace
 	packaging/test-under-race
 
-plain: ## the tests that call testrun.SkipUnderRace, without it
+plain: programs ## the tests that call testrun.SkipUnderRace, without it
 	packaging/test-without-race
 
 vet:
@@ -60,19 +60,17 @@ vet:
 	go run $(STATICCHECK) ./...
 	@packaging/deadcode $(DEADCODE)
 
-browser: ## what the tests need beside Go: Chromium, and packages of npm in the user's cache
-	@command -v chromium-headless-shell >/dev/null || packaging/install-debian chromium-headless-shell fonts-dejavu-core || command -v chromium >/dev/null || command -v chromium-browser >/dev/null
+browser: ## what the pages' tests need beside Go: Chromium, and packages of npm in the user's cache
+	@packaging/install-debian chromium-headless-shell=chromium-headless-shell,fonts-dejavu-core || command -v chromium >/dev/null || command -v chromium-browser >/dev/null
 	@packaging/install-npm axe-core 4.14.1
 	@packaging/install-npm oidc-provider 8.8.1
 
-programs: ## and restic, for which docs/backup.md has a recipe, ffmpeg, which cuts clips, and systemd's verifier
-	@command -v restic >/dev/null || packaging/install-debian restic
-	@command -v ffmpeg >/dev/null || packaging/install-debian ffmpeg
-	@command -v systemd-analyze >/dev/null || packaging/install-debian systemd
+programs: browser ## and restic, for which docs/backup.md has a recipe, ffmpeg, which cuts clips, and systemd's verifier
+	@packaging/install-debian restic ffmpeg systemd-analyze=systemd
 
 long: ## the long runs of the crash tests, packages, DuckDB, and a minute of every fuzz target
 	@packaging/install-npm @duckdb/node-api 1.5.6-r.1
-	@command -v debootstrap >/dev/null && command -v systemd-nspawn >/dev/null || packaging/install-debian debootstrap systemd-container
+	@packaging/install-debian debootstrap systemd-nspawn=systemd-container
 	packaging/fuzz 60s
 	MINUTEBOOK_LONG=1 go test -timeout 240m ./...
 

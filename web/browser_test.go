@@ -25,6 +25,7 @@ const shown = `(() => { const r = document.querySelector(".lines .here, .lines .
 // TestBrowser uses the page as readers do, in one Chromium.
 func TestBrowser(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
 		"plays where it was said": browserPlaysWhereItWasSaid,
 		"walks by keys":           browserWalksByKeys,
@@ -47,6 +48,7 @@ func TestBrowser(t *testing.T) {
 // TestBrowserLayout measures pages and walks through a long one, in one Chromium.
 func TestBrowserLayout(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
 		"axe finds nothing":         browserAxeFindsNothing,
 		"is at peace on every page": browserIsAtPeaceOnEveryPage,

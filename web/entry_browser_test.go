@@ -18,6 +18,7 @@ import (
 // TestBrowserEntry signs in as people do, in one Chromium.
 func TestBrowserEntry(t *testing.T) {
 	testrun.SkipUnderRace(t)
+	t.Parallel()
 	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
 		"password and passkey": browserSignsIn,
 		"passkey alone":        browserIsInvitedByPasskey,
