@@ -74,7 +74,7 @@ func (t *applying) observeSharedMeeting(o *Observation, p preparedPart) error {
 }
 
 // decideAfterListing decides a meeting's parts again after a list began or ceased to show
-// the meeting.
+// the meeting. It leaves a meeting with an unreadable version as it is.
 func (t *applying) decideAfterListing(id int64) error {
 	for _, part := range api.Parts() {
 		if part == api.PartCRM { // each account has its own
@@ -89,7 +89,7 @@ func (t *applying) decideAfterListing(id int64) error {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("part %s: %w", part, err)
+			return t.passUnreadable(id, fmt.Errorf("part %s: %w", part, err))
 		}
 	}
 	return nil

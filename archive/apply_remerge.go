@@ -46,7 +46,7 @@ func (a *Archive) remerge(ctx context.Context) error {
 		_, err := a.change(ctx, func(tx *sql.Tx) error {
 			t := newApplying(a, sqlite.NewStatements(ctx, tx))
 			for _, id := range ids[done:min(done+rebuildChunk, len(ids))] {
-				if err := t.remergeMeeting(ctx, id); err != nil {
+				if err := t.remergeMeeting(id); err != nil {
 					return err
 				}
 			}
@@ -73,7 +73,7 @@ func (a *Archive) mergedIDs(ctx context.Context, having string) ([]int64, error)
 
 // remergeMeeting does not change a meeting with an unreadable version, which verify
 // reports.
-func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
+func (t *applying) remergeMeeting(id int64) error {
 	rows := []string{`SELECT * FROM meetings WHERE recording_id = ?`, `SELECT * FROM invitees WHERE recording_id = ?`}
 	before, err := t.digestRows(id, rows)
 	if err != nil {
@@ -88,11 +88,7 @@ func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
 			err = t.logChange(id, ChangePart, part)
 		}
 		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			t.archive.log.Warn().Int64("recording_id", id).Err(err).Msg("a version cannot be read; run minutebook verify")
-			return nil
+			return t.passUnreadable(id, err)
 		}
 	}
 	after, err := t.digestRows(id, rows)
@@ -100,4 +96,14 @@ func (t *applying) remergeMeeting(ctx context.Context, id int64) error {
 		return err
 	}
 	return t.logChange(id, ChangePart, api.PartMeeting)
+}
+
+// passUnreadable passes over an error of deciding about a meeting, which is left as it is
+// then, if a version of the meeting cannot be read. It returns an error of the machine.
+func (t *applying) passUnreadable(id int64, err error) error {
+	if t.Context().Err() != nil || sqlite.IsPassing(err) {
+		return err
+	}
+	t.archive.log.Warn().Int64("recording_id", id).Err(err).Msg("a version cannot be read; run minutebook verify")
+	return nil
 }

@@ -208,6 +208,66 @@ func TestASharingEndsWithItsReader(t *testing.T) {
 	}
 }
 
+// TestAccountsAreSetThoughDecidingFails takes an account away while the disk has no room to
+// decide about its meeting. The accounts are in force, and the next call decides.
+func TestAccountsAreSetThoughDecidingFails(t *testing.T) {
+	r := &sharingReads{a: newArchive(t)}
+	set := func(accounts ...AccountSetting) {
+		t.Helper()
+		if err := r.a.SetAccounts(t.Context(), accounts); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ann, bob := AccountSetting{Name: "ann", Queries: []string{""}}, AccountSetting{Name: "bob", Queries: []string{""}}
+	set(ann, bob)
+	for _, read := range [][2]string{{"bob", "Sales"}, {"ann", "Sales"}, {"ann", "Ops"}, {"bob", "Ops"}, {"ann", "Sales"}} {
+		r.read(t, read[0], "single_team", read[1])
+	}
+	limitPages := func(pages int) {
+		t.Helper()
+		if _, err := r.a.db.W.ExecContext(t.Context(), fmt.Sprintf(`PRAGMA max_page_count = %d`, pages)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damageDatabase(t, r.a.db.Path, `CREATE TRIGGER full BEFORE UPDATE OF sharing_rank ON revisions
+		BEGIN INSERT INTO info VALUES ('full', hex(zeroblob(5000000))); END`)
+	limitPages(1000)
+	set(ann)
+	if got := r.shows(t); got != "single_team Ops" {
+		t.Fatalf("on a full disk: %q", got)
+	}
+	limitPages(1 << 30)
+	damageDatabase(t, r.a.db.Path, `DROP TRIGGER full`)
+	set(ann)
+	if got := r.shows(t); got != "single_team Sales" {
+		t.Errorf("with room again: %q", got)
+	}
+}
+
+// TestAnUnreadableVersionEndsNoWalk has a damaged version of a meeting that two complete
+// walks lack. The meeting is hidden nevertheless.
+func TestAnUnreadableVersionEndsNoWalk(t *testing.T) {
+	r := &sharingReads{a: newArchive(t)}
+	r.read(t, "bob", "single_team", "Sales")
+	r.read(t, "ann", "single_team", "Ops")
+	damageDatabase(t, r.a.db.Path, `UPDATE bodies SET encoding = 1, body = x'00'`)
+	hidden := 0
+	for range 2 {
+		w, err := r.a.BeginWalk(t.Context(), "bob", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		absence, err := r.a.CompleteWalk(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden += absence.Hidden
+	}
+	if hidden != 1 {
+		t.Errorf("%d meetings are hidden, want 1", hidden)
+	}
+}
+
 // TestAHomeEndsWithItsSightings shows Ann a transcript that Bob, who was shown the meeting
 // first, was shown once. It is current while Bob is shown the meeting no more.
 func TestAHomeEndsWithItsSightings(t *testing.T) {

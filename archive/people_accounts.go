@@ -35,8 +35,12 @@ func holderTerm(account string) string {
 // configuration was read. At once the rights end that other accounts gave their
 // persons, and the rights from queries that are no longer read, and values of shared_with
 // that only such an account was shown give way to those that others were shown. The
-// meetings stay and are not watched from now on. An account with another address or another credential
-// has another holder, who sees only meetings that are shown from now on.
+// meetings stay and are not watched from now on. An account with another address or another
+// credential has another holder, who sees only meetings that are shown from now on.
+//
+// The accounts are in force when it returns nil. Where values of shared_with could not be
+// decided again, on a full disk for instance, SetAccounts logs this, and its next call or the
+// next opening decides.
 func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
 		t := newApplying(a, sqlite.NewStatements(ctx, tx))
@@ -64,11 +68,11 @@ func (a *Archive) SetAccounts(ctx context.Context, settings []AccountSetting) er
 		}
 		return logChange(ctx, tx, 0, ChangeDirectory, "", a.now())
 	})
-	if err == nil {
-		err = a.remerge(ctx)
-	}
 	if err != nil {
 		return fmt.Errorf("set accounts: %w", err)
+	}
+	if err := a.remerge(ctx); err != nil {
+		a.log.Error().Err(err).Msg("the accounts have changed, and some meetings are still as the former ones were shown them; reload or restart to try again")
 	}
 	return nil
 }
