@@ -66,6 +66,13 @@ func unreadable(path string, err error) Wrong {
 	return Wrong{File: path, Err: fmt.Errorf("it cannot be read: %w", err)}
 }
 
+// mayPass reports whether the system failed to read a file: the same may succeed later,
+// though the file does not change.
+func mayPass(err error) bool {
+	_, failed := errors.AsType[unix.Errno](err)
+	return failed
+}
+
 // stamp tells the states of a file apart. The right to read it, and another file with the
 // same date, change the stamp.
 type stamp struct {

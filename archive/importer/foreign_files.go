@@ -43,7 +43,7 @@ func extension(path string) string { return strings.ToLower(filepath.Ext(path)) 
 func stem(path string) string { return strings.TrimSuffix(path, filepath.Ext(path)) }
 
 // lister finds the meetings of other programs. It remembers the files of its listing, so
-// that the next one opens only those that are new or changed.
+// that the next one opens only those that are new or changed, or could not be read.
 type lister struct{ files map[string]*listedFile }
 
 // listedFile is a file and its content, as far as it was looked at.
@@ -51,13 +51,22 @@ type listedFile struct {
 	stamp
 	isTranscript func() (bool, error)
 	metadata     func() (Metadata, error)
+	mayPass      bool // a look at the content failed and may succeed later
 }
 
 func newListedFile(path string, s stamp) *listedFile {
-	return &listedFile{s,
-		sync.OnceValues(func() (bool, error) { return isTranscript(path) }),
-		sync.OnceValues(func() (Metadata, error) { return readMetadata(path) }),
-	}
+	f := &listedFile{stamp: s}
+	f.isTranscript = sync.OnceValues(func() (is bool, err error) {
+		is, err = isTranscript(path)
+		f.mayPass = f.mayPass || mayPass(err)
+		return is, err
+	})
+	f.metadata = sync.OnceValues(func() (m Metadata, err error) {
+		m, err = readMetadata(path)
+		f.mayPass = f.mayPass || mayPass(err)
+		return m, err
+	})
+	return f
 }
 
 // isTranscript reports whether a file of the listing is a transcript of another program.
@@ -184,7 +193,7 @@ func (l *lister) filesByFolder(root string) (folders map[string][]string, wrong 
 				return nil
 			}
 			f := before[path]
-			if f == nil || f.stamp != now {
+			if f == nil || f.stamp != now || f.mayPass {
 				f = newListedFile(path, now)
 			}
 			l.files[path] = f

@@ -232,3 +232,47 @@ func TestAFolderWithOneUnreadableFileIsImported(t *testing.T) {
 		}
 	})
 }
+
+// TestALeasedFileIsTakenLater has files that another program has leased for writing, such as a
+// file server: to open them fails, and they do not change when it ends.
+func TestALeasedFileIsTakenLater(t *testing.T) {
+	for _, leased := range []string{"a.vtt", "a.json", folderMetadata} {
+		t.Run(leased, func(t *testing.T) {
+			a, dir := ticking(t), t.TempDir()
+			files := map[string]string{"a.vtt": talkVTT}
+			switch leased {
+			case "a.json":
+				files = map[string]string{leased: `{"segments": [{"start": 1, "end": 2, "text": "pelican"}]}`}
+			case folderMetadata:
+				files[leased] = talkTOML
+			}
+			writeFiles(t, dir, files)
+			f, err := os.OpenFile(filepath.Join(dir, leased), os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
+				t.Skip("this file system has no leases: ", err)
+			}
+			w := NewWatcher(a, Options{}, dir)
+			var named []Wrong
+			for range 4 {
+				named = append(named, look(t, w).Wrong...)
+			}
+			if len(named) != 1 || !strings.HasSuffix(named[0].File, leased) {
+				t.Errorf("a leased file: %v", named)
+			}
+			f.Close()
+			look(t, w)
+			look(t, w)
+			if n := len(allRows(t, a)); n != 1 {
+				t.Errorf("after the lease %d meetings", n)
+			}
+			open, err := a.Failures(t.Context(), true)
+			if err != nil || len(open) != 0 {
+				t.Errorf("failures %v, %v", open, err)
+			}
+		})
+	}
+}

@@ -48,8 +48,8 @@ type taken struct {
 
 // Look imports the meetings whose files are the same as at the look before, so that none
 // is read while it is written. The result names the files that are refused for the
-// first time; they are tried again when they change. A folder that is not there is an
-// error. Looking at a folder in which nothing changed reads directories alone.
+// first time; they are tried again when they change, or at each look where the system failed
+// to read them. A folder that is not there is an error. Looking at a folder in which nothing changed reads directories alone.
 func (w *Watcher) Look(ctx context.Context) (Result, error) {
 	var all Result
 	others, wrong, err := w.lister.list(w.dir)
@@ -174,8 +174,9 @@ func (w *Watcher) take(ctx context.Context, f foreign, now sighting, all *Result
 // errChanging ends the import of files that are written while they are read.
 var errChanging = errors.New("a file is changing")
 
-// refuseMeeting records why a meeting was not taken, unless that is no error of its files. A
-// recording that waits is tried again at the next look, and named once.
+// refuseMeeting records why a meeting was not taken, unless that is no error of its files,
+// and reports whether it is done with their state. A recording that waits, and a file that
+// the system fails to read, are tried again at the next look, and named once.
 func (w *Watcher) refuseMeeting(ctx context.Context, f foreign, err error, state string, result, all *Result) (bool, error) {
 	if later, ok := errors.AsType[unstored](err); ok {
 		all.Add(*result)
@@ -183,7 +184,7 @@ func (w *Watcher) refuseMeeting(ctx context.Context, f foreign, err error, state
 	}
 	if wrong, ok := errors.AsType[Wrong](err); ok {
 		all.Add(*result)
-		return true, w.refuse(ctx, wrong, state, all, f.transcript)
+		return !mayPass(err), w.refuse(ctx, wrong, state, all, f.transcript)
 	}
 	return false, err
 }
