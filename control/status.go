@@ -75,8 +75,8 @@ func (h Deps) status(ctx context.Context, _ struct{}, _ Emit) (*StatusResult, er
 	return s, nil
 }
 
-// Observe is status for programs: new retention rules are not taken for shown, and what
-// each account sees is not counted.
+// Observe is status for programs: new retention rules are not taken for shown, and
+// the meetings of each account are not counted.
 func (h Deps) Observe(ctx context.Context) (*StatusResult, error) {
 	counts, err := h.Archive.Counts(ctx)
 	if err != nil {

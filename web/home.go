@@ -127,7 +127,7 @@ func (s *server) listQuery(r *http.Request) (archive.ListQuery, error) {
 	return list, nil
 }
 
-// restore makes the type and the team that a form has sent what they were in its options:
+// restore gives the type and the team that a form has sent the line breaks of its options:
 // see asSent.
 func (s *server) restore(ctx context.Context, kind, team *string) error {
 	if !strings.ContainsAny(*kind+*team, "\n\ufffd") {

@@ -28,7 +28,7 @@ type personPage struct {
 	Others   []string // names and addresses besides the one that is the heading
 	With     []personRow
 	Moments  []passage
-	Said     string // the address of a search in what the person said
+	Said     string // the address of a search in the words of the person
 	Items    []openItem
 	MoreOpen bool
 	Days     []day
@@ -118,8 +118,8 @@ func (s *server) personMoments(r *http.Request, d *roster.Detail, names []string
 	return moments, nil
 }
 
-// searchInWords returns the address of a search in what a person said: a transcript may name
-// them otherwise than invitations do.
+// searchInWords returns the address of a search in the words of a person: a transcript may
+// name them otherwise than invitations do.
 func searchInWords(d *roster.Detail, moments []passage) string {
 	said := []string{d.Key}
 	for _, m := range moments {

@@ -29,7 +29,7 @@ type SavedSearch struct {
 	CreatedAt   time.Time
 }
 
-// State tells what a form shows of the search.
+// State is the name and the query in one text, for comparing.
 func (s SavedSearch) State() string { return s.Name + ": " + s.Query }
 
 // MailTo returns the e-mail address to which new matches go, "" without one.

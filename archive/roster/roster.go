@@ -26,9 +26,9 @@ type Roster struct {
 	aliasIDs   map[alias]int32            // places in aliases
 	keys       index                      // addresses, and names without one
 	folded     map[string][]int32         // places in keys by the folded key
-	named      map[string][]int32         // places in aliases by what their name, and their address, fold to
+	named      map[string][]int32         // places in aliases by the folded name, and by the folded address
 	main       []int32                    // by key: the first one that folds to the same
-	spelled    map[string]map[string]bool // by what they fold to: names and addresses that meetings have otherwise than they are kept here
+	spelled    map[string]map[string]bool // by the folded text: names and addresses that meetings have otherwise than they are kept here
 }
 
 // alias is a name together with an address; one of them may be "".
@@ -222,7 +222,7 @@ func (x *index) add(text string) (id int32, isNew bool) {
 	return id, true
 }
 
-// clean returns a name or address without what stands around it, an address in small
+// clean returns a name or address without the spaces around it, an address in small
 // letters. It remembers how the meeting has it.
 func (r *Roster) clean(written string, cleaned func(string) string) string {
 	text := cleaned(written)

@@ -5,9 +5,9 @@ export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 export const base = document.documentElement.dataset.base; // ends in a slash
 
-// meeting is what the script of a meeting's page sets: key hears its keys, and attach
-// takes hold of a player that has arrived; changed hears that the meeting is another edition
-// now; box is where / leads first.
+// meeting is filled by the script of a meeting's page: key hears its keys, attach takes hold
+// of a player that has arrived, changed hears that the meeting is another edition now, and
+// box is where / leads first.
 export const meeting = {};
 
 export function clock(seconds) {
@@ -128,7 +128,7 @@ addEventListener("submit", async e => {
   const name = form.closest("#action_items") ? "#action_items" : "main";
   const page = await readPage(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) }).catch(() => null);
   const fresh = page && $(name, page), old = $(name);
-  if (!fresh) return form.submit(); // which shows what is wrong
+  if (!fresh) return form.submit(); // whose answer says why
   const forms = $$("form.tick", old), tops = new Map(forms.slice(forms.indexOf(form)).map(f => [item(f), f.getBoundingClientRect().top]));
   const open = $$("details", old).map(d => d.open);
   old.replaceChildren(...fresh.childNodes);

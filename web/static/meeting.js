@@ -222,7 +222,7 @@ class Meeting {
     if (scroll && line) this.show(line);
   }
 
-  // sees tells whether a line is whole in the window, below what covers its top.
+  // sees tells whether a line is whole in the window, below the bar that covers its top.
   sees(line) {
     const { top, bottom } = line.getBoundingClientRect();
     return top >= parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop) && bottom <= innerHeight;

@@ -85,7 +85,7 @@ export class Quote {
     return `${$("h1").textContent}, ${$(".head time").textContent.replace(/^[^,]*, |, [^,]*$/g, "")}, ${at}`;
   }
 
-  // said joins what one speaker says without interruption.
+  // said joins successive parts of one speaker.
   said() {
     const all = [];
     for (const { who, text } of this.parts) {

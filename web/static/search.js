@@ -64,7 +64,7 @@ class Box {
     });
   }
 
-  // ask brings the suggestions for what stands in the box; an answer that comes late is
+  // ask brings the suggestions for the text in the box; an answer that comes late is
   // dropped.
   async ask() {
     const text = this.typed;
