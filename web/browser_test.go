@@ -54,9 +54,18 @@ func TestBrowserLayout(t *testing.T) {
 		"is at peace on every page": browserIsAtPeaceOnEveryPage,
 		"reads along":               browserReadsAlong,
 		"leaves room for the text":  browserLeavesRoomForTheText,
-		"pages are light":           browserPagesAreLight,
-		"an empty archive":          browserShowsAnEmptyArchive,
 		"prints":                    browserPrints,
+	})
+}
+
+// TestBrowserPages looks at every page without meetings, and weighs every page with some, in
+// one Chromium.
+func TestBrowserPages(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
+		"are light":        browserPagesAreLight,
+		"an empty archive": browserShowsAnEmptyArchive,
 	})
 }
 
