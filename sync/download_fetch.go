@@ -72,9 +72,14 @@ func (l *downloader) fetch(ctx context.Context, t *downloadTask) error {
 		case t.row.State != archive.DownloadReady:
 			return err
 		}
-		if t.row.Fetched > before {
+		if _, drips := errors.AsType[*outbound.DripError](err); drips {
+			idle = patientAttempts // it took about as long
+		} else if t.row.Fetched > before {
 			idle, wait = 0, time.Second
-		} else if idle++; t.waitedFor && idle >= maxIdleAttempts {
+		} else {
+			idle++
+		}
+		if t.waitedFor && idle >= maxIdleAttempts {
 			return fmt.Errorf("%w: %w", errLater, err)
 		} else if idle >= patientAttempts && !l.hasWholeFile(t) { // a whole file waits for its store
 			return err

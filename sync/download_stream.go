@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"minutebook/internal/outbound"
 )
 
 const (
@@ -121,10 +123,11 @@ func (t *downloadTask) rehash(file *os.File) error {
 // copyBody writes a body to the file and hashes it. It makes the file durable
 // every [syncBytes] and at the end, after an error too.
 func (l *downloader) copyBody(ctx context.Context, t *downloadTask, file *os.File, resp *http.Response, watch *time.Timer) error {
+	body := outbound.DefaultPatience.Body(resp.Body)
 	buf := make([]byte, 256<<10)
 	unsynced := int64(0)
 	for {
-		n, err := resp.Body.Read(buf[:min(int64(len(buf)), t.row.Size-t.hasher.size+1)])
+		n, err := body.Read(buf[:min(int64(len(buf)), t.row.Size-t.hasher.size+1)])
 		if n > 0 {
 			watch.Reset(stallTimeout)
 			if t.hasher.size+int64(n) > t.row.Size {

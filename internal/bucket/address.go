@@ -9,6 +9,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"minutebook/internal/outbound"
 )
 
 const scheme = "s3://"
@@ -87,7 +89,9 @@ func (a address) credentials() *credentials.Credentials {
 // Open opens the prefix that s3://BUCKET/PREFIX?endpoint=URL&region=NAME&profile=NAME
 // names. The endpoint is Amazon's by default. Credentials never come from the address.
 // The server is not asked yet: [Bucket.Check] asks it.
-func Open(s string) (*Bucket, error) {
+func Open(s string) (*Bucket, error) { return open(s, outbound.DefaultPatience) }
+
+func open(s string, patience outbound.Patience) (*Bucket, error) {
 	a, err := parse(s)
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
@@ -95,7 +99,7 @@ func Open(s string) (*Bucket, error) {
 	creds := a.credentials()
 	client, err := minio.NewCore(a.endpoint.Host, &minio.Options{
 		Creds: creds, Secure: a.endpoint.Scheme == "https", Region: a.region,
-		Transport: newStallTransport(stallTimeout), MaxRetries: maxTries})
+		Transport: newTransport(stallTimeout, patience), MaxRetries: maxTries})
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)
 	}

@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"minutebook/internal/outbound"
 )
 
 const (
@@ -17,11 +19,26 @@ const (
 	maxTries = 3
 )
 
-// newStallTransport returns a transport whose connections fail when no byte is sent or
+// patientTransport returns answers whose bodies do not drip for ever.
+type patientTransport struct {
+	http.RoundTripper
+	patience outbound.Patience
+}
+
+// RoundTrip is part of http.RoundTripper.
+func (t patientTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = t.patience.Body(resp.Body)
+	}
+	return resp, err
+}
+
+// newTransport returns a transport whose connections fail when no byte is sent or
 // received for a time. It waits for a slow server, but not for one that stalls.
-func newStallTransport(stall time.Duration) http.RoundTripper {
+func newTransport(stall time.Duration, patience outbound.Patience) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
+	return patientTransport{&http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			c, err := dialer.DialContext(ctx, network, address)
@@ -33,7 +50,7 @@ func newStallTransport(stall time.Duration) http.RoundTripper {
 		MaxIdleConnsPerHost: 16, IdleConnTimeout: stall, TLSHandshakeTimeout: 10 * time.Second,
 		ExpectContinueTimeout: 10 * time.Second, ResponseHeaderTimeout: stall,
 		DisableCompression: true, // an object with Content-Encoding stays encoded
-	}
+	}, patience}
 }
 
 // stallConn is a connection that fails when it stalls.

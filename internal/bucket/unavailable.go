@@ -3,6 +3,7 @@ package bucket
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/minio/minio-go/v7"
 
@@ -51,6 +52,11 @@ func (b *Bucket) explain(err error) error {
 		return err
 	}
 	unavailable := &UnavailableError{Store: b.String(), Err: outbound.ExplainTLS(err)}
+	var late interface{ Timeout() bool }
+	if errors.As(err, &late) && late.Timeout() {
+		unavailable.Err = fmt.Errorf("it does not answer in time: %w", err)
+		unavailable.Hint = "see whether the server works, and whether this machine reaches it"
+	}
 	switch minio.ToErrorResponse(err).Code {
 	case minio.NoSuchBucket:
 		unavailable.Hint = "make the bucket, or correct its address in the configuration"
