@@ -85,9 +85,9 @@ func (v *view) items(o ItemQuery) ItemList {
 			continue
 		}
 		for _, i := range m.items {
-			key := archive.ItemKey{RecordingID: m.id, Position: int(i.position)}
+			key := archive.ItemKey{RecordingID: m.id, Position: i.position()}
 			main := v.person(i.alias)
-			if o.Person != "" && !slices.Contains(wanted, main) || !o.selects(key, v.isDone(i)) {
+			if o.Person != "" && !slices.Contains(wanted, main) || !o.selects(key, v.isDone(m, i)) {
 				continue
 			}
 			if o.Limit > 0 && len(l.Keys) == o.Limit {
@@ -122,7 +122,7 @@ func (c *count) addItems(m *meeting, nobody *Person) {
 		if i.alias >= 0 {
 			p = &c.tally(i.alias).Person
 		}
-		if c.isDone(i) {
+		if c.isDone(m, i) {
 			p.Done++
 		} else {
 			p.Open++

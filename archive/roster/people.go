@@ -69,7 +69,7 @@ func (c *count) add(m *meeting) {
 	c.seen++
 	said := int64(0)
 	for _, p := range m.people {
-		said += int64(p.words)
+		said += p.words()
 	}
 	for _, p := range m.people {
 		t := c.tally(p.alias)
@@ -81,8 +81,8 @@ func (c *count) add(m *meeting) {
 				t.Last = time.UnixMilli(m.start).UTC()
 			}
 		}
-		if p.roles&archive.AsSpeaker != 0 {
-			t.Words += int64(p.words)
+		if p.roles()&archive.AsSpeaker != 0 {
+			t.Words += p.words()
 			if t.spoke != c.seen {
 				t.spoke = c.seen
 				t.Spoke++

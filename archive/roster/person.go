@@ -94,7 +94,7 @@ func (v *view) detail(main int32, loc *time.Location) *Detail {
 func (v *view) rolesOf(m *meeting, main int32) (roles archive.AppearanceRole, items bool) {
 	for _, p := range m.people {
 		if v.person(p.alias) == main {
-			roles |= p.roles
+			roles |= p.roles()
 		}
 	}
 	for _, i := range m.items {

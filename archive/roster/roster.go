@@ -1,8 +1,10 @@
 package roster
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,11 +17,10 @@ import (
 type Roster struct {
 	archive *archive.Archive
 
-	mu       sync.RWMutex // guards all below
-	at       archive.Position
-	loaded   bool
-	meetings map[int64]*meeting
-	order    []*meeting // newest first
+	mu     sync.RWMutex // guards all below
+	at     archive.Position
+	loaded bool
+	order  []*meeting // newest first
 
 	principals index                      // parties that see meetings
 	aliases    []alias                    // pairs of name and address
@@ -107,21 +108,19 @@ func (r *Roster) catchUp(ctx context.Context) error {
 
 // load reads the whole archive.
 func (r *Roster) load(ctx context.Context, head archive.Position) error {
-	r.loaded, r.meetings, r.order = false, map[int64]*meeting{}, nil
+	r.loaded, r.order = false, nil
 	r.principals, r.keys = newIndex(), newIndex()
 	r.aliases, r.aliasIDs, r.folded, r.named = nil, map[alias]int32{}, map[string][]int32{}, map[string][]int32{}
 	r.main, r.spelled = nil, map[string]map[string]bool{}
 	spans, err := r.archive.ChangeSpans(ctx)
-	if err == nil {
-		err = r.read(ctx, nil)
-	}
 	if err != nil {
 		return err
 	}
-	for id, m := range r.meetings {
-		m.changes = spans[id]
+	meetings, err := r.read(ctx, nil)
+	if err != nil {
+		return err
 	}
-	r.sort()
+	r.insert(meetings, spans)
 	r.pack()
 	r.at, r.loaded = head, true
 	return nil
@@ -142,7 +141,7 @@ func (r *Roster) pack() {
 		people, m.people = appendTo(people, m.people)
 		agreed, m.items = appendTo(agreed, m.items)
 		parties, m.principals = appendTo(parties, m.principals)
-		r.order[i], r.meetings[m.id] = m, m
+		r.order[i] = m
 	}
 }
 
@@ -161,46 +160,37 @@ func (r *Roster) follow(ctx context.Context, changes []archive.Change) error {
 		if c.RecordingID == 0 {
 			continue
 		}
-		span, ok := spans[c.RecordingID]
-		if m := r.meetings[c.RecordingID]; !ok && m != nil {
-			span = m.changes
-		}
-		if span.First == 0 {
-			span.First = c.Seq
-		}
-		span.Last = max(span.Last, c.Seq)
-		spans[c.RecordingID] = span
+		span := spans[c.RecordingID]
+		spans[c.RecordingID] = archive.ChangeSpan{First: cmp.Or(span.First, c.Seq), Last: c.Seq}
 	}
-	ids := make([]int64, 0, len(spans))
-	for id := range spans {
-		ids = append(ids, id)
-		delete(r.meetings, id)
-	}
-	r.order = slices.DeleteFunc(r.order, func(m *meeting) bool { _, changed := spans[m.id]; return changed })
-	if len(ids) > 0 {
-		if err := r.read(ctx, ids); err != nil {
+	r.order = slices.DeleteFunc(r.order, func(m *meeting) bool {
+		span, changed := spans[m.id]
+		if changed && m.changes.First > 0 {
+			span.First = m.changes.First
+			spans[m.id] = span
+		}
+		return changed
+	})
+	if len(spans) > 0 {
+		meetings, err := r.read(ctx, slices.Collect(maps.Keys(spans)))
+		if err != nil {
 			r.loaded = false // some of them are missing now
 			return err
 		}
+		r.insert(meetings, spans)
 	}
-	for id, span := range spans {
-		if m := r.meetings[id]; m != nil {
-			m.changes = span
-			r.order = append(r.order, m)
-		}
-	}
-	slices.SortFunc(r.order, compareMeetings) // most of it is in order
 	r.at.Seq = changes[len(changes)-1].Seq
 	return nil
 }
 
-// sort puts the meetings in order, newest first as lists have them.
-func (r *Roster) sort() {
-	r.order = make([]*meeting, 0, len(r.meetings))
-	for _, m := range r.meetings {
+// insert adds meetings, whose changes are given, in the order of lists.
+func (r *Roster) insert(meetings map[int64]*meeting, spans map[int64]archive.ChangeSpan) {
+	r.order = slices.Grow(r.order, len(meetings))
+	for id, m := range meetings {
+		m.changes = spans[id]
 		r.order = append(r.order, m)
 	}
-	slices.SortFunc(r.order, compareMeetings)
+	slices.SortFunc(r.order, compareMeetings) // most of it is in order
 }
 
 // index gives texts small numbers.

@@ -23,7 +23,13 @@ type view struct {
 	all     bool
 	allowed []bool  // by principal
 	main    []int32 // by key: that of the person whom the key stands for
-	ticks   map[uint64]bool
+	ticks   map[tick]bool
+}
+
+// tick is an action item that was done here.
+type tick struct {
+	meeting int64
+	hash    uint32
 }
 
 // open brings the roster up to date and calls fn with a viewer's view of it.
@@ -37,7 +43,7 @@ func (r *Roster) open(ctx context.Context, q View, fn func(*view) error) error {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	v := &view{Roster: r, all: q.Viewer.All, allowed: make([]bool, len(r.principals.texts)), main: slices.Clone(r.main), ticks: map[uint64]bool{}}
+	v := &view{Roster: r, all: q.Viewer.All, allowed: make([]bool, len(r.principals.texts)), main: slices.Clone(r.main), ticks: map[tick]bool{}}
 	for _, p := range mine {
 		if id, ok := r.principals.ids[p]; ok {
 			v.allowed[id] = true
@@ -49,7 +55,7 @@ func (r *Roster) open(ctx context.Context, q View, fn func(*view) error) error {
 		}
 	}
 	for i := range q.Ticks {
-		v.ticks[hashItem(i)] = true
+		v.ticks[tick{i.RecordingID, hashItem(i.At, i.Text)}] = true
 	}
 	return fn(v)
 }
@@ -190,5 +196,5 @@ func (r *Roster) NamesOf(ctx context.Context, q View, name string) (names []stri
 	return names, err
 }
 
-// isDone tells whether an action item was done, here or at the service.
-func (v *view) isDone(i item) bool { return i.done || v.ticks[i.hash] }
+// isDone reports whether an action item of a meeting was done, here or at the service.
+func (v *view) isDone(m *meeting, i item) bool { return i.done() || v.ticks[tick{m.id, i.hash}] }
