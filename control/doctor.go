@@ -14,6 +14,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"minutebook/api"
+	"minutebook/archive/generation"
 	"minutebook/archive/media"
 	"minutebook/internal/diskspace"
 	"minutebook/internal/phrase"
@@ -38,8 +39,8 @@ type Finding struct {
 	Remedy   string   `json:"remedy,omitempty"` // a sentence; "" where nothing needs doing
 }
 
-// DoctorRequest asks for an examination. Account calls and test deliveries are left out
-// with Offline.
+// DoctorRequest asks for an examination. Account calls, test deliveries and the call of
+// the backups' bucket are left out with Offline.
 type DoctorRequest struct {
 	Offline bool `json:"offline,omitempty"`
 }
@@ -57,6 +58,7 @@ const (
 	fsyncWarning = 50 * time.Millisecond
 	fsyncTries   = 64
 	accountTime  = 10 * time.Second // for the call of an account
+	bucketTime   = 20 * time.Second // for the call of a bucket
 	spaceWarning = 7                // days
 )
 
@@ -78,6 +80,7 @@ func (h Deps) examine(ctx context.Context, q DoctorRequest, _ Emit) (*DoctorResu
 	e.examineDisk()
 	e.examineMedia(ctx)
 	if !q.Offline {
+		e.examineBackupBucket(ctx)
 		e.examineAccounts(ctx)
 		e.examineDeliveries(ctx)
 	}
@@ -187,6 +190,24 @@ func (e *examination) examineMedia(ctx context.Context) {
 		return
 	}
 	e.add("store of recordings", SeverityError, "correct the reason, or [media] url: recordings are neither played nor stored until then, and none is lost", "it cannot be used: %v", err)
+}
+
+// examineBackupBucket asks the bucket to which backups go whether it can be used.
+func (e *examination) examineBackupBucket(ctx context.Context) {
+	place, err := generation.OpenPlace(e.h.Proof.From)
+	if err == nil && generation.LocalDir(place) != "" || e.h.Proof.From == "" {
+		return
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, bucketTime)
+		defer cancel()
+		err = generation.Ask(ctx, place)
+	}
+	if err == nil {
+		e.add("bucket of the backups", SeverityOK, "", "it can be listed")
+		return
+	}
+	e.add("bucket of the backups", SeverityError, "correct the reason, or [backup] to: no backup is made until then", "it cannot be used: %v", err)
 }
 
 // examineAccounts makes a call for each account, all at once: each may take its time.

@@ -1,6 +1,8 @@
 package control
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
+	"minutebook/internal/s3test"
 	syncer "minutebook/sync"
 )
 
@@ -125,5 +128,50 @@ func TestDoctorAsksTheStoreOfRecordings(t *testing.T) {
 	}
 	if !strings.Contains(string(howTo), "\n| the store of recordings cannot be used |") {
 		t.Error("failures.md has no row of it")
+	}
+}
+
+// TestDoctorAsksTheBucketOfTheBackups has a bucket that works, none, a server that refuses
+// the credentials, and no server. Each fault is named with what to do, and without a secret.
+func TestDoctorAsksTheBucketOfTheBackups(t *testing.T) {
+	howTo, err := os.ReadFile("../docs/how-to/failures.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(howTo), "\n| the bucket of the backups cannot be used |") {
+		t.Error("failures.md has no row of it")
+	}
+	server := s3test.Start(t)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	const wrong = "a wrong secret of some length"
+	for _, c := range []struct {
+		to, secret, want string
+		severity         Severity
+	}{
+		{server.URL("recordings", "backups"), "", "it can be listed", SeverityOK},
+		{server.URL("no-such-bucket", "backups"), "", "make the bucket", SeverityError},
+		{server.URL("recordings", "backups"), wrong, "correct the credentials", SeverityError},
+		{"s3://recordings/backups?region=us-east-1&endpoint=" + gone.URL, "", "it cannot be reached", SeverityError},
+		{"s3://recordings?parameter=1", "", "unknown parameter", SeverityError},
+		{t.TempDir(), "", "", ""},
+		{"", "", "", ""},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			if c.secret != "" {
+				t.Setenv("AWS_SECRET_ACCESS_KEY", c.secret)
+			}
+			e := examination{h: Deps{Proof: Proof{From: c.to}}}
+			e.examineBackupBucket(t.Context())
+			if c.severity == "" {
+				if len(e.findings) > 0 {
+					t.Errorf("%q: %+v", c.to, e.findings)
+				}
+				return
+			}
+			if len(e.findings) != 1 || e.findings[0].Severity != c.severity || !strings.Contains(e.findings[0].Text, c.want) || strings.Contains(e.findings[0].Text, os.Getenv("AWS_SECRET_ACCESS_KEY")) {
+				t.Errorf("%+v", e.findings)
+			}
+		})
 	}
 }

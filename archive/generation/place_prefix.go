@@ -14,6 +14,15 @@ import (
 // prefix is a place in a bucket.
 type prefix struct{ bucket *bucket.Bucket }
 
+// Ask asks the server of a place in a bucket whether the place can be listed. It fails with a
+// [bucket.UnavailableError]. A directory has no server.
+func Ask(ctx context.Context, p Place) error {
+	if p, ok := p.(prefix); ok {
+		return p.bucket.Check(ctx)
+	}
+	return nil
+}
+
 // String is part of [Place].
 func (p prefix) String() string { return p.bucket.Address() }
 

@@ -37,7 +37,8 @@ func (m *Main) doctorCmd() *cobra.Command {
 		Long: `Examines the installation: the configuration and whether the daemon runs with it,
 who can read its files, the clock and the credentials by one call for each account, the
 public address by a delivery to itself, the page's address and its proxy, the disk's
-speed and space, the archive and its index, and the versions. It repairs nothing.
+speed and space, the buckets of recordings and backups, the archive and its index, and the
+versions. It repairs nothing.
 
 Exit codes: 0 nothing to do, 30 the worst finding is a warning, 31 it is an error, 2 the
 configuration cannot be read.`,
@@ -54,7 +55,7 @@ configuration cannot be read.`,
 			return m.printFindings(findings)
 		},
 	}
-	cmd.Flags().BoolVar(&q.Offline, "offline", false, "call neither the service nor the public addresses")
+	cmd.Flags().BoolVar(&q.Offline, "offline", false, "call neither the service nor the public addresses nor the bucket of the backups")
 	return m.jsonFlag(cmd)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 
 	"github.com/minio/minio-go/v7"
 
@@ -52,9 +53,19 @@ func (b *Bucket) explain(err error) error {
 		return err
 	}
 	unavailable := &UnavailableError{Store: b.String(), Err: outbound.ExplainTLS(err)}
-	var late interface{ Timeout() bool }
-	if errors.As(err, &late) && late.Timeout() {
-		unavailable.Err = fmt.Errorf("it does not answer in time: %w", err)
+	var (
+		late   interface{ Timeout() bool }
+		dialed *net.OpError
+		reason = "" // why there is no answer
+	)
+	switch {
+	case errors.As(err, &dialed) && dialed.Op == "dial":
+		reason, err = "it cannot be reached", dialed
+	case errors.As(err, &late) && late.Timeout():
+		reason = "it does not answer in time"
+	}
+	if reason != "" {
+		unavailable.Err = fmt.Errorf("%s: %w", reason, err)
 		unavailable.Hint = "see whether the server works, and whether this machine reaches it"
 	}
 	switch minio.ToErrorResponse(err).Code {
