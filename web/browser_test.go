@@ -41,6 +41,7 @@ func TestBrowser(t *testing.T) {
 		"status without session":  browserStatusWithoutSession,
 		"is patient":              browserIsPatient,
 		"ticks in place":          browserTicksInPlace,
+		"outlives the daemon":     browserOutlivesTheDaemon,
 		"stays harmless":          browserStaysHarmless,
 	})
 }

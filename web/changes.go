@@ -96,6 +96,9 @@ func (s *server) apiChanges(w http.ResponseWriter, r *http.Request) error {
 	} else {
 		at, err = s.Archive.Head(ctx)
 	}
+	if err == nil {
+		err = r.Context().Err() // the daemon stops, and after an answer without a change pages ask again at once
+	}
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type Browser struct {
 
 	mu       sync.Mutex // guards the fields below
 	requests int
-	allowed  []string // statuses that may be on the console
+	allowed  []string // statuses and network errors that may be on the console
 	wrong    []string // foreign requests, console errors, exceptions
 }
 
@@ -112,7 +112,9 @@ func (b *Browser) record(ev any, homes []string) {
 			b.wrong = append(b.wrong, "console error")
 		}
 	case *log.EventEntryAdded:
-		if e.Entry.Level == "error" && !slices.ContainsFunc(b.allowed, func(status string) bool { return strings.Contains(e.Entry.Text, "status of "+status) }) {
+		if e.Entry.Level == "error" && !slices.ContainsFunc(b.allowed, func(fault string) bool {
+			return strings.Contains(e.Entry.Text, "status of "+fault) || strings.Contains(e.Entry.Text, "net::"+fault)
+		}) {
 			b.wrong = append(b.wrong, e.Entry.Text+" "+e.Entry.URL)
 		}
 	}
@@ -133,11 +135,12 @@ func (b *Browser) reportFaults() {
 // its parent.
 func (b *Browser) For(t testing.TB) *Browser { return &Browser{Context: b.Context, t: t} }
 
-// Allow lets pages answer with statuses that the console calls errors.
-func (b *Browser) Allow(statuses ...string) {
+// Allow lets requests end with statuses, such as "404", and network errors, such as
+// "ERR_CONNECTION_REFUSED", that the console calls errors.
+func (b *Browser) Allow(faults ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.allowed = statuses
+	b.allowed = faults
 }
 
 // Do runs steps; the test ends when one fails.

@@ -48,6 +48,8 @@ for (const form of $$("form[data-auto]")) {
 }
 addEventListener("pageshow", () => {
   for (const field of $$("form[data-auto] :is(select, input)")) field.disabled = false;
+  // What one had written, and the browser has brought back, is not folded away.
+  for (const text of $$("details:not([open]) :is(textarea, input)")) if (text.value !== text.defaultValue) text.closest("details").open = true;
 });
 if (matchMedia("(max-width: 980px)").matches) for (const d of $$("details[data-fold]")) d.open = false;
 

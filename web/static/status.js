@@ -27,6 +27,18 @@ function showBudget({ accounts }) {
   }
 }
 
+// showAway says since when the page shows what was, until events come again.
+const away = $("[data-away]");
+function showAway() {
+  if (away.hasChildNodes()) return;
+  const said = document.createElement("p"), again = document.createElement("a");
+  said.className = "note gone";
+  again.href = location.pathname;
+  again.textContent = "Load the page again";
+  said.append(`Not connected since ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}; this page shows what was then, and tries again. `, again);
+  away.append(said);
+}
+
 let source, known, timer;
 const wait = patience();
 function listen() {
@@ -37,6 +49,7 @@ function listen() {
   source.addEventListener("status", async ({ data }) => {
     const status = JSON.parse(data);
     wait.answered();
+    away.replaceChildren();
     showBudget(status);
     const rest = JSON.stringify(status, (key, value) => key === "budget" || key === "calls" ? undefined : value);
     if (known !== undefined && rest !== known) await refreshParts();
@@ -44,6 +57,7 @@ function listen() {
   });
   for (const kind of ["end", "error"]) source.addEventListener(kind, () => { // the archive stops, and may come back
     source.close();
+    showAway();
     clearTimeout(timer);
     timer = setTimeout(listen, wait.again());
   });

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/rs/zerolog"
+
+	"minutebook/internal/browsertest"
+	"minutebook/internal/httpserver"
+)
+
+// serveAt serves as the daemon does, until stop is called.
+func serveAt(t *testing.T, h http.Handler, address string) (listening string, stop func()) {
+	t.Helper()
+	var l net.Listener
+	var err error
+	for range 50 { // the address may be in use for a moment
+		if l, err = net.Listen("tcp", address); err == nil {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	srv := httpserver.New(h, httpserver.Times{}, zerolog.Nop())
+	srv.BaseContext = func(net.Listener) context.Context { return ctx }
+	done := make(chan error, 1)
+	go func() { done <- httpserver.Serve(ctx, srv, l, httpserver.Bounds{}, 5*time.Second) }()
+	var stopped bool
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	t.Cleanup(stop)
+	return l.Addr().String(), stop
+}
+
+// browserOutlivesTheDaemon stops the daemon beneath open pages and starts it again: the
+// pages do not press it, and go on afterwards.
+func browserOutlivesTheDaemon(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	s.attachVideo(s.ids...)
+	address, stop := serveAt(t, s.server.handler(), "127.0.0.1:0")
+	home := "http://" + address
+	open := func(page string) *browsertest.Browser {
+		b := c.Open(t, home)
+		b.Allow("503", "ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE", "ERR_INCOMPLETE_CHUNKED_ENCODING")
+		b.Do(chromedp.Navigate(home + page))
+		b.Do(chromedp.Evaluate[chromedp.Void](`{ window.asked = 0; const ask = fetch; window.fetch = (...all) => { asked++; return ask(...all); }; }`))
+		return b
+	}
+	talk := "/meetings/" + itoa(s.ids[0])
+	list, status, meeting_, form := open("/"), open("/status"), open(talk), open(talk)
+	status.WaitFor(`!!document.querySelector("[data-away]")`)
+	meeting_.WaitFor(`document.querySelector("#media")?.readyState >= 2`)
+	meeting_.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").play()`))
+	stop()
+
+	status.WaitFor(`document.querySelector("[data-away]").textContent.includes("Not connected since")`)
+	list.Do(chromedp.SendKeys(chromedp.CSS("input[name=q]"), "budg"))
+	form.Do(chromedp.Click(chromedp.CSS(".addnote summary")))
+	form.Do(chromedp.SendKeys(chromedp.CSS(".addnote textarea"), "The walrus hid."))
+	form.Do(chromedp.Click(chromedp.CSS(".addnote button")))
+	form.WaitFor(`location.protocol === "chrome-error:"`)
+	for name, b := range map[string]*browsertest.Browser{"home": list, "meeting": meeting_} {
+		if asked := browsertest.Evaluate[int](b, `asked`); asked > 12 { // four letters, and the archive less and less often
+			t.Errorf("%s: %d requests while the daemon stopped", name, asked)
+		}
+	}
+
+	again, err := newServer(s.options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	serveAt(t, again.handler(), address)
+	s.apply(meeting(424242, "Came afterwards", "2026-07-01T11:00:00Z", ""))
+	list.WaitFor(`document.querySelector("main").textContent.includes("Came afterwards")`)
+	list.Do(chromedp.SendKeys(chromedp.CSS("input[name=q]"), "e"))
+	list.WaitFor(`!!document.querySelector("#suggestions li")`)
+	status.WaitFor(`!document.querySelector("[data-away]").textContent`)
+	meeting_.Do(chromedp.Evaluate[chromedp.Void](`{ const m = document.querySelector("#media"); m.currentTime = m.duration - 300; }`))
+	meeting_.WaitFor(`(m => !m.error && !m.paused && m.readyState >= 3 && m.currentTime > m.duration - 300)(document.querySelector("#media"))`)
+
+	// The form that was not sent is where it was, as it was.
+	form.Do(chromedp.NavigateBack())
+	form.WaitFor(`location.pathname.startsWith("/meetings/") && document.querySelector(".addnote textarea").checkVisibility() && document.querySelector(".addnote textarea").value === "The walrus hid."`)
+	form.Do(chromedp.Click(chromedp.CSS(".addnote button")))
+	form.WaitFor(`document.querySelector(".notes .text p")?.textContent === "The walrus hid."`)
+}
