@@ -114,6 +114,9 @@ func (t *applying) observe(o *Observation, parts []preparedPart) error {
 			return fmt.Errorf("part %s: %w", p.part, err)
 		}
 	}
+	if err := t.observeShares(o); err != nil {
+		return fmt.Errorf("shares: %w", err)
+	}
 	return t.deriveOutside(o.RecordingID, previous, isNew)
 }
 

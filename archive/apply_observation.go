@@ -56,6 +56,8 @@ type Observation struct {
 	Walk        int64
 	RecordingID int64
 	Parts       map[api.Part]json.RawMessage // verbatim; absent parts are left out
+	// Shares are all shares of the meeting, of an import that states them; nil: they stay.
+	Shares map[string]ShareLevel
 }
 
 // FirstForeignID is the lowest id of meetings that another program recorded. No service

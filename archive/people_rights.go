@@ -268,18 +268,9 @@ func (a *Archive) PutShares(ctx context.Context, shares ...Share) error {
 // SetShares makes the given shares all there are of a meeting.
 func (a *Archive) SetShares(ctx context.Context, id int64, shares map[string]ShareLevel) error {
 	_, err := a.change(ctx, func(tx *sql.Tx) error {
-		before, err := sqlite.Map[string, ShareLevel](ctx, tx, `SELECT principal, level FROM shares WHERE recording_id = ?`, id)
-		if err != nil || maps.Equal(before, shares) {
+		changed, err := replaceShares(ctx, tx, id, shares)
+		if err != nil || !changed {
 			return err
-		}
-		if _, err := tx.ExecContext(ctx, `DELETE FROM shares WHERE recording_id = ?`, id); err != nil {
-			return err
-		}
-		for principal, level := range shares {
-			_, err := tx.ExecContext(ctx, `INSERT INTO shares (recording_id, principal, level) VALUES (?, ?, ?)`, id, principal, string(level))
-			if err != nil {
-				return err
-			}
 		}
 		return a.logVisibility(ctx, tx, map[int64]bool{id: true})
 	})
@@ -287,6 +278,36 @@ func (a *Archive) SetShares(ctx context.Context, id int64, shares map[string]Sha
 		return fmt.Errorf("set shares of %d: %w", id, err)
 	}
 	return nil
+}
+
+// replaceShares reports whether a meeting had other shares.
+func replaceShares(ctx context.Context, tx *sql.Tx, id int64, shares map[string]ShareLevel) (changed bool, err error) {
+	before, err := sqlite.Map[string, ShareLevel](ctx, tx, `SELECT principal, level FROM shares WHERE recording_id = ?`, id)
+	if err != nil || maps.Equal(before, shares) {
+		return false, err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM shares WHERE recording_id = ?`, id); err != nil {
+		return false, err
+	}
+	for principal, level := range shares {
+		_, err := tx.ExecContext(ctx, `INSERT INTO shares (recording_id, principal, level) VALUES (?, ?, ?)`, id, principal, string(level))
+		if err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// observeShares makes the shares that an observation states all there are.
+func (t *applying) observeShares(o *Observation) error {
+	if o.Shares == nil {
+		return nil
+	}
+	changed, err := replaceShares(t.Context(), t.Tx(), o.RecordingID, o.Shares)
+	if err != nil || !changed {
+		return err
+	}
+	return t.logChange(o.RecordingID, ChangeVisibility, "")
 }
 
 func (a *Archive) logVisibility(ctx context.Context, tx *sql.Tx, changed map[int64]bool) error {

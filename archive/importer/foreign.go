@@ -207,8 +207,9 @@ func (m *foreignMeeting) keepGuesses(ctx context.Context, a *archive.Archive) er
 	return nil
 }
 
-// addForeign takes a meeting into the archive: first its content, then who sees it, then
-// the recording. A crash in between is completed by the next import of the same files.
+// addForeign takes a meeting into the archive: its content and who sees it at once, so that
+// nobody sees content that is not for them, then the recording. A crash in between is
+// completed by the next import of the same files.
 func (im *run) addForeign(ctx context.Context, m foreignMeeting) error {
 	if err := m.keepGuesses(ctx, im.archive); err != nil {
 		return err
@@ -222,6 +223,7 @@ func (im *run) addForeign(ctx context.Context, m foreignMeeting) error {
 	if err != nil {
 		return Wrong{File: m.transcript, Err: err}
 	}
+	o.Shares = m.shares
 	im.batch = append(im.batch, o)
 	forgotten := im.result.Forgotten
 	if err := im.flush(ctx); err != nil || im.result.Forgotten > forgotten {
@@ -230,22 +232,16 @@ func (im *run) addForeign(ctx context.Context, m foreignMeeting) error {
 		}
 		return err
 	}
-	err = im.completeForeign(ctx, m)
-	if errors.Is(err, archive.ErrForgotten) { // meanwhile
-		im.result.Forgotten++
+	if m.recording == "" {
 		return nil
-	}
-	return err
-}
-
-// completeForeign sets who sees a meeting, and attaches its recording.
-func (im *run) completeForeign(ctx context.Context, m foreignMeeting) error {
-	if err := im.archive.SetShares(ctx, m.RecordingID, m.shares); err != nil || m.recording == "" {
-		return err
 	}
 	attached, err := im.attachFile(ctx, m.RecordingID, m.recording)
 	if attached {
 		im.result.Recordings++
+	}
+	if errors.Is(err, archive.ErrForgotten) { // meanwhile
+		im.result.Forgotten++
+		return nil
 	}
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"minutebook/archive/export"
 	"minutebook/internal/residue"
 	"minutebook/internal/s3test"
+	"minutebook/internal/sqlite"
 )
 
 const (
@@ -280,5 +281,33 @@ func TestForeignMeetingsLiveAsOthers(t *testing.T) {
 		if files := residue.Find(t, word, dataDir); len(files) > 0 {
 			t.Errorf("%s is still in %q", word, files)
 		}
+	}
+}
+
+// TestContentAndWhoSeesItAreTakenTogether imports a meeting whose new content is for fewer
+// people, and a write of who sees it fails: the new content is not there.
+func TestContentAndWhoSeesItAreTakenTogether(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	writeFiles(t, dir, map[string]string{"a.vtt": talkVTT, "a.toml": talkTOML})
+	importPath(t, a, dir)
+	writeFiles(t, dir, map[string]string{"a.toml": "title = \"For Ada alone\"\nrecorded_by = \"ada@north.example\"\n"})
+	db := sqlite.Connect(filepath.Join(a.Dir(), "archive.db"), "?mode=rw", nil)
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TRIGGER fail BEFORE DELETE ON shares BEGIN SELECT RAISE(ABORT, 'refused'); END`); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := ReadPath(t.Context(), a, Options{}, dir); err == nil && len(r.Wrong) == 0 {
+		t.Error("the import has not failed")
+	}
+	row := allRows(t, a)[0]
+	if visible, _, err := a.MayPlay(t.Context(), archive.ViewerWith("ben@north.example"), row.RecordingID); err != nil || visible && row.Title != "Budget" {
+		t.Errorf("%q is visible to Ben: %t, %v", row.Title, visible, err)
+	}
+	if _, err := db.Exec(`DROP TRIGGER fail`); err != nil {
+		t.Fatal(err)
+	}
+	importPath(t, a, dir)
+	if visible, _, err := a.MayPlay(t.Context(), archive.ViewerWith("ben@north.example"), row.RecordingID); visible || err != nil || allRows(t, a)[0].Title != "For Ada alone" {
+		t.Errorf("after the failure: %t, %v, %+v", visible, err, allRows(t, a))
 	}
 }
