@@ -173,9 +173,9 @@ func (h Deps) WatchImports(ctx context.Context, changed <-chan struct{}, every t
 	w := importer.NewWatcher(h.Archive, h.importOptions(), h.Import.Watch)
 	failed := ""
 	for {
-		if h.Import.Watch != "" {
-			r, err := w.Look(ctx)
-			h.logImport(ctx, r, err, &failed)
+		r, err := w.Look(ctx)
+		h.logImport(ctx, r, err, &failed)
+		if h.Import.Watch != "" || err != nil {
 			again = time.After(every)
 		}
 		select {

@@ -49,9 +49,13 @@ type taken struct {
 // Look imports the meetings whose files are the same as at the look before, so that none
 // is read while it is written. The result names the files that are refused for the
 // first time; they are tried again when they change, or at each look where the system failed
-// to read them. A folder that is not there is an error. Looking at a folder in which nothing changed reads directories alone.
+// to read them. A folder that is not there is an error. Where no folder is watched ("") there
+// are no failures. Looking at a folder in which nothing changed reads directories alone.
 func (w *Watcher) Look(ctx context.Context) (Result, error) {
 	var all Result
+	if w.dir == "" {
+		return all, w.closeGone(ctx, nil, nil)
+	}
 	others, wrong, err := w.lister.list(w.dir)
 	if err != nil {
 		return all, fmt.Errorf("look into %s: %w", w.dir, err)
@@ -206,10 +210,10 @@ func (w *Watcher) relative(path string) string {
 // under which its state is remembered.
 func (w *Watcher) refuse(ctx context.Context, wrong Wrong, state string, all *Result, other ...string) error {
 	names := append(other, wrong.File)
-	if w.refused[names[0]] == state {
+	failure := archive.Failure{Account: w.options.Account, Class: failureClass, What: w.relative(wrong.File), Reason: wrong.reason()}
+	if _, isOpen := w.open[failure.What]; isOpen && w.refused[names[0]] == state {
 		return nil
 	}
-	failure := archive.Failure{Account: w.options.Account, Class: failureClass, What: w.relative(wrong.File), Reason: wrong.reason()}
 	if err := w.archive.RecordFailure(ctx, failure); err != nil {
 		return err
 	}
@@ -221,8 +225,8 @@ func (w *Watcher) refuse(ctx context.Context, wrong Wrong, state string, all *Re
 	return nil
 }
 
-// closeGone closes the failures of files that are gone, and of folders that are well and
-// have no meeting, whose taking would close them.
+// closeGone closes the failures of files and folders that are well, or gone, and of no
+// meeting, whose taking would close them.
 func (w *Watcher) closeGone(ctx context.Context, others []foreign, wrong []Wrong) error {
 	if err := w.readOpen(ctx); err != nil || len(w.open) == 0 {
 		return err
@@ -232,11 +236,13 @@ func (w *Watcher) closeGone(ctx context.Context, others []foreign, wrong []Wrong
 		stays[x.File] = true
 	}
 	for _, f := range others {
-		stays[filepath.Dir(f.transcript)] = true
+		for _, path := range append(f.files(), filepath.Dir(f.transcript)) {
+			stays[path] = true
+		}
 	}
 	for what := range w.open {
 		path := filepath.Join(w.dir, filepath.FromSlash(what))
-		if stays[path] || w.lister.files[path] != nil {
+		if stays[path] {
 			continue
 		}
 		if err := w.archive.ResolveFailure(ctx, w.options.Account, failureClass, what); err != nil {

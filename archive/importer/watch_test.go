@@ -219,6 +219,45 @@ func TestFailuresOfFilesThatAreGoneAreClosed(t *testing.T) {
 	}
 }
 
+// TestNoFailureOutlivesItsMeeting refuses metadata and a recording, and then takes their
+// transcripts away, or stops watching. Once the transcripts are back, they fail again.
+func TestNoFailureOutlivesItsMeeting(t *testing.T) {
+	a, dir := archivetest.New(t), t.TempDir()
+	folder, away := filepath.Join(dir, "watched"), filepath.Join(dir, "away")
+	writeFiles(t, folder, map[string]string{"a/a.vtt": talkVTT, "a/a.toml": "titel = 1", "b.vtt": talkVTT, "b.mp3": "ID3 recording"})
+	w := NewWatcher(a, Options{MinFree: 1 << 60}, folder)
+	fails := func(when string, want int) {
+		t.Helper()
+		look(t, w)
+		look(t, w)
+		if open, err := a.Failures(t.Context(), true); err != nil || len(open) != want {
+			t.Errorf("%s: %+v, %v", when, open, err)
+		}
+	}
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fails("refused", 2)
+	move(filepath.Join(folder, "b.mp3"), away)
+	fails("without the recording", 1)
+	move(away, filepath.Join(folder, "b.mp3"))
+	fails("with the recording", 2)
+	move(filepath.Join(folder, "a"), away)
+	fails("without the folder", 1)
+	move(away, filepath.Join(folder, "a"))
+	fails("with the folder", 2)
+	move(filepath.Join(folder, "a/a.vtt"), filepath.Join(dir, "a.vtt"))
+	move(filepath.Join(folder, "b.vtt"), filepath.Join(dir, "b.vtt"))
+	fails("without the transcripts", 0)
+	move(filepath.Join(dir, "a.vtt"), filepath.Join(folder, "a/a.vtt"))
+	fails("with a transcript", 1)
+	w = NewWatcher(a, Options{}, "")
+	fails("not watched", 0)
+}
+
 // TestMetadataOfManyPeople has as many people as speakers.
 func TestMetadataOfManyPeople(t *testing.T) {
 	dir := t.TempDir()
