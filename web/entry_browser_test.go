@@ -21,6 +21,7 @@ func TestBrowserEntry(t *testing.T) {
 	t.Parallel()
 	inBrowser(t, map[string]func(*testing.T, *browsertest.Chromium){
 		"password and passkey": browserSignsIn,
+		"outlives the session": browserOutlivesTheSession,
 		"passkey alone":        browserIsInvitedByPasskey,
 		"provider":             browserSignsInAtAProvider,
 		"axe":                  browserAxeFindsNothingInside,

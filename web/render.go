@@ -165,6 +165,9 @@ func (s *server) failPage(w http.ResponseWriter, r *http.Request, err error) {
 		SignIn  bool       // in another window, after which the form can be sent again
 		Unkept  url.Values // the form of a note that was not kept
 	}{s.newFrame(r, "error", http.StatusText(f.status)), f.status, f.message, isOfNobody(err) && s.Entry.ProxyHeader == "", nil}
+	if data.SignIn {
+		data.Title = "Signed out"
+	}
 	if strings.HasSuffix(r.URL.Path, "/notes") && parseForm(w, r) == nil && r.PostForm.Has("text") && r.PostForm.Get("do") != "delete" {
 		data.Unkept, data.Title = r.PostForm, "Your note was not kept"
 		if f.status == http.StatusNotFound { // another window deleted the note

@@ -7,9 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"minutebook/internal/browsertest"
+	"minutebook/web/access"
 )
 
 // TestNotesOutliveTheSession sends a note after the session has ended: the answer holds the
@@ -20,9 +22,42 @@ func TestNotesOutliveTheSession(t *testing.T) {
 	s.wants(303, "POST", "/logout", url.Values{})
 	form := url.Values{"do": {"add"}, "text": {"The walrus hid.\r\nTwice."}, "at": {"1:05"}, "private": {"yes"}}
 	s.wants(401, "POST", "/meetings/"+itoa(s.ids[0])+"/notes", form, "Your note was not kept", "The walrus hid.\r\nTwice.</textarea>", `value="1:05"`, " checked>", `href="/login" target="_blank"`)
-	if body := s.wants(401, "POST", "/actions/tick", url.Values{"text": {"x"}}, "sign in", `href="/login" target="_blank"`); strings.Contains(body, "not kept") {
+	if body := s.wants(401, "POST", "/actions/tick", url.Values{"text": {"x"}}, "Signed out", "nothing was kept", `href="/login" target="_blank"`); strings.Contains(body, "not kept") {
 		t.Error("a tick is no note")
 	}
+}
+
+// browserOutlivesTheSession ticks an item off after the session has ended: nothing is lost
+// for one who signs in again.
+func browserOutlivesTheSession(t *testing.T, c *browsertest.Chromium) {
+	s := newEntrySite(t, nil)
+	s.apply(meeting(9000, "Walrus", "2026-06-10T09:00:00Z", `"action_items":[{"description":"Feed it","recording_timestamp":"00:01:01"}]`))
+	ana := s.signIn("ana@acme.example", false)
+	b := c.Open(t, s.URL)
+	b.Allow("401")
+	home, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	useSession := func() {
+		for _, cookie := range s.Jar.Cookies(home) {
+			if _, err := chromedp.Call(b.Context, network.SetCookie, network.SetCookieParams{Name: cookie.Name, Value: cookie.Value, URL: s.URL}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	useSession()
+	b.Do(chromedp.Navigate(s.URL + "/actions"))
+	if _, err := s.people.EndSessions(t.Context(), access.ActorCommand, ana.ID); err != nil {
+		t.Fatal(err)
+	}
+	b.Do(chromedp.SendKeys(chromedp.CSS("input[name=q]"), "wal")) // nothing is suggested, and nothing breaks
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".tick button").click()`))
+	b.WaitFor(`location.pathname === "/actions/tick" && document.querySelector("main").textContent.includes("load this page again")`)
+	s.wants(303, "POST", "/login", url.Values{"address": {"ana@acme.example"}, "password": {goodPassword}}, "/")
+	useSession() // as another window would
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.reload()`))
+	b.WaitFor(`location.pathname === "/actions" && document.querySelectorAll(".tick button").length === 0`)
 }
 
 // TestStaleForms sends forms of a window that does not know what another window did.
