@@ -17,6 +17,7 @@ import (
 	"minutebook/archive/archivetest"
 	"minutebook/archive/backup"
 	"minutebook/archive/export"
+	"minutebook/internal/outbound"
 	"minutebook/internal/residue"
 	"minutebook/internal/s3test"
 	"minutebook/internal/sqlite"
@@ -309,5 +310,53 @@ func TestContentAndWhoSeesItAreTakenTogether(t *testing.T) {
 	importPath(t, a, dir)
 	if visible, _, err := a.MayPlay(t.Context(), archive.ViewerWith("ben@north.example"), row.RecordingID); visible || err != nil || allRows(t, a)[0].Title != "For Ada alone" {
 		t.Errorf("after the failure: %t, %v, %+v", visible, err, allRows(t, a))
+	}
+}
+
+// TestAStoreThatIsLateDelaysNoMeeting imports recordings into a bucket whose answers drip.
+// It is waited for once, all transcripts are taken, and the recordings when it is well.
+func TestAStoreThatIsLateDelaysNoMeeting(t *testing.T) {
+	usual := outbound.DefaultPatience
+	t.Cleanup(func() { outbound.DefaultPatience = usual })
+	outbound.DefaultPatience = outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20}
+	var well atomic.Bool
+	var waits atomic.Int32
+	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if well.Load() {
+				server.ServeHTTP(w, r)
+				return
+			}
+			if r.Method == http.MethodHead {
+				w.WriteHeader(http.StatusNotFound) // then the bucket is asked why
+				return
+			}
+			waits.Add(1)
+			for r.Context().Err() == nil {
+				w.Write([]byte(" "))
+				http.NewResponseController(w).Flush()
+				time.Sleep(2 * time.Millisecond)
+			}
+		})
+	})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: server.URL("recordings", "late")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	dir := t.TempDir()
+	const meetings = 5
+	for i := range meetings {
+		name := fmt.Sprint(i)
+		writeFiles(t, dir, map[string]string{name + ".vtt": "WEBVTT\n\n00:01.000 --> 00:02.000\n" + name + "\n", name + ".mp3": "ID3 recording " + name})
+	}
+	waits.Store(0)
+	r, err := ReadPath(t.Context(), a, Options{}, dir)
+	if err != nil || r.New != meetings || len(r.Wrong) != meetings || !strings.Contains(r.Wrong[meetings-1].Error(), "4.mp3: it cannot be stored: bucket recordings at") || waits.Load() != 1 {
+		t.Errorf("%d waits, %+v, %v", waits.Load(), r, err)
+	}
+	well.Store(true)
+	if r := importPath(t, a, dir); r.Recordings != meetings {
+		t.Errorf("when the store is well: %+v", r)
 	}
 }

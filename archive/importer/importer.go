@@ -38,6 +38,8 @@ type Options struct {
 	MinFree int64
 	// Progress, when set, is called after each batch.
 	Progress func(done int)
+
+	store *storeState // of all meetings of a run or a look
 }
 
 // Result says how many meetings an import changed.
@@ -161,6 +163,9 @@ type run struct {
 func newRun(a *archive.Archive, o Options) *run {
 	if o.Account == "" {
 		o.Account = "import"
+	}
+	if o.store == nil {
+		o.store = &storeState{}
 	}
 	return &run{archive: a, Options: o}
 }

@@ -69,6 +69,7 @@ func withoutFile(err error) error {
 // importForeign imports meetings of other programs. It skips those with an error in a
 // file.
 func importForeign(ctx context.Context, a *archive.Archive, o Options, others []foreign, all *Result) error {
+	o.store = &storeState{}
 	for _, f := range others {
 		im := newRun(a, o)
 		im.Progress = nil

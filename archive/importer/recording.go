@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"minutebook/archive"
+	"minutebook/archive/media"
+	"minutebook/internal/bucket"
 	"minutebook/internal/diskspace"
 	"minutebook/internal/seal"
 )
@@ -47,7 +49,7 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if err := im.checkRoom(size); err != nil {
 		return false, unstored{Wrong{File: path, Err: err}}
 	}
-	blob, err := im.archive.Media().Put(ctx, f)
+	blob, err := im.put(ctx, f)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	} else if err != nil {
@@ -57,11 +59,30 @@ func (im *run) attachFile(ctx context.Context, id int64, path string) (bool, err
 	if strings.HasPrefix(blob.ContentType, "video/") && !isAudioName(path) {
 		kind = archive.MediaVideo
 	}
-	if err := im.archive.AttachMedia(ctx, id, kind, blob); err != nil {
+	err = im.archive.AttachMedia(ctx, id, kind, blob)
+	if media.IsUnavailable(err) {
+		return false, unstored{Wrong{File: path, Err: err}}
+	} else if err != nil {
 		_, dropped := im.archive.DropBlob(context.WithoutCancel(ctx), blob.SHA256)
 		return false, errors.Join(err, dropped)
 	}
 	return true, nil
+}
+
+// storeState says whether the store of recordings was waited for in vain.
+type storeState struct{ late error }
+
+// put stores a file. A store that was waited for in vain is not asked again: the transcripts
+// of the other meetings would wait for minutes each time.
+func (im *run) put(ctx context.Context, f io.Reader) (media.Blob, error) {
+	if im.store.late != nil {
+		return media.Blob{}, im.store.late
+	}
+	blob, err := im.archive.Media().Put(ctx, f)
+	if unavailable, ok := errors.AsType[*media.UnavailableError](err); ok && bucket.IsLate(err) {
+		im.store.late = unavailable
+	}
+	return blob, err
 }
 
 // unstored is a recording that cannot be stored at present, though its file is well. Other

@@ -63,6 +63,7 @@ func (w *Watcher) Look(ctx context.Context) (Result, error) {
 	if err := w.closeGone(ctx, others, wrong); err != nil {
 		return all, err
 	}
+	w.options.store = &storeState{}
 	seen := map[string]sighting{}
 	for _, x := range wrong {
 		now := w.sight(x.File, stateOf(x.File))

@@ -39,6 +39,12 @@ func IsUnavailable(err error) bool {
 	return errors.As(err, &unavailable)
 }
 
+// IsLate reports whether an error says that a server was waited for in vain.
+func IsLate(err error) bool {
+	var late interface{ Timeout() bool }
+	return errors.As(err, &late) && late.Timeout()
+}
+
 // contentError is a failed read of the bytes to upload: the bucket is not at fault.
 type contentError struct{ error }
 
@@ -54,14 +60,13 @@ func (b *Bucket) explain(err error) error {
 	}
 	unavailable := &UnavailableError{Store: b.String(), Err: outbound.ExplainTLS(err)}
 	var (
-		late   interface{ Timeout() bool }
 		dialed *net.OpError
 		reason = "" // why there is no answer
 	)
 	switch {
 	case errors.As(err, &dialed) && dialed.Op == "dial":
 		reason, err = "it cannot be reached", dialed
-	case errors.As(err, &late) && late.Timeout():
+	case IsLate(err):
 		reason = "it does not answer in time"
 	}
 	if reason != "" {
