@@ -175,6 +175,32 @@ func browserSearches(t *testing.T, c *browsertest.Chromium) {
 	b.WaitFor(`new URLSearchParams(location.search).get("q") === "budget after:2026-01 before:2026-04"`)
 	b.WaitFor(`document.querySelectorAll("svg[data-range] a").length === 5 && document.querySelectorAll("svg[data-range] a.out").length === 2`)
 
+	// Escape drops what is being chosen; a finger chooses too.
+	b.Do(chromedp.Navigate(s.URL + "/?q=budget"))
+	b.WaitFor(`!!document.querySelector("svg[data-range]") && !!document.querySelector("input[role=combobox]")`)
+	b.Do(mouse(input.DispatchMouseEventTypeMousePressed, 0.05), mouse(input.DispatchMouseEventTypeMouseMoved, 0.5))
+	b.WaitFor(`document.querySelectorAll("svg[data-range] .picked").length === 3`)
+	b.Press(kb.Escape)
+	b.WaitFor(`!document.querySelector("svg[data-range] .picked")`)
+	b.Do(mouse(input.DispatchMouseEventTypeMouseReleased, 0.5))
+	b.WaitFor(`new URLSearchParams(location.search).get("q") === "budget"`)
+	b.Do(chromedp.EmulateViewport(1280, 850, chromedp.EmulateTouch))
+	touch := func(kind input.DispatchTouchEventType, points ...*input.TouchPoint) {
+		if _, err := chromedp.Call(b.Context, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: points}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 6 {
+		kind := input.DispatchTouchEventTypeTouchMove
+		if i == 0 {
+			kind = input.DispatchTouchEventTypeTouchStart
+		}
+		touch(kind, &input.TouchPoint{X: box["x"] + (0.25+0.05*float64(i))*box["w"], Y: box["y"]})
+	}
+	touch(input.DispatchTouchEventTypeTouchEnd)
+	b.WaitFor(`new URLSearchParams(location.search).get("q") === "budget after:2026-02 before:2026-04"`)
+	b.Do(chromedp.EmulateViewport(1280, 850))
+
 	b.Do(chromedp.Click(chromedp.CSS(".howto")))
 	b.WaitFor(`document.querySelector("#howto").matches(":popover-open") && document.querySelector("#howto [data-example=type]").textContent === "type:Review"`)
 	takePicture(t, b, "howto")

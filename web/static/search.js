@@ -195,7 +195,9 @@ if (chart) {
     }
     from = -1;
   });
-  addEventListener("pointercancel", () => { from = -1; moved = false; mark(); });
+  const drop = () => { from = -1; moved = false; mark(); };
+  addEventListener("pointercancel", drop);
+  addEventListener("keydown", e => { if (e.key === "Escape") drop(); });
   chart.addEventListener("click", e => { if (moved) e.preventDefault(); });
 }
 

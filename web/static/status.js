@@ -35,7 +35,7 @@ function showAway() {
   said.className = "note gone";
   again.href = location.pathname;
   again.textContent = "Load the page again";
-  said.append(`Not connected since ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })}; this page shows what was then, and tries again. `, again);
+  said.append(`Not connected since ${new Date().toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })}. This is how it was then; it is tried again. `, again);
   away.append(said);
 }
 
