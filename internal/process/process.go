@@ -42,31 +42,34 @@ func Tune(threads int, limit int64) {
 // restShare is the share of one processor below which the program is at rest.
 const restShare = 0.01
 
-// ReleaseAtRest gives memory that work has left behind back to the operating system, once
-// after each work, as soon as the program has used less than a hundredth of a processor
-// for the time of interval. The runtime does so too, but keeps as much as the largest
-// of the last works needed. ReleaseAtRest returns when ctx ends.
+// ReleaseAtRest gives memory that work has left behind back to the operating system as soon
+// as the program has used less than a hundredth of a processor for the time of interval, and
+// once more after the next interval of rest, since connections to databases stay open for a
+// while after their last work. Work is also many small pieces that together took as long.
+// The runtime releases memory too, but keeps as much as the largest of the last works needed.
+// ReleaseAtRest returns when ctx ends.
 func ReleaseAtRest(ctx context.Context, interval time.Duration, release func()) {
+	share := time.Duration(restShare * float64(interval))
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
-	for used, worked := processorTime(), true; ; {
+	last, released := processorTime(), time.Duration(0)
+	for again := true; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
 		now := processorTime()
-		if now-used > time.Duration(restShare*float64(interval)) {
-			used, worked = now, true
-			continue
-		}
-		if worked {
+		rests := now-last <= share
+		last = now
+		if worked := now-released > share; rests && (worked || again) {
 			release()
 			debug.FreeOSMemory()
 			trimC()
 			releaseProgram()
+			last, again = processorTime(), worked
+			released = last
 		}
-		used, worked = processorTime(), false
 	}
 }
 

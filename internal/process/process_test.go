@@ -39,15 +39,26 @@ func TestTune(t *testing.T) {
 	}
 }
 
-// TestReleaseAtRest works twice and rests twice.
+// TestReleaseAtRest works twice and rests after each work, for which memory is released twice.
 func TestReleaseAtRest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	released, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		ReleaseAtRest(ctx, 10*time.Millisecond, func() { released <- struct{}{} })
+		ReleaseAtRest(ctx, 10*time.Millisecond, func() {
+			select {
+			case released <- struct{}{}:
+			case <-ctx.Done():
+			}
+		})
 	}()
-	<-released
+	for range 2 {
+		select {
+		case <-released:
+		case <-time.After(time.Minute):
+			t.Fatal("memory is released once, and not again when the connections have closed")
+		}
+	}
 	used := processorTime()
 	if used <= 0 {
 		t.Errorf("the process has used %v of a processor", used)
