@@ -18,6 +18,7 @@ type confirmedClock struct {
 	At     time.Time     `json:"at"`               // the confirmed time
 	Ahead  time.Duration `json:"ahead,omitempty"`  // of the clock, as long as there is a doubt
 	Waited time.Duration `json:"waited,omitempty"` // since the doubt began; only time counts in which a process ran
+	Stated bool          `json:"stated,omitempty"` // a person has confirmed the clock, whatever the service's answers say
 }
 
 // update notes the clock's time, for how long the process ran since the last update,
@@ -29,11 +30,14 @@ func (c *confirmedClock) update(now time.Time, ran time.Duration, service time.T
 	c.At = c.At.Add(ran)
 	ahead := now.Sub(c.At)
 	switch {
-	case ahead <= clockSlack, !service.IsZero() && now.Sub(service) <= clockSlack:
-		*c = confirmedClock{At: now}
+	case ahead <= clockSlack && c.Stated:
+		*c = confirmedClock{At: now, Stated: true}
 		return
-	case !service.IsZero():
+	case !service.IsZero() && now.Sub(service) > clockSlack: // also where the clock was never right
 		*c = confirmedClock{At: service, Ahead: now.Sub(service)}
+		return
+	case !service.IsZero() || ahead <= clockSlack:
+		*c = confirmedClock{At: now}
 		return
 	case c.Ahead == 0 || (ahead-c.Ahead).Abs() > 24*time.Hour: // another doubt, and no machine that slept
 		c.Waited = 0
@@ -94,11 +98,11 @@ func (a *Archive) storeClock(ctx context.Context, c confirmedClock) error {
 	return a.SetMarks(ctx, Mark{Key: clockKey, Value: value})
 }
 
-// confirmClock confirms the clock as it is.
+// confirmClock confirms the clock as it is, for a person.
 func (a *Archive) confirmClock(ctx context.Context) error {
 	a.retention.Lock()
 	defer a.retention.Unlock()
-	return a.storeClock(ctx, confirmedClock{At: a.now().UTC()})
+	return a.storeClock(ctx, confirmedClock{At: a.now().UTC(), Stated: true})
 }
 
 // NoteServiceTime notes the time by the service's clock, at this moment. A clock here

@@ -174,6 +174,38 @@ func TestAClockSetAheadIsNotConfirmed(t *testing.T) {
 	}
 }
 
+// TestAClockThatWasNeverRightIsNotConfirmed has a clock that was ahead when an archive first
+// asked for the time. The service's answers contradict the clock, before that or afterwards. A
+// person who applies the rules is believed nevertheless.
+func TestAClockThatWasNeverRightIsNotConfirmed(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		a, now := agedArchive(t)
+		right := *now
+		*now = right.Add(40 * day)
+		var hours time.Duration
+		a.running = func() time.Duration { return hours }
+		check := func(step string, want time.Time) {
+			t.Helper()
+			hours, *now = hours+time.Hour, now.Add(time.Hour)
+			if got, err := a.ConfirmedTime(t.Context()); err != nil || !got.Equal(want.Add(hours)) {
+				t.Errorf("%s: %v, %v; want %v", step, got, err, want.Add(hours))
+			}
+		}
+		if !first {
+			check("nothing known", right.Add(40*day))
+		}
+		a.NoteServiceTime(right.Add(hours))
+		for range 30 {
+			check("contradicted", right)
+		}
+		if err := a.AcceptRetention(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		check("a person has applied the rules", right.Add(40*day))
+		check("likewise", right.Add(40*day))
+	}
+}
+
 // TestAClockSetAheadDropsNoBody starts the retention of bodies twice with a delivery that was
 // just applied: ten years ahead, and when the service's answers agree.
 func TestAClockSetAheadDropsNoBody(t *testing.T) {
