@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,13 +96,12 @@ type delivery struct {
 
 func newInbox(t *testing.T, answer func(n int) int) *inbox {
 	in := &inbox{got: make(chan delivery, 100), answer: answer}
-	n := 0
+	var n atomic.Int64 // deliveries come side by side
 	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		n++
-		status := 200
+		count, status := int(n.Add(1)), 200
 		if answer != nil {
-			status = answer(n)
+			status = answer(count)
 		}
 		if status == http.StatusFound {
 			w.Header().Set("Location", in.URL+"/elsewhere")
