@@ -61,6 +61,9 @@ func (s *snapshot) nearestWord(word string) (string, error) {
 		return "", nil
 	}
 	near, err := s.findNear(word)
+	if err == nil {
+		near, err = s.onlyVisible(near, 0)
+	}
 	if err != nil {
 		return "", err
 	}

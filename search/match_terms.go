@@ -146,7 +146,7 @@ func (s *snapshot) findPhraseSaid(check *phraseCheck, in scope) (meetingSet, err
 	})
 }
 
-// rarestWord is the word of a phrase that the fewest meetings have, of those that
+// rarestWord is the word of a phrase that the fewest visible meetings have, of those that
 // the text of moments has; empty when all are stop words.
 func (s *snapshot) rarestWord(phrase []string) (string, error) {
 	best, fewest := "", 0
@@ -156,7 +156,7 @@ func (s *snapshot) rarestWord(phrase []string) (string, error) {
 		}
 		n := 0
 		for _, m := range s.segments {
-			count, err := m.terms.Count(segment.FieldText, t)
+			count, err := m.terms.CountIn(segment.FieldText, t, m.visible)
 			if err != nil {
 				return "", err
 			}

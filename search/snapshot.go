@@ -37,7 +37,7 @@ type snapshot struct {
 	notes        NotesFunc                     // of the request
 	samePerson   SamePersonFunc                // likewise
 	remarks      map[string]map[int64][]Moment // the notes found, by words and meeting
-	langs        []*text.Language              // of all meetings
+	langs        []*text.Language              // of the visible meetings
 }
 
 // meetingSegment is one segment of the meetings' index.
@@ -123,18 +123,29 @@ func (s *snapshot) close() error {
 	return errors.Join(errs...)
 }
 
-// addUp counts the visible meetings, and finds the languages of all.
+// addUp counts the visible meetings, and finds their languages: those of hidden ones would
+// tell of these by how a query is read.
 func (s *snapshot) addUp() {
-	s.visibleCount = s.visible().size()
 	codes := map[string]bool{}
 	for _, m := range s.segments {
-		for code := range m.columns.sumsOf(m.seg).languages {
+		s.visibleCount += int(m.visible.GetCardinality())
+		for code := range s.languagesOf(m) {
 			codes[s.x.columns.valueOf(code)] = true
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(codes)) {
 		s.langs = append(s.langs, s.x.langs.Get(code))
 	}
+}
+
+// languagesOf returns the languages of a segment's visible meetings, as numbers of strings.
+func (s *snapshot) languagesOf(m *meetingSegment) map[uint32]bool {
+	if s.seesAll {
+		return m.columns.sumsOf(m.seg).languages
+	}
+	languages := map[uint32]bool{}
+	eachDocument(m.visible, func(doc uint32) { languages[m.columns.single[singleLanguage][doc]] = true })
+	return languages
 }
 
 // meanWords returns the mean length of the visible meetings: scores, which stand in places
@@ -155,8 +166,8 @@ func (s *snapshot) meanWords() float64 {
 	return float64(words/int64(max(meetings, 1)) + 1)
 }
 
-// isStopWord reports whether a word is a stop word in one of the languages of the
-// meetings, and so may be missing in the text of moments.
+// isStopWord reports whether a word is a stop word in one of the languages of the visible
+// meetings, and so may be missing in the text of their moments.
 func (s *snapshot) isStopWord(term string) bool {
 	return slices.ContainsFunc(s.langs, func(l *text.Language) bool { return l.StopWords[term] })
 }

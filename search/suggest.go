@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"minutebook/archive"
 	"minutebook/search/query"
 	"minutebook/search/text"
@@ -235,7 +237,7 @@ const (
 )
 
 // termsWithPrefix lists the most frequent terms of a field that begin with a prefix, at
-// most maxVariants. Their meetings need not be visible.
+// most maxVariants.
 func (s *snapshot) termsWithPrefix(field, prefix string) ([]string, error) {
 	counts, err := s.countPrefix(field, prefix, maxCounted)
 	if err != nil {
@@ -250,12 +252,21 @@ type termDocuments struct {
 	docs int
 }
 
-// countPrefix counts the documents of the terms that begin with a prefix, of each next
-// letter about so many, and returns them in the order of the terms.
+// among returns the documents of a segment among which terms are looked for: the visible
+// ones, so that the words of hidden meetings take no places, and nil for all.
+func (s *snapshot) among(i int) *roaring.Bitmap {
+	if s.seesAll {
+		return nil
+	}
+	return s.segments[i].visible
+}
+
+// countPrefix counts the visible documents of the terms that begin with a prefix, of each
+// next letter about so many, and returns them in the order of the terms.
 func (s *snapshot) countPrefix(field, prefix string, most int) ([]termDocuments, error) {
 	found := make([][]termDocuments, len(s.segments))
 	err := s.parallel(len(s.segments), func(i int) error {
-		return s.segments[i].terms.Terms(field, prefix, most, func(term string, docs int) {
+		return s.segments[i].terms.Terms(field, prefix, most, s.among(i), func(term string, docs int) {
 			found[i] = append(found[i], termDocuments{term, docs})
 		})
 	})

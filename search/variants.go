@@ -75,6 +75,9 @@ func (s *snapshot) variantsOf(key wordKey) ([]variant, error) {
 	if err != nil {
 		return nil, err
 	}
+	if more, err = s.onlyVisible(more, maxNamed-1); err != nil {
+		return nil, err
+	}
 	if len(more) > maxVariants {
 		sort.SliceStable(more, func(i, j int) bool { return more[i].count > more[j].count })
 		more = more[:maxVariants]
@@ -86,6 +89,43 @@ func (s *snapshot) variantsOf(key wordKey) ([]variant, error) {
 		}
 	}
 	return variants, nil
+}
+
+// onlyVisible leaves out terms that no visible meeting has, and counts the others' visible
+// meetings, where there are more than places of them: a word of hidden meetings takes no place.
+func (s *snapshot) onlyVisible(terms []dictTerm, places int) ([]dictTerm, error) {
+	if s.seesAll || len(terms) <= places {
+		return terms, nil
+	}
+	counts := make([][]int, len(s.segments))
+	err := s.parallel(len(s.segments), func(i int) (err error) {
+		counts[i] = make([]int, len(terms))
+		m := s.segments[i]
+		for j, t := range terms {
+			for _, field := range allTextFields() {
+				if !t.fields.has(field) {
+					continue
+				}
+				n, err := m.terms.CountIn(field, t.term, m.visible)
+				if err != nil {
+					return err
+				}
+				counts[i][j] += n
+			}
+		}
+		return nil
+	})
+	var kept []dictTerm
+	for j, t := range terms {
+		t.count = 0
+		for i := range counts {
+			t.count += uint64(counts[i][j]) //nolint:gosec // a number of meetings
+		}
+		if t.count > 0 {
+			kept = append(kept, t)
+		}
+	}
+	return kept, err
 }
 
 // isUnspacedCharacter reports whether a term is one character of a script without

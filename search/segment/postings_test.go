@@ -88,10 +88,17 @@ func checkCounts(t *rapid.T, what string, seg segmentapi.Segment, rnd *rand.Rand
 			terms = append(terms, e.Term)
 		}
 		listed := map[string]int{}
-		if err := words.Terms(field, "", 1<<20, func(term string, docs int) { listed[term] = docs }); err != nil {
+		if err := words.Terms(field, "", 1<<20, nil, func(term string, docs int) { listed[term] = docs }); err != nil {
+			t.Fatal(err)
+		}
+		among := map[string]int{}
+		if err := words.Terms(field, "", 1<<20, subset, func(term string, docs int) { among[term] = docs }); err != nil {
 			t.Fatal(err)
 		}
 		for _, term := range terms {
+			if n, err := words.CountIn(field, term, subset); err != nil || n != among[term] {
+				t.Fatalf("%s: %s %q is listed with %d of some documents, want %d, %v", what, field, term, among[term], n, err)
+			}
 			checkTerm(t, fmt.Sprintf("%s: %s %q", what, field, term), words, dict, field, term, subset, listed[term])
 		}
 	}

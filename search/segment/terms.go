@@ -6,25 +6,27 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 )
 
 // Terms calls visit for terms of a field that begin with a prefix, in their order, with
-// the number of documents that have each, deleted ones too. Of the terms that go on with
-// the same letter it reads about as many as most, those of one document counting little:
-// so a short prefix costs little too, and yields terms of the whole alphabet.
-func (r *TermReader) Terms(field, prefix string, most int, visit func(term string, docs int)) error {
+// the number of documents among some that have each; nil stands for all, deleted ones too.
+// Of the terms that go on with the same letter it visits about as many as most, those of one
+// document counting little: so a short prefix costs little too, and yields terms of the
+// whole alphabet. Terms that none of the documents has do not count, up to maxPassed of them.
+func (r *TermReader) Terms(field, prefix string, most int, among *roaring.Bitmap, visit func(term string, docs int)) error {
 	if r.file == nil {
-		return r.termsThroughBleve(field, prefix, visit)
+		return r.termsThroughBleve(field, prefix, among, visit)
 	}
 	dict, err := r.dictionary(field)
 	if dict == nil || err != nil {
 		return err
 	}
 	it, err := dict.Iterator([]byte(prefix), nil)
-	letter, left := -1, 0
-	for err == nil {
+	letter, left, passed := -1, 0, 0
+	for err == nil && passed < maxPassed {
 		term, at := it.Current()
 		if !bytes.HasPrefix(term, []byte(prefix)) {
 			return nil
@@ -32,15 +34,17 @@ func (r *TermReader) Terms(field, prefix string, most int, visit func(term strin
 		if next := letterAfter(term, len(prefix)); next != letter {
 			letter, left = next, most*countCost
 		}
-		docs, cost := 1, 1
-		if at&zap.FSTValEncodingMask != zap.FSTValEncoding1Hit {
-			if docs, err = r.countDocuments(at); err != nil {
-				return err
-			}
-			cost = countCost
+		docs, cost, failed := r.countAmong(at, among)
+		if failed != nil {
+			return failed
 		}
-		visit(string(term), docs)
-		switch left -= cost; {
+		if docs > 0 {
+			visit(string(term), docs)
+			left -= cost
+		} else {
+			passed++
+		}
+		switch {
 		case left > 0 || letter < 0:
 			err = it.Next()
 		case letter == 0xff:
@@ -49,10 +53,37 @@ func (r *TermReader) Terms(field, prefix string, most int, visit func(term strin
 			err = it.Seek(append([]byte(prefix), byte(letter+1)))
 		}
 	}
-	if errors.Is(err, vellum.ErrIteratorDone) {
+	if err == nil || errors.Is(err, vellum.ErrIteratorDone) {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", errPostings, err)
+}
+
+// maxPassed is how many terms of other documents a search for terms passes over.
+const maxPassed = 20_000
+
+// countAmong returns how many of some documents, of all where they are nil, have a term
+// whose postings are at a place, and what it costs to visit the term.
+func (r *TermReader) countAmong(at uint64, among *roaring.Bitmap) (docs, cost int, err error) {
+	if at&zap.FSTValEncodingMask == zap.FSTValEncoding1Hit {
+		if doc, _ := zap.FSTValDecode1Hit(at); among == nil || among.Contains(uint32(doc)) { //nolint:gosec // a document's number
+			docs = 1
+		}
+		return docs, 1, nil
+	}
+	if among == nil {
+		docs, err = r.countDocuments(at)
+		return docs, countCost, err
+	}
+	set, err := r.documentSet(at)
+	if err != nil {
+		return 0, 0, err
+	}
+	documents := roaring.New()
+	if _, err := documents.FromBuffer(set); err != nil {
+		return 0, 0, fmt.Errorf("%w: %w", errPostings, err)
+	}
+	return int(documents.AndCardinality(among)), countCost, nil //nolint:gosec // a number of documents
 }
 
 // countCost is how many times as long it takes to count the documents of a term as to
@@ -69,18 +100,11 @@ const (
 // reads only the heads of the set's containers, which say how many members each has; see
 // the specification of Roaring's format.
 func (r *TermReader) countDocuments(at uint64) (int, error) {
-	rest := r.file.Data()[at:]
-	var size uint64
-	var err error
-	for range 3 { // where the counts are, where the places are, bytes of documents
-		if size, rest, err = uvarint(rest); err != nil {
-			return 0, err
-		}
+	set, err := r.documentSet(at)
+	if err != nil {
+		return 0, err
 	}
-	if size < 8 || size > uint64(len(rest)) {
-		return 0, errPostings
-	}
-	set := rest[:size]
+	size := uint64(len(set))
 	cookie := binary.LittleEndian.Uint32(set)
 	containers, heads := uint64(binary.LittleEndian.Uint32(set[4:])), uint64(8)
 	if cookie&0xffff == setWithRuns {
@@ -102,6 +126,23 @@ func (r *TermReader) countDocuments(at uint64) (int, error) {
 	return int(n), nil
 }
 
+// documentSet returns the serialized set of the documents of a term whose postings are at a
+// place.
+func (r *TermReader) documentSet(at uint64) ([]byte, error) {
+	rest := r.file.Data()[at:]
+	var size uint64
+	var err error
+	for range 3 { // where the counts are, where the places are, bytes of documents
+		if size, rest, err = uvarint(rest); err != nil {
+			return nil, err
+		}
+	}
+	if size < 8 || size > uint64(len(rest)) {
+		return nil, errPostings
+	}
+	return rest[:size], nil
+}
+
 // letterAfter returns the byte of a term after its first n, or -1.
 func letterAfter(term []byte, n int) int {
 	if len(term) == n {
@@ -111,7 +152,7 @@ func letterAfter(term []byte, n int) int {
 }
 
 // termsThroughBleve is Terms for a segment that is not on disk yet.
-func (r *TermReader) termsThroughBleve(field, prefix string, visit func(term string, docs int)) error {
+func (r *TermReader) termsThroughBleve(field, prefix string, among *roaring.Bitmap, visit func(term string, docs int)) error {
 	dict, err := r.seg.Dictionary(field)
 	if err != nil {
 		return fmt.Errorf("read search index: %w", err)
@@ -129,6 +170,14 @@ func (r *TermReader) termsThroughBleve(field, prefix string, visit func(term str
 		if err != nil {
 			return fmt.Errorf("read search index: %w", err)
 		}
-		visit(e.Term, int(list.Count())) //nolint:gosec // a number of documents
+		docs := int(list.Count()) //nolint:gosec // a number of documents
+		if among != nil {
+			if docs, err = r.CountIn(field, e.Term, among); err != nil {
+				return err
+			}
+		}
+		if docs > 0 {
+			visit(e.Term, docs)
+		}
 	}
 }
