@@ -153,7 +153,7 @@ func appendTo[T any](all, values []T) (grown, own []T) {
 	return all, all[from:len(all):len(all)]
 }
 
-// follow reads the meetings of some changes again.
+// follow reads the meetings of some changes again. When that fails, the roster is as it was.
 func (r *Roster) follow(ctx context.Context, changes []archive.Change) error {
 	spans := map[int64]archive.ChangeSpan{}
 	for _, c := range changes {
@@ -163,20 +163,19 @@ func (r *Roster) follow(ctx context.Context, changes []archive.Change) error {
 		span := spans[c.RecordingID]
 		spans[c.RecordingID] = archive.ChangeSpan{First: cmp.Or(span.First, c.Seq), Last: c.Seq}
 	}
-	r.order = slices.DeleteFunc(r.order, func(m *meeting) bool {
-		span, changed := spans[m.id]
-		if changed && m.changes.First > 0 {
-			span.First = m.changes.First
-			spans[m.id] = span
-		}
-		return changed
-	})
 	if len(spans) > 0 {
 		meetings, err := r.read(ctx, slices.Collect(maps.Keys(spans)))
 		if err != nil {
-			r.loaded = false // some of them are missing now
 			return err
 		}
+		r.order = slices.DeleteFunc(r.order, func(m *meeting) bool {
+			span, changed := spans[m.id]
+			if changed && m.changes.First > 0 {
+				span.First = m.changes.First
+				spans[m.id] = span
+			}
+			return changed
+		})
 		r.insert(meetings, spans)
 	}
 	r.at.Seq = changes[len(changes)-1].Seq

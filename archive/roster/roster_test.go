@@ -294,3 +294,26 @@ func ids(rows []*archive.Row) (all []int64) {
 	}
 	return all
 }
+
+// TestAnInterruptedQuestionLeavesTheRoster follows a change for a viewer who goes away
+// meanwhile: the others go on to be answered from what was there.
+func TestAnInterruptedQuestionLeavesTheRoster(t *testing.T) {
+	r, a := newRoster(t)
+	want := r.people(t, View{Viewer: owner})
+	archivetest.Apply(t, a, archivetest.Epoch.Add(time.Hour), meetingOn(2, "2026-01-06", "zoe"))
+	changes, err := a.Changes(t.Context(), r.at, batch)
+	if err != nil || len(changes) == 0 {
+		t.Fatalf("changes %v, %v", changes, err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := r.follow(gone, changes); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the viewer has gone, and the question ends with %v", err)
+	}
+	if len(r.order) != 3 || !r.loaded {
+		t.Errorf("the roster has %d meetings", len(r.order))
+	}
+	if got := r.people(t, View{Viewer: owner}); got == want || len(r.order) != 3 {
+		t.Errorf("the next question finds the people as they were: %s", got)
+	}
+}

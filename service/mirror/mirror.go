@@ -51,15 +51,8 @@ type Mirror struct {
 // New returns a Mirror of an archive, without content before the first Refresh. It has
 // the meetings that other programs recorded only with imported.
 func New(a *archive.Archive, imported bool) *Mirror {
-	m := &Mirror{archive: a, imported: imported, dir: newDirectory()}
-	m.clear()
-	return m
-}
-
-// clear removes all meetings; caller holds mu.
-func (m *Mirror) clear() {
-	m.symbols, m.lists = newSymbols(), newSymbolLists()
-	m.meetings, m.starts, m.shares = nil, map[int64]int64{}, map[int64]map[string]archive.ShareLevel{}
+	return &Mirror{archive: a, imported: imported, dir: newDirectory(), symbols: newSymbols(), lists: newSymbolLists(),
+		starts: map[int64]int64{}, shares: map[int64]map[string]archive.ShareLevel{}}
 }
 
 // isBloated reports whether most symbols and lists belong to meetings that have
@@ -121,13 +114,20 @@ func (m *Mirror) follow(ctx context.Context, head archive.Position) error {
 	if m.loaded {
 		return nil
 	}
-	m.clear()
-	if err := m.readMeetings(ctx, nil); err != nil {
+	return m.load(ctx, head)
+}
+
+// load reads everything. Until all is there, the mirror answers from what it had: the caller
+// who waits for the reading may go away. Caller holds mu.
+func (m *Mirror) load(ctx context.Context, head archive.Position) error {
+	fresh := New(m.archive, m.imported)
+	if err := fresh.readMeetings(ctx, nil); err != nil {
 		return err
 	}
-	if err := m.readDirectory(ctx); err != nil {
+	if err := fresh.readDirectory(ctx); err != nil {
 		return err
 	}
+	m.symbols, m.lists, m.meetings, m.starts, m.shares, m.dir = fresh.symbols, fresh.lists, fresh.meetings, fresh.starts, fresh.shares, fresh.dir
 	m.position, m.loaded = head, true
 	return nil
 }
