@@ -52,7 +52,7 @@ func meetingsClasses(r *http.Request) []limit.Class {
 func parseMeetingsQuery(values url.Values) (meetingsQuery, error) {
 	v := stripBrackets(values)
 	q := meetingsQuery{
-		Query: mirror.Query{Domains: lowerValues(v["calendar_invitees_domains"]), RecordedBy: lowerValues(v["recorded_by"]), Teams: nonEmptyValues(v["teams"]),
+		Query: mirror.Query{Domains: foldedValues(v["calendar_invitees_domains"]), RecordedBy: foldedValues(v["recorded_by"]), Teams: nonEmptyValues(v["teams"]),
 			MeetingType: v.Get("meeting_type")}, cursor: v.Get("cursor"), filters: filterKey(v, meetingFilters...),
 	}
 	for _, inc := range includeParts {
@@ -170,10 +170,12 @@ func repeatedKey(values url.Values) string {
 	return ""
 }
 
-func lowerValues(values []string) []string {
+// foldedValues returns the values that are not empty as the archive folds addresses and
+// domains.
+func foldedValues(values []string) []string {
 	out := nonEmptyValues(values)
 	for i := range out {
-		out[i] = strings.ToLower(strings.TrimSpace(out[i]))
+		out[i] = api.FoldEmail(out[i])
 	}
 	return out
 }

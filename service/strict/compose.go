@@ -18,6 +18,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"minutebook/api"
 )
@@ -33,13 +34,14 @@ func contents() []api.Part {
 // others, see omits. It fails when the part "meeting" is no JSON object.
 func (c *Cache) AppendMeeting(out []byte, id int64, parts map[api.Part]json.RawMessage, include []api.Part) ([]byte, error) {
 	members := map[string]json.RawMessage{}
-	if raw := parts[api.PartMeeting]; len(raw) > 0 {
-		if err := json.Unmarshal(raw, &members); err != nil {
+	meeting := inUTF8(parts[api.PartMeeting])
+	if len(meeting) > 0 {
+		if err := json.Unmarshal(meeting, &members); err != nil {
 			return nil, fmt.Errorf("read meeting %d: %w", id, err)
 		}
 	}
 	members["recording_id"] = strconv.AppendInt(nil, id, 10)
-	c.isStrict(api.PartMeeting, parts[api.PartMeeting], func(json.RawMessage) bool { // not called for a part that was found strict before
+	c.isStrict(api.PartMeeting, meeting, func(json.RawMessage) bool { // not called for a part that was found strict before
 		before := maps.Clone(members)
 		normalizeMeeting(members)
 		return maps.EqualFunc(before, members, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
@@ -66,6 +68,15 @@ func (c *Cache) AppendMeeting(out []byte, id int64, parts map[api.Part]json.RawM
 	}
 	out[first] = '{'
 	return append(out, '}'), nil
+}
+
+// inUTF8 returns a part with every byte sequence that is no UTF-8 replaced: JSON is
+// UTF-8, and a strict client reads nothing of an answer that holds another byte.
+func inUTF8(raw json.RawMessage) json.RawMessage {
+	if utf8.Valid(raw) {
+		return raw
+	}
+	return bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 }
 
 // speakerKey is the key of an invitee that comes only with transcripts.

@@ -12,6 +12,7 @@ func (c *Cache) Part(p api.Part, raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage("null")
 	}
+	raw = inUTF8(raw)
 	switch p {
 	case api.PartTranscript:
 		return normalize(c, p, raw, isTranscript, func(entries []api.TranscriptEntry) {
