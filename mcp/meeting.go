@@ -3,6 +3,9 @@ package mcp
 import (
 	"context"
 	"errors"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,7 +83,7 @@ func (s *Server) getMeeting(ctx context.Context, _ *sdk.CallToolRequest, a meeti
 
 type transcriptArgs struct {
 	RecordingID int64  `json:"recording_id" jsonschema:"as other tools name it"`
-	From        string `json:"from,omitempty" jsonschema:"HH:MM:SS into the recording; default its start"`
+	From        string `json:"from,omitempty" jsonschema:"HH:MM:SS into the recording, or next_from of the piece before; default its start"`
 	To          string `json:"to,omitempty" jsonschema:"HH:MM:SS; default the end"`
 }
 
@@ -101,7 +104,13 @@ type utterance struct {
 const maxText = 12_000
 
 func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a transcriptArgs) (*sdk.CallToolResult, transcriptAnswer, error) {
-	from, to, err := parseSpan(a.From, a.To)
+	from, first, err := parseFrom(a.From)
+	to := time.Duration(math.MaxInt64)
+	if err == nil && a.To != "" {
+		if to, err = api.ParseOffset(a.To); err != nil {
+			err = errors.New("to is a time into the recording, as HH:MM:SS")
+		}
+	}
 	if err != nil {
 		return nil, transcriptAnswer{}, err
 	}
@@ -109,38 +118,42 @@ func (s *Server) readTranscript(ctx context.Context, _ *sdk.CallToolRequest, a t
 	if err != nil {
 		return nil, transcriptAnswer{}, s.publicError("reading the transcript", err)
 	}
-	entries, err := s.Archive.Entries(ctx, a.RecordingID, 0, -1)
+	entries, err := s.Archive.Entries(ctx, a.RecordingID, first, -1)
 	if err != nil {
 		return nil, transcriptAnswer{}, s.publicError("reading the transcript", err)
 	}
 	out := transcriptAnswer{head: s.head(row), Entries: []utterance{}}
 	size := 0
-	for i, e := range entries {
+	for _, e := range entries {
 		if e.Offset < from || e.Offset > to {
 			continue
 		}
-		// A piece ends between two times, so that the next one begins at the second.
-		if size > maxText && e.Offset != entries[i-1].Offset {
-			out.NextFrom = api.FormatOffset(e.Offset)
+		from = 0 // from here on in the order of the transcript, whose times may go back
+		if size > maxText {
+			out.NextFrom = entryMark + strconv.Itoa(e.Index)
 			break
 		}
 		size += len(e.Text)
-		out.Entries = append(out.Entries, utterance{api.FormatOffset(e.Offset), e.Speaker, e.Text, s.link(row.RecordingID, max(e.Offset, 0))})
+		out.Entries = append(out.Entries, utterance{api.FormatOffset(e.Offset), e.Speaker, e.Text, s.link(row.RecordingID, e.Offset)})
 	}
 	return nil, out, nil
 }
 
-func parseSpan(from, to string) (a, b time.Duration, err error) {
-	b = 1000 * time.Hour
-	if from != "" {
-		if a, err = api.ParseOffset(from); err != nil {
-			return 0, 0, errors.New("from is a time into the recording, as HH:MM:SS")
-		}
+// entryMark begins a place in a transcript that is an entry and not a time: times go back,
+// and entries share a second.
+const entryMark = "#"
+
+// parseFrom reads where a piece begins: a time, or an entry by its index.
+func parseFrom(text string) (from time.Duration, first int, err error) {
+	index, isEntry := strings.CutPrefix(text, entryMark)
+	switch {
+	case isEntry:
+		first, err = strconv.Atoi(index)
+	case text != "":
+		from, err = api.ParseOffset(text)
 	}
-	if to != "" {
-		if b, err = api.ParseOffset(to); err != nil {
-			return 0, 0, errors.New("to is a time into the recording, as HH:MM:SS")
-		}
+	if err != nil {
+		return 0, 0, errors.New("from is a time into the recording, as HH:MM:SS, or next_from of the piece before")
 	}
-	return a, b, nil
+	return from, first, nil
 }
