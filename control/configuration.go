@@ -100,6 +100,9 @@ type Reloaded struct {
 	Configuration Configuration `json:"configuration"`
 	Changed       []string      `json:"changed"`       // settings that took effect
 	NeedsRestart  []string      `json:"needs_restart"` // settings that keep their values until a restart
+	// Left are the accounts that are not configured any more: their meetings are kept, and
+	// nothing is read for them.
+	Left []string `json:"left"`
 }
 
 // errNoReload is the answer of a process that is no daemon.

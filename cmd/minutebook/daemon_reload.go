@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 
@@ -100,6 +101,9 @@ func (d *daemon) loadAgain(ctx context.Context) (control.Reloaded, error) {
 		d.log.Error().Err(err).Msg("record in the audit that the configuration was loaded")
 	}
 	d.log.Info().Str("path", p.file.Path).Strs("changed", p.result.Changed).Msg("configuration loaded")
+	if len(p.result.Left) > 0 {
+		d.log.Warn().Strs("accounts", p.result.Left).Msg("accounts are not configured any more: their meetings are kept, and nothing is read for them")
+	}
 	if len(p.result.NeedsRestart) > 0 {
 		d.log.Warn().Strs("settings", p.result.NeedsRestart).Msg("some settings keep their values until a restart")
 	}
@@ -138,6 +142,9 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	if p.cfg, p.result.Changed, p.result.NeedsRestart, err = present.Reload(next); err != nil {
 		return p, err
 	}
+	if p.result.Left, err = missingAccounts(present, p.cfg); err != nil {
+		return p, fmt.Errorf("read configuration %s: %w", file.Path, err)
+	}
 	if err := receiver.CheckSecrets(webhookSecrets(p.cfg)); err != nil {
 		return p, err
 	}
@@ -163,6 +170,22 @@ func (d *daemon) prepare(ctx context.Context) (p prepared, err error) {
 	}
 	p.page = &handlers
 	return p, nil
+}
+
+// missingAccounts returns the accounts of a configuration that the next one lacks. It fails
+// when none is left: a file that is cut off before its accounts, while an editor writes it
+// or on a full disk, is a valid one without them.
+func missingAccounts(present, next *config.Config) ([]string, error) {
+	missing := []string{}
+	for _, a := range present.Accounts {
+		if !slices.ContainsFunc(next.Accounts, func(b config.Account) bool { return b.Name == a.Name }) {
+			missing = append(missing, a.Name)
+		}
+	}
+	if len(missing) > 0 && len(next.Accounts) == 0 {
+		return nil, fmt.Errorf("it has no [[accounts]] any more, and had %s: write it again, or restart the daemon to go on without accounts", strings.Join(missing, ", "))
+	}
+	return missing, nil
 }
 
 // prepareConnector makes the connector of people's own accounts, where the settings ask for

@@ -16,8 +16,10 @@ func (m *Main) reloadCmd() *cobra.Command {
 		Long: `Makes the daemon load its own configuration again, as SIGHUP does: accounts,
 schedules, secrets, hosts, sign-in, retention rules and the log level take effect at
 once, and no request fails. Settings that take effect at the next start only are
-named. A configuration with a mistake is refused as a whole: the exit code is 1, and
-the daemon goes on with what it has.`,
+named, and so are accounts that are not configured any more. A configuration with a
+mistake is refused as a whole: the exit code is 1, and the daemon goes on with what it
+has. So is one that is empty, or has lost all its accounts, since it may have been cut
+off.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			m.reloading = true
@@ -35,6 +37,9 @@ func (m *Main) printReloaded(r control.Reloaded) error {
 		text += "\nin effect: " + strings.Join(r.Changed, ", ")
 	} else {
 		text += "\nnothing changed"
+	}
+	if len(r.Left) > 0 {
+		text += "\nnot configured any more: " + strings.Join(r.Left, ", ") + "; what was read for them is kept"
 	}
 	if len(r.NeedsRestart) > 0 {
 		text += "\nafter a restart only: " + strings.Join(r.NeedsRestart, ", ")

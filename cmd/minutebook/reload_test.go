@@ -136,7 +136,9 @@ func TestReload(t *testing.T) {
 	}
 	r.refuse(state)
 	r.write("", firstSecret, "")
-	r.reload()
+	if out := run(t, "reload", "-c", r.config); !strings.Contains(out, "not configured any more: bob; what was read for them is kept") {
+		t.Errorf("an account that left: %s", out)
+	}
 	if state := readStatus(r); len(state.Accounts) != 1 || r.ask("minutes.example") != http.StatusMisdirectedRequest {
 		t.Errorf("afterwards: %d accounts", len(state.Accounts))
 	}
@@ -173,6 +175,7 @@ func (r *reloaded) refuse(before control.StatusResult) {
 	if out, err := exec.Command("minutebook", "reload", "-c", r.config).CombinedOutput(); err == nil || !strings.Contains(string(out), "ada") {
 		r.Errorf("reload with a short secret: %v, %s", err, out)
 	}
+	r.cutOff()
 	if r.ask("minutes.example") != http.StatusOK || r.ask("other.example") == http.StatusOK {
 		r.Error("a refused reload has changed the hosts")
 	}
@@ -183,6 +186,25 @@ func (r *reloaded) refuse(before control.StatusResult) {
 	var now control.StatusResult
 	if err := json.Unmarshal([]byte(after), &now); err != nil || len(now.Accounts) != len(before.Accounts) {
 		r.Errorf("a refused reload has left %d accounts, %v", len(now.Accounts), err)
+	}
+}
+
+// cutOff gives the daemon its file as an editor leaves it for a moment: cut off before the
+// accounts.
+func (r *reloaded) cutOff() {
+	r.Helper()
+	r.write("[web]\naccess = \"people\"\npublic_url = \"https://other.example\"\n", firstSecret, "")
+	text, err := os.ReadFile(r.config)
+	if err != nil {
+		r.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(text), "[[accounts]]")
+	if err := os.WriteFile(r.config, []byte(before), 0o600); err != nil {
+		r.Fatal(err)
+	}
+	out, err := exec.Command("minutebook", "reload", "-c", r.config).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "no [[accounts]] any more, and had ada, bob: write it again") {
+		r.Errorf("reload of a file that is cut off: %v, %s", err, out)
 	}
 }
 
