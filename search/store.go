@@ -22,9 +22,10 @@ import (
 // how words are cut, raises it: indexes of another format are
 // built anew, and those not older than oldestServed answer until that is done.
 // Format 1 had hashes of neighbouring words, not the words, and all words of
-// names in moments; format 2 did not say whose CRM matches are.
+// names in moments; format 2 did not say whose CRM matches are; format 3 kept control
+// characters in names, with which no query finds them.
 const (
-	format       = 3
+	format       = 4
 	oldestServed = 1
 )
 
