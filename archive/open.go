@@ -17,6 +17,7 @@ import (
 
 	"minutebook/archive/inbox"
 	"minutebook/archive/media"
+	"minutebook/internal/outbound"
 	"minutebook/internal/sqlite"
 )
 
@@ -37,8 +38,10 @@ type Options struct {
 	Dir      string // the data directory
 	Create   bool   // create the directory and the archive when missing
 	MediaURL string // "" and "file:" keep recordings in Dir/media
-	Logger   zerolog.Logger
-	Now      func() time.Time // time.Now when nil
+	// MediaPatience is for answers of a bucket of recordings that drip.
+	MediaPatience outbound.Patience
+	Logger        zerolog.Logger
+	Now           func() time.Time // time.Now when nil
 	// Running is how long this process has run, by a clock that nobody sets. When nil, it
 	// is measured with Now, whose readings are monotonic unless a test makes them.
 	Running func() time.Duration
@@ -115,16 +118,16 @@ func Open(ctx context.Context, o Options) (_ *Archive, err error) {
 		return nil, err
 	}
 	a.reportModes(ctx)
-	return a, a.openStores(ctx, path, o.MediaURL)
+	return a, a.openStores(ctx, path, o)
 }
 
 // openStores opens the database, the recordings and the inbox, and clears away the
 // leftovers of a crash.
-func (a *Archive) openStores(ctx context.Context, path, mediaURL string) (err error) {
+func (a *Archive) openStores(ctx context.Context, path string, o Options) (err error) {
 	if err := a.openDatabase(ctx, path); err != nil {
 		return err
 	}
-	if a.media, err = media.Open(a.dir, mediaURL); err != nil {
+	if a.media, err = media.Open(a.dir, o.MediaURL, o.MediaPatience); err != nil {
 		return err
 	}
 	lineage, err := a.Lineage(ctx)

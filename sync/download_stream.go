@@ -123,7 +123,7 @@ func (t *downloadTask) rehash(file *os.File) error {
 // copyBody writes a body to the file and hashes it. It makes the file durable
 // every [syncBytes] and at the end, after an error too.
 func (l *downloader) copyBody(ctx context.Context, t *downloadTask, file *os.File, resp *http.Response, watch *time.Timer) error {
-	body := outbound.DefaultPatience.Body(resp.Body)
+	body := outbound.Patience{}.Body(resp.Body)
 	buf := make([]byte, 256<<10)
 	unsynced := int64(0)
 	for {

@@ -19,6 +19,7 @@ import (
 	"minutebook/archive/generation"
 	"minutebook/archive/media"
 	"minutebook/internal/durable"
+	"minutebook/internal/outbound"
 	"minutebook/internal/seal"
 )
 
@@ -98,7 +99,7 @@ func (r *restore) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	if r.store, err = media.Open(r.Dir, r.MediaURL); err != nil {
+	if r.store, err = media.Open(r.Dir, r.MediaURL, outbound.Patience{}); err != nil {
 		return err
 	}
 	media.SetOwner(r.store, r.Dir, r.m.Lineage[0])

@@ -316,9 +316,6 @@ func TestContentAndWhoSeesItAreTakenTogether(t *testing.T) {
 // TestAStoreThatIsLateDelaysNoMeeting imports recordings into a bucket whose answers drip.
 // It is waited for once, all transcripts are taken, and the recordings when it is well.
 func TestAStoreThatIsLateDelaysNoMeeting(t *testing.T) {
-	usual := outbound.DefaultPatience
-	t.Cleanup(func() { outbound.DefaultPatience = usual })
-	outbound.DefaultPatience = outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20}
 	var well atomic.Bool
 	var waits atomic.Int32
 	server := s3test.Start(t).Behind(t, func(server http.Handler) http.Handler {
@@ -339,7 +336,8 @@ func TestAStoreThatIsLateDelaysNoMeeting(t *testing.T) {
 			}
 		})
 	})
-	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(), MediaURL: server.URL("recordings", "late")})
+	a, err := archive.Open(t.Context(), archive.Options{Dir: archivetest.Dir(t), Create: true, Logger: zerolog.Nop(),
+		MediaURL: server.URL("recordings", "late"), MediaPatience: outbound.Patience{Time: time.Millisecond, Bytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}

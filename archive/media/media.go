@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"minutebook/internal/outbound"
 )
 
 // ErrNotFound is the error of a blob that a store does not have.
@@ -48,8 +50,9 @@ type Store interface {
 
 // Open opens the store that a media URL names: "" or "file:" for the directory
 // media in dataDir, "file:///path" for another directory, "s3://bucket/prefix"
-// for a bucket, whose server is not asked yet: see [Check].
-func Open(dataDir, mediaURL string) (Store, error) {
+// for a bucket, whose server is not asked yet: see [Check]. The patience is for answers of
+// the server that drip.
+func Open(dataDir, mediaURL string, patience outbound.Patience) (Store, error) {
 	local, err := openFiles(localDir(dataDir))
 	if err != nil {
 		return nil, err
@@ -65,7 +68,7 @@ func Open(dataDir, mediaURL string) (Store, error) {
 		}
 		return openFiles(u.Path)
 	case scheme == "s3":
-		return openS3(mediaURL, filepath.Join(localDir(dataDir), partialDir))
+		return openS3(mediaURL, filepath.Join(localDir(dataDir), partialDir), patience)
 	}
 	return nil, fmt.Errorf("open media store: %q is not a known scheme; use file: or s3:; correct media.url", scheme)
 }

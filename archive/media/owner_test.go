@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"minutebook/internal/outbound"
 	"minutebook/internal/s3test"
 )
 
@@ -17,7 +18,7 @@ func TestAnotherArchiveIsRefused(t *testing.T) {
 			open := func(mediaURL, archive string) Store {
 				t.Helper()
 				dir := t.TempDir()
-				s, err := Open(dir, mediaURL)
+				s, err := Open(dir, mediaURL, outbound.Patience{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -51,7 +52,7 @@ func TestOneOfTwoClaimsAPlace(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range errs {
 		dir := t.TempDir()
-		s, err := Open(dir, mediaURL)
+		s, err := Open(dir, mediaURL, outbound.Patience{})
 		if err != nil {
 			t.Fatal(err)
 		}

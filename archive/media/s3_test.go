@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"minutebook/internal/outbound"
 	"minutebook/internal/s3test"
 )
 
@@ -20,7 +21,7 @@ func TestS3StoreConforms(t *testing.T) {
 	testStore(t, func(t *testing.T) Store {
 		n++
 		partial := t.TempDir()
-		s, err := openS3(server.URL("recordings", fmt.Sprint("a prefix/", n)), partial)
+		s, err := openS3(server.URL("recordings", fmt.Sprint("a prefix/", n)), partial, outbound.Patience{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +33,7 @@ func TestS3StoreConforms(t *testing.T) {
 		})
 		return s
 	})
-	elsewhere, err := openS3(server.URL("elsewhere", ""), t.TempDir())
+	elsewhere, err := openS3(server.URL("elsewhere", ""), t.TempDir(), outbound.Patience{})
 	if err == nil {
 		err = Check(t.Context(), elsewhere)
 	}
@@ -45,7 +46,7 @@ func TestS3StoreConforms(t *testing.T) {
 // the blob removes them, storing it too, and a start once they are a day old.
 func TestPartsOfACrashedUploadGo(t *testing.T) {
 	server := s3test.Start(t)
-	store, err := openS3(server.URL("recordings", "p"), t.TempDir())
+	store, err := openS3(server.URL("recordings", "p"), t.TempDir(), outbound.Patience{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,7 @@ func TestMediaURLs(t *testing.T) {
 		"file:":                             "",
 		"file://" + filepath.Join(dir, "m"): "",
 	} {
-		_, err := Open(dir, mediaURL)
+		_, err := Open(dir, mediaURL, outbound.Patience{})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v", mediaURL, err)
 		}

@@ -89,9 +89,10 @@ func (a address) credentials() *credentials.Credentials {
 // Open opens the prefix that s3://BUCKET/PREFIX?endpoint=URL&region=NAME&profile=NAME
 // names. The endpoint is Amazon's by default. Credentials never come from the address.
 // The server is not asked yet: [Bucket.Check] asks it.
-func Open(s string) (*Bucket, error) { return open(s, outbound.DefaultPatience) }
+func Open(s string) (*Bucket, error) { return OpenPatient(s, outbound.Patience{}) }
 
-func open(s string, patience outbound.Patience) (*Bucket, error) {
+// OpenPatient is [Open] with the patience for answers that drip.
+func OpenPatient(s string, patience outbound.Patience) (*Bucket, error) {
 	a, err := parse(s)
 	if err != nil {
 		return nil, fmt.Errorf("open bucket: %w", err)

@@ -8,15 +8,18 @@ import (
 
 // Patience is how long the bytes of a body are waited for. A connection on which nothing
 // comes ends by its own timeout; a server that sends a byte now and then would keep its
-// reader for ever.
+// reader for ever. The zero value is the usual patience.
 type Patience struct {
 	Time  time.Duration // of waiting
 	Bytes int64         // that come within Time at least
 }
 
-// DefaultPatience lets a line of seven bytes a second go on. It is long because a server of
-// S3 sends single spaces, for minutes, while it puts the parts of an object together.
-var DefaultPatience = Patience{10 * time.Minute, 4 << 10}
+// The usual patience lets a line of seven bytes a second go on. It is long because a server
+// of S3 sends single spaces, for minutes, while it puts the parts of an object together.
+const (
+	usualTime  = 10 * time.Minute
+	usualBytes = 4 << 10
+)
 
 // DripError says that a server sent too little to go on with it.
 type DripError struct {
@@ -35,6 +38,9 @@ func (e *DripError) Timeout() bool { return true }
 // Body returns a body whose Read fails with a [DripError] when too little came. Only the
 // time within Read counts: the reader may be slow.
 func (p Patience) Body(body io.ReadCloser) io.ReadCloser {
+	if p == (Patience{}) {
+		p = Patience{usualTime, usualBytes}
+	}
 	return &patientBody{ReadCloser: body, patience: p}
 }
 

@@ -24,14 +24,14 @@ func (slowBody) Close() error { return nil }
 func TestPatienceEndsWithDripsAlone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		slow := DefaultPatience.Body(slowBody{time.Second / 10})
+		slow := Patience{}.Body(slowBody{time.Second / 10})
 		began := time.Now()
 		for time.Since(began) < 24*time.Hour {
 			if _, err := slow.Read(make([]byte, 1)); err != nil {
 				t.Fatalf("a slow line, after %v: %v", time.Since(began), err)
 			}
 		}
-		paused := DefaultPatience.Body(slowBody{time.Second / 10})
+		paused := Patience{}.Body(slowBody{time.Second / 10})
 		for range 100 {
 			time.Sleep(time.Hour)
 			if _, err := paused.Read(make([]byte, 1)); err != nil {
@@ -40,13 +40,13 @@ func TestPatienceEndsWithDripsAlone(t *testing.T) {
 		}
 		for _, pause := range []time.Duration{time.Second, 5 * time.Second, 50 * time.Second} {
 			began := time.Now()
-			n, err := io.Copy(io.Discard, DefaultPatience.Body(slowBody{pause}))
+			n, err := io.Copy(io.Discard, Patience{}.Body(slowBody{pause}))
 			var drip *DripError
-			if !errors.As(err, &drip) || drip.Bytes != n || time.Since(began) != DefaultPatience.Time {
+			if !errors.As(err, &drip) || drip.Bytes != n || time.Since(began) != usualTime {
 				t.Errorf("a byte each %v: after %v and %d bytes: %v", pause, time.Since(began), n, err)
 			}
 		}
-		whole := DefaultPatience.Body(io.NopCloser(bytes.NewReader(make([]byte, 10))))
+		whole := Patience{}.Body(io.NopCloser(bytes.NewReader(make([]byte, 10))))
 		if got, err := io.ReadAll(whole); len(got) != 10 || err != nil {
 			t.Errorf("a short body: %d bytes, %v", len(got), err)
 		}
