@@ -21,7 +21,7 @@ const (
 	DownloadRequested DownloadState = "requested" // the service is generating it
 	DownloadReady     DownloadState = "ready"     // there is a link to fetch it from
 	DownloadDone      DownloadState = "done"      // attached to the meeting
-	DownloadRefused   DownloadState = "refused"   // no account may have it (403)
+	DownloadRefused   DownloadState = "refused"   // no account may have it (403), or is shown the meeting
 	DownloadNone      DownloadState = "none"      // there is no media (422)
 	DownloadDeleted   DownloadState = "deleted"   // a retention rule deleted it, or has it not fetched
 )
@@ -59,7 +59,7 @@ func (a *Archive) WantDownloads(ctx context.Context, ids ...int64) (int, error) 
 		ON CONFLICT (recording_id) DO UPDATE SET state = 'wanted', due_at = 0
 		WHERE downloads.state = 'refused' AND EXISTS (
 			SELECT 1 FROM sightings s WHERE s.recording_id = downloads.recording_id AND s.gone_at IS NULL
-				AND s.account NOT IN (SELECT value FROM json_each(downloads.refused_by)))`
+				AND s.` + configuredTerm + ` AND s.account NOT IN (SELECT value FROM json_each(downloads.refused_by)))`
 	where, args := "true", []any{}
 	if len(ids) > 0 {
 		list, err := json.Marshal(ids)

@@ -101,18 +101,23 @@ func (s *Syncer) SetAccounts(accounts []Account) error {
 // one, until ctx ends. The loops of an account end with it.
 func (s *Syncer) followAccounts(ctx context.Context, start func(work string, loop func(context.Context) error)) error {
 	started := map[*account]bool{}
-	for ctx.Err() == nil {
+	for first := true; ctx.Err() == nil; first = false {
 		list, change := s.accounts.all()
 		if err := s.loadSuspensions(ctx); err != nil {
 			return err
 		}
+		another := false
 		for _, a := range list {
 			if started[a] {
 				continue
 			}
 			started[a] = true
+			another = true
 			start("start of "+a.Name, s.untilLeft(a, s.bringUpToDate))
 			start("content of "+a.Name, s.untilLeft(a, s.keepReadingContent))
+		}
+		if another && !first { // at first the downloads begin so by themselves
+			s.wantDownloads(ctx)
 		}
 		for a := range started {
 			if a.hasLeft() {
@@ -126,6 +131,18 @@ func (s *Syncer) followAccounts(ctx context.Context, start func(work string, loo
 		}
 	}
 	return ctx.Err()
+}
+
+// wantDownloads wants the recordings that no other account may have.
+func (s *Syncer) wantDownloads(ctx context.Context) {
+	if !s.opt.DownloadMedia {
+		return
+	}
+	if _, err := s.archive.WantDownloads(ctx); err != nil && ctx.Err() == nil {
+		s.log.Warn().Err(err).Msg("look for recordings that another account may have; the next start looks again")
+		return
+	}
+	s.downloads.wakeForChange()
 }
 
 // forgetJobs closes the failures of the jobs of an account that left: nobody tries them

@@ -35,13 +35,17 @@ func (l *downloader) request(ctx context.Context, t *downloadTask) error {
 	if err != nil {
 		return err
 	}
-	if a == nil && len(row.RefusedBy) == 0 {
-		row.Due, row.Reason = l.s.now().Add(24*time.Hour), "no configured account sees the meeting"
-		return l.saveRow(ctx, t, row)
-	}
 	if a == nil {
-		row.State, row.Due = archive.DownloadRefused, l.s.now()
+		if len(row.RefusedBy) == 0 {
+			row.Reason = "no configured account sees the meeting"
+		}
+		row.State, row.Account, row.Due = archive.DownloadRefused, "", l.s.now()
 		return l.closeRow(ctx, t, row)
+	}
+	if row.Account != a.Name {
+		if err := l.resolveFailures(ctx, row); err != nil {
+			return err
+		}
 	}
 	row.Account = a.Name
 	l.setRow(t, row) // a failure of the request names it

@@ -145,6 +145,63 @@ func TestAFailedRequestNamesItsAccount(t *testing.T) {
 	})
 }
 
+// A failure of a recording ends with the account that failed: its line has no next try that
+// never comes. An account that comes back, or another one, is asked at once.
+func TestAFailureEndsWithItsAccount(t *testing.T) {
+	testrun.SkipUnderRace(t)
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := rig.NewUpstream(t, service.Options{Video: rig.File(500)}, rig.Meetings(1, rig.Today().Add(-time.Hour), time.Hour))
+		ar := rig.NewArchive(t, archivetest.Dir(t))
+		u.Wire.Fail = func(_ int, r *http.Request, _ bool) error {
+			if r.Method == http.MethodPost {
+				return rig.ErrCut
+			}
+			return nil
+		}
+		ada := syncer.Account{Name: "ada", Client: u.Client(t, ar)}
+		configure := func(s *syncer.Syncer, accounts ...syncer.Account) {
+			var settings []archive.AccountSetting
+			for _, a := range accounts {
+				settings = append(settings, archive.AccountSetting{Name: a.Name, Queries: []string{""}})
+			}
+			if err := ar.SetAccounts(t.Context(), settings); err != nil {
+				t.Fatal(err)
+			}
+			if s != nil {
+				if err := s.SetAccounts(accounts); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		configure(nil, ada)
+		s, stop := running(t, syncer.Options{Archive: ar, MediaHTTP: u.HTTP(), DownloadMedia: true, Accounts: []syncer.Account{ada}})
+		defer stop()
+		failures := func() []syncer.FailureStatus {
+			st, err := s.Status(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return st.Failures
+		}
+		time.Sleep(2 * time.Hour)
+		if open := failures(); len(open) != 1 || open[0].Account != "ada" {
+			t.Fatalf("nothing can be asked for: %+v", open)
+		}
+		configure(s)
+		time.Sleep(12 * time.Hour)
+		if open := failures(); len(open) != 0 {
+			t.Errorf("nobody tries again: %+v", open)
+		}
+		u.Wire.Fail = nil
+		configure(s, ada)
+		time.Sleep(time.Hour)
+		if d := queued(t, ar, 1); d.State != archive.DownloadDone {
+			t.Errorf("an hour after the account came back: %+v", d)
+		}
+	})
+}
+
 // 422 and 403 are remembered: such a recording is not asked for again, by a
 // restart as little as by time.
 func TestRefusedRecordingsAreNotAskedForAgain(t *testing.T) {

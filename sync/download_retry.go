@@ -36,7 +36,7 @@ func (l *downloader) requeueFailed(ctx context.Context, t *downloadTask, cause e
 	now := l.s.now()
 	if errors.Is(cause, errSuspended) {
 		row.State, row.Account, row.Due = archive.DownloadWanted, "", now.Add(suspensionRetry)
-		return l.saveRow(ctx, t, row)
+		return l.closeRow(ctx, t, row) // the account's suspension is reported, and not each recording
 	}
 	row.Failures++
 	row.Reason = cause.Error()

@@ -44,8 +44,13 @@ func (l *downloader) setRow(t *downloadTask, row archive.Download) {
 // closeRow is saveRow for a final state. It also resolves the recording's failures,
 // those of other accounts that were asked before too.
 func (l *downloader) closeRow(ctx context.Context, t *downloadTask, row archive.Download) error {
-	return errors.Join(l.saveRow(ctx, t, row), l.s.archive.ResolveFailure(context.WithoutCancel(ctx), "",
-		classDownload, strconv.FormatInt(row.RecordingID, 10)))
+	return errors.Join(l.saveRow(ctx, t, row), l.resolveFailures(ctx, row))
+}
+
+// resolveFailures resolves the failures of a recording, because no account that failed
+// tries again: it is settled, or another account's.
+func (l *downloader) resolveFailures(ctx context.Context, row archive.Download) error {
+	return l.s.archive.ResolveFailure(context.WithoutCancel(ctx), "", classDownload, strconv.FormatInt(row.RecordingID, 10))
 }
 
 // lowDiskError says that recordings wait for space on the disk.
