@@ -34,6 +34,10 @@ func (s *StatusResult) Conditions(now, since time.Time) (list []notify.Condition
 				a.Name, last.UTC().Format(time.DateTime))
 		}
 	}
+	if skew := s.ClockSkew(); skew > skewError {
+		add("clock", "the clock of this machine is wrong", "It was %s away from the service's at %s. Set it (systemd-timesyncd, chrony): deliveries are refused beyond five minutes.",
+			skew, s.Clock.At.UTC().Format(time.DateTime))
+	}
 	if s.Disk.isNearlyFull() {
 		add("disk", "the disk is nearly full", "%d MB are free. Without room nothing is received and fetched.", s.Disk.Free>>20)
 	} else if at := s.Disk.FullAt; !at.IsZero() && at.Sub(now) < fullWithin {

@@ -46,6 +46,18 @@ type StatusResult struct {
 	syncer.Status
 }
 
+// ClockSkew returns how far this machine's clock is away from the service's, 0 when that is
+// not known or too little to be wrong.
+func (s *StatusResult) ClockSkew() time.Duration {
+	if s.Clock == nil {
+		return 0
+	}
+	if skew := time.Duration(s.Clock.AheadSeconds * float64(time.Second)).Abs().Round(time.Second); skew > skewWarning {
+		return skew
+	}
+	return 0
+}
+
 // Disk is the space of the file system with the data directory, in bytes.
 type Disk struct {
 	Free int64 `json:"free"`

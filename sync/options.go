@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -67,6 +68,7 @@ type Syncer struct {
 	now       func() time.Time
 	log       zerolog.Logger
 	problems  problems
+	clock     atomic.Pointer[ClockStatus] // by the last page of a list; nil before
 }
 
 // New checks the options and returns a Syncer that has done nothing yet. It

@@ -16,6 +16,14 @@ type Status struct {
 	Downloads DownloadStatus  `json:"downloads"`
 	Failures  []FailureStatus `json:"failures"` // open ones, latest first
 	Problems  []string        `json:"problems"` // parts that do not work at present, and why
+	// Clock compares the clocks; absent before this process has read a list.
+	Clock *ClockStatus `json:"clock,omitempty"`
+}
+
+// ClockStatus compares this machine's clock with the service's, at an answer.
+type ClockStatus struct {
+	At           time.Time `json:"at"`            // by this machine's clock
+	AheadSeconds float64   `json:"ahead_seconds"` // of the service's clock; negative: behind it
 }
 
 // AccountStatus is the state of one account.
@@ -98,5 +106,6 @@ func (s *Syncer) Status(ctx context.Context) (Status, error) {
 		st.Accounts = append(st.Accounts, as)
 	}
 	st.Problems = append([]string{}, s.problems.list()...)
+	st.Clock = s.clock.Load()
 	return st, nil
 }

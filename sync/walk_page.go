@@ -45,6 +45,7 @@ func (s *Syncer) fetchPage(ctx context.Context, o walkSpec, after, before time.T
 	}
 	if !page.Date.IsZero() {
 		s.archive.NoteServiceTime(page.Date)
+		s.clock.Store(&ClockStatus{At: page.AnsweredAt, AheadSeconds: page.AnsweredAt.Sub(page.Date).Seconds()})
 	}
 	l := &meetingsPage{Page: page}
 	var bad error // of the first unreadable item: a page may have very many

@@ -46,6 +46,9 @@ func printStatus(w io.Writer, s control.StatusResult) error {
 		printService(&b, *s.Service)
 	}
 	printDownloads(&b, s.Downloads)
+	if skew := s.ClockSkew(); skew > 0 {
+		fmt.Fprintf(&b, "the clock is %s away from the service's, as of %s: set it (systemd-timesyncd, chrony)\n", skew, formatTime(s.Clock.At))
+	}
 	for _, trouble := range s.Problems {
 		fmt.Fprintf(&b, "paused: %s\n", trouble)
 	}
