@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,9 +24,16 @@ type Setting struct {
 // Masked stands for the value of a secret.
 const Masked = `"(secret)"`
 
+// HasSecret reports whether the settings have a secret that stands in the file itself.
+func HasSecret(settings []Setting, file string) bool {
+	return slices.ContainsFunc(settings, func(s Setting) bool {
+		return s.Value == Masked && strings.HasPrefix(s.Source, filepath.Base(file)+":")
+	})
+}
+
 // Describe loads a configuration as [Load] does and returns its settings in the order
 // of the file, with the place from which each comes: "default", "config.toml:12", the
-// name of a variable, or "--data".
+// name of a variable, "--data", or [AddedName] for an account that was added on the page.
 func Describe(path, dataDir string, environ []string) ([]Setting, error) {
 	c, err := Load(path, dataDir, environ)
 	if err != nil {
@@ -47,6 +55,7 @@ type describer struct {
 	lines     map[string]int // by key
 	variables map[string]string
 	account   string // of the table that is being described
+	isAdded   bool   // the account is in no file but AddedName
 	settings  []Setting
 }
 
@@ -71,11 +80,11 @@ func (d *describer) addTable(v reflect.Value, key, prefix string) {
 		case value.Kind() == reflect.Slice && isTable(value.Type().Elem()):
 			for n := range value.Len() {
 				if a, ok := value.Index(n).Interface().(Account); ok {
-					d.account = a.Name
+					d.account, d.isAdded = a.Name, d.line(fmt.Sprintf("%s[%d].name", name, n)) == 0
 				}
 				d.addTable(value.Index(n), fmt.Sprintf("%s[%d].", name, n), "")
 			}
-			d.account = ""
+			d.account, d.isAdded = "", false
 		default:
 			d.add(f, name, prefix, value)
 		}
@@ -115,6 +124,8 @@ func (d *describer) add(f reflect.StructField, name, prefix string, value reflec
 		s.Source = "--data"
 	case isSet && d.variables[variable] != "":
 		s.Source = variable
+	case d.isAdded && !value.IsZero():
+		s.Source = AddedName
 	case secret && s.Source == "default" && !value.IsZero():
 		s.Source = "its file"
 	case f.Tag.Get("toml") == "-" && value.IsZero():

@@ -113,3 +113,36 @@ func TestNearestKey(t *testing.T) {
 		}
 	}
 }
+
+// TestDescribeNamesAddedAccounts has an account in the file, one that was added on the page,
+// and, without the key in the file, one whose key is in the environment.
+func TestDescribeNamesAddedAccounts(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.toml")
+	if err := AddAccount(dir, "main", "http://127.0.0.1:1/external/v1", "key-of-main"); err != nil {
+		t.Fatal(err)
+	}
+	for key, isInFile := range map[string]bool{"": false, "api_key = \"key-of-ada\"\n": true} {
+		text := "[[accounts]]\nname = \"ada\"\nbase_url = \"http://127.0.0.1:1/external/v1\"\n" + key
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		environ := []string{"MINUTEBOOK_ACCOUNT_ADA_API_KEY=key-of-ada"}
+		if isInFile {
+			environ = nil
+		}
+		settings, err := Describe(path, dir, environ)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range settings {
+			want, ok := map[string]string{"accounts[1].name": AddedName, "accounts[1].api_key": AddedName, "accounts[1].allow_private": AddedName, "accounts[1].email": "default"}[s.Key]
+			if ok && s.Source != want {
+				t.Errorf("%s comes from %s, want %s", s.Key, s.Source, want)
+			}
+		}
+		if got := HasSecret(settings, path); got != isInFile {
+			t.Errorf("with %q the file has a secret: %t", key, got)
+		}
+	}
+}

@@ -72,7 +72,8 @@ func (m *Main) configShowCmd() *cobra.Command {
 		Use:   "show",
 		Short: "Show every setting, and where its value comes from",
 		Long: `Shows the configuration as a command would use it: each value, and behind it the
-line of the file, the variable or "default". Secrets are masked. A daemon may run with
+line of the file, the variable, accounts.toml (an account that was added on the page)
+or "default". Secrets are masked. A daemon may run with
 an older one, which ` + "`minutebook status`" + ` says.`,
 		Args: checkArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {

@@ -119,20 +119,19 @@ func (m *Main) examineConfiguration(ctx context.Context, cfg *config.Config) (fi
 func (m *Main) examineModes(cfg *config.Config) (findings []control.Finding) {
 	paths := []string{cfg.DataDir, cfg.Web.TLSKey, cfg.Receiver.TLSKey, cfg.Web.OIDC.ClientSecretFile, cfg.Web.Accounts.KeyFile, cfg.Web.Accounts.OAuth.ClientSecretFile}
 	paths = append(paths, cfg.Backup.IdentityFile, cfg.Notify.Mail.PasswordFile)
-	inline := cfg.Notify.Mail.PasswordFile == "" && cfg.Notify.Mail.Password != "" || cfg.Notify.Heartbeat != ""
 	for _, h := range cfg.Notify.Hooks {
 		paths = append(paths, h.URLFile, h.SecretFile, h.TokenFile)
-		inline = inline || h.URLFile == "" || h.SecretFile == "" && h.Secret != "" || h.TokenFile == "" && h.Token != ""
 	}
 	for _, a := range cfg.Accounts {
 		paths = append(paths, a.APIKeyFile)
-		inline = inline || a.APIKeyFile == "" && a.APIKey != "" || len(a.WebhookSecrets) > 0
 		if a.OAuth != nil {
 			paths = append(paths, a.OAuth.ClientSecretFile)
 		}
 	}
-	if file, err := m.configFile(); err == nil && inline {
-		paths = append(paths, file)
+	if file, err := m.configFile(); err == nil {
+		if settings, err := config.Describe(file, m.dataDir, m.Environ); err == nil && config.HasSecret(settings, file) {
+			paths = append(paths, file)
+		}
 	}
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
