@@ -180,7 +180,7 @@ func TestWrongFilesAreNamedAndTheRestIsTaken(t *testing.T) {
 		"g/meeting.toml": "", "h/meeting.toml": "", "h/one.vtt": talkVTT, "h/two.vtt": talkVTT, "i/meeting.toml": "transcript = \"x.vtt\"", "i/one.vtt": talkVTT,
 		"j.vtt": talkVTT, "k.vtt": talkVTT, "k.toml": "start = 2026-03-02\nend = 2026-03-01", "l.vtt": talkVTT, "l.toml": "[[action_items]]\nat = \"x\"",
 		"m.vtt": talkVTT, "m.toml": "title = 5\n", "n.vtt": talkVTT, "n.toml": "recording = \"talk.mp4\"", "o.vtt": talkVTT, "o.toml": "transcript = \"j.vtt\"",
-		"p.vtt": talkVTT, "p.toml": strings.Repeat("#", maxMetadata+1),
+		"p.vtt": talkVTT, "p.toml": strings.Repeat("#", maxMetadata+1), "q.vtt": talkVTT, "q.toml": "start = { at = 1 }",
 	})
 	r, err := ReadPath(t.Context(), a, Options{Owner: "ada@north.example", VisibleTo: []string{"everyone"}}, dir)
 	if err != nil || r.New != 1 {
@@ -191,10 +191,11 @@ func TestWrongFilesAreNamedAndTheRestIsTaken(t *testing.T) {
 		got = append(got, strings.ReplaceAll(w.Error(), dir+"/", ""))
 	}
 	slices.Sort(got)
-	want := []string{`a.vtt: line 4: here should be`, `b.toml: line 1: unknown setting "titel"`, `c.toml: line 2: a text stands in quotes`, `d.toml: start: tomorrow is no time`,
+	want := []string{`a.vtt: line 4: here should be`, `b.toml: line 1: unknown setting "titel"`, `c.toml: line 2: a text stands in quotes`, `d.toml: start: "tomorrow" is no time`,
 		`e.toml: visible_to: "Ben" is neither`, `f.toml: people: "a@b@c" is neither`, `g: there is a meeting.toml and no transcript`, `h: there are one.vtt and two.vtt`,
 		`i: meeting.toml: transcript: there is no such file`, `k.toml: end: 2026-03-01 is before start`, `l.toml: action_items[0].at: "x" is no time`, `m.toml: line 1: title: takes a text in quotes, not an integer`,
-		`n.toml: recording = "talk.mp4" counts only in a meeting.toml`, `o.toml: transcript = "j.vtt" counts only in a meeting.toml`, `p.toml: it is longer than 1 MiB`}
+		`n.toml: recording = "talk.mp4" counts only in a meeting.toml`, `o.toml: transcript = "j.vtt" counts only in a meeting.toml`, `p.toml: it is longer than 1 MiB`,
+		`q.toml: start: takes a date and time such as`}
 	if len(got) != len(want) {
 		t.Errorf("%d files are wrong: %s", len(got), strings.Join(got, "\n"))
 	}

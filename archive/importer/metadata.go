@@ -139,7 +139,10 @@ func parseStamp(value any, zone *time.Location) (time.Time, error) {
 			}
 		}
 	}
-	return time.Time{}, fmt.Errorf("%v is no time such as 2026-03-01T10:00:00Z", value)
+	if text, ok := value.(string); ok {
+		return time.Time{}, fmt.Errorf("%q is no time such as 2026-03-01T10:00:00Z", text)
+	}
+	return time.Time{}, errors.New("takes a date and time such as 2026-03-01T10:00:00Z")
 }
 
 // fill puts the metadata's values into a meeting.

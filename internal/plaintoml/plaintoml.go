@@ -96,7 +96,7 @@ var inWords = []struct{ part, words string }{
 	{"too large to fit", "the number is too large"},
 	{"cannot be stored in", "the number is too large, or negative"},
 	{"leading zeroes", "a number does not begin with 0"},
-	{"expected digit", "this is no number; a text stands in quotes"},
+	{"digit", "this is no number; a text stands in quotes"},
 	{"number", "this is no number; a text stands in quotes"},
 }
 
@@ -116,7 +116,7 @@ func describe(text string) string {
 	if timeWords.MatchString(text) {
 		return "this is no time such as 2026-03-01T10:00:00+01:00"
 	}
-	return text
+	return "this line is not understood; a setting is written NAME = VALUE, and a text stands in quotes"
 }
 
 // DescribeType names a Go type in the words of a file.

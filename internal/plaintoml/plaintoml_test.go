@@ -54,6 +54,20 @@ func TestMistakesAreInWords(t *testing.T) {
 		"count = 1.5":                  "count: takes a whole number, not a float",
 		"count = 99999999999999999999": "the number is too large",
 		"count = 007":                  "a number does not begin with 0",
+		"count = 1.":                   "this is no number",
+		"count = 0x":                   "this is no number",
+		"count = 1e":                   "this is no number",
+		"at = 10:00:00.":               "this is no",
+		"title.x = 1":                  "",
+		"count.x = 1":                  "",
+		"[title]\nx = 1":               "",
+		"[[title]]\nx = 1":             "",
+		"[names.x]\ny = 1":             "",
+		"names = { a = 1 }":            "names: takes a list of texts",
+		"title = { a = 1 }":            "title: takes a text in quotes, not",
+		"at = { a = 1 }":               "",
+		"at = [\"x\"]":                 "",
+		"title = 1979-13-45T99:99:99":  "",
 		"at = 2026-02-30":              "this is no time",
 		"at = 2026-03-01T25:00:00Z":    "this is no time",
 		"at = 1.3.2026":                "something follows the value; a text stands in quotes",
@@ -81,7 +95,7 @@ func TestMistakesAreInWords(t *testing.T) {
 		if m := mistakes[0]; !strings.Contains(m.Error(), want) || m.Line == 0 {
 			t.Errorf("%q: line %d: %q, want %q", text, m.Line, m, want)
 		}
-		for _, word := range []string{"toml", "struct", "plaintoml", "U+", "expected", "literal", "basic string", "cannot decode", "time.Time"} {
+		for _, word := range []string{"toml", "struct", "plaintoml", "U+", "expected", "literal", "basic string", "cannot decode", "cannot store", "must be followed", "must contain", "time.Time"} {
 			if strings.Contains(strings.ToLower(err.Error()), strings.ToLower(word)) {
 				t.Errorf("%q: %q", text, err)
 			}
