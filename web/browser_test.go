@@ -42,7 +42,11 @@ func TestBrowser(t *testing.T) {
 		"is patient":              browserIsPatient,
 		"ticks in place":          browserTicksInPlace,
 		"outlives the daemon":     browserOutlivesTheDaemon,
+		"regains the recording":   browserRegainsTheRecording,
 		"stays harmless":          browserStaysHarmless,
+		"acts on the status":      browserActsOnTheStatus,
+		"is told of matches":      browserIsToldOfMatches,
+		"pops out":                browserPopsOut,
 	})
 }
 
@@ -167,7 +171,7 @@ func browserWithoutScripts(t *testing.T, c *browsertest.Chromium) {
 	}
 	b.Do(chromedp.Click(chromedp.CSS(".moments a")), chromedp.WaitReady(chromedp.CSS(".lines .here")))
 	b.WaitFor(shown)
-	b.WaitFor(`Math.abs(document.querySelector("#media").currentTime - Number(document.querySelector(".lines .here").dataset.t)) < 0.5`)
+	b.WaitFor(`Math.abs(document.querySelector("#media").currentTime - Number(new URLSearchParams(location.search).get("t"))) < 0.5`)
 
 	// A link that somebody was sent holds the time alone.
 	b.Do(chromedp.Navigate(s.URL+"/meetings/"+itoa(s.ids[0])+"?t=600"), chromedp.WaitReady(chromedp.CSS(".lines .here")))

@@ -17,11 +17,20 @@ import (
 	"minutebook/search/query"
 )
 
+// markRelative keeps a template from taking the colon of ?t=1:23 for the end of a scheme: an
+// address that begins with a question mark or a hash has none.
+func markRelative(address string) any {
+	if strings.HasPrefix(address, "?") || strings.HasPrefix(address, "#") {
+		return template.URL(address)
+	}
+	return address
+}
+
 // templateFuncs are the functions of the templates. Every address in a template comes
 // from path, asset or search, which put the base path before it.
 func templateFuncs(a *assets, base basePath, zone *time.Location) template.FuncMap {
 	return template.FuncMap{
-		"path":     base.path,
+		"path":     func(address string) any { return markRelative(base.path(address)) },
 		"asset":    func(name string) string { return base.path(a.address[name]) },
 		"when":     func(t time.Time) string { return formatTime(t, zone) },
 		"clock":    formatClock,

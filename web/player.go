@@ -2,8 +2,10 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"minutebook/archive"
@@ -123,7 +125,7 @@ func formatFetched(d archive.Download) string {
 // highlights above them. Its units are those of the drawing.
 type timeline struct {
 	Width, Height int
-	Talk          []turn
+	Talk          []talk     // by lane
 	Marks         []timeMark // highlights
 	Todos         []timeMark // action items
 	Chapters      []timeMark // where those after the first begin
@@ -131,11 +133,10 @@ type timeline struct {
 	length        time.Duration
 }
 
-// turn is a period in which one speaker talks without interruption.
-type turn struct {
-	X, Width float64
-	Y        int
-	Voice    int
+// talk is a lane: all periods in which one speaker talks without interruption, as a path.
+type talk struct {
+	Voice int
+	Path  string
 }
 
 // timeMark is a moment or span that is marked.
@@ -157,19 +158,22 @@ func newTimeline(lines []line, speakers []speaker, length time.Duration) *timeli
 	if len(lines) == 0 || length <= 0 {
 		return nil
 	}
-	lanes := min(len(speakers), maxLanes)
-	t := &timeline{Width: timelineWidth, Height: lanes*lane + 8, length: length}
-	x := t.x
+	t := &timeline{Width: timelineWidth, length: length, Talk: make([]talk, min(len(speakers), maxLanes))}
+	t.Height = len(t.Talk)*lane + 8
+	paths := make([]strings.Builder, len(t.Talk))
 	for i := 0; i < len(lines); {
 		j := i + 1
 		for j < len(lines) && lines[j].Speaker == lines[i].Speaker {
 			j++
 		}
-		if v := lines[i].Voice; v < lanes {
-			from := x(lines[i].Offset)
-			t.Talk = append(t.Talk, turn{X: from, Width: max(1.5, x(lines[j-1].End)-from), Y: v*lane + 7, Voice: v})
+		if v := lines[i].Voice; v < len(paths) {
+			from := t.x(lines[i].Offset)
+			fmt.Fprintf(&paths[v], "M%.1f %.1fh%.1f", from, float64(v*lane)+10.5, max(1.5, t.x(lines[j-1].End)-from))
 		}
 		i = j
+	}
+	for v := range paths {
+		t.Talk[v] = talk{v, paths[v].String()}
 	}
 	return t
 }

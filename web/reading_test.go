@@ -113,7 +113,8 @@ func clicksMoveTheTranscript(b *browsertest.Browser) {
 		{`document.querySelector(".prose a[href^='?t=']").click()`, 2101, 2111},
 		{`document.querySelector(".timeline a:has(.todo)").dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true }))`, 3000, 3010},
 	} {
-		b.Do(chromedp.Evaluate[chromedp.Void](`scrollTo({ top: 0, behavior: "instant" })`), chromedp.Evaluate[chromedp.Void](c.click))
+		b.Do(chromedp.Evaluate[chromedp.Void](`window.stays = true, scrollTo({ top: 0, behavior: "instant" })`), chromedp.Evaluate[chromedp.Void](c.click))
+		b.WaitFor(`window.stays && ` + playing) // no page was loaded
 		b.WaitFor(fmt.Sprintf(`Number(%s?.dataset.t) >= %d && Number(%s.dataset.t) < %d`, now, c.from, now, c.to))
 		b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector("#media").pause()`))
 		b.WaitFor(fmt.Sprintf(middle, now))

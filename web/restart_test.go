@@ -2,8 +2,12 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,4 +103,87 @@ func browserOutlivesTheDaemon(t *testing.T, c *browsertest.Chromium) {
 	form.WaitFor(`location.pathname.startsWith("/meetings/") && document.querySelector(".addnote textarea").checkVisibility() && document.querySelector(".addnote textarea").value === "The walrus hid."`)
 	form.Do(chromedp.Click(chromedp.CSS(".addnote button")))
 	form.WaitFor(`document.querySelector(".notes .text p")?.textContent === "The walrus hid."`)
+}
+
+// haltingWriter writes left bytes, and nothing after them until the request ends.
+type haltingWriter struct {
+	http.ResponseWriter
+	ctx  context.Context
+	left int
+}
+
+func (w *haltingWriter) Write(p []byte) (int, error) {
+	n, err := w.ResponseWriter.Write(p[:min(len(p), w.left)])
+	if w.left -= n; err == nil && n < len(p) {
+		err = http.NewResponseController(w.ResponseWriter).Flush()
+		<-w.ctx.Done()
+		err = errors.Join(err, w.ctx.Err())
+	}
+	return n, err
+}
+
+// browserRegainsTheRecording lets the browser give a playing recording up, and another one
+// wait without an end: each goes on at once when play is pressed, at its moment and speed,
+// with the words that are selected. Every recording has an address of its own, of which
+// nothing is kept from before, and only its beginning comes at first.
+func browserRegainsTheRecording(t *testing.T, c *browsertest.Chromium) {
+	s := newSite(t)
+	s.attachVideo(s.ids...)
+	var answers atomic.Value // how requests are answered
+	home := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case answers.Load() == "" || answers.Load() != "502" && !strings.Contains(r.URL.Path, "/media/"):
+			s.Config.Handler.ServeHTTP(w, r)
+		case answers.Load() == "beginning":
+			s.Config.Handler.ServeHTTP(&haltingWriter{w, r.Context(), 200_000}, r)
+		case answers.Load() == "silence":
+			<-r.Context().Done()
+		default: // as a proxy does before a daemon that is away
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	}))
+	defer home.Close()
+	defer home.CloseClientConnections()
+	b := c.Open(t, home.URL)
+	b.Allow("502", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONTENT_LENGTH_MISMATCH")
+	press := func(how string) { b.Do(chromedp.Evaluate[chromedp.Void](how)) }
+	// breakOff opens the i-th meeting, and goes to a moment of its recording that does not come.
+	breakOff := func(i int, answer string) {
+		answers.Store("beginning")
+		b.Do(chromedp.Navigate(home.URL + "/meetings/" + itoa(s.ids[i])))
+		b.WaitFor(`document.querySelector("#media")?.readyState >= 1`)
+		answers.Store(answer)
+		home.CloseClientConnections()
+		press(`window.player = document.querySelector("#media"), window.far = player.duration - 300, window.stays = true, window.errors = 0,
+			player.addEventListener("error", () => errors++), player.addEventListener("stalled", () => { window.stalled = true; }), window.control = document.querySelector(".controls .play"),
+			getSelection().selectAllChildren(document.querySelectorAll(".lines p")[1]), window.chosen = String(getSelection()), scrollTo(0, 900),
+			player.playbackRate = 1.5, player.currentTime = far, control.click()`)
+	}
+	const (
+		lost   = `player.error && control.textContent === "Play" && document.querySelector(".controls .now").textContent === "Does not load"`
+		goesOn = `!player.error && !player.paused && player.readyState >= 3 && player.currentTime > far && player.currentTime < far + 60 && player.playbackRate === 1.5 && stays && chosen && String(getSelection()) === chosen`
+	)
+	for i, how := range []string{`control.click()`, `document.body.dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: true }))`, `player.pause(), player.play().catch(() => {})`} {
+		breakOff(i, "502")
+		b.WaitFor(lost)
+		press(how) // in vain: the moment is kept
+		b.WaitFor(lost + ` && errors === 2`)
+		answers.Store("")
+		press(`control.click()`)
+		b.WaitFor(goesOn)
+	}
+
+	// The archive is there again, and so is the recording: it waits for the reader.
+	breakOff(3, "502")
+	b.WaitFor(lost)
+	answers.Store("")
+	b.WaitFor(`!player.error && player.paused && player.readyState >= 2 && Math.abs(player.currentTime - far) < 1 && player.playbackRate === 1.5`)
+
+	breakOff(4, "silence")
+	b.WaitFor(`window.stalled && player.readyState < 3`)
+	answers.Store("")
+	press(`control.click()`)
+	b.WaitFor(`player.paused`)
+	press(`control.click()`)
+	b.WaitFor(goesOn)
 }

@@ -16,7 +16,7 @@ import (
 type line struct {
 	archive.Entry
 	End     time.Duration // when the next one begins
-	Address string        // the page at this moment
+	Address string        // the page at this moment; names the line too where the second alone leads to another one
 	Voice   int           // the speaker's colour, 0 to 7; the rest share 8
 	First   bool          // the speaker changes here
 	Here    bool          // the address asks for this moment
@@ -46,7 +46,10 @@ func newLines(entries []archive.Entry, length, at time.Duration, m marker) ([]li
 		if i+1 < len(entries) {
 			l.End = max(e.Offset, entries[i+1].Offset)
 		}
-		l.Address = "?t=" + strconv.FormatInt(int64(e.Offset/time.Second), 10) + "#e" + strconv.Itoa(e.Index)
+		l.Address = "?t=" + formatClock(e.Offset)
+		if e.Offset%time.Second != 0 || i > 0 && entries[i-1].Offset == e.Offset {
+			l.Address += "#e" + strconv.Itoa(e.Index)
+		}
 		duration := min(l.End-e.Offset, 3*time.Minute) // a long pause counts for nobody
 		talkTime[e.Speaker] += duration
 		total += duration

@@ -6,8 +6,8 @@ export const $$ = (selector, root = document) => [...root.querySelectorAll(selec
 export const base = document.documentElement.dataset.base; // ends in a slash
 
 // meeting is filled by the script of a meeting's page: key hears its keys, attach takes hold
-// of a player that has arrived, changed hears that the meeting is another edition now, and
-// box is where / leads first.
+// of a player that has arrived, changed hears that the meeting is another edition now, regain
+// that the archive answers again, and box is where / leads first.
 export const meeting = {};
 
 export function clock(seconds) {
@@ -172,6 +172,7 @@ async function live(part) {
   let from = part.dataset.from;
   const of = part.dataset.of ? `&recording_id=${part.dataset.of}` : "";
   const wait = patience();
+  let away = false;
   while (from) {
     try {
       if (document.hidden) {
@@ -180,11 +181,14 @@ async function live(part) {
       const answer = await fetch(`${base}api/v1/changes?from=${encodeURIComponent(from)}${of}`);
       if (!answer.ok) throw new Error(answer.statusText);
       const { head, changed } = await answer.json();
+      if (away) meeting.regain?.();
+      away = false;
       if (changed) await refresh(part.dataset.live);
       from = head;
       wait.answered();
       await pause(changed ? 700 : 0);
     } catch {
+      away = true;
       await pause(wait.again());
     }
   }

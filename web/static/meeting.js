@@ -9,6 +9,7 @@ class Meeting {
   constructor(stage) {
     this.id = stage.dataset.meeting;
     this.lines = $$(".lines > li", stage);
+    for (const l of this.lines) l.dataset.t = $("a.clock", l).textContent.split(":").reduce((seconds, part) => 60 * seconds + Number(part), 0);
     this.times = this.lines.map(l => Number(l.dataset.t));
     this.list = $(".lines", stage);
     this.timeline = $("svg.timeline", stage);
@@ -48,9 +49,14 @@ class Meeting {
     m.addEventListener("timeupdate", () => this.tick());
     m.addEventListener("seeked", () => this.tick(true));
     for (const kind of ["play", "pause"]) m.addEventListener(kind, () => this.tick());
+    m.addEventListener("loadedmetadata", () => this.reach());
+    m.addEventListener("error", () => this.lose());
+    for (const kind of ["stalled", "progress"]) m.addEventListener(kind, () => { this.stalled = kind === "stalled"; });
+    m.addEventListener("play", () => { if (this.isLost()) this.regain(true); });
     m.addEventListener("ratechange", () => { this.rate.textContent = `${m.playbackRate}×`; this.rate.ariaLabel = `${m.playbackRate}× speed`; });
     if (this.asked >= 0) this.seek(this.asked, false);
     else this.tick();
+    if (m.error) this.lose();
   }
 
   addControls() {
@@ -85,20 +91,60 @@ class Meeting {
   seek(seconds, play) {
     const m = this.media;
     if (!m) return;
-    const go = () => {
-      m.currentTime = Number.isFinite(m.duration) ? Math.min(seconds, m.duration) : seconds;
-      if (play) m.play().catch(() => { /* the reader has to press play */ });
-    };
-    this.target = seconds;
-    if (m.readyState >= 1) go();
-    else m.addEventListener("loadedmetadata", go, { once: true });
+    this.target = { seconds, play };
+    if (m.error) this.load();
+    else if (m.readyState >= 1) this.reach();
     this.mark(seconds, false);
   }
 
+  // reach goes where seek has asked to go.
+  reach() {
+    if (!this.target) return;
+    const m = this.media, { seconds, play } = this.target;
+    this.target = undefined;
+    this.play.parentNode.classList.remove("lost");
+    m.currentTime = Number.isFinite(m.duration) ? Math.min(seconds, m.duration) : seconds;
+    if (play) this.begin();
+    this.tick();
+  }
+
+  // seconds is the moment at which the recording is, or will be.
+  get seconds() { return this.target?.seconds ?? this.media.currentTime; }
+
+  begin() { this.media.play().catch(() => { /* the reader has to press play */ }); }
+
   playPause() {
+    if (this.media.error) this.regain(true);
+    else if (this.media.paused) this.begin();
+    else this.media.pause();
+  }
+
+  // isLost tells whether the browser has given the recording up, or waits in vain for more
+  // of it: the archive does not answer, or did not for half a minute.
+  isLost() {
     const m = this.media;
-    if (m.paused) m.play().catch(() => { /* the reader has to press play */ });
-    else m.pause();
+    return !!m && (!!m.error || this.stalled && m.readyState < 3);
+  }
+
+  lose() {
+    this.target ??= { seconds: this.media.currentTime, play: false };
+    this.play.parentNode.classList.add("lost");
+    this.play.textContent = "Play";
+    this.now.textContent = "Does not load";
+  }
+
+  // regain loads a lost recording again, at its moment.
+  regain(play = this.target?.play) {
+    if (!this.isLost()) return;
+    this.target = { seconds: this.seconds, play };
+    this.load();
+  }
+
+  // load keeps the speed, which the browser would forget.
+  load() {
+    this.stalled = false;
+    this.media.defaultPlaybackRate = this.media.playbackRate;
+    this.media.load();
   }
 
   async popOut() {
@@ -190,6 +236,7 @@ class Meeting {
   }
 
   tick(moved = false) {
+    if (this.target) return; // what is shown is where it will be
     const seconds = this.media.currentTime;
     if (seconds >= this.end) { // a clip is over, and plays on when asked to
       this.end = NaN;
@@ -278,7 +325,7 @@ class Meeting {
 
   async copy() {
     const url = new URL(location.pathname, location);
-    url.searchParams.set("t", Math.floor(this.media ? this.media.currentTime : Number(this.current?.dataset.t ?? 0)));
+    url.searchParams.set("t", Math.floor(this.media ? this.seconds : Number(this.current?.dataset.t ?? 0)));
     const said = this.copier ?? document.createElement("button");
     try {
       await navigator.clipboard.writeText(url.href);
@@ -330,4 +377,5 @@ if (stage) {
   meeting.key = e => page.key(e);
   meeting.attach = () => page.attach();
   meeting.changed = edition => page.changed(edition);
+  meeting.regain = () => page.regain();
 }
