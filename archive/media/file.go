@@ -192,7 +192,8 @@ func (s *fileStore) Delete(_ context.Context, sha string) error {
 	return durable.Remove(s.path(sha))
 }
 
-// Walk is part of [Store]. It passes over files without the name of a blob.
+// Walk is part of [Store]. It passes over files without the name of a blob, and over
+// blobs that are deleted meanwhile.
 func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
 	if err := s.claim(); err != nil {
 		return fmt.Errorf("walk media: %w", err)
@@ -208,6 +209,9 @@ func (s *fileStore) Walk(ctx context.Context, fn func(Blob) error) error {
 			return nil
 		}
 		blob, err := s.Stat(ctx, d.Name())
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -1,9 +1,11 @@
 package media
 
 import (
+	"crypto/sha256"
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -43,6 +45,41 @@ func TestFileStoreKeepsFilesPrivate(t *testing.T) {
 	}
 	if _, err := os.Stat(growing); err != nil {
 		t.Errorf("an interrupted download is gone: %v", err)
+	}
+}
+
+// A walk passes over blobs that are deleted while it goes on, as by a forget beside it.
+func TestAWalkGoesOnAfterDeletedBlobs(t *testing.T) {
+	s, err := openFiles(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var together []Blob // in one folder, which a walk lists before it looks at the files
+	for n := 0; len(together) < 3; n++ {
+		content := strconv.Itoa(n)
+		if sum := sha256.Sum256([]byte(content)); sum[0] != 0 {
+			continue
+		}
+		blob, err := s.Put(t.Context(), strings.NewReader(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		together = append(together, blob)
+	}
+	var walked []Blob
+	err = s.Walk(t.Context(), func(b Blob) error {
+		walked = append(walked, b)
+		for _, other := range together {
+			if other != b {
+				if err := s.Delete(t.Context(), other.SHA256); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || len(walked) != 1 {
+		t.Errorf("walked %v: %v; want one blob, and no failure over the deleted ones", walked, err)
 	}
 }
 
