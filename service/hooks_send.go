@@ -25,10 +25,11 @@ const senders = 32
 // idleWait bounds how long the sender sleeps without looking.
 const idleWait = time.Minute
 
-// sendQueue attempts the rows that are due until ctx ends, and then waits for the
-// attempts under way. A row stays in the queue until its outcome is recorded, so an
-// attempt cut short by a crash is made again, with the same webhook-id.
+// sendQueue attempts the rows that are due until ctx ends or the queue cannot be read,
+// and then ends the attempts under way. A row stays in the queue until its outcome is
+// recorded, so an attempt cut short is made again, with the same webhook-id.
 func (s *Service) sendQueue(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
 	type done struct {
 		o   *outgoing
 		err error
@@ -36,6 +37,7 @@ func (s *Service) sendQueue(ctx context.Context) error {
 	results := make(chan done, senders)
 	turns := sendTurns{inflight: map[int64]bool{}, busy: map[string]int{}}
 	defer func() {
+		end()
 		for range turns.inflight {
 			<-results
 		}
@@ -59,7 +61,7 @@ func (s *Service) sendQueue(ctx context.Context) error {
 		case r := <-results:
 			turns.giveBack(r.o)
 			if r.err != nil && ctx.Err() == nil {
-				s.log.Error().Err(r.err).Msg("record a sending; it will be made again")
+				s.log.Error().Err(r.err).Msg("make a sending; it is tried again")
 				if err := pause.For(ctx, time.Second); err != nil {
 					return err
 				}
@@ -163,9 +165,9 @@ func (s *Service) sendBody(ctx context.Context, o *outgoing, secret string) erro
 	if out.ok && o.webhookID != "" && s.faults.RollFor(fault.Duplicate, o.recordingID) {
 		s.send(ctx, o, secret)
 	}
-	disabled, err := s.store.recordOutcome(ctx, o, out)
+	disabled, err := s.recordSending(ctx, o, out)
 	if err != nil {
-		return err
+		return nil // ctx ended, and it stays in the queue
 	}
 	event := s.log.Debug()
 	if disabled {
@@ -174,6 +176,22 @@ func (s *Service) sendBody(ctx context.Context, o *outgoing, secret string) erro
 	event.Str("kind", o.kind).Int64("recording_id", o.recordingID).Str("webhook", o.webhookID).Int("attempt", o.attempts+1).
 		Bool("delivered", out.ok).Bool("disabled", disabled).Str("reason", out.reason).Msg("sent")
 	return nil
+}
+
+// recordSending records an outcome, and tries again until ctx ends. Meanwhile the attempt
+// keeps its turn: while nothing can be recorded, as on a full disk, no row is sent a second
+// time, and no more rows are sent than have turns.
+func (s *Service) recordSending(ctx context.Context, o *outgoing, out outcome) (bool, error) {
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		disabled, err := s.store.recordOutcome(ctx, o, out)
+		if err == nil || ctx.Err() != nil {
+			return disabled, err
+		}
+		s.log.Error().Err(err).Int64("recording_id", o.recordingID).Dur("again_in", wait).Msg("record a sending; it is tried again")
+		if err := pause.For(ctx, wait); err != nil {
+			return false, err
+		}
+	}
 }
 
 // send makes one attempt. Only a 2xx within deliveryTimeout is a success.
