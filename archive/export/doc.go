@@ -11,5 +11,6 @@
 //	markdown.go, text.go, subtitles.go, json.go, parquet*.go    the formats
 //
 // A file is whole at any moment. A crash leaves some files of the last export and
-// some of this one; the next run completes it.
+// some of this one; the next run completes it. A meeting that is forgotten while an
+// export runs is in none of its files at the end.
 package export

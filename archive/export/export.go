@@ -58,14 +58,14 @@ type Result struct {
 	Meetings  int `json:"meetings"`  // exported
 	Written   int `json:"written"`   // new or changed files
 	Unchanged int `json:"unchanged"` // files that were left as they are
-	Removed   int `json:"removed"`   // files of meetings that were forgotten since the last export
+	Removed   int `json:"removed"`   // files of meetings that were forgotten
 	Skipped   int `json:"skipped"`   // meetings without a transcript, for subtitles
 }
 
 // Run writes meetings of an archive into a directory. A meeting keeps the file
 // name of its first export there, and a file whose content would be the same is
 // not touched: run again, it writes only the changes. Files of meetings that were
-// forgotten since are removed. It fails with [archive.ErrNotFound] or
+// forgotten before its end are removed. It fails with [archive.ErrNotFound] or
 // [archive.ErrForgotten] when the archive does not hold one of the wanted meetings, and
 // writes nothing for that meeting. Tables of another archive are refused.
 func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
@@ -80,14 +80,11 @@ func Run(ctx context.Context, a *archive.Archive, o Options) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("export to %s: %w", o.Dir, err)
 	}
-	switch o.Format {
-	case NDJSON:
-		err = x.writeLines(ctx)
-	default:
+	if o.Format != NDJSON {
 		err = x.writeMeetings(ctx)
 	}
-	if err == nil && o.Notes != nil && (o.Format == JSON || o.Format == NDJSON) {
-		err = x.writeNotes(ctx)
+	if err == nil {
+		err = settle(ctx, a, &x.result, x.writeJoined)
 	}
 	// The files that were written are recorded even when the run was interrupted.
 	err = errors.Join(err, x.ledger.close())

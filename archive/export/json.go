@@ -36,17 +36,11 @@ func (x *run) writeLines(ctx context.Context) error {
 	})
 }
 
-// compactLine puts JSON on one line. Only line breaks between values are
-// replaced; a string cannot hold one.
+// compactLine puts JSON on one line. Only line breaks between values are replaced; a
+// string cannot hold one. All other bytes stay as they are stored, those that are no
+// UTF-8 too, as in [JSON]: a copy of the archive is verbatim, and no reader is served
+// from it.
 func compactLine(raw []byte) []byte {
-	raw = bytes.TrimSpace(raw)
-	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
-		return raw
-	}
-	return bytes.Map(func(r rune) rune {
-		if r == '\n' || r == '\r' {
-			return ' '
-		}
-		return r
-	}, raw)
+	raw = bytes.ReplaceAll(bytes.TrimSpace(raw), []byte("\n"), []byte(" "))
+	return bytes.ReplaceAll(raw, []byte("\r"), []byte(" "))
 }

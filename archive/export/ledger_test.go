@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -208,5 +209,70 @@ func contextAfter(t *testing.T, n int) (context.Context, func(int)) {
 		if done >= n {
 			cancel()
 		}
+	}
+}
+
+// A meeting that is forgotten after an export wrote it is in none of the export's files at the end.
+func TestAMeetingForgottenAfterItWasWrittenIsInNoFile(t *testing.T) {
+	for _, format := range []Format{NDJSON, JSON, Markdown, HTML} {
+		a := archivetest.WithMeetings(t, 5)
+		dir := t.TempDir()
+		forget := sync.OnceFunc(func() {
+			if _, err := a.Forget(t.Context(), 5, "asked for"); err != nil { // the newest id comes first
+				t.Error(err)
+			}
+		})
+		result := exportTo(t, a, Options{Dir: dir, Format: format, Progress: func(done int) {
+			if done == 5 {
+				forget()
+			}
+		}})
+		for name, content := range archivetest.Tree(t, dir) {
+			if strings.Contains(strings.ReplaceAll(content, " ", ""), `"recording_id":5`) || strings.Contains(name, "-5.") {
+				t.Errorf("%s: %s holds the forgotten meeting", format, name)
+			}
+		}
+		if format == NDJSON && result.Meetings != 4 {
+			t.Errorf("%d meetings are counted", result.Meetings)
+		}
+	}
+}
+
+// forgetfulSite forgets a meeting once it has written the list of all.
+type forgetfulSite struct {
+	testSite
+	forget func()
+}
+
+func (s forgetfulSite) Index(w io.Writer, all List) error {
+	err := s.testSite.Index(w, all)
+	s.forget()
+	return err
+}
+
+func TestAMeetingForgottenAfterTheListsWereWrittenIsOnNone(t *testing.T) {
+	a, dir := archivetest.WithMeetings(t, 5), t.TempDir()
+	forget := sync.OnceFunc(func() {
+		if _, err := a.Forget(t.Context(), 5, "asked for"); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := Run(t.Context(), a, Options{Dir: dir, Format: HTML, Site: forgetfulSite{forget: forget}}); err != nil {
+		t.Fatal(err)
+	}
+	tree := archivetest.Tree(t, dir)
+	if tree["index.html"] != "4 of 4" {
+		t.Errorf("index.html lists %s", tree["index.html"])
+	}
+	for name := range tree {
+		if strings.Contains(name, "-5.") {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
+
+func TestJoinedLinesKeepAllOtherBytes(t *testing.T) {
+	if got := string(compactLine([]byte("{\r\n\"a\":\n\"\xff\xc3\"}\n"))); got != "{  \"a\": \"\xff\xc3\"}" {
+		t.Errorf("joined to %q", got)
 	}
 }

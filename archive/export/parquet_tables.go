@@ -49,9 +49,9 @@ type tableRun struct {
 	Options
 	archive *archive.Archive
 	place   generation.Place
-	sizes   map[string]int64 // of the files that were there at the beginning
+	sizes   map[string]int64 // of the files that are there
 	list    tableList
-	written map[string]bool // the files of this run, by their names
+	written map[string]bool // the files of months that have meetings, by their names
 	result  Result
 }
 
@@ -71,9 +71,13 @@ func runTables(ctx context.Context, a *archive.Archive, o Options) (_ Result, er
 	if err := x.prepare(ctx); err != nil {
 		return Result{}, err
 	}
-	if err = x.writeMonths(ctx); err == nil {
-		err = x.removeOthers(ctx)
-	}
+	err = settle(ctx, a, &x.result, func(ctx context.Context) error {
+		clear(x.written)
+		if err := x.writeMonths(ctx); err != nil {
+			return err
+		}
+		return x.removeOthers(ctx)
+	})
 	if !bucket.IsUnavailable(err) { // the files written are recorded even when the run was interrupted
 		err = errors.Join(err, x.writeList(context.WithoutCancel(ctx)))
 	}
@@ -228,7 +232,7 @@ func writeTable[T any](ctx context.Context, x *tableRun, table, month string, fi
 	if err != nil {
 		return err
 	}
-	x.list.Files[name] = tableFile{plaintext.SHA256(), size}
+	x.list.Files[name], x.sizes[name] = tableFile{plaintext.SHA256(), size}, size
 	x.result.Written++
 	return nil
 }
@@ -244,6 +248,7 @@ func (x *tableRun) removeOthers(ctx context.Context) error {
 			return err
 		}
 		delete(x.list.Files, name)
+		delete(x.sizes, name)
 		x.result.Removed++
 	}
 	return nil

@@ -132,6 +132,34 @@ func exportByMonth(t *testing.T, place string) {
 // TestTablesStayWithTheirArchive exports another archive, and another copy of the same
 // one, over the tables of an archive: both are refused and change nothing. A file that was
 // removed or cut short there comes back.
+// A meeting that is forgotten after its month was written is in no table at the end.
+func TestTablesHaveNothingOfAMeetingForgottenMeanwhile(t *testing.T) {
+	a, place := archivetest.New(t), t.TempDir()
+	archivetest.Apply(t, a, archivetest.Epoch, datedMeeting(1, "01", "One"), datedMeeting(2, "02", "Two"), datedMeeting(3, "02", "Three"), datedMeeting(4, "03", "Four"))
+	r, err := Run(t.Context(), a, Options{Dir: place, Format: Parquet, Progress: func(done int) {
+		if done < 4 {
+			return
+		}
+		for _, id := range []int64{3, 4} {
+			if _, err := a.Forget(t.Context(), id, "asked for"); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	if err != nil || r.Meetings != 2 || r.Removed != len(tableNames) {
+		t.Errorf("exported %+v, %v", r, err)
+	}
+	if rows := readTable[MeetingRow](t, place, "meetings", "2026-02"); len(rows) != 1 || rows[0].RecordingID != 2 {
+		t.Errorf("February has %v", rows)
+	}
+	if archivetest.Exists(filepath.Join(place, "meetings", "month=2026-03", "meetings.parquet")) {
+		t.Error("March is still there")
+	}
+	if again := tables(t, a, place); again.Written != 0 || again.Removed != 0 {
+		t.Errorf("the next export: %+v", again)
+	}
+}
+
 func TestTablesStayWithTheirArchive(t *testing.T) {
 	testrun.SkipUnderRace(t)
 	eachTablePlace(t, func(t *testing.T, place string) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -59,8 +60,7 @@ func newRun(ctx context.Context, a *archive.Archive, o Options) (*run, error) {
 	return x, nil
 }
 
-// writeMeetings writes one file for each meeting, several at a time, and the pages
-// around them.
+// writeMeetings writes one file for each meeting, several at a time.
 func (x *run) writeMeetings(ctx context.Context) error {
 	if err := durable.MkdirAll(x.path("meetings")); err != nil {
 		return err
@@ -76,13 +76,43 @@ func (x *run) writeMeetings(ctx context.Context) error {
 		})
 		return nil
 	})
-	if err = errors.Join(g.Wait(), err); err != nil {
-		return err
+	return errors.Join(g.Wait(), err)
+}
+
+// writeJoined removes the files of forgotten meetings, and writes those files that have
+// something of several meetings.
+func (x *run) writeJoined(ctx context.Context) error {
+	err := x.removeForgotten(ctx)
+	if err == nil && x.Format == NDJSON {
+		err = x.writeLines(ctx)
+	} else if err == nil {
+		err = x.writePages(ctx)
 	}
-	if err := x.removeForgotten(ctx); err != nil {
-		return err
+	if err == nil && x.Notes != nil && (x.Format == JSON || x.Format == NDJSON) {
+		err = x.writeNotes(ctx)
 	}
-	return x.writePages(ctx)
+	return err
+}
+
+// settle writes files that join meetings, and writes them again while meetings are
+// forgotten: a meeting may have been read just before. So an export that has ended has
+// nothing of a meeting that was forgotten before the end. A file that is written twice
+// counts twice.
+func settle(ctx context.Context, a *archive.Archive, result *Result, write func(context.Context) error) error {
+	counted := *result
+	before, _, err := a.Tombstones(ctx)
+	for err == nil {
+		if err = write(ctx); err != nil {
+			return err
+		}
+		var after []int64
+		if after, _, err = a.Tombstones(ctx); slices.Equal(after, before) {
+			return err
+		}
+		before = after
+		result.Meetings, result.Unchanged = counted.Meetings, counted.Unchanged
+	}
+	return err
 }
 
 // writeMeeting writes the file of one meeting.

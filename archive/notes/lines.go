@@ -68,7 +68,8 @@ type savedLine struct {
 
 // WriteLines writes everything that can be read back as JSON lines, private notes too,
 // in an order that stays the same. With ids it writes only the rows about these meetings.
-// Secrets, and up to where somebody has looked, are left out.
+// Secrets, and up to where somebody has looked, are left out, and so are the rows about
+// meetings that are being forgotten.
 func (d *DB) WriteLines(ctx context.Context, w io.Writer, ids []int64, authors Authors) error {
 	x := lineWriter{ctx: ctx, out: json.NewEncoder(w), authors: authors, addresses: map[int64]string{}}
 	x.out.SetEscapeHTML(false)
@@ -93,16 +94,26 @@ func (d *DB) writeMeetings(x *lineWriter, ids []int64) error {
 	if err != nil {
 		return err
 	}
-	for _, n := range notes {
-		x.write(n.Person, func(author string) line {
-			return line{Note: &noteLine{n.RecordingID, toSeconds(n.At), n.Text, n.Private, author, n.CreatedAt, n.ChangedAt}}
-		})
-	}
 	ticks, err := d.Ticks(x.ctx, ids)
 	if err != nil {
 		return err
 	}
+	forgotten, _, err := d.archive.Tombstones(x.ctx) // after the rows, which are erased later than the meeting
+	if err != nil {
+		return err
+	}
+	for _, n := range notes {
+		if _, is := slices.BinarySearch(forgotten, n.RecordingID); is {
+			continue
+		}
+		x.write(n.Person, func(author string) line {
+			return line{Note: &noteLine{n.RecordingID, toSeconds(n.At), n.Text, n.Private, author, n.CreatedAt, n.ChangedAt}}
+		})
+	}
 	for _, t := range sortTicks(ticks) {
+		if _, is := slices.BinarySearch(forgotten, t.RecordingID); is {
+			continue
+		}
 		x.write(t.Person, func(author string) line {
 			return line{Tick: &tickLine{t.RecordingID, toSeconds(t.At), t.Text, author, t.TickedAt}}
 		})

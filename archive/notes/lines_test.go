@@ -25,6 +25,27 @@ func people(ids map[int64]string) Authors {
 	}
 }
 
+// A meeting is forgotten before the notes about it are erased: an export in between has
+// none of them.
+func TestLinesHaveNothingOfAMeetingThatIsBeingForgotten(t *testing.T) {
+	a := archivetest.WithMeetings(t, 2)
+	var d *DB
+	var out bytes.Buffer
+	a.OnForget("earlier than the notes", func(ctx context.Context, _ int64) error {
+		return d.WriteLines(ctx, &out, nil, Authors{})
+	})
+	d = openNotes(t, a)
+	for id := range int64(2) {
+		d.add(t, Owner, id+1, "said", false)
+		check(t, d.Tick(t.Context(), Owner, Item{id + 1, -1, "Call"}))
+	}
+	_, err := a.Forget(t.Context(), 2, "asked for")
+	check(t, err)
+	if n := strings.Count(out.String(), `"recording_id":1`); n != 2 || strings.Contains(out.String(), `"recording_id":2`) {
+		t.Errorf("exported meanwhile:\n%s", &out)
+	}
+}
+
 func TestExportReadsBack(t *testing.T) {
 	ctx, d := t.Context(), openNotes(t, archivetest.WithMeetings(t, 2))
 	d.add(t, ann, 1, "private <words>\nof Ann", true)
