@@ -14,11 +14,17 @@ import (
 )
 
 // jump seeks a media element and answers its duration, place and, for a picture,
-// the sum of its pixels weighted by where they are.
+// the sum of its pixels weighted by where they are. A busy browser says that it has
+// sought before the picture of that place can be drawn.
 const jump = `(async (kind, src, at) => {
 	const m = document.createElement(kind); m.src = src; m.muted = true; m.preload = 'auto';
 	const once = (ev) => new Promise((ok, no) => { m.addEventListener(ev, ok, {once: true}); m.addEventListener('error', () => no(m.error.message)); });
-	await once('loadeddata'); m.currentTime = at; await once('seeked');
+	await once('loadeddata');
+	const drawn = kind == 'video' ? new Promise(ok => {
+		const look = (_, frame) => Math.floor(frame.mediaTime) == Math.floor(at) ? ok() : m.requestVideoFrameCallback(look);
+		m.requestVideoFrameCallback(look);
+	}) : null;
+	m.currentTime = at; await once('seeked'); await drawn;
 	let sum = 0;
 	if (kind == 'video') {
 		const c = document.createElement('canvas'); c.width = m.videoWidth; c.height = m.videoHeight;
