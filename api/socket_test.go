@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
+	"minutebook/internal/testrun"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { testrun.Main(m) }
 
 // breakOff sends raw bytes and closes the connection.
 func breakOff(t *testing.T, w http.ResponseWriter, raw string) {

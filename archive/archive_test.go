@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	testrun.Main(m)
 }
 
 // newArchive opens a fresh archive whose clock stands at epoch0.

@@ -13,11 +13,11 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
-	"go.uber.org/goleak"
 
 	"minutebook/archive"
 	"minutebook/archive/archivetest"
 	"minutebook/archive/inbox"
+	"minutebook/internal/testrun"
 )
 
 const (
@@ -31,8 +31,7 @@ func TestMain(m *testing.M) {
 		childMain(dir)
 		return
 	}
-	// Bleve starts these when it is loaded and keeps them.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+	testrun.Main(m)
 }
 
 // running is a receiver that serves.

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashEnv); dir != "" {
 		writeUntilKilled(dir)
 	}
-	os.Exit(m.Run())
+	testrun.Main(m)
 }
 
 // writeUntilKilled has three writers add and change meetings while one follower

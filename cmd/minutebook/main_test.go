@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"minutebook": main})
+	testscript.Main(testrun.Watched{Tests: m}, map[string]func(){"minutebook": main})
 }
 
 func TestScripts(t *testing.T) {

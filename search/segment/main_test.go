@@ -2,8 +2,9 @@ package segment
 
 import (
 	"flag"
-	"os"
 	"testing"
+
+	"minutebook/internal/testrun"
 )
 
 // TestMain sets how many random segments are tried.
@@ -11,5 +12,5 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "30"); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	testrun.Main(m)
 }

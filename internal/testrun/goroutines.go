@@ -1,0 +1,33 @@
+package testrun
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// Main runs the tests of a package, fails where a goroutine outlives them, and ends
+// the program. TestMain calls it.
+func Main(m *testing.M) { os.Exit(Watched{m}.Run()) }
+
+// Watched are the tests of a package, for a TestMain that hands them to another
+// library.
+type Watched struct{ Tests *testing.M }
+
+// Run runs the tests, and fails as well where a goroutine outlives them: every
+// goroutine has an owner that waits for its end.
+func (w Watched) Run() int {
+	code := w.Tests.Run()
+	if code != 0 {
+		return code
+	}
+	// Bleve starts these when the program begins, and keeps them.
+	err := goleak.Find(goleak.IgnoreTopFunction("github.com/blevesearch/bleve_index_api.AnalysisWorker"))
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "a goroutine outlives the tests: %v\n", err)
+	return 1
+}

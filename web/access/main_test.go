@@ -1,0 +1,9 @@
+package access
+
+import (
+	"testing"
+
+	"minutebook/internal/testrun"
+)
+
+func TestMain(m *testing.M) { testrun.Main(m) }
