@@ -75,35 +75,40 @@ func TestADeliveryIsSentOnceWhileItsOutcomeCannotBeRecorded(t *testing.T) {
 	}
 }
 
-// A wait for a recording ends with the queue's work, with the program and when its meeting
-// is forgotten.
-func TestAWaitForARecordingEnds(t *testing.T) {
+// A wait for a recording ends with the work of the queue, which begins again after a failed
+// read, and with the program.
+func TestAWaitForARecordingEndsWithTheQueue(t *testing.T) {
+	for name, end := range map[string]func(s *sandbox, cancel func()){
+		"failed read": func(s *sandbox, _ func()) {
+			s.exec(`ALTER TABLE deliveries RENAME TO away`)
+			s.wakeSender()
+		},
+		"end of the program": func(_ *sandbox, cancel func()) { cancel() },
+	} {
+		s, _, failed, _ := newUnrecorded(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.sendQueue(ctx) }()
+		failed()
+		end(s, cancel)
+		if err := <-done; err == nil {
+			t.Errorf("%s: the queue ended without an error", name)
+		}
+		cancel()
+	}
+}
+
+func TestAWaitForARecordingEndsWhenItsMeetingIsForgotten(t *testing.T) {
 	s, _, failed, mend := newUnrecorded(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	queue := func() { done <- s.sendQueue(ctx) }
-	go queue()
-	failed()
-	s.exec(`ALTER TABLE deliveries RENAME TO away`)
-	s.wakeSender()
-	if err := <-done; err == nil || ctx.Err() != nil {
-		t.Errorf("the queue ended with %v; want the failed read", err)
-	}
-	s.exec(`ALTER TABLE away RENAME TO deliveries`)
-	go queue()
-	failed()
-	cancel()
-	if err := <-done; err == nil {
-		t.Error("the queue ended without its context's error")
-	}
 	due := s.dueNow()
+	done := make(chan error, 1)
 	go func() { done <- s.attempt(t.Context(), &due[0]) }()
 	failed()
 	if err := s.transfers.stop(t.Context(), due[0].recordingID); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
-		t.Errorf("the sending of a forgotten meeting ended with %v", err)
+		t.Error(err)
 	}
 	mend()
 	if due := s.dueNow(); len(due) != 1 {
