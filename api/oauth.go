@@ -29,6 +29,7 @@ type OAuthOptions struct {
 	HTTP         *http.Client
 	Budget       *Budget // the connection's; nil: one that is not stored
 	Now          func() time.Time
+	Rand         func() float64 // as in ClientOptions
 	Logger       zerolog.Logger
 	Remedy       string // how the account is connected again; "": by the command
 }
@@ -89,7 +90,7 @@ func NewOAuth(o OAuthOptions) (*OAuth, error) {
 	}
 	host := url.URL{Scheme: token.Scheme, Host: token.Host}
 	client, err := NewClient(ClientOptions{BaseURL: host.String(), Credential: noCredential{}, HTTP: o.HTTP, Budget: o.Budget,
-		Now: o.Now, Logger: o.Logger, Timeout: tokenTimeout})
+		Now: o.Now, Rand: o.Rand, Logger: o.Logger, Timeout: tokenTimeout})
 	if err != nil {
 		return nil, err
 	}

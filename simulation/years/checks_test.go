@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,8 +117,7 @@ func (o *oracle) isHidden(id int64) bool {
 // isWatched reports whether a list of an account that works shows a meeting.
 func (w *world) isWatched(m *meeting) bool {
 	return m != nil && slices.ContainsFunc(w.config.accounts, func(a account) bool {
-		p := w.org.person(a.email)
-		return p.isActive() && p.key == a.key && w.org.sees(p, m)
+		return w.works(a) && w.org.sees(w.org.person(a.email), m)
 	})
 }
 
@@ -268,7 +268,7 @@ func (w *world) isTeamUnknown(m *meeting) bool {
 
 // isRead reports whether a person's account is configured and works.
 func (w *world) isRead(p *person) bool {
-	return p.isActive() && slices.ContainsFunc(w.config.accounts, func(a account) bool { return a.email == p.email && a.key == p.key })
+	return slices.ContainsFunc(w.config.accounts, func(a account) bool { return a.email == p.email && w.works(a) })
 }
 
 // checkMeeting compares a meeting with the service at a quiet time.
@@ -343,9 +343,8 @@ func (w *world) isRefusedAnywhere(m *meeting) bool {
 func (w *world) isReadByAll(m *meeting) bool {
 	listed := w.oracle.listed[m.id]
 	for who, key := range listed {
-		p := w.org.person(who)
-		i := slices.IndexFunc(w.config.accounts, func(a account) bool { return a.email == who && a.key == key && p.key == key })
-		if i < 0 || !p.isActive() || w.oracle.moved[who] {
+		i := slices.IndexFunc(w.config.accounts, func(a account) bool { return a.email == who && w.credentialOf(a) == key && w.works(a) })
+		if i < 0 || w.oracle.moved[who] {
 			return false
 		}
 	}
@@ -386,5 +385,10 @@ func (w *world) checkForgotten(ids ...int64) {
 func (w *world) checkFiles() {
 	if found := residue.FindAny(w.t, w.secrets(), w.house.dir); len(found) > 0 {
 		w.fail("a secret is in %q", found)
+	}
+	found := residue.FindAny(w.t, w.app.newestTokens(), w.dir)
+	found = slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), "archive.db") })
+	if len(found) > 0 {
+		w.fail("a token is in %q", found)
 	}
 }

@@ -4,6 +4,7 @@
 //
 //	seed_test.go      draws of a seed, and the journal
 //	org_test.go       the people and meetings at the service
+//	app_test.go       the OAuth app at the service, tokens that are lost, keys that are revoked
 //	upstream_test.go  the real service as a sandbox, and who calls it
 //	weather_test.go   faults of the network and of answers
 //	rewrite_test.go   answers within the habits of the service and the storm
@@ -22,5 +23,6 @@
 //	shrink_test.go    the shortest history that still fails, as a story
 //
 // One seed decides everything: the same seed draws the same history. Time is
-// virtual (testing/synctest).
+// virtual (testing/synctest). Acts and faults that came later happen from seed 4900 on, so that the
+// histories of the seeds before it, some of which once failed, stay as they were.
 package years

@@ -30,6 +30,7 @@ import (
 type account struct {
 	name, email string
 	key         string
+	oauth       bool // connects through the app, without a key
 	teams       []string
 }
 
@@ -46,23 +47,25 @@ type settings struct {
 // house is one start of the program: archive, receiver and sync, as the daemon wires
 // them.
 type house struct {
-	w        *world
-	number   int
-	dir      string
-	archive  *archive.Archive
-	receiver *receiver.Receiver
-	sync     *syncer.Syncer
-	service  *service.Service       // nil unless it relays
-	clients  map[string]*api.Client // by key
-	budgets  map[string]*api.Budget
-	skew     time.Duration // of the clock at the start; time.Now is monotonic afterwards
-	stop     context.CancelFunc
-	ended    chan struct{}
-	err      error       // of Run; read after ended
-	dead     atomic.Bool // killed: nothing reaches the service or the disk
-	sick     atomic.Int64
-	fatal    atomic.Int64 // commits until it is killed; 0: never
-	work     sync.WaitGroup
+	w           *world
+	number      int
+	dir         string
+	archive     *archive.Archive
+	receiver    *receiver.Receiver
+	sync        *syncer.Syncer
+	service     *service.Service       // nil unless it relays
+	clients     map[string]*api.Client // by key
+	budgets     map[string]*api.Budget
+	apps        map[string]*api.OAuth // connections, by account
+	skew        time.Duration         // of the clock at the start; time.Now is monotonic afterwards
+	stop        context.CancelFunc
+	ended       chan struct{}
+	err         error       // of Run; read after ended
+	dead        atomic.Bool // killed: nothing reaches the service or the disk
+	sick        atomic.Int64
+	losesTokens atomic.Bool  // it is killed before the next answer with tokens
+	fatal       atomic.Int64 // commits until it is killed; 0: never
+	work        sync.WaitGroup
 }
 
 // now is the wall clock of the machine.
@@ -79,12 +82,12 @@ func (w *world) start(dir string) *house {
 	ctx, stop := context.WithCancel(context.Background())
 	w.starts++
 	w.accounts = max(w.accounts, len(w.config.accounts))
-	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, stop: stop,
+	h := &house{w: w, number: w.starts, dir: dir, clients: map[string]*api.Client{}, budgets: map[string]*api.Budget{}, apps: map[string]*api.OAuth{}, stop: stop,
 		ended: make(chan struct{}), skew: time.Duration(w.skew.Load())}
 	var err error
 	h.archive, err = archive.Open(ctx, archive.Options{Dir: dir, Create: true, Now: w.now, Running: runningTime(), Logger: w.logger})
 	w.must(err, "open the archive")
-	w.must(h.archive.SetAccounts(ctx, w.config.archiveSettings()), "set the accounts")
+	w.must(h.setAccounts(ctx), "set the accounts")
 	h.receiver, err = receiver.New(receiver.Options{Inbox: h.archive.Inbox(), Accounts: w.config.secretLists(), MinFree: 1, Now: w.now, Logger: w.logger})
 	w.must(err, "open the receiver")
 	h.sync, err = syncer.New(syncer.Options{Archive: h.archive, Accounts: h.accounts(), Schedule: w.config.schedule, MinFree: 1,
@@ -169,6 +172,9 @@ func (h *house) watchCommits(db *sqlite.DB) {
 func (h *house) accounts() (list []syncer.Account) {
 	for _, a := range h.w.config.accounts {
 		name := a.name + " " + a.key
+		if a.oauth && h.clients[name] == nil {
+			h.clients[name] = h.newConnection(a)
+		}
 		if h.clients[name] == nil {
 			if h.budgets[a.key] == nil {
 				h.budgets[a.key] = api.NewBudget(api.BudgetOptions{Connection: a.name, Store: h.archive, Now: h.steady, Rand: half, Logger: h.w.logger})
@@ -178,7 +184,7 @@ func (h *house) accounts() (list []syncer.Account) {
 			h.w.must(err, "make a client")
 			h.clients[name] = c
 		}
-		list = append(list, syncer.Account{Name: a.name, Client: h.clients[name], Teams: a.teams, AllowPrivate: true})
+		list = append(list, syncer.Account{Name: a.name, Client: h.clients[name], Teams: a.teams, OAuth: a.oauth, AllowPrivate: true})
 	}
 	return list
 }
@@ -189,12 +195,22 @@ func (h *house) steady() time.Time { return time.Now().Add(h.skew) }
 
 func half() float64 { return 0.5 }
 
-func (s *settings) archiveSettings() (list []archive.AccountSetting) {
-	for _, a := range s.accounts {
-		sum := sha256.Sum256([]byte(a.key))
+// setAccounts stores the accounts of the configuration in the archive.
+func (h *house) setAccounts(ctx context.Context) error {
+	var list []archive.AccountSetting
+	for _, a := range h.w.config.accounts {
+		secret := a.key
+		if a.oauth {
+			pair, err := h.tokens(ctx, a.name)
+			if err != nil {
+				return err
+			}
+			secret = pair.Connection
+		}
+		sum := sha256.Sum256([]byte(secret))
 		list = append(list, archive.AccountSetting{Name: a.name, Email: a.email, Credential: hex.EncodeToString(sum[:8]), Queries: syncer.Queries(nil, a.teams)})
 	}
-	return list
+	return h.archive.SetAccounts(ctx, list)
 }
 
 func (s *settings) secretLists() map[string][]string {
@@ -210,7 +226,7 @@ func (s *settings) secretLists() map[string][]string {
 // reload puts a changed configuration into force, as the daemon does.
 func (h *house) reload() {
 	w := h.w
-	w.must(h.archive.SetAccounts(context.Background(), w.config.archiveSettings()), "set the accounts")
+	w.must(h.setAccounts(context.Background()), "set the accounts")
 	w.must(h.sync.SetAccounts(h.accounts()), "set the accounts of the sync")
 	w.must(h.sync.SetSchedule(w.config.schedule), "set the schedule")
 	w.must(h.receiver.SetAccounts(w.config.secretLists(), nil), "set the secrets")

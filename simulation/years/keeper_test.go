@@ -133,6 +133,10 @@ func (w *world) configure(g *rand.Rand) {
 		if !p.isActive() {
 			return
 		}
+		if a.oauth {
+			w.connect(a.name)
+			break
+		}
 		w.newKey(p)
 		a.key = p.key
 		w.oracle.move(p.email)
@@ -153,6 +157,11 @@ func (w *world) configure(g *rand.Rand) {
 		w.config.keepMedia = []time.Duration{0, 60 * 24 * time.Hour, 200 * 24 * time.Hour}[g.IntN(3)]
 		w.journal.note("recordings are kept for %s", w.config.keepMedia)
 	}
+	w.reconfigured()
+}
+
+// reconfigured puts a changed configuration into force, now or at the next start.
+func (w *world) reconfigured() {
 	w.oracle.hideAll()
 	w.disturbRelay()
 	if w.house != nil && !w.house.dead.Load() && w.house.sick.Load() == 0 {

@@ -12,6 +12,17 @@ func (w *world) newKey(p *person) {
 	key, err := w.upstream.service.CreateKey(context.Background(), p.email)
 	w.must(err, "make a key")
 	p.key = key
+	list, err := w.upstream.service.Keys(context.Background(), p.email)
+	w.must(err, "list keys")
+	known := map[string]bool{}
+	for _, id := range w.keyIDs {
+		known[id] = true
+	}
+	for _, k := range list {
+		if !known[k.ID] {
+			w.keyIDs[key] = k.ID
+		}
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.owners[key] = p.email
@@ -30,7 +41,7 @@ func (w *world) newSecret(name string) string {
 // unloggable are all words that no log may have: the secrets, and those of the archive's own
 // webhooks, which lie in its database to sign with.
 func (w *world) unloggable() (list []string) {
-	list = w.secrets()
+	list = append(w.secrets(), w.app.newestTokens()...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, h := range w.hooks {
@@ -46,7 +57,7 @@ func (w *world) secrets() (list []string) {
 	for key := range w.owners {
 		list = append(list, key)
 	}
-	return append(list, w.signing...)
+	return append(append(list, w.signing...), w.app.secret)
 }
 
 func (w *world) keyOwner(key string) string {
@@ -58,4 +69,19 @@ func (w *world) keyOwner(key string) string {
 	return "media"
 }
 
-func (w *world) keyOf(email string) string { return w.org.person(email).key }
+// works reports whether the service accepts the credential of an account.
+func (w *world) works(a account) bool {
+	p := w.org.person(a.email)
+	if a.oauth {
+		return p.isActive() && w.app.isConnected(a.name)
+	}
+	return p.isActive() && p.key == a.key
+}
+
+// credentialOf names the credential of an account, as calls do.
+func (w *world) credentialOf(a account) string {
+	if a.oauth {
+		return w.app.connectionOf(a.name)
+	}
+	return a.key
+}

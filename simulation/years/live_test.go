@@ -56,6 +56,7 @@ func (w *world) live(o options) {
 	}
 	w.makePlan(o.days, o.until.IsZero())
 	w.house = w.start(w.dataDir)
+	w.mend()
 	for len(w.todo) > 0 {
 		next := heap.Pop(&w.todo).(planned)
 		if next.at.After(end) {

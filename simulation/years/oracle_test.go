@@ -71,7 +71,7 @@ func canonical(raw []byte) string {
 func hasContent(raw []byte) bool { return bytes.Contains(raw, []byte("zq")) }
 
 // show notes an answer to an account with a meeting, or some of its content.
-func (o *oracle) show(who string, instance int, sent time.Time, m object) {
+func (o *oracle) show(who, credential string, instance int, sent time.Time, m object) {
 	id, err := strconv.ParseInt(string(m["recording_id"]), 10, 64)
 	if err != nil {
 		return
@@ -82,7 +82,7 @@ func (o *oracle) show(who string, instance int, sent time.Time, m object) {
 		if o.listed[id] == nil {
 			o.listed[id] = map[string]string{}
 		}
-		o.listed[id][who] = o.w.keyOf(who)
+		o.listed[id][who] = credential
 	}
 	if o.forgot[id] {
 		return
@@ -217,6 +217,7 @@ type memory struct {
 	acked    map[string]int64
 	attached map[int64]bool
 	imported map[int]bool
+	tokens   map[string]string // refresh tokens, by account
 }
 
 // remember returns the content that a backup made now must have.
@@ -224,7 +225,7 @@ func (o *oracle) remember() memory {
 	o.settle(time.Now(), false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported)}
+	return memory{maps.Clone(o.must), maps.Clone(o.acked), maps.Clone(o.attached), maps.Clone(o.imported), o.w.app.keptTokens()}
 }
 
 // goBack notes that an archive was restored from a backup with this content.
@@ -233,6 +234,7 @@ func (o *oracle) goBack(m memory) {
 	defer o.mu.Unlock()
 	o.must, o.acked, o.attached, o.pending = maps.Clone(m.must), maps.Clone(m.acked), maps.Clone(m.attached), nil
 	o.imported = maps.Clone(m.imported)
+	o.w.app.keepTokens(m.tokens)
 	for id := range o.forgot {
 		prefix := strconv.FormatInt(id, 10) + "/"
 		maps.DeleteFunc(o.must, func(key string, _ bool) bool { return strings.HasPrefix(key, prefix) })

@@ -48,8 +48,17 @@ func acts() []act {
 		{"import", 6, true, (*world).importForeign},
 		{"export", 4, true, (*world).export},
 		{"relay", 1, false, (*world).relay},
+		{"lose tokens", 5, false, (*world).loseTokens},
+		{"revoke", 3, true, (*world).revoke},
 	}
 }
+
+// firstWide is the first seed with everything that came later: more acts, faults and habits.
+// The histories of the seeds before it, some of which once failed, stay as they were.
+const firstWide = 4900
+
+// firstActs is how many acts the seeds before have.
+const firstActs = 26
 
 // quietDays are the days of a year on which the world is still: nothing happens before
 // each of the checks for so many days.
@@ -61,7 +70,10 @@ const lastQuiet = 38 // days before the end
 func (w *world) makePlan(days int, last bool) {
 	day := func(n float64) time.Time { return firstDay.Add(time.Duration(n * 24 * float64(time.Hour))) }
 	busy := float64(days - lastQuiet)
-	for _, a := range acts() {
+	for i, a := range acts() {
+		if i >= firstActs && w.seed < firstWide {
+			break
+		}
 		r := newRand(w.seed, "plan "+a.name)
 		// some seeds have much of it, and some none
 		density := 1.0
@@ -85,7 +97,7 @@ func (w *world) makePlan(days int, last bool) {
 		}
 	}
 	for at := 0.3; at < float64(days); at += 0.25 { // so that the driver looks
-		w.planAt(day(at), "look", func() {})
+		w.planAt(day(at), "look", w.connectAgain)
 	}
 	for n := 20; n < days; n += 23 {
 		w.planAt(day(float64(n)), "check", w.checkKept)
@@ -148,6 +160,7 @@ func (w *world) calm() {
 	} else {
 		w.house.sick.Store(0)
 	}
+	w.mend()
 }
 
 // drawOrg draws the organisation with which a seed begins.
@@ -203,6 +216,10 @@ func (w *world) drawSettings() settings {
 		w.newKeyOnce(p)
 		s.accounts = append(s.accounts, account{name: p.name, email: p.email, key: p.key})
 		s.secrets[p.name] = w.newSecret(p.name)
+	}
+	if r := newRand(w.seed, "app"); w.seed >= firstWide && r.IntN(3) == 0 {
+		a := &s.accounts[r.IntN(len(s.accounts))]
+		a.oauth, a.key = true, ""
 	}
 	return s
 }

@@ -42,7 +42,7 @@ func (c wire) rewrite(k call, body []byte) (out []byte, shown func()) {
 	}
 	return encode(o), func() {
 		for _, m := range seen {
-			w.oracle.show(k.who, c.h.number, k.sent, m)
+			w.oracle.show(k.who, k.credential, c.h.number, k.sent, m)
 		}
 	}
 }

@@ -57,7 +57,7 @@ func newUpstream(dir string, o *org, w *world) (*upstream, error) {
 	}
 	handler := u.service.Handler()
 	u.carrier = &loopback.Transport{Handler: http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		u.count.arrive(r)
+		u.count.arrive(r, w.app.nameOf(r))
 		handler.ServeHTTP(rw, r)
 	})}
 	return u, nil
@@ -90,7 +90,8 @@ func (u *upstream) put(ctx context.Context, meetings ...*meeting) error {
 	return err
 }
 
-// counter is an independent count of the calls that reached the service, by key.
+// counter is an independent count of the calls that reached the service, by key, connection
+// or app.
 type counter struct {
 	mu      sync.Mutex // guards the fields below
 	arrived map[string][]time.Time
@@ -99,14 +100,13 @@ type counter struct {
 }
 
 // nominal are the limits of section 8 for a window of 60 seconds.
-var nominal = map[string]int{"global": 60, "heavy": 30, "download": 30}
+var nominal = map[string]int{"global": 60, "heavy": 30, "download": 30, "token": 60}
 
 // arrive counts a call in the classes of section 8. In no 60 seconds may there be more
 // than the limit.
-func (c *counter) arrive(r *http.Request) {
+func (c *counter) arrive(r *http.Request, key string) {
 	path := strings.TrimPrefix(r.URL.Path, "/external/v1")
-	key := r.Header.Get("X-Api-Key")
-	if key == "" || strings.HasPrefix(path, "/media/") || path == "/oauth2/token" {
+	if key == "" || strings.HasPrefix(path, "/media/") {
 		return
 	}
 	c.mu.Lock()
@@ -132,6 +132,8 @@ func (c *counter) arrive(r *http.Request) {
 // classes returns the limits that a call counts against.
 func classes(method, path string, inline bool) []string {
 	switch {
+	case path == tokenPath:
+		return []string{"token"}
 	case method == http.MethodPost && strings.HasSuffix(path, "/download"):
 		return []string{"global", "download"}
 	case inline, strings.HasSuffix(path, "/transcript"), strings.HasSuffix(path, "/summary"):

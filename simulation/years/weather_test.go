@@ -64,7 +64,12 @@ type wire struct {
 // RoundTrip carries a call through the weather.
 func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := c.w
-	who := w.keyOwner(r.Header.Get("X-Api-Key"))
+	credential := r.Header.Get("X-Api-Key")
+	who := w.keyOwner(credential)
+	form := w.app.readForm(r)
+	if owner, connection := w.app.callerOf(r, form); owner != "" {
+		who, credential = owner, connection
+	}
 	path := strings.TrimPrefix(r.URL.Path, "/external/v1")
 	name := who + " " + r.Method + " " + callName(path) + " " + queryName(r)
 	g := w.dice.roll(name)
@@ -92,6 +97,11 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.app.learn(path, form, resp)
+	if form != nil && c.h.losesTokens.Swap(false) {
+		w.journal.note("%s: the program is killed before the answer comes", name)
+		c.h.dead.Store(true)
+	}
 	if !w.traits.lacksDate {
 		resp.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	}
@@ -101,17 +111,18 @@ func (c wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.h.dead.Load() || hit("reset after") {
 		return nil, syscall.ECONNRESET
 	}
-	w.answered(who, path, resp.StatusCode)
-	return c.spoil(call{who: who, path: path, r: r, g: g, hit: hit, sent: sent}, resp)
+	w.answered(who, r, path, resp.StatusCode)
+	return c.spoil(call{who: who, credential: credential, path: path, r: r, g: g, hit: hit, sent: sent}, resp)
 }
 
 // call is a call that was answered.
 type call struct {
-	who, path string
-	r         *http.Request
-	g         *rand.Rand
-	hit       func(string) bool
-	sent      time.Time
+	who, path  string
+	credential string
+	r          *http.Request
+	g          *rand.Rand
+	hit        func(string) bool
+	sent       time.Time
 }
 
 // breakEarly answers for the service, or breaks the connection.

@@ -2,6 +2,7 @@ package years
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -54,6 +55,7 @@ type world struct {
 	journal  *journal
 	oracle   *oracle
 	upstream *upstream
+	app      *app
 	logger   zerolog.Logger
 	logs     *logWriter
 
@@ -72,7 +74,8 @@ type world struct {
 	forgetting map[int64]time.Time
 	nextID     int64
 	keys       int
-	accounts   int // configured, at most at a time
+	keyIDs     map[string]string // of the keys at the service
+	accounts   int               // configured, at most at a time
 	events     []string
 
 	due         int       // webhooks that had to come
@@ -176,7 +179,7 @@ func watchTime(t *testing.T, seed uint64) (stop func()) {
 func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	time.Sleep(time.Until(firstDay))
 	w := &world{t: t, seed: seed, disabled: o.disabled, dir: dir, dice: newDice(seed), journal: &journal{}, forgotAt: map[int64]time.Time{}, forgetting: map[int64]time.Time{},
-		owners: map[string]string{}, nextID: 100}
+		owners: map[string]string{}, keyIDs: map[string]string{}, nextID: 100}
 	w.oracle = newOracle(w)
 	w.logger, w.logs = newLogger(w)
 	w.org = drawOrg(seed)
@@ -185,6 +188,8 @@ func newWorld(t *testing.T, seed uint64, dir string, o options) *world {
 	if w.upstream, err = newUpstream(filepath.Join(dir, "service"), w.org, w); err != nil {
 		t.Fatal(err)
 	}
+	w.app, err = newApp(w)
+	w.must(err, "make an app")
 	w.config = w.drawSettings()
 	w.dataDir = w.newDir()
 	return w
@@ -224,13 +229,17 @@ func (w *world) isReady(id int64, member string) bool {
 }
 
 // answered judges the status of an answer of the service itself: it refuses a call with
-// 429 only while a limit is lowered.
-func (w *world) answered(who, path string, status int) {
+// 429 only while a limit is lowered, and content in the list to OAuth apps always.
+func (w *world) answered(who string, r *http.Request, path string, status int) {
 	w.mu.Lock()
 	lowered := w.lowered
 	w.mu.Unlock()
 	if status == 429 && !lowered {
 		w.report("the service refuses a call of %s to %s with 429, and no limit is lowered", who, callName(path))
+	}
+	q := r.URL.Query()
+	if path == "/meetings" && r.Header.Get("Authorization") != "" && (q.Get("include_transcript") == "true" || q.Get("include_summary") == "true") {
+		w.report("the app asks for content in the list of %s, and is answered %d", who, status)
 	}
 }
 

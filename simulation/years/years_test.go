@@ -101,6 +101,9 @@ func TestSimulate(t *testing.T) {
 		out := run(t, seed, options{days: days})
 		fmt.Printf("seed %d: %.2f years, %d accounts, %d meetings, %d calls, %d webhooks (%d due), processor %.1f s, journal %s %s\n",
 			seed, out.years, out.accounts, out.meeting, out.calls, out.webhooks, out.due, (processorTime(t) - used).Seconds(), out.journal.digest(), out.finding)
+		if os.Getenv("MINUTEBOOK_STORY") != "" {
+			fmt.Println(out.journal.tail(1 << 30))
+		}
 		if out.finding == "" {
 			continue
 		}
